@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv
+
+import (
+	"context"
+	"sync"
+)
+
+// Future is a result that may not have arrived yet. Start several reads, then
+// wait for each: their latencies overlap. A Future is a small value and may be
+// copied; the zero Future holds the zero value of T.
+//
+// A Future is bound to its transaction: once the transaction is reset or
+// cancelled, a result that has not arrived becomes CodeTransactionCancelled.
+type Future[T any] struct {
+	value   T
+	err     error
+	pending Pending[T] // nil: value and err are final
+}
+
+// Pending is what an engine implements behind a [Future] that is not ready.
+type Pending[T any] interface {
+	// Done is closed when the result is known.
+	Done() <-chan struct{}
+	// Result returns the result; it is called only after Done is closed.
+	Result() (T, error)
+	// Cancel gives the result up: if unknown, it becomes CodeOperationCancelled.
+	Cancel()
+}
+
+// Resolved returns a Future whose result is known.
+func Resolved[T any](value T, err error) Future[T] { return Future[T]{value: value, err: err} }
+
+// Await returns a Future whose result p delivers.
+func Await[T any](p Pending[T]) Future[T] { return Future[T]{pending: p} }
+
+// Get waits for the result. It returns ctx's error, wrapped, if ctx ends first;
+// the read itself goes on and Get may be called again.
+func (f Future[T]) Get(ctx context.Context) (T, error) {
+	if f.pending == nil {
+		return f.value, f.err
+	}
+	select {
+	case <-f.pending.Done():
+		return f.pending.Result()
+	default:
+	}
+	select {
+	case <-f.pending.Done():
+		return f.pending.Result()
+	case <-ctx.Done():
+		var zero T
+		return zero, context.Cause(ctx)
+	}
+}
+
+// Ready reports whether Get would return at once.
+func (f Future[T]) Ready() bool {
+	if f.pending == nil {
+		return true
+	}
+	select {
+	case <-f.pending.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Done returns a channel that is closed when the result is known.
+func (f Future[T]) Done() <-chan struct{} {
+	if f.pending == nil {
+		return closed
+	}
+	return f.pending.Done()
+}
+
+// Cancel gives the result up. A result that has already arrived stays.
+func (f Future[T]) Cancel() {
+	if f.pending != nil {
+		f.pending.Cancel()
+	}
+}
+
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Promise is a [Pending] result that someone resolves once: the writing end of
+// a Future for engines and wrappers. It is safe for concurrent use.
+type Promise[T any] struct {
+	once  sync.Once
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// NewPromise returns an unresolved promise.
+func NewPromise[T any]() *Promise[T] { return &Promise[T]{done: make(chan struct{})} }
+
+// Resolve fixes the result. Only the first call counts.
+func (p *Promise[T]) Resolve(value T, err error) {
+	p.once.Do(func() {
+		p.value, p.err = value, err
+		close(p.done)
+	})
+}
+
+// Done implements [Pending].
+func (p *Promise[T]) Done() <-chan struct{} { return p.done }
+
+// Result implements [Pending].
+func (p *Promise[T]) Result() (T, error) { return p.value, p.err }
+
+// Cancel implements [Pending].
+func (p *Promise[T]) Cancel() {
+	var zero T
+	p.Resolve(zero, NewError(CodeOperationCancelled, "the future was cancelled"))
+}
+
+// Future returns the reading end.
+func (p *Promise[T]) Future() Future[T] { return Await[T](p) }

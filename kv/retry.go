@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Attempt tells a retried function about the attempts before it.
+type Attempt struct {
+	// Number is 1 for the first attempt.
+	Number int
+	// MaybeCommitted is set once an earlier attempt failed with an error after
+	// which it may have committed (see [IsMaybeCommitted]).
+	MaybeCommitted bool
+}
+
+// Retry is the retry loop of every engine's [Transactor.Transact]: it runs fn,
+// commits tx, and after a retryable error lets tx.OnError wait and reset
+// before the next attempt. It cancels tx when ctx ends or fn fails for good.
+// Layers that must know of earlier attempts call it on a transaction of their
+// own from [Database.Begin].
+func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
+	defer bindContext(ctx, tx)()
+	attempt := Attempt{Number: 1}
+	for {
+		err := fn(attempt)
+		if err == nil {
+			if err = tx.Commit(ctx); err == nil {
+				return nil
+			}
+		}
+		if err := again(ctx, tx, err); err != nil {
+			tx.Cancel()
+			return err
+		}
+		attempt.Number++
+		attempt.MaybeCommitted = attempt.MaybeCommitted || IsMaybeCommitted(err)
+	}
+}
+
+// RetryRead is the retry loop of [ReadTransactor.ReadTransact]: like [Retry]
+// without a commit.
+func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
+	defer bindContext(ctx, tx)()
+	defer tx.Cancel()
+	for {
+		err := fn()
+		if err == nil {
+			return nil
+		}
+		if err := again(ctx, tx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// again returns nil if the transaction was reset for another attempt, else the
+// error to report: err with its context, or ctx's error.
+func again(ctx context.Context, tx Transaction, err error) error {
+	if ended := context.Cause(ctx); ended != nil && CodeOf(err) != 0 {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	if CodeOf(err) == 0 || tx.OnError(ctx, err) != nil {
+		return err
+	}
+	return nil
+}
+
+// AwaitCommit waits for a commit started with [Transaction.CommitAsync]. It is
+// [Transaction.Commit] for engines: if ctx ends first, the error wraps
+// ErrOutcomeUnknown and ctx's error.
+func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
+	_, err := commit.Get(ctx)
+	if err != nil && !commit.Ready() {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
+}
+
+// bindContext makes ctx's deadline tx's timeout and its end cancel tx. The
+// returned function undoes the binding.
+func bindContext(ctx context.Context, tx Transaction) func() {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	stop := context.AfterFunc(ctx, tx.Cancel)
+	return func() { stop() }
+}
+
+// Backoff computes the waits of OnError: each is a random part of a delay that
+// doubles up to a cap (full jitter). The zero value is ready to use with
+// FoundationDB's figures.
+type Backoff struct {
+	Initial time.Duration // the first delay; 0 means 10 ms
+	Max     time.Duration // the cap; 0 means 1 s
+	delay   time.Duration
+}
+
+// Next returns the next wait and doubles the delay behind it.
+func (b *Backoff) Next() time.Duration {
+	limit := orDefault(b.Max, time.Second)
+	if b.delay == 0 {
+		b.delay = min(orDefault(b.Initial, 10*time.Millisecond), limit)
+	}
+	wait := time.Duration(rand.Float64() * float64(b.delay))
+	b.delay = min(2*b.delay, limit)
+	return wait
+}
+
+// Reset makes the next wait the first again.
+func (b *Backoff) Reset() { b.delay = 0 }
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
