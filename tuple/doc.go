@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tuple encodes lists of values as keys whose byte order is the order
+// of the values. It is byte-compatible with FoundationDB's tuple layer: keys
+// written by any official binding are read here and the other way round.
+//
+//	key, err := tuple.Tuple{"R", "User", int64(42)}.Pack()
+//	t, err := tuple.Unpack(key)          // ("R", "User", 42)
+//	begin, end, err := tuple.Tuple{"R", "User"}.Range()
+//
+//	users := tuple.NewSubspace(prefix).Sub("R", "User")
+//	key, err = users.Pack(tuple.Tuple{42})
+//	t, err = users.Unpack(key)           // (42)
+//	begin, end = users.Range()
+//
+// # Elements
+//
+// An element is nil, []byte, string, any Go integer type, [*big.Int] (up to
+// 255 bytes), float32, float64, bool, [UUID], [Versionstamp] or a nested
+// [Tuple]. Named types are not elements: convert them. Elements of one kind
+// sort by value, integers of all sizes being one kind; kinds sort as follows:
+//
+//	nil < []byte < string < Tuple < integer < float32 < float64 < bool < UUID < Versionstamp
+//
+// A tuple sorts before every longer tuple that begins with it. Strings sort by
+// their bytes, and need not be UTF-8. Floats sort by IEEE total order: -NaN,
+// -Inf, …, -0, +0, …, +Inf, +NaN. [Compare] is the same order on values.
+//
+// [Unpack] gives an integer back as int64 where it fits, else as uint64, else
+// as [*big.Int]; all else comes back as it was.
+//
+// # Without allocation
+//
+// Generated and hot code appends elements one by one into a buffer of its own
+// ([AppendString], [AppendInt], …) and reads them back by type ([ReadString],
+// [ReadInt], …), or steps over them ([Skip], [Next]). A packed tuple is the
+// concatenation of its packed elements; only nil inside a nested tuple is
+// written differently, so nested tuples go through [AppendTuple].
+//
+// # What is refused
+//
+// Decoding never panics: bytes that are no tuple give a [*DecodeError] with
+// their position. Decoding is as lenient as the official Go layer where that
+// is well defined (integers with leading zeros, a nested tuple closed by the
+// end of the key), so packing again may give other bytes than those unpacked.
+// Where the official layer would read past the end of the key, this one
+// refuses.
+//
+// # Concurrency and transactions
+//
+// All functions are pure and safe for concurrent use; [Subspace] is immutable
+// and comparable. No function touches a database: all may be called inside a
+// retried transaction function, except that a versionstamp is known only after
+// the commit ([Tuple.PackVersionstamped]).
+//
+// The format is documented at
+// https://github.com/apple/foundationdb/blob/main/design/tuple.md.
+package tuple

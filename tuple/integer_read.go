@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tuple
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// ReadInt decodes the integer that b begins with. The error wraps
+// [ErrOutOfRange] if an int64 cannot hold it.
+func ReadInt(b []byte) (v int64, rest []byte, err error) {
+	n, err := readInteger(b)
+	if err != nil {
+		return 0, nil, err
+	}
+	hi, lo, ok := n.magnitude()
+	switch {
+	case ok && hi == 0 && !n.negative && lo <= math.MaxInt64:
+		return int64(lo), b[n.size:], nil
+	case ok && hi == 0 && n.negative && lo <= 1<<63:
+		return -int64(lo), b[n.size:], nil
+	}
+	return 0, nil, fault(b, ErrOutOfRange, "the integer does not fit an int64")
+}
+
+// ReadUint decodes the integer that b begins with. The error wraps
+// [ErrOutOfRange] if a uint64 cannot hold it.
+func ReadUint(b []byte) (v uint64, rest []byte, err error) {
+	n, err := readInteger(b)
+	if err != nil {
+		return 0, nil, err
+	}
+	hi, lo, ok := n.magnitude()
+	if !ok || hi != 0 || n.negative && lo != 0 {
+		return 0, nil, fault(b, ErrOutOfRange, "the integer does not fit a uint64")
+	}
+	return lo, b[n.size:], nil
+}
+
+// ReadInt128 decodes the integer that b begins with as 128-bit two's
+// complement, hi<<64 + lo. The error wraps [ErrOutOfRange] if that is too small.
+func ReadInt128(b []byte) (hi int64, lo uint64, rest []byte, err error) {
+	n, err := readInteger(b)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	high, lo, ok := n.magnitude()
+	if n.negative {
+		var borrow uint64
+		lo, borrow = bits.Sub64(0, lo, 0)
+		high, _ = bits.Sub64(0, high, borrow)
+	}
+	zero := high == 0 && lo == 0
+	if !ok || (int64(high) < 0) != (n.negative && !zero) {
+		return 0, 0, nil, fault(b, ErrOutOfRange, "the integer does not fit 128 bits")
+	}
+	return int64(high), lo, b[n.size:], nil
+}
+
+// ReadBigInt decodes the integer that b begins with, whatever its size.
+func ReadBigInt(b []byte) (v *big.Int, rest []byte, err error) {
+	n, err := readInteger(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return n.big(), b[n.size:], nil
+}
+
+// integer is the frame of a packed integer.
+type integer struct {
+	body     []byte // magnitude, big-endian, complemented if negative
+	negative bool
+	size     int // of the whole element
+}
+
+func readInteger(b []byte) (integer, error) {
+	if len(b) == 0 || b[0] < codeBigNegative || b[0] > codeBigPositive {
+		return integer{}, wrongType(b, "an integer")
+	}
+	n, fail := frameInteger(b)
+	if fail != nil {
+		return integer{}, fail
+	}
+	return n, nil
+}
+
+// frameInteger cuts out the integer that b begins with.
+func frameInteger(b []byte) (integer, *DecodeError) {
+	code, head := b[0], 1
+	negative := code < codeZero
+	length := int(code) - codeZero
+	if negative {
+		length = -length
+	}
+	if code == codeBigNegative || code == codeBigPositive {
+		if len(b) < 2 {
+			return integer{}, tooShort(b, 2)
+		}
+		head, length = 2, int(b[1])
+		if negative {
+			length = int(^b[1])
+		}
+	}
+	if len(b) < head+length {
+		return integer{}, tooShort(b, head+length)
+	}
+	return integer{b[head : head+length], negative, head + length}, nil
+}
+
+// mask is what the bytes of the magnitude were combined with.
+func (n integer) mask() byte {
+	if n.negative {
+		return 0xff
+	}
+	return 0
+}
+
+// magnitude returns hi<<64 + lo, or false if that does not hold it. Leading
+// zeros, which no layer writes, are let pass.
+func (n integer) magnitude() (hi, lo uint64, ok bool) {
+	mask := n.mask()
+	for _, c := range n.body {
+		if hi>>56 != 0 {
+			return 0, 0, false
+		}
+		hi, lo = hi<<8|lo>>56, lo<<8|uint64(c^mask)
+	}
+	return hi, lo, true
+}
+
+func (n integer) big() *big.Int {
+	if !n.negative {
+		return new(big.Int).SetBytes(n.body)
+	}
+	magnitude := make([]byte, len(n.body))
+	for i, c := range n.body {
+		magnitude[i] = ^c
+	}
+	v := new(big.Int).SetBytes(magnitude)
+	return v.Neg(v)
+}
+
+// element returns the integer in the type that the official Go layer chooses:
+// int64, else uint64, else [*big.Int]; always the last for the long format, and
+// uint64 for a zero of the positive codes, both of which no layer writes.
+func (n integer) element(code byte) any {
+	if code == codeBigNegative || code == codeBigPositive {
+		return n.big()
+	}
+	_, lo, _ := n.magnitude()
+	switch {
+	case n.negative && lo > 1<<63:
+		return n.big()
+	case n.negative:
+		return -int64(lo)
+	case code != codeZero && int64(lo) <= 0:
+		return lo
+	}
+	return int64(lo)
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tuple
+
+import "math/big"
+
+// Tuple is a list of elements; the package comment lists their types. The nil
+// Tuple is the empty tuple.
+type Tuple []any
+
+// Pack returns the tuple as a key. The error is an [*EncodeError] that names
+// the element that is of no element type, is a nil or too long [*big.Int], or is an
+// incomplete versionstamp (for which see [Tuple.PackVersionstamped]).
+func (t Tuple) Pack() ([]byte, error) {
+	b, err := t.Append(nil)
+	if err == nil && b == nil {
+		b = []byte{}
+	}
+	return b, err
+}
+
+// MustPack is [Tuple.Pack] for tuples that cannot fail, such as literals in
+// code: it panics on error.
+func (t Tuple) MustPack() []byte {
+	b, err := t.Pack()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Append appends the packed tuple to dst. On error, which is as for
+// [Tuple.Pack], it returns dst as it was.
+func (t Tuple) Append(dst []byte) ([]byte, error) {
+	b, fail := appendElements(dst, t, nil, 0)
+	if fail != nil {
+		return dst, fail
+	}
+	return b, nil
+}
+
+// AppendTuple appends t as one element, a nested tuple. On error, which is as
+// for [Tuple.Pack], it returns dst as it was.
+func AppendTuple(dst []byte, t Tuple) ([]byte, error) {
+	b, fail := appendNested(dst, t, nil, 1)
+	if fail != nil {
+		return dst, fail
+	}
+	return b, nil
+}
+
+// Range returns the range of the keys that pack a longer tuple beginning with
+// t: from begin inclusive to end exclusive. The key of t itself is not in it.
+func (t Tuple) Range() (begin, end []byte, err error) {
+	b, err := t.Pack()
+	if err != nil {
+		return nil, nil, err
+	}
+	return withByte(b, 0), withByte(b, 0xff), nil
+}
+
+// withByte returns b and one more byte in new memory.
+func withByte[S []byte | string](b S, last byte) []byte {
+	return append(append(make([]byte, 0, len(b)+1), b...), last)
+}
+
+// appendElements appends the elements of t one after another. found is nil
+// where incomplete versionstamps are refused; depth is that of the elements.
+func appendElements(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *EncodeError) {
+	for i, element := range t {
+		var fail *EncodeError
+		switch {
+		case element != nil:
+			dst, fail = appendElement(dst, element, found, depth)
+		case depth > 0:
+			dst = append(dst, codeNil, escape)
+		default:
+			dst = append(dst, codeNil)
+		}
+		if fail != nil {
+			fail.Path = append([]int{i}, fail.Path...)
+			return dst, fail
+		}
+	}
+	return dst, nil
+}
+
+func appendNested(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *EncodeError) {
+	if depth > maxDepth {
+		return dst, unpackable(t, "tuples nest deeper than %d", maxDepth)
+	}
+	dst, fail := appendElements(append(dst, codeNested), t, found, depth)
+	return append(dst, 0), fail
+}
+
+// appendElement appends an element that is not nil.
+func appendElement(dst []byte, element any, found *stamps, depth int) ([]byte, *EncodeError) {
+	switch v := element.(type) {
+	case []byte:
+		return AppendBytes(dst, v), nil
+	case string:
+		return AppendString(dst, v), nil
+	case Tuple:
+		return appendNested(dst, v, found, depth+1)
+	case float32:
+		return AppendFloat32(dst, v), nil
+	case float64:
+		return AppendFloat64(dst, v), nil
+	case bool:
+		return AppendBool(dst, v), nil
+	case UUID:
+		return AppendUUID(dst, v), nil
+	case Versionstamp:
+		return appendStamp(dst, v, found)
+	case *big.Int:
+		return appendBigInt(dst, v)
+	}
+	if negative, magnitude, ok := goInteger(element); ok {
+		return appendMagnitude(dst, 0, magnitude, negative), nil
+	}
+	return dst, unpackable(element, "not an element type; convert it to a basic type, UUID, Versionstamp or Tuple")
+}
+
+func appendStamp(dst []byte, v Versionstamp, found *stamps) ([]byte, *EncodeError) {
+	if v.IsIncomplete() {
+		if found == nil {
+			return dst, unpackable(v, "an incomplete versionstamp; use PackVersionstamped")
+		}
+		found.count++
+		found.offset = len(dst) + 1
+	}
+	return AppendVersionstamp(dst, v), nil
+}
+
+// goInteger returns sign and magnitude of an element of one of Go's integer
+// types.
+func goInteger(element any) (negative bool, magnitude uint64, ok bool) {
+	var signed int64
+	switch v := element.(type) {
+	case int64:
+		signed = v
+	case int:
+		signed = int64(v)
+	case int32:
+		signed = int64(v)
+	case int16:
+		signed = int64(v)
+	case int8:
+		signed = int64(v)
+	case uint64:
+		return false, v, true
+	case uint:
+		return false, uint64(v), true
+	case uint32:
+		return false, uint64(v), true
+	case uint16:
+		return false, uint64(v), true
+	case uint8:
+		return false, uint64(v), true
+	default:
+		return false, 0, false
+	}
+	if signed < 0 {
+		return true, uint64(-signed), true
+	}
+	return false, uint64(signed), true
+}
