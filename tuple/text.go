@@ -70,16 +70,12 @@ type text struct {
 }
 
 // frameText finds the end of the byte string or string that b begins with: the
-// first zero byte that no escape follows. As in the official layer the end of
-// the key serves as well if it comes right after an escaped zero byte.
+// first zero byte that no escape follows.
 func frameText(b []byte) (text, *DecodeError) {
 	for i, escapes := 1, 0; ; escapes++ {
 		zero := bytes.IndexByte(b[i:], 0)
-		if zero < 0 && i == len(b) && escapes > 0 {
-			return text{b[1:], escapes, len(b)}, nil
-		}
 		if zero < 0 {
-			return text{}, fault(b, ErrMalformed, "%s has no end", kindName(b[0]))
+			return frameUnended(b, i, escapes)
 		}
 		i += zero + 1
 		if i == len(b) || b[i] != escape {
@@ -87,6 +83,25 @@ func frameText(b []byte) (text, *DecodeError) {
 		}
 		i++
 	}
+}
+
+// frameUnended does with a text without an end what the official Go layer
+// does. From start on, which is after the last escape, b holds no zero byte:
+// the last of the escapes that stand there in a row serves as the end. Without
+// one, the escape of the last zero byte serves, and without that the text is
+// malformed.
+func frameUnended(b []byte, start, escapes int) (text, *DecodeError) {
+	next := start
+	for next < len(b) && b[next] == escape {
+		next++
+	}
+	if next == 1 {
+		return text{}, fault(b, ErrMalformed, "%s has no end", kindName(b[0]))
+	}
+	if next == start {
+		escapes--
+	}
+	return text{b[1 : next-1], escapes, next}, nil
 }
 
 // bytes returns the content unescaped, in memory of its own.
