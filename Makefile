@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+.DEFAULT_GOAL := help
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+FUZZTIME    ?= 10s
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: quickstart
+quickstart: ## run the example of the README
+	go run ./examples/quickstart
+
+.PHONY: test
+test: ## run every test (needs Go alone)
+	CGO_ENABLED=0 go test ./...
+
+.PHONY: race
+race: ## run every test under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -short ./...
+
+.PHONY: lint
+lint: ## vet, staticcheck, gofumpt
+	go vet ./...
+	cd bench && go vet ./...
+	go run $(STATICCHECK) ./...
+	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not gofumpt'ed:"; echo "$$unformatted"; exit 1; }
+
+.PHONY: generate
+generate: ## run every go:generate
+	go generate ./...
+
+.PHONY: current
+current: generate ## fail if generated files are not current
+	@git diff --exit-code --stat -- . || { echo "generated files are not current: run 'make generate' and commit"; exit 1; }
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+.PHONY: bench
+bench: ## run the benchmarks with their peers (bench/ is a module of its own)
+	cd bench && go test -run '^$$' -bench . -benchmem -count 7 ./...
+
+.PHONY: tidy
+tidy: ## tidy both modules
+	go mod tidy
+	cd bench && go mod tidy

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package arch holds the tests of the repository's own shape: which package may
+// import which, and that nothing needs cgo.
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kazahana-db/kazahana"
+
+// arrows lists, for each package of the library, all that it may import of the
+// module and of other modules. docs/architecture.md draws the same picture.
+var arrows = map[string][]string{
+	"kv":          {},
+	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2", "github.com/tidwall/btree", "golang.org/x/sys"},
+	"kv/kvtest":   {"kv", "github.com/google/go-cmp"},
+	"tuple":       {},
+	"directory":   {"kv", "tuple"},
+	"idgen":       {"github.com/oklog/ulid/v2"},
+	"index":       {"kv", "tuple"},
+	"persistable": {"kv", "tuple", "directory", "idgen", "index", "persistable/wire", "github.com/oklog/ulid/v2"},
+	"persistable/wire": {
+		"google.golang.org/protobuf",
+	},
+	"codegen":          {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+	"cmd/persistgen":   {"codegen"},
+	"internal/goldens": {},
+	"internal/arch":    {},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	for _, pkg := range list(t, "./...") {
+		name := strings.TrimPrefix(pkg.ImportPath, module+"/")
+		if strings.HasPrefix(name, "examples/") {
+			continue // programs of users: they may import anything
+		}
+		allowed, known := arrows[name]
+		if !known && !strings.HasPrefix(name, "codegen/") {
+			t.Errorf("%s is not in the table of arrows: say here and in docs/architecture.md what it may import", name)
+			continue
+		}
+		if strings.HasPrefix(name, "codegen/") {
+			allowed = append(slices.Clone(arrows["codegen"]), "codegen")
+		}
+		for _, imported := range pkg.Imports {
+			if !standard(imported) && !slices.ContainsFunc(allowed, func(a string) bool { return within(imported, a) }) {
+				t.Errorf("%s must not import %s", name, imported)
+			}
+		}
+	}
+}
+
+// standard reports whether a package is of Go's own library: its path has no
+// dot in the first element.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+// within reports whether an import is the allowed package: exactly that one of
+// this module, or any of an allowed other module.
+func within(imported, allowed string) bool {
+	if first, _, _ := strings.Cut(allowed, "/"); strings.Contains(first, ".") {
+		return imported == allowed || strings.HasPrefix(imported, allowed+"/")
+	}
+	return imported == path.Join(module, allowed)
+}
+
+// TestBuildsWithoutCgo builds every package and every test with CGO_ENABLED=0.
+func TestBuildsWithoutCgo(t *testing.T) {
+	run(t, "go", "vet", "./...")
+}
+
+func TestGoModHasNoReplace(t *testing.T) {
+	var mod struct{ Replace []any }
+	if err := json.Unmarshal(run(t, "go", "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	if len(mod.Replace) > 0 {
+		t.Error("go.mod has a replace directive: `go install …@latest` refuses such a module")
+	}
+}
+
+func list(t *testing.T, patterns ...string) []listed {
+	t.Helper()
+	out := run(t, "go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, patterns...)...)
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var pkg listed
+		err := dec.Decode(&pkg)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pkg)
+	}
+}
+
+// run runs a command at the root of the repository, without cgo.
+func run(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return out
+}
