@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrInvalid is wrapped by every error about text, JSON or SQL input that
+	// is no ID or UUID.
+	ErrInvalid = errors.New("idgen: invalid id")
+
+	// ErrBeforeEpoch is wrapped by a [*TimeRangeError] about a time that is
+	// too early: it would need a timestamp below 1.
+	ErrBeforeEpoch = errors.New("idgen: time before the epoch")
+
+	// ErrTimeOverflow is wrapped by a [*TimeRangeError] about a time that is too
+	// late for the timestamp bits: after 2095-09-07 in the default layout.
+	ErrTimeOverflow = errors.New("idgen: time after the end of the timestamp")
+)
+
+// TimeRangeError says that a time, usually that of the system clock, does not
+// fit into the timestamp of an id. No id was made. Match the kind with
+// [errors.Is] and [ErrBeforeEpoch] or [ErrTimeOverflow].
+type TimeRangeError struct {
+	Time  time.Time // the time that does not fit
+	First time.Time // the earliest time that fits
+	Last  time.Time // the latest time that fits
+}
+
+// Error names the time, the range and the remedy.
+func (e *TimeRangeError) Error() string {
+	const form = "2006-01-02T15:04:05.000Z07:00"
+	return fmt.Sprintf("%v: %s is not within %s and %s; set the clock right or use a layout with another epoch",
+		e.Unwrap(), e.Time.UTC().Format(form), e.First.UTC().Format(form), e.Last.UTC().Format(form))
+}
+
+// Unwrap returns [ErrBeforeEpoch] or [ErrTimeOverflow].
+func (e *TimeRangeError) Unwrap() error {
+	if e.Time.Before(e.First) {
+		return ErrBeforeEpoch
+	}
+	return ErrTimeOverflow
+}
+
+// ClockBackwardError says that the clock is behind the last timestamp that the
+// generator used, by more than it may wait. No id was made; the generator
+// answers again once the clock has caught up. See [Options.MaxBackward].
+type ClockBackwardError struct {
+	Backward time.Duration // how far the clock is behind, in whole milliseconds
+	Limit    time.Duration // the limit in force; negative for none
+}
+
+// Error names the distance, the limit and the remedy.
+func (e *ClockBackwardError) Error() string {
+	limit := "no limit"
+	if e.Limit >= 0 {
+		limit = fmt.Sprintf("limit: %dms", e.Limit.Milliseconds())
+	}
+	return fmt.Sprintf("idgen: clock moved backward by %dms (%s); check the NTP configuration or the system time settings",
+		e.Backward.Milliseconds(), limit)
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The default layout, field by field; see [DefaultLayout].
+const (
+	DefaultEpochMs    int64 = 1767225600000 // 2026-01-01T00:00:00Z in Unix milliseconds
+	DefaultBitReserve       = 1
+	DefaultBitTs            = 41 // 69 years
+	DefaultBitID            = 14 // 8192 leased machines and as many for fallback
+	DefaultBitSeq           = 8  // 256 positions in a millisecond and machine
+)
+
+const (
+	minBitReserve, maxBitReserve = 1, 28
+	minBitTs, maxBitTs           = 32, 42
+	minBitID, maxBitID           = 2, 30
+	minBitSeq, maxBitSeq         = 1, 29
+
+	// maxEpochMs is 9999-12-31T23:59:59.999Z, the last time with a four-digit year.
+	maxEpochMs = 253402300799999
+)
+
+// Layout says which bits of an ID mean what. From the top bit down: reserve
+// (zeros), timestamp, machine id, sequence. Epoch, BitReserve and BitTs must
+// never change once IDs are in use, or old and new IDs no longer sort by time.
+//
+// A Layout is comparable with ==. Its methods expect a layout that passes
+// [Layout.Validate].
+type Layout struct {
+	// EpochMs is the time of timestamp zero in Unix milliseconds, from 0 to
+	// the end of the year 9999.
+	EpochMs int64
+	// BitReserve is the number of leading zero bits, 1–28. The first one keeps
+	// IDs positive.
+	BitReserve int
+	// BitTs is the number of bits of the timestamp in milliseconds, 32–42: 40
+	// last 35 years, 41 last 69, 42 last 139.
+	BitTs int
+	// BitID is the number of bits of the machine id, 2–30. The top one is set
+	// in fallback IDs.
+	BitID int
+	// BitSeq is the number of bits of the sequence, 1–29.
+	BitSeq int
+}
+
+var defaultLayout = DefaultLayout()
+
+// DefaultLayout returns the layout 1 + 41 + 14 + 8 from the epoch
+// 2026-01-01T00:00:00Z. Its last millisecond is 2095-09-07T15:47:35.551Z.
+func DefaultLayout() Layout {
+	return Layout{
+		EpochMs:    DefaultEpochMs,
+		BitReserve: DefaultBitReserve,
+		BitTs:      DefaultBitTs,
+		BitID:      DefaultBitID,
+		BitSeq:     DefaultBitSeq,
+	}
+}
+
+// Validate reports everything that is wrong with the layout, joined by
+// [errors.Join]: each field out of its range, and bits that do not total 64.
+func (l Layout) Validate() error {
+	faults := []error{
+		checkRange("EpochMs", l.EpochMs, 0, maxEpochMs),
+		checkRange("BitReserve", int64(l.BitReserve), minBitReserve, maxBitReserve),
+		checkRange("BitTs", int64(l.BitTs), minBitTs, maxBitTs),
+		checkRange("BitID", int64(l.BitID), minBitID, maxBitID),
+		checkRange("BitSeq", int64(l.BitSeq), minBitSeq, maxBitSeq),
+	}
+	if total := l.BitReserve + l.BitTs + l.BitID + l.BitSeq; total != 64 {
+		faults = append(faults, fmt.Errorf("idgen: layout: %d reserve + %d timestamp + %d machine + %d sequence bits are %d; they must total 64",
+			l.BitReserve, l.BitTs, l.BitID, l.BitSeq, total))
+	}
+	return errors.Join(faults...)
+}
+
+func checkRange(field string, v, least, most int64) error {
+	if v < least || v > most {
+		return fmt.Errorf("idgen: layout: %s is %d; it must be from %d to %d", field, v, least, most)
+	}
+	return nil
+}
+
+// Time returns the moment that id carries, in UTC with millisecond precision.
+func (l Layout) Time(id ID) time.Time {
+	ms := uint64(id) >> l.lowBits() & (1<<l.BitTs - 1)
+	return time.UnixMilli(l.EpochMs + int64(ms)).UTC()
+}
+
+// MachineID returns the machine bits of id, the fallback bit included.
+func (l Layout) MachineID(id ID) int { return int(uint64(id) >> l.BitSeq & (1<<l.BitID - 1)) }
+
+// Sequence returns the sequence bits of id.
+func (l Layout) Sequence(id ID) int { return int(uint64(id) & (1<<l.BitSeq - 1)) }
+
+// IsFallback reports whether the top machine bit of id is set.
+func (l Layout) IsFallback(id ID) bool { return uint64(id)&l.fallbackBit() != 0 }
+
+// First returns the earliest time that an ID can carry: the epoch plus one
+// millisecond, because timestamp 0 is left out so that no ID is zero.
+func (l Layout) First() time.Time { return time.UnixMilli(l.EpochMs + 1).UTC() }
+
+// Last returns the latest time that an ID can carry.
+func (l Layout) Last() time.Time { return time.UnixMilli(l.EpochMs + l.maxTs()).UTC() }
+
+// At returns the smallest value that an ID made at t, to the millisecond, can
+// have: all IDs made at t or later are at least At(t), all earlier ones are
+// less. It turns a range of times into a range of IDs. A time outside [First,
+// Last] is a [*TimeRangeError].
+func (l Layout) At(t time.Time) (ID, error) { return l.Compose(t, 0, 0) }
+
+// Compose puts an ID together, the inverse of [Layout.Time],
+// [Layout.MachineID] and [Layout.Sequence]. It is for imports and tools: an ID
+// that no generator made is as unique as the parts given. A time outside
+// [First, Last] is a [*TimeRangeError]; a machine id or sequence that does not
+// fit its bits is [ErrInvalid].
+func (l Layout) Compose(t time.Time, machineID, sequence int) (ID, error) {
+	ts := t.UnixMilli() - l.EpochMs
+	if ts < 1 || ts > l.maxTs() {
+		return 0, l.timeRangeError(t)
+	}
+	if machineID < 0 || machineID >= 1<<l.BitID {
+		return 0, fmt.Errorf("%w: machine id %d does not fit %d bits", ErrInvalid, machineID, l.BitID)
+	}
+	if sequence < 0 || sequence >= 1<<l.BitSeq {
+		return 0, fmt.Errorf("%w: sequence %d does not fit %d bits", ErrInvalid, sequence, l.BitSeq)
+	}
+	return ID(ts<<l.lowBits() | int64(machineID)<<l.BitSeq | int64(sequence)), nil
+}
+
+func (l Layout) timeRangeError(t time.Time) error {
+	return &TimeRangeError{Time: t, First: l.First(), Last: l.Last()}
+}
+
+// lowBits is the number of bits below the timestamp.
+func (l Layout) lowBits() int { return l.BitID + l.BitSeq }
+
+// fallbackBit is the top machine bit as a mask.
+func (l Layout) fallbackBit() uint64 { return 1 << (l.lowBits() - 1) }
+
+// maxTs is the greatest timestamp.
+func (l Layout) maxTs() int64 { return 1<<l.BitTs - 1 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"context"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// The sources behind NewULID, NewULIDString and NewUUID.
+var (
+	processULIDs ULIDSource
+	processUUIDs UUIDSource
+)
+
+// NewID returns a new ID from [Default], or the zero ID where the generator
+// cannot answer: the clock is outside the layout's range or was set back by too
+// much, or a strict generator has no lease. It never waits for a network, and
+// for a clock that was set back at most one second.
+//
+// Generated constructors call it; the Create of a store asks the generator
+// again, with its ctx, for a record whose ID is zero, and returns the error.
+// Code that needs the error itself calls Default().Next(ctx). NewID is safe for
+// concurrent use. Never call it inside a function that a transaction may run
+// again: every attempt would have another ID.
+func NewID() ID { return global.newID() }
+
+// NewULID returns a new ULID from a [ULIDSource] of the process: greater than
+// all that it returned before. It never waits, and returns the zero ULID only
+// where the clock is before 1970 or after the year 10889. It is safe for
+// concurrent use; see [NewID] on transactions.
+func NewULID() ulid.ULID {
+	id, err := processULIDs.Next(context.Background())
+	if err != nil {
+		return ulid.Zero
+	}
+	return id
+}
+
+// NewULIDString returns [NewULID] in its text form, 26 characters that sort
+// like the ULID. Where NewULID would return the zero ULID it returns "".
+func NewULIDString() string {
+	id := NewULID()
+	if id == ulid.Zero {
+		return ""
+	}
+	return id.String()
+}
+
+// NewUUID returns a new UUID of version 7 from a [UUIDSource] of the process:
+// greater than all that it returned before. It never waits, and returns the
+// zero UUID only where the clock is before 1970 or after the year 10889. It is
+// safe for concurrent use; see [NewID] on transactions.
+func NewUUID() UUID {
+	id, err := processUUIDs.Next(context.Background())
+	if err != nil {
+		return UUID{}
+	}
+	return id
+}
