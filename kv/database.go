@@ -98,8 +98,9 @@ type Transaction interface {
 	// Watch returns a future that becomes ready after key's value changes from
 	// what this transaction sees. It is armed by the commit and outlives the
 	// transaction; it may fire without a change and may miss a change that is
-	// undone. It fails with CodeTransactionCancelled if the transaction does not
-	// commit. Cancel it when it is no longer needed.
+	// undone. If the commit fails the watch fails with the same error, and with
+	// CodeTransactionCancelled if the transaction is reset or cancelled before.
+	// Cancel it when it is no longer needed.
 	Watch(key []byte) Future[struct{}]
 
 	// SetReadVersion fixes the read version, before the first read.
@@ -110,8 +111,8 @@ type Transaction interface {
 	// GetApproximateSize returns the bytes that the transaction has gathered so
 	// far against MaxTransactionSize, conflict ranges included.
 	GetApproximateSize() Future[int64]
-	// GetCommittedVersion returns the version of the commit; -1 for a read-only
-	// transaction; CodeTransactionInvalidVer before the commit.
+	// GetCommittedVersion returns the version of the last commit; -1 for a
+	// read-only transaction and before the commit.
 	GetCommittedVersion() (int64, error)
 	// GetVersionstamp returns the ten-byte versionstamp that SetVersionstamped
 	// writes of this transaction carry. It must be called before the commit and

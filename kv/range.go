@@ -66,6 +66,16 @@ func StreamRange(r SelectorRange, o RangeOptions, fetch BatchFunc) RangeResult {
 	return RangeResult{fetch: fetch, req: req, first: fetch(req)}
 }
 
+// Wrap returns the read with each of its batches passed through wrap, the first
+// one at once and the others when they are fetched. It is how a wrapper of an
+// engine sees, delays or counts the steps of a read without changing them.
+func (r RangeResult) Wrap(wrap func(BatchRequest, Future[Batch]) Future[Batch]) RangeResult {
+	fetch := r.fetch
+	r.fetch = func(req BatchRequest) Future[Batch] { return wrap(req, fetch(req)) }
+	r.first = wrap(r.req, r.first)
+	return r
+}
+
 // Batches yields the batches of the read.
 func (r RangeResult) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {

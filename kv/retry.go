@@ -4,6 +4,7 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -29,9 +30,10 @@ func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	for {
 		err := fn(attempt)
 		if err == nil {
-			if err = tx.Commit(ctx); err == nil {
-				return nil
-			}
+			err = commit(ctx, tx)
+		}
+		if err == nil {
+			return nil
 		}
 		if err := again(ctx, tx, err); err != nil {
 			tx.Cancel()
@@ -40,6 +42,15 @@ func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 		attempt.Number++
 		attempt.MaybeCommitted = attempt.MaybeCommitted || IsMaybeCommitted(err)
 	}
+}
+
+// commit commits unless ctx has ended: then it is certain that nothing was
+// committed.
+func commit(ctx context.Context, tx Transaction) error {
+	if ended := context.Cause(ctx); ended != nil {
+		return ended
+	}
+	return tx.Commit(ctx)
 }
 
 // RetryRead is the retry loop of [ReadTransactor.ReadTransact]: like [Retry]
@@ -72,11 +83,16 @@ func again(ctx context.Context, tx Transaction, err error) error {
 
 // AwaitCommit waits for a commit started with [Transaction.CommitAsync]. It is
 // [Transaction.Commit] for engines: if ctx ends first, the error wraps
-// ErrOutcomeUnknown and ctx's error.
+// ErrOutcomeUnknown and ctx's error. That ctx's end cancelled the transaction,
+// and so the commit's future, before this function saw it makes no difference.
 func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
 	_, err := commit.Get(ctx)
-	if err != nil && !commit.Ready() {
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	ended := context.Cause(ctx)
+	if err == nil || ended == nil {
+		return err
+	}
+	if errors.Is(err, ended) || CodeOf(err) == CodeTransactionCancelled {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, ended)
 	}
 	return err
 }

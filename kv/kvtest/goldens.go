@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// goldenFiles are the names of the recorded traces that speak of the contract.
+// A pattern must match at least one file.
+var goldenFiles = []string{
+	"atomics.jsonl", "ryw.jsonl", "conflicts.jsonl", "conflict-ranges.jsonl", "errors.jsonl",
+	"versionstamps.jsonl", "watches.jsonl", "random-*.jsonl",
+}
+
+// ReplayGoldens replays traces that were recorded on a real FoundationDB: on
+// the engine that open returns, every step must give the recorded answer and
+// leave the recorded contents. Each file is a subtest that runs on one database
+// of its own, in parallel with the others, and each scenario is a subtest of
+// its file: -run 'TestGoldens/ryw/none/serializable/get' runs a single one.
+//
+// open must return an engine of which nothing below \xff needs to be kept.
+// dir is the folder of the traces.
+func ReplayGoldens(t *testing.T, open func(testing.TB) kv.Database, dir string) {
+	t.Helper()
+	for _, pattern := range goldenFiles {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Errorf("no recording %s in %s (%v)", pattern, dir, err)
+		}
+		for _, path := range paths {
+			t.Run(strings.TrimSuffix(filepath.Base(path), ".jsonl"), func(t *testing.T) {
+				t.Parallel()
+				replayFile(t, open, path)
+			})
+		}
+	}
+}
+
+func replayFile(t *testing.T, open func(testing.TB) kv.Database, path string) {
+	scenarios, err := readScenarios(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(scenarios) == 0 {
+		t.Fatalf("%s holds no scenario", path)
+	}
+	db := open(t)
+	var sum tally
+	for i := range scenarios {
+		s := &scenarios[i]
+		t.Run(strings.TrimPrefix(s.Name, s.Kind+"/"), func(t *testing.T) {
+			sum.run++
+			if sum.add(runScenario(t.Context(), db, s)) {
+				t.Error(sum.last)
+			}
+		})
+	}
+	if len(sum.failed) > 0 {
+		t.Error(sum.String())
+	}
+}
+
+// tally counts scenarios and sorts their failures by kind.
+type tally struct {
+	run    int
+	failed map[string]int // by the shape of the first difference
+	total  int
+	last   string
+}
+
+// add counts a scenario's outcome and reports whether it failed.
+func (c *tally) add(differences []difference, err error) bool {
+	if err == nil && len(differences) == 0 {
+		return false
+	}
+	shape := "cannot run"
+	c.last = fmt.Sprint(err)
+	if err == nil {
+		shape = differences[0].shape()
+		c.last = showDifferences(differences)
+	}
+	if c.failed == nil {
+		c.failed = map[string]int{}
+	}
+	c.failed[shape]++
+	c.total++
+	return true
+}
+
+// shape leaves out what is particular to one scenario.
+func (d difference) shape() string {
+	op, _, _ := strings.Cut(d.op, "(")
+	if _, call, ok := strings.Cut(op, ": "); ok {
+		op = call
+	}
+	want, _, _ := strings.Cut(d.want, "(")
+	got, _, _ := strings.Cut(d.got, "(")
+	return fmt.Sprintf("%s: want %.40s, got %.40s", op, want, got)
+}
+
+func showDifferences(all []difference) string {
+	const most = 5
+	var b strings.Builder
+	for i, d := range all {
+		if i == most {
+			fmt.Fprintf(&b, "\n…and %d more", len(all)-most)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s", d)
+	}
+	return b.String()
+}
+
+// String sums up: how many failed, and the commonest first differences.
+func (c *tally) String() string {
+	shapes := make([]string, 0, len(c.failed))
+	for shape := range c.failed {
+		shapes = append(shapes, shape)
+	}
+	sort.Slice(shapes, func(i, j int) bool {
+		if c.failed[shapes[i]] != c.failed[shapes[j]] {
+			return c.failed[shapes[i]] > c.failed[shapes[j]]
+		}
+		return shapes[i] < shapes[j]
+	})
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d scenarios differ; first differences:", c.total, c.run)
+	for i, shape := range shapes {
+		if i == 20 {
+			fmt.Fprintf(&b, "\n%6s …and %d more kinds", "", len(shapes)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%6d × %s", c.failed[shape], shape)
+	}
+	return b.String()
+}
