@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tuple
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// readers are the typed readers with one signature.
+var readers = map[string]func(b []byte) (any, []byte, error){
+	"nil":          func(b []byte) (any, []byte, error) { rest, err := ReadNil(b); return nil, rest, err },
+	"bytes":        func(b []byte) (any, []byte, error) { return erase(ReadBytes(b)) },
+	"string":       func(b []byte) (any, []byte, error) { return erase(ReadString(b)) },
+	"tuple":        func(b []byte) (any, []byte, error) { return erase(ReadTuple(b)) },
+	"integer":      func(b []byte) (any, []byte, error) { return erase(ReadBigInt(b)) },
+	"float32":      func(b []byte) (any, []byte, error) { return erase(ReadFloat32(b)) },
+	"float64":      func(b []byte) (any, []byte, error) { return erase(ReadFloat64(b)) },
+	"bool":         func(b []byte) (any, []byte, error) { return erase(ReadBool(b)) },
+	"uuid":         func(b []byte) (any, []byte, error) { return erase(ReadUUID(b)) },
+	"versionstamp": func(b []byte) (any, []byte, error) { return erase(ReadVersionstamp(b)) },
+}
+
+func erase[T any](v T, rest []byte, err error) (any, []byte, error) { return v, rest, err }
+
+func TestReadersTakeTheirKindOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		element := anyElement(2).Draw(t, "element")
+		kind, value := modelKind(element)
+		tail := anyTuple(0).Draw(t, "tail").MustPack()
+		packed := append(Tuple{element}.MustPack(), tail...)
+		for name, read := range readers {
+			got, rest, err := read(packed)
+			if name != kind {
+				if !errors.Is(err, ErrWrongType) {
+					t.Fatalf("%s reader on %s: %v, want ErrWrongType", name, kind, err)
+				}
+				continue
+			}
+			want := element
+			if kind == "integer" {
+				want = value
+			}
+			if kind == "tuple" {
+				want = modelUnpacked(value.(Tuple))
+			}
+			if diff := cmp.Diff(want, got, exact...); err != nil || diff != "" || !bytes.Equal(rest, tail) {
+				t.Fatalf("%s reader: error %v, rest %x, want %x (-want +got):\n%s", name, err, rest, tail, diff)
+			}
+		}
+		if IsNil(packed) != (kind == "nil") {
+			t.Fatalf("IsNil(%x) = %t", packed, IsNil(packed))
+		}
+	})
+}
+
+func TestReadersAtTheEnd(t *testing.T) {
+	for name, read := range readers {
+		if _, _, err := read(nil); !errors.Is(err, ErrNoElement) {
+			t.Errorf("%s reader on an empty key: %v, want ErrNoElement", name, err)
+		}
+	}
+	if _, _, err := Next(nil); !errors.Is(err, ErrNoElement) {
+		t.Errorf("Next on an empty key: %v, want ErrNoElement", err)
+	}
+	if _, err := Skip(nil); !errors.Is(err, ErrNoElement) {
+		t.Errorf("Skip on an empty key: %v, want ErrNoElement", err)
+	}
+	if IsNil(nil) {
+		t.Error("an empty key has a nil element")
+	}
+}
+
+// TestIntegerReaders holds every integer, of every length, against math/big.
+func TestIntegerReaders(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := anyBigInt().Draw(t, "v")
+		packed, err := AppendBigInt(nil, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := ReadInt(packed); err == nil != v.IsInt64() || err == nil && got != v.Int64() {
+			t.Fatalf("ReadInt of %v = %d, %v", v, got, err)
+		} else if err != nil && !errors.Is(err, ErrOutOfRange) {
+			t.Fatalf("ReadInt of %v: %v, want ErrOutOfRange", v, err)
+		}
+		if got, _, err := ReadUint(packed); err == nil != v.IsUint64() || err == nil && got != v.Uint64() {
+			t.Fatalf("ReadUint of %v = %d, %v", v, got, err)
+		} else if err != nil && !errors.Is(err, ErrOutOfRange) {
+			t.Fatalf("ReadUint of %v: %v, want ErrOutOfRange", v, err)
+		}
+		checkInt128(t, v, packed)
+	})
+}
+
+func checkInt128(t *rapid.T, v *big.Int, packed []byte) {
+	limit := new(big.Int).Lsh(big.NewInt(1), 127)
+	fits := v.Cmp(limit) < 0 && v.Cmp(new(big.Int).Neg(limit)) >= 0
+	hi, lo, _, err := ReadInt128(packed)
+	if err == nil != fits {
+		t.Fatalf("ReadInt128 of %v: %v", v, err)
+	}
+	if err != nil {
+		if !errors.Is(err, ErrOutOfRange) {
+			t.Fatalf("ReadInt128 of %v: %v, want ErrOutOfRange", v, err)
+		}
+		return
+	}
+	got := new(big.Int).Lsh(big.NewInt(hi), 64)
+	if got.Add(got, new(big.Int).SetUint64(lo)); got.Cmp(v) != 0 {
+		t.Fatalf("ReadInt128 of %v = %v", v, got)
+	}
+	if again := AppendInt128(nil, hi, lo); !bytes.Equal(again, packed) {
+		t.Fatalf("AppendInt128 of %v = %x, want %x", v, again, packed)
+	}
+}
+
+func TestAppendIntegersAgree(t *testing.T) {
+	for _, v := range []int64{0, 1, -1, 255, 256, -255, -256, math.MaxInt64, math.MinInt64, math.MinInt64 + 1} {
+		want := Tuple{big.NewInt(v)}.MustPack()
+		got := map[string][]byte{
+			"AppendInt":    AppendInt(nil, v),
+			"AppendInt128": AppendInt128(nil, v>>63, uint64(v)),
+		}
+		if v >= 0 {
+			got["AppendUint"] = AppendUint(nil, uint64(v))
+		}
+		for name, packed := range got {
+			if !bytes.Equal(packed, want) {
+				t.Errorf("%s(%d) = %x, want %x", name, v, packed, want)
+			}
+		}
+	}
+}
+
+// TestNonCanonicalIntegers holds what no layer writes but the official one reads.
+func TestNonCanonicalIntegers(t *testing.T) {
+	tests := []struct {
+		packed string
+		want   int64
+	}{
+		{"\x15\x00", 0},
+		{"\x16\x00\xff", 255},
+		{"\x13\xff", 0},
+		{"\x12\xff\x00", -255},
+		{"\x1d\x00", 0},
+		{"\x1d\x12" + "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07", 7},
+		{"\x0b\xfe\x00", -255},
+		{"\x0b\xff", 0},
+	}
+	for _, test := range tests {
+		got, rest, err := ReadInt([]byte(test.packed + "x"))
+		if err != nil || got != test.want || string(rest) != "x" {
+			t.Errorf("ReadInt(%x) = %d, %q, %v, want %d", test.packed, got, rest, err, test.want)
+		}
+		hi, lo, _, err := ReadInt128([]byte(test.packed))
+		if err != nil || int64(lo) != test.want || hi != test.want>>63 {
+			t.Errorf("ReadInt128(%x) = %d, %d, %v, want %d", test.packed, hi, lo, err, test.want)
+		}
+	}
+}
