@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// allocator is FoundationDB's high-contention allocator: it gives out small
+// integers, none twice, to many transactions at a time with few conflicts.
+//
+// Integers are given out in windows. A transaction counts itself in the current
+// window by an atomic addition (no conflict), and takes a random integer of the
+// window that no one has taken. Only taking the same one conflicts. A window
+// that is half full gives way to the next, whose first user removes the traces
+// of the older ones; windows grow with their start, so integers stay short.
+//
+// Why none is given out twice: a transaction that takes n in the window start
+// has read that n was free and that no later window existed, at one version.
+// Another that takes n writes n's key, so either its write is visible to the
+// reader or one of the two conflicts. The key is removed only together with
+// the making of a later window, which is visible then, and after which nothing
+// in the older window is taken by whoever sees it.
+//
+// Of the official implementations this one differs in what it does not need:
+// calls in one transaction come one at a time (see exclusive), so it can look
+// at a candidate before it writes it, and does without the option that takes
+// away the conflict range of "the next write", which may be the write of
+// another goroutine. The price is that opening a window conflicts with those
+// who are taking integers of the one before.
+//
+// The algorithm and layout are those of apple/foundationdb,
+// bindings/python/fdb/directory_impl.py, HighContentionAllocator.
+type allocator struct{ counters, recent tuple.Subspace }
+
+// maxWindowStart bounds the integers that a sane database can have reached.
+const maxWindowStart = 1 << 62
+
+func newAllocator(s tuple.Subspace) allocator { return allocator{s.Sub(0), s.Sub(1)} }
+
+// windowSize is the number of integers in the window beginning at start.
+func windowSize(start int64) int64 {
+	switch {
+	case start < 255:
+		return 64
+	case start < 65535:
+		return 1024
+	}
+	return 8192
+}
+
+// allocate returns an integer that was never returned before, provided that tx
+// commits. It must not run twice at a time in one transaction.
+func (a allocator) allocate(ctx context.Context, tx kv.Transaction) (int64, error) {
+	start, err := a.currentWindow(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		if start, err = a.enterWindow(ctx, tx, start); err != nil {
+			return 0, err
+		}
+		n, ok, err := a.take(ctx, tx, start)
+		if ok || err != nil {
+			return n, err
+		}
+		// Fuller than its counter says. The next window is certainly empty.
+		start += windowSize(start)
+		if err := a.openWindow(tx, start); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// currentWindow returns the start of the newest window.
+func (a allocator) currentWindow(ctx context.Context, tx kv.Transaction) (int64, error) {
+	newest := tx.Snapshot().GetRange(rangeOf(a.counters).Selectors(), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})
+	pairs, err := newest.Slice(ctx)
+	if err != nil || len(pairs) == 0 {
+		return 0, err
+	}
+	return decodeWindow(a.counters, pairs[0].Key)
+}
+
+// enterWindow counts the transaction in the window at start, or in the first
+// one after it that is less than half full, and returns that one's start.
+func (a allocator) enterWindow(ctx context.Context, tx kv.Transaction, start int64) (int64, error) {
+	for {
+		counter := a.counters.Sub(start).Bytes()
+		tx.Atomic(kv.Add, counter, kv.Int64(1))
+		value, err := tx.Snapshot().Get(counter).Get(ctx)
+		if err != nil {
+			return 0, err
+		}
+		count, err := decodeCount(counter, value)
+		if err != nil {
+			return 0, err
+		}
+		size := windowSize(start)
+		if 2*count < size {
+			return start, nil
+		}
+		start += size
+		if err := a.openWindow(tx, start); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// openWindow removes the traces of all windows before start.
+func (a allocator) openWindow(tx kv.Transaction, start int64) error {
+	key := a.counters.Sub(start).Bytes()
+	if start > maxWindowStart {
+		return &CorruptError{key, nil, "the allocator has no integers left"}
+	}
+	tx.ClearRange(kv.KeyRange{Begin: a.counters.Bytes(), End: key})
+	tx.ClearRange(kv.KeyRange{Begin: a.recent.Bytes(), End: a.recent.Sub(start).Bytes()})
+	return nil
+}
+
+// take takes a free integer of the window at start. In a window less than half
+// full it needs two tries on average; if it reports false, the window must
+// have been far fuller than its counter says.
+func (a allocator) take(ctx context.Context, tx kv.Transaction, start int64) (int64, bool, error) {
+	size := windowSize(start)
+	for range size {
+		candidate := start + rand.Int64N(size)
+		key := a.recent.Sub(candidate).Bytes()
+		taken, err := tx.Get(key).Get(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		if taken == nil {
+			tx.Set(key, nil)
+			return candidate, true, nil
+		}
+	}
+	return 0, false, nil
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// moment is a version of the database and the value that the metadata version
+// key has there, "" if none.
+type moment struct {
+	version  int64
+	metadata string
+}
+
+// observe returns the moment that tx reads, and nil if tx will itself write
+// the metadata version key. Both values arrive with the read version.
+func observe(ctx context.Context, tx kv.ReadTransaction) (*moment, error) {
+	metadata := tx.Snapshot().Get([]byte(kv.MetadataVersionKey))
+	version := tx.GetReadVersion()
+	value, err := metadata.Get(ctx)
+	if kv.CodeOf(err) == kv.CodeAccessedUnreadable {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := version.Get(ctx)
+	return &moment{v, string(value)}, err
+}
+
+// entry is a remembered directory. It is immutable but for used.
+type entry struct {
+	moment
+	directory *Directory
+	facts     []fact // the keys from which it is known, with their values
+	used      atomic.Bool
+}
+
+// trueAt reports whether nothing was moved or removed between the moment at
+// which the entry was read and another, which must not be earlier: before, the
+// directory may not have existed.
+func (e *entry) trueAt(m *moment) bool {
+	return e.metadata == m.metadata && e.version <= m.version
+}
+
+// protect makes tx conflict with every change of what the entry is known from.
+func (e *entry) protect(tx kv.ReadTransaction) error {
+	w, ok := tx.(kv.Transaction)
+	if !ok {
+		return nil
+	}
+	for _, f := range e.facts {
+		if err := w.AddReadConflictKey(f.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *entry) check(want expectations) error {
+	for i, layer := range want {
+		if got := e.directory.layers[i]; got != layer {
+			return &LayerError{slices.Clone(e.directory.path[:i+1]), layer, got}
+		}
+	}
+	return nil
+}
+
+// unchanged reads the facts again, all at once, and compares.
+func unchanged(ctx context.Context, tx kv.ReadTransaction, facts []fact) (bool, error) {
+	values := make([]kv.Future[[]byte], len(facts))
+	for i, f := range facts {
+		values[i] = tx.Get(f.key)
+	}
+	for i, f := range facts {
+		value, err := values[i].Get(ctx)
+		if err != nil {
+			return false, err
+		}
+		if (value == nil) != (f.value == nil) || !bytes.Equal(value, f.value) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// entryTable is a bounded map from paths to entries. To make room it drops an
+// entry that was not used since the last look at it.
+type entryTable struct {
+	mu     *sync.RWMutex
+	byPath map[string]*entry
+	limit  int
+}
+
+func newEntryTable(limit int) entryTable {
+	return entryTable{new(sync.RWMutex), map[string]*entry{}, limit}
+}
+
+// pathKey is an injective encoding of a path.
+func pathKey(buf []byte, path []string) []byte {
+	for _, name := range path {
+		buf = binary.AppendUvarint(buf, uint64(len(name)))
+		buf = append(buf, name...)
+	}
+	return buf
+}
+
+func (t *entryTable) get(path []string) *entry {
+	var buf [128]byte
+	key := pathKey(buf[:0], path)
+	t.mu.RLock()
+	e := t.byPath[string(key)]
+	t.mu.RUnlock()
+	if e != nil && !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e
+}
+
+// put remembers e unless something newer is known.
+func (t *entryTable) put(path []string, e *entry) {
+	key := string(pathKey(nil, path))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if other := t.byPath[key]; other != nil {
+		if other.version <= e.version {
+			t.byPath[key] = e
+		}
+		return
+	}
+	if len(t.byPath) >= t.limit {
+		t.evict()
+	}
+	t.byPath[key] = e
+}
+
+// remove forgets e.
+func (t *entryTable) remove(path []string, e *entry) {
+	key := string(pathKey(nil, path))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byPath[key] == e {
+		delete(t.byPath, key)
+	}
+}
+
+// evict drops an entry, of several looked at in the map's random order
+// preferably one that was not used since it was looked at before.
+func (t *entryTable) evict() {
+	victim, looks := "", 8
+	for key, e := range t.byPath {
+		victim = key
+		if looks--; looks == 0 || !e.used.Swap(false) {
+			break
+		}
+	}
+	delete(t.byPath, victim)
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Open opens the directory at path. Its layer, and those of its parents, are
+// compared with what is expected of them. The handle is what the transaction
+// saw: using its prefix in another transaction is safe only as long as no one
+// moves or removes the directory (see [Cache]).
+//
+// Errors: [ErrNotFound], [*LayerError], [ErrRoot], [ErrPath], [ErrVersion].
+func (l *Layer) Open(ctx context.Context, t kv.ReadTransactor, path []string, expects ...Expect) (*Directory, error) {
+	return l.open(ctx, t, path, 0, expects)
+}
+
+func (l *Layer) open(ctx context.Context, t kv.ReadTransactor, path []string, shift int, expects []Expect) (*Directory, error) {
+	want, err := l.checkOpening(path, shift, expects)
+	if err != nil {
+		return nil, err
+	}
+	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (*Directory, error) {
+		t, err := l.follow(ctx, tx, path)
+		if err == nil {
+			err = t.opened(want)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open directory %s: %w", pathString(path), err)
+		}
+		return t.directory(), nil
+	})
+}
+
+func (l *Layer) checkOpening(path []string, shift int, expects []Expect) (expectations, error) {
+	if len(path) == 0 {
+		return nil, fmt.Errorf("%w: it cannot be opened", ErrRoot)
+	}
+	if err := l.checkPath(path); err != nil {
+		return nil, err
+	}
+	return expectationsOf(expects, len(path), shift)
+}
+
+// opened tells what is wrong with a trail that should lead to a directory.
+func (t *trail) opened(want expectations) error {
+	if err := t.check(want); err != nil {
+		return err
+	}
+	if !t.complete() {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// Exists reports whether there is a directory at path. The root always exists.
+//
+// Errors: [ErrPath], [ErrVersion].
+func (l *Layer) Exists(ctx context.Context, t kv.ReadTransactor, path []string) (bool, error) {
+	if err := l.checkPath(path); err != nil {
+		return false, err
+	}
+	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (bool, error) {
+		t, err := l.follow(ctx, tx, path)
+		if err != nil {
+			return false, fmt.Errorf("look for directory %s: %w", pathString(path), err)
+		}
+		return t.complete(), nil
+	})
+}
+
+// List returns the names of the subdirectories of the directory at path, of
+// the root if path is empty, in the order of their bytes.
+//
+// Errors: [ErrNotFound], [ErrPath], [ErrVersion].
+func (l *Layer) List(ctx context.Context, t kv.ReadTransactor, path []string) ([]string, error) {
+	if err := l.checkPath(path); err != nil {
+		return nil, err
+	}
+	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]string, error) {
+		names, err := l.list(ctx, tx, path)
+		if err != nil {
+			return nil, fmt.Errorf("list directory %s: %w", pathString(path), err)
+		}
+		return names, nil
+	})
+}
+
+func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string) ([]string, error) {
+	t, err := l.follow(ctx, tx, path)
+	if err != nil {
+		return nil, err
+	}
+	if !t.complete() {
+		return nil, ErrNotFound
+	}
+	t.enterPartition(tx)
+	links := tx.GetRange(t.parent.links().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
+	if err := t.settle(ctx); err != nil {
+		return nil, err
+	}
+	var names []string
+	for pair, err := range links.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		name, err := decodeName(t.parent.Subspace, pair.Key)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}

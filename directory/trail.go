@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// trail is a path followed through the stored links: the elements that exist,
+// where the next one would be, and everything that was read to know it.
+type trail struct {
+	layer   *Layer
+	path    []string
+	found   []element // the leading elements of path that exist
+	tree    *tree     // where the next element has its node
+	parent  node      // the node that would link to it
+	trees   []visited // the trees passed, outermost first
+	facts   []fact    // what was read
+	pending []reading
+}
+
+// element is one directory on a trail.
+type element struct {
+	tree   *tree  // whose node it is
+	link   []byte // the key of the link to it
+	prefix []byte
+	layer  string
+}
+
+// visited is a tree with the version that its root node holds, nil if it has
+// none because nothing was written there yet.
+type visited struct {
+	*tree
+	version *version
+}
+
+// fact is a key and the value that it had: nil for none.
+type fact struct{ key, value []byte }
+
+// reading is a read under way and what to do with its value.
+type reading struct {
+	key    []byte
+	value  kv.Future[[]byte]
+	accept func(value []byte) error
+}
+
+// follow follows path as far as it exists. Each element costs one round of
+// reads, and entering a partition one more.
+func (l *Layer) follow(ctx context.Context, tx kv.ReadTransaction, path []string) (*trail, error) {
+	t := &trail{layer: l, path: path}
+	t.enter(tx, l.tree)
+	for range path {
+		more, err := t.step(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	return t, t.settle(ctx)
+}
+
+// step follows the link to the next element, if there is one. The link is read
+// together with the layer of the element before; should that turn out to be a
+// partition, the link is inside it and must be read again.
+func (t *trail) step(ctx context.Context, tx kv.ReadTransaction) (bool, error) {
+	if err := t.checkLink(); err != nil {
+		return false, err
+	}
+	link := t.link()
+	value := tx.Get(link)
+	if err := t.settle(ctx); err != nil {
+		return false, err
+	}
+	if t.enterPartition(tx) {
+		if err := t.checkLink(); err != nil {
+			return false, err
+		}
+		link = t.link()
+		value = tx.Get(link)
+	}
+	prefix, err := value.Get(ctx)
+	if err != nil || prefix == nil {
+		return false, err
+	}
+	t.facts = append(t.facts, fact{link, prefix})
+	return true, t.extend(tx, link, prefix)
+}
+
+// link is the key of the link to the next element.
+func (t *trail) link() []byte { return t.parent.linkKey(t.path[len(t.found)]) }
+
+// checkLink refuses a next element whose key is too long.
+func (t *trail) checkLink() error {
+	if n := len(t.link()); n > kv.MaxKeySize {
+		return &PathError{slices.Clone(t.path), len(t.found), tooLong("parent", n)}
+	}
+	return nil
+}
+
+// extend adds the element that a link leads to and starts to read its layer.
+func (t *trail) extend(tx kv.ReadTransaction, link, prefix []byte) error {
+	if reason := t.tree.checkPrefix(prefix); reason != "" {
+		return &CorruptError{link, prefix, "not a directory's prefix: " + reason}
+	}
+	t.found = append(t.found, element{tree: t.tree, link: link, prefix: prefix})
+	t.parent = t.tree.node(prefix)
+	i := len(t.found) - 1
+	t.read(tx, t.parent.layerKey(), func(layer []byte) error {
+		t.found[i].layer = string(layer)
+		return nil
+	})
+	return nil
+}
+
+// enterPartition enters the last element if it is a partition not entered yet.
+func (t *trail) enterPartition(tx kv.ReadTransaction) bool {
+	last := t.last()
+	if last == nil || last.layer != Partition || last.tree != t.tree {
+		return false
+	}
+	t.enter(tx, inPartition(last.prefix, slices.Clone(t.path[:len(t.found)])))
+	return true
+}
+
+// enter makes tree the one where the next element is, and starts to read its
+// version.
+func (t *trail) enter(tx kv.ReadTransaction, tr *tree) {
+	t.tree, t.parent = tr, tr.root
+	t.trees = append(t.trees, visited{tree: tr})
+	i := len(t.trees) - 1
+	key := tr.versionKey()
+	t.read(tx, key, func(value []byte) error {
+		if value == nil {
+			return nil
+		}
+		v, err := decodeVersion(key, value)
+		if err != nil {
+			return err
+		}
+		t.trees[i].version = &v
+		if v.major > ownVersion.major {
+			return versionError(v, "it cannot be read")
+		}
+		return nil
+	})
+}
+
+func (t *trail) read(tx kv.ReadTransaction, key []byte, accept func([]byte) error) {
+	t.pending = append(t.pending, reading{key, tx.Get(key), accept})
+}
+
+// settle waits for the reads under way.
+func (t *trail) settle(ctx context.Context) error {
+	for _, r := range t.pending {
+		value, err := r.value.Get(ctx)
+		if err != nil {
+			return err
+		}
+		t.facts = append(t.facts, fact{r.key, value})
+		if err := r.accept(value); err != nil {
+			return err
+		}
+	}
+	t.pending = t.pending[:0]
+	return nil
+}
+
+// complete reports whether the whole path exists.
+func (t *trail) complete() bool { return len(t.found) == len(t.path) }
+
+// last is the last element that exists, nil for the root.
+func (t *trail) last() *element {
+	if len(t.found) == 0 {
+		return nil
+	}
+	return &t.found[len(t.found)-1]
+}
+
+// home is the tree that holds the link to the path's last element, or would.
+func (t *trail) home() *tree {
+	if t.complete() && t.last() != nil {
+		return t.last().tree
+	}
+	return t.tree
+}
+
+// check compares the layers of the elements that exist with those expected.
+func (t *trail) check(want expectations) error {
+	if len(want) == 0 {
+		return nil
+	}
+	for i, e := range t.found {
+		if layer, ok := want[i]; ok && layer != e.layer {
+			return &LayerError{slices.Clone(t.path[:i+1]), layer, e.layer}
+		}
+	}
+	return nil
+}
+
+// makeWritable refuses trees of a newer format than this package writes, and
+// gives those that have none its version.
+func (t *trail) makeWritable(tx kv.Transaction) error {
+	for _, v := range t.trees {
+		switch {
+		case v.version == nil:
+			tx.Set(v.versionKey(), ownVersion.encode())
+		case v.version.minor > ownVersion.minor:
+			return versionError(*v.version, "it can be read but not changed")
+		}
+	}
+	return nil
+}
+
+// directory returns the handle of a complete trail that is not the root's.
+func (t *trail) directory() *Directory {
+	d := &Directory{root: t.layer, tree: t.last().tree, path: slices.Clone(t.path), prefix: slices.Clone(t.last().prefix)}
+	for _, e := range t.found {
+		d.layers = append(d.layers, e.layer)
+	}
+	return d
+}
