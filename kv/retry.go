@@ -70,15 +70,25 @@ func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
 }
 
 // again returns nil if the transaction was reset for another attempt, else the
-// error to report: err with its context, or ctx's error.
+// error to report: err, below ctx's error or what made OnError refuse.
 func again(ctx context.Context, tx Transaction, err error) error {
-	if ended := context.Cause(ctx); ended != nil && CodeOf(err) != 0 {
-		return fmt.Errorf("%w: %w", ended, err)
-	}
-	if CodeOf(err) == 0 || tx.OnError(ctx, err) != nil {
+	code := CodeOf(err)
+	if code == 0 {
 		return err
 	}
-	return nil
+	if ended := context.Cause(ctx); ended != nil {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	refused := tx.OnError(ctx, err)
+	switch ended := context.Cause(ctx); {
+	case refused == nil:
+		return nil
+	case ended != nil:
+		return fmt.Errorf("%w: %w", ended, err)
+	case CodeOf(refused) != code:
+		return fmt.Errorf("%w: %w", refused, err)
+	}
+	return err
 }
 
 // AwaitCommit waits for a commit started with [Transaction.CommitAsync]. It is

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+func TestResolvedFuture(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	fault := errors.New("fault")
+	for _, tt := range []struct {
+		name   string
+		future kv.Future[int]
+		want   int
+		err    error
+	}{
+		{"zero", kv.Future[int]{}, 0, nil},
+		{"value", kv.Resolved(7, nil), 7, nil},
+		{"error", kv.Resolved(0, fault), 0, fault},
+	} {
+		tt.future.Cancel() // changes nothing: the result is known
+		got, err := tt.future.Get(ended)
+		if got != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%s: Get = %d, %v, want %d, %v", tt.name, got, err, tt.want, tt.err)
+		}
+		if !tt.future.Ready() {
+			t.Errorf("%s: not ready", tt.name)
+		}
+		select {
+		case <-tt.future.Done():
+		default:
+			t.Errorf("%s: Done is not closed", tt.name)
+		}
+	}
+}
+
+func TestPromise(t *testing.T) {
+	p := kv.NewPromise[int]()
+	f := p.Future()
+	if f.Ready() {
+		t.Fatal("ready before it was resolved")
+	}
+	p.Resolve(7, nil)
+	p.Resolve(8, errors.New("too late"))
+	f.Cancel()
+	if got, err := f.Get(t.Context()); got != 7 || err != nil {
+		t.Errorf("Get = %d, %v, want the first result 7", got, err)
+	}
+	if !f.Ready() {
+		t.Error("not ready after it was resolved")
+	}
+}
+
+func TestCancelledFuture(t *testing.T) {
+	f := kv.NewPromise[int]().Future()
+	f.Cancel()
+	if _, err := f.Get(t.Context()); kv.CodeOf(err) != kv.CodeOperationCancelled {
+		t.Errorf("Get = %v, want code %d", err, kv.CodeOperationCancelled)
+	}
+}
+
+func TestGetEndsWithItsContextAndCanBeRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := kv.NewPromise[int]()
+		cause := errors.New("out of patience")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		if _, err := p.Future().Get(ctx); !errors.Is(err, cause) {
+			t.Errorf("Get = %v, want %v", err, cause)
+		}
+		p.Resolve(7, nil)
+		if got, err := p.Future().Get(ctx); got != 7 || err != nil {
+			t.Errorf("Get of a known result with an ended context = %d, %v, want 7", got, err)
+		}
+	})
+}
+
+func TestGetWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := kv.NewPromise[string]()
+		start := time.Now()
+		time.AfterFunc(time.Minute, func() { p.Resolve("late", nil) })
+		if got, err := p.Future().Get(t.Context()); got != "late" || err != nil {
+			t.Errorf("Get = %q, %v", got, err)
+		}
+		if waited := time.Since(start); waited != time.Minute {
+			t.Errorf("waited %v, want a minute", waited)
+		}
+	})
+}
+
+func TestPromiseResolvedByMany(t *testing.T) {
+	p := kv.NewPromise[int]()
+	results := make(chan int, 16)
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() { p.Resolve(i, nil) })
+		group.Go(func() {
+			got, _ := p.Future().Get(t.Context())
+			results <- got
+		})
+	}
+	group.Wait()
+	first := <-results
+	for range 15 {
+		if got := <-results; got != first {
+			t.Fatalf("two readers got %d and %d", first, got)
+		}
+	}
+}
+
+func ExampleFuture() {
+	ctx := context.Background()
+	promise := kv.NewPromise[string]()
+	future := promise.Future()
+	fmt.Println(future.Ready())
+	promise.Resolve("value", nil)
+	value, err := future.Get(ctx)
+	fmt.Println(value, err)
+	// Output:
+	// false
+	// value <nil>
+}

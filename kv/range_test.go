@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// rangeSource serves batches of sorted keys whose values are the keys.
+type rangeSource struct {
+	keys     []string
+	size     int // of a batch
+	requests []kv.BatchRequest
+	failAt   int // the number of the batch that fails, 0 for none
+}
+
+var errBatch = errors.New("the disk is on fire")
+
+func (s *rangeSource) fetch(req kv.BatchRequest) kv.Future[kv.Batch] {
+	s.requests = append(s.requests, req)
+	if req.Iteration == s.failAt {
+		return kv.Resolved(kv.Batch{}, errBatch)
+	}
+	from, to := s.index(req.Begin), s.index(req.End)
+	window := slices.Clone(s.keys[from:max(from, to)])
+	if req.Reverse {
+		slices.Reverse(window)
+	}
+	size := min(s.size, len(window))
+	if req.Limit > 0 {
+		size = min(size, req.Limit)
+	}
+	batch := kv.Batch{More: size < len(window)}
+	for _, k := range window[:size] {
+		batch.KVs = append(batch.KVs, kv.KeyValue{Key: []byte(k), Value: []byte(k)})
+	}
+	return kv.Resolved(batch, nil)
+}
+
+func (s *rangeSource) index(sel kv.KeySelector) int {
+	return min(max(resolve(sel, s.keys), 0), len(s.keys))
+}
+
+func keysOf(pairs []kv.KeyValue) []string {
+	keys := make([]string, len(pairs))
+	for i, pair := range pairs {
+		keys[i] = string(pair.Key)
+	}
+	return keys
+}
+
+func everything() kv.SelectorRange {
+	return kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}.Selectors()
+}
+
+func TestStreamRange(t *testing.T) {
+	keys := []string{"a", "b", "c", "d", "e"}
+	for _, tt := range []struct {
+		name    string
+		options kv.RangeOptions
+		size    int
+		want    []string
+		batches int
+	}{
+		{"one batch", kv.RangeOptions{}, 10, keys, 1},
+		{"exact fit", kv.RangeOptions{}, 5, keys, 1},
+		{"batches of two", kv.RangeOptions{}, 2, keys, 3},
+		{"batches of one", kv.RangeOptions{}, 1, keys, 5},
+		{"reverse", kv.RangeOptions{Reverse: true}, 2, []string{"e", "d", "c", "b", "a"}, 3},
+		{"limit within a batch", kv.RangeOptions{Limit: 1}, 2, []string{"a"}, 1},
+		{"limit at a batch's end", kv.RangeOptions{Limit: 2}, 2, []string{"a", "b"}, 1},
+		{"limit over batches", kv.RangeOptions{Limit: 3}, 2, []string{"a", "b", "c"}, 2},
+		{"limit beyond the end", kv.RangeOptions{Limit: 9}, 2, keys, 3},
+		{"reverse limit", kv.RangeOptions{Limit: 3, Reverse: true}, 2, []string{"e", "d", "c"}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			source := &rangeSource{keys: keys, size: tt.size}
+			got, err := kv.StreamRange(everything(), tt.options, source.fetch).Slice(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, keysOf(got)); diff != "" {
+				t.Errorf("keys mismatch (-want +got):\n%s", diff)
+			}
+			if len(source.requests) != tt.batches {
+				t.Errorf("%d batches were fetched, want %d", len(source.requests), tt.batches)
+			}
+			for i, req := range source.requests {
+				if req.Iteration != i+1 {
+					t.Errorf("batch %d was asked for as iteration %d", i+1, req.Iteration)
+				}
+			}
+		})
+	}
+}
+
+// A stream cut anyhow gives what the whole gives.
+func TestStreamRangeIsTheSameForEveryBatchSize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.SliceOfDistinct(rapid.StringMatching(`[a-d]{1,3}`), rapid.ID).Draw(t, "keys")
+		slices.Sort(keys)
+		o := kv.RangeOptions{Limit: rapid.IntRange(0, 6).Draw(t, "limit"), Reverse: rapid.Bool().Draw(t, "reverse")}
+		read := func(size int) []string {
+			source := &rangeSource{keys: keys, size: size}
+			pairs, err := kv.StreamRange(everything(), o, source.fetch).Slice(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keysOf(pairs)
+		}
+		if diff := cmp.Diff(read(1000), read(rapid.IntRange(1, 5).Draw(t, "size"))); diff != "" {
+			t.Fatalf("keys mismatch (-whole +cut):\n%s", diff)
+		}
+	})
+}
+
+func TestFirstBatchIsFetchedAtOnceAndTheNextOnDemand(t *testing.T) {
+	source := &rangeSource{keys: []string{"a", "b", "c"}, size: 1}
+	result := kv.StreamRange(everything(), kv.RangeOptions{}, source.fetch)
+	if len(source.requests) != 1 {
+		t.Fatalf("%d batches before the first wait, want 1", len(source.requests))
+	}
+	for pair, err := range result.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(pair.Key) == "b" {
+			break
+		}
+	}
+	if len(source.requests) != 2 {
+		t.Errorf("%d batches were fetched for two pairs, want 2", len(source.requests))
+	}
+}
+
+func TestStreamRangeError(t *testing.T) {
+	source := &rangeSource{keys: []string{"a", "b", "c"}, size: 1, failAt: 2}
+	result := kv.StreamRange(everything(), kv.RangeOptions{}, source.fetch)
+	var seen []string
+	var failure error
+	for pair, err := range result.All(t.Context()) {
+		if failure != nil {
+			t.Error("the stream went on after an error")
+		}
+		if failure = err; err == nil {
+			seen = append(seen, string(pair.Key))
+		}
+	}
+	if !errors.Is(failure, errBatch) || !slices.Equal(seen, []string{"a"}) {
+		t.Errorf("saw %v and %v, want [a] and %v", seen, failure, errBatch)
+	}
+	if pairs, err := result.Slice(t.Context()); !errors.Is(err, errBatch) || pairs != nil {
+		t.Errorf("Slice = %v, %v, want only the error", pairs, err)
+	}
+}
+
+// An engine's batch may be shared between readers: Slice must not grow it in place.
+func TestSliceDoesNotWriteIntoABatch(t *testing.T) {
+	shared := make([]kv.KeyValue, 1, 8)
+	shared[0] = kv.KeyValue{Key: []byte("a")}
+	fetch := func(req kv.BatchRequest) kv.Future[kv.Batch] {
+		if req.Iteration == 1 {
+			return kv.Resolved(kv.Batch{KVs: shared, More: true}, nil)
+		}
+		return kv.Resolved(kv.Batch{KVs: []kv.KeyValue{{Key: []byte("b")}}}, nil)
+	}
+	if _, err := kv.StreamRange(everything(), kv.RangeOptions{}, fetch).Slice(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if hidden := shared[:2][1].Key; hidden != nil {
+		t.Errorf("Slice wrote %q behind the engine's batch", hidden)
+	}
+}
+
+func TestWrapSeesEveryBatch(t *testing.T) {
+	source := &rangeSource{keys: []string{"a", "b", "c"}, size: 2}
+	var seen []int
+	result := kv.StreamRange(everything(), kv.RangeOptions{}, source.fetch).Wrap(
+		func(req kv.BatchRequest, batch kv.Future[kv.Batch]) kv.Future[kv.Batch] {
+			seen = append(seen, req.Iteration)
+			return batch
+		})
+	if !slices.Equal(seen, []int{1}) {
+		t.Errorf("before the first wait wrap saw %v, want [1]", seen)
+	}
+	pairs, err := result.Slice(t.Context())
+	if err != nil || len(pairs) != 3 || !slices.Equal(seen, []int{1, 2}) {
+		t.Errorf("got %d pairs, %v; wrap saw %v, want 3 pairs and [1 2]", len(pairs), err, seen)
+	}
+}
+
+func TestRangeResultCanBeReadTwice(t *testing.T) {
+	source := &rangeSource{keys: []string{"a", "b", "c"}, size: 2}
+	result := kv.StreamRange(everything(), kv.RangeOptions{}, source.fetch)
+	for range 2 {
+		pairs, err := result.Slice(t.Context())
+		if err != nil || len(pairs) != 3 {
+			t.Errorf("Slice = %d pairs, %v, want 3", len(pairs), err)
+		}
+	}
+}
+
+func ExampleRangeResult_All() {
+	source := &rangeSource{keys: []string{"apple", "pear", "plum"}, size: 1}
+	result := kv.StreamRange(everything(), kv.RangeOptions{Reverse: true, Limit: 2}, source.fetch)
+	for pair, err := range result.All(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s\n", pair.Key)
+	}
+	// Output:
+	// plum
+	// pear
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// scriptedTx answers commits and OnError from a script. Everything else of the
+// interface would panic.
+type scriptedTx struct {
+	kv.Transaction
+	commits   []error // of the commits in turn; nil at the end
+	backoff   time.Duration
+	refuse    error // what OnError returns
+	onErrors  []kv.Code
+	committed int
+	cancelled int
+}
+
+func (s *scriptedTx) Commit(context.Context) error {
+	s.committed++
+	if len(s.commits) == 0 {
+		return nil
+	}
+	err := s.commits[0]
+	s.commits = s.commits[1:]
+	return err
+}
+
+func (s *scriptedTx) OnError(ctx context.Context, err error) error {
+	s.onErrors = append(s.onErrors, kv.CodeOf(err))
+	if s.refuse != nil {
+		return s.refuse
+	}
+	if !kv.IsRetryable(err) {
+		return err
+	}
+	select {
+	case <-time.After(s.backoff):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *scriptedTx) Cancel() { s.cancelled++ }
+
+func coded(code kv.Code) error { return fmt.Errorf("wrapped: %w", kv.NewError(code, "scripted")) }
+
+func TestRetry(t *testing.T) {
+	own := errors.New("own error")
+	for _, tt := range []struct {
+		name     string
+		fns      []error // results of the function's runs
+		commits  []error
+		attempts []kv.Attempt
+		want     error
+	}{
+		{
+			name:     "commits at once",
+			fns:      []error{nil},
+			attempts: []kv.Attempt{{Number: 1}},
+		},
+		{
+			name:     "conflict, then commits",
+			fns:      []error{nil, nil},
+			commits:  []error{coded(1020)},
+			attempts: []kv.Attempt{{Number: 1}, {Number: 2}},
+		},
+		{
+			name:     "the function's own retryable error",
+			fns:      []error{coded(1007), nil},
+			attempts: []kv.Attempt{{Number: 1}, {Number: 2}},
+		},
+		{
+			name:     "a lost acknowledgement is remembered through later errors",
+			fns:      []error{nil, nil, coded(1007), nil},
+			commits:  []error{coded(1021), coded(1020)},
+			attempts: []kv.Attempt{{Number: 1}, {Number: 2, MaybeCommitted: true}, {Number: 3, MaybeCommitted: true}, {Number: 4, MaybeCommitted: true}},
+		},
+		{
+			name:     "a foreign error ends it without a commit",
+			fns:      []error{own},
+			attempts: []kv.Attempt{{Number: 1}},
+			want:     own,
+		},
+		{
+			name:     "an error that cannot be retried ends it",
+			fns:      []error{nil},
+			commits:  []error{coded(2101)},
+			attempts: []kv.Attempt{{Number: 1}},
+			want:     &kv.Error{Code: 2101},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tx := &scriptedTx{commits: tt.commits}
+			var attempts []kv.Attempt
+			err := kv.Retry(t.Context(), tx, func(a kv.Attempt) error {
+				attempts = append(attempts, a)
+				return tt.fns[len(attempts)-1]
+			})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("Retry = %v, want %v", err, tt.want)
+			}
+			if diff := cmp.Diff(tt.attempts, attempts); diff != "" {
+				t.Errorf("attempts mismatch (-want +got):\n%s", diff)
+			}
+			if failed := err != nil; (tx.cancelled > 0) != failed {
+				t.Errorf("cancelled %d times after %v", tx.cancelled, err)
+			}
+		})
+	}
+}
+
+func TestRetryReportsWhyOnErrorRefused(t *testing.T) {
+	tx := &scriptedTx{commits: []error{coded(1020)}, refuse: kv.NewError(kv.CodeTransactionTimedOut, "")}
+	err := kv.Retry(t.Context(), tx, func(kv.Attempt) error { return nil })
+	if kv.CodeOf(err) != kv.CodeTransactionTimedOut || !errors.Is(err, &kv.Error{Code: 1020}) {
+		t.Errorf("Retry = %v, want 1031 and the 1020 below it", err)
+	}
+}
+
+func TestRetryEndsWithItsContext(t *testing.T) {
+	cause := errors.New("server is shutting down")
+	t.Run("in the back-off", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+			defer cancel()
+			tx := &scriptedTx{backoff: time.Hour, commits: []error{coded(1020)}}
+			err := kv.Retry(ctx, tx, func(kv.Attempt) error { return nil })
+			if !errors.Is(err, cause) || !kv.IsConflict(err) || errors.Is(err, kv.ErrOutcomeUnknown) {
+				t.Errorf("Retry = %v, want the context's end and the last error", err)
+			}
+			if tx.cancelled == 0 {
+				t.Error("the transaction was not cancelled")
+			}
+		})
+	})
+	t.Run("in the function", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		tx := &scriptedTx{}
+		err := kv.Retry(ctx, tx, func(kv.Attempt) error {
+			cancel(cause)
+			return nil
+		})
+		if !errors.Is(err, cause) || errors.Is(err, kv.ErrOutcomeUnknown) {
+			t.Errorf("Retry = %v, want %v: nothing was committed for certain", err, cause)
+		}
+		if tx.committed > 0 {
+			t.Error("it committed although the context had ended")
+		}
+	})
+}
+
+func TestRetryBindsTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		tx := &scriptedTx{}
+		if err := kv.Retry(ctx, tx, func(kv.Attempt) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		synctest.Wait()
+		if tx.cancelled != 0 {
+			t.Error("a context that ended later cancelled the finished transaction")
+		}
+	})
+}
+
+func TestRetryRead(t *testing.T) {
+	tx := &scriptedTx{}
+	results := []error{coded(1007), coded(1009), nil}
+	runs := 0
+	err := kv.RetryRead(t.Context(), tx, func() error {
+		runs++
+		return results[runs-1]
+	})
+	if err != nil || runs != 3 || tx.committed != 0 || tx.cancelled != 1 {
+		t.Errorf("RetryRead = %v after %d runs, %d commits, %d cancels, want 3 runs, no commit, 1 cancel", err, runs, tx.committed, tx.cancelled)
+	}
+	if want := []kv.Code{1007, 1009}; !slices.Equal(tx.onErrors, want) {
+		t.Errorf("OnError got %v, want %v", tx.onErrors, want)
+	}
+}
+
+func TestRetryReadEndsWithAForeignError(t *testing.T) {
+	own := errors.New("own error")
+	tx := &scriptedTx{}
+	if err := kv.RetryRead(t.Context(), tx, func() error { return own }); !errors.Is(err, own) {
+		t.Errorf("RetryRead = %v, want %v", err, own)
+	}
+	if tx.cancelled == 0 {
+		t.Error("the transaction was not cancelled")
+	}
+}
+
+func TestAwaitCommit(t *testing.T) {
+	cause := errors.New("out of patience")
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	open := kv.NewPromise[struct{}]().Future()
+	cancelled := kv.Resolved(struct{}{}, coded(kv.CodeTransactionCancelled))
+	conflict := kv.Resolved(struct{}{}, coded(kv.CodeNotCommitted))
+	for _, tt := range []struct {
+		name    string
+		ctx     context.Context
+		commit  kv.Future[struct{}]
+		unknown bool
+		want    error
+	}{
+		{"succeeded", t.Context(), kv.Resolved(struct{}{}, nil), false, nil},
+		{"succeeded before the context ended", ended, kv.Resolved(struct{}{}, nil), false, nil},
+		{"failed", t.Context(), conflict, false, &kv.Error{Code: 1020}},
+		{"failed before the context ended", ended, conflict, false, &kv.Error{Code: 1020}},
+		{"abandoned", ended, open, true, cause},
+		{"abandoned, and cancelled by that", ended, cancelled, true, cause},
+		{"cancelled by the program", t.Context(), cancelled, false, &kv.Error{Code: 1025}},
+	} {
+		err := kv.AwaitCommit(tt.ctx, tt.commit)
+		if !errors.Is(err, tt.want) || errors.Is(err, kv.ErrOutcomeUnknown) != tt.unknown {
+			t.Errorf("%s: %v, want %v, unknown %t", tt.name, err, tt.want, tt.unknown)
+		}
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		backoff kv.Backoff
+		caps    []time.Duration // of the waits in turn
+	}{
+		{"FoundationDB's figures", kv.Backoff{}, []time.Duration{
+			10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond,
+			160 * time.Millisecond, 320 * time.Millisecond, 640 * time.Millisecond, time.Second, time.Second,
+		}},
+		{"own figures", kv.Backoff{Initial: 3, Max: 7}, []time.Duration{3, 6, 7, 7}},
+		{"first beyond the cap", kv.Backoff{Initial: 9, Max: 7}, []time.Duration{7, 7}},
+	} {
+		longest := make([]time.Duration, len(tt.caps))
+		for range 2000 {
+			tt.backoff.Reset()
+			for i, limit := range tt.caps {
+				wait := tt.backoff.Next()
+				if wait < 0 || wait > limit {
+					t.Fatalf("%s: wait %d is %v, want at most %v", tt.name, i, wait, limit)
+				}
+				longest[i] = max(longest[i], wait)
+			}
+		}
+		for i, limit := range tt.caps {
+			if longest[i] < limit*8/10-1 {
+				t.Errorf("%s: the longest of 2000 waits %d is %v, far from %v: the delay does not double", tt.name, i, longest[i], limit)
+			}
+		}
+	}
+}
