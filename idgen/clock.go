@@ -36,7 +36,7 @@ func (k *clock) check(ts int64) error {
 // hold a caller for longer than the limit. It returns how long it slept.
 func (k *clock) waitBehind(ctx context.Context, behind int64, slept time.Duration) (time.Duration, error) {
 	backward := time.Duration(min(behind, maxMillis)) * time.Millisecond
-	if k.maxBackward >= 0 && (backward.Milliseconds() > k.maxBackward.Milliseconds() || slept > k.maxBackward+waitSlice) {
+	if k.maxBackward >= 0 && (backward.Milliseconds() > k.maxBackward.Milliseconds() || slept-waitSlice > k.maxBackward) {
 		return 0, &ClockBackwardError{Backward: backward, Limit: k.maxBackward}
 	}
 	pause := min(backward, waitSlice)

@@ -107,12 +107,19 @@ func (d *defaults) choose() {
 // newIDWait is how long NewID waits for a clock that was set back.
 const newIDWait = time.Second
 
+// noWait has ended: a Client given it answers at once or not at all.
+var noWait = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
 // newID asks the default generator, patient enough for a small step of the
-// clock and no more.
+// clock and no more. The context that can wait is made only when needed.
 func (d *defaults) newID() ID {
 	c := d.current.Load()
 	if c.client != nil {
-		if id, ok := c.client.nextNow(); ok {
+		if id, err := c.client.Next(noWait); err == nil {
 			return id
 		}
 	}

@@ -10,7 +10,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	id, err := ids.Next(ctx)  // 211106232533123456
+//	id, err := ids.Next(ctx)  // 211469771380744768
 //	id.Time()                 // 2027-08-07 13:05:22.415 +0000 UTC
 //	id.IsFallback()           // true: made without a lease
 //	text, _ := id.MarshalText() // and JSON strings, SQL integers

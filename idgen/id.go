@@ -27,7 +27,7 @@ import (
 // An ID is a plain value: copy it, compare it with == and <, use it as a map key.
 type ID int64
 
-// String returns the ID as a decimal number, for example "211106232533123456".
+// String returns the ID as a decimal number, for example "211469771380744768".
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 
 // IsZero reports whether the ID is zero, which stands for "none yet".

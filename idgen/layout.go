@@ -18,7 +18,7 @@ const (
 )
 
 const (
-	minBitReserve, maxBitReserve = 1, 28
+	minBitReserve, maxBitReserve = 1, 29
 	minBitTs, maxBitTs           = 32, 42
 	minBitID, maxBitID           = 2, 30
 	minBitSeq, maxBitSeq         = 1, 29
@@ -37,7 +37,7 @@ type Layout struct {
 	// EpochMs is the time of timestamp zero in Unix milliseconds, from 0 to
 	// the end of the year 9999.
 	EpochMs int64
-	// BitReserve is the number of leading zero bits, 1–28. The first one keeps
+	// BitReserve is the number of leading zero bits, 1–29. The first one keeps
 	// IDs positive.
 	BitReserve int
 	// BitTs is the number of bits of the timestamp in milliseconds, 32–42: 40

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestLayoutValidateReportsAllFaults(t *testing.T) {
+	with := func(change func(*Layout)) Layout {
+		l := DefaultLayout()
+		change(&l)
+		return l
+	}
+	for _, test := range []struct {
+		name   string
+		layout Layout
+		faults []string
+	}{
+		{"default", DefaultLayout(), nil},
+		{"42 bits of time, 13 of machine", with(func(l *Layout) { l.BitTs, l.BitID = 42, 13 }), nil},
+		{"more reserve", with(func(l *Layout) { l.BitReserve, l.BitID = 5, 10 }), nil},
+		{"42 bits of time with nothing given for it", with(func(l *Layout) { l.BitTs = 42 }), []string{"are 65"}},
+		{"no reserve", with(func(l *Layout) { l.BitReserve, l.BitSeq = 0, 9 }), []string{"BitReserve is 0"}},
+		{"one machine bit", with(func(l *Layout) { l.BitID, l.BitSeq = 1, 21 }), []string{"BitID is 1"}},
+		{"before 1970", with(func(l *Layout) { l.EpochMs = -1 }), []string{"EpochMs is -1"}},
+		{"after 9999", with(func(l *Layout) { l.EpochMs = maxEpochMs + 1 }), []string{"EpochMs is 253402300800000"}},
+		{"everything", Layout{-1, 0, 43, -2, 0}, []string{"EpochMs is -1", "BitReserve is 0", "BitTs is 43", "BitID is -2", "BitSeq is 0", "are 41"}},
+		{"zero", Layout{}, []string{"BitReserve is 0", "BitTs is 0", "BitID is 0", "BitSeq is 0", "are 0"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.layout.Validate()
+			if len(test.faults) == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			lines := strings.Split(fmt.Sprint(err), "\n")
+			if len(lines) != len(test.faults) {
+				t.Fatalf("%d faults reported, want %d:\n%v", len(lines), len(test.faults), err)
+			}
+			for i, want := range test.faults {
+				if !strings.Contains(lines[i], want) {
+					t.Errorf("fault %d is %q, want it to say %q", i, lines[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestDefaultLayoutRange(t *testing.T) {
+	l := DefaultLayout()
+	if want := time.Date(2026, 1, 1, 0, 0, 0, 1e6, time.UTC); !l.First().Equal(want) {
+		t.Errorf("First() = %v, want %v", l.First(), want)
+	}
+	if want := time.Date(2095, 9, 7, 15, 47, 35, 551e6, time.UTC); !l.Last().Equal(want) {
+		t.Errorf("Last() = %v, want %v", l.Last(), want)
+	}
+	last, err := l.Compose(l.Last(), 1<<14-1, 255)
+	if err != nil || last != math.MaxInt64 {
+		t.Errorf("the last ID is %d, %v; want %d", last, err, int64(math.MaxInt64))
+	}
+	unsafe, err := l.At(l.First().Add(25 * 24 * time.Hour))
+	if err != nil || unsafe <= maxSafeJSON {
+		t.Errorf("an ID after 25 days is %d, %v; want more than 2^53", unsafe, err)
+	}
+}
+
+// anyLayout draws valid layouts.
+var anyLayout = rapid.Custom(func(t *rapid.T) Layout {
+	l := Layout{EpochMs: rapid.Int64Range(0, maxEpochMs).Draw(t, "epoch")}
+	l.BitTs = rapid.IntRange(minBitTs, maxBitTs).Draw(t, "ts")
+	rest := 64 - l.BitTs
+	l.BitReserve = rapid.IntRange(minBitReserve, rest-minBitID-minBitSeq).Draw(t, "reserve")
+	rest -= l.BitReserve
+	l.BitID = rapid.IntRange(minBitID, rest-minBitSeq).Draw(t, "id")
+	l.BitSeq = rest - l.BitID
+	return l
+})
+
+// TestLayoutAgainstBitStrings compares the methods of Layout with a model that
+// writes an ID as 64 characters and cuts it up.
+func TestLayoutAgainstBitStrings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := anyLayout.Draw(t, "layout")
+		if err := l.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		ts := rapid.Int64Range(1, 1<<l.BitTs-1).Draw(t, "timestamp")
+		machine := rapid.IntRange(0, 1<<l.BitID-1).Draw(t, "machine")
+		sequence := rapid.IntRange(0, 1<<l.BitSeq-1).Draw(t, "sequence")
+		at := time.UnixMilli(l.EpochMs + ts)
+
+		text := fmt.Sprintf("%0*b%0*b%0*b%0*b", l.BitReserve, 0, l.BitTs, ts, l.BitID, machine, l.BitSeq, sequence)
+		want, err := strconv.ParseInt(text, 2, 64)
+		if err != nil || len(text) != 64 {
+			t.Fatalf("model: %q: %v", text, err)
+		}
+		got, err := l.Compose(at, machine, sequence)
+		if err != nil || int64(got) != want {
+			t.Fatalf("Compose = %d, %v; want %d", got, err, want)
+		}
+		if l.MachineID(got) != machine || l.Sequence(got) != sequence || !l.Time(got).Equal(at) {
+			t.Fatalf("parts of %d: %v, %d, %d; want %v, %d, %d", got, l.Time(got), l.MachineID(got), l.Sequence(got), at, machine, sequence)
+		}
+		if fallback := text[l.BitReserve+l.BitTs] == '1'; l.IsFallback(got) != fallback {
+			t.Fatalf("IsFallback(%s) = %v", text, !fallback)
+		}
+		if low, err := l.At(at); err != nil || low > got || l.Time(low-1).Equal(at) {
+			t.Fatalf("At(%v) = %d, %v; want the least ID of that time", at, low, err)
+		}
+	})
+}
+
+func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
+	l := DefaultLayout()
+	ok := l.First()
+	for _, test := range []struct {
+		name              string
+		at                time.Time
+		machine, sequence int
+		want              error
+	}{
+		{"epoch itself", l.First().Add(-time.Millisecond), 0, 0, ErrBeforeEpoch},
+		{"long before", time.Time{}, 0, 0, ErrBeforeEpoch},
+		{"after the end", l.Last().Add(time.Millisecond), 0, 0, ErrTimeOverflow},
+		{"machine too large", ok, 1 << 14, 0, ErrInvalid},
+		{"machine negative", ok, -1, 0, ErrInvalid},
+		{"sequence too large", ok, 0, 256, ErrInvalid},
+		{"sequence negative", ok, 0, -1, ErrInvalid},
+	} {
+		if id, err := l.Compose(test.at, test.machine, test.sequence); !errors.Is(err, test.want) || id != 0 {
+			t.Errorf("%s: Compose = %d, %v; want 0, %v", test.name, id, err, test.want)
+		}
+	}
+}
+
+func TestTimeRangeErrorSaysRangeAndRemedy(t *testing.T) {
+	_, err := DefaultLayout().At(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	var tre *TimeRangeError
+	if !errors.As(fmt.Errorf("wrapped: %w", err), &tre) {
+		t.Fatalf("error %v is no *TimeRangeError", err)
+	}
+	want := "idgen: time after the end of the timestamp: 2100-01-01T00:00:00.000Z is not within 2026-01-01T00:00:00.001Z" +
+		" and 2095-09-07T15:47:35.551Z; set the clock right or use a layout with another epoch"
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("text mismatch (-want +got):\n%s", diff)
+	}
+}
