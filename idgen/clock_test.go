@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// steppedClock follows the clock of a synctest bubble, which starts in the
+// year 2000, from one year after the epoch, and can be stepped.
+type steppedClock struct {
+	shift atomic.Int64 // nanoseconds
+}
+
+func newSteppedClock() *steppedClock {
+	k := new(steppedClock)
+	k.step(epoch.AddDate(1, 0, 0).Sub(time.Now()))
+	return k
+}
+
+func (k *steppedClock) now() time.Time       { return time.Now().Add(time.Duration(k.shift.Load())) }
+func (k *steppedClock) step(d time.Duration) { k.shift.Add(int64(d)) }
+
+func TestClockSetBack(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name        string
+		maxBackward *time.Duration
+		back        time.Duration
+		wait        time.Duration       // how long Next takes
+		want        *ClockBackwardError // nil for an ID
+	}{
+		{name: "default limit, one millisecond", back: ms, wait: ms},
+		{name: "default limit, within", back: 1234 * ms, wait: 1234 * ms},
+		{name: "default limit, just within", back: 5000 * ms, wait: 5000 * ms},
+		{name: "default limit, beyond", back: 5001 * ms, want: &ClockBackwardError{5001 * ms, 5000 * ms}},
+		{name: "own limit, within", maxBackward: new(20 * ms), back: 20 * ms, wait: 20 * ms},
+		{name: "own limit, beyond", maxBackward: new(20 * ms), back: 21 * ms, want: &ClockBackwardError{21 * ms, 20 * ms}},
+		{name: "own limit, far beyond", maxBackward: new(20 * ms), back: 24 * time.Hour, want: &ClockBackwardError{24 * time.Hour, 20 * ms}},
+		{name: "zero", maxBackward: new(0 * ms), back: ms, want: &ClockBackwardError{ms, 0}},
+		{name: "negative", maxBackward: new(-1 * ms), back: 100 * time.Hour, wait: 100 * time.Hour},
+		{name: "not back", maxBackward: new(0 * ms)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newSteppedClock()
+				c := Must(NewClient(Options{Now: k.now, MaxBackward: test.maxBackward}))
+				first := Must(c.Next(t.Context()))
+				k.step(-test.back)
+				start := time.Now()
+				id, err := c.Next(t.Context())
+				if took := time.Since(start); took != test.wait {
+					t.Errorf("Next took %v, want %v", took, test.wait)
+				}
+				if test.want != nil {
+					var got *ClockBackwardError
+					if !errors.As(err, &got) || *got != *test.want || id != 0 {
+						t.Errorf("Next = %d, %v; want 0, %v", id, err, test.want)
+					}
+					k.step(test.back + ms)
+					id, err = c.Next(t.Context())
+				}
+				if err != nil || id <= first {
+					t.Errorf("Next = %d, %v; want more than %d", id, err, first)
+				}
+			})
+		})
+	}
+}
+
+func TestClockIsLookedAtAgainWhileWaiting(t *testing.T) {
+	t.Run("goes further back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			c := Must(NewClient(Options{Now: k.now}))
+			Must(c.Next(t.Context()))
+			k.step(-3 * time.Second)
+			time.AfterFunc(time.Second, func() { k.step(-4 * time.Second) })
+			start := time.Now()
+			_, err := c.Next(t.Context())
+			var got *ClockBackwardError
+			if took := time.Since(start); !errors.As(err, &got) || got.Backward <= 5*time.Second || took > time.Second+waitSlice {
+				t.Errorf("Next: %v after %v; want a distance of about 6 s after about 1 s", err, took)
+			}
+		})
+	})
+	t.Run("is set right", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			c := Must(NewClient(Options{Now: k.now, MaxBackward: new(time.Duration(-1))}))
+			first := Must(c.Next(t.Context()))
+			k.step(-time.Hour)
+			time.AfterFunc(time.Second, func() { k.step(time.Hour) })
+			start := time.Now()
+			id := Must(c.Next(t.Context()))
+			if took := time.Since(start); id <= first || took > time.Second+waitSlice {
+				t.Errorf("ID %d after %v; want more than %d after about 1 s", id, took, first)
+			}
+		})
+	})
+	t.Run("stands still", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			k := newManualClock(10_000)
+			c := Must(NewClient(Options{Now: k.now, MaxBackward: new(2 * time.Second)}))
+			Must(c.Next(t.Context()))
+			k.ms.Add(-1000)
+			start := time.Now()
+			_, err := c.Next(t.Context())
+			var got *ClockBackwardError
+			if took := time.Since(start); !errors.As(err, &got) || got.Backward != time.Second || took < 2*time.Second || took > 2*time.Second+3*waitSlice {
+				t.Errorf("Next: %v after %v; want a ClockBackwardError after about 2 s", err, took)
+			}
+		})
+	})
+}
+
+func TestClockWaitEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		c := Must(NewClient(Options{Now: k.now, MaxBackward: new(time.Duration(-1))}))
+		Must(c.Next(t.Context()))
+		k.step(-4 * 365 * 24 * time.Hour / 8) // still after the epoch
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		id, err := c.Next(ctx)
+		var backward *ClockBackwardError
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &backward) || id != 0 {
+			t.Errorf("Next = %d, %v; want 0 and an error that is DeadlineExceeded and a ClockBackwardError", id, err)
+		}
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("Next took %v, want 3s", took)
+		}
+	})
+}
+
+func TestNewIDWaitsForASmallStepOnly(t *testing.T) {
+	for _, test := range []struct {
+		back, wait time.Duration
+		ok         bool
+	}{
+		{back: 0, ok: true},
+		{back: 300 * time.Millisecond, wait: 300 * time.Millisecond, ok: true},
+		{back: 4 * time.Second, wait: newIDWait},
+		{back: time.Hour},
+	} {
+		t.Run(fmt.Sprint(test.back), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newSteppedClock()
+				d := newDefaults(Must(NewClient(Options{Now: k.now})))
+				first := d.newID()
+				k.step(-test.back)
+				start := time.Now()
+				id := d.newID()
+				if ok := id > first; ok != test.ok || (!ok && id != 0) {
+					t.Errorf("newID = %d after %d, want an ID: %v", id, first, test.ok)
+				}
+				if took := time.Since(start); took != test.wait {
+					t.Errorf("newID took %v, want %v", took, test.wait)
+				}
+			})
+		})
+	}
+}
+
+func TestClockBackwardErrorText(t *testing.T) {
+	for _, test := range []struct {
+		err  ClockBackwardError
+		want string
+	}{
+		{
+			ClockBackwardError{6 * time.Second, 5 * time.Second},
+			"idgen: clock moved backward by 6000ms (limit: 5000ms); check the NTP configuration or the system time settings",
+		},
+		{
+			ClockBackwardError{time.Second, -1},
+			"idgen: clock moved backward by 1000ms (no limit); check the NTP configuration or the system time settings",
+		},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("text %q, want %q", got, test.want)
+		}
+	}
+}
