@@ -15,7 +15,7 @@ func TestNoAllocations(t *testing.T) {
 		content = []byte("zero\x00inside")
 		huge    = new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(5), 500))
 		small   = big.NewInt(-77)
-		nested  = Tuple{nil, "x\x00y", 1 << 40, Tuple{2.5, content, huge}, UUID{9}, Versionstamp{User: 1}}
+		nested  = Tuple{nil, "x\x00y", int64(1 << 40), Tuple{2.5, content, huge}, UUID{9}, Versionstamp{User: 1}}
 		packed  = append(nested.MustPack(), AppendInt128(AppendInt(nil, -5), -1, 3)...)
 		users   = NewSubspace([]byte("prefix")).Sub("R", "User")
 		key     = append(users.Bytes(), AppendInt(nil, 123456)...)

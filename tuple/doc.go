@@ -42,7 +42,8 @@
 // Decoding never panics: bytes that are no tuple give a [*DecodeError] with
 // their position. Decoding is as lenient as the official Go layer where that
 // is well defined (integers with leading zeros, a nested tuple closed by the
-// end of the key), so packing again may give other bytes than those unpacked.
+// end of the key, a text with escapes but no end), so packing again may give
+// other bytes than those unpacked.
 // Where the official layer would read past the end of the key, this one
 // refuses.
 //

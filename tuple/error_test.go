@@ -99,6 +99,31 @@ func TestPackVersionstampedCounts(t *testing.T) {
 	}
 }
 
+func TestErrorTexts(t *testing.T) {
+	_, errCount := Tuple{}.PackVersionstamped(nil)
+	_, _, errType := ReadString([]byte{codeTrue})
+	_, _, errEnd := ReadString(nil)
+	_, errUnknown := Unpack([]byte{0x14, 0xfe})
+	tests := map[string]error{
+		"tuple: cannot pack: a versionstamped key needs exactly one incomplete versionstamp, this tuple has 0": errCount,
+		"tuple: element at offset 0 (type code 0x27): a bool is here, a string was expected":                   errType,
+		"tuple: element at offset 0 (type code 0x00): the key ends where a string was expected":                errEnd,
+		"tuple: element at offset 1 (type code 0xfe): no element begins with this byte":                        errUnknown,
+	}
+	for want, err := range tests {
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+func TestCompareSortsForeignElementsLast(t *testing.T) {
+	foreign := Tuple{named("x")}
+	if Compare(foreign, Tuple{Incomplete(9)}) != 1 || Compare(Tuple{nil}, foreign) != -1 || Compare(foreign, Tuple{(*big.Int)(nil)}) != 0 {
+		t.Error("elements that cannot be packed do not sort last and equal")
+	}
+}
+
 func TestDecodeErrorsSayWhere(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -3,6 +3,7 @@
 package tuple
 
 import (
+	"encoding/binary"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -39,17 +40,21 @@ func appendMagnitude(dst []byte, hi, lo uint64, negative bool) []byte {
 		n = 8 + (bits.Len64(hi)+7)/8
 	}
 	dst = appendIntegerHead(dst, n, negative)
-	var mask uint64
 	if negative {
-		mask = ^uint64(0)
+		hi, lo = ^hi, ^lo
 	}
-	for ; n > 8; n-- {
-		dst = append(dst, byte((hi^mask)>>(8*(n-9))))
+	if n > 8 {
+		dst = appendLow(dst, hi, n-8)
+		n = 8
 	}
-	for ; n > 0; n-- {
-		dst = append(dst, byte((lo^mask)>>(8*(n-1))))
-	}
-	return dst
+	return appendLow(dst, lo, n)
+}
+
+// appendLow appends the n low bytes of v, big-endian.
+func appendLow(dst []byte, v uint64, n int) []byte {
+	var all [8]byte
+	binary.BigEndian.PutUint64(all[:], v)
+	return append(dst, all[8-n:]...)
 }
 
 // appendIntegerHead appends what stands before a magnitude of n bytes.

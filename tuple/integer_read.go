@@ -3,6 +3,7 @@
 package tuple
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"math/bits"
@@ -120,6 +121,9 @@ func (n integer) mask() byte {
 // magnitude returns hi<<64 + lo, or false if that does not hold it. Leading
 // zeros, which no layer writes, are let pass.
 func (n integer) magnitude() (hi, lo uint64, ok bool) {
+	if len(n.body) <= 8 {
+		return 0, n.small(), true
+	}
 	mask := n.mask()
 	for _, c := range n.body {
 		if hi>>56 != 0 {
@@ -128,6 +132,21 @@ func (n integer) magnitude() (hi, lo uint64, ok bool) {
 		hi, lo = hi<<8|lo>>56, lo<<8|uint64(c^mask)
 	}
 	return hi, lo, true
+}
+
+// small is the magnitude of an integer of at most eight bytes.
+func (n integer) small() (v uint64) {
+	if len(n.body) == 8 {
+		v = binary.BigEndian.Uint64(n.body)
+	} else {
+		for _, c := range n.body {
+			v = v<<8 | uint64(c)
+		}
+	}
+	if n.negative {
+		v = ^v & (1<<(8*len(n.body)) - 1)
+	}
+	return v
 }
 
 func (n integer) big() *big.Int {

@@ -77,6 +77,30 @@ func TestReadersAtTheEnd(t *testing.T) {
 	}
 }
 
+func TestIntegerReadersRefuse(t *testing.T) {
+	tests := []struct {
+		packed string
+		want   error
+	}{
+		{"", ErrNoElement},
+		{"\x00", ErrWrongType},
+		{"\x17\x01", ErrMalformed},
+		{"\x1d", ErrMalformed},
+		{"\x0b\xf0\x01", ErrMalformed},
+	}
+	for _, test := range tests {
+		b := []byte(test.packed)
+		_, _, errInt := ReadInt(b)
+		_, _, errUint := ReadUint(b)
+		_, _, _, err128 := ReadInt128(b)
+		for name, err := range map[string]error{"ReadInt": errInt, "ReadUint": errUint, "ReadInt128": err128} {
+			if !errors.Is(err, test.want) {
+				t.Errorf("%s(%x): %v, want %v", name, b, err, test.want)
+			}
+		}
+	}
+}
+
 // TestIntegerReaders holds every integer, of every length, against math/big.
 func TestIntegerReaders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

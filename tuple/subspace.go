@@ -33,7 +33,7 @@ func (s Subspace) Sub(elements ...any) Subspace {
 
 // Pack returns the key of t in s. Errors are those of [Tuple.Pack].
 func (s Subspace) Pack(t Tuple) ([]byte, error) {
-	b, err := t.Append(append(make([]byte, 0, len(s.prefix)+32), s.prefix...))
+	b, err := t.Append(append(make([]byte, 0, len(s.prefix)+packRoom), s.prefix...))
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,16 @@ type Tuple []any
 // the element that is of no element type, is a nil or too long [*big.Int], or is an
 // incomplete versionstamp (for which see [Tuple.PackVersionstamped]).
 func (t Tuple) Pack() ([]byte, error) {
-	b, err := t.Append(nil)
-	if err == nil && b == nil {
-		b = []byte{}
+	b, fail := appendElements(make([]byte, 0, packRoom), t, nil, 0)
+	if fail != nil {
+		return nil, fail
 	}
-	return b, err
+	return b, nil
 }
+
+// packRoom is the capacity that a key starts with: enough for most, so that
+// packing allocates once.
+const packRoom = 64
 
 // MustPack is [Tuple.Pack] for tuples that cannot fail, such as literals in
 // code: it panics on error.

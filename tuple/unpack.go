@@ -7,7 +7,7 @@ package tuple
 // result shares no memory with b and is never nil if err is nil. The error is a
 // [*DecodeError] that wraps [ErrMalformed].
 func Unpack(b []byte) (Tuple, error) {
-	t := Tuple{}
+	t := make(Tuple, 0, min(8, len(b)))
 	for i := 0; i < len(b); {
 		element, size, fail := decodeElement(b[i:], 0)
 		if fail != nil {

@@ -69,7 +69,7 @@ func versionstampAt(b []byte) Versionstamp {
 // error is an [*EncodeError].
 func (t Tuple) PackVersionstamped(prefix []byte) ([]byte, error) {
 	var found stamps
-	key, fail := appendElements(append(make([]byte, 0, len(prefix)+64), prefix...), t, &found, 0)
+	key, fail := appendElements(append(make([]byte, 0, len(prefix)+packRoom), prefix...), t, &found, 0)
 	if fail != nil {
 		return nil, fail
 	}
