@@ -101,6 +101,34 @@ func TestIntegerReadersRefuse(t *testing.T) {
 	}
 }
 
+// TestIntegerReadersAtTheBorders holds the largest and smallest integers of
+// each type, and the first beyond them.
+func TestIntegerReadersAtTheBorders(t *testing.T) {
+	power := func(exponent uint, plus int64) *big.Int {
+		v := new(big.Int).Lsh(big.NewInt(1), exponent)
+		return v.Add(v, big.NewInt(plus))
+	}
+	negative := func(v *big.Int) *big.Int { return new(big.Int).Neg(v) }
+	borders := []*big.Int{
+		power(63, -1), power(63, 0), power(64, -1), power(64, 0), power(127, -1), power(127, 0), power(127, 1),
+		power(128, -1), power(128, 0), power(128, 1), power(136, 5),
+	}
+	for _, border := range borders {
+		for _, v := range []*big.Int{border, negative(border)} {
+			packed := Tuple{v}.MustPack()
+			got, _, err := ReadInt(packed)
+			if (err == nil) != v.IsInt64() || err == nil && got != v.Int64() {
+				t.Errorf("ReadInt of %v = %d, %v", v, got, err)
+			}
+			unsigned, _, err := ReadUint(packed)
+			if (err == nil) != v.IsUint64() || err == nil && unsigned != v.Uint64() {
+				t.Errorf("ReadUint of %v = %d, %v", v, unsigned, err)
+			}
+			checkInt128(t, v, packed)
+		}
+	}
+}
+
 // TestIntegerReaders holds every integer, of every length, against math/big.
 func TestIntegerReaders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,7 +151,7 @@ func TestIntegerReaders(t *testing.T) {
 	})
 }
 
-func checkInt128(t *rapid.T, v *big.Int, packed []byte) {
+func checkInt128(t rapid.TB, v *big.Int, packed []byte) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 127)
 	fits := v.Cmp(limit) < 0 && v.Cmp(new(big.Int).Neg(limit)) >= 0
 	hi, lo, _, err := ReadInt128(packed)
@@ -177,6 +205,9 @@ func TestNonCanonicalIntegers(t *testing.T) {
 		{"\x1d\x12" + "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07", 7},
 		{"\x0b\xfe\x00", -255},
 		{"\x0b\xff", 0},
+	}
+	if got, _, err := Next([]byte{0x15, 0}); err != nil || got != uint64(0) {
+		t.Errorf("Next of a long zero is the %T %v, %v; the official layer gives a uint64", got, got, err)
 	}
 	for _, test := range tests {
 		got, rest, err := ReadInt([]byte(test.packed + "x"))
