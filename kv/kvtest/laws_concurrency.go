@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+var concurrencyLaws = []law{
+	{"every increment counts once", checkIncrements},
+	{"money is neither made nor lost", checkBank},
+	{"additions do not conflict and none is lost", checkAdditions},
+	{"reads of one transaction may run together", checkParallelReads},
+	{"an all-or-nothing pair is never seen half", checkPairs},
+}
+
+const (
+	workers = 8
+	perhaps = 25 // transactions of each worker
+)
+
+// together runs fn once for each worker.
+func (c *conformance) together(fn func(worker int) error) {
+	c.Helper()
+	var group sync.WaitGroup
+	failures := make(chan error, workers)
+	for w := range workers {
+		group.Go(func() {
+			if err := fn(w); err != nil {
+				failures <- fmt.Errorf("worker %d: %w", w, err)
+			}
+		})
+	}
+	group.Wait()
+	close(failures)
+	for err := range failures {
+		c.Error(err)
+	}
+}
+
+// checkIncrements counts by reading and writing. Each increment leaves a mark
+// with its own name, so that a lost acknowledgement does not count it twice.
+func checkIncrements(c *conformance) {
+	c.together(func(w int) error {
+		for i := range perhaps {
+			mark := fmt.Appendf(nil, "mark/%d/%d", w, i)
+			err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
+				done, count := tx.Get(mark), tx.Get([]byte("count"))
+				if mark, err := done.Get(c.ctx); err != nil || mark != nil {
+					return err
+				}
+				text, err := count.Get(c.ctx)
+				if err != nil {
+					return err
+				}
+				n, _ := strconv.Atoi(string(text))
+				tx.Set([]byte("count"), strconv.AppendInt(nil, int64(n+1), 10))
+				tx.Set(mark, nil)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.want("count", c.get(c.begin(), "count"), strconv.Itoa(workers*perhaps))
+}
+
+const accounts, fortune = 6, 600
+
+// checkBank moves money between accounts while readers add it up, by point
+// reads and by ranges.
+func checkBank(c *conformance) {
+	account := func(i int) []byte { return fmt.Appendf(nil, "account/%d", i) }
+	c.update(func(tx kv.Transaction) {
+		for i := range accounts {
+			tx.Set(account(i), strconv.AppendInt(nil, fortune/accounts, 10))
+		}
+	})
+	seed := SeedT(c.TB)
+	c.together(func(w int) error {
+		rng := rand.New(rand.NewPCG(seed, uint64(w)))
+		for range perhaps {
+			var err error
+			if w%4 == 0 {
+				err = c.addUp()
+			} else {
+				err = c.transfer(account(rng.IntN(accounts)), account(rng.IntN(accounts)), rng.IntN(50))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := c.addUp(); err != nil {
+		c.Error(err)
+	}
+}
+
+func (c *conformance) transfer(from, to []byte, amount int) error {
+	return c.db.Transact(c.ctx, func(tx kv.Transaction) error {
+		source, target := tx.Get(from), tx.Get(to)
+		a, errA := source.Get(c.ctx)
+		b, errB := target.Get(c.ctx)
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		have, _ := strconv.Atoi(string(a))
+		there, _ := strconv.Atoi(string(b))
+		if have < amount || string(from) == string(to) {
+			return nil
+		}
+		tx.Set(from, strconv.AppendInt(nil, int64(have-amount), 10))
+		tx.Set(to, strconv.AppendInt(nil, int64(there+amount), 10))
+		return nil
+	})
+}
+
+// addUp fails if the accounts do not hold the fortune together.
+func (c *conformance) addUp() error {
+	sum, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) (int, error) {
+		sum := 0
+		for pair, err := range tx.GetRange(kv.PrefixRange([]byte("account/")).Selectors(), kv.RangeOptions{}).All(c.ctx) {
+			if err != nil {
+				return 0, err
+			}
+			n, _ := strconv.Atoi(string(pair.Value))
+			sum += n
+		}
+		return sum, nil
+	})
+	if err == nil && sum != fortune {
+		err = fmt.Errorf("the accounts hold %d, want %d", sum, fortune)
+	}
+	return err
+}
+
+// checkAdditions adds without reading, on transactions that are committed
+// exactly once: after a lost acknowledgement nothing could be said.
+func checkAdditions(c *conformance) {
+	c.together(func(int) error {
+		for range perhaps {
+			tx, err := c.db.Begin()
+			if err != nil {
+				return err
+			}
+			tx.Atomic(kv.Add, []byte("n"), kv.Int64(1))
+			err = tx.Commit(c.ctx)
+			tx.Cancel()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.want("n", c.get(c.begin(), "n"), string(kv.Int64(workers*perhaps)))
+}
+
+func checkParallelReads(c *conformance) {
+	c.fill(100)
+	tx := c.begin()
+	c.together(func(w int) error {
+		for i := range 100 {
+			value, err := tx.Get(fmt.Appendf(nil, "k%05d", i)).Get(c.ctx)
+			if err != nil || string(value) != strconv.Itoa(i*7) {
+				return fmt.Errorf("key %d: %q, %w", i, value, err)
+			}
+			tx.Set(fmt.Appendf(nil, "w%d/%03d", w, i), nil)
+		}
+		return nil
+	})
+	c.commit(tx)
+	c.want("keys", len(c.contents()), 100+100*workers)
+}
+
+// checkPairs writes pairs of equal values and reads them in one transaction.
+func checkPairs(c *conformance) {
+	c.put("left", "0", "right", "0")
+	c.together(func(w int) error {
+		for i := range perhaps {
+			if w%2 == 0 {
+				value := fmt.Appendf(nil, "%d/%d", w, i)
+				err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
+					tx.Set([]byte("left"), value)
+					tx.Set([]byte("right"), value)
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
+				left, right := tx.Get([]byte("left")), tx.Get([]byte("right"))
+				l, errLeft := left.Get(c.ctx)
+				r, errRight := right.Get(c.ctx)
+				if err := errors.Join(errLeft, errRight); err != nil {
+					return err
+				}
+				if string(l) != string(r) {
+					return fmt.Errorf("left %q, right %q", l, r)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
