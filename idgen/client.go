@@ -19,9 +19,11 @@ import (
 //
 //	((2k-1)·N - k·(k-1)) / N², about (2k-1)/N, where N = 2^21
 //
-// and expect k²/N equal IDs. That is fine for development and for small
-// services; a number that reached its end before the millisecond did makes the
-// caller wait for the next one.
+// and expect k²/N equal IDs. Ten Clients that each make 100 IDs a second expect
+// 19 equal pairs a day, a hundred that each make 1000 expect 204,000: standalone
+// mode is for development, for one process, and where a second record under an
+// ID is refused on creation. Where the numbers of a millisecond end before it
+// does, the caller waits for the next one.
 //
 // All methods are safe for concurrent use, take no lock and do not allocate.
 // An ID that a call returned is less than the ID of every call that began

@@ -52,27 +52,26 @@ func TestNextCountsFromARandomNumber(t *testing.T) {
 }
 
 func TestNextUsesTheWholeMillisecondThenWaits(t *testing.T) {
+	const patience = 1000 // readings of the clock before it goes on
 	k := newManualClock(1000)
-	c := Must(newClient(Options{Now: k.now, Layout: tiny}, from(1)))
+	reads := 0
+	now := func() time.Time {
+		if reads++; reads == patience {
+			k.ms.Store(1001)
+		}
+		return k.now()
+	}
+	c := Must(newClient(Options{Now: now, Layout: tiny}, from(1)))
 	var got []ID
-	for range 3 { // 1, 2, 3 of 0–3
+	for range 4 { // 1, 2, 3 of 0–3, then the next millisecond
 		got = append(got, Must(c.Next(t.Context())))
 	}
-	next := make(chan ID)
-	go func() { next <- Must(c.Next(t.Context())) }()
-	for range 100 { // the generator is spinning, or will find the same clock
-		select {
-		case id := <-next:
-			t.Fatalf("ID %b although the millisecond is used up", id)
-		default:
-			k.now()
-		}
-	}
-	k.ms.Store(1001)
-	got = append(got, <-next)
 	want := []ID{1000<<3 | 4 | 1, 1000<<3 | 4 | 2, 1000<<3 | 4 | 3, 1001<<3 | 4 | 1}
 	if !slices.Equal(got, want) {
 		t.Errorf("IDs are %b, want %b", got, want)
+	}
+	if reads < patience {
+		t.Errorf("the last ID came after %d readings of the clock; want it to wait for reading %d", reads, patience)
 	}
 }
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+)
+
+// fixed is a generator that always answers the same.
+type fixed struct {
+	id  ID
+	err error
+}
+
+func (f fixed) Next(context.Context) (ID, error) { return f.id, f.err }
+
+func TestDefaultPrefersTheProgramThenTheOldestOffer(t *testing.T) {
+	d := newDefaults(fixed{id: 1})
+	expect := func(what string, want ID) {
+		t.Helper()
+		if got := d.newID(); got != want {
+			t.Errorf("%s: the default is generator %d, want %d", what, got, want)
+		}
+	}
+	expect("nothing installed", 1)
+	uninstall2 := d.install(fixed{id: 2})
+	expect("one offer", 2)
+	uninstall3 := d.install(fixed{id: 3})
+	expect("two offers", 2)
+	d.set(fixed{id: 4})
+	expect("the program's choice", 4)
+	uninstall5 := d.install(fixed{id: 5})
+	expect("an offer after the program's choice", 4)
+	uninstall2()
+	expect("the first offer taken back behind the program's choice", 4)
+	d.set(nil)
+	expect("the program's choice taken back", 3)
+	uninstall2()
+	expect("an offer taken back twice", 3)
+	uninstall3()
+	expect("the next offer", 5)
+	uninstall5()
+	expect("all offers taken back", 1)
+}
+
+func TestSameGeneratorOfferedTwice(t *testing.T) {
+	d := newDefaults(fixed{id: 1})
+	first, second := d.install(fixed{id: 2}), d.install(fixed{id: 2})
+	first()
+	first()
+	if got := d.newID(); got != 2 {
+		t.Errorf("the default is generator %d, want 2: one of its two offers stands", got)
+	}
+	second()
+	if got := d.newID(); got != 1 {
+		t.Errorf("the default is generator %d, want 1", got)
+	}
+}
+
+func TestInstallDefaultOfNilPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	InstallDefault(nil)
+}
+
+func TestNewIDIsZeroWhereTheGeneratorCannotAnswer(t *testing.T) {
+	d := newDefaults(fixed{id: 9, err: errors.New("no lease")})
+	if id := d.newID(); id != 0 {
+		t.Errorf("newID = %d, want 0", id)
+	}
+	d.set(Must(NewClient(Options{Now: newManualClock(-1).now})))
+	if id := d.newID(); id != 0 {
+		t.Errorf("newID with a clock before the epoch = %d, want 0", id)
+	}
+}
+
+func TestSetDefaultDecidesNewID(t *testing.T) {
+	builtIn := Default()
+	uninstall := InstallDefault(fixed{id: 6})
+	if id := NewID(); id != 6 {
+		t.Errorf("NewID = %d with an offer, want 6", id)
+	}
+	SetDefault(fixed{id: 7})
+	if id := NewID(); id != 7 {
+		t.Errorf("NewID = %d with a choice, want 7", id)
+	}
+	SetDefault(nil)
+	uninstall()
+	if got := Default(); got != builtIn {
+		t.Errorf("Default() = %v after all was taken back, want the built-in client", got)
+	}
+}
+
+func TestNewIDOfAClientDoesNotAllocate(t *testing.T) {
+	k := newManualClock(0)
+	d := newDefaults(Must(NewClient(Options{Now: k.now})))
+	allocs := testing.AllocsPerRun(1000, func() {
+		k.ms.Add(1)
+		if d.newID() == 0 {
+			t.Fatal("no ID")
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations, want 0", allocs)
+	}
+}
+
+// TestDefaultsConcurrently is for the race detector; it also checks that every
+// answer comes from a generator that was the default at some time.
+func TestDefaultsConcurrently(t *testing.T) {
+	d := newDefaults(fixed{id: 1})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for range 500 {
+				uninstall := d.install(fixed{id: ID(10 + g)})
+				if id := d.newID(); id != 1 && id != 2 && (id < 10 || id > 13) {
+					t.Errorf("ID %d of no known generator", id)
+				}
+				d.set(fixed{id: 2})
+				d.set(nil)
+				uninstall()
+			}
+		})
+	}
+	wg.Wait()
+	if id := d.newID(); id != 1 {
+		t.Errorf("the default is generator %d in the end, want 1", id)
+	}
+}

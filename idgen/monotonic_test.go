@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/oklog/ulid/v2"
+	"pgregory.net/rapid"
+)
+
+// TestMonotonicAgainstBigIntegers compares monotonic with a model on big
+// integers, with numbers near overflow, large steps and a clock that jumps.
+func TestMonotonicAgainstBigIntegers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.SampledFrom([]uint{uuidBits, ulidBits}).Draw(t, "width")
+		limit := new(big.Int).Lsh(big.NewInt(1), width)
+		var drawn, step uint64
+		m := monotonic{
+			draw: func() (uint64, uint64) { return ^uint64(0), drawn }, // near the end of the number
+			step: func() uint64 { return step },
+		}
+		wall := rapid.Int64Range(1, 1000).Draw(t, "wall")
+		var modelMs int64
+		model := new(big.Int)
+		for range rapid.IntRange(1, 30).Draw(t, "calls") {
+			wall = max(1, wall+rapid.Int64Range(-3, 3).Draw(t, "jump"))
+			drawn = rapid.Uint64().Draw(t, "drawn")
+			step = rapid.Uint64Range(1, 1<<63).Draw(t, "step")
+
+			grown := new(big.Int).Add(model, new(big.Int).SetUint64(step))
+			if wall > modelMs || grown.Cmp(limit) >= 0 {
+				modelMs = max(wall, modelMs+1)
+				model.Sub(limit, new(big.Int).Lsh(big.NewInt(1), 64)) // the top bits all set,
+				model.Add(model, new(big.Int).SetUint64(drawn))       // the low 64 as drawn
+			} else {
+				model = grown
+			}
+
+			ms, hi, lo, err := m.next(time.UnixMilli(wall), width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := new(big.Int).SetUint64(hi)
+			got.Lsh(got, 64).Add(got, new(big.Int).SetUint64(lo))
+			if int64(ms) != modelMs || got.Cmp(model) != 0 {
+				t.Fatalf("next = %d, %x; want %d, %x", ms, got, modelMs, model)
+			}
+		}
+	})
+}
+
+func TestMonotonicTimeRange(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		now  time.Time
+		want error
+	}{
+		{"before 1970", time.UnixMilli(-1), ErrBeforeEpoch},
+		{"zero time", time.Time{}, ErrBeforeEpoch},
+		{"last", time.UnixMilli(maxUnixMs), nil},
+		{"after the last", time.UnixMilli(maxUnixMs + 1), ErrTimeOverflow},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			now := func() time.Time { return test.now }
+			_, ulidErr := (&ULIDSource{Now: now}).Next(t.Context())
+			_, uuidErr := (&UUIDSource{Now: now}).Next(t.Context())
+			if !errors.Is(ulidErr, test.want) || !errors.Is(uuidErr, test.want) {
+				t.Errorf("ULID: %v, UUID: %v; want %v", ulidErr, uuidErr, test.want)
+			}
+		})
+	}
+	t.Run("1970 itself", func(t *testing.T) {
+		s := ULIDSource{Now: func() time.Time { return time.UnixMilli(0) }}
+		if id, err := s.Next(t.Context()); err != nil || id == ulid.Zero {
+			t.Errorf("Next = %v, %v; want a ULID", id, err)
+		}
+	})
+	t.Run("overflow in the last millisecond", func(t *testing.T) {
+		s := UUIDSource{Now: func() time.Time { return time.UnixMilli(maxUnixMs) }}
+		s.state.draw = func() (uint64, uint64) { return ^uint64(0), ^uint64(0) }
+		first := Must(s.Next(t.Context()))
+		if id, err := s.Next(t.Context()); !errors.Is(err, ErrTimeOverflow) || !id.IsZero() {
+			t.Errorf("Next = %v, %v after %v; want the zero UUID and ErrTimeOverflow", id, err, first)
+		}
+	})
+}
+
+func TestULIDBits(t *testing.T) {
+	s := ULIDSource{Now: func() time.Time { return time.UnixMilli(1469918176385) }} // the time of the ULID specification's example
+	s.state.draw = func() (uint64, uint64) { return 0xffffffffffff1122, 0x33445566778899aa }
+	s.state.step = func() uint64 { return 1 }
+	first, second := Must(s.Next(t.Context())), Must(s.NextString(t.Context()))
+	want := ulid.ULID{0x01, 0x56, 0x3d, 0xf3, 0x64, 0x81, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa}
+	if first != want {
+		t.Errorf("ULID is % x, want % x", first, want)
+	}
+	want[15]++
+	if second != want.String() || second[:10] != "01ARYZ6S41" {
+		t.Errorf("the next ULID is %s, want %s", second, want)
+	}
+}
+
+// TestUUIDv7Bits uses the test vector of RFC 9562, appendix A.6.
+func TestUUIDv7Bits(t *testing.T) {
+	const randA, randB = 0xCC3, 0x18C4DC0C0C07398F
+	s := UUIDSource{Now: func() time.Time { return time.UnixMilli(0x017F22E279B0) }}
+	s.state.draw = func() (uint64, uint64) { return randA >> 2, (randA&3)<<62 | randB }
+	s.state.step = func() uint64 { return 1<<62 - randB } // into rand_a
+	got := []string{Must(s.Next(t.Context())).String(), Must(s.Next(t.Context())).String()}
+	want := []string{"017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "017f22e2-79b0-7cc4-8000-000000000000"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("UUIDs mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// TestSourcesConcurrently checks that ids never repeat, ascend for every
+// goroutine, and carry the clock's time, while that clock keeps jumping back.
+func TestSourcesConcurrently(t *testing.T) {
+	const goroutines, each = 8, 5000
+	base := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	var k manualClock
+	now := func() time.Time { return base.Add(time.Duration(k.ms.Add(1)%50) * time.Millisecond) }
+	ulids, uuids := &ULIDSource{Now: now}, &UUIDSource{Now: now}
+	made := make([][]string, goroutines)
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for range each {
+				made[g] = append(made[g], Must(ulids.NextString(context.Background())), Must(uuids.Next(context.Background())).String())
+			}
+		})
+	}
+	wg.Wait()
+	seen := make(map[string]bool)
+	for g, ids := range made {
+		for i, id := range ids {
+			if i >= 2 && id <= ids[i-2] {
+				t.Fatalf("goroutine %d: %s after %s", g, id, ids[i-2])
+			}
+			seen[id] = true
+		}
+	}
+	if len(seen) != 2*goroutines*each {
+		t.Errorf("%d distinct ids, want %d", len(seen), 2*goroutines*each)
+	}
+	for _, at := range []time.Time{Must(ulids.Next(t.Context())).Timestamp(), Must(uuids.Next(t.Context())).Time()} {
+		if at.Before(base) || at.After(base.Add(49*time.Millisecond)) {
+			t.Errorf("an id carries %v; the clock never left the 50 ms after %v", at, base)
+		}
+	}
+}
+
+func TestSourcesDoNotAllocate(t *testing.T) {
+	var ulids ULIDSource
+	var uuids UUIDSource
+	allocs := testing.AllocsPerRun(1000, func() {
+		Must(ulids.Next(context.Background()))
+		Must(uuids.Next(context.Background()))
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations, want 0", allocs)
+	}
+}
+
+func TestSourcesDiffer(t *testing.T) {
+	now := func() time.Time { return epoch }
+	a, b := Must((&UUIDSource{Now: now}).Next(t.Context())), Must((&UUIDSource{Now: now}).Next(t.Context()))
+	if a == b || a.Time() != epoch || b.Time() != epoch {
+		t.Errorf("two sources make %v and %v; want different UUIDs of %v", a, b, epoch)
+	}
+}
