@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Definition describes an index of one type. It never changes while a program
+// runs; persistgen writes it.
+type Definition struct {
+	// Name is the index's name in keys, made by [Name]. It is unique in a type.
+	Name string
+	// Fields are the names of the fields whose values make up the key, in order.
+	Fields []string
+	// Unique tells that one key has one owner.
+	Unique bool
+	// Cover tells that entries hold a copy of the record, so that a query need
+	// not fetch it.
+	Cover bool
+	// Sparse names the fields that keep a record out of the index: by a null in a
+	// unique index, by an empty slice in any.
+	Sparse []string
+	// Signature names the kinds of the fields ("string,time"). Entries written
+	// under another signature are never read: the index must be built again.
+	Signature string
+}
+
+// Name returns the name of the index on fields of a type: all joined by an
+// underscore. Underscores inside a name are doubled, so that different lists
+// never have one name.
+func Name(typ string, fields ...string) string {
+	parts := []string{strings.ReplaceAll(typ, "_", "__")}
+	for _, field := range fields {
+		parts = append(parts, strings.ReplaceAll(field, "_", "__"))
+	}
+	return strings.Join(parts, "_")
+}
+
+// KeyName returns the name under which the entries are kept: a unique index's
+// name ends in _unique.
+func (d *Definition) KeyName() string {
+	if d.Unique {
+		return d.Name + "_unique"
+	}
+	return d.Name
+}
+
+// Layout describes everything that the bytes of the entries depend on. Two
+// definitions with equal key names and layouts share entries.
+func (d *Definition) Layout() string {
+	layout := strings.Join(d.Fields, ",") + ":" + d.Signature
+	if d.Cover {
+		layout += ":cover"
+	}
+	return layout
+}
+
+// Validate reports all faults of the definition, joined.
+func (d *Definition) Validate() error {
+	var faults []error
+	if d.Name == "" {
+		faults = append(faults, errors.New("index: a definition without a name"))
+	}
+	if len(d.Fields) == 0 {
+		faults = append(faults, fmt.Errorf("index: %s has no fields", d.Name))
+	}
+	return errors.Join(faults...)
+}
+
+// AppendPrefix appends to a directory's prefix what all keys of the index
+// begin with: the packed ("I", KeyName).
+func (d *Definition) AppendPrefix(dst []byte) []byte {
+	return tuple.AppendString(tuple.AppendString(dst, "I"), d.KeyName())
+}
+
+// Split cuts what follows the prefix of an entry's key into the packed values
+// and the packed id, which is empty in a unique index.
+func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
+	rest := suffix
+	for range d.Fields {
+		if rest, err = tuple.Skip(rest); err != nil {
+			return nil, nil, fmt.Errorf("index: a key of %s: %w", d.KeyName(), err)
+		}
+	}
+	values = suffix[:len(suffix)-len(rest)]
+	if d.Unique != (len(rest) == 0) {
+		return nil, nil, fmt.Errorf("index: a key of %s has %d bytes behind its values", d.KeyName(), len(rest))
+	}
+	return values, rest, nil
+}

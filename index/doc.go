@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package index keeps index entries in step with records. It knows keys and
+// entries, not Go types: package persistable and the code that persistgen
+// writes call it.
+//
+// An index is a [Definition] with a place in the database. A record's entries
+// are gathered in a [Set]; [Maintain] writes the difference between the
+// entries of a record's stored form and those of its new form; [Claims] reads
+// who owns the unique keys, in the same round as the record:
+//
+//	e := set.Open(ix, id)
+//	k := e.Begin()
+//	k = index.AppendString(k, v.Number)
+//	e.End(k)
+//	err := set.Close(ix)
+//	…
+//	claims.Start(tx, indexes, &set)          // together with the read of the record
+//	err = claims.Check(ctx, indexes, &set, &stored, id)
+//	buf = index.Maintain(tx, indexes, &stored, &set, was, is, buf)
+//
+// [Bounds] is a range of an index's keys.
+//
+// # Concurrency and transactions
+//
+// A Set, its Entries and Claims are for one goroutine and one attempt of a
+// transaction, and may be reused for the next. Everything else is immutable.
+// Nothing is remembered between attempts: all functions may be called in a
+// transaction function that runs again.
+package index

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Record is what the maintenance of entries needs to know of a record.
+type Record struct {
+	ID    []byte // packed
+	Value []byte // what covering entries copy; nil if it does not fit into a value
+}
+
+// Claims are the reads of the unique keys that a record is about to own. They
+// are started before its stored form is known, so that all reads take one
+// round. The zero value is ready; it is reused from record to record.
+type Claims struct {
+	reads []claim
+}
+
+type claim struct {
+	index, n int
+	owner    kv.Future[[]byte]
+}
+
+// Start starts the reads for the entries of a record's new form.
+func (c *Claims) Start(tx kv.ReadTransaction, indexes []Index, entries *Set) {
+	c.reads = c.reads[:0]
+	for i := range indexes {
+		if !indexes[i].Unique || indexes[i].State == Disabled {
+			continue
+		}
+		for n := range entries.Keys(i) {
+			c.reads = append(c.reads, claim{i, n, tx.Get(entries.Key(i, n))})
+		}
+	}
+}
+
+// Check waits for the reads and returns a *[TakenError] for the first new key
+// that another record owns. Keys that the record's stored form has as well are
+// not questioned: they are its own, or, while an index is being built over data
+// that is not unique, a violation that the build reports. stored may be nil.
+func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Set, id []byte) error {
+	for _, r := range c.reads {
+		value, err := r.owner.Get(ctx)
+		if err != nil {
+			return err
+		}
+		key := entries.Key(r.index, r.n)
+		if value == nil {
+			continue
+		}
+		ix := &indexes[r.index]
+		owner, _, err := SplitUnique(ix.Definition, key, value)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(owner, id) {
+			continue
+		}
+		if stored == nil || !stored.Has(r.index, key) {
+			return taken(ix, key, owner)
+		}
+		entries.markForeign(r.index, r.n)
+	}
+	return nil
+}
+
+func taken(ix *Index, key, owner []byte) error {
+	values, err := tuple.Unpack(key[len(ix.Prefix):])
+	if err != nil {
+		return &EntryError{ix.Definition, key, "the key is no tuple", err}
+	}
+	return &TakenError{ix.Definition, values, slices.Clone(owner)}
+}
+
+// SplitUnique cuts the value of a unique entry into the owner's packed id and
+// the covered record, which is empty where the entry does not hold it.
+func SplitUnique(d *Definition, key, value []byte) (owner, record []byte, err error) {
+	record, err = tuple.Skip(value)
+	if err != nil {
+		return nil, nil, &EntryError{d, slices.Clone(key), "the value does not begin with an id", err}
+	}
+	return value[:len(value)-len(record)], record, nil
+}
+
+// AppendValue appends the value of an entry of the index to dst.
+func (ix *Index) AppendValue(dst []byte, r Record) []byte {
+	if ix.Unique {
+		dst = append(dst, r.ID...)
+	}
+	if ix.Cover && len(r.ID)+len(r.Value) <= kv.MaxValueSize {
+		dst = append(dst, r.Value...)
+	}
+	return dst
+}
+
+// Maintain writes the difference between the entries of a record's stored form
+// and those of its new form. Either set may be nil: there is no such form.
+// buf is room for values and is returned, perhaps grown.
+//
+// An entry of a unique index is cleared only if it is the record's own
+// (compare-and-clear), so that nothing that happened in between is undone.
+func Maintain(tx kv.Transaction, indexes []Index, stored, entries *Set, was, is Record, buf []byte) []byte {
+	for i := range indexes {
+		ix := &indexes[i]
+		if ix.State == Disabled {
+			continue
+		}
+		m := maintenance{tx: tx, ix: ix, was: was, is: is, buf: buf}
+		m.rewrite = ix.Cover && !bytes.Equal(was.Value, is.Value)
+		m.merge(i, stored, entries)
+		buf = m.buf
+	}
+	return buf
+}
+
+type maintenance struct {
+	tx      kv.Transaction
+	ix      *Index
+	was, is Record
+	rewrite bool // unchanged keys have a new value
+	buf     []byte
+}
+
+// merge walks over the two ascending lists of keys of index i.
+func (m *maintenance) merge(i int, stored, entries *Set) {
+	o, oEnd := spansOf(stored, i)
+	n, nEnd := spansOf(entries, i)
+	for o < oEnd || n < nEnd {
+		switch order := compareAt(stored, o, oEnd, entries, n, nEnd); {
+		case order < 0:
+			m.clear(stored.entries.key(o))
+			o++
+		case order > 0:
+			m.set(entries.entries.key(n))
+			n++
+		default:
+			if m.rewrite && !entries.entries.spans[n].foreign {
+				m.set(entries.entries.key(n))
+			}
+			o++
+			n++
+		}
+	}
+}
+
+func spansOf(s *Set, i int) (from, to int) {
+	if s == nil {
+		return 0, 0
+	}
+	return s.bounds(i)
+}
+
+func compareAt(a *Set, i, iEnd int, b *Set, j, jEnd int) int {
+	switch {
+	case i == iEnd:
+		return 1
+	case j == jEnd:
+		return -1
+	}
+	return bytes.Compare(a.entries.key(i), b.entries.key(j))
+}
+
+func (m *maintenance) set(key []byte) {
+	m.buf = m.ix.AppendValue(m.buf[:0], m.is)
+	m.tx.Set(key, m.buf)
+}
+
+func (m *maintenance) clear(key []byte) {
+	if !m.ix.Unique {
+		m.tx.Clear(key)
+		return
+	}
+	m.buf = m.ix.AppendValue(m.buf[:0], m.was)
+	m.tx.Atomic(kv.CompareAndClear, key, m.buf)
+	if m.ix.State == Building {
+		m.tx.Clear(violationKey(m.ix, key, m.was.ID))
+	}
+}
+
+// violationKey is where a build records that the record id also has the values
+// of a unique key.
+func violationKey(ix *Index, key, id []byte) []byte {
+	return slices.Concat(ix.Violations, key[len(ix.Prefix):], id)
+}

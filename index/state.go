@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import "fmt"
+
+// State says what may be done with an index. It is kept in the header of each
+// store, because an index can be built in one tenant and not in another.
+type State int
+
+// The states of an index.
+const (
+	// Disabled: entries are neither written nor read; what is there is
+	// worthless. An index that was added over existing data, or that a program
+	// which does not know it wrote past, is disabled until it is built.
+	Disabled State = 0
+	// Building: every write maintains the entries, but records from before may
+	// not have theirs yet. Queries are refused.
+	Building State = 1
+	// Readable: complete, maintained by every write.
+	Readable State = 2
+)
+
+// String returns the state's name.
+func (s State) String() string {
+	switch s {
+	case Disabled:
+		return "disabled"
+	case Building:
+		return "building"
+	case Readable:
+		return "readable"
+	}
+	return fmt.Sprintf("State(%d)", int(s))
+}
+
+// Index is an index of an open store.
+type Index struct {
+	*Definition
+	Prefix     []byte // of the entries' keys
+	Violations []byte // of the keys that record what a build found to be not unique
+	State      State
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// DB keeps records in an engine. It is safe for concurrent use; one a process
+// is enough. The engine belongs to the caller, who closes it.
+type DB struct {
+	engine   kv.Database
+	options  Options
+	dirs     *directory.Cache
+	places   placeTable
+	tokenKey []byte // authenticates page tokens
+}
+
+// Open returns a DB on the engine with default options. The first Open of a
+// database writes the key of its page tokens.
+func Open(ctx context.Context, engine kv.Database) (*DB, error) {
+	return OpenWith(ctx, engine, Options{})
+}
+
+// OpenWith is [Open] with options.
+func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	dirs, err := directory.NewCache(o.Layer, engine, directory.CacheOptions{MaxEntries: o.CacheSize})
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize)}
+	if db.tokenKey, err = db.loadTokenKey(ctx); err != nil {
+		return nil, fmt.Errorf("persistable: open: %w", err)
+	}
+	return db, nil
+}
+
+// Engine returns the engine on which the DB was opened.
+func (db *DB) Engine() kv.Database { return db.engine }
+
+const tokenKeySize = 32
+
+// loadTokenKey reads the key of page tokens, and writes a random one if there
+// is none.
+func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
+	fresh := make([]byte, tokenKeySize)
+	if _, err := rand.Read(fresh); err != nil {
+		return nil, err
+	}
+	return kv.Transact(ctx, db.engine, func(tx kv.Transaction) ([]byte, error) {
+		d, err := db.options.Layer.CreateOrOpen(ctx, tx, db.options.SystemPath)
+		if err != nil {
+			return nil, err
+		}
+		prefix, err := d.Prefix()
+		if err != nil {
+			return nil, err
+		}
+		key := tuple.AppendString(prefix, "page token key")
+		have, err := tx.Get(key).Get(ctx)
+		if err != nil || have != nil {
+			return have, err
+		}
+		tx.Set(key, fresh)
+		return fresh, nil
+	})
+}
+
+// RemoveDirectory removes the directory at the path with all directories in it,
+// all their records and their indexes: a tenant. Elements are taken as they
+// are, a "/" in one means nothing. Whoever writes to it at the same moment is
+// retried and then finds it gone: a writer that creates records creates the
+// directory anew. Removing what is not there is an [ErrNotFound].
+func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
+	err := db.options.Layer.Remove(ctx, db.engine, path)
+	if errors.Is(err, directory.ErrNotFound) {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
+}
+
+// ListDirectory returns the names of the directories in the directory at path,
+// ascending: the tenants, for example. If there is none at path, nobody has
+// written anything there, and the list is empty.
+func (db *DB) ListDirectory(ctx context.Context, path ...string) ([]string, error) {
+	names, err := db.options.Layer.List(ctx, db.engine, path)
+	if errors.Is(err, directory.ErrNotFound) {
+		return nil, nil
+	}
+	return names, err
+}

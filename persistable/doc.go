@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package persistable stores Go structs in FoundationDB, or in the embedded
+// engine, under ids of their own, with unique and compound indexes, and keeps
+// every tenant in a directory of its own. persistgen writes, for each annotated
+// struct, a typed store on top of this package:
+//
+//	engine, err := embedded.Open("data")
+//	db, err := persistable.Open(ctx, engine)
+//	orders := OrderStoreOf(db, "tenant-1")
+//	o := orders.New("A-1001", Pending, time.Now(), 1000) // the id is set already
+//	err = orders.Create(ctx, o)
+//	o, err = orders.ByNumber(ctx, "A-1001")              // or ErrNotFound
+//	for o, err := range orders.ByStatusCreatedAt(Pending).From(t0).Reverse().Limit(20).All(ctx) { … }
+//	err = db.RemoveDirectory(ctx, "tenants", "tenant-1") // its records and indexes are gone
+//
+// # Transactions
+//
+// Every operation is one transaction: it sees one version of the database, the
+// scan of an index and the fetch of its records included, and it commits as a
+// whole or not at all. [DB.Transact] makes several operations, on any stores,
+// one transaction; [Store.In] binds a store to it; [DB.In] takes a transaction
+// that the caller has opened with package kv. A function given to Transact may
+// run more than once and must have no effect outside of the transaction. Make
+// ids before it.
+//
+// Transact is observed exactly once where it creates records: if the
+// acknowledgement of a commit is lost, a token in the header of a created
+// record tells that it did commit. Create therefore never reports [ErrExists]
+// for its own record.
+//
+// # Indexes
+//
+// Entries are maintained from the stored record, never from the caller's copy.
+// An index that is added over existing data is disabled until
+// [Store.BuildIndexes] has run; queries say so by an *[IndexStateError].
+//
+// # Tenants
+//
+// A {Field} in a type's directory gives each value a directory of its own. A
+// store opened for one tenant cannot reach the records of another, and refuses
+// records whose field says otherwise. Directories are created by the first
+// write and cached; a directory that is removed or moved is never written to
+// through a stale cache.
+//
+// # Concurrency
+//
+// [DB], [Store], [Query] and [RangeQuery] are immutable and safe for concurrent
+// use. A [Tx] may be used by several goroutines, for operations that do not
+// depend on each other's writes, until its function returns.
+//
+// # Layout
+//
+// The bytes of every key and value are written down in docs/layout.md.
+package persistable

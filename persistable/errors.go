@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// The states that an operation can report. They come wrapped with type and id:
+// compare with errors.Is.
+var (
+	// ErrNotFound: there is no such record, or no such directory.
+	ErrNotFound = errors.New("persistable: not found")
+	// ErrExists: Create found a record with that id.
+	ErrExists = errors.New("persistable: a record with this id exists already")
+	// ErrNoID: the record has no id, and none can be made here.
+	ErrNoID = errors.New("persistable: the record has no id")
+	// ErrReadOnly: a write was tried in ReadTransact.
+	ErrReadOnly = errors.New("persistable: the transaction is read-only")
+	// ErrBadToken: a page token is damaged, was forged, or belongs to another
+	// query, tenant or database.
+	ErrBadToken = errors.New("persistable: bad page token")
+	// ErrClosed: the engine was closed. It is kv.ErrClosed.
+	ErrClosed = kv.ErrClosed
+)
+
+// UniqueError says that another record has the values of a unique index. It is
+// not retryable: nothing was written.
+type UniqueError struct {
+	Type   string
+	Index  string      // as in [index.Definition].Name
+	Fields []string    // the index's fields
+	Values tuple.Tuple // in the order of Fields, as tuple elements
+	Owner  any         // the id of the record that has the values
+}
+
+// Error implements error.
+func (e *UniqueError) Error() string {
+	return fmt.Sprintf("persistable: %s: %s = %v is taken by the %s with the id %v",
+		e.Type, strings.Join(e.Fields, ","), e.Values, e.Type, e.Owner)
+}
+
+// DirectoryError says that a store cannot be opened with its directory
+// arguments, or that a record does not belong to the store's directory.
+type DirectoryError struct {
+	Type   string
+	Path   []string // of the store
+	Field  string   // the {Field} in question; empty if none
+	Reason string
+}
+
+// Error implements error.
+func (e *DirectoryError) Error() string {
+	where := e.Type
+	if e.Field != "" {
+		where += "." + e.Field
+	}
+	return fmt.Sprintf("persistable: %s: directory %s: %s", where, quotePath(e.Path), e.Reason)
+}
+
+func quotePath(path []string) string {
+	var b strings.Builder
+	for i, name := range path {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		if len(name) > 64 {
+			name = name[:64] + "…"
+		}
+		fmt.Fprintf(&b, "%q", name)
+	}
+	return b.String()
+}
+
+// FieldError says that a field's value cannot be stored.
+type FieldError struct {
+	Type   string
+	Field  string
+	Reason string // what is wrong and what to do
+	Err    error  // the cause, if any
+}
+
+// Error implements error.
+func (e *FieldError) Error() string {
+	return withCause(fmt.Sprintf("persistable: %s.%s: %s", e.Type, e.Field, e.Reason), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+func withCause(text string, err error) string {
+	if err == nil {
+		return text
+	}
+	return text + ": " + err.Error()
+}
+
+// RecordError says that stored bytes cannot be used: they are corrupt, or of a
+// newer format; or that a record is too large to be stored.
+type RecordError struct {
+	Type   string
+	ID     string // the id as a tuple, for people; empty where no single record is meant
+	Key    []byte // where the bytes are
+	Reason string // what is wrong
+	Remedy string // what to do
+	Err    error  // the cause, if any
+}
+
+// Error implements error.
+func (e *RecordError) Error() string {
+	text := "persistable: " + e.Type
+	if e.ID != "" {
+		text += " " + e.ID
+	}
+	if e.Key != nil {
+		text += fmt.Sprintf(" at key %x", e.Key[:min(len(e.Key), 256)])
+	}
+	text = withCause(text+": "+e.Reason, e.Err)
+	if e.Remedy != "" {
+		text += ": " + e.Remedy
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// NoIndexError says that no index of the type serves the conditions given to
+// Find or FindOne: equality on the first fields of an index, and at most one
+// range, on the field behind them.
+type NoIndexError struct {
+	Type    string
+	Fields  []string   // the fields of the conditions
+	Indexes [][]string // the fields of the indexes that there are
+	Reason  string     // empty, or why no index could serve at all
+}
+
+// Error implements error.
+func (e *NoIndexError) Error() string {
+	have := make([]string, len(e.Indexes))
+	for i, fields := range e.Indexes {
+		have[i] = "(" + strings.Join(fields, ",") + ")"
+	}
+	reason := e.Reason
+	if reason == "" {
+		reason = "no index begins with"
+	}
+	return fmt.Sprintf("persistable: %s: %s (%s): it has %s; add an index tag and run go generate",
+		e.Type, reason, strings.Join(e.Fields, ","), strings.Join(have, ", "))
+}
+
+// IndexStateError says that an index may not be queried yet in this store.
+type IndexStateError struct {
+	Type  string
+	Index string
+	State index.State
+}
+
+// Error implements error.
+func (e *IndexStateError) Error() string {
+	return fmt.Sprintf("persistable: %s: the index %s is %s in this store: run BuildIndexes and query again",
+		e.Type, e.Index, e.State)
+}

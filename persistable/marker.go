@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+// The marker types carry a struct's options in the tags of blank fields. A
+// struct is persistable if it has at least one of them:
+//
+//	type Order struct {
+//		_ persistable.Type      `persist:"Order"`
+//		_ persistable.Directory `persist:"tenants/{TenantID}/orders,layer=partition"`
+//		_ persistable.Index     `persist:"Status,CreatedAt"`
+//		_ persistable.Unique    `persist:"Number"`
+//		…
+//	}
+//
+// They have no size; put them first, because Go pads a struct that ends in a
+// field without size.
+type (
+	// Type names the type in keys, so that the struct can be renamed. Without
+	// it the name is the struct's.
+	Type struct{}
+
+	// Directory is the path of the directory that holds the records, elements
+	// separated by "/". An element {Field} is replaced by the value of that
+	// field. The option layer=partition makes the directory of the last {Field}
+	// a partition. Without it the path is the type's name.
+	Directory struct{}
+
+	// Index is a single or compound index on the fields named, in that order.
+	// Options: cover (entries hold a copy of the record), name=….
+	Index struct{}
+
+	// Unique is an index that lets one record have a combination of values.
+	// Records with a null in it are not in it. Options as for Index.
+	Unique struct{}
+)
+
+// GeneratedVersion1 is named by generated code of the first version. A program
+// whose generated code and run-time do not fit does not compile.
+const GeneratedVersion1 = 1

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/directory"
+)
+
+// Options configure a [DB]. The zero value is ready to use.
+type Options struct {
+	// Layer is the directory layer in which the types' directories are. The
+	// default value is directory.Root().
+	Layer *directory.Layer
+	// SystemPath is the directory of what the database itself remembers, such
+	// as the key of page tokens. The default value is kazahana/persistable.
+	SystemPath []string
+	// PageSize is the number of records on a page of a query without a Limit.
+	// The default value is 100.
+	PageSize int
+	// BuildBatch is the number of records that BuildIndexes and Verify read in
+	// a transaction at most; they read fewer where records are large or often
+	// written. The default value is 500.
+	BuildBatch int
+	// CacheSize bounds the number of opened directories remembered. The default
+	// value is 10,000.
+	CacheSize int
+}
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error {
+	var faults []error
+	for name, n := range map[string]int{"PageSize": o.PageSize, "BuildBatch": o.BuildBatch, "CacheSize": o.CacheSize} {
+		if n < 0 {
+			faults = append(faults, fmt.Errorf("persistable: Options.%s is %d, must not be negative", name, n))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Layer == nil {
+		o.Layer = directory.Root()
+	}
+	if o.SystemPath == nil {
+		o.SystemPath = []string{"kazahana", "persistable"}
+	}
+	o.PageSize = orDefault(o.PageSize, 100)
+	o.BuildBatch = orDefault(o.BuildBatch, 500)
+	o.CacheSize = orDefault(o.CacheSize, 10_000)
+	return o
+}
+
+func orDefault(n, def int) int {
+	if n == 0 {
+		return def
+	}
+	return n
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/index"
+)
+
+// place is where the records of one type are for one list of directory
+// arguments, and what was last known of it. It is shared by all stores of the
+// DB that mean it.
+type place struct {
+	db          *DB
+	typ         string
+	fields      []FieldInfo
+	definitions []*index.Definition
+	args        []string
+	path        []string
+	expects     []directory.Expect
+	known       atomic.Pointer[openStore] // committed state, with its metadata version
+}
+
+// maxArgument bounds a directory argument, so that the keys of the directory
+// layer stay within their limit.
+const maxArgument = 4096
+
+// newPlace checks the arguments of a store.
+func newPlace[T any](db *DB, r *record[T], elements []PathElement, args []string) (*place, error) {
+	p := &place{db: db, typ: r.typ, fields: r.fields, definitions: r.definitions, args: slices.Clone(args)}
+	next := 0
+	for i, e := range elements {
+		name := e.Name
+		if e.Field != "" {
+			if next == len(args) {
+				return nil, &DirectoryError{Type: r.typ, Field: e.Field, Reason: "an argument for this {Field} is missing"}
+			}
+			name = args[next]
+			next++
+		}
+		p.path = append(p.path, name)
+		if e.Layer != "" {
+			p.expects = append(p.expects, directory.ElementAs(i, e.Layer))
+		}
+		if reason := checkName(name); reason != "" {
+			return nil, &DirectoryError{Type: r.typ, Path: p.path, Field: e.Field, Reason: reason}
+		}
+	}
+	if next < len(args) {
+		return nil, &DirectoryError{Type: r.typ, Path: p.path, Reason: fmt.Sprintf("%d arguments for %d {Field}s", len(args), next)}
+	}
+	return p, nil
+}
+
+func checkName(name string) string {
+	switch {
+	case name == "":
+		return "the name is empty: was the variable set?"
+	case !utf8.ValidString(name):
+		return "the name is not valid UTF-8"
+	case len(name) > maxArgument:
+		return fmt.Sprintf("the name has %d bytes; at most %d are possible: use a shorter name, or a hash of it", len(name), maxArgument)
+	}
+	return ""
+}
+
+// placeKey identifies a place: the schema, by its address, and the arguments.
+type placeKey struct {
+	schema any
+	args   string
+}
+
+// placeTable is a bounded map of places. Losing one costs only the reads of the
+// next opening.
+type placeTable struct {
+	mu    *sync.RWMutex
+	m     map[placeKey]*place
+	limit int
+}
+
+func newPlaceTable(limit int) placeTable {
+	return placeTable{new(sync.RWMutex), map[placeKey]*place{}, limit}
+}
+
+func (t *placeTable) get(k placeKey) *place {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.m[k]
+}
+
+// put remembers p, or returns what is remembered already. To make room it
+// drops any other place.
+func (t *placeTable) put(k placeKey, p *place) *place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if other := t.m[k]; other != nil {
+		return other
+	}
+	for other := range t.m {
+		if len(t.m) < t.limit {
+			break
+		}
+		delete(t.m, other)
+	}
+	t.m[k] = p
+	return p
+}
+
+// joinArgs encodes the arguments injectively; the common case costs nothing.
+func joinArgs(args []string) string {
+	switch len(args) {
+	case 0:
+		return ""
+	case 1:
+		return args[0]
+	}
+	var b []byte
+	for _, arg := range args {
+		b = binary.AppendUvarint(b, uint64(len(arg)))
+		b = append(b, arg...)
+	}
+	return string(b)
+}

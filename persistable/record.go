@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// idText shows a packed id to people.
+func idText(id []byte) string { return tuple.Describe(id) }
+
+// recordError adds type, id and key to a fault of stored bytes.
+func recordError(typ, id string, key []byte, err error) error {
+	e := &RecordError{Type: typ, ID: id, Key: slices.Clone(key), Remedy: remedyCorrupt}
+	var header *headerError
+	if errors.As(err, &header) {
+		e.Reason, e.Remedy = header.reason, header.remedy
+		return e
+	}
+	e.Reason, e.Err = "the record cannot be decoded", err
+	return e
+}
+
+func corrupt(typ string, id, key []byte, format string, args ...any) error {
+	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(format, args...), Remedy: remedyCorrupt}
+}
+
+// whole returns a stored record with all its bytes, fetching the chunks behind
+// its first value if there are any.
+func (r *record[T]) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (stored, error) {
+	s, err := parseHeader(value)
+	if err != nil {
+		return s, recordError(r.typ, idText(id), key, err)
+	}
+	if s.chunks == 0 {
+		return s, nil
+	}
+	pairs, err := reader.GetRange(chunkRange(key).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
+	if err != nil {
+		return s, err
+	}
+	if len(pairs) != s.chunks {
+		return s, corrupt(r.typ, id, key, "it has %d further chunks, its header says %d", len(pairs), s.chunks)
+	}
+	chunks := make([][]byte, len(pairs))
+	for i, pair := range pairs {
+		if !bytes.Equal(pair.Key, tuple.AppendInt(slices.Clone(key), int64(i+1))) {
+			return s, corrupt(r.typ, id, pair.Key, "chunk %d is missing", i+1)
+		}
+		chunks[i] = pair.Value
+	}
+	s.payload = append(slices.Clone(s.payload), slices.Concat(chunks...)...)
+	return s, nil
+}
+
+// chunkRange returns the keys of the chunks behind a record's first value.
+func chunkRange(key []byte) kv.KeyRange {
+	return kv.KeyRange{Begin: kv.KeyAfter(key), End: append(slices.Clone(key), 0xff)}
+}
+
+// decodeRecord decodes a stored record and checks that it is the one its key says.
+func (r *record[T]) decodeRecord(s stored, id, key []byte) (*T, error) {
+	v := new(T)
+	if err := r.decode(s.payload, v); err != nil {
+		return nil, recordError(r.typ, idText(id), key, err)
+	}
+	var room [64]byte
+	if own := r.appendID(room[:0], v); !bytes.Equal(own, id) {
+		return nil, corrupt(r.typ, id, key, "it says that its id is %s", idText(own))
+	}
+	return v, nil
+}
+
+// read decodes the value under a record's key.
+func (r *record[T]) read(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (*T, error) {
+	s, err := r.whole(ctx, reader, id, key, value)
+	if err != nil {
+		return nil, err
+	}
+	return r.decodeRecord(s, id, key)
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// cursor is how far a query has come.
+type cursor struct {
+	limit    int    // how many more may come; 0 without limit
+	done     bool   // as many came as the limit allows
+	position []byte // the last key, relative to the index's prefix; nil at the start
+	plan     int    // the plan that position belongs to, counted from 1; 0 at the start
+}
+
+// pass moves the cursor behind a key.
+func (c *cursor) pass(position []byte) {
+	c.position = position
+	if c.limit > 0 {
+		c.limit--
+		c.done = c.limit == 0
+	}
+}
+
+func (q *Query[T]) nothing() error {
+	return fmt.Errorf("%w: no %s fits the query", ErrNotFound, q.record.typ)
+}
+
+// choose returns the first plan whose index is readable, and the cursor's once
+// it has a position.
+func (q *Query[T]) choose(o *openStore, c *cursor) (plan, error) {
+	var first error
+	for i := range 1 + len(q.others) {
+		if c.plan != 0 && c.plan != i+1 {
+			continue
+		}
+		p := q.plan
+		if i > 0 {
+			p = q.others[i-1]
+		}
+		if p.index == byID {
+			return p, nil
+		}
+		err := q.state(o, p.index)
+		if err == nil {
+			c.plan = i + 1
+			return p, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return plan{}, first
+}
+
+// items yields the records behind the cursor, within one transaction, and
+// moves the cursor along.
+func (q *Query[T]) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		o, err := t.open(ctx, q.place)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if o == nil || c.done {
+			return
+		}
+		p, err := q.choose(o, c)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if p.index == byID {
+			q.scanRecords(ctx, t, o, p, c, yield)
+			return
+		}
+		q.scanIndex(ctx, t, o, p, c, yield)
+	}
+}
+
+// wholeBatch is up to which limit a query is fetched in one batch.
+const wholeBatch = 1000
+
+// rangeOf returns the keys of a plan behind the cursor and how to read them.
+func (q *Query[T]) rangeOf(p plan, prefix []byte, c *cursor) (kv.SelectorRange, kv.RangeOptions) {
+	bounds := p.bounds
+	if c.position != nil {
+		bounds = bounds.Resume(c.position, q.reverse)
+	}
+	o := kv.RangeOptions{Limit: c.limit, Reverse: q.reverse}
+	if 0 < c.limit && c.limit <= wholeBatch {
+		o.Mode = kv.ModeExact
+	}
+	return bounds.Range(prefix).Selectors(), o
+}
+
+// scanIndex yields the records that the entries of an index name.
+func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(*T, error) bool) {
+	ix := &o.indexes[p.index]
+	keys, options := q.rangeOf(p, ix.Prefix, c)
+	for batch, err := range t.reader.GetRange(keys, options).Batches(ctx) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		b := entryBatch[T]{ix: ix, fetches: fetches[T]{record: q.record, reader: t.reader, records: o.records}}
+		if err := b.start(batch.KVs); err != nil {
+			yield(nil, err)
+			return
+		}
+		for i, pair := range batch.KVs {
+			v, err := b.wait(ctx, i)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c.pass(pair.Key[len(ix.Prefix):])
+			if !yield(v, nil) || c.done {
+				return
+			}
+		}
+	}
+}
+
+// entryBatch turns a batch of index entries into records: those that a covering
+// entry holds at once, the others by gets that are all under way together.
+type entryBatch[T any] struct {
+	fetches[T]
+	ix      *index.Index
+	entries []entry
+}
+
+type entry struct {
+	key, id []byte
+	covered []byte // the record as under its key; empty if it must be fetched
+	fetch   int    // which of the fetches
+}
+
+func (b *entryBatch[T]) start(pairs []kv.KeyValue) error {
+	b.entries = make([]entry, len(pairs))
+	for i, pair := range pairs {
+		e, err := splitEntry(b.ix, pair)
+		if err != nil {
+			return b.record.indexError(err)
+		}
+		if len(e.covered) == 0 {
+			e.fetch = len(b.values)
+			b.fetches.start(e.id)
+		}
+		b.entries[i] = e
+	}
+	return nil
+}
+
+// splitEntry takes an index entry apart.
+func splitEntry(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
+	e = entry{key: pair.Key, covered: pair.Value}
+	if ix.Unique {
+		e.id, e.covered, err = index.SplitUnique(ix.Definition, pair.Key, pair.Value)
+		return e, err
+	}
+	_, e.id, err = ix.Split(pair.Key[len(ix.Prefix):])
+	if err != nil {
+		err = &index.EntryError{Definition: ix.Definition, Key: slices.Clone(pair.Key), Reason: "the key is damaged", Err: err}
+	}
+	return e, err
+}
+
+func (b *entryBatch[T]) wait(ctx context.Context, i int) (*T, error) {
+	e := &b.entries[i]
+	if len(e.covered) > 0 {
+		return b.record.read(ctx, b.reader, e.id, slices.Concat(b.records, e.id), e.covered)
+	}
+	v, err := b.fetches.wait(ctx, e.fetch)
+	if err == nil && v == nil {
+		err = b.record.dangling(b.ix, e.key, e.id)
+	}
+	return v, err
+}
+
+// keys yields the keys behind the cursor, without fetching records.
+func (q *Query[T]) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		o, err := t.open(ctx, q.place)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if o == nil || c.done {
+			return
+		}
+		p, err := q.choose(o, c)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if p.index == byID {
+			for g, err := range q.groups(ctx, t, o, p, c) {
+				if !yield(g.id, err) || c.done {
+					return
+				}
+			}
+			return
+		}
+		prefix := o.indexes[p.index].Prefix
+		keys, options := q.rangeOf(p, prefix, c)
+		if options.Mode == kv.ModeIterator {
+			options.Mode = kv.ModeWantAll
+		}
+		for pair, err := range t.reader.GetRange(keys, options).All(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c.pass(pair.Key[len(prefix):])
+			if !yield(pair.Key, nil) || c.done {
+				return
+			}
+		}
+	}
+}

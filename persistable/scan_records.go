@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// group is one record as it lies in the database: its first value and its
+// chunks, which are neighbours.
+type group struct {
+	id, key, value []byte
+	chunks         []kv.KeyValue // in the order of the scan
+}
+
+// scanRecords yields the records in the order of their ids.
+func (q *Query[T]) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(*T, error) bool) {
+	for g, err := range q.groups(ctx, t, o, p, c) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		v, err := q.decodeGroup(g)
+		if !yield(v, err) || err != nil || c.done {
+			return
+		}
+	}
+}
+
+func (q *Query[T]) decodeGroup(g group) (*T, error) {
+	s, err := parseHeader(g.value)
+	if err != nil {
+		return nil, recordError(q.record.typ, idText(g.id), g.key, err)
+	}
+	if s.chunks != len(g.chunks) {
+		return nil, corrupt(q.record.typ, g.id, g.key, "it has %d further chunks, its header says %d", len(g.chunks), s.chunks)
+	}
+	if s.chunks > 0 {
+		if q.reverse {
+			slices.Reverse(g.chunks)
+		}
+		whole := slices.Clone(s.payload)
+		for _, chunk := range g.chunks {
+			whole = append(whole, chunk.Value...)
+		}
+		s.payload = whole
+	}
+	return q.record.decodeRecord(s, g.id, g.key)
+}
+
+// groups yields the records behind the cursor undecoded. A limit is not passed
+// on to the engine as it is, because chunks count as keys there.
+func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[group, error] {
+	return func(yield func(group, error) bool) {
+		keys, options := q.rangeOf(p, o.records, c)
+		options.Limit, options.Mode = 0, kv.ModeIterator
+		a := assembler{records: o.records, reverse: q.reverse}
+		for pair, err := range t.reader.GetRange(keys, options).All(ctx) {
+			if err != nil {
+				yield(group{}, err)
+				return
+			}
+			g, complete, err := a.add(pair)
+			if err != nil {
+				yield(group{}, recordError(q.record.typ, "", pair.Key, err))
+				return
+			}
+			if complete && !q.emit(g, c, yield) {
+				return
+			}
+		}
+		if g, left := a.rest(); left {
+			q.emit(g, c, yield)
+		}
+	}
+}
+
+// emit yields a group and moves the cursor behind all its keys.
+func (q *Query[T]) emit(g group, c *cursor, yield func(group, error) bool) bool {
+	position := g.id
+	if !q.reverse {
+		position = append(slices.Clone(g.id), 0xff) // behind the chunks
+	}
+	c.pass(position)
+	return yield(g, nil) && !c.done
+}
+
+// assembler puts the keys of one record together. Forward, the first value
+// comes first and tells how many chunks follow; in reverse it comes last.
+type assembler struct {
+	records []byte
+	reverse bool
+	open    bool // now holds something
+	now     group
+	want    int // chunks to come, forward
+}
+
+// add takes the next key and returns a record if it is complete with it.
+func (a *assembler) add(pair kv.KeyValue) (g group, complete bool, err error) {
+	id, rest, err := a.split(pair.Key)
+	if err != nil {
+		return group{}, false, err
+	}
+	if a.open && !bytes.Equal(id, a.now.id) {
+		// The record before is not complete: chunks are missing, or its first
+		// value. Report it as it is.
+		g, a.now, a.open = a.now, group{}, false
+		complete = true
+	}
+	if !a.open {
+		a.now, a.open = group{id: id, key: pair.Key[:len(a.records)+len(id)]}, true
+	}
+	if len(rest) > 0 {
+		a.now.chunks = append(a.now.chunks, pair)
+	} else {
+		a.now.value = pair.Value
+	}
+	if complete || !a.isComplete() {
+		return g, complete, nil
+	}
+	g, a.now, a.open = a.now, group{}, false
+	return g, true, nil
+}
+
+func (a *assembler) split(key []byte) (id, rest []byte, err error) {
+	suffix := key[len(a.records):]
+	if rest, err = tuple.Skip(suffix); err != nil {
+		return nil, nil, err
+	}
+	return suffix[:len(suffix)-len(rest)], rest, nil
+}
+
+func (a *assembler) isComplete() bool {
+	if a.now.value == nil || a.reverse {
+		return a.now.value != nil
+	}
+	s, err := parseHeader(a.now.value)
+	return err != nil || len(a.now.chunks) >= s.chunks
+}
+
+// rest returns what is left at the end.
+func (a *assembler) rest() (group, bool) { return a.now, a.open }

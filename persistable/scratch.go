@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"sync"
+
+	"github.com/kazahana-db/kazahana/index"
+)
+
+// scratch is the memory that one operation needs and the next can use again:
+// the engine copies keys and values that it is given.
+type scratch struct {
+	id, key []byte
+	value   []byte // the record about to be written, with its header
+	entry   []byte // the value of an index entry
+	now     index.Set
+	before  index.Set
+	claims  index.Claims
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxKept bounds the memory that a scratch keeps between operations.
+const maxKept = 1 << 17
+
+func getScratch() *scratch { return scratches.Get().(*scratch) }
+
+func (s *scratch) free() {
+	if cap(s.value) > maxKept || cap(s.entry) > maxKept {
+		s.value, s.entry = nil, nil
+	}
+	scratches.Put(s)
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Tx is a transaction to which stores are bound by their In. It is valid until
+// the function to which it was given returns.
+type Tx struct{ t *transaction }
+
+// KV returns the transaction beneath, for keys of one's own. Keys in the
+// directories of types belong to their stores. In ReadTransact it is nil.
+func (tx Tx) KV() kv.Transaction { return tx.t.writer }
+
+// transaction is one attempt of a transaction, and what the attempts of one
+// call have in common.
+type transaction struct {
+	db     *DB
+	reader kv.ReadTransaction
+	writer kv.Transaction // nil if read-only
+	token  token
+
+	mu       sync.Mutex
+	metadata metadata
+	opened   []openPlace
+	created  []byte   // the key of a record that this attempt created
+	earlier  [][]byte // those of earlier attempts
+}
+
+// openPlace is a place as the transaction sees it.
+type openPlace struct {
+	place *place
+	store *openStore
+}
+
+func newToken() (t token) {
+	binary.LittleEndian.PutUint64(t[:], rand.Uint64())
+	return t
+}
+
+// Transact runs fn in a transaction and commits it. After a retryable error it
+// runs fn again, so fn must have no effect outside of the transaction, and the
+// ids of the records it creates must have been made before.
+//
+// If the acknowledgement of a commit is lost, Transact looks for the records
+// that the attempt created and, if they are there, returns nil without running
+// fn again. Where fn creates no record, it runs again: let it read what it
+// changes, and not just add to it.
+//
+// ctx's deadline becomes the transaction's timeout, and its end cancels the
+// transaction.
+func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
+	return db.transact(ctx, func(t *transaction) error { return fn(Tx{t}) })
+}
+
+func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
+	writer, err := db.engine.Begin()
+	if err != nil {
+		return err
+	}
+	t := &transaction{db: db, reader: writer, writer: writer, token: newToken()}
+	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
+		if a.Number > 1 {
+			t.restart()
+		}
+		if a.MaybeCommitted {
+			committed, err := t.committedEarlier(ctx)
+			if committed || err != nil {
+				return err
+			}
+		}
+		return fn(t)
+	})
+}
+
+// restart forgets what the attempt before has seen.
+func (t *transaction) restart() {
+	t.metadata = metadata{}
+	t.opened = t.opened[:0]
+	if t.created != nil {
+		t.earlier = append(t.earlier, t.created)
+		t.created = nil
+	}
+}
+
+// committedEarlier reports whether an attempt before this one did commit: a
+// record that it created is there and has the token of this call. It is asked
+// in every attempt behind one with an unknown outcome, whatever errors came in
+// between.
+func (t *transaction) committedEarlier(ctx context.Context) (bool, error) {
+	reads := make([]kv.Future[[]byte], len(t.earlier))
+	for i, key := range t.earlier {
+		reads[i] = t.reader.Get(key)
+	}
+	for _, read := range reads {
+		value, err := read.Get(ctx)
+		if err != nil {
+			return false, err
+		}
+		if s, err := parseHeader(value); err == nil && s.token == t.token {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// noteCreated remembers the key of a record that this attempt creates. One is
+// enough to tell whether it committed.
+func (t *transaction) noteCreated(key []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.created == nil {
+		t.created = append([]byte(nil), key...)
+	}
+}
+
+// noteDeleted forgets the key if it was remembered: the record will not tell.
+func (t *transaction) noteDeleted(key []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if string(t.created) == string(key) {
+		t.created = nil
+	}
+}
+
+// ReadTransact runs fn in a transaction that only reads: all its reads see one
+// version, and none conflicts with anybody. Writes fail with [ErrReadOnly].
+// After a retryable error it runs fn again.
+func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
+	return db.read(ctx, func(t *transaction) error { return fn(Tx{t}) })
+}
+
+func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
+	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
+		return fn(&transaction{db: db, reader: reader.Snapshot()})
+	})
+}
+
+// In returns a transaction that the caller has opened, for stores to take part
+// in. Retry and commit stay with the caller, and so does the question whether a
+// commit with a lost acknowledgement happened: Create may then find the
+// caller's own record of an earlier attempt and report [ErrExists]. DB.Transact
+// answers that question itself.
+func (db *DB) In(tx kv.Transaction) Tx {
+	return Tx{&transaction{db: db, reader: tx, writer: tx, token: newToken()}}
+}
