@@ -167,3 +167,9 @@ func (e *IndexStateError) Error() string {
 	return fmt.Sprintf("persistable: %s: the index %s is %s in this store: run BuildIndexes and query again",
 		e.Type, e.Index, e.State)
 }
+
+// InvalidString is the error of generated code for a string that is not UTF-8,
+// which protobuf does not allow.
+func InvalidString(typ, field string) error {
+	return &FieldError{Type: typ, Field: field, Reason: "the string is not valid UTF-8: use []byte for such data"}
+}

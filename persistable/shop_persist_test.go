@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+)
+
+const _ = persistable.GeneratedVersion1
+
+func NewOrder(tenantID, number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
+	return &Order{ID: idgen.NewID(), TenantID: tenantID, Number: number, Status: status, CreatedAt: createdAt, Amount: amount}
+}
+
+type OrderStore struct {
+	persistable.Store[Order, idgen.ID]
+}
+
+func OrderStoreOf(db *persistable.DB, tenantID string) OrderStore {
+	return OrderStore{persistable.NewStore(db, &orderSchema, tenantID)}
+}
+
+func (s OrderStore) In(tx persistable.Tx) OrderStore { return OrderStore{s.Store.In(tx)} }
+
+func (s OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
+	return NewOrder(s.Arg(0), number, status, createdAt, amount)
+}
+
+func (s OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
+	return s.Unique(ctx, 0, func(k []byte) []byte { return index.AppendString(k, number) })
+}
+
+func (s OrderStore) OrderedByNumber() persistable.RangeQuery[Order, string] {
+	return persistable.Range(s.Index(0), index.AppendString[string])
+}
+
+func (s OrderStore) ByStatus(status OrderStatus) persistable.Query[Order] {
+	return s.Index(1).Equal(index.AppendInt(nil, status))
+}
+
+func (s OrderStore) OrderedByStatus() persistable.RangeQuery[Order, OrderStatus] {
+	return persistable.Range(s.Index(1), index.AppendInt[OrderStatus])
+}
+
+func (s OrderStore) ByStatusCreatedAt(status OrderStatus) persistable.RangeQuery[Order, time.Time] {
+	return persistable.Range(s.Index(2).Equal(index.AppendInt(nil, status)), index.AppendTime)
+}
+
+func (s OrderStore) OrderedByStatusCreatedAt() persistable.RangeQuery[Order, OrderStatus] {
+	return persistable.Range(s.Index(2), index.AppendInt[OrderStatus])
+}
+
+var OrderFields = struct {
+	Number    persistable.Field[Order, string]
+	Status    persistable.Field[Order, OrderStatus]
+	CreatedAt persistable.Field[Order, time.Time]
+}{
+	Number:    persistable.FieldOf[Order]("Number", index.AppendString[string]),
+	Status:    persistable.FieldOf[Order]("Status", index.AppendInt[OrderStatus]),
+	CreatedAt: persistable.FieldOf[Order]("CreatedAt", index.AppendTime),
+}
+
+var orderSchema = persistable.Schema[Order, idgen.ID]{
+	Type:      "Order",
+	Directory: []persistable.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
+	Fields: []persistable.FieldInfo{
+		{Name: "ID", Number: 1, Kind: "sfixed64"},
+		{Name: "TenantID", Number: 2, Kind: "string"},
+		{Name: "Number", Number: 3, Kind: "string"},
+		{Name: "Status", Number: 4, Kind: "sint64"},
+		{Name: "CreatedAt", Number: 5, Kind: "google.protobuf.Timestamp"},
+		{Name: "Amount", Number: 6, Kind: "sint64"},
+	},
+	ID:       func(v *Order) idgen.ID { return v.ID },
+	SetID:    func(v *Order, id idgen.ID) { v.ID = id },
+	NewID:    persistable.KazahanaID,
+	IsZeroID: persistable.IsZero[idgen.ID],
+	AppendID: index.AppendInt[idgen.ID],
+	ReadID:   index.ReadInt[idgen.ID],
+	CheckArgs: func(v *Order, args []string) (field, got string, ok bool) {
+		if v.TenantID != args[0] {
+			return "TenantID", v.TenantID, false
+		}
+		return "", "", true
+	},
+	Encode: appendOrder,
+	Decode: decodeOrder,
+	Known:  &orderKnown,
+	Indexes: []persistable.IndexOf[Order]{
+		{
+			Definition: index.Definition{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
+			Entries:    func(e *index.Entries, v *Order) { e.End(index.AppendString(e.Begin(), v.Number)) },
+		},
+		{
+			Definition: index.Definition{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
+			Entries:    func(e *index.Entries, v *Order) { e.End(index.AppendInt(e.Begin(), v.Status)) },
+		},
+		{
+			Definition: index.Definition{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
+			Entries: func(e *index.Entries, v *Order) {
+				k := e.Begin()
+				k = index.AppendInt(k, v.Status)
+				k = index.AppendTime(k, v.CreatedAt)
+				e.End(k)
+			},
+		},
+	},
+}
+
+var orderKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+
+func appendOrder(b []byte, v *Order) ([]byte, error) {
+	if v.ID != 0 {
+		b = append(b, 0x09)
+		b = wire.AppendFixed64(b, uint64(v.ID))
+	}
+	if v.TenantID != "" {
+		if !wire.ValidString(v.TenantID) {
+			return b, persistable.InvalidString("Order", "TenantID")
+		}
+		b = append(b, 0x12)
+		b = wire.AppendString(b, v.TenantID)
+	}
+	if v.Number != "" {
+		if !wire.ValidString(v.Number) {
+			return b, persistable.InvalidString("Order", "Number")
+		}
+		b = append(b, 0x1a)
+		b = wire.AppendString(b, v.Number)
+	}
+	if v.Status != 0 {
+		b = append(b, 0x20)
+		b = wire.AppendZigzag(b, int64(v.Status))
+	}
+	if !v.CreatedAt.IsZero() {
+		b = append(b, 0x2a)
+		b = wire.AppendTimestamp(b, v.CreatedAt)
+	}
+	if v.Amount != 0 {
+		b = append(b, 0x30)
+		b = wire.AppendZigzag(b, v.Amount)
+	}
+	return b, nil
+}
+
+func decodeOrder(b []byte, v *Order) error {
+	r := wire.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = idgen.ID(r.Fixed64())
+		case 2:
+			v.TenantID = r.String()
+		case 3:
+			v.Number = r.String()
+		case 4:
+			v.Status = OrderStatus(r.Int(64))
+		case 5:
+			v.CreatedAt = r.Timestamp()
+		case 6:
+			v.Amount = r.Int(64)
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+func NewArticle(section, slug string, isbn, editor *string, tags []string, published time.Time, body []byte) *Article {
+	return &Article{ID: idgen.NewULIDString(), Section: section, Slug: slug, ISBN: isbn, Editor: editor, Tags: tags, Published: published, Body: body}
+}
+
+type ArticleStore struct {
+	persistable.Store[Article, string]
+}
+
+func ArticleStoreOf(db *persistable.DB) ArticleStore {
+	return ArticleStore{persistable.NewStore(db, &articleSchema)}
+}
+
+func (s ArticleStore) In(tx persistable.Tx) ArticleStore { return ArticleStore{s.Store.In(tx)} }
+
+func (s ArticleStore) BySectionSlug(ctx context.Context, section, slug string) (*Article, error) {
+	return s.Unique(ctx, 0, func(k []byte) []byte {
+		k = index.AppendString(k, section)
+		return index.AppendString(k, slug)
+	})
+}
+
+func (s ArticleStore) BySectionThenSlug(section string) persistable.RangeQuery[Article, string] {
+	return persistable.Range(s.Index(0).Equal(index.AppendString(nil, section)), index.AppendString[string])
+}
+
+func (s ArticleStore) OrderedBySectionSlug() persistable.RangeQuery[Article, string] {
+	return persistable.Range(s.Index(0), index.AppendString[string])
+}
+
+func (s ArticleStore) BySectionPublished(section string) persistable.RangeQuery[Article, time.Time] {
+	return persistable.Range(s.Index(1).Equal(index.AppendString(nil, section)), index.AppendTime)
+}
+
+func (s ArticleStore) ByISBN(ctx context.Context, isbn *string) (*Article, error) {
+	return s.Unique(ctx, 2, func(k []byte) []byte { return index.AppendNullable(k, isbn, index.AppendString[string]) })
+}
+
+func (s ArticleStore) ByEditor(editor *string) persistable.Query[Article] {
+	return s.Index(3).Equal(index.AppendNullable(nil, editor, index.AppendString[string]))
+}
+
+func (s ArticleStore) OrderedByEditor() persistable.RangeQuery[Article, *string] {
+	return persistable.Range(s.Index(3), index.Nullable(index.AppendString[string]))
+}
+
+func (s ArticleStore) ByTags(tag string) persistable.Query[Article] {
+	return s.Index(4).Equal(index.AppendString(nil, tag))
+}
+
+func (s ArticleStore) OrderedByTags() persistable.RangeQuery[Article, string] {
+	return persistable.Range(s.Index(4), index.AppendString[string])
+}
+
+func (s ArticleStore) OrderedByPublished() persistable.RangeQuery[Article, time.Time] {
+	return persistable.Range(s.Index(5), index.AppendTime)
+}
+
+var ArticleFields = struct {
+	Section   persistable.Field[Article, string]
+	Slug      persistable.Field[Article, string]
+	Published persistable.Field[Article, time.Time]
+	ISBN      persistable.Field[Article, *string]
+	Editor    persistable.Field[Article, *string]
+	Tags      persistable.Field[Article, string]
+}{
+	Section:   persistable.FieldOf[Article]("Section", index.AppendString[string]),
+	Slug:      persistable.FieldOf[Article]("Slug", index.AppendString[string]),
+	Published: persistable.FieldOf[Article]("Published", index.AppendTime),
+	ISBN:      persistable.FieldOf[Article]("ISBN", index.Nullable(index.AppendString[string])),
+	Editor:    persistable.FieldOf[Article]("Editor", index.Nullable(index.AppendString[string])),
+	Tags:      persistable.FieldOf[Article]("Tags", index.AppendString[string]),
+}
+
+var articleSchema = persistable.Schema[Article, string]{
+	Type:      "Article",
+	Directory: []persistable.PathElement{{Name: "articles"}},
+	Fields: []persistable.FieldInfo{
+		{Name: "ID", Number: 1, Kind: "string"},
+		{Name: "Section", Number: 2, Kind: "string"},
+		{Name: "Slug", Number: 3, Kind: "string"},
+		{Name: "ISBN", Number: 4, Kind: "optional string"},
+		{Name: "Editor", Number: 5, Kind: "optional string"},
+		{Name: "Tags", Number: 6, Kind: "repeated string"},
+		{Name: "Published", Number: 7, Kind: "google.protobuf.Timestamp"},
+		{Name: "Body", Number: 8, Kind: "bytes"},
+	},
+	ID:       func(v *Article) string { return v.ID },
+	SetID:    func(v *Article, id string) { v.ID = id },
+	NewID:    persistable.ULIDString,
+	IsZeroID: persistable.IsZero[string],
+	AppendID: index.AppendString[string],
+	ReadID:   index.ReadString[string],
+	Encode:   appendArticle,
+	Decode:   decodeArticle,
+	Known:    &articleKnown,
+	Indexes:  articleIndexes,
+}
+
+var articleIndexes = []persistable.IndexOf[Article]{
+	{
+		Definition: index.Definition{Name: "Article_Section_Slug", Fields: []string{"Section", "Slug"}, Unique: true, Signature: "string,string"},
+		Entries: func(e *index.Entries, v *Article) {
+			k := e.Begin()
+			k = index.AppendString(k, v.Section)
+			k = index.AppendString(k, v.Slug)
+			e.End(k)
+		},
+	},
+	{
+		Definition: index.Definition{Name: "Article_Section_Published", Fields: []string{"Section", "Published"}, Cover: true, Signature: "string,time"},
+		Entries: func(e *index.Entries, v *Article) {
+			k := e.Begin()
+			k = index.AppendString(k, v.Section)
+			k = index.AppendTime(k, v.Published)
+			e.End(k)
+		},
+	},
+	{
+		Definition: index.Definition{Name: "Article_ISBN", Fields: []string{"ISBN"}, Unique: true, Cover: true, Sparse: []string{"ISBN"}, Signature: "string?"},
+		Entries: func(e *index.Entries, v *Article) {
+			if v.ISBN == nil {
+				return
+			}
+			e.End(index.AppendString(e.Begin(), *v.ISBN))
+		},
+	},
+	{
+		Definition: index.Definition{Name: "Article_Editor", Fields: []string{"Editor"}, Signature: "string?"},
+		Entries: func(e *index.Entries, v *Article) {
+			e.End(index.AppendNullable(e.Begin(), v.Editor, index.AppendString[string]))
+		},
+	},
+	{
+		Definition: index.Definition{Name: "Article_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
+		Entries: func(e *index.Entries, v *Article) {
+			for i := range v.Tags {
+				e.End(index.AppendString(e.Begin(), v.Tags[i]))
+			}
+		},
+	},
+	{
+		Definition: index.Definition{Name: "Article_Published", Fields: []string{"Published"}, Signature: "time"},
+		Entries: func(e *index.Entries, v *Article) {
+			e.End(index.AppendTime(e.Begin(), v.Published))
+		},
+	},
+}
+
+var articleKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
+
+func appendArticle(b []byte, v *Article) ([]byte, error) {
+	if v.ID != "" {
+		b = append(b, 0x0a)
+		b = wire.AppendString(b, v.ID)
+	}
+	if v.Section != "" {
+		b = append(b, 0x12)
+		b = wire.AppendString(b, v.Section)
+	}
+	if v.Slug != "" {
+		b = append(b, 0x1a)
+		b = wire.AppendString(b, v.Slug)
+	}
+	if v.ISBN != nil {
+		b = append(b, 0x22)
+		b = wire.AppendString(b, *v.ISBN)
+	}
+	if v.Editor != nil {
+		b = append(b, 0x2a)
+		b = wire.AppendString(b, *v.Editor)
+	}
+	for _, tag := range v.Tags {
+		b = append(b, 0x32)
+		b = wire.AppendString(b, tag)
+	}
+	if !v.Published.IsZero() {
+		b = append(b, 0x3a)
+		b = wire.AppendTimestamp(b, v.Published)
+	}
+	if len(v.Body) > 0 {
+		b = append(b, 0x42)
+		b = wire.AppendBytes(b, v.Body)
+	}
+	return b, nil
+}
+
+func decodeArticle(b []byte, v *Article) error {
+	r := wire.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = r.String()
+		case 2:
+			v.Section = r.String()
+		case 3:
+			v.Slug = r.String()
+		case 4:
+			s := r.String()
+			v.ISBN = &s
+		case 5:
+			s := r.String()
+			v.Editor = &s
+		case 6:
+			v.Tags = append(v.Tags, r.String())
+		case 7:
+			v.Published = r.Timestamp()
+		case 8:
+			v.Body = r.Bytes()
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+type ArtStore struct {
+	persistable.Store[Art, int32]
+}
+
+func ArtStoreOf(db *persistable.DB) ArtStore {
+	return ArtStore{persistable.NewStore(db, &artSchema)}
+}
+
+func (s ArtStore) In(tx persistable.Tx) ArtStore { return ArtStore{s.Store.In(tx)} }
+
+func (s ArtStore) ByName(name string) persistable.Query[Art] {
+	return s.Index(0).Equal(index.AppendString(nil, name))
+}
+
+func (s ArtStore) OrderedByName() persistable.RangeQuery[Art, string] {
+	return persistable.Range(s.Index(0), index.AppendString[string])
+}
+
+var artSchema = persistable.Schema[Art, int32]{
+	Type:      "Art",
+	Directory: []persistable.PathElement{{Name: "articles"}},
+	Fields:    []persistable.FieldInfo{{Name: "ID", Number: 1, Kind: "sint64"}, {Name: "Name", Number: 2, Kind: "string"}},
+	ID:        func(v *Art) int32 { return v.ID },
+	SetID:     func(v *Art, id int32) { v.ID = id },
+	IsZeroID:  persistable.IsZero[int32],
+	AppendID:  index.AppendInt[int32],
+	ReadID:    index.ReadInt[int32],
+	Encode: func(b []byte, v *Art) ([]byte, error) {
+		b = wire.AppendZigzag(append(b, 0x08), int64(v.ID))
+		return wire.AppendString(append(b, 0x12), v.Name), nil
+	},
+	Decode: func(b []byte, v *Art) error {
+		r := wire.NewReader(b)
+		for r.Next() {
+			switch r.Field() {
+			case 1:
+				v.ID = int32(r.Int(32))
+			case 2:
+				v.Name = r.String()
+			default:
+				r.Skip()
+			}
+		}
+		return r.Err()
+	},
+	Known: &wire.Known{Numbers: []int32{1, 2}},
+	Indexes: []persistable.IndexOf[Art]{{
+		Definition: index.Definition{Name: "Art_Name", Fields: []string{"Name"}, Signature: "string"},
+		Entries:    func(e *index.Entries, v *Art) { e.End(index.AppendString(e.Begin(), v.Name)) },
+	}},
+}
+
