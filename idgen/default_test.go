@@ -97,20 +97,6 @@ func TestSetDefaultDecidesNewID(t *testing.T) {
 	}
 }
 
-func TestNewIDOfAClientDoesNotAllocate(t *testing.T) {
-	k := newManualClock(0)
-	d := newDefaults(Must(NewClient(Options{Now: k.now})))
-	allocs := testing.AllocsPerRun(1000, func() {
-		k.ms.Add(1)
-		if d.newID() == 0 {
-			t.Fatal("no ID")
-		}
-	})
-	if allocs != 0 {
-		t.Errorf("%v allocations, want 0", allocs)
-	}
-}
-
 // TestDefaultsConcurrently is for the race detector; it also checks that every
 // answer comes from a generator that was the default at some time.
 func TestDefaultsConcurrently(t *testing.T) {

@@ -241,17 +241,3 @@ func TestIDCompareAndZero(t *testing.T) {
 		t.Error("IsZero: want true for 0 only")
 	}
 }
-
-func TestIDTextDoesNotAllocate(t *testing.T) {
-	buf := make([]byte, 0, 32)
-	id := ID(math.MaxInt64)
-	allocs := testing.AllocsPerRun(100, func() {
-		buf, _ = id.AppendText(buf[:0])
-		if err := id.UnmarshalText(buf); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs != 0 {
-		t.Errorf("AppendText and UnmarshalText: %v allocations, want 0", allocs)
-	}
-}

@@ -31,7 +31,7 @@ type monotonic struct {
 	step func() uint64
 }
 
-// next returns the next timestamp and number of width bits, 65–128.
+// next returns the next timestamp and number of width bits, 65–127.
 func (m *monotonic) next(now time.Time, width uint) (ms, hi, lo uint64, err error) {
 	wall := now.UnixMilli()
 	if wall < 0 || wall > maxUnixMs {
@@ -59,8 +59,8 @@ func (m *monotonic) grow(width uint) bool {
 		step = m.step()
 	}
 	lo, carry := bits.Add64(m.lo, step, 0)
-	hi, over := bits.Add64(m.hi, 0, carry)
-	if over != 0 || hi>>(width-64) != 0 {
+	hi := m.hi + carry
+	if hi>>(width-64) != 0 {
 		return false
 	}
 	m.hi, m.lo = hi, lo

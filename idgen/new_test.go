@@ -37,3 +37,12 @@ func TestNewIDsAscendAndCarryTheTime(t *testing.T) {
 		t.Errorf("UUID %v: version %d, variant bits %b; want 7 and 10", uu, uu.Version(), uu[8]>>6)
 	}
 }
+
+func TestNewIsZeroOutsideTheTimeRange(t *testing.T) {
+	before1970 := func() time.Time { return time.UnixMilli(-1) }
+	processULIDs.Now, processUUIDs.Now = before1970, before1970
+	defer func() { processULIDs.Now, processUUIDs.Now = nil, nil }()
+	if id, text, uu := NewULID(), NewULIDString(), NewUUID(); id != ulid.Zero || text != "" || !uu.IsZero() {
+		t.Errorf("NewULID %v, NewULIDString %q, NewUUID %v; want zero values", id, text, uu)
+	}
+}
