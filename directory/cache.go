@@ -43,10 +43,10 @@ func (o CacheOptions) Validate() error {
 //     value at that version or a later one: between the two, nothing was moved
 //     or removed.
 //   - For what happens between read version and commit, the cache adds the
-//     keys from which the directory is known to the transaction's read
+//     keys of the links that lead to the directory to the transaction's read
 //     conflicts, as if it had read them. A transaction that writes fails with
-//     a conflict, and is retried, if one of them changed: a parent moved, the
-//     directory removed, by whatever program.
+//     a conflict, and is retried, if one of them changed: the directory or one
+//     above it moved or removed, by whatever program.
 //   - What is remembered was read in a transaction of the cache's own, at the
 //     read version of the caller's: never what a transaction wrote that may
 //     yet fail.
@@ -102,7 +102,10 @@ func (c *Cache) CreateOrOpen(ctx context.Context, tx kv.Transaction, path []stri
 // version, and nil if it has not, or if tx itself moved or removed directories:
 // then only tx knows what is there.
 func (c *Cache) known(ctx context.Context, tx kv.ReadTransaction, path []string, expects []Expect) (*Directory, error) {
-	want, err := c.layer.checkOpening(path, 0, expects)
+	if len(path) == 0 {
+		return nil, fmt.Errorf("%w: it cannot be opened", ErrRoot)
+	}
+	want, err := expectationsOf(expects, len(path), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +153,9 @@ func (c *Cache) entry(ctx context.Context, tx kv.ReadTransaction, at *moment, pa
 // remembered from an earlier moment is tried first: if nothing of it has
 // changed it costs one round of reads instead of one for each element.
 func (c *Cache) load(ctx context.Context, at *moment, path []string, old *entry) (*entry, error) {
+	if err := c.layer.checkPath(path); err != nil {
+		return nil, err
+	}
 	tx, err := c.db.Begin()
 	if err != nil {
 		return nil, err
@@ -180,7 +186,7 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 			return nil, err
 		}
 		if same {
-			return &entry{moment: at, directory: old.directory, facts: old.facts}, nil
+			return &entry{moment: at, directory: old.directory, facts: old.facts, links: old.links}, nil
 		}
 	}
 	t, err := l.follow(ctx, tx, slices.Clone(path))
@@ -190,5 +196,9 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 	if !t.complete() {
 		return nil, ErrNotFound
 	}
-	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil
+	e := &entry{moment: at, directory: t.directory(), facts: t.facts}
+	for _, f := range t.found {
+		e.links = append(e.links, f.link)
+	}
+	return e, nil
 }

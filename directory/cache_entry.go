@@ -40,7 +40,8 @@ func observe(ctx context.Context, tx kv.ReadTransaction) (*moment, error) {
 type entry struct {
 	moment
 	directory *Directory
-	facts     []fact // the keys from which it is known, with their values
+	facts     []fact   // the keys from which it is known, with their values
+	links     [][]byte // those of them that lead to the directory
 	used      atomic.Bool
 }
 
@@ -51,14 +52,17 @@ func (e *entry) trueAt(m *moment) bool {
 	return e.metadata == m.metadata && e.version <= m.version
 }
 
-// protect makes tx conflict with every change of what the entry is known from.
+// protect makes tx conflict with every move and removal of the directory or of
+// a directory above it, by whatever program: each changes or clears one of the
+// links on the path. Nothing else that is known of a directory can change
+// while its links stay.
 func (e *entry) protect(tx kv.ReadTransaction) error {
 	w, ok := tx.(kv.Transaction)
 	if !ok {
 		return nil
 	}
-	for _, f := range e.facts {
-		if err := w.AddReadConflictKey(f.key); err != nil {
+	for _, link := range e.links {
+		if err := w.AddReadConflictKey(link); err != nil {
 			return err
 		}
 	}
@@ -66,9 +70,9 @@ func (e *entry) protect(tx kv.ReadTransaction) error {
 }
 
 func (e *entry) check(want expectations) error {
-	for i, layer := range want {
-		if got := e.directory.layers[i]; got != layer {
-			return &LayerError{slices.Clone(e.directory.path[:i+1]), layer, got}
+	for _, x := range want {
+		if got := e.directory.layers[x.element]; got != x.layer {
+			return &LayerError{slices.Clone(e.directory.path[:x.element+1]), x.layer, got}
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (l *Layer) Create(ctx context.Context, t kv.Transactor, path []string, expe
 //
 // Errors: those of [Layer.Create], and [ErrManualPrefix].
 func (l *Layer) CreatePrefix(ctx context.Context, t kv.Transactor, path []string, prefix []byte, expects ...Expect) (*Directory, error) {
-	return l.create(ctx, t, creation{path: path, prefix: slices.Concat([]byte{}, prefix)}, expects)
+	return l.create(ctx, t, creation{path: path, prefix: append([]byte{}, prefix...)}, expects)
 }
 
 // creation is what a creating verb was asked for.
@@ -78,11 +78,11 @@ func (l *Layer) create(ctx context.Context, t kv.Transactor, c creation, expects
 }
 
 func (l *Layer) checkCreation(c *creation, expects []Expect) (err error) {
-	if len(c.path) == 0 {
-		return fmt.Errorf("%w: it can be neither created nor opened", ErrRoot)
-	}
 	if c.prefix != nil && !l.options.AllowManualPrefixes {
 		return fmt.Errorf("%w: set Options.AllowManualPrefixes, or use Create", ErrManualPrefix)
+	}
+	if len(c.path) == 0 {
+		return fmt.Errorf("%w: it can be neither created nor opened", ErrRoot)
 	}
 	if err := l.checkPath(c.path); err != nil {
 		return err
@@ -138,7 +138,8 @@ func (c creation) checkPrefix(ctx context.Context, tx kv.Transaction, t *trail) 
 	}
 	inPartition := !t.tree.isOutermost()
 	for i := len(t.found); i < len(c.path)-1; i++ {
-		inPartition = inPartition || c.want[i] == Partition
+		layer, _ := c.want.of(i)
+		inPartition = inPartition || layer == Partition
 	}
 	if inPartition {
 		return fmt.Errorf("%w: the keys of a partition share its prefix", ErrManualPrefix)
@@ -151,7 +152,8 @@ func (c creation) plan(ctx context.Context, tx kv.Transaction, t *trail, i int) 
 	if err := t.checkLink(); err != nil {
 		return err
 	}
-	e := element{tree: t.tree, link: t.link(), prefix: c.prefix, layer: c.want[i]}
+	e := element{tree: t.tree, link: t.link(), prefix: c.prefix}
+	e.layer, _ = c.want.of(i)
 	if last := i == len(c.path)-1; !last || c.prefix == nil {
 		var err error
 		if e.prefix, err = t.tree.allocate(ctx, tx, c.prefix); err != nil {

@@ -3,6 +3,7 @@
 package directory
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -35,22 +36,19 @@ func decodeVersion(key, value []byte) (version, error) {
 	}, nil
 }
 
-// decodeName returns the subdirectory's name in a link's key: what follows the
-// node's key is (0, name).
-func decodeName(n tuple.Subspace, key []byte) (string, error) {
-	rest, err := n.Strip(key)
-	if err != nil {
-		return "", &CorruptError{key, nil, err.Error()}
+// The keys decoded here are compared with what the layer writes: the tuple
+// layer is lenient as the official one is, and a link or counter under another
+// spelling of its key could be read but never found again.
+
+// decodeName returns the subdirectory's name in the key of one of n's links.
+func decodeName(n node, key []byte) (string, error) {
+	t, err := n.Unpack(key)
+	if err == nil && len(t) == 2 {
+		if name, ok := t[1].(string); ok && bytes.Equal(key, n.linkKey(name)) {
+			return name, nil
+		}
 	}
-	kind, rest, err := tuple.ReadInt(rest)
-	if err != nil || kind != subdirs {
-		return "", &CorruptError{key, nil, "not the key of a subdirectory"}
-	}
-	name, rest, err := tuple.ReadString(rest)
-	if err != nil || len(rest) != 0 {
-		return "", &CorruptError{key, nil, "not the key of a subdirectory: a single string should end it"}
-	}
-	return name, nil
+	return "", &CorruptError{key, nil, "not the key of a link to a subdirectory"}
 }
 
 // decodeNodePrefix returns the prefix of the node that a metadata key is of.
@@ -58,25 +56,25 @@ func decodeNodePrefix(nodes tuple.Subspace, key []byte) ([]byte, error) {
 	rest, err := nodes.Strip(key)
 	if err == nil {
 		var prefix []byte
-		if prefix, _, err = tuple.ReadBytes(rest); err == nil {
+		prefix, _, err = tuple.ReadBytes(rest)
+		if err == nil && nodes.Sub(prefix).Contains(key) {
 			return prefix, nil
 		}
 	}
-	return nil, &CorruptError{key, nil, "not the key of a node: " + err.Error()}
+	return nil, &CorruptError{key, nil, "not the key of a node"}
 }
 
 // decodeWindow returns the start of the allocator window that a counter's key
 // is of.
 func decodeWindow(counters tuple.Subspace, key []byte) (int64, error) {
-	rest, err := counters.Strip(key)
-	if err != nil {
-		return 0, &CorruptError{key, nil, err.Error()}
+	t, err := counters.Unpack(key)
+	if err == nil && len(t) == 1 {
+		start, ok := t[0].(int64)
+		if ok && start >= 0 && start <= maxWindowStart && bytes.Equal(key, counters.Sub(start).Bytes()) {
+			return start, nil
+		}
 	}
-	start, rest, err := tuple.ReadInt(rest)
-	if err != nil || len(rest) != 0 || start < 0 || start > maxWindowStart {
-		return 0, &CorruptError{key, nil, "not the key of an allocator's window"}
-	}
-	return start, nil
+	return 0, &CorruptError{key, nil, "not the key of an allocator's window"}
 }
 
 // decodeCount returns a window's number of allocations; absent is 0.

@@ -67,7 +67,7 @@ func (d *Directory) Create(ctx context.Context, t kv.Transactor, path []string, 
 
 // CreatePrefix is [Layer.CreatePrefix] with a path relative to the directory.
 func (d *Directory) CreatePrefix(ctx context.Context, t kv.Transactor, path []string, prefix []byte, expects ...Expect) (*Directory, error) {
-	return d.create(ctx, t, creation{path: path, prefix: slices.Concat([]byte{}, prefix)}, expects)
+	return d.create(ctx, t, creation{path: path, prefix: append([]byte{}, prefix...)}, expects)
 }
 
 func (d *Directory) create(ctx context.Context, t kv.Transactor, c creation, expects []Expect) (*Directory, error) {

@@ -35,8 +35,18 @@ func As(layer string) Expect { return Expect{lastElement, layer} }
 //	directory.Root().CreateOrOpen(ctx, db, []string{"tenants", id, "orders"}, directory.ElementAs(1, directory.Partition))
 func ElementAs(index int, layer string) Expect { return Expect{index, layer} }
 
-// expectations are the layers expected of a path, by index; nil where none is.
-type expectations map[int]string
+// expectations are what is expected of a path, with indices into it.
+type expectations []Expect
+
+// of returns the layer expected of an element, if any. The last word counts.
+func (x expectations) of(index int) (layer string, expected bool) {
+	for i := len(x) - 1; i >= 0; i-- {
+		if x[i].element == index {
+			return x[i].layer, true
+		}
+	}
+	return "", false
+}
 
 // expectationsOf resolves what was said of a path with n elements, of which
 // the first shift were not in the path given to the call.
@@ -45,18 +55,18 @@ func expectationsOf(expects []Expect, n, shift int) (expectations, error) {
 		return nil, nil
 	}
 	resolved := make(expectations, len(expects))
-	for _, e := range expects {
-		i := e.element + shift
+	for i, e := range expects {
+		at := e.element + shift
 		if e.element == lastElement {
-			i = n - 1
+			at = n - 1
 		}
-		if i < shift && e.element != lastElement || i >= n {
+		if at < shift && e.element != lastElement || at >= n {
 			return nil, fmt.Errorf("%w: a layer is expected of element %d, but the path has %d", ErrPath, e.element, n-shift)
 		}
 		if len(e.layer) > kv.MaxValueSize {
 			return nil, fmt.Errorf("%w: a layer of %d bytes; at most %d are possible", ErrPath, len(e.layer), kv.MaxValueSize)
 		}
-		resolved[i] = e.layer
+		resolved[i] = Expect{at, e.layer}
 	}
 	return resolved, nil
 }

@@ -108,7 +108,7 @@ func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string) 
 		if err != nil {
 			return nil, err
 		}
-		name, err := decodeName(t.parent.Subspace, pair.Key)
+		name, err := decodeName(t.parent, pair.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -191,12 +191,9 @@ func (t *trail) home() *tree {
 
 // check compares the layers of the elements that exist with those expected.
 func (t *trail) check(want expectations) error {
-	if len(want) == 0 {
-		return nil
-	}
-	for i, e := range t.found {
-		if layer, ok := want[i]; ok && layer != e.layer {
-			return &LayerError{slices.Clone(t.path[:i+1]), layer, e.layer}
+	for _, x := range want {
+		if x.element < len(t.found) && x.layer != t.found[x.element].layer {
+			return &LayerError{slices.Clone(t.path[:x.element+1]), x.layer, t.found[x.element].layer}
 		}
 	}
 	return nil
