@@ -40,7 +40,7 @@ func TestNextCountsFromARandomNumber(t *testing.T) {
 	c := Must(newClient(Options{Now: k.now}, func() uint64 { return start }))
 	for i := range 3 {
 		id := Must(c.Next(t.Context()))
-		if want := 1000<<22|1<<21|ID(1_500_000+i); id != want {
+		if want := 1000<<22 | 1<<21 | ID(1_500_000+i); id != want {
 			t.Errorf("ID %d is %b, want %b", i, id, want)
 		}
 	}

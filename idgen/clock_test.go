@@ -20,7 +20,7 @@ type steppedClock struct {
 
 func newSteppedClock() *steppedClock {
 	k := new(steppedClock)
-	k.step(epoch.AddDate(1, 0, 0).Sub(time.Now()))
+	k.step(time.Until(epoch.AddDate(1, 0, 0)))
 	return k
 }
 

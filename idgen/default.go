@@ -55,12 +55,11 @@ func Default() Generator { return global.current.Load().generator }
 func SetDefault(g Generator) { global.set(g) }
 
 // InstallDefault offers g as the default generator, for a library that has a
-// better one than a standalone [Client]: persistable.Open offers the generator
-// that is leased from its own database. The offer counts only while the
-// program has made no choice with [SetDefault]; among several offers the oldest
-// counts. uninstall takes the offer back, which must happen before g stops
-// working; calling it again does nothing. Both are safe for concurrent use. A
-// nil generator panics.
+// better one than a standalone [Client], such as one leased from a database.
+// The offer counts only while the program has made no choice with
+// [SetDefault]; among several offers the oldest counts. uninstall takes the
+// offer back, which must happen before g stops working; calling it again does
+// nothing. Both are safe for concurrent use. A nil generator panics.
 func InstallDefault(g Generator) (uninstall func()) { return global.install(g) }
 
 func (d *defaults) set(g Generator) {

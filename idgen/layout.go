@@ -8,15 +8,19 @@ import (
 	"time"
 )
 
-// The default layout, field by field; see [DefaultLayout].
+// DefaultEpochMs is 2026-01-01T00:00:00Z in Unix milliseconds, the time of
+// timestamp zero in [DefaultLayout].
+const DefaultEpochMs int64 = 1767225600000
+
+// The bits of [DefaultLayout].
 const (
-	DefaultEpochMs    int64 = 1767225600000 // 2026-01-01T00:00:00Z in Unix milliseconds
-	DefaultBitReserve       = 1
-	DefaultBitTs            = 41 // 69 years
-	DefaultBitID            = 14 // 8192 leased machines and as many for fallback
-	DefaultBitSeq           = 8  // 256 positions in a millisecond and machine
+	DefaultBitReserve = 1
+	DefaultBitTs      = 41 // 69 years
+	DefaultBitID      = 14 // 8192 leased machines and as many for fallback
+	DefaultBitSeq     = 8  // 256 positions in a millisecond and machine
 )
 
+// What [Layout.Validate] permits.
 const (
 	minBitReserve, maxBitReserve = 1, 29
 	minBitTs, maxBitTs           = 32, 42
