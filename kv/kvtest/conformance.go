@@ -175,6 +175,21 @@ func (c *conformance) contents() []string {
 	return pairTexts(pairs)
 }
 
+// stored reads a key in a transaction of its own.
+func (c *conformance) stored(key string) string {
+	c.Helper()
+	value, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) ([]byte, error) {
+		return tx.Get([]byte(key)).Get(c.ctx)
+	})
+	if err != nil {
+		c.Fatalf("reading %q: %v", key, err)
+	}
+	if value == nil {
+		return absent
+	}
+	return string(value)
+}
+
 // wantContents compares all pairs.
 func (c *conformance) wantContents(want ...string) {
 	c.Helper()

@@ -59,10 +59,17 @@ func follow[T any](future kv.Future[T], promise *kv.Promise[T], late time.Durati
 		future.Cancel()
 		return false
 	}
-	if late > 0 {
-		time.Sleep(late)
+	if late <= 0 {
+		return true
 	}
-	return true
+	timer := time.NewTimer(late)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-promise.Done():
+		return false
+	}
 }
 
 // hostileWatch is a watch that may fire without a reason.

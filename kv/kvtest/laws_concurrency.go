@@ -70,7 +70,7 @@ func checkIncrements(c *conformance) {
 		}
 		return nil
 	})
-	c.want("count", c.get(c.begin(), "count"), strconv.Itoa(workers*perhaps))
+	c.want("count", c.stored("count"), strconv.Itoa(workers*perhaps))
 }
 
 const accounts, fortune = 6, 600
@@ -161,7 +161,7 @@ func checkAdditions(c *conformance) {
 		}
 		return nil
 	})
-	c.want("n", c.get(c.begin(), "n"), string(kv.Int64(workers*perhaps)))
+	c.want("n", c.stored("n"), string(kv.Int64(workers*perhaps)))
 }
 
 func checkParallelReads(c *conformance) {

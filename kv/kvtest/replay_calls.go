@@ -19,7 +19,7 @@ var calls = map[string]call{
 	"begin": begin, "reset": reset, "cancel": cancelTx, "sleep": sleep,
 	"get_read_version": getReadVersion, "set_read_version": setReadVersion,
 	"get": get, "get_key": getKey, "get_range": getRange,
-	"set": set, "clear": clearKey, "clear_range": clearRange, "atomic": atomic,
+	"set": set, "clear": clearKey, "clear_range": clearRange, "atomic": applyAtomic,
 	"add_read_conflict_key": addReadKey, "add_read_conflict_range": addReadRange,
 	"add_write_conflict_key": addWriteKey, "add_write_conflict_range": addWriteRange,
 	"conflict_ranges": conflictRanges, "set_option": setOption,
@@ -169,7 +169,7 @@ func clearRange(_ context.Context, r *replay, s *slot, st *step) answer {
 	return done(err)
 }
 
-func atomic(_ context.Context, r *replay, s *slot, st *step) answer {
+func applyAtomic(_ context.Context, r *replay, s *slot, st *step) answer {
 	op, ok := mutationNames[st.Mutation]
 	if !ok {
 		return done(fmt.Errorf("the replayer does not know the mutation %q", st.Mutation))
