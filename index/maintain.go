@@ -188,5 +188,5 @@ func (m *maintenance) clear(key []byte) {
 // violationKey is where a build records that the record id also has the values
 // of a unique key.
 func violationKey(ix *Index, key, id []byte) []byte {
-	return slices.Concat(ix.Violations, key[len(ix.Prefix):], id)
+	return slices.Concat(ix.ViolationPrefix, key[len(ix.Prefix):], id)
 }

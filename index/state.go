@@ -37,7 +37,7 @@ func (s State) String() string {
 // Index is an index of an open store.
 type Index struct {
 	*Definition
-	Prefix     []byte // of the entries' keys
-	Violations []byte // of the keys that record what a build found to be not unique
-	State      State
+	Prefix          []byte // of the entries' keys
+	ViolationPrefix []byte // of the keys that record what a build found to be not unique
+	State           State
 }

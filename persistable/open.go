@@ -31,10 +31,10 @@ func (p *place) openStore(prefix []byte, c *catalog) *openStore {
 	s.header = s.system(p)
 	for _, d := range p.definitions {
 		s.indexes = append(s.indexes, index.Index{
-			Definition: d,
-			Prefix:     d.AppendPrefix(slices.Clone(prefix)),
-			Violations: s.system(p, "violation", d.KeyName()),
-			State:      c.state(d),
+			Definition:      d,
+			Prefix:          d.AppendPrefix(slices.Clone(prefix)),
+			ViolationPrefix: s.system(p, "violation", d.KeyName()),
+			State:           c.state(d),
 		})
 	}
 	next := c.clone()

@@ -438,4 +438,3 @@ var artSchema = persistable.Schema[Art, int32]{
 		Entries:    func(e *index.Entries, v *Art) { e.End(index.AppendString(e.Begin(), v.Name)) },
 	}},
 }
-

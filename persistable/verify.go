@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Report is what Verify found.
+type Report struct {
+	Records int      // that were read
+	Entries int      // of readable indexes that were read
+	Skipped []string // the indexes that are not readable
+	Faults  []Fault  // at most a thousand
+	More    bool     // there are more faults
+}
+
+// Fault is something in a store that does not fit together.
+type Fault struct {
+	Index  string // empty if the record itself is at fault
+	Key    []byte // the entry's, or the record's
+	ID     string // the record's id as a tuple, if it is known
+	Reason string
+}
+
+// String describes the fault.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s record %s key %x: %s", f.Index, f.ID, f.Key, f.Reason)
+}
+
+const maxFaults = 1000
+
+func (r *Report) fault(f Fault) {
+	if len(r.Faults) == maxFaults {
+		r.More = true
+		return
+	}
+	r.Faults = append(r.Faults, f)
+}
+
+// Verify compares every record with its entries in all readable indexes, and
+// every entry with its record. It changes nothing, runs beside readers and
+// writers, and takes as many transactions as it needs: an entry and its record
+// are compared within one. RebuildIndex repairs entries.
+func (s Store[T, ID]) Verify(ctx context.Context) (Report, error) {
+	if err := s.mayBuild(); err != nil {
+		return Report{}, err
+	}
+	v := verifier[T]{source: &s.source}
+	if err := v.passes(ctx, byID, v.records); err != nil {
+		return v.report, err
+	}
+	for i := range s.record.indexes {
+		v.index = i
+		if err := v.passes(ctx, i, v.entries); err != nil {
+			return v.report, err
+		}
+	}
+	return v.report, nil
+}
+
+type verifier[T any] struct {
+	*source[T]
+	report Report
+	index  int // whose entries are being read
+}
+
+// passes runs a pass over the keys of an index, or of the records, in batches.
+func (v *verifier[T]) passes(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *Query[T], *cursor) (Report, error)) error {
+	q := Query[T]{source: *v.source, plan: plan{index: i}}
+	c := cursor{}
+	for done := false; !done; {
+		var part Report
+		var next cursor
+		err := v.place.db.read(ctx, func(t *transaction) error {
+			part, next, done = Report{}, c, true
+			next.limit, next.done = v.place.db.options.BuildBatch, false
+			o, err := t.open(ctx, v.place)
+			if err != nil || o == nil {
+				return err
+			}
+			if i != byID && o.indexes[i].State != index.Readable {
+				part.Skipped = []string{o.indexes[i].Name}
+				return nil
+			}
+			part, err = pass(ctx, t, o, &q, &next)
+			done = !next.done
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		c = next
+		v.add(part)
+	}
+	return nil
+}
+
+func (v *verifier[T]) add(part Report) {
+	v.report.Records += part.Records
+	v.report.Entries += part.Entries
+	v.report.Skipped = append(v.report.Skipped, part.Skipped...)
+	v.report.More = v.report.More || part.More
+	for _, f := range part.Faults {
+		v.report.fault(f)
+	}
+}
+
+// records checks that each record has all its entries.
+func (v *verifier[T]) records(ctx context.Context, t *transaction, o *openStore, q *Query[T], c *cursor) (Report, error) {
+	var part Report
+	var checks []entryCheck
+	for g, err := range q.groups(ctx, t, o, q.plan, c) {
+		if err != nil {
+			return part, err
+		}
+		part.Records++
+		decoded, err := q.decodeGroup(g)
+		if err != nil {
+			part.fault(Fault{Key: slices.Clone(g.key), ID: idText(g.id), Reason: err.Error()})
+			continue
+		}
+		var set index.Set
+		if err := v.record.gather(&set, o, g.id, decoded); err != nil {
+			part.fault(Fault{Key: slices.Clone(g.key), ID: idText(g.id), Reason: err.Error()})
+			continue
+		}
+		checks = appendChecks(checks, t.reader, o.indexes, &set, g)
+	}
+	for _, check := range checks {
+		value, err := check.value.Get(ctx)
+		if err != nil {
+			return part, err
+		}
+		if reason := check.compare(value); reason != "" {
+			part.fault(Fault{Index: check.index, Key: check.key, ID: idText(check.record.ID), Reason: reason})
+		}
+	}
+	return part, nil
+}
+
+// entryCheck is the read of an entry that a record must have.
+type entryCheck struct {
+	index     string
+	key, want []byte
+	record    index.Record
+	value     kv.Future[[]byte]
+}
+
+func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g group) []entryCheck {
+	for i := range indexes {
+		ix := &indexes[i]
+		if ix.State != index.Readable {
+			continue
+		}
+		for n := range set.Keys(i) {
+			key := slices.Clone(set.Key(i, n))
+			r := g.indexRecord()
+			checks = append(checks, entryCheck{ix.Name, key, ix.AppendValue(nil, r), r, reader.Get(key)})
+		}
+	}
+	return checks
+}
+
+func (c *entryCheck) compare(value []byte) string {
+	switch {
+	case value == nil:
+		return "the record has no entry"
+	case !bytes.Equal(value, c.want):
+		return "the entry does not belong to the record, or holds an old copy of it"
+	}
+	return ""
+}
+
+// entries checks that each entry has a record that has it.
+func (v *verifier[T]) entries(ctx context.Context, t *transaction, o *openStore, q *Query[T], c *cursor) (Report, error) {
+	var part Report
+	ix := &o.indexes[v.index]
+	keys, options := q.rangeOf(q.plan, ix.Prefix, c)
+	pairs, err := t.reader.GetRange(keys, options).Slice(ctx)
+	if err != nil {
+		return part, err
+	}
+	f := fetches[T]{record: v.record, reader: t.reader, records: o.records}
+	at := make([]int, len(pairs))
+	for i, pair := range pairs {
+		c.pass(pair.Key[len(ix.Prefix):])
+		part.Entries++
+		e, err := splitEntry(ix, pair)
+		if err != nil {
+			part.fault(Fault{Index: ix.Name, Key: slices.Clone(pair.Key), Reason: err.Error()})
+			at[i] = -1
+			continue
+		}
+		at[i] = len(f.keys)
+		f.start(e.id)
+	}
+	for i, pair := range pairs {
+		if at[i] < 0 {
+			continue
+		}
+		if err := v.entry(ctx, o, &part, &f, at[i], pair.Key); err != nil {
+			return part, err
+		}
+	}
+	return part, nil
+}
+
+// entry checks that the fetched record has the entry's key.
+func (v *verifier[T]) entry(ctx context.Context, o *openStore, part *Report, f *fetches[T], i int, key []byte) error {
+	id := f.keys[i][len(f.records):]
+	fault := func(reason string) {
+		part.fault(Fault{Index: o.indexes[v.index].Name, Key: slices.Clone(key), ID: idText(id), Reason: reason})
+	}
+	decoded, err := f.wait(ctx, i)
+	switch {
+	case kv.CodeOf(err) != 0 || ctx.Err() != nil:
+		return err
+	case err != nil:
+		return nil // reported with the record itself
+	case decoded == nil:
+		fault("the entry's record is not there")
+		return nil
+	}
+	var set index.Set
+	if err := v.record.gather(&set, o, id, decoded); err != nil {
+		fault(err.Error())
+	} else if !set.Has(v.index, key) {
+		fault("the entry's record has other values")
+	}
+	return nil
+}
