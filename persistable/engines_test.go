@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+var ctx = context.Background()
+
+// compare shows records without their marker fields.
+func compare(want, got any) string { return cmp.Diff(want, got, cmp.FilterPath(isBlank, cmp.Ignore())) }
+
+func isBlank(p cmp.Path) bool {
+	field, ok := p.Last().(cmp.StructField)
+	return ok && field.Name() == "_"
+}
+
+func openMemory(t testing.TB) kv.Database {
+	t.Helper()
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine
+}
+
+func open(t testing.TB, engine kv.Database) *persistable.DB {
+	t.Helper()
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// onEngines runs a test on the engine as it is, and on the hostile one, which
+// retries everything, loses acknowledgements and answers late.
+func onEngines(t *testing.T, test func(t *testing.T, db *persistable.DB)) {
+	t.Run("plain", func(t *testing.T) { test(t, open(t, openMemory(t))) })
+	t.Run("hostile", func(t *testing.T) { test(t, open(t, kvtest.HostileT(t, openMemory(t)))) })
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func wantError(t testing.TB, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Fatalf("got error %v, want %v", err, target)
+	}
+}
+
+// wantAs returns the error in err's chain that is of type E.
+func wantAs[E error](t testing.TB, err error) E {
+	t.Helper()
+	var e E
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want a %T", err, e)
+	}
+	return e
+}
+
+// soundStore fails the test if Verify finds a fault.
+func sound(t testing.TB, verify func(context.Context) (persistable.Report, error)) persistable.Report {
+	t.Helper()
+	report, err := verify(ctx)
+	check(t, err)
+	for _, f := range report.Faults {
+		t.Error(f)
+	}
+	return report
+}
+
+var (
+	day0 = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	day1 = day0.AddDate(0, 0, 1)
+	day2 = day0.AddDate(0, 0, 2)
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// numbers returns the numbers of orders, in order: what queries are compared by.
+func numbers(orders []*Order) []string {
+	all := []string{}
+	for _, o := range orders {
+		all = append(all, o.Number)
+	}
+	return all
+}
+
+func slugs(articles []*Article) []string {
+	all := []string{}
+	for _, a := range articles {
+		all = append(all, a.Slug)
+	}
+	return all
+}
+
+// someOrders creates n orders with the numbers 00, 01, …; three in a row are of
+// one day, and their states alternate.
+func someOrders(t testing.TB, s OrderStore, n int) []*Order {
+	t.Helper()
+	var all []*Order
+	for i := range n {
+		o := s.New(fmt.Sprintf("%02d", i), OrderStatus(i%3), day0.AddDate(0, 0, i/3), int64(i))
+		check(t, s.Create(ctx, o))
+		all = append(all, o)
+	}
+	return all
+}
+
+// dump returns all pairs of the database.
+func dump(t testing.TB, db *persistable.DB) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	check(t, db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		clear(all)
+		for pair, err := range tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			all[string(pair.Key)] = pair.Value
+		}
+		return nil
+	}))
+	return all
+}

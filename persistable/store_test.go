@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+func TestCreateGetSaveDelete(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		orders := OrderStoreOf(db, "tenant-1")
+		o := orders.New("A-1001", Pending, day0, 1000)
+		check(t, orders.Create(ctx, o))
+		if diff := compare(o, must[*Order](t)(orders.Get(ctx, o.ID))); diff != "" {
+			t.Errorf("Get mismatch (-want +got):\n%s", diff)
+		}
+		wantError(t, orders.Create(ctx, o), persistable.ErrExists)
+
+		o.Status, o.Number = Paid, "A-1002"
+		check(t, orders.Save(ctx, o))
+		if diff := compare(o, must[*Order](t)(orders.ByNumber(ctx, "A-1002"))); diff != "" {
+			t.Errorf("ByNumber mismatch (-want +got):\n%s", diff)
+		}
+		_, err := orders.ByNumber(ctx, "A-1001")
+		wantError(t, err, persistable.ErrNotFound)
+		if n := must[int](t)(orders.ByStatus(Pending).Count(ctx)); n != 0 {
+			t.Errorf("%d pending orders after the only one was paid", n)
+		}
+		if !must[bool](t)(orders.Exists(ctx, o.ID)) {
+			t.Error("the order does not exist")
+		}
+
+		check(t, orders.Delete(ctx, o.ID))
+		check(t, orders.Delete(ctx, o.ID)) // absent: no error
+		_, err = orders.Get(ctx, o.ID)
+		wantError(t, err, persistable.ErrNotFound)
+		if must[bool](t)(orders.Exists(ctx, o.ID)) {
+			t.Error("the deleted order exists")
+		}
+		if r := sound(t, orders.Verify); r.Records != 0 || r.Entries != 0 {
+			t.Errorf("after deleting the only record there are %d records and %d entries", r.Records, r.Entries)
+		}
+	})
+}
+
+func TestSaveCreates(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		articles := ArticleStoreOf(db)
+		a := NewArticle("go", "iterators", ptr("978-1"), nil, []string{"go", "iter"}, day0, []byte("text"))
+		check(t, articles.Save(ctx, a))
+		if diff := compare(a, must[*Article](t)(articles.Get(ctx, a.ID))); diff != "" {
+			t.Errorf("Get mismatch (-want +got):\n%s", diff)
+		}
+		sound(t, articles.Verify)
+	})
+}
+
+func TestNothingIsCreatedByReading(t *testing.T) {
+	engine := openMemory(t)
+	db := open(t, engine)
+	orders := OrderStoreOf(db, "nobody")
+	_, err := orders.Get(ctx, 7)
+	wantError(t, err, persistable.ErrNotFound)
+	_, err = orders.ByNumber(ctx, "x")
+	wantError(t, err, persistable.ErrNotFound)
+	_, err = orders.ByStatus(Paid).First(ctx)
+	wantError(t, err, persistable.ErrNotFound)
+	check(t, orders.Delete(ctx, 7))
+	check(t, orders.BuildIndexes(ctx))
+	if n := must[int](t)(orders.Scan().Count(ctx)); n != 0 {
+		t.Errorf("Count = %d", n)
+	}
+	if got := must[[]*Order](t)(orders.GetMany(ctx, 1, 2)); len(got) != 2 || got[0] != nil || got[1] != nil {
+		t.Errorf("GetMany = %v, want two nils", got)
+	}
+	if names := must[[]string](t)(db.ListDirectory(ctx, "tenants")); len(names) != 0 {
+		t.Errorf("reading created the directories %q", names)
+	}
+}
+
+func TestGetMany(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		orders := OrderStoreOf(db, "t")
+		all := someOrders(t, orders, 5)
+		got := must[[]*Order](t)(orders.GetMany(ctx, all[3].ID, 12345, all[0].ID, all[3].ID))
+		want := []*Order{all[3], nil, all[0], all[3]}
+		if diff := compare(want, got); diff != "" {
+			t.Errorf("GetMany mismatch (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestIDs(t *testing.T) {
+	db := open(t, openMemory(t))
+	orders := OrderStoreOf(db, "t")
+	o := &Order{TenantID: "t", Number: "1"}
+	check(t, orders.Create(ctx, o))
+	if o.ID == 0 {
+		t.Error("Create did not set the id")
+	}
+	imported := &Order{TenantID: "t", Number: "2"}
+	check(t, orders.CreateWithID(ctx, 4711, imported))
+	if imported.ID != 4711 {
+		t.Errorf("CreateWithID set the id %v", imported.ID)
+	}
+	must[*Order](t)(orders.Get(ctx, 4711))
+	wantError(t, orders.CreateWithID(ctx, 4711, &Order{TenantID: "t", Number: "3"}), persistable.ErrExists)
+
+	wantError(t, ArtStoreOf(db).Create(ctx, &Art{Name: "no id, and none is made"}), persistable.ErrNoID)
+	err := db.Transact(ctx, func(tx persistable.Tx) error {
+		return orders.In(tx).Create(ctx, &Order{TenantID: "t", Number: "4"})
+	})
+	wantError(t, err, persistable.ErrNoID)
+}
+
+func TestStrictGeneratorInOutage(t *testing.T) {
+	outage := errors.New("no lease")
+	idgen.SetDefault(failing{outage})
+	t.Cleanup(func() { idgen.SetDefault(nil) })
+	orders := OrderStoreOf(open(t, openMemory(t)), "t")
+	o := orders.New("1", Pending, day0, 1)
+	if o.ID != 0 {
+		t.Fatalf("the constructor made the id %v without a generator", o.ID)
+	}
+	err := orders.Create(ctx, o)
+	wantError(t, err, outage)
+	wantError(t, err, persistable.ErrNoID)
+}
+
+func TestUniqueError(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		orders := OrderStoreOf(db, "t")
+		first := orders.New("A-1", Pending, day0, 1)
+		check(t, orders.Create(ctx, first))
+		e := wantAs[*persistable.UniqueError](t, orders.Create(ctx, orders.New("A-1", Paid, day1, 2)))
+		want := &persistable.UniqueError{
+			Type: "Order", Index: "Order_Number", Fields: []string{"Number"},
+			Values: tuple.Tuple{"A-1"}, Owner: first.ID,
+		}
+		if diff := compare(want, e); diff != "" {
+			t.Errorf("UniqueError mismatch (-want +got):\n%s", diff)
+		}
+		second := orders.New("A-2", Pending, day0, 1)
+		check(t, orders.Create(ctx, second))
+		second.Number = "A-1"
+		wantAs[*persistable.UniqueError](t, orders.Save(ctx, second))
+		if n := must[int](t)(orders.Scan().Count(ctx)); n != 2 {
+			t.Errorf("%d records after refused writes, want 2", n)
+		}
+		sound(t, orders.Verify)
+	})
+}
+
+func TestNullsAreNeverTaken(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		articles := ArticleStoreOf(db)
+		a := NewArticle("s", "a", nil, nil, nil, day0, nil)
+		check(t, articles.Create(ctx, a))
+		check(t, articles.Create(ctx, NewArticle("s", "b", nil, nil, nil, day0, nil)))
+		_, err := articles.ByISBN(ctx, nil)
+		wantError(t, err, persistable.ErrNotFound)
+
+		a.ISBN = ptr("")
+		check(t, articles.Save(ctx, a)) // empty is a value
+		if got := must[*Article](t)(articles.ByISBN(ctx, ptr(""))); got.ID != a.ID {
+			t.Errorf("the empty ISBN belongs to %v", got.ID)
+		}
+		e := wantAs[*persistable.UniqueError](t, articles.Create(ctx, NewArticle("s", "c", ptr(""), nil, nil, day0, nil)))
+		if e.Owner != a.ID {
+			t.Errorf("Owner = %v, want %v", e.Owner, a.ID)
+		}
+		sound(t, articles.Verify)
+	})
+}
+
+func TestValuesThatCannotBeStored(t *testing.T) {
+	db := open(t, openMemory(t))
+	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
+	long := strings.Repeat("x", 10_000)
+
+	e := wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New(long, Pending, day0, 1)))
+	if e.Type != "Order" || e.Field != "Number" {
+		t.Errorf("the error names %s.%s", e.Type, e.Field)
+	}
+	for _, word := range []string{"10002 of them from Number", "at most 10000", "hash"} {
+		if !strings.Contains(e.Error(), word) {
+			t.Errorf("the error does not say %q: %v", word, e)
+		}
+	}
+	e = wantAs[*persistable.FieldError](t, articles.Create(ctx, NewArticle("s", long, nil, nil, nil, day0, nil)))
+	if e.Field != "Slug" {
+		t.Errorf("the error names the field %s, want the longest one, Slug", e.Field)
+	}
+	a := NewArticle("s", "x", nil, nil, nil, day0, nil)
+	a.ID = long
+	e = wantAs[*persistable.FieldError](t, articles.Create(ctx, a))
+	if e.Field != "the id" {
+		t.Errorf("the error names %s, want the id", e.Field)
+	}
+	e = wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New("\xff", Pending, day0, 1)))
+	if e.Field != "Number" {
+		t.Errorf("the error names the field %s, want Number", e.Field)
+	}
+	huge := NewArticle("s", "x", nil, nil, nil, day0, make([]byte, 11_000_000))
+	r := wantAs[*persistable.RecordError](t, articles.Create(ctx, huge))
+	if !strings.Contains(r.Error(), "split it") {
+		t.Errorf("the error has no remedy: %v", r)
+	}
+}
+
+func TestLongestKeyFits(t *testing.T) {
+	// The key is the directory's prefix, ("I", name), the value and the id.
+	db := open(t, openMemory(t))
+	articles := ArticleStoreOf(db)
+	a := NewArticle("s", "x", nil, nil, []string{strings.Repeat("x", 9_900)}, day0, nil)
+	check(t, articles.Create(ctx, a))
+	if n := must[int](t)(articles.ByTags(a.Tags[0]).Count(ctx)); n != 1 {
+		t.Errorf("found %d by the long tag", n)
+	}
+}
+
+func TestSchemaFaults(t *testing.T) {
+	schema := persistable.Schema[Order, idgen.ID]{Directory: []persistable.PathElement{{Field: "TenantID"}}}
+	err := schema.Validate()
+	for _, word := range []string{"Type is empty", "function for the id", "Encode", "CheckArgs"} {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("Validate does not say %q: %v", word, err)
+		}
+	}
+	store := persistable.NewStore(open(t, openMemory(t)), &schema, "t")
+	if err := store.Create(ctx, &Order{ID: 1}); err == nil {
+		t.Error("a store with a faulty schema creates")
+	}
+}
+
+func TestStoreOfAnotherDatabase(t *testing.T) {
+	one, other := open(t, openMemory(t)), open(t, openMemory(t))
+	err := one.Transact(ctx, func(tx persistable.Tx) error {
+		return OrderStoreOf(other, "t").In(tx).Delete(ctx, 1)
+	})
+	if err == nil || !strings.Contains(err.Error(), "different databases") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestClosedEngine(t *testing.T) {
+	engine := openMemory(t)
+	orders := OrderStoreOf(open(t, engine), "t")
+	check(t, engine.Close())
+	wantError(t, orders.Create(ctx, orders.New("1", Pending, day0, 1)), persistable.ErrClosed)
+	_, err := orders.Get(ctx, 1)
+	wantError(t, err, kv.ErrClosed)
+}
+
+func TestOptions(t *testing.T) {
+	_, err := persistable.OpenWith(ctx, openMemory(t), persistable.Options{PageSize: -1, BuildBatch: -2})
+	for _, word := range []string{"PageSize is -1", "BuildBatch is -2"} {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("the error does not say %q: %v", word, err)
+		}
+	}
+}
+
+func TestTimesKeepTheirValue(t *testing.T) {
+	orders := OrderStoreOf(open(t, openMemory(t)), "t")
+	for i, at := range []time.Time{
+		{}, time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Unix(0, 0).UTC(), time.Unix(-1, 999_999_999).UTC(),
+		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(-5000, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		o := orders.New(string(rune('a'+i)), Pending, at, 1)
+		check(t, orders.Create(ctx, o))
+		if got := must[*Order](t)(orders.Get(ctx, o.ID)).CreatedAt; !got.Equal(at) || got.Location() != time.UTC {
+			t.Errorf("%v came back as %v", at, got)
+		}
+	}
+}
