@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// keyEncoder is the function value that appends a kind to a key.
+func (e *emitter) keyEncoder(k *kind) string {
+	index, t := e.pkg(indexPath), e.typ(k.goType)
+	switch k.form {
+	case formTime:
+		return index + ".AppendTime"
+	case formArray:
+		return e.arrayKey(k)
+	case formInt, formID, formDuration:
+		return fmt.Sprintf("%s.AppendInt[%s]", index, t)
+	case formUint:
+		return fmt.Sprintf("%s.AppendUint[%s]", index, t)
+	case formBool:
+		return fmt.Sprintf("%s.AppendBool[%s]", index, t)
+	case formFloat32:
+		return fmt.Sprintf("%s.AppendFloat32[%s]", index, t)
+	case formFloat64:
+		return fmt.Sprintf("%s.AppendFloat64[%s]", index, t)
+	case formString:
+		return fmt.Sprintf("%s.AppendString[%s]", index, t)
+	case formBytes:
+		return fmt.Sprintf("%s.AppendBytes[%s]", index, t)
+	case formUUID, formULID:
+		return fmt.Sprintf("%s.AppendUUID[%s]", index, t)
+	}
+	panic("codegen: not a key: " + k.text())
+}
+
+// appendKey is the call that appends a value to a key.
+func (e *emitter) appendKey(k *kind, buffer, value string) string {
+	encoder, _, _ := strings.Cut(e.keyEncoder(k), "[")
+	return fmt.Sprintf("%s(%s, %s)", encoder, buffer, value)
+}
+
+// keyDecoder is the function value that reads a kind from a key.
+func (e *emitter) keyDecoder(k *kind) string {
+	if k.form == formArray {
+		return e.arrayReader(k)
+	}
+	return strings.Replace(e.keyEncoder(k), ".Append", ".Read", 1)
+}
+
+// arrayKey is the function that appends a byte array, which index cannot have
+// for all lengths.
+func (e *emitter) arrayKey(k *kind) string {
+	name := "appendKey" + exported(identifierOf(k.goType, e.model.types))
+	e.once(name, func() {
+		e.p("// %s appends a byte array to a key.", name)
+		e.p("func %s(b []byte, v %s) []byte { return %s.AppendBytes(b, v[:]) }\n", name, e.typ(k.goType), e.pkg(indexPath))
+	})
+	return name
+}
+
+// arrayReader is the function that reads what arrayKey's appends.
+func (e *emitter) arrayReader(k *kind) string {
+	name := "readKey" + exported(identifierOf(k.goType, e.model.types))
+	e.once(name, func() {
+		e.p("// %s reads a byte array from a key.", name)
+		e.p("func %s(b []byte) (v %s, rest []byte, err error) {", name, e.typ(k.goType))
+		e.p("data, rest, err := %s.ReadBytes[[]byte](b)", e.pkg(indexPath))
+		e.p("if err == nil && len(data) != len(v) {")
+		e.p("err = %s.Errorf(\"%%d bytes where %%d belong\", len(data), len(v))", e.pkg("fmt"))
+		e.p("}\ncopy(v[:], data)\nreturn v, rest, err\n}\n")
+	})
+	return name
+}
+
+// once has write called at the end of the file, unless it was for that name.
+func (e *emitter) once(name string, write func()) {
+	if e.extra == nil {
+		e.extra = map[string]func(){}
+	}
+	e.extra[name] = write
+}
+
+// goType is the type of a component's parameter.
+func (e *emitter) componentType(c *component) string {
+	if c.nullable {
+		return "*" + e.typ(c.element.goType)
+	}
+	return e.typ(c.element.goType)
+}
+
+// componentEncoder is the function value that appends a component to a key.
+func (e *emitter) componentEncoder(c *component) string {
+	encoder := e.keyEncoder(c.element)
+	if c.nullable {
+		return fmt.Sprintf("%s.Nullable(%s)", e.pkg(indexPath), encoder)
+	}
+	return encoder
+}
+
+// componentKey is the call that appends a parameter to a key.
+func (e *emitter) componentKey(c *component, buffer, value string) string {
+	if c.nullable {
+		return fmt.Sprintf("%s.AppendNullable(%s, %s, %s)", e.pkg(indexPath), buffer, value, e.keyEncoder(c.element))
+	}
+	return e.appendKey(c.element, buffer, value)
+}
+
+// componentParameters names the parameters of an index method.
+func componentParameters(components []*component) []string {
+	taken := map[string]bool{}
+	for _, name := range localNames {
+		taken[name] = true
+	}
+	names := make([]string, len(components))
+	for i, c := range components {
+		name := unexported(c.goName())
+		if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || taken[name] || runtimeNames[name] {
+			name += "Value"
+		}
+		names[i] = freeName(name, taken)
+	}
+	return names
+}
+
+// indexMethod writes one query method.
+func (e *emitter) indexMethod(r *record, d *indexDef, i int, m indexMethod) {
+	names := componentParameters(m.equal)
+	var parameters []string
+	for n, c := range m.equal {
+		parameters = append(parameters, names[n]+" "+e.componentType(c))
+	}
+	persistable := e.pkg(persistablePath)
+	e.methodComment(r, m)
+	receiver := fmt.Sprintf("func (s %s) %s", r.storeType(), m.name)
+	switch m.kind {
+	case methodUnique:
+		parameters = append([]string{"ctx " + e.pkg("context") + ".Context"}, parameters...)
+		e.p("%s(%s) (*%s, error) {", receiver, strings.Join(parameters, ", "), r.goName)
+		e.p("return s.Unique(ctx, %d, func(k []byte) []byte {", i)
+		e.keyStatements(m.equal, names)
+		e.p("return k\n})\n}\n")
+	case methodEqual:
+		e.p("%s(%s) %s.Query[%s] {", receiver, strings.Join(parameters, ", "), persistable, r.goName)
+		e.p("return s.Index(%d).Equal(%s)\n}\n", i, e.componentKey(m.equal[0], "nil", names[0]))
+	default:
+		e.p("%s(%s) %s.RangeQuery[%s, %s] {", receiver, strings.Join(parameters, ", "), persistable, r.goName, e.componentType(m.next))
+		query := fmt.Sprintf("s.Index(%d)", i)
+		if len(m.equal) == 1 {
+			query += fmt.Sprintf(".Equal(%s)", e.componentKey(m.equal[0], "nil", names[0]))
+		} else if len(m.equal) > 1 {
+			e.p("var k []byte")
+			e.keyStatements(m.equal, names)
+			query += ".Equal(k)"
+		}
+		e.p("return %s.Range(%s, %s)\n}\n", persistable, query, e.componentEncoder(m.next))
+	}
+}
+
+// keyStatements appends parameters to the key k.
+func (e *emitter) keyStatements(components []*component, names []string) {
+	for n, c := range components {
+		e.p("k = %s", e.componentKey(c, "k", names[n]))
+	}
+}
+
+// methodComment writes the doc comment of a query method.
+func (e *emitter) methodComment(r *record, m indexMethod) {
+	with := make([]string, len(m.equal))
+	for i, c := range m.equal {
+		with[i] = c.goName()
+		if c.slice {
+			with[i] = "an element of " + with[i]
+		}
+	}
+	what := strings.Join(with, ", ")
+	switch m.kind {
+	case methodUnique:
+		e.p("// %s returns the %s with that %s, or %s.ErrNotFound.", m.name, r.goName, what, e.pkg(persistablePath))
+	case methodEqual:
+		e.p("// %s returns the records with that %s, in the order of their IDs.", m.name, strings.Replace(what, "an element of ", "element of ", 1))
+	case methodRange:
+		e.p("// %s returns the records with that %s, in the order of %s; a range of it can be chosen.", m.name, what, m.next.goName())
+	case methodOrdered:
+		e.p("// %s returns the records in the order of %s; a range of it can be chosen.", m.name, m.next.goName())
+	}
+}
+
+// fieldsVar writes OrderFields.
+func (e *emitter) fieldsVar(r *record) {
+	var list []*component
+	seen := map[string]bool{}
+	for _, d := range r.indexes {
+		for _, c := range d.components {
+			if !seen[c.goName()] {
+				seen[c.goName()] = true
+				list = append(list, c)
+			}
+		}
+	}
+	persistable := e.pkg(persistablePath)
+	e.p("// %s are the indexed fields of %s, for conditions of Find and FindOne.", r.fieldsVar(), r.goName)
+	e.p("var %s = struct {", r.fieldsVar())
+	for _, c := range list {
+		e.p("%s %s.Field[%s, %s]", c.goName(), persistable, r.goName, e.componentType(c))
+	}
+	e.p("}{")
+	for _, c := range list {
+		e.p("%s: %s.FieldOf[%s](%q, %s),", c.goName(), persistable, r.goName, c.name(), e.componentEncoder(c))
+	}
+	e.p("}\n")
+}
