@@ -67,6 +67,9 @@ func (q Query[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 		stopped := false
 		c := cursor{limit: q.limit}
 		err := q.read(ctx, func(t *transaction) error {
+			if stopped {
+				return nil // the engine asks again, the caller has enough
+			}
 			for v, err := range q.items(ctx, t, &c) {
 				if err != nil {
 					return err

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func TestFind(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := OrderStoreOf(db, "t")
+		someOrders(t, s, 9)
+		f := OrderFields
+		type conditions = []persistable.Condition[Order]
+		cases := map[string]struct {
+			conditions conditions
+			want       string
+		}{
+			"unique":               {conditions{f.Number.Equal("04")}, "04"},
+			"single":               {conditions{f.Status.Equal(Paid)}, "01 04 07"},
+			"range":                {conditions{f.Number.From("03"), f.Number.Before("06")}, "03 04 05"},
+			"after and to":         {conditions{f.Number.After("03"), f.Number.To("06")}, "04 05 06"},
+			"compound":             {conditions{f.Status.Equal(Paid), f.CreatedAt.Equal(day1)}, "04"},
+			"compound, any order":  {conditions{f.CreatedAt.Equal(day1), f.Status.Equal(Paid)}, "04"},
+			"compound with range":  {conditions{f.CreatedAt.From(day1), f.Status.Equal(Paid)}, "04 07"},
+			"range on first field": {conditions{f.Status.After(Pending)}, "01 04 07 02 05 08"},
+			"nothing":              {conditions{f.Number.Equal("none")}, ""},
+		}
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				q := must[persistable.Query[Order]](t)(s.Find(c.conditions...))
+				want := strings.Fields(c.want)
+				if diff := cmp.Diff(want, numbers(must[[]*Order](t)(q.Slice(ctx)))); diff != "" {
+					t.Errorf("Find (-want +got):\n%s", diff)
+				}
+				one, err := s.FindOne(ctx, c.conditions...)
+				if len(want) == 0 {
+					wantError(t, err, persistable.ErrNotFound)
+				} else if check(t, err); one.Number != want[0] {
+					t.Errorf("FindOne = %s, want %s", one.Number, want[0])
+				}
+			})
+		}
+	})
+}
+
+func TestFindSaysThatNoIndexFits(t *testing.T) {
+	db := open(t, openMemory(t))
+	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
+	f, a := OrderFields, ArticleFields
+	for name, err := range map[string]error{
+		"not the first field":  second(orders.Find(f.CreatedAt.Equal(day0))),
+		"two ranges":           second(orders.Find(f.Status.From(Paid), f.CreatedAt.From(day0))),
+		"range and equality":   second(orders.Find(f.Number.From("1"), f.Number.Equal("2"))),
+		"twice":                second(orders.Find(f.Status.Equal(Paid), f.Status.Equal(Shipped))),
+		"fields of two":        second(orders.Find(f.Number.Equal("1"), f.Status.Equal(Paid))),
+		"no condition":         second(orders.Find()),
+		"null in a unique one": second(articles.Find(a.ISBN.Equal(nil))),
+	} {
+		e := wantAs[*persistable.NoIndexError](t, err)
+		if len(e.Indexes) == 0 || !strings.Contains(e.Error(), "add an index tag") {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+	want := &persistable.NoIndexError{Type: "Order", Fields: []string{"CreatedAt"}, Indexes: [][]string{{"Number"}, {"Status"}, {"Status", "CreatedAt"}}}
+	got := wantAs[*persistable.NoIndexError](t, second(orders.Find(f.CreatedAt.Equal(day0))))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFindOnNullsAndSlices(t *testing.T) {
+	s := ArticleStoreOf(open(t, openMemory(t)))
+	check(t, s.Create(ctx, NewArticle("s", "a", ptr("1"), nil, []string{"x", "y"}, day0, nil)))
+	check(t, s.Create(ctx, NewArticle("s", "b", nil, ptr("ed"), nil, day1, nil)))
+	f := ArticleFields
+	for want, c := range map[string]persistable.Condition[Article]{
+		"a": f.ISBN.Equal(ptr("1")), "b": f.Editor.Equal(ptr("ed")),
+	} {
+		if got := must[*Article](t)(s.FindOne(ctx, c)); got.Slug != want {
+			t.Errorf("found %s, want %s", got.Slug, want)
+		}
+	}
+	if got := must[*Article](t)(s.FindOne(ctx, f.Editor.Equal(nil))); got.Slug != "a" {
+		t.Errorf("the article without editor is %s", got.Slug)
+	}
+	if got := must[*Article](t)(s.FindOne(ctx, f.Tags.Equal("y"))); got.Slug != "a" {
+		t.Errorf("the article with the tag is %s", got.Slug)
+	}
+	if got := must[*Article](t)(s.FindOne(ctx, f.Section.Equal("s"), f.Slug.Equal("b"))); got.Slug != "b" {
+		t.Errorf("found %s", got.Slug)
+	}
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// pages reads all pages of a query.
+func pages(t testing.TB, q persistable.Query[Order]) (sizes []int, all []string) {
+	t.Helper()
+	for token := ""; ; {
+		page := must[persistable.Page[Order]](t)(q.Page(ctx, token))
+		sizes = append(sizes, len(page.Records))
+		all = append(all, numbers(page.Records)...)
+		if token = page.Next; token == "" {
+			return sizes, all
+		}
+		if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(token) {
+			t.Fatalf("the token %q does not fit into a URL as it is", token)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := OrderStoreOf(db, "t")
+		someOrders(t, s, 12)
+		cases := map[string]struct {
+			query persistable.Query[Order]
+			sizes []int
+		}{
+			"uneven":     {s.OrderedByNumber().Limit(5).Query(), []int{5, 5, 2}},
+			"even":       {s.OrderedByNumber().Limit(4).Query(), []int{4, 4, 4}},
+			"one page":   {s.OrderedByNumber().Limit(12).Query(), []int{12}},
+			"no limit":   {s.OrderedByNumber().Query(), []int{12}},
+			"reverse":    {s.OrderedByNumber().Reverse().Limit(7).Query(), []int{7, 5}},
+			"bounded":    {s.OrderedByNumber().After("02").Before("10").Limit(3).Query(), []int{3, 3, 1}},
+			"by id":      {s.Scan().Limit(5).Query(), []int{5, 5, 2}},
+			"by id back": {s.Scan().Reverse().Limit(5).Query(), []int{5, 5, 2}},
+			"compound":   {s.ByStatusCreatedAt(Paid).Limit(3).Query(), []int{3, 1}},
+			"nothing":    {s.ByStatus(99), []int{0}},
+		}
+		for name, c := range cases {
+			sizes, all := pages(t, c.query)
+			if !slices.Equal(sizes, c.sizes) {
+				t.Errorf("%s: pages of %v, want %v", name, sizes, c.sizes)
+			}
+			if diff := cmp.Diff(numbers(must[[]*Order](t)(c.query.Limit(0).Slice(ctx))), append([]string{}, all...)); diff != "" {
+				t.Errorf("%s: (-want +got):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+func TestPageSize(t *testing.T) {
+	engine := openMemory(t)
+	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{PageSize: 3}))
+	s := OrderStoreOf(db, "t")
+	someOrders(t, s, 7)
+	if sizes, _ := pages(t, s.OrderedByNumber().Query()); !slices.Equal(sizes, []int{3, 3, 1}) {
+		t.Errorf("pages of %v", sizes)
+	}
+}
+
+func TestPageBehindADeletedRecord(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := OrderStoreOf(db, "t")
+		all := someOrders(t, s, 6)
+		for _, q := range []persistable.Query[Order]{s.OrderedByNumber().Limit(3).Query(), s.Scan().Limit(3).Query()} {
+			page := must[persistable.Page[Order]](t)(q.Page(ctx, ""))
+			check(t, s.Delete(ctx, page.Records[2].ID))
+			next := must[persistable.Page[Order]](t)(q.Page(ctx, page.Next))
+			if got := numbers(next.Records); !slices.Equal(got, []string{"03", "04", "05"}) {
+				t.Errorf("the second page is %v", got)
+			}
+			check(t, s.Create(ctx, all[2]))
+		}
+	})
+}
+
+func TestTokensAreBound(t *testing.T) {
+	engine := openMemory(t)
+	db := open(t, engine)
+	s := OrderStoreOf(db, "t")
+	someOrders(t, s, 9)
+	someOrders(t, OrderStoreOf(db, "u"), 9)
+	q := s.ByStatusCreatedAt(Pending).Limit(1)
+	token := must[persistable.Page[Order]](t)(q.Page(ctx, "")).Next
+	if token == "" {
+		t.Fatal("no token")
+	}
+	must[persistable.Page[Order]](t)(q.Page(ctx, token))
+	// The same database opened again knows its tokens, and the page size may differ.
+	again := OrderStoreOf(open(t, engine), "t")
+	must[persistable.Page[Order]](t)(again.ByStatusCreatedAt(Pending).Limit(2).Page(ctx, token))
+
+	elsewhere := OrderStoreOf(open(t, openMemory(t)), "t")
+	someOrders(t, elsewhere, 9)
+	for name, other := range map[string]persistable.Query[Order]{
+		"other value":     s.ByStatusCreatedAt(Paid).Query(),
+		"other bound":     s.ByStatusCreatedAt(Pending).From(day0).Query(),
+		"other direction": s.ByStatusCreatedAt(Pending).Reverse().Query(),
+		"other index":     s.ByStatus(Pending),
+		"by id":           s.Scan().Query(),
+		"other tenant":    OrderStoreOf(db, "u").ByStatusCreatedAt(Pending).Query(),
+		"other database":  elsewhere.ByStatusCreatedAt(Pending).Query(),
+	} {
+		if _, err := other.Page(ctx, token); err == nil {
+			t.Errorf("%s: the token was accepted", name)
+		} else {
+			wantError(t, err, persistable.ErrBadToken)
+		}
+	}
+	raw := must[[]byte](t)(base64.RawURLEncoding.DecodeString(token))
+	for i := range raw {
+		forged := slices.Clone(raw)
+		forged[i] ^= 1
+		_, err := q.Page(ctx, base64.RawURLEncoding.EncodeToString(forged))
+		wantError(t, err, persistable.ErrBadToken)
+	}
+	for _, text := range []string{"x", "!", token + "A", token[:len(token)-1], "AQ", " " + token} {
+		_, err := q.Page(ctx, text)
+		wantError(t, err, persistable.ErrBadToken)
+	}
+}
+
+func FuzzPageToken(f *testing.F) {
+	s := OrderStoreOf(open(f, openMemory(f)), "t")
+	someOrders(f, s, 3)
+	q := s.OrderedByNumber().Limit(1)
+	token := must[persistable.Page[Order]](f)(q.Page(ctx, "")).Next
+	f.Add(token)
+	f.Add("AQEx")
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := q.Page(ctx, text); err == nil && text != "" && text != token {
+			t.Errorf("the token %q was accepted", text)
+		}
+	})
+}
