@@ -60,10 +60,22 @@ type RangeResult struct {
 	first Future[Batch]
 }
 
-// StreamRange starts a range read over fetch. Engines call it in GetRange.
+// StreamRange starts a range read over fetch. Engines call it in GetRange. It
+// copies the keys of r first, since later batches need them when the caller may
+// have changed them; fetch may keep what it is given.
 func StreamRange(r SelectorRange, o RangeOptions, fetch BatchFunc) RangeResult {
+	r = r.clone()
 	req := BatchRequest{SelectorRange: r, RangeOptions: o, Iteration: 1}
 	return RangeResult{fetch: fetch, req: req, first: fetch(req)}
+}
+
+// clone copies the keys, both into one new slice.
+func (r SelectorRange) clone() SelectorRange {
+	keys := make([]byte, 0, len(r.Begin.Key)+len(r.End.Key))
+	keys = append(append(keys, r.Begin.Key...), r.End.Key...)
+	border := len(r.Begin.Key)
+	r.Begin.Key, r.End.Key = keys[:border:border], keys[border:]
+	return r
 }
 
 // Wrap returns the read with each of its batches passed through wrap, the first

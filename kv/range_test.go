@@ -198,6 +198,20 @@ func TestWrapSeesEveryBatch(t *testing.T) {
 	}
 }
 
+func TestStreamRangeCopiesItsKeys(t *testing.T) {
+	source := &rangeSource{keys: []string{"a", "b", "c", "d"}, size: 1}
+	begin, end := []byte("b"), []byte("d")
+	result := kv.StreamRange(kv.KeyRange{Begin: begin, End: end}.Selectors(), kv.RangeOptions{}, source.fetch)
+	begin[0], end[0] = '?', '?'
+	pairs, err := result.Slice(t.Context())
+	if got := keysOf(pairs); err != nil || !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("after the keys were overwritten: %v, %v, want [b c]", got, err)
+	}
+	if got := string(source.requests[0].Begin.Key); got != "b" {
+		t.Errorf("the first request's key is now %q", got)
+	}
+}
+
 func TestRangeResultCanBeReadTwice(t *testing.T) {
 	source := &rangeSource{keys: []string{"a", "b", "c"}, size: 2}
 	result := kv.StreamRange(everything(), kv.RangeOptions{}, source.fetch)
