@@ -23,7 +23,7 @@ type SerializableOptions struct {
 	Seed         uint64 // fixes what the transactions do
 	Goroutines   int    // how many run at once; 0 means 8
 	Transactions int    // of each goroutine; 0 means 50
-	Keys         int    // fewer mean more conflicts; 0 means 5
+	Keys         int    // in use at a time: fewer mean more conflicts; 0 means 5
 }
 
 // CheckSerializable runs random transactions of point reads, range reads,
@@ -67,7 +67,11 @@ type listLoad struct {
 
 func (l *listLoad) now() int { return int(l.clock.Add(1)) }
 
-func (l *listLoad) key(i int) string { return fmt.Sprintf("list/%d", i) }
+func (l *listLoad) key(i int) string { return fmt.Sprintf("list/%06d", i) }
+
+// base is the number of the first key in use. It moves on with the attempts,
+// so that there are always keys that appear for the first time: phantoms.
+func (l *listLoad) base() int { return int(l.ids.Load()) / 6 }
 
 // run clears the lists, runs the load and reads all lists at the end.
 func (l *listLoad) run(goroutines int) ([]attempt, error) {
@@ -87,17 +91,17 @@ func (l *listLoad) run(goroutines int) ([]attempt, error) {
 	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
-	err = l.transaction(func(tx kv.Transaction, a *attempt) error { return l.scan(tx, a, 0, l.keys) })
+	err = l.transaction(func(tx kv.Transaction, a *attempt) error { return l.scan(tx, a, 0, l.base()+l.keys) })
 	return l.attempts, err
 }
 
 func (l *listLoad) work(rng *rand.Rand) error {
 	for range l.count {
-		seed := rng.Uint64()
+		seed, base := rng.Uint64(), l.base()
 		err := l.transaction(func(tx kv.Transaction, a *attempt) error {
 			steps := rand.New(rand.NewPCG(seed, 0)) // a retry does the same
 			for range 1 + steps.IntN(4) {
-				if err := l.step(tx, a, steps); err != nil {
+				if err := l.step(tx, a, base, steps); err != nil {
 					return err
 				}
 			}
@@ -148,13 +152,13 @@ func (l *listLoad) note(a attempt) {
 	l.attempts = append(l.attempts, a)
 }
 
-// step does one random thing.
-func (l *listLoad) step(tx kv.Transaction, a *attempt, rng *rand.Rand) error {
-	key := l.key(rng.IntN(l.keys))
+// step does one random thing with the keys from base on.
+func (l *listLoad) step(tx kv.Transaction, a *attempt, base int, rng *rand.Rand) error {
+	key := l.key(base + rng.IntN(l.keys))
 	switch kind := rng.IntN(6); {
 	case kind == 0:
 		from := rng.IntN(l.keys)
-		return l.scan(tx, a, from, from+1+rng.IntN(l.keys-from))
+		return l.scan(tx, a, base+from, base+from+1+rng.IntN(l.keys-from))
 	case kind == 1 && !slices.Contains(a.appends, key):
 		tx.Atomic(kv.AppendIfFits, []byte(key), fmt.Appendf(nil, "%d,", a.id))
 		a.appends = append(a.appends, key)
