@@ -13,7 +13,6 @@ import (
 // emit returns the generated file of a package.
 func emit(p *pkg) ([]byte, error) {
 	e := &emitter{printer: newPrinter(p), model: p}
-	e.reserveParameters()
 	for _, r := range p.records {
 		e.record(r)
 	}

@@ -4,41 +4,22 @@ package codegen
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 	"strings"
 )
 
-// reserveParameters keeps imports from taking names that parameters have.
-func (e *emitter) reserveParameters() {
-	for _, r := range e.model.records {
-		for _, name := range r.parameters() {
-			e.taken[name] = true
-		}
-	}
-}
-
 // parameters names the constructor's parameter of each field.
-func (r *record) parameters() map[*field]string {
-	names := map[*field]string{}
-	taken := map[string]bool{}
-	for _, name := range localNames {
-		taken[name] = true
-	}
+func (e *emitter) parameters(r *record) map[*field]string {
+	var goNames []string
 	for _, f := range r.message.ordered() {
-		name := unexported(f.goName)
-		if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || taken[name] || runtimeNames[name] {
-			name += "Value"
-		}
-		names[f] = freeName(name, taken)
+		goNames = append(goNames, f.goName)
+	}
+	names := map[*field]string{}
+	list := e.model.parameterNames(goNames, "db", "s")
+	for i, f := range r.message.ordered() {
+		names[f] = list[i]
 	}
 	return names
-}
-
-// runtimeNames are packages that generated code always imports.
-var runtimeNames = map[string]bool{
-	"persistable": true, "index": true, "wire": true, "idgen": true, "tuple": true, "context": true,
-	"time": true, "math": true, "bits": true, "strconv": true, "maps": true, "slices": true, "cmp": true, "ulid": true,
 }
 
 // ordered returns the fields in declaration order: message.fields has the ID
@@ -97,7 +78,7 @@ func (e *emitter) makeID(r *record) string {
 
 // constructor writes NewOrder.
 func (e *emitter) constructor(r *record) {
-	names := r.parameters()
+	names := e.parameters(r)
 	var fields []*field
 	values := map[*field]string{r.idField: e.makeID(r)}
 	for _, f := range r.message.ordered() {

@@ -4,8 +4,6 @@ package codegen
 
 import (
 	"fmt"
-	"go/token"
-	"go/types"
 	"strings"
 )
 
@@ -110,25 +108,17 @@ func (e *emitter) componentKey(c *component, buffer, value string) string {
 }
 
 // componentParameters names the parameters of an index method.
-func componentParameters(components []*component) []string {
-	taken := map[string]bool{}
-	for _, name := range localNames {
-		taken[name] = true
+func (e *emitter) componentParameters(components []*component) []string {
+	var goNames []string
+	for _, c := range components {
+		goNames = append(goNames, c.goName())
 	}
-	names := make([]string, len(components))
-	for i, c := range components {
-		name := unexported(c.goName())
-		if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || taken[name] || runtimeNames[name] {
-			name += "Value"
-		}
-		names[i] = freeName(name, taken)
-	}
-	return names
+	return e.model.parameterNames(goNames, "s", "k", "ctx")
 }
 
 // indexMethod writes one query method.
 func (e *emitter) indexMethod(r *record, d *indexDef, i int, m indexMethod) {
-	names := componentParameters(m.equal)
+	names := e.componentParameters(m.equal)
 	var parameters []string
 	for n, c := range m.equal {
 		parameters = append(parameters, names[n]+" "+e.componentType(c))

@@ -12,7 +12,7 @@ func (e *emitter) store(r *record) {
 	persistable, id := e.pkg(persistablePath), e.typ(r.idField.typ.goType)
 	e.p("// %s holds the records of type %s of one directory.", r.storeType(), r.goName)
 	e.p("type %s struct {\n\t%s.Store[%s, %s]\n}\n", r.storeType(), persistable, r.goName, id)
-	names := r.parameters()
+	names := e.parameters(r)
 	fields := r.directory.fields()
 	signature := "db *" + persistable + ".DB"
 	if len(fields) > 0 {

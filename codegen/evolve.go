@@ -147,22 +147,20 @@ func (e *evolution) twice(m *message) {
 	}
 }
 
-// nextNumber is the lowest number above all that are or were in use.
+// nextNumber is the lowest number that neither is nor ever was in use.
 func nextNumber(m *message, old *lockBlock) int32 {
-	var highest int32
-	if m.record != nil {
-		highest = idNumber
-	}
+	used := map[int32]bool{}
 	for _, f := range m.fields {
-		highest = max(highest, f.number)
+		used[f.number] = true
 	}
-	for _, f := range old.fields {
-		highest = max(highest, f.number)
+	next := int32(1)
+	if m.record != nil {
+		next = idNumber + 1
 	}
-	if next := highest + 1; next < reservedNumbers || next >= reservedNumbers+1000 {
-		return next
+	for used[next] || old.byNumber(next) != nil || next >= reservedNumbers && next < reservedNumbers+1000 {
+		next++
 	}
-	return reservedNumbers + 1000
+	return next
 }
 
 // compare refuses a type change that stored values do not survive.

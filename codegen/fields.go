@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // message returns the message of a named struct and walks its fields when it
@@ -44,6 +45,7 @@ func (c *collector) messageName(named *types.Named) string {
 		}
 		return ""
 	})
+	name = strings.ReplaceAll(name, " ", "") // names are words of persist.lock
 	s, ok := named.Underlying().(*types.Struct)
 	if !ok || c.outside(named.Obj().Pkg()) {
 		return name

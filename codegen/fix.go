@@ -3,8 +3,17 @@
 package codegen
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"go/ast"
+	"go/format"
+	"go/parser"
 	"go/token"
+	"os"
+	"path"
+	"slices"
+	"strconv"
 )
 
 // missingID is a record without an ID field.
@@ -14,4 +23,150 @@ type missingID struct {
 	spec   *ast.TypeSpec
 }
 
-func (r *run) fix() error { return nil }
+// insertion is text to be put into a file at an offset.
+type insertion struct {
+	at   int
+	text string
+}
+
+// fix inserts the missing ID fields, file by file.
+func (r *run) fix() error {
+	byFile := map[string][]string{}
+	for _, m := range r.missing {
+		byFile[m.at.Filename] = append(byFile[m.at.Filename], m.goName)
+	}
+	for file, names := range byFile {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("persistgen: -fix: %w", err)
+		}
+		fixed, err := insertIDs(file, source, names)
+		if err != nil {
+			return fmt.Errorf("persistgen: -fix %s: %w", relative(r.loader.dir, file), err)
+		}
+		if err := replaceFile(file, fixed); err != nil {
+			return fmt.Errorf("persistgen: -fix %s: %w", relative(r.loader.dir, file), err)
+		}
+		for _, name := range names {
+			fmt.Fprintf(r.Stderr, "fixed: %s: %s: added ID idgen.ID\n", relative(r.loader.dir, file), name)
+		}
+	}
+	return nil
+}
+
+// insertIDs returns the source with an ID field in each of the named structs
+// and the import that it needs. All other text stays as it is; a file that
+// gofmt would leave alone before, it leaves alone after.
+func insertIDs(name string, source []byte, structs []string) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	offset := func(p token.Pos) int { return fset.Position(p).Offset }
+	alias, insertions := idgenImport(file, source, offset)
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || !slices.Contains(structs, spec.Name.Name) {
+			return true
+		}
+		if s, ok := spec.Type.(*ast.StructType); ok {
+			insertions = append(insertions, idField(s, source, alias, offset))
+		}
+		return false
+	})
+	fixed := apply(source, insertions)
+	if before, err := format.Source(source); err == nil && bytes.Equal(before, source) {
+		return format.Source(fixed)
+	}
+	return fixed, nil
+}
+
+// apply makes the insertions, from the end so that offsets stay right.
+func apply(source []byte, insertions []insertion) []byte {
+	slices.SortStableFunc(insertions, func(a, b insertion) int { return cmp.Compare(b.at, a.at) })
+	text := slices.Clone(source)
+	for _, one := range insertions {
+		text = slices.Insert(text, one.at, []byte(one.text)...)
+	}
+	return text
+}
+
+// idField puts the field behind the last marker, on a line of its own.
+func idField(s *ast.StructType, source []byte, alias string, offset func(token.Pos) int) insertion {
+	var last *ast.Field
+	for _, f := range s.Fields.List {
+		if len(f.Names) != 1 || f.Names[0].Name != "_" {
+			break
+		}
+		last = f
+	}
+	field := "\tID " + alias + ".ID"
+	if last == nil {
+		return insertion{offset(s.Fields.Opening) + 1, "\n" + field + "\n"}
+	}
+	end := offset(last.End())
+	if eol := bytes.IndexByte(source[end:], '\n'); eol >= 0 && end+eol < offset(s.Fields.Closing) {
+		return insertion{end + eol, "\n\n" + field}
+	}
+	return insertion{end, "\n\n" + field + "\n"}
+}
+
+// idgenImport returns the name of idgen in the file, and the insertion that
+// imports it if need be.
+func idgenImport(file *ast.File, source []byte, offset func(token.Pos) int) (string, []insertion) {
+	var persistable *ast.ImportSpec
+	taken := false
+	for _, spec := range file.Imports {
+		importPath, _ := strconv.Unquote(spec.Path.Value)
+		name := path.Base(importPath)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		switch {
+		case importPath == idgenPath && name != "_" && name != ".":
+			return name, nil
+		case name == "idgen":
+			taken = true
+		case importPath == persistablePath:
+			persistable = spec
+		}
+	}
+	alias, line := "idgen", strconv.Quote(idgenPath)
+	if taken {
+		alias, line = "kidgen", "kidgen "+strconv.Quote(idgenPath)
+	}
+	return alias, []insertion{importLine(file, persistable, line, source, offset)}
+}
+
+// importLine puts an import into the group of the run-time's import, in order.
+func importLine(file *ast.File, persistable *ast.ImportSpec, line string, source []byte, offset func(token.Pos) int) insertion {
+	for _, d := range file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.IMPORT || persistable == nil || !slices.Contains(group.Specs, ast.Spec(persistable)) {
+			continue
+		}
+		if !group.Lparen.IsValid() {
+			return insertion{offset(group.Pos()), "import " + line + "\n"}
+		}
+		return insertion{lineStart(source, offset(firstAfter(group, persistable, source, offset).Pos())), "\t" + line + "\n"}
+	}
+	return insertion{offset(file.Name.End()), "\n\nimport " + line}
+}
+
+// firstAfter returns the first import of persistable's paragraph that sorts
+// behind idgen.
+func firstAfter(group *ast.GenDecl, persistable *ast.ImportSpec, source []byte, offset func(token.Pos) int) ast.Spec {
+	first := ast.Spec(persistable)
+	for i := slices.Index(group.Specs, ast.Spec(persistable)) - 1; i >= 0; i-- {
+		spec := group.Specs[i].(*ast.ImportSpec)
+		if bytes.Contains(source[offset(spec.End()):offset(first.Pos())], []byte("\n\n")) || spec.Path.Value < strconv.Quote(idgenPath) {
+			break
+		}
+		first = spec
+	}
+	return first
+}
+
+// lineStart is the offset of the line that holds an offset.
+func lineStart(source []byte, at int) int { return bytes.LastIndexByte(source[:at], '\n') + 1 }

@@ -97,34 +97,6 @@ func (k *kind) width() int {
 	return k.bits
 }
 
-// proto is the protobuf type of a single value.
-func (k *kind) proto() string {
-	switch k.form {
-	case formBool:
-		return "bool"
-	case formInt:
-		return "sint64"
-	case formUint:
-		return "uint64"
-	case formID:
-		return "sfixed64"
-	case formFloat32:
-		return "float"
-	case formFloat64:
-		return "double"
-	case formString, formText:
-		return "string"
-	case formTime:
-		return "google.protobuf.Timestamp"
-	case formDuration:
-		return "google.protobuf.Duration"
-	case formMessage:
-		return protoMessageName(k.message)
-	default:
-		return "bytes"
-	}
-}
-
 // wireType is the protobuf wire type of a single value: 0 varint, 1 eight
 // bytes, 2 length-delimited, 5 four bytes.
 func (k *kind) wireType() int {

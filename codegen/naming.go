@@ -19,9 +19,12 @@ func exported(name string) string {
 }
 
 // unexported makes the leading capitals lower case, an initialism as a whole:
-// TenantID → tenantID, URL → url, HTTPStatus → httpStatus.
+// TenantID → tenantID, URLs → urls, HTTPStatus → httpStatus.
 func unexported(name string) string {
 	r := []rune(name)
+	if strings.HasSuffix(name, "s") && strings.ToUpper(name[:len(name)-1]) == name[:len(name)-1] {
+		return strings.ToLower(name)
+	}
 	for i := range r {
 		if !unicode.IsUpper(r[i]) {
 			break
@@ -144,4 +147,45 @@ func (k *kind) innerMessage() *message {
 		k = k.elem
 	}
 	return nil
+}
+
+// packageNames are the names of the packages that generated functions use in
+// their bodies: the run-time's, and those of the fields' types. Parameters
+// must not hide them.
+func (p *pkg) packageNames() map[string]bool {
+	names := map[string]bool{"persistable": true, "index": true, "idgen": true, "strconv": true}
+	for _, m := range p.messages {
+		for _, s := range m.literal {
+			s.packageNames(names)
+		}
+	}
+	return names
+}
+
+func (s *slot) packageNames(names map[string]bool) {
+	types.TypeString(s.typ, func(p *types.Package) string {
+		names[p.Name()] = true
+		return ""
+	})
+	for _, inner := range s.embedded {
+		inner.packageNames(names)
+	}
+}
+
+// parameterNames spells names as parameters that hide no package, keyword or
+// predeclared identifier, none of the names given, and not each other.
+func (p *pkg) parameterNames(goNames []string, others ...string) []string {
+	packages, taken := p.packageNames(), map[string]bool{}
+	for _, name := range others {
+		taken[name] = true
+	}
+	names := make([]string, len(goNames))
+	for i, goName := range goNames {
+		name := unexported(goName)
+		if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || taken[name] || packages[name] {
+			name += "Value"
+		}
+		names[i] = freeName(name, taken)
+	}
+	return names
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// commandUsage is the head of persistgen's help.
+const commandUsage = `usage: persistgen [flags] [packages]
+
+persistgen writes the typed stores of annotated structs: <package>_persist.go
+and persist.lock beside the source of each package (default: the one in the
+working directory).
+
+`
+
+// Command is the command persistgen with its arguments, without the program's
+// name. It returns the exit code: 0, 1 for faults and for files that are out of
+// date, 2 for wrong usage.
+func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o := Options{Stdout: stdout, Stderr: stderr}
+	flags := flag.NewFlagSet("persistgen", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.BoolVar(&o.Check, "check", false, "write nothing; print what is out of date as a diff and exit with 1")
+	flags.BoolVar(&o.Fix, "fix", false, "insert the line ID idgen.ID into structs without an ID field, then generate")
+	flags.BoolVar(&o.Explain, "explain", false, "print what each method costs; write nothing")
+	flags.BoolVar(&o.Proto, "proto", false, "also write <package>.proto")
+	flags.StringVar(&o.Tags, "tags", "", "build `tags`, separated by commas")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, commandUsage)
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	o.Patterns = flags.Args()
+	if err := o.Validate(); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	if err := Run(ctx, o); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}

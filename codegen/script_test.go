@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kazahana-db/kazahana/codegen"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files of the scripts")
+
+// TestMain makes the command persistgen available to the scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"persistgen": func() {
+		os.Exit(codegen.Command(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}})
+}
+
+// TestScripts runs testdata/*.txtar. Each is a module of its own outside the
+// repository, with a replace for the checkout in its go.mod alone; nothing is
+// downloaded.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inherited := goEnv(t, "GOCACHE", "GOMODCACHE", "GOFLAGS")
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("GOCACHE", inherited["GOCACHE"])
+			e.Setenv("GOMODCACHE", inherited["GOMODCACHE"])
+			e.Setenv("GOFLAGS", strings.TrimSpace(inherited["GOFLAGS"]+" -mod=mod"))
+			e.Setenv("GOPROXY", "off")
+			e.Setenv("GOSUMDB", "off")
+			return writeModule(e.WorkDir, root)
+		},
+	})
+}
+
+// goEnv asks the go command for its settings.
+func goEnv(t *testing.T, names ...string) map[string]string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for i, line := range strings.SplitN(strings.TrimSuffix(string(out), "\n"), "\n", len(names)) {
+		values[names[i]] = line
+	}
+	return values
+}
+
+// writeModule makes dir a module that uses the checkout at root.
+func writeModule(dir, root string) error {
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		return err
+	}
+	goMod := "module example.com/user\n\ngo 1.26.0\n\nrequire github.com/kazahana-db/kazahana v0.0.0\n\n" +
+		"replace github.com/kazahana-db/kazahana => " + root + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(goMod), 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600)
+}
