@@ -5,6 +5,7 @@ package kvtest
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -100,9 +101,29 @@ func (d difference) shape() string {
 	if _, call, ok := strings.Cut(op, ": "); ok {
 		op = call
 	}
-	want, _, _ := strings.Cut(d.want, "(")
-	got, _, _ := strings.Cut(d.got, "(")
-	return fmt.Sprintf("%s: want %.40s, got %.40s", op, want, got)
+	want, got := kindOf(d.want), kindOf(d.got)
+	if want == got {
+		return fmt.Sprintf("%s: another %s", op, want)
+	}
+	return fmt.Sprintf("%s: want %s, got %s", op, want, got)
+}
+
+// kindOf shortens a shown answer to its kind: an error keeps its code.
+func kindOf(shown string) string {
+	switch kind, rest, _ := strings.Cut(shown, " "); {
+	case strings.HasPrefix(shown, "error"), shown == "no error":
+		text, _, _ := strings.Cut(shown, " (")
+		return text
+	case strings.HasPrefix(rest, "pairs"):
+		return "pairs"
+	case kind == "read":
+		return "conflict ranges"
+	case rest == "absent":
+		return shown
+	case slices.Contains([]string{"value", "key", "versionstamp", "version", "size"}, kind):
+		return kind
+	}
+	return shown
 }
 
 func showDifferences(all []difference) string {
