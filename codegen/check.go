@@ -21,6 +21,7 @@ func (c *collector) resolve(r *record) {
 		return cmp.Or(cmp.Compare(a.at.Filename, b.at.Filename), cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
 	})
 	byName, byFields := map[string]*indexDef{}, map[string]*indexDef{}
+	var sound []*indexDef
 	for _, d := range r.indexes {
 		fields := d.fieldNames()
 		switch first := byFields[fields]; {
@@ -37,9 +38,9 @@ func (c *collector) resolve(r *record) {
 			continue
 		}
 		byName[d.name] = d
-		r.covers = r.covers || d.cover
+		sound = append(sound, d)
 	}
-	c.checkMethods(r)
+	c.checkMethods(r, sound)
 }
 
 // fieldNames joins the names of the components with commas.
@@ -58,9 +59,9 @@ func (c *collector) place(at token.Position) string {
 }
 
 // checkMethods reports generated methods of one store that share a name.
-func (c *collector) checkMethods(r *record) {
+func (c *collector) checkMethods(r *record, indexes []*indexDef) {
 	byName := map[string]*indexDef{}
-	for _, d := range r.indexes {
+	for _, d := range indexes {
 		for _, m := range indexMethods(d) {
 			if first := byName[m.name]; first != nil && first != d {
 				c.add(d.at, r.goName, "the method %s would be generated for the indexes %s and %s; rename a field, keeping its name= for the stored data",
@@ -110,14 +111,11 @@ func (c *collector) checkPartitions() {
 				path += "/" + e.name
 			}
 			first, again := seen[path]
-			switch {
-			case !again:
+			if !again {
 				seen[path] = use{e.layer, r}
-			case first.layer != e.layer:
+			} else if first.layer != e.layer {
 				c.add(r.directory.at, r.goName, "the directory %s must agree with that of %s (%s): one makes %s a partition, the other does not; "+
 					"write layer=partition on both or on none", r.directory, first.r.goName, c.place(first.r.directory.at), strings.TrimPrefix(path, "/"))
-			}
-			if again && first.layer != e.layer {
 				break
 			}
 		}

@@ -99,7 +99,7 @@ func (e *evolution) pin(m *message, old *lockBlock) {
 		was := old.field(f.name)
 		asked := f.options.number
 		switch {
-		case f.number == idNumber && m.record != nil && f == m.record.idField:
+		case m.record != nil && f == m.record.idField:
 		case was != nil && asked != 0 && asked != was.number:
 			e.add(f.optionAt("number"), f.subject, "number=%d, but %s has number %d (%s); a number is for ever: remove the option",
 				asked, f.name, was.number, e.where(was.line))
@@ -108,11 +108,14 @@ func (e *evolution) pin(m *message, old *lockBlock) {
 			f.number = was.number
 		}
 		if was != nil {
-			e.compare(f, was)
+			if m.record == nil || f != m.record.idField || old.id == f.typ.keyText() {
+				e.compare(f, was)
+			}
 			continue
 		}
 		if owner := old.byNumber(f.number); f.number != 0 && owner != nil {
 			e.reused(f, owner, m)
+			f.number = 0
 		}
 	}
 	e.twice(m)
@@ -211,12 +214,12 @@ func (e *evolution) record(r *record, old, next *lockBlock) {
 	next.id, next.directory = r.idField.typ.keyText(), r.directory.shape()
 	if old.id != "" && old.id != next.id {
 		e.add(r.idField.at, r.idField.subject, "the ID's type changed from %s to %s (%s); stored records would not be found: restore it, or make a new type",
-			old.id, next.id, e.where(old.line))
+			old.id, next.id, e.where(old.idLine))
 	}
 	if old.directory != "" && old.directory != next.directory {
 		at := r.directory.at
 		e.add(at, r.goName, "the directory changed from %s to %s (%s); stored records would not be found: restore it; where there is no data, delete the line from the lock",
-			old.directory, next.directory, e.where(old.line))
+			old.directory, next.directory, e.where(old.directoryLine))
 	}
 	for _, d := range r.indexes {
 		next.indexes = append(next.indexes, &lockIndex{name: d.key(), signature: d.lockSignature()})
@@ -240,6 +243,8 @@ func (e *evolution) index(r *record, d *indexDef, old *lockBlock) {
 }
 
 // signature names the kinds of the components, which decide the bytes of keys.
+// A field that may be null is another kind: the zero of a field without null is
+// not in the record, and would be read as null.
 func (d *indexDef) signature() string {
 	kinds := make([]string, len(d.components))
 	for i, one := range d.components {

@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -15,6 +16,7 @@ import (
 func (c *collector) message(named *types.Named) *message {
 	key := types.TypeString(named, nil)
 	if m := c.byType[key]; m != nil {
+		c.reason = cmp.Or(c.reason, m.reason)
 		return m
 	}
 	m := &message{
@@ -24,13 +26,24 @@ func (c *collector) message(named *types.Named) *message {
 	c.byType[key] = m
 	c.pkg.messages = append(c.pkg.messages, m)
 	outside := c.outside(named.Obj().Pkg())
-	if outside {
-		c.foreign++
-		defer func() { c.foreign-- }()
+	if !outside {
+		c.fieldsOf(m)
+		return m
 	}
-	m.literal = c.walk(m, named, nil, []*types.Named{named})
-	c.checkFieldNames(m)
+	before := c.reason
+	c.reason = ""
+	c.foreign++
+	c.fieldsOf(m)
+	c.foreign--
+	m.reason = c.reason
+	c.reason = cmp.Or(before, m.reason)
 	return m
+}
+
+// fieldsOf walks and checks the fields of a message.
+func (c *collector) fieldsOf(m *message) {
+	m.literal = c.walk(m, m.named, nil, []*types.Named{m.named})
+	c.checkFieldNames(m)
 }
 
 // outside reports whether p is not the package that is generated for.
@@ -85,6 +98,9 @@ func (c *collector) walk(m *message, named *types.Named, path []string, within [
 			c.reportTag(site, faults)
 		}
 		if options.ignore {
+			if v.Name() == "ID" && m.named == named && hasMarker(named) && c.foreign == 0 {
+				c.report(site.inTag(options.at["-"]), site.subject, `the ID field cannot be left out; remove "-"`)
+			}
 			continue
 		}
 		if marker := markerOf(v.Type()); marker != "" {

@@ -10,10 +10,12 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // missingID is a record without an ID field.
@@ -35,7 +37,8 @@ func (r *run) fix() error {
 	for _, m := range r.missing {
 		byFile[m.at.Filename] = append(byFile[m.at.Filename], m.goName)
 	}
-	for file, names := range byFile {
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		names := byFile[file]
 		source, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("persistgen: -fix: %w", err)
@@ -92,11 +95,13 @@ func apply(source []byte, insertions []insertion) []byte {
 	return text
 }
 
-// idField puts the field behind the last marker, on a line of its own.
+// idField puts the field behind the last marker, on a line of its own, and into
+// the paragraph that follows if that begins with a field.
 func idField(s *ast.StructType, source []byte, alias string, offset func(token.Pos) int) insertion {
-	var last *ast.Field
+	var last, next *ast.Field
 	for _, f := range s.Fields.List {
 		if len(f.Names) != 1 || f.Names[0].Name != "_" {
+			next = f
 			break
 		}
 		last = f
@@ -106,10 +111,14 @@ func idField(s *ast.StructType, source []byte, alias string, offset func(token.P
 		return insertion{offset(s.Fields.Opening) + 1, "\n" + field + "\n"}
 	}
 	end := offset(last.End())
-	if eol := bytes.IndexByte(source[end:], '\n'); eol >= 0 && end+eol < offset(s.Fields.Closing) {
-		return insertion{end + eol, "\n\n" + field}
+	eol := bytes.IndexByte(source[end:], '\n')
+	switch {
+	case eol < 0 || end+eol >= offset(s.Fields.Closing):
+		return insertion{end, "; " + strings.TrimSpace(field)} // a struct on one line
+	case next != nil && string(bytes.TrimRight(source[end+eol:offset(next.Pos())], "\t ")) == "\n\n" && next.Doc == nil:
+		return insertion{end + eol + 2, field + "\n"}
 	}
-	return insertion{end, "\n\n" + field + "\n"}
+	return insertion{end + eol, "\n\n" + field}
 }
 
 // idgenImport returns the name of idgen in the file, and the insertion that
@@ -136,22 +145,26 @@ func idgenImport(file *ast.File, source []byte, offset func(token.Pos) int) (str
 	if taken {
 		alias, line = "kidgen", "kidgen "+strconv.Quote(idgenPath)
 	}
-	return alias, []insertion{importLine(file, persistable, line, source, offset)}
+	return alias, importLine(file, persistable, line, source, offset)
 }
 
 // importLine puts an import into the group of the run-time's import, in order.
-func importLine(file *ast.File, persistable *ast.ImportSpec, line string, source []byte, offset func(token.Pos) int) insertion {
+func importLine(file *ast.File, persistable *ast.ImportSpec, line string, source []byte, offset func(token.Pos) int) []insertion {
 	for _, d := range file.Decls {
 		group, ok := d.(*ast.GenDecl)
 		if !ok || group.Tok != token.IMPORT || persistable == nil || !slices.Contains(group.Specs, ast.Spec(persistable)) {
 			continue
 		}
 		if !group.Lparen.IsValid() {
-			return insertion{offset(group.Pos()), "import " + line + "\n"}
+			return []insertion{{offset(persistable.Pos()), "(\n\t" + line + "\n\t"}, {offset(persistable.End()), "\n)"}}
 		}
-		return insertion{lineStart(source, offset(firstAfter(group, persistable, source, offset).Pos())), "\t" + line + "\n"}
+		first := offset(firstAfter(group, persistable, source, offset).Pos())
+		if start := lineStart(source, first); start > offset(group.Lparen) {
+			return []insertion{{start, "\t" + line + "\n"}}
+		}
+		return []insertion{{first, line + "; "}}
 	}
-	return insertion{offset(file.Name.End()), "\n\nimport " + line}
+	return []insertion{{offset(file.Name.End()), "\n\nimport " + line}}
 }
 
 // firstAfter returns the first import of persistable's paragraph that sorts

@@ -23,14 +23,11 @@ func (k idKind) describe() string {
 func (c *collector) classifyID(r *record) {
 	f := r.idField
 	bad := func(message string, args ...any) { c.add(f.at, f.subject, message, args...) }
-	if f.options.index || f.options.unique {
+	if !f.options.id && (f.options.index || f.options.unique) {
 		bad("records are found by their ID without an index; remove index and unique")
 	}
 	if f.options.number > idNumber {
 		bad("the ID is field 1; remove number=%d", f.options.number)
-	}
-	if f.options.ignore {
-		bad(`the ID field cannot be left out; remove "-"`)
 	}
 	if f.typ == nil {
 		return

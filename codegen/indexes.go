@@ -98,7 +98,11 @@ func (r *record) lookup(path string) ([]*field, string) {
 		}
 		f := m.find(name)
 		if f == nil {
-			return nil, fmt.Sprintf("%s has no field %s", m.goName, name) + didYouMean(name, m.goNames())
+			words := m.goNames()
+			if i == 0 {
+				words = append(words, "cover")
+			}
+			return nil, fmt.Sprintf("%s has no field %s", m.goName, name) + didYouMean(name, words)
 		}
 		steps = append(steps, f)
 		m = f.nested()

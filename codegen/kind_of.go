@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// unresolved is the fault of a field whose type is not known. The compiler's own
+// message takes its place where there is one.
+const unresolved = "the field's type is not known; mend the source, or import its package"
+
 // noForm is the form of a type that is not one of the known named types.
 const noForm form = -1
 
@@ -133,7 +137,7 @@ func (c *collector) compositeKind(k *kind, t types.Type) (*kind, string) {
 		return nil, fmt.Sprintf("an array such as %s cannot be stored, unless it is of bytes; use a slice", c.typeText(k.goType))
 	case *types.Basic:
 		if u.Kind() == types.Invalid {
-			return nil, "the field's type does not resolve; mend the source, or import its package"
+			return nil, unresolved
 		}
 	case *types.Interface:
 		return nil, fmt.Sprintf("an interface such as %s cannot be stored; use a concrete type", c.typeText(k.goType))

@@ -228,12 +228,12 @@ func (l *loadedPackage) broken() bool {
 	return slices.ContainsFunc(l.typeErrors, func(e types.Error) bool { return !e.Soft })
 }
 
-// fieldAt returns the struct field whose declaration holds a position.
-func (l *loadedPackage) fieldAt(p token.Pos) (*ast.Field, bool) {
+// inField reports whether a position is in the declaration of a struct field.
+func (l *loadedPackage) inField(p token.Pos) bool {
 	for _, f := range l.fields {
 		if f.Pos() <= p && p < f.End() {
-			return f, true
+			return true
 		}
 	}
-	return nil, false
+	return false
 }

@@ -34,8 +34,11 @@ type lockBlock struct {
 	directory string // shape of the path; types only
 	removed   bool   // no longer in the source; its data may still be there
 	line      int
+	idLine    int
 	fields    []*lockField
 	indexes   []*lockIndex
+
+	directoryLine int
 }
 
 // lockField is a field number in use, or reserved because it was.
@@ -188,7 +191,7 @@ func (p *lockParser) read(words []string) {
 	case (word == "index" || word == "dropped") && n >= 3:
 		p.index(words)
 	case word == "id" && n == 2:
-		p.block.id = words[1]
+		p.block.id, p.block.idLine = words[1], p.line
 	case word == "directory" && n >= 2:
 		p.directory(strings.Join(words[1:], " "))
 	default:
@@ -238,5 +241,5 @@ func (p *lockParser) directory(quoted string) {
 		p.fail("the directory %s is not a quoted string", quoted)
 		return
 	}
-	p.block.directory = path
+	p.block.directory, p.block.directoryLine = path, p.line
 }

@@ -29,7 +29,6 @@ type record struct {
 	idField   *field
 	id        idKind
 	indexes   []*indexDef
-	covers    bool
 }
 
 // message is a struct that is stored as one protobuf message.
@@ -43,6 +42,7 @@ type message struct {
 	function  string   // suffix of its append and decode functions
 	recursive bool     // contains itself, directly or not
 	record    *record  // if the struct has markers
+	reason    string   // why a struct of another package cannot be stored
 }
 
 // slot is one Go field of a struct: a stored field or an embedded struct.

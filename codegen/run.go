@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -183,7 +184,7 @@ func (r *run) checkForeign(p *pkg) {
 	if err == nil && !isGenerated(content) {
 		r.list = append(r.list, Diagnostic{
 			File: relative(r.loader.dir, file), Line: 1,
-			Message: "persistgen writes this file, but it was not written by persistgen; rename it",
+			Message: "the file has the name of persistgen's output but was not written by persistgen; rename it",
 		})
 	}
 }
@@ -232,19 +233,26 @@ func (r *run) removeStale(loaded []*loadedPackage) {
 	}
 }
 
-// reportBrokenFields reports type errors inside the declarations of types,
-// which leave the model unsure.
+// reportBrokenFields reports, where there are faults already, the type errors
+// that may have caused them: inside declarations of fields, and of imports.
 func (r *run) reportBrokenFields(loaded []*loadedPackage) {
 	if len(r.list) == 0 {
 		return
 	}
+	explained := map[token.Position]bool{}
 	for _, l := range loaded {
 		for _, one := range l.typeErrors {
-			if _, inField := l.fieldAt(one.Pos); inField {
-				r.add(l.position(one.Pos), "", "%s", one.Msg)
+			if !l.inField(one.Pos) && !strings.HasPrefix(one.Msg, "could not import") {
+				continue
 			}
+			at := l.position(one.Pos)
+			r.add(at, "", "%s", one.Msg)
+			explained[token.Position{Filename: relative(r.loader.dir, at.Filename), Line: at.Line}] = true
 		}
 	}
+	r.list = slices.DeleteFunc(r.list, func(d Diagnostic) bool {
+		return d.Message == unresolved && explained[token.Position{Filename: d.File, Line: d.Line}]
+	})
 }
 
 // recheck type-checks the packages again with what was generated, if they had

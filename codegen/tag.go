@@ -70,7 +70,7 @@ func parseTag(literal string) (t tag, found bool, at int, err error) {
 func nextPair(whole tag, from int) (key string, value tag, next int, ok bool) {
 	s := whole.text[from:]
 	colon := strings.IndexByte(s, ':')
-	if colon <= 0 || strings.ContainsAny(s[:colon], " \"\x7f") || colon+1 >= len(s) || s[colon+1] != '"' {
+	if colon <= 0 || strings.ContainsFunc(s[:colon], func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f }) || colon+1 >= len(s) || s[colon+1] != '"' {
 		return "", tag{}, 0, false
 	}
 	end := colon + 2
