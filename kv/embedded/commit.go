@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Watch implements [kv.Transaction].
+func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
+	failed := func(err error) kv.Future[struct{}] { return kv.Resolved(struct{}{}, err) }
+	if err := t.checkWatch(key); err != nil {
+		return failed(err)
+	}
+	value, err := t.get(key, false)
+	if err != nil {
+		return failed(err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w, err := t.db.watches.add(ownBytes(key), value)
+	if err != nil {
+		return failed(err)
+	}
+	t.attempt.watches = append(t.attempt.watches, w)
+	return kv.Await[struct{}](w)
+}
+
+func (t *transaction) checkWatch(key []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return err
+	}
+	switch {
+	case t.settings.rywDisabled:
+		return kv.NewError(kv.CodeWatchesDisabled, "read-your-writes is disabled")
+	case len(key) > longestKey(key):
+		return kv.NewError(kv.CodeKeyTooLarge, "key %s", printable(key))
+	}
+	return nil
+}
+
+// Commit implements [kv.Transaction].
+func (t *transaction) Commit(ctx context.Context) error {
+	return kv.AwaitCommit(ctx, t.CommitAsync())
+}
+
+// CommitAsync implements [kv.Transaction].
+func (t *transaction) CommitAsync() kv.Future[struct{}] {
+	t.mu.Lock()
+	request, err := t.startCommit()
+	attempt := t.attempt
+	t.mu.Unlock()
+	if err != nil {
+		return kv.Resolved(struct{}{}, err)
+	}
+	if request == nil {
+		t.db.watches.armNow(&t.db.head, attempt.watches)
+		attempt.finishReadOnly()
+	} else {
+		t.db.committer.submit(request)
+	}
+	return attempt.commit.Future()
+}
+
+// startCommit returns what the committer must do; nil if there is nothing.
+func (t *transaction) startCommit() (*commitRequest, error) {
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	t.started = true
+	t.stopTimer()
+	t.attempt.commit = kv.NewPromise[struct{}]()
+	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: t.reads}
+	r.mutations = t.writes.compile(t.sent, []byte{}, nil)
+	r.writes = append(t.writes.conflicts(), t.sentRanges...)
+	if len(r.mutations) == 0 && len(r.writes) == 0 {
+		return nil, nil
+	}
+	if err := t.checkCommit(r); err != nil {
+		t.attempt.fail(err, kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit"))
+		return nil, err
+	}
+	r.version = t.readVersion()
+	return r, nil
+}
+
+// readVersion is the version that the transaction's conflict ranges speak of.
+func (t *transaction) readVersion() int64 {
+	if t.view == nil {
+		t.view = t.db.head.newest()
+	}
+	return t.view.version
+}
+
+func (t *transaction) checkCommit(r *commitRequest) error {
+	if t.settings.readOnly {
+		return kv.NewError(kv.CodeTransactionReadOnly, "the transaction may only read")
+	}
+	if t.view != nil && t.view.err != nil {
+		return t.view.err
+	}
+	if size := r.size(); size > t.settings.sizeLimit {
+		return kv.NewError(kv.CodeTransactionTooLarge, "the transaction has %d bytes; at most %d are possible: split it", size, t.settings.sizeLimit)
+	}
+	return nil
+}
+
+// size is what counts against the limit of a transaction.
+func (r *commitRequest) size() (size int64) {
+	for i := range r.mutations {
+		size += int64(len(r.mutations[i].key)+len(r.mutations[i].value)) + mutationCost
+	}
+	for _, ranges := range [][]kv.KeyRange{r.reads, r.writes} {
+		for i := range ranges {
+			size += int64(len(ranges[i].Begin)+len(ranges[i].End)) + rangeCost
+		}
+	}
+	return size
+}

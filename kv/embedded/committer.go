@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"math"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// commitRequest is a transaction on its way to the committer.
+type commitRequest struct {
+	version   int64 // the read version
+	reads     []kv.KeyRange
+	writes    []kv.KeyRange
+	mutations []mutation
+	watches   []*watch
+	attempt   *attempt // is told of the outcome
+}
+
+// outcome is what became of a commitRequest.
+type outcome struct {
+	version int64
+	index   uint16
+	err     error
+}
+
+// committer turns requests into versions, one batch at a time: it decides who
+// conflicts, applies the writes of the others to the window, makes them
+// durable, and publishes the new view. What happens here happens in the order
+// of versions; it is the only place where the database changes.
+type committer struct {
+	head     *head
+	window   *window
+	resolver *resolver
+	watches  *watchTable
+
+	queue struct {
+		sync.Mutex
+		requests []*commitRequest
+		err      error // set when nothing may be committed any more
+	}
+	working sync.Mutex // held by whoever commits
+	spare   []*commitRequest
+	changes []mutation // of the batch, resolved to sets and clears
+	results []outcome
+}
+
+// submit queues a request. It is answered through its attempt.
+func (c *committer) submit(r *commitRequest) {
+	c.queue.Lock()
+	err := c.queue.err
+	if err == nil {
+		c.queue.requests = append(c.queue.requests, r)
+	}
+	c.queue.Unlock()
+	if err != nil {
+		r.attempt.finish(outcome{err: err})
+		return
+	}
+	c.help()
+}
+
+// help commits what is queued unless someone else is at it, who will then see
+// the request that was just queued.
+func (c *committer) help() {
+	for c.pending() && c.working.TryLock() {
+		for c.commitBatch() {
+		}
+		c.working.Unlock()
+	}
+}
+
+func (c *committer) pending() bool {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	return len(c.queue.requests) > 0
+}
+
+// take returns what is queued, at most as many as one version can tell apart.
+func (c *committer) take() []*commitRequest {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	batch := c.queue.requests
+	if len(batch) <= math.MaxUint16 {
+		c.queue.requests = c.spare[:0]
+		c.spare = nil
+		return batch
+	}
+	c.queue.requests = append([]*commitRequest(nil), batch[math.MaxUint16:]...)
+	return batch[:math.MaxUint16]
+}
+
+// commitBatch commits what is queued and reports whether there was anything.
+func (c *committer) commitBatch() bool {
+	batch := c.take()
+	if len(batch) == 0 {
+		return false
+	}
+	version := c.head.assign()
+	c.changes, c.results = c.changes[:0], c.results[:0]
+	accepted := uint16(0)
+	for _, r := range batch {
+		result := outcome{version: version, index: accepted, err: c.judge(r, version)}
+		if result.err == nil {
+			c.resolver.add(r.writes, version)
+			c.apply(r, version, versionstamp(version, accepted))
+			accepted++
+		}
+		c.results = append(c.results, result)
+	}
+	if accepted == 0 {
+		c.head.abandon()
+	} else {
+		c.publish(version)
+	}
+	c.resolver.sweep(version-windowVersions, 2*len(batch)+16)
+	c.answer(batch)
+	return true
+}
+
+// stop lets nothing be committed any more, with that error, and waits for the
+// commits under way.
+func (c *committer) stop(err error) {
+	c.queue.Lock()
+	c.queue.err = err
+	c.queue.Unlock()
+	c.help()
+	c.working.Lock()
+	defer c.working.Unlock()
+	for c.commitBatch() {
+	}
+}
+
+// judge returns why r cannot be committed, or nil.
+func (c *committer) judge(r *commitRequest, version int64) error {
+	switch {
+	case len(r.reads) == 0:
+		return nil
+	case r.version < version-windowVersions:
+		return tooOld(r.version)
+	case c.resolver.conflicts(r.reads, r.version):
+		return errConflict
+	}
+	return nil
+}
+
+var errConflict = kv.NewError(kv.CodeNotCommitted, "something that the transaction read was written since")
+
+// publish makes the window's present state the newest view.
+func (c *committer) publish(version int64) {
+	v := &view{version: version, entries: c.window.entries.snapshot()}
+	c.head.publish(v)
+	c.watches.changed(v, c.changes)
+}
+
+// answer tells the batch what became of it.
+func (c *committer) answer(batch []*commitRequest) {
+	for i, r := range batch {
+		if c.results[i].err == nil {
+			c.watches.arm(c.head.now.Load(), r.watches)
+		}
+		r.attempt.finish(c.results[i])
+		batch[i] = nil
+	}
+	c.spare = batch
+}
+
+// apply writes the mutations of r to the window.
+func (c *committer) apply(r *commitRequest, version int64, stamp []byte) {
+	for i := range r.mutations {
+		m := c.resolve(&r.mutations[i], stamp)
+		c.changes = append(c.changes, m)
+		switch {
+		case m.op == opClearRange:
+			c.window.clearRange(m.key, m.value, version)
+		case m.value == nil:
+			c.window.clear(m.key, version)
+		default:
+			c.window.set(m.key, m.value, version)
+		}
+	}
+}
+
+// resolve turns an atomic operation into the set or clear that it comes to.
+func (c *committer) resolve(m *mutation, stamp []byte) mutation {
+	switch m.op {
+	case opSet, opClearRange:
+		return *m
+	case kv.SetVersionstampedKey:
+		return mutation{op: opSet, key: stamped(m.key, stamp), value: m.value}
+	case kv.SetVersionstampedValue:
+		return mutation{op: opSet, key: m.key, value: stamped(m.value, stamp)}
+	}
+	return mutation{op: opSet, key: m.key, value: applyAtomic(m.op, c.current(m.key), m.value)}
+}
+
+// current returns the value of key as the batch has left it so far.
+func (c *committer) current(key []byte) []byte {
+	v := view{entries: c.window.entries}
+	value, _ := v.get(key)
+	return value
+}
+
+// covers reports whether the mutation writes key.
+func (m *mutation) covers(key []byte) bool {
+	if m.op == opClearRange {
+		return bytes.Compare(m.key, key) <= 0 && bytes.Compare(key, m.value) < 0
+	}
+	return bytes.Equal(m.key, key)
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// What a conflict range and a mutation count against a transaction's size
+// beside their bytes: the sizes of FoundationDB's structures, which its
+// recorded answers show.
+const (
+	rangeCost    = 24
+	mutationCost = 44
+)
+
+// addRangeRead adds the read conflict ranges of what a read saw of [begin, end):
+// those parts that do not come from own writes.
+func (t *transaction) addRangeRead(begin, end []byte) {
+	if bytes.Compare(begin, end) >= 0 {
+		return
+	}
+	if t.settings.rywDisabled {
+		t.reads = append(t.reads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
+		return
+	}
+	if t.writes.empty() {
+		t.addPart(begin, end, begin, end)
+		return
+	}
+	for s := t.writes.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
+		if s.operated != nil && !s.operated.known() || s.operated == nil && !s.gap.cleared && !s.gap.unreadable {
+			t.addPart(maxKey(begin, s.begin()), minKey(end, s.end(systemEnd)), begin, end)
+		}
+	}
+}
+
+// addPart adds a part of a read range; the size counts the whole each time.
+func (t *transaction) addPart(from, to, begin, end []byte) {
+	if bytes.Compare(from, to) >= 0 {
+		return
+	}
+	t.size += int64(len(begin)+len(end)) + rangeCost
+	t.reads = append(t.reads, kv.KeyRange{Begin: slices.Clone(from), End: slices.Clone(to)})
+}
+
+// addRangeResult adds the read conflict range of a range read: as far as a
+// write could have changed its answer.
+func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) {
+	begin, end := req.Begin.Key, req.End.Key
+	first, last := []byte(nil), []byte(nil) // of the pairs, in key order
+	if n := len(got.kvs); n > 0 {
+		first, last = got.kvs[0].Key, got.kvs[n-1].Key
+		if req.Reverse {
+			first, last = last, first
+		}
+	}
+	from, to := begin, end
+	if bytes.Compare(begin, end) >= 0 {
+		from, to = end, begin
+	} else if got.more && !req.Reverse && req.End.Offset > 0 {
+		to = begin
+	} else if got.more && req.Reverse && req.Begin.Offset <= 1 {
+		from = end
+	}
+	if got.toBegin && req.Begin.Offset <= 0 {
+		from = []byte{}
+	}
+	if got.toEnd && req.End.Offset > 0 {
+		to = t.settings.readEnd()
+	}
+	if len(got.kvs) > 0 {
+		if req.Reverse || req.Begin.Offset <= 0 {
+			from = minKey(from, first)
+		}
+		if (!req.Reverse || req.End.Offset > 0) && bytes.Compare(to, last) <= 0 {
+			to = successor(last)
+		}
+	}
+	t.addRangeRead(from, to)
+}
+
+// AddReadConflictKey implements [kv.Transaction].
+func (t *transaction) AddReadConflictKey(key []byte) error {
+	r := singleKey(key)
+	return t.AddReadConflictRange(r)
+}
+
+// AddReadConflictRange implements [kv.Transaction].
+func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, err := t.conflictRange(r, t.settings.readEnd())
+	if err != nil || bytes.Compare(r.Begin, r.End) >= 0 {
+		return err
+	}
+	t.addRangeRead(r.Begin, r.End)
+	return nil
+}
+
+// AddWriteConflictKey implements [kv.Transaction].
+func (t *transaction) AddWriteConflictKey(key []byte) error {
+	return t.AddWriteConflictRange(singleKey(key))
+}
+
+// AddWriteConflictRange implements [kv.Transaction].
+func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, err := t.conflictRange(r, t.settings.writeEnd())
+	if err != nil || bytes.Compare(r.Begin, r.End) >= 0 {
+		return err
+	}
+	t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
+	r = kv.KeyRange{Begin: ownBytes(r.Begin), End: ownBytes(r.End)}
+	if t.settings.rywDisabled {
+		t.sentRanges = append(t.sentRanges, r)
+		return nil
+	}
+	t.writes.addConflict(r.Begin, r.End)
+	return nil
+}
+
+// conflictRange checks a range that the caller adds. t.mu is held.
+func (t *transaction) conflictRange(r kv.KeyRange, end []byte) (kv.KeyRange, error) {
+	if t.fault != nil {
+		return r, t.fault
+	}
+	if t.started {
+		return r, t.misused()
+	}
+	if bytes.Compare(r.Begin, r.End) > 0 {
+		return r, inverted(r)
+	}
+	metadata := len(r.End) == len(kv.MetadataVersionKey)+1 && isMetadata(r.Begin)
+	if !metadata {
+		if err := inLegalRange(r, end); err != nil {
+			return r, err
+		}
+	}
+	return kv.KeyRange{Begin: shorten(r.Begin), End: shorten(r.End)}, nil
+}
+
+func inverted(r kv.KeyRange) error {
+	return kv.NewError(kv.CodeInvertedRange, "from %s to %s", printable(r.Begin), printable(r.End))
+}
+
+// ConflictRanges implements [kv.ConflictRanger].
+func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	write = append(t.writes.conflicts(), t.sentRanges...)
+	for _, key := range t.stampKeys {
+		if r, ok := stampRange(key, t.versionSeen(), t.settings.readEnd()); ok {
+			write = append(write, r)
+		}
+	}
+	return merged(t.reads), merged(write), nil
+}
+
+func (t *transaction) versionSeen() int64 {
+	if t.view == nil {
+		return 0
+	}
+	return t.view.version
+}
+
+// merged returns the ranges in order, those that touch as one.
+func merged(ranges []kv.KeyRange) []kv.KeyRange {
+	sorted := slices.Clone(ranges)
+	slices.SortFunc(sorted, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
+	var out []kv.KeyRange
+	for _, r := range sorted {
+		if n := len(out); n > 0 && bytes.Compare(out[n-1].End, r.Begin) >= 0 {
+			out[n-1].End = maxKey(out[n-1].End, r.End)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Database is an open engine: a [kv.Database]. It is safe for concurrent use.
+type Database struct {
+	head      head
+	watches   watchTable
+	committer committer
+	closed    atomic.Bool
+}
+
+var _ kv.Database = (*Database)(nil)
+
+// OpenMemory returns an empty database that lives as long as the process. It is
+// the engine of [Open] without its disk.
+func OpenMemory() (*Database, error) {
+	db := &Database{head: head{clock: newClock(0)}}
+	w := newWindow(true)
+	db.head.open(&view{entries: w.entries.snapshot()})
+	db.committer = committer{head: &db.head, window: w, resolver: newResolver(), watches: &db.watches}
+	return db, nil
+}
+
+// Begin implements [kv.Database].
+func (db *Database) Begin() (kv.Transaction, error) {
+	if db.closed.Load() {
+		return nil, kv.ErrClosed
+	}
+	return newTransaction(db), nil
+}
+
+// Transact implements [kv.Transactor].
+func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
+}
+
+// ReadTransact implements [kv.ReadTransactor].
+func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
+}
+
+// Close implements [kv.Database]. Commits that have begun are finished; what
+// comes later, and watches, fail with kv.ErrClosed.
+func (db *Database) Close() error {
+	if db.closed.Swap(true) {
+		return nil
+	}
+	db.committer.stop(kv.ErrClosed)
+	db.watches.close(kv.ErrClosed)
+	return nil
+}

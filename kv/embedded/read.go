@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// snapshot is a transaction whose reads add no read conflict ranges.
+type snapshot struct{ *transaction }
+
+// Get implements [kv.ReadTransaction].
+func (t *transaction) Get(key []byte) kv.Future[[]byte] { return kv.Resolved(t.get(key, false)) }
+
+// Get implements [kv.ReadTransaction].
+func (s snapshot) Get(key []byte) kv.Future[[]byte] { return kv.Resolved(s.get(key, true)) }
+
+// GetKey implements [kv.ReadTransaction].
+func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	return kv.Resolved(t.getKey(sel, false))
+}
+
+// GetKey implements [kv.ReadTransaction].
+func (s snapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	return kv.Resolved(s.getKey(sel, true))
+}
+
+// GetRange implements [kv.ReadTransaction].
+func (t *transaction) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
+	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] {
+		return kv.Resolved(t.getRange(req, false))
+	})
+}
+
+// GetRange implements [kv.ReadTransaction].
+func (s snapshot) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
+	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] {
+		return kv.Resolved(s.getRange(req, true))
+	})
+}
+
+// ownWrites returns the writes that a read sees, or nil.
+func (t *transaction) ownWrites(snapshot bool) *writeMap {
+	if t.settings.rywDisabled || snapshot && t.settings.snapshotRYW <= 0 || t.writes.empty() {
+		return nil
+	}
+	return &t.writes
+}
+
+func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
+		return nil, outside(key)
+	}
+	if len(key) > longestKey(key) {
+		return nil, nil // no such key can exist
+	}
+	v, err := t.readable()
+	if err != nil {
+		return nil, err
+	}
+	writes := t.ownWrites(snapshot)
+	if writes == nil {
+		if !snapshot {
+			t.addKeyRead(key)
+		}
+		return v.get(key)
+	}
+	value, known, err := t.getOver(v, writes, key)
+	if err == nil && !snapshot && !known {
+		t.addKeyRead(key)
+	}
+	return value, err
+}
+
+// addKeyRead adds the read conflict range of a point read.
+func (t *transaction) addKeyRead(key []byte) {
+	if t.settings.rywDisabled {
+		t.reads = append(t.reads, singleKey(key))
+		return
+	}
+	r := singleKey(key)
+	t.size += int64(2*len(key)+1) + rangeCost
+	t.reads = append(t.reads, r)
+}
+
+// getOver reads key over own writes. known reports that the value does not come
+// from the database, so that the read cannot conflict.
+func (t *transaction) getOver(v *view, writes *writeMap, key []byte) (value []byte, known bool, err error) {
+	at, w := writes.floor(key)
+	if !bytes.Equal(at, key) || len(w.ops) == 0 {
+		switch {
+		case w.gap.unreadable && !t.settings.bypassUnreadable:
+			return nil, false, unreadable(key)
+		case w.gap.cleared:
+			return nil, true, nil
+		}
+		value, err = v.get(key)
+		return value, false, err
+	}
+	if w.key.unreadable && !t.settings.bypassUnreadable {
+		return nil, false, unreadable(key)
+	}
+	if !w.dependent() {
+		return w.value(nil), true, nil
+	}
+	below, err := v.get(key)
+	if err != nil {
+		return nil, false, err
+	}
+	return w.value(below), w.known(), nil
+}
+
+func unreadable(key []byte) error {
+	return kv.NewError(kv.CodeAccessedUnreadable, "key %s awaits its versionstamp", printable(key))
+}
+
+func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	limit := t.settings.readEnd()
+	if bytes.Compare(sel.Key, limit) > 0 {
+		return nil, outside(sel.Key)
+	}
+	v, err := t.readable()
+	if err != nil {
+		return nil, err
+	}
+	s := t.newStretch(v, snapshot)
+	defer s.close()
+	key, err := s.resolveKey(sel)
+	if err == nil {
+		err = s.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !snapshot {
+		t.addSelectorRead(sel, key)
+	}
+	return key, nil
+}
+
+// addSelectorRead adds the read conflict range of a selector that became key:
+// all that lies between them.
+func (t *transaction) addSelectorRead(sel kv.KeySelector, key []byte) {
+	base := sel.Key
+	if sel.OrEqual {
+		base = successor(base)
+	}
+	if sel.Offset <= 0 {
+		t.addRangeRead(key, base)
+	} else {
+		t.addRangeRead(base, successor(key))
+	}
+}
+
+func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if req.Mode == kv.ModeExact && req.Limit == 0 {
+		return kv.Batch{}, kv.NewError(kv.CodeExactModeWithoutLimits, "ModeExact needs a Limit")
+	}
+	if err := t.usable(); err != nil {
+		return kv.Batch{}, err
+	}
+	end := t.settings.readEnd()
+	for _, key := range [][]byte{req.Begin.Key, req.End.Key} {
+		if bytes.Compare(key, end) > 0 {
+			return kv.Batch{}, outside(key)
+		}
+	}
+	if req.Limit < 0 {
+		return kv.Batch{}, kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", req.Limit)
+	}
+	req.Begin, req.End = plain(req.Begin), plain(req.End)
+	if req.Begin.Offset >= req.End.Offset && bytes.Compare(req.Begin.Key, req.End.Key) >= 0 {
+		return kv.Batch{}, nil
+	}
+	v, err := t.readable()
+	if err != nil {
+		return kv.Batch{}, err
+	}
+	s := t.newStretch(v, snapshot)
+	defer s.close()
+	got, err := s.readRange(req)
+	if err == nil {
+		err = s.close()
+	}
+	if err != nil {
+		return kv.Batch{}, err
+	}
+	if !snapshot {
+		t.addRangeResult(req, got)
+	}
+	return kv.Batch{KVs: got.kvs, More: got.more}, nil
+}
+
+// plain returns the selector without OrEqual.
+func plain(s kv.KeySelector) kv.KeySelector {
+	if s.OrEqual {
+		s.Key, s.OrEqual = successor(s.Key), false
+	}
+	return s
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// transaction implements [kv.Transaction] and [kv.ConflictRanger].
+type transaction struct {
+	db *Database
+
+	mu       sync.Mutex
+	settings settings
+	began    time.Time
+	expires  time.Time // zero: never
+	timer    *time.Timer
+	attempt  *attempt
+	started  bool // the commit has begun: nothing else may be called
+	fault    error // what an earlier write did wrong; reported by the next call
+	dead     error // why the transaction cannot be used until it is reset
+
+	view   *view // what it reads; nil until the first read
+	read   bool  // something was read
+	writes writeMap
+	reads  []kv.KeyRange // read conflict ranges, neither sorted nor merged
+	size   int64         // as GetApproximateSize counts
+
+	// Writes that do not go through the write map: those before a versionstamped
+	// key, and all if reads do not see them.
+	sent       []mutation
+	sentRanges []kv.KeyRange // their write conflict ranges
+	lateReads  []kv.KeyRange // read conflict ranges that the size does not count
+	stampKeys  [][]byte      // keys given to SetVersionstampedKey
+
+	backoff kv.Backoff
+	retries int64
+}
+
+var (
+	_ kv.Transaction    = (*transaction)(nil)
+	_ kv.ConflictRanger = (*transaction)(nil)
+)
+
+func newTransaction(db *Database) *transaction {
+	t := &transaction{db: db, settings: defaultSettings(), attempt: newAttempt()}
+	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
+	return t
+}
+
+// firstDelay is the first wait of OnError. FoundationDB's is 10 ms, for a
+// conflict found out over the network; here it is known in microseconds.
+const firstDelay = 100 * time.Microsecond
+
+var errCancelled = kv.NewError(kv.CodeTransactionCancelled, "the transaction was cancelled or reset")
+
+// usable returns why a read, or a commit, cannot begin. t.mu is held.
+func (t *transaction) usable() error {
+	if t.fault != nil {
+		return t.fault
+	}
+	return t.alive()
+}
+
+// alive is usable without the faults of earlier writes.
+func (t *transaction) alive() error {
+	if t.started {
+		return t.misused()
+	}
+	t.expire()
+	if t.dead == nil && t.db.closed.Load() {
+		return kv.ErrClosed
+	}
+	return t.dead
+}
+
+// misused spoils the commit that is under way, or was, and returns the error of
+// a call that came after it.
+func (t *transaction) misused() error {
+	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began; reset it first")
+	if t.dead == nil && !t.settings.lenientCommit {
+		t.kill(err)
+	}
+	return err
+}
+
+// kill makes the transaction unusable until it is reset.
+func (t *transaction) kill(err error) {
+	t.dead = err
+	t.attempt.fail(err, err)
+}
+
+// expire kills the transaction if its time is over.
+func (t *transaction) expire() {
+	if t.dead == nil && !t.expires.IsZero() && !time.Now().Before(t.expires) {
+		t.kill(kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout))
+	}
+}
+
+// setExpiry arranges for the timeout to strike. t.mu is held.
+func (t *transaction) setExpiry() {
+	if t.timer != nil {
+		t.timer.Stop()
+		t.timer, t.expires = nil, time.Time{}
+	}
+	if t.settings.timeout == 0 {
+		return
+	}
+	t.expires = t.began.Add(t.settings.timeout)
+	attempt := t.attempt
+	t.timer = time.AfterFunc(time.Until(t.expires), func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.attempt == attempt {
+			t.expire()
+		}
+	})
+}
+
+// fail keeps the first fault of a write, for the next call to report.
+func (t *transaction) fail(err error) error {
+	if t.fault == nil {
+		t.fault = err
+	}
+	return nil
+}
+
+// Transact implements [kv.Transactor]: fn becomes a part of this transaction.
+func (t *transaction) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
+
+// ReadTransact implements [kv.ReadTransactor].
+func (t *transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(t)
+}
+
+// Cancel implements [kv.Transaction].
+func (t *transaction) Cancel() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dead == nil {
+		t.kill(errCancelled)
+	}
+	t.stopTimer()
+}
+
+func (t *transaction) stopTimer() {
+	if t.timer != nil {
+		t.timer.Stop()
+		t.timer = nil
+	}
+}
+
+// Reset implements [kv.Transaction].
+func (t *transaction) Reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renew(defaultSettings())
+	t.retries = 0
+	t.began = time.Now()
+	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
+}
+
+// renew begins a new attempt. t.mu is held.
+func (t *transaction) renew(s settings) {
+	t.stopTimer()
+	t.attempt.fail(errCancelled, errCancelled)
+	t.attempt = newAttempt()
+	t.settings = s
+	t.started, t.fault, t.dead = false, nil, nil
+	t.view, t.read, t.size = nil, false, 0
+	t.writes = writeMap{}
+	t.reads, t.sent, t.sentRanges, t.lateReads, t.stampKeys = nil, nil, nil, nil, nil
+}
+
+// OnError implements [kv.Transaction].
+func (t *transaction) OnError(ctx context.Context, err error) error {
+	wait, dead := t.retry(err)
+	if dead != nil {
+		return dead
+	}
+	if err := pause(ctx, wait); err != nil {
+		t.Cancel()
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dead != nil {
+		return t.dead
+	}
+	t.renew(t.settings.afterRetry())
+	t.setExpiry()
+	return nil
+}
+
+// retry decides whether err is followed by another attempt, and after which
+// wait. If not, the transaction is dead.
+func (t *transaction) retry(err error) (time.Duration, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expire()
+	if t.dead != nil {
+		return 0, t.dead
+	}
+	exhausted := t.settings.retryLimit >= 0 && t.retries >= t.settings.retryLimit
+	t.retries++
+	if exhausted || !kv.IsRetryable(err) {
+		t.kill(errCancelled)
+		return 0, err
+	}
+	if kv.CodeOf(err) == kv.CodeFutureVersion {
+		return min(10*time.Millisecond, t.settings.maxDelay), nil
+	}
+	return t.backoff.Next(), nil
+}
+
+// pause waits, but not longer than ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// SetOption implements [kv.Transaction].
+func (t *transaction) SetOption(o kv.Option, arg int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return nil
+	}
+	if o == kv.OptionReadYourWritesDisable && (t.read || !t.writes.empty()) {
+		return t.fail(kv.NewError(kv.CodeClientInvalidOperation, "read-your-writes can be disabled before the first read or write only"))
+	}
+	if err := t.settings.set(o, arg); err != nil {
+		return t.fail(err)
+	}
+	switch o {
+	case kv.OptionTimeout:
+		if t.began.IsZero() {
+			t.began = time.Now()
+		}
+		t.setExpiry()
+	case kv.OptionMaxRetryDelay:
+		t.backoff.Max = max(t.settings.maxDelay, 1)
+	}
+	return nil
+}
+
+// readable returns the view that the transaction reads, fixing it if this is
+// the first read, unless it has become too old. t.mu is held.
+func (t *transaction) readable() (*view, error) {
+	t.read = true
+	if t.view == nil {
+		t.view = t.db.head.newest()
+		return t.view, nil
+	}
+	if t.view.err != nil {
+		return nil, t.view.err
+	}
+	return t.view, t.db.head.check(t.view.version)
+}
+
+// SetReadVersion implements [kv.Transaction].
+func (t *transaction) SetReadVersion(version int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.fault != nil:
+	case t.view != nil:
+		_ = t.fail(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.view.version))
+	case version <= 0:
+		_ = t.fail(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
+	default:
+		t.chooseView(version)
+	}
+}
+
+// chooseView fixes the read version to one that may not be readable: reads say so.
+func (t *transaction) chooseView(version int64) {
+	v, err := t.db.head.at(version)
+	if err != nil {
+		v = &view{version: version, err: err}
+	}
+	t.view = v
+}
+
+// GetReadVersion implements [kv.ReadTransaction].
+func (t *transaction) GetReadVersion() kv.Future[int64] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return kv.Resolved(int64(0), err)
+	}
+	if t.view == nil {
+		t.view = t.db.head.newest()
+	}
+	return kv.Resolved(t.view.version, nil)
+}
+
+// GetApproximateSize implements [kv.Transaction].
+func (t *transaction) GetApproximateSize() kv.Future[int64] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return kv.Resolved(int64(0), t.fault)
+	}
+	return kv.Resolved(t.size, nil)
+}
+
+// GetCommittedVersion implements [kv.Transaction].
+func (t *transaction) GetCommittedVersion() (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.attempt.version.Load(), nil
+}
+
+// GetVersionstamp implements [kv.Transaction].
+func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	if t.attempt.stamp == nil {
+		t.attempt.stamp = kv.NewPromise[[]byte]()
+	}
+	return t.attempt.stamp.Future()
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (t *transaction) Snapshot() kv.ReadTransaction { return snapshot{t} }
+
+// isMetadata reports whether key is the system key that anyone may use.
+func isMetadata(key []byte) bool { return string(key) == kv.MetadataVersionKey }
+
+// inLegalRange returns an error unless the range lies below end.
+func inLegalRange(r kv.KeyRange, end []byte) error {
+	if bytes.Compare(r.Begin, end) > 0 || bytes.Compare(r.End, end) > 0 {
+		return outside(r.End)
+	}
+	return nil
+}
+
+func outside(key []byte) error {
+	return kv.NewError(kv.CodeKeyOutsideLegalRange, "key %s", printable(key))
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+// maxDepth bounds the depth of a tree. A level is added by at least fanout/3
+// splits of the level below, so no sequence of edits that fits a lifetime
+// reaches it.
+const maxDepth = 20
+
+// cursor is a position in a tree. It stays valid while the tree is not edited,
+// so on a snapshot for ever. The zero cursor is at no entry.
+type cursor[V any] struct {
+	depth int // frames in use; 0: at no entry
+	path  [maxDepth]struct {
+		n *node[V]
+		i int
+	}
+}
+
+func (c *cursor[V]) valid() bool { return c.depth > 0 }
+
+func (c *cursor[V]) key() []byte {
+	at := &c.path[c.depth-1]
+	return at.n.keys[at.i]
+}
+
+// val returns the entry's value, which must not be modified.
+func (c *cursor[V]) val() *V {
+	at := &c.path[c.depth-1]
+	return &at.n.vals[at.i]
+}
+
+// seek moves to the first entry whose key is not below key.
+func (c *cursor[V]) seek(t *tree[V], key []byte) bool {
+	if !c.descend(t, key) {
+		return false
+	}
+	at := &c.path[c.depth-1]
+	at.i, _ = at.n.search(key)
+	if at.i == len(at.n.keys) {
+		at.i--
+		return c.next()
+	}
+	return true
+}
+
+// seekBelow moves to the last entry whose key is below key.
+func (c *cursor[V]) seekBelow(t *tree[V], key []byte) bool {
+	if !c.descend(t, key) {
+		return false
+	}
+	at := &c.path[c.depth-1]
+	at.i, _ = at.n.search(key)
+	return c.prev()
+}
+
+// seekFloor moves to the last entry whose key is not above key.
+func (c *cursor[V]) seekFloor(t *tree[V], key []byte) bool {
+	if !c.descend(t, key) {
+		return false
+	}
+	at := &c.path[c.depth-1]
+	i, found := at.n.search(key)
+	at.i = i
+	if found {
+		return true
+	}
+	return c.prev()
+}
+
+// descend opens the path to the leaf that key belongs to.
+func (c *cursor[V]) descend(t *tree[V], key []byte) bool {
+	c.depth = 0
+	n := t.root
+	if n == nil {
+		return false
+	}
+	for !n.leaf() {
+		i := n.child(key)
+		c.push(n, i)
+		n = n.kids[i]
+	}
+	c.push(n, 0)
+	return true
+}
+
+func (c *cursor[V]) push(n *node[V], i int) {
+	c.path[c.depth].n, c.path[c.depth].i = n, i
+	c.depth++
+}
+
+// next moves to the following entry.
+func (c *cursor[V]) next() bool {
+	at := &c.path[c.depth-1]
+	if at.i++; at.i < len(at.n.keys) {
+		return true
+	}
+	for c.depth--; c.depth > 0; c.depth-- {
+		at := &c.path[c.depth-1]
+		if at.i+1 < len(at.n.kids) {
+			at.i++
+			c.outermost(at.n.kids[at.i], false)
+			return true
+		}
+	}
+	return false
+}
+
+// prev moves to the entry before.
+func (c *cursor[V]) prev() bool {
+	at := &c.path[c.depth-1]
+	if at.i--; at.i >= 0 {
+		return true
+	}
+	for c.depth--; c.depth > 0; c.depth-- {
+		at := &c.path[c.depth-1]
+		if at.i > 0 {
+			at.i--
+			c.outermost(at.n.kids[at.i], true)
+			return true
+		}
+	}
+	return false
+}
+
+// outermost opens the path to the first or the last entry below n.
+func (c *cursor[V]) outermost(n *node[V], last bool) {
+	for {
+		i := 0
+		if last {
+			i = len(n.keys) - 1
+		}
+		c.push(n, i)
+		if n.leaf() {
+			return
+		}
+		n = n.kids[i]
+	}
+}

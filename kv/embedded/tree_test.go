@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// sorted is the naive model of a tree.
+type sorted map[string]int
+
+func (m sorted) keys() []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func (m sorted) clone() sorted {
+	c := sorted{}
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+func contents(t *tree[int]) (keys []string, values []int) {
+	var c cursor[int]
+	for ok := c.seek(t, nil); ok; ok = c.next() {
+		keys = append(keys, string(c.key()))
+		values = append(values, *c.val())
+	}
+	return keys, values
+}
+
+func checkTree(t *rapid.T, what string, tr *tree[int], m sorted) {
+	t.Helper()
+	keys, values := contents(tr)
+	want := m.keys()
+	if len(want) == 0 {
+		want = nil
+	}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Fatalf("%s: keys mismatch (-want +got):\n%s", what, diff)
+	}
+	for i, k := range keys {
+		if values[i] != m[k] {
+			t.Fatalf("%s: value of %q is %d, want %d", what, k, values[i], m[k])
+		}
+	}
+	top := int64(0)
+	for _, v := range m {
+		top = max(top, int64(v))
+	}
+	if tr.root != nil && tr.root.top != top {
+		t.Fatalf("%s: highest rank %d, want %d", what, tr.root.top, top)
+	}
+}
+
+// TestTreeModel compares a tree and snapshots of it with plain maps.
+func TestTreeModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := tree[int]{rank: func(v *int) int64 { return int64(*v) }}
+		model := sorted{}
+		key := rapid.Custom(func(t *rapid.T) string {
+			return fmt.Sprintf("%03d", rapid.IntRange(0, 400).Draw(t, "key"))
+		})
+		type saved struct {
+			tree  tree[int]
+			model sorted
+		}
+		var snapshots []saved
+		for i := range rapid.IntRange(1, 300).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "op") {
+			case 0:
+				k := key.Draw(t, "k")
+				_, present := model[k]
+				if tr.remove([]byte(k)) != present {
+					t.Fatalf("remove(%q) does not say %v", k, present)
+				}
+				delete(model, k)
+			case 1:
+				a, b := key.Draw(t, "a"), key.Draw(t, "b")
+				tr.removeRange([]byte(a), []byte(b))
+				for k := range model {
+					if a <= k && k < b {
+						delete(model, k)
+					}
+				}
+			case 2:
+				snapshots = append(snapshots, saved{tr.snapshot(), model.clone()})
+			case 3:
+				for n := range 40 { // a run of neighbours, so that nodes split
+					k := fmt.Sprintf("%s-%d", key.Draw(t, "k"), n)
+					tr.set([]byte(k), i)
+					model[k] = i
+				}
+			default:
+				k := key.Draw(t, "k")
+				tr.set([]byte(k), i)
+				model[k] = i
+			}
+		}
+		checkTree(t, "tree", &tr, model)
+		for i := range snapshots {
+			checkTree(t, fmt.Sprintf("snapshot %d", i), &snapshots[i].tree, snapshots[i].model)
+		}
+		checkSeeks(t, &tr, model, key.Draw(t, "probe"))
+	})
+}
+
+func checkSeeks(t *rapid.T, tr *tree[int], m sorted, probe string) {
+	keys := m.keys()
+	at := sort.SearchStrings(keys, probe)
+	expect := func(what string, i int, ok bool, c *cursor[int]) {
+		if want := i >= 0 && i < len(keys); ok != want {
+			t.Fatalf("%s(%q) = %v, want %v", what, probe, ok, want)
+		}
+		if ok && !bytes.Equal(c.key(), []byte(keys[i])) {
+			t.Fatalf("%s(%q) is at %q, want %q", what, probe, c.key(), keys[i])
+		}
+	}
+	var c cursor[int]
+	expect("seek", at, c.seek(tr, []byte(probe)), &c)
+	expect("seekBelow", at-1, c.seekBelow(tr, []byte(probe)), &c)
+	floor := at - 1
+	if at < len(keys) && keys[at] == probe {
+		floor = at
+	}
+	expect("seekFloor", floor, c.seekFloor(tr, []byte(probe)), &c)
+	i := len(keys) - 1
+	for ok := c.seekBelow(tr, []byte{0xff}); ok; ok = c.prev() {
+		expect("prev", i, true, &c)
+		i--
+	}
+	if i != -1 {
+		t.Fatalf("prev stopped %d entries before the first", i+1)
+	}
+}

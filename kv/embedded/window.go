@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import "bytes"
+
+// knowledge is what the window says about a key or a gap between keys.
+type knowledge uint8
+
+const (
+	unknown knowledge = iota // nothing: ask the base
+	absent                   // there is no value
+	present                  // there is a value (of a key, not of a gap)
+)
+
+// entry is one key of the window and the gap behind it, up to the next entry.
+type entry struct {
+	value   []byte // where point is present
+	version int64  // of the last write to the key; 0 where point is unknown
+	gapAt   int64  // version of the range clear that emptied the gap
+	point   knowledge
+	gap     knowledge // unknown or absent
+}
+
+// window holds the writes that the base does not have yet: FoundationDB's
+// multi-version map in memory. Every commit edits it and publishes a snapshot,
+// so each version is a tree of its own and no entry holds more than one value.
+//
+// A window without a base holds everything; its gaps are all absent.
+type window struct {
+	entries tree[entry]
+	whole   bool // there is no base
+}
+
+func newWindow(whole bool) *window {
+	w := &window{whole: whole}
+	first := entry{}
+	if whole {
+		first = entry{point: absent, gap: absent}
+	}
+	w.entries.set([]byte{}, first)
+	return w
+}
+
+// floor returns the entry at or before key. There is one: the first is at "".
+func floorEntry(t *tree[entry], key []byte) (at []byte, e *entry) {
+	var c cursor[entry]
+	c.seekFloor(t, key)
+	return c.key(), c.val()
+}
+
+// behind returns what an entry at key says of itself and of the gap behind it
+// before it is written to.
+func (w *window) behind(key []byte) entry {
+	if w.whole {
+		return entry{gap: absent}
+	}
+	at, e := floorEntry(&w.entries, key)
+	if bytes.Equal(at, key) {
+		return *e
+	}
+	return entry{gap: e.gap, gapAt: e.gapAt}
+}
+
+// set writes a value. The window keeps key and value.
+func (w *window) set(key, value []byte, version int64) {
+	e := w.behind(key)
+	e.point, e.value, e.version = present, value, version
+	w.entries.set(key, e)
+}
+
+// clear removes a key.
+func (w *window) clear(key []byte, version int64) {
+	if w.whole {
+		w.drop(key)
+		return
+	}
+	e := w.behind(key)
+	e.point, e.value, e.version = absent, nil, version
+	w.entries.set(key, e)
+}
+
+// drop forgets a key of a window that holds everything.
+func (w *window) drop(key []byte) {
+	if len(key) == 0 {
+		w.entries.set(key, entry{point: absent, gap: absent})
+		return
+	}
+	w.entries.remove(key)
+}
+
+// clearRange removes all keys from begin to end.
+func (w *window) clearRange(begin, end []byte, version int64) {
+	if bytes.Compare(begin, end) >= 0 {
+		return
+	}
+	if w.whole {
+		w.entries.removeRange(begin, end)
+		if len(begin) == 0 {
+			w.drop(begin)
+		}
+		return
+	}
+	at, last := floorEntry(&w.entries, end)
+	if !bytes.Equal(at, end) { // what lies behind end must stay as it is
+		w.entries.set(end, w.unwritten(end, last))
+	}
+	w.entries.removeRange(begin, end)
+	w.entries.set(begin, entry{point: absent, version: version, gap: absent, gapAt: version})
+}
+
+// unwritten returns the entry that says of key what the gap of e, which key
+// lies in, says of it.
+func (w *window) unwritten(_ []byte, e *entry) entry {
+	return entry{point: e.gap, version: e.gapAt, gap: e.gap, gapAt: e.gapAt}
+}
+
+// forget drops what the base has absorbed of the keys from begin to end
+// (included): everything not newer than version.
+func (w *window) forget(begin, end []byte, version int64) {
+	var c cursor[entry]
+	before := entry{}
+	if c.seekBelow(&w.entries, begin) {
+		before = *c.val()
+	}
+	type change struct {
+		key  []byte
+		e    entry
+		keep bool
+	}
+	var changes []change
+	for ok := c.seek(&w.entries, begin); ok && bytes.Compare(c.key(), end) <= 0; ok = c.next() {
+		e := *c.val()
+		if e.point != unknown && e.version <= version {
+			e.point, e.value, e.version = unknown, nil, 0
+		}
+		if e.gap == absent && e.gapAt <= version {
+			e.gap, e.gapAt = unknown, 0
+		}
+		keep := e.point != unknown || e.gap != before.gap || e.gapAt != before.gapAt || len(c.key()) == 0
+		if e.point == unknown && e.gap == absent {
+			keep = true
+		}
+		changes = append(changes, change{c.key(), e, keep})
+		before = e
+	}
+	for _, c := range changes {
+		if c.keep {
+			w.entries.set(c.key, c.e)
+		} else {
+			w.entries.remove(c.key)
+		}
+	}
+}

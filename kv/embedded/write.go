@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Set implements [kv.Transaction].
+func (t *transaction) Set(key, value []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	conflict, ok := t.beginWrite(key)
+	if !ok {
+		return
+	}
+	if isMetadata(key) {
+		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp only"))
+		return
+	}
+	t.size += int64(len(key)+len(value)) + mutationCost + keyConflictSize(key, conflict)
+	if !t.fits(key, value) {
+		return
+	}
+	t.write(ownBytes(key), operation{op: opSet, value: ownBytes(value)}, conflict)
+}
+
+func keyConflictSize(key []byte, conflict bool) int64 {
+	if !conflict {
+		return 0
+	}
+	return rangeCost + 2*int64(len(key)) + 1
+}
+
+// beginWrite reports whether a write to key may go on, and whether it adds a
+// write conflict range. t.mu is held.
+func (t *transaction) beginWrite(key []byte) (conflict, ok bool) {
+	if t.fault != nil {
+		return false, false
+	}
+	conflict = !t.settings.noWriteConflict
+	t.settings.noWriteConflict = false
+	if t.started {
+		_ = t.fail(t.misused())
+		return false, false
+	}
+	if bytes.Compare(key, t.settings.writeEnd()) >= 0 && !isMetadata(key) {
+		if bytes.HasPrefix(key, systemEnd) {
+			_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", printable(key)))
+		} else {
+			_ = t.fail(outside(key))
+		}
+		return false, false
+	}
+	return conflict, true
+}
+
+// fits keeps the fault of a key or value that is too long.
+func (t *transaction) fits(key, value []byte) bool {
+	switch {
+	case len(key) > longestKey(key):
+		_ = t.fail(kv.NewError(kv.CodeKeyTooLarge, "key %s has %d bytes; at most %d are possible", printable(key), len(key), longestKey(key)))
+	case len(value) > kv.MaxValueSize:
+		_ = t.fail(kv.NewError(kv.CodeValueTooLarge, "the value of key %s has %d bytes; at most %d are possible", printable(key), len(value), kv.MaxValueSize))
+	default:
+		return true
+	}
+	return false
+}
+
+// write adds an operation on a key; it keeps both.
+func (t *transaction) write(key []byte, op operation, conflict bool) {
+	if !t.settings.rywDisabled {
+		t.writes.mutate(key, op, conflict)
+		return
+	}
+	t.sent = append(t.sent, mutation{op: op.op, key: key, value: op.value})
+	if conflict {
+		t.sentRanges = append(t.sentRanges, kv.KeyRange{Begin: key, End: keyAfter(key)})
+	}
+}
+
+// Clear implements [kv.Transaction].
+func (t *transaction) Clear(key []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	conflict, ok := t.beginWrite(key)
+	if !ok || len(key) > longestKey(key) {
+		return
+	}
+	r := singleKey(key)
+	if !t.settings.rywDisabled {
+		size := int64(2*len(key) + 1)
+		t.size += size + rangeCost
+		if conflict {
+			t.size += size + rangeCost
+		}
+	}
+	t.erase(r, conflict)
+}
+
+// ClearRange implements [kv.Transaction].
+func (t *transaction) ClearRange(r kv.KeyRange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return
+	}
+	conflict := !t.settings.noWriteConflict
+	t.settings.noWriteConflict = false
+	if t.started {
+		_ = t.fail(t.misused())
+		return
+	}
+	if bytes.Compare(r.Begin, r.End) > 0 {
+		_ = t.fail(inverted(r))
+		return
+	}
+	if err := inLegalRange(r, t.settings.writeEnd()); err != nil {
+		_ = t.fail(err)
+		return
+	}
+	size := int64(len(r.Begin) + len(r.End))
+	t.size += size + mutationCost
+	if conflict {
+		t.size += size + rangeCost
+	}
+	r = kv.KeyRange{Begin: ownBytes(shorten(r.Begin)), End: ownBytes(shorten(r.End))}
+	if bytes.Compare(r.Begin, r.End) < 0 {
+		t.erase(r, conflict)
+	}
+}
+
+func (t *transaction) erase(r kv.KeyRange, conflict bool) {
+	if !t.settings.rywDisabled {
+		t.writes.clear(r.Begin, r.End, conflict)
+		return
+	}
+	t.sent = append(t.sent, mutation{op: opClearRange, key: r.Begin, value: r.End})
+	if conflict {
+		t.sentRanges = append(t.sentRanges, r)
+	}
+}
+
+// Atomic implements [kv.Transaction].
+func (t *transaction) Atomic(op kv.MutationType, key, operand []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	conflict, ok := t.beginWrite(key)
+	if !ok {
+		return
+	}
+	if err := checkAtomic(op, key, operand); err != nil {
+		_ = t.fail(err)
+		return
+	}
+	if !t.fits(key, operand) {
+		return
+	}
+	key, operand = ownBytes(key), ownBytes(operand)
+	if op == kv.SetVersionstampedKey {
+		conflict = false
+		if key, ok = t.hideStamped(key); !ok {
+			return
+		}
+	}
+	t.size += int64(len(key)+len(operand)) + mutationCost + keyConflictSize(key, conflict)
+	t.write(key, operation{op: op, value: operand}, conflict)
+}
+
+func checkAtomic(op kv.MutationType, key, operand []byte) error {
+	stampsMetadata := op == kv.SetVersionstampedValue && bytes.Equal(operand, make([]byte, 14))
+	switch {
+	case isMetadata(key) && !stampsMetadata:
+		return kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp of 14 zero bytes only")
+	case !isAtomic(op):
+		return kv.NewError(kv.CodeInvalidMutationType, "there is no atomic operation %d", int(op))
+	}
+	if op != kv.SetVersionstampedValue {
+		return nil
+	}
+	if _, ok := stampSpot(operand); !ok {
+		return kv.NewError(kv.CodeClientInvalidOperation, "the operand has no room for a versionstamp where its last four bytes say")
+	}
+	return nil
+}
+
+// hideStamped makes the keys that a versionstamped key may become unreadable,
+// sends what was written to them before, and returns the key with the least
+// versionstamp that it can get.
+func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
+	r, ok := stampRange(key, t.versionSeen(), t.settings.readEnd())
+	if !ok {
+		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
+		return nil, false
+	}
+	t.stampKeys = append(t.stampKeys, key)
+	if t.settings.rywDisabled {
+		return key, true
+	}
+	t.sent = t.writes.compile(t.sent, r.Begin, r.End)
+	for _, c := range t.writes.conflicts() {
+		if begin, end := maxKey(c.Begin, r.Begin), minKey(c.End, r.End); bytes.Compare(begin, end) < 0 {
+			t.sentRanges = append(t.sentRanges, kv.KeyRange{Begin: begin, End: end})
+		}
+	}
+	t.writes.hide(r.Begin, r.End)
+	at, _ := stampSpot(key)
+	least := slices.Clone(key)
+	version := int64(0)
+	if t.view != nil {
+		version = t.view.version + 1
+	}
+	copy(least[at:], versionstamp(version, 0))
+	return ownBytes(least), true
+}
+
+// printable shows a key in an error, cut to a readable length.
+func printable(key []byte) string {
+	const most = 64
+	if len(key) > most {
+		return strconv.Quote(string(key[:most])) + "…"
+	}
+	return strconv.Quote(string(key))
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// operation is a write to one key. opSet with a nil value clears the key.
+type operation struct {
+	op    kv.MutationType
+	value []byte
+}
+
+// independent reports whether the operation's result does not depend on the
+// value before it.
+func (o operation) independent() bool {
+	return o.op == opSet || o.op == kv.SetVersionstampedKey || o.op == kv.SetVersionstampedValue
+}
+
+// span is what a transaction did to a key or to a gap between keys.
+type span struct {
+	cleared    bool // of a gap
+	conflict   bool // it is a write conflict range
+	unreadable bool // its content awaits a versionstamp
+}
+
+// written is one key of a transaction's writes and the gap behind it. An entry
+// without operations only bounds gaps: its key belongs to the gap behind it.
+type written struct {
+	ops []operation // in order, folded where that is exact
+	key span
+	gap span
+}
+
+// dependent reports whether the value needs that of the database.
+func (w *written) dependent() bool { return len(w.ops) > 0 && !w.ops[0].independent() }
+
+// known reports whether the key's operations hide the database's value from
+// the transaction's reads, so that they cause no read conflict.
+func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
+
+// writeMap holds the writes of a transaction, uncommitted, in key order: what
+// its reads see over the database, and what its commit sends. The folding of
+// operations is that of FoundationDB's client, because it shows: in which reads
+// conflict, in the size, and at the limit of AppendIfFits.
+type writeMap struct {
+	entries tree[written]
+}
+
+func (m *writeMap) empty() bool { return m.entries.empty() }
+
+// floor returns the entry at or before key.
+func (m *writeMap) floor(key []byte) ([]byte, written) {
+	var c cursor[written]
+	if !c.seekFloor(&m.entries, key) {
+		return nil, written{}
+	}
+	return c.key(), *c.val()
+}
+
+// boundAt makes key an entry, so that gaps end there.
+func (m *writeMap) boundAt(key []byte) {
+	if m.entries.empty() {
+		m.entries.set([]byte{}, written{})
+	}
+	if at, w := m.floor(key); !bytes.Equal(at, key) {
+		m.entries.set(key, written{gap: w.gap})
+	}
+}
+
+// mutate adds an operation on key. The map keeps key and value.
+func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
+	m.boundAt([]byte{})
+	at, w := m.floor(key)
+	exact := bytes.Equal(at, key)
+	here, ops := w.gap, w.ops
+	if exact && len(ops) > 0 {
+		here = w.key
+	} else {
+		ops = nil
+	}
+	stamps := op.op == kv.SetVersionstampedKey || op.op == kv.SetVersionstampedValue
+	next := written{gap: w.gap, key: span{
+		conflict:   conflict || here.conflict,
+		unreadable: here.unreadable || stamps,
+	}}
+	overCleared := len(ops) == 0 && w.gap.cleared && !op.independent()
+	replaces := !here.unreadable && (op.op == opSet || op.op == kv.SetVersionstampedValue)
+	switch {
+	case overCleared:
+		next.ops = fold([]operation{{op: opSet}}, op)
+	case !exact || len(ops) == 0 || replaces:
+		next.ops = []operation{op}
+	case !next.key.unreadable:
+		next.ops = fold(ops, op)
+	default:
+		next.ops = append(ops[:len(ops):len(ops)], op)
+	}
+	m.entries.set(key, next)
+}
+
+// fold adds an operation to those on one key, merged with the last one if the
+// result is the same for every value below. It does not modify ops.
+func fold(ops []operation, op operation) []operation {
+	last := ops[len(ops)-1]
+	ops = ops[:len(ops):len(ops)]
+	switch {
+	case last.op == op.op && op.op != kv.CompareAndClear:
+		if lengthMatters(op.op) && last.value != nil && len(last.value) != len(op.value) {
+			return append(ops, op)
+		}
+	case isAtomic(op.op) && isAtomic(last.op):
+		return append(ops, op)
+	}
+	return append(ops[:len(ops)-1:len(ops)-1], merge(last, op))
+}
+
+// lengthMatters reports whether two of these operations with operands of
+// different lengths cannot be merged into one.
+func lengthMatters(op kv.MutationType) bool {
+	switch op {
+	case kv.Add, kv.BitOr, kv.BitXor, kv.Max, kv.Min:
+		return true
+	}
+	return false
+}
+
+// merge returns the one operation that last and then op come to.
+func merge(last, op operation) operation {
+	if op.op == opSet || op.op == kv.SetVersionstampedValue {
+		return op
+	}
+	return operation{op: last.op, value: applyAtomic(op.op, last.value, op.value)}
+}
+
+// value returns what the operations make of the database's value.
+func (w *written) value(below []byte) []byte {
+	if len(w.ops) == 1 && !w.dependent() {
+		return w.ops[0].value
+	}
+	at := operation{op: opSet, value: below}
+	for _, op := range w.ops {
+		at = merge(at, op)
+	}
+	return at.value
+}
+
+// clear removes the keys from begin to end. The map keeps begin and end.
+func (m *writeMap) clear(begin, end []byte, conflict bool) {
+	if conflict {
+		m.boundAt(end)
+		m.entries.removeRange(begin, end)
+		m.boundAt([]byte{})
+		m.entries.set(begin, written{gap: span{cleared: true, conflict: true}})
+		return
+	}
+	m.boundAt(begin)
+	m.boundAt(end)
+	var bounds []kv.KeyRange // what conflicts in the range goes on to
+	for s := m.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
+		if s.span().conflict {
+			bounds = append(bounds, kv.KeyRange{Begin: s.begin(), End: s.end(end)})
+		}
+	}
+	m.entries.removeRange(begin, end)
+	m.boundAt([]byte{})
+	m.entries.set(begin, written{gap: span{cleared: true}})
+	for _, r := range bounds {
+		m.addConflict(r.Begin, r.End)
+	}
+}
+
+// addConflict makes the keys from begin to end a write conflict range.
+func (m *writeMap) addConflict(begin, end []byte) {
+	m.paint(begin, end, func(s *span) { s.conflict = true })
+}
+
+// hide makes the keys from begin to end unreadable and forgets what was written
+// there, which the caller has taken out before.
+func (m *writeMap) hide(begin, end []byte) {
+	m.boundAt(end)
+	m.entries.removeRange(begin, end)
+	m.boundAt([]byte{})
+	m.entries.set(begin, written{gap: span{unreadable: true}})
+}
+
+// paint changes the keys and gaps from begin to end.
+func (m *writeMap) paint(begin, end []byte, change func(*span)) {
+	m.boundAt(begin)
+	m.boundAt(end)
+	var keys [][]byte
+	var c cursor[written]
+	for ok := c.seek(&m.entries, begin); ok && bytes.Compare(c.key(), end) < 0; ok = c.next() {
+		keys = append(keys, c.key())
+	}
+	for _, key := range keys {
+		w := *m.entries.get(key)
+		change(&w.key)
+		change(&w.gap)
+		m.entries.set(key, w)
+	}
+}
+
+// compile appends what a commit must do for the keys from begin to end to
+// mutations: first what is cleared, then the operations. A nil end is no bound.
+func (m *writeMap) compile(mutations []mutation, begin, end []byte) []mutation {
+	var from []byte
+	flush := func(to []byte) {
+		if from != nil {
+			mutations = append(mutations, mutation{op: opClearRange, key: from, value: to})
+			from = nil
+		}
+	}
+	for s := m.segments(begin); s.valid() && (end == nil || bytes.Compare(s.begin(), end) < 0); s.next() {
+		switch cleared := s.operated == nil && s.span().cleared; {
+		case cleared && from == nil:
+			from = maxKey(s.begin(), begin)
+		case !cleared:
+			flush(s.begin())
+		}
+	}
+	if end == nil {
+		end = systemEnd
+	}
+	flush(end)
+	var c cursor[written]
+	for ok := c.seek(&m.entries, begin); ok && bytes.Compare(c.key(), end) < 0; ok = c.next() {
+		for _, op := range c.val().ops {
+			mutations = append(mutations, mutation{op: op.op, key: c.key(), value: op.value})
+		}
+	}
+	return mutations
+}
+
+// conflicts returns the write conflict ranges, merged.
+func (m *writeMap) conflicts() []kv.KeyRange {
+	var ranges []kv.KeyRange
+	for s := m.segments([]byte{}); s.valid(); s.next() {
+		if !s.span().conflict {
+			continue
+		}
+		r := kv.KeyRange{Begin: s.begin(), End: s.end(systemEnd)}
+		if n := len(ranges); n > 0 && bytes.Equal(ranges[n-1].End, r.Begin) {
+			ranges[n-1].End = r.End
+			continue
+		}
+		ranges = append(ranges, r)
+	}
+	return ranges
+}
+
+// systemEnd is behind every key that can be written.
+var systemEnd = []byte{0xff, 0xff}
+
+func maxKey(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+func minKey(a, b []byte) []byte {
+	if bytes.Compare(a, b) > 0 {
+		return b
+	}
+	return a
+}
