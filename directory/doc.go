@@ -46,9 +46,10 @@
 // # Transactions
 //
 // Every verb takes a database, and is then one transaction of its own, retried
-// as needed; or the caller's transaction, and is then a part of it. Verbs that
-// were retried after a lost acknowledgement do not mistake their own work for
-// someone else's.
+// as needed: after a lost acknowledgement it does not take its own work for
+// someone else's. Or it takes the caller's transaction, and is then a part of
+// it; the function that the caller retries may meet its own work, so that
+// CreateOrOpen and RemoveIfExists are the verbs for it.
 //
 // A directory's prefix is known only as long as no one moves or removes the
 // directory. A [*Directory] kept beyond its transaction is therefore a risk:
