@@ -34,6 +34,9 @@ func (q *Query[T]) scanRecords(ctx context.Context, t *transaction, o *openStore
 }
 
 func (q *Query[T]) decodeGroup(g group) (*T, error) {
+	if g.value == nil {
+		return nil, corrupt(q.record.typ, g.id, g.key, "there are further chunks that no header counts")
+	}
 	s, err := parseHeader(g.value)
 	if err != nil {
 		return nil, recordError(q.record.typ, idText(g.id), g.key, err)

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// The versions of a program: which indexes of Article each knows, by their
+// place in articleIndexes.
+func version(db *persistable.DB, indexes ...int) ArticleStore {
+	schema := &persistable.Schema[Article, string]{
+		Type: "Article", Directory: articleSchema.Directory, Fields: articleSchema.Fields,
+		ID: articleSchema.ID, SetID: articleSchema.SetID, NewID: articleSchema.NewID, IsZeroID: articleSchema.IsZeroID,
+		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID,
+		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown,
+	}
+	for _, i := range indexes {
+		schema.Indexes = append(schema.Indexes, articleIndexes[i])
+	}
+	return ArticleStore{persistable.NewStore(db, schema)}
+}
+
+const (
+	sectionSlug = iota // unique
+	sectionPublished
+	isbn // unique
+	editor
+	tags
+	published
+)
+
+// Queries of a version with indexes[0] == tags, or with one unique index.
+func byTag(s ArticleStore, tag string) persistable.Query[Article] {
+	return s.Index(0).Equal(index.AppendString(nil, tag))
+}
+
+func articles(t testing.TB, s ArticleStore, n int) []*Article {
+	t.Helper()
+	var all []*Article
+	for i := range n {
+		a := NewArticle("s", fmt.Sprintf("%03d", i), nil, nil, []string{"all", fmt.Sprint("mod", i%3)}, day0, nil)
+		check(t, s.Create(ctx, a))
+		all = append(all, a)
+	}
+	return all
+}
+
+func TestIndexAddedOverData(t *testing.T) {
+	for name, wrap := range map[string]func(kv.Database) kv.Database{
+		"plain":   func(e kv.Database) kv.Database { return e },
+		"hostile": func(e kv.Database) kv.Database { return kvtest.HostileT(t, e) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := must[*persistable.DB](t)(persistable.OpenWith(ctx, wrap(openMemory(t)), persistable.Options{BuildBatch: 4}))
+			old := version(db)
+			all := articles(t, old, 25)
+			s := version(db, tags)
+			for _, err := range []error{second(byTag(s, "all").Slice(ctx)), second(byTag(s, "all").Count(ctx)), second(byTag(s, "all").Page(ctx, ""))} {
+				e := wantAs[*persistable.IndexStateError](t, err)
+				want := &persistable.IndexStateError{Type: "Article", Index: "Article_Tags", State: index.Disabled}
+				if diff := cmp.Diff(want, e); diff != "" || !strings.Contains(e.Error(), "BuildIndexes") {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+			check(t, s.Save(ctx, all[0])) // writing is allowed all the time
+			if r := sound(t, s.Verify); !slices.Equal(r.Skipped, []string{"Article_Tags"}) {
+				t.Errorf("Verify skipped %v", r.Skipped)
+			}
+			check(t, s.BuildIndexes(ctx))
+			check(t, s.BuildIndexes(ctx)) // nothing to do
+			if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 25 {
+				t.Errorf("%d entries, want 25", n)
+			}
+			if n := must[int](t)(byTag(s, "mod1").Count(ctx)); n != 8 {
+				t.Errorf("%d entries, want 8", n)
+			}
+			sound(t, s.Verify)
+		})
+	}
+}
+
+func TestIndexOfANewStoreIsReadable(t *testing.T) {
+	s := version(open(t, openMemory(t)), tags)
+	articles(t, s, 3)
+	if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 3 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+// An interrupted build goes on where it stopped.
+func TestBuildIsResumed(t *testing.T) {
+	engine := &faulty{Database: openMemory(t)}
+	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{BuildBatch: 5}))
+	articles(t, version(db), 40)
+	stop, cancel := context.WithCancel(ctx)
+	engine.begin(nil, func(n int, commit func() error) error {
+		if n == 5 { // the state, then four batches
+			cancel()
+			return context.Canceled
+		}
+		return commit()
+	})
+	if err := version(db, tags).BuildIndexes(stop); err == nil {
+		t.Fatal("the build was not interrupted")
+	}
+	engine.begin(nil, nil)
+
+	counter := kvtest.Count(engine)
+	again := must[*persistable.DB](t)(persistable.OpenWith(ctx, counter, persistable.Options{BuildBatch: 5}))
+	s := version(again, tags)
+	e := wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Slice(ctx)))
+	if e.State != index.Building {
+		t.Errorf("the state is %v", e.State)
+	}
+	counts, err := counter.Measure(func() error { return s.BuildIndexes(ctx) })
+	check(t, err)
+	if counts.Commits > 10 { // of 40 records, 15 were done
+		t.Errorf("resuming took %v", counts)
+	}
+	if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 40 {
+		t.Errorf("%d entries, want 40", n)
+	}
+	sound(t, s.Verify)
+}
+
+// A build runs beside writers, and misses nothing that they do.
+func TestBuildBesideWriters(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		db = must[*persistable.DB](t)(persistable.OpenWith(ctx, db.Engine(), persistable.Options{BuildBatch: 7}))
+		s := version(db, tags, isbn)
+		all := articles(t, version(db), 60)
+		var writers sync.WaitGroup
+		for w := range 3 {
+			writers.Go(func() {
+				for i := range 20 {
+					a := *all[(w*20+i*7)%60]
+					a.Tags, a.ISBN = []string{fmt.Sprint("new", w)}, ptr(a.Slug)
+					var err error
+					switch i % 3 {
+					case 0:
+						err = s.Delete(ctx, a.ID)
+					case 1:
+						err = s.Save(ctx, &a)
+					case 2:
+						err = s.Create(ctx, NewArticle("s", fmt.Sprint(w, i), nil, nil, []string{"fresh"}, day0, nil))
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		check(t, s.BuildIndexes(ctx))
+		writers.Wait()
+		if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+			t.Errorf("not readable: %v", r.Skipped)
+		}
+	})
+}
+
+func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		db = must[*persistable.DB](t)(persistable.OpenWith(ctx, db.Engine(), persistable.Options{BuildBatch: 2}))
+		old, s := version(db), version(db, isbn)
+		var all []*Article
+		for i, number := range []string{"1", "2", "1", "3", "1", "2"} {
+			a := NewArticle("s", fmt.Sprint(i), &number, nil, nil, day0, nil)
+			check(t, old.Create(ctx, a))
+			all = append(all, a)
+		}
+		build := func() []persistable.Violation {
+			t.Helper()
+			e := wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx))
+			return e.Violations
+		}
+		want := []persistable.Violation{
+			{Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, ID: all[2].ID, Owner: all[0].ID},
+			{Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, ID: all[4].ID, Owner: all[0].ID},
+			{Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"2"}, ID: all[5].ID, Owner: all[1].ID},
+		}
+		if diff := cmp.Diff(want, build()); diff != "" {
+			t.Errorf("violations (-want +got):\n%s", diff)
+		}
+		wantAs[*persistable.IndexStateError](t, second(s.Index(0).Count(ctx)))
+
+		// A record of a violation can be saved as it is, even over a covering
+		// entry that is not its own; new ones cannot join.
+		all[2].Body = []byte("changed")
+		check(t, s.Save(ctx, all[2]))
+		wantAs[*persistable.UniqueError](t, s.Create(ctx, NewArticle("s", "7", ptr("3"), nil, nil, day0, nil)))
+		// One changes its value, the owner of the others goes.
+		all[5].ISBN = ptr("4")
+		check(t, s.Save(ctx, all[5]))
+		check(t, s.Delete(ctx, all[0].ID))
+		if got := build(); len(got) != 1 || got[0].ID != all[4].ID || got[0].Owner != all[2].ID {
+			t.Errorf("violations: %+v", got)
+		}
+		all[4].ISBN = nil
+		check(t, s.Save(ctx, all[4]))
+		check(t, s.BuildIndexes(ctx))
+		if n := must[int](t)(s.Index(0).Count(ctx)); n != 4 {
+			t.Errorf("%d entries, want 4", n)
+		}
+		sound(t, s.Verify)
+	})
+}
+
+// A program that does not know an index disables it by its first write, so that
+// nobody trusts what it did not maintain.
+func TestOlderProgramWrites(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s, old := version(db, tags), version(db)
+		articles(t, s, 5)
+		must[int](t)(old.Scan().Count(ctx))
+		must[int](t)(byTag(s, "all").Count(ctx)) // reading does no harm
+		check(t, old.Create(ctx, NewArticle("s", "x", nil, nil, []string{"all"}, day0, nil)))
+		wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Count(ctx)))
+		check(t, old.Create(ctx, NewArticle("s", "y", nil, nil, []string{"all"}, day0, nil)))
+		check(t, s.BuildIndexes(ctx))
+		if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 7 {
+			t.Errorf("%d entries, want 7", n)
+		}
+		sound(t, s.Verify)
+	})
+}
+
+func TestChangedIndexIsNotTrusted(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := version(db, tags)
+	articles(t, s, 3)
+	changed := articleIndexes[tags]
+	changed.Signature = "[]int"
+	schema := &persistable.Schema[Article, string]{
+		Type: "Article", Directory: articleSchema.Directory, ID: articleSchema.ID, SetID: articleSchema.SetID,
+		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID, Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown,
+		Indexes: []persistable.IndexOf[Article]{changed},
+	}
+	other := ArticleStore{persistable.NewStore(db, schema)}
+	wantAs[*persistable.IndexStateError](t, second(byTag(other, "all").Count(ctx)))
+	check(t, other.BuildIndexes(ctx))
+	if n := must[int](t)(byTag(other, "all").Count(ctx)); n != 3 {
+		t.Errorf("%d entries", n)
+	}
+	wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Count(ctx)))
+}
+
+func TestRemoveUnusedIndexes(t *testing.T) {
+	db := open(t, openMemory(t))
+	articles(t, version(db, tags, editor), 4)
+	s := version(db, editor)
+	check(t, s.RemoveUnusedIndexes(ctx))
+	check(t, s.RemoveUnusedIndexes(ctx))
+	for key := range dump(t, db) {
+		if strings.Contains(key, "Article_Tags") {
+			t.Errorf("an entry is left: %q", key)
+		}
+	}
+	sound(t, s.Verify)
+	wantAs[*persistable.IndexStateError](t, second(byTag(version(db, tags), "all").Count(ctx)))
+}
+
+func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
+	db := open(t, openMemory(t))
+	old := version(db, sectionPublished)
+	articles(t, old, 3)
+	s := version(db, sectionSlug, sectionPublished) // both begin with Section
+	q := must[persistable.Query[Article]](t)(s.Find(ArticleFields.Section.Equal("s")))
+	page := must[persistable.Page[Article]](t)(q.Limit(1).Page(ctx, ""))
+	if len(page.Records) != 1 || page.Next == "" {
+		t.Fatalf("page %+v", page)
+	}
+	check(t, s.BuildIndexes(ctx))
+	// The token goes on in the index in which it was made.
+	rest := must[persistable.Page[Article]](t)(q.Limit(5).Page(ctx, page.Next))
+	if len(rest.Records) != 2 {
+		t.Errorf("the rest is %v", slugs(rest.Records))
+	}
+}
+
+func TestBuildInATransactionIsRefused(t *testing.T) {
+	db := open(t, openMemory(t))
+	err := db.Transact(ctx, func(tx persistable.Tx) error { return version(db, tags).In(tx).BuildIndexes(ctx) })
+	if err == nil || !strings.Contains(err.Error(), "not bound") {
+		t.Errorf("got %v", err)
+	}
+	wantAs[*persistable.NoIndexError](t, version(db, tags).RebuildIndex(ctx, "nonsense"))
+}
+
+func TestVerifyFindsFaults(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := ArticleStoreOf(db)
+	a := NewArticle("s", "a", ptr("1"), nil, []string{"x"}, day0, nil)
+	check(t, s.Create(ctx, a))
+	prefix := prefixOf(t, db, "articles")
+	pack := func(elements ...any) []byte {
+		return slices.Concat(prefix, must[[]byte](t)(tuple.Tuple(elements).Pack()))
+	}
+	good := dump(t, db)
+	cases := map[string]struct {
+		break_ func(tx kv.Transaction)
+		want   string
+	}{
+		"missing entry": {func(tx kv.Transaction) { tx.Clear(pack("I", "Article_Tags", "x", a.ID)) }, "no entry"},
+		"orphan":        {func(tx kv.Transaction) { tx.Set(pack("I", "Article_Tags", "x", "nobody"), nil) }, "not there"},
+		"other values":  {func(tx kv.Transaction) { tx.Set(pack("I", "Article_Tags", "y", a.ID), nil) }, "other values"},
+		"wrong owner":   {func(tx kv.Transaction) { tx.Set(pack("I", "Article_ISBN_unique", "1"), []byte("\x02nobody\x00")) }, "does not belong"},
+		"old copy": {func(tx kv.Transaction) {
+			tx.Set(pack("I", "Article_Section_Published", "s", day0.UnixNano(), a.ID), []byte("old"))
+		}, "old copy"},
+		"damaged owner":   {func(tx kv.Transaction) { tx.Set(pack("I", "Article_Section_Slug_unique", "s", "a"), []byte{0x77}) }, "begin with an id"},
+		"damaged key":     {func(tx kv.Transaction) { tx.Set(append(pack("I", "Article_Tags"), 0x77), nil) }, "damaged"},
+		"chunk too many":  {func(tx kv.Transaction) { tx.Set(pack("R", "Article", a.ID, 1), []byte("x")) }, "no header counts"},
+		"lonely chunk":    {func(tx kv.Transaction) { tx.Set(pack("R", "Article", "nobody", 1), []byte("x")) }, "no header counts"},
+		"too many values": {func(tx kv.Transaction) { tx.Set(pack("I", "Article_ISBN_unique", "1", "2"), []byte("\x02nobody\x00")) }, "not there"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			write(t, db, c.break_)
+			report := must[persistable.Report](t)(s.Verify(ctx))
+			if !slices.ContainsFunc(report.Faults, func(f persistable.Fault) bool { return strings.Contains(f.String(), c.want) }) {
+				t.Errorf("no fault says %q: %v", c.want, report.Faults)
+			}
+			write(t, db, func(tx kv.Transaction) {
+				tx.ClearRange(kv.PrefixRange(prefix))
+				for key, value := range good {
+					tx.Set([]byte(key), value)
+				}
+			})
+			sound(t, s.Verify)
+		})
+	}
+}
