@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// naiveDB is the contract in its simplest form, for the tests of this package:
+// every version is a whole map, every commit is compared with every other, and
+// all happens under one lock. It leaves out sizes, system keys and age.
+type naiveDB struct {
+	mu       sync.Mutex
+	versions []naiveVersion // oldest first
+	watches  map[*naiveWatch]bool
+	closed   bool
+}
+
+// naiveVersion is the database after a commit, and what that commit wrote.
+type naiveVersion struct {
+	number int64
+	pairs  model
+	wrote  []kv.KeyRange
+}
+
+type naiveWatch struct {
+	key, seen string
+	promise   *kv.Promise[struct{}]
+}
+
+// openMemory opens the engine that the wrappers and suites are tested on.
+func openMemory(tb testing.TB) kv.Database {
+	tb.Helper()
+	db := newNaive()
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func newNaive() *naiveDB {
+	first := naiveVersion{number: time.Now().UnixMicro(), pairs: model{}}
+	return &naiveDB{versions: []naiveVersion{first}, watches: map[*naiveWatch]bool{}}
+}
+
+// Begin implements [kv.Database].
+func (d *naiveDB) Begin() (kv.Transaction, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, kv.ErrClosed
+	}
+	t := &naiveTx{db: d, committed: -1}
+	t.naiveView = naiveView{t, false}
+	t.renew()
+	t.retries = -1
+	return t, nil
+}
+
+// Transact implements [kv.Transactor].
+func (d *naiveDB) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	tx, err := d.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
+}
+
+// ReadTransact implements [kv.ReadTransactor].
+func (d *naiveDB) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	tx, err := d.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
+}
+
+// Close implements [kv.Database].
+func (d *naiveDB) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for w := range d.watches {
+		w.promise.Resolve(struct{}{}, kv.ErrClosed)
+	}
+	clear(d.watches)
+	return nil
+}
+
+func (d *naiveDB) last() naiveVersion { return d.versions[len(d.versions)-1] }
+
+// at returns the pairs as of a version.
+func (d *naiveDB) at(version int64) (model, error) {
+	switch {
+	case version < d.versions[0].number:
+		return nil, kv.NewError(kv.CodeTransactionTooOld, "")
+	case version > d.last().number+kv.VersionsPerSecond*100:
+		return nil, kv.NewError(kv.CodeFutureVersion, "")
+	}
+	i := len(d.versions) - 1
+	for d.versions[i].number > version {
+		i--
+	}
+	return d.versions[i].pairs, nil
+}
+
+// conflicts reports whether anything of reads was written after a version.
+func (d *naiveDB) conflicts(reads []kv.KeyRange, version int64) bool {
+	for _, v := range slices.Backward(d.versions) {
+		if v.number <= version {
+			break
+		}
+		for _, w := range v.wrote {
+			if slices.ContainsFunc(reads, func(r kv.KeyRange) bool { return overlap(r, w) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func overlap(a, b kv.KeyRange) bool {
+	return bytes.Compare(a.Begin, b.End) < 0 && bytes.Compare(b.Begin, a.End) < 0
+}
+
+// apply commits writes and returns the versionstamp.
+func (d *naiveDB) apply(writes []naiveWrite, conflicts []kv.KeyRange) []byte {
+	number := max(d.last().number+100, time.Now().UnixMicro())
+	stamp := append(binary.BigEndian.AppendUint64(nil, uint64(number)), 0, 0)
+	next := naiveVersion{number, maps.Clone(d.last().pairs), slices.Clone(conflicts)}
+	for _, w := range writes {
+		w = w.stamped(stamp)
+		w.apply(next.pairs)
+		if w.op == kv.SetVersionstampedKey {
+			next.wrote = append(next.wrote, w.keys)
+		}
+	}
+	d.versions = append(d.versions, next)
+	d.fire()
+	return stamp
+}
+
+// fire ends the watches whose key has changed.
+func (d *naiveDB) fire() {
+	for w := range d.watches {
+		if seen(d.last().pairs, w.key) != w.seen {
+			w.promise.Resolve(struct{}{}, nil)
+			delete(d.watches, w)
+		}
+	}
+}
+
+func seen(m model, key string) string {
+	if value, ok := m[key]; ok {
+		return value
+	}
+	return absent
+}
+
+func single(key []byte) kv.KeyRange {
+	return kv.KeyRange{Begin: bytes.Clone(key), End: kv.KeyAfter(key)}
+}
