@@ -82,7 +82,6 @@ func (k *kind) inPlace() bool {
 
 // read is the expression that reads one plain value.
 func (e *emitter) read(k *kind, reader string) string {
-	t := e.typ(k.goType)
 	method, result := "", ""
 	switch k.form {
 	case formBool:
@@ -106,10 +105,10 @@ func (e *emitter) read(k *kind, reader string) string {
 	case formDuration:
 		return reader + ".Duration()"
 	}
-	if t == result {
-		return reader + "." + method
+	if t := e.typ(k.goType); t != result {
+		return fmt.Sprintf("%s(%s.%s)", t, reader, method)
 	}
-	return fmt.Sprintf("%s(%s.%s)", t, reader, method)
+	return reader + "." + method
 }
 
 // sized is the call that reads an integer of the given bits, 0 for the

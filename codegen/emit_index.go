@@ -9,35 +9,23 @@ import (
 
 // keyEncoder is the function value that appends a kind to a key.
 func (e *emitter) keyEncoder(k *kind) string {
-	index, t := e.pkg(indexPath), e.typ(k.goType)
-	switch k.form {
-	case formTime:
-		return index + ".AppendTime"
-	case formArray:
+	if k.form == formArray {
 		return e.arrayKey(k)
-	case formInt, formID, formDuration:
-		return fmt.Sprintf("%s.AppendInt[%s]", index, t)
-	case formUint:
-		return fmt.Sprintf("%s.AppendUint[%s]", index, t)
-	case formBool:
-		return fmt.Sprintf("%s.AppendBool[%s]", index, t)
-	case formFloat32:
-		return fmt.Sprintf("%s.AppendFloat32[%s]", index, t)
-	case formFloat64:
-		return fmt.Sprintf("%s.AppendFloat64[%s]", index, t)
-	case formString:
-		return fmt.Sprintf("%s.AppendString[%s]", index, t)
-	case formBytes:
-		return fmt.Sprintf("%s.AppendBytes[%s]", index, t)
-	case formUUID, formULID:
-		return fmt.Sprintf("%s.AppendUUID[%s]", index, t)
 	}
-	panic("codegen: not a key: " + k.text())
+	index := e.pkg(indexPath)
+	if k.form == formTime {
+		return index + ".AppendTime"
+	}
+	functions := map[form]string{
+		formInt: "Int", formID: "Int", formDuration: "Int", formUint: "Uint", formBool: "Bool", formFloat32: "Float32",
+		formFloat64: "Float64", formString: "String", formBytes: "Bytes", formUUID: "UUID", formULID: "UUID",
+	}
+	return fmt.Sprintf("%s.Append%s[%s]", index, functions[k.form], e.typ(k.goType))
 }
 
 // appendKey is the call that appends a value to a key.
 func (e *emitter) appendKey(k *kind, buffer, value string) string {
-	encoder, _, _ := strings.Cut(e.keyEncoder(k), "[")
+	encoder, _, _ := strings.Cut(e.keyEncoder(k), "[") // the compiler infers the type
 	return fmt.Sprintf("%s(%s, %s)", encoder, buffer, value)
 }
 
