@@ -65,15 +65,15 @@ func TestUnserializableEnginesAreFoundOut(t *testing.T) {
 		"no phantoms":       func(tx kv.Transaction) kv.Transaction { return noPhantom{tx} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range uint64(50) {
 				failures := record(t, func(tb testing.TB) {
-					CheckSerializable(tb, wrongDB{openMemory(tb), spoil}, SerializableOptions{Seed: seed, Transactions: 30})
+					CheckSerializable(tb, wrongDB{openMemory(tb), spoil}, SerializableOptions{Seed: seed, Goroutines: 16, Transactions: 60})
 				})
 				if len(failures) > 0 {
 					return
 				}
 			}
-			t.Error("twenty runs found nothing")
+			t.Error("fifty runs found nothing")
 		})
 	}
 }

@@ -18,6 +18,9 @@ var concurrencyLaws = []law{
 	{"additions do not conflict and none is lost", checkAdditions},
 	{"reads of one transaction may run together", checkParallelReads},
 	{"an all-or-nothing pair is never seen half", checkPairs},
+	{"random histories are strictly serializable", func(c *conformance) {
+		CheckSerializable(c.TB, c.db, SerializableOptions{Seed: SeedT(c.TB)})
+	}},
 }
 
 const (

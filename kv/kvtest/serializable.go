@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,6 +105,7 @@ func (l *listLoad) work(rng *rand.Rand) error {
 				if err := l.step(tx, a, base, steps); err != nil {
 					return err
 				}
+				runtime.Gosched() // for transactions to overlap also on a fast engine
 			}
 			return nil
 		})
@@ -155,15 +157,15 @@ func (l *listLoad) note(a attempt) {
 // step does one random thing with the keys from base on.
 func (l *listLoad) step(tx kv.Transaction, a *attempt, base int, rng *rand.Rand) error {
 	key := l.key(base + rng.IntN(l.keys))
-	switch kind := rng.IntN(6); {
-	case kind == 0:
+	switch kind := rng.IntN(8); {
+	case kind <= 1:
 		from := rng.IntN(l.keys)
 		return l.scan(tx, a, base+from, base+from+1+rng.IntN(l.keys-from))
-	case kind == 1 && !slices.Contains(a.appends, key):
+	case kind <= 3 && !slices.Contains(a.appends, key):
 		tx.Atomic(kv.AppendIfFits, []byte(key), fmt.Appendf(nil, "%d,", a.id))
 		a.appends = append(a.appends, key)
 		return nil
-	case kind <= 3 && !slices.Contains(a.appends, key):
+	case kind <= 5 && !slices.Contains(a.appends, key):
 		value, err := l.read(tx, a, key)
 		if err != nil {
 			return err
