@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"context"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -45,11 +46,23 @@ func (t *transaction) checkWatch(key []byte) error {
 
 // Commit implements [kv.Transaction].
 func (t *transaction) Commit(ctx context.Context) error {
-	return kv.AwaitCommit(ctx, t.CommitAsync())
+	return kv.AwaitCommit(ctx, t.commit())
 }
 
-// CommitAsync implements [kv.Transaction].
+// CommitAsync implements [kv.Transaction]. The commit is begun by whoever waits
+// for it, together with what others have queued; if nobody does, soon.
 func (t *transaction) CommitAsync() kv.Future[struct{}] {
+	f := t.commit()
+	time.AfterFunc(unattended, t.db.committer.help)
+	return f
+}
+
+// unattended is how long a commit that nobody waits for may be delayed, to be
+// made together with others.
+const unattended = 5 * time.Millisecond
+
+// commit submits the transaction's writes.
+func (t *transaction) commit() kv.Future[struct{}] {
 	t.mu.Lock()
 	request, err := t.startCommit()
 	attempt := t.attempt
@@ -60,16 +73,32 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if request == nil {
 		t.db.watches.armNow(&t.db.head, attempt.watches)
 		attempt.finishReadOnly()
-	} else {
-		t.db.committer.submit(request)
+		return attempt.commit.Future()
 	}
-	return attempt.commit.Future()
+	t.db.committer.submit(request)
+	return kv.Await[struct{}](pendingCommit{attempt.commit, &t.db.committer})
+}
+
+// pendingCommit is a commit that was submitted. Whoever waits for it sets the
+// committer to work.
+type pendingCommit struct {
+	*kv.Promise[struct{}]
+	committer *committer
+}
+
+// Done implements [kv.Pending].
+func (p pendingCommit) Done() <-chan struct{} {
+	p.committer.help()
+	return p.Promise.Done()
 }
 
 // startCommit returns what the committer must do; nil if there is nothing.
 func (t *transaction) startCommit() (*commitRequest, error) {
 	if err := t.usable(); err != nil {
 		return nil, err
+	}
+	if t.spoiled != nil {
+		return nil, t.refuse(t.spoiled)
 	}
 	t.started = true
 	t.stopTimer()
@@ -81,11 +110,17 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 		return nil, nil
 	}
 	if err := t.checkCommit(r); err != nil {
-		t.attempt.fail(err, kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit"))
-		return nil, err
+		return nil, t.refuse(err)
 	}
 	r.version = t.readVersion()
 	return r, nil
+}
+
+// refuse ends the attempt with an error that was known before the commit began.
+func (t *transaction) refuse(err error) error {
+	t.started = true
+	t.attempt.fail(err, kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit"))
+	return err
 }
 
 // readVersion is the version that the transaction's conflict ranges speak of.

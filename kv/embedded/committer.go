@@ -48,7 +48,8 @@ type committer struct {
 	results []outcome
 }
 
-// submit queues a request. It is answered through its attempt.
+// submit queues a request, which is answered through its attempt once someone
+// calls help.
 func (c *committer) submit(r *commitRequest) {
 	c.queue.Lock()
 	err := c.queue.err
@@ -58,9 +59,7 @@ func (c *committer) submit(r *commitRequest) {
 	c.queue.Unlock()
 	if err != nil {
 		r.attempt.finish(outcome{err: err})
-		return
 	}
-	c.help()
 }
 
 // help commits what is queued unless someone else is at it, who will then see

@@ -86,17 +86,19 @@ func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) {
 
 // AddReadConflictKey implements [kv.Transaction].
 func (t *transaction) AddReadConflictKey(key []byte) error {
-	r := singleKey(key)
-	return t.AddReadConflictRange(r)
+	return t.AddReadConflictRange(singleKey(key))
 }
 
 // AddReadConflictRange implements [kv.Transaction].
 func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r, err := t.conflictRange(r, t.settings.readEnd())
-	if err != nil || bytes.Compare(r.Begin, r.End) >= 0 {
+	r, ok, err := t.conflictRange(r, t.settings.readEnd())
+	if !ok || err != nil {
 		return err
+	}
+	if t.settings.rywDisabled {
+		t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
 	}
 	t.addRangeRead(r.Begin, r.End)
 	return nil
@@ -111,8 +113,8 @@ func (t *transaction) AddWriteConflictKey(key []byte) error {
 func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r, err := t.conflictRange(r, t.settings.writeEnd())
-	if err != nil || bytes.Compare(r.Begin, r.End) >= 0 {
+	r, ok, err := t.conflictRange(r, t.settings.writeEnd())
+	if !ok || err != nil {
 		return err
 	}
 	t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
@@ -125,24 +127,24 @@ func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error {
 	return nil
 }
 
-// conflictRange checks a range that the caller adds. t.mu is held.
-func (t *transaction) conflictRange(r kv.KeyRange, end []byte) (kv.KeyRange, error) {
-	if t.fault != nil {
-		return r, t.fault
-	}
-	if t.started {
-		return r, t.misused()
-	}
-	if bytes.Compare(r.Begin, r.End) > 0 {
-		return r, inverted(r)
+// conflictRange checks a range that the caller adds, and reports whether there
+// is anything to add. Like other faults of writes, all but the plainest are
+// told by the next call. t.mu is held.
+func (t *transaction) conflictRange(r kv.KeyRange, end []byte) (kv.KeyRange, bool, error) {
+	switch {
+	case bytes.Compare(r.Begin, r.End) > 0:
+		return r, false, inverted(r)
+	case t.fault != nil:
+		return r, false, nil
+	case t.started:
+		return r, false, t.fail(t.misused())
 	}
 	metadata := len(r.End) == len(kv.MetadataVersionKey)+1 && isMetadata(r.Begin)
-	if !metadata {
-		if err := inLegalRange(r, end); err != nil {
-			return r, err
-		}
+	if err := inLegalRange(r, end); err != nil && !metadata {
+		return r, false, t.fail(err)
 	}
-	return kv.KeyRange{Begin: shorten(r.Begin), End: shorten(r.End)}, nil
+	r = kv.KeyRange{Begin: shorten(r.Begin), End: shorten(r.End)}
+	return r, bytes.Compare(r.Begin, r.End) < 0, nil
 }
 
 func inverted(r kv.KeyRange) error {

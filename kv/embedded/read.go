@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -41,6 +42,23 @@ func (s snapshot) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult
 	})
 }
 
+// ReadTransact implements [kv.ReadTransactor].
+func (s snapshot) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(s)
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (s snapshot) Snapshot() kv.ReadTransaction { return s }
+
+// spoil keeps the error of a read: a commit waits for all reads, and fails as
+// the first of them that failed.
+func (t *transaction) spoil(err error) error {
+	if t.spoiled == nil {
+		t.spoiled = err
+	}
+	return err
+}
+
 // ownWrites returns the writes that a read sees, or nil.
 func (t *transaction) ownWrites(snapshot bool) *writeMap {
 	if t.settings.rywDisabled || snapshot && t.settings.snapshotRYW <= 0 || t.writes.empty() {
@@ -58,25 +76,26 @@ func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
 		return nil, outside(key)
 	}
-	if len(key) > longestKey(key) {
+	if len(key) > longestBound(key) {
 		return nil, nil // no such key can exist
 	}
 	v, err := t.readable()
 	if err != nil {
-		return nil, err
+		return nil, t.spoil(err)
 	}
 	writes := t.ownWrites(snapshot)
 	if writes == nil {
 		if !snapshot {
 			t.addKeyRead(key)
 		}
-		return v.get(key)
+		value, err := v.get(key)
+		return value, t.spoil(err)
 	}
 	value, known, err := t.getOver(v, writes, key)
 	if err == nil && !snapshot && !known {
 		t.addKeyRead(key)
 	}
-	return value, err
+	return value, t.spoil(err)
 }
 
 // addKeyRead adds the read conflict range of a point read.
@@ -131,9 +150,10 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) 
 	if bytes.Compare(sel.Key, limit) > 0 {
 		return nil, outside(sel.Key)
 	}
+	sel.Key = shorten(sel.Key)
 	v, err := t.readable()
 	if err != nil {
-		return nil, err
+		return nil, t.spoil(err)
 	}
 	s := t.newStretch(v, snapshot)
 	defer s.close()
@@ -142,7 +162,7 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) 
 		err = s.close()
 	}
 	if err != nil {
-		return nil, err
+		return nil, t.spoil(err)
 	}
 	if !snapshot {
 		t.addSelectorRead(sel, key)
@@ -167,7 +187,7 @@ func (t *transaction) addSelectorRead(sel kv.KeySelector, key []byte) {
 func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if req.Mode == kv.ModeExact && req.Limit == 0 {
+	if req.Mode == kv.ModeExact && (req.Limit == 0 || req.Limit == -1) {
 		return kv.Batch{}, kv.NewError(kv.CodeExactModeWithoutLimits, "ModeExact needs a Limit")
 	}
 	if err := t.usable(); err != nil {
@@ -179,16 +199,20 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 			return kv.Batch{}, outside(key)
 		}
 	}
+	if req.Limit == -1 {
+		req.Limit = 0 // FoundationDB's ROW_LIMIT_UNLIMITED
+	}
 	if req.Limit < 0 {
 		return kv.Batch{}, kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", req.Limit)
 	}
+	req.Begin.Key, req.End.Key = shorten(req.Begin.Key), shorten(req.End.Key)
 	req.Begin, req.End = plain(req.Begin), plain(req.End)
 	if req.Begin.Offset >= req.End.Offset && bytes.Compare(req.Begin.Key, req.End.Key) >= 0 {
 		return kv.Batch{}, nil
 	}
 	v, err := t.readable()
 	if err != nil {
-		return kv.Batch{}, err
+		return kv.Batch{}, t.spoil(err)
 	}
 	s := t.newStretch(v, snapshot)
 	defer s.close()
@@ -197,7 +221,7 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 		err = s.close()
 	}
 	if err != nil {
-		return kv.Batch{}, err
+		return kv.Batch{}, t.spoil(err)
 	}
 	if !snapshot {
 		t.addRangeResult(req, got)

@@ -121,7 +121,7 @@ func legalEnd(system bool) []byte {
 	return userEnd
 }
 
-// longestKey returns how long a key like this one may be.
+// longestKey returns how long a key like this one may be to be written.
 func longestKey(key []byte) int {
 	if len(key) > 0 && key[0] == 0xff {
 		return 3 * kv.MaxKeySize // FoundationDB's SYSTEM_KEY_SIZE_LIMIT
@@ -129,9 +129,14 @@ func longestKey(key []byte) int {
 	return kv.MaxKeySize
 }
 
+// longestBound returns how long a key like this one is looked at in reads,
+// clears and conflict ranges: FoundationDB 7.3 leaves room for the prefix of a
+// tenant there.
+func longestBound(key []byte) int { return longestKey(key) + 8 }
+
 // shorten returns a key that divides all keys that can exist as key does.
 func shorten(key []byte) []byte {
-	if limit := longestKey(key); len(key) > limit {
+	if limit := longestBound(key); len(key) > limit {
 		return key[:limit+1]
 	}
 	return key

@@ -24,6 +24,7 @@ type transaction struct {
 	started  bool // the commit has begun: nothing else may be called
 	fault    error // what an earlier write did wrong; reported by the next call
 	dead     error // why the transaction cannot be used until it is reset
+	spoiled  error // what the first read that failed failed with
 
 	view   *view // what it reads; nil until the first read
 	read   bool  // something was read
@@ -85,6 +86,7 @@ func (t *transaction) misused() error {
 	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began; reset it first")
 	if t.dead == nil && !t.settings.lenientCommit {
 		t.kill(err)
+		t.db.committer.help() // what was submitted goes its way
 	}
 	return err
 }
@@ -171,7 +173,7 @@ func (t *transaction) renew(s settings) {
 	t.attempt.fail(errCancelled, errCancelled)
 	t.attempt = newAttempt()
 	t.settings = s
-	t.started, t.fault, t.dead = false, nil, nil
+	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
 	t.view, t.read, t.size = nil, false, 0
 	t.writes = writeMap{}
 	t.reads, t.sent, t.sentRanges, t.lateReads, t.stampKeys = nil, nil, nil, nil, nil

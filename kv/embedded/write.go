@@ -89,7 +89,7 @@ func (t *transaction) Clear(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	conflict, ok := t.beginWrite(key)
-	if !ok || len(key) > longestKey(key) {
+	if !ok || len(key) > longestBound(key) {
 		return
 	}
 	r := singleKey(key)
