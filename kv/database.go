@@ -96,10 +96,12 @@ type Transaction interface {
 	AddWriteConflictKey(key []byte) error
 
 	// Watch returns a future that becomes ready after key's value changes from
-	// what this transaction sees. It is armed by the commit and outlives the
-	// transaction; it may fire without a change and may miss a change that is
-	// undone. If the commit fails the watch fails with the same error, and with
-	// CodeTransactionCancelled if the transaction is reset or cancelled before.
+	// what this transaction sees. It reads the key: in a transaction that writes,
+	// a change before the commit is a conflict. It is armed by the commit and
+	// outlives the transaction; it may fire without a change and may miss a
+	// change that is undone. If the commit fails the watch fails with the same
+	// error, and with CodeTransactionCancelled if the transaction is reset before
+	// it; of a transaction that is only cancelled it may never become ready.
 	// Cancel it when it is no longer needed.
 	Watch(key []byte) Future[struct{}]
 

@@ -120,7 +120,7 @@ func (req *BatchRequest) advance(kvs []KeyValue) bool {
 		req.Begin = FirstGreaterThan(last)
 	}
 	req.Iteration++
-	if req.Limit == 0 {
+	if req.Limit <= 0 { // FoundationDB takes -1 for no limit, too
 		return true
 	}
 	req.Limit -= len(kvs)

@@ -80,6 +80,7 @@ func TestStreamRange(t *testing.T) {
 		{"limit at a batch's end", kv.RangeOptions{Limit: 2}, 2, []string{"a", "b"}, 1},
 		{"limit over batches", kv.RangeOptions{Limit: 3}, 2, []string{"a", "b", "c"}, 2},
 		{"limit beyond the end", kv.RangeOptions{Limit: 9}, 2, keys, 3},
+		{"FoundationDB's number for no limit", kv.RangeOptions{Limit: -1}, 2, keys, 3},
 		{"reverse limit", kv.RangeOptions{Limit: 3, Reverse: true}, 2, []string{"e", "d", "c"}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -128,7 +128,7 @@ var rangeLaws = []law{
 			options kv.RangeOptions
 			want    kv.Code
 		}{
-			{"negative limit", userKeys(), kv.RangeOptions{Limit: -1}, kv.CodeRangeLimitsInvalid},
+			{"negative limit", userKeys(), kv.RangeOptions{Limit: -2}, kv.CodeRangeLimitsInvalid},
 			{"exact without limit", userKeys(), kv.RangeOptions{Mode: kv.ModeExact}, kv.CodeExactModeWithoutLimits},
 			{"end beyond the legal keys", span("a", "\xff\xff"), kv.RangeOptions{}, kv.CodeKeyOutsideLegalRange},
 		} {

@@ -52,13 +52,21 @@ var watchLaws = []law{
 		c.commit(tx)
 		c.soon("the watch", future.Done())
 	}},
-	{"watching is no write and no conflict", func(c *conformance) {
+	{"watching is no write", func(c *conformance) {
+		tx := c.begin()
+		tx.Watch([]byte("a"))
+		c.commit(tx)
+		version, err := tx.GetCommittedVersion()
+		c.wantCode("GetCommittedVersion", err, 0)
+		c.want("the committed version", version, int64(-1))
+	}},
+	{"watching is a read", func(c *conformance) {
 		tx := c.beginReading()
 		future := tx.Watch([]byte("a"))
 		tx.Set([]byte("b"), nil)
 		c.put("a", "1")
-		c.commit(tx)
-		c.soon("the watch", future.Done())
+		c.wantCommit(tx, kv.CodeNotCommitted)
+		wantFuture(c, "Watch", future, kv.CodeNotCommitted)
 	}},
 	{"a cancelled watch says so", func(c *conformance) {
 		future := c.watch("a")
@@ -71,9 +79,8 @@ var watchLaws = []law{
 	{"a watch of a transaction that does not commit fails", func(c *conformance) {
 		tx := c.begin()
 		future := tx.Watch([]byte("a"))
-		tx.Cancel()
-		wantFuture(c, "Watch after Cancel", future, kv.CodeTransactionCancelled)
-		tx = c.begin()
+		tx.Reset()
+		wantFuture(c, "Watch after Reset", future, kv.CodeTransactionCancelled)
 		c.get(tx, "a")
 		future = tx.Watch([]byte("b"))
 		tx.Set([]byte("c"), nil)

@@ -15,6 +15,9 @@ func (t *naiveTx) Watch(key []byte) kv.Future[struct{}] {
 	if t.rywOff {
 		err = kv.NewError(kv.CodeWatchesDisabled, "")
 	}
+	if err == nil {
+		err = t.touch(single(key))
+	}
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
