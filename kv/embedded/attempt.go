@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"bytes"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -14,19 +15,20 @@ type attempt struct {
 	commit  *kv.Promise[struct{}] // nil until the commit begins
 	stamp   *kv.Promise[[]byte]   // nil unless the versionstamp was asked for
 	watches []*watch
-	version atomic.Int64 // of the commit; -1 if there is none
+	version atomic.Int64 // of the last commit; -1 if there is none
 }
 
-func newAttempt() *attempt {
+// newAttempt returns an attempt behind one whose commit got a version.
+func newAttempt(version int64) *attempt {
 	a := &attempt{}
-	a.version.Store(-1)
+	a.version.Store(version)
 	return a
 }
 
 // finish resolves the futures with what became of the commit.
 func (a *attempt) finish(o outcome) {
 	if o.err != nil {
-		a.fail(o.err, kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit"))
+		a.fail(o.err)
 		return
 	}
 	a.version.Store(o.version)
@@ -38,24 +40,66 @@ func (a *attempt) finish(o outcome) {
 
 // finishReadOnly resolves the futures of a commit that wrote nothing.
 func (a *attempt) finishReadOnly() {
+	a.version.Store(-1)
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, kv.NewError(kv.CodeNoCommitVersion, "the transaction wrote nothing"))
 	}
 	a.commit.Resolve(struct{}{}, nil)
 }
 
-// fail gives up: the futures that are not resolved get these errors. A commit
-// that is under way may still happen.
-func (a *attempt) fail(err, stampErr error) {
+var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit")
+
+// fail resolves the futures of a commit that failed.
+func (a *attempt) fail(err error) {
+	a.failWatches(err)
+	if a.stamp != nil {
+		a.stamp.Resolve(nil, errNotCommitted)
+	}
+	if a.commit != nil {
+		a.commit.Resolve(struct{}{}, err)
+	}
+}
+
+func (a *attempt) failWatches(err error) {
 	for _, w := range a.watches {
 		if !w.isArmed() {
 			w.finish(err)
 		}
 	}
+}
+
+// interrupt resolves the futures that the caller waits for. A commit that is
+// under way may still happen; watches wait for what becomes of it.
+func (a *attempt) interrupt(err error) {
 	if a.stamp != nil {
-		a.stamp.Resolve(nil, stampErr)
+		a.stamp.Resolve(nil, err)
 	}
 	if a.commit != nil {
 		a.commit.Resolve(struct{}{}, err)
+	}
+}
+
+// errDropped is what becomes of a versionstamp that nobody will know any more:
+// FoundationDB's broken_promise.
+var errDropped = kv.NewError(1100, "the transaction was reset before its commit")
+
+// drop gives up, at the transaction's reset: watches that are not armed and a
+// commit that is under way will not be heard of.
+func (a *attempt) drop() {
+	a.failWatches(errCancelled)
+	if a.stamp != nil {
+		a.stamp.Resolve(nil, errDropped)
+	}
+	a.interrupt(errCancelled)
+}
+
+// fireOwn fires the watches on keys of r to which the transaction itself gives
+// another value, or one that it cannot know.
+func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
+	for _, w := range a.watches {
+		within := bytes.Compare(r.Begin, w.key) <= 0 && bytes.Compare(w.key, r.End) < 0
+		if within && (op.op != opSet || !same(op.value, w.value)) {
+			w.finish(nil)
+		}
 	}
 }

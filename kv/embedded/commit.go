@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -15,12 +16,16 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	if err := t.checkWatch(key); err != nil {
 		return failed(err)
 	}
-	value, err := t.get(key, false)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = true
+	value, known, err := t.getOver(&t.writes, key)
 	if err != nil {
 		return failed(err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if !known {
+		t.addKeyRead(key)
+	}
 	w, err := t.db.watches.add(ownBytes(key), value)
 	if err != nil {
 		return failed(err)
@@ -38,6 +43,8 @@ func (t *transaction) checkWatch(key []byte) error {
 	switch {
 	case t.settings.rywDisabled:
 		return kv.NewError(kv.CodeWatchesDisabled, "read-your-writes is disabled")
+	case bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key):
+		return outside(key)
 	case len(key) > longestKey(key):
 		return kv.NewError(kv.CodeKeyTooLarge, "key %s", printable(key))
 	}
@@ -97,10 +104,11 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 	if err := t.usable(); err != nil {
 		return nil, err
 	}
-	if t.spoiled != nil {
-		return nil, t.refuse(t.spoiled)
-	}
 	t.started = true
+	if t.spoiled != nil {
+		t.attempt.failWatches(t.spoiled)
+		return nil, t.spoiled
+	}
 	t.stopTimer()
 	t.attempt.commit = kv.NewPromise[struct{}]()
 	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: t.reads}
@@ -110,17 +118,11 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 		return nil, nil
 	}
 	if err := t.checkCommit(r); err != nil {
-		return nil, t.refuse(err)
+		t.attempt.fail(err)
+		return nil, err
 	}
 	r.version = t.readVersion()
 	return r, nil
-}
-
-// refuse ends the attempt with an error that was known before the commit began.
-func (t *transaction) refuse(err error) error {
-	t.started = true
-	t.attempt.fail(err, kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit"))
-	return err
 }
 
 // readVersion is the version that the transaction's conflict ranges speak of.
@@ -149,7 +151,7 @@ func (r *commitRequest) size() (size int64) {
 	for i := range r.mutations {
 		size += int64(len(r.mutations[i].key)+len(r.mutations[i].value)) + mutationCost
 	}
-	for _, ranges := range [][]kv.KeyRange{r.reads, r.writes} {
+	for _, ranges := range [][]kv.KeyRange{merged(r.reads), r.writes} {
 		for i := range ranges {
 			size += int64(len(ranges[i].Begin)+len(ranges[i].End)) + rangeCost
 		}

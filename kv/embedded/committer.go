@@ -171,6 +171,9 @@ func (c *committer) answer(batch []*commitRequest) {
 func (c *committer) apply(r *commitRequest, version int64, stamp []byte) {
 	for i := range r.mutations {
 		m := c.resolve(&r.mutations[i], stamp)
+		if r.mutations[i].op == kv.SetVersionstampedKey {
+			c.resolver.add([]kv.KeyRange{singleKey(m.key)}, version)
+		}
 		c.changes = append(c.changes, m)
 		switch {
 		case m.op == opClearRange:

@@ -79,19 +79,8 @@ func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 	if len(key) > longestBound(key) {
 		return nil, nil // no such key can exist
 	}
-	v, err := t.readable()
-	if err != nil {
-		return nil, t.spoil(err)
-	}
-	writes := t.ownWrites(snapshot)
-	if writes == nil {
-		if !snapshot {
-			t.addKeyRead(key)
-		}
-		value, err := v.get(key)
-		return value, t.spoil(err)
-	}
-	value, known, err := t.getOver(v, writes, key)
+	t.read = true
+	value, known, err := t.getOver(t.ownWrites(snapshot), key)
 	if err == nil && !snapshot && !known {
 		t.addKeyRead(key)
 	}
@@ -111,7 +100,11 @@ func (t *transaction) addKeyRead(key []byte) {
 
 // getOver reads key over own writes. known reports that the value does not come
 // from the database, so that the read cannot conflict.
-func (t *transaction) getOver(v *view, writes *writeMap, key []byte) (value []byte, known bool, err error) {
+func (t *transaction) getOver(writes *writeMap, key []byte) (value []byte, known bool, err error) {
+	if writes == nil {
+		value, err = t.getStored(key)
+		return value, false, err
+	}
 	at, w := writes.floor(key)
 	if !bytes.Equal(at, key) || len(w.ops) == 0 {
 		switch {
@@ -120,7 +113,7 @@ func (t *transaction) getOver(v *view, writes *writeMap, key []byte) (value []by
 		case w.gap.cleared:
 			return nil, true, nil
 		}
-		value, err = v.get(key)
+		value, err = t.getStored(key)
 		return value, false, err
 	}
 	if w.key.unreadable && !t.settings.bypassUnreadable {
@@ -129,11 +122,23 @@ func (t *transaction) getOver(v *view, writes *writeMap, key []byte) (value []by
 	if !w.dependent() {
 		return w.value(nil), true, nil
 	}
-	below, err := v.get(key)
+	if w.gap.cleared {
+		return w.value(nil), true, nil
+	}
+	below, err := t.getStored(key)
 	if err != nil {
 		return nil, false, err
 	}
-	return w.value(below), w.known(), nil
+	return w.value(below), false, nil
+}
+
+// getStored returns what the database holds.
+func (t *transaction) getStored(key []byte) ([]byte, error) {
+	v, err := t.readable()
+	if err != nil {
+		return nil, err
+	}
+	return v.get(key)
 }
 
 func unreadable(key []byte) error {
@@ -151,11 +156,8 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) 
 		return nil, outside(sel.Key)
 	}
 	sel.Key = shorten(sel.Key)
-	v, err := t.readable()
-	if err != nil {
-		return nil, t.spoil(err)
-	}
-	s := t.newStretch(v, snapshot)
+	t.read = true
+	s := t.newStretch(snapshot)
 	defer s.close()
 	key, err := s.resolveKey(sel)
 	if err == nil {
@@ -210,11 +212,8 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 	if req.Begin.Offset >= req.End.Offset && bytes.Compare(req.Begin.Key, req.End.Key) >= 0 {
 		return kv.Batch{}, nil
 	}
-	v, err := t.readable()
-	if err != nil {
-		return kv.Batch{}, t.spoil(err)
-	}
-	s := t.newStretch(v, snapshot)
+	t.read = true
+	s := t.newStretch(snapshot)
 	defer s.close()
 	got, err := s.readRange(req)
 	if err == nil {

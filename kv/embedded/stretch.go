@@ -11,17 +11,39 @@ import (
 // stretch reads keys in order: those of a view with a transaction's own writes
 // laid over. It implements selectors and ranges.
 type stretch struct {
-	scan   scan
+	tx     *transaction
+	scan   *scan // nil until the database is needed: own writes alone do not fix the read version
+	err    error
 	writes *writeMap // nil: none
 	limit  []byte    // the first key that cannot be read
 }
 
-func (t *transaction) newStretch(v *view, snapshot bool) *stretch {
-	limit := t.settings.readEnd()
-	return &stretch{scan: v.newScan(), writes: t.ownWrites(snapshot), limit: limit}
+func (t *transaction) newStretch(snapshot bool) *stretch {
+	return &stretch{tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd()}
 }
 
-func (s *stretch) close() error { return s.scan.close() }
+// close releases the scan and returns the first error that it met.
+func (s *stretch) close() error {
+	if s.scan == nil || s.err != nil {
+		return s.err
+	}
+	return s.scan.close()
+}
+
+// stored returns the scan of what the database holds; if that cannot be read,
+// of nothing.
+func (s *stretch) stored() *scan {
+	if s.scan != nil {
+		return s.scan
+	}
+	v, err := s.tx.readable()
+	if err != nil {
+		s.err, v = err, &view{}
+	}
+	scan := v.newScan()
+	s.scan = &scan
+	return s.scan
+}
 
 // place is something that a walk over a stretch meets.
 type place struct {
@@ -63,8 +85,8 @@ func (s *stretch) after(from []byte) place {
 
 // foundAfter returns the view's first pair in [from, limit).
 func (s *stretch) foundAfter(from, limit []byte) place {
-	if s.scan.seek(from) && bytes.Compare(s.scan.key, limit) < 0 {
-		return place{kind: pair, key: s.scan.key, value: s.scan.value}
+	if scan := s.stored(); scan.seek(from) && bytes.Compare(scan.key, limit) < 0 {
+		return place{kind: pair, key: scan.key, value: scan.value}
 	}
 	return place{}
 }
@@ -73,7 +95,7 @@ func (s *stretch) foundAfter(from, limit []byte) place {
 func (s *stretch) ownPair(key []byte, w *written) place {
 	var below []byte
 	if w.dependent() {
-		below = s.scan.get(key)
+		below = s.stored().get(key)
 	}
 	return place{kind: pair, key: key, value: w.value(below)}
 }
@@ -105,8 +127,8 @@ func (s *stretch) before(from []byte) place {
 
 // foundBefore returns the view's last pair in [low, from).
 func (s *stretch) foundBefore(from, low []byte) place {
-	if s.scan.seekBelow(from) && bytes.Compare(s.scan.key, low) >= 0 {
-		return place{kind: pair, key: s.scan.key, value: s.scan.value}
+	if scan := s.stored(); scan.seekBelow(from) && bytes.Compare(scan.key, low) >= 0 {
+		return place{kind: pair, key: scan.key, value: scan.value}
 	}
 	return place{}
 }

@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ var (
 )
 
 func newTransaction(db *Database) *transaction {
-	t := &transaction{db: db, settings: defaultSettings(), attempt: newAttempt()}
+	t := &transaction{db: db, settings: defaultSettings(), attempt: newAttempt(-1)}
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
 	return t
 }
@@ -94,7 +95,7 @@ func (t *transaction) misused() error {
 // kill makes the transaction unusable until it is reset.
 func (t *transaction) kill(err error) {
 	t.dead = err
-	t.attempt.fail(err, err)
+	t.attempt.interrupt(err)
 }
 
 // expire kills the transaction if its time is over.
@@ -170,8 +171,9 @@ func (t *transaction) Reset() {
 // renew begins a new attempt. t.mu is held.
 func (t *transaction) renew(s settings) {
 	t.stopTimer()
-	t.attempt.fail(errCancelled, errCancelled)
-	t.attempt = newAttempt()
+	t.expires = time.Time{}
+	t.attempt.drop()
+	t.attempt = newAttempt(t.attempt.version.Load())
 	t.settings = s
 	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
 	t.view, t.read, t.size = nil, false, 0
@@ -208,6 +210,9 @@ func (t *transaction) retry(err error) (time.Duration, error) {
 	if t.dead != nil {
 		return 0, t.dead
 	}
+	if err == nil || kv.CodeOf(err) == 0 {
+		return 0, orInvalid(err)
+	}
 	exhausted := t.settings.retryLimit >= 0 && t.retries >= t.settings.retryLimit
 	t.retries++
 	if exhausted || !kv.IsRetryable(err) {
@@ -218,6 +223,14 @@ func (t *transaction) retry(err error) (time.Duration, error) {
 		return min(10*time.Millisecond, t.settings.maxDelay), nil
 	}
 	return t.backoff.Next(), nil
+}
+
+// orInvalid returns the error of OnError for what is no engine's error.
+func orInvalid(err error) error {
+	if e := (*kv.Error)(nil); err == nil || errors.As(err, &e) {
+		return kv.NewError(kv.CodeClientInvalidOperation, "OnError of no error")
+	}
+	return err
 }
 
 // pause waits, but not longer than ctx.
@@ -263,7 +276,6 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 // readable returns the view that the transaction reads, fixing it if this is
 // the first read, unless it has become too old. t.mu is held.
 func (t *transaction) readable() (*view, error) {
-	t.read = true
 	if t.view == nil {
 		t.view = t.db.head.newest()
 		return t.view, nil
@@ -302,13 +314,12 @@ func (t *transaction) chooseView(version int64) {
 func (t *transaction) GetReadVersion() kv.Future[int64] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
-		return kv.Resolved(int64(0), err)
+	if !t.started {
+		if err := t.usable(); err != nil {
+			return kv.Resolved(int64(0), err)
+		}
 	}
-	if t.view == nil {
-		t.view = t.db.head.newest()
-	}
-	return kv.Resolved(t.view.version, nil)
+	return kv.Resolved(t.readVersion(), nil)
 }
 
 // GetApproximateSize implements [kv.Transaction].

@@ -49,7 +49,7 @@ func (t *transaction) beginWrite(key []byte) (conflict, ok bool) {
 		return false, false
 	}
 	if bytes.Compare(key, t.settings.writeEnd()) >= 0 && !isMetadata(key) {
-		if bytes.HasPrefix(key, systemEnd) {
+		if bytes.HasPrefix(key, systemEnd) && bytes.Compare(key, specialEnd) < 0 {
 			_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", printable(key)))
 		} else {
 			_ = t.fail(outside(key))
@@ -58,6 +58,9 @@ func (t *transaction) beginWrite(key []byte) (conflict, ok bool) {
 	}
 	return conflict, true
 }
+
+// specialEnd is behind FoundationDB's special keys, which begin at systemEnd.
+var specialEnd = []byte{0xff, 0xff, 0xff}
 
 // fits keeps the fault of a key or value that is too long.
 func (t *transaction) fits(key, value []byte) bool {
@@ -76,6 +79,7 @@ func (t *transaction) fits(key, value []byte) bool {
 func (t *transaction) write(key []byte, op operation, conflict bool) {
 	if !t.settings.rywDisabled {
 		t.writes.mutate(key, op, conflict)
+		t.attempt.fireOwn(kv.KeyRange{Begin: key, End: keyAfter(key)}, op)
 		return
 	}
 	t.sent = append(t.sent, mutation{op: op.op, key: key, value: op.value})
@@ -138,6 +142,7 @@ func (t *transaction) ClearRange(r kv.KeyRange) {
 func (t *transaction) erase(r kv.KeyRange, conflict bool) {
 	if !t.settings.rywDisabled {
 		t.writes.clear(r.Begin, r.End, conflict)
+		t.attempt.fireOwn(r, operation{op: opSet})
 		return
 	}
 	t.sent = append(t.sent, mutation{op: opClearRange, key: r.Begin, value: r.End})
