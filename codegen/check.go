@@ -3,10 +3,8 @@
 package codegen
 
 import (
-	"cmp"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 )
 
@@ -17,9 +15,6 @@ func (c *collector) typeText(t types.Type) string {
 
 // resolve checks a record's indexes against each other.
 func (c *collector) resolve(r *record) {
-	slices.SortStableFunc(r.indexes, func(a, b *indexDef) int {
-		return cmp.Or(cmp.Compare(a.at.Filename, b.at.Filename), cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
-	})
 	byName, byFields := map[string]*indexDef{}, map[string]*indexDef{}
 	var sound []*indexDef
 	for _, d := range r.indexes {

@@ -1,4 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package codegen writes the typed stores of annotated structs.
+// Package codegen is persistgen: from annotated structs it writes typed stores.
+// A struct is persistable if it has a marker field of the package persistable;
+// everything else is said in persist struct tags:
+//
+//	//go:generate go tool persistgen
+//
+//	type Order struct {
+//		_ persistable.Directory `persist:"tenants/{TenantID}/orders,layer=partition"`
+//		_ persistable.Index     `persist:"Status,CreatedAt"`
+//
+//		ID        idgen.ID
+//		TenantID  string
+//		Number    string `persist:"unique"`
+//		Status    Status
+//		CreatedAt time.Time
+//	}
+//
+// # Tags
+//
+// Markers are blank fields: persistable.Type (the key-stable name),
+// persistable.Directory (a path with {Field}s, and layer=partition),
+// persistable.Index and persistable.Unique (fields in order, a path such as
+// Address.City for nested structs, then cover and name=…).
+//
+// Options of other fields: index, unique, cover; name=X keeps the stored name
+// when the Go field is renamed; number=N chooses the field number; text stores
+// by MarshalText; id makes a field that is not named ID the ID; "-" leaves the
+// field out. A blank field with the option name=X keeps the name of a nested
+// struct.
+//
+// # How it works
+//
+// [Run] loads packages with types and syntax (go/packages), never executing
+// them; makes a model and checks it; brings it together with persist.lock; and
+// emits. Each stage reports all its faults at once, as [Diagnostics] with
+// positions inside the tags. An earlier output is replaced by an empty file
+// while the source is loaded, so that one which is stale or broken does not
+// matter; then, if there were type errors, the source is checked again with the
+// new output, so that only real ones are reported. Output depends on the source
+// alone; files are replaced by rename, and only if they change.
+//
+// persist.lock, a text file to be committed, holds what stored data depends on:
+// field numbers, kinds, directories, index keys. A change that data already
+// stored, or programs still running, would not survive is refused.
+//
+// # Rules
+//
+// Generated encoding appends to a buffer without allocating, and decoding
+// returns errors for whatever bytes are not a record. A struct that contains
+// itself is stored up to 1,000 levels deep.
+//
+// Nothing here touches a database, so there is nothing to say of transactions.
+// [Run] may be called concurrently for different directories.
 package codegen

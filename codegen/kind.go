@@ -47,9 +47,6 @@ type kind struct {
 // scalar reports whether repeated fields of the kind are packed.
 func (k *kind) scalar() bool { return k.form <= formFloat64 }
 
-// basic reports whether values of the kind are compared with a literal zero.
-func (k *kind) basic() bool { return k.form <= formString }
-
 // text is the kind as persist.lock and error messages write it.
 func (k *kind) text() string {
 	switch k.form {

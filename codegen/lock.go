@@ -116,8 +116,11 @@ func (b *lockBlock) format(out *bytes.Buffer) {
 		removed = " removed"
 	}
 	fmt.Fprintf(out, "\n%s %s%s\n", word, b.name, removed)
-	if b.isType {
-		fmt.Fprintf(out, "\tid %s\n\tdirectory %s\n", b.id, strconv.Quote(b.directory))
+	if b.id != "" {
+		fmt.Fprintf(out, "\tid %s\n", b.id)
+	}
+	if b.directory != "" {
+		fmt.Fprintf(out, "\tdirectory %s\n", strconv.Quote(b.directory))
 	}
 	slices.SortFunc(b.fields, func(x, y *lockField) int { return cmp.Compare(x.number, y.number) })
 	for _, f := range b.fields {

@@ -22,7 +22,7 @@ func exported(name string) string {
 // TenantID → tenantID, URLs → urls, HTTPStatus → httpStatus.
 func unexported(name string) string {
 	r := []rune(name)
-	if strings.HasSuffix(name, "s") && strings.ToUpper(name[:len(name)-1]) == name[:len(name)-1] {
+	if isPluralInitialism(name) {
 		return strings.ToLower(name)
 	}
 	for i := range r {
@@ -35,6 +35,12 @@ func unexported(name string) string {
 		r[i] = unicode.ToLower(r[i])
 	}
 	return string(r)
+}
+
+// isPluralInitialism reports whether a name is like URLs.
+func isPluralInitialism(name string) bool {
+	initialism, plural := strings.CutSuffix(name, "s")
+	return plural && strings.ToUpper(initialism) == initialism
 }
 
 // sayAs spells a generated name as exported as the type is.

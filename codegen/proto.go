@@ -154,6 +154,9 @@ func remark(k *kind) string {
 func snakeCase(name string) string {
 	var b strings.Builder
 	r := []rune(name)
+	if isPluralInitialism(name) {
+		return strings.ToLower(name)
+	}
 	for i, c := range r {
 		if i > 0 && unicode.IsUpper(c) && r[i-1] != '_' &&
 			(!unicode.IsUpper(r[i-1]) || i+1 < len(r) && unicode.IsLower(r[i+1])) {
