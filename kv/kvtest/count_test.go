@@ -3,7 +3,6 @@
 package kvtest
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,20 +120,4 @@ func TestCounterCountsTransactAndReadTransact(t *testing.T) {
 
 func TestConformanceOfTheCounter(t *testing.T) {
 	RunConformance(t, func(tb testing.TB) kv.Database { return Count(openMemory(tb)) })
-}
-
-func ExampleCount() {
-	counter, ctx := exampleCounter()
-	cost, err := counter.Measure(func() error {
-		return counter.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-			a, b := tx.Get([]byte("a")), tx.Get([]byte("b")) // started together: one round
-			if _, err := a.Get(ctx); err != nil {
-				return err
-			}
-			_, err := b.Get(ctx)
-			return err
-		})
-	})
-	fmt.Println(cost, err)
-	// Output: 1 rounds (2 gets, 0 ranges in 0 batches, 0 free), 0 writes, 0 commits, 0 retries <nil>
 }

@@ -16,6 +16,7 @@
 //
 // [RunConformance] checks each law that the doc comments of kv state.
 // [ReplayGoldens] replays traces recorded on a real FoundationDB cluster.
+// [CheckSerializable] looks for contradictions in what random transactions saw.
 // [Hostile] loses acknowledgements, forces retries, expires transactions, cuts
 // range reads into small batches, resolves futures late and out of order and
 // fires watches without reason. [Count] counts reads, writes, commits and the

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kvtest
+package kvtest_test
 
 import (
 	"context"
 	"fmt"
+	"log"
 	"strconv"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
-func exampleCounter() (*Counter, context.Context) {
-	return Count(newNaive()), context.Background()
+func openExample() kv.Database {
+	db, err := embedded.OpenMemory()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return db
 }
 
 // A program that survives the hostile wrapper survives a cluster's bad days.
 func ExampleHostile() {
 	ctx := context.Background()
-	db := Hostile(newNaive(), HostileOptions{Seed: 1})
+	db := kvtest.Hostile(openExample(), kvtest.HostileOptions{Seed: 1})
 	defer db.Close()
 	attempts := 0
 	visits, err := kv.Transact(ctx, db, func(tx kv.Transaction) (int, error) {
@@ -32,4 +39,22 @@ func ExampleHostile() {
 	})
 	fmt.Println(visits > 0, err, attempts > 1)
 	// Output: true <nil> true
+}
+
+func ExampleCount() {
+	ctx := context.Background()
+	counter := kvtest.Count(openExample())
+	defer counter.Close()
+	cost, err := counter.Measure(func() error {
+		return counter.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+			a, b := tx.Get([]byte("a")), tx.Get([]byte("b")) // started together: one round
+			if _, err := a.Get(ctx); err != nil {
+				return err
+			}
+			_, err := b.Get(ctx)
+			return err
+		})
+	})
+	fmt.Println(cost, err)
+	// Output: 1 rounds (2 gets, 0 ranges in 0 batches, 0 free), 0 writes, 0 commits, 0 retries <nil>
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+func open() kv.Database {
+	db, err := embedded.OpenMemory()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return db
+}
+
+// A function given to Transact may run several times: it must have no effect
+// outside the transaction, and returns its result instead.
+func ExampleTransact() {
+	ctx, db := context.Background(), open()
+	defer db.Close()
+	balance, err := kv.Transact(ctx, db, func(tx kv.Transaction) (uint64, error) {
+		old, err := tx.Get([]byte("balance")).Get(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("reading the balance: %w", err)
+		}
+		next := uint64(10)
+		if old != nil {
+			next += binary.LittleEndian.Uint64(old)
+		}
+		tx.Set([]byte("balance"), kv.Int64(int64(next)))
+		tx.Atomic(kv.Add, []byte("deposits"), kv.Int64(1)) // no read, no conflict
+		return next, nil
+	})
+	fmt.Println(balance, err)
+	// Output: 10 <nil>
+}
+
+// Reads that are started together are waited for together.
+func ExampleReadTransact() {
+	ctx, db := context.Background(), open()
+	defer db.Close()
+	err := db.Transact(ctx, func(tx kv.Transaction) error {
+		for _, fruit := range []string{"apple", "pear", "plum"} {
+			tx.Set([]byte("fruit/"+fruit), []byte("ripe"))
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fruits, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) (names []string, err error) {
+		all := tx.GetRange(kv.PrefixRange([]byte("fruit/")).Selectors(), kv.RangeOptions{Reverse: true})
+		apple := tx.Get([]byte("fruit/apple"))
+		for pair, err := range all.All(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, string(pair.Key))
+		}
+		state, err := apple.Get(ctx)
+		return append(names, string(state)), err
+	})
+	fmt.Println(fruits, err)
+	// Output: [fruit/plum fruit/pear fruit/apple ripe] <nil>
+}
+
+// Layers that must know of earlier attempts run the retry loop themselves.
+func ExampleRetry() {
+	ctx, db := context.Background(), open()
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = kv.Retry(ctx, tx, func(attempt kv.Attempt) error {
+		taken, err := tx.Get([]byte("seat/12A")).Get(ctx)
+		if err != nil {
+			return err
+		}
+		if string(taken) == "ann" && attempt.MaybeCommitted {
+			return nil // an earlier attempt did commit
+		}
+		if taken != nil {
+			return fmt.Errorf("seat 12A is taken by %s", taken)
+		}
+		tx.Set([]byte("seat/12A"), []byte("ann"))
+		return nil
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest_test
+
+import (
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+)
+
+func openEmbedded(tb testing.TB) kv.Database {
+	tb.Helper()
+	db, err := embedded.OpenMemory()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// The wrappers keep every law of the engine beneath.
+func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
+	seed := kvtest.SeedT(t)
+	spare := kvtest.HostileOptions{Seed: seed, SpareExplicit: true}
+	for name, wrap := range map[string]func(kv.Database) kv.Database{
+		"hostile":            func(db kv.Database) kv.Database { return kvtest.Hostile(db, spare) },
+		"counter":            func(db kv.Database) kv.Database { return kvtest.Count(db) },
+		"counter of hostile": func(db kv.Database) kv.Database { return kvtest.Count(kvtest.Hostile(db, spare)) },
+		"hostile twice":      func(db kv.Database) kv.Database { return kvtest.Hostile(kvtest.Hostile(db, spare), spare) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return wrap(openEmbedded(tb)) })
+		})
+	}
+}
+
+func TestHistoriesOfTheHostileEmbeddedEngine(t *testing.T) {
+	for _, goroutines := range []int{2, 8, 32} {
+		kvtest.CheckSerializable(t, kvtest.HostileT(t, openEmbedded(t)),
+			kvtest.SerializableOptions{Seed: kvtest.SeedT(t), Goroutines: goroutines, Transactions: 20})
+	}
+}
