@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -101,6 +102,11 @@ func (p pendingCommit) Done() <-chan struct{} {
 
 // startCommit returns what the committer must do; nil if there is nothing.
 func (t *transaction) startCommit() (*commitRequest, error) {
+	if t.started && t.fault == nil {
+		err := t.misused()
+		t.attempt.interrupt(err)
+		return nil, err
+	}
 	if err := t.usable(); err != nil {
 		return nil, err
 	}
@@ -111,7 +117,7 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 	}
 	t.stopTimer()
 	t.attempt.commit = kv.NewPromise[struct{}]()
-	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: t.reads}
+	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: slices.Concat(t.reads, t.lateReads)}
 	r.mutations = t.writes.compile(t.sent, []byte{}, nil)
 	r.writes = append(t.writes.conflicts(), t.sentRanges...)
 	if len(r.mutations) == 0 && len(r.writes) == 0 {
@@ -140,18 +146,23 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 	if t.view != nil && t.view.err != nil {
 		return t.view.err
 	}
-	if size := r.size(); size > t.settings.sizeLimit {
+	counted := t.reads
+	if !t.settings.rywDisabled {
+		counted = merged(counted)
+	}
+	if size := r.size(counted); size > t.settings.sizeLimit {
 		return kv.NewError(kv.CodeTransactionTooLarge, "the transaction has %d bytes; at most %d are possible: split it", size, t.settings.sizeLimit)
 	}
 	return nil
 }
 
-// size is what counts against the limit of a transaction.
-func (r *commitRequest) size() (size int64) {
+// size is what counts against the limit of a transaction, of its reads those
+// given.
+func (r *commitRequest) size(reads []kv.KeyRange) (size int64) {
 	for i := range r.mutations {
 		size += int64(len(r.mutations[i].key)+len(r.mutations[i].value)) + mutationCost
 	}
-	for _, ranges := range [][]kv.KeyRange{merged(r.reads), r.writes} {
+	for _, ranges := range [][]kv.KeyRange{reads, r.writes} {
 		for i := range ranges {
 			size += int64(len(ranges[i].Begin)+len(ranges[i].End)) + rangeCost
 		}

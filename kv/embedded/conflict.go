@@ -25,7 +25,7 @@ func (t *transaction) addRangeRead(begin, end []byte) {
 		return
 	}
 	if t.settings.rywDisabled {
-		t.reads = append(t.reads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
+		t.lateReads = append(t.lateReads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
 		return
 	}
 	if t.writes.empty() {
@@ -98,9 +98,10 @@ func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
 		return err
 	}
 	if t.settings.rywDisabled {
-		t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
+		t.addPart(r.Begin, r.End, r.Begin, r.End)
+	} else {
+		t.addRangeRead(r.Begin, r.End)
 	}
-	t.addRangeRead(r.Begin, r.End)
 	return nil
 }
 
@@ -155,13 +156,16 @@ func inverted(r kv.KeyRange) error {
 func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.spoiled != nil {
+		return nil, nil, t.spoiled
+	}
 	write = append(t.writes.conflicts(), t.sentRanges...)
 	for _, key := range t.stampKeys {
 		if r, ok := stampRange(key, t.versionSeen(), t.settings.readEnd()); ok {
 			write = append(write, r)
 		}
 	}
-	return merged(t.reads), merged(write), nil
+	return merged(slices.Concat(t.reads, t.lateReads)), merged(write), nil
 }
 
 func (t *transaction) versionSeen() int64 {

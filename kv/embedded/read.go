@@ -73,6 +73,9 @@ func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 	if err := t.usable(); err != nil {
 		return nil, err
 	}
+	if bytes.Equal(key, systemEnd) {
+		return nil, nil // FoundationDB's first special key, which never has a value
+	}
 	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
 		return nil, outside(key)
 	}

@@ -196,6 +196,9 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	if t.dead != nil {
 		return t.dead
 	}
+	if t.started {
+		t.db.committer.help() // a commit that was submitted goes its way
+	}
 	t.renew(t.settings.afterRetry())
 	t.setExpiry()
 	return nil
@@ -210,8 +213,13 @@ func (t *transaction) retry(err error) (time.Duration, error) {
 	if t.dead != nil {
 		return 0, t.dead
 	}
-	if err == nil || kv.CodeOf(err) == 0 {
+	switch kv.CodeOf(err) {
+	case 0:
+		t.kill(errCancelled)
 		return 0, orInvalid(err)
+	case kv.CodeOf(errDropped):
+		t.kill(errCancelled)
+		return 0, errCancelled
 	}
 	exhausted := t.settings.retryLimit >= 0 && t.retries >= t.settings.retryLimit
 	t.retries++
