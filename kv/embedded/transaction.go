@@ -22,7 +22,7 @@ type transaction struct {
 	expires  time.Time // zero: never
 	timer    *time.Timer
 	attempt  *attempt
-	started  bool // the commit has begun: nothing else may be called
+	started  bool  // the commit has begun: nothing else may be called
 	fault    error // what an earlier write did wrong; reported by the next call
 	dead     error // why the transaction cannot be used until it is reset
 	spoiled  error // what the first read that failed failed with
