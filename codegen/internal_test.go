@@ -176,8 +176,10 @@ func commonLength(a, b []string) int {
 
 func TestLockRoundTrip(t *testing.T) {
 	l := &lock{blocks: []*lockBlock{
-		{isType: true, name: "B", id: "int", directory: "a b/{}", fields: []*lockField{{number: 2, name: "x", kind: "map[string]int64"}, {number: 1, name: "ID", kind: "id", reserved: true}},
-			indexes: []*lockIndex{{name: "B_x", signature: "x string cover"}, {name: "B_a_unique", signature: "a int", removed: true}}},
+		{
+			isType: true, name: "B", id: "int", directory: "a b/{}", fields: []*lockField{{number: 2, name: "x", kind: "map[string]int64"}, {number: 1, name: "ID", kind: "id", reserved: true}},
+			indexes: []*lockIndex{{name: "B_x", signature: "x string cover"}, {name: "B_a_unique", signature: "a int", removed: true}},
+		},
 		{name: "example.com/a.A", removed: true},
 	}}
 	text := l.format()
