@@ -42,21 +42,23 @@ func (r *record[T]) whole(ctx context.Context, reader kv.ReadTransaction, id, ke
 	if s.chunks == 0 {
 		return s, nil
 	}
-	pairs, err := reader.GetRange(chunkRange(key).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
-	if err != nil {
-		return s, err
+	chunks := make([]kv.Future[[]byte], s.chunks)
+	for i := range chunks {
+		chunks[i] = reader.Get(tuple.AppendInt(slices.Clone(key), int64(i+1)))
 	}
-	if len(pairs) != s.chunks {
-		return s, corrupt(r.typ, id, key, "it has %d further chunks, its header says %d", len(pairs), s.chunks)
-	}
-	chunks := make([][]byte, len(pairs))
-	for i, pair := range pairs {
-		if !bytes.Equal(pair.Key, tuple.AppendInt(slices.Clone(key), int64(i+1))) {
-			return s, corrupt(r.typ, id, pair.Key, "chunk %d is missing", i+1)
+	whole := make([]byte, 0, (s.chunks+1)*kv.MaxValueSize)
+	whole = append(whole, s.payload...)
+	for i, chunk := range chunks {
+		part, err := chunk.Get(ctx)
+		if err != nil {
+			return s, err
 		}
-		chunks[i] = pair.Value
+		if part == nil {
+			return s, corrupt(r.typ, id, key, "of its %d further chunks, the %d. is missing", s.chunks, i+1)
+		}
+		whole = append(whole, part...)
 	}
-	s.payload = append(slices.Clone(s.payload), slices.Concat(chunks...)...)
+	s.payload = whole
 	return s, nil
 }
 
