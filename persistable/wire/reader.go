@@ -61,6 +61,16 @@ func (r *Reader) Next() bool {
 		return false
 	}
 	r.once, r.packedEnd = false, 0
+	if tag := r.buf[r.pos]; 8 <= tag && tag < 0x80 { // a field below 16
+		r.pos++
+		r.field, r.typ = int32(tag>>3), Type(tag&7)
+		return true
+	}
+	return r.nextLong()
+}
+
+// nextLong reads a tag of more than one byte.
+func (r *Reader) nextLong() bool {
 	tag, n := r.varint(r.pos)
 	num, typ := protowire.DecodeTag(tag)
 	switch {
@@ -192,8 +202,14 @@ func (r *Reader) Float64() float64 { return math.Float64frombits(r.Fixed64()) }
 
 // Message returns the bytes of a nested message, aliasing the input.
 func (r *Reader) Message() []byte {
-	if !r.want(BytesType) {
+	if r.err != nil || r.typ != BytesType {
+		r.want(BytesType)
 		return nil
+	}
+	if r.pos < len(r.buf) && r.buf[r.pos] < 0x80 && int(r.buf[r.pos]) < len(r.buf)-r.pos { // shorter than 128 bytes
+		start := r.pos + 1
+		r.pos = start + int(r.buf[r.pos])
+		return r.buf[start:r.pos:r.pos]
 	}
 	size, n := r.varint(r.pos)
 	if n < 0 || size > uint64(len(r.buf)-r.pos-n) {
