@@ -51,7 +51,7 @@ func (o CacheOptions) Validate() error {
 //     read version of the caller's: never what a transaction wrote that may
 //     yet fail.
 //   - In a transaction that has itself moved or removed directories nothing
-//     remembered is used.
+//     remembered is used (see [Invalidate]).
 //
 // A *Directory is good for the transaction in which it was opened: open it
 // again, by the cache, in the next. Cache is safe for concurrent use.
@@ -99,8 +99,8 @@ func (c *Cache) CreateOrOpen(ctx context.Context, tx kv.Transaction, path []stri
 }
 
 // known returns the directory at path if the database has it at tx's read
-// version, and nil if it has not, or if tx itself moved or removed directories:
-// then only tx knows what is there.
+// version, and nil if it has not, or if tx may itself have moved or removed
+// directories: then only tx knows what is there.
 func (c *Cache) known(ctx context.Context, tx kv.ReadTransaction, path []string, expects []Expect) (*Directory, error) {
 	if len(path) == 0 {
 		return nil, fmt.Errorf("%w: it cannot be opened", ErrRoot)

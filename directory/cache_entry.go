@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,20 +21,22 @@ type moment struct {
 	metadata string
 }
 
-// observe returns the moment that tx reads, and nil if tx will itself write
-// the metadata version key. Both values arrive with the read version.
+// observe returns the moment that tx reads, and nil if tx may have written the
+// metadata version key. Both values arrive with the read version.
 func observe(ctx context.Context, tx kv.ReadTransaction) (*moment, error) {
-	metadata := tx.Snapshot().Get([]byte(kv.MetadataVersionKey))
-	version := tx.GetReadVersion()
-	value, err := metadata.Get(ctx)
-	if kv.CodeOf(err) == kv.CodeAccessedUnreadable {
-		return nil, nil
-	}
+	version, err := tx.GetReadVersion().Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v, err := version.Get(ctx)
-	return &moment{v, string(value)}, err
+	future, readable := changed.read(tx, version)
+	if !readable {
+		return nil, nil
+	}
+	value, err := future.Get(ctx)
+	if kv.CodeOf(err) == kv.CodeAccessedUnreadable {
+		return nil, fmt.Errorf("directory: the transaction has written \\xff/metadataVersion other than by directory.Invalidate: %w", err)
+	}
+	return &moment{version, string(value)}, err
 }
 
 // entry is a remembered directory. It is immutable but for used.

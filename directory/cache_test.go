@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -212,6 +213,50 @@ func TestCacheBypassUnreadable(t *testing.T) {
 	if d, err := cache.Open(ctx, tx, path("a")); !errors.Is(err, directory.ErrNotFound) {
 		t.Errorf("removed in the transaction, the cache opens %v, %v", d, err)
 	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCacheAfterForeignAnnouncement: a metadata version key written without
+// Invalidate is found out, and said.
+func TestCacheAfterForeignAnnouncement(t *testing.T) {
+	ctx, db := context.Background(), openMemory(t)
+	mustDir(t)(directory.Root().Create(ctx, db, path("a")))
+	cache := newCache(t, db, directory.CacheOptions{})
+	tx := must[kv.Transaction](t)(db.Begin())
+	defer tx.Cancel()
+	tx.Atomic(kv.SetVersionstampedValue, []byte(kv.MetadataVersionKey), make([]byte, 14))
+	_, err := cache.Open(ctx, tx, path("a"))
+	if kv.CodeOf(err) != kv.CodeAccessedUnreadable || !strings.Contains(err.Error(), "Invalidate") {
+		t.Errorf("%v, want 1036 and what to do", err)
+	}
+	metadataVersion := func(tx kv.ReadTransaction) (string, bool) {
+		value, ok, err := directory.MetadataVersion(ctx, tx)
+		if err != nil {
+			t.Error(err)
+		}
+		return value, ok
+	}
+	transact(t, db, func(tx kv.Transaction) error {
+		if value, ok := metadataVersion(tx); value != "" || !ok {
+			t.Errorf("before the first announcement: %x, %t", value, ok)
+		}
+		if err := directory.Invalidate(ctx, tx); err != nil {
+			return err
+		}
+		if value, ok := metadataVersion(tx.Snapshot()); ok {
+			t.Errorf("announced in the transaction: %x", value)
+		}
+		_, err := cache.Open(ctx, tx, path("a"))
+		return err
+	})
+	transact(t, db, func(tx kv.Transaction) error {
+		if value, ok := metadataVersion(tx); len(value) != kv.VersionstampSize || !ok {
+			t.Errorf("after the commit: %x, %t", value, ok)
+		}
+		return nil
+	})
 }
 
 // TestCacheForgetsNothingUncommitted: what only a transaction that was given

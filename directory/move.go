@@ -37,7 +37,7 @@ func (l *Layer) Move(ctx context.Context, t kv.Transactor, from, to []string) (*
 			return err
 		}
 		own, d = string(m.from.last().prefix), m.write(tx)
-		return nil
+		return Invalidate(ctx, tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("move directory %s to %s: %w", pathString(from), pathString(to), err)
@@ -96,7 +96,6 @@ func (m move) write(tx kv.Transaction) *Directory {
 	tx.Clear(moved.link)
 	moved.link = m.to.link()
 	tx.Set(moved.link, moved.prefix)
-	invalidate(tx)
 	m.to.found = append(m.to.found, moved)
 	return m.to.directory()
 }

@@ -80,8 +80,7 @@ func (t *trail) remove(ctx context.Context, tx kv.Transaction) error {
 		level = below
 	}
 	tx.Clear(t.last().link)
-	invalidate(tx)
-	return nil
+	return Invalidate(ctx, tx)
 }
 
 // concurrentReads bounds the range reads that are under way at a time.
@@ -118,11 +117,4 @@ func (t *tree) appendLinked(ctx context.Context, tx kv.ReadTransaction, below, l
 		}
 	}
 	return below, nil
-}
-
-// invalidate tells every [Cache], in whatever process, that some path leads
-// elsewhere once tx commits.
-func invalidate(tx kv.Transaction) {
-	operand := make([]byte, kv.VersionstampSize+4) // the placeholder, and its offset 0
-	tx.Atomic(kv.SetVersionstampedValue, []byte(kv.MetadataVersionKey), operand)
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Invalidate tells every [Cache], in whatever process, that something which it
+// remembers may have changed once tx commits: it writes
+// \xff/metadataVersion. Moving and removing directories does it by itself. Who
+// has other reasons to write that key calls Invalidate for it, because from
+// then on the key cannot be read in tx, and an attempt would spoil the commit
+// (1036): caches know which transactions called it.
+func Invalidate(ctx context.Context, tx kv.Transaction) error {
+	version, err := tx.GetReadVersion().Get(ctx)
+	if err != nil {
+		return err
+	}
+	changed.mark(version)
+	operand := make([]byte, kv.VersionstampSize+4) // the placeholder, and its offset 0
+	tx.Atomic(kv.SetVersionstampedValue, []byte(kv.MetadataVersionKey), operand)
+	return nil
+}
+
+// MetadataVersion returns the value of \xff/metadataVersion at tx's read
+// version, "" if it was never written; ok is false if [Invalidate] may have been
+// called in tx, so that the value cannot be read and nothing cached may be
+// trusted there. It costs no round, and adds no read conflict.
+func MetadataVersion(ctx context.Context, tx kv.ReadTransaction) (value string, ok bool, err error) {
+	m, err := observe(ctx, tx)
+	if m == nil || err != nil {
+		return "", false, err
+	}
+	return m.metadata, true, nil
+}
+
+// changed knows the read versions of the transactions of this process that
+// have written the metadata version key.
+var changed = versionSet{last: map[int64]time.Time{}}
+
+// versionSet is a set of read versions, each forgotten when transactions that
+// read it can no longer commit. A transaction is known by its read version
+// alone, since wrappers and snapshots give it other identities: others that
+// read the same version are taken for it, which costs them reads.
+type versionSet struct {
+	mu    sync.RWMutex
+	last  map[int64]time.Time // when each was marked last
+	order []markedVersion
+}
+
+type markedVersion struct {
+	version int64
+	at      time.Time
+}
+
+// markLifetime is how long a mark is kept: twice the age at which a
+// transaction is too old to commit.
+const markLifetime = 2 * kv.MaxTransactionAge
+
+func (s *versionSet) mark(version int64) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.order) > 0 && now.Sub(s.order[0].at) > markLifetime {
+		if first := s.order[0]; s.last[first.version].Equal(first.at) {
+			delete(s.last, first.version)
+		}
+		s.order = s.order[1:]
+	}
+	s.last[version] = now
+	s.order = append(s.order, markedVersion{version, now})
+}
+
+// read starts to read the metadata version key in tx, which reads version,
+// unless that is marked. No mark, and so no write in another goroutine, comes
+// between the look and the start of the read.
+func (s *versionSet) read(tx kv.ReadTransaction, version int64) (kv.Future[[]byte], bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if _, marked := s.last[version]; marked {
+		return kv.Future[[]byte]{}, false
+	}
+	return tx.Snapshot().Get([]byte(kv.MetadataVersionKey)), true
+}
