@@ -120,21 +120,19 @@ func (c *collector) checkPartitions() {
 	}
 }
 
-// checkScope reports declarations of the package that take a name which is to
-// be generated.
+// checkScope reports names that are to be generated but are taken, by
+// declarations of the package or by each other.
 func (c *collector) checkScope() {
-	for _, r := range c.pkg.records {
-		for _, name := range r.declarations() {
-			if o := c.pkg.types.Scope().Lookup(name); o != nil {
-				c.add(c.loaded.position(o.Pos()), name, "persistgen generates %s for %s; rename this one", name, r.goName)
-			}
-		}
-	}
+	owners := map[string]*message{}
 	for _, m := range c.pkg.messages {
-		for _, name := range []string{"append" + m.function, "decode" + m.function} {
+		for _, name := range m.declarations() {
 			if o := c.pkg.types.Scope().Lookup(name); o != nil {
 				c.add(c.loaded.position(o.Pos()), name, "persistgen generates %s for %s; rename this one", name, m.goName)
 			}
+			if first := owners[name]; first != nil {
+				c.add(m.at, m.goName, "persistgen would generate %s for this type and for %s; rename one of them", name, first.goName)
+			}
+			owners[name] = m
 		}
 	}
 }

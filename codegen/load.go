@@ -222,11 +222,8 @@ func stubs(dir string, overlay map[string][]byte) ([]string, error) {
 	return ours, nil
 }
 
-// broken reports whether the package has type errors other than unused
-// variables and imports.
-func (l *loadedPackage) broken() bool {
-	return slices.ContainsFunc(l.typeErrors, func(e types.Error) bool { return !e.Soft })
-}
+// broken reports whether the package has type errors.
+func (l *loadedPackage) broken() bool { return len(l.typeErrors) > 0 }
 
 // inField reports whether a position is in the declaration of a struct field.
 func (l *loadedPackage) inField(p token.Pos) bool {

@@ -66,6 +66,16 @@ func (r *record) declarations() []string {
 	return names
 }
 
+// declarations are the package-level names that are generated for a message,
+// and for the record that it is.
+func (m *message) declarations() []string {
+	names := []string{"append" + m.function, "decode" + m.function, m.knownVar(), m.knownVar() + "Optional"}
+	if m.record != nil {
+		names = append(names, m.record.declarations()...)
+	}
+	return names
+}
+
 // knownVar is the variable with the field numbers of a message.
 func (m *message) knownVar() string { return unexported(m.function) + "Known" }
 

@@ -26,14 +26,19 @@ func (o output) write() error {
 	if o.content == nil {
 		return os.Remove(o.file)
 	}
-	old, err := os.ReadFile(o.file)
-	if err == nil && bytes.Equal(old, o.content) {
+	if !o.differs() {
 		return nil
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	return replaceFile(o.file, o.content)
+}
+
+// differs reports whether the file is not what it is to be.
+func (o output) differs() bool {
+	old, err := os.ReadFile(o.file)
+	if o.content == nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	return err != nil || !bytes.Equal(old, o.content)
 }
 
 // replaceFile writes a file so that readers see the old content or the new.
@@ -61,12 +66,12 @@ func replaceFile(file string, content []byte) error {
 func (r *run) compare() error {
 	stale := false
 	for _, o := range r.outputs {
+		if !o.differs() {
+			continue
+		}
 		old, err := os.ReadFile(o.file)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("persistgen: %w", err)
-		}
-		if bytes.Equal(old, o.content) && (err == nil || o.content == nil) {
-			continue
 		}
 		stale = true
 		name := relative(r.loader.dir, o.file)

@@ -255,11 +255,12 @@ func (r *run) reportBrokenFields(loaded []*loadedPackage) {
 	})
 }
 
-// recheck type-checks the packages again with what was generated, if they had
-// type errors before: the errors that remain are not for want of generated
-// code.
+// recheck type-checks the packages with what was generated, if that is new or
+// there were type errors without it. The errors that remain are not for want of
+// generated code.
 func (r *run) recheck(loaded []*loadedPackage) error {
-	if !slices.ContainsFunc(loaded, (*loadedPackage).broken) {
+	changed := slices.ContainsFunc(r.outputs, func(o output) bool { return strings.HasSuffix(o.file, generatedSuffix) && o.differs() })
+	if !changed && !slices.ContainsFunc(loaded, (*loadedPackage).broken) {
 		return nil
 	}
 	for _, o := range r.outputs {
