@@ -107,7 +107,7 @@ func (t *transaction) openLocked(ctx context.Context, p *place) (*openStore, err
 		return s, t.remember(p, s)
 	}
 	s, err := t.openAnew(ctx, p, m)
-	if err != nil || s == nil {
+	if err != nil || s == nil && t.writer != nil {
 		return nil, err
 	}
 	return s, t.remember(p, s)
@@ -115,7 +115,8 @@ func (t *transaction) openLocked(ctx context.Context, p *place) (*openStore, err
 
 // remember keeps s for the rest of the transaction, and makes a writing
 // transaction conflict with changes of the header: also with the removal of the
-// directory, which clears it.
+// directory, which clears it. That there is nothing is remembered only where
+// nothing can come.
 func (t *transaction) remember(p *place, s *openStore) error {
 	t.opened = append(t.opened, openPlace{p, s})
 	if t.writer == nil {
@@ -128,7 +129,7 @@ func (t *transaction) remember(p *place, s *openStore) error {
 func (t *transaction) openAnew(ctx context.Context, p *place, m metadata) (*openStore, error) {
 	if !m.hidden {
 		s, err := p.load(ctx, t, m)
-		if s != nil || err != nil {
+		if s != nil || err != nil || t.writer == nil {
 			return s, err
 		}
 	}

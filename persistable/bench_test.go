@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// The benchmarks compare a store with the same keys and values written by hand
+// on kv: what the layer itself costs.
+
+func BenchmarkGet(b *testing.B) {
+	db := open(b, openMemory(b))
+	s := OrderStoreOf(db, "t")
+	all := someOrders(b, s, 100)
+	b.Run("store", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			if _, err := s.Get(ctx, all[i%100].ID); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	hand := handWritten{db.Engine(), prefixOf(b, db, "tenants", "t", "orders")}
+	b.Run("by hand", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			if _, err := hand.get(ctx, all[i%100].ID); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkCreate creates orders: one unique index, one compound, one plain.
+func BenchmarkCreate(b *testing.B) {
+	b.Run("store", func(b *testing.B) {
+		db := open(b, openMemory(b))
+		s := OrderStoreOf(db, "t")
+		b.ReportAllocs()
+		for i := range b.N {
+			if err := s.Create(ctx, NewOrder("t", strconv.Itoa(i), Paid, day0, 1)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("by hand", func(b *testing.B) {
+		hand := handWritten{openMemory(b), []byte("\x15\x05\x15\x06\x15\x07")}
+		b.ReportAllocs()
+		for i := range b.N {
+			if err := hand.create(ctx, NewOrder("t", strconv.Itoa(i), Paid, day0, 1)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkByUnique(b *testing.B) {
+	db := open(b, openMemory(b))
+	s := OrderStoreOf(db, "t")
+	someOrders(b, s, 100)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.ByNumber(ctx, "42"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSave(b *testing.B) {
+	s := OrderStoreOf(open(b, openMemory(b)), "t")
+	o := someOrders(b, s, 1)[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Amount++
+		if err := s.Save(ctx, o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkScan100(b *testing.B) {
+	s := OrderStoreOf(open(b, openMemory(b)), "t")
+	someOrders(b, s, 300)
+	b.ReportAllocs()
+	for b.Loop() {
+		if all, err := s.ByStatus(Paid).Slice(ctx); err != nil || len(all) != 100 {
+			b.Fatal(len(all), err)
+		}
+	}
+}
+
+func BenchmarkStoreOf(b *testing.B) {
+	db := open(b, openMemory(b))
+	b.ReportAllocs()
+	for b.Loop() {
+		if OrderStoreOf(db, "tenant-1").Arg(0) == "" {
+			b.Fatal("no argument")
+		}
+	}
+}
+
+// handWritten is what a careful user of kv would write for Order.
+type handWritten struct {
+	db     kv.Database
+	prefix []byte
+}
+
+func (h handWritten) key(typ string, id idgen.ID) []byte {
+	k := append(make([]byte, 0, 64), h.prefix...)
+	return tuple.AppendInt(tuple.AppendString(tuple.AppendString(k, typ), "Order"), int64(id))
+}
+
+func (h handWritten) get(ctx context.Context, id idgen.ID) (*Order, error) {
+	return kv.ReadTransact(ctx, h.db, func(tx kv.ReadTransaction) (*Order, error) {
+		value, err := tx.Get(h.key("R", id)).Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o := new(Order)
+		return o, decodeOrder(value[10:], o)
+	})
+}
+
+func (h handWritten) create(ctx context.Context, o *Order) error {
+	return h.db.Transact(ctx, func(tx kv.Transaction) error {
+		record := h.key("R", o.ID)
+		id := tuple.AppendInt(nil, int64(o.ID))
+		number := index.AppendString(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Number_unique"), o.Number)
+		have, owner := tx.Get(record), tx.Get(number)
+		if value, err := have.Get(ctx); err != nil || value != nil {
+			return err
+		}
+		if value, err := owner.Get(ctx); err != nil || value != nil {
+			return err
+		}
+		value, err := appendOrder(make([]byte, 10, 80), o)
+		if err != nil {
+			return err
+		}
+		status := index.AppendInt(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Status"), o.Status)
+		created := index.AppendInt(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Status_CreatedAt"), o.Status)
+		tx.Set(record, value)
+		tx.Set(number, id)
+		tx.Set(append(status, id...), nil)
+		tx.Set(append(index.AppendTime(created, o.CreatedAt), id...), nil)
+		return nil
+	})
+}
