@@ -48,43 +48,56 @@ func knownUses(p *pkg) map[*message]knownUse {
 // known writes the variables with the field numbers of a message.
 func (e *emitter) known(m *message) {
 	use := knownUses(e.model)[m]
-	wire := e.pkg(wirePath)
-	var numbers, nested []string
-	for _, f := range m.byNumber() {
-		numbers = append(numbers, fmt.Sprint(f.number))
-		if inner := f.nested(); inner != nil {
-			name := inner.knownVar()
-			if f.typ.form == formPointer {
-				name += "Optional"
-			}
-			nested = append(nested, fmt.Sprintf("%d: &%s", f.number, name))
-		}
-	}
-	messages := ""
-	if len(nested) > 0 {
-		messages = fmt.Sprintf("map[int32]*%s.Known{%s}", wire, strings.Join(nested, ", "))
-	}
 	var names []string
-	write := func(name, optional, comment string) {
-		text := fmt.Sprintf("Numbers: []int32{%s}", strings.Join(numbers, ", "))
-		if messages != "" && !m.recursive {
-			text += ", Messages: " + messages
-		}
-		e.p("// %s are the fields of %s that this code knows%s; others survive a Save.", name, m.goName, comment)
-		e.p("var %s = %s.Known{%s%s}\n", name, wire, text, optional)
-		names = append(names, name)
-	}
 	if use.value {
-		write(m.knownVar(), "", "")
+		names = append(names, m.knownVar())
+		e.knownVariable(m, m.knownVar(), "", "")
 	}
 	if use.pointer {
-		write(m.knownVar()+"Optional", ", Optional: true", ", where it may be absent")
+		names = append(names, m.knownVar()+"Optional")
+		e.knownVariable(m, m.knownVar()+"Optional", ", Optional: true", ", where it may be absent")
 	}
-	if m.recursive && messages != "" {
-		e.p("func init() { // not in the declaration, which would refer to itself")
-		for _, name := range names {
-			e.p("%s.Messages = %s", name, messages)
+	nested := e.knownMessages(m)
+	if len(names) == 0 || nested == "" || !m.recursive {
+		return
+	}
+	e.p("func init() { // not in the declaration, which would refer to itself")
+	for _, name := range names {
+		e.p("%s.Messages = %s", name, nested)
+	}
+	e.p("}\n")
+}
+
+// knownVariable writes one of the variables.
+func (e *emitter) knownVariable(m *message, name, optional, comment string) {
+	var numbers []string
+	for _, f := range m.byNumber() {
+		numbers = append(numbers, fmt.Sprint(f.number))
+	}
+	text := fmt.Sprintf("Numbers: []int32{%s}", strings.Join(numbers, ", "))
+	if nested := e.knownMessages(m); nested != "" && !m.recursive {
+		text += ", Messages: " + nested
+	}
+	e.p("// %s are the fields of %s that this code knows%s; others survive a Save.", name, m.goName, comment)
+	e.p("var %s = %s.Known{%s%s}\n", name, e.pkg(wirePath), text, optional)
+}
+
+// knownMessages is the map of the messages nested once, or "".
+func (e *emitter) knownMessages(m *message) string {
+	var nested []string
+	for _, f := range m.byNumber() {
+		inner := f.nested()
+		if inner == nil {
+			continue
 		}
-		e.p("}\n")
+		name := inner.knownVar()
+		if f.typ.form == formPointer {
+			name += "Optional"
+		}
+		nested = append(nested, fmt.Sprintf("%d: &%s", f.number, name))
 	}
+	if len(nested) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("map[int32]*%s.Known{%s}", e.pkg(wirePath), strings.Join(nested, ", "))
 }

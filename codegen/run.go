@@ -257,7 +257,7 @@ func (r *run) reportBrokenFields(loaded []*loadedPackage) {
 
 // recheck type-checks the packages with what was generated, if that is new or
 // there were type errors without it. The errors that remain are not for want of
-// generated code.
+// generated code; those in its use are noted, others are faults.
 func (r *run) recheck(loaded []*loadedPackage) error {
 	changed := slices.ContainsFunc(r.outputs, func(o output) bool { return strings.HasSuffix(o.file, generatedSuffix) && o.differs() })
 	if !changed && !slices.ContainsFunc(loaded, (*loadedPackage).broken) {
@@ -272,10 +272,22 @@ func (r *run) recheck(loaded []*loadedPackage) error {
 	if err != nil {
 		return err
 	}
+	tolerated := &faults{dir: r.loader.dir}
 	for _, l := range again {
 		for _, one := range l.typeErrors {
-			r.add(l.position(one.Pos), "", "%s", one.Msg)
+			to := r.faults
+			if l.tolerates(one.Pos) {
+				to = tolerated
+			}
+			to.add(l.position(one.Pos), "", "%s", one.Msg)
 		}
 	}
-	return r.err()
+	if len(r.list) > 0 {
+		r.list = append(r.list, tolerated.list...)
+		return r.err()
+	}
+	for _, one := range tolerated.list {
+		r.notes = append(r.notes, "note: "+one.String())
+	}
+	return nil
 }

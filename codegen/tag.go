@@ -106,32 +106,37 @@ func unquote(literal string, base []int) (tag, bool) {
 	}
 	quote, body := literal[0], literal[1:len(literal)-1]
 	for at := 0; at < len(body); {
-		n := 1
-		switch {
-		case quote == '`':
-			text.WriteByte(body[at])
-			note(1+at, 1)
-		case quote != '"':
+		decoded, n, ok := unquoteOne(body[at:], quote)
+		if !ok {
 			return tag{}, false
-		default:
-			r, multibyte, tail, err := strconv.UnquoteChar(body[at:], quote)
-			if err != nil {
-				return tag{}, false
-			}
-			before := text.Len()
-			if r < utf8.RuneSelf || !multibyte {
-				text.WriteByte(byte(r))
-			} else {
-				text.WriteRune(r)
-			}
-			note(1+at, text.Len()-before)
-			n = len(body) - at - len(tail)
 		}
+		text.WriteString(decoded)
+		note(1+at, len(decoded))
 		at += n
 	}
 	note(1+len(body), 1)
 	t.text = text.String()
 	return t, true
+}
+
+// unquoteOne decodes the first character or escape of a literal's body and
+// returns how many bytes of it that takes.
+func unquoteOne(body string, quote byte) (decoded string, n int, ok bool) {
+	switch quote {
+	case '`':
+		return body[:1], 1, true
+	case '"':
+		r, multibyte, tail, err := strconv.UnquoteChar(body, quote)
+		if err != nil {
+			return "", 0, false
+		}
+		decoded = string(r)
+		if r < utf8.RuneSelf || !multibyte {
+			decoded = string([]byte{byte(r)})
+		}
+		return decoded, len(body) - len(tail), true
+	}
+	return "", 0, false
 }
 
 // word is one comma-separated part of a tag: an option, with the text after an
