@@ -37,6 +37,14 @@ type committer struct {
 	resolver *resolver
 	watches  *watchTable
 
+	// Of a durable database only.
+	base  *base
+	log   *log
+	fault *fault
+	wake  chan struct{} // there are requests
+	quit  chan struct{}
+	done  chan struct{}
+
 	queue struct {
 		sync.Mutex
 		requests []*commitRequest
@@ -54,6 +62,9 @@ func (c *committer) submit(r *commitRequest) {
 	c.queue.Lock()
 	err := c.queue.err
 	if err == nil {
+		err = c.fault.get()
+	}
+	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
 	}
 	c.queue.Unlock()
@@ -65,6 +76,35 @@ func (c *committer) submit(r *commitRequest) {
 // help commits what is queued unless someone else is at it, who will then see
 // the request that was just queued.
 func (c *committer) help() {
+	if c.wake == nil {
+		c.work()
+		return
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default: // it has been called already
+	}
+}
+
+// start makes a goroutine of its own commit, and help only call it: whoever
+// commits waits for the disk meanwhile, which no caller should have to.
+func (c *committer) start() {
+	c.wake, c.quit, c.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(c.done)
+		for {
+			select {
+			case <-c.wake:
+				c.work()
+			case <-c.quit:
+				return
+			}
+		}
+	}()
+}
+
+// work commits what is queued, until nothing is or someone else is at it.
+func (c *committer) work() {
 	for c.pending() && c.working.TryLock() {
 		for c.commitBatch() {
 		}
@@ -78,18 +118,38 @@ func (c *committer) pending() bool {
 	return len(c.queue.requests) > 0
 }
 
+// recordBytes is the most that one record of the log is to hold. It may hold
+// more by one transaction.
+const recordBytes = 32 << 20
+
 // take returns what is queued, at most as many as one version can tell apart.
 func (c *committer) take() []*commitRequest {
 	c.queue.Lock()
 	defer c.queue.Unlock()
 	batch := c.queue.requests
-	if len(batch) <= math.MaxUint16 {
+	n := c.fitting(batch)
+	if n == len(batch) {
 		c.queue.requests = c.spare[:0]
 		c.spare = nil
 		return batch
 	}
-	c.queue.requests = append([]*commitRequest(nil), batch[math.MaxUint16:]...)
-	return batch[:math.MaxUint16]
+	c.queue.requests = append([]*commitRequest(nil), batch[n:]...)
+	return batch[:n]
+}
+
+// fitting returns how many of the requests fit into one version.
+func (c *committer) fitting(requests []*commitRequest) int {
+	most := min(len(requests), math.MaxUint16)
+	if c.log == nil {
+		return most
+	}
+	for n, size := 0, int64(0); n < most; n++ {
+		if size > recordBytes {
+			return n
+		}
+		size += requests[n].size(nil)
+	}
+	return most
 }
 
 // commitBatch commits what is queued and reports whether there was anything.
@@ -98,11 +158,30 @@ func (c *committer) commitBatch() bool {
 	if len(batch) == 0 {
 		return false
 	}
+	if err := c.fault.get(); err != nil {
+		c.refuse(batch, err)
+		return true
+	}
 	version := c.head.assign()
+	accepted := c.decide(batch, version)
+	if accepted > 0 && c.persist(version) {
+		c.publish(version)
+	} else {
+		c.head.abandon()
+	}
+	c.resolver.sweep(version-windowVersions, 2*len(batch)+16)
+	c.answer(batch)
+	return true
+}
+
+// decide says who conflicts, and applies the writes of the others.
+func (c *committer) decide(batch []*commitRequest, version int64) (accepted uint16) {
 	c.changes, c.results = c.changes[:0], c.results[:0]
-	accepted := uint16(0)
 	for _, r := range batch {
 		result := outcome{version: version, index: accepted, err: c.judge(r, version)}
+		if result.err == nil {
+			result.err = c.learn(r)
+		}
 		if result.err == nil {
 			c.resolver.add(r.writes, version)
 			c.apply(r, version, versionstamp(version, accepted))
@@ -110,14 +189,16 @@ func (c *committer) commitBatch() bool {
 		}
 		c.results = append(c.results, result)
 	}
-	if accepted == 0 {
-		c.head.abandon()
-	} else {
-		c.publish(version)
+	return accepted
+}
+
+// refuse answers a batch that cannot be committed any more.
+func (c *committer) refuse(batch []*commitRequest, err error) {
+	c.results = c.results[:0]
+	for range batch {
+		c.results = append(c.results, outcome{err: err})
 	}
-	c.resolver.sweep(version-windowVersions, 2*len(batch)+16)
 	c.answer(batch)
-	return true
 }
 
 // stop lets nothing be committed any more, with that error, and waits for the
@@ -130,6 +211,10 @@ func (c *committer) stop(err error) {
 	c.working.Lock()
 	defer c.working.Unlock()
 	for c.commitBatch() {
+	}
+	if c.quit != nil {
+		close(c.quit)
+		<-c.done
 	}
 }
 
@@ -150,7 +235,7 @@ var errConflict = kv.NewError(kv.CodeNotCommitted, "something that the transacti
 
 // publish makes the window's present state the newest view.
 func (c *committer) publish(version int64) {
-	v := &view{version: version, entries: c.window.entries.snapshot()}
+	v := &view{version: version, entries: c.window.entries.snapshot(), base: c.base}
 	c.head.publish(v)
 	c.watches.changed(v, c.changes)
 }
@@ -175,14 +260,7 @@ func (c *committer) apply(r *commitRequest, version int64, stamp []byte) {
 			c.resolver.add([]kv.KeyRange{singleKey(m.key)}, version)
 		}
 		c.changes = append(c.changes, m)
-		switch {
-		case m.op == opClearRange:
-			c.window.clearRange(m.key, m.value, version)
-		case m.value == nil:
-			c.window.clear(m.key, version)
-		default:
-			c.window.set(m.key, m.value, version)
-		}
+		c.window.apply(&m, version)
 	}
 }
 
@@ -199,10 +277,10 @@ func (c *committer) resolve(m *mutation, stamp []byte) mutation {
 	return mutation{op: opSet, key: m.key, value: applyAtomic(m.op, c.current(m.key), m.value)}
 }
 
-// current returns the value of key as the batch has left it so far.
+// current returns the value of key as the batch has left it so far. Where the
+// window does not know it, learn has told it.
 func (c *committer) current(key []byte) []byte {
-	v := view{entries: c.window.entries}
-	value, _ := v.get(key)
+	value, _ := lookUp(&c.window.entries, key)
 	return value
 }
 

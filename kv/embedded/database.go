@@ -14,6 +14,7 @@ type Database struct {
 	head      head
 	watches   watchTable
 	committer committer
+	disk      *disk // nil: in memory
 	closed    atomic.Bool
 }
 
@@ -63,5 +64,8 @@ func (db *Database) Close() error {
 	}
 	db.committer.stop(kv.ErrClosed)
 	db.watches.close(kv.ErrClosed)
-	return nil
+	if db.disk == nil {
+		return nil
+	}
+	return db.disk.close()
 }

@@ -23,6 +23,7 @@ type head struct {
 	busy     bool  // a commit has a version and is not published yet
 	past     [keptViews]*view
 	pasts    int // how many views were ever put into past
+	first    int // the first of them that is still needed
 }
 
 func (h *head) open(first *view) {
@@ -37,6 +38,23 @@ func (h *head) open(first *view) {
 func (h *head) keep(v *view) {
 	h.past[h.pasts%keptViews] = v
 	h.pasts++
+	h.first = max(h.first, h.pasts-keptViews)
+	for ; h.first < h.pasts-1; h.first++ {
+		if h.past[(h.first+1)%keptViews].version > v.version-windowVersions {
+			break
+		}
+		h.past[h.first%keptViews] = nil // nobody may read it any more
+	}
+}
+
+// replace gives the newest view other entries that say the same.
+func (h *head) replace(entries tree[entry]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now, last := *h.now.Load(), *h.past[(h.pasts-1)%keptViews]
+	now.entries, last.entries = entries, entries
+	h.now.Store(&now)
+	h.past[(h.pasts-1)%keptViews] = &last
 }
 
 // assign returns the version of the next commit. publish or abandon must
@@ -103,7 +121,7 @@ func (h *head) at(version int64) (*view, error) {
 		}
 		return newest, nil
 	}
-	for i := h.pasts - 1; i >= max(0, h.pasts-keptViews); i-- {
+	for i := h.pasts - 1; i >= h.first; i-- {
 		if v := h.past[i%keptViews]; v.version <= version {
 			seen := *v
 			seen.version = version

@@ -62,6 +62,18 @@ func (w *window) behind(key []byte) entry {
 	return entry{gap: e.gap, gapAt: e.gapAt}
 }
 
+// apply makes a resolved mutation. The window keeps its memory.
+func (w *window) apply(m *mutation, version int64) {
+	switch {
+	case m.op == opClearRange:
+		w.clearRange(m.key, m.value, version)
+	case m.value == nil:
+		w.clear(m.key, version)
+	default:
+		w.set(m.key, m.value, version)
+	}
+}
+
 // set writes a value. The window keeps key and value.
 func (w *window) set(key, value []byte, version int64) {
 	e := w.behind(key)
@@ -115,40 +127,51 @@ func (w *window) unwritten(_ []byte, e *entry) entry {
 	return entry{point: e.gap, version: e.gapAt, gap: e.gap, gapAt: e.gapAt}
 }
 
-// forget drops what the base has absorbed of the keys from begin to end
-// (included): everything not newer than version.
+// forget drops what the base has absorbed of the keys from begin to end:
+// everything not newer than version. A nil end is no bound.
 func (w *window) forget(begin, end []byte, version int64) {
-	var c cursor[entry]
 	before := entry{}
+	var c cursor[entry]
 	if c.seekBelow(&w.entries, begin) {
 		before = *c.val()
 	}
-	type change struct {
-		key  []byte
-		e    entry
-		keep bool
-	}
-	var changes []change
-	for ok := c.seek(&w.entries, begin); ok && bytes.Compare(c.key(), end) <= 0; ok = c.next() {
-		e := *c.val()
-		if e.point != unknown && e.version <= version {
-			e.point, e.value, e.version = unknown, nil, 0
-		}
-		if e.gap == absent && e.gapAt <= version {
-			e.gap, e.gapAt = unknown, 0
-		}
-		keep := e.point != unknown || e.gap != before.gap || e.gapAt != before.gapAt || len(c.key()) == 0
-		if e.point == unknown && e.gap == absent {
-			keep = true
-		}
-		changes = append(changes, change{c.key(), e, keep})
+	entries := w.entries.snapshot() // which the loop walks over while it edits
+	var drop [][]byte               // a run of entries that say nothing any more
+	for ok := c.seek(&entries, begin); ok && (end == nil || bytes.Compare(c.key(), end) < 0); ok = c.next() {
+		e, changed := c.val().forget(version)
+		says := e.point != unknown || e.gap != before.gap || e.gapAt != before.gapAt || e.gap == absent
 		before = e
-	}
-	for _, c := range changes {
-		if c.keep {
-			w.entries.set(c.key, c.e)
-		} else {
-			w.entries.remove(c.key)
+		if !says && len(c.key()) > 0 {
+			drop = append(drop, c.key())
+			continue
 		}
+		w.dropRun(drop)
+		drop = drop[:0]
+		if changed {
+			w.entries.set(c.key(), e)
+		}
+	}
+	w.dropRun(drop)
+}
+
+// forget returns the entry without what is not newer than version.
+func (e entry) forget(version int64) (left entry, changed bool) {
+	if e.point != unknown && e.version <= version {
+		e.point, e.value, e.version, changed = unknown, nil, 0, true
+	}
+	if e.gap == absent && e.gapAt <= version {
+		e.gap, e.gapAt, changed = unknown, 0, true
+	}
+	return e, changed
+}
+
+// dropRun removes neighbouring entries.
+func (w *window) dropRun(keys [][]byte) {
+	switch n := len(keys); n {
+	case 0:
+	case 1:
+		w.entries.remove(keys[0])
+	default:
+		w.entries.removeRange(keys[0], successor(keys[n-1]))
 	}
 }

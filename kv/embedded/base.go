@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// base holds each key's value as it was a window ago, on disk: an LSM tree that
+// has no log of its own. It is behind the window, never ahead: a reader whose
+// version is older than the horizon learns that after it has read, and must not
+// use what it has read.
+type base struct {
+	db       *pebble.DB
+	fs       baseFS
+	fault    *fault
+	gate     *gate
+	failed   chan struct{} // closed when db can no longer be written to
+	horizon  atomic.Int64  // readers of older versions may see too much
+	absorbed int64         // every commit up to it is in db; the absorber's alone
+}
+
+// Keys of the base: those of users behind one byte, which makes the empty key
+// one that can be stored, and the base's own.
+const (
+	ownSpace  = 0x00
+	userSpace = 0x01
+	spaceEnd  = 0x02
+)
+
+// absorbedKey holds the version that the base has absorbed, eight bytes
+// big-endian, in the batch that completes it.
+var absorbedKey = []byte{ownSpace, 'a', 'b', 's', 'o', 'r', 'b', 'e', 'd'}
+
+// baseKey appends the base's name of a user's key to b.
+func baseKey(b, key []byte) []byte { return append(append(b, userSpace), key...) }
+
+// baseOptions are measured: filters on every level make absent keys cheap; the
+// large memtable keeps short-lived keys off the disk.
+func (b *base) options(cacheSize int64) *pebble.Options {
+	o := &pebble.Options{
+		FS:           b.fs,
+		DisableWAL:   true,
+		CacheSize:    cacheSize,
+		MemTableSize: 64 << 20,
+		Logger:       silence{b},
+
+		FormatMajorVersion:    pebble.FormatNewest,
+		L0CompactionThreshold: 2,
+		MaxOpenFiles:          512,
+	}
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	o.EventListener = &pebble.EventListener{
+		BackgroundError: func(err error) {
+			if !errors.Is(err, pebble.ErrCancelledCompaction) {
+				b.fail(err)
+			}
+		},
+		DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader gets an error
+	}
+	return o
+}
+
+// fail records what the base cannot go on after, and ends the base's goroutine
+// that met it: it would try again for ever.
+func (b *base) fail(err error) {
+	b.seal()
+	_ = b.fault.raise("writing the base", err)
+	runtime.Goexit()
+}
+
+// seal keeps the base from writing anything more.
+func (b *base) seal() {
+	if !b.fs.sealed.Swap(true) {
+		close(b.failed)
+	}
+}
+
+// silence is the base's logger.
+type silence struct{ base *base }
+
+// Infof implements [pebble.Logger].
+func (silence) Infof(string, ...any) {}
+
+// Errorf implements [pebble.Logger].
+func (silence) Errorf(string, ...any) {}
+
+// Fatalf implements [pebble.Logger].
+func (s silence) Fatalf(format string, args ...any) { s.base.fail(fmt.Errorf(format, args...)) }
+
+// openBase opens or makes the base in dir.
+func openBase(fs vfs.FS, dir string, cacheSize int64, f *fault) (*base, error) {
+	b := &base{fs: newBaseFS(fs), fault: f, gate: newGate(), failed: make(chan struct{})}
+	var err error
+	apart(func() { b.db, err = pebble.Open(dir, b.options(cacheSize)) })
+	if err = errors.Join(err, f.get()); err != nil {
+		b.seal()
+		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
+	}
+	if b.absorbed, err = b.readAbsorbed(); err != nil {
+		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())
+	}
+	b.horizon.Store(b.absorbed)
+	return b, nil
+}
+
+func (b *base) readAbsorbed() (int64, error) {
+	value, closer, err := b.db.Get(absorbedKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer closer.Close()
+	if len(value) != 8 {
+		return 0, errors.New("the absorbed version is malformed")
+	}
+	return int64(binary.BigEndian.Uint64(value)), nil
+}
+
+// apart runs do in a goroutine, which do may end, and waits for it.
+func apart(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	<-done
+}
+
+// get returns a copy of the value that key has in the base, nil if there is
+// none.
+func (b *base) get(key []byte) ([]byte, error) {
+	if !b.gate.enter() {
+		return nil, kv.ErrClosed
+	}
+	defer b.gate.leave()
+	var room [64]byte
+	value, closer, err := b.db.Get(baseKey(room[:0], key))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, readFailed(err)
+	}
+	own := ownBytes(value)
+	return own, closer.Close()
+}
+
+func readFailed(err error) error { return &DiskError{Doing: "reading the base", Err: err} }
+
+// check returns CodeTransactionTooOld if what was read at version may be newer.
+// It must be called after the reading.
+func (b *base) check(version int64) error {
+	if version < b.horizon.Load() {
+		return tooOld(version)
+	}
+	return nil
+}
+
+// flush brings the base to the disk, unless stop is closed before. It reports
+// whether it did.
+func (b *base) flush(stop <-chan struct{}) (bool, error) {
+	flushed, err := b.db.AsyncFlush()
+	if err != nil {
+		return false, err
+	}
+	select {
+	case <-flushed:
+		return true, nil
+	case <-stop:
+	case <-b.failed:
+	}
+	return false, nil
+}
+
+// close waits for the readers and closes the base. One that has failed is only
+// sealed: nothing more can be asked of it.
+func (b *base) close() (err error) {
+	b.gate.shut()
+	if b.fs.sealed.Load() {
+		return nil
+	}
+	apart(func() { err = b.db.Close() })
+	return err
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// fewKeys is up to how many keys of a cleared range are deleted one by one. A
+// range tombstone slows the first reads behind it down.
+const fewKeys = 32
+
+// baseBatch gathers what the base absorbs in one step. It deletes only what the
+// base has: a key that was set and cleared within the window leaves nothing.
+type baseBatch struct {
+	base  *base
+	batch *pebble.Batch
+	keys  *pebble.Iterator // of the base as it was before
+	key   []byte
+	clear struct{ begin, end []byte } // pending, so that neighbours are cleared as one
+}
+
+func (b *base) newBatch() (*baseBatch, error) {
+	keys, err := b.db.NewIter(&pebble.IterOptions{LowerBound: []byte{userSpace}, UpperBound: []byte{spaceEnd}})
+	if err != nil {
+		return nil, err
+	}
+	return &baseBatch{base: b, batch: b.db.NewBatch(), keys: keys}, nil
+}
+
+func (b *baseBatch) size() int { return b.batch.Len() }
+
+func (b *baseBatch) set(key, value []byte) error {
+	b.key = baseKey(b.key[:0], key)
+	return b.batch.Set(b.key, value, nil)
+}
+
+// remove deletes a key if the base has it.
+func (b *baseBatch) remove(key []byte) error {
+	b.key = baseKey(b.key[:0], key)
+	_, closer, err := b.base.db.Get(b.key)
+	switch {
+	case err == pebble.ErrNotFound:
+		return nil
+	case err != nil:
+		return err
+	}
+	if err := closer.Close(); err != nil {
+		return err
+	}
+	return b.batch.Delete(b.key, nil)
+}
+
+// removeRange deletes the keys from begin to end; a nil end is no bound.
+func (b *baseBatch) removeRange(begin, end []byte) error {
+	if b.clear.begin != nil && bytes.Equal(b.clear.end, begin) {
+		b.clear.end = end
+		return nil
+	}
+	if err := b.flushClear(); err != nil {
+		return err
+	}
+	b.clear.begin, b.clear.end = begin, end
+	return nil
+}
+
+// flushClear writes the pending clear.
+func (b *baseBatch) flushClear() error {
+	if b.clear.begin == nil {
+		return nil
+	}
+	begin, end := baseKey(nil, b.clear.begin), []byte{spaceEnd}
+	if b.clear.end != nil {
+		end = baseKey(nil, b.clear.end)
+	}
+	b.clear.begin, b.clear.end = nil, nil
+	n := 0
+	for ok := b.keys.SeekGE(begin); ok && bytes.Compare(b.keys.Key(), end) < 0; ok = b.keys.Next() {
+		if n++; n > fewKeys {
+			return b.batch.DeleteRange(begin, end, nil)
+		}
+		if err := b.batch.Delete(b.keys.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return b.keys.Error()
+}
+
+// finish makes the version the one that the base has absorbed.
+func (b *baseBatch) finish(version int64) error {
+	return b.batch.Set(absorbedKey, binary.BigEndian.AppendUint64(nil, uint64(version)), nil)
+}
+
+// apply writes what was gathered to the base, and releases the batch.
+func (b *baseBatch) apply() error {
+	err := b.flushClear()
+	if err == nil && !b.batch.Empty() {
+		err = b.batch.Commit(pebble.NoSync)
+	}
+	b.release()
+	return err
+}
+
+func (b *baseBatch) release() {
+	_ = b.keys.Close()
+	_ = b.batch.Close()
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// baseFS is the file system as the base sees it. Locking does nothing there:
+// the database's own lock covers the folder. After the base has failed the file
+// system is sealed: what the failed base still tries to write in the background
+// must not meet the files of the next opening.
+type baseFS struct {
+	vfs.FS
+	sealed *atomic.Bool
+}
+
+func newBaseFS(fs vfs.FS) baseFS { return baseFS{fs, new(atomic.Bool)} }
+
+var errSealed = errors.New("the database failed before")
+
+type noLock struct{}
+
+func (noLock) Close() error { return nil }
+
+func (fs baseFS) Lock(string) (io.Closer, error) { return noLock{}, nil }
+
+// Unwrap implements [vfs.FS].
+func (fs baseFS) Unwrap() vfs.FS { return fs.FS }
+
+func (fs baseFS) check() error {
+	if fs.sealed.Load() {
+		return errSealed
+	}
+	return nil
+}
+
+func (fs baseFS) file(open func() (vfs.File, error)) (vfs.File, error) {
+	if err := fs.check(); err != nil {
+		return nil, err
+	}
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return baseFile{f, fs}, nil
+}
+
+// Create implements [vfs.FS].
+func (fs baseFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return fs.file(func() (vfs.File, error) { return fs.FS.Create(name, c) })
+}
+
+// OpenReadWrite implements [vfs.FS].
+func (fs baseFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return fs.file(func() (vfs.File, error) { return fs.FS.OpenReadWrite(name, c, o...) })
+}
+
+// ReuseForWrite implements [vfs.FS].
+func (fs baseFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return fs.file(func() (vfs.File, error) { return fs.FS.ReuseForWrite(from, to, c) })
+}
+
+// Link implements [vfs.FS].
+func (fs baseFS) Link(from, to string) error {
+	return fs.unlessSealed(func() error { return fs.FS.Link(from, to) })
+}
+
+// Remove implements [vfs.FS].
+func (fs baseFS) Remove(name string) error {
+	return fs.unlessSealed(func() error { return fs.FS.Remove(name) })
+}
+
+// RemoveAll implements [vfs.FS].
+func (fs baseFS) RemoveAll(name string) error {
+	return fs.unlessSealed(func() error { return fs.FS.RemoveAll(name) })
+}
+
+// Rename implements [vfs.FS].
+func (fs baseFS) Rename(from, to string) error {
+	return fs.unlessSealed(func() error { return fs.FS.Rename(from, to) })
+}
+
+// unlessSealed does what do does.
+func (fs baseFS) unlessSealed(do func() error) error {
+	if err := fs.check(); err != nil {
+		return err
+	}
+	return do()
+}
+
+// baseFile is a file that is open for writing in a baseFS.
+type baseFile struct {
+	vfs.File
+	fs baseFS
+}
+
+// Write implements [io.Writer].
+func (f baseFile) Write(p []byte) (int, error) {
+	if err := f.fs.check(); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+// WriteAt implements [io.WriterAt].
+func (f baseFile) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.fs.check(); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(p, at)
+}

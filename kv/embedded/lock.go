@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// The lock is on one file and its holder is named in another: reading the
+// locked file would, on some systems, release the lock of its own process.
+const (
+	lockName   = "LOCK"
+	holderName = "HOLDER"
+)
+
+// LockedError says that another database value, of this or another process, has
+// the folder open. Nothing was changed. Close the other one first; to share a
+// database between processes, let one of them serve the others.
+type LockedError struct {
+	Dir  string
+	PID  int    // of the process that has it open; 0: unknown
+	Host string // its machine; empty: unknown
+	Err  error  // what the operating system said
+}
+
+// Error implements error.
+func (e *LockedError) Error() string {
+	who := "another process"
+	switch {
+	case e.PID == os.Getpid():
+		who = "this process"
+	case e.PID != 0:
+		who = fmt.Sprintf("process %d on %s", e.PID, e.Host)
+	}
+	return fmt.Sprintf("embedded: %s is already open in %s: a database has one owner at a time; close it there first", e.Dir, who)
+}
+
+// Unwrap returns the cause.
+func (e *LockedError) Unwrap() error { return e.Err }
+
+// lockDir takes the lock of a folder.
+func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
+	lock, err := fsys.Lock(fsys.PathJoin(dir, lockName))
+	if err != nil {
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			return nil, fmt.Errorf("embedded: locking %s: %w", dir, err)
+		}
+		held := &LockedError{Dir: dir, Err: err}
+		held.PID, held.Host = readHolder(fsys, dir)
+		return nil, held
+	}
+	if err := writeHolder(fsys, dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("embedded: locking %s: %w", dir, err), lock.Close())
+	}
+	return lock, nil
+}
+
+func writeHolder(fsys vfs.FS, dir string) error {
+	file, err := fsys.Create(fsys.PathJoin(dir, holderName), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	_, err = fmt.Fprintf(file, "%d %s\n", os.Getpid(), host)
+	return errors.Join(err, file.Close())
+}
+
+// readHolder returns what is known of the holder: it may be about to write it.
+func readHolder(fsys vfs.FS, dir string) (pid int, host string) {
+	file, err := fsys.Open(fsys.PathJoin(dir, holderName))
+	if err != nil {
+		return 0, ""
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, 1024))
+	if err != nil {
+		return 0, ""
+	}
+	if _, err := fmt.Sscanf(string(text), "%d %s", &pid, &host); err != nil {
+		return 0, ""
+	}
+	return pid, host
+}

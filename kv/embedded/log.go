@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// segmentName returns the name of a log file.
+func segmentName(number uint64) string { return fmt.Sprintf("%06d.log", number) }
+
+// segment is a log file that is complete.
+type segment struct {
+	number uint64
+	last   int64 // highest version in it and in those before
+	size   int64
+}
+
+// log holds every commit that the base may not have on disk yet: one frame a
+// version, in segments. A commit is acknowledged once its frame is synced.
+//
+// A segment is never continued after a crash: the next one begins, and says in
+// its header where the valid part of the one before ends.
+type log struct {
+	fs   vfs.FS
+	dir  string
+	lazy bool  // do not sync each frame
+	cut  int64 // size beyond which a new segment begins
+
+	mu      sync.Mutex
+	file    vfs.File // of the segment that is written
+	number  uint64
+	last    int64 // last version written
+	size    int64 // bytes written to file
+	synced  int64 // bytes of file that are on the disk for certain
+	old     []segment
+	oldSize int64
+	buf     []byte
+}
+
+// append writes the changes of one version, and syncs them unless the log is
+// lazy.
+func (l *log) append(version int64, changes []mutation) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size >= l.cut {
+		if err := l.begin(); err != nil {
+			return err
+		}
+	}
+	b := appendChanges(append(l.buf[:0], make([]byte, frameSize)...), changes)
+	sealFrame(b, l.number, version, l.synced)
+	if cap(b) <= 1<<20 {
+		l.buf = b
+	}
+	n, err := l.file.Write(b)
+	l.size += int64(n)
+	if err != nil {
+		return fmt.Errorf("writing to %s: %w", segmentName(l.number), err)
+	}
+	l.last = version
+	if l.lazy {
+		return nil
+	}
+	return l.syncLocked()
+}
+
+// sync makes what was written so far durable.
+func (l *log) sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.syncLocked()
+}
+
+func (l *log) syncLocked() error {
+	if l.file == nil || l.synced == l.size {
+		return nil
+	}
+	if err := l.file.SyncData(); err != nil {
+		return fmt.Errorf("syncing %s: %w", segmentName(l.number), err)
+	}
+	l.synced = l.size
+	return nil
+}
+
+// begin ends the segment that is written and begins the next one.
+func (l *log) begin() error {
+	h := header{number: l.number + 1, beforeEnd: l.size, before: l.last}
+	if l.file != nil {
+		if err := errors.Join(l.syncLocked(), l.file.Close()); err != nil {
+			return err
+		}
+		l.file = nil
+		l.old = append(l.old, segment{l.number, l.last, l.size})
+		l.oldSize += l.size
+	}
+	name := l.fs.PathJoin(l.dir, segmentName(h.number))
+	file, err := l.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = file.Write(h.append(nil))
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = syncDir(l.fs, l.dir)
+	}
+	if err != nil {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+		return fmt.Errorf("beginning %s: %w", segmentName(h.number), err)
+	}
+	l.file, l.number, l.size, l.synced = file, h.number, headerSize, headerSize
+	return nil
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// backlog returns how much an opening would read.
+func (l *log) backlog() (bytes int64, segments int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.oldSize + l.size, len(l.old) + 1
+}
+
+// drop removes the segments that hold nothing newer than version, which the
+// base has on disk. If the segment that is written is one of them, a new one
+// begins before.
+func (l *log) drop(version int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last <= version && l.size > headerSize {
+		if err := l.begin(); err != nil {
+			return err
+		}
+	}
+	for len(l.old) > 0 && l.old[0].last <= version {
+		// In order, and each for good before the next: a gap would be damage.
+		name := segmentName(l.old[0].number)
+		err := l.fs.Remove(l.fs.PathJoin(l.dir, name))
+		if err == nil {
+			err = syncDir(l.fs, l.dir)
+		}
+		if err != nil {
+			return fmt.Errorf("removing %s: %w", name, err)
+		}
+		l.oldSize -= l.old[0].size
+		l.old = l.old[1:]
+	}
+	return nil
+}
+
+// close syncs and releases the log.
+func (l *log) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := errors.Join(l.syncLocked(), l.file.Close())
+	l.file = nil
+	return err
+}

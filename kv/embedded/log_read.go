@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// CorruptError says that a file of the database is damaged: bytes that were on
+// the disk for certain are not what was written, or a file is gone. Nothing is
+// changed by an opening that fails with it.
+type CorruptError struct {
+	File   string // path of the file
+	Offset int64  // where in it
+	Reason string
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("embedded: %s is damaged at offset %d: %s; restore the whole folder from a copy, "+
+		"or look for the disk's fault before anything is written to it", e.File, e.Offset, e.Reason)
+}
+
+// logReader replays a log.
+type logReader struct {
+	fs    vfs.FS
+	dir   string
+	above int64 // versions that are replayed
+	apply func(version int64, m mutation)
+	log   *log // gets the segments
+}
+
+// openLog replays the versions above a given one and begins a new segment. The
+// log's last is then the highest version that was found.
+func openLog(l *log, above int64, apply func(version int64, m mutation)) error {
+	r := logReader{fs: l.fs, dir: l.dir, above: above, apply: apply, log: l}
+	numbers, err := r.list()
+	if err != nil {
+		return err
+	}
+	if len(numbers) == 0 && above > 0 {
+		return r.corrupt(1, 0, "the log's files are gone")
+	}
+	if err := r.replay(numbers); err != nil {
+		return err
+	}
+	l.last = max(l.last, above)
+	return l.begin()
+}
+
+// list returns the numbers of the segments, ascending.
+func (r *logReader) list() ([]uint64, error) {
+	names, err := r.fs.List(r.dir)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: listing %s: %w", r.dir, err)
+	}
+	var numbers []uint64
+	for _, name := range names {
+		stem, ok := strings.CutSuffix(name, ".log")
+		if n, err := strconv.ParseUint(stem, 10, 64); ok && err == nil && segmentName(n) == name {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+func (r *logReader) corrupt(number uint64, offset int64, reason string) error {
+	return &CorruptError{File: r.fs.PathJoin(r.dir, segmentName(number)), Offset: offset, Reason: reason}
+}
+
+// content is a segment in memory.
+type content struct {
+	header
+	data []byte
+}
+
+// replay reads the segments, looking one ahead: the header of each says where
+// the valid part of the one before ends.
+func (r *logReader) replay(numbers []uint64) error {
+	var at *content
+	for i, n := range numbers {
+		if i > 0 && n != numbers[i-1]+1 {
+			return r.corrupt(numbers[i-1]+1, 0, "the file is gone")
+		}
+		next, err := r.load(n, i == len(numbers)-1)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			break // the last segment was not begun
+		}
+		if at == nil && next.before > r.above {
+			return r.corrupt(n-1, 0, "the file is gone")
+		}
+		if at != nil {
+			if err := r.segment(at, next.beforeEnd); err != nil {
+				return err
+			}
+			r.log.old = append(r.log.old, segment{at.number, r.log.last, next.beforeEnd})
+			r.log.oldSize += next.beforeEnd
+		}
+		at = next
+	}
+	if at == nil {
+		return nil
+	}
+	return r.lastSegment(at)
+}
+
+// load reads a segment; nil if it is the last one and a crash has prevented its
+// first write.
+func (r *logReader) load(number uint64, last bool) (*content, error) {
+	data, err := r.read(number)
+	if err != nil {
+		return nil, err
+	}
+	h, err := decodeHeader(data, number)
+	switch {
+	case err == nil:
+		return &content{h, data}, nil
+	case !last || syncedBeyond(data, 0, number):
+		return nil, r.corrupt(number, 0, err.Error())
+	}
+	return nil, nil
+}
+
+func (r *logReader) read(number uint64) (data []byte, err error) {
+	name := r.fs.PathJoin(r.dir, segmentName(number))
+	file, err := r.fs.Open(name, vfs.SequentialReadsOption)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: opening the log: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("embedded: reading %s: %w", name, err)
+	}
+	data = make([]byte, info.Size())
+	if len(data) == 0 {
+		return data, nil
+	}
+	if _, err = io.ReadFull(file, data); err != nil {
+		return nil, fmt.Errorf("embedded: reading %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// segment replays a segment whose valid part ends at end.
+func (r *logReader) segment(c *content, end int64) error {
+	if end > int64(len(c.data)) {
+		return r.corrupt(c.number, int64(len(c.data)), fmt.Sprintf("the file ends here; it had %d bytes", end))
+	}
+	c.data = c.data[:end]
+	stop, err := r.frames(c)
+	if err == nil && stop != end {
+		err = r.corrupt(c.number, stop, "the record's checksum does not fit")
+	}
+	return err
+}
+
+// lastSegment replays the segment that was written last, as far as it is valid,
+// and makes that durable: a reader must not see what a later crash takes back.
+func (r *logReader) lastSegment(c *content) error {
+	stop, err := r.frames(c)
+	if err != nil {
+		return err
+	}
+	if stop < int64(len(c.data)) && syncedBeyond(c.data, stop, c.number) {
+		return r.corrupt(c.number, stop, "the record's checksum does not fit, and valid ones follow")
+	}
+	name := r.fs.PathJoin(r.dir, segmentName(c.number))
+	file, err := r.fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("embedded: opening the log: %w", err)
+	}
+	r.log.file, r.log.number, r.log.size = file, c.number, stop
+	return nil
+}
+
+// frames replays the frames of a segment and returns where the valid ones end.
+func (r *logReader) frames(c *content) (stop int64, err error) {
+	stop = headerSize
+	for {
+		f, ok := decodeFrame(c.data[stop:], c.number)
+		if !ok {
+			return stop, nil
+		}
+		if f.version <= r.log.last {
+			return stop, r.corrupt(c.number, stop, fmt.Sprintf("version %d follows %d", f.version, r.log.last))
+		}
+		r.log.last = f.version
+		if f.version > r.above {
+			err := decodeChanges(f.payload, func(m mutation) { r.apply(f.version, m) })
+			if err != nil {
+				return stop, r.corrupt(c.number, stop, err.Error())
+			}
+		}
+		stop = f.end(stop)
+	}
+}

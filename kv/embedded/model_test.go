@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// tiny are options under which commits leave the window at once, segments are
+// short, and nothing happens that the test has not asked for.
+func tiny(fs vfs.FS) Options {
+	return Options{FS: fs, window: 1, segmentSize: 400, flushAt: 1500, noAbsorb: true}
+}
+
+func openTest(t testing.TB, o Options) *Database {
+	t.Helper()
+	db, err := OpenWith("db", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func closeTest(t testing.TB, db *Database) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// transact is Transact for functions that cannot fail.
+func transact(t testing.TB, db *Database, fn func(kv.Transaction)) {
+	t.Helper()
+	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+		fn(tx)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drawKey draws one of few keys, the empty one and such with zero bytes among
+// them.
+func drawKey(t *rapid.T, label string) string {
+	key := rapid.StringMatching(`[abc]{0,2}`).Draw(t, label)
+	if rapid.IntRange(0, 4).Draw(t, label+" zero") == 0 {
+		key += "\x00"
+	}
+	return key
+}
+
+// drawWrite draws a write, makes it in the model and returns it for the
+// database.
+func drawWrite(t *rapid.T, model map[string]string) func(kv.Transaction) {
+	key := drawKey(t, "key")
+	value := fmt.Sprint(rapid.IntRange(0, 999).Draw(t, "value"))
+	switch rapid.IntRange(0, 9).Draw(t, "write") {
+	case 0, 1:
+		delete(model, key)
+		return func(tx kv.Transaction) { tx.Clear([]byte(key)) }
+	case 2, 3:
+		end := drawKey(t, "end")
+		if rapid.Bool().Draw(t, "to the end") {
+			end = "\xff"
+		}
+		if end < key {
+			key, end = end, key
+		}
+		maps.DeleteFunc(model, func(k, _ string) bool { return key <= k && k < end })
+		return func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte(key), End: []byte(end)}) }
+	case 4, 5:
+		model[key] += value
+		return func(tx kv.Transaction) { tx.Atomic(kv.AppendIfFits, []byte(key), []byte(value)) }
+	default:
+		model[key] = value
+		return func(tx kv.Transaction) { tx.Set([]byte(key), []byte(value)) }
+	}
+}
+
+type pairs [][2]string
+
+func pairsOf(model map[string]string, r kv.KeyRange, reverse bool, limit int) pairs {
+	var want pairs
+	for _, k := range slices.Sorted(maps.Keys(model)) {
+		if string(r.Begin) <= k && k < string(r.End) {
+			want = append(want, [2]string{k, model[k]})
+		}
+	}
+	if reverse {
+		slices.Reverse(want)
+	}
+	if limit > 0 && len(want) > limit {
+		want = want[:limit]
+	}
+	return want
+}
+
+func readPairs(tx kv.ReadTransaction, r kv.KeyRange, o kv.RangeOptions) (got pairs, err error) {
+	kvs, err := tx.GetRange(kv.SelectorRange{
+		Begin: kv.FirstGreaterOrEqual(r.Begin), End: kv.FirstGreaterOrEqual(r.End),
+	}, o).Slice(context.Background())
+	for _, p := range kvs {
+		got = append(got, [2]string{string(p.Key), string(p.Value)})
+	}
+	return got, err
+}
+
+var everything = kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}
+
+// checkReads compares reads of every kind with the model.
+func checkReads(t *rapid.T, db *Database, model map[string]string) {
+	r := kv.KeyRange{Begin: []byte(drawKey(t, "from")), End: []byte(drawKey(t, "to"))}
+	if string(r.End) < string(r.Begin) {
+		r.Begin, r.End = r.End, r.Begin
+	}
+	key := drawKey(t, "get")
+	limit := rapid.IntRange(0, 4).Draw(t, "limit")
+	err := db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
+		value, err := tx.Get([]byte(key)).Get(t.Context())
+		if err != nil {
+			return err
+		}
+		if want, ok := model[key]; ok != (value != nil) || want != string(value) {
+			t.Fatalf("Get(%q) = %q, want %q, %v", key, value, want, ok)
+		}
+		for _, reverse := range []bool{false, true} {
+			for _, within := range []kv.KeyRange{everything, r} {
+				got, err := readPairs(tx, within, kv.RangeOptions{Reverse: reverse, Limit: limit})
+				if err != nil {
+					return err
+				}
+				if diff := cmp.Diff(pairsOf(model, within, reverse, limit), got); diff != "" {
+					t.Fatalf("%q to %q, reverse %v (-want +got):\n%s", within.Begin, within.End, reverse, diff)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestModel compares a database whose commits move to the base all the time,
+// and which is closed and opened again, with a map.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fs := vfs.NewMem()
+		open := func() *Database {
+			db, err := OpenWith("db", tiny(fs))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		}
+		db := open()
+		defer func() { _ = db.Close() }()
+		model := map[string]string{}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			switch rapid.IntRange(0, 11).Draw(t, "step") {
+			case 0:
+				if err := db.Close(); err != nil {
+					t.Fatal(err)
+				}
+				db = open()
+			case 1, 2:
+				if err := db.disk.absorber.pass(); err != nil {
+					t.Fatal(err)
+				}
+			case 3, 4:
+				checkReads(t, db, model)
+			default:
+				var writes []func(kv.Transaction)
+				for range rapid.IntRange(1, 4).Draw(t, "writes") {
+					writes = append(writes, drawWrite(t, model))
+				}
+				err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+					for _, write := range writes {
+						write(tx)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		checkReads(t, db, model)
+	})
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// baseDir is the folder of the base, within that of the database.
+const baseDir = "base"
+
+// disk is what a durable database has beyond one in memory.
+type disk struct {
+	lock     io.Closer
+	base     *base
+	log      *log
+	fault    *fault
+	absorber *absorber
+}
+
+// Open opens the database in a folder, which it makes if there is none. Every
+// commit is on the disk before it is acknowledged.
+//
+// The folder has one owner at a time: another one gets a [LockedError]. After a
+// crash Open finds every acknowledged commit; those that were under way are
+// there completely or not at all. Damage is a [CorruptError].
+func Open(dir string) (*Database, error) { return OpenWith(dir, Options{}) }
+
+// OpenWith is [Open] with options.
+func OpenWith(dir string, o Options) (*Database, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		return nil, errors.New("embedded: Open needs the name of a folder; OpenMemory does without")
+	}
+	if o.FS == nil {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("embedded: opening %s: %w", dir, err)
+		}
+		dir = abs
+	}
+	o = o.withDefaults()
+	if err := makeDir(o.FS, dir); err != nil {
+		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
+	}
+	lock, err := lockDir(o.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := recoverDatabase(dir, o)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	db.disk.lock = lock
+	return db, db.startDisk(o)
+}
+
+// makeDir makes a folder whose name survives a crash.
+func makeDir(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(dir); err == nil {
+		return nil
+	}
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return syncDir(fs, fs.PathDir(dir))
+}
+
+// recoverDatabase brings back what the folder holds: the base, and over it, as
+// the window, the commits that only the log has.
+func recoverDatabase(dir string, o Options) (*Database, error) {
+	f := newFault()
+	b, err := openBase(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize, f)
+	if err != nil {
+		return nil, err
+	}
+	w := newWindow(false)
+	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
+	err = openLog(l, b.absorbed, func(version int64, m mutation) { w.apply(&m, version) })
+	if err == nil {
+		err = l.drop(b.absorbed)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.close(), b.close())
+	}
+	db := &Database{head: head{clock: newClock(l.last)}, disk: &disk{base: b, log: l, fault: f}}
+	db.head.open(&view{entries: w.entries.snapshot(), base: b})
+	db.committer = committer{
+		head: &db.head, window: w, base: b, log: l, fault: f,
+		resolver: newResolver(), watches: &db.watches,
+	}
+	db.disk.absorber = &absorber{
+		base: b, log: l, committer: &db.committer, fault: f,
+		age: o.window, flushAt: o.flushAt, flushed: b.absorbed,
+		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	return db, nil
+}
+
+// startDisk begins the work in the background.
+func (db *Database) startDisk(o Options) error {
+	db.committer.start()
+	a := db.disk.absorber
+	if o.noAbsorb {
+		close(a.done)
+		return nil
+	}
+	if _, segments := a.log.backlog(); segments > 2*maxSegments {
+		if err := a.pass(); err != nil {
+			close(a.done)
+			return errors.Join(a.fault.raise("moving commits to the base", err), db.Close())
+		}
+	}
+	go a.run()
+	return nil
+}
+
+// close releases everything. The committer has stopped.
+func (d *disk) close() error {
+	d.absorber.stop()
+	err := d.log.close()
+	if err != nil {
+		err = d.fault.raise("closing the log", err)
+	}
+	return errors.Join(err, d.base.close(), d.lock.Close())
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import "bytes"
+
+// scan walks over the keys of a view that have a value, in either direction. A
+// seek that only goes on from where the last one led costs a step. Errors are
+// kept for close; the scan then behaves as if there were no more keys.
+type scan struct {
+	view  *view
+	key   []byte
+	value []byte
+
+	at     cursor[entry] // ascending: the first entry not below where; descending: the last below
+	course course
+	where  spotOf
+	gap    knowledge // ascending: of the gap below at
+	base   baseScan
+	err    error
+}
+
+// course is the direction that a scan has taken.
+type course uint8
+
+const (
+	nowhereYet course = iota
+	ascending
+	descending
+)
+
+// spotOf is a key, or the place just behind it.
+type spotOf struct {
+	key    []byte
+	behind bool
+}
+
+// newScan returns a scan that is at no key yet.
+func (v *view) newScan() scan { return scan{view: v} }
+
+// get returns the value of key, nil if there is none.
+func (s *scan) get(key []byte) []byte {
+	value, err := s.view.get(key)
+	s.fail(err)
+	return value
+}
+
+func (s *scan) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// close releases the scan and returns the first error. It may be called again.
+func (s *scan) close() error {
+	if used, err := s.base.close(); used {
+		s.fail(err)
+		s.fail(s.view.base.check(s.view.version))
+	}
+	return s.err
+}
+
+// found makes a pair the scan's present one.
+func (s *scan) found(key, value []byte) bool {
+	s.key, s.value = key, value
+	return true
+}
+
+// isSuccessor reports whether next is the first key behind key.
+func isSuccessor(next, key []byte) bool {
+	n := len(key)
+	return len(next) == n+1 && next[n] == 0 && bytes.Equal(next[:n], key)
+}
+
+// seek moves to the first key not below from and reports whether there is one.
+func (s *scan) seek(from []byte) bool {
+	if s.err != nil {
+		return false
+	}
+	switch {
+	case s.course == ascending && s.key != nil && isSuccessor(from, s.key):
+		s.where = spotOf{s.key, true}
+	case s.course == ascending && !s.where.passed(from):
+		s.where = spotOf{from, false}
+	default:
+		s.course, s.where = ascending, spotOf{from, false}
+		s.restart(from)
+	}
+	s.catchUp()
+	return s.ascend()
+}
+
+// restart places the cursor anew.
+func (s *scan) restart(from []byte) {
+	entries := &s.view.entries
+	s.gap = absent
+	if s.view.base == nil {
+		s.at.seek(entries, from)
+		return
+	}
+	if s.at.seekFloor(entries, from) && !bytes.Equal(s.at.key(), from) {
+		s.gap = s.at.val().gap
+		s.at.next()
+	}
+}
+
+// catchUp moves the cursor to the first entry not below where.
+func (s *scan) catchUp() {
+	for tries := 0; s.at.valid() && s.where.passed(s.at.key()); tries++ {
+		if tries == 3 {
+			s.restart(s.where.key)
+			continue
+		}
+		s.pass()
+	}
+}
+
+// pass goes behind the cursor's entry.
+func (s *scan) pass() {
+	if s.view.base != nil {
+		s.gap = s.at.val().gap
+	}
+	s.at.next()
+}
+
+// passed reports whether key lies before the place.
+func (p spotOf) passed(key []byte) bool {
+	c := bytes.Compare(key, p.key)
+	return c < 0 || c == 0 && p.behind
+}
+
+// ascend finds the first pair at or behind where.
+func (s *scan) ascend() bool {
+	for {
+		if s.gap == unknown {
+			if s.base.seek(s, s.where) && (!s.at.valid() || bytes.Compare(s.base.key(), s.at.key()) < 0) {
+				return s.found(s.base.pair())
+			}
+			if s.err != nil {
+				return false
+			}
+		}
+		if !s.at.valid() {
+			s.key = nil
+			return false
+		}
+		switch e := s.at.val(); e.point {
+		case present:
+			return s.found(s.at.key(), e.value)
+		case unknown:
+			if s.base.seek(s, spotOf{s.at.key(), false}) && bytes.Equal(s.base.key(), s.at.key()) {
+				return s.found(s.base.pair())
+			}
+			if s.err != nil {
+				return false
+			}
+		}
+		s.where = spotOf{s.at.key(), true}
+		s.pass()
+	}
+}
+
+// seekBelow moves to the last key below from.
+func (s *scan) seekBelow(from []byte) bool {
+	if s.err != nil {
+		return false
+	}
+	if s.course != descending || !bytes.Equal(from, s.where.key) {
+		s.course = descending
+		s.at.seekBelow(&s.view.entries, from)
+	} else if s.at.valid() && bytes.Equal(s.at.key(), from) {
+		s.at.prev()
+	}
+	s.where = spotOf{from, false}
+	return s.descend()
+}
+
+// descend finds the last pair below where.
+func (s *scan) descend() bool {
+	for s.at.valid() {
+		e := s.at.val()
+		if s.view.base != nil && s.descendBase(e) {
+			s.where = spotOf{s.key, false}
+			return true
+		}
+		if s.err != nil {
+			return false
+		}
+		s.where = spotOf{s.at.key(), false}
+		if e.point == present {
+			return s.found(s.at.key(), e.value)
+		}
+		s.at.prev()
+	}
+	s.key = nil
+	return false
+}
+
+// descendBase finds a pair of the base below where that the cursor's entry e,
+// or the gap behind it, lets through.
+func (s *scan) descendBase(e *entry) bool {
+	at := s.at.key()
+	if e.gap == unknown && s.base.seekBelow(s, s.where) && bytes.Compare(s.base.key(), at) > 0 {
+		return s.found(s.base.pair())
+	}
+	if e.point == unknown && s.base.seekBelow(s, spotOf{at, true}) && bytes.Equal(s.base.key(), at) {
+		return s.found(s.base.pair())
+	}
+	return false
+}
