@@ -60,8 +60,8 @@ func (e *emitter) encoder(m *message) {
 	e.p("// append%s appends v to b in the protobuf wire format.", m.function)
 	e.p("func append%s(b []byte, v *%s%s) ([]byte, error) {", m.function, e.typ(m.named), depth)
 	if m.recursive {
-		e.p("if depth == 0 {\nreturn nil, &%s.FieldError{Type: %q, Reason: \"it is nested more than %d deep; is there a cycle of pointers?\"}\n}",
-			e.pkg(persistablePath), m.goName, maxDepth)
+		e.p("if depth == 0 {\nreturn nil, &%s.FieldError{Type: %q, Field: %q, Reason: \"it is nested more than %d deep; is there a cycle of pointers?\"}\n}",
+			e.pkg(persistablePath), m.goName, m.recursiveField(), maxDepth)
 	}
 	if w.usesAt {
 		e.p("var at int")
@@ -71,6 +71,16 @@ func (e *emitter) encoder(m *message) {
 	}
 	e.printer.p("%s", strings.Join(w.lines, "\n"))
 	e.p("return b, nil\n}\n")
+}
+
+// recursiveField is the first field through which a message contains itself.
+func (m *message) recursiveField() string {
+	for _, f := range m.fields {
+		if inner := f.typ.innerMessage(); inner == m || inner != nil && reaches(inner, m, map[*message]bool{}) {
+			return f.goName
+		}
+	}
+	return ""
 }
 
 // field writes the encoding of one field.

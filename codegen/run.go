@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -226,7 +227,9 @@ func (r *run) produce(p *pkg) error {
 func (r *run) removeStale(loaded []*loadedPackage) {
 	for _, l := range loaded {
 		for _, file := range l.generated {
-			if !slices.ContainsFunc(r.outputs, func(o output) bool { return o.file == file }) {
+			content, err := os.ReadFile(file)
+			saysSo := err == nil && len(bytes.TrimSpace(content)) > 0
+			if saysSo && !slices.ContainsFunc(r.outputs, func(o output) bool { return o.file == file }) {
 				r.outputs = append(r.outputs, output{file, nil})
 			}
 		}
