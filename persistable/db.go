@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
@@ -82,7 +83,11 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 // are, a "/" in one means nothing. Whoever writes to it at the same moment is
 // retried and then finds it gone: a writer that creates records creates the
 // directory anew. Removing what is not there is an [ErrNotFound].
+// The directory of the database itself is not removed.
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
+	if system := db.options.SystemPath; len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
+		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
+	}
 	err := db.options.Layer.Remove(ctx, db.engine, path)
 	if errors.Is(err, directory.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)

@@ -49,7 +49,7 @@ func (e *UniqueError) Error() string {
 // DirectoryError says that a store cannot be opened with its directory
 // arguments, or that a record does not belong to the store's directory.
 type DirectoryError struct {
-	Type   string
+	Type   string   // empty if no type is concerned
 	Path   []string // of the store
 	Field  string   // the {Field} in question; empty if none
 	Reason string
@@ -61,7 +61,10 @@ func (e *DirectoryError) Error() string {
 	if e.Field != "" {
 		where += "." + e.Field
 	}
-	return fmt.Sprintf("persistable: %s: directory %s: %s", where, quotePath(e.Path), e.Reason)
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Sprintf("persistable: %sdirectory %s: %s", where, quotePath(e.Path), e.Reason)
 }
 
 func quotePath(path []string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -201,6 +202,39 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 			t.Errorf("%v", e)
 		}
 	}
+}
+
+// A tenant that is moved is not written to at its old place.
+func TestTenantMoved(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := OrderStoreOf(db, "old")
+	o := s.New("1", Paid, day0, 1)
+	check(t, s.Create(ctx, o))
+	tx := must[kv.Transaction](t)(db.Engine().Begin())
+	defer tx.Cancel()
+	check(t, s.In(db.In(tx)).Delete(ctx, o.ID))
+	_, err := directory.Root().Move(ctx, db.Engine(), []string{"tenants", "old"}, []string{"tenants", "new"})
+	check(t, err)
+	if err := tx.Commit(ctx); !kv.IsConflict(err) {
+		t.Errorf("Commit = %v, want a conflict", err)
+	}
+	wantError(t, second(s.Get(ctx, o.ID)), persistable.ErrNotFound)
+	must[*Order](t)(OrderStoreOf(db, "new").Get(ctx, o.ID))
+	check(t, s.Create(ctx, s.New("2", Paid, day0, 1)))
+	if n := must[int](t)(OrderStoreOf(db, "new").Scan().Count(ctx)); n != 1 {
+		t.Errorf("%d records at the new place", n)
+	}
+}
+
+func TestSystemDirectoryStays(t *testing.T) {
+	db := open(t, openMemory(t))
+	for _, path := range [][]string{nil, {"kazahana"}, {"kazahana", "persistable"}} {
+		e := wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
+		if !strings.Contains(e.Error(), "not removed") {
+			t.Errorf("%v", e)
+		}
+	}
+	wantError(t, db.RemoveDirectory(ctx, "kazahana", "other"), persistable.ErrNotFound)
 }
 
 func TestPartitionHasOnePrefix(t *testing.T) {

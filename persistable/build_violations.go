@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// NotUniqueError says that an index could not be completed because records
+// share values. They stay as they are and the index stays in the state
+// building. Change or delete all but one of the records of each violation and
+// run BuildIndexes again.
+type NotUniqueError struct {
+	Type       string
+	Violations []Violation // the first hundred
+	More       bool        // there are more
+}
+
+// Violation is a record that has values which another record owns.
+type Violation struct {
+	Index  string
+	Fields []string
+	Values tuple.Tuple
+	ID     any // the record that cannot be in the index
+	Owner  any // the record that is in the index
+}
+
+// Error implements error.
+func (e *NotUniqueError) Error() string {
+	v := e.Violations[0]
+	return fmt.Sprintf("persistable: %s: the index %s cannot be completed: %v = %v belongs to %v and %v (%d such pairs known): change or delete all but one record of each, and run BuildIndexes again",
+		e.Type, v.Index, v.Fields, v.Values, v.Owner, v.ID, len(e.Violations))
+}
+
+// finish settles the violations and makes the indexes readable that have none.
+func (s *source[T]) finish(ctx context.Context) error {
+	var left *NotUniqueError
+	broken := map[int]bool{}
+	for i := range s.record.indexes {
+		if !s.record.indexes[i].Unique {
+			continue
+		}
+		found, more, err := s.settle(ctx, i)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			if left == nil {
+				left = &NotUniqueError{Type: s.record.typ}
+			}
+			broken[i] = true
+			left.Violations, left.More = append(left.Violations, found...), left.More || more
+		}
+	}
+	err := s.place.db.transact(ctx, func(t *transaction) error {
+		o, err := t.open(ctx, s.place)
+		if err != nil || o == nil {
+			return err
+		}
+		if i, found := o.anyIn(index.Disabled); found {
+			return s.state(o, i)
+		}
+		if err := o.anyViolation(ctx, t, s.record.typ, broken); err != nil {
+			return err
+		}
+		return s.changeState(ctx, t, index.Readable, func(i int, is index.State) bool { return is == index.Building && !broken[i] })
+	})
+	if err == nil && left != nil {
+		return left
+	}
+	return err
+}
+
+// anyViolation marks indexes as broken that got a violation since they were
+// settled.
+func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string, broken map[int]bool) error {
+	for i := range o.indexes {
+		if ix := &o.indexes[i]; ix.Unique && ix.State == index.Building && !broken[i] {
+			found, _, err := ix.Violations(ctx, t.reader, nil, 1)
+			if err != nil {
+				return err
+			}
+			if len(found) > 0 {
+				return &IndexStateError{Type: typ, Index: ix.Name, State: ix.State}
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	maxViolations  = 100 // reported
+	violationBatch = 50  // settled in a transaction
+)
+
+// settle looks at all violations of an index again and returns those that are
+// left.
+func (s *source[T]) settle(ctx context.Context, i int) (left []Violation, more bool, err error) {
+	var after, next []byte
+	for {
+		var batch []Violation
+		err := s.place.db.transact(ctx, func(t *transaction) error {
+			batch, next = nil, nil
+			o, err := t.open(ctx, s.place)
+			if err != nil || o == nil || o.indexes[i].State != index.Building {
+				return err
+			}
+			batch, next, err = s.settleBatch(ctx, t, o, i, after)
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		left = append(left, batch...)
+		if len(left) > maxViolations {
+			left, more = left[:maxViolations], true
+		}
+		if after = next; after == nil {
+			return left, more, nil
+		}
+	}
+}
+
+func (s *source[T]) settleBatch(ctx context.Context, t *transaction, o *openStore, i int, after []byte) (left []Violation, next []byte, err error) {
+	ix := &o.indexes[i]
+	found, next, err := ix.Violations(ctx, t.reader, after, violationBatch)
+	if err != nil {
+		return nil, nil, s.record.indexError(err)
+	}
+	for _, v := range found {
+		owner, err := s.settleOne(ctx, t, o, i, v)
+		if err != nil {
+			return nil, nil, s.record.indexError(err)
+		}
+		if owner != nil {
+			left = append(left, s.record.violation(ix, v, owner))
+		}
+	}
+	return left, next, nil
+}
+
+func (s *source[T]) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
+	key := slices.Concat(o.records, v.Record)
+	value, err := t.reader.Get(key).Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return o.indexes[i].Settle(ctx, t.writer, i, v, nil, index.Record{})
+	}
+	whole, err := s.record.whole(ctx, t.reader, v.Record, key, value)
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := s.record.decodeRecord(whole, v.Record, key)
+	if err != nil {
+		return nil, err
+	}
+	var set index.Set
+	if err := s.record.gather(&set, o, v.Record, decoded); err != nil {
+		return nil, err
+	}
+	r := index.Record{ID: v.Record, Value: value}
+	if whole.chunks > 0 {
+		r.Value = nil
+	}
+	return o.indexes[i].Settle(ctx, t.writer, i, v, &set, r)
+}
+
+func (r *record[T]) violation(ix *index.Index, v index.Violation, owner []byte) Violation {
+	values, _ := tuple.Unpack(v.Key[len(ix.Prefix):])
+	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
+}
+
+// idValue is the id in its own type, or its text if it cannot be read.
+func (r *record[T]) idValue(packed []byte) any {
+	if id, err := r.readID(packed); err == nil {
+		return id
+	}
+	return idText(packed)
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func exampleOrders() OrderStore {
+	db, err := persistable.Open(context.Background(), mustMemory())
+	if err != nil {
+		panic(err)
+	}
+	return OrderStoreOf(db, "tenant-1")
+}
+
+func Example() {
+	ctx := context.Background()
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	orders := OrderStoreOf(db, "tenant-1")
+	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for i, number := range []string{"A-1001", "A-1002", "A-1003"} {
+		if err := orders.Create(ctx, orders.New(number, Pending, march.AddDate(0, 0, i), 1000)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	for o, err := range orders.ByStatusCreatedAt(Pending).From(march.AddDate(0, 0, 1)).Reverse().Limit(20).All(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(o.Number, o.CreatedAt.Format(time.DateOnly))
+	}
+	var taken *persistable.UniqueError
+	if err := orders.Create(ctx, orders.New("A-1001", Paid, march, 1)); errors.As(err, &taken) {
+		fmt.Println("taken:", taken.Index, taken.Values)
+	}
+	// Output:
+	// A-1003 2026-03-03
+	// A-1002 2026-03-02
+	// taken: Order_Number ("A-1001")
+}
+
+func ExampleDB_Transact() {
+	ctx := context.Background()
+	db, err := persistable.Open(ctx, mustMemory())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	orders := OrderStoreOf(db, "tenant-1")
+	articles := ArticleStoreOf(db)
+	o, a := orders.New("A-1", Pending, time.Now(), 5), NewArticle("news", "first-order", nil, nil, nil, time.Now(), nil)
+	err = db.Transact(ctx, func(tx persistable.Tx) error { // the ids were made before
+		if err := orders.In(tx).Create(ctx, o); err != nil {
+			return err
+		}
+		return articles.In(tx).Create(ctx, a)
+	})
+	fmt.Println(err)
+	found, err := articles.BySectionSlug(ctx, "news", "first-order")
+	fmt.Println(found.ID == a.ID, err)
+	// Output:
+	// <nil>
+	// true <nil>
+}
+
+func ExampleQuery_Page() {
+	ctx, orders := context.Background(), exampleOrders()
+	for i := range 5 {
+		_ = orders.Create(ctx, orders.New(fmt.Sprint(i), Paid, time.Now(), 1))
+	}
+	token := ""
+	for {
+		page, err := orders.OrderedByNumber().Limit(2).Page(ctx, token)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, o := range page.Records {
+			fmt.Println(o.Number)
+		}
+		fmt.Println("--")
+		if token = page.Next; token == "" {
+			return
+		}
+	}
+	// Output:
+	// 0
+	// 1
+	// --
+	// 2
+	// 3
+	// --
+	// 4
+	// --
+}
+
+func ExampleStore_FindOne() {
+	ctx, orders := context.Background(), exampleOrders()
+	_ = orders.Create(ctx, orders.New("A-1", Paid, time.Now(), 42))
+	o, err := orders.FindOne(ctx, OrderFields.Number.Equal("A-1"))
+	fmt.Println(o.Amount, err)
+	_, err = orders.FindOne(ctx, OrderFields.CreatedAt.Before(time.Now()))
+	fmt.Println(err)
+	// Output:
+	// 42 <nil>
+	// persistable: Order: no index begins with (CreatedAt): it has (Number), (Status), (Status,CreatedAt); add an index tag and run go generate
+}
+
+func ExampleDB_RemoveDirectory() {
+	ctx := context.Background()
+	db, err := persistable.Open(ctx, mustMemory())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, tenant := range []string{"tenant-1", "tenant-2"} {
+		orders := OrderStoreOf(db, tenant)
+		_ = orders.Create(ctx, orders.New("A-1", Paid, time.Now(), 1))
+	}
+	fmt.Println(db.ListDirectory(ctx, "tenants"))
+	fmt.Println(db.RemoveDirectory(ctx, "tenants", "tenant-1"))
+	fmt.Println(db.ListDirectory(ctx, "tenants"))
+	// Output:
+	// [tenant-1 tenant-2] <nil>
+	// <nil>
+	// [tenant-2] <nil>
+}
+
+func mustMemory() *embedded.Database {
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		panic(err)
+	}
+	return engine
+}
