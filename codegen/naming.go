@@ -188,8 +188,8 @@ func (s *slot) packageNames(names map[string]bool) {
 	}
 }
 
-// parameterNames spells names as parameters that hide no package, keyword or
-// predeclared identifier, none of the names given, and not each other.
+// parameterNames spells names as parameters that hide no package, type, keyword
+// or predeclared identifier, none of the names given, and not each other.
 func (p *pkg) parameterNames(goNames []string, others ...string) []string {
 	packages, taken := p.packageNames(), map[string]bool{}
 	for _, name := range others {
@@ -198,7 +198,8 @@ func (p *pkg) parameterNames(goNames []string, others ...string) []string {
 	names := make([]string, len(goNames))
 	for i, goName := range goNames {
 		name := unexported(goName)
-		if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || taken[name] || packages[name] {
+		_, hidesType := p.types.Scope().Lookup(name).(*types.TypeName)
+		if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || taken[name] || packages[name] || hidesType {
 			name += "Value"
 		}
 		names[i] = freeName(name, taken)
