@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/goldens"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// file returns the data set's path.
+func file(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(goldens.Datasets(t), "chinook.json")
+}
+
+func mustRead(t *testing.T) *dataset {
+	t.Helper()
+	data, err := readDataset(file(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// openMemory opens a database in memory.
+func openMemory(t *testing.T) *persistable.DB {
+	t.Helper()
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db, err := persistable.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// openDisk opens the database in dir and returns how to close it.
+func openDisk(t *testing.T, dir string) (*persistable.DB, func()) {
+	t.Helper()
+	engine, err := embedded.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := persistable.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// checkAnswers compares all answers with the plain ones.
+func checkAnswers(t *testing.T, db *persistable.DB, data *dataset) {
+	t.Helper()
+	want := plainAnswers{t, data}.all()
+	for i, q := range (shop{db}).questions() {
+		got, err := q.answer(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", q.text, err)
+		} else if diff := cmp.Diff(want[i], got.rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", q.text, diff)
+		}
+	}
+}
+
+// checkComplete counts and verifies what is stored.
+func checkComplete(t *testing.T, db *persistable.DB, data *dataset) {
+	t.Helper()
+	checkStore(t, "artists", len(data.Artist), ArtistStoreOf(db).Verify)
+	checkStore(t, "albums", len(data.Album), AlbumStoreOf(db).Verify)
+	checkStore(t, "tracks", len(data.Track), TrackStoreOf(db).Verify)
+	checkStore(t, "employees", len(data.Employee), EmployeeStoreOf(db).Verify)
+	checkStore(t, "customers", len(data.Customer), CustomerStoreOf(db).Verify)
+	countries, invoices := data.byCountry()
+	lines := data.linesByInvoice()
+	for _, country := range countries {
+		n := 0
+		for _, invoice := range invoices[country] {
+			n += len(lines[invoice.InvoiceID])
+		}
+		checkStore(t, "invoices of "+country, len(invoices[country]), InvoiceStoreOf(db, country).Verify)
+		checkStore(t, "lines of "+country, n, InvoiceLineStoreOf(db, country).Verify)
+	}
+}
+
+// checkStore verifies a store: its indexes have what its records say, and no more.
+func checkStore(t *testing.T, name string, want int, verify func(context.Context) (persistable.Report, error)) {
+	t.Helper()
+	report, err := verify(t.Context())
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if report.Records != want || len(report.Faults) > 0 || len(report.Skipped) > 0 {
+		t.Errorf("%s: want %d records and sound indexes, have %+v", name, want, report)
+	}
+}
+
+// countUp counts the calls of its progress by what they say.
+type countUp struct{ rows, stored, finished int }
+
+func (c *countUp) start(string, int) func(rows, stored int) {
+	return func(rows, stored int) { c.rows, c.stored = c.rows+rows, c.stored+stored }
+}
+
+func (c *countUp) finish() { c.finished++ }
+
+func TestAnswers(t *testing.T) {
+	data, db := mustRead(t), openMemory(t)
+	total := data.size()
+	for run, want := range []int{total, 0} { // the second run finds all
+		var shown countUp
+		stored, err := loadAll(t.Context(), db, data, &shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stored != want {
+			t.Errorf("run %d stored %d rows, want %d", run, stored, want)
+		}
+		if diff := cmp.Diff(countUp{total, want, 1}, shown, cmp.AllowUnexported(countUp{})); diff != "" {
+			t.Errorf("run %d: progress (-want +got):\n%s", run, diff)
+		}
+	}
+	checkComplete(t, db, data)
+	checkAnswers(t, db, data)
+}
+
+// The plain computation and the program read the file with the same code. These
+// facts were found without it.
+func TestKnownFacts(t *testing.T) {
+	data, db := mustRead(t), openMemory(t)
+	if _, err := loadAll(t.Context(), db, data, &countUp{}); err != nil {
+		t.Fatal(err)
+	}
+	best, err := shop{db}.countries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"USA", "91", "523.06"}, best.rows[0][:3]); diff != "" {
+		t.Errorf("the best-selling country (-want +got):\n%s", diff)
+	}
+	albums, err := shop{db}.albums(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(albums.rows) != 21 {
+		t.Errorf("%d albums of %s, want 21", len(albums.rows), artistName)
+	}
+}
+
+// Several loaders may run at once: unique indexes keep records from being
+// stored twice.
+func TestLoadersAtOnce(t *testing.T) {
+	data, db := mustRead(t), openMemory(t)
+	var (
+		wg     sync.WaitGroup
+		stored [3]int
+		errs   [3]error
+	)
+	for i := range stored {
+		wg.Go(func() { stored[i], errs[i] = loadAll(t.Context(), db, data, &countUp{}) })
+	}
+	wg.Wait()
+	total := 0
+	for i := range stored {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		total += stored[i]
+	}
+	t.Logf("rows stored by each: %v", stored)
+	if total != data.size() {
+		t.Errorf("%d rows stored, want %d", total, data.size())
+	}
+	checkComplete(t, db, data)
+}
+
+// A tenant can be removed, and loaded again.
+func TestRemoveCountry(t *testing.T) {
+	ctx := t.Context()
+	data, db := mustRead(t), openMemory(t)
+	if _, err := loadAll(ctx, db, data, &countUp{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RemoveDirectory(ctx, "countries", "Brazil"); err != nil {
+		t.Fatal(err)
+	}
+	countries, err := db.ListDirectory(ctx, "countries")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(countries, "Brazil") || len(countries) != 23 {
+		t.Errorf("countries after the removal: %v", countries)
+	}
+	_, invoices := data.byCountry()
+	if stored, err := loadAll(ctx, db, data, &countUp{}); err != nil || stored != len(invoices["Brazil"]) {
+		t.Errorf("loading again stored %d rows (%v), want %d", stored, err, len(invoices["Brazil"]))
+	}
+	checkAnswers(t, db, data)
+}
+
+// A data set that contradicts itself is refused, and the loader says where.
+func TestBadDatasets(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(*dataset)
+		want  string
+	}{
+		{"missing artist", func(d *dataset) { d.Artist = d.Artist[1:] }, "loading albums: the data set has no artist 1"},
+		{"two artists of one name", func(d *dataset) { d.Artist[1].Name = d.Artist[0].Name }, "loading artists: "},
+		{"two artists of one number", func(d *dataset) { d.Artist[1].ArtistID = 1 }, "loading artists: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			data := mustRead(t)
+			test.spoil(data)
+			_, err := loadAll(t.Context(), openMemory(t), data, &countUp{})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("loading says %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	dir := t.TempDir()
+	if err := run(t.Context(), &out, dir, file(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"loading tracks: 3503 of 3503", "10. Which are the 8 best-selling countries?", "USA", "523.06"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output does not have %q:\n%s", want, out.String())
+		}
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(canceled, io.Discard, dir, file(t)); err == nil {
+		t.Error("a run that is canceled says nothing")
+	}
+	if err := run(t.Context(), io.Discard, dir, filepath.Join(dir, "none.json")); err == nil {
+		t.Error("a missing file is no error")
+	}
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func (l *loader) artistTable() table[artistRow] {
+	store := ArtistStoreOf(l.db)
+	return table[artistRow]{
+		rows:  l.data.Artist,
+		known: l.artists,
+		find:  finder(store.OrderedByNumber(), func(a *Artist) (int64, idgen.ID) { return a.Number, a.ID }),
+		make: func(r artistRow) (idgen.ID, save, error) {
+			a := NewArtist(r.ArtistID, r.Name)
+			return a.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, a) }, nil
+		},
+	}
+}
+
+func (l *loader) albumTable() table[albumRow] {
+	store := AlbumStoreOf(l.db)
+	return table[albumRow]{
+		rows:  l.data.Album,
+		known: l.albums,
+		find:  finder(store.OrderedByNumber(), func(a *Album) (int64, idgen.ID) { return a.Number, a.ID }),
+		make: func(r albumRow) (idgen.ID, save, error) {
+			artist, err := l.artists.of("artist", r.ArtistID)
+			if err != nil {
+				return 0, nil, err
+			}
+			a := NewAlbum(r.AlbumID, artist, r.Title)
+			return a.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, a) }, nil
+		},
+	}
+}
+
+func (l *loader) trackTable() table[trackRow] {
+	store, names := TrackStoreOf(l.db), l.data.names()
+	return table[trackRow]{
+		rows:  l.data.Track,
+		known: l.tracks,
+		find:  finder(store.OrderedByNumber(), func(t *Track) (int64, idgen.ID) { return t.Number, t.ID }),
+		make: func(r trackRow) (idgen.ID, save, error) {
+			album, err := l.albums.of("album", r.AlbumID)
+			if err != nil {
+				return 0, nil, err
+			}
+			t := NewTrack(r.TrackID, r.Name, album, names.genres[r.GenreID], names.mediaTypes[r.MediaTypeID],
+				r.Composer.value(), time.Duration(r.Milliseconds)*time.Millisecond, r.Bytes, Cents(r.UnitPrice),
+				names.playlists[r.TrackID])
+			return t.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, t) }, nil
+		},
+	}
+}
+
+// names are the names that a track has instead of rows of small tables.
+type names struct {
+	genres     map[int64]string
+	mediaTypes map[int64]string
+	playlists  map[int64][]string // by track, sorted, each once
+}
+
+func (d *dataset) names() names {
+	n := names{map[int64]string{}, map[int64]string{}, map[int64][]string{}}
+	for _, r := range d.Genre {
+		n.genres[r.GenreID] = r.Name
+	}
+	for _, r := range d.MediaType {
+		n.mediaTypes[r.MediaTypeID] = r.Name
+	}
+	playlists := map[int64]string{}
+	for _, r := range d.Playlist {
+		playlists[r.PlaylistID] = r.Name
+	}
+	for _, r := range d.PlaylistTrack {
+		n.playlists[r.TrackID] = append(n.playlists[r.TrackID], playlists[r.PlaylistID])
+	}
+	for track, list := range n.playlists {
+		slices.Sort(list) // two playlists may have one name
+		n.playlists[track] = slices.Compact(list)
+	}
+	return n
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func (l *loader) employeeTable() table[employeeRow] {
+	store := EmployeeStoreOf(l.db)
+	return table[employeeRow]{
+		rows:  l.data.Employee,
+		known: l.employees,
+		find:  finder(store.OrderedByNumber(), func(e *Employee) (int64, idgen.ID) { return e.Number, e.ID }),
+		make: func(r employeeRow) (idgen.ID, save, error) {
+			var superior *idgen.ID
+			if r.ReportsTo != nil { // the superior comes first in the file
+				id, err := l.employees.of("employee", *r.ReportsTo)
+				if err != nil {
+					return 0, nil, err
+				}
+				superior = &id
+			}
+			home := Address{r.Address, r.City, r.State.value(), r.PostalCode.value(), r.Phone.value(), r.Fax.value()}
+			e := NewEmployee(r.EmployeeID, r.LastName, r.FirstName, r.Title, r.Email, superior,
+				r.BirthDate.Time, r.HireDate.Time, home, r.Country)
+			return e.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, e) }, nil
+		},
+	}
+}
+
+func (l *loader) customerTable() table[customerRow] {
+	store := CustomerStoreOf(l.db)
+	return table[customerRow]{
+		rows:  l.data.Customer,
+		known: l.customers,
+		find:  finder(store.OrderedByNumber(), func(c *Customer) (int64, idgen.ID) { return c.Number, c.ID }),
+		make: func(r customerRow) (idgen.ID, save, error) {
+			agent, err := l.employees.of("employee", r.SupportRepID)
+			if err != nil {
+				return 0, nil, err
+			}
+			home := Address{r.Address, r.City, r.State.value(), r.PostalCode.value(), r.Phone.value(), r.Fax.value()}
+			c := NewCustomer(r.CustomerID, r.FirstName, r.LastName, r.Email, r.Company.value(), home, r.Country, agent)
+			return c.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, c) }, nil
+		},
+	}
+}
+
+// invoiceTable is the table of the invoices of one country. An invoice and its
+// lines are stored by one transaction: an invoice that is there has its lines.
+func (l *loader) invoiceTable(country string, rows []invoiceRow, lines map[int64][]lineRow) table[invoiceRow] {
+	store := InvoiceStoreOf(l.db, country)
+	return table[invoiceRow]{
+		rows:  rows,
+		known: ids{},
+		find:  finder(store.OrderedByNumber(), func(i *Invoice) (int64, idgen.ID) { return i.Number, i.ID }),
+		make: func(r invoiceRow) (idgen.ID, save, error) {
+			customer, err := l.customers.of("customer", r.CustomerID)
+			if err != nil {
+				return 0, nil, err
+			}
+			billing := Address{
+				Street: r.BillingAddress, City: r.BillingCity,
+				State: r.BillingState.value(), PostalCode: r.BillingPostalCode.value(),
+			}
+			i := store.New(r.InvoiceID, customer, r.InvoiceDate.Time, billing, Cents(r.Total))
+			made, err := l.makeLines(i, lines[r.InvoiceID])
+			return i.ID, func(ctx context.Context, tx persistable.Tx) error { return l.saveInvoice(ctx, tx, i, made) }, err
+		},
+	}
+}
+
+func (l *loader) makeLines(i *Invoice, rows []lineRow) ([]*InvoiceLine, error) {
+	lines := make([]*InvoiceLine, len(rows))
+	for n, r := range rows {
+		track, err := l.tracks.of("track", r.TrackID)
+		if err != nil {
+			return nil, err
+		}
+		lines[n] = NewInvoiceLine(i.Country, i.ID, r.InvoiceLineID, track, Cents(r.UnitPrice), r.Quantity)
+	}
+	return lines, nil
+}
+
+func (l *loader) saveInvoice(ctx context.Context, tx persistable.Tx, i *Invoice, lines []*InvoiceLine) error {
+	if err := InvoiceStoreOf(l.db, i.Country).In(tx).Create(ctx, i); err != nil {
+		return err
+	}
+	store := InvoiceLineStoreOf(l.db, i.Country).In(tx)
+	for _, line := range lines {
+		if err := store.Create(ctx, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byCountry returns the invoices of each billing country, and the countries in
+// the order in which they first bought.
+func (d *dataset) byCountry() (countries []string, invoices map[string][]invoiceRow) {
+	invoices = map[string][]invoiceRow{}
+	for _, r := range d.Invoice {
+		if invoices[r.BillingCountry] == nil {
+			countries = append(countries, r.BillingCountry)
+		}
+		invoices[r.BillingCountry] = append(invoices[r.BillingCountry], r)
+	}
+	return countries, invoices
+}
+
+// linesByInvoice returns the lines of each invoice.
+func (d *dataset) linesByInvoice() map[int64][]lineRow {
+	lines := map[int64][]lineRow{}
+	for _, r := range d.InvoiceLine {
+		lines[r.InvoiceID] = append(lines[r.InvoiceID], r)
+	}
+	return lines
+}
