@@ -19,7 +19,8 @@
 //	err = claims.Check(ctx, indexes, &set, &stored, id)
 //	buf = index.Maintain(tx, indexes, &stored, &set, was, is, buf)
 //
-// [Bounds] is a range of an index's keys.
+// [Bounds] is a range of an index's keys. [Fill] writes the entries of records that
+// were there before their index, and records what is not unique as a [Violation].
 //
 // # Concurrency and transactions
 //

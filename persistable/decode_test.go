@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/index"
+)
+
+func FuzzDecodeCatalog(f *testing.F) {
+	c := &catalog{fields: []FieldInfo{{"ID", 1, "string"}}}
+	c.setState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}, index.Building)
+	good, err := c.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Fuzz(func(t *testing.T, value []byte) {
+		c, err := decodeCatalog(value)
+		if err != nil {
+			return
+		}
+		again, err := c.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := decodeCatalog(again)
+		if err != nil || !back.equal(c) {
+			t.Errorf("%q was decoded as %+v, and that as %+v, %v", value, c, back, err)
+		}
+	})
+}
+
+func FuzzParseHeader(f *testing.F) {
+	f.Add(appendHeader(nil, 3, token{1, 2, 3}))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		s, err := parseHeader(value)
+		if err == nil && (s.chunks > maxChunks || len(s.payload) > len(value)-minHeaderSize) {
+			t.Errorf("%q became %+v", value, s)
+		}
+	})
+}
+
+func TestHeader(t *testing.T) {
+	for _, chunks := range []int{0, 1, maxChunks} {
+		want := stored{chunks: chunks, token: token{9, 8, 7}, payload: []byte("record")}
+		got, err := parseHeader(append(appendHeader(nil, chunks, want.token), want.payload...))
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(stored{})); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+	if maxChunks >= 128 {
+		t.Error("splitRecord relies on one byte for the number of chunks")
+	}
+}
+
+func TestCatalogOfPrograms(t *testing.T) {
+	a := &index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}
+	b := &index.Definition{Name: "T_B", Fields: []string{"B"}, Signature: "int"}
+	changed := &index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "string"}
+	c := newCatalog(&place{definitions: []*index.Definition{a, b}, fields: []FieldInfo{{"B", 2, "int"}, {"A", 1, "int"}}})
+	if c.fields[0].Number != 1 {
+		t.Errorf("the fields are not sorted: %v", c.fields)
+	}
+	for name, got := range map[string]index.State{"a": c.state(a), "b": c.state(b)} {
+		if got != index.Readable {
+			t.Errorf("%s is %v in a new store", name, got)
+		}
+	}
+	if c.state(changed) != index.Disabled {
+		t.Error("a changed index is trusted")
+	}
+	if c.disableOthers([]*index.Definition{a, b}) || c.addFields([]FieldInfo{{"renamed", 1, "int"}}) {
+		t.Error("what is known changes the header")
+	}
+	if !c.disableOthers([]*index.Definition{a}) || c.state(b) != index.Disabled || c.state(a) != index.Readable {
+		t.Error("an index that a program does not know stays readable")
+	}
+	if c.disableOthers([]*index.Definition{a}) {
+		t.Error("the second write of the program changes the header again")
+	}
+	if !c.addFields([]FieldInfo{{"C", 3, "int"}}) || len(c.fields) != 3 {
+		t.Error("a new field is not added")
+	}
+}
