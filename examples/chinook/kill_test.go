@@ -132,9 +132,8 @@ func follow(out io.Reader, batches int, kill func()) (acknowledged int) {
 		kill()
 	}
 	for scanner := bufio.NewScanner(out); scanner.Scan(); {
-		_, detail, _ := strings.Cut(scanner.Text(), "(")
-		var rows int
-		if n, _ := fmt.Sscanf(detail, "%d new)", &rows); n == 0 || rows == 0 {
+		rows := newRows(scanner.Text())
+		if rows == 0 {
 			continue
 		}
 		acknowledged += rows
@@ -143,4 +142,15 @@ func follow(out io.Reader, batches int, kill func()) (acknowledged int) {
 		}
 	}
 	return acknowledged
+}
+
+// newRows reads a line of the progress; other lines, and a last one that the
+// kill cut off, tell of no rows.
+func newRows(line string) (rows int) {
+	var table string
+	var done, total int
+	if _, err := fmt.Sscanf(line, "loading %s %d of %d (%d new)", &table, &done, &total, &rows); err != nil {
+		return 0
+	}
+	return rows
 }
