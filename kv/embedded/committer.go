@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -95,7 +96,10 @@ func (c *committer) start() {
 		for {
 			select {
 			case <-c.wake:
-				c.work()
+				c.working.Lock() // the absorber may hold it, who does not commit
+				for c.commitBatch() {
+				}
+				c.working.Unlock()
 			case <-c.quit:
 				return
 			}
@@ -235,7 +239,10 @@ var errConflict = kv.NewError(kv.CodeNotCommitted, "something that the transacti
 
 // publish makes the window's present state the newest view.
 func (c *committer) publish(version int64) {
-	v := &view{version: version, entries: c.window.entries.snapshot(), base: c.base}
+	v := &view{version: version, entries: c.window.entries.snapshot(), base: c.base, metadata: c.head.now.Load().metadata}
+	if slices.ContainsFunc(c.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
+		v.metadata = v.inWindow(metadataKey)
+	}
 	c.head.publish(v)
 	c.watches.changed(v, c.changes)
 }

@@ -91,7 +91,11 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		return nil, errors.Join(err, l.close(), b.close())
 	}
 	db := &Database{head: head{clock: newClock(l.last)}, disk: &disk{base: b, log: l, fault: f}}
-	db.head.open(&view{entries: w.entries.snapshot(), base: b})
+	first := &view{entries: w.entries.snapshot(), base: b}
+	db.head.open(first)
+	if first.metadata, err = first.get(metadataKey); err != nil {
+		return nil, errors.Join(err, l.close(), b.close())
+	}
 	db.committer = committer{
 		head: &db.head, window: w, base: b, log: l, fault: f,
 		resolver: newResolver(), watches: &db.watches,

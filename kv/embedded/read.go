@@ -141,6 +141,9 @@ func (t *transaction) getStored(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isMetadata(key) {
+		return v.metadata, nil
+	}
 	return v.get(key)
 }
 

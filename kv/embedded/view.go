@@ -2,7 +2,11 @@
 
 package embedded
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
 
 // view is the database at one version: a snapshot of the window over the base.
 // It is immutable and may be shared between transactions and goroutines.
@@ -10,6 +14,9 @@ type view struct {
 	version int64
 	entries tree[entry]
 	base    *base // nil: the window holds everything
+
+	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
+
 	err     error // why the version cannot be read; nil: it can
 }
 
@@ -33,6 +40,15 @@ func (v *view) get(key []byte) ([]byte, error) {
 		return nil, err
 	}
 	return value, nil
+}
+
+var metadataKey = []byte(kv.MetadataVersionKey)
+
+// inWindow returns the value of a key that was written lately, so that the
+// window knows it.
+func (v *view) inWindow(key []byte) []byte {
+	value, _ := lookUp(&v.entries, key)
+	return value
 }
 
 // lookUp returns what a window with a base says of key.
