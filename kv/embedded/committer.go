@@ -213,9 +213,9 @@ func (c *committer) stop(err error) {
 	c.queue.Unlock()
 	c.help()
 	c.working.Lock()
-	defer c.working.Unlock()
 	for c.commitBatch() {
 	}
+	c.working.Unlock()
 	if c.quit != nil {
 		close(c.quit)
 		<-c.done
