@@ -125,6 +125,9 @@ func (e *emitter) schemaIndexes(r *record) {
 		if d.cover {
 			options += ", Cover: true"
 		}
+		if sparse := d.sparse(); len(sparse) > 0 {
+			options += fmt.Sprintf(", Sparse: %#v", sparse)
+		}
 		e.p("Definition: %s.Definition{Name: %q, Fields: []string{%s}%s, Signature: %q},",
 			index, d.name, strings.Join(names, ", "), options, d.signature())
 		e.p("Entries: func(e *%s.Entries, v *%s) {", index, r.goName)

@@ -91,6 +91,18 @@ func (d *indexDef) key() string {
 	return d.name
 }
 
+// sparse names the components that keep a record out of the index: by a null in
+// a unique index, or by an empty slice.
+func (d *indexDef) sparse() []string {
+	var names []string
+	for _, c := range d.components {
+		if c.slice || d.unique && c.nullable {
+			names = append(names, c.name())
+		}
+	}
+	return names
+}
+
 // goFields joins the Go names of components, as method names do.
 func goFields(components []*component) string {
 	var b strings.Builder
