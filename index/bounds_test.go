@@ -78,7 +78,8 @@ func TestBoundsDiffer(t *testing.T) {
 	v := tuple.Tuple{"v"}.MustPack()
 	seen := map[string]int{}
 	for i, b := range []index.Bounds{
-		{}, index.Bounds{}.Equal(v), index.Bounds{}.From(v), index.Bounds{}.After(v), index.Bounds{}.To(v), index.Bounds{}.Before(v),
+		{},
+		index.Bounds{}.Equal(v), index.Bounds{}.From(v), index.Bounds{}.After(v), index.Bounds{}.To(v), index.Bounds{}.Before(v),
 		index.Bounds{}.Equal(v).From(v), index.Bounds{}.Equal(v).Equal(v),
 	} {
 		text := string(b.AppendBytes(nil))

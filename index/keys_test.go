@@ -45,7 +45,8 @@ func TestKeysKeepTheOrderOfValues(t *testing.T) {
 // TestTimeIsNanosecondsSince1970 compares with arithmetic of any precision.
 func TestTimeIsNanosecondsSince1970(t *testing.T) {
 	for _, v := range []time.Time{
-		{}, time.Unix(0, 0), time.Unix(0, -1), time.Unix(-1, 0), time.Unix(1<<40, 5), time.Unix(-1<<40, 999_999_999),
+		{},
+		time.Unix(0, 0), time.Unix(0, -1), time.Unix(-1, 0), time.Unix(1<<40, 5), time.Unix(-1<<40, 999_999_999),
 		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 1, time.UTC),
 		time.Unix(math.MaxInt64/1_000_000_000, 854_775_807), time.Unix(math.MaxInt64/1_000_000_000, 854_775_808),
 	} {

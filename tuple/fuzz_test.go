@@ -13,8 +13,14 @@ import (
 // fuzzSeeds are packed tuples of every kind, whole, cut short and joined.
 func fuzzSeeds() [][]byte {
 	whole := Tuple{
-		nil, []byte{0, 0xff}, "a\x00b", Tuple{nil, Tuple{}, "n\x00"}, 0, 255, -256, int64(-1 << 63), uint64(1<<64 - 1),
-		float32(-1.5), 2.5, true, false, UUID{1}, Versionstamp{User: 7},
+		nil,
+		[]byte{0, 0xff},
+		"a\x00b",
+		Tuple{nil, Tuple{}, "n\x00"},
+		0, 255, -256, int64(-1 << 63), uint64(1<<64 - 1),
+		float32(-1.5), 2.5, true, false,
+		UUID{1},
+		Versionstamp{User: 7},
 	}.MustPack()
 	whole = AppendInt128(AppendInt128(whole, 1, 0), -2, 0)
 	seeds := [][]byte{nil, whole, []byte("\x01i\xff\xff\x01\x01\x00\xff\xff"), []byte("\x0c\x00\x00\x00\x00\x00\x00\x00\x00")}

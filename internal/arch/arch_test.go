@@ -22,7 +22,7 @@ const module = "github.com/kazahana-db/kazahana"
 // module and of other modules. docs/architecture.md draws the same picture.
 var arrows = map[string][]string{
 	"kv":          {},
-	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2", "github.com/tidwall/btree", "golang.org/x/sys"},
+	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2"},
 	"kv/kvtest":   {"kv", "github.com/google/go-cmp"},
 	"tuple":       {},
 	"directory":   {"kv", "tuple"},

@@ -135,13 +135,12 @@ func (s *stretch) foundBefore(from, low []byte) place {
 
 // spot is a selector on its way to a key.
 type spot struct {
-	key       []byte // where the walk has come to
-	offset    int    // how far it still has to go; 1: it is there
-	asked     int    // offset, or what was left of it at the end of all keys
-	veil      bool   // an unreadable key is in the way
-	toBegin   bool   // it ran off the beginning
-	toEnd     bool   // it ran off the end
-	exhausted bool
+	key     []byte // where the walk has come to
+	offset  int    // how far it still has to go; 1: it is there
+	asked   int    // offset, or what was left of it at the end of all keys
+	veil    bool   // an unreadable key is in the way
+	toBegin bool   // it ran off the beginning
+	toEnd   bool   // it ran off the end
 }
 
 // done reports whether key is the spot: the first place not below it counts.

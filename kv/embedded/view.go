@@ -17,7 +17,7 @@ type view struct {
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 
-	err     error // why the version cannot be read; nil: it can
+	err error // why the version cannot be read; nil: it can
 }
 
 // get returns the value of key, nil if there is none.

@@ -220,7 +220,7 @@ func (a *attempt) saw(key, text string) error {
 	}
 	if slices.Contains(a.appends, key) {
 		if len(list) == 0 || list[len(list)-1] != a.id {
-			return fmt.Errorf("T%d does not see its own write of %s: %v", a.id, key, list)
+			return fmt.Errorf("transaction %d does not see its own write of %s: %v", a.id, key, list)
 		}
 		list = list[:len(list)-1]
 	}
