@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package embedded is the default engine: FoundationDB's semantics inside this
+// process, durable, without cgo and with nothing to install.
+//
+//	db, err := embedded.Open("data") // or OpenMemory()
+//	if err != nil {
+//		return err // a *LockedError names the process that has the folder open
+//	}
+//	defer db.Close()
+//	err = db.Transact(ctx, func(tx kv.Transaction) error {
+//		tx.Set([]byte("hello"), []byte("world"))
+//		return nil
+//	}) // when it returns nil the write is on the disk
+//
+// # Architecture
+//
+// It is FoundationDB's own arrangement in small.
+//
+// Versions advance about a million a second, follow the monotonic clock, and
+// jump ahead over a restart.
+//
+// The window is an ordered map in memory of what was written in the last five
+// seconds: a B+tree that is copied on write. Each batch of commits publishes an
+// immutable snapshot of it, the view; a transaction reads the view that was the
+// newest at its first read. Readers take no lock and hold no snapshot of the
+// storage; old views are garbage like any other.
+//
+// The base, behind the window, is a Pebble store without a log of its own. It is
+// given only each key's last value, once that has become older than the window;
+// it never sees the versions in between, so keys that are overwritten often
+// cost it nothing. A reader older than what the base has absorbed is told
+// 1007. [OpenMemory] is the same engine without a base: its window holds
+// everything.
+//
+// The log makes commits durable: one frame a batch, synced before any of the
+// batch is acknowledged, in segments that are dropped once the base has them on
+// disk. Opening replays what the base lacks; the torn end that a crash leaves
+// was never acknowledged and is cut off; damage anywhere else is an error that
+// names file and offset. Its frames say how far the segment was known to be on
+// disk, which is how the two are told apart.
+//
+// The resolver decides who conflicts: it keeps the version of the last write to
+// every key range as a step function, in a tree that knows the highest version
+// below each node, so that a check does not depend on how wide a range is nor
+// on how much the database holds.
+//
+// One committer takes everything that is queued, resolves it, applies it to the
+// window, syncs one frame, publishes, and answers: the more transactions wait,
+// the fewer syncs each costs.
+//
+// # Transactions
+//
+// Reads merge the transaction's own writes over the view as FoundationDB's
+// client does, and add the conflict ranges that it adds; the package replays
+// traces recorded on a real cluster (TestGoldens; the few scenarios that still
+// differ, in sizes and in system keys, are listed there).
+//
+// # Failures
+//
+// After a disk error nothing more is committed: every commit fails with a
+// *[DiskError] (1510), reads go on, and opening the database again recovers
+// what was acknowledged. One process may have a folder open: another gets a
+// *[LockedError].
+//
+// # Concurrency
+//
+// A [Database] is safe for concurrent use; for transactions see package kv.
+package embedded
