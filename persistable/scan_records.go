@@ -101,7 +101,6 @@ type assembler struct {
 	reverse bool
 	open    bool // now holds something
 	now     group
-	want    int // chunks to come, forward
 }
 
 // add takes the next key and returns a record if it is complete with it.
