@@ -98,14 +98,25 @@ func (silence) Infof(string, ...any) {}
 func (silence) Errorf(string, ...any) {}
 
 // Fatalf implements [pebble.Logger].
-func (s silence) Fatalf(format string, args ...any) { s.base.fail(fmt.Errorf(format, args...)) }
+func (s silence) Fatalf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	for _, arg := range args {
+		if cause, ok := arg.(error); ok && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w (%v)", cause, err)
+		}
+	}
+	s.base.fail(err)
+}
 
 // openBase opens or makes the base in dir.
 func openBase(fs vfs.FS, dir string, cacheSize int64, f *fault) (*base, error) {
-	b := &base{fs: newBaseFS(fs), fault: f, gate: newGate(), failed: make(chan struct{})}
-	var err error
-	apart(func() { b.db, err = pebble.Open(dir, b.options(cacheSize)) })
-	if err = errors.Join(err, f.get()); err != nil {
+	b := &base{fault: f, gate: newGate(), failed: make(chan struct{})}
+	b.fs = baseFS{FS: fs, sealed: new(atomic.Bool), fail: b.fail}
+	err := b.apart(func() (err error) {
+		b.db, err = pebble.Open(dir, b.options(cacheSize))
+		return err
+	})
+	if err != nil {
 		b.seal()
 		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
 	}
@@ -131,14 +142,17 @@ func (b *base) readAbsorbed() (int64, error) {
 	return int64(binary.BigEndian.Uint64(value)), nil
 }
 
-// apart runs do in a goroutine, which do may end, and waits for it.
-func apart(do func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		do()
-	}()
-	<-done
+// apart runs do in a goroutine, which a failing base may end or never give
+// back, and waits for it.
+func (b *base) apart(do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-b.failed:
+		return b.fault.wait()
+	}
 }
 
 // get returns a copy of the value that key has in the base, nil if there is
@@ -189,11 +203,10 @@ func (b *base) flush(stop <-chan struct{}) (bool, error) {
 
 // close waits for the readers and closes the base. One that has failed is only
 // sealed: nothing more can be asked of it.
-func (b *base) close() (err error) {
+func (b *base) close() error {
 	b.gate.shut()
 	if b.fs.sealed.Load() {
 		return nil
 	}
-	apart(func() { err = b.db.Close() })
-	return err
+	return b.apart(b.db.Close)
 }

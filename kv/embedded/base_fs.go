@@ -17,9 +17,8 @@ import (
 type baseFS struct {
 	vfs.FS
 	sealed *atomic.Bool
+	fail   func(error) // called with an error that the base would panic of
 }
-
-func newBaseFS(fs vfs.FS) baseFS { return baseFS{fs, new(atomic.Bool)} }
 
 var errSealed = errors.New("the database failed before")
 
@@ -91,6 +90,30 @@ func (fs baseFS) unlessSealed(do func() error) error {
 		return err
 	}
 	return do()
+}
+
+// OpenDir implements [vfs.FS].
+func (fs baseFS) OpenDir(name string) (vfs.File, error) {
+	dir, err := fs.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return baseFolder{dir, fs}, nil
+}
+
+// baseFolder is a folder that is open for syncing.
+type baseFolder struct {
+	vfs.File
+	fs baseFS
+}
+
+// Sync implements [vfs.File]. It does not return from an error.
+func (f baseFolder) Sync() error {
+	err := f.File.Sync()
+	if err != nil {
+		f.fs.fail(err)
+	}
+	return err
 }
 
 // baseFile is a file that is open for writing in a baseFS.

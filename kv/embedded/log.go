@@ -39,6 +39,7 @@ type log struct {
 	synced  int64 // bytes of file that are on the disk for certain
 	old     []segment
 	oldSize int64
+	err     error // why no segment could be begun
 	buf     []byte
 }
 
@@ -47,10 +48,11 @@ type log struct {
 func (l *log) append(version int64, changes []mutation) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size >= l.cut {
-		if err := l.begin(); err != nil {
-			return err
-		}
+	if l.size >= l.cut && l.err == nil {
+		l.err = l.begin()
+	}
+	if l.err != nil {
+		return l.err
 	}
 	b := appendChanges(append(l.buf[:0], make([]byte, frameSize)...), changes)
 	sealFrame(b, l.number, version, l.synced)
@@ -78,7 +80,7 @@ func (l *log) sync() error {
 
 func (l *log) syncLocked() error {
 	if l.file == nil || l.synced == l.size {
-		return nil
+		return l.err
 	}
 	if err := l.file.SyncData(); err != nil {
 		return fmt.Errorf("syncing %s: %w", segmentName(l.number), err)
@@ -91,10 +93,11 @@ func (l *log) syncLocked() error {
 func (l *log) begin() error {
 	h := header{number: l.number + 1, beforeEnd: l.size, before: l.last}
 	if l.file != nil {
-		if err := errors.Join(l.syncLocked(), l.file.Close()); err != nil {
+		err := errors.Join(l.syncLocked(), l.file.Close())
+		l.file = nil
+		if err != nil {
 			return err
 		}
-		l.file = nil
 		l.old = append(l.old, segment{l.number, l.last, l.size})
 		l.oldSize += l.size
 	}
@@ -140,10 +143,11 @@ func (l *log) backlog() (bytes int64, segments int) {
 func (l *log) drop(version int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last <= version && l.size > headerSize {
-		if err := l.begin(); err != nil {
-			return err
-		}
+	if l.last <= version && l.size > headerSize && l.err == nil {
+		l.err = l.begin()
+	}
+	if l.err != nil {
+		return l.err
 	}
 	for len(l.old) > 0 && l.old[0].last <= version {
 		// In order, and each for good before the next: a gap would be damage.

@@ -59,7 +59,10 @@ func OpenWith(dir string, o Options) (*Database, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	db.disk.lock = lock
-	return db, db.startDisk(o)
+	if err := db.startDisk(o); err != nil {
+		return nil, err
+	}
+	return db, nil
 }
 
 // makeDir makes a folder whose name survives a crash.
@@ -112,17 +115,17 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 func (db *Database) startDisk(o Options) error {
 	db.committer.start()
 	a := db.disk.absorber
-	if o.noAbsorb {
-		close(a.done)
-		return nil
-	}
 	if _, segments := a.log.backlog(); segments > 2*maxSegments {
 		if err := a.pass(); err != nil {
 			close(a.done)
 			return errors.Join(a.fault.raise("moving commits to the base", err), db.Close())
 		}
 	}
-	go a.run()
+	if o.noAbsorb {
+		close(a.done)
+	} else {
+		go a.run()
+	}
 	return nil
 }
 

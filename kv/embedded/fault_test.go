@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// failing is a file system whose n-th operation of the wanted kind, once armed,
+// and all that follow fail.
+type failing struct {
+	vfs.FS
+	wanted func(errorfs.Op) bool
+	left   atomic.Int64 // operations until the first that fails
+	hits   atomic.Int64
+}
+
+func newFailing(fs vfs.FS, wanted func(errorfs.Op) bool) *failing {
+	f := &failing{wanted: wanted}
+	f.left.Store(1 << 40)
+	f.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if f.wanted(op) && f.left.Add(-1) < 0 {
+			f.hits.Add(1)
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	return f
+}
+
+// The ways in which the disk fails.
+var failures = map[string]func(errorfs.Op) bool{
+	"log write":    onLog(errorfs.OpFileWrite),
+	"log sync":     onLog(errorfs.OpFileSyncData),
+	"log creation": onLog(errorfs.OpCreate),
+	"log header":   onLog(errorfs.OpFileSync),
+	"log removal":  onLog(errorfs.OpRemove),
+	"base table":   onBase(".sst", errorfs.OpFileWrite),
+	"base sync":    onBase(".sst", errorfs.OpFileSyncData),
+	"manifest":     onBase("MANIFEST", errorfs.OpFileSync),
+	"all writes":   func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite },
+}
+
+func onLog(kind errorfs.OpKind) func(errorfs.Op) bool {
+	return func(op errorfs.Op) bool {
+		return op.Kind == kind && path.Ext(op.Path) == ".log" && !strings.Contains(op.Path, baseDir)
+	}
+}
+
+func onBase(part string, kind errorfs.OpKind) func(errorfs.Op) bool {
+	return func(op errorfs.Op) bool {
+		return op.Kind == kind && strings.Contains(op.Path, baseDir) && strings.Contains(op.Path, part)
+	}
+}
+
+// TestFaults lets the disk fail at some moment: commits are refused from then
+// on, reads go on, and opening again brings back what was acknowledged.
+func TestFaults(t *testing.T) {
+	for name, wanted := range failures {
+		t.Run(name, func(t *testing.T) {
+			random := seeded(t)
+			for range 10 {
+				testFault(t, wanted, random.Int64N(6))
+			}
+		})
+	}
+}
+
+func testFault(t *testing.T, wanted func(errorfs.Op) bool, after int64) {
+	mem := vfs.NewMem()
+	fs := newFailing(mem, wanted)
+	db := openTest(t, crashOptions(fs, false))
+	fs.left.Store(after)
+	acknowledged, err := commitUntilFault(t, db)
+	if fs.hits.Load() == 0 || !errors.Is(err, errorfs.ErrInjected) || kv.CodeOf(err) != kv.CodeIOError {
+		t.Fatalf("commits end with %v, want the injected error as CodeIOError", err)
+	}
+	if kv.IsRetryable(err) {
+		t.Errorf("%v would be retried", err)
+	}
+	var disk *DiskError
+	if err := commitNumbered(t, db, acknowledged+2); !errors.As(err, &disk) || errors.Is(err, kv.ErrOutcomeUnknown) {
+		t.Errorf("a later commit gets %v, want a DiskError with a known outcome", err)
+	}
+	if last := checkNumbered(t, db); last != acknowledged {
+		t.Errorf("reads see transaction %d, want %d", last, acknowledged)
+	}
+	_ = db.Close() // it may say what has failed
+	fs.left.Store(1 << 40)
+
+	db = openTest(t, crashOptions(mem, false))
+	last := checkNumbered(t, db)
+	if last != acknowledged && (last != acknowledged+1 || !errors.Is(err, kv.ErrOutcomeUnknown)) {
+		t.Errorf("transaction %d is the last, want %d (%v)", last, acknowledged, err)
+	}
+	closeTest(t, db)
+}
+
+func commitNumbered(t *testing.T, db *Database, i int) error {
+	return db.Transact(t.Context(), func(tx kv.Transaction) error {
+		writeNumbered(tx, i)
+		return nil
+	})
+}
+
+// commitUntilFault commits numbered transactions, and absorbs after each, until
+// a commit fails. It returns how many succeeded.
+func commitUntilFault(t *testing.T, db *Database) (int, error) {
+	for i := 1; i < 2000; i++ {
+		if err := commitNumbered(t, db, i); err != nil {
+			return i - 1, err
+		}
+		if err := db.disk.absorber.pass(); err != nil {
+			_ = db.disk.fault.raise("moving commits to the base", err)
+		}
+	}
+	t.Fatal("nothing has failed")
+	return 0, nil
+}
+
+// TestFaultWhileOpening lets every operation of an opening fail in turn.
+func TestFaultWhileOpening(t *testing.T) {
+	original := vfs.NewCrashableMem()
+	db := openTest(t, crashOptions(original, false))
+	for i := range 30 {
+		if err := commitNumbered(t, db, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeTest(t, db)
+	for n := int64(0); ; n++ {
+		mem := original.CrashClone(vfs.CrashCloneCfg{})
+		fs := newFailing(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
+		fs.left.Store(n)
+		db, err := OpenWith("db", crashOptions(fs, false))
+		hits := fs.hits.Load()
+		fs.left.Store(1 << 40)
+		if err == nil {
+			closeTest(t, db)
+		}
+		if hits == 0 {
+			t.Logf("%d operations", n)
+			return
+		}
+		db = openTest(t, crashOptions(mem, false))
+		if last := checkNumbered(t, db); last != 30 {
+			t.Fatalf("after the failure of operation %d: transaction %d is the last, want 30", n, last)
+		}
+		closeTest(t, db)
+	}
+}
