@@ -96,15 +96,20 @@ func (c *committer) start() {
 		for {
 			select {
 			case <-c.wake:
-				c.working.Lock() // the absorber may hold it, who does not commit
-				for c.commitBatch() {
-				}
-				c.working.Unlock()
+				c.settle() // not work: the absorber may be at it, who does not commit
 			case <-c.quit:
 				return
 			}
 		}
 	}()
+}
+
+// settle commits what is queued, waiting for whoever is at it.
+func (c *committer) settle() {
+	c.working.Lock()
+	defer c.working.Unlock()
+	for c.commitBatch() {
+	}
 }
 
 // work commits what is queued, until nothing is or someone else is at it.
@@ -211,11 +216,7 @@ func (c *committer) stop(err error) {
 	c.queue.Lock()
 	c.queue.err = err
 	c.queue.Unlock()
-	c.help()
-	c.working.Lock()
-	for c.commitBatch() {
-	}
-	c.working.Unlock()
+	c.settle()
 	if c.quit != nil {
 		close(c.quit)
 		<-c.done

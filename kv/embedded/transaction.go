@@ -197,7 +197,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 		return t.dead
 	}
 	if t.started {
-		t.db.committer.help() // a commit that was submitted goes its way
+		t.db.committer.settle() // a commit that was submitted goes its way
 	}
 	t.renew(t.settings.afterRetry())
 	t.setExpiry()
