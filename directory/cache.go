@@ -186,7 +186,7 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 			return nil, err
 		}
 		if same {
-			return &entry{moment: at, directory: old.directory, facts: old.facts, links: old.links}, nil
+			return &entry{moment: at, directory: old.directory, facts: old.facts}, nil
 		}
 	}
 	t, err := l.follow(ctx, tx, slices.Clone(path))
@@ -196,9 +196,5 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 	if !t.complete() {
 		return nil, ErrNotFound
 	}
-	e := &entry{moment: at, directory: t.directory(), facts: t.facts}
-	for _, f := range t.found {
-		e.links = append(e.links, f.link)
-	}
-	return e, nil
+	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil
 }

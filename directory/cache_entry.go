@@ -43,8 +43,7 @@ func observe(ctx context.Context, tx kv.ReadTransaction) (*moment, error) {
 type entry struct {
 	moment
 	directory *Directory
-	facts     []fact   // the keys from which it is known, with their values
-	links     [][]byte // those of them that lead to the directory
+	facts     []fact // the keys from which it is known, with their values
 	used      atomic.Bool
 }
 
@@ -60,14 +59,8 @@ func (e *entry) trueAt(m *moment) bool {
 // links on the path. Nothing else that is known of a directory can change
 // while its links stay.
 func (e *entry) protect(tx kv.ReadTransaction) error {
-	w, ok := tx.(kv.Transaction)
-	if !ok {
-		return nil
-	}
-	for _, link := range e.links {
-		if err := w.AddReadConflictKey(link); err != nil {
-			return err
-		}
+	if w, ok := tx.(kv.Transaction); ok {
+		return e.directory.Protect(w)
 	}
 	return nil
 }

@@ -21,6 +21,19 @@ type Directory struct {
 	path   []string
 	layers []string // of the path's elements
 	prefix []byte
+	links  [][]byte // the keys that lead to it, outermost first
+}
+
+// Protect makes tx conflict with every move and removal of the directory or of
+// one above it, by whatever program, as if tx had opened it: for who remembers
+// what is in a directory from another transaction.
+func (d *Directory) Protect(tx kv.Transaction) error {
+	for _, link := range d.links {
+		if err := tx.AddReadConflictKey(link); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Path returns the path from the layer's root, partitions included.

@@ -218,6 +218,7 @@ func (t *trail) directory() *Directory {
 	d := &Directory{root: t.layer, tree: t.last().tree, path: slices.Clone(t.path), prefix: slices.Clone(t.last().prefix)}
 	for _, e := range t.found {
 		d.layers = append(d.layers, e.layer)
+		d.links = append(d.links, e.link)
 	}
 	return d
 }

@@ -63,7 +63,7 @@ func (s *source[T]) changeState(ctx context.Context, t *transaction, to index.St
 	t.writer.Clear(o.progress(s.place))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, err = t.setCatalog(s.place, o.prefix, next)
+	_, err = t.setCatalog(ctx, s.place, o, next)
 	return err
 }
 

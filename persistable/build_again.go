@@ -56,7 +56,7 @@ func (s Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		_, err = t.setCatalog(s.place, o.prefix, next)
+		_, err = t.setCatalog(ctx, s.place, o, next)
 		return err
 	})
 }

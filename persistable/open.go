@@ -16,17 +16,18 @@ import (
 // openStore is a place with its directory opened and its header read. It is
 // immutable.
 type openStore struct {
-	prefix   []byte // of the directory
-	records  []byte // of the keys of records: ("R", type)
-	header   []byte // the key of the header: ("S", type)
-	catalog  *catalog
-	indexes  []index.Index // in the order of the schema
-	metadata string        // the metadata version at which it was read
-	upToDate bool          // a write need not change the header first
+	directory *directory.Directory
+	prefix    []byte // of the directory
+	records   []byte // of the keys of records: ("R", type)
+	header    []byte // the key of the header: ("S", type)
+	catalog   *catalog
+	indexes   []index.Index // in the order of the schema
+	metadata  string        // the metadata version at which it was read
+	upToDate  bool          // a write need not change the header first
 }
 
-func (p *place) openStore(prefix []byte, c *catalog) *openStore {
-	s := &openStore{prefix: prefix, catalog: c}
+func (p *place) openStore(d *directory.Directory, prefix []byte, c *catalog) *openStore {
+	s := &openStore{directory: d, prefix: prefix, catalog: c}
 	s.records = tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ)
 	s.header = s.system(p)
 	for _, d := range p.definitions {
@@ -51,102 +52,92 @@ func (s *openStore) system(p *place, names ...string) []byte {
 	return key
 }
 
-// metadata is the metadata version that a transaction sees. It is read once.
-type metadata struct {
-	read    bool
-	hidden  bool // the transaction itself changes it: nothing cached may be used
-	version []byte
-}
-
-func (t *transaction) metadataVersion(ctx context.Context) (metadata, error) {
-	if t.metadata.read {
-		return t.metadata, nil
-	}
-	// In a transaction that writes, the read conflicts: what is cached must
-	// still be true at the commit.
-	version, err := t.reader.Get(metadataVersionKey).Get(ctx)
-	switch {
-	case kv.CodeOf(err) == kv.CodeAccessedUnreadable:
-		t.metadata = metadata{read: true, hidden: true}
-	case err != nil:
-		return metadata{}, err
-	default:
-		t.metadata = metadata{read: true, version: version}
-	}
-	return t.metadata, nil
-}
-
-var metadataVersionKey = []byte(kv.MetadataVersionKey)
-
-// changeMetadata tells all processes that what they cached of some store is
-// void once the transaction commits.
-func (t *transaction) changeMetadata() {
-	t.writer.Atomic(kv.SetVersionstampedValue, metadataVersionKey, make([]byte, kv.VersionstampSize+4))
-	t.metadata = metadata{read: true, hidden: true}
-}
-
 // open returns the store at a place for reading, and nil if nobody has ever
 // written there.
 func (t *transaction) open(ctx context.Context, p *place) (*openStore, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.writer == nil {
+		return t.openToRead(ctx, p)
+	}
 	return t.openLocked(ctx, p)
 }
 
-func (t *transaction) openLocked(ctx context.Context, p *place) (*openStore, error) {
-	for _, o := range t.opened {
-		if o.place == p {
-			return o.store, nil
-		}
+var metadataVersionKey = []byte(kv.MetadataVersionKey)
+
+// openToRead is open in a transaction that writes nothing: it can always read
+// the metadata version, and what it has opened stays true.
+func (t *transaction) openToRead(ctx context.Context, p *place) (*openStore, error) {
+	if s, found := t.opened.find(p); found {
+		return s, nil
 	}
-	m, err := t.metadataVersion(ctx)
+	version, err := t.reader.Get(metadataVersionKey).Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s := p.known.Load(); s != nil && !m.hidden && s.metadata == string(m.version) {
-		return s, t.remember(p, s)
-	}
-	s, err := t.openAnew(ctx, p, m)
-	if err != nil || s == nil && t.writer != nil {
-		return nil, err
-	}
-	return s, t.remember(p, s)
-}
-
-// remember keeps s for the rest of the transaction, and makes a writing
-// transaction conflict with changes of the header: also with the removal of the
-// directory, which clears it. That there is nothing is remembered only where
-// nothing can come.
-func (t *transaction) remember(p *place, s *openStore) error {
-	t.opened = append(t.opened, openPlace{p, s})
-	if t.writer == nil {
-		return nil
-	}
-	return t.writer.AddReadConflictKey(s.header)
-}
-
-// openAnew opens a place that is not cached, or not as the transaction sees it.
-func (t *transaction) openAnew(ctx context.Context, p *place, m metadata) (*openStore, error) {
-	if !m.hidden {
-		s, err := p.load(ctx, t, m)
-		if s != nil || err != nil || t.writer == nil {
-			return s, err
+	s := p.known.Load()
+	if s == nil || s.metadata != string(version) {
+		if s, err = p.load(ctx, t, string(version)); err != nil {
+			return nil, err
 		}
 	}
-	d, err := p.db.options.Layer.Open(ctx, t.reader, p.path, p.expects...)
+	t.opened.add(p, s)
+	return s, nil
+}
+
+// openLocked is open in a transaction that writes. If the transaction may
+// itself have moved or removed directories, or changed a header, then only it
+// knows what is there, and it reads that anew each time.
+func (t *transaction) openLocked(ctx context.Context, p *place) (*openStore, error) {
+	version, readable, err := directory.MetadataVersion(ctx, t.writer)
+	if err != nil {
+		return nil, err
+	}
+	if !readable {
+		return t.openAnew(ctx, p)
+	}
+	if s, found := t.opened.find(p); found {
+		return s, nil
+	}
+	s := p.known.Load()
+	if s == nil || s.metadata != version {
+		if s, err = p.load(ctx, t, version); err != nil {
+			return nil, err
+		}
+	}
+	if s == nil {
+		return t.openAnew(ctx, p)
+	}
+	t.opened.add(p, s)
+	return s, t.protect(s)
+}
+
+// protect makes the transaction conflict with whatever makes s untrue: a change
+// of the header, and that the directory or one above it is moved or removed.
+func (t *transaction) protect(s *openStore) error {
+	if err := t.writer.AddReadConflictKey(s.header); err != nil {
+		return err
+	}
+	return s.directory.Protect(t.writer)
+}
+
+// openAnew opens a place by reads of the transaction itself, which see its own
+// writes, and conflict. There is nothing to remember: it may change once more.
+func (t *transaction) openAnew(ctx context.Context, p *place) (*openStore, error) {
+	d, err := p.db.options.Layer.Open(ctx, t.writer, p.path, p.expects...)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return p.read(ctx, t.reader, d)
+	return p.read(ctx, t.writer, d)
 }
 
 // load reads what is committed at the transaction's read version, in a
 // transaction of its own, and caches it. The transaction's own writes, which
 // may yet fail, are not seen.
-func (p *place) load(ctx context.Context, t *transaction, m metadata) (*openStore, error) {
+func (p *place) load(ctx context.Context, t *transaction, metadata string) (*openStore, error) {
 	version, err := t.reader.GetReadVersion().Get(ctx)
 	if err != nil {
 		return nil, err
@@ -159,7 +150,7 @@ func (p *place) load(ctx context.Context, t *transaction, m metadata) (*openStor
 	tx.SetReadVersion(version)
 	view := tx.Snapshot()
 	committed, err := view.Get(metadataVersionKey).Get(ctx)
-	if err != nil || string(committed) != string(m.version) {
+	if err != nil || string(committed) != metadata {
 		return nil, err
 	}
 	d, err := p.db.dirs.OpenRead(ctx, view, p.path, p.expects...)
@@ -173,7 +164,7 @@ func (p *place) load(ctx context.Context, t *transaction, m metadata) (*openStor
 	if err != nil || s == nil {
 		return nil, err
 	}
-	s.metadata = string(m.version)
+	s.metadata = metadata
 	p.known.Store(s)
 	return s, nil
 }
@@ -194,7 +185,7 @@ func (p *place) read(ctx context.Context, reader kv.ReadTransaction, d *director
 	if err != nil {
 		return nil, recordError(p.typ, "", key, err)
 	}
-	return p.openStore(prefix, c), nil
+	return p.openStore(d, prefix, c), nil
 }
 
 // openForWriting returns the store at a place, creating directory and header
@@ -212,7 +203,7 @@ func (t *transaction) openForWriting(ctx context.Context, p *place) (*openStore,
 	if s == nil {
 		return t.create(ctx, p)
 	}
-	return t.bringUpToDate(p, s)
+	return t.bringUpToDate(ctx, p, s)
 }
 
 // openForDeleting is openForWriting, but where there is nothing it creates
@@ -224,19 +215,19 @@ func (t *transaction) openForDeleting(ctx context.Context, p *place) (*openStore
 	if err != nil || s == nil {
 		return nil, err
 	}
-	return t.bringUpToDate(p, s)
+	return t.bringUpToDate(ctx, p, s)
 }
 
 // bringUpToDate changes the header where this program's writes would make it
 // untrue.
-func (t *transaction) bringUpToDate(p *place, s *openStore) (*openStore, error) {
+func (t *transaction) bringUpToDate(ctx context.Context, p *place, s *openStore) (*openStore, error) {
 	if s.upToDate {
 		return s, nil
 	}
 	next := s.catalog.clone()
 	next.disableOthers(p.definitions)
 	next.addFields(p.fields)
-	return t.setCatalog(p, s.prefix, next)
+	return t.setCatalog(ctx, p, s, next)
 }
 
 // create creates the directory and the header of a place. Nobody can have
@@ -255,34 +246,30 @@ func (t *transaction) create(ctx context.Context, p *place) (*openStore, error) 
 		if err != nil {
 			return nil, err
 		}
-		if s, err = t.writeCatalog(p, prefix, newCatalog(p)); err != nil {
+		if s, err = t.writeCatalog(p, d, prefix, newCatalog(p)); err != nil {
 			return nil, err
 		}
 	}
-	return s, t.remember(p, s)
-}
-
-// setCatalog changes the header of a store.
-func (t *transaction) setCatalog(p *place, prefix []byte, c *catalog) (*openStore, error) {
-	s, err := t.writeCatalog(p, prefix, c)
-	if err != nil {
-		return nil, err
-	}
-	t.changeMetadata()
-	for i := range t.opened {
-		if t.opened[i].place == p {
-			t.opened[i].store = s
-		}
-	}
+	t.opened.add(p, s)
 	return s, nil
 }
 
-func (t *transaction) writeCatalog(p *place, prefix []byte, c *catalog) (*openStore, error) {
+// setCatalog changes the header of a store, and tells all processes that what
+// they cached of stores is void once the transaction commits.
+func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, c *catalog) (*openStore, error) {
+	s, err := t.writeCatalog(p, was.directory, was.prefix, c)
+	if err != nil {
+		return nil, err
+	}
+	return s, directory.Invalidate(ctx, t.writer)
+}
+
+func (t *transaction) writeCatalog(p *place, d *directory.Directory, prefix []byte, c *catalog) (*openStore, error) {
 	value, err := c.encode()
 	if err != nil {
 		return nil, err
 	}
-	s := p.openStore(prefix, c)
+	s := p.openStore(d, prefix, c)
 	t.writer.Set(s.header, value)
 	return s, nil
 }

@@ -27,17 +27,42 @@ type transaction struct {
 	writer kv.Transaction // nil if read-only
 	token  token
 
-	mu       sync.Mutex
-	metadata metadata
-	opened   []openPlace
-	created  []byte   // the key of a record that this attempt created
-	earlier  [][]byte // those of earlier attempts
+	mu      sync.Mutex
+	opened  openPlaces
+	created []byte   // the key of a record that this attempt created
+	earlier [][]byte // those of earlier attempts
 }
 
-// openPlace is a place as the transaction sees it.
+// openPlaces are places as a transaction sees them. There is room for one,
+// since most transactions have one.
+type openPlaces struct {
+	first openPlace
+	more  []openPlace
+}
+
 type openPlace struct {
 	place *place
-	store *openStore
+	store *openStore // nil: there is none
+}
+
+func (o *openPlaces) find(p *place) (s *openStore, found bool) {
+	if o.first.place == p {
+		return o.first.store, true
+	}
+	for _, other := range o.more {
+		if other.place == p {
+			return other.store, true
+		}
+	}
+	return nil, false
+}
+
+func (o *openPlaces) add(p *place, s *openStore) {
+	if o.first.place == nil {
+		o.first = openPlace{p, s}
+		return
+	}
+	o.more = append(o.more, openPlace{p, s})
 }
 
 func newToken() (t token) {
@@ -82,8 +107,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 
 // restart forgets what the attempt before has seen.
 func (t *transaction) restart() {
-	t.metadata = metadata{}
-	t.opened = t.opened[:0]
+	t.opened = openPlaces{}
 	if t.created != nil {
 		t.earlier = append(t.earlier, t.created)
 		t.created = nil

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// The transactions here change directories or headers themselves, and go on.
+
+// changing runs fn in a transaction that the program began itself.
+func changing(t *testing.T, db *persistable.DB, fn func(tx kv.Transaction)) {
+	t.Helper()
+	tx := must[kv.Transaction](t)(db.Engine().Begin())
+	defer tx.Cancel()
+	fn(tx)
+	check(t, tx.Commit(ctx))
+}
+
+// hold begins a transaction with a record in s, and checks what its commit says
+// after what others have done meanwhile.
+func hold(t *testing.T, db *persistable.DB, s OrderStore, meanwhile func(), conflicts bool) {
+	t.Helper()
+	must[[]*Order](t)(s.Scan().Slice(ctx)) // the store is opened and cached
+	tx := must[kv.Transaction](t)(db.Engine().Begin())
+	defer tx.Cancel()
+	check(t, s.In(db.In(tx)).Create(ctx, s.New("held", Paid, day0, 1)))
+	meanwhile()
+	if err := tx.Commit(ctx); kv.IsConflict(err) != conflicts || !conflicts && err != nil {
+		t.Errorf("Commit = %v, want a conflict: %v", err, conflicts)
+	}
+}
+
+func TestRemovalInTheSameTransaction(t *testing.T) {
+	tenant := []string{"tenants", "t"}
+	for name, bound := range map[string]func(*persistable.DB, kv.Transaction) func() persistable.Tx{
+		"one Tx": func(db *persistable.DB, tx kv.Transaction) func() persistable.Tx {
+			one := db.In(tx)
+			return func() persistable.Tx { return one }
+		},
+		"a Tx for each": func(db *persistable.DB, tx kv.Transaction) func() persistable.Tx {
+			return func() persistable.Tx { return db.In(tx) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, openMemory(t))
+			s := OrderStoreOf(db, "t")
+			o := s.New("1", Paid, day0, 1)
+			check(t, s.Create(ctx, o))
+			before := must[*directory.Directory](t)(directory.Root().Open(ctx, db.Engine(), append(tenant, "orders")))
+			changing(t, db, func(kvtx kv.Transaction) {
+				tx := bound(db, kvtx)
+				o.Amount = 2
+				check(t, s.In(tx()).Save(ctx, o))
+				check(t, directory.Root().Remove(ctx, kvtx, tenant))
+				wantError(t, second(s.In(tx()).Get(ctx, o.ID)), persistable.ErrNotFound)
+				check(t, s.In(tx()).Delete(ctx, o.ID))
+				check(t, s.In(tx()).Create(ctx, s.New("2", Paid, day0, 1)))
+				check(t, s.In(tx()).Create(ctx, s.New("3", Paid, day0, 1)))
+				if n := must[int](t)(s.In(tx()).Scan().Count(ctx)); n != 2 {
+					t.Errorf("the transaction sees %d records, want 2", n)
+				}
+			})
+			if got := numbers(must[[]*Order](t)(s.Scan().Slice(ctx))); fmt.Sprint(got) != "[2 3]" {
+				t.Errorf("the new directory has %v", got)
+			}
+			sound(t, s.Verify)
+			prefix := must[[]byte](t)(before.Prefix())
+			for key := range dump(t, db) {
+				if len(key) >= len(prefix) && key[:len(prefix)] == string(prefix) {
+					t.Errorf("a key is left in the removed directory: %q", key)
+				}
+			}
+		})
+	}
+}
+
+func TestMoveInTheSameTransaction(t *testing.T) {
+	db := open(t, openMemory(t))
+	old, moved := OrderStoreOf(db, "old"), OrderStoreOf(db, "new")
+	o := old.New("1", Paid, day0, 1)
+	check(t, old.Create(ctx, o))
+	changing(t, db, func(kvtx kv.Transaction) {
+		tx := db.In(kvtx)
+		must[*Order](t)(old.In(tx).Get(ctx, o.ID))
+		second(directory.Root().Move(ctx, kvtx, []string{"tenants", "old"}, []string{"tenants", "new"}))
+		wantError(t, second(old.In(tx).Get(ctx, o.ID)), persistable.ErrNotFound)
+		must[*Order](t)(moved.In(tx).Get(ctx, o.ID))
+		check(t, moved.In(tx).Delete(ctx, o.ID))
+		check(t, old.In(tx).Create(ctx, old.New("2", Paid, day0, 1)))
+	})
+	for name, want := range map[string]int{"old": 1, "new": 0} {
+		s := OrderStoreOf(db, name)
+		if n := must[int](t)(s.Scan().Count(ctx)); n != want {
+			t.Errorf("%s has %d records, want %d", name, n, want)
+		}
+		sound(t, s.Verify)
+	}
+}
+
+// A program that lacks indexes disables them with its first write: here in two
+// stores, by one transaction.
+func TestHeadersChangedInOneTransaction(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		newer := version(db, tags, editor)
+		articles(t, newer, 3)
+		orders := OrderStoreOf(db, "t")
+		changed := []*Article{NewArticle("s", "x", nil, nil, []string{"all"}, day0, nil), NewArticle("s", "y", nil, nil, []string{"all"}, day0, nil)}
+		order := orders.New("1", Paid, day0, 1)
+		check(t, kv.Transactor(db.Engine()).Transact(ctx, func(kvtx kv.Transaction) error {
+			for i, s := range []ArticleStore{version(db, tags), version(db, editor)} {
+				if err := s.In(db.In(kvtx)).Save(ctx, changed[i]); err != nil {
+					return err
+				}
+			}
+			return orders.In(db.In(kvtx)).Save(ctx, order)
+		}))
+		for _, s := range []ArticleStore{newer, version(db, tags), version(db, editor)} {
+			wantAs[*persistable.IndexStateError](t, second(s.Index(0).Slice(ctx)))
+		}
+		check(t, newer.BuildIndexes(ctx))
+		if n := must[int](t)(byTag(newer, "all").Count(ctx)); n != 5 {
+			t.Errorf("%d entries, want 5", n)
+		}
+		sound(t, newer.Verify)
+		must[*Order](t)(orders.Get(ctx, order.ID))
+	})
+}
+
+// What a transaction took from the cache must still be true when it commits.
+func TestCachedStoreAndOthersChanges(t *testing.T) {
+	move := func(db *persistable.DB, from, to []string) error {
+		return second(directory.Root().Move(ctx, db.Engine(), from, to))
+	}
+	for name, c := range map[string]struct {
+		meanwhile func(*persistable.DB) error
+		conflicts bool
+	}{
+		"its tenant moved":  {func(db *persistable.DB) error { return move(db, []string{"tenants", "t"}, []string{"tenants", "v"}) }, true},
+		"all tenants moved": {func(db *persistable.DB) error { return move(db, []string{"tenants"}, []string{"customers"}) }, true},
+		"itself moved": {func(db *persistable.DB) error {
+			return move(db, []string{"tenants", "t", "orders"}, []string{"tenants", "t", "old"})
+		}, true},
+		"itself removed":         {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t", "orders") }, true},
+		"its tenant removed":     {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t") }, true},
+		"all tenants removed":    {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants") }, true},
+		"an index rebuilt":       {func(db *persistable.DB) error { return OrderStoreOf(db, "t").RebuildIndex(ctx, "Order_Status") }, true},
+		"another tenant removed": {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "u") }, false},
+		"another tenant moved":   {func(db *persistable.DB) error { return move(db, []string{"tenants", "u"}, []string{"tenants", "v"}) }, false},
+		"another tenant created": {func(db *persistable.DB) error {
+			s := OrderStoreOf(db, "w")
+			return s.Create(ctx, s.New("1", Paid, day0, 1))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, openMemory(t))
+			s, u := OrderStoreOf(db, "t"), OrderStoreOf(db, "u")
+			check(t, s.Create(ctx, s.New("1", Paid, day0, 1)))
+			check(t, u.Create(ctx, u.New("1", Paid, day0, 1)))
+			hold(t, db, s, func() { check(t, c.meanwhile(db)) }, c.conflicts)
+		})
+	}
+}
