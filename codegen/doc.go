@@ -38,8 +38,10 @@
 // positions inside the tags. An earlier output is replaced by an empty file
 // while the source is loaded, so that one which is stale or broken does not
 // matter; then, if there were type errors, the source is checked again with the
-// new output, so that only real ones are reported. Output depends on the source
-// alone; files are replaced by rename, and only if they change.
+// new output, so that only real ones are reported. Those in function bodies, and
+// in declarations that use generated code, are notes: they do not keep it from
+// being written. Output depends on the source alone; files are replaced by
+// rename, and only if they change.
 //
 // persist.lock, a text file to be committed, holds what stored data depends on:
 // field numbers, kinds, directories, index keys. A change that data already

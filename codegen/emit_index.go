@@ -4,6 +4,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -147,24 +148,50 @@ func (e *emitter) keyStatements(components []*component, names []string) {
 
 // methodComment writes the doc comment of a query method.
 func (e *emitter) methodComment(r *record, m indexMethod) {
-	with := make([]string, len(m.equal))
-	for i, c := range m.equal {
-		with[i] = c.goName()
-		if c.slice {
-			with[i] = "an element of " + with[i]
-		}
-	}
-	what := strings.Join(with, ", ")
+	what := values(m.equal)
 	switch m.kind {
 	case methodUnique:
-		e.p("// %s returns the %s with that %s, or %s.ErrNotFound.", m.name, r.goName, what, e.pkg(persistablePath))
+		e.p("// %s returns the %s with %s, or %s.ErrNotFound.", m.name, r.goName, what, e.pkg(persistablePath))
 	case methodEqual:
-		e.p("// %s returns the records with that %s, in the order of their IDs.", m.name, strings.Replace(what, "an element of ", "element of ", 1))
+		e.p("// %s returns the records with %s, in the order of their IDs.", m.name, what)
 	case methodRange:
-		e.p("// %s returns the records with that %s, in the order of %s; a range of it can be chosen.", m.name, what, m.next.goName())
+		e.p("// %s returns the records with %s, in the order of %s; a range of it can be chosen.", m.name, what, order(m.next))
 	case methodOrdered:
-		e.p("// %s returns the records in the order of %s; a range of it can be chosen.", m.name, m.next.goName())
+		e.p("// %s returns the records in the order of %s; a range of it can be chosen.", m.name, order(m.next))
 	}
+}
+
+// values names the parameters of a method in its doc comment: "that A, B and C",
+// or, with a slice, "that A and that element of B".
+func values(components []*component) string {
+	again := ""
+	if slices.ContainsFunc(components, func(c *component) bool { return c.slice }) {
+		again = "that "
+	}
+	var b strings.Builder
+	for i, c := range components {
+		switch {
+		case i == 0:
+			b.WriteString("that ")
+		case i == len(components)-1:
+			b.WriteString(" and " + again)
+		default:
+			b.WriteString(", " + again)
+		}
+		if c.slice {
+			b.WriteString("element of ")
+		}
+		b.WriteString(c.goName())
+	}
+	return b.String()
+}
+
+// order names what the records of a method are sorted by.
+func order(c *component) string {
+	if c.slice {
+		return "the elements of " + c.goName() + ", a record once for each"
+	}
+	return c.goName()
 }
 
 // fieldsVar writes OrderFields.

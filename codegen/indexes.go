@@ -98,11 +98,7 @@ func (r *record) lookup(path string) ([]*field, string) {
 		}
 		f := m.find(name)
 		if f == nil {
-			words := m.goNames()
-			if i == 0 {
-				words = append(words, "cover")
-			}
-			return nil, fmt.Sprintf("%s has no field %s", m.goName, name) + didYouMean(name, words)
+			return nil, fmt.Sprintf("%s has no field %s", m.goName, name) + m.meant(name, i == 0)
 		}
 		steps = append(steps, f)
 		m = f.nested()
@@ -120,6 +116,19 @@ func (m *message) find(name string) *field {
 		}
 	}
 	return best
+}
+
+// meant suggests the field nearest to a misspelt one or, in the first place of a
+// path, the option cover if that is as near.
+func (m *message) meant(name string, first bool) string {
+	words := m.goNames()
+	if first {
+		words = append([]string{"cover"}, words...)
+	}
+	if text := didYouMean(name, words); text != "; did you mean cover?" {
+		return text
+	}
+	return "; did you mean the option cover?"
 }
 
 func (m *message) goNames() []string {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // namePattern is what type, field and index names may be.
@@ -90,11 +91,22 @@ func (o *fieldOptions) set(w word) (message string, at int) {
 		}
 		o.number = int32(n)
 	case checkName(w.text) == "" && w.text[0] <= 'Z':
-		return fmt.Sprintf("unknown option %s; to name the field write name=%s", w.text, w.text), w.at
+		return fmt.Sprintf("unknown option %s; %sto name the field write name=%s", w.text, meantFlag(w.text), w.text), w.at
 	default:
 		return fmt.Sprintf("unknown option %s", w.key) + didYouMean(w.key, fieldOptionWords), w.at
 	}
 	return "", 0
+}
+
+// meantFlag asks for the option without a value that a capitalised word spells,
+// give or take one letter; for others it returns "".
+func meantFlag(text string) string {
+	for _, flag := range []string{"index", "unique", "cover", "text", "id"} {
+		if strings.EqualFold(text, flag) || len(flag) > 4 && editDistance(strings.ToLower(text), flag) <= 1 {
+			return fmt.Sprintf("did you mean %s? Or ", flag)
+		}
+	}
+	return ""
 }
 
 // contradictions returns the options that do not go together.

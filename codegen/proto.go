@@ -5,6 +5,9 @@ package codegen
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -36,7 +39,7 @@ func emitProto(p *pkg, l *lock) []byte {
 		w.message(m)
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s\n\nsyntax = \"proto3\";\n\npackage %s;\n", generatedHeader, p.name)
+	fmt.Fprintf(&out, "%s\n\nsyntax = \"proto3\";\n\npackage %s;\n", generatedHeader, protoPackage(p))
 	separator := "\n"
 	for _, name := range []string{"duration", "timestamp"} {
 		if bytes.Contains(w.body.Bytes(), []byte("google.protobuf."+exported(name)+" ")) ||
@@ -47,6 +50,33 @@ func emitProto(p *pkg, l *lock) []byte {
 	}
 	out.Write(w.body.Bytes())
 	return out.Bytes()
+}
+
+// notProto are the characters that a protobuf package does not have in names,
+// and majorVersion is a last path element that does not name a package.
+var (
+	notProto     = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	majorVersion = regexp.MustCompile(`/v[0-9]+$`)
+)
+
+// protoPackage names the protobuf package: like the Go package, but a command,
+// which has the name main as all others, like the last element of its path or
+// like its folder.
+func protoPackage(p *pkg) string {
+	names := []string{p.name}
+	if p.name == "main" {
+		names = []string{path.Base(majorVersion.ReplaceAllString(p.path, "")), filepath.Base(p.dir)}
+		if p.path == "command-line-arguments" {
+			names = names[1:]
+		}
+	}
+	for _, name := range append(names, p.name) {
+		name = notProto.ReplaceAllString(name, "_")
+		if name = strings.Trim(strings.TrimLeft(name, "0123456789_"), "_"); name != "" && name != "main" {
+			return name
+		}
+	}
+	return "records"
 }
 
 // message writes one message.

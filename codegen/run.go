@@ -260,7 +260,7 @@ func (r *run) reportBrokenFields(loaded []*loadedPackage) {
 
 // recheck type-checks the packages with what was generated, if that is new or
 // there were type errors without it. The errors that remain are not for want of
-// generated code; those in its use are noted, others are faults.
+// generated code; those that it may tolerate are noted, others are faults.
 func (r *run) recheck(loaded []*loadedPackage) error {
 	changed := slices.ContainsFunc(r.outputs, func(o output) bool { return strings.HasSuffix(o.file, generatedSuffix) && o.differs() })
 	if !changed && !slices.ContainsFunc(loaded, (*loadedPackage).broken) {
@@ -279,7 +279,7 @@ func (r *run) recheck(loaded []*loadedPackage) error {
 	for _, l := range again {
 		for _, one := range l.typeErrors {
 			to := r.faults
-			if l.tolerates(one.Pos) {
+			if l.tolerates(one) {
 				to = tolerated
 			}
 			to.add(l.position(one.Pos), "", "%s", one.Msg)

@@ -11,28 +11,43 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 )
 
-// tolerates reports whether a type error is in a statement or declaration that
-// uses generated code. Such code may still speak of what was generated before:
-// after an index was renamed, its author needs the new file to mend it.
-func (l *loadedPackage) tolerates(at token.Pos) bool {
-	if l.isGeneratedAt(at) {
-		return false // a fault of persistgen
+// tolerates reports whether a type error is no reason not to generate. Function
+// bodies say nothing of the annotated structs, and so an error in one, or an
+// import that is not used, is its author's to mend later. Declarations are
+// tolerated if they use generated code: they may still speak of what was
+// generated before; after an index was renamed, its author needs the new file
+// to mend them. Errors in generated code are faults of persistgen.
+func (l *loadedPackage) tolerates(one types.Error) bool {
+	if l.isGeneratedAt(one.Pos) {
+		return false
 	}
-	for _, file := range l.files {
-		if at < file.FileStart || file.FileEnd <= at {
-			continue
+	if one.Soft {
+		return true
+	}
+	path := l.enclosing(one.Pos)
+	for _, node := range path {
+		if _, body := node.(*ast.BlockStmt); body {
+			return true
 		}
-		path, _ := astutil.PathEnclosingInterval(file, at, at)
-		for _, node := range path {
-			switch node.(type) {
-			case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
-				return false
-			case ast.Stmt, *ast.ValueSpec, *ast.Field:
-				return l.usesGenerated(node)
-			}
+	}
+	for _, node := range path {
+		switch node.(type) {
+		case *ast.ValueSpec, *ast.Field:
+			return l.usesGenerated(node)
 		}
 	}
 	return false
+}
+
+// enclosing returns the syntax around a position, the innermost node first.
+func (l *loadedPackage) enclosing(at token.Pos) []ast.Node {
+	for _, file := range l.files {
+		if file.FileStart <= at && at < file.FileEnd {
+			path, _ := astutil.PathEnclosingInterval(file, at, at)
+			return path
+		}
+	}
+	return nil
 }
 
 // usesGenerated reports whether an identifier in the node names something

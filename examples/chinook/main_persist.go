@@ -235,7 +235,7 @@ func CustomerStoreOf(db *persistable.DB) CustomerStore {
 // In returns the store bound to a transaction.
 func (s CustomerStore) In(tx persistable.Tx) CustomerStore { return CustomerStore{s.Store.In(tx)} }
 
-// BySupportRepIDCompanyCountry returns the records with that SupportRepID, Company, in the order of Country; a range of it can be chosen.
+// BySupportRepIDCompanyCountry returns the records with that SupportRepID and Company, in the order of Country; a range of it can be chosen.
 func (s CustomerStore) BySupportRepIDCompanyCountry(supportRepID idgen.ID, company *string) persistable.RangeQuery[Customer, string] {
 	var k []byte
 	k = index.AppendInt(k, supportRepID)
@@ -646,7 +646,7 @@ func (s InvoiceLineStore) New(invoiceID idgen.ID, number int64, trackID idgen.ID
 	return NewInvoiceLine(country, invoiceID, number, trackID, price, quantity)
 }
 
-// ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID, Number, or persistable.ErrNotFound.
+// ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID and Number, or persistable.ErrNotFound.
 func (s InvoiceLineStore) ByInvoiceIDNumber(ctx context.Context, invoiceID idgen.ID, number int64) (*InvoiceLine, error) {
 	return s.Unique(ctx, 0, func(k []byte) []byte {
 		k = index.AppendInt(k, invoiceID)
@@ -775,12 +775,12 @@ func (s TrackStore) OrderedByPriceLength() persistable.RangeQuery[Track, Cents] 
 	return persistable.Range(s.Index(2), index.AppendInt[Cents])
 }
 
-// ByPlaylistsName returns the records with that an element of Playlists, in the order of Name; a range of it can be chosen.
+// ByPlaylistsName returns the records with that element of Playlists, in the order of Name; a range of it can be chosen.
 func (s TrackStore) ByPlaylistsName(playlists string) persistable.RangeQuery[Track, string] {
 	return persistable.Range(s.Index(3).Equal(index.AppendString(nil, playlists)), index.AppendString[string])
 }
 
-// OrderedByPlaylistsName returns the records in the order of Playlists; a range of it can be chosen.
+// OrderedByPlaylistsName returns the records in the order of the elements of Playlists, a record once for each; a range of it can be chosen.
 func (s TrackStore) OrderedByPlaylistsName() persistable.RangeQuery[Track, string] {
 	return persistable.Range(s.Index(3), index.AppendString[string])
 }
@@ -872,7 +872,7 @@ var trackSchema = persistable.Schema[Track, idgen.ID]{
 			},
 		},
 		{
-			Definition: index.Definition{Name: "Track_Playlists_Name", Fields: []string{"Playlists", "Name"}, Signature: "[]string,string"},
+			Definition: index.Definition{Name: "Track_Playlists_Name", Fields: []string{"Playlists", "Name"}, Sparse: []string{"Playlists"}, Signature: "[]string,string"},
 			Entries: func(e *index.Entries, v *Track) {
 				for _, element := range v.Playlists {
 					k := e.Begin()

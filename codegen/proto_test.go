@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import "testing"
+
+// TestProtoPackage names the protobuf packages of Go packages.
+func TestProtoPackage(t *testing.T) {
+	for _, test := range []struct{ name, path, dir, want string }{
+		{"shop", "example.com/store", "/src/store", "shop"},
+		{"größe", "example.com/size", "/src/size", "gr_e"},
+		{"main", "example.com/blog", "/src/repo", "blog"},
+		{"main", "example.com/blog/v2", "/src/repo", "blog"},
+		{"main", "example.com/my-blog.go", "/src/repo", "my_blog_go"},
+		{"main", "example.com/2048", "/src/game", "game"},
+		{"main", "example.com/main", "/src/game", "game"},
+		{"main", "command-line-arguments", "/src/game", "game"},
+		{"main", "example.com/main", "/src/42", "records"},
+	} {
+		if got := protoPackage(&pkg{name: test.name, path: test.path, dir: test.dir}); got != test.want {
+			t.Errorf("package %s %q in %s: protobuf package %q, want %q", test.name, test.path, test.dir, got, test.want)
+		}
+	}
+}
