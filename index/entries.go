@@ -128,5 +128,5 @@ func (s *Set) Has(i int, key []byte) bool {
 	return false
 }
 
-// markForeign notes that another record owns the n-th key of index i.
-func (s *Set) markForeign(i, n int) { s.entries.spans[s.first[i]+n].foreign = true }
+// markForeign notes whether another record owns the n-th key of index i.
+func (s *Set) markForeign(i, n int, foreign bool) { s.entries.spans[s.first[i]+n].foreign = foreign }

@@ -46,6 +46,7 @@ func (c *Claims) Start(tx kv.ReadTransaction, indexes []Index, entries *Set) {
 // that another record owns. Keys that the record's stored form has as well are
 // not questioned: they are its own, or, while an index is being built over data
 // that is not unique, a violation that the build reports. stored may be nil.
+// After another Start the same entries may be checked again.
 func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Set, id []byte) error {
 	for _, r := range c.reads {
 		value, err := r.owner.Get(ctx)
@@ -53,6 +54,7 @@ func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Se
 			return err
 		}
 		key := entries.Key(r.index, r.n)
+		entries.markForeign(r.index, r.n, false)
 		if value == nil {
 			continue
 		}
@@ -67,7 +69,7 @@ func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Se
 		if stored == nil || !stored.Has(r.index, key) {
 			return taken(ix, key, owner)
 		}
-		entries.markForeign(r.index, r.n)
+		entries.markForeign(r.index, r.n, true)
 	}
 	return nil
 }

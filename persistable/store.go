@@ -161,8 +161,7 @@ func (s *Store[T, ID]) ensureID(ctx context.Context, v *T) error {
 // Cost: one round of reads and the commit.
 func (s Store[T, ID]) Delete(ctx context.Context, id ID) error {
 	return s.write(ctx, func(t *transaction) error {
-		_, err := s.record.delete(ctx, t, s.place, func(b []byte) []byte { return s.schema.AppendID(b, id) })
-		return err
+		return s.record.delete(ctx, t, s.place, func(b []byte) []byte { return s.schema.AppendID(b, id) })
 	})
 }
 

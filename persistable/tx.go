@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -29,8 +30,10 @@ type transaction struct {
 
 	mu      sync.Mutex
 	opened  openPlaces
-	created []byte   // the key of a record that this attempt created
-	earlier [][]byte // those of earlier attempts
+	writing sync.Mutex   // held from a write's last look to its end
+	writes  atomic.Int64 // that have ended
+	created []byte       // the key of a record that this attempt created
+	earlier [][]byte     // those of earlier attempts
 }
 
 // openPlaces are places as a transaction sees them. There is room for one,

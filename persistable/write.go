@@ -25,20 +25,83 @@ func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, mus
 	if err := r.prepare(sc, o, p, t.token, v); err != nil {
 		return err
 	}
-	was := t.writer.Get(sc.key)
-	sc.claims.Start(t.writer, o.indexes, &sc.now)
+	w := write[T]{record: r, t: t, o: o, sc: sc, mustBeNew: mustBeNew}
+	return w.run(ctx, w.look, w.put)
+}
+
+// write is the write of one record, or its removal.
+type write[T any] struct {
+	*record[T]
+	t         *transaction
+	o         *openStore
+	sc        *scratch
+	mustBeNew bool
+	value     []byte // the first value of the stored form; nil if there is none
+	old       stored // all of it
+}
+
+// run looks at what is stored and then changes it. Looks of several goroutines
+// with one transaction overlap; if another one has written since the look
+// began, then it is repeated, alone: most of it the engine has at hand, since
+// this transaction has read it before. So of two that claim one value or one
+// id, one sees what the other has written.
+func (w *write[T]) run(ctx context.Context, look func(context.Context) error, change func() error) error {
+	before := w.t.writes.Load()
+	err := look(ctx)
+	w.t.writing.Lock()
+	defer w.t.writing.Unlock()
+	if w.t.writes.Load() != before {
+		err = look(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	defer w.t.writes.Add(1)
+	return change()
+}
+
+// look reads the stored form and checks that the new one may take its place.
+func (w *write[T]) look(ctx context.Context) error {
+	was := w.t.writer.Get(w.sc.key)
+	w.sc.claims.Start(w.t.writer, w.o.indexes, &w.sc.now)
 	value, err := was.Get(ctx)
-	switch {
+	switch w.value = value; {
 	case err != nil:
 		return err
 	case value == nil:
-		err = r.insert(ctx, t, o, sc)
-	case mustBeNew:
-		err = fmt.Errorf("%w: %s %s", ErrExists, r.typ, idText(sc.id))
-	default:
-		err = r.update(ctx, t, o, sc, value)
+		return w.indexError(w.sc.claims.Check(ctx, w.o.indexes, &w.sc.now, nil, w.sc.id))
+	case w.mustBeNew:
+		return fmt.Errorf("%w: %s %s", ErrExists, w.typ, idText(w.sc.id))
 	}
-	return err
+	if err := w.lookAtStored(ctx); err != nil {
+		return err
+	}
+	return w.indexError(w.sc.claims.Check(ctx, w.o.indexes, &w.sc.now, &w.sc.before, w.sc.id))
+}
+
+// lookAtStored reads the rest of the stored form, and collects its entries.
+func (w *write[T]) lookAtStored(ctx context.Context) (err error) {
+	if w.old, err = w.whole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil {
+		return err
+	}
+	return w.gatherStored(w.o, w.sc, w.old)
+}
+
+// put writes a record where there was none, or over its stored form, whose
+// creation token and unknown fields stay.
+func (w *write[T]) put() (err error) {
+	if w.value == nil {
+		if err := w.store(w.t, w.o, w.sc, nil, nil); err != nil {
+			return err
+		}
+		w.t.noteCreated(w.sc.key)
+		return nil
+	}
+	copy(w.sc.value[minHeaderSize-tokenSize:minHeaderSize], w.old.token[:])
+	if w.sc.value, err = wire.MergeUnknown(w.sc.value, minHeaderSize, w.old.payload, w.known); err != nil {
+		return recordError(w.typ, idText(w.sc.id), w.sc.key, err)
+	}
+	return w.store(w.t, w.o, w.sc, &w.old, w.value)
 }
 
 // prepare makes the key, the value and the index entries of a record's new
@@ -81,6 +144,9 @@ func (r *record[T]) gather(set *index.Set, o *openStore, id []byte, v *T) error 
 
 // indexError turns an error of package index into one of this package.
 func (r *record[T]) indexError(err error) error {
+	if err == nil {
+		return nil
+	}
 	var size *index.KeySizeError
 	var taken *index.TakenError
 	var entry *index.EntryError
@@ -101,38 +167,6 @@ func (r *record[T]) uniqueError(e *index.TakenError) error {
 		owner = idText(e.Owner)
 	}
 	return &UniqueError{Type: r.typ, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
-}
-
-// insert writes a record where there was none.
-func (r *record[T]) insert(ctx context.Context, t *transaction, o *openStore, sc *scratch) error {
-	if err := sc.claims.Check(ctx, o.indexes, &sc.now, nil, sc.id); err != nil {
-		return r.indexError(err)
-	}
-	if err := r.store(t, o, sc, nil, nil); err != nil {
-		return err
-	}
-	t.noteCreated(sc.key)
-	return nil
-}
-
-// update writes a record over its stored form, whose creation token and
-// unknown fields stay.
-func (r *record[T]) update(ctx context.Context, t *transaction, o *openStore, sc *scratch, value []byte) error {
-	old, err := r.whole(ctx, t.writer, sc.id, sc.key, value)
-	if err != nil {
-		return err
-	}
-	if err := r.gatherStored(o, sc, old); err != nil {
-		return err
-	}
-	if err := sc.claims.Check(ctx, o.indexes, &sc.now, &sc.before, sc.id); err != nil {
-		return r.indexError(err)
-	}
-	copy(sc.value[minHeaderSize-tokenSize:minHeaderSize], old.token[:])
-	if sc.value, err = wire.MergeUnknown(sc.value, minHeaderSize, old.payload, r.known); err != nil {
-		return recordError(r.typ, idText(sc.id), sc.key, err)
-	}
-	return r.store(t, o, sc, &old, value)
 }
 
 // gatherStored collects the entries of a record's stored form.
@@ -207,41 +241,42 @@ func splitRecord(value []byte) (first, rest []byte) {
 }
 
 // delete removes a record and its index entries, which are those of its stored
-// form. It reports whether there was one.
-func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, appendID func([]byte) []byte) (bool, error) {
+// form.
+func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, appendID func([]byte) []byte) error {
 	if t.writer == nil {
-		return false, ErrReadOnly
+		return ErrReadOnly
 	}
 	o, err := t.openForDeleting(ctx, p)
 	if err != nil || o == nil {
-		return false, err
+		return err
 	}
 	sc := getScratch()
 	defer sc.free()
 	sc.id = appendID(sc.id[:0])
 	sc.key = append(append(sc.key[:0], o.records...), sc.id...)
-	value, err := t.writer.Get(sc.key).Get(ctx)
-	if err != nil || value == nil {
-		return false, err
-	}
-	old, err := r.whole(ctx, t.writer, sc.id, sc.key, value)
-	if err != nil {
-		return false, err
-	}
-	if err := r.gatherStored(o, sc, old); err != nil {
-		return false, err
-	}
-	r.erase(t, o, sc, old, value)
-	return true, nil
+	w := write[T]{record: r, t: t, o: o, sc: sc}
+	return w.run(ctx, w.lookToErase, w.erase)
 }
 
-func (r *record[T]) erase(t *transaction, o *openStore, sc *scratch, old stored, value []byte) {
-	was := index.Record{ID: sc.id, Value: value}
-	t.writer.Clear(sc.key)
-	if old.chunks > 0 {
-		was.Value = nil
-		t.writer.ClearRange(chunkRange(sc.key))
+func (w *write[T]) lookToErase(ctx context.Context) (err error) {
+	if w.value, err = w.t.writer.Get(w.sc.key).Get(ctx); err != nil || w.value == nil {
+		return err
 	}
-	sc.entry = index.Maintain(t.writer, o.indexes, &sc.before, nil, was, index.Record{}, sc.entry)
-	t.noteDeleted(sc.key)
+	return w.lookAtStored(ctx)
+}
+
+// erase removes the stored form, if there is one.
+func (w *write[T]) erase() error {
+	if w.value == nil {
+		return nil
+	}
+	was := index.Record{ID: w.sc.id, Value: w.value}
+	w.t.writer.Clear(w.sc.key)
+	if w.old.chunks > 0 {
+		was.Value = nil
+		w.t.writer.ClearRange(chunkRange(w.sc.key))
+	}
+	w.sc.entry = index.Maintain(w.t.writer, w.o.indexes, &w.sc.before, nil, was, index.Record{}, w.sc.entry)
+	w.t.noteDeleted(w.sc.key)
+	return nil
 }
