@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ type scriptedTx struct {
 	refuse    error // what OnError returns
 	onErrors  []kv.Code
 	committed int
-	cancelled int
+	cancelled atomic.Int32
 }
 
 func (s *scriptedTx) Commit(context.Context) error {
@@ -54,7 +55,7 @@ func (s *scriptedTx) OnError(ctx context.Context, err error) error {
 	}
 }
 
-func (s *scriptedTx) Cancel() { s.cancelled++ }
+func (s *scriptedTx) Cancel() { s.cancelled.Add(1) }
 
 func coded(code kv.Code) error { return fmt.Errorf("wrapped: %w", kv.NewError(code, "scripted")) }
 
@@ -116,8 +117,8 @@ func TestRetry(t *testing.T) {
 			if diff := cmp.Diff(tt.attempts, attempts); diff != "" {
 				t.Errorf("attempts mismatch (-want +got):\n%s", diff)
 			}
-			if failed := err != nil; (tx.cancelled > 0) != failed {
-				t.Errorf("cancelled %d times after %v", tx.cancelled, err)
+			if failed := err != nil; (tx.cancelled.Load() > 0) != failed {
+				t.Errorf("cancelled %d times after %v", tx.cancelled.Load(), err)
 			}
 		})
 	}
@@ -142,7 +143,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 			if !errors.Is(err, cause) || !kv.IsConflict(err) || errors.Is(err, kv.ErrOutcomeUnknown) {
 				t.Errorf("Retry = %v, want the context's end and the last error", err)
 			}
-			if tx.cancelled == 0 {
+			if tx.cancelled.Load() == 0 {
 				t.Error("the transaction was not cancelled")
 			}
 		})
@@ -172,7 +173,7 @@ func TestRetryBindsTheContext(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if tx.cancelled != 0 {
+		if tx.cancelled.Load() != 0 {
 			t.Error("a context that ended later cancelled the finished transaction")
 		}
 	})
@@ -186,8 +187,8 @@ func TestRetryRead(t *testing.T) {
 		runs++
 		return results[runs-1]
 	})
-	if err != nil || runs != 3 || tx.committed != 0 || tx.cancelled != 1 {
-		t.Errorf("RetryRead = %v after %d runs, %d commits, %d cancels, want 3 runs, no commit, 1 cancel", err, runs, tx.committed, tx.cancelled)
+	if err != nil || runs != 3 || tx.committed != 0 || tx.cancelled.Load() != 1 {
+		t.Errorf("RetryRead = %v after %d runs, %d commits, %d cancels, want 3 runs, no commit, 1 cancel", err, runs, tx.committed, tx.cancelled.Load())
 	}
 	if want := []kv.Code{1007, 1009}; !slices.Equal(tx.onErrors, want) {
 		t.Errorf("OnError got %v, want %v", tx.onErrors, want)
@@ -200,7 +201,7 @@ func TestRetryReadEndsWithAForeignError(t *testing.T) {
 	if err := kv.RetryRead(t.Context(), tx, func() error { return own }); !errors.Is(err, own) {
 		t.Errorf("RetryRead = %v, want %v", err, own)
 	}
-	if tx.cancelled == 0 {
+	if tx.cancelled.Load() == 0 {
 		t.Error("the transaction was not cancelled")
 	}
 }

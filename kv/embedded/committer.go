@@ -226,8 +226,6 @@ func (c *committer) stop(err error) {
 // judge returns why r cannot be committed, or nil.
 func (c *committer) judge(r *commitRequest, version int64) error {
 	switch {
-	case len(r.reads) == 0:
-		return nil
 	case r.version < version-windowVersions:
 		return tooOld(r.version)
 	case c.resolver.conflicts(r.reads, r.version):

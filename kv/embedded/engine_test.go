@@ -36,14 +36,6 @@ var differing = []string{
 	"random-2/0053", "random-2/0155", "random-2/0498",
 	"random-3/0006", "random-3/0305",
 	"random-lazy/0015", "random-lazy/0105", "random-lazy/0196",
-	// Without read-your-writes, a selector that runs off the end conflicts up to
-	// a key of FoundationDB's own below \xff\x02, which does not exist here.
-	"conflict-ranges/random/0014", "conflict-ranges/random/0036", "conflict-ranges/random/0058",
-	"conflict-ranges/random/0229", "conflict-ranges/random/0238", "conflict-ranges/random/0244",
-	"conflict-ranges/random/0266",
-	// A range read that own clears answer alone does not fix the read version.
-	"ryw/extra/lazy_read_version/clear_range_and_range",
-	"ryw/extra/lazy_read_version/clear_range_sets_and_range",
 }
 
 func TestGoldens(t *testing.T) {

@@ -15,6 +15,7 @@ type rangeResult struct {
 	more    bool // a limit was reached
 	toBegin bool // a selector ran off the beginning of all keys
 	toEnd   bool // a selector ran off the end
+	beyond  int  // how far the begin ran off it
 }
 
 // bounds limit a range read. Zero is no limit.
@@ -64,10 +65,16 @@ func blocked(key []byte) (rangeResult, error) { return rangeResult{}, unreadable
 func (s *stretch) ascend(begin, end kv.KeySelector, limit bounds) (rangeResult, error) {
 	b, e := s.resolve(begin), s.resolve(end)
 	res := rangeResult{toBegin: b.toBegin || e.toBegin, toEnd: b.toEnd || e.toEnd}
+	if b.toEnd {
+		res.beyond = b.asked
+	}
+	if end.Offset != 1 && bytes.Compare(begin.Key, end.Key) > 0 && e.done() {
+		s.cross(&res, e.key)
+	}
 	crossed := bytes.Compare(b.key, e.key) >= 0
 	switch {
 	case b.asked >= e.asked && crossed:
-		return rangeResult{}, nil
+		return rangeResult{beyond: res.beyond}, nil
 	case b.done() && bytes.Equal(b.key, s.limit), e.done() && len(e.key) == 0:
 		return res, nil
 	case !e.done() && bytes.Compare(b.key, e.key) > 0:
@@ -78,15 +85,18 @@ func (s *stretch) ascend(begin, end kv.KeySelector, limit bounds) (rangeResult, 
 		return blocked(b.key)
 	}
 	size, past := 0, 0
-	from := b.key
+	from, to := b.key, s.limit
+	if e.done() {
+		to = e.key
+	}
 	for {
 		full := limit.reached(len(res.kvs), size)
 		if full && past >= 1-e.offset {
 			res.more = true
 			break
 		}
-		at := s.after(from)
-		if at.kind == nowhere || e.done() && bytes.Compare(at.key, e.key) >= 0 {
+		at := s.after(from, to)
+		if at.kind == nowhere {
 			res.more = full
 			break
 		}
@@ -111,6 +121,9 @@ func (s *stretch) ascend(begin, end kv.KeySelector, limit bounds) (rangeResult, 
 func (s *stretch) descend(begin, end kv.KeySelector, limit bounds) (rangeResult, error) {
 	e, b := s.resolve(end), s.resolve(begin)
 	res := rangeResult{toBegin: b.toBegin || e.toBegin, toEnd: b.toEnd || e.toEnd}
+	if begin.Offset != 1 && bytes.Compare(begin.Key, end.Key) > 0 && b.done() {
+		s.cross(&res, b.key)
+	}
 	crossed := bytes.Compare(b.key, e.key) >= 0
 	switch {
 	case b.asked >= e.asked && crossed:
@@ -127,15 +140,18 @@ func (s *stretch) descend(begin, end kv.KeySelector, limit bounds) (rangeResult,
 		return blocked(e.key)
 	}
 	size, past := 0, 0
-	from := e.key
+	from, low := e.key, []byte{}
+	if b.done() {
+		low = b.key
+	}
 	for {
 		full := limit.reached(len(res.kvs), size)
 		if full && past >= b.offset-1 {
 			res.more = true
 			break
 		}
-		at := s.before(from)
-		if at.kind == nowhere || b.done() && s.below(at, b.key) {
+		at := s.before(from, low)
+		if at.kind == nowhere {
 			res.more = full
 			break
 		}
@@ -156,12 +172,16 @@ func (s *stretch) descend(begin, end kv.KeySelector, limit bounds) (rangeResult,
 	return res, nil
 }
 
-// below reports whether a place that a backward walk met lies below key.
-func (s *stretch) below(at place, key []byte) bool {
-	if at.kind == veiled {
-		return bytes.Compare(at.key, key) <= 0
+// cross notes that selectors whose keys are in the wrong order may still make a
+// range: FoundationDB's client resolves the far one by itself then, to the
+// first or last key of all if no other is there.
+func (s *stretch) cross(res *rangeResult, at []byte) {
+	if s.after(at, s.limit).kind == nowhere {
+		res.toEnd = true
 	}
-	return bytes.Compare(at.key, key) < 0
+	if len(at) == 0 {
+		res.toBegin = true
+	}
 }
 
 // pairBytes is what a pair counts against the bytes of a batch.

@@ -173,23 +173,39 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) 
 		return nil, t.spoil(err)
 	}
 	if !snapshot {
-		t.addSelectorRead(sel, key)
+		t.addSelectorRead(sel, key, s.beyond)
 	}
 	return key, nil
 }
 
-// addSelectorRead adds the read conflict range of a selector that became key:
-// all that lies between them.
-func (t *transaction) addSelectorRead(sel kv.KeySelector, key []byte) {
+// addSelectorRead adds the read conflict range of a selector that became key,
+// or went some keys beyond all others: all that lies between them.
+func (t *transaction) addSelectorRead(sel kv.KeySelector, key []byte, beyond int) {
 	base := sel.Key
 	if sel.OrEqual {
 		base = successor(base)
 	}
-	if sel.Offset <= 0 {
+	switch {
+	case sel.Offset <= 0:
 		t.addRangeRead(key, base)
-	} else {
+	case t.settings.rywDisabled && beyond > 0:
+		t.addRangeRead(base, successor(systemKey(beyond)))
+	default:
 		t.addRangeRead(base, successor(key))
 	}
+}
+
+// systemKey returns the key that is so many places behind all keys of users in
+// a FoundationDB, whose own keys lie there. It shows where read-your-writes is
+// disabled: a selector that runs off the end then conflicts as far as that key.
+func systemKey(beyond int) []byte {
+	switch beyond {
+	case 1:
+		return []byte("\xff\x02/fdbClientInfo/migrated/")
+	case 2:
+		return []byte("\xff\x02/serverMetadataChanges")
+	}
+	return systemEnd
 }
 
 func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, error) {
@@ -221,6 +237,11 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 	t.read = true
 	s := t.newStretch(snapshot)
 	defer s.close()
+	if t.settings.rywDisabled && req.Reverse && req.End.Offset > 1 {
+		if err := t.settleEnd(s, &req, snapshot); err != nil {
+			return kv.Batch{}, t.spoil(err)
+		}
+	}
 	got, err := s.readRange(req)
 	if err == nil {
 		err = s.close()
@@ -232,6 +253,20 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 		t.addRangeResult(req, got)
 	}
 	return kv.Batch{KVs: got.kvs, More: got.more}, nil
+}
+
+// settleEnd reads the end of a backward range as a key of its own, as
+// FoundationDB's client does where read-your-writes is disabled.
+func (t *transaction) settleEnd(s *stretch, req *kv.BatchRequest, snapshot bool) error {
+	key, err := s.resolveKey(req.End)
+	if err != nil {
+		return err
+	}
+	if !snapshot {
+		t.addSelectorRead(req.End, key, s.beyond)
+	}
+	req.End = kv.FirstGreaterOrEqual(key)
+	return nil
 }
 
 // plain returns the selector without OrEqual.

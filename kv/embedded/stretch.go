@@ -16,6 +16,7 @@ type stretch struct {
 	err    error
 	writes *writeMap // nil: none
 	limit  []byte    // the first key that cannot be read
+	beyond int       // how many keys behind all others the last selector went
 }
 
 func (t *transaction) newStretch(snapshot bool) *stretch {
@@ -60,13 +61,17 @@ const (
 	veiled                   // keys that await a versionstamp
 )
 
-// after returns the first place not below from.
-func (s *stretch) after(from []byte) place {
+// after returns the first place not below from, if that is below to. It does
+// not look farther, so that what own writes answer alone stays so.
+func (s *stretch) after(from, to []byte) place {
+	if bytes.Compare(from, to) >= 0 {
+		return place{}
+	}
 	if s.writes == nil {
-		return s.foundAfter(from, s.limit)
+		return s.foundAfter(from, to)
 	}
 	seg := s.writes.segments(from)
-	for ; seg.valid() && bytes.Compare(seg.begin(), s.limit) < 0; seg.next() {
+	for ; seg.valid() && bytes.Compare(seg.begin(), to) < 0; seg.next() {
 		from = maxKey(from, seg.begin())
 		switch {
 		case seg.span().unreadable:
@@ -76,7 +81,7 @@ func (s *stretch) after(from []byte) place {
 		case seg.gap.cleared:
 			continue
 		}
-		if p := s.foundAfter(from, minKey(s.limit, seg.end(s.limit))); p.kind != nowhere {
+		if p := s.foundAfter(from, minKey(to, seg.end(to))); p.kind != nowhere {
 			return p
 		}
 	}
@@ -100,16 +105,19 @@ func (s *stretch) ownPair(key []byte, w *written) place {
 	return place{kind: pair, key: key, value: w.value(below)}
 }
 
-// before returns the last place below from. Like FoundationDB's client it does
-// not look at the empty key when it counts backward: nothing lies below that.
-func (s *stretch) before(from []byte) place {
-	if s.writes == nil {
-		return s.foundBefore(from, []byte{})
+// before returns the last place below from, if that is not below low. It does
+// not look farther.
+func (s *stretch) before(from, low []byte) place {
+	if bytes.Compare(from, low) <= 0 {
+		return place{}
 	}
-	for {
+	if s.writes == nil {
+		return s.foundBefore(from, low)
+	}
+	for bytes.Compare(from, low) > 0 {
 		seg := s.writes.segmentsBelow(from)
 		if !seg.valid() {
-			return place{}
+			break
 		}
 		switch {
 		case seg.span().unreadable:
@@ -117,12 +125,13 @@ func (s *stretch) before(from []byte) place {
 		case seg.operated != nil:
 			return s.ownPair(seg.begin(), seg.operated)
 		case !seg.gap.cleared:
-			if p := s.foundBefore(from, seg.begin()); p.kind != nowhere {
+			if p := s.foundBefore(from, maxKey(low, seg.begin())); p.kind != nowhere {
 				return p
 			}
 		}
 		from = seg.begin()
 	}
+	return place{}
 }
 
 // foundBefore returns the view's last pair in [low, from).
@@ -172,7 +181,7 @@ func (s *stretch) resolve(sel kv.KeySelector) spot {
 
 func (s *stretch) forward(p *spot) {
 	for p.offset > 1 {
-		at := s.after(p.key)
+		at := s.after(p.key, s.limit)
 		switch at.kind {
 		case nowhere:
 			return
@@ -185,9 +194,11 @@ func (s *stretch) forward(p *spot) {
 	}
 }
 
+// backward does not count the empty key, as FoundationDB's client does not:
+// nothing lies below that.
 func (s *stretch) backward(p *spot) {
 	for p.offset < 1 {
-		at := s.before(p.key)
+		at := s.before(p.key, []byte{})
 		switch {
 		case at.kind == nowhere || at.kind == pair && len(at.key) == 0:
 			return
@@ -200,17 +211,18 @@ func (s *stretch) backward(p *spot) {
 	}
 }
 
-// settle moves a resolved spot over the emptiness behind it, to the next place.
+// settle moves a resolved spot over what own writes have cleared, and finds out
+// whether it has come to an unreadable key.
 func (s *stretch) settle(p *spot) {
-	if bytes.Compare(p.key, s.limit) >= 0 {
+	if s.writes == nil {
 		return
 	}
-	switch at := s.after(p.key); at.kind {
-	case nowhere:
-	case veiled:
-		p.key, p.veil = at.key, true
-	default:
-		p.key = at.key
+	for seg := s.writes.segments(p.key); seg.valid() && bytes.Compare(seg.begin(), s.limit) < 0; seg.next() {
+		p.key = maxKey(p.key, seg.begin())
+		p.veil = seg.span().unreadable
+		if p.veil || seg.operated != nil || !seg.gap.cleared {
+			return
+		}
 	}
 }
 
@@ -225,6 +237,7 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		case got.toBegin:
 			return []byte{}, nil
 		case got.toEnd || len(got.kvs) == 0:
+			s.beyond = max(got.beyond, 1)
 			return s.limit, nil
 		}
 		return got.kvs[0].Key, nil
