@@ -16,15 +16,33 @@ import (
 //
 // Cost: one round of reads.
 func (s Store[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
-	var v *T
-	err := s.read(ctx, func(t *transaction) (err error) {
-		v, err = s.get(ctx, t, id)
-		return err
-	})
-	if err != nil {
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.tx != nil {
+		return s.get(ctx, s.tx, id)
+	}
+	// All that the attempts need is one allocation.
+	g := getting[T, ID]{store: s, ctx: ctx, id: id}
+	if err := s.place.db.engine.ReadTransact(ctx, g.run); err != nil {
 		return nil, err
 	}
-	return v, nil
+	return g.v, nil
+}
+
+// getting is a Get in a transaction of its own.
+type getting[T, ID any] struct {
+	store Store[T, ID]
+	ctx   context.Context
+	id    ID
+	t     transaction
+	v     *T
+}
+
+func (g *getting[T, ID]) run(reader kv.ReadTransaction) (err error) {
+	g.t = transaction{db: g.store.place.db, reader: reader.Snapshot()}
+	g.v, err = g.store.get(g.ctx, &g.t, g.id)
+	return err
 }
 
 func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, error) {

@@ -73,9 +73,10 @@ func (r *record[T]) decodeRecord(s stored, id, key []byte) (*T, error) {
 	if err := r.decode(s.payload, v); err != nil {
 		return nil, recordError(r.typ, idText(id), key, err)
 	}
-	var room [64]byte
-	if own := r.appendID(room[:0], v); !bytes.Equal(own, id) {
-		return nil, corrupt(r.typ, id, key, "it says that its id is %s", idText(own))
+	sc := getScratch()
+	defer sc.free()
+	if sc.id = r.appendID(sc.id[:0], v); !bytes.Equal(sc.id, id) {
+		return nil, corrupt(r.typ, id, key, "it says that its id is %s", idText(sc.id))
 	}
 	return v, nil
 }

@@ -26,14 +26,27 @@ type transaction struct {
 	db     *DB
 	reader kv.ReadTransaction
 	writer kv.Transaction // nil if read-only
-	token  token
+	mu     sync.Mutex
+	opened openPlaces
+	*writing
+}
 
-	mu      sync.Mutex
-	opened  openPlaces
-	writing sync.Mutex   // held from a write's last look to its end
+// writing is what only a transaction that writes has.
+type writing struct {
+	token   token
+	lock    sync.Mutex   // held from a write's last look to its end
 	writes  atomic.Int64 // that have ended
 	created []byte       // the key of a record that this attempt created
 	earlier [][]byte     // those of earlier attempts
+}
+
+func newWriting(db *DB, tx kv.Transaction) *transaction {
+	both := &struct {
+		transaction
+		writing
+	}{transaction{db: db, reader: tx, writer: tx}, writing{token: newToken()}}
+	both.transaction.writing = &both.writing
+	return &both.transaction
 }
 
 // openPlaces are places as a transaction sees them. There is room for one,
@@ -93,7 +106,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	if err != nil {
 		return err
 	}
-	t := &transaction{db: db, reader: writer, writer: writer, token: newToken()}
+	t := newWriting(db, writer)
 	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
 		if a.Number > 1 {
 			t.restart()
@@ -176,5 +189,5 @@ func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
 // caller's own record of an earlier attempt and report [ErrExists]. DB.Transact
 // answers that question itself.
 func (db *DB) In(tx kv.Transaction) Tx {
-	return Tx{&transaction{db: db, reader: tx, writer: tx, token: newToken()}}
+	return Tx{newWriting(db, tx)}
 }

@@ -48,8 +48,8 @@ type write[T any] struct {
 func (w *write[T]) run(ctx context.Context, look func(context.Context) error, change func() error) error {
 	before := w.t.writes.Load()
 	err := look(ctx)
-	w.t.writing.Lock()
-	defer w.t.writing.Unlock()
+	w.t.lock.Lock()
+	defer w.t.lock.Unlock()
 	if w.t.writes.Load() != before {
 		err = look(ctx)
 	}
