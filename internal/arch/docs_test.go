@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// TestGuaranteesNameTests checks that each test that docs/guarantees.md names
+// exists: a promise without one is only a wish.
+func TestGuaranteesNameTests(t *testing.T) {
+	text := read(t, "docs/guarantees.md")
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
+	if len(named) < 30 {
+		t.Fatalf("docs/guarantees.md names %d tests", len(named))
+	}
+	defined := definedTests(t)
+	for _, name := range named {
+		if !defined[name[1]] {
+			t.Errorf("docs/guarantees.md names %s, which is no test", name[1])
+		}
+	}
+}
+
+// definedTests returns the names of all test functions of the repository.
+func definedTests(t *testing.T) map[string]bool {
+	t.Helper()
+	defined := map[string]bool{}
+	pattern := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9]+)\(`)
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, found := range pattern.FindAllSubmatch(source, -1) {
+			defined[string(found[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return defined
+}
+
+// TestLinksOfDocuments checks that the files which documents link to exist.
+func TestLinksOfDocuments(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+	for _, doc := range []string{"README.md", "CHANGELOG.md", "docs/architecture.md", "docs/layout.md", "docs/guarantees.md", "docs/dependencies.md"} {
+		for _, found := range link.FindAllStringSubmatch(read(t, doc), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(doc), found[1])); err != nil {
+				t.Errorf("%s links to %s: %v", doc, found[1], err)
+			}
+		}
+	}
+}
+
+// TestReadmeIsShort keeps the README to what a newcomer reads.
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(read(t, "README.md"), "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, want at most 120", n)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
