@@ -33,9 +33,9 @@ func (s Store[T, ID]) BuildIndexes(ctx context.Context) error {
 }
 
 func (s *source[T]) mayBuild() error {
-	switch {
-	case s.err != nil:
-		return s.err
+	switch err := s.usable(); {
+	case err != nil:
+		return err
 	case s.tx != nil:
 		return fmt.Errorf("persistable: %s: indexes are built and verified in transactions of their own: use a store that is not bound to one", s.record.typ)
 	}

@@ -19,7 +19,7 @@ func (s Store[T, ID]) RebuildIndex(ctx context.Context, name string) error {
 	}
 	at := slices.IndexFunc(s.record.definitions, func(d *index.Definition) bool { return d.Name == name })
 	if at < 0 {
-		return &NoIndexError{Type: s.record.typ, Reason: fmt.Sprintf("no index has the name %q;", name), Indexes: s.record.indexFields()}
+		return &NoIndexError{Type: s.record.typ, Reason: fmt.Sprintf("no index has the name %q", name), Indexes: s.record.indexFields()}
 	}
 	err := s.place.db.transact(ctx, func(t *transaction) error {
 		return s.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })

@@ -33,8 +33,8 @@ type Violation struct {
 // Error implements error.
 func (e *NotUniqueError) Error() string {
 	v := e.Violations[0]
-	return fmt.Sprintf("persistable: %s: the index %s cannot be completed: %v = %v belongs to %v and %v (%d such pairs known): change or delete all but one record of each, and run BuildIndexes again",
-		e.Type, v.Index, v.Fields, v.Values, v.Owner, v.ID, len(e.Violations))
+	return fmt.Sprintf("persistable: %s: the index %s cannot be completed: %s belongs to %v and %v (%d such pairs known): change or delete all but one record of each, and run BuildIndexes again",
+		e.Type, v.Index, valuesText(v.Fields, v.Values), v.Owner, v.ID, len(e.Violations))
 }
 
 // finish settles the violations and makes the indexes readable that have none.

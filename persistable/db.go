@@ -35,6 +35,9 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if engine == nil {
+		return nil, errors.New("persistable: open: the engine is nil")
+	}
 	o = o.withDefaults()
 	dirs, err := directory.NewCache(o.Layer, engine, directory.CacheOptions{MaxEntries: o.CacheSize})
 	if err != nil {
@@ -45,6 +48,16 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 		return nil, fmt.Errorf("persistable: open: %w", err)
 	}
 	return db, nil
+}
+
+// isOpen reports whether the DB comes from Open.
+func (db *DB) isOpen() bool { return db != nil && db.engine != nil }
+
+// mustBeOpen panics where there is no database to work on.
+func (db *DB) mustBeOpen() {
+	if !db.isOpen() {
+		panic(fmt.Errorf("persistable: %w", errNoDB))
+	}
 }
 
 // Engine returns the engine on which the DB was opened.
@@ -85,6 +98,7 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 // directory anew. Removing what is not there is an [ErrNotFound].
 // The directory of the database itself is not removed.
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
+	db.mustBeOpen()
 	if system := db.options.SystemPath; len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
 		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
 	}
@@ -99,6 +113,7 @@ func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 // ascending: the tenants, for example. If there is none at path, nobody has
 // written anything there, and the list is empty.
 func (db *DB) ListDirectory(ctx context.Context, path ...string) ([]string, error) {
+	db.mustBeOpen()
 	names, err := db.options.Layer.List(ctx, db.engine, path)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, nil

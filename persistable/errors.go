@@ -42,8 +42,17 @@ type UniqueError struct {
 
 // Error implements error.
 func (e *UniqueError) Error() string {
-	return fmt.Sprintf("persistable: %s: %s = %v is taken by the %s with the id %v",
-		e.Type, strings.Join(e.Fields, ","), e.Values, e.Type, e.Owner)
+	return fmt.Sprintf("persistable: %s: %s is taken by the %s with the id %v", e.Type, valuesText(e.Fields, e.Values), e.Type, e.Owner)
+}
+
+// valuesText shows the values of an index: Number = "A-1001", and several as
+// tuples.
+func valuesText(fields []string, values tuple.Tuple) string {
+	if len(fields) != 1 {
+		return "(" + strings.Join(fields, ", ") + ") = " + values.String()
+	}
+	value := values.String() // in parentheses
+	return fields[0] + " = " + value[1:len(value)-1]
 }
 
 // DirectoryError says that a store cannot be opened with its directory
@@ -149,6 +158,9 @@ func (e *NoIndexError) Error() string {
 	have := make([]string, len(e.Indexes))
 	for i, fields := range e.Indexes {
 		have[i] = "(" + strings.Join(fields, ",") + ")"
+	}
+	if len(e.Fields) == 0 {
+		return fmt.Sprintf("persistable: %s: %s (it has %d indexes: %s)", e.Type, e.Reason, len(have), strings.Join(have, ", "))
 	}
 	reason := e.Reason
 	if reason == "" {

@@ -69,8 +69,8 @@ const (
 // then the one with the fewest fields. Where none fits it returns a
 // *[NoIndexError]: no query reads records to throw them away.
 func (s Store[T, ID]) Find(conditions ...Condition[T]) (Query[T], error) {
-	if s.err != nil {
-		return Query[T]{}, s.err
+	if err := s.usable(); err != nil {
+		return Query[T]{}, err
 	}
 	equals, ranges, err := s.sort(conditions)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *source[T]) sort(conditions []Condition[T]) (equals map[string][]byte, r
 		}
 	}
 	if len(conditions) == 0 {
-		return nil, nil, s.record.noIndex(conditions, "no condition is given; Scan reads all records, not")
+		return nil, nil, s.record.noIndex(conditions, "no condition is given: give one for the first field of an index, or read all records by Scan")
 	}
 	return equals, ranges, nil
 }

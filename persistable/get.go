@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // Get returns the record with that id, or [ErrNotFound]. Bytes that cannot be
@@ -16,8 +17,8 @@ import (
 //
 // Cost: one round of reads.
 func (s Store[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
-	if s.err != nil {
-		return nil, s.err
+	if err := s.usable(); err != nil {
+		return nil, err
 	}
 	if s.tx != nil {
 		return s.get(ctx, s.tx, id)
@@ -68,7 +69,7 @@ func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, erro
 }
 
 func (s *source[T]) notFound(id []byte) error {
-	return fmt.Errorf("%w: %s %s", ErrNotFound, s.record.typ, idText(id))
+	return fmt.Errorf("%w: %s %s%s", ErrNotFound, s.record.typ, idText(id), s.place.in())
 }
 
 // Exists reports whether there is a record with that id. It does not decode it.
@@ -211,6 +212,9 @@ func (r *record[T]) dangling(ix *index.Index, entry, id []byte) error {
 }
 
 func (s *source[T]) noOwner(i int, values []byte) error {
-	ix := &s.record.indexes[i]
-	return fmt.Errorf("%w: %s with %v = %s", ErrNotFound, s.record.typ, ix.Fields, idText(values))
+	var with string
+	if have, err := tuple.Unpack(values); err == nil {
+		with = valuesText(s.record.indexes[i].Fields, have)
+	}
+	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.typ, with, s.place.in())
 }

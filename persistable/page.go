@@ -28,8 +28,8 @@ type Page[T any] struct {
 //
 // Each page is a transaction of its own.
 func (q Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
-	if q.err != nil {
-		return Page[T]{}, q.err
+	if err := q.usable(); err != nil {
+		return Page[T]{}, err
 	}
 	from := cursor{limit: orDefault(q.limit, q.place.db.options.PageSize)}
 	size := from.limit

@@ -28,6 +28,14 @@ type place struct {
 	known       atomic.Pointer[openStore] // committed state, with its metadata version
 }
 
+// in tells people which of several directories is meant.
+func (p *place) in() string {
+	if len(p.args) == 0 {
+		return ""
+	}
+	return " in the directory " + quotePath(p.path)
+}
+
 // maxArgument bounds a directory argument, so that the keys of the directory
 // layer stay within their limit.
 const maxArgument = 4096

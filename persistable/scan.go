@@ -31,7 +31,7 @@ func (c *cursor) pass(position []byte) {
 }
 
 func (q *Query[T]) nothing() error {
-	return fmt.Errorf("%w: no %s fits the query", ErrNotFound, q.record.typ)
+	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.typ, q.place.in())
 }
 
 // choose returns the first plan whose index is readable, and the cursor's once

@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -34,6 +35,9 @@ type source[T any] struct {
 // *[DirectoryError]; a "/" in one means nothing.
 func NewStore[T, ID any](db *DB, schema *Schema[T, ID], args ...string) Store[T, ID] {
 	r, err := schema.record()
+	if err == nil && !db.isOpen() {
+		err = fmt.Errorf("persistable: %s: %w", r.typ, errNoDB)
+	}
 	s := Store[T, ID]{schema, source[T]{record: r, err: err}}
 	if err != nil {
 		return s
@@ -50,10 +54,37 @@ func NewStore[T, ID any](db *DB, schema *Schema[T, ID], args ...string) Store[T,
 // In returns the store bound to a transaction.
 func (s Store[T, ID]) In(tx Tx) Store[T, ID] {
 	s.tx = tx.t
-	if s.err == nil && tx.t.db != s.place.db {
+	s.err = s.usable()
+	switch {
+	case s.err != nil:
+	case tx.t == nil:
+		s.err = fmt.Errorf("persistable: %s: the zero Tx is no transaction: use the one that Transact gives, or that of DB.In", s.record.typ)
+	case tx.t.db != s.place.db:
 		s.err = fmt.Errorf("persistable: %s: the store and the transaction belong to different databases", s.record.typ)
 	}
 	return s
+}
+
+// usable returns why the store cannot be used, or nil.
+func (s *source[T]) usable() error {
+	if s.err == nil && s.place == nil {
+		return errNoStore
+	}
+	return s.err
+}
+
+var (
+	errNoStore = errors.New("persistable: the zero store has no database: make it by its …StoreOf function, or NewStore")
+	errNoDB    = errors.New("there is no database: use the DB that Open returned")
+)
+
+// mayPut returns why v cannot be written, or nil.
+func (s *source[T]) mayPut(v *T) error {
+	err := s.usable()
+	if err == nil && v == nil {
+		return fmt.Errorf("persistable: %s: a nil *%s cannot be written", s.record.typ, s.record.typ)
+	}
+	return err
 }
 
 // Path returns the path of the store's directory, nil if it has none because
@@ -75,9 +106,9 @@ func (s Store[T, ID]) Arg(i int) string {
 
 // write runs fn in the store's transaction, or in one of its own.
 func (s *source[T]) write(ctx context.Context, fn func(*transaction) error) error {
-	switch {
-	case s.err != nil:
-		return s.err
+	switch err := s.usable(); {
+	case err != nil:
+		return err
 	case s.tx == nil:
 		return s.place.db.transact(ctx, fn)
 	case s.tx.writer == nil:
@@ -88,9 +119,9 @@ func (s *source[T]) write(ctx context.Context, fn func(*transaction) error) erro
 
 // read is write for operations that only read.
 func (s *source[T]) read(ctx context.Context, fn func(*transaction) error) error {
-	switch {
-	case s.err != nil:
-		return s.err
+	switch err := s.usable(); {
+	case err != nil:
+		return err
 	case s.tx == nil:
 		return s.place.db.read(ctx, fn)
 	}
@@ -116,6 +147,9 @@ func (s Store[T, ID]) Create(ctx context.Context, v *T) error {
 // CreateWithID is Create under an id that the caller chooses, for imports and
 // restores. It sets v's id.
 func (s Store[T, ID]) CreateWithID(ctx context.Context, id ID, v *T) error {
+	if err := s.mayPut(v); err != nil {
+		return err
+	}
 	s.schema.SetID(v, id)
 	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, true) })
 }
@@ -135,8 +169,8 @@ func (s Store[T, ID]) Save(ctx context.Context, v *T) error {
 
 // ensureID gives a record an id if it has none, outside of all transactions.
 func (s *Store[T, ID]) ensureID(ctx context.Context, v *T) error {
-	if s.err != nil {
-		return s.err
+	if err := s.mayPut(v); err != nil {
+		return err
 	}
 	if s.schema.IsZeroID == nil || !s.schema.IsZeroID(s.schema.ID(v)) {
 		return nil
@@ -174,7 +208,7 @@ func (s Store[T, ID]) Index(i int) Query[T] {
 // Scan returns the query of all records in the order of their ids.
 func (s Store[T, ID]) Scan() RangeQuery[T, ID] {
 	q := Query[T]{source: s.source, plan: plan{index: byID}}
-	if s.err != nil {
+	if s.usable() != nil {
 		return RangeQuery[T, ID]{query: q}
 	}
 	return Range(q, s.schema.AppendID)

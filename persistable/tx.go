@@ -102,6 +102,7 @@ func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
 }
 
 func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
+	db.mustBeOpen()
 	writer, err := db.engine.Begin()
 	if err != nil {
 		return err
@@ -178,16 +179,20 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
 }
 
 func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
+	db.mustBeOpen()
 	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
 		return fn(&transaction{db: db, reader: reader.Snapshot()})
 	})
 }
 
 // In returns a transaction that the caller has opened, for stores to take part
-// in. Retry and commit stay with the caller, and so does the question whether a
+// in. Call it once in each attempt, not once for each of several goroutines:
+// those know of each other's writes only within one Tx. Retry and commit stay
+// with the caller, and so does the question whether a
 // commit with a lost acknowledgement happened: Create may then find the
 // caller's own record of an earlier attempt and report [ErrExists]. DB.Transact
 // answers that question itself.
 func (db *DB) In(tx kv.Transaction) Tx {
+	db.mustBeOpen()
 	return Tx{newWriting(db, tx)}
 }
