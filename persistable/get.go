@@ -206,9 +206,11 @@ func (s *source[T]) owned(ctx context.Context, t *transaction, o *openStore, ix 
 
 // dangling is the fault of an index entry without a record.
 func (r *record[T]) dangling(ix *index.Index, entry, id []byte) error {
-	return &RecordError{Type: r.typ, ID: idText(id), Key: slices.Clone(entry),
+	return &RecordError{
+		Type: r.typ, ID: idText(id), Key: slices.Clone(entry),
 		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",
-		Remedy: "run Verify, then RebuildIndex"}
+		Remedy: "run Verify, then RebuildIndex",
+	}
 }
 
 func (s *source[T]) noOwner(i int, values []byte) error {

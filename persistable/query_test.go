@@ -232,7 +232,9 @@ func TestEntriesOfTimes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := ArticleStoreOf(db)
 		times := []time.Time{
-			time.Date(-100, 1, 1, 0, 0, 0, 0, time.UTC), {}, time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC),
+			time.Date(-100, 1, 1, 0, 0, 0, 0, time.UTC),
+			{},
+			time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC),
 			time.Date(1677, 9, 21, 0, 12, 43, 145_224_191, time.UTC), // just before what 64 bits of nanoseconds hold
 			time.Date(1677, 9, 21, 0, 12, 43, 145_224_192, time.UTC),
 			time.Unix(-1, 0).UTC(), time.Unix(-1, 999_999_999).UTC(), time.Unix(0, 0).UTC(), time.Unix(0, 1).UTC(),

@@ -272,7 +272,8 @@ func TestOptions(t *testing.T) {
 func TestTimesKeepTheirValue(t *testing.T) {
 	orders := OrderStoreOf(open(t, openMemory(t)), "t")
 	for i, at := range []time.Time{
-		{}, time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Unix(0, 0).UTC(), time.Unix(-1, 999_999_999).UTC(),
+		{},
+		time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Unix(0, 0).UTC(), time.Unix(-1, 999_999_999).UTC(),
 		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(-5000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		o := orders.New(string(rune('a'+i)), Pending, at, 1)

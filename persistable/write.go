@@ -109,8 +109,10 @@ func (w *write[T]) put() (err error) {
 func (r *record[T]) prepare(sc *scratch, o *openStore, p *place, t token, v *T) (err error) {
 	if r.checkArgs != nil {
 		if field, got, ok := r.checkArgs(v, p.args); !ok {
-			return &DirectoryError{Type: r.typ, Path: p.path, Field: field,
-				Reason: fmt.Sprintf("the record belongs to %q: use the store of that directory", got)}
+			return &DirectoryError{
+				Type: r.typ, Path: p.path, Field: field,
+				Reason: fmt.Sprintf("the record belongs to %q: use the store of that directory", got),
+			}
 		}
 	}
 	sc.id = r.appendID(sc.id[:0], v)
@@ -214,8 +216,10 @@ const maxRecordSize = kv.MaxTransactionSize - 10*kv.MaxValueSize
 // value with the header, and the rest in chunks under keys of their own.
 func (r *record[T]) storeChunks(t *transaction, sc *scratch, hadChunks bool) error {
 	if len(sc.value) > maxRecordSize {
-		return &RecordError{Type: r.typ, ID: idText(sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(sc.value), maxRecordSize),
-			Remedy: "split it into several records"}
+		return &RecordError{
+			Type: r.typ, ID: idText(sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(sc.value), maxRecordSize),
+			Remedy: "split it into several records",
+		}
 	}
 	if hadChunks {
 		t.writer.ClearRange(chunkRange(sc.key))
