@@ -35,6 +35,7 @@ func TestDeterminism(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	loadModules(t, root)
 	t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"))
 	t.Setenv("GOPROXY", "off")
 	var first map[string]string

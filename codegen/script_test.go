@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	loadModules(t, root)
 	inherited := goEnv(t, "GOCACHE", "GOMODCACHE", "GOFLAGS")
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
@@ -46,6 +47,26 @@ func TestScripts(t *testing.T) {
 			return writeModule(e.WorkDir, root)
 		},
 	})
+}
+
+// loadModules brings into the module cache what a module that requires this one
+// needs, and a new machine does not have yet: this module's dependencies, and
+// the go.mod files of theirs. What the tests run afterwards must do without
+// downloads.
+func loadModules(t *testing.T, root string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := writeModule(dir, root); err != nil {
+		t.Fatal(err)
+	}
+	flags := "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod")
+	for verb, dir := range map[string]string{"download": root, "graph": dir} {
+		cmd := exec.CommandContext(t.Context(), "go", "mod", verb)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), flags)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go mod %s: %v\n%s", verb, err, out)
+		}
+	}
 }
 
 // goEnv asks the go command for its settings.
