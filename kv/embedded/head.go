@@ -9,9 +9,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// keptViews is how many past views can be read again by SetReadVersion.
-const keptViews = 1024
-
 // head is the newest view, and the order of versions: which were given to
 // commits and which to readers.
 type head struct {
@@ -21,40 +18,26 @@ type head struct {
 	mu       sync.Mutex
 	assigned int64 // the last version given to a commit or a reader
 	busy     bool  // a commit has a version and is not published yet
-	past     [keptViews]*view
-	pasts    int // how many views were ever put into past
-	first    int // the first of them that is still needed
+	past     history
 }
 
 func (h *head) open(first *view) {
 	first.version = h.clock.version()
 	h.assigned = first.version
+	h.past.add(first)
 	h.now.Store(first)
-	h.keep(first)
-}
-
-// keep remembers a view that differs from the one before. h.mu is held, or h is
-// not shared yet.
-func (h *head) keep(v *view) {
-	h.past[h.pasts%keptViews] = v
-	h.pasts++
-	h.first = max(h.first, h.pasts-keptViews)
-	for ; h.first < h.pasts-1; h.first++ {
-		if h.past[(h.first+1)%keptViews].version > v.version-windowVersions {
-			break
-		}
-		h.past[h.first%keptViews] = nil // nobody may read it any more
-	}
 }
 
 // replace gives the newest view other entries that say the same.
 func (h *head) replace(entries tree[entry]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now, last := *h.now.Load(), *h.past[(h.pasts-1)%keptViews]
+	now := *h.now.Load()
+	last := *now.kept
 	now.entries, last.entries = entries, entries
+	h.past.replaceLast(&last)
+	now.kept = &last
 	h.now.Store(&now)
-	h.past[(h.pasts-1)%keptViews] = &last
 }
 
 // assign returns the version of the next commit. publish or abandon must
@@ -71,8 +54,8 @@ func (h *head) assign() int64 {
 func (h *head) publish(v *view) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.past.add(v)
 	h.now.Store(v)
-	h.keep(v)
 	h.busy = false
 }
 
@@ -121,14 +104,13 @@ func (h *head) at(version int64) (*view, error) {
 		}
 		return newest, nil
 	}
-	for i := h.pasts - 1; i >= h.first; i-- {
-		if v := h.past[i%keptViews]; v.version <= version {
-			seen := *v
-			seen.version = version
-			return &seen, nil
-		}
+	v, err := h.past.at(version)
+	if err != nil {
+		return nil, err
 	}
-	return nil, tooOld(version)
+	seen := *v
+	seen.version = version
+	return &seen, nil
 }
 
 // check returns CodeTransactionTooOld if a version is too old to be read.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// TestStoreOpenedLateInATransaction opens a second store, not cached, in a
+// transaction that many commits of others have overtaken.
+func TestStoreOpenedLateInATransaction(t *testing.T) {
+	engine := openMemory(t)
+	db := open(t, engine)
+	check(t, OrderStoreOf(db, "a").Create(ctx, OrderStoreOf(db, "a").New("1", Pending, day0, 1)))
+	o := OrderStoreOf(db, "b").New("1", Pending, day0, 1)
+	check(t, OrderStoreOf(db, "b").Create(ctx, o))
+
+	fresh := open(t, engine) // another process, which has opened nothing yet
+	runs := 0
+	check(t, fresh.Transact(ctx, func(tx persistable.Tx) error {
+		if runs++; runs > 1 {
+			return errors.New("it had to run again")
+		}
+		if _, err := OrderStoreOf(fresh, "a").In(tx).Scan().Count(ctx); err != nil {
+			return err
+		}
+		for range 1100 {
+			check(t, engine.Transact(ctx, func(k kv.Transaction) error { k.Set([]byte("other"), nil); return nil }))
+		}
+		_, err := OrderStoreOf(fresh, "b").In(tx).Get(ctx, o.ID)
+		return err
+	}))
+}
