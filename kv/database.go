@@ -107,7 +107,8 @@ type Transaction interface {
 
 	// SetReadVersion fixes the read version, before the first read.
 	SetReadVersion(version int64)
-	// SetOption sets an option; arg is used by the options that take one.
+	// SetOption sets an option; arg is used by the options that take one. An
+	// argument out of range may be reported by the next call instead.
 	SetOption(o Option, arg int64) error
 
 	// GetApproximateSize returns the bytes that the transaction has gathered so
