@@ -20,7 +20,7 @@ type Fill struct {
 	indexes []Index
 	claims  []filling
 	owners  map[string][]byte // the unique keys set in this batch
-	written int
+	size    int
 	buf     []byte
 }
 
@@ -45,6 +45,7 @@ func (f *Fill) Add(entries *Set, r Record) {
 		}
 		for n := range entries.Keys(i) {
 			key := entries.Key(i, n)
+			f.size += ix.fillSize(key, r)
 			if !ix.Unique {
 				f.set(ix, key, r)
 				continue
@@ -54,13 +55,30 @@ func (f *Fill) Add(entries *Set, r Record) {
 	}
 }
 
-// Written returns how many bytes of keys and values were written so far.
-func (f *Fill) Written() int { return f.written }
+// Size returns about how many bytes the records added so far take of
+// [kv.MaxTransactionSize], with the entries that Finish will write.
+func (f *Fill) Size() int { return f.size }
+
+// What an engine adds to the bytes of one entry: for its mutation, and for each
+// of its conflict ranges.
+const (
+	plainOverhead  = 70
+	uniqueOverhead = 100
+)
+
+// fillSize is what one entry takes of a transaction. A key is in the mutation
+// and twice in a conflict range: that of the write and, if the index is unique,
+// that of the read.
+func (ix *Index) fillSize(key []byte, r Record) int {
+	if ix.Unique {
+		return 5*len(key) + ix.valueSize(r) + uniqueOverhead
+	}
+	return 3*len(key) + ix.valueSize(r) + plainOverhead
+}
 
 func (f *Fill) set(ix *Index, key []byte, r Record) {
 	f.buf = ix.AppendValue(f.buf[:0], r)
 	f.tx.Set(key, f.buf)
-	f.written += len(key) + len(f.buf)
 }
 
 // Finish writes the entries of unique indexes. A record with values that
@@ -73,7 +91,7 @@ func (f *Fill) Finish(ctx context.Context) error {
 			return err
 		}
 		if owner != nil && !bytes.Equal(owner, c.record.ID) {
-			f.tx.Set(violationKey(ix, c.key, c.record.ID), owner)
+			recordViolation(f.tx, ix, c.key, c.record.ID, owner)
 			continue
 		}
 		f.set(ix, c.key, c.record)
@@ -92,66 +110,6 @@ func (f *Fill) owner(ctx context.Context, ix *Index, c filling) ([]byte, error) 
 	}
 	owner, _, err := SplitUnique(ix.Definition, c.key, value)
 	return owner, err
-}
-
-// Violation is a record that has the values of a unique index which another
-// record owns, found by a build.
-type Violation struct {
-	Key    []byte // of the unique entry
-	Record []byte // the packed id of the record without an entry
-	Owner  []byte // the packed id of the owner when it was found
-
-	record []byte // the violation's own key
-}
-
-// Violations reads up to limit violations behind a key that an earlier call
-// returned (nil at first), and returns the key to go on from, nil at the end.
-func (ix *Index) Violations(ctx context.Context, tx kv.ReadTransaction, after []byte, limit int) ([]Violation, []byte, error) {
-	r := Bounds{}.Range(ix.ViolationPrefix)
-	if after != nil {
-		r.Begin = kv.KeyAfter(after)
-	}
-	pairs, err := tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeExact}).Slice(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	var all []Violation
-	for _, pair := range pairs {
-		suffix := pair.Key[len(ix.ViolationPrefix):]
-		as := *ix.Definition
-		as.Unique = false // values and id, as in a plain entry
-		values, id, err := as.Split(suffix)
-		if err != nil {
-			return nil, nil, &EntryError{ix.Definition, slices.Clone(pair.Key), "the violation's key is damaged", err}
-		}
-		all = append(all, Violation{slices.Concat(ix.Prefix, values), id, pair.Value, pair.Key})
-	}
-	if len(pairs) < limit {
-		return all, nil, nil
-	}
-	return all, pairs[len(pairs)-1].Key, nil
-}
-
-// Settle looks at a violation again, given the entries that its record has now
-// (nil if it is gone), and removes it if it is none any more: the record has
-// other values, or the owner has. It returns the owner if it still is one.
-func (ix *Index) Settle(ctx context.Context, tx kv.Transaction, i int, v Violation, entries *Set, r Record) (owner []byte, err error) {
-	if entries != nil && entries.Has(i, v.Key) {
-		value, err := tx.Get(v.Key).Get(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if value == nil {
-			tx.Set(v.Key, ix.AppendValue(nil, r))
-		} else if owner, _, err = SplitUnique(ix.Definition, v.Key, value); err != nil {
-			return nil, err
-		}
-		if owner != nil && !bytes.Equal(owner, r.ID) {
-			return owner, nil
-		}
-	}
-	tx.Clear(v.record)
-	return nil, nil
 }
 
 // Clear removes all entries and violations.

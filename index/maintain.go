@@ -97,10 +97,26 @@ func (ix *Index) AppendValue(dst []byte, r Record) []byte {
 	if ix.Unique {
 		dst = append(dst, r.ID...)
 	}
-	if ix.Cover && len(r.ID)+len(r.Value) <= kv.MaxValueSize {
+	if ix.copies(r) {
 		dst = append(dst, r.Value...)
 	}
 	return dst
+}
+
+// copies reports whether an entry copies the record.
+func (ix *Index) copies(r Record) bool {
+	return ix.Cover && len(r.ID)+len(r.Value) <= kv.MaxValueSize
+}
+
+// valueSize is the length of what AppendValue appends.
+func (ix *Index) valueSize(r Record) (size int) {
+	if ix.Unique {
+		size += len(r.ID)
+	}
+	if ix.copies(r) {
+		size += len(r.Value)
+	}
+	return size
 }
 
 // Maintain writes the difference between the entries of a record's stored form
@@ -185,10 +201,4 @@ func (m *maintenance) clear(key []byte) {
 	if m.ix.State == Building {
 		m.tx.Clear(violationKey(m.ix, key, m.was.ID))
 	}
-}
-
-// violationKey is where a build records that the record id also has the values
-// of a unique key.
-func violationKey(ix *Index, key, id []byte) []byte {
-	return slices.Concat(ix.ViolationPrefix, key[len(ix.Prefix):], id)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // BuildIndexes completes the indexes that are not readable in this store's
@@ -96,7 +97,8 @@ func (s *source[T]) build(ctx context.Context) error {
 // builder fills indexes batch by batch.
 type builder[T any] struct {
 	*source[T]
-	size int // records of the next batch
+	size  int // records of the next batch, at most
+	taken int // records of the last batch
 }
 
 // maxBatchBytes bounds what a batch reads and writes, far below the limit of a
@@ -104,17 +106,30 @@ type builder[T any] struct {
 const maxBatchBytes = 1_000_000
 
 // batch fills the indexes from the next records and reports whether there were
-// none left. Batches shrink where transactions fail, and grow again.
+// none left. Where a transaction turns out too large, it takes half as many.
 func (b *builder[T]) batch(ctx context.Context) (done bool, err error) {
+	for {
+		done, err = b.tryBatch(ctx)
+		if kv.CodeOf(err) != kv.CodeTransactionTooLarge || b.taken < 2 {
+			return done, err
+		}
+		b.size = b.taken / 2
+	}
+}
+
+// tryBatch is batch with transactions of the next size. Batches shrink where
+// transactions fail, and grow again.
+func (b *builder[T]) tryBatch(ctx context.Context) (done bool, err error) {
 	attempts := 0
 	err = b.place.db.transact(ctx, func(t *transaction) error {
 		if attempts++; attempts > 1 {
 			b.size = max(b.size/2, 1)
 		}
+		b.taken = 0
 		done, err = b.fill(ctx, t)
 		return err
 	})
-	if attempts == 1 {
+	if err == nil && attempts == 1 {
 		b.size = min(b.size*2, b.place.db.options.BuildBatch)
 	}
 	return done, err
@@ -136,8 +151,7 @@ func (b *builder[T]) fill(ctx context.Context, t *transaction) (done bool, err e
 		return false, err
 	}
 	fill := index.NewFill(t.writer, o.indexes)
-	n, err := b.fillFrom(ctx, t, o, &c, fill)
-	if err != nil {
+	if b.taken, err = b.fillFrom(ctx, t, o, &c, fill); err != nil {
 		return false, err
 	}
 	if err := fill.Finish(ctx); err != nil {
@@ -146,7 +160,7 @@ func (b *builder[T]) fill(ctx context.Context, t *transaction) (done bool, err e
 	if c.position != nil {
 		t.writer.Set(o.progress(b.place), c.position)
 	}
-	return n == 0, nil
+	return b.taken == 0, nil
 }
 
 // fillFrom adds the records behind the cursor to a batch, as many as fit.
@@ -167,7 +181,7 @@ func (b *builder[T]) fillFrom(ctx context.Context, t *transaction, o *openStore,
 		}
 		fill.Add(&set, g.indexRecord())
 		n++
-		if read += g.size(); read+fill.Written() > maxBatchBytes {
+		if read += g.size(); read+fill.Size() > maxBatchBytes {
 			break
 		}
 	}

@@ -22,14 +22,19 @@ import (
 // The versions of a program: which indexes of Article each knows, by their
 // place in articleIndexes.
 func version(db *persistable.DB, indexes ...int) ArticleStore {
+	var all []persistable.IndexOf[Article]
+	for _, i := range indexes {
+		all = append(all, articleIndexes[i])
+	}
+	return versionWith(db, all...)
+}
+
+func versionWith(db *persistable.DB, indexes ...persistable.IndexOf[Article]) ArticleStore {
 	schema := &persistable.Schema[Article, string]{
 		Type: "Article", Directory: articleSchema.Directory, Fields: articleSchema.Fields,
 		ID: articleSchema.ID, SetID: articleSchema.SetID, NewID: articleSchema.NewID, IsZeroID: articleSchema.IsZeroID,
 		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID,
-		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown,
-	}
-	for _, i := range indexes {
-		schema.Indexes = append(schema.Indexes, articleIndexes[i])
+		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown, Indexes: indexes,
 	}
 	return ArticleStore{persistable.NewStore(db, schema)}
 }

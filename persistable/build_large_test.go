@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// uniqueTags is a unique index over a slice: many entries of one record.
+func uniqueTags(cover bool) persistable.IndexOf[Article] {
+	ix := articleIndexes[tags]
+	ix.Unique, ix.Cover = true, cover
+	return ix
+}
+
+// tagged creates an article with n tags of its own and a body.
+func tagged(t testing.TB, s ArticleStore, slug string, n, body int) {
+	t.Helper()
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s-%04d-%s", slug, i, strings.Repeat("x", 12)))
+	}
+	check(t, s.Create(ctx, NewArticle("s", slug, nil, nil, all, day0, make([]byte, body))))
+}
+
+// commits notes what each commit of the engine returned.
+func commits(engine *faulty) *[]error {
+	var all []error
+	engine.begin(nil, func(_ int, commit func() error) error {
+		err := commit()
+		all = append(all, err)
+		return err
+	})
+	return &all
+}
+
+func isTooLarge(err error) bool { return kv.CodeOf(err) == kv.CodeTransactionTooLarge }
+
+// The entries of unique indexes are written at the end of a batch, but count
+// when their records are added.
+func TestBuildOfManyUniqueEntries(t *testing.T) {
+	for name, c := range map[string]struct {
+		records, tags, body int
+		cover               bool
+	}{
+		"plain":    {100, 400, 0, false},
+		"covering": {60, 20, 20_000, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := &faulty{Database: openMemory(t)}
+			db := open(t, engine)
+			for i := range c.records {
+				tagged(t, version(db), fmt.Sprintf("%03d", i), c.tags, c.body)
+			}
+			s := versionWith(db, uniqueTags(c.cover))
+			all := commits(engine)
+			check(t, s.BuildIndexes(ctx))
+			if slices.ContainsFunc(*all, isTooLarge) {
+				t.Errorf("a batch was too large: %v", *all)
+			}
+			if n := must[int](t)(s.Index(0).Count(ctx)); n != c.records*c.tags {
+				t.Errorf("%d entries, want %d", n, c.records*c.tags)
+			}
+			sound(t, s.Verify)
+		})
+	}
+}
+
+// A batch has room left when a record comes that fits only into a transaction
+// of its own.
+func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
+	engine := &faulty{Database: openMemory(t)}
+	db := open(t, engine)
+	tagged(t, version(db), "0", 8, 90_000)
+	tagged(t, version(db), "1", 100, 95_000)
+	tagged(t, version(db), "2", 8, 90_000)
+	s := versionWith(db, uniqueTags(true))
+	all := commits(engine)
+	check(t, s.BuildIndexes(ctx))
+	if !slices.ContainsFunc(*all, isTooLarge) {
+		t.Errorf("no batch was too large: %v", *all)
+	}
+	if n := must[int](t)(s.Index(0).Count(ctx)); n != 116 {
+		t.Errorf("%d entries, want 116", n)
+	}
+	sound(t, s.Verify)
+}
+
+// One record that fits into no transaction is reported, not tried for ever.
+func TestBuildGivesUpOnARecordThatIsTooLarge(t *testing.T) {
+	engine := &faulty{Database: openMemory(t)}
+	db := open(t, engine)
+	tagged(t, version(db), "0", 120, 95_000)
+	err := versionWith(db, uniqueTags(true)).BuildIndexes(ctx)
+	if !isTooLarge(err) {
+		t.Errorf("got %v, want code %d", err, kv.CodeTransactionTooLarge)
+	}
+}
+
+// Values and ids that leave no room beside them in a key can be violations.
+func TestViolationsOfLongKeys(t *testing.T) {
+	for name, c := range map[string]struct{ value, id int }{
+		"values": {9_930, 10}, "ids": {10, 9_930}, "both": {9_930, 9_930}, "ids a little too long": {10, 1_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, openMemory(t))
+			value := strings.Repeat("x", c.value)
+			var all []*Article
+			for i := range 3 {
+				a := NewArticle("s", fmt.Sprint(i), ptr(value), nil, nil, day0, nil)
+				a.ID = strings.Repeat("i", c.id) + fmt.Sprint(i)
+				check(t, version(db).Create(ctx, a))
+				all = append(all, a)
+			}
+			s := version(db, isbn)
+			e := wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx))
+			var ids []string
+			for _, v := range e.Violations {
+				if v.Owner != all[0].ID || !slices.Equal(v.Values, tuple.Tuple{value}) {
+					t.Errorf("a violation of %.20v by %.20v", v.Values, v.Owner)
+				}
+				ids = append(ids, v.ID.(string))
+			}
+			slices.Sort(ids)
+			if !slices.Equal(ids, []string{all[1].ID, all[2].ID}) {
+				t.Errorf("violations of %d records: %.40q", len(ids), ids)
+			}
+			all[1].ISBN = nil // clears its violation
+			check(t, s.Save(ctx, all[1]))
+			if e = wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx)); len(e.Violations) != 1 {
+				t.Errorf("%d violations are left, want 1", len(e.Violations))
+			}
+			check(t, s.Delete(ctx, all[2].ID))
+			check(t, s.BuildIndexes(ctx))
+			sound(t, s.Verify)
+		})
+	}
+}
