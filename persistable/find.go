@@ -5,6 +5,7 @@ package persistable
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -148,22 +149,39 @@ func fits[T any](d *index.Definition, equals map[string][]byte, ranges []Conditi
 		}
 		n++
 	}
-	return complete(d, n, equals)
+	return complete(d, n, equals, ranges)
 }
 
 // complete reports whether an index has, once each, all records that fulfil
 // conditions on its first n fields: none may be missing because of a null or an
 // empty slice.
-func complete(d *index.Definition, n int, equals map[string][]byte) bool {
+func complete[T any](d *index.Definition, n int, equals map[string][]byte, ranges []Condition[T]) bool {
 	for i, field := range d.Fields {
 		if !slices.Contains(d.Sparse, field) {
 			continue
 		}
-		if v, ok := equals[field]; i >= n || ok && tuple.IsNil(v) {
+		v, ok := equals[field]
+		switch {
+		case i >= n, ok && tuple.IsNil(v):
 			return false
+		case !ok && !excludeNull(ranges) && !isSlice(d, i):
+			return false // the range has nulls, which sort first; the index has not
 		}
 	}
 	return true
+}
+
+// excludeNull reports whether a value must be above null to be in the range.
+func excludeNull[T any](ranges []Condition[T]) bool {
+	return slices.ContainsFunc(ranges, func(c Condition[T]) bool {
+		return c.comparison == after || c.comparison == from && !tuple.IsNil(c.value)
+	})
+}
+
+// isSlice reports whether the i-th field of an index is a slice.
+func isSlice(d *index.Definition, i int) bool {
+	kinds := strings.Split(d.Signature, ",")
+	return i < len(kinds) && strings.HasPrefix(kinds[i], "[]")
 }
 
 // rank orders fitting indexes: a unique one given whole, then by fields.

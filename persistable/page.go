@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"math"
 )
 
 // Page is a part of a query's records.
@@ -31,7 +32,7 @@ func (q Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
 	if err := q.usable(); err != nil {
 		return Page[T]{}, err
 	}
-	from := cursor{limit: orDefault(q.limit, q.place.db.options.PageSize)}
+	from := cursor{limit: min(orDefault(q.limit, q.place.db.options.PageSize), maxPage)}
 	size := from.limit
 	if token != "" {
 		var err error
@@ -47,6 +48,10 @@ func (q Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
 	}
 	return Page[T]{Records: records[:size], Next: q.token(last)}, nil
 }
+
+// maxPage leaves room for one more in a range read's limit, an int32 in
+// FoundationDB.
+const maxPage = math.MaxInt32 - 1
 
 // page collects the records of a page and one more, and notes the place of the
 // page's last one.

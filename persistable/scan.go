@@ -114,18 +114,34 @@ func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, 
 			yield(nil, err)
 			return
 		}
-		for i, pair := range batch.KVs {
-			v, err := b.wait(ctx, i)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			c.pass(pair.Key[len(ix.Prefix):])
+		records, err := b.all(ctx)
+		for i, v := range records {
+			c.pass(batch.KVs[i].Key[len(ix.Prefix):])
 			if !yield(v, nil) || c.done {
 				return
 			}
 		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 	}
+}
+
+// all returns the records of the batch, or those before the first that cannot
+// be had, and why. It reads them whole, before the caller sees the first: a
+// caller that deletes or saves in its loop must not change what is still to be
+// read of the others.
+func (b *entryBatch[T]) all(ctx context.Context) ([]*T, error) {
+	records := make([]*T, 0, len(b.entries))
+	for i := range b.entries {
+		v, err := b.wait(ctx, i)
+		if err != nil {
+			return records, err
+		}
+		records = append(records, v)
+	}
+	return records, nil
 }
 
 // entryBatch turns a batch of index entries into records: those that a covering

@@ -5,6 +5,7 @@ package persistable
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -64,24 +65,72 @@ func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p p
 		keys, options := q.rangeOf(p, o.records, c)
 		options.Limit, options.Mode = 0, kv.ModeIterator
 		a := assembler{records: o.records, reverse: q.reverse}
-		for pair, err := range t.reader.GetRange(keys, options).All(ctx) {
+		var ready []group
+		for batch, err := range t.reader.GetRange(keys, options).Batches(ctx) {
+			if err == nil {
+				ready, err = a.addBatch(batch.KVs, ready)
+			}
 			if err != nil {
-				yield(group{}, err)
+				if q.emitAll(ready, c, yield) {
+					yield(group{}, q.scanError(err))
+				}
 				return
 			}
-			g, complete, err := a.add(pair)
-			if err != nil {
-				yield(group{}, recordError(q.record.typ, "", pair.Key, err))
+			if a.open {
+				continue // a record goes on in the next batch, which the caller's writes must not come before
+			}
+			if !q.emitAll(ready, c, yield) {
 				return
 			}
-			if complete && !q.emit(g, c, yield) {
-				return
-			}
+			ready = ready[:0]
 		}
 		if g, left := a.rest(); left {
-			q.emit(g, c, yield)
+			ready = append(ready, g)
+		}
+		q.emitAll(ready, c, yield)
+	}
+}
+
+// scanError tells of which type the key is that cannot be read.
+func (q *Query[T]) scanError(err error) error {
+	var e *keyError
+	if errors.As(err, &e) {
+		return recordError(q.record.typ, "", e.key, e.err)
+	}
+	return err
+}
+
+// keyError is a key that is not a record's.
+type keyError struct {
+	key []byte
+	err error
+}
+
+func (e *keyError) Error() string { return e.err.Error() }
+
+// addBatch takes the keys of a batch and appends the records that are complete
+// with them.
+func (a *assembler) addBatch(pairs []kv.KeyValue, ready []group) ([]group, error) {
+	for _, pair := range pairs {
+		g, complete, err := a.add(pair)
+		if err != nil {
+			return ready, &keyError{pair.Key, err}
+		}
+		if complete {
+			ready = append(ready, g)
 		}
 	}
+	return ready, nil
+}
+
+// emitAll emits groups until the caller stops.
+func (q *Query[T]) emitAll(groups []group, c *cursor, yield func(group, error) bool) bool {
+	for _, g := range groups {
+		if !q.emit(g, c, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // emit yields a group and moves the cursor behind all its keys.

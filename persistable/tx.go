@@ -3,9 +3,11 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -36,7 +38,7 @@ type writing struct {
 	token   token
 	lock    sync.Mutex   // held from a write's last look to its end
 	writes  atomic.Int64 // that have ended
-	created []byte       // the key of a record that this attempt created
+	created [][]byte     // the keys of the records that this attempt created
 	earlier [][]byte     // those of earlier attempts
 }
 
@@ -92,7 +94,8 @@ func newToken() (t token) {
 //
 // If the acknowledgement of a commit is lost, Transact looks for the records
 // that the attempt created and, if they are there, returns nil without running
-// fn again. Where fn creates no record, it runs again: let it read what it
+// fn again. Where fn creates no record, or none that is still there because
+// somebody deleted it in the meantime, it runs again: let it read what it
 // changes, and not just add to it.
 //
 // ctx's deadline becomes the transaction's timeout, and its end cancels the
@@ -125,10 +128,8 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 // restart forgets what the attempt before has seen.
 func (t *transaction) restart() {
 	t.opened = openPlaces{}
-	if t.created != nil {
-		t.earlier = append(t.earlier, t.created)
-		t.created = nil
-	}
+	t.earlier = append(t.earlier, t.created...)
+	t.created = t.created[:0]
 }
 
 // committedEarlier reports whether an attempt before this one did commit: a
@@ -152,23 +153,20 @@ func (t *transaction) committedEarlier(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// noteCreated remembers the key of a record that this attempt creates. One is
-// enough to tell whether it committed.
+// noteCreated remembers the key of a record that this attempt creates: each, so
+// that it does not matter which of them others delete before the attempt is
+// asked about.
 func (t *transaction) noteCreated(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.created == nil {
-		t.created = append([]byte(nil), key...)
-	}
+	t.created = append(t.created, slices.Clone(key))
 }
 
 // noteDeleted forgets the key if it was remembered: the record will not tell.
 func (t *transaction) noteDeleted(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if string(t.created) == string(key) {
-		t.created = nil
-	}
+	t.created = slices.DeleteFunc(t.created, func(k []byte) bool { return bytes.Equal(k, key) })
 }
 
 // ReadTransact runs fn in a transaction that only reads: all its reads see one
