@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/goldens"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
@@ -92,7 +93,7 @@ func readScripts(t *testing.T) []script {
 // TestGoldens replays every script on the embedded engine.
 func TestGoldens(t *testing.T) {
 	for _, s := range readScripts(t) {
-		t.Run(s.Name, func(t *testing.T) { replay(t, openMemory(t), s) })
+		t.Run(s.Name, func(t *testing.T) { replay(t, func() kv.Database { return openMemory(t) }, s) })
 	}
 }
 
@@ -105,7 +106,7 @@ func TestGoldensHostile(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			replay(t, kvtest.HostileT(t, openMemory(t)), s)
+			replay(t, func() kv.Database { return kvtest.HostileT(t, openMemory(t)) }, s)
 		})
 	}
 }

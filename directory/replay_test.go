@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,9 +40,20 @@ type replayer struct {
 	handles map[int]*directory.Directory
 	txs     map[int]kv.Transaction
 	alloc   map[string]int // by prefix
+	manual  []string       // the prefixes that the script gives by hand
+	clashed bool           // whether the allocator drew one of those
 }
 
-func replay(t *testing.T, db kv.Database, s script) {
+// replay makes the calls of s and compares what they answer. The allocator
+// draws at random: where it draws a prefix that the script is about to give by
+// hand, which it did not when it was recorded, the replay begins anew.
+func replay(t *testing.T, open func() kv.Database, s script) {
+	for !replayOnce(t, open(), s) {
+	}
+}
+
+// replayOnce reports whether the allocator drew as if it was being recorded.
+func replayOnce(t *testing.T, db kv.Database, s script) bool {
 	o := directory.Options{
 		Nodes:               tuple.NewSubspace(unhex(t, s.Config.Node)),
 		Content:             tuple.NewSubspace(unhex(t, s.Config.Content)),
@@ -52,14 +64,31 @@ func replay(t *testing.T, db kv.Database, s script) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replayer{t, db, layer, o, map[int]*directory.Directory{}, map[int]kv.Transaction{}, map[string]int{}}
+	r := &replayer{
+		t: t, db: db, layer: layer, options: o, manual: s.manualPrefixes(),
+		handles: map[int]*directory.Directory{}, txs: map[int]kv.Transaction{}, alloc: map[string]int{},
+	}
 	for i, step := range s.Steps {
 		got, err := r.run(step)
 		if diff := r.compare(step, got, err); diff != "" {
 			t.Fatalf("step %d, %s of %d %q %q: (-want +got)\n%s", i, step.Op, step.Dir, step.Path, step.NewPath, diff)
 		}
+		if r.clashed {
+			return false
+		}
 	}
 	r.compareFinal(s.Final)
+	return true
+}
+
+func (s script) manualPrefixes() []string {
+	var prefixes []string
+	for _, step := range s.Steps {
+		if step.Prefix != nil {
+			prefixes = append(prefixes, *step.Prefix)
+		}
+	}
+	return prefixes
 }
 
 // run makes the call of a step.
@@ -245,6 +274,7 @@ func (r *replayer) matchAlloc(want, got any) any {
 	if !ok || !isText {
 		return got
 	}
+	r.clashed = r.clashed || slices.ContainsFunc(r.manual, func(m string) bool { return strings.HasPrefix(m, text) })
 	n := int(named["alloc"].(float64))
 	if known, ok := r.alloc[text]; ok && known != n {
 		return fmt.Sprintf("%s, which is alloc %d", text, known)
