@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package budgets
+
+import "testing"
+
+// BenchmarkStages runs every entrant of every contest as a Go benchmark:
+//
+//	go test ./budgets -run '^$' -bench 'Stages/commit' -benchtime 20000x
+//
+// It is for looking at one entrant closely. Budgets are judged by cmd/budgets,
+// which interleaves the rounds of those that are compared.
+func BenchmarkStages(b *testing.B) {
+	for _, stage := range Stages() {
+		b.Run(stage.Name, func(b *testing.B) {
+			set, err := stage.Open(b.TempDir())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() {
+				if err := set.Close(); err != nil {
+					b.Error(err)
+				}
+			}()
+			for _, c := range set.Contests {
+				for _, e := range c.Entrants {
+					b.Run(c.Name+"/"+e.Name, func(b *testing.B) {
+						b.ReportAllocs()
+						b.StopTimer()
+						took, err := e.Round(b.N, nil)
+						if err != nil {
+							b.Fatal(err)
+						}
+						b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "ns/op")
+						b.ReportMetric(float64(b.N)/took.Seconds(), "ops/s")
+					})
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package budgets
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+// commits are durable commits of one random key each.
+var commits = measure.Stage{Name: "commit", Open: func(dir string) (*measure.Set, error) {
+	engine, err := embedded.OpenWith(filepath.Join(dir, "engine"), engineOptions)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := openPebble(filepath.Join(dir, "pebble"))
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), raw.Close()) }}
+	for _, c := range []struct{ goroutines, ops int }{{1, 1_000}, {64, 40_000}, {256, 80_000}} {
+		set.Contests = append(set.Contests, measure.Contest{
+			Name:    fmt.Sprintf("commit-%d", c.goroutines),
+			About:   fmt.Sprintf("durable commits of one key, %s", goroutines(c.goroutines)),
+			Durable: true,
+			Entrants: []measure.Entrant{
+				commitEngine(engine, c.goroutines, c.ops),
+				commitPebble(raw, c.goroutines, c.ops),
+			},
+		})
+	}
+	return set, nil
+}}
+
+func goroutines(n int) string {
+	if n == 1 {
+		return "1 goroutine"
+	}
+	return fmt.Sprintf("%d goroutines", n)
+}
+
+func commitEngine(db *embedded.Database, goroutines, ops int) measure.Entrant {
+	var last atomic.Int64 // a record that was written
+	return measure.Entrant{
+		Name: "engine", Goroutines: goroutines, Ops: ops,
+		Op: func(w *measure.Worker) error {
+			i := w.Rand.IntN(records)
+			last.Store(int64(i))
+			return db.Transact(ctx, func(tx kv.Transaction) error {
+				tx.Set(key(&w.Buf, i), value(i))
+				return nil
+			})
+		},
+		Check: func(int) error { return engineGet(db, new([]byte), int(last.Load())) },
+	}
+}
+
+func commitPebble(db *pebble.DB, goroutines, ops int) measure.Entrant {
+	var last atomic.Int64
+	return measure.Entrant{
+		Name: "Pebble, synced batches", Goroutines: goroutines, Ops: ops, Least: 0.8,
+		Op: func(w *measure.Worker) error {
+			i := w.Rand.IntN(records)
+			last.Store(int64(i))
+			b := db.NewBatch()
+			if err := b.Set(key(&w.Buf, i), value(i), nil); err != nil {
+				return err
+			}
+			return errors.Join(b.Commit(pebble.Sync), b.Close())
+		},
+		Check: func(int) error { return pebbleGet(db, new([]byte), int(last.Load())) },
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package budgets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+var ctx = context.Background()
+
+// engineOptions are the embedded engine's in all contests.
+var engineOptions = embedded.Options{CacheSize: cacheSize}
+
+// fillEngine writes the records.
+func fillEngine(db kv.Database) error {
+	const batch = 1000
+	for first := 0; first < records; first += batch {
+		err := db.Transact(ctx, func(tx kv.Transaction) error {
+			for i := first; i < first+batch; i++ {
+				tx.Set(appendKey(nil, i), value(i))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settledEngine returns an engine that was opened again after all records had
+// come to rest in the base.
+func settledEngine(dir string) (*embedded.Database, error) {
+	db, err := embedded.OpenWith(dir, engineOptions)
+	if err != nil {
+		return nil, err
+	}
+	if err := fillEngine(db); err != nil {
+		return nil, err
+	}
+	return settle(db, dir)
+}
+
+// settle brings all that was written to the disk of the base and opens the
+// engine anew. The base goes to the disk when the log is long enough to be worth
+// it, so settle makes it long, with few keys, and waits until the log that there
+// was before is gone.
+func settle(db *embedded.Database, dir string) (*embedded.Database, error) {
+	old, err := logs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for range 20 {
+		if err := lengthen(db); err != nil {
+			return nil, err
+		}
+	}
+	if err := gone(old); err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return embedded.OpenWith(dir, engineOptions)
+}
+
+func logs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.log")) }
+
+// lengthen makes the log 8 MB longer. The keys are behind those of the records.
+func lengthen(db *embedded.Database) error {
+	return db.Transact(ctx, func(tx kv.Transaction) error {
+		for i := range 80 {
+			tx.Set(fmt.Appendf(nil, "z%02d", i), make([]byte, kv.MaxValueSize))
+		}
+		return nil
+	})
+}
+
+// gone waits until there is none of the files.
+func gone(files []string) error {
+	const patience = time.Minute
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(100 * time.Millisecond) {
+		files = slices.DeleteFunc(files, func(name string) bool {
+			_, err := os.Stat(name)
+			return errors.Is(err, fs.ErrNotExist)
+		})
+		if len(files) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("the engine still needs its log after %v: %v", patience, files)
+}
+
+// engineGet reads record i in a transaction of its own.
+func engineGet(db *embedded.Database, buf *[]byte, i int) error {
+	return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		v, err := tx.Get(key(buf, i)).Get(ctx)
+		if err != nil {
+			return err
+		}
+		return checkValue(v, i)
+	})
+}
+
+// engineScan reads the records from i on in a transaction of its own.
+func engineScan(db *embedded.Database, i int) error {
+	begin, end := appendKey(nil, i), appendKey(nil, i+scanned)
+	return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		at := i
+		for pair, err := range tx.GetRange(kv.SelectorRange{
+			Begin: kv.FirstGreaterOrEqual(begin), End: kv.FirstGreaterOrEqual(end),
+		}, kv.RangeOptions{Mode: kv.ModeWantAll}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			if err := checkValue(pair.Value, at); err != nil {
+				return err
+			}
+			at++
+		}
+		return checkScanned(at - i)
+	})
+}
+
+func checkScanned(n int) error {
+	if n != scanned {
+		return fmt.Errorf("a scan of %d keys found %d", scanned, n)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command budgets measures the embedded engine against its budgets and prints
+// what it met and what it missed.
+//
+//	go run ./cmd/budgets                         # everything, about a quarter of an hour
+//	go run ./cmd/budgets -run commit             # one stage
+//	go run ./cmd/budgets -run settled/get-1$     # one contest of it
+//	go run ./cmd/budgets -profile /tmp/profiles  # with a CPU profile of each contest
+//	go run ./cmd/budgets -write ../docs/benchmarks.md
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/bench/budgets"
+	"github.com/kazahana-db/kazahana/bench/measure"
+)
+
+func main() {
+	var (
+		run     = flag.String("run", "", "`stage[/contest]`: regular expressions of what to run")
+		rounds  = flag.Int("rounds", 7, "rounds of each contest")
+		dir     = flag.String("dir", "", "`folder` for the stores; its disk is what is measured")
+		profile = flag.String("profile", "", "`folder` for CPU profiles of the engine's rounds")
+		write   = flag.String("write", "", "`file` in which to put the report")
+	)
+	flag.Parse()
+	if err := measureAll(*run, *rounds, *dir, *profile, *write); err != nil {
+		fmt.Fprintln(os.Stderr, "budgets:", err)
+		os.Exit(1)
+	}
+}
+
+func measureAll(run string, rounds int, dir, profile, write string) error {
+	begin := time.Now()
+	r := measure.Runner{Rounds: rounds, Dir: dir, Progress: func(what string) {
+		fmt.Fprintf(os.Stderr, "%6.1fs %s\n", time.Since(begin).Seconds(), what)
+	}}
+	if err := choose(&r, run); err != nil {
+		return err
+	}
+	if profile != "" {
+		profiler := measure.Profiler{Dir: profile}
+		r.Turn = profiler.Turn
+	}
+	results, err := r.Run(budgets.Stages())
+	report := measure.Report(results, rounds)
+	fmt.Print(report)
+	if err != nil || write == "" {
+		return err
+	}
+	return measure.WriteSection(write, "budgets", report)
+}
+
+// choose sets which stages and contests the runner runs.
+func choose(r *measure.Runner, run string) (err error) {
+	stage, contest, _ := strings.Cut(run, "/")
+	if r.Stages, err = regexp.Compile(stage); err != nil {
+		return err
+	}
+	r.Contests, err = regexp.Compile(contest)
+	return err
+}

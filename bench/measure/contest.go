@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import "math/rand/v2"
+
+// Stage is a set of contests on the same stores.
+type Stage struct {
+	Name string
+	// Open makes the stores in a folder of the stage's own.
+	Open func(dir string) (*Set, error)
+}
+
+// Set is a stage that is open.
+type Set struct {
+	Contests []Contest
+	Close    func() error
+}
+
+// Contest is one figure, of several entrants. Entrants[0] is measured against
+// the budgets of the others.
+type Contest struct {
+	Name     string // short, for flags: "commit-64"
+	About    string // for readers: "durable commits of one key, 64 goroutines"
+	Durable  bool   // syncs to the disk
+	Latency  bool   // reported as time per operation rather than as rate
+	Entrants []Entrant
+	Fixed    []Fixed
+}
+
+// Entrant is one way to do the work of a contest.
+type Entrant struct {
+	Name       string
+	Goroutines int // 0: one
+	Ops        int // operations in a round, of all goroutines together
+
+	// Least is the budget of Entrants[0]: at least so many times the rate of
+	// this one. 0: none, for information.
+	Least float64
+
+	Prepare func() error // before a round; not timed
+	Op      func(w *Worker) error
+	Check   func(ops int) error // after a round of so many operations; not timed
+}
+
+// Fixed is a rate that was measured elsewhere.
+type Fixed struct {
+	Name  string
+	Rate  float64 // per second
+	Least float64
+}
+
+// Worker is one goroutine of a round.
+type Worker struct {
+	Rand *rand.Rand
+	N    int // number of the operation in the round, from 0; each is given once
+	Buf  []byte
+}

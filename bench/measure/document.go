@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report returns a section in Markdown: the machine, the cost of its syncs, and
+// the table of all comparisons.
+func Report(results []Result, rounds int) string {
+	var (
+		b     strings.Builder
+		costs []time.Duration
+		met   int
+		all   int
+	)
+	for i := range results {
+		costs = append(costs, results[i].Fsync...)
+		for _, row := range results[i].Rows() {
+			if row.Least > 0 {
+				all++
+				if row.Met() {
+					met++
+				}
+			}
+		}
+	}
+	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds.\n", Machine(), rounds)
+	if len(costs) > 0 {
+		fmt.Fprintf(&b, "A sync of an appended 256 bytes cost %s between the rounds (from %s to %s).\n",
+			duration(Median(costs)), duration(slices.Min(costs)), duration(slices.Max(costs)))
+	}
+	fmt.Fprintf(&b, "%d of %d budgets met.\n\n%s", met, all, Table(results))
+	return b.String()
+}
+
+// Machine describes what the program runs on.
+func Machine() string {
+	model := "unknown processor"
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(info)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(),
+		time.Now().UTC().Format(time.DateOnly))
+}
+
+// WriteSection replaces what stands between the marks of a section in a file:
+//
+//	<!-- name: begin -->
+//	<!-- name: end -->
+func WriteSection(file, name, text string) error {
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)
+	before, rest, ok := strings.Cut(string(old), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no %q followed by %q", file, begin, end)
+	}
+	return os.WriteFile(file, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
+}

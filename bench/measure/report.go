@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Row is one comparison of a result: of the first entrant with another, or
+// with a fixed rate.
+type Row struct {
+	Contest, About   string
+	Name, Peer       string
+	Ours, Theirs     string // with their units
+	Ratio, Low, High float64
+	Least            float64 // 0: no budget
+}
+
+// Met reports whether the budget, if there is one, was met.
+func (r Row) Met() bool { return r.Least == 0 || r.Ratio >= r.Least }
+
+// Verdict is "pass", "MISS", or "" where there is no budget.
+func (r Row) Verdict() string {
+	switch {
+	case r.Least == 0:
+		return ""
+	case r.Met():
+		return "pass"
+	}
+	return "MISS"
+}
+
+// Rows returns the comparisons of a result.
+func (r *Result) Rows() []Row {
+	ours := Median(r.Rates[0])
+	var rows []Row
+	add := func(peer string, theirs, ratio, low, high, least float64) {
+		rows = append(rows, Row{
+			Contest: r.Name, About: r.About, Name: r.Entrants[0].Name, Peer: peer,
+			Ours: r.amount(ours), Theirs: r.amount(theirs),
+			Ratio: ratio, Low: low, High: high, Least: least,
+		})
+	}
+	for i, e := range r.Entrants[1:] {
+		ratio, low, high := r.Ratio(i + 1)
+		add(e.Name, Median(r.Rates[i+1]), ratio, low, high, e.Least)
+	}
+	for _, f := range r.Fixed {
+		ratio := ours / f.Rate
+		add(f.Name, f.Rate, ratio, ratio, ratio, f.Least)
+	}
+	return rows
+}
+
+// amount formats a rate in the contest's unit.
+func (r *Result) amount(rate float64) string {
+	if r.Latency {
+		return duration(time.Duration(float64(time.Second) / rate))
+	}
+	return Count(rate) + "/s"
+}
+
+// Count formats a number with three digits that count.
+func Count(n float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e6, " M"}, {1e3, " k"}} {
+		if n >= unit.size {
+			return digits(n/unit.size) + unit.name
+		}
+	}
+	return digits(n)
+}
+
+func digits(n float64) string {
+	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(n, 1))))), n)
+}
+
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return digits(float64(d)/1e3) + " µs"
+	case d < time.Second:
+		return digits(float64(d)/1e6) + " ms"
+	}
+	return digits(d.Seconds()) + " s"
+}
+
+// Table returns the comparisons as a table in Markdown.
+func Table(results []Result) string {
+	var b strings.Builder
+	b.WriteString("| what | here | beside | | ratio (lowest–highest round) | budget | |\n|---|---|---|---|---|---|---|\n")
+	for i := range results {
+		for _, row := range results[i].Rows() {
+			budget := ""
+			if row.Least > 0 {
+				budget = fmt.Sprintf("≥ %s", digits(row.Least))
+			}
+			fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | **%s** (%s–%s) | %s | %s |\n", row.About, row.Contest,
+				row.Ours, row.Peer, row.Theirs, digits(row.Ratio), digits(row.Low), digits(row.High), budget, row.Verdict())
+		}
+	}
+	return b.String()
+}
