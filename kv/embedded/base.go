@@ -108,10 +108,15 @@ func (s silence) Fatalf(format string, args ...any) {
 	s.base.fail(err)
 }
 
+func newBase(fs vfs.FS, f *fault) *base {
+	b := &base{fault: f, gate: newGate(), failed: make(chan struct{})}
+	b.fs = baseFS{FS: fs, sealed: new(atomic.Bool), fail: b.fail, copying: new(atomic.Pointer[copying])}
+	return b
+}
+
 // openBase opens or makes the base in dir.
 func openBase(fs vfs.FS, dir string, cacheSize int64, f *fault) (*base, error) {
-	b := &base{fault: f, gate: newGate(), failed: make(chan struct{})}
-	b.fs = baseFS{FS: fs, sealed: new(atomic.Bool), fail: b.fail}
+	b := newBase(fs, f)
 	err := b.apart(func() (err error) {
 		b.db, err = pebble.Open(dir, b.options(cacheSize))
 		return err

@@ -64,6 +64,12 @@
 // what was acknowledged. One process may have a folder open: another gets a
 // *[LockedError].
 //
+// # Operations
+//
+// [Database.Backup] copies the database to a folder while it is in use,
+// [Restore] brings a backup back, [Verify] checks a folder. docs/operations.md
+// of the repository tells when to do what.
+//
 // # Concurrency
 //
 // A [Database] is safe for concurrent use; for transactions see package kv.

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"path"
 	"strings"
@@ -106,7 +107,11 @@ func testFault(t *testing.T, wanted func(errorfs.Op) bool, after int64) {
 }
 
 func commitNumbered(t *testing.T, db *Database, i int) error {
-	return db.Transact(t.Context(), func(tx kv.Transaction) error {
+	return commitNumberedIn(t.Context(), db, i)
+}
+
+func commitNumberedIn(ctx context.Context, db *Database, i int) error {
+	return db.Transact(ctx, func(tx kv.Transaction) error {
 		writeNumbered(tx, i)
 		return nil
 	})

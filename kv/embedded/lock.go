@@ -44,16 +44,25 @@ func (e *LockedError) Error() string {
 // Unwrap returns the cause.
 func (e *LockedError) Unwrap() error { return e.Err }
 
-// lockDir takes the lock of a folder.
-func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
+// takeLock takes the lock of a folder, without saying so to others.
+func takeLock(fsys vfs.FS, dir string) (io.Closer, error) {
 	lock, err := fsys.Lock(fsys.PathJoin(dir, lockName))
+	if err == nil {
+		return lock, nil
+	}
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return nil, fmt.Errorf("embedded: locking %s: %w", dir, err)
+	}
+	held := &LockedError{Dir: dir, Err: err}
+	held.PID, held.Host = readHolder(fsys, dir)
+	return nil, held
+}
+
+// lockDir takes the lock of a folder and writes down who has it.
+func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
+	lock, err := takeLock(fsys, dir)
 	if err != nil {
-		if path := (*fs.PathError)(nil); errors.As(err, &path) {
-			return nil, fmt.Errorf("embedded: locking %s: %w", dir, err)
-		}
-		held := &LockedError{Dir: dir, Err: err}
-		held.PID, held.Host = readHolder(fsys, dir)
-		return nil, held
+		return nil, err
 	}
 	if err := writeHolder(fsys, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: locking %s: %w", dir, err), lock.Close())

@@ -39,6 +39,7 @@ type log struct {
 	synced  int64 // bytes of file that are on the disk for certain
 	old     []segment
 	oldSize int64
+	pins    int   // copies under way, which need the segments
 	err     error // why no segment could be begun
 	buf     []byte
 }
@@ -138,8 +139,8 @@ func (l *log) backlog() (bytes int64, segments int) {
 }
 
 // drop removes the segments that hold nothing newer than version, which the
-// base has on disk. If the segment that is written is one of them, a new one
-// begins before.
+// base has on disk, unless they are pinned. If the segment that is written is
+// one of them, a new one begins before.
 func (l *log) drop(version int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +150,7 @@ func (l *log) drop(version int64) error {
 	if l.err != nil {
 		return l.err
 	}
-	for len(l.old) > 0 && l.old[0].last <= version {
+	for l.pins == 0 && len(l.old) > 0 && l.old[0].last <= version {
 		// In order, and each for good before the next: a gap would be damage.
 		name := segmentName(l.old[0].number)
 		err := l.fs.Remove(l.fs.PathJoin(l.dir, name))

@@ -30,29 +30,53 @@ func (e *CorruptError) Error() string {
 
 // logReader replays a log.
 type logReader struct {
-	fs    vfs.FS
-	dir   string
-	above int64 // versions that are replayed
-	apply func(version int64, m mutation)
-	log   *log // gets the segments
+	fs     vfs.FS
+	dir    string
+	above  int64 // versions that are replayed
+	apply  func(version int64, m mutation)
+	log    *log                   // gets the segments
+	before func(size int64) error // unless nil, called before a segment of that size is read
+	torn   int64                  // bytes at the end that a crash has left of the last write
 }
 
 // openLog replays the versions above a given one and begins a new segment. The
 // log's last is then the highest version that was found.
 func openLog(l *log, above int64, apply func(version int64, m mutation)) error {
 	r := logReader{fs: l.fs, dir: l.dir, above: above, apply: apply, log: l}
-	numbers, err := r.list()
-	if err != nil {
+	if err := r.all(); err != nil {
 		return err
 	}
-	if len(numbers) == 0 && above > 0 {
-		return r.corrupt(1, 0, "the log's files are gone")
-	}
-	if err := r.replay(numbers); err != nil {
+	if err := l.reopen(); err != nil {
 		return err
 	}
 	l.last = max(l.last, above)
 	return l.begin()
+}
+
+// reopen opens the segment that was written last, so that beginning the next
+// one makes its valid part durable: a reader must not see what a later crash
+// takes back.
+func (l *log) reopen() (err error) {
+	if l.number == 0 {
+		return nil
+	}
+	l.file, err = l.fs.OpenReadWrite(l.fs.PathJoin(l.dir, segmentName(l.number)), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("embedded: opening the log: %w", err)
+	}
+	return nil
+}
+
+// all replays all segments.
+func (r *logReader) all() error {
+	numbers, err := r.list()
+	if err != nil {
+		return err
+	}
+	if len(numbers) == 0 && r.above > 0 {
+		return r.corrupt(1, 0, "the log's files are gone")
+	}
+	return r.replay(numbers)
 }
 
 // list returns the numbers of the segments, ascending.
@@ -143,6 +167,11 @@ func (r *logReader) read(number uint64) (data []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: reading %s: %w", name, err)
 	}
+	if r.before != nil {
+		if err := r.before(info.Size()); err != nil {
+			return nil, err
+		}
+	}
 	data = make([]byte, info.Size())
 	if len(data) == 0 {
 		return data, nil
@@ -166,8 +195,7 @@ func (r *logReader) segment(c *content, end int64) error {
 	return err
 }
 
-// lastSegment replays the segment that was written last, as far as it is valid,
-// and makes that durable: a reader must not see what a later crash takes back.
+// lastSegment replays the segment that was written last, as far as it is valid.
 func (r *logReader) lastSegment(c *content) error {
 	stop, err := r.frames(c)
 	if err != nil {
@@ -176,12 +204,8 @@ func (r *logReader) lastSegment(c *content) error {
 	if stop < int64(len(c.data)) && syncedBeyond(c.data, stop, c.number) {
 		return r.corrupt(c.number, stop, "the record's checksum does not fit, and valid ones follow")
 	}
-	name := r.fs.PathJoin(r.dir, segmentName(c.number))
-	file, err := r.fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return fmt.Errorf("embedded: opening the log: %w", err)
-	}
-	r.log.file, r.log.number, r.log.size = file, c.number, stop
+	r.log.number, r.log.size = c.number, stop
+	r.torn = int64(len(c.data)) - stop
 	return nil
 }
 

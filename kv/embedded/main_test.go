@@ -17,6 +17,8 @@ func TestMain(m *testing.M) {
 		writeUntilKilled(dir)
 	case "hold":
 		holdUntilKilled(dir)
+	case "backup":
+		backUpUntilKilled(dir)
 	default:
 		os.Exit(m.Run())
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -21,6 +20,9 @@ type disk struct {
 	log      *log
 	fault    *fault
 	absorber *absorber
+	copies   *copies
+	options  Options
+	identity string
 }
 
 // Open opens the database in a folder, which it makes if there is none. Every
@@ -36,19 +38,16 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if dir == "" {
-		return nil, errors.New("embedded: Open needs the name of a folder; OpenMemory does without")
-	}
-	if o.FS == nil {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, fmt.Errorf("embedded: opening %s: %w", dir, err)
-		}
-		dir = abs
+	dir, err := o.place(dir)
+	if err != nil {
+		return nil, err
 	}
 	o = o.withDefaults()
 	if err := makeDir(o.FS, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
+	}
+	if err := refuseUnfinished(o.FS, dir); err != nil {
+		return nil, err
 	}
 	lock, err := lockDir(o.FS, dir)
 	if err != nil {
@@ -65,20 +64,35 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	return db, nil
 }
 
-// makeDir makes a folder whose name survives a crash.
+// makeDir makes a folder, and those that it lies in, whose names survive a
+// crash.
 func makeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		return nil
 	}
+	parent := fs.PathDir(dir)
+	if parent != dir {
+		if err := makeDir(fs, parent); err != nil {
+			return err
+		}
+	}
 	if err := fs.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return syncDir(fs, fs.PathDir(dir))
+	return syncDir(fs, parent)
 }
 
 // recoverDatabase brings back what the folder holds: the base, and over it, as
 // the window, the commits that only the log has.
 func recoverDatabase(dir string, o Options) (*Database, error) {
+	id, err := identify(o.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	origin, err := readBackup(o.FS, dir)
+	if err != nil {
+		return nil, err
+	}
 	f := newFault()
 	b, err := openBase(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize, f)
 	if err != nil {
@@ -88,12 +102,17 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
 	err = openLog(l, b.absorbed, func(version int64, m mutation) { w.apply(&m, version) })
 	if err == nil {
+		err = origin.reaches(o.FS, dir, l.last)
+	}
+	if err == nil {
 		err = l.drop(b.absorbed)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.close(), b.close())
 	}
-	db := &Database{head: head{clock: newClock(l.last)}, disk: &disk{base: b, log: l, fault: f}}
+	db := &Database{head: head{clock: newClock(l.last)}, disk: &disk{
+		base: b, log: l, fault: f, copies: newCopies(), options: o, identity: id,
+	}}
 	first := &view{entries: w.entries.snapshot(), base: b}
 	db.head.open(first)
 	if first.metadata, err = first.get(metadataKey); err != nil {
@@ -131,6 +150,7 @@ func (db *Database) startDisk(o Options) error {
 
 // close releases everything. The committer has stopped.
 func (d *disk) close() error {
+	d.copies.stop()
 	d.absorber.stop()
 	err := d.log.close()
 	if err != nil {

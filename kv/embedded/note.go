@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A note is a small text file beside the data: a line with its kind and format,
+// a line for each field, and a checksum over them. It is readable by people and
+// written once.
+type note struct {
+	kind   string
+	fields [][2]string // name, value
+}
+
+// noteFormat is the format of notes and of the folder they lie in. A program
+// refuses a folder whose format is newer than its own.
+const noteFormat = 1
+
+func (n note) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kazahana %s %d\n", n.kind, noteFormat)
+	for _, f := range n.fields {
+		fmt.Fprintf(&b, "%s %s\n", f[0], f[1])
+	}
+	fmt.Fprintf(&b, "checksum %08x\n", crc32.Checksum([]byte(b.String()), castagnoli))
+	return b.String()
+}
+
+// field returns the value of a field, or "".
+func (n note) field(name string) string {
+	for _, f := range n.fields {
+		if f[0] == name {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// writeNote writes a note under a name. The folder must be synced after.
+func writeNote(fs vfs.FS, name string, n note) error {
+	return writeFileSynced(fs, name, []byte(n.text()))
+}
+
+// writeFileSynced writes a file whose content is on the disk when it returns.
+func writeFileSynced(fs vfs.FS, name string, content []byte) error {
+	file, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// readNote reads a note of the wanted kind. A damaged one is a [CorruptError].
+func readNote(fs vfs.FS, name, kind string) (note, error) {
+	text, err := readSmall(fs, name)
+	if err != nil {
+		return note{}, err
+	}
+	n, err := parseNote(text, kind)
+	if err != nil {
+		return note{}, &CorruptError{File: name, Reason: err.Error()}
+	}
+	return n, nil
+}
+
+// readSmall reads the beginning of a file.
+func readSmall(fs vfs.FS, name string) (text string, err error) {
+	file, err := fs.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	return string(data), err
+}
+
+func parseNote(text, kind string) (note, error) {
+	format, found := 0, ""
+	if _, err := fmt.Sscanf(text, "kazahana %s %d\n", &found, &format); err != nil || found != kind {
+		return note{}, fmt.Errorf("it is no note of a kazahana %s", kind)
+	}
+	if format > noteFormat {
+		return note{}, fmt.Errorf("its format is %d and this program knows up to %d: use a newer program", format, noteFormat)
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	n := note{kind: kind}
+	for _, line := range lines[1 : len(lines)-1] {
+		name, value, _ := strings.Cut(line, " ")
+		n.fields = append(n.fields, [2]string{name, value})
+	}
+	if n.text() != text {
+		return note{}, errors.New("its checksum does not fit")
+	}
+	return n, nil
+}

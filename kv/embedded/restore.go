@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Restore copies a backup to a folder, which must not exist or be empty, checks
+// the copy as [Verify] does, and returns what it holds. Nothing of the copy is
+// shared with the backup, which is not changed and may lie on a read-only disk.
+//
+// The folder appears complete or not at all, as that of [Database.Backup] does.
+// It is a database of its own, with another identity: its versions go on above
+// those that the backup has. A folder in which a database is open gives a
+// [LockedError]; any other that is not empty, an error that wraps [fs.ErrExist].
+// Of the options only FS is used.
+func Restore(ctx context.Context, backup, dir string, o Options) (BackupInfo, error) {
+	backup, err := o.place(backup)
+	if err != nil {
+		return BackupInfo{}, err
+	}
+	if dir, err = o.place(dir); err != nil {
+		return BackupInfo{}, err
+	}
+	o = o.withDefaults()
+	info, err := restore(ctx, o.FS, backup, dir)
+	if err != nil {
+		return BackupInfo{}, fmt.Errorf("embedded: restoring %s to %s: %w", backup, dir, err)
+	}
+	return info, nil
+}
+
+func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, err error) {
+	lock, err := hold(fs, backup)
+	if err != nil {
+		return BackupInfo{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	info, err := readBackup(fs, backup)
+	if err == nil && info == nil {
+		err = errors.New("the folder is no backup: it has no file " + backupName)
+	}
+	if err != nil {
+		return BackupInfo{}, err
+	}
+	s, err := stage(fs, dir)
+	if err != nil {
+		return BackupInfo{}, err
+	}
+	err = s.fill(ctx, backup)
+	if err == nil {
+		_, err = verify(ctx, fs, s.work)
+	}
+	if err == nil {
+		err = s.finish()
+	}
+	if err != nil {
+		return BackupInfo{}, s.abandon(err)
+	}
+	return *info, nil
+}
+
+// hold takes the lock of a folder that was once opened. One that never was,
+// such as a new backup, is left as it is.
+func hold(fs vfs.FS, dir string) (io.Closer, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	}
+	if err := refuseUnfinished(fs, dir); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(names, lockName) {
+		return noLock{}, nil
+	}
+	return takeLock(fs, dir)
+}
+
+// fill copies the files of a backup, those excepted that make it a database.
+func (s *staging) fill(ctx context.Context, backup string) error {
+	if err := s.fs.MkdirAll(s.fs.PathJoin(s.work, baseDir), 0o755); err != nil {
+		return err
+	}
+	for _, sub := range []string{"", baseDir} {
+		names, err := s.fs.List(s.fs.PathJoin(backup, sub))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if sub == "" && (name == baseDir || name == lockName || name == holderName || name == identityName) {
+				continue
+			}
+			from, to := s.fs.PathJoin(backup, sub, name), s.fs.PathJoin(s.work, sub, name)
+			if _, err := copyFile(ctx, s.fs, from, to, -1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// TestRestore restores a backup: the copy is whole, a database of its own, and
+// the backup is as it was.
+func TestRestore(t *testing.T) {
+	fs := filledDatabase(t)
+	db := openAt(t, fs, "db")
+	info := backupTest(t, db, "backup")
+	before := contentsOf(t, fs, "backup")
+	for _, dir := range []string{"restored/once", "restored/twice"} {
+		got, err := Restore(t.Context(), "backup", dir, Options{FS: fs})
+		if err != nil || got != info {
+			t.Fatalf("restored %+v, %v, want %+v", got, err, info)
+		}
+	}
+	if diff := cmp.Diff(before, contentsOf(t, fs, "backup")); diff != "" {
+		t.Errorf("restoring has changed the backup (-before +after):\n%s", diff)
+	}
+	verifyTest(t, fs, "restored/once")
+	restored := openAt(t, fs, "restored/once")
+	if last := checkNumbered(t, restored); last != 60 {
+		t.Errorf("the last transaction is %d, want 60", last)
+	}
+	if restored.disk.identity == db.disk.identity {
+		t.Errorf("both databases are %s", db.disk.identity)
+	}
+	tx := begin(t, restored)
+	tx.Set([]byte("key"), nil)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := tx.GetCommittedVersion(); err != nil || v <= info.Version {
+		t.Errorf("a commit after restoring has version %d, %v; the backup has %d", v, err, info.Version)
+	}
+	identity := restored.disk.identity
+	closeTest(t, restored)
+	restored = openAt(t, fs, "restored/once")
+	if restored.disk.identity != identity {
+		t.Errorf("opened again it is %s, not %s", restored.disk.identity, identity)
+	}
+	closeTest(t, restored)
+	closeTest(t, db)
+}
+
+// TestRestoreRefusals restores what is no backup, to where it must not.
+func TestRestoreRefusals(t *testing.T) {
+	fs := filledDatabase(t)
+	db := openAt(t, fs, "db")
+	backupTest(t, db, "backup")
+	backupTest(t, db, "damaged")
+	for name, data := range contentsOf(t, fs, "damaged") {
+		if path.Ext(name) == ".sst" {
+			damaged := []byte(data)
+			damaged[len(damaged)/3]++
+			overwrite(t, fs, name, damaged)
+			break
+		}
+	}
+	if err := writeFileSynced(fs, "unfinished", nil); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	try := func(ctx context.Context, from, to string) error {
+		_, err := Restore(ctx, from, to, Options{FS: fs})
+		t.Logf("%s to %s: %v", from, to, err)
+		return err
+	}
+	if locked := (*LockedError)(nil); !errors.As(try(t.Context(), "backup", "db"), &locked) {
+		t.Error("restored over an open database")
+	}
+	closeTest(t, db)
+	if err := try(t.Context(), "backup", "db"); !errors.Is(err, iofs.ErrExist) {
+		t.Errorf("over a closed database: %v", err)
+	}
+	if err := try(t.Context(), "db", "new"); err == nil {
+		t.Error("restored from what is no backup")
+	}
+	if err := try(t.Context(), "nowhere", "new"); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("from nowhere: %v", err)
+	}
+	if corrupt := (*CorruptError)(nil); !errors.As(try(t.Context(), "damaged", "new"), &corrupt) {
+		t.Error("restored a damaged backup")
+	}
+	if err := try(cancelled, "backup", "new"); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that is done: %v", err)
+	}
+	if names, err := fs.List(""); err != nil || slices.Contains(names, "new") || slices.Contains(names, "new.partial") {
+		t.Errorf("left behind: %q, %v", names, err)
+	}
+	if last := checkNumbered(t, openAt(t, fs, "db")); last != 60 {
+		t.Errorf("the database that was not restored over has transaction %d", last)
+	}
+}
+
+// TestRestoreFaults lets every operation of a restore fail in turn.
+func TestRestoreFaults(t *testing.T) {
+	mem := filledDatabase(t)
+	db := openAt(t, mem, "db")
+	backupTest(t, db, "backup")
+	closeTest(t, db)
+	for n := int64(0); ; n++ {
+		fs := newFailing(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
+		fs.left.Store(n)
+		_, err := Restore(t.Context(), "backup", "new", Options{FS: fs})
+		if hits := fs.hits.Load(); hits > 0 && err == nil {
+			t.Fatalf("operation %d failed and the restore did not", n)
+		} else if hits == 0 {
+			t.Logf("%d operations", n)
+			break
+		}
+		if _, err := mem.Stat("new"); err == nil {
+			verifyTest(t, mem, "new")
+			if err := mem.RemoveAll("new"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expectUnopened(t, mem, "new.partial")
+	}
+	restored := openAt(t, mem, "new")
+	if last := checkNumbered(t, restored); last != 60 {
+		t.Errorf("the last transaction is %d, want 60", last)
+	}
+	closeTest(t, restored)
+}
+
+// TestOnDisk backs up, verifies and restores on the operating system's file
+// system.
+func TestOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	db := openDir(t, filepath.Join(dir, "db"))
+	transact(t, db, func(tx kv.Transaction) { writeNumbered(tx, 1) })
+	info := backupTest(t, db, filepath.Join(dir, "a", "backup"))
+	closeTest(t, db)
+	got, err := Restore(t.Context(), filepath.Join(dir, "a", "backup"), filepath.Join(dir, "b", "db"), Options{})
+	if err != nil || got != info {
+		t.Fatalf("restored %+v, %v, want %+v", got, err, info)
+	}
+	for _, name := range []string{"db", "a/backup", "b/db"} {
+		if _, err := Verify(t.Context(), filepath.Join(dir, name), Options{}); err != nil {
+			t.Error(err)
+		}
+		db := openDir(t, filepath.Join(dir, name))
+		if last := checkNumbered(t, db); last != 1 {
+			t.Errorf("%s has transaction %d", name, last)
+		}
+		closeTest(t, db)
+	}
+}

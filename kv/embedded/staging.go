@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// unfinishedName marks a folder that is being filled, from before its first
+// file until after its last.
+const unfinishedName = "UNFINISHED"
+
+// ErrUnfinished says that a folder is a backup, or was being restored, whose
+// writing was interrupted. It is not opened: some of its data may be missing.
+// Remove the folder and begin again.
+var ErrUnfinished = errors.New("embedded: the backup or restore into this folder was interrupted; remove the folder and begin again")
+
+// refuseUnfinished returns ErrUnfinished for a folder that was not filled
+// completely.
+func refuseUnfinished(fs vfs.FS, dir string) error {
+	_, err := fs.Stat(fs.PathJoin(dir, unfinishedName))
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s: %w", dir, ErrUnfinished)
+	case errors.Is(err, iofs.ErrNotExist):
+		return nil
+	}
+	return fmt.Errorf("embedded: looking into %s: %w", dir, err)
+}
+
+// staging is a folder that is filled beside the one that it is to become: that
+// one appears at once, complete and on the disk, or not at all.
+type staging struct {
+	fs   vfs.FS
+	dir  string // what it is to become
+	work string // where it is filled
+	lock io.Closer
+
+	moved bool
+}
+
+// stage begins to fill a folder, which must not exist, or be empty.
+func stage(fs vfs.FS, dir string) (*staging, error) {
+	if err := vacant(fs, dir); err != nil {
+		return nil, err
+	}
+	s := &staging{fs: fs, dir: dir, work: dir + ".partial"}
+	if err := makeDir(fs, s.work); err != nil {
+		return nil, fmt.Errorf("embedded: making %s: %w", s.work, err)
+	}
+	lock, err := lockDir(fs, s.work)
+	if err != nil {
+		return nil, err
+	}
+	s.lock = lock
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return s, nil
+}
+
+// vacant reports whether a folder can be filled.
+func vacant(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if errors.Is(err, iofs.ErrNotExist) || err == nil && len(names) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	}
+	if slices.Contains(names, lockName) {
+		lock, err := takeLock(fs, dir)
+		if err != nil {
+			return err
+		}
+		if err := lock.Close(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("embedded: %s is not empty (it holds %s): name a folder that does not exist: %w", dir, names[0], iofs.ErrExist)
+}
+
+// begin marks the folder, which it empties if an interrupted attempt has left
+// something there.
+func (s *staging) begin() error {
+	names, err := s.fs.List(s.work)
+	if err != nil {
+		return fmt.Errorf("embedded: looking into %s: %w", s.work, err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == lockName || name == holderName })
+	if len(names) > 0 && !leftBehind(names) {
+		return fmt.Errorf("embedded: %s is in the way (it holds %s): rename or remove it: %w", s.work, names[0], iofs.ErrExist)
+	}
+	err = s.mark()
+	if err == nil {
+		err = s.clear()
+	}
+	if err != nil {
+		return fmt.Errorf("embedded: preparing %s: %w", s.work, err)
+	}
+	return nil
+}
+
+// leftBehind reports whether a folder with these files is one that an
+// interrupted attempt has left: marked, or complete but for its name.
+func leftBehind(names []string) bool {
+	complete := slices.Contains(names, backupName) && !slices.Contains(names, identityName)
+	return complete || slices.Contains(names, unfinishedName)
+}
+
+// mark says that the folder is not complete.
+func (s *staging) mark() error {
+	if err := writeFileSynced(s.fs, s.fs.PathJoin(s.work, unfinishedName), nil); err != nil {
+		return err
+	}
+	return syncDir(s.fs, s.work)
+}
+
+// finish makes the folder, whose files are synced, what it is to become.
+func (s *staging) finish() error {
+	err := errors.Join(syncDir(s.fs, s.fs.PathJoin(s.work, baseDir)), syncDir(s.fs, s.work))
+	for _, name := range []string{unfinishedName, holderName, lockName} {
+		if err == nil {
+			err = s.fs.Remove(s.fs.PathJoin(s.work, name))
+		}
+	}
+	if err == nil {
+		err = syncDir(s.fs, s.work)
+	}
+	if err == nil {
+		err = s.moveIn()
+	}
+	if err != nil {
+		return fmt.Errorf("embedded: finishing %s: %w", s.dir, err)
+	}
+	return s.lock.Close()
+}
+
+func (s *staging) moveIn() error {
+	if err := s.fs.Remove(s.dir); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return err // it is no longer empty
+	}
+	if err := s.fs.Rename(s.work, s.dir); err != nil {
+		return err
+	}
+	s.moved = true
+	return syncDir(s.fs, s.fs.PathDir(s.dir))
+}
+
+// abandon removes what was filled, after cause, and returns what is to be
+// reported.
+func (s *staging) abandon(cause error) error {
+	if s.moved {
+		return errors.Join(cause, s.lock.Close()) // it is complete, and perhaps not on the disk
+	}
+	err := s.mark()
+	if err == nil {
+		err = s.clear()
+	}
+	if err == nil {
+		err = s.fs.RemoveAll(s.work)
+	}
+	if err != nil {
+		err = fmt.Errorf("embedded: removing what was copied to %s: %w", s.work, err)
+	}
+	return errors.Join(cause, err, s.lock.Close())
+}
+
+// clear removes what was filled, the mark excepted: it must outlive the rest.
+func (s *staging) clear() error {
+	names, err := s.fs.List(s.work)
+	for _, name := range names {
+		if name != unfinishedName && name != lockName && name != holderName {
+			err = errors.Join(err, s.fs.RemoveAll(s.fs.PathJoin(s.work, name)))
+		}
+	}
+	return err
+}
+
+// copyFile copies the first bytes of a file, all if size is negative, and syncs
+// the copy.
+func copyFile(ctx context.Context, fs vfs.FS, from, to string, size int64) (n int64, err error) {
+	src, err := fs.Open(from, vfs.SequentialReadsOption)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, err := fs.Create(to, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return 0, err
+	}
+	var r io.Reader = src
+	if size >= 0 {
+		r = io.LimitReader(src, size)
+	}
+	n, err = io.Copy(dst, untilDone{ctx, r})
+	if err == nil && size >= 0 && n != size {
+		err = fmt.Errorf("%s has %d bytes, want %d: %w", from, n, size, io.ErrUnexpectedEOF)
+	}
+	if err == nil {
+		err = dst.Sync()
+	}
+	return n, errors.Join(err, dst.Close())
+}
+
+// untilDone reads until its context is done.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements [io.Reader].
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
