@@ -51,7 +51,16 @@ type stress struct {
 	writes, disturbed atomic.Int64
 }
 
-const stressRounds = 120
+// Each goroutine does stressRounds rounds. Where one kind was faster than the
+// other could begin, it goes on until both have met.
+const (
+	stressRounds = 120
+	mostRounds   = 1000 * stressRounds
+)
+
+func (s *stress) more(round int) bool {
+	return round < stressRounds || round < mostRounds && (s.writes.Load() == 0 || s.disturbed.Load() == 0)
+}
 
 func stressPath(rng *rand.Rand) []string {
 	return path(fmt.Sprint("p", rng.IntN(2)), fmt.Sprint("d", rng.IntN(3)))
@@ -63,7 +72,7 @@ func homeOf(p []string) string { return fmt.Sprint(p) }
 func (s *stress) write(rng *rand.Rand) error {
 	ctx := context.Background()
 	cache := newCache(s.t, s.db, directory.CacheOptions{MaxEntries: 5})
-	for range stressRounds {
+	for round := 0; s.more(round); round++ {
 		p, create := stressPath(rng), rng.IntN(4) == 0
 		entry := rng.Uint64()
 		err := s.db.Transact(ctx, func(tx kv.Transaction) error {
@@ -108,7 +117,7 @@ func (s *stress) open(ctx context.Context, tx kv.Transaction, cache *directory.C
 // disturb moves and removes directories.
 func (s *stress) disturb(rng *rand.Rand) error {
 	ctx, root := context.Background(), directory.Root()
-	for range stressRounds {
+	for round := 0; s.more(round); round++ {
 		from, to := stressPath(rng), stressPath(rng)
 		kind := rng.IntN(8)
 		err := s.db.Transact(ctx, func(tx kv.Transaction) error {
