@@ -23,7 +23,7 @@ const module = "github.com/kazahana-db/kazahana"
 var arrows = map[string][]string{
 	"kv":          {},
 	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2"},
-	"kv/kvtest":   {"kv", "github.com/google/go-cmp"},
+	"kv/kvtest":   {"kv", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
 	"tuple":       {},
 	"directory":   {"kv", "tuple"},
 	"idgen":       {"github.com/oklog/ulid/v2"},

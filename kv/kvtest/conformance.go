@@ -25,6 +25,7 @@ var lawGroups = []struct {
 	laws []law
 }{
 	{"isolation", isolationLaws},
+	{"anomalies", anomalyLaws},
 	{"conflicts", conflictLaws},
 	{"read your writes", overlayLaws},
 	{"selectors", selectorLaws},

@@ -35,8 +35,11 @@ var wrongEngines = []struct {
 	law    string
 	golden string
 }{
-	{"no read conflicts", func(tx kv.Transaction) kv.Transaction { return noReadConflict{tx} }, "a lost update is refused", "conflicts"},
-	{"no phantoms", func(tx kv.Transaction) kv.Transaction { return noPhantom{tx} }, "a phantom in an empty range conflicts", "conflicts"},
+	{"no read conflicts", func(tx kv.Transaction) kv.Transaction { return noReadConflict{tx} }, "lost update: by reads and sets", "conflicts"},
+	{"reads drift", func(tx kv.Transaction) kv.Transaction { return driftingReads{tx} }, "read skew: between two reads", ""},
+	{"writes are dirty", func(tx kv.Transaction) kv.Transaction { return dirtyWrites{tx} }, "dirty read: of what is never committed", ""},
+	{"selectors see no phantoms", func(tx kv.Transaction) kv.Transaction { return quietSelectors{tx} }, "phantom: before the key of a selector", ""},
+	{"no phantoms", func(tx kv.Transaction) kv.Transaction { return noPhantom{tx} }, "phantom: in an empty range", "conflicts"},
 	{"ranges end with their first batch", func(tx kv.Transaction) kv.Transaction { return lossyRange{tx} }, "modes, limits and directions give the same pairs", ""},
 	{"absent keys are empty", func(tx kv.Transaction) kv.Transaction { return absentIsEmpty{tx} }, "an empty value is not an absent one", "ryw"},
 	{"additions conflict", func(tx kv.Transaction) kv.Transaction { return addReads{tx} }, "two additions does not conflict", "conflicts"},

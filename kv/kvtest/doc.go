@@ -16,7 +16,9 @@
 //
 // [RunConformance] checks each law that the doc comments of kv state.
 // [ReplayGoldens] replays traces recorded on a real FoundationDB cluster.
-// [CheckSerializable] looks for contradictions in what random transactions saw.
+// [CheckSerializable], [CheckCommitOrder] and [CheckLinearizable] look for
+// contradictions in what random transactions saw, in three ways; [CheckAnomaly]
+// tries to bring about one anomaly.
 // [Hostile] loses acknowledgements, forces retries, expires transactions, cuts
 // range reads into small batches, resolves futures late and out of order and
 // fires watches without reason. [Count] counts reads, writes, commits and the

@@ -40,6 +40,6 @@ func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
 func TestHistoriesOfTheHostileEmbeddedEngine(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 32} {
 		kvtest.CheckSerializable(t, kvtest.HostileT(t, openEmbedded(t)),
-			kvtest.SerializableOptions{Seed: kvtest.SeedT(t), Goroutines: goroutines, Transactions: 20})
+			kvtest.LoadOptions{Seed: kvtest.SeedT(t), Goroutines: goroutines, Transactions: 20})
 	}
 }

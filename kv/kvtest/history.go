@@ -7,57 +7,57 @@ import (
 	"slices"
 )
 
-// outcome is what a client knows of an attempt to commit.
-type outcome int
-
-const (
-	committed outcome = iota
-	failed            // certainly not committed
-	unknown           // perhaps committed
-)
-
-// attempt is one transaction of a history: the lists that it read and the keys
-// to whose lists it appended its own number.
+// attempt is one transaction of a history: the lists that it read and the
+// elements that it appended to lists.
 type attempt struct {
-	id           int
-	began, ended int // instants of one clock: who ended before another began, came first
-	outcome      outcome
-	reads        []observation
-	appends      []string // keys
+	id int
+	lifetime
+	reads   []observation
+	appends []element // in order
 }
 
-// observation is a key's list as an attempt saw it, its own element left out.
+// element is a number in the list of a key; no two are alike.
+type element struct {
+	key    string
+	number int
+}
+
+// observation is a key's list as an attempt saw it, its own elements left out.
 type observation struct {
-	key  string
-	list []int
+	key    string
+	list   []int
+	ranged bool // by reading a range
 }
 
 // history is what the clients of a database saw: every transaction reads lists
 // and appends unique elements to them, so that the order of writes can be read
 // off the lists (the idea of Kingsbury and Alvaro, "Elle: Inferring Isolation
-// Anomalies from Experimental Observations", VLDB 2020).
+// Anomalies from Experimental Observations", VLDB 2020). The names of the
+// anomalies are Adya's ("Weak Consistency", MIT 1999).
 type history struct {
 	attempts []attempt
-	byID     map[int]*attempt
+	writers  map[int]*attempt // of each element
 	orders   map[string][]int // the longest list of each key
 }
 
 // analyse returns why the history is not strictly serializable, or nothing.
 func analyse(attempts []attempt) []string {
-	h := &history{attempts: attempts, byID: map[int]*attempt{}, orders: map[string][]int{}}
+	h := &history{attempts: attempts, writers: map[int]*attempt{}, orders: map[string][]int{}}
 	for i := range attempts {
-		h.byID[attempts[i].id] = &attempts[i]
+		for _, e := range attempts[i].appends {
+			h.writers[e.number] = &attempts[i]
+		}
 	}
 	faults := h.findOrders()
 	faults = append(faults, h.checkElements()...)
 	faults = append(faults, h.checkAppends()...)
+	if len(faults) == 0 {
+		faults = h.checkIntermediate()
+	}
 	if len(faults) > 0 {
 		return faults // without orders there is no graph
 	}
-	if cycle := h.graph().cycle(); cycle != "" {
-		return []string{"a cycle: " + cycle}
-	}
-	return nil
+	return h.graph().anomalies()
 }
 
 // happened reports whether what an attempt saw and did counts.
@@ -68,7 +68,19 @@ func (h *history) happened(a *attempt) bool {
 	case failed:
 		return false
 	}
-	return slices.ContainsFunc(a.appends, func(key string) bool { return slices.Contains(h.orders[key], a.id) })
+	return slices.ContainsFunc(a.appends, h.isThere)
+}
+
+func (h *history) isThere(e element) bool { return slices.Contains(h.orders[e.key], e.number) }
+
+// of returns the elements of a key that an attempt appended, in order.
+func (a *attempt) of(key string) (numbers []int) {
+	for _, e := range a.appends {
+		if e.key == key {
+			numbers = append(numbers, e.number)
+		}
+	}
+	return numbers
 }
 
 // findOrders takes each key's longest list for the order of its writes; every
@@ -84,7 +96,7 @@ func (h *history) findOrders() (faults []string) {
 	for _, a := range h.attempts {
 		for _, o := range a.reads {
 			if longest := h.orders[o.key]; !slices.Equal(o.list, longest[:len(o.list)]) {
-				faults = append(faults, fmt.Sprintf("T%d read %s = %v, which is no beginning of %v", a.id, o.key, o.list, longest))
+				faults = append(faults, fmt.Sprintf("incompatible orders: T%d read %s = %v, which is no beginning of %v", a.id, o.key, o.list, longest))
 			}
 		}
 	}
@@ -95,17 +107,17 @@ func (h *history) findOrders() (faults []string) {
 func (h *history) checkElements() (faults []string) {
 	for key, order := range h.orders {
 		seen := map[int]bool{}
-		for _, id := range order {
-			writer := h.byID[id]
+		for _, number := range order {
+			writer := h.writers[number]
 			switch {
-			case writer == nil || !slices.Contains(writer.appends, key):
-				faults = append(faults, fmt.Sprintf("%s holds %d, which nobody wrote", key, id))
+			case writer == nil || !slices.Contains(writer.appends, element{key, number}):
+				faults = append(faults, fmt.Sprintf("%s holds %d, which nobody wrote", key, number))
 			case writer.outcome == failed:
-				faults = append(faults, fmt.Sprintf("%s holds %d, whose transaction failed", key, id))
-			case seen[id]:
-				faults = append(faults, fmt.Sprintf("%s holds %d twice: %v", key, id, order))
+				faults = append(faults, fmt.Sprintf("G1a (aborted read): %s holds %d of T%d, which failed", key, number, writer.id))
+			case seen[number]:
+				faults = append(faults, fmt.Sprintf("%s holds %d twice: %v", key, number, order))
 			}
-			seen[id] = true
+			seen[number] = true
 		}
 	}
 	return faults
@@ -118,9 +130,36 @@ func (h *history) checkAppends() (faults []string) {
 		if !h.happened(a) {
 			continue
 		}
-		for _, key := range a.appends {
-			if !slices.Contains(h.orders[key], a.id) {
-				faults = append(faults, fmt.Sprintf("T%d appended to %s, which holds %v", a.id, key, h.orders[key]))
+		for _, e := range a.appends {
+			if !h.isThere(e) {
+				faults = append(faults, fmt.Sprintf("lost update: T%d appended %d to %s, which holds %v", a.id, e.number, e.key, h.orders[e.key]))
+			}
+		}
+	}
+	return faults
+}
+
+// checkIntermediate looks for transactions that were seen half: lists that end
+// between two elements of one attempt, or have others between them.
+func (h *history) checkIntermediate() (faults []string) {
+	for _, a := range h.attempts {
+		for _, o := range a.reads {
+			if len(o.list) == 0 {
+				continue
+			}
+			last := o.list[len(o.list)-1]
+			w := h.writers[last]
+			if own := w.of(o.key); own[len(own)-1] != last {
+				faults = append(faults, fmt.Sprintf("G1b (intermediate read): T%d read %s = %v, but T%d appended %v", a.id, o.key, o.list, w.id, own))
+			}
+		}
+	}
+	for key, order := range h.orders {
+		for i, number := range order {
+			w := h.writers[number]
+			own := w.of(key)
+			if own[0] == number && !slices.Equal(order[i:min(i+len(own), len(order))], own) {
+				faults = append(faults, fmt.Sprintf("G0 (dirty write): T%d appended %v to %s, which holds %v", w.id, own, key, order))
 			}
 		}
 	}
@@ -133,7 +172,7 @@ func (h *history) graph() *orderGraph {
 	g := newOrderGraph()
 	for key, order := range h.orders {
 		for i := 1; i < len(order); i++ {
-			g.edge(order[i-1], order[i], "ww "+key)
+			g.add(orderEdge{h.writers[order[i-1]].id, h.writers[order[i]].id, ww, key, ""})
 		}
 	}
 	for i := range h.attempts {
@@ -152,11 +191,16 @@ func (h *history) graph() *orderGraph {
 func (h *history) readEdges(g *orderGraph, reader int, o observation) {
 	order, n := h.orders[o.key], len(o.list)
 	if n > 0 {
-		g.edge(order[n-1], reader, "wr "+o.key)
+		g.add(orderEdge{h.writers[order[n-1]].id, reader, wr, o.key, ""})
 	}
-	if n < len(order) {
-		g.edge(reader, order[n], "rw "+o.key)
+	if n == len(order) {
+		return
 	}
+	next := orderEdge{reader, h.writers[order[n]].id, rw, o.key, ""}
+	if n == 0 && o.ranged {
+		next.note = " (a phantom)"
+	}
+	g.add(next)
 }
 
 // timeEdges orders an attempt before all that began after it had ended. The
@@ -166,18 +210,18 @@ func (h *history) timeEdges(g *orderGraph) {
 	for i := range h.attempts {
 		if a := &h.attempts[i]; a.outcome == committed {
 			ends = append(ends, a.ended)
-			g.edge(a.id, -1-a.ended, "ended")
+			g.add(orderEdge{a.id, -1 - a.ended, realTime, "", "ended"})
 		}
 	}
 	slices.Sort(ends)
 	for i := 1; i < len(ends); i++ {
-		g.edge(-1-ends[i-1], -1-ends[i], "then")
+		g.add(orderEdge{-1 - ends[i-1], -1 - ends[i], realTime, "", "then"})
 	}
 	for i := range h.attempts {
 		a := &h.attempts[i]
 		before, _ := slices.BinarySearch(ends, a.began)
 		if before > 0 && h.happened(a) {
-			g.edge(-1-ends[before-1], a.id, "before it began")
+			g.add(orderEdge{-1 - ends[before-1], a.id, realTime, "", "before it began"})
 		}
 	}
 }

@@ -116,16 +116,18 @@ func (h *hostileDB) begin() (*hostileTx, error) {
 }
 
 // jump makes the next versions differ by more than one commit, without
-// touching data: the commit holds nothing but a write conflict.
+// touching data: the commit holds nothing but a write conflict, behind all keys
+// that programs read.
 func (h *hostileDB) jump() {
 	tx, err := h.inner.Begin()
 	if err != nil {
 		return
 	}
 	defer tx.Cancel()
-	if tx.AddWriteConflictKey([]byte("\xfe\xffkvtest/jump")) == nil {
-		_ = tx.Commit(context.Background()) // a jump that fails is no jump
+	if tx.SetOption(kv.OptionAccessSystemKeys, 0) != nil || tx.AddWriteConflictKey([]byte("\xff\x02/kvtest/jump")) != nil {
+		return
 	}
+	_ = tx.Commit(context.Background()) // a jump that fails is no jump
 }
 
 // Transact implements [kv.Transactor].

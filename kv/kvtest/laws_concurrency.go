@@ -19,7 +19,13 @@ var concurrencyLaws = []law{
 	{"reads of one transaction may run together", checkParallelReads},
 	{"an all-or-nothing pair is never seen half", checkPairs},
 	{"random histories are strictly serializable", func(c *conformance) {
-		CheckSerializable(c.TB, c.db, SerializableOptions{Seed: SeedT(c.TB)})
+		CheckSerializable(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
+	}},
+	{"random histories are those of their versionstamps", func(c *conformance) {
+		CheckCommitOrder(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
+	}},
+	{"single keys are linearizable", func(c *conformance) {
+		CheckLinearizable(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
 	}},
 }
 

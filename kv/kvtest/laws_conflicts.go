@@ -30,9 +30,6 @@ var conflictLaws = conflictCases(
 	conflictCase{"a snapshot range read", func(c *conformance, tx kv.Transaction) {
 		c.scan(tx.Snapshot(), userKeys().Selectors(), kv.RangeOptions{})
 	}, setKey("e"), 0},
-	conflictCase{"a phantom in a range", readRange("b", "h", kv.RangeOptions{}), setKey("f"), kv.CodeNotCommitted},
-	conflictCase{"a phantom in an empty range", readRange("x", "z", kv.RangeOptions{}), setKey("y"), kv.CodeNotCommitted},
-	conflictCase{"a key that vanishes from a range", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Clear([]byte("e")) }, kv.CodeNotCommitted},
 	conflictCase{"the end of a range", readRange("b", "e", kv.RangeOptions{}), setKey("e"), 0},
 	conflictCase{"the begin of a range", readRange("e", "h", kv.RangeOptions{}), setKey("e"), kv.CodeNotCommitted},
 	conflictCase{"behind what a limited range read saw", readRange("b", "h", kv.RangeOptions{Limit: 2}), setKey("f"), 0},

@@ -86,45 +86,6 @@ var isolationLaws = []law{
 		tx.Set([]byte("b"), nil)
 		c.wantCommit(tx, kv.CodeNotCommitted)
 	}},
-	{"a lost update is refused", func(c *conformance) {
-		c.put("n", "1")
-		one, two := c.beginReading(), c.beginReading()
-		for _, tx := range []kv.Transaction{one, two} {
-			tx.Set([]byte("n"), []byte(c.get(tx, "n")+"+1"))
-		}
-		c.wantCommit(one, 0)
-		c.wantCommit(two, kv.CodeNotCommitted)
-		c.wantContents("n=1+1")
-	}},
-	{"write skew is refused", func(c *conformance) {
-		c.put("a", "on duty", "b", "on duty")
-		one, two := c.beginReading(), c.beginReading()
-		for _, tx := range []kv.Transaction{one, two} {
-			c.get(tx, "a")
-			c.get(tx, "b")
-		}
-		one.Clear([]byte("a"))
-		two.Clear([]byte("b"))
-		c.wantCommit(one, 0)
-		c.wantCommit(two, kv.CodeNotCommitted)
-	}},
-	{"a cycle of three is refused", func(c *conformance) {
-		keys := []string{"a", "b", "c"}
-		txs := []kv.Transaction{c.beginReading(), c.beginReading(), c.beginReading()}
-		for i, tx := range txs {
-			c.get(tx, keys[i])
-			tx.Set([]byte(keys[(i+1)%3]), []byte("x"))
-		}
-		failed := 0
-		for _, tx := range txs {
-			if kv.IsConflict(tx.Commit(c.ctx)) {
-				failed++
-			}
-		}
-		if failed == 0 {
-			c.Error("all three transactions of a cycle committed")
-		}
-	}},
 	{"reads of a read-only transaction are one state though writers go on", func(c *conformance) {
 		c.put("x", "0", "y", "0")
 		reader := c.begin()

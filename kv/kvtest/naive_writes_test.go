@@ -5,8 +5,6 @@ package kvtest
 import (
 	"bytes"
 	"encoding/binary"
-	"math/big"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -91,67 +89,10 @@ func (w naiveWrite) apply(m model) {
 		m.clearRange(w.keys)
 		return
 	}
-	old, present := m[key]
-	if w.op == kv.CompareAndClear {
-		if present && old == string(w.operand) {
-			delete(m, key)
-		}
-		return
-	}
-	m[key] = string(w.result([]byte(old), present))
-}
-
-func (w naiveWrite) result(old []byte, present bool) []byte {
-	operand := w.operand
 	switch w.op {
-	case kv.AppendIfFits:
-		if len(old)+len(operand) > kv.MaxValueSize {
-			return old
-		}
-		return slices.Concat(old, operand)
-	case kv.ByteMax, kv.ByteMin:
-		if present && (bytes.Compare(old, operand) > 0) == (w.op == kv.ByteMax) {
-			return old
-		}
-		return operand
 	case naiveSet, kv.SetVersionstampedKey, kv.SetVersionstampedValue:
-		return operand
-	case kv.BitAnd, kv.Max, kv.Min:
-		if !present {
-			return operand
-		}
+		m[key] = string(w.operand)
+	default:
+		m.atomic(w.op, key, w.operand)
 	}
-	return w.arithmetic(number(old, len(operand)), number(operand, len(operand)))
-}
-
-// arithmetic computes with numbers of the operand's length.
-func (w naiveWrite) arithmetic(a, b *big.Int) []byte {
-	result := new(big.Int)
-	switch w.op {
-	case kv.Add:
-		result.Add(a, b)
-	case kv.BitAnd:
-		result.And(a, b)
-	case kv.BitOr:
-		result.Or(a, b)
-	case kv.BitXor:
-		result.Xor(a, b)
-	case kv.Max, kv.Min:
-		result = b
-		if (a.Cmp(b) > 0) == (w.op == kv.Max) {
-			result = a
-		}
-	}
-	size := len(w.operand)
-	out := result.Mod(result, new(big.Int).Lsh(big.NewInt(1), uint(8*size))).FillBytes(make([]byte, size))
-	slices.Reverse(out)
-	return out
-}
-
-// number reads little-endian bytes, cut or extended to size.
-func number(b []byte, size int) *big.Int {
-	digits := make([]byte, size)
-	copy(digits, b)
-	slices.Reverse(digits)
-	return new(big.Int).SetBytes(digits)
 }
