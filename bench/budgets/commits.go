@@ -26,7 +26,7 @@ var commits = measure.Stage{Name: "commit", Open: func(dir string) (*measure.Set
 		return nil, errors.Join(err, engine.Close())
 	}
 	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), raw.Close()) }}
-	for _, c := range []struct{ goroutines, ops int }{{1, 1_000}, {64, 40_000}, {256, 80_000}} {
+	for _, c := range []struct{ goroutines, ops int }{{1, 500}, {64, 10_000}, {256, 20_000}} {
 		set.Contests = append(set.Contests, measure.Contest{
 			Name:    fmt.Sprintf("commit-%d", c.goroutines),
 			About:   fmt.Sprintf("durable commits of one key, %s", goroutines(c.goroutines)),
@@ -50,9 +50,9 @@ func goroutines(n int) string {
 func commitEngine(db *embedded.Database, goroutines, ops int) measure.Entrant {
 	var last atomic.Int64 // a record that was written
 	return measure.Entrant{
-		Name: "engine", Goroutines: goroutines, Ops: ops,
+		Name: "engine", Goroutines: goroutines, Ops: ops, Elastic: true,
 		Op: func(w *measure.Worker) error {
-			i := w.Rand.IntN(records)
+			i := w.Rand.IntN(totalKeys)
 			last.Store(int64(i))
 			return db.Transact(ctx, func(tx kv.Transaction) error {
 				tx.Set(key(&w.Buf, i), value(i))
@@ -66,9 +66,9 @@ func commitEngine(db *embedded.Database, goroutines, ops int) measure.Entrant {
 func commitPebble(db *pebble.DB, goroutines, ops int) measure.Entrant {
 	var last atomic.Int64
 	return measure.Entrant{
-		Name: "Pebble, synced batches", Goroutines: goroutines, Ops: ops, Least: 0.8,
+		Name: "Pebble, synced batches", Goroutines: goroutines, Ops: ops, Elastic: true, Least: 0.8,
 		Op: func(w *measure.Worker) error {
-			i := w.Rand.IntN(records)
+			i := w.Rand.IntN(totalKeys)
 			last.Store(int64(i))
 			b := db.NewBatch()
 			if err := b.Set(key(&w.Buf, i), value(i), nil); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // The data of all contests on keys: 24-byte keys, 200-byte values.
 const (
-	records   = 100_000
+	totalKeys = 100_000
 	valueSize = 200
 	scanned   = 100 // keys of a range scan
 	cacheSize = 256 << 20

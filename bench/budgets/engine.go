@@ -24,7 +24,7 @@ var engineOptions = embedded.Options{CacheSize: cacheSize}
 // fillEngine writes the records.
 func fillEngine(db kv.Database) error {
 	const batch = 1000
-	for first := 0; first < records; first += batch {
+	for first := 0; first < totalKeys; first += batch {
 		err := db.Transact(ctx, func(tx kv.Transaction) error {
 			for i := first; i < first+batch; i++ {
 				tx.Set(appendKey(nil, i), value(i))

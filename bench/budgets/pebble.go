@@ -40,7 +40,7 @@ func (silent) Fatalf(format string, args ...any) { pebble.DefaultLogger.Fatalf(f
 // fillPebble writes the records, in batches as large as the engine's.
 func fillPebble(db *pebble.DB) error {
 	const batch = 1000
-	for first := 0; first < records; first += batch {
+	for first := 0; first < totalKeys; first += batch {
 		b := db.NewBatch()
 		for i := first; i < first+batch; i++ {
 			if err := b.Set(appendKey(nil, i), value(i), nil); err != nil {

@@ -48,30 +48,30 @@ var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure
 func reads(name, about string, engine *embedded.Database, raw *pebble.DB, fill, fillRaw func() error) *measure.Set {
 	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), raw.Close()) }}
 	for _, n := range []int{1, 64} {
-		gets, scans := 200_000, 15_000
+		gets, scans := 50_000, 3_000
 		set.Contests = append(set.Contests, measure.Contest{
 			Name:  fmt.Sprintf("%s-get-%d", name, n),
 			About: fmt.Sprintf("transactions of one get, %s, %s", about, goroutines(n)),
 			Entrants: []measure.Entrant{
-				{Name: "engine", Goroutines: n, Ops: gets, Prepare: fill, Op: func(w *measure.Worker) error {
-					return engineGet(engine, &w.Buf, w.Rand.IntN(records))
+				{Name: "engine", Goroutines: n, Ops: gets, Elastic: true, Prepare: fill, Op: func(w *measure.Worker) error {
+					return engineGet(engine, &w.Buf, w.Rand.IntN(totalKeys))
 				}},
-				{Name: "Pebble, get", Goroutines: n, Ops: gets, Prepare: fillRaw, Least: 0.8, Op: func(w *measure.Worker) error {
-					return pebbleGet(raw, &w.Buf, w.Rand.IntN(records))
+				{Name: "Pebble, get", Goroutines: n, Ops: gets, Elastic: true, Prepare: fillRaw, Least: 0.8, Op: func(w *measure.Worker) error {
+					return pebbleGet(raw, &w.Buf, w.Rand.IntN(totalKeys))
 				}},
 			},
 		}, measure.Contest{
 			Name:  fmt.Sprintf("%s-scan-%d", name, n),
 			About: fmt.Sprintf("transactions that scan %d keys, %s, %s", scanned, about, goroutines(n)),
 			Entrants: []measure.Entrant{
-				{Name: "engine", Goroutines: n, Ops: scans, Prepare: fill, Op: func(w *measure.Worker) error {
-					return engineScan(engine, w.Rand.IntN(records-scanned))
+				{Name: "engine", Goroutines: n, Ops: scans, Elastic: true, Prepare: fill, Op: func(w *measure.Worker) error {
+					return engineScan(engine, w.Rand.IntN(totalKeys-scanned))
 				}},
-				{Name: "Pebble, iterator", Goroutines: n, Ops: scans, Prepare: fillRaw, Least: 0.7, Op: func(w *measure.Worker) error {
-					return pebbleScan(raw, w.Rand.IntN(records-scanned), nil)
+				{Name: "Pebble, iterator", Goroutines: n, Ops: scans, Elastic: true, Prepare: fillRaw, Least: 0.7, Op: func(w *measure.Worker) error {
+					return pebbleScan(raw, w.Rand.IntN(totalKeys-scanned), nil)
 				}},
-				{Name: "Pebble, iterator, pairs copied", Goroutines: n, Ops: scans, Prepare: fillRaw, Op: func(w *measure.Worker) error {
-					return pebbleScan(raw, w.Rand.IntN(records-scanned), keep())
+				{Name: "Pebble, iterator, pairs copied", Goroutines: n, Ops: scans, Elastic: true, Prepare: fillRaw, Op: func(w *measure.Worker) error {
+					return pebbleScan(raw, w.Rand.IntN(totalKeys-scanned), keep())
 				}},
 			},
 		})

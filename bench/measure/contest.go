@@ -31,8 +31,9 @@ type Contest struct {
 // Entrant is one way to do the work of a contest.
 type Entrant struct {
 	Name       string
-	Goroutines int // 0: one
-	Ops        int // operations in a round, of all goroutines together
+	Goroutines int  // 0: one
+	Ops        int  // operations in a round, of all goroutines together
+	Elastic    bool // the runner may adjust Ops to the length that rounds should have
 
 	// Least is the budget of Entrants[0]: at least so many times the rate of
 	// this one. 0: none, for information.

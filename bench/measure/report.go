@@ -17,6 +17,7 @@ type Row struct {
 	Ours, Theirs     string // with their units
 	Ratio, Low, High float64
 	Least            float64 // 0: no budget
+	Latency          bool
 }
 
 // Met reports whether the budget, if there is one, was met.
@@ -41,7 +42,7 @@ func (r *Result) Rows() []Row {
 		rows = append(rows, Row{
 			Contest: r.Name, About: r.About, Name: r.Entrants[0].Name, Peer: peer,
 			Ours: r.amount(ours), Theirs: r.amount(theirs),
-			Ratio: ratio, Low: low, High: high, Least: least,
+			Ratio: ratio, Low: low, High: high, Least: least, Latency: r.Latency,
 		})
 	}
 	for i, e := range r.Entrants[1:] {
@@ -93,16 +94,31 @@ func duration(d time.Duration) string {
 // Table returns the comparisons as a table in Markdown.
 func Table(results []Result) string {
 	var b strings.Builder
-	b.WriteString("| what | here | beside | | ratio (lowest–highest round) | budget | |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| what | here | beside | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
 	for i := range results {
 		for _, row := range results[i].Rows() {
-			budget := ""
-			if row.Least > 0 {
-				budget = fmt.Sprintf("≥ %s", digits(row.Least))
-			}
-			fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | **%s** (%s–%s) | %s | %s |\n", row.About, row.Contest,
-				row.Ours, row.Peer, row.Theirs, digits(row.Ratio), digits(row.Low), digits(row.High), budget, row.Verdict())
+			fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | %s | %s | %s |\n", row.About, row.Contest,
+				row.Ours, row.Peer, row.Theirs, row.ratios(), row.budget(), row.Verdict())
 		}
 	}
 	return b.String()
+}
+
+// ratios formats the ratio of the row and the range of those of single rounds:
+// of rates, or where the contest is about latency, of times.
+func (r Row) ratios() string {
+	if r.Latency {
+		return fmt.Sprintf("**%s ×** the time (%s–%s)", digits(1/r.Ratio), digits(1/r.High), digits(1/r.Low))
+	}
+	return fmt.Sprintf("**%s ×** (%s–%s)", digits(r.Ratio), digits(r.Low), digits(r.High))
+}
+
+func (r Row) budget() string {
+	switch {
+	case r.Least == 0:
+		return ""
+	case r.Latency:
+		return fmt.Sprintf("≤ %.3g ×", 1/r.Least)
+	}
+	return fmt.Sprintf("≥ %.3g ×", r.Least)
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 )
 
 // Runner runs stages.
 type Runner struct {
 	Rounds   int            // of each contest; the medians are of so many
+	Span     time.Duration  // what the rounds of elastic entrants should take
 	Dir      string         // where stages put their files
 	Stages   *regexp.Regexp // names of the stages to run; nil: all
 	Contests *regexp.Regexp // names of the contests to run; nil: all
@@ -35,10 +37,10 @@ func (r *Runner) Run(stages []Stage) ([]Result, error) {
 	var all []Result
 	for _, stage := range stages {
 		results, err := r.stage(stage)
+		all = append(all, results...)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", stage.Name, err)
 		}
-		all = append(all, results...)
 	}
 	return all, nil
 }
@@ -80,9 +82,10 @@ func (r *Runner) progress(what string) {
 	}
 }
 
-// contest runs a round that does not count, to warm up, and then all others.
-// Each begins with another entrant.
+// contest runs a round that does not count, to warm up and to find out how many
+// operations fill a round, and then all others. Each begins with another entrant.
 func (r *Runner) contest(c Contest, dir string) (Result, error) {
+	c.Entrants = slices.Clone(c.Entrants)
 	result := Result{Contest: c, Rates: make([][]float64, len(c.Entrants))}
 	for round := range r.Rounds + 1 {
 		cost, err := Fsync(dir)
@@ -98,12 +101,22 @@ func (r *Runner) contest(c Contest, dir string) (Result, error) {
 			if err != nil {
 				return result, err
 			}
-			if round > 0 {
+			if round == 0 {
+				r.stretch(&c.Entrants[i], took)
+			} else {
 				result.Rates[i] = append(result.Rates[i], float64(c.Entrants[i].Ops)/took.Seconds())
 			}
 		}
 	}
 	return result, nil
+}
+
+// stretch adjusts the number of operations of an elastic entrant that took so
+// long for as many as it has.
+func (r *Runner) stretch(e *Entrant, took time.Duration) {
+	if e.Elastic && r.Span > 0 {
+		e.Ops = max(1, int(float64(e.Ops)*r.Span.Seconds()/took.Seconds()))
+	}
 }
 
 func (r *Runner) turn(c *Contest, entrant int) (time.Duration, error) {

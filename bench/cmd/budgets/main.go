@@ -39,7 +39,7 @@ func main() {
 
 func measureAll(run string, rounds int, dir, profile, write string) error {
 	begin := time.Now()
-	r := measure.Runner{Rounds: rounds, Dir: dir, Progress: func(what string) {
+	r := measure.Runner{Rounds: rounds, Span: 400 * time.Millisecond, Dir: dir, Progress: func(what string) {
 		fmt.Fprintf(os.Stderr, "%6.1fs %s\n", time.Since(begin).Seconds(), what)
 	}}
 	if err := choose(&r, run); err != nil {
