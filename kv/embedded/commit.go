@@ -25,7 +25,7 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 		return failed(err)
 	}
 	if !known {
-		t.addKeyRead(key)
+		t.addKeyRead(key, false)
 	}
 	w, err := t.db.watches.add(ownBytes(key), value)
 	if err != nil {

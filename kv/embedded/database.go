@@ -49,10 +49,11 @@ func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error)
 
 // ReadTransact implements [kv.ReadTransactor].
 func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	tx, err := db.Begin()
-	if err != nil {
-		return err
+	if db.closed.Load() {
+		return kv.ErrClosed
 	}
+	tx := newTransaction(db)
+	tx.unmeasured = true
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 

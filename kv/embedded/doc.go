@@ -52,10 +52,10 @@
 // # Transactions
 //
 // Reads merge the transaction's own writes over the view as FoundationDB's
-// client does, and add the conflict ranges that it adds; the package replays
-// traces recorded on a real cluster (TestGoldens; 11 of 8,667 scenarios still
-// differ, all in GetApproximateSize after a range read over own writes, and are
-// listed there).
+// client does, request by request, add the conflict ranges that it adds, and end
+// batches where it ends them; the package replays traces recorded on a real
+// cluster without a difference (TestGoldens). The page docs/coverage.md lists
+// which behaviour they prove.
 //
 // # Failures
 //

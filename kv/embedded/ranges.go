@@ -15,31 +15,45 @@ type rangeResult struct {
 	more    bool // a limit was reached
 	toBegin bool // a selector ran off the beginning of all keys
 	toEnd   bool // a selector ran off the end
-	beyond  int  // how far the begin ran off it
-}
-
-// bounds limit a range read. Zero is no limit.
-type bounds struct{ rows, bytes int }
-
-// reached reports whether the pairs so far are enough.
-func (b bounds) reached(rows, bytes int) bool {
-	return b.rows > 0 && rows >= b.rows || b.bytes > 0 && bytes >= b.bytes
 }
 
 // readRange reads one batch. Its selectors have no OrEqual.
 func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
-	b := bounds{rows: req.Limit, bytes: batchBytes(req.Mode, req.Iteration)}
-	if req.Reverse {
-		return s.descend(req.Begin, req.End, b)
+	l := limits{rows: req.Limit, bytes: batchBytes(req.Mode, req.Iteration), least: 1}
+	if l.rows == 0 {
+		l.rows = unlimited
 	}
-	return s.ascend(req.Begin, req.End, b)
+	switch {
+	case s.tx.settings.rywDisabled:
+		return s.readStored(req, l), nil
+	case s.untouched(req.SelectorRange):
+		res := s.pairs(req.Begin.Key, req.End.Key, l, req.Reverse)
+		s.learnPairs(req, &res)
+		return res, nil
+	}
+	return s.over(req.SelectorRange, l, req.Reverse)
 }
+
+// over reads a batch over own writes and known keys.
+func (s *stretch) over(keys kv.SelectorRange, l limits, reverse bool) (res rangeResult, err error) {
+	r := reading{stretch: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no stretch on the heap
+	if reverse {
+		res, err = r.descend()
+	} else {
+		res, err = r.ascend()
+	}
+	*s = r.stretch
+	return res, err
+}
+
+// iteratorBytes is how much the batches of ModeIterator hold.
+var iteratorBytes = [...]int{4096, 6144, 9216, 13_824, 20_736, 31_104, 46_656, 69_984, 80_000, 120_000}
 
 // batchBytes returns how much a batch holds, by FoundationDB's table.
 func batchBytes(mode kv.StreamingMode, iteration int) int {
 	switch mode {
 	case kv.ModeExact:
-		return 0
+		return unlimited
 	case kv.ModeSmall:
 		return 256
 	case kv.ModeMedium:
@@ -47,142 +61,155 @@ func batchBytes(mode kv.StreamingMode, iteration int) int {
 	case kv.ModeLarge:
 		return 4096
 	case kv.ModeIterator:
-		size := 4096
-		for ; iteration > 1 && size < 80_000; iteration-- {
-			size += size / 2
-		}
-		return size
+		return iteratorBytes[min(max(iteration, 1), len(iteratorBytes))-1]
 	}
-	return 120_000
+	return replyBytes
 }
 
-// blocked is the error of a walk that an unreadable key stops.
-func blocked(key []byte) (rangeResult, error) { return rangeResult{}, unreadable(key) }
+// untouched reports whether a range is one between two keys in which there are
+// neither own writes nor keys known before. Then one request fetches the batch.
+func (s *stretch) untouched(r kv.SelectorRange) bool {
+	if r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
+		return false
+	}
+	own := s.ownAround(r.Begin.Key, false)
+	if own.operated != nil || own.gap.cleared || own.gap.unreadable || bytes.Compare(own.keys.End, r.End.Key) < 0 {
+		return false
+	}
+	return !s.tx.known.touches(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
+}
 
-// ascend reads from begin to end. Where selectors run off the ends, cross, or
-// meet keys that await their versionstamp, it decides as FoundationDB's client
-// does once it has all the data.
-func (s *stretch) ascend(begin, end kv.KeySelector, limit bounds) (rangeResult, error) {
-	b, e := s.resolve(begin), s.resolve(end)
-	res := rangeResult{toBegin: b.toBegin || e.toBegin, toEnd: b.toEnd || e.toEnd}
-	if b.toEnd {
-		res.beyond = b.asked
+// pairs reads the stored pairs of [begin, end) within the limits of a server.
+func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeResult) {
+	scan, room := s.stored(), l.bytes
+	if room != unlimited {
+		room = min(room, replyBytes)
 	}
-	if end.Offset != 1 && bytes.Compare(begin.Key, end.Key) > 0 && e.done() {
-		s.cross(&res, e.key)
+	found, edge := false, begin
+	if reverse {
+		edge = end
 	}
-	crossed := bytes.Compare(b.key, e.key) >= 0
-	switch {
-	case b.asked >= e.asked && crossed:
-		return rangeResult{beyond: res.beyond}, nil
-	case b.done() && bytes.Equal(b.key, s.limit), e.done() && len(e.key) == 0:
-		return res, nil
-	case !e.done() && bytes.Compare(b.key, e.key) > 0:
-		return blocked(e.key)
-	case b.offset >= e.offset && crossed, b.offset >= 1 && bytes.Compare(b.key, s.limit) >= 0:
-		return res, nil
-	case !b.done():
-		return blocked(b.key)
-	}
-	size, past := 0, 0
-	from, to := b.key, s.limit
-	if e.done() {
-		to = e.key
-	}
-	for {
-		full := limit.reached(len(res.kvs), size)
-		if full && past >= 1-e.offset {
+	for rows := l.rows; ; rows-- {
+		if rows == 0 || l.bytes != unlimited && room <= 0 {
 			res.more = true
-			break
+			return res
 		}
-		at := s.after(from, to)
-		if at.kind == nowhere {
-			res.more = full
-			break
+		if reverse {
+			found = scan.seekBelow(edge) && bytes.Compare(scan.key, begin) >= 0
+		} else {
+			found = s.ahead(edge, len(res.kvs) > 0) && bytes.Compare(scan.key, end) < 0
 		}
-		if at.kind == veiled {
-			return blocked(at.key)
+		if !found {
+			return res
 		}
-		from = successor(at.key)
-		switch {
-		case at.value == nil:
-		case full:
-			past++
-		default:
-			res.kvs = append(res.kvs, kv.KeyValue{Key: at.key, Value: at.value})
-			size += pairBytes(at)
-		}
+		edge = scan.key
+		room -= len(scan.key) + len(scan.value) + serverPairCost
+		res.kvs = append(res.kvs, kv.KeyValue{Key: scan.key, Value: scan.value})
 	}
-	res.toEnd = res.toEnd && !res.more
-	return res, nil
 }
 
-// descend reads from end back to begin.
-func (s *stretch) descend(begin, end kv.KeySelector, limit bounds) (rangeResult, error) {
-	e, b := s.resolve(end), s.resolve(begin)
-	res := rangeResult{toBegin: b.toBegin || e.toBegin, toEnd: b.toEnd || e.toEnd}
-	if begin.Offset != 1 && bytes.Compare(begin.Key, end.Key) > 0 && b.done() {
-		s.cross(&res, b.key)
+// ahead moves to the first stored key from edge on, or to the next one.
+func (s *stretch) ahead(edge []byte, next bool) bool {
+	if next {
+		return s.scan.next()
 	}
-	crossed := bytes.Compare(b.key, e.key) >= 0
+	return s.scan.seek(edge)
+}
+
+// learnPairs makes known what a read of an untouched range has told.
+func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
+	if s.tx.unmeasured {
+		return
+	}
+	begin, end := req.Begin.Key, req.End.Key
+	if last := len(res.kvs) - 1; res.more && req.Reverse {
+		begin = res.kvs[last].Key
+	} else if res.more {
+		end = successor(res.kvs[last].Key)
+	}
+	s.learn(begin, end)
+}
+
+// readStored reads a batch past own writes, where read-your-writes is disabled.
+func (s *stretch) readStored(req kv.BatchRequest, l limits) rangeResult {
+	b, e := s.locate(req.Begin), s.locate(req.End)
+	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
+		return rangeResult{}
+	}
+	res := s.pairs(b.key, e.key, l, req.Reverse)
+	res.toBegin = (b.toBegin || e.toBegin) && !(req.Reverse && res.more)
+	res.toEnd = (b.beyond > 0 || e.beyond > 0) && (req.Reverse || !res.more)
+	return res
+}
+
+// resolveKey returns the key that a selector selects.
+func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
+	sel = plain(sel)
+	if s.tx.settings.rywDisabled {
+		return s.locateKey(sel), nil
+	}
+	if s.writes == nil && s.tx.known.empty() {
+		key := s.locateKey(sel)
+		s.learnKey(sel, key)
+		return key, nil
+	}
+	one := limits{rows: 1, bytes: unlimited, least: 1}
+	if sel.Offset > 0 {
+		return s.first(s.over(kv.SelectorRange{Begin: sel, End: kv.FirstGreaterOrEqual(s.limit)}, one, false))
+	}
+	sel.Offset++
+	return s.last(s.over(kv.SelectorRange{Begin: kv.FirstGreaterOrEqual([]byte{}), End: sel}, one, true))
+}
+
+// first returns the key of a forward read for one pair.
+func (s *stretch) first(res rangeResult, err error) ([]byte, error) {
 	switch {
-	case b.asked >= e.asked && crossed:
-		return rangeResult{}, nil
-	case b.done() && bytes.Equal(b.key, s.limit), e.done() && len(e.key) == 0:
-		return res, nil
-	case !b.done() && bytes.Compare(b.key, e.key) > 0:
-		return blocked(b.key)
-	case b.offset >= 1 && bytes.Compare(b.key, s.limit) >= 0:
-		return res, nil
-	case b.offset >= e.offset && crossed, e.offset <= 1 && len(e.key) == 0:
-		return res, nil
-	case !e.done():
-		return blocked(e.key)
+	case err != nil:
+		return nil, err
+	case res.toBegin:
+		return []byte{}, nil
+	case res.toEnd || len(res.kvs) == 0:
+		return s.limit, nil
 	}
-	size, past := 0, 0
-	from, low := e.key, []byte{}
-	if b.done() {
-		low = b.key
-	}
-	for {
-		full := limit.reached(len(res.kvs), size)
-		if full && past >= b.offset-1 {
-			res.more = true
-			break
-		}
-		at := s.before(from, low)
-		if at.kind == nowhere {
-			res.more = full
-			break
-		}
-		if at.kind == veiled {
-			return blocked(at.key)
-		}
-		from = at.key
-		switch {
-		case at.value == nil:
-		case full:
-			past++
-		default:
-			res.kvs = append(res.kvs, kv.KeyValue{Key: at.key, Value: at.value})
-			size += pairBytes(at)
-		}
-	}
-	res.toBegin = res.toBegin && !res.more
-	return res, nil
+	return res.kvs[0].Key, nil
 }
 
-// cross notes that selectors whose keys are in the wrong order may still make a
-// range: FoundationDB's client resolves the far one by itself then, to the
-// first or last key of all if no other is there.
-func (s *stretch) cross(res *rangeResult, at []byte) {
-	if s.after(at, s.limit).kind == nowhere {
-		res.toEnd = true
+// last returns the key of a backward read for one pair.
+func (s *stretch) last(res rangeResult, err error) ([]byte, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case res.toEnd:
+		return s.limit, nil
+	case res.toBegin || len(res.kvs) == 0:
+		return []byte{}, nil
 	}
-	if len(at) == 0 {
-		res.toBegin = true
-	}
+	return res.kvs[0].Key, nil
 }
 
-// pairBytes is what a pair counts against the bytes of a batch.
-func pairBytes(at place) int { return len(at.key) + len(at.value) + 24 }
+// locateKey returns the key that a selector selects among what is stored.
+func (s *stretch) locateKey(sel kv.KeySelector) []byte {
+	at := s.locate(sel)
+	if sel.Offset > 0 && at.beyond == 0 && !(s.stored().seek(at.key) && bytes.Compare(s.scan.key, s.limit) < 0) {
+		at.beyond = 1
+	}
+	s.beyond = at.beyond
+	switch {
+	case at.beyond > 0:
+		return s.limit
+	case sel.Offset > 0:
+		return s.scan.key
+	}
+	return at.key
+}
+
+// learnKey makes known what resolving a selector by one request has told.
+func (s *stretch) learnKey(sel kv.KeySelector, key []byte) {
+	switch {
+	case s.tx.unmeasured:
+	case sel.Offset > 0:
+		s.learn(sel.Key, successor(key))
+	default:
+		s.learn(key, sel.Key)
+	}
+}

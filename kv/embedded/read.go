@@ -84,21 +84,38 @@ func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 	}
 	t.read = true
 	value, known, err := t.getOver(t.ownWrites(snapshot), key)
-	if err == nil && !snapshot && !known {
-		t.addKeyRead(key)
+	if err == nil && !known {
+		t.addKeyRead(key, snapshot)
 	}
 	return value, t.spoil(err)
 }
 
-// addKeyRead adds the read conflict range of a point read.
-func (t *transaction) addKeyRead(key []byte) {
-	if t.settings.rywDisabled {
-		t.reads = append(t.reads, singleKey(key))
+// addKeyRead notes a point read that came to the database, and adds its read
+// conflict range.
+func (t *transaction) addKeyRead(key []byte, snapshot bool) {
+	learns := !t.unmeasured && !t.settings.rywDisabled
+	if snapshot && !learns {
 		return
 	}
 	r := singleKey(key)
-	t.size += int64(2*len(key)+1) + rangeCost
+	if learns {
+		t.learn(r)
+	}
+	if snapshot {
+		return
+	}
+	if !t.settings.rywDisabled {
+		t.size += int64(2*len(key)+1) + rangeCost
+	}
 	t.reads = append(t.reads, r)
+}
+
+// learn makes the keys of r known.
+func (t *transaction) learn(r kv.KeyRange) {
+	if t.known == nil {
+		t.known = &knownKeys{}
+	}
+	t.known.add(r)
 }
 
 // getOver reads key over own writes. known reports that the value does not come

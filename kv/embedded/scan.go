@@ -90,6 +90,16 @@ func (s *scan) seek(from []byte) bool {
 	return s.ascend()
 }
 
+// next moves to the key behind the one that seek or next has found.
+func (s *scan) next() bool {
+	if s.err != nil {
+		return false
+	}
+	s.where = spotOf{s.key, true}
+	s.catchUp()
+	return s.ascend()
+}
+
 // restart places the cursor anew.
 func (s *scan) restart(from []byte) {
 	entries := &s.view.entries

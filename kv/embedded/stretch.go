@@ -8,15 +8,27 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// stretch reads keys in order: those of a view with a transaction's own writes
-// laid over. It implements selectors and ranges.
+// stretch is all keys as a range read of a transaction meets them: what the
+// database holds, as far as the transaction knows it, with own writes laid over.
+// It is walked in sections.
 type stretch struct {
 	tx     *transaction
 	scan   *scan // nil until the database is needed: own writes alone do not fix the read version
 	err    error
 	writes *writeMap // nil: none
 	limit  []byte    // the first key that cannot be read
-	beyond int       // how many keys behind all others the last selector went
+	beyond int       // how far the last selector went behind all keys, past own writes
+
+	own   ownPart     // the own writes around the last section
+	about kv.KeyRange // the known or unknown keys around it
+	sure  bool        // about is known
+}
+
+// ownPart is a section of own writes.
+type ownPart struct {
+	keys     kv.KeyRange
+	operated *written // as in segments
+	gap      span
 }
 
 func (t *transaction) newStretch(snapshot bool) *stretch {
@@ -46,211 +58,179 @@ func (s *stretch) stored() *scan {
 	return s.scan
 }
 
-// place is something that a walk over a stretch meets.
-type place struct {
-	kind  placeKind
-	key   []byte // of a pair; the first or the last+1 of what is unreadable
-	value []byte // nil if own operations have cleared the key
+// section is a key with a value, or a range of keys that are alike.
+type section struct {
+	kind  kindOfKeys
+	begin []byte
+	end   []byte
+	value []byte   // of a stored pair
+	own   *written // a pair's own operations; nil: it is as stored
 }
 
-type placeKind uint8
+type kindOfKeys uint8
 
 const (
-	nowhere placeKind = iota // the walk reached the end of what can be read
-	pair                     // a key that is present, or has own operations
+	unread kindOfKeys = iota // not known: to be fetched
+	empty                    // known not to be there
+	pair                     // a key with a value or with own operations
 	veiled                   // keys that await a versionstamp
 )
 
-// after returns the first place not below from, if that is below to. It does
-// not look farther, so that what own writes answer alone stays so.
-func (s *stretch) after(from, to []byte) place {
-	if bytes.Compare(from, to) >= 0 {
-		return place{}
-	}
-	if s.writes == nil {
-		return s.foundAfter(from, to)
-	}
-	seg := s.writes.segments(from)
-	for ; seg.valid() && bytes.Compare(seg.begin(), to) < 0; seg.next() {
-		from = maxKey(from, seg.begin())
-		switch {
-		case seg.span().unreadable:
-			return place{kind: veiled, key: from}
-		case seg.operated != nil:
-			return s.ownPair(from, seg.operated)
-		case seg.gap.cleared:
-			continue
-		}
-		if p := s.foundAfter(from, minKey(to, seg.end(to))); p.kind != nowhere {
-			return p
-		}
-	}
-	return place{}
+// told reports whether the section can be passed.
+func (g *section) told() bool { return g.kind == empty || g.kind == pair }
+
+// is reports whether two sections of one stretch are the same.
+func (g *section) is(o *section) bool {
+	return bytes.Equal(g.end, o.end) && bytes.Equal(g.begin, o.begin)
 }
 
-// foundAfter returns the view's first pair in [from, limit).
-func (s *stretch) foundAfter(from, limit []byte) place {
-	if scan := s.stored(); scan.seek(from) && bytes.Compare(scan.key, limit) < 0 {
-		return place{kind: pair, key: scan.key, value: scan.value}
+// behindAll is the section of the end of all keys.
+var behindAll = section{kind: empty, begin: systemEnd, end: specialEnd}
+
+// at returns the section that holds key.
+func (s *stretch) at(key []byte) section {
+	if bytes.Compare(key, systemEnd) >= 0 {
+		return behindAll
 	}
-	return place{}
+	g, found := s.frame(key, false)
+	if found {
+		return g
+	}
+	if low := s.lastStored(g.begin, key); low != nil {
+		g.begin = successor(low)
+	}
+	return s.upTo(g, key)
 }
 
-// ownPair returns the pair that own operations make of a key.
-func (s *stretch) ownPair(key []byte, w *written) place {
-	var below []byte
-	if w.dependent() {
-		below = s.stored().get(key)
+// after returns the section behind g.
+func (s *stretch) after(g *section) section {
+	if bytes.Compare(g.end, systemEnd) >= 0 {
+		return behindAll
 	}
-	return place{kind: pair, key: key, value: w.value(below)}
+	next, found := s.frame(g.end, false)
+	next.begin = g.end
+	if found {
+		return next
+	}
+	return s.upTo(next, g.end)
 }
 
-// before returns the last place below from, if that is not below low. It does
-// not look farther.
-func (s *stretch) before(from, low []byte) place {
-	if bytes.Compare(from, low) <= 0 {
-		return place{}
-	}
-	if s.writes == nil {
-		return s.foundBefore(from, low)
-	}
-	for bytes.Compare(from, low) > 0 {
-		seg := s.writes.segmentsBelow(from)
-		if !seg.valid() {
-			break
-		}
-		switch {
-		case seg.span().unreadable:
-			return place{kind: veiled, key: from}
-		case seg.operated != nil:
-			return s.ownPair(seg.begin(), seg.operated)
-		case !seg.gap.cleared:
-			if p := s.foundBefore(from, maxKey(low, seg.begin())); p.kind != nowhere {
-				return p
-			}
-		}
-		from = seg.begin()
-	}
-	return place{}
-}
-
-// foundBefore returns the view's last pair in [low, from).
-func (s *stretch) foundBefore(from, low []byte) place {
-	if scan := s.stored(); scan.seekBelow(from) && bytes.Compare(scan.key, low) >= 0 {
-		return place{kind: pair, key: scan.key, value: scan.value}
-	}
-	return place{}
-}
-
-// spot is a selector on its way to a key.
-type spot struct {
-	key     []byte // where the walk has come to
-	offset  int    // how far it still has to go; 1: it is there
-	asked   int    // offset, or what was left of it at the end of all keys
-	veil    bool   // an unreadable key is in the way
-	toBegin bool   // it ran off the beginning
-	toEnd   bool   // it ran off the end
-}
-
-// done reports whether key is the spot: the first place not below it counts.
-func (p *spot) done() bool { return p.offset == 1 }
-
-// resolve walks a selector without OrEqual to its key.
-func (s *stretch) resolve(sel kv.KeySelector) spot {
-	p := spot{key: sel.Key, offset: sel.Offset, asked: sel.Offset}
-	if p.offset > 1 {
-		s.forward(&p)
-	} else if p.offset < 1 {
-		s.backward(&p)
-	}
-	if sel.Offset != 1 {
-		p.asked = p.offset
-	}
+// upTo ends a section of stored keys at the first pair from key on, or is it.
+func (s *stretch) upTo(g section, key []byte) section {
+	scan := s.stored()
 	switch {
-	case p.veil && p.offset != 1:
-	case p.offset < 1:
-		p.key, p.offset, p.toBegin = []byte{}, 1, true
-	case p.offset > 1:
-		p.key, p.offset, p.toEnd = s.limit, 1, true
+	case !scan.seek(key) || bytes.Compare(scan.key, g.end) >= 0:
+		g.kind = empty
+	case bytes.Equal(scan.key, key):
+		g = section{kind: pair, begin: scan.key, end: successor(scan.key), value: scan.value}
+	default:
+		g.kind, g.end = empty, scan.key
 	}
-	if p.offset == 1 {
-		s.settle(&p)
-	}
-	return p
+	return g
 }
 
-func (s *stretch) forward(p *spot) {
-	for p.offset > 1 {
-		at := s.after(p.key, s.limit)
-		switch at.kind {
-		case nowhere:
-			return
-		case veiled:
-			p.key, p.veil = at.key, true
-			return
-		}
-		p.offset--
-		p.key = successor(at.key)
+// before returns the section in front of g, which is not the first.
+func (s *stretch) before(g *section) section {
+	prev, found := s.frame(g.begin, true)
+	prev.end = g.begin
+	if found {
+		return prev
 	}
-}
-
-// backward does not count the empty key, as FoundationDB's client does not:
-// nothing lies below that.
-func (s *stretch) backward(p *spot) {
-	for p.offset < 1 {
-		at := s.before(p.key, []byte{})
-		switch {
-		case at.kind == nowhere || at.kind == pair && len(at.key) == 0:
-			return
-		case at.kind == veiled:
-			p.key, p.veil = at.key, true
-			return
-		}
-		p.offset++
-		p.key = at.key
-	}
-}
-
-// settle moves a resolved spot over what own writes have cleared, and finds out
-// whether it has come to an unreadable key.
-func (s *stretch) settle(p *spot) {
-	if s.writes == nil {
-		return
-	}
-	for seg := s.writes.segments(p.key); seg.valid() && bytes.Compare(seg.begin(), s.limit) < 0; seg.next() {
-		p.key = maxKey(p.key, seg.begin())
-		p.veil = seg.span().unreadable
-		if p.veil || seg.operated != nil || !seg.gap.cleared {
-			return
-		}
-	}
-}
-
-// resolveKey returns the key that a selector selects.
-func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
-	sel = plain(sel)
-	if sel.Offset > 0 {
-		got, err := s.ascend(sel, kv.FirstGreaterOrEqual(s.limit), bounds{rows: 1})
-		switch {
-		case err != nil:
-			return nil, err
-		case got.toBegin:
-			return []byte{}, nil
-		case got.toEnd || len(got.kvs) == 0:
-			s.beyond = max(got.beyond, 1)
-			return s.limit, nil
-		}
-		return got.kvs[0].Key, nil
-	}
-	sel.Offset++
-	got, err := s.descend(kv.FirstGreaterOrEqual([]byte{}), sel, bounds{rows: 1})
+	low := s.lastStored(prev.begin, g.begin)
 	switch {
-	case err != nil:
-		return nil, err
-	case got.toEnd:
-		return s.limit, nil
-	case got.toBegin || len(got.kvs) == 0:
-		return []byte{}, nil
+	case low == nil:
+		prev.kind = empty
+	case isSuccessor(g.begin, low):
+		prev = section{kind: pair, begin: low, end: g.begin, value: s.scan.value}
+	default:
+		prev.kind, prev.begin = empty, successor(low)
 	}
-	return got.kvs[0].Key, nil
+	return prev
+}
+
+// lastStored returns the last key that the database holds in [begin, end), or nil.
+func (s *stretch) lastStored(begin, end []byte) []byte {
+	scan := s.stored()
+	if there := scan.course == descending && scan.key != nil && isSuccessor(end, scan.key); (there || scan.seekBelow(end)) && bytes.Compare(scan.key, begin) >= 0 {
+		return scan.key
+	}
+	return nil
+}
+
+// frame returns what own writes and known keys tell of the section that holds
+// key, or with below what lies just below it. If found is false it is a part of
+// the section returned, and stored pairs divide that.
+func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
+	own := s.ownAround(key, below)
+	g = section{begin: own.keys.Begin, end: own.keys.End, own: own.operated}
+	switch {
+	case own.operated == nil && own.gap.unreadable, own.operated != nil && own.operated.key.unreadable:
+		g.kind = veiled
+		return g, true
+	case own.operated != nil && own.operated.known():
+		g.kind = pair
+		return g, true
+	case own.operated == nil && own.gap.cleared:
+		g.kind = empty
+		return g, true
+	}
+	known := s.knownAround(key, below)
+	if own.operated != nil {
+		if known {
+			g.kind = pair
+		}
+		return g, true
+	}
+	g.begin, g.end = maxKey(g.begin, s.about.Begin), minKey(g.end, s.about.End)
+	return g, !known
+}
+
+// ownAround returns the own writes at key, or just below it.
+func (s *stretch) ownAround(key []byte, below bool) *ownPart {
+	if s.own.keys.End != nil && holds(s.own.keys, key, below) {
+		return &s.own
+	}
+	s.own = ownPart{keys: kv.KeyRange{Begin: []byte{}, End: systemEnd}}
+	if s.writes == nil {
+		return &s.own
+	}
+	seg := s.writes.segments(key)
+	if below {
+		seg = s.writes.segmentsBelow(key)
+	}
+	s.own = ownPart{kv.KeyRange{Begin: seg.begin(), End: seg.end(systemEnd)}, seg.operated, seg.gap}
+	return &s.own
+}
+
+// knownAround reports whether key, or what lies just below it, is known.
+func (s *stretch) knownAround(key []byte, below bool) bool {
+	if s.about.End == nil || !holds(s.about, key, below) {
+		s.about, s.sure = s.tx.known.around(key, below)
+	}
+	return s.sure
+}
+
+// holds reports whether key, or with below what lies just below it, is in r.
+func holds(r kv.KeyRange, key []byte, below bool) bool {
+	if below {
+		return bytes.Compare(r.Begin, key) < 0 && bytes.Compare(key, r.End) <= 0
+	}
+	return bytes.Compare(r.Begin, key) <= 0 && bytes.Compare(key, r.End) < 0
+}
+
+// learn makes the keys from begin to end known.
+func (s *stretch) learn(begin, end []byte) {
+	s.tx.learn(kv.KeyRange{Begin: begin, End: end})
+	s.about = kv.KeyRange{}
+}
+
+// value returns a pair's value, nil if own operations have removed it.
+func (s *stretch) value(g *section) []byte {
+	switch {
+	case g.own == nil:
+		return g.value
+	case g.own.known():
+		return g.own.value(nil)
+	}
+	return g.own.value(s.stored().get(g.begin))
 }

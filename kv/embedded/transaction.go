@@ -16,21 +16,23 @@ import (
 type transaction struct {
 	db *Database
 
-	mu       sync.Mutex
-	settings settings
-	began    time.Time
-	expires  time.Time // zero: never
-	timer    *time.Timer
-	attempt  *attempt
-	started  bool  // the commit has begun: nothing else may be called
-	fault    error // what an earlier write did wrong; reported by the next call
-	dead     error // why the transaction cannot be used until it is reset
-	spoiled  error // what the first read that failed failed with
+	mu         sync.Mutex
+	settings   settings
+	began      time.Time
+	expires    time.Time // zero: never
+	timer      *time.Timer
+	attempt    *attempt
+	unmeasured bool  // it only reads, and nobody can ask for its size
+	started    bool  // the commit has begun: nothing else may be called
+	fault      error // what an earlier write did wrong; reported by the next call
+	dead       error // why the transaction cannot be used until it is reset
+	spoiled    error // what the first read that failed failed with
 
 	view   *view // what it reads; nil until the first read
 	read   bool  // something was read
 	writes writeMap
 	reads  []kv.KeyRange // read conflict ranges, neither sorted nor merged
+	known  *knownKeys    // what its reads have told; nil: nothing, or nobody can ask for the size
 	size   int64         // as GetApproximateSize counts
 
 	// Writes that do not go through the write map: those before a versionstamped
@@ -177,7 +179,7 @@ func (t *transaction) renew(s settings) {
 	t.settings = s
 	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
 	t.view, t.read, t.size = nil, false, 0
-	t.writes = writeMap{}
+	t.writes, t.known = writeMap{}, nil
 	t.reads, t.sent, t.sentRanges, t.lateReads, t.stampKeys = nil, nil, nil, nil, nil
 }
 

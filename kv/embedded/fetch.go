@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// unlimited is the limit that is none.
+const unlimited = -1
+
+// limits are what a range read may still take, as FoundationDB's client counts.
+type limits struct {
+	rows  int
+	bytes int
+	least int // as long as so many rows are missing, bytes do not end it
+}
+
+// What a pair counts beside its bytes: to the client, and to a storage server,
+// which counts the pointers of its own structures.
+const (
+	clientPairCost = 8
+	serverPairCost = 24
+)
+
+// replyBytes is how much a storage server answers at a time (REPLY_BYTE_LIMIT).
+const replyBytes = 80_000
+
+// take counts a pair of so many bytes.
+func (l *limits) take(size int) {
+	l.least = max(0, l.least-1)
+	if l.rows != unlimited {
+		l.rows--
+	}
+	if l.bytes != unlimited {
+		l.bytes = max(0, l.bytes-size-clientPairCost)
+	}
+}
+
+func (l *limits) reached() bool { return l.rows == 0 || l.bytes == 0 && l.least == 0 }
+
+// request returns the limits of what is fetched next: enough for extra rows that
+// will not be among the result, and for as many as a selector counts.
+func (l limits) request(extra, counted, requests int) limits {
+	l.least = max(1+extra, counted)
+	enough := max(max(1, l.rows)+extra, counted)
+	if l.rows != unlimited {
+		l.rows = enough
+	}
+	switch {
+	case l.bytes == 0:
+		l.rows, l.bytes = enough, unlimited
+	case l.bytes != unlimited:
+		l.bytes = min(l.bytes<<min(requests, 20), replyBytes)
+	}
+	return l
+}
+
+// located is where a selector leads among what the database holds.
+type located struct {
+	key     []byte
+	toBegin bool // it ran off the beginning
+	beyond  int  // which key behind all that can be read it selects, the first being 1; 0: none
+}
+
+// locate walks a selector without OrEqual over stored keys. One with offset 1
+// stays where it is.
+func (s *stretch) locate(sel kv.KeySelector) located {
+	at, scan := located{key: sel.Key}, s.stored()
+	offset := sel.Offset
+	for ; offset > 1; offset-- {
+		if !s.ahead(at.key, offset < sel.Offset) || bytes.Compare(scan.key, s.limit) >= 0 {
+			return located{key: s.limit, beyond: offset}
+		}
+		at.key = successor(scan.key)
+	}
+	for ; offset < 1; offset++ {
+		if !scan.seekBelow(at.key) || len(scan.key) == 0 {
+			return located{key: []byte{}, toBegin: true}
+		}
+		at.key = scan.key
+	}
+	return at
+}
+
+// fetched is what a request to the storage servers tells.
+type fetched struct {
+	low, high []byte // of the pairs; nil: there are none
+	more      bool
+	toBegin   bool
+	toEnd     bool
+}
+
+// fetch asks the database as FoundationDB's client does, for the pairs between
+// two selectors, and makes known what the answer tells. The values are read
+// again when the walk comes to them.
+func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool) {
+	f := s.ask(begin, end, l, reverse)
+	low, high := systemEnd, []byte{}
+	if begin.Offset <= 1 && !(reverse && f.more) {
+		low = begin.Key
+	}
+	if end.Offset >= 1 && (reverse || !f.more) {
+		high = end.Key
+	}
+	if f.toBegin {
+		low = []byte{}
+	}
+	if f.toEnd {
+		high = systemEnd
+	}
+	if f.low != nil {
+		low = minKey(low, f.low)
+		high = maxKey(high, successor(f.high))
+	}
+	s.learn(low, high)
+}
+
+// ask answers a request.
+func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool) fetched {
+	f := fetched{toBegin: len(begin.Key) == 0 && begin.Offset < 1}
+	b, e := s.locate(begin), s.locate(end)
+	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
+		return f
+	}
+	a := answering{scan: s.stored(), limit: s.limit, left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	if e.beyond > 0 && !bytes.Equal(s.limit, systemEnd) {
+		a.strange = e.beyond - max(b.beyond, 1)
+	}
+	a.run(&f, reverse)
+	if a.whole && len(b.key) == 0 && !(reverse && f.more) {
+		f.toBegin = true
+	}
+	f.toEnd = bytes.Equal(e.key, systemEnd) && (reverse || !f.more)
+	return f
+}
+
+// answering is an answer in the making.
+type answering struct {
+	scan       *scan
+	limit      []byte
+	left       limits
+	begin, end []byte
+	whole      bool // a selector left the keys of its server: then servers are asked until all limits are reached
+	strange    int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
+}
+
+// strangeKey stands for the keys of the system, which begin with it, and
+// strangePair is about the size of their pairs.
+var strangeKey = []byte("\xff\x02")
+
+const strangePair = 64
+
+// run reads pairs until the limits are reached or there are no more.
+func (a *answering) run(f *fetched, reverse bool) {
+	for {
+		f.more = a.reply(f, reverse)
+		satisfied := !a.whole && a.left.bytes != unlimited && a.left.least == 0
+		if reached := a.left.reached(); reached || !f.more || satisfied {
+			f.more = f.more || reached
+			return
+		}
+	}
+}
+
+// reply reads as much as a server sends at a time and reports whether that was
+// cut off.
+func (a *answering) reply(f *fetched, reverse bool) (cut bool) {
+	rows, room := replyBytes, replyBytes
+	if a.left.rows != unlimited {
+		rows = min(rows, a.left.rows)
+	}
+	if a.left.bytes != unlimited {
+		room = min(room, a.left.bytes)
+	}
+	for rows > 0 && room > 0 {
+		key, size := a.next(reverse)
+		if key == nil {
+			return false
+		}
+		f.note(key, reverse)
+		a.left.take(size)
+		rows--
+		room -= size + serverPairCost
+	}
+	return true
+}
+
+// note adds a key to those that were answered.
+func (f *fetched) note(key []byte, reverse bool) {
+	if f.low == nil {
+		f.low, f.high = key, key
+	} else if reverse {
+		f.low = key
+	} else {
+		f.high = key
+	}
+}
+
+// next takes the next pair and returns its key and size.
+func (a *answering) next(reverse bool) ([]byte, int) {
+	if reverse && a.strange > 0 || !reverse && bytes.Compare(a.begin, a.limit) >= 0 {
+		return a.nextStrange()
+	}
+	scan := a.scan
+	if reverse {
+		if bytes.Compare(a.begin, a.end) >= 0 || !scan.seekBelow(a.end) || bytes.Compare(scan.key, a.begin) < 0 {
+			return nil, 0
+		}
+		a.end = scan.key
+		return scan.key, len(scan.key) + len(scan.value)
+	}
+	if !scan.seek(a.begin) || bytes.Compare(scan.key, a.end) >= 0 {
+		a.begin = a.limit
+		return a.nextStrange()
+	}
+	a.begin = successor(scan.key)
+	return scan.key, len(scan.key) + len(scan.value)
+}
+
+func (a *answering) nextStrange() ([]byte, int) {
+	if a.strange == 0 {
+		return nil, 0
+	}
+	a.strange--
+	return strangeKey, strangePair
+}

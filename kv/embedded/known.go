@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// knownKeys are the keys of which a transaction's reads have told what the
+// database holds, absent ones included. FoundationDB's client caches those, and
+// it shows: a batch that is limited in bytes ends where the next key would have
+// to be fetched, so that the number of batches, and with it the size of the
+// transaction, depends on what was read before. This engine keeps no values, it
+// only remembers which keys the client would know. A nil set is empty.
+type knownKeys struct {
+	ranges tree[[]byte]  // by their first key, the first key behind; they neither overlap nor touch
+	late   []kv.KeyRange // not taken into ranges yet
+	room   [1]kv.KeyRange
+}
+
+// fewKnown is how many ranges are looked through one by one.
+const fewKnown = 8
+
+func (k *knownKeys) empty() bool { return k == nil || len(k.late) == 0 && k.ranges.empty() }
+
+// add makes the keys of r known. It keeps the range.
+func (k *knownKeys) add(r kv.KeyRange) {
+	if bytes.Compare(r.Begin, r.End) >= 0 {
+		return
+	}
+	if n := len(k.late); n > 0 {
+		switch last := &k.late[n-1]; {
+		case bytes.Equal(last.End, r.Begin): // the next batch of a range
+			last.End = r.End
+			return
+		case bytes.Equal(last.Begin, r.End):
+			last.Begin = r.Begin
+			return
+		}
+	}
+	if k.late == nil {
+		k.late = k.room[:0]
+	}
+	k.late = append(k.late, r)
+}
+
+// touches reports whether any key of r is known.
+func (k *knownKeys) touches(r kv.KeyRange) bool {
+	if k.empty() {
+		return false
+	}
+	if k.ranges.empty() && len(k.late) <= fewKnown {
+		for _, l := range k.late {
+			if bytes.Compare(l.Begin, r.End) < 0 && bytes.Compare(r.Begin, l.End) < 0 {
+				return true
+			}
+		}
+		return false
+	}
+	around, known := k.around(r.Begin, false)
+	return known || bytes.Compare(around.End, r.End) < 0
+}
+
+// around returns the longest range that holds key, or with below what lies just
+// below it, of keys that are all known or all unknown.
+func (k *knownKeys) around(key []byte, below bool) (r kv.KeyRange, known bool) {
+	r = kv.KeyRange{Begin: []byte{}, End: systemEnd}
+	if k.empty() {
+		return r, false
+	}
+	k.settle()
+	var c cursor[[]byte]
+	if below && c.seekBelow(&k.ranges, key) || !below && c.seekFloor(&k.ranges, key) {
+		begin, end := c.key(), *c.val()
+		if order := bytes.Compare(key, end); order < 0 || below && order == 0 {
+			return kv.KeyRange{Begin: begin, End: end}, true
+		}
+		r.Begin = end
+	}
+	if c.seek(&k.ranges, key) {
+		r.End = c.key()
+	}
+	return r, false
+}
+
+// settle takes late ranges into ranges.
+func (k *knownKeys) settle() {
+	for _, r := range k.late {
+		k.join(r)
+	}
+	k.late = k.late[:0]
+}
+
+// join adds a range, and makes one of it and those that it meets.
+func (k *knownKeys) join(r kv.KeyRange) {
+	var c cursor[[]byte]
+	if c.seekFloor(&k.ranges, r.Begin) && bytes.Compare(*c.val(), r.Begin) >= 0 {
+		r.Begin, r.End = c.key(), maxKey(r.End, *c.val())
+	}
+	var met [][]byte
+	for ok := c.seek(&k.ranges, r.Begin); ok && bytes.Compare(c.key(), r.End) <= 0; ok = c.next() {
+		r.End = maxKey(r.End, *c.val())
+		met = append(met, c.key())
+	}
+	for _, key := range met {
+		k.ranges.remove(key)
+	}
+	k.ranges.set(r.Begin, r.End)
+}
