@@ -17,6 +17,7 @@ type commitRequest struct {
 	reads     []kv.KeyRange
 	writes    []kv.KeyRange
 	mutations []mutation
+	bytes     int64 // in memory, about
 	watches   []*watch
 	attempt   *attempt // is told of the outcome
 }
@@ -39,16 +40,20 @@ type committer struct {
 	watches  *watchTable
 
 	// Of a durable database only.
-	base  *base
-	log   *log
-	fault *fault
-	wake  chan struct{} // there are requests
-	quit  chan struct{}
-	done  chan struct{}
+	base     *base
+	log      *log
+	fault    *fault
+	pressure *pressure
+	floor    int64         // what has read below it cannot be judged any more
+	wake     chan struct{} // there are requests
+	quit     chan struct{}
+	done     chan struct{}
 
 	queue struct {
 		sync.Mutex
 		requests []*commitRequest
+		bytes    int64
+		limit    int64 // of bytes; 0: none
 		err      error // set when nothing may be committed any more
 	}
 	working sync.Mutex // held by whoever commits
@@ -65,8 +70,12 @@ func (c *committer) submit(r *commitRequest) {
 	if err == nil {
 		err = c.fault.get()
 	}
+	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.bytes > c.queue.limit {
+		err = kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", c.queue.bytes)
+	}
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
+		c.queue.bytes += r.bytes
 	}
 	c.queue.Unlock()
 	if err != nil {
@@ -132,11 +141,18 @@ func (c *committer) pending() bool {
 const recordBytes = 32 << 20
 
 // take returns what is queued, at most as many as one version can tell apart.
+// While the window is full it takes nothing, unless the database is closed.
 func (c *committer) take() []*commitRequest {
 	c.queue.Lock()
 	defer c.queue.Unlock()
+	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil {
+		return nil
+	}
 	batch := c.queue.requests
 	n := c.fitting(batch)
+	for _, r := range batch[:n] {
+		c.queue.bytes -= r.bytes
+	}
 	if n == len(batch) {
 		c.queue.requests = c.spare[:0]
 		c.spare = nil
@@ -178,7 +194,7 @@ func (c *committer) commitBatch() bool {
 	} else {
 		c.head.abandon()
 	}
-	c.resolver.sweep(version-windowVersions, 2*len(batch)+16)
+	c.resolver.sweep(max(version-windowVersions, c.floor), 4*len(batch)+16)
 	c.answer(batch)
 	return true
 }
@@ -226,7 +242,7 @@ func (c *committer) stop(err error) {
 // judge returns why r cannot be committed, or nil.
 func (c *committer) judge(r *commitRequest, version int64) error {
 	switch {
-	case r.version < version-windowVersions:
+	case r.version < max(version-windowVersions, c.floor):
 		return tooOld(r.version)
 	case c.resolver.conflicts(r.reads, r.version):
 		return errConflict

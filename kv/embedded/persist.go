@@ -61,14 +61,35 @@ func (w *window) learn(key, value []byte) {
 	w.entries.set(key, e)
 }
 
-// forget drops from the window, between begin and end, what the base has
-// absorbed up to version.
-func (c *committer) forget(begin, end []byte, version int64) {
+// forget drops from the window, in the stretches, what the base has absorbed up
+// to version.
+func (c *committer) forget(within []stretchOf, version int64) {
 	c.working.Lock()
 	defer c.working.Unlock()
 	if c.fault.get() != nil {
 		return // the window may hold a commit that did not happen
 	}
-	c.window.forget(begin, end, version)
+	c.window.forget(within, version)
 	c.head.replace(c.window.entries.snapshot())
+}
+
+// cut takes what is to be absorbed next out of the window's journal.
+func (c *committer) cut(horizon int64) (groups []journalGroup, more bool) {
+	c.working.Lock()
+	defer c.working.Unlock()
+	return c.window.journal.cut(horizon, absorbRoundKeys)
+}
+
+// forgetReads lets the resolver forget what it knew for transactions that read
+// below floor: there are none but those that wait for their commit.
+func (c *committer) forgetReads(floor int64) {
+	c.working.Lock()
+	defer c.working.Unlock()
+	c.queue.Lock()
+	for _, r := range c.queue.requests {
+		floor = min(floor, r.version)
+	}
+	c.queue.Unlock()
+	c.floor = max(c.floor, floor)
+	c.resolver.sweep(c.floor, absorbStepEntries)
 }
