@@ -133,7 +133,7 @@ func TestWindowIsBounded(t *testing.T) {
 // TestOpenReaderKeepsItsVersion lets the window grow too large while a
 // transaction reads: what it reads stays, and commits go on.
 func TestOpenReaderKeepsItsVersion(t *testing.T) {
-	db := openOnDisk(t, Options{WindowSize: 4 << 20})
+	db := openOnDisk(t, Options{WindowSize: 4 << 20, noAbsorb: true})
 	key := []byte("key")
 	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("old")) })
 	tx := begin(t, db)
