@@ -41,15 +41,21 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 	if f.pending == nil {
 		return f.value, f.err
 	}
+	done := f.pending.Done()
+	ended := ctx.Done()
+	if ended == nil {
+		<-done
+		return f.pending.Result()
+	}
 	select {
-	case <-f.pending.Done():
+	case <-done: // a result that is there comes first
 		return f.pending.Result()
 	default:
 	}
 	select {
-	case <-f.pending.Done():
+	case <-done:
 		return f.pending.Result()
-	case <-ctx.Done():
+	case <-ended:
 		var zero T
 		return zero, context.Cause(ctx)
 	}
@@ -86,27 +92,44 @@ func (f Future[T]) Cancel() {
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // Promise is a [Pending] result that someone resolves once: the writing end of
-// a Future for engines and wrappers. It is safe for concurrent use.
+// a Future for engines and wrappers. It is safe for concurrent use. The zero
+// Promise is not resolved.
 type Promise[T any] struct {
-	once  sync.Once
-	done  chan struct{}
-	value T
-	err   error
+	mu       sync.Mutex
+	done     chan struct{} // nil until somebody waits
+	resolved bool
+	value    T
+	err      error
 }
 
 // NewPromise returns an unresolved promise.
-func NewPromise[T any]() *Promise[T] { return &Promise[T]{done: make(chan struct{})} }
+func NewPromise[T any]() *Promise[T] { return &Promise[T]{} }
 
 // Resolve fixes the result. Only the first call counts.
 func (p *Promise[T]) Resolve(value T, err error) {
-	p.once.Do(func() {
-		p.value, p.err = value, err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.resolved {
+		return
+	}
+	p.resolved, p.value, p.err = true, value, err
+	if p.done != nil {
 		close(p.done)
-	})
+	}
 }
 
 // Done implements [Pending].
-func (p *Promise[T]) Done() <-chan struct{} { return p.done }
+func (p *Promise[T]) Done() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done == nil {
+		if p.resolved {
+			return closed
+		}
+		p.done = make(chan struct{})
+	}
+	return p.done
+}
 
 // Result implements [Pending].
 func (p *Promise[T]) Result() (T, error) { return p.value, p.err }

@@ -12,15 +12,22 @@ import (
 // attempt is what outlives a transaction's reset: the futures that its commit
 // resolves. A transaction has a new one after each reset.
 type attempt struct {
-	commit  *kv.Promise[struct{}] // nil until the commit begins
-	stamp   *kv.Promise[[]byte]   // nil unless the versionstamp was asked for
+	commit  kv.Promise[struct{}]
+	begun   bool                // the commit
+	stamp   *kv.Promise[[]byte] // nil unless the versionstamp was asked for
 	watches []*watch
 	version atomic.Int64 // of the last commit; -1 if there is none
 }
 
-// newAttempt returns an attempt behind one whose commit got a version.
-func newAttempt(version int64) *attempt {
-	a := &attempt{}
+// outcome is what became of a commitRequest.
+type outcome struct {
+	version int64
+	index   uint16
+	err     error
+}
+
+// follows makes a an attempt behind one whose commit got a version.
+func (a *attempt) follows(version int64) *attempt {
 	a.version.Store(version)
 	return a
 }
@@ -55,7 +62,7 @@ func (a *attempt) fail(err error) {
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, errNotCommitted)
 	}
-	if a.commit != nil {
+	if a.begun {
 		a.commit.Resolve(struct{}{}, err)
 	}
 }
@@ -74,7 +81,7 @@ func (a *attempt) interrupt(err error) {
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, err)
 	}
-	if a.commit != nil {
+	if a.begun {
 		a.commit.Resolve(struct{}{}, err)
 	}
 }

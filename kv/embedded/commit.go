@@ -81,10 +81,10 @@ func (t *transaction) commit() kv.Future[struct{}] {
 	if request == nil {
 		t.db.watches.armNow(&t.db.head, attempt.watches)
 		attempt.finishReadOnly()
-		return attempt.commit.Future()
+		return kv.Await[struct{}](&attempt.commit)
 	}
 	t.db.committer.submit(request)
-	return kv.Await[struct{}](pendingCommit{attempt.commit, &t.db.committer})
+	return kv.Await[struct{}](&request.pending)
 }
 
 // pendingCommit is a commit that was submitted. Whoever waits for it sets the
@@ -95,7 +95,7 @@ type pendingCommit struct {
 }
 
 // Done implements [kv.Pending].
-func (p pendingCommit) Done() <-chan struct{} {
+func (p *pendingCommit) Done() <-chan struct{} {
 	p.committer.help()
 	return p.Promise.Done()
 }
@@ -116,10 +116,8 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 		return nil, t.spoiled
 	}
 	t.stopTimer()
-	t.attempt.commit = kv.NewPromise[struct{}]()
-	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: slices.Concat(t.reads, t.lateReads)}
-	r.mutations = t.writes.compile(t.sent, []byte{}, nil)
-	r.writes = append(t.writes.conflicts(), t.sentRanges...)
+	t.attempt.begun = true
+	r := t.request()
 	if len(r.mutations) == 0 && len(r.writes) == 0 {
 		return nil, nil
 	}
@@ -128,10 +126,23 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 		return nil, err
 	}
 	r.version = t.readVersion()
-	if t.db.committer.pressure.high() {
-		t.view = &view{version: r.version} // while it waits it holds nothing
-	}
 	return r, nil
+}
+
+// request returns what a commit has to do.
+func (t *transaction) request() *commitRequest {
+	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: t.reads, quiet: t.quiet}
+	r.pending = pendingCommit{&t.attempt.commit, &t.db.committer}
+	if len(t.lateReads) > 0 {
+		r.reads = slices.Concat(t.reads, t.lateReads)
+	}
+	if keys, ok := t.writes.distinct(); ok && len(t.sent)+len(t.sentRanges) == 0 {
+		r.mutations, r.pointwise = keys, true
+		return r
+	}
+	r.mutations = t.writes.compile(t.sent, []byte{}, nil)
+	r.writes = append(t.writes.conflicts(), t.sentRanges...)
+	return r
 }
 
 // readVersion is the version that the transaction's conflict ranges speak of.
@@ -153,8 +164,7 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 	if !t.settings.rywDisabled {
 		counted = merged(counted)
 	}
-	r.bytes = r.size(counted)
-	if size := r.bytes; size > t.settings.sizeLimit {
+	if size := r.size(counted); size > t.settings.sizeLimit {
 		return kv.NewError(kv.CodeTransactionTooLarge, "the transaction has %d bytes; at most %d are possible: split it", size, t.settings.sizeLimit)
 	}
 	return nil
@@ -165,6 +175,9 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 func (r *commitRequest) size(reads []kv.KeyRange) (size int64) {
 	for i := range r.mutations {
 		size += int64(len(r.mutations[i].key)+len(r.mutations[i].value)) + mutationCost
+		if r.pointwise {
+			size += int64(2*len(r.mutations[i].key)+1) + rangeCost
+		}
 	}
 	for _, ranges := range [][]kv.KeyRange{reads, r.writes} {
 		for i := range ranges {

@@ -3,9 +3,6 @@
 package embedded
 
 import (
-	"bytes"
-	"math"
-	"slices"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -17,49 +14,57 @@ type commitRequest struct {
 	reads     []kv.KeyRange
 	writes    []kv.KeyRange
 	mutations []mutation
-	bytes     int64 // in memory, about
 	watches   []*watch
+	quiet     bool     // not every write is in a write conflict range
+	pointwise bool     // the keys of the mutations are the write conflict ranges
 	attempt   *attempt // is told of the outcome
+	pending   pendingCommit
+	err       error  // why it was not committed
+	index     uint16 // its place in the version
 }
 
-// outcome is what became of a commitRequest.
-type outcome struct {
-	version int64
-	index   uint16
-	err     error
-}
-
-// committer turns requests into versions, one batch at a time: it decides who
-// conflicts, applies the writes of the others to the window, makes them
-// durable, and publishes the new view. What happens here happens in the order
-// of versions; it is the only place where the database changes.
+// committer turns requests into versions. It is the only place where the
+// database changes, and everything here happens in the order of versions, in
+// two stages that overlap:
+//
+// The first decides who conflicts and applies the writes of the others to the
+// window. Requests gather in one batch, which has one version, for as long as
+// the second stage is busy with the batch before.
+//
+// The second makes a batch durable, publishes its view, and answers.
 type committer struct {
-	head     *head
-	window   *window
-	resolver *resolver
-	watches  *watchTable
+	head    *head
+	watches *watchTable
 
 	// Of a durable database only.
-	base     *base
-	log      *log
-	fault    *fault
-	pressure *pressure
-	floor    int64         // what has read below it cannot be judged any more
-	wake     chan struct{} // there are requests
-	quit     chan struct{}
-	done     chan struct{}
+	base  *base
+	log   *log
+	fault *fault
+	wake  chan struct{} // there are requests
+	quit  chan struct{}
+	done  sync.WaitGroup
 
 	queue struct {
 		sync.Mutex
 		requests []*commitRequest
-		bytes    int64
-		limit    int64 // of bytes; 0: none
 		err      error // set when nothing may be committed any more
 	}
-	working sync.Mutex // held by whoever commits
-	spare   []*commitRequest
-	changes []mutation // of the batch, resolved to sets and clears
-	results []outcome
+
+	// working guards the first stage.
+	working   sync.Mutex
+	window    *window
+	resolver  *resolver
+	taken     []*commitRequest // from the queue, from next on to be decided
+	next      int
+	open      *batch // gathers requests; nil if there are none
+	metadata  []byte // the value of kv.MetadataVersionKey after the batches so far
+	forgotten int64  // the version up to which the window has been forgotten
+	stale     bool   // the newest view holds what the window has forgotten
+
+	// finishing is held by the second stage. Its holder does not wait for
+	// working, so that a holder of working may wait for it.
+	finishing sync.Mutex
+	batches   sync.Pool
 }
 
 // submit queues a request, which is answered through its attempt once someone
@@ -70,12 +75,8 @@ func (c *committer) submit(r *commitRequest) {
 	if err == nil {
 		err = c.fault.get()
 	}
-	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.bytes > c.queue.limit {
-		err = kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", c.queue.bytes)
-	}
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
-		c.queue.bytes += r.bytes
 	}
 	c.queue.Unlock()
 	if err != nil {
@@ -83,8 +84,7 @@ func (c *committer) submit(r *commitRequest) {
 	}
 }
 
-// help commits what is queued unless someone else is at it, who will then see
-// the request that was just queued.
+// help sees to it that what is queued is committed.
 func (c *committer) help() {
 	if c.wake == nil {
 		c.work()
@@ -92,41 +92,34 @@ func (c *committer) help() {
 	}
 	select {
 	case c.wake <- struct{}{}:
-	default: // it has been called already
+	default: // somebody has been called already
 	}
 }
 
-// start makes a goroutine of its own commit, and help only call it: whoever
-// commits waits for the disk meanwhile, which no caller should have to.
+// start makes goroutines commit that help calls: whoever commits waits for the
+// disk meanwhile, which no caller should have to. There are two, one for each
+// stage, and either does what is to be done.
 func (c *committer) start() {
-	c.wake, c.quit, c.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(c.done)
-		for {
-			select {
-			case <-c.wake:
-				c.settle() // not work: the absorber may be at it, who does not commit
-			case <-c.quit:
-				return
+	c.wake, c.quit = make(chan struct{}, 1), make(chan struct{})
+	for range 2 {
+		c.done.Go(func() {
+			for {
+				select {
+				case <-c.wake:
+					for c.advance(false) {
+					}
+				case <-c.quit:
+					return
+				}
 			}
-		}
-	}()
-}
-
-// settle commits what is queued, waiting for whoever is at it.
-func (c *committer) settle() {
-	c.working.Lock()
-	defer c.working.Unlock()
-	for c.commitBatch() {
+		})
 	}
 }
 
 // work commits what is queued, until nothing is or someone else is at it.
 func (c *committer) work() {
 	for c.pending() && c.working.TryLock() {
-		for c.commitBatch() {
-		}
-		c.working.Unlock()
+		c.advanceLocked(true)
 	}
 }
 
@@ -136,94 +129,12 @@ func (c *committer) pending() bool {
 	return len(c.queue.requests) > 0
 }
 
-// recordBytes is the most that one record of the log is to hold. It may hold
-// more by one transaction.
-const recordBytes = 32 << 20
-
-// take returns what is queued, at most as many as one version can tell apart.
-// While the window is full it takes nothing, unless the database is closed.
-func (c *committer) take() []*commitRequest {
-	c.queue.Lock()
-	defer c.queue.Unlock()
-	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil {
-		return nil
+// settle commits what is queued, and waits for whoever is at it.
+func (c *committer) settle() {
+	for c.advance(true) {
 	}
-	batch := c.queue.requests
-	n := c.fitting(batch)
-	for _, r := range batch[:n] {
-		c.queue.bytes -= r.bytes
-	}
-	if n == len(batch) {
-		c.queue.requests = c.spare[:0]
-		c.spare = nil
-		return batch
-	}
-	c.queue.requests = append([]*commitRequest(nil), batch[n:]...)
-	return batch[:n]
-}
-
-// fitting returns how many of the requests fit into one version.
-func (c *committer) fitting(requests []*commitRequest) int {
-	most := min(len(requests), math.MaxUint16)
-	if c.log == nil {
-		return most
-	}
-	for n, size := 0, int64(0); n < most; n++ {
-		if size > recordBytes {
-			return n
-		}
-		size += requests[n].size(nil)
-	}
-	return most
-}
-
-// commitBatch commits what is queued and reports whether there was anything.
-func (c *committer) commitBatch() bool {
-	batch := c.take()
-	if len(batch) == 0 {
-		return false
-	}
-	if err := c.fault.get(); err != nil {
-		c.refuse(batch, err)
-		return true
-	}
-	version := c.head.assign()
-	accepted := c.decide(batch, version)
-	if accepted > 0 && c.persist(version) {
-		c.publish(version)
-	} else {
-		c.head.abandon()
-	}
-	c.resolver.sweep(max(version-windowVersions, c.floor), 4*len(batch)+16)
-	c.answer(batch)
-	return true
-}
-
-// decide says who conflicts, and applies the writes of the others.
-func (c *committer) decide(batch []*commitRequest, version int64) (accepted uint16) {
-	c.changes, c.results = c.changes[:0], c.results[:0]
-	for _, r := range batch {
-		result := outcome{version: version, index: accepted, err: c.judge(r, version)}
-		if result.err == nil {
-			result.err = c.learn(r)
-		}
-		if result.err == nil {
-			c.resolver.add(r.writes, version)
-			c.apply(r, version, versionstamp(version, accepted))
-			accepted++
-		}
-		c.results = append(c.results, result)
-	}
-	return accepted
-}
-
-// refuse answers a batch that cannot be committed any more.
-func (c *committer) refuse(batch []*commitRequest, err error) {
-	c.results = c.results[:0]
-	for range batch {
-		c.results = append(c.results, outcome{err: err})
-	}
-	c.answer(batch)
+	c.finishing.Lock() // and so wait for whoever holds it
+	defer c.finishing.Unlock()
 }
 
 // stop lets nothing be committed any more, with that error, and waits for the
@@ -235,81 +146,103 @@ func (c *committer) stop(err error) {
 	c.settle()
 	if c.quit != nil {
 		close(c.quit)
-		<-c.done
+		c.done.Wait()
 	}
 }
 
-// judge returns why r cannot be committed, or nil.
-func (c *committer) judge(r *commitRequest, version int64) error {
-	switch {
-	case r.version < max(version-windowVersions, c.floor):
-		return tooOld(r.version)
-	case c.resolver.conflicts(r.reads, r.version):
-		return errConflict
-	}
-	return nil
+// advance takes what is queued through the first stage and, unless that is busy
+// and there is no time to wait, through the second. It reports whether it did.
+func (c *committer) advance(wait bool) bool {
+	c.working.Lock()
+	return c.advanceLocked(wait)
 }
 
-var errConflict = kv.NewError(kv.CodeNotCommitted, "something that the transaction read was written since")
-
-// publish makes the window's present state the newest view.
-func (c *committer) publish(version int64) {
-	v := &view{version: version, entries: c.window.entries.snapshot(), base: c.base, metadata: c.head.now.Load().metadata}
-	if slices.ContainsFunc(c.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
-		v.metadata = v.inWindow(metadataKey)
+// advanceLocked is advance for who holds working, which it releases.
+func (c *committer) advanceLocked(wait bool) bool {
+	full := c.admit()
+	b := c.close(wait || full)
+	c.working.Unlock()
+	if b == nil {
+		return false
 	}
-	c.head.publish(v)
-	c.watches.changed(v, c.changes)
+	c.finish(b)
+	c.finishing.Unlock()
+	if c.wake != nil {
+		c.help() // the next batch goes to the disk while this one is answered
+	}
+	c.answer(b)
+	return true
 }
 
-// answer tells the batch what became of it.
-func (c *committer) answer(batch []*commitRequest) {
-	for i, r := range batch {
-		if c.results[i].err == nil {
-			c.watches.arm(c.head.now.Load(), r.watches)
+// admit takes what is queued through the first stage. It reports whether the
+// open batch can take no more.
+func (c *committer) admit() (full bool) {
+	for {
+		for ; c.next < len(c.taken); c.next++ {
+			if c.open == nil {
+				c.open = c.begin()
+			}
+			if c.open.full() {
+				return true
+			}
+			c.decide(c.open, c.taken[c.next])
+			c.taken[c.next] = nil
 		}
-		r.attempt.finish(c.results[i])
-		batch[i] = nil
-	}
-	c.spare = batch
-}
-
-// apply writes the mutations of r to the window.
-func (c *committer) apply(r *commitRequest, version int64, stamp []byte) {
-	for i := range r.mutations {
-		m := c.resolve(&r.mutations[i], stamp)
-		if r.mutations[i].op == kv.SetVersionstampedKey {
-			c.resolver.add([]kv.KeyRange{singleKey(m.key)}, version)
+		if !c.take() {
+			return false
 		}
-		c.changes = append(c.changes, m)
-		c.window.apply(&m, version)
 	}
 }
 
-// resolve turns an atomic operation into the set or clear that it comes to.
-func (c *committer) resolve(m *mutation, stamp []byte) mutation {
-	switch m.op {
-	case opSet, opClearRange:
-		return *m
-	case kv.SetVersionstampedKey:
-		return mutation{op: opSet, key: stamped(m.key, stamp), value: m.value}
-	case kv.SetVersionstampedValue:
-		return mutation{op: opSet, key: m.key, value: stamped(m.value, stamp)}
-	}
-	return mutation{op: opSet, key: m.key, value: applyAtomic(m.op, c.current(m.key), m.value)}
+// take takes the queued requests, and reports whether there were any.
+func (c *committer) take() bool {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	c.taken, c.queue.requests, c.next = c.queue.requests, c.taken[:0], 0
+	return len(c.taken) > 0
 }
 
-// current returns the value of key as the batch has left it so far. Where the
-// window does not know it, learn has told it.
-func (c *committer) current(key []byte) []byte {
-	value, _ := lookUp(&c.window.entries, key)
-	return value
+// close ends the open batch and enters the second stage with it. It returns nil
+// if there is none, or if that stage is busy and there is no time to wait.
+func (c *committer) close(wait bool) *batch {
+	if c.open == nil && !c.stale {
+		return nil
+	}
+	if wait {
+		c.finishing.Lock()
+	} else if !c.finishing.TryLock() {
+		return nil
+	}
+	if c.open == nil {
+		c.refresh()
+		c.finishing.Unlock()
+		return nil
+	}
+	b := c.open
+	c.open, c.stale = nil, false
+	c.resolver.sweep(b.version-windowVersions, 2*len(b.requests)+16)
+	c.seal(b)
+	return b
 }
 
-// covers reports whether the mutation writes key.
-func (m *mutation) covers(key []byte) bool {
-	if m.op == opClearRange {
-		return bytes.Compare(m.key, key) <= 0 && bytes.Compare(key, m.value) < 0
+// forget drops from the window, between begin and end, what the base has
+// absorbed up to version.
+func (c *committer) forget(begin, end []byte, version int64) {
+	c.working.Lock()
+	defer c.working.Unlock()
+	c.window.forget(begin, end, version)
+	c.forgotten, c.stale = version, true
+	if c.open == nil && c.finishing.TryLock() {
+		c.refresh()
+		c.finishing.Unlock()
 	}
-	return bytes.Equal(m.key, key)
+}
+
+// refresh lets the newest view forget what the window has forgotten. Nothing
+// that is in the window awaits the disk.
+func (c *committer) refresh() {
+	c.stale = false
+	if c.fault.get() == nil { // else the window may hold a commit that did not happen
+		c.head.replace(c.window.entries.snapshot())
+	}
 }

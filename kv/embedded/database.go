@@ -26,7 +26,7 @@ func OpenMemory() (*Database, error) {
 	db := &Database{head: head{clock: newClock(0)}}
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.snapshot()})
-	db.committer = committer{head: &db.head, window: w, resolver: newResolver(), watches: &db.watches}
+	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches}
 	return db, nil
 }
 

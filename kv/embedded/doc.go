@@ -30,9 +30,7 @@
 // given only each key's last value, once that has become older than the window;
 // it never sees the versions in between, so keys that are overwritten often
 // cost it nothing. A reader older than what the base has absorbed is told
-// 1007. A journal of what was written tells what to move, and how much memory it
-// takes; if that is too much, commits move before they are old, or wait
-// ([Options]). [OpenMemory] is the same engine without a base: its window holds
+// 1007. [OpenMemory] is the same engine without a base: its window holds
 // everything.
 //
 // The log makes commits durable: one frame a batch, synced before any of the
@@ -42,14 +40,16 @@
 // names file and offset. Its frames say how far the segment was known to be on
 // disk, which is how the two are told apart.
 //
-// The resolver decides who conflicts: it keeps the version of the last write to
-// every key range as a step function, in a tree that knows the highest version
-// below each node, so that a check does not depend on how wide a range is nor
-// on how much the database holds.
+// The resolver decides who conflicts. Of single keys that were set the window
+// has the versions; other write conflict ranges are a step function over the
+// key space. Both are trees that know the highest version below each node, so
+// that a check does not depend on how wide a range is nor on how much the
+// database holds.
 //
-// One committer takes everything that is queued, resolves it, applies it to the
-// window, syncs one frame, publishes, and answers: the more transactions wait,
-// the fewer syncs each costs.
+// The committer works in two stages that overlap. The first takes what is
+// queued, resolves it and applies it to the window; the second syncs one frame,
+// publishes the view, and answers. While the disk is busy with one batch, the
+// next one gathers: the more transactions wait, the fewer syncs each costs.
 //
 // # Transactions
 //

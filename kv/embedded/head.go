@@ -17,7 +17,7 @@ type head struct {
 
 	mu       sync.Mutex
 	assigned int64 // the last version given to a commit or a reader
-	busy     bool  // a commit has a version and is not published yet
+	busy     int   // how many versions of commits are neither published nor abandoned
 	past     history
 }
 
@@ -46,7 +46,7 @@ func (h *head) assign() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.assigned = max(h.assigned+1, h.clock.version())
-	h.busy = true
+	h.busy++
 	return h.assigned
 }
 
@@ -56,14 +56,14 @@ func (h *head) publish(v *view) {
 	defer h.mu.Unlock()
 	h.past.add(v)
 	h.now.Store(v)
-	h.busy = false
+	h.busy--
 }
 
 // abandon gives an assigned version up.
 func (h *head) abandon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.busy = false
+	h.busy--
 }
 
 // newest returns the view that a transaction that begins to read now reads.
@@ -81,7 +81,7 @@ func (h *head) renew() *view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := h.now.Load()
-	if version := h.clock.version(); !h.busy && version > v.version {
+	if version := h.clock.version(); h.busy == 0 && version > v.version {
 		renewed := *v
 		renewed.version = version
 		h.assigned = max(h.assigned, version)
@@ -111,21 +111,6 @@ func (h *head) at(version int64) (*view, error) {
 	seen := *v
 	seen.version = version
 	return &seen, nil
-}
-
-// releasePast lets the past views go that no transaction reads.
-func (h *head) releasePast() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.past.release()
-}
-
-// oldestRead returns a version below which no transaction reads, but for those
-// that read below the given one.
-func (h *head) oldestRead(above int64) int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.past.oldest(above)
 }
 
 // check returns CodeTransactionTooOld if a version is too old to be read.

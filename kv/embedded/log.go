@@ -41,12 +41,11 @@ type log struct {
 	oldSize int64
 	pins    int   // copies under way, which need the segments
 	err     error // why no segment could be begun
-	buf     []byte
 }
 
-// append writes the changes of one version, and syncs them unless the log is
-// lazy.
-func (l *log) append(version int64, changes []mutation) error {
+// append writes a frame, whose head is still to be filled in, and syncs it
+// unless the log is lazy.
+func (l *log) append(version int64, b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.size >= l.cut && l.err == nil {
@@ -55,11 +54,7 @@ func (l *log) append(version int64, changes []mutation) error {
 	if l.err != nil {
 		return l.err
 	}
-	b := appendChanges(append(l.buf[:0], make([]byte, frameSize)...), changes)
 	sealFrame(b, l.number, version, l.synced)
-	if cap(b) <= 1<<20 {
-		l.buf = b
-	}
 	n, err := l.file.Write(b)
 	l.size += int64(n)
 	if err != nil {

@@ -16,19 +16,15 @@ const (
 	logClearRange = 2 // begin, end
 )
 
-// appendChanges encodes resolved mutations: sets, clears and range clears.
-func appendChanges(b []byte, changes []mutation) []byte {
-	for i := range changes {
-		switch m := &changes[i]; {
-		case m.op == opClearRange:
-			b = appendString(appendString(append(b, logClearRange), m.key), m.value)
-		case m.value == nil:
-			b = appendString(append(b, logClear), m.key)
-		default:
-			b = appendString(appendString(append(b, logSet), m.key), m.value)
-		}
+// appendChange encodes a resolved mutation: a set, a clear or a range clear.
+func appendChange(b []byte, m *mutation) []byte {
+	switch {
+	case m.op == opClearRange:
+		return appendString(appendString(append(b, logClearRange), m.key), m.value)
+	case m.value == nil:
+		return appendString(append(b, logClear), m.key)
 	}
-	return b
+	return appendString(appendString(append(b, logSet), m.key), m.value)
 }
 
 func appendString(b, s []byte) []byte {

@@ -174,6 +174,13 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
+func appendChanges(b []byte, changes []mutation) []byte {
+	for i := range changes {
+		b = appendChange(b, &changes[i])
+	}
+	return b
+}
+
 // FuzzDecodeChanges decodes anything; what decodes comes out again the same.
 func FuzzDecodeChanges(f *testing.F) {
 	f.Add(appendChanges(nil, []mutation{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -95,19 +94,18 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	f := newFault()
-	b, err := openBase(o.FS.PathJoin(dir, baseDir), o, f)
+	b, err := openBase(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize, f)
 	if err != nil {
 		return nil, err
 	}
 	w := newWindow(false)
-	w.journal = newJournal(o.window, o.WindowSize/2)
 	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
-	err = openLog(l, b.absorbed.Load(), func(version int64, m mutation) { w.apply(&m, version) })
+	err = openLog(l, b.absorbed, func(version int64, m mutation) { w.apply(&m, version, false) })
 	if err == nil {
 		err = origin.reaches(o.FS, dir, l.last)
 	}
 	if err == nil {
-		err = l.drop(b.absorbed.Load())
+		err = l.drop(b.absorbed)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.close(), b.close())
@@ -122,16 +120,13 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	}
 	db.committer = committer{
 		head: &db.head, window: w, base: b, log: l, fault: f,
-		resolver: newResolver(), watches: &db.watches,
+		resolver: newResolver(w), watches: &db.watches, metadata: first.metadata,
 	}
 	db.disk.absorber = &absorber{
 		base: b, log: l, committer: &db.committer, fault: f,
-		journal: w.journal, age: o.window, flushAt: o.flushAt, flushed: b.absorbed.Load(),
-		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
-		quit:     make(chan struct{}), done: make(chan struct{}),
+		age: o.window, flushAt: o.flushAt, flushed: b.absorbed,
+		quit: make(chan struct{}), done: make(chan struct{}),
 	}
-	db.committer.pressure = &db.disk.absorber.pressure
-	db.committer.queue.limit = o.WindowSize
 	return db, nil
 }
 

@@ -8,78 +8,69 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// resolver decides who conflicts. It knows, for every key, the version of the
-// last write conflict range over it: a step function over the key space, whose
-// steps are the entries of a ranked tree. The highest version in a range is
-// found through the ranks of whole subtrees, so a check costs the logarithm of
-// the number of steps, however wide the range is and whatever the database
-// holds. FoundationDB keeps the same function in a skip list.
+// resolver decides who conflicts: it knows, for every key, the version of the
+// last write conflict range over it.
+//
+// Most write conflict ranges are single keys that were set, and those the
+// window knows anyway: its entries have the versions, and its nodes the highest
+// below them. The others are kept as a step function over the key space, as
+// FoundationDB does with all, in a tree that is ranked likewise. So a check
+// costs the logarithm of what was written in the last five seconds, however
+// wide the range is and whatever the database holds.
 type resolver struct {
-	steps  tree[int64]
+	window *window
+	steps  tree[step]
 	oldest int64  // versions below are forgotten
 	swept  []byte // where the next sweep goes on
 }
 
-func newResolver() *resolver {
-	r := &resolver{steps: tree[int64]{rank: func(v *int64) int64 { return *v }}}
-	r.steps.set([]byte{}, 0)
+// step is the version of the last write to a key, and to the keys behind it up
+// to the next step. The latter is never the higher one: a range that begins
+// just behind a key has a step of its own there.
+type step struct{ at, gap int64 }
+
+func newResolver(w *window) *resolver {
+	r := &resolver{window: w, steps: tree[step]{rank: func(s *step) int64 { return s.at }}}
+	r.steps.set([]byte{}, step{})
 	return r
 }
 
 // conflicts reports whether anything in the ranges was written after version.
 func (r *resolver) conflicts(reads []kv.KeyRange, version int64) bool {
+	keys, ranges := r.window.entries.root.top > version, r.steps.root.top > version
+	if !keys && !ranges {
+		return false
+	}
 	for i := range reads {
-		if r.last(reads[i].Begin, reads[i].End) > version {
+		if keys && r.lastKey(reads[i]) > version || ranges && r.lastRange(reads[i]) > version {
 			return true
 		}
 	}
 	return false
 }
 
-// last returns the highest version of a write within [begin, end).
-func (r *resolver) last(begin, end []byte) int64 {
-	if bytes.Compare(begin, end) >= 0 {
-		return 0
+// lastKey returns the highest version within the range that the window has.
+func (r *resolver) lastKey(read kv.KeyRange) int64 {
+	if !isSuccessor(read.End, read.Begin) {
+		return r.window.entries.topWithin(read.Begin, read.End)
 	}
-	var c cursor[int64]
-	c.seekFloor(&r.steps, begin)
-	return max(*c.val(), topWithin(r.steps.root, begin, end))
+	if e := r.window.entries.get(read.Begin); e != nil {
+		return e.conflictAt()
+	}
+	return 0
 }
 
-// topWithin returns the highest rank of the entries in [begin, end) below n. A
-// nil begin or end is no bound.
-func topWithin(n *node[int64], begin, end []byte) int64 {
-	if begin == nil && end == nil {
-		return n.top
+// lastRange returns the highest version within the range that the steps have.
+func (r *resolver) lastRange(read kv.KeyRange) int64 {
+	at, s := r.steps.floor(read.Begin)
+	here := s.gap
+	if bytes.Equal(at, read.Begin) {
+		here = s.at
 	}
-	var top int64
-	if n.leaf() {
-		from, to := 0, len(n.keys)
-		if begin != nil {
-			from, _ = n.search(begin)
-		}
-		if end != nil {
-			to, _ = n.search(end)
-		}
-		for ; from < to; from++ {
-			top = max(top, n.vals[from])
-		}
-		return top
+	if isSuccessor(read.End, read.Begin) {
+		return here
 	}
-	first, last := 0, len(n.kids)-1
-	if begin != nil {
-		first = n.child(begin)
-	}
-	if end != nil {
-		last = n.child(end)
-	}
-	if first == last {
-		return topWithin(n.kids[first], begin, end)
-	}
-	for i := first + 1; i < last; i++ {
-		top = max(top, n.kids[i].top)
-	}
-	return max(top, topWithin(n.kids[first], begin, nil), topWithin(n.kids[last], nil, end))
+	return max(here, r.steps.topWithin(read.Begin, read.End))
 }
 
 // add records write conflict ranges at version, which is not below any before.
@@ -87,54 +78,70 @@ func topWithin(n *node[int64], begin, end []byte) int64 {
 func (r *resolver) add(writes []kv.KeyRange, version int64) {
 	for i := range writes {
 		begin, end := writes[i].Begin, writes[i].End
-		if bytes.Compare(begin, end) >= 0 {
-			continue
+		switch {
+		case isSuccessor(end, begin):
+			r.addKey(begin, version)
+		case bytes.Compare(begin, end) < 0:
+			r.addRange(begin, end, version)
 		}
-		var c cursor[int64]
-		c.seekFloor(&r.steps, end)
-		if !bytes.Equal(c.key(), end) {
-			r.steps.set(end, *c.val())
-		}
-		r.removeWithin(begin, end)
-		r.steps.set(begin, version)
 	}
 }
 
-// removeWithin drops the steps in (begin, end).
-func (r *resolver) removeWithin(begin, end []byte) {
-	var c cursor[int64]
-	ok := c.seek(&r.steps, begin)
-	if ok && bytes.Equal(c.key(), begin) {
-		ok = c.next()
+// addKey records a write to one key, at a version that may be an old one.
+func (r *resolver) addKey(key []byte, version int64) {
+	var c cursor[step]
+	found := c.locate(&r.steps, key)
+	s := *c.floorOf(found)
+	if !found {
+		s.at = s.gap
 	}
-	if ok && bytes.Compare(c.key(), end) < 0 {
-		r.steps.removeRange(c.key(), end)
+	s.at = max(s.at, version)
+	c.put(&r.steps, key, found, s)
+}
+
+func (r *resolver) addRange(begin, end []byte, version int64) {
+	var c cursor[step]
+	if !c.locate(&r.steps, end) {
+		gap := c.floorOf(false).gap
+		c.put(&r.steps, end, false, step{at: gap, gap: gap})
+	}
+	r.steps.removeRange(begin, end)
+	r.steps.set(begin, step{at: version, gap: version})
+}
+
+// preserve records what the window says of the keys that m is about to write
+// to: m is not a write conflict range, what it replaces may be.
+func (r *resolver) preserve(m *mutation) {
+	if m.op != opClearRange {
+		if e := r.window.entries.get(m.key); e != nil && e.conflictAt() > 0 {
+			r.addKey(m.key, e.conflictAt())
+		}
+		return
+	}
+	var c cursor[entry]
+	for ok := c.seek(&r.window.entries, m.key); ok && m.covers(c.key()); ok = c.next() {
+		if at := c.val().conflictAt(); at > r.oldest {
+			r.addKey(c.key(), at)
+		}
 	}
 }
 
-// sweep forgets versions below oldest in up to n steps, going on where the last
-// sweep stopped: neighbouring steps that are both forgotten become one.
+// sweep forgets versions below oldest in about n steps, going on where the last
+// sweep stopped: a forgotten step is dropped where those before it are
+// forgotten too, so that theirs take its place.
 func (r *resolver) sweep(oldest int64, n int) {
 	r.oldest = max(r.oldest, oldest)
-	var (
-		c    cursor[int64]
-		drop [][]byte
-	)
-	ok := c.seek(&r.steps, r.swept)
-	forgotten := false
-	for ; ok && n > 0; n-- {
-		old := *c.val() < r.oldest
-		if old && forgotten {
-			drop = append(drop, c.key())
+	for n > 0 {
+		var before cursor[step]
+		forgotten := before.seekBelow(&r.steps, r.swept) && before.val().gap < r.oldest
+		seen, next := r.steps.retain(r.swept, func(s *step) bool {
+			drop := forgotten && s.at < r.oldest
+			forgotten = s.gap < r.oldest
+			return !drop
+		})
+		n -= seen
+		if r.swept = next; next == nil {
+			return
 		}
-		forgotten = old
-		r.swept = c.key()
-		ok = c.next()
-	}
-	if !ok {
-		r.swept = nil
-	}
-	for _, key := range drop {
-		r.steps.remove(key)
 	}
 }

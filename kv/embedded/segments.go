@@ -17,7 +17,7 @@ type segments struct {
 // segments returns a walk from the segment that holds key.
 func (m *writeMap) segments(key []byte) *segments {
 	s := &segments{}
-	if m.entries.empty() {
+	if m.order().empty() {
 		return s
 	}
 	s.ok = s.cursor.seekFloor(&m.entries, key)
@@ -29,7 +29,7 @@ func (m *writeMap) segments(key []byte) *segments {
 // key.
 func (m *writeMap) segmentsBelow(key []byte) *segments {
 	s := &segments{}
-	if m.entries.empty() || len(key) == 0 {
+	if m.order().empty() || len(key) == 0 {
 		return s
 	}
 	if s.ok = s.cursor.seekBelow(&m.entries, key); !s.ok {

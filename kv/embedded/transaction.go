@@ -22,7 +22,9 @@ type transaction struct {
 	expires    time.Time // zero: never
 	timer      *time.Timer
 	attempt    *attempt
+	first      attempt
 	unmeasured bool  // it only reads, and nobody can ask for its size
+	quiet      bool  // some write adds no write conflict range
 	started    bool  // the commit has begun: nothing else may be called
 	fault      error // what an earlier write did wrong; reported by the next call
 	dead       error // why the transaction cannot be used until it is reset
@@ -52,7 +54,8 @@ var (
 )
 
 func newTransaction(db *Database) *transaction {
-	t := &transaction{db: db, settings: defaultSettings(), attempt: newAttempt(-1)}
+	t := &transaction{db: db, settings: defaultSettings()}
+	t.attempt = t.first.follows(-1)
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
 	return t
 }
@@ -175,10 +178,10 @@ func (t *transaction) renew(s settings) {
 	t.stopTimer()
 	t.expires = time.Time{}
 	t.attempt.drop()
-	t.attempt = newAttempt(t.attempt.version.Load())
+	t.attempt = (&attempt{}).follows(t.attempt.version.Load())
 	t.settings = s
 	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
-	t.view, t.read, t.size = nil, false, 0
+	t.view, t.read, t.size, t.quiet = nil, false, 0, false
 	t.writes, t.known = writeMap{}, nil
 	t.reads, t.sent, t.sentRanges, t.lateReads, t.stampKeys = nil, nil, nil, nil, nil
 }
@@ -293,11 +296,7 @@ func (t *transaction) readable() (*view, error) {
 	if t.view.err != nil {
 		return nil, t.view.err
 	}
-	if err := t.db.head.check(t.view.version); err != nil {
-		t.view = &view{version: t.view.version, err: err} // what it held can go
-		return nil, err
-	}
-	return t.view, nil
+	return t.view, t.db.head.check(t.view.version)
 }
 
 // SetReadVersion implements [kv.Transaction].

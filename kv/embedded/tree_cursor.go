@@ -5,7 +5,7 @@ package embedded
 // maxDepth bounds the depth of a tree. A level is added by at least fanout/3
 // splits of the level below, so no sequence of edits that fits a lifetime
 // reaches it.
-const maxDepth = 20
+const maxDepth = 16
 
 // cursor is a position in a tree. It stays valid while the tree is not edited,
 // so on a snapshot for ever. The zero cursor is at no entry.
@@ -21,13 +21,13 @@ func (c *cursor[V]) valid() bool { return c.depth > 0 }
 
 func (c *cursor[V]) key() []byte {
 	at := &c.path[c.depth-1]
-	return at.n.keys[at.i]
+	return at.n.items[at.i].key
 }
 
 // val returns the entry's value, which must not be modified.
 func (c *cursor[V]) val() *V {
 	at := &c.path[c.depth-1]
-	return &at.n.vals[at.i]
+	return &at.n.items[at.i].val
 }
 
 // seek moves to the first entry whose key is not below key.
@@ -37,7 +37,7 @@ func (c *cursor[V]) seek(t *tree[V], key []byte) bool {
 	}
 	at := &c.path[c.depth-1]
 	at.i, _ = at.n.search(key)
-	if at.i == len(at.n.keys) {
+	if at.i == int(at.n.n) {
 		at.i--
 		return c.next()
 	}
@@ -92,12 +92,12 @@ func (c *cursor[V]) push(n *node[V], i int) {
 // next moves to the following entry.
 func (c *cursor[V]) next() bool {
 	at := &c.path[c.depth-1]
-	if at.i++; at.i < len(at.n.keys) {
+	if at.i++; at.i < int(at.n.n) {
 		return true
 	}
 	for c.depth--; c.depth > 0; c.depth-- {
 		at := &c.path[c.depth-1]
-		if at.i+1 < len(at.n.kids) {
+		if at.i+1 < int(at.n.n) {
 			at.i++
 			c.outermost(at.n.kids[at.i], false)
 			return true
@@ -128,7 +128,7 @@ func (c *cursor[V]) outermost(n *node[V], last bool) {
 	for {
 		i := 0
 		if last {
-			i = len(n.keys) - 1
+			i = int(n.n) - 1
 		}
 		c.push(n, i)
 		if n.leaf() {

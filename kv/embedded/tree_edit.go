@@ -2,78 +2,160 @@
 
 package embedded
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // set stores v under key. The tree keeps key.
 func (t *tree[V]) set(key []byte, v V) {
-	if t.root == nil {
-		t.root = t.own(&node[V]{})
-	} else {
-		t.root = t.own(t.root)
+	var c cursor[V]
+	c.put(t, key, c.locate(t, key), v)
+}
+
+// locate moves to where key is, or would be inserted, and reports whether it is
+// there. The cursor is then good for floorOf and put only.
+func (c *cursor[V]) locate(t *tree[V], key []byte) (found bool) {
+	if !c.descend(t, key) {
+		return false
 	}
-	right := t.insert(t.root, key, v)
-	if right == nil {
+	at := &c.path[c.depth-1]
+	at.i, found = at.n.search(key)
+	return found
+}
+
+// floorOf returns the last value whose key is not above what was located, nil
+// if there is none.
+func (c *cursor[V]) floorOf(found bool) *V {
+	if c.depth == 0 {
+		return nil
+	}
+	at := &c.path[c.depth-1]
+	if found {
+		return &at.n.items[at.i].val
+	}
+	if at.i > 0 {
+		return &at.n.items[at.i-1].val
+	}
+	before := *c
+	if !before.prev() {
+		return nil
+	}
+	return before.val()
+}
+
+// put stores v under the key that was located.
+func (c *cursor[V]) put(t *tree[V], key []byte, found bool, v V) {
+	if t.root == nil {
+		if t.edit == 0 {
+			t.edit = lastEdit.Add(1)
+		}
+		t.root = &node[V]{edit: t.edit}
+		c.push(t.root, 0)
+	}
+	c.own(t)
+	at := &c.path[c.depth-1]
+	if found && !t.seen {
+		at.n.items[at.i].val = v
+		c.raise(t, true, &v)
 		return
 	}
-	t.root = &node[V]{
-		edit: t.edit,
-		keys: [][]byte{nil, right.keys[0]},
-		kids: []*node[V]{t.root, right},
+	it := &item[V]{key: key, val: v}
+	if found {
+		at.n.items[at.i] = it // with its key: the old one may hold other memory alive
+	} else {
+		c.insert(t, c.depth-1, at.i, it, nil)
 	}
-	t.measure(t.root)
+	c.raise(t, found, &it.val)
 }
 
-// insert stores v below n, which the tree owns, and returns the right half of
-// n if n had to be split.
-func (t *tree[V]) insert(n *node[V], key []byte, v V) *node[V] {
-	if n.leaf() {
-		i, found := n.search(key)
-		if found {
-			n.keys[i], n.vals[i] = key, v // the old key may hold other memory alive
+// own makes the nodes on the path the tree's own.
+func (c *cursor[V]) own(t *tree[V]) {
+	for d := range c.depth {
+		n := t.own(c.path[d].n)
+		c.path[d].n = n
+		if d == 0 {
+			t.root = n
 		} else {
-			n.keys = slices.Insert(n.keys, i, key)
-			n.vals = slices.Insert(n.vals, i, v)
-		}
-	} else {
-		i := n.child(key)
-		kid := t.own(n.kids[i])
-		n.kids[i] = kid
-		if right := t.insert(kid, key, v); right != nil {
-			n.keys = slices.Insert(n.keys, i+1, right.keys[0])
-			n.kids = slices.Insert(n.kids, i+1, right)
+			up := &c.path[d-1]
+			up.n.kids[up.i] = n
 		}
 	}
-	var right *node[V]
-	if len(n.keys) > fanout {
-		right = t.split(n)
-	}
-	t.measure(n)
-	return right
 }
 
-// split moves the upper half of n into a new node. A node that was filled in
-// ascending order would stay half empty; the cut favours the left side so that
-// sequential keys pack well.
-func (t *tree[V]) split(n *node[V]) *node[V] {
-	cut := len(n.keys) * 2 / 3
-	right := &node[V]{edit: t.edit}
-	right.keys = append(make([][]byte, 0, fanout), n.keys[cut:]...)
-	clear(n.keys[cut:])
-	n.keys = n.keys[:cut]
-	if n.leaf() {
-		right.vals = append(make([]V, 0, fanout), n.vals[cut:]...)
-		clear(n.vals[cut:])
-		n.vals = n.vals[:cut]
-	} else {
-		right.kids = append(make([]*node[V], 0, fanout), n.kids[cut:]...)
-		clear(n.kids[cut:])
-		n.kids = n.kids[:cut]
+// insert puts an item, and the kid behind it in an inner node, at position i of
+// the path's node at depth d.
+func (c *cursor[V]) insert(t *tree[V], d, i int, it *item[V], kid *node[V]) {
+	n := c.path[d].n
+	if n.n == fanout {
+		right, bound := t.split(n)
+		if d == 0 {
+			t.grow(n, bound, right)
+		} else {
+			c.insert(t, d-1, c.path[d-1].i+1, bound, right)
+		}
+		if i > int(n.n) {
+			i -= int(n.n)
+			n = right
+			c.path[d].n = right
+		}
 	}
+	n.insert(i, it, kid)
+	if kid != nil {
+		n.top = max(n.top, kid.top)
+	}
+}
+
+// grow makes a root over two nodes.
+func (t *tree[V]) grow(left *node[V], bound *item[V], right *node[V]) {
+	root := &node[V]{edit: t.edit, n: 2, kids: &[fanout]*node[V]{left, right}}
+	root.items[1] = bound
+	root.prepare()
+	t.measure(root)
+	t.root = root
+}
+
+// insert makes room at position i. There is some.
+func (n *node[V]) insert(i int, it *item[V], kid *node[V]) {
+	end := int(n.n)
+	copy(n.heads[i+1:end+1], n.heads[i:end])
+	copy(n.items[i+1:end+1], n.items[i:end])
+	n.items[i] = it
+	if kid != nil {
+		copy(n.kids[i+1:end+1], n.kids[i:end])
+		n.kids[i] = kid
+	}
+	n.n++
+	other := n.first()
+	if other == i {
+		other++
+	}
+	if n.skip > 0 && commonPrefix(it.key, n.items[other].key[:n.skip]) < int(n.skip) {
+		n.prepare()
+		return
+	}
+	n.heads[i] = headOf(it.key[n.skip:])
+}
+
+// split moves the upper part of n into a new node, and returns that and the
+// bound between the two. A node that was filled in ascending order would stay
+// half empty; the cut favours the left side so that sequential keys pack well.
+func (t *tree[V]) split(n *node[V]) (right *node[V], bound *item[V]) {
+	cut := int(n.n) * 2 / 3
+	right = &node[V]{edit: t.edit, n: n.n - int32(cut)}
+	copy(right.items[:], n.items[cut:n.n])
+	if n.leaf() {
+		bound = &item[V]{key: right.items[0].key}
+	} else {
+		right.kids = new([fanout]*node[V])
+		copy(right.kids[:], n.kids[cut:n.n])
+		clear(n.kids[cut:n.n])
+		bound, right.items[0] = right.items[0], nil
+	}
+	clear(n.items[cut:n.n])
+	n.n = int32(cut)
+	n.prepare()
+	right.prepare()
+	t.measure(n)
 	t.measure(right)
-	return right
+	return right, bound
 }
 
 // remove deletes key and reports whether it was there.
@@ -85,6 +167,55 @@ func (t *tree[V]) remove(key []byte) bool {
 	t.removeBelow(t.root, key)
 	t.shrink()
 	return true
+}
+
+// retain drops the entries of one leaf, that of key from, which keep refuses. It
+// is called in order, for those not below from. retain returns how many they
+// were, and the first key behind the leaf, nil if there is none.
+func (t *tree[V]) retain(from []byte, keep func(*V) bool) (seen int, next []byte) {
+	var c cursor[V]
+	if c.locate(t, from); c.depth == 0 {
+		return 0, nil
+	}
+	at := &c.path[c.depth-1]
+	i := at.i
+	behind := c
+	behind.path[behind.depth-1].i = int(at.n.n) - 1
+	if behind.next() {
+		next = behind.key()
+	}
+	var refused [fanout]bool
+	some := false
+	for j := i; j < int(at.n.n); j++ {
+		refused[j] = !keep(&at.n.items[j].val)
+		some = some || refused[j]
+	}
+	seen = int(at.n.n) - i
+	if some {
+		c.drop(t, &refused)
+	}
+	return seen, next
+}
+
+// drop removes positions of the path's leaf.
+func (c *cursor[V]) drop(t *tree[V], refused *[fanout]bool) {
+	c.own(t)
+	n := c.path[c.depth-1].n
+	left := 0
+	for j := range int(n.n) {
+		if !refused[j] {
+			n.heads[left], n.items[left] = n.heads[j], n.items[j]
+			left++
+		}
+	}
+	clear(n.items[left:n.n])
+	n.n = int32(left)
+	t.measure(n)
+	for d := c.depth - 2; d >= 0; d-- {
+		t.mend(c.path[d].n, c.path[d].i)
+		t.measure(c.path[d].n)
+	}
+	t.shrink()
 }
 
 func (t *tree[V]) removeBelow(n *node[V], key []byte) {
@@ -114,23 +245,10 @@ func (t *tree[V]) removeRange(begin, end []byte) {
 
 func (t *tree[V]) cutBelow(n *node[V], begin, end []byte) {
 	defer t.measure(n)
+	first, last := n.between(begin, end)
 	if n.leaf() {
-		from, to := 0, len(n.keys)
-		if begin != nil {
-			from, _ = n.search(begin)
-		}
-		if end != nil {
-			to, _ = n.search(end)
-		}
-		n.cut(from, to)
+		n.cut(first, last)
 		return
-	}
-	first, last := 0, len(n.kids)-1
-	if begin != nil {
-		first = n.child(begin)
-	}
-	if end != nil {
-		last = n.child(end)
 	}
 	n.kids[first] = t.own(n.kids[first])
 	if first == last {
@@ -143,7 +261,7 @@ func (t *tree[V]) cutBelow(n *node[V], begin, end []byte) {
 	t.cutBelow(n.kids[last], nil, end)
 	n.cut(first+1, last)
 	t.mend(n, first+1)
-	t.mend(n, min(first, len(n.kids)-1))
+	t.mend(n, min(first, int(n.n)-1))
 }
 
 // cut drops the positions from (included) to to (excluded).
@@ -151,28 +269,33 @@ func (n *node[V]) cut(from, to int) {
 	if from >= to {
 		return
 	}
-	n.keys = slices.Delete(n.keys, from, to)
-	if n.leaf() {
-		n.vals = slices.Delete(n.vals, from, to)
-	} else {
-		n.kids = slices.Delete(n.kids, from, to)
+	end := int(n.n)
+	left := end - (to - from)
+	copy(n.heads[from:], n.heads[to:end])
+	copy(n.items[from:], n.items[to:end])
+	clear(n.items[left:end])
+	if !n.leaf() {
+		copy(n.kids[from:], n.kids[to:end])
+		clear(n.kids[left:end])
+		n.items[0] = nil
 	}
+	n.n = int32(left)
 }
 
 // mend drops kid i of n if it is empty, or joins it with a neighbour if both
 // together are small.
 func (t *tree[V]) mend(n *node[V], i int) {
-	if i >= len(n.kids) {
+	if i >= int(n.n) {
 		return
 	}
-	size := len(n.kids[i].keys)
+	size := n.kids[i].n
 	switch {
 	case size == 0:
 		n.cut(i, i+1)
 	case size > fanout/4:
-	case i+1 < len(n.kids) && size+len(n.kids[i+1].keys) <= fanout*3/4:
+	case i+1 < int(n.n) && size+n.kids[i+1].n <= fanout*3/4:
 		t.join(n, i)
-	case i > 0 && size+len(n.kids[i-1].keys) <= fanout*3/4:
+	case i > 0 && size+n.kids[i-1].n <= fanout*3/4:
 		t.join(n, i-1)
 	}
 }
@@ -181,23 +304,24 @@ func (t *tree[V]) mend(n *node[V], i int) {
 func (t *tree[V]) join(n *node[V], i int) {
 	left, right := t.own(n.kids[i]), n.kids[i+1]
 	n.kids[i] = left
-	at := len(left.keys)
-	left.keys = append(left.keys, right.keys...)
-	left.vals = append(left.vals, right.vals...)
-	left.kids = append(left.kids, right.kids...)
+	at := left.n
+	copy(left.items[at:], right.items[:right.n])
 	if !left.leaf() {
-		left.keys[at] = n.keys[i+1] // right's own first key is no bound
+		copy(left.kids[at:], right.kids[:right.n])
+		left.items[at] = n.items[i+1]
 	}
+	left.n += right.n
+	left.prepare()
 	n.cut(i+1, i+2)
 	t.measure(left)
 }
 
 // shrink drops levels that have become useless.
 func (t *tree[V]) shrink() {
-	for t.root != nil && !t.root.leaf() && len(t.root.kids) == 1 {
+	for t.root != nil && !t.root.leaf() && t.root.n == 1 {
 		t.root = t.root.kids[0]
 	}
-	if t.root != nil && len(t.root.keys) == 0 {
+	if t.root != nil && t.root.n == 0 {
 		t.root = nil
 	}
 }

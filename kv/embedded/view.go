@@ -45,16 +45,9 @@ func (v *view) get(key []byte) ([]byte, error) {
 
 var metadataKey = []byte(kv.MetadataVersionKey)
 
-// inWindow returns the value of a key that was written lately, so that the
-// window knows it.
-func (v *view) inWindow(key []byte) []byte {
-	value, _ := lookUp(&v.entries, key)
-	return value
-}
-
 // lookUp returns what a window with a base says of key.
 func lookUp(t *tree[entry], key []byte) ([]byte, knowledge) {
-	at, e := floorEntry(t, key)
+	at, e := t.floor(key)
 	if !bytes.Equal(at, key) {
 		return nil, e.gap
 	}

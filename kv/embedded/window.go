@@ -15,11 +15,21 @@ const (
 
 // entry is one key of the window and the gap behind it, up to the next entry.
 type entry struct {
-	value   []byte // where point is present
-	version int64  // of the last write to the key; 0 where point is unknown
-	gapAt   int64  // version of the range clear that emptied the gap
-	point   knowledge
-	gap     knowledge // unknown or absent
+	value    []byte // where point is present
+	version  int64  // of the last write to the key; 0 where point is unknown
+	gapAt    int64  // version of the range clear that emptied the gap
+	point    knowledge
+	gap      knowledge // unknown or absent
+	conflict bool      // the last write to the key is a write conflict range that only this entry tells of
+}
+
+// conflictAt returns the version of the write conflict range that the entry
+// tells of, 0 if it does not.
+func (e *entry) conflictAt() int64 {
+	if e.conflict {
+		return e.version
+	}
+	return 0
 }
 
 // window holds the writes that the base does not have yet: FoundationDB's
@@ -29,12 +39,11 @@ type entry struct {
 // A window without a base holds everything; its gaps are all absent.
 type window struct {
 	entries tree[entry]
-	whole   bool     // there is no base
-	journal *journal // nil if there is no base
+	whole   bool // there is no base
 }
 
 func newWindow(whole bool) *window {
-	w := &window{whole: whole}
+	w := &window{whole: whole, entries: tree[entry]{rank: (*entry).conflictAt}}
 	first := entry{}
 	if whole {
 		first = entry{point: absent, gap: absent}
@@ -43,57 +52,28 @@ func newWindow(whole bool) *window {
 	return w
 }
 
-// floor returns the entry at or before key. There is one: the first is at "".
-func floorEntry(t *tree[entry], key []byte) (at []byte, e *entry) {
+// write sets what the window says of a key; what it says of the gap behind the
+// key stays. The window keeps key and value.
+func (w *window) write(key []byte, point knowledge, value []byte, version int64, conflict bool) {
 	var c cursor[entry]
-	c.seekFloor(t, key)
-	return c.key(), c.val()
+	found := c.locate(&w.entries, key)
+	e := c.floorOf(found) // there is one: the first is at ""
+	c.put(&w.entries, key, found, entry{point: point, value: value, version: version, gap: e.gap, gapAt: e.gapAt, conflict: conflict})
 }
 
-// behind returns what an entry at key says of itself and of the gap behind it
-// before it is written to.
-func (w *window) behind(key []byte) entry {
-	if w.whole {
-		return entry{gap: absent}
-	}
-	at, e := floorEntry(&w.entries, key)
-	if bytes.Equal(at, key) {
-		return *e
-	}
-	return entry{gap: e.gap, gapAt: e.gapAt}
-}
-
-// apply makes a resolved mutation. The window keeps its memory.
-func (w *window) apply(m *mutation, version int64) {
-	if w.journal != nil {
-		w.journal.add(m, version)
-	}
+// apply makes a resolved mutation. The window keeps its memory. conflict says
+// that the resolver is to find its key here.
+func (w *window) apply(m *mutation, version int64, conflict bool) {
 	switch {
 	case m.op == opClearRange:
 		w.clearRange(m.key, m.value, version)
-	case m.value == nil:
-		w.clear(m.key, version)
+	case m.value != nil:
+		w.write(m.key, present, m.value, version, conflict)
+	case w.whole:
+		w.drop(m.key)
 	default:
-		w.set(m.key, m.value, version)
+		w.write(m.key, absent, nil, version, conflict)
 	}
-}
-
-// set writes a value. The window keeps key and value.
-func (w *window) set(key, value []byte, version int64) {
-	e := w.behind(key)
-	e.point, e.value, e.version = present, value, version
-	w.entries.set(key, e)
-}
-
-// clear removes a key.
-func (w *window) clear(key []byte, version int64) {
-	if w.whole {
-		w.drop(key)
-		return
-	}
-	e := w.behind(key)
-	e.point, e.value, e.version = absent, nil, version
-	w.entries.set(key, e)
 }
 
 // drop forgets a key of a window that holds everything.
@@ -117,7 +97,7 @@ func (w *window) clearRange(begin, end []byte, version int64) {
 		}
 		return
 	}
-	at, last := floorEntry(&w.entries, end)
+	at, last := w.entries.floor(end)
 	if !bytes.Equal(at, end) { // what lies behind end must stay as it is
 		w.entries.set(end, w.unwritten(end, last))
 	}
@@ -131,24 +111,17 @@ func (w *window) unwritten(_ []byte, e *entry) entry {
 	return entry{point: e.gap, version: e.gapAt, gap: e.gap, gapAt: e.gapAt}
 }
 
-// forget drops what the base has absorbed in the stretches: everything not newer
-// than version.
-func (w *window) forget(within []stretchOf, version int64) {
-	entries := w.entries.snapshot() // which the loop walks over while it edits
-	for _, s := range within {
-		w.forgetStretch(&entries, s, version)
-	}
-}
-
-// forgetStretch is forget for one stretch; entries are those of the window.
-func (w *window) forgetStretch(entries *tree[entry], s stretchOf, version int64) {
+// forget drops what the base has absorbed of the keys from begin to end:
+// everything not newer than version. A nil end is no bound.
+func (w *window) forget(begin, end []byte, version int64) {
 	before := entry{}
 	var c cursor[entry]
-	if c.seekBelow(&w.entries, s.first) {
+	if c.seekBelow(&w.entries, begin) {
 		before = *c.val()
 	}
-	var drop [][]byte // a run of entries that say nothing any more
-	for ok := c.seek(entries, s.first); ok && bytes.Compare(c.key(), s.last) <= 0; ok = c.next() {
+	entries := w.entries.snapshot() // which the loop walks over while it edits
+	var drop [][]byte               // a run of entries that say nothing any more
+	for ok := c.seek(&entries, begin); ok && (end == nil || bytes.Compare(c.key(), end) < 0); ok = c.next() {
 		e, changed := c.val().forget(version)
 		says := e.point != unknown || e.gap != before.gap || e.gapAt != before.gapAt || e.gap == absent
 		before = e
@@ -168,7 +141,7 @@ func (w *window) forgetStretch(entries *tree[entry], s stretchOf, version int64)
 // forget returns the entry without what is not newer than version.
 func (e entry) forget(version int64) (left entry, changed bool) {
 	if e.point != unknown && e.version <= version {
-		e.point, e.value, e.version, changed = unknown, nil, 0, true
+		e.point, e.value, e.version, e.conflict, changed = unknown, nil, 0, false, true
 	}
 	if e.gap == absent && e.gapAt <= version {
 		e.gap, e.gapAt, changed = unknown, 0, true

@@ -42,8 +42,7 @@ func (t *transaction) beginWrite(key []byte) (conflict, ok bool) {
 	if t.fault != nil {
 		return false, false
 	}
-	conflict = !t.settings.noWriteConflict
-	t.settings.noWriteConflict = false
+	conflict = t.takeConflict()
 	if t.started {
 		_ = t.fail(t.misused())
 		return false, false
@@ -57,6 +56,14 @@ func (t *transaction) beginWrite(key []byte) (conflict, ok bool) {
 		return false, false
 	}
 	return conflict, true
+}
+
+// takeConflict reports whether the next write adds a write conflict range.
+func (t *transaction) takeConflict() bool {
+	quiet := t.settings.noWriteConflict
+	t.settings.noWriteConflict = false
+	t.quiet = t.quiet || quiet
+	return !quiet
 }
 
 // specialEnd is behind FoundationDB's special keys, which begin at systemEnd.
@@ -114,8 +121,7 @@ func (t *transaction) ClearRange(r kv.KeyRange) {
 	if t.fault != nil {
 		return
 	}
-	conflict := !t.settings.noWriteConflict
-	t.settings.noWriteConflict = false
+	conflict := t.takeConflict()
 	if t.started {
 		_ = t.fail(t.misused())
 		return

@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -46,24 +47,62 @@ func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
 // its reads see over the database, and what its commit sends. The folding of
 // operations is that of FoundationDB's client, because it shows: in which reads
 // conflict, in the size, and at the limit of AppendIfFits.
+//
+// Most transactions set some keys and commit. So operations on keys are only
+// listed at first; the map is made of them once it is asked for.
 type writeMap struct {
+	listed  []mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
 	entries tree[written]
 }
 
-func (m *writeMap) empty() bool { return m.entries.empty() }
+func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.empty() }
+
+// order brings what is listed into the map.
+func (m *writeMap) order() *tree[written] {
+	listed := m.listed
+	m.listed = nil
+	for i := range listed {
+		if l := &listed[i]; l.op == opClearRange {
+			m.enterClear(l.key, l.value, true)
+		} else {
+			m.enter(l.key, operation{l.op, l.value}, true)
+		}
+	}
+	return &m.entries
+}
+
+// distinct returns what is listed, in the order of keys, if that is all there is
+// and no key is there twice.
+func (m *writeMap) distinct() ([]mutation, bool) {
+	if !m.entries.empty() {
+		return nil, false
+	}
+	byKey := func(a, b mutation) int { return bytes.Compare(a.key, b.key) }
+	sorted := m.listed
+	if !slices.IsSortedFunc(sorted, byKey) {
+		sorted = slices.Clone(sorted)
+		slices.SortFunc(sorted, byKey)
+	}
+	for i := 1; i < len(sorted); i++ {
+		if bytes.Equal(sorted[i-1].key, sorted[i].key) {
+			return nil, false
+		}
+	}
+	return sorted, true
+}
 
 // floor returns the entry at or before key.
 func (m *writeMap) floor(key []byte) ([]byte, written) {
-	var c cursor[written]
-	if !c.seekFloor(&m.entries, key) {
+	at, w := m.order().floor(key)
+	if w == nil {
 		return nil, written{}
 	}
-	return c.key(), *c.val()
+	return at, *w
 }
 
 // boundAt makes key an entry, so that gaps end there.
 func (m *writeMap) boundAt(key []byte) {
-	if m.entries.empty() {
+	if m.order().empty() {
 		m.entries.set([]byte{}, written{})
 	}
 	if at, w := m.floor(key); !bytes.Equal(at, key) {
@@ -73,6 +112,16 @@ func (m *writeMap) boundAt(key []byte) {
 
 // mutate adds an operation on key. The map keeps key and value.
 func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
+	if m.entries.empty() && conflict && op.op != kv.SetVersionstampedKey {
+		m.listed = append(m.listed, mutation{op.op, key, op.value})
+		return
+	}
+	m.order()
+	m.enter(key, op, conflict)
+}
+
+// enter is mutate on the map.
+func (m *writeMap) enter(key []byte, op operation, conflict bool) {
 	m.boundAt([]byte{})
 	at, w := m.floor(key)
 	exact := bytes.Equal(at, key)
@@ -150,6 +199,16 @@ func (w *written) value(below []byte) []byte {
 
 // clear removes the keys from begin to end. The map keeps begin and end.
 func (m *writeMap) clear(begin, end []byte, conflict bool) {
+	if m.entries.empty() && conflict && isSuccessor(end, begin) {
+		m.listed = append(m.listed, mutation{opClearRange, begin, end})
+		return
+	}
+	m.order()
+	m.enterClear(begin, end, conflict)
+}
+
+// enterClear is clear on the map.
+func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 	if conflict {
 		m.boundAt(end)
 		m.entries.removeRange(begin, end)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// batch is what is committed together: the requests of one version.
+type batch struct {
+	version  int64
+	requests []*commitRequest
+	accepted int
+	changes  []mutation // of the accepted, resolved to sets and clears
+	frame    []byte     // for the log: the changes, encoded
+	view     *view      // the database after it
+}
+
+// recordBytes is the size at which a record of the log takes no more.
+const recordBytes = 32 << 20
+
+// full reports whether the batch can take no more: one version can tell only so
+// many transactions apart.
+func (b *batch) full() bool {
+	return len(b.requests) >= math.MaxUint16 || len(b.frame) >= recordBytes
+}
+
+// begin returns a new batch with a version.
+func (c *committer) begin() *batch {
+	b, _ := c.batches.Get().(*batch)
+	if b == nil {
+		b = &batch{}
+	}
+	b.version = c.head.assign()
+	if c.log != nil {
+		b.frame = append(b.frame[:0], make([]byte, frameSize)...)
+	}
+	return b
+}
+
+// decide takes a request into the batch: it says whether it conflicts, and
+// applies its writes if not.
+func (c *committer) decide(b *batch, r *commitRequest) {
+	b.requests = append(b.requests, r)
+	if r.err = c.judge(r, b.version); r.err != nil {
+		return
+	}
+	if r.err = c.learn(r); r.err != nil {
+		return
+	}
+	r.index = uint16(b.accepted)
+	b.accepted++
+	c.resolver.add(r.writes, b.version)
+	c.apply(b, r)
+}
+
+// judge returns why r cannot be committed, or nil.
+func (c *committer) judge(r *commitRequest, version int64) error {
+	switch {
+	case r.version < max(version-windowVersions, c.forgotten):
+		return tooOld(r.version)
+	case c.resolver.conflicts(r.reads, r.version):
+		return errConflict
+	}
+	return nil
+}
+
+var errConflict = kv.NewError(kv.CodeNotCommitted, "something that the transaction read was written since")
+
+// apply writes the mutations of r to the window and to the frame.
+func (c *committer) apply(b *batch, r *commitRequest) {
+	for i := range r.mutations {
+		m := c.resolve(&r.mutations[i], b.version, r.index)
+		if r.quiet {
+			c.resolver.preserve(&m)
+		}
+		if r.mutations[i].op == kv.SetVersionstampedKey || r.pointwise && c.window.whole && m.value == nil {
+			c.resolver.addKey(m.key, b.version) // which the window would not tell of
+		}
+		c.window.apply(&m, b.version, r.pointwise)
+		if c.log != nil {
+			b.frame = appendChange(b.frame, &m)
+		}
+		b.changes = append(b.changes, m)
+	}
+}
+
+// resolve turns a clear of one key, or an atomic operation, into the set or
+// clear that it comes to.
+func (c *committer) resolve(m *mutation, version int64, index uint16) mutation {
+	switch m.op {
+	case opSet:
+		return *m
+	case opClearRange:
+		if isSuccessor(m.value, m.key) {
+			return mutation{op: opSet, key: m.key}
+		}
+		return *m
+	case kv.SetVersionstampedKey:
+		return mutation{op: opSet, key: stamped(m.key, versionstamp(version, index)), value: m.value}
+	case kv.SetVersionstampedValue:
+		return mutation{op: opSet, key: m.key, value: stamped(m.value, versionstamp(version, index))}
+	}
+	return mutation{op: opSet, key: m.key, value: applyAtomic(m.op, c.current(m.key), m.value)}
+}
+
+// current returns the value of key as the batch has left it so far. Where the
+// window does not know it, learn has told it.
+func (c *committer) current(key []byte) []byte {
+	value, _ := lookUp(&c.window.entries, key)
+	return value
+}
+
+// covers reports whether the mutation writes key.
+func (m *mutation) covers(key []byte) bool {
+	if m.op == opClearRange {
+		return bytes.Compare(m.key, key) <= 0 && bytes.Compare(key, m.value) < 0
+	}
+	return bytes.Equal(m.key, key)
+}
+
+// seal fixes the view of a batch that takes no more.
+func (c *committer) seal(b *batch) {
+	if b.accepted == 0 {
+		return
+	}
+	if slices.ContainsFunc(b.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
+		c.metadata = c.current(metadataKey)
+	}
+	b.view = &view{version: b.version, entries: c.window.entries.snapshot(), base: c.base, metadata: c.metadata}
+}
+
+// finish makes the batch durable and publishes it. If the disk fails, what it
+// has done to the window is never published, and nothing is committed after it.
+func (c *committer) finish(b *batch) {
+	if b.accepted == 0 {
+		c.head.abandon()
+		return
+	}
+	if err := c.persist(b); err != nil {
+		c.head.abandon()
+		b.refuse(err)
+		return
+	}
+	c.head.publish(b.view)
+	c.watches.changed(b.view, b.changes)
+	for _, r := range b.requests {
+		if r.err == nil {
+			c.watches.arm(b.view, r.watches)
+		}
+	}
+}
+
+// refuse lets none of the batch be committed.
+func (b *batch) refuse(err error) {
+	for _, r := range b.requests {
+		if r.err == nil {
+			r.err = err
+		}
+	}
+}
+
+// answer tells the batch what became of it, and is done with it.
+func (c *committer) answer(b *batch) {
+	for _, r := range b.requests {
+		r.attempt.finish(outcome{version: b.version, index: r.index, err: r.err})
+	}
+	clear(b.requests)
+	clear(b.changes)
+	b.requests, b.changes, b.accepted, b.view = b.requests[:0], b.changes[:0], 0, nil
+	if cap(b.frame) > 1<<20 {
+		b.frame = nil
+	}
+	c.batches.Put(b)
+}

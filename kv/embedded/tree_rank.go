@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+// measure recomputes the highest rank of n.
+func (t *tree[V]) measure(n *node[V]) {
+	if t.rank == nil {
+		return
+	}
+	n.top = 0
+	for i := range int(n.n) {
+		if n.leaf() {
+			n.top = max(n.top, t.rank(&n.items[i].val))
+		} else {
+			n.top = max(n.top, n.kids[i].top)
+		}
+	}
+}
+
+// raise brings the ranks on the path up to date with v, which was stored.
+func (c *cursor[V]) raise(t *tree[V], replaced bool, v *V) {
+	if t.rank == nil {
+		return
+	}
+	r := t.rank(v)
+	for d := c.depth - 1; d >= 0; d-- {
+		n := c.path[d].n
+		if replaced && r < n.top {
+			t.measure(n)
+		} else {
+			n.top = max(n.top, r)
+		}
+	}
+	t.root.top = max(t.root.top, r)
+}
+
+// topWithin returns the highest rank of the entries in [begin, end).
+func (t *tree[V]) topWithin(begin, end []byte) int64 {
+	if t.root == nil {
+		return 0
+	}
+	return t.topBelow(t.root, begin, end)
+}
+
+// topBelow is topWithin below n, where a nil begin or end is no bound.
+func (t *tree[V]) topBelow(n *node[V], begin, end []byte) int64 {
+	if begin == nil && end == nil {
+		return n.top
+	}
+	first, last := n.between(begin, end)
+	var top int64
+	if n.leaf() {
+		for i := first; i < last; i++ {
+			top = max(top, t.rank(&n.items[i].val))
+		}
+		return top
+	}
+	if first == last {
+		return t.topBelow(n.kids[first], begin, end)
+	}
+	for i := first + 1; i < last; i++ {
+		top = max(top, n.kids[i].top)
+	}
+	return max(top, t.topBelow(n.kids[first], begin, nil), t.topBelow(n.kids[last], nil, end))
+}
+
+// between returns the positions of the entries in [begin, end) of a leaf, the
+// last one excluded, or of the kids that they lie in, the last one included. A
+// nil begin or end is no bound.
+func (n *node[V]) between(begin, end []byte) (first, last int) {
+	if n.leaf() {
+		last = int(n.n)
+		if begin != nil {
+			first, _ = n.search(begin)
+		}
+		if end != nil {
+			last, _ = n.search(end)
+		}
+		return first, last
+	}
+	last = int(n.n) - 1
+	if begin != nil {
+		first = n.child(begin)
+	}
+	if end != nil {
+		last = n.child(end)
+	}
+	return first, last
+}
