@@ -32,8 +32,8 @@ var commits = measure.Stage{Name: "commit", Open: func(dir string) (*measure.Set
 			About:   fmt.Sprintf("durable commits of one key, %s", goroutines(c.goroutines)),
 			Durable: true,
 			Entrants: []measure.Entrant{
-				commitEngine(engine, c.goroutines, c.ops),
-				commitPebble(raw, c.goroutines, c.ops),
+				commitEngine(engine, totalKeys, c.goroutines, c.ops),
+				commitPebble(raw, totalKeys, c.goroutines, c.ops),
 			},
 		})
 	}
@@ -47,12 +47,12 @@ func goroutines(n int) string {
 	return fmt.Sprintf("%d goroutines", n)
 }
 
-func commitEngine(db *embedded.Database, goroutines, ops int) measure.Entrant {
+func commitEngine(db *embedded.Database, keys, goroutines, ops int) measure.Entrant {
 	var last atomic.Int64 // a record that was written
 	return measure.Entrant{
 		Name: "engine", Goroutines: goroutines, Ops: ops, Elastic: true,
 		Op: func(w *measure.Worker) error {
-			i := w.Rand.IntN(totalKeys)
+			i := w.Rand.IntN(keys)
 			last.Store(int64(i))
 			return db.Transact(ctx, func(tx kv.Transaction) error {
 				tx.Set(key(&w.Buf, i), value(i))
@@ -63,12 +63,12 @@ func commitEngine(db *embedded.Database, goroutines, ops int) measure.Entrant {
 	}
 }
 
-func commitPebble(db *pebble.DB, goroutines, ops int) measure.Entrant {
+func commitPebble(db *pebble.DB, keys, goroutines, ops int) measure.Entrant {
 	var last atomic.Int64
 	return measure.Entrant{
 		Name: "Pebble, synced batches", Goroutines: goroutines, Ops: ops, Elastic: true, Least: 0.8,
 		Op: func(w *measure.Worker) error {
-			i := w.Rand.IntN(totalKeys)
+			i := w.Rand.IntN(keys)
 			last.Store(int64(i))
 			b := db.NewBatch()
 			if err := b.Set(key(&w.Buf, i), value(i), nil); err != nil {

@@ -26,9 +26,9 @@ var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.S
 	const n = 64
 	written := counter{db: engine, key: []byte("counter/written")}
 	added := counter{db: engine, key: []byte("counter/added"), calm: true}
-	single := commitEngine(engine, 1, 500)
+	single := commitEngine(engine, totalKeys, 1, 500)
 	single.Name = "engine, plain commits of 1 goroutine"
-	plain := commitEngine(engine, n, 10_000)
+	plain := commitEngine(engine, totalKeys, n, 10_000)
 	plain.Name, plain.Least = "engine, plain commits", 0.7
 	return &measure.Set{Close: engine.Close, Contests: []measure.Contest{
 		{

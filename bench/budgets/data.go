@@ -17,6 +17,16 @@ const (
 	cacheSize = 256 << 20
 )
 
+// fillBatch is how many records stores are filled with at a time.
+const fillBatch = 1000
+
+// shuffled returns the record that comes i-th when n are written in an order
+// that has nothing to do with that of their keys.
+func shuffled(i, n int) int {
+	const prime = 7_368_787 // shares no factor with a power of ten
+	return int(uint64(i) * prime % uint64(n))
+}
+
 // appendKey appends the key of record i.
 func appendKey(b []byte, i int) []byte { return fmt.Appendf(b, "a key of 24 bytes%07d", i) }
 

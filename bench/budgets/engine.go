@@ -21,21 +21,17 @@ var ctx = context.Background()
 // engineOptions are the embedded engine's in all contests.
 var engineOptions = embedded.Options{CacheSize: cacheSize}
 
-// fillEngine writes the records.
-func fillEngine(db kv.Database) error {
-	const batch = 1000
-	for first := 0; first < totalKeys; first += batch {
-		err := db.Transact(ctx, func(tx kv.Transaction) error {
-			for i := first; i < first+batch; i++ {
-				tx.Set(appendKey(nil, i), value(i))
+// fillEngine writes so many records.
+func fillEngine(db kv.Database, n int) error {
+	return steps(n, fillBatch, func(begin, end int) error {
+		return db.Transact(ctx, func(tx kv.Transaction) error {
+			for i := begin; i < end; i++ {
+				r := shuffled(i, n)
+				tx.Set(appendKey(nil, r), value(r))
 			}
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // settledEngine returns an engine that was opened again after all records had
@@ -45,17 +41,17 @@ func settledEngine(dir string) (*embedded.Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fillEngine(db); err != nil {
+	if err := fillEngine(db, totalKeys); err != nil {
 		return nil, err
 	}
-	return settle(db, dir)
+	return settle(db, dir, engineOptions)
 }
 
 // settle brings all that was written to the disk of the base and opens the
-// engine anew. The base goes to the disk when the log is long enough to be worth
+// engine anew, with options. The base goes to the disk when the log is long enough to be worth
 // it, so settle makes it long, with few keys, and waits until the log that there
 // was before is gone.
-func settle(db *embedded.Database, dir string) (*embedded.Database, error) {
+func settle(db *embedded.Database, dir string, o embedded.Options) (*embedded.Database, error) {
 	old, err := logs(dir)
 	if err != nil {
 		return nil, err
@@ -71,7 +67,7 @@ func settle(db *embedded.Database, dir string) (*embedded.Database, error) {
 	if err := db.Close(); err != nil {
 		return nil, err
 	}
-	return embedded.OpenWith(dir, engineOptions)
+	return embedded.OpenWith(dir, o)
 }
 
 func logs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.log")) }

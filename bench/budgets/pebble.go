@@ -3,6 +3,8 @@
 package budgets
 
 import (
+	"errors"
+
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 )
@@ -37,21 +39,18 @@ func (silent) Errorf(string, ...any) {}
 // Fatalf implements [pebble.Logger].
 func (silent) Fatalf(format string, args ...any) { pebble.DefaultLogger.Fatalf(format, args...) }
 
-// fillPebble writes the records, in batches as large as the engine's.
-func fillPebble(db *pebble.DB) error {
-	const batch = 1000
-	for first := 0; first < totalKeys; first += batch {
+// fillPebble writes so many records, in batches as large as the engine's.
+func fillPebble(db *pebble.DB, n int) error {
+	return steps(n, fillBatch, func(begin, end int) error {
 		b := db.NewBatch()
-		for i := first; i < first+batch; i++ {
-			if err := b.Set(appendKey(nil, i), value(i), nil); err != nil {
+		for i := begin; i < end; i++ {
+			r := shuffled(i, n)
+			if err := b.Set(appendKey(nil, r), value(r), nil); err != nil {
 				return err
 			}
 		}
-		if err := b.Commit(pebble.Sync); err != nil {
-			return err
-		}
-	}
-	return nil
+		return errors.Join(b.Commit(pebble.Sync), b.Close())
+	})
 }
 
 // settledPebble returns a store that was opened again after all records had
@@ -61,7 +60,7 @@ func settledPebble(dir string) (*pebble.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fillPebble(db); err != nil {
+	if err := fillPebble(db, totalKeys); err != nil {
 		return nil, err
 	}
 	if err := db.Flush(); err != nil {

@@ -38,8 +38,8 @@ var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	fill := func() error { return fillEngine(engine) }
-	fillRaw := func() error { return fillPebble(raw) }
+	fill := func() error { return fillEngine(engine, totalKeys) }
+	fillRaw := func() error { return fillPebble(raw, totalKeys) }
 	return reads("recent", "data just written", engine, raw, fill, fillRaw), nil
 }}
 

@@ -117,7 +117,7 @@ func openKazahana(dir string) (*peer, error) {
 	if _, err := p.load(); err != nil {
 		return nil, err
 	}
-	if engine, err = settle(engine, dir); err != nil {
+	if engine, err = settle(engine, dir, engineOptions); err != nil {
 		return nil, err
 	}
 	p.store, err = records.Open(ctx, engine)

@@ -49,7 +49,7 @@ var traps = measure.Stage{Name: "trap", Open: func(dir string) (*measure.Set, er
 	if err := layLanes(e, p); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	if e.db, err = settle(e.db, engineDir); err != nil {
+	if e.db, err = settle(e.db, engineDir, engineOptions); err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
 	if err := raw.Flush(); err != nil {
@@ -167,7 +167,7 @@ func clearedTraps(e *engineLanes, p *pebbleLanes, engineDir string) []measure.Co
 		}
 		err := clearLanes(e)
 		if err == nil {
-			e.db, err = settle(e.db, engineDir)
+			e.db, err = settle(e.db, engineDir, engineOptions)
 		}
 		settled.done = true
 		return err

@@ -14,6 +14,7 @@ type Stage struct {
 // Set is a stage that is open.
 type Set struct {
 	Contests []Contest
+	Measured []Result // what opening has measured already
 	Close    func() error
 }
 

@@ -60,6 +60,7 @@ func (r *Runner) stage(stage Stage) (results []Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
+	results = set.Measured
 	for _, c := range set.Contests {
 		if !matches(r.Contests, c.Name) {
 			continue
