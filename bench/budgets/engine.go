@@ -84,7 +84,7 @@ func lengthen(db *embedded.Database) error {
 
 // gone waits until there is none of the files.
 func gone(files []string) error {
-	const patience = time.Minute
+	const patience = 5 * time.Minute
 	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(100 * time.Millisecond) {
 		files = slices.DeleteFunc(files, func(name string) bool {
 			_, err := os.Stat(name)

@@ -137,7 +137,7 @@ func TestLatencyIsComparedAsTime(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	for n, want := range map[float64]string{0.5: "0.50", 7: "7.00", 65.04: "65.0", 1045: "1.04 k", 123_456: "123 k", 2.5e6: "2.50 M"} {
+	for n, want := range map[float64]string{0: "0", 0.000321: "0.00032", 0.5: "0.50", 7: "7.00", 65.04: "65.0", 1045: "1.04 k", 123_456: "123 k", 2.5e6: "2.50 M"} {
 		if got := Count(n); got != want {
 			t.Errorf("Count(%v) = %q, want %q", n, got, want)
 		}

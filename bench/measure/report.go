@@ -78,6 +78,9 @@ func Count(n float64) string {
 }
 
 func digits(n float64) string {
+	if n < 0.1 {
+		return fmt.Sprintf("%.2g", n)
+	}
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(n, 1))))), n)
 }
 
