@@ -3,30 +3,36 @@
 package embedded
 
 import (
-	"math"
+	"bytes"
 	"time"
 )
 
 const (
 	absorbEvery = 500 * time.Millisecond
+	pressEvery  = 20 * time.Millisecond // while the window is larger than it should be
 
-	// A step of absorbing is bounded, so that commits do not wait for it.
+	// A round of absorbing ends with a version that the base has absorbed. Its
+	// steps are bounded, so that commits do not wait for it.
+	absorbRoundKeys   = 32 << 10
 	absorbStepEntries = 1000
 	absorbStepBytes   = 1 << 20
 )
 
 // absorber moves what has become older than the window from there to the base,
 // and drops the log that is needed no longer. Nothing else writes to the base.
+// If the window grows too large, it does not wait for what is in it to become
+// old: see pressure.
 type absorber struct {
 	base      *base
 	log       *log
 	committer *committer
+	journal   *journal
 	fault     *fault
 	age       int64 // in versions: what is older is moved
 	flushAt   int64 // size of the log after which the base goes to the disk
+	pressure  pressure
 
 	flushed int64 // the absorbed version that is on the disk
-	oldest  int64 // nothing in the window is older
 
 	quit chan struct{}
 	done chan struct{}
@@ -39,19 +45,25 @@ const maxSegments = 16
 // run absorbs from time to time, until stop.
 func (a *absorber) run() {
 	defer close(a.done)
-	ticker := time.NewTicker(absorbEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(absorbEvery)
+	defer timer.Stop()
 	for {
 		select {
 		case <-a.quit:
 			return
 		case <-a.fault.raised:
 			return
-		case <-ticker.C:
+		case <-a.journal.wake:
+		case <-timer.C:
 		}
 		if err := a.pass(); err != nil {
 			_ = a.fault.raise("moving commits to the base", err)
 		}
+		wait := absorbEvery
+		if a.pressure.high() {
+			wait = pressEvery
+		}
+		timer.Reset(wait)
 	}
 }
 
@@ -73,44 +85,82 @@ func (a *absorber) stopped() bool {
 	}
 }
 
-// pass absorbs all that is old enough, and shortens the log if that is worth it.
+// pass absorbs all that is old enough, or that may not stay in memory, and
+// shortens the log if that is worth it.
 func (a *absorber) pass() error {
-	v := a.committer.head.newest()
-	horizon := v.version - a.age
-	if horizon > a.base.absorbed && a.oldest <= horizon {
-		if err := a.absorb(v, horizon); err != nil || a.stopped() {
+	old := a.horizon()
+	if err := a.absorbTo(old); err != nil {
+		return err
+	}
+	if a.pressure.high() && !a.stopped() {
+		if err := a.relieve(old); err != nil {
 			return err
 		}
+	}
+	if a.stopped() {
+		return nil
 	}
 	return a.shorten()
 }
 
-// absorb brings the commits up to horizon, which view v holds, to the base.
-func (a *absorber) absorb(v *view, horizon int64) error {
+// relieve absorbs what is not old, as far as nobody needs it. Where those who
+// need it are transactions that wait for room to commit, it lets them in.
+func (a *absorber) relieve(old int64) error {
+	read := a.pressure.horizon(old)
+	waiting, some := a.committer.oldestWaiting()
+	if err := a.absorbTo(min(read, waiting)); err != nil {
+		return err
+	}
+	if some && a.pressure.high() && a.committer.head.viewed(waiting) <= read {
+		a.pressure.relief.Store(true)
+		a.committer.help()
+	}
+	return nil
+}
+
+// horizon returns the version up to which commits are old.
+func (a *absorber) horizon() int64 {
+	h := a.committer.head
+	newest := h.newest().version // what is above it may not be on the disk
+	return min(h.clock.version()-a.age, newest)
+}
+
+// absorbTo brings the commits up to horizon, which are published, to the base.
+func (a *absorber) absorbTo(horizon int64) error {
+	for more := true; more && !a.stopped(); {
+		var groups []journalGroup
+		if groups, more = a.committer.cut(horizon); len(groups) == 0 {
+			return nil
+		}
+		if err := a.absorb(groups); err != nil {
+			return err
+		}
+		a.journal.settle(groups)
+		a.committer.help() // commits may have waited for room
+	}
+	return nil
+}
+
+// absorb brings what groups have written to the base, where it has not been
+// overwritten since.
+func (a *absorber) absorb(groups []journalGroup) error {
 	// What lies in the base must not be ahead of a log that a crash cuts off.
 	if err := a.log.sync(); err != nil {
 		return err
 	}
+	horizon := groups[len(groups)-1].last
 	a.base.horizon.Store(horizon)
-	var c cursor[entry]
-	a.oldest = math.MaxInt64
-	for more := c.seek(&v.entries, nil); more; {
-		begin := c.key()
-		var err error
-		if more, err = a.step(&c, horizon); err != nil {
+	v := a.committer.head.now.Load()
+	for rest := stretches(groups); len(rest) > 0; {
+		done, left, err := a.step(v, rest, horizon)
+		if err != nil {
 			return err
 		}
-		var end []byte
-		if more {
-			end = c.key()
-		}
-		a.committer.forget(begin, end, horizon)
+		a.committer.forget(done, horizon)
 		if a.stopped() {
 			return nil
 		}
-	}
-	if a.oldest == math.MaxInt64 {
-		a.oldest = v.version + 1
+		rest = left
 	}
 	b, err := a.base.newBatch()
 	if err == nil {
@@ -120,37 +170,62 @@ func (a *absorber) absorb(v *view, horizon int64) error {
 		err = b.apply()
 	}
 	if err == nil {
-		a.base.absorbed = horizon
+		a.base.absorbed.Store(horizon)
 	}
 	return err
 }
 
-// step absorbs some entries, and reports whether there are more.
-func (a *absorber) step(c *cursor[entry], horizon int64) (more bool, err error) {
+// step absorbs some entries of the first stretches. It returns what is done of
+// them, and what is left.
+func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done, left []stretchOf, err error) {
 	b, err := a.base.newBatch()
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	more = true
-	for n := 0; more && n < absorbStepEntries && b.size() < absorbStepBytes; n++ {
+	for budget := absorbStepEntries; len(all) > 0 && budget > 0 && b.size() < absorbStepBytes; budget-- {
+		seen, last, err := a.stretch(b, v, all[0], budget, horizon)
+		if err != nil {
+			b.release()
+			return nil, nil, err
+		}
+		budget -= seen
+		if last != nil {
+			done = append(done, stretchOf{all[0].first, last})
+			all[0].first = successor(last)
+			break
+		}
+		done, all = append(done, all[0]), all[1:]
+	}
+	return done, all, b.apply()
+}
+
+// stretch absorbs up to budget entries of a stretch and returns how many they
+// were and, if more are left, the key of the last.
+func (a *absorber) stretch(b *baseBatch, v *view, s stretchOf, budget int, horizon int64) (seen int, last []byte, err error) {
+	var c cursor[entry]
+	ok := c.seek(&v.entries, s.first)
+	for ok && bytes.Compare(c.key(), s.last) <= 0 {
+		if seen == budget || b.size() >= absorbStepBytes {
+			return seen, last, nil
+		}
 		key, e := c.key(), *c.val()
-		more = c.next()
 		var next []byte
-		if more {
+		if ok = c.next(); ok {
 			next = c.key()
 		}
-		if err := a.take(b, key, next, &e, horizon); err != nil {
-			b.release()
-			return false, err
+		if err := take(b, key, next, &e, horizon); err != nil {
+			return seen, nil, err
 		}
+		last = key
+		seen++
 	}
-	return more, b.apply()
+	return seen, nil, nil
 }
 
 // take absorbs one entry and the gap behind it, which ends at next.
-func (a *absorber) take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
-	point := e.point != unknown && a.old(e.version, horizon)
-	gap := e.gap == absent && a.old(e.gapAt, horizon)
+func take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
+	point := e.point != unknown && e.version <= horizon
+	gap := e.gap == absent && e.gapAt <= horizon
 	if point && gap && e.point == absent {
 		return b.removeRange(key, next)
 	}
@@ -169,24 +244,14 @@ func (a *absorber) take(b *baseBatch, key, next []byte, e *entry, horizon int64)
 	return nil
 }
 
-// old reports whether a write is to be absorbed, and remembers the oldest that
-// is not.
-func (a *absorber) old(version, horizon int64) bool {
-	if version > horizon {
-		a.oldest = min(a.oldest, version)
-		return false
-	}
-	return true
-}
-
 // shorten brings the base to the disk and drops the log that it covers, once
 // the log has become long.
 func (a *absorber) shorten() error {
+	absorbed := a.base.absorbed.Load()
 	size, segments := a.log.backlog()
-	if size < a.flushAt && segments <= maxSegments || a.flushed == a.base.absorbed {
+	if size < a.flushAt && segments <= maxSegments || a.flushed == absorbed {
 		return nil
 	}
-	absorbed := a.base.absorbed
 	ok, err := a.base.flush(a.quit)
 	if !ok || err != nil {
 		return err

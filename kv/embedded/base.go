@@ -27,7 +27,7 @@ type base struct {
 	gate     *gate
 	failed   chan struct{} // closed when db can no longer be written to
 	horizon  atomic.Int64  // readers of older versions may see too much
-	absorbed int64         // every commit up to it is in db; the absorber's alone
+	absorbed atomic.Int64  // every commit up to it is in db; the absorber writes it
 }
 
 // Keys of the base: those of users behind one byte, which makes the empty key
@@ -47,12 +47,12 @@ func baseKey(b, key []byte) []byte { return append(append(b, userSpace), key...)
 
 // baseOptions are measured: filters on every level make absent keys cheap; the
 // large memtable keeps short-lived keys off the disk.
-func (b *base) options(cacheSize int64) *pebble.Options {
+func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 	o := &pebble.Options{
 		FS:           b.fs,
 		DisableWAL:   true,
 		CacheSize:    cacheSize,
-		MemTableSize: 64 << 20,
+		MemTableSize: uint64(memTable),
 		Logger:       silence{b},
 
 		FormatMajorVersion:    pebble.FormatNewest,
@@ -115,20 +115,22 @@ func newBase(fs vfs.FS, f *fault) *base {
 }
 
 // openBase opens or makes the base in dir.
-func openBase(fs vfs.FS, dir string, cacheSize int64, f *fault) (*base, error) {
-	b := newBase(fs, f)
+func openBase(dir string, o Options, f *fault) (*base, error) {
+	b := newBase(o.FS, f)
 	err := b.apart(func() (err error) {
-		b.db, err = pebble.Open(dir, b.options(cacheSize))
+		b.db, err = pebble.Open(dir, b.options(o.CacheSize, o.memTable))
 		return err
 	})
 	if err != nil {
 		b.seal()
 		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
 	}
-	if b.absorbed, err = b.readAbsorbed(); err != nil {
+	absorbed, err := b.readAbsorbed()
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())
 	}
-	b.horizon.Store(b.absorbed)
+	b.absorbed.Store(absorbed)
+	b.horizon.Store(absorbed)
 	return b, nil
 }
 

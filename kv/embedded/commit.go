@@ -164,7 +164,8 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 	if !t.settings.rywDisabled {
 		counted = merged(counted)
 	}
-	if size := r.size(counted); size > t.settings.sizeLimit {
+	r.bytes = r.size(counted)
+	if size := r.bytes; size > t.settings.sizeLimit {
 		return kv.NewError(kv.CodeTransactionTooLarge, "the transaction has %d bytes; at most %d are possible: split it", size, t.settings.sizeLimit)
 	}
 	return nil

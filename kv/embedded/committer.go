@@ -14,6 +14,7 @@ type commitRequest struct {
 	reads     []kv.KeyRange
 	writes    []kv.KeyRange
 	mutations []mutation
+	bytes     int64 // in memory, about
 	watches   []*watch
 	quiet     bool     // not every write is in a write conflict range
 	pointwise bool     // the keys of the mutations are the write conflict ranges
@@ -37,16 +38,19 @@ type committer struct {
 	watches *watchTable
 
 	// Of a durable database only.
-	base  *base
-	log   *log
-	fault *fault
-	wake  chan struct{} // there are requests
-	quit  chan struct{}
-	done  sync.WaitGroup
+	base     *base
+	log      *log
+	fault    *fault
+	pressure *pressure
+	wake     chan struct{} // there are requests
+	quit     chan struct{}
+	done     sync.WaitGroup
 
 	queue struct {
 		sync.Mutex
 		requests []*commitRequest
+		bytes    int64
+		limit    int64 // of bytes; 0: none
 		err      error // set when nothing may be committed any more
 	}
 
@@ -75,8 +79,12 @@ func (c *committer) submit(r *commitRequest) {
 	if err == nil {
 		err = c.fault.get()
 	}
+	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.bytes > c.queue.limit {
+		err = kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", c.queue.bytes)
+	}
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
+		c.queue.bytes += r.bytes
 	}
 	c.queue.Unlock()
 	if err != nil {
@@ -194,10 +202,15 @@ func (c *committer) admit() (full bool) {
 	}
 }
 
-// take takes the queued requests, and reports whether there were any.
+// take takes the queued requests, and reports whether there were any. While the
+// window is full it takes none, unless the database is being closed.
 func (c *committer) take() bool {
 	c.queue.Lock()
 	defer c.queue.Unlock()
+	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil {
+		return false
+	}
+	c.queue.bytes = 0
 	c.taken, c.queue.requests, c.next = c.queue.requests, c.taken[:0], 0
 	return len(c.taken) > 0
 }
@@ -220,22 +233,9 @@ func (c *committer) close(wait bool) *batch {
 	}
 	b := c.open
 	c.open, c.stale = nil, false
-	c.resolver.sweep(b.version-windowVersions, 2*len(b.requests)+16)
+	c.resolver.sweep(max(b.version-windowVersions, c.forgotten), 2*len(b.requests)+16)
 	c.seal(b)
 	return b
-}
-
-// forget drops from the window, between begin and end, what the base has
-// absorbed up to version.
-func (c *committer) forget(begin, end []byte, version int64) {
-	c.working.Lock()
-	defer c.working.Unlock()
-	c.window.forget(begin, end, version)
-	c.forgotten, c.stale = version, true
-	if c.open == nil && c.finishing.TryLock() {
-		c.refresh()
-		c.finishing.Unlock()
-	}
 }
 
 // refresh lets the newest view forget what the window has forgotten. Nothing

@@ -30,7 +30,9 @@
 // given only each key's last value, once that has become older than the window;
 // it never sees the versions in between, so keys that are overwritten often
 // cost it nothing. A reader older than what the base has absorbed is told
-// 1007. [OpenMemory] is the same engine without a base: its window holds
+// 1007. A journal of what was written tells what to move, and how much memory it
+// takes; if that is too much, commits move before they are old, or wait
+// ([Options]). [OpenMemory] is the same engine without a base: its window holds
 // everything.
 //
 // The log makes commits durable: one frame a batch, synced before any of the

@@ -113,6 +113,28 @@ func (h *head) at(version int64) (*view, error) {
 	return &seen, nil
 }
 
+// releasePast lets the past views go that no transaction reads.
+func (h *head) releasePast() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.past.release()
+}
+
+// oldestRead returns a version below which no transaction reads, but for those
+// that read below the given one.
+func (h *head) oldestRead(above int64) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.past.oldest(above)
+}
+
+// viewed returns the version of the view that is read at a version.
+func (h *head) viewed(version int64) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.past.viewed(version)
+}
+
 // check returns CodeTransactionTooOld if a version is too old to be read.
 func (h *head) check(version int64) error {
 	if h.clock.version()-version > windowVersions {

@@ -66,3 +66,33 @@ func (h *history) at(version int64) (*view, error) {
 	}
 	return v, nil
 }
+
+// release lets go of all views that no transaction reads, the newest excepted.
+func (h *history) release() {
+	last := (h.count - 1) % keptViews
+	for i := range h.newest {
+		if i != last {
+			h.newest[i] = nil
+		}
+	}
+}
+
+// oldest returns the version of the oldest view, not below the given version,
+// that is not known to be garbage.
+func (h *history) oldest(above int64) int64 {
+	views := h.views[h.first:]
+	newest := views[len(views)-1].version
+	for _, v := range views {
+		if v.version == newest || v.version >= above && v.view.Value() != nil {
+			return v.version
+		}
+	}
+	return newest
+}
+
+// viewed returns the version of the view that is read at a version.
+func (h *history) viewed(version int64) int64 {
+	views := h.views[h.first:]
+	i := sort.Search(len(views), func(i int) bool { return views[i].version > version })
+	return views[max(i-1, 0)].version
+}

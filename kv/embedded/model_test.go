@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -167,6 +168,7 @@ func TestModel(t *testing.T) {
 		db := open()
 		defer func() { _ = db.Close() }()
 		model := map[string]string{}
+		var versions []int64
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch rapid.IntRange(0, 11).Draw(t, "step") {
 			case 0:
@@ -174,10 +176,17 @@ func TestModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				db = open()
-			case 1, 2:
-				if err := db.disk.absorber.pass(); err != nil {
+			case 1:
+				absorbAll(t, db)
+			case 2:
+				if len(versions) == 0 {
+					continue
+				}
+				at := rapid.IntRange(0, len(versions)-1).Draw(t, "horizon")
+				if err := db.disk.absorber.absorbTo(versions[at]); err != nil {
 					t.Fatal(err)
 				}
+				versions = versions[at+1:]
 			case 3, 4:
 				checkReads(t, db, model)
 			default:
@@ -194,8 +203,32 @@ func TestModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				versions = append(versions, db.head.now.Load().version)
 			}
 		}
 		checkReads(t, db, model)
+		absorbAll(t, db)
+		checkReads(t, db, model)
 	})
+}
+
+// absorbAll absorbs everything: nothing is left in the window, nor on its
+// account.
+func absorbAll(t *rapid.T, db *Database) {
+	t.Helper()
+	if err := db.disk.absorber.absorbTo(db.head.now.Load().version); err != nil {
+		t.Fatal(err)
+	}
+	w := db.committer.window
+	var left []string
+	var c cursor[entry]
+	for ok := c.seek(&w.entries, nil); ok; ok = c.next() {
+		left = append(left, fmt.Sprintf("%q %+v", c.key(), *c.val()))
+	}
+	if want := []string{fmt.Sprintf("%q %+v", "", entry{})}; !slices.Equal(left, want) {
+		t.Fatalf("the window that was absorbed holds\n%s", strings.Join(left, "\n"))
+	}
+	if j := w.journal; j.bytes.Load() != 0 || j.keys.Load() != 0 || len(j.groups) != 0 {
+		t.Fatalf("the account of an empty window has %d bytes, %d writes", j.bytes.Load(), j.keys.Load())
+	}
 }

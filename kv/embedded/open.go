@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -94,18 +95,19 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	f := newFault()
-	b, err := openBase(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize, f)
+	b, err := openBase(o.FS.PathJoin(dir, baseDir), o, f)
 	if err != nil {
 		return nil, err
 	}
 	w := newWindow(false)
+	w.journal = newJournal(o.window, o.WindowSize/2)
 	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
-	err = openLog(l, b.absorbed, func(version int64, m mutation) { w.apply(&m, version, false) })
+	err = openLog(l, b.absorbed.Load(), func(version int64, m mutation) { w.apply(&m, version, false) })
 	if err == nil {
 		err = origin.reaches(o.FS, dir, l.last)
 	}
 	if err == nil {
-		err = l.drop(b.absorbed)
+		err = l.drop(b.absorbed.Load())
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.close(), b.close())
@@ -124,9 +126,12 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	}
 	db.disk.absorber = &absorber{
 		base: b, log: l, committer: &db.committer, fault: f,
-		age: o.window, flushAt: o.flushAt, flushed: b.absorbed,
-		quit: make(chan struct{}), done: make(chan struct{}),
+		journal: w.journal, age: o.window, flushAt: o.flushAt, flushed: b.absorbed.Load(),
+		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
+		quit:     make(chan struct{}), done: make(chan struct{}),
 	}
+	db.committer.pressure = &db.disk.absorber.pressure
+	db.committer.queue.limit = o.WindowSize
 	return db, nil
 }
 

@@ -20,6 +20,18 @@ type Options struct {
 	// 0: 64 MB. It does not bound the memory for the commits of the last seconds.
 	CacheSize int64
 
+	// WindowSize is the memory, in bytes, for the commits of the last five
+	// seconds. When half of it is in use, commits move to the disk before they are
+	// old, as far as no open transaction can read what was before them. When all of
+	// it is, further commits wait for that: for the disk, or for the oldest reader
+	// to end or to become five seconds old. While a transaction is always open that
+	// is as old as it may be, at most WindowSize in five seconds is written. A
+	// write counts its key, its value, and 160 bytes. The log on disk keeps about
+	// WindowSize and 64 MB. Commits that wait may take as much again;
+	// beyond that they fail with CodeProxyMemoryLimitExceeded, and are retried.
+	// 0: 256 MB. The least is 1 MB.
+	WindowSize int64
+
 	// FS is the file system that the database lives in. nil: the operating
 	// system's. Tests use one that crashes or fails.
 	FS vfs.FS
@@ -28,13 +40,17 @@ type Options struct {
 	window      int64 // age, in versions, at which commits move to the base
 	segmentSize int64 // of the log
 	flushAt     int64 // size of the log
+	memTable    int64 // of the base
 	noAbsorb    bool  // commits move to the base when the test says so
 }
 
 const (
 	defaultCacheSize   = 64 << 20
+	defaultWindowSize  = 256 << 20
+	leastWindowSize    = 1 << 20
 	defaultSegmentSize = 16 << 20
 	defaultFlushAt     = 64 << 20
+	defaultMemTable    = 64 << 20
 )
 
 // Validate reports all faults of the options.
@@ -42,6 +58,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.CacheSize < 0 {
 		errs = append(errs, fmt.Errorf("embedded: CacheSize is %d; use 0 for the default or a number of bytes", o.CacheSize))
+	}
+	if o.WindowSize < 0 || o.WindowSize > 0 && o.WindowSize < leastWindowSize {
+		errs = append(errs, fmt.Errorf("embedded: WindowSize is %d; use 0 for the default or at least %d bytes", o.WindowSize, leastWindowSize))
 	}
 	return errors.Join(errs...)
 }
@@ -53,9 +72,11 @@ func (o Options) withDefaults() Options {
 		other int64
 	}{
 		{&o.CacheSize, defaultCacheSize},
+		{&o.WindowSize, defaultWindowSize},
 		{&o.window, windowVersions},
 		{&o.segmentSize, defaultSegmentSize},
 		{&o.flushAt, defaultFlushAt},
+		{&o.memTable, defaultMemTable},
 	} {
 		if *d.value == 0 {
 			*d.value = d.other

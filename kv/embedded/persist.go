@@ -2,6 +2,8 @@
 
 package embedded
 
+import "math"
+
 // persist makes a batch durable.
 func (c *committer) persist(b *batch) error {
 	if c.log == nil {
@@ -53,4 +55,40 @@ func (w *window) learn(key, value []byte) {
 		return
 	}
 	w.write(key, present, value, 0, false)
+}
+
+// cut takes what is to be absorbed next out of the window's journal.
+func (c *committer) cut(horizon int64) (groups []journalGroup, more bool) {
+	c.working.Lock()
+	defer c.working.Unlock()
+	return c.window.journal.cut(horizon, absorbRoundKeys)
+}
+
+// forget drops from the window, in the stretches, what the base has absorbed up
+// to version.
+func (c *committer) forget(within []stretchOf, version int64) {
+	c.working.Lock()
+	defer c.working.Unlock()
+	c.window.forget(within, version)
+	c.forgotten, c.stale = version, true
+	if c.open == nil && c.finishing.TryLock() {
+		c.refresh()
+		c.finishing.Unlock()
+	}
+}
+
+// oldestWaiting returns the lowest version that a request which waits for its
+// commit has read at, and whether there is one.
+func (c *committer) oldestWaiting() (version int64, some bool) {
+	c.working.Lock()
+	defer c.working.Unlock()
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	version = math.MaxInt64
+	for _, requests := range [][]*commitRequest{c.taken[c.next:], c.queue.requests} {
+		for _, r := range requests {
+			version = min(version, r.version)
+		}
+	}
+	return version, version != math.MaxInt64
 }

@@ -296,7 +296,11 @@ func (t *transaction) readable() (*view, error) {
 	if t.view.err != nil {
 		return nil, t.view.err
 	}
-	return t.view, t.db.head.check(t.view.version)
+	if err := t.db.head.check(t.view.version); err != nil {
+		t.view = &view{version: t.view.version, err: err} // what it held can go
+		return nil, err
+	}
+	return t.view, nil
 }
 
 // SetReadVersion implements [kv.Transaction].

@@ -47,18 +47,20 @@ func (v *verifier) base() (absorbed int64, err error) {
 	if len(v.report.Damage) == damaged {
 		err = v.found(v.order(b, dir))
 	}
-	return b.absorbed, err
+	return b.absorbed.Load(), err
 }
 
 // openBase opens the base without writing anything.
 func (v *verifier) openBase(dir string) (*base, error) {
 	b := newBase(v.fs, newFault())
 	b.seal()
-	options := b.options(1 << 20)
+	options := b.options(1<<20, 1<<20)
 	options.ReadOnly = true
 	err := unpanicked(func() (err error) {
 		if b.db, err = pebble.Open(dir, options); err == nil {
-			b.absorbed, err = b.readAbsorbed()
+			var absorbed int64
+			absorbed, err = b.readAbsorbed()
+			b.absorbed.Store(absorbed)
 		}
 		return err
 	})

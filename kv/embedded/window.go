@@ -39,7 +39,8 @@ func (e *entry) conflictAt() int64 {
 // A window without a base holds everything; its gaps are all absent.
 type window struct {
 	entries tree[entry]
-	whole   bool // there is no base
+	whole   bool     // there is no base
+	journal *journal // nil if there is no base
 }
 
 func newWindow(whole bool) *window {
@@ -64,6 +65,9 @@ func (w *window) write(key []byte, point knowledge, value []byte, version int64,
 // apply makes a resolved mutation. The window keeps its memory. conflict says
 // that the resolver is to find its key here.
 func (w *window) apply(m *mutation, version int64, conflict bool) {
+	if w.journal != nil {
+		w.journal.add(m, version)
+	}
 	switch {
 	case m.op == opClearRange:
 		w.clearRange(m.key, m.value, version)
@@ -111,17 +115,24 @@ func (w *window) unwritten(_ []byte, e *entry) entry {
 	return entry{point: e.gap, version: e.gapAt, gap: e.gap, gapAt: e.gapAt}
 }
 
-// forget drops what the base has absorbed of the keys from begin to end:
-// everything not newer than version. A nil end is no bound.
-func (w *window) forget(begin, end []byte, version int64) {
+// forget drops what the base has absorbed in the stretches: everything not newer
+// than version.
+func (w *window) forget(within []stretchOf, version int64) {
+	entries := w.entries.snapshot() // which the loop walks over while it edits
+	for _, s := range within {
+		w.forgetStretch(&entries, s, version)
+	}
+}
+
+// forgetStretch is forget for one stretch; entries are those of the window.
+func (w *window) forgetStretch(entries *tree[entry], s stretchOf, version int64) {
 	before := entry{}
 	var c cursor[entry]
-	if c.seekBelow(&w.entries, begin) {
+	if c.seekBelow(&w.entries, s.first) {
 		before = *c.val()
 	}
-	entries := w.entries.snapshot() // which the loop walks over while it edits
-	var drop [][]byte               // a run of entries that say nothing any more
-	for ok := c.seek(&entries, begin); ok && (end == nil || bytes.Compare(c.key(), end) < 0); ok = c.next() {
+	var drop [][]byte // a run of entries that say nothing any more
+	for ok := c.seek(entries, s.first); ok && bytes.Compare(c.key(), s.last) <= 0; ok = c.next() {
 		e, changed := c.val().forget(version)
 		says := e.point != unknown || e.gap != before.gap || e.gapAt != before.gapAt || e.gap == absent
 		before = e

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// heap returns the bytes of live objects.
+func heap() int64 {
+	for range 3 { // pools and finalizers keep some for a while
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func openOnDisk(t testing.TB, o Options) *Database {
+	t.Helper()
+	o.NoSync, o.CacheSize, o.memTable = true, 1<<20, 2<<20
+	db, err := OpenWith(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// writeRandom commits n transactions of so many random keys with values of size
+// bytes, from several goroutines, calls after behind each, and returns how many
+// bytes of keys and values that were.
+func writeRandom(t testing.TB, db *Database, n, keys, size int, after func()) int64 {
+	t.Helper()
+	var (
+		left  atomic.Int64
+		wg    sync.WaitGroup
+		value = make([]byte, size)
+	)
+	left.Store(int64(n))
+	for range 8 {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+					for range keys {
+						tx.Set(binary.BigEndian.AppendUint64([]byte("a key of "), rand.Uint64()), value)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				after()
+			}
+		})
+	}
+	wg.Wait()
+	return int64(n * keys * (17 + size))
+}
+
+// TestWindowBytes compares the account of the window with the memory that it
+// takes.
+func TestWindowBytes(t *testing.T) {
+	for _, c := range []struct{ keys, size int }{{1, 0}, {20, 20}, {100, 1000}} {
+		db := openOnDisk(t, Options{noAbsorb: true, WindowSize: 1 << 40})
+		db.head.releasePast()
+		before := heap()
+		writeRandom(t, db, 40_000/c.keys, c.keys, c.size, func() {})
+		db.head.releasePast()
+		took, account := heap()-before, db.disk.absorber.journal.bytes.Load()
+		t.Logf("values of %d bytes, %d in a transaction: the window takes %d bytes; the account says %d", c.size, c.keys, took, account)
+		if took > account*3/2 || account > took*5/2 {
+			t.Errorf("values of %d bytes, %d in a transaction: the window takes %d bytes; the account says %d", c.size, c.keys, took, account)
+		}
+	}
+}
+
+// TestWindowIsBounded writes far more than the window may hold, and watches it.
+func TestWindowIsBounded(t *testing.T) {
+	const limit = 4 << 20
+	transactions := 3000
+	if testing.Short() {
+		transactions = 800
+	}
+	db := openOnDisk(t, Options{WindowSize: limit, segmentSize: 1 << 20, flushAt: 4 << 20})
+	before := heap()
+	var (
+		mu           sync.Mutex
+		most, logged int64
+		took         int64
+		seen         int
+	)
+	written := writeRandom(t, db, transactions, 10, 4000, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		most = max(most, db.disk.absorber.journal.bytes.Load())
+		size, _ := db.disk.log.backlog()
+		logged = max(logged, size)
+		if seen++; seen%(transactions/8) == 0 {
+			took = max(took, heap()-before)
+		}
+	})
+	p := &db.disk.absorber.pressure
+	t.Logf("%d MB written; the window had up to %d bytes, the log %d, the heap %d; commits waited %d times, %v in all",
+		written>>20, most, logged, took, p.delays.Load(), time.Duration(p.waited.Load()))
+	if most > limit*5/4 { // a batch more
+		t.Errorf("the window had %d bytes; the limit is %d", most, limit)
+	}
+	if logged > 6*limit {
+		t.Errorf("the log had %d bytes", logged)
+	}
+	if took > 48<<20 {
+		t.Errorf("while %d bytes were written the heap has grown by %d", written, took)
+	}
+}
+
+// TestOpenReaderKeepsItsVersion lets the window grow too large while a
+// transaction reads: what it reads stays, and commits go on.
+func TestOpenReaderKeepsItsVersion(t *testing.T) {
+	db := openOnDisk(t, Options{WindowSize: 4 << 20, noAbsorb: true})
+	key := []byte("key")
+	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("old")) })
+	tx := begin(t, db)
+	if _, err := tx.GetReadVersion().Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("new")) })
+	writeRandom(t, db, 80, 10, 3000, func() {}) // more than half of the limit
+	if err := db.disk.absorber.pass(); err != nil {
+		t.Fatal(err)
+	}
+	if !db.disk.absorber.pressure.high() {
+		t.Fatal("the window is not large enough for this test")
+	}
+	if value, err := tx.Get(key).Get(t.Context()); err != nil || string(value) != "old" {
+		t.Errorf("the open transaction reads %q, %v", value, err)
+	}
+	tx.Set(key, nil)
+	if err := tx.Commit(t.Context()); !kv.IsConflict(err) {
+		t.Errorf("its commit gets %v, want a conflict", err)
+	}
+}
+
+// TestHeldReaderDoesNotBlock holds a reader while much more is written than the
+// window may hold: commits wait until it is too old, and go on.
+func TestHeldReaderDoesNotBlock(t *testing.T) {
+	db := openOnDisk(t, Options{WindowSize: 1 << 20, window: kv.VersionsPerSecond / 2})
+	key := []byte("key")
+	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("old")) })
+	held := begin(t, db)
+	if _, err := held.Get(key).Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	writeRandom(t, db, 1000, 10, 1000, func() {})
+	if p := &db.disk.absorber.pressure; p.delays.Load() == 0 {
+		t.Error("no commit has waited")
+	}
+	if _, err := held.Get([]byte("unknown")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {
+		t.Errorf("the held reader gets %v, want CodeTransactionTooOld", err)
+	}
+	held.Set(key, nil)
+	if err := held.Commit(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {
+		t.Errorf("its commit gets %v, want CodeTransactionTooOld", err)
+	}
+}
+
+// TestOldReaderLetsGo tells a reader that it is too old; what it held is freed
+// although the transaction is kept.
+func TestOldReaderLetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := OpenMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeTest(t, db)
+		key := []byte("key")
+		transact(t, db, func(tx kv.Transaction) { tx.Set(key, make([]byte, 1000)) })
+		tx := begin(t, db)
+		if _, err := tx.Get(key).Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		held := weak.Make(tx.(*transaction).view)
+		time.Sleep(kv.MaxTransactionAge - 200*time.Millisecond)
+		if _, err := tx.Get(key).Get(t.Context()); err != nil {
+			t.Errorf("shortly before it is too old: %v", err)
+		}
+		time.Sleep(400 * time.Millisecond)
+		for range 2 * keptViews {
+			transact(t, db, func(tx kv.Transaction) { tx.Set(key, nil) })
+		}
+		if runtime.GC(); held.Value() == nil {
+			t.Fatal("the view of an open transaction is gone before it has asked")
+		}
+		for range 2 {
+			if _, err := tx.Get(key).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {
+				t.Errorf("the read gets %v, want CodeTransactionTooOld", err)
+			}
+		}
+		if runtime.GC(); held.Value() != nil {
+			t.Error("the transaction holds a view that it may not read")
+		}
+		runtime.KeepAlive(tx)
+	})
+}
+
+// TestQueueIsBounded begins more commits than may wait.
+func TestQueueIsBounded(t *testing.T) {
+	db := openOnDisk(t, Options{WindowSize: 1 << 20})
+	db.committer.working.Lock() // nothing is committed
+	var futures []kv.Future[struct{}]
+	for i := range 30 {
+		tx := begin(t, db)
+		tx.Set(fmt.Append(nil, i), make([]byte, kv.MaxValueSize))
+		futures = append(futures, tx.CommitAsync())
+	}
+	refused := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, f := range futures {
+		if _, err := f.Get(ctx); kv.CodeOf(err) == kv.CodeProxyMemoryLimitExceeded && kv.IsRetryable(err) {
+			refused++
+		}
+	}
+	db.committer.working.Unlock()
+	if refused == 0 || refused > 25 {
+		t.Errorf("%d of 30 commits of 100 kB are refused where 1 MB may wait", refused)
+	}
+	done := 0
+	for _, f := range futures {
+		_, err := f.Get(t.Context())
+		if err != nil && !errors.Is(err, &kv.Error{Code: kv.CodeProxyMemoryLimitExceeded}) {
+			t.Error(err)
+		} else if err == nil {
+			done++
+		}
+	}
+	if done+refused != 30 {
+		t.Errorf("%d commits done, %d refused, of 30", done, refused)
+	}
+}
+
+// TestCloseWhileCommitsWait closes a database whose window is full.
+func TestCloseWhileCommitsWait(t *testing.T) {
+	db := openOnDisk(t, Options{WindowSize: 1 << 20, noAbsorb: true})
+	reader := begin(t, db)
+	if _, err := reader.GetReadVersion().Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var waiting []kv.Future[struct{}]
+	for i := range 25 {
+		tx := begin(t, db)
+		tx.Set(fmt.Append(nil, i), make([]byte, kv.MaxValueSize))
+		f := tx.CommitAsync()
+		if i < 10 {
+			if _, err := f.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		} else if i < 20 {
+			waiting = append(waiting, f)
+		}
+	}
+	db.committer.settle()
+	if !db.disk.absorber.pressure.full() {
+		t.Fatal("the window is not full")
+	}
+	closeTest(t, db)
+	for _, f := range waiting {
+		if _, err := f.Get(t.Context()); err != nil {
+			t.Errorf("a commit that had begun ends with %v", err)
+		}
+	}
+}
