@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -108,6 +109,9 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 		return nil, err
 	}
 	if err := t.usable(); err != nil {
+		if errors.Is(err, kv.ErrClosed) {
+			t.attempt.fail(err) // there will be no other commit
+		}
 		return nil, err
 	}
 	t.started = true

@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -16,6 +17,8 @@ type Database struct {
 	committer committer
 	disk      *disk // nil: in memory
 	closed    atomic.Bool
+	closing   sync.Once
+	closeErr  error
 }
 
 var _ kv.Database = (*Database)(nil)
@@ -57,12 +60,18 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 
-// Close implements [kv.Database]. Commits that have begun are finished; what
-// comes later, and watches, fail with kv.ErrClosed.
+// Close implements [kv.Database]. Commits that have begun are finished, reads and
+// batches of ranges under way too; what comes later, watches, and backups under
+// way fail with [kv.ErrClosed]. When Close returns, nothing of the database runs
+// any more, and another may open the folder; further calls wait for that, too,
+// and return the same. Only the disk can make it wait.
 func (db *Database) Close() error {
-	if db.closed.Swap(true) {
-		return nil
-	}
+	db.closed.Store(true)
+	db.closing.Do(func() { db.closeErr = db.close() })
+	return db.closeErr
+}
+
+func (db *Database) close() error {
 	db.committer.stop(kv.ErrClosed)
 	db.watches.close(kv.ErrClosed)
 	if db.disk == nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -23,10 +25,11 @@ const (
 // the folder open. Nothing was changed. Close the other one first; to share a
 // database between processes, let one of them serve the others.
 type LockedError struct {
-	Dir  string
-	PID  int    // of the process that has it open; 0: unknown
-	Host string // its machine; empty: unknown
-	Err  error  // what the operating system said
+	Dir   string
+	PID   int       // of the process that has it open; 0: unknown
+	Host  string    // its machine; empty: unknown
+	Since time.Time // when it was opened; zero: unknown
+	Err   error     // what the operating system said
 }
 
 // Error implements error.
@@ -37,6 +40,9 @@ func (e *LockedError) Error() string {
 		who = "this process"
 	case e.PID != 0:
 		who = fmt.Sprintf("process %d on %s", e.PID, e.Host)
+	}
+	if !e.Since.IsZero() {
+		who += " since " + e.Since.Format(time.RFC3339)
 	}
 	return fmt.Sprintf("embedded: %s is already open in %s: a database has one owner at a time; close it there first", e.Dir, who)
 }
@@ -54,7 +60,7 @@ func takeLock(fsys vfs.FS, dir string) (io.Closer, error) {
 		return nil, fmt.Errorf("embedded: locking %s: %w", dir, err)
 	}
 	held := &LockedError{Dir: dir, Err: err}
-	held.PID, held.Host = readHolder(fsys, dir)
+	held.readHolder(fsys)
 	return nil, held
 }
 
@@ -67,7 +73,20 @@ func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 	if err := writeHolder(fsys, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: locking %s: %w", dir, err), lock.Close())
 	}
-	return lock, nil
+	return &heldLock{lock, fsys, fsys.PathJoin(dir, holderName)}, nil
+}
+
+// heldLock is a lock whose holder is written down.
+type heldLock struct {
+	io.Closer
+	fs     vfs.FS
+	holder string
+}
+
+// Close implements [io.Closer].
+func (l *heldLock) Close() error {
+	_ = l.fs.Remove(l.holder) // it is only for people, and is replaced by the next
+	return l.Closer.Close()
 }
 
 func writeHolder(fsys vfs.FS, dir string) error {
@@ -76,26 +95,25 @@ func writeHolder(fsys vfs.FS, dir string) error {
 		return err
 	}
 	host, err := os.Hostname()
-	if err != nil {
-		host = "this machine"
+	if err != nil || strings.ContainsAny(host, " \n") || host == "" {
+		host = "this-machine"
 	}
-	_, err = fmt.Fprintf(file, "%d %s\n", os.Getpid(), host)
+	_, err = fmt.Fprintf(file, "%d %s %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
 	return errors.Join(err, file.Close())
 }
 
-// readHolder returns what is known of the holder: it may be about to write it.
-func readHolder(fsys vfs.FS, dir string) (pid int, host string) {
-	file, err := fsys.Open(fsys.PathJoin(dir, holderName))
+// readHolder fills in what is known of the holder: it may be about to write it.
+func (e *LockedError) readHolder(fsys vfs.FS) {
+	text, err := readSmall(fsys, fsys.PathJoin(e.Dir, holderName))
 	if err != nil {
-		return 0, ""
+		return
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, 1024))
-	if err != nil {
-		return 0, ""
+	var since string
+	if n, _ := fmt.Sscanf(text, "%d %s %s", &e.PID, &e.Host, &since); n < 2 {
+		e.PID, e.Host = 0, ""
+		return
 	}
-	if _, err := fmt.Sscanf(string(text), "%d %s", &pid, &host); err != nil {
-		return 0, ""
+	if at, err := time.Parse(time.RFC3339, since); err == nil {
+		e.Since = at
 	}
-	return pid, host
 }

@@ -27,6 +27,7 @@ type watch struct {
 type watchTable struct {
 	mu     sync.Mutex
 	keys   tree[[]*watch]
+	closed error        // why no watch is armed any more
 	armed  atomic.Int64 // watches in keys
 	arming atomic.Int64 // goroutines that are about to arm some
 	count  atomic.Int64 // watches that are not finished
@@ -89,6 +90,10 @@ func (t *watchTable) arm(v *view, watches []*watch) {
 func (t *watchTable) armLocked(v *view, watches []*watch) {
 	for _, w := range watches {
 		if w.finished() {
+			continue
+		}
+		if t.closed != nil {
+			w.finish(t.closed)
 			continue
 		}
 		if value, err := v.get(w.key); err != nil || !same(value, w.value) {
@@ -172,10 +177,11 @@ func (t *watchTable) fire(v *view, list []*watch) {
 	}
 }
 
-// close fails all armed watches.
+// close fails all armed watches, and those that were to be.
 func (t *watchTable) close(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closed = err
 	var c cursor[[]*watch]
 	for ok := c.seek(&t.keys, nil); ok; ok = c.next() {
 		for _, w := range *c.val() {

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// TestCloseInFlight closes a database among reads, ranges, commits, watches and
+// backups: each ends, with success or ErrClosed, and what was acknowledged is
+// there when it is opened again.
+func TestCloseInFlight(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	rounds := 4
+	if testing.Short() {
+		rounds = 1
+	}
+	for range rounds {
+		closeInFlight(t)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+func closeInFlight(t *testing.T) {
+	t.Helper()
+	fs := vfs.NewMem()
+	db := openTest(t, Options{FS: fs})
+	transact(t, db, func(tx kv.Transaction) {
+		for i := range 3000 {
+			tx.Set(fmt.Appendf(nil, "filler/%05d", i), make([]byte, 100))
+		}
+	})
+	if err := db.disk.absorber.base.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var (
+		wg, started  sync.WaitGroup
+		acknowledged atomic.Int64
+	)
+	ctx := t.Context()
+	run := func(do func(i int) error) {
+		started.Add(1)
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				err := do(i)
+				if i == 3 {
+					started.Done()
+				}
+				if errors.Is(err, kv.ErrClosed) {
+					if i < 3 {
+						started.Done()
+					}
+					return
+				}
+				if err != nil {
+					t.Errorf("in flight: %v", err)
+					return
+				}
+			}
+		})
+	}
+	run(func(i int) error {
+		err := db.Transact(ctx, func(tx kv.Transaction) error {
+			tx.Set([]byte("last"), fmt.Append(nil, i))
+			return nil
+		})
+		if err == nil {
+			acknowledged.Store(int64(i))
+		}
+		return err
+	})
+	for range 2 {
+		run(func(int) error {
+			return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+				_, err := readPairs(tx, everything, kv.RangeOptions{Mode: kv.ModeSmall})
+				return err
+			})
+		})
+	}
+	run(func(i int) error {
+		_, err := db.Backup(ctx, fmt.Sprint("backup", i))
+		return err
+	})
+	run(func(i int) error {
+		var watch kv.Future[struct{}]
+		err := db.Transact(ctx, func(tx kv.Transaction) error {
+			watch = tx.Watch([]byte("last"))
+			return nil
+		})
+		if err == nil {
+			_, err = watch.Get(ctx)
+		}
+		return err
+	})
+	started.Wait()
+	var closers sync.WaitGroup
+	for range 2 {
+		closers.Go(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			again, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+			if locked := (*LockedError)(nil); err != nil && !errors.As(err, &locked) {
+				t.Error(err)
+			} else if err == nil {
+				closeTest(t, again)
+			}
+		})
+	}
+	closers.Wait()
+	wg.Wait()
+	again := openAt(t, fs, "db")
+	defer closeTest(t, again)
+	if last, err := lastNumber(again); err != nil || int64(last) < acknowledged.Load() {
+		t.Errorf("the last commit is %d, %v; %d was acknowledged", last, err, acknowledged.Load())
+	}
+}
+
+// TestUseAfterClose uses everything of a closed database.
+func TestUseAfterClose(t *testing.T) {
+	for name, open := range map[string]func() (*Database, error){
+		"in memory": OpenMemory,
+		"on disk":   func() (*Database, error) { return OpenWith("db", Options{FS: vfs.NewMem()}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			key, ctx := []byte("key"), t.Context()
+			transact(t, db, func(tx kv.Transaction) { tx.Set(key, key) })
+			tx, watching, writing := begin(t, db), begin(t, db), begin(t, db)
+			watch := watching.Watch(key)
+			writing.Set(key, nil)
+			stamp := writing.GetVersionstamp()
+			closeTest(t, db)
+
+			_, getErr := tx.Get(key).Get(ctx)
+			_, keyErr := tx.GetKey(kv.FirstGreaterThan(key)).Get(ctx)
+			_, rangeErr := tx.GetRange(everything.Selectors(), kv.RangeOptions{}).Slice(ctx)
+			_, beginErr := db.Begin()
+			watchingErr := watching.Commit(ctx)
+			_, watchErr := watch.Get(ctx)
+			writingErr := writing.Commit(ctx)
+			for what, err := range map[string]error{
+				"Get": getErr, "GetKey": keyErr, "GetRange": rangeErr, "Begin": beginErr,
+				"the commit of a watch": watchingErr, "a watch": watchErr, "Commit": writingErr,
+				"Transact":     db.Transact(ctx, func(kv.Transaction) error { return nil }),
+				"ReadTransact": db.ReadTransact(ctx, func(kv.ReadTransaction) error { return nil }),
+			} {
+				if !errors.Is(err, kv.ErrClosed) {
+					t.Errorf("%s gets %v, want ErrClosed", what, err)
+				}
+			}
+			if _, err := stamp.Get(ctx); err == nil {
+				t.Error("a versionstamp is known although nothing was committed")
+			}
+			closeTest(t, db)
+		})
+	}
+}
+
+// TestLockedErrorNamesTheHolder opens folders that are open, were, or whose
+// holder is not known.
+func TestLockedErrorNamesTheHolder(t *testing.T) {
+	dir := t.TempDir()
+	began := time.Now().Add(-time.Second)
+	db := openDir(t, dir)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *LockedError {
+		t.Helper()
+		_, err := Open(dir)
+		locked := (*LockedError)(nil)
+		if !errors.As(err, &locked) {
+			t.Fatalf("the folder is open, and opening it again gets %v", err)
+		}
+		return locked
+	}
+	locked := open()
+	if locked.PID != os.Getpid() || locked.Host != host || locked.Since.Before(began) || locked.Since.After(time.Now()) {
+		t.Errorf("the holder is %+v", locked)
+	}
+	for _, part := range []string{dir, "this process", "since", "close it"} {
+		if !strings.Contains(locked.Error(), part) {
+			t.Errorf("%q does not say %q", locked, part)
+		}
+	}
+	holder := filepath.Join(dir, holderName)
+	for _, text := range []string{"", "nonsense", "12\n"} {
+		if err := os.WriteFile(holder, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if locked := open(); locked.PID != 0 || !strings.Contains(locked.Error(), "another process") {
+			t.Errorf("with %q for a holder: %v", text, locked)
+		}
+	}
+	closeTest(t, db)
+	if _, err := os.Stat(holder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after Close the holder is still named: %v", err)
+	}
+	if err := os.WriteFile(holder, []byte("1 elsewhere 2020-01-01T00:00:00Z\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, openDir(t, dir)) // what a crash leaves holds nobody up
+}
+
+// TestBackupEndsWithContext cancels a backup that is being copied.
+func TestBackupEndsWithContext(t *testing.T) {
+	db := openTest(t, Options{FS: vfs.NewMem()})
+	defer closeTest(t, db)
+	turn, end, err := db.disk.copies.begin(t.Context()) // another backup is under way
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	if _, err := db.Backup(ctx, "backup"); !errors.Is(err, cause) {
+		t.Errorf("a backup that waits for its turn ends with %v, want %v", err, cause)
+	}
+	end()
+	if turn.Err() == nil {
+		t.Error("the context of a backup that has ended goes on")
+	}
+}
