@@ -13,18 +13,18 @@ import (
 
 const root = "../.."
 
-// TestGuaranteesNameTests checks that each test that docs/guarantees.md names
-// exists: a promise without one is only a wish.
+// TestGuaranteesNameTests checks that each test that docs/guarantees.md and
+// docs/coverage.md name exists: a promise without one is only a wish.
 func TestGuaranteesNameTests(t *testing.T) {
-	text := read(t, "docs/guarantees.md")
+	text := read(t, "docs/guarantees.md") + read(t, "docs/coverage.md")
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
 	if len(named) < 30 {
-		t.Fatalf("docs/guarantees.md names %d tests", len(named))
+		t.Fatalf("the documents name %d tests", len(named))
 	}
 	defined := definedTests(t)
 	for _, name := range named {
 		if !defined[name[1]] {
-			t.Errorf("docs/guarantees.md names %s, which is no test", name[1])
+			t.Errorf("docs/guarantees.md or docs/coverage.md names %s, which is no test", name[1])
 		}
 	}
 }
@@ -53,7 +53,7 @@ func definedTests(t *testing.T) map[string]bool {
 // TestLinksOfDocuments checks that the files which documents link to exist.
 func TestLinksOfDocuments(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
-	for _, doc := range []string{"README.md", "CHANGELOG.md", "docs/architecture.md", "docs/layout.md", "docs/guarantees.md", "docs/dependencies.md"} {
+	for _, doc := range []string{"README.md", "CHANGELOG.md", "docs/architecture.md", "docs/layout.md", "docs/guarantees.md", "docs/coverage.md", "docs/dependencies.md"} {
 		for _, found := range link.FindAllStringSubmatch(read(t, doc), -1) {
 			if strings.Contains(found[1], "://") {
 				continue

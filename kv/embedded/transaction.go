@@ -232,10 +232,25 @@ func (t *transaction) retry(err error) (time.Duration, error) {
 		t.kill(errCancelled)
 		return 0, err
 	}
-	if kv.CodeOf(err) == kv.CodeFutureVersion {
-		return min(10*time.Millisecond, t.settings.maxDelay), nil
+	return t.wait(kv.CodeOf(err)), nil
+}
+
+const (
+	versionDelay   = 10 * time.Millisecond // after a version that is too old or too new (FUTURE_VERSION_RETRY_DELAY)
+	longestIfShort = 30 * time.Second      // the cap after errors of memory that is short (RESOURCE_CONSTRAINED_MAX_BACKOFF)
+)
+
+// wait returns how long OnError waits, as FoundationDB's client does: a random
+// part of a delay that doubles, but a fixed time after errors of the version.
+func (t *transaction) wait(code kv.Code) time.Duration {
+	switch code {
+	case kv.CodeFutureVersion, kv.CodeTransactionTooOld:
+		return min(versionDelay, t.settings.maxDelay)
+	case kv.CodeProxyMemoryLimitExceeded, kv.CodeGRVProxyMemoryLimit:
+		defer func(cap time.Duration) { t.backoff.Max = cap }(t.backoff.Max)
+		t.backoff.Max = longestIfShort
 	}
-	return t.backoff.Next(), nil
+	return t.backoff.Next()
 }
 
 // orInvalid returns the error of OnError for what is no engine's error.

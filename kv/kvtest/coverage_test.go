@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/goldens"
+)
+
+//go:generate go test -v -run ^TestCoverage$ . -args -update
+
+var (
+	update = flag.Bool("update", false, "write docs/coverage.md anew")
+	adopt  = flag.Bool("adopt", false, "with -update: also if it speaks of other recordings")
+)
+
+const ledgerFile = "../../docs/coverage.md"
+
+// TestCoverage derives from the recordings which behaviour they prove, and
+// compares docs/coverage.md with that; -update writes it. Where the recordings
+// are absent, or are not those of the page, it says so and is skipped.
+func TestCoverage(t *testing.T) {
+	dir := goldens.Dir(t)
+	l := readLedger(t, dir)
+	text := l.render(areas(t))
+	old, err := os.ReadFile(ledgerFile)
+	if err != nil && !*adopt {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(old, []byte(l.digest)) && !*adopt {
+		t.Skipf("docs/coverage.md speaks of other recordings than those in %s: -args -update -adopt takes these", dir)
+	}
+	if *update {
+		if err := os.WriteFile(ledgerFile, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(old), string(text)); diff != "" {
+		t.Errorf("docs/coverage.md is not current: run make generate (-page +now):\n%s", diff)
+	}
+}
+
+// TestLedgerNamesLaws checks that the laws which stand in for recordings exist.
+func TestLedgerNamesLaws(t *testing.T) {
+	groups := map[string]bool{}
+	for _, g := range lawGroups {
+		groups[g.name] = true
+	}
+	laws := regexp.MustCompile("`kvtest.RunConformance`: ([a-z -]+)")
+	for _, a := range areas(t) {
+		for _, c := range a.cells {
+			for _, found := range laws.FindAllStringSubmatch(orElse(c.unproven, a.unproven), -1) {
+				if !groups[found[1]] {
+					t.Errorf("%s: there is no group of laws %q", c.key, found[1])
+				}
+			}
+		}
+	}
+}
+
+// TestObserversProveOnlyCells checks that what observers note are cells: a
+// misspelt one would be unproven for ever.
+func TestObserversProveOnlyCells(t *testing.T) {
+	l := readLedger(t, goldens.Dir(t))
+	listed := map[string]bool{}
+	for _, a := range areas(t) {
+		for _, c := range a.cells {
+			if listed[c.key] {
+				t.Errorf("two cells have the key %s", c.key)
+			}
+			listed[c.key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.proofs)) {
+		if !listed[key] && !strings.HasPrefix(key, "error/") {
+			t.Errorf("%s is proved by %s, and is no cell", key, l.proofs[key].first)
+		}
+	}
+}
+
+// ledger is what recordings prove.
+type ledger struct {
+	proofs map[string]*proof
+	counts []fileCount
+	digest string
+}
+
+// proof counts the scenarios that prove a cell.
+type proof struct {
+	first string
+	files map[string]int
+}
+
+type fileCount struct {
+	file                              string
+	scenarios, steps, commits, losers int
+}
+
+func readLedger(t *testing.T, dir string) *ledger {
+	t.Helper()
+	l := &ledger{proofs: map[string]*proof{}}
+	sum := sha256.New()
+	for _, pattern := range goldenFiles {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no recording %s in %s (%v)", pattern, dir, err)
+		}
+		for _, path := range paths {
+			l.readFile(t, path, sum)
+		}
+	}
+	l.digest = fmt.Sprintf("%x", sum.Sum(nil))[:16]
+	return l
+}
+
+func (l *ledger) readFile(t *testing.T, path string, sum io.Writer) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum.Write(raw)
+	scenarios, err := readScenarios(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	count := fileCount{file: file, scenarios: len(scenarios)}
+	for i := range scenarios {
+		s := &scenarios[i]
+		for key := range observe(s) {
+			l.note(key, file, s.Name)
+		}
+		for j := range s.Steps {
+			count.add(&s.Steps[j])
+		}
+	}
+	l.counts = append(l.counts, count)
+}
+
+func (l *ledger) note(key, file, name string) {
+	p := l.proofs[key]
+	if p == nil {
+		p = &proof{first: name, files: map[string]int{}}
+		l.proofs[key] = p
+	}
+	p.files[file]++
+}
+
+func (c *fileCount) add(st *step) {
+	c.steps++
+	if st.Op != "commit" && st.Op != "commit_await" {
+		return
+	}
+	switch recordedOf(st).code {
+	case 0:
+		c.commits++
+	case 1020:
+		c.losers++
+	}
+}
+
+// String tells where the proofs are: the files, with the number of scenarios.
+func (p *proof) String() string {
+	var parts []string
+	for _, file := range slices.Sorted(maps.Keys(p.files)) {
+		parts = append(parts, fmt.Sprintf("%s %d", file, p.files[file]))
+	}
+	return strings.Join(parts, ", ")
+}
