@@ -126,3 +126,21 @@ func TestOptionsWithoutEffect(t *testing.T) {
 	wrong.Atomic(99, []byte("key"), nil)
 	wantCode(t, "a mutation that does not exist", wrong.Commit(t.Context()), kv.CodeInvalidMutationType)
 }
+
+// TestRangesThatTouchCountOnce checks what a commit counts against size_limit:
+// the conflict ranges of two keys that follow each other at once are one.
+func TestRangesThatTouchCountOnce(t *testing.T) {
+	db := memoryWith(t)
+	for second, want := range map[string]int64{
+		"k\x00": 1 + 2 + 2*mutationCost + rangeCost + 1 + 3,
+		"l":     1 + 1 + 2*mutationCost + 2*(rangeCost+1+2),
+	} {
+		for limit, code := range map[int64]kv.Code{want: 0, want - 1: kv.CodeTransactionTooLarge} {
+			tx := begin(t, db)
+			wantCode(t, "SetOption", tx.SetOption(kv.OptionSizeLimit, limit), 0)
+			tx.Set([]byte("k"), nil)
+			tx.Set([]byte(second), nil)
+			wantCode(t, fmt.Sprintf("two keys, k and %q, within %d bytes", second, limit), tx.Commit(t.Context()), code)
+		}
+	}
+}

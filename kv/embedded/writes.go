@@ -71,8 +71,9 @@ func (m *writeMap) order() *tree[written] {
 	return &m.entries
 }
 
-// distinct returns what is listed, in the order of keys, if that is all there is
-// and no key is there twice.
+// distinct returns what is listed, in the order of keys, if that is all there is,
+// no key is there twice, and no two keys follow each other at once, whose ranges
+// would count as one.
 func (m *writeMap) distinct() ([]mutation, bool) {
 	if !m.entries.empty() {
 		return nil, false
@@ -84,7 +85,7 @@ func (m *writeMap) distinct() ([]mutation, bool) {
 		slices.SortFunc(sorted, byKey)
 	}
 	for i := 1; i < len(sorted); i++ {
-		if bytes.Equal(sorted[i-1].key, sorted[i].key) {
+		if before, key := sorted[i-1].key, sorted[i].key; bytes.Equal(before, key) || isSuccessor(key, before) {
 			return nil, false
 		}
 	}
