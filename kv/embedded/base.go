@@ -116,15 +116,18 @@ func newBase(fs vfs.FS, f *fault) *base {
 
 // openBase opens or makes the base in dir.
 func openBase(dir string, o Options, f *fault) (*base, error) {
-	b := newBase(o.FS, f)
+	b, c := newBase(o.FS, f), newCompactions()
 	err := b.apart(func() (err error) {
-		b.db, err = pebble.Open(dir, b.options(o.CacheSize, o.memTable))
+		options := b.options(o.CacheSize, o.memTable)
+		options.Experimental.CompactionScheduler = c
+		b.db, err = pebble.Open(dir, options)
 		return err
 	})
 	if err != nil {
 		b.seal()
 		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
 	}
+	c.allow()
 	absorbed, err := b.readAbsorbed()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())

@@ -80,7 +80,21 @@ func (fs baseFS) file(name string, open func() (vfs.File, error)) (vfs.File, err
 
 // Create implements [vfs.FS].
 func (fs baseFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := fs.beforeMarker(name); err != nil {
+		return nil, err
+	}
 	return fs.file(name, func() (vfs.File, error) { return fs.FS.Create(name, c) })
+}
+
+// beforeMarker syncs the folder of a marker that is to appear or to go. A marker
+// is a file whose name says which other file counts; the base syncs the folder
+// only after it has made the new marker and removed the old one, so that a crash
+// could leave the new one without the file that it names, or neither.
+func (fs baseFS) beforeMarker(name string) error {
+	if !strings.HasPrefix(fs.PathBase(name), "marker.") || fs.checkpoint(name) != nil {
+		return nil
+	}
+	return syncDir(fs.FS, fs.PathDir(name))
 }
 
 // OpenReadWrite implements [vfs.FS].
@@ -103,7 +117,12 @@ func (fs baseFS) Link(from, to string) error {
 
 // Remove implements [vfs.FS].
 func (fs baseFS) Remove(name string) error {
-	return fs.unlessSealed(func() error { return fs.FS.Remove(name) })
+	return fs.unlessSealed(func() error {
+		if err := fs.beforeMarker(name); err != nil {
+			return err
+		}
+		return fs.FS.Remove(name)
+	})
 }
 
 // RemoveAll implements [vfs.FS].

@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,100 +55,43 @@ func holdUntilKilled(dir string) {
 	select {}
 }
 
-// writeUntilKilled commits numbered transactions and prints each number once it
-// was acknowledged. Commits leave the window at once, and the log is short.
-func writeUntilKilled(dir string) {
-	db, err := OpenWith(dir, Options{window: 1, segmentSize: 2000, flushAt: 8000, noAbsorb: true})
+// writeUntilKilled opens the database, checks it, and commits series until it is
+// killed. It prints what it has found and each transaction that was acknowledged.
+func writeUntilKilled(dir, how string) {
+	fmt.Println("opening")
+	db, err := OpenWith(dir, killOptions[how])
 	if err != nil {
 		die(err)
 	}
-	first, err := lastNumber(db)
+	last, err := readSeries(context.Background(), db)
 	if err != nil {
 		die(err)
 	}
-	go func() {
-		for {
-			if err := db.disk.absorber.pass(); err != nil {
-				die(err)
+	fmt.Println("found", last[0], last[1], last[2], last[3])
+	for w := range last {
+		go func() {
+			for i := last[w] + 1; ; i++ {
+				if err := commitSeries(context.Background(), db, w, i); err != nil {
+					die(err)
+				}
+				fmt.Println("ack", w, i)
 			}
-		}
-	}()
-	for i := first + 1; ; i++ {
-		err := db.Transact(context.Background(), func(tx kv.Transaction) error {
-			writeNumbered(tx, i)
-			return nil
-		})
-		if err != nil {
+		}()
+	}
+	for killOptions[how].noAbsorb {
+		if err := db.disk.absorber.pass(); err != nil {
 			die(err)
 		}
-		fmt.Println(i)
 	}
+	select {}
 }
 
-// numberedKept is how many of the numbered transactions are not cleared again.
-const numberedKept = 20
-
-// writeNumbered makes transaction i of a series: it sets the pairs i/0 to i/2
-// and last, and clears those of an earlier transaction, in one of two ways.
-func writeNumbered(tx kv.Transaction, i int) {
-	for part := range 3 {
-		tx.Set(numberedKey(i, part), fmt.Append(nil, i))
-		if old := i - numberedKept; old > 0 && old%2 == 0 {
-			tx.Clear(numberedKey(old, part))
-		}
-	}
-	if old := i - numberedKept; old > 0 && old%2 == 1 {
-		tx.ClearRange(kv.KeyRange{Begin: numberedKey(old, 0), End: numberedKey(old, 9)})
-	}
-	tx.Set([]byte("last"), fmt.Append(nil, i))
-	tx.Atomic(kv.Add, []byte("count"), []byte{1, 0, 0, 0, 0, 0, 0, 0})
-}
-
-func numberedKey(i, part int) []byte { return fmt.Appendf(nil, "%08d/%d", i, part) }
-
-// lastNumber returns the number of the last transaction that is there.
-func lastNumber(db *Database) (n int, err error) {
-	err = db.ReadTransact(context.Background(), func(tx kv.ReadTransaction) error {
-		value, err := tx.Get([]byte("last")).Get(context.Background())
-		if err != nil || value == nil {
-			return err
-		}
-		_, err = fmt.Sscan(string(value), &n)
-		return err
-	})
-	return n, err
-}
-
-// checkNumbered returns the number of the last transaction that a database
-// holds, having checked that those before are there and none after, all whole.
-func checkNumbered(t testing.TB, db *Database) int {
-	t.Helper()
-	last, err := lastNumber(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want pairs
-	for i := max(1, last-numberedKept+1); i <= last; i++ {
-		for part := range 3 {
-			want = append(want, [2]string{string(numberedKey(i, part)), fmt.Sprint(i)})
-		}
-	}
-	if last > 0 {
-		sum := string([]byte{byte(last), byte(last >> 8), byte(last >> 16), 0, 0, 0, 0, 0})
-		want = append(want, [2]string{"count", sum}, [2]string{"last", fmt.Sprint(last)})
-	}
-	var got pairs
-	err = db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) (err error) {
-		got, err = readPairs(tx, everything, kv.RangeOptions{})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Fatalf("after %d transactions the database holds\n%q\nwant\n%q", last, got, want)
-	}
-	return last
+// killOptions are the ways in which the process that is killed opens. In the
+// first two commits leave the window at once, and the log is short.
+var killOptions = map[string]Options{
+	"synced":   {window: 1, segmentSize: 2000, flushAt: 8000, noAbsorb: true},
+	"unsynced": {window: 1, segmentSize: 2000, flushAt: 8000, noAbsorb: true, NoSync: true},
+	"usual":    {},
 }
 
 // seeded returns a source of chance and prints its seed.
@@ -160,35 +101,131 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// TestKill kills a process that commits, again and again: what it has printed
-// must be there.
+// TestKill kills a process that opens a database and commits, again and again, at
+// random moments. The next process on the folder must find what was printed, and
+// of each writer at most one transaction more.
 func TestKill(t *testing.T) {
-	rounds := 30
+	rounds := 400
 	if testing.Short() {
-		rounds = 5
+		rounds = 40
 	}
-	random, dir, seen := seeded(t), t.TempDir(), 0
-	for range rounds {
-		cmd, out := startChild(t, "write", dir)
-		printed := readNumbers(t, out, random.IntN(300))
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
+	random := seeded(t)
+	var k killing
+	for round := range rounds {
+		if round%25 == 0 {
+			k.folders = append(k.folders, &killedFolder{dir: filepath.Join(tempDir(t, round%125 > 0), "db")})
 		}
-		rest, err := io.ReadAll(out)
-		if err != nil && !errors.Is(err, os.ErrClosed) {
-			t.Fatal(err)
+		f := k.folders[max(0, len(k.folders)-1-random.IntN(3))]
+		k.round(t, f, random)
+	}
+	for _, f := range k.folders {
+		db := openDir(t, f.dir)
+		last, err := readSeries(t.Context(), db)
+		if err != nil {
+			t.Error(err)
 		}
-		_ = cmd.Wait() // it was killed
-		seen = max(seen, printed, lastWhole(string(rest)))
-		db := openDir(t, dir)
-		last := checkNumbered(t, db)
-		if last < seen || last > seen+1 {
-			t.Errorf("transaction %d is the last, but %d was acknowledged", last, seen)
-		}
-		seen = last
+		f.compare(t, last)
 		closeTest(t, db)
 	}
-	t.Logf("%d transactions in %d rounds", seen, rounds)
+	t.Logf("%d rounds in %d folders: %d transactions, %d killed while opening", rounds, len(k.folders), k.acknowledged, k.opening)
+	if k.acknowledged == 0 {
+		t.Error("nothing was committed")
+	}
+}
+
+// tempDir returns a new folder, in memory if it may be and there is such a file
+// system: what a process has written outlives it there as well, and waiting for
+// a disk would take most of the time.
+func tempDir(t *testing.T, inMemory bool) string {
+	dir, err := os.MkdirTemp("/dev/shm", "embedded-kill")
+	if !inMemory || err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// killing is what was killed so far.
+type killing struct {
+	folders      []*killedFolder
+	acknowledged int
+	opening      int // killed before they had opened
+}
+
+// killedFolder is a folder and what must be in it.
+type killedFolder struct {
+	dir   string
+	known lasts // acknowledged, or found
+}
+
+// compare checks what a folder holds. What was found stays.
+func (f *killedFolder) compare(t *testing.T, last lasts) {
+	t.Helper()
+	for w, n := range last {
+		if n < f.known[w] || n > f.known[w]+1 {
+			t.Errorf("%s: transaction %d of writer %d is the last, but %d was acknowledged", f.dir, n, w, f.known[w])
+		}
+	}
+	f.known = last
+}
+
+// round lets a process run in the folder and kills it: after some lines, and
+// a random while that may be none.
+func (k *killing) round(t *testing.T, f *killedFolder, random *rand.Rand) {
+	t.Helper()
+	how := []string{"synced", "unsynced", "usual"}[random.IntN(3)]
+	cmd, out := startChild(t, "write "+how, f.dir)
+	lines := max(1, random.IntN(100)-10) // "opening", "found", acknowledgements
+	for range lines {
+		k.line(t, f, out)
+	}
+	for range random.IntN(200_000) {
+		_ = random.Uint64()
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	k.rest(t, f, out)
+	_ = cmd.Wait() // it was killed
+}
+
+// line reads what the process prints.
+func (k *killing) line(t *testing.T, f *killedFolder, out *bufio.Reader) {
+	t.Helper()
+	text, err := out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the process ended after %q: %v", text, err)
+	}
+	k.note(t, f, text)
+}
+
+// rest reads what the process had printed before it died.
+func (k *killing) rest(t *testing.T, f *killedFolder, out *bufio.Reader) {
+	t.Helper()
+	for {
+		text, err := out.ReadString('\n')
+		if err != nil {
+			break // of a last line a part may be there
+		}
+		k.note(t, f, text)
+	}
+}
+
+func (k *killing) note(t *testing.T, f *killedFolder, text string) {
+	t.Helper()
+	var found lasts
+	var w, i int
+	if n, _ := fmt.Sscanf(text, "found %d %d %d %d", &found[0], &found[1], &found[2], &found[3]); n == seriesWriters {
+		k.opening--
+		f.compare(t, found)
+	} else if n, _ := fmt.Sscanf(text, "ack %d %d", &w, &i); n == 2 {
+		k.acknowledged++
+		f.known[w] = i
+	} else if text == "opening\n" {
+		k.opening++
+	} else {
+		t.Errorf("the process printed %q", text)
+	}
 }
 
 func openDir(t *testing.T, dir string) *Database {
@@ -198,26 +235,6 @@ func openDir(t *testing.T, dir string) *Database {
 		t.Fatal(err)
 	}
 	return db
-}
-
-// readNumbers reads lines and returns the number on the last.
-func readNumbers(t *testing.T, out *bufio.Reader, lines int) (n int) {
-	t.Helper()
-	for range lines {
-		if _, err := fmt.Fscanln(out, &n); err != nil {
-			t.Fatalf("the process ended: %v", err)
-		}
-	}
-	return n
-}
-
-// lastWhole returns the number on the last complete line.
-func lastWhole(text string) (n int) {
-	lines := strings.Split(text, "\n")
-	if len(lines) >= 2 {
-		_, _ = fmt.Sscan(lines[len(lines)-2], &n)
-	}
-	return n
 }
 
 // TestLock opens a folder that another process, and then this one, has open.

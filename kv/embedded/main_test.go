@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,9 +13,10 @@ import (
 // that test wants.
 func TestMain(m *testing.M) {
 	unattended = 500 * time.Millisecond // recorded misuse comes before the commit is over, on slow machines too
-	switch dir := os.Getenv(childDir); os.Getenv(childTask) {
+	task, how, _ := strings.Cut(os.Getenv(childTask), " ")
+	switch dir := os.Getenv(childDir); task {
 	case "write":
-		writeUntilKilled(dir)
+		writeUntilKilled(dir, how)
 	case "hold":
 		holdUntilKilled(dir)
 	case "backup":
