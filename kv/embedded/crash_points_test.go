@@ -100,10 +100,10 @@ func (p *crashPicture) check(t *testing.T, fs vfs.FS, noSync bool) {
 	}
 }
 
-// progress is how far the writers of a series are.
-type progress struct{ begun, acknowledged [seriesWriters]atomic.Int64 }
+// seriesProgress is how far the writers of a series are.
+type seriesProgress struct{ begun, acknowledged [seriesWriters]atomic.Int64 }
 
-func (p *progress) known() (least, most lasts) {
+func (p *seriesProgress) known() (least, most lasts) {
 	for w := range least {
 		least[w], most[w] = int(p.acknowledged[w].Load()), int(p.begun[w].Load())
 	}
@@ -111,7 +111,7 @@ func (p *progress) known() (least, most lasts) {
 }
 
 // run lets all writers commit, beside the absorber.
-func (p *progress) run(t *testing.T, db *Database, each int) {
+func (p *seriesProgress) run(t *testing.T, db *Database, each int) {
 	var writers, absorber sync.WaitGroup
 	var quit atomic.Bool
 	for w := range seriesWriters {
@@ -154,7 +154,7 @@ func testCrashPoints(t *testing.T, noSync bool) {
 	if testing.Short() {
 		each, every = 30, 10
 	}
-	var p progress
+	var p seriesProgress
 	points := newCrashPoints(vfs.NewCrashableMem(), random, every)
 	points.known = p.known
 	for _, target := range []int{each / 2, each} { // it is opened twice
@@ -201,7 +201,7 @@ func TestMarkersNameWhatIsThere(t *testing.T) {
 	}))
 	for range 3 {
 		db := openTest(t, crashOptions(fs, false))
-		var p progress
+		var p seriesProgress
 		p.run(t, db, 20)
 		closeTest(t, db)
 	}
