@@ -77,7 +77,7 @@ func onIsolationEngines(t *testing.T, check func(testing.TB, kv.Database, kvtest
 	for _, e := range isolationEngines {
 		for _, goroutines := range []int{2, 8, 32} {
 			t.Run(fmt.Sprintf("%s/%d", e.name, goroutines), func(t *testing.T) {
-				rounds, total := 6, 1600
+				rounds, total := 3, 640
 				if testing.Short() {
 					rounds, total = 2, 320
 				}

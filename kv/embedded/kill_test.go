@@ -105,7 +105,7 @@ func seeded(t testing.TB) *rand.Rand {
 // random moments. The next process on the folder must find what was printed, and
 // of each writer at most one transaction more.
 func TestKill(t *testing.T) {
-	rounds := 400
+	rounds := 300
 	if testing.Short() {
 		rounds = 40
 	}
