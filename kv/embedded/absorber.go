@@ -28,6 +28,7 @@ type absorber struct {
 	committer *committer
 	journal   *journal
 	fault     *fault
+	stats     *stats
 	age       int64 // in versions: what is older is moved
 	flushAt   int64 // size of the log after which the base goes to the disk
 	pressure  pressure
@@ -132,10 +133,12 @@ func (a *absorber) absorbTo(horizon int64) error {
 		if groups, more = a.committer.cut(horizon); len(groups) == 0 {
 			return nil
 		}
+		begin := time.Now()
 		if err := a.absorb(groups); err != nil {
 			return err
 		}
-		a.journal.settle(groups)
+		a.stats.absorbed.Add(a.journal.settle(groups))
+		a.stats.absorbTime.Add(int64(time.Since(begin)))
 		a.committer.help() // commits may have waited for room
 	}
 	return nil

@@ -166,6 +166,7 @@ func (b *batch) refuse(err error) {
 
 // answer tells the batch what became of it, and is done with it.
 func (c *committer) answer(b *batch) {
+	c.stats.answered(b)
 	for _, r := range b.requests {
 		r.attempt.finish(outcome{version: b.version, index: r.index, err: r.err})
 	}

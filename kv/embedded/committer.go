@@ -36,6 +36,7 @@ type commitRequest struct {
 type committer struct {
 	head    *head
 	watches *watchTable
+	stats   *stats
 
 	// Of a durable database only.
 	base     *base
@@ -80,6 +81,7 @@ func (c *committer) submit(r *commitRequest) {
 		err = c.fault.get()
 	}
 	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.bytes > c.queue.limit {
+		c.stats.refused.Add(1)
 		err = kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", c.queue.bytes)
 	}
 	if err == nil {

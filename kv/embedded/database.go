@@ -15,6 +15,7 @@ type Database struct {
 	head      head
 	watches   watchTable
 	committer committer
+	stats     stats
 	disk      *disk // nil: in memory
 	closed    atomic.Bool
 	closing   sync.Once
@@ -29,7 +30,7 @@ func OpenMemory() (*Database, error) {
 	db := &Database{head: head{clock: newClock(0)}}
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.snapshot()})
-	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches}
+	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats}
 	return db, nil
 }
 

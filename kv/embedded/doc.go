@@ -71,7 +71,8 @@
 // # Operations
 //
 // [Database.Backup] copies the database to a folder while it is in use,
-// [Restore] brings a backup back, [Verify] checks a folder. docs/operations.md
+// [Restore] brings a backup back, [Verify] checks a folder, [Database.Metrics]
+// tells how the database does. docs/operations.md
 // of the repository tells when to do what.
 //
 // # Concurrency

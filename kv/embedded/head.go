@@ -128,6 +128,13 @@ func (h *head) oldestRead(above int64) int64 {
 	return h.past.oldest(above)
 }
 
+// kept returns the oldest version whose view is in memory, and how many are.
+func (h *head) kept() (oldest int64, views int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.past.kept()
+}
+
 // viewed returns the version of the view that is read at a version.
 func (h *head) viewed(version int64) int64 {
 	h.mu.Lock()

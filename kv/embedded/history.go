@@ -96,3 +96,16 @@ func (h *history) viewed(version int64) int64 {
 	i := sort.Search(len(views), func(i int) bool { return views[i].version > version })
 	return views[max(i-1, 0)].version
 }
+
+// kept returns the oldest version whose view is in memory, and how many are.
+func (h *history) kept() (oldest int64, n int) {
+	for _, v := range h.views[h.first:] {
+		if v.view.Value() == nil {
+			continue
+		}
+		if n++; n == 1 {
+			oldest = v.version
+		}
+	}
+	return oldest, n
+}

@@ -97,12 +97,15 @@ func (j *journal) cut(horizon int64, most int) (groups []journalGroup, more bool
 	return groups, len(j.groups) > 0 && j.groups[0].last <= horizon
 }
 
-// settle takes groups that are absorbed off the account.
-func (j *journal) settle(groups []journalGroup) {
+// settle takes groups that are absorbed off the account, and returns how many
+// writes they were.
+func (j *journal) settle(groups []journalGroup) (writes int64) {
 	for i := range groups {
 		j.bytes.Add(-groups[i].bytes)
-		j.keys.Add(-int64(len(groups[i].keys) + len(groups[i].ranges)))
+		writes += int64(len(groups[i].keys) + len(groups[i].ranges))
 	}
+	j.keys.Add(-writes)
+	return writes
 }
 
 // stretchOf is a part of the key space, up to and with its last key.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -39,8 +40,9 @@ type log struct {
 	synced  int64 // bytes of file that are on the disk for certain
 	old     []segment
 	oldSize int64
-	pins    int   // copies under way, which need the segments
-	err     error // why no segment could be begun
+	syncs   histogram // how long they took
+	pins    int       // copies under way, which need the segments
+	err     error     // why no segment could be begun
 }
 
 // append writes a frame, whose head is still to be filled in, and syncs it
@@ -78,9 +80,11 @@ func (l *log) syncLocked() error {
 	if l.file == nil || l.synced == l.size {
 		return l.err
 	}
+	begin := time.Now()
 	if err := l.file.SyncData(); err != nil {
 		return fmt.Errorf("syncing %s: %w", segmentName(l.number), err)
 	}
+	l.syncs.add(int64(time.Since(begin)))
 	l.synced = l.size
 	return nil
 }

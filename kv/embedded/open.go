@@ -122,11 +122,11 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	}
 	db.committer = committer{
 		head: &db.head, window: w, base: b, log: l, fault: f,
-		resolver: newResolver(w), watches: &db.watches, metadata: first.metadata,
+		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, metadata: first.metadata,
 	}
 	db.disk.absorber = &absorber{
 		base: b, log: l, committer: &db.committer, fault: f,
-		journal: w.journal, age: o.window, flushAt: o.flushAt, flushed: b.absorbed.Load(),
+		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: b.absorbed.Load(),
 		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
 		quit:     make(chan struct{}), done: make(chan struct{}),
 	}

@@ -77,6 +77,13 @@ func (c *committer) forget(within []stretchOf, version int64) {
 	}
 }
 
+// waiting returns how many requests are queued, and how large they are.
+func (c *committer) waiting() (requests, bytes int64) {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	return int64(len(c.queue.requests)), c.queue.bytes
+}
+
 // oldestWaiting returns the lowest version that a request which waits for its
 // commit has read at, and whether there is one.
 func (c *committer) oldestWaiting() (version int64, some bool) {

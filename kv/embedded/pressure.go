@@ -63,6 +63,17 @@ func (p *pressure) full() bool {
 	return full
 }
 
+// account returns whether commits wait, how often they had to, and how long in
+// all.
+func (p *pressure) account() (delayed bool, delays int64, total time.Duration) {
+	since := p.delayed.Load()
+	total = time.Duration(p.waited.Load())
+	if since != 0 {
+		total += time.Since(p.began) - time.Duration(since)
+	}
+	return since != 0, p.delays.Load(), total
+}
+
 // horizon returns the oldest version that a transaction may read, given up to
 // which version commits are old. If commits wait, it sees to it that the
 // collector has had a look.

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Metrics says how a database does. Counts are since it was opened; sizes are in
+// bytes; times, in JSON, in nanoseconds. What concerns the disk is zero for a
+// database in memory. docs/operations.md of the repository tells what to watch.
+type Metrics struct {
+	// Transactions that asked for a commit and had something to write. Reads are
+	// not counted: it would slow them down.
+	Commits   int64 // made
+	Conflicts int64 // refused with CodeNotCommitted
+	TooOld    int64 // refused with CodeTransactionTooOld
+	Failed    int64 // failed otherwise: the disk
+	Refused   int64 // refused with CodeProxyMemoryLimitExceeded: too many waited
+	Retries   int64 // attempts that OnError allowed, for whatever error
+
+	// Batches are what is made durable together.
+	BatchSize Histogram[int64]         // transactions of a batch
+	Sync      Histogram[time.Duration] // how long the log's file took to sync
+
+	// Commits that wait.
+	QueuedCommits int64
+	QueuedBytes   int64
+	Delayed       bool          // they wait for room in the window, now
+	Delays        int64         // how often commits had to wait for it
+	DelayTime     time.Duration // how long, in all
+
+	// Versions, of which there are about a million a second.
+	Version       int64 // newest that can be read
+	OldestVersion int64 // oldest that is in memory, because it is recent or because a transaction read it when the garbage collector last looked
+	Views         int   // how many versions are in memory
+
+	// The window: what was written lately and is not in the base.
+	WindowBytes  int64
+	WindowLimit  int64 // Options.WindowSize
+	WindowWrites int64
+
+	// The log: what an opening would read.
+	LogBytes    int64
+	LogSegments int
+
+	// The base.
+	AbsorbedVersion  int64         // what was committed up to it is in the base
+	AbsorbedWrites   int64         // writes that left the window
+	AbsorbTime       time.Duration // that it took
+	BaseBytes        int64         // on disk
+	BaseTables       int64         // files on disk
+	BaseMemory       int64         // not on the disk yet
+	BaseCacheBytes   int64
+	BaseCacheHits    int64
+	BaseCacheMisses  int64
+	BaseCompactions  int64
+	BaseCompactBytes int64 // estimated work that compactions are behind
+
+	Watches int64  // outstanding
+	Backups int64  // made
+	Fault   string // what the disk failed with, after which nothing is committed; empty: nothing
+}
+
+// String returns the metrics as JSON: Metrics is an [expvar.Var].
+func (m Metrics) String() string {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "{}" // it has neither functions, channels nor cycles
+	}
+	return string(text)
+}
+
+// stats are the counters behind Metrics. None is on the path of a read.
+type stats struct {
+	commits, conflicts, tooOld, failed atomic.Int64 // of the committer
+	batchSize                          histogram
+	refused, retries, backups          atomic.Int64
+	absorbed, absorbTime               atomic.Int64
+}
+
+// answered counts a batch.
+func (s *stats) answered(b *batch) {
+	var commits, conflicts, tooOld, failed int64
+	for _, r := range b.requests {
+		switch {
+		case r.err == nil:
+			commits++
+		case r.err == error(errConflict):
+			conflicts++
+		case kv.CodeOf(r.err) == kv.CodeTransactionTooOld:
+			tooOld++
+		default:
+			failed++
+		}
+	}
+	if commits > 0 {
+		s.commits.Add(commits)
+		s.batchSize.add(commits)
+	}
+	if commits < int64(len(b.requests)) {
+		s.conflicts.Add(conflicts)
+		s.tooOld.Add(tooOld)
+		s.failed.Add(failed)
+	}
+}
+
+// Metrics returns how the database does. It waits for a sync of the log at
+// most, and may be called at any time, after Close too.
+func (db *Database) Metrics() Metrics {
+	s := &db.stats
+	m := Metrics{
+		Commits:   s.commits.Load(),
+		Conflicts: s.conflicts.Load(),
+		TooOld:    s.tooOld.Load(),
+		Failed:    s.failed.Load(),
+		Refused:   s.refused.Load(),
+		Retries:   s.retries.Load(),
+		BatchSize: read(&s.batchSize, int64(1)),
+		Version:   db.head.now.Load().version,
+		Watches:   db.watches.count.Load(),
+		Backups:   s.backups.Load(),
+	}
+	m.OldestVersion, m.Views = db.head.kept()
+	m.QueuedCommits, m.QueuedBytes = db.committer.waiting()
+	if db.disk != nil {
+		db.disk.measure(&m, s)
+	}
+	return m
+}
+
+// measure fills in what concerns the disk.
+func (d *disk) measure(m *Metrics, s *stats) {
+	m.Sync = read(&d.log.syncs, 64*time.Microsecond)
+	p := &d.absorber.pressure
+	m.Delayed, m.Delays, m.DelayTime = p.account()
+	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()
+	m.LogBytes, m.LogSegments = d.log.backlog()
+	m.AbsorbedVersion = d.base.absorbed.Load()
+	m.AbsorbedWrites, m.AbsorbTime = s.absorbed.Load(), time.Duration(s.absorbTime.Load())
+	if err := d.fault.get(); err != nil {
+		m.Fault = err.Error()
+	}
+	d.base.measure(m)
+}
+
+// measure fills in what concerns the base, unless it is closed or has failed.
+func (b *base) measure(m *Metrics) {
+	if b.fs.sealed.Load() || !b.gate.enter() {
+		return
+	}
+	defer b.gate.leave()
+	var p *pebble.Metrics
+	err := b.apart(func() error {
+		p = b.db.Metrics()
+		return nil
+	})
+	if err != nil {
+		return
+	}
+	total := p.Total()
+	m.BaseBytes, m.BaseTables, m.BaseMemory = int64(p.DiskSpaceUsage()), total.TablesCount, int64(p.MemTable.Size)
+	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
+	m.BaseCompactions, m.BaseCompactBytes = p.Compact.Count, int64(p.Compact.EstimatedDebt)
+}
