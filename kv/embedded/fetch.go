@@ -85,6 +85,14 @@ func (s *stretch) locate(sel kv.KeySelector) located {
 	return at
 }
 
+// ahead moves to the first stored key from edge on, or to the next one.
+func (s *stretch) ahead(edge []byte, next bool) bool {
+	if next {
+		return s.scan.next()
+	}
+	return s.scan.seek(edge)
+}
+
 // fetched is what a request to the storage servers tells.
 type fetched struct {
 	low, high []byte // of the pairs; nil: there are none

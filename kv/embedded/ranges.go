@@ -80,40 +80,17 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 }
 
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
+// Nothing else may be read from the stretch afterwards.
 func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeResult) {
-	scan, room := s.stored(), l.bytes
-	if room != unlimited {
-		room = min(room, replyBytes)
-	}
-	found, edge := false, begin
+	scan, g := s.stored(), gather(l)
+	scan.begin, scan.end = begin, end
 	if reverse {
-		edge = end
+		res.more = scan.gatherBelow(begin, end, g)
+	} else {
+		res.more = scan.gather(begin, end, g)
 	}
-	for rows := l.rows; ; rows-- {
-		if rows == 0 || l.bytes != unlimited && room <= 0 {
-			res.more = true
-			return res
-		}
-		if reverse {
-			found = scan.seekBelow(edge) && bytes.Compare(scan.key, begin) >= 0
-		} else {
-			found = s.ahead(edge, len(res.kvs) > 0) && bytes.Compare(scan.key, end) < 0
-		}
-		if !found {
-			return res
-		}
-		edge = scan.key
-		room -= len(scan.key) + len(scan.value) + serverPairCost
-		res.kvs = append(res.kvs, kv.KeyValue{Key: scan.key, Value: scan.value})
-	}
-}
-
-// ahead moves to the first stored key from edge on, or to the next one.
-func (s *stretch) ahead(edge []byte, next bool) bool {
-	if next {
-		return s.scan.next()
-	}
-	return s.scan.seek(edge)
+	res.kvs = g.finish()
+	return res
 }
 
 // learnPairs makes known what a read of an untouched range has told.

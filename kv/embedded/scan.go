@@ -17,6 +17,9 @@ type scan struct {
 	where  spotOf
 	gap    knowledge // ascending: of the gap below at
 	base   baseScan
+	begin  []byte // nothing below it will be sought; nil: no bound
+	end    []byte // nothing from it on will be sought; nil: no bound
+	stored bool   // the present pair is one of the base
 	err    error
 }
 
@@ -62,7 +65,14 @@ func (s *scan) close() error {
 
 // found makes a pair the scan's present one.
 func (s *scan) found(key, value []byte) bool {
-	s.key, s.value = key, value
+	s.key, s.value, s.stored = key, value, false
+	return true
+}
+
+// foundStored makes the base's present pair the scan's.
+func (s *scan) foundStored() bool {
+	s.key, s.value = s.base.pair()
+	s.stored = true
 	return true
 }
 
@@ -144,13 +154,13 @@ func (s *scan) ascend() bool {
 	for {
 		if s.gap == unknown {
 			if s.base.seek(s, s.where) && (!s.at.valid() || bytes.Compare(s.base.key(), s.at.key()) < 0) {
-				return s.found(s.base.pair())
+				return s.foundStored()
 			}
 			if s.err != nil {
 				return false
 			}
 		}
-		if !s.at.valid() {
+		if !s.at.valid() || s.end != nil && bytes.Compare(s.at.key(), s.end) >= 0 {
 			s.key = nil
 			return false
 		}
@@ -159,7 +169,7 @@ func (s *scan) ascend() bool {
 			return s.found(s.at.key(), e.value)
 		case unknown:
 			if s.base.seek(s, spotOf{s.at.key(), false}) && bytes.Equal(s.base.key(), s.at.key()) {
-				return s.found(s.base.pair())
+				return s.foundStored()
 			}
 			if s.err != nil {
 				return false
@@ -200,6 +210,9 @@ func (s *scan) descend() bool {
 		if e.point == present {
 			return s.found(s.at.key(), e.value)
 		}
+		if s.begin != nil && bytes.Compare(s.at.key(), s.begin) <= 0 {
+			break
+		}
 		s.at.prev()
 	}
 	s.key = nil
@@ -211,10 +224,10 @@ func (s *scan) descend() bool {
 func (s *scan) descendBase(e *entry) bool {
 	at := s.at.key()
 	if e.gap == unknown && s.base.seekBelow(s, s.where) && bytes.Compare(s.base.key(), at) > 0 {
-		return s.found(s.base.pair())
+		return s.foundStored()
 	}
 	if e.point == unknown && s.base.seekBelow(s, spotOf{at, true}) && bytes.Equal(s.base.key(), at) {
-		return s.found(s.base.pair())
+		return s.foundStored()
 	}
 	return false
 }

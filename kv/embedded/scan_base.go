@@ -32,7 +32,7 @@ func (b *baseScan) open(s *scan) bool {
 		s.fail(kv.ErrClosed)
 		return false
 	}
-	iter, err := base.db.NewIter(&pebble.IterOptions{LowerBound: firstPair, UpperBound: lastPair})
+	iter, err := base.db.NewIter(b.bounds(s))
 	if err != nil {
 		base.gate.leave()
 		s.fail(readFailed(err))
@@ -40,6 +40,19 @@ func (b *baseScan) open(s *scan) bool {
 	}
 	b.iter, b.gate = iter, base.gate
 	return true
+}
+
+// bounds keep the iterator from going through deleted pairs that are not asked
+// for.
+func (b *baseScan) bounds(s *scan) *pebble.IterOptions {
+	o := &pebble.IterOptions{LowerBound: firstPair, UpperBound: lastPair}
+	if s.begin != nil {
+		o.LowerBound = baseKey(nil, s.begin)
+	}
+	if s.end != nil {
+		o.UpperBound = baseKey(nil, s.end)
+	}
+	return o
 }
 
 var firstPair, lastPair = []byte{userSpace}, []byte{spaceEnd}
