@@ -10,13 +10,15 @@ import (
 )
 
 // attempt is what outlives a transaction's reset: the futures that its commit
-// resolves. A transaction has a new one after each reset.
+// resolves. A transaction has a new one after each reset. Of a nil attempt
+// nobody awaits anything.
 type attempt struct {
 	commit  kv.Promise[struct{}]
 	begun   bool                // the commit
 	stamp   *kv.Promise[[]byte] // nil unless the versionstamp was asked for
 	watches []*watch
-	version atomic.Int64 // of the last commit; -1 if there is none
+	request *commitRequest // which it is a part of
+	version atomic.Int64   // of the last commit; -1 if there is none
 }
 
 // outcome is what became of a commitRequest.
@@ -24,12 +26,6 @@ type outcome struct {
 	version int64
 	index   uint16
 	err     error
-}
-
-// follows makes a an attempt behind one whose commit got a version.
-func (a *attempt) follows(version int64) *attempt {
-	a.version.Store(version)
-	return a
 }
 
 // finish resolves the futures with what became of the commit.
@@ -58,6 +54,9 @@ var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVer, "the transaction
 
 // fail resolves the futures of a commit that failed.
 func (a *attempt) fail(err error) {
+	if a == nil {
+		return
+	}
 	a.failWatches(err)
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, errNotCommitted)
@@ -68,6 +67,9 @@ func (a *attempt) fail(err error) {
 }
 
 func (a *attempt) failWatches(err error) {
+	if a == nil {
+		return
+	}
 	for _, w := range a.watches {
 		if !w.isArmed() {
 			w.finish(err)
@@ -78,6 +80,9 @@ func (a *attempt) failWatches(err error) {
 // interrupt resolves the futures that the caller waits for. A commit that is
 // under way may still happen; watches wait for what becomes of it.
 func (a *attempt) interrupt(err error) {
+	if a == nil {
+		return
+	}
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, err)
 	}
@@ -93,6 +98,9 @@ var errDropped = kv.NewError(1100, "the transaction was reset before its commit"
 // drop gives up, at the transaction's reset: watches that are not armed and a
 // commit that is under way will not be heard of.
 func (a *attempt) drop() {
+	if a == nil {
+		return
+	}
 	a.failWatches(errCancelled)
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, errDropped)
@@ -103,6 +111,9 @@ func (a *attempt) drop() {
 // fireOwn fires the watches on keys of r to which the transaction itself gives
 // another value, or one that it cannot know.
 func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
+	if a == nil {
+		return
+	}
 	for _, w := range a.watches {
 		within := bytes.Compare(r.Begin, w.key) <= 0 && bytes.Compare(w.key, r.End) < 0
 		if within && (op.op != opSet || !same(op.value, w.value)) {

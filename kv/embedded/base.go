@@ -45,13 +45,13 @@ var absorbedKey = []byte{ownSpace, 'a', 'b', 's', 'o', 'r', 'b', 'e', 'd'}
 // baseKey appends the base's name of a user's key to b.
 func baseKey(b, key []byte) []byte { return append(append(b, userSpace), key...) }
 
-// baseOptions are measured: filters on every level make absent keys cheap; the
+// options are measured: filters on every level make absent keys cheap; the
 // large memtable keeps short-lived keys off the disk.
 func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 	o := &pebble.Options{
 		FS:           b.fs,
 		DisableWAL:   true,
-		CacheSize:    cacheSize,
+		CacheSize:    cacheSize + memTable, // Pebble takes the memtable out of the cache
 		MemTableSize: uint64(memTable),
 		Logger:       silence{b},
 

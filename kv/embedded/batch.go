@@ -150,7 +150,7 @@ func (c *committer) finish(b *batch) {
 	c.watches.changed(b.view, b.changes)
 	for _, r := range b.requests {
 		if r.err == nil {
-			c.watches.arm(b.view, r.watches)
+			c.watches.arm(b.view, r.attempt.watches)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	if err != nil {
 		return failed(err)
 	}
-	t.attempt.watches = append(t.attempt.watches, w)
+	a := t.awaiting()
+	a.watches = append(a.watches, w)
 	return kv.Await[struct{}](w)
 }
 
@@ -74,7 +75,7 @@ var unattended = 5 * time.Millisecond
 func (t *transaction) commit() kv.Future[struct{}] {
 	t.mu.Lock()
 	request, err := t.startCommit()
-	attempt := t.attempt
+	attempt := t.awaiting()
 	t.mu.Unlock()
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
@@ -120,7 +121,7 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 		return nil, t.spoiled
 	}
 	t.stopTimer()
-	t.attempt.begun = true
+	t.awaiting().begun = true
 	r := t.request()
 	if len(r.mutations) == 0 && len(r.writes) == 0 {
 		return nil, nil
@@ -135,17 +136,18 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 
 // request returns what a commit has to do.
 func (t *transaction) request() *commitRequest {
-	r := &commitRequest{attempt: t.attempt, watches: t.attempt.watches, reads: t.reads, quiet: t.quiet}
+	r := t.attempt.request
+	r.reads, r.quiet = t.reads, t.quiet
 	r.pending = pendingCommit{&t.attempt.commit, &t.db.committer}
-	if len(t.lateReads) > 0 {
-		r.reads = slices.Concat(t.reads, t.lateReads)
+	if len(t.past.lateReads) > 0 {
+		r.reads = slices.Concat(t.reads, t.past.lateReads)
 	}
-	if keys, ok := t.writes.distinct(); ok && len(t.sent)+len(t.sentRanges) == 0 {
+	if keys, ok := t.writes.distinct(); ok && len(t.past.sent)+len(t.past.sentRanges) == 0 {
 		r.mutations, r.pointwise = keys, true
 		return r
 	}
-	r.mutations = t.writes.compile(t.sent, []byte{}, nil)
-	r.writes = append(t.writes.conflicts(), t.sentRanges...)
+	r.mutations = t.writes.compile(t.past.sent, []byte{}, nil)
+	r.writes = append(t.writes.conflicts(), t.past.sentRanges...)
 	return r
 }
 

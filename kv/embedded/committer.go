@@ -14,11 +14,10 @@ type commitRequest struct {
 	reads     []kv.KeyRange
 	writes    []kv.KeyRange
 	mutations []mutation
-	bytes     int64 // in memory, about
-	watches   []*watch
-	quiet     bool     // not every write is in a write conflict range
-	pointwise bool     // the keys of the mutations are the write conflict ranges
-	attempt   *attempt // is told of the outcome
+	bytes     int64   // in memory, about
+	quiet     bool    // not every write is in a write conflict range
+	pointwise bool    // the keys of the mutations are the write conflict ranges
+	attempt   attempt // is told of the outcome
 	pending   pendingCommit
 	err       error  // why it was not committed
 	index     uint16 // its place in the version

@@ -25,7 +25,8 @@ func (t *transaction) addRangeRead(begin, end []byte) {
 		return
 	}
 	if t.settings.rywDisabled {
-		t.lateReads = append(t.lateReads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
+		p := t.bypass()
+		p.lateReads = append(p.lateReads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
 		return
 	}
 	if t.writes.empty() {
@@ -121,7 +122,8 @@ func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error {
 	t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
 	r = kv.KeyRange{Begin: ownBytes(r.Begin), End: ownBytes(r.End)}
 	if t.settings.rywDisabled {
-		t.sentRanges = append(t.sentRanges, r)
+		p := t.bypass()
+		p.sentRanges = append(p.sentRanges, r)
 		return nil
 	}
 	t.writes.addConflict(r.Begin, r.End)
@@ -159,13 +161,13 @@ func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange
 	if t.spoiled != nil {
 		return nil, nil, t.spoiled
 	}
-	write = append(t.writes.conflicts(), t.sentRanges...)
-	for _, key := range t.stampKeys {
+	write = append(t.writes.conflicts(), t.past.sentRanges...)
+	for _, key := range t.past.stampKeys {
 		if r, ok := stampRange(key, t.versionSeen(), t.settings.readEnd()); ok {
 			write = append(write, r)
 		}
 	}
-	return merged(slices.Concat(t.reads, t.lateReads)), merged(write), nil
+	return merged(slices.Concat(t.reads, t.past.lateReads)), merged(write), nil
 }
 
 func (t *transaction) versionSeen() int64 {

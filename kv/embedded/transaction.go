@@ -18,17 +18,15 @@ type transaction struct {
 
 	mu         sync.Mutex
 	settings   settings
-	began      time.Time
-	expires    time.Time // zero: never
-	timer      *time.Timer
-	attempt    *attempt
-	first      attempt
-	unmeasured bool  // it only reads, and nobody can ask for its size
-	quiet      bool  // some write adds no write conflict range
-	started    bool  // the commit has begun: nothing else may be called
-	fault      error // what an earlier write did wrong; reported by the next call
-	dead       error // why the transaction cannot be used until it is reset
-	spoiled    error // what the first read that failed failed with
+	deadline   *deadline // nil: none was ever set
+	attempt    *attempt  // nil: nothing awaits the commit yet
+	committed  int64     // the version of the commit before the attempt; -1: there is none
+	unmeasured bool      // it only reads, and nobody can ask for its size
+	quiet      bool      // some write adds no write conflict range
+	started    bool      // the commit has begun: nothing else may be called
+	fault      error     // what an earlier write did wrong; reported by the next call
+	dead       error     // why the transaction cannot be used until it is reset
+	spoiled    error     // what the first read that failed failed with
 
 	view   *view // what it reads; nil until the first read
 	read   bool  // something was read
@@ -37,15 +35,31 @@ type transaction struct {
 	known  *knownKeys    // what its reads have told; nil: nothing, or nobody can ask for the size
 	size   int64         // as GetApproximateSize counts
 
-	// Writes that do not go through the write map: those before a versionstamped
-	// key, and all if reads do not see them.
+	past *past // what bypasses the write map; never nil
+
+	backoff kv.Backoff
+	retries int64
+}
+
+// past are the conflict ranges and writes of a transaction that do not go through
+// the write map: those before a versionstamped key, and all if reads do not see
+// them.
+type past struct {
 	sent       []mutation
 	sentRanges []kv.KeyRange // their write conflict ranges
 	lateReads  []kv.KeyRange // read conflict ranges that the size does not count
 	stampKeys  [][]byte      // keys given to SetVersionstampedKey
+}
 
-	backoff kv.Backoff
-	retries int64
+// nothingPast is every transaction's at first. It must not be modified.
+var nothingPast past
+
+// bypass returns what may be modified.
+func (t *transaction) bypass() *past {
+	if t.past == &nothingPast {
+		t.past = &past{}
+	}
+	return t.past
 }
 
 var (
@@ -54,8 +68,7 @@ var (
 )
 
 func newTransaction(db *Database) *transaction {
-	t := &transaction{db: db, settings: defaultSettings()}
-	t.attempt = t.first.follows(-1)
+	t := &transaction{db: db, settings: defaultSettings(), committed: -1, past: &nothingPast}
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
 	return t
 }
@@ -103,33 +116,6 @@ func (t *transaction) kill(err error) {
 	t.attempt.interrupt(err)
 }
 
-// expire kills the transaction if its time is over.
-func (t *transaction) expire() {
-	if t.dead == nil && !t.expires.IsZero() && !time.Now().Before(t.expires) {
-		t.kill(kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout))
-	}
-}
-
-// setExpiry arranges for the timeout to strike. t.mu is held.
-func (t *transaction) setExpiry() {
-	if t.timer != nil {
-		t.timer.Stop()
-		t.timer, t.expires = nil, time.Time{}
-	}
-	if t.settings.timeout == 0 {
-		return
-	}
-	t.expires = t.began.Add(t.settings.timeout)
-	attempt := t.attempt
-	t.timer = time.AfterFunc(time.Until(t.expires), func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.attempt == attempt {
-			t.expire()
-		}
-	})
-}
-
 // fail keeps the first fault of a write, for the next call to report.
 func (t *transaction) fail(err error) error {
 	if t.fault == nil {
@@ -156,34 +142,29 @@ func (t *transaction) Cancel() {
 	t.stopTimer()
 }
 
-func (t *transaction) stopTimer() {
-	if t.timer != nil {
-		t.timer.Stop()
-		t.timer = nil
-	}
-}
-
 // Reset implements [kv.Transaction].
 func (t *transaction) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renew(defaultSettings())
 	t.retries = 0
-	t.began = time.Now()
+	t.deadline = &deadline{began: time.Now()}
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
 }
 
 // renew begins a new attempt. t.mu is held.
 func (t *transaction) renew(s settings) {
 	t.stopTimer()
-	t.expires = time.Time{}
+	if t.deadline != nil {
+		t.deadline.expires = time.Time{}
+	}
 	t.attempt.drop()
-	t.attempt = (&attempt{}).follows(t.attempt.version.Load())
+	t.committed, t.attempt = t.lastCommitted(), nil
 	t.settings = s
 	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
 	t.view, t.read, t.size, t.quiet = nil, false, 0, false
 	t.writes, t.known = writeMap{}, nil
-	t.reads, t.sent, t.sentRanges, t.lateReads, t.stampKeys = nil, nil, nil, nil, nil
+	t.reads, t.past = nil, &nothingPast
 }
 
 // OnError implements [kv.Transaction].
@@ -292,8 +273,8 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 	}
 	switch o {
 	case kv.OptionTimeout:
-		if t.began.IsZero() {
-			t.began = time.Now()
+		if t.deadline == nil {
+			t.deadline = &deadline{began: time.Now()}
 		}
 		t.setExpiry()
 	case kv.OptionMaxRetryDelay:
@@ -369,7 +350,26 @@ func (t *transaction) GetApproximateSize() kv.Future[int64] {
 func (t *transaction) GetCommittedVersion() (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.attempt.version.Load(), nil
+	return t.lastCommitted(), nil
+}
+
+// lastCommitted returns the version of the last commit; -1 if there is none.
+func (t *transaction) lastCommitted() int64 {
+	if t.attempt == nil {
+		return t.committed
+	}
+	return t.attempt.version.Load()
+}
+
+// awaiting returns the attempt, for something to await its commit.
+func (t *transaction) awaiting() *attempt {
+	if t.attempt == nil {
+		r := &commitRequest{} // the commit will need one
+		r.attempt.version.Store(t.committed)
+		r.attempt.request = r
+		t.attempt = &r.attempt
+	}
+	return t.attempt
 }
 
 // GetVersionstamp implements [kv.Transaction].
@@ -379,10 +379,11 @@ func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
 	if err := t.usable(); err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
-	if t.attempt.stamp == nil {
-		t.attempt.stamp = kv.NewPromise[[]byte]()
+	a := t.awaiting()
+	if a.stamp == nil {
+		a.stamp = kv.NewPromise[[]byte]()
 	}
-	return t.attempt.stamp.Future()
+	return a.stamp.Future()
 }
 
 // Snapshot implements [kv.ReadTransaction].

@@ -89,9 +89,10 @@ func (t *transaction) write(key []byte, op operation, conflict bool) {
 		t.attempt.fireOwn(kv.KeyRange{Begin: key, End: keyAfter(key)}, op)
 		return
 	}
-	t.sent = append(t.sent, mutation{op: op.op, key: key, value: op.value})
+	p := t.bypass()
+	p.sent = append(p.sent, mutation{op: op.op, key: key, value: op.value})
 	if conflict {
-		t.sentRanges = append(t.sentRanges, kv.KeyRange{Begin: key, End: keyAfter(key)})
+		p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: key, End: keyAfter(key)})
 	}
 }
 
@@ -151,9 +152,10 @@ func (t *transaction) erase(r kv.KeyRange, conflict bool) {
 		t.attempt.fireOwn(r, operation{op: opSet})
 		return
 	}
-	t.sent = append(t.sent, mutation{op: opClearRange, key: r.Begin, value: r.End})
+	p := t.bypass()
+	p.sent = append(p.sent, mutation{op: opClearRange, key: r.Begin, value: r.End})
 	if conflict {
-		t.sentRanges = append(t.sentRanges, r)
+		p.sentRanges = append(p.sentRanges, r)
 	}
 }
 
@@ -209,14 +211,15 @@ func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
 		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
 		return nil, false
 	}
-	t.stampKeys = append(t.stampKeys, key)
+	p := t.bypass()
+	p.stampKeys = append(p.stampKeys, key)
 	if t.settings.rywDisabled {
 		return key, true
 	}
-	t.sent = t.writes.compile(t.sent, r.Begin, r.End)
+	p.sent = t.writes.compile(p.sent, r.Begin, r.End)
 	for _, c := range t.writes.conflicts() {
 		if begin, end := maxKey(c.Begin, r.Begin), minKey(c.End, r.End); bytes.Compare(begin, end) < 0 {
-			t.sentRanges = append(t.sentRanges, kv.KeyRange{Begin: begin, End: end})
+			p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: begin, End: end})
 		}
 	}
 	t.writes.hide(r.Begin, r.End)
