@@ -26,6 +26,7 @@ type stretch struct {
 
 // ownPart is a section of own writes.
 type ownPart struct {
+	walk     *segments
 	keys     kv.KeyRange
 	operated *written // as in segments
 	gap      span
@@ -187,19 +188,23 @@ func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
 
 // ownAround returns the own writes at key, or just below it.
 func (s *stretch) ownAround(key []byte, below bool) *ownPart {
-	if s.own.keys.End != nil && holds(s.own.keys, key, below) {
-		return &s.own
+	o := &s.own
+	switch {
+	case o.keys.End != nil && holds(o.keys, key, below):
+		return o
+	case s.writes == nil:
+		o.keys = kv.KeyRange{Begin: []byte{}, End: systemEnd}
+		return o
+	case o.walk != nil && !below && bytes.Equal(key, o.keys.End):
+		o.walk.next()
+	case below:
+		o.walk = s.writes.segmentsBelow(key)
+	default:
+		o.walk = s.writes.segments(key)
 	}
-	s.own = ownPart{keys: kv.KeyRange{Begin: []byte{}, End: systemEnd}}
-	if s.writes == nil {
-		return &s.own
-	}
-	seg := s.writes.segments(key)
-	if below {
-		seg = s.writes.segmentsBelow(key)
-	}
-	s.own = ownPart{kv.KeyRange{Begin: seg.begin(), End: seg.end(systemEnd)}, seg.operated, seg.gap}
-	return &s.own
+	o.keys = kv.KeyRange{Begin: o.walk.begin(), End: o.walk.end(systemEnd)}
+	o.operated, o.gap = o.walk.operated, o.walk.gap
+	return o
 }
 
 // knownAround reports whether key, or what lies just below it, is known.
