@@ -127,7 +127,7 @@ func (n *node[V]) insert(i int, it *item[V], kid *node[V]) {
 	if other == i {
 		other++
 	}
-	if n.skip > 0 && commonPrefix(it.key, n.items[other].key[:n.skip]) < int(n.skip) {
+	if other >= int(n.n) || n.skip > 0 && commonPrefix(it.key, n.items[other].key[:n.skip]) < int(n.skip) {
 		n.prepare()
 		return
 	}

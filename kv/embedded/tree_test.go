@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"sort"
 	"testing"
 
@@ -115,6 +116,43 @@ func TestTreeModel(t *testing.T) {
 		}
 		checkSeeks(t, &tr, model, key.Draw(t, "probe"))
 	})
+}
+
+// TestTreeRefilled removes long ranges and fills them again: inner nodes are left
+// with one kid, and get others. All keys begin alike, so that nodes skip a prefix.
+func TestTreeRefilled(t *testing.T) {
+	const keys = 10 * fanout * fanout
+	random := seeded(t)
+	for range 3 {
+		var tr tree[int]
+		model := sorted{}
+		fill := func(begin, end int) {
+			for _, i := range random.Perm(end - begin) {
+				k := fmt.Sprintf("prefix %06d", begin+i)
+				tr.set([]byte(k), i)
+				model[k] = i
+			}
+		}
+		fill(0, keys)
+		for range 100 {
+			_ = tr.snapshot()
+			begin := random.IntN(keys)
+			end := begin + random.IntN(min(keys-begin, fanout*fanout)) + 1
+			a, b := fmt.Sprintf("prefix %06d", begin), fmt.Sprintf("prefix %06d", end)
+			tr.removeRange([]byte(a), []byte(b))
+			maps.DeleteFunc(model, func(k string, _ int) bool { return a <= k && k < b })
+			fill(begin+random.IntN(end-begin), end)
+		}
+		got, values := contents(&tr)
+		if diff := cmp.Diff(model.keys(), got); diff != "" {
+			t.Fatalf("keys mismatch (-want +got):\n%s", diff)
+		}
+		for i, k := range got {
+			if values[i] != model[k] || *tr.get([]byte(k)) != model[k] {
+				t.Fatalf("value of %q is %d, want %d", k, values[i], model[k])
+			}
+		}
+	}
 }
 
 func checkSeeks(t *rapid.T, tr *tree[int], m sorted, probe string) {
