@@ -59,6 +59,50 @@ func TestBackupFaults(t *testing.T) {
 	}
 }
 
+// TestBackupAcrossFileSystems backs up to where no file can be linked, whole and
+// with a context that ends at some moment.
+func TestBackupAcrossFileSystems(t *testing.T) {
+	for n := 1; ; n++ {
+		mem := vfs.NewMem()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		enough, left := errors.New("enough"), n
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if !strings.HasPrefix(op.Path, "backup") && op.Kind != errorfs.OpLink {
+				return nil
+			}
+			if left--; left == 0 {
+				cancel(enough)
+			}
+			if op.Kind == errorfs.OpLink {
+				return errorfs.ErrInjected
+			}
+			return nil
+		}))
+		db := openTest(t, crashOptions(fs, false))
+		for i := range 30 {
+			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.pass()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := db.Backup(ctx, "backup")
+		if err != nil && !errors.Is(err, enough) {
+			t.Fatalf("ended at operation %d: %v", n, err)
+		}
+		if _, missing := mem.Stat("backup.partial"); missing == nil {
+			t.Fatalf("ended at operation %d, the backup leaves something", n)
+		}
+		expectWholeOrNone(t, mem, 30, err == nil)
+		if err := commitNumbered(t, db, 31); err != nil {
+			t.Fatalf("ended at operation %d, a backup ends the database: %v", n, err)
+		}
+		closeTest(t, db)
+		if left > 0 {
+			t.Logf("%d operations", n-left)
+			return
+		}
+	}
+}
+
 // expectWholeOrNone looks at the folder backup: it is a backup with n
 // transactions, or, unless it must be there, it is not there; and what is left
 // of an attempt is not opened.

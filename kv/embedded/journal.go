@@ -27,7 +27,7 @@ type journal struct {
 	bytes  atomic.Int64
 	keys   atomic.Int64 // writes, not different keys
 
-	soft int64         // size beyond which wake is signalled
+	soft int64         // size at which the absorber is called
 	wake chan struct{} // has room for one
 }
 
@@ -69,11 +69,16 @@ func (j *journal) add(m *mutation, version int64) {
 	}
 	g.bytes += cost
 	j.keys.Add(1)
-	if j.bytes.Add(cost) > j.soft {
-		select {
-		case j.wake <- struct{}{}:
-		default:
-		}
+	if bytes := j.bytes.Add(cost); bytes > j.soft && bytes-cost <= j.soft {
+		j.call()
+	}
+}
+
+// call wakes the absorber.
+func (j *journal) call() {
+	select {
+	case j.wake <- struct{}{}:
+	default:
 	}
 }
 

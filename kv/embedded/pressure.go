@@ -56,6 +56,7 @@ func (p *pressure) full() bool {
 	case full && since == 0:
 		p.delays.Add(1)
 		p.delayed.Store(max(int64(time.Since(p.began)), 1))
+		p.journal.call()
 	case !full && since != 0:
 		p.waited.Add(int64(time.Since(p.began)) - since)
 		p.delayed.Store(0)
