@@ -96,7 +96,7 @@ func parseNote(text, kind string) (note, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	n := note{kind: kind}
-	for _, line := range lines[1 : len(lines)-1] {
+	for _, line := range lines[1:max(len(lines)-1, 1)] {
 		name, value, _ := strings.Cut(line, " ")
 		n.fields = append(n.fields, [2]string{name, value})
 	}
