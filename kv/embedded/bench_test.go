@@ -132,18 +132,21 @@ func BenchmarkScan(b *testing.B) {
 	for _, form := range []string{"memory", "window", "base"} {
 		db := filled(b, form)
 		for _, reverse := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s-reverse=%v", form, reverse), func(b *testing.B) {
-				spread(b, 1, func(random *rand.Rand) error {
-					return db.ReadTransact(context.Background(), func(tx kv.ReadTransaction) error {
-						begin := random.IntN(benchKeys - 100)
-						_, err := tx.Snapshot().GetRange(kv.SelectorRange{
-							Begin: kv.FirstGreaterOrEqual(benchKey(begin)), End: kv.FirstGreaterOrEqual(benchKey(begin + 100)),
-						}, kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse}).Slice(context.Background())
-						return err
-					})
+			for _, goroutines := range []int{1, 64} {
+				b.Run(fmt.Sprintf("%s-reverse=%v-%d", form, reverse, goroutines), func(b *testing.B) {
+					spread(b, goroutines, func(random *rand.Rand) error { return scanOnce(db, random.IntN(benchKeys-100), reverse) })
 				})
-			})
+			}
 		}
 		closeTest(b, db)
 	}
+}
+
+func scanOnce(db *Database, begin int, reverse bool) error {
+	return db.ReadTransact(context.Background(), func(tx kv.ReadTransaction) error {
+		_, err := tx.Snapshot().GetRange(kv.SelectorRange{
+			Begin: kv.FirstGreaterOrEqual(benchKey(begin)), End: kv.FirstGreaterOrEqual(benchKey(begin + 100)),
+		}, kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse}).Slice(context.Background())
+		return err
+	})
 }

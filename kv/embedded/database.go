@@ -18,6 +18,7 @@ type Database struct {
 	stats     stats
 	disk      *disk // nil: in memory
 	closed    atomic.Bool
+	lastBatch lastBatch
 	closing   sync.Once
 	closeErr  error
 }

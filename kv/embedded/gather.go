@@ -3,98 +3,90 @@
 package embedded
 
 import (
-	"bytes"
-	"sync"
+	"slices"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
 
 // gathering collects the pairs of one batch. Those of the base are only lent to
-// it: it copies them to room that is used again, and in the end, when their size
-// is known, to memory of their own.
+// it: it copies them to memory that the pairs of a batch share.
 type gathering struct {
 	rows, bytes int // what the limits leave
-	pairs       []gathered
-	room        []byte
+	pairs       []kv.KeyValue
+	room        []byte // what is left of the memory for copies
+	spent       int    // bytes of it used, for good
+	rowBytes    int    // how large a row of the batch before was
 }
 
-// gathered is a pair: of the window, which keeps its memory, or, where key is
-// nil, the next two strings in the room.
-type gathered struct {
-	kv.KeyValue
-	keySize, valueSize int
-}
+// lastBatch is how large the last batch was, in rows and in bytes: the next one
+// may be alike, and then needs memory only once.
+type lastBatch struct{ rows, bytes atomic.Int32 }
 
-var gatherings = sync.Pool{New: func() any { return new(gathering) }}
-
-// mostKeptRoom is how much room is worth keeping for the next batch.
-const mostKeptRoom = 256 << 10
+// The least and the most memory for copies that is asked for at a time.
+const leastRoom, mostRoom = 512, 64 << 10
 
 // gather begins to collect, within the limits of a server.
-func gather(l limits) *gathering {
-	g := gatherings.Get().(*gathering)
-	g.rows, g.bytes = l.rows, l.bytes
+func (l *limits) gather(last *lastBatch) gathering {
+	g := gathering{rows: l.rows, bytes: l.bytes}
 	if g.bytes != unlimited {
 		g.bytes = min(g.bytes, replyBytes)
 	}
+	before := int(last.rows.Load())
+	g.rowBytes = int(last.bytes.Load())/max(before, 1) + 1
+	if l.rows != unlimited {
+		before = min(before, l.rows)
+	}
+	g.pairs = make([]kv.KeyValue, 0, max(before, 1))
 	return g
 }
 
 // keep takes a pair that stays as it is, and reports whether the batch is full.
 func (g *gathering) keep(key, value []byte) (full bool) {
-	g.pairs = append(g.pairs, gathered{KeyValue: kv.KeyValue{Key: key, Value: value}})
-	return g.count(len(key) + len(value))
-}
-
-// copy takes a pair that is only lent, and reports whether the batch is full.
-func (g *gathering) copy(key, value []byte) (full bool) {
-	g.pairs = append(g.pairs, gathered{keySize: len(key), valueSize: len(value)})
-	g.room = append(append(g.room, key...), 0) // which keyAfter can take in
-	g.room = append(append(g.room, value...), 0)
-	return g.count(len(key) + len(value))
-}
-
-func (g *gathering) count(size int) (full bool) {
+	g.pairs = append(g.pairs, kv.KeyValue{Key: key, Value: value})
 	g.rows--
-	if g.bytes == unlimited {
-		return g.rows == 0
+	if g.bytes != unlimited {
+		g.bytes -= len(key) + len(value) + serverPairCost
 	}
-	g.bytes -= size + serverPairCost
 	return g.rows == 0 || g.bytes <= 0
 }
 
-// lastKey returns the key that was copied last, in memory that is used again.
-func (g *gathering) lastKey() []byte {
-	last := &g.pairs[len(g.pairs)-1]
-	end := len(g.room) - last.valueSize - 2
-	return g.room[end-last.keySize : end]
+// copy takes a pair that is only lent, and reports whether the batch is full.
+// Behind each string is a zero byte, which keyAfter can take in.
+func (g *gathering) copy(key, value []byte) (full bool) {
+	k, v := len(key), len(key)+1+len(value)
+	if v+1 > len(g.room) {
+		g.grow(v + 1)
+	}
+	room := g.room
+	g.room = room[v+1:]
+	g.spent += v + 1
+	copy(room, key)
+	copy(room[k+1:], value)
+	return g.keep(room[:k:k+1], room[k+1:v:v+1])
 }
 
-// finish returns the pairs. The gathering must not be used again.
-func (g *gathering) finish() []kv.KeyValue {
-	defer g.release()
+// grow makes room for a pair of so many bytes, and for those that are likely to
+// follow.
+func (g *gathering) grow(size int) {
+	likely := g.rowBytes * (cap(g.pairs) - len(g.pairs))
+	if g.spent > 0 {
+		likely = g.spent // so it was not like the last batch
+	}
+	g.room = make([]byte, max(size, min(max(likely, leastRoom), mostRoom)))
+}
+
+// finish returns the pairs.
+func (g *gathering) finish(last *lastBatch) []kv.KeyValue {
+	if rows, bytes := int32(len(g.pairs)), int32(g.spent); rows != last.rows.Load() || bytes != last.bytes.Load() {
+		last.rows.Store(rows)
+		last.bytes.Store(bytes)
+	}
 	if len(g.pairs) == 0 {
 		return nil
 	}
-	all, room := make([]kv.KeyValue, len(g.pairs)), bytes.Clone(g.room)
-	for i := range g.pairs {
-		p := &g.pairs[i]
-		if p.Key != nil {
-			all[i] = p.KeyValue
-			continue
-		}
-		k, v := p.keySize, p.keySize+1+p.valueSize
-		all[i] = kv.KeyValue{Key: room[: k : k+1], Value: room[k+1 : v : v+1]}
-		room = room[v+1:]
+	if len(g.pairs) < cap(g.pairs)/2 {
+		return slices.Clone(g.pairs)
 	}
-	return all
-}
-
-func (g *gathering) release() {
-	if cap(g.room) > mostKeptRoom {
-		g.room = nil
-	}
-	clear(g.pairs)
-	g.pairs, g.room = g.pairs[:0], g.room[:0]
-	gatherings.Put(g)
+	return g.pairs
 }

@@ -82,14 +82,14 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
 // Nothing else may be read from the stretch afterwards.
 func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeResult) {
-	scan, g := s.stored(), gather(l)
-	scan.begin, scan.end = begin, end
+	scan, last := s.stored(), &s.tx.db.lastBatch
+	g := l.gather(last)
 	if reverse {
-		res.more = scan.gatherBelow(begin, end, g)
+		res.more = scan.gatherBelow(begin, end, &g)
 	} else {
-		res.more = scan.gather(begin, end, g)
+		res.more = scan.gather(begin, end, &g)
 	}
-	res.kvs = g.finish()
+	res.kvs = g.finish(last)
 	return res
 }
 

@@ -20,6 +20,7 @@ type scan struct {
 	begin  []byte // nothing below it will be sought; nil: no bound
 	end    []byte // nothing from it on will be sought; nil: no bound
 	stored bool   // the present pair is one of the base
+	lend   bool   // pairs of the base need not be copied: they are used before the next step
 	err    error
 }
 
@@ -71,8 +72,12 @@ func (s *scan) found(key, value []byte) bool {
 
 // foundStored makes the base's present pair the scan's.
 func (s *scan) foundStored() bool {
-	s.key, s.value = s.base.pair()
 	s.stored = true
+	if s.lend {
+		s.key, s.value = s.base.key(), s.base.iter.Value()
+	} else {
+		s.key, s.value = s.base.pair()
+	}
 	return true
 }
 

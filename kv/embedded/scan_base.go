@@ -136,14 +136,12 @@ func (p spotOf) before(q spotOf) bool {
 // pair returns copies of the pair that was found.
 func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b.iter.Value()) }
 
-const leastRoom, mostRoom = 256, 16 << 10
-
 // copy copies p to memory that the pairs of a scan share, followed by a zero
 // byte that keyAfter can take in.
 func (b *baseScan) copy(p []byte) []byte {
 	n := len(p) + 1
 	if n > cap(b.room)-len(b.room) {
-		b.room = make([]byte, 0, max(n, min(max(2*cap(b.room), leastRoom), mostRoom)))
+		b.room = make([]byte, 0, max(n, min(max(2*cap(b.room), leastRoom), 16<<10)))
 	}
 	at := len(b.room)
 	b.room = append(append(b.room, p...), 0)

@@ -7,18 +7,29 @@ import "bytes"
 // gather collects the pairs of [begin, end) and reports whether g became full.
 // The scan is of no use afterwards.
 func (s *scan) gather(begin, end []byte, g *gathering) (full bool) {
+	s.begin, s.end, s.lend = begin, end, true
 	for ok := s.seek(begin); ok && bytes.Compare(s.key, end) < 0; ok = s.next() {
-		if g.keep(s.key, s.value) || s.stored && s.gatherStored(end, g) {
+		if s.take(g) || s.stored && s.gatherStored(end, g) {
 			return true
 		}
 	}
 	return false
 }
 
+// take takes the present pair.
+func (s *scan) take(g *gathering) (full bool) {
+	if !s.stored {
+		return g.keep(s.key, s.value)
+	}
+	full = g.copy(s.key, s.value)
+	s.key = g.last() // s.key was only lent
+	return full
+}
+
 // gatherStored goes on with what lies between the present pair, which is one of
 // the base, and end or the window's next entry: there is only the base.
 func (s *scan) gatherStored(end []byte, g *gathering) (full bool) {
-	if s.gap != unknown || !s.base.ok {
+	if s.gap != unknown {
 		return false
 	}
 	if s.at.valid() {
@@ -26,14 +37,11 @@ func (s *scan) gatherStored(end []byte, g *gathering) (full bool) {
 	}
 	b := &s.base
 	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0; b.ok = b.iter.Next() {
-		s.key = nil
 		if full = g.copy(b.key(), b.iter.Value()); full {
 			return true
 		}
 	}
-	if s.key == nil {
-		s.key = g.lastKey()
-	}
+	s.key = g.last()
 	b.sought = spotOf{s.key, true}
 	b.outcome(s)
 	return false
@@ -41,8 +49,13 @@ func (s *scan) gatherStored(end []byte, g *gathering) (full bool) {
 
 // gatherBelow is gather from end down.
 func (s *scan) gatherBelow(begin, end []byte, g *gathering) (full bool) {
+	s.begin, s.end, s.lend = begin, end, true
 	for ok := s.seekBelow(end); ok && bytes.Compare(s.key, begin) >= 0; ok = s.seekBelow(s.key) {
-		if g.keep(s.key, s.value) || s.stored && s.gatherStoredBelow(begin, g) {
+		if s.take(g) {
+			return true
+		}
+		s.where.key = s.key
+		if s.stored && s.gatherStoredBelow(begin, g) {
 			return true
 		}
 	}
@@ -51,24 +64,22 @@ func (s *scan) gatherBelow(begin, end []byte, g *gathering) (full bool) {
 
 // gatherStoredBelow is gatherStored downwards.
 func (s *scan) gatherStoredBelow(begin []byte, g *gathering) (full bool) {
-	if s.at.val().gap != unknown || !s.base.ok || bytes.Compare(s.at.key(), s.key) >= 0 {
+	at := s.at.key()
+	if s.at.val().gap != unknown || bytes.Compare(at, s.key) >= 0 {
 		return false
 	}
-	if at := s.at.key(); bytes.Compare(begin, at) <= 0 {
-		begin = successor(at)
-	}
 	b := &s.base
-	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0; b.ok = b.iter.Prev() {
-		s.key = nil
+	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0; b.ok = b.iter.Prev() {
 		if full = g.copy(b.key(), b.iter.Value()); full {
 			return true
 		}
 	}
-	if s.key == nil {
-		s.key = g.lastKey()
-	}
+	s.key = g.last()
 	s.where = spotOf{s.key, false}
 	b.sought = s.where
 	b.outcome(s)
 	return false
 }
+
+// last returns the key of the pair that was taken last.
+func (g *gathering) last() []byte { return g.pairs[len(g.pairs)-1].Key }
