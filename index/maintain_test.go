@@ -180,7 +180,7 @@ func TestMaintain(t *testing.T) {
 }
 
 func TestAnOwnerIsNotClearedByOthers(t *testing.T) {
-	db, ixs := openMemory(t), indexes()
+	db, ixs := kvtest.HostileT(t, openMemory(t)), indexes()
 	mine, theirs := set(t, ixs, id(1), nil, list("u")), set(t, ixs, id(2), nil, list("u"))
 	transact(t, db, func(tx kv.Transaction) error { return store(tx, ixs, nil, mine, id(1), "", "") })
 	transact(t, db, func(tx kv.Transaction) error {

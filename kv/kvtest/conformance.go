@@ -59,7 +59,7 @@ func RunConformance(t *testing.T, open func(testing.TB) kv.Database) {
 
 // lawTimeout is how long the check of a law may take. What must happen soon,
 // such as a watch firing, has as long.
-const lawTimeout = 30 * time.Second
+const lawTimeout = 5 * time.Minute
 
 // checkLaw checks a law on a database that it empties first.
 func checkLaw(tb testing.TB, l law, db kv.Database, open func(testing.TB) kv.Database, limit time.Duration) {

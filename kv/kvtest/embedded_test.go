@@ -24,11 +24,12 @@ func openEmbedded(tb testing.TB) kv.Database {
 func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
 	seed := kvtest.SeedT(t)
 	spare := kvtest.HostileOptions{Seed: seed, SpareExplicit: true}
+	prompt := kvtest.HostileOptions{Seed: seed + 1, SpareExplicit: true, MaxDelay: -1}
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
 		"hostile":            func(db kv.Database) kv.Database { return kvtest.Hostile(db, spare) },
 		"counter":            func(db kv.Database) kv.Database { return kvtest.Count(db) },
 		"counter of hostile": func(db kv.Database) kv.Database { return kvtest.Count(kvtest.Hostile(db, spare)) },
-		"hostile twice":      func(db kv.Database) kv.Database { return kvtest.Hostile(kvtest.Hostile(db, spare), spare) },
+		"hostile twice":      func(db kv.Database) kv.Database { return kvtest.Hostile(kvtest.Hostile(db, prompt), spare) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

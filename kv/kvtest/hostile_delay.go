@@ -9,13 +9,21 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
+// patience is how long an attempt suffers delays. Where timers are slow, on a
+// busy machine, more of them would make it too old in earnest.
+const patience = 500 * time.Millisecond
+
 // delayLocked chooses how late a future is: half of them are not. It is called
 // with mu held.
 func (t *hostileTx) delayLocked() time.Duration {
 	if t.maxDelay <= 0 || t.rng.IntN(2) == 0 {
 		return 0
 	}
-	return time.Duration(t.rng.Int64N(int64(t.maxDelay)))
+	late := time.Duration(t.rng.Int64N(int64(t.maxDelay)))
+	if late < patience && time.Since(t.began) > patience {
+		return 0
+	}
+	return late
 }
 
 // holdLocked registers how to fail a future when the transaction is reset. It

@@ -25,6 +25,7 @@ type hostileTx struct {
 	noUnknown bool  // automatic idempotency: 1021 cannot happen
 	lost      bool  // the last commit's acknowledgement was lost
 	maxDelay  time.Duration
+	began     time.Time              // this attempt
 	loose     map[uint64]func(error) // futures not ready: each fails when the transaction is reset
 	nextID    uint64
 	watches   []hostileWatch
@@ -34,7 +35,7 @@ type hostileTx struct {
 func newHostileTx(inner kv.Transaction, rng *rand.Rand, o HostileOptions) *hostileTx {
 	t := &hostileTx{
 		inner: inner, rng: rng, faults: o.Faults,
-		maxDelay: o.MaxDelay, loose: map[uint64]func(error){},
+		maxDelay: o.MaxDelay, began: time.Now(), loose: map[uint64]func(error){},
 	}
 	t.hostileView = hostileView{t, inner}
 	t.shortenBackoff()
@@ -180,7 +181,7 @@ func (t *hostileTx) Cancel() {
 func (t *hostileTx) renew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed, t.wrote, t.noUnknown = nil, false, false
+	t.failed, t.wrote, t.noUnknown, t.began = nil, false, false, time.Now()
 	t.releaseLocked()
 }
 
