@@ -182,6 +182,56 @@ func TestHeldReaderDoesNotBlock(t *testing.T) {
 	}
 }
 
+// TestIsolationUnderPressure moves money while other commits keep the window
+// full, so that what conflicts are found by is forgotten early: nothing is lost.
+func TestIsolationUnderPressure(t *testing.T) {
+	random, transfers := seeded(t), 600
+	if testing.Short() {
+		transfers = 150
+	}
+	db := openOnDisk(t, Options{WindowSize: leastWindowSize})
+	var (
+		left, done atomic.Int64
+		writers    sync.WaitGroup
+	)
+	left.Store(int64(transfers))
+	stop := background(t, func() error {
+		return db.Transact(t.Context(), func(tx kv.Transaction) error {
+			for range 40 {
+				tx.Set(binary.BigEndian.AppendUint64([]byte("filler"), rand.Uint64N(500)), make([]byte, 5000))
+			}
+			return nil
+		})
+	})
+	for range 6 {
+		r := rand.New(rand.NewPCG(random.Uint64(), 1))
+		writers.Go(func() {
+			for left.Add(-1) >= 0 || db.disk.absorber.pressure.delays.Load() < 10 {
+				from := r.IntN(bankAccounts)
+				if err := moveMoney(t.Context(), db, from, (from+1+r.IntN(bankAccounts-1))%bankAccounts, 1+r.Int64N(9)); err != nil {
+					t.Error(err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	writers.Wait()
+	stop()
+	balances, entries := bankState(t, db, 1<<62)
+	if len(entries) != int(done.Load()) {
+		t.Errorf("%d transfers have left %d entries", done.Load(), len(entries))
+	}
+	if want := replayBank(entries); balances != want {
+		t.Errorf("balances are %v, entries make them %v", balances, want)
+	}
+	m := db.Metrics()
+	t.Logf("%d commits, %d conflicts, %d too old, %d delays, %d writes absorbed", m.Commits, m.Conflicts, m.TooOld, m.Delays, m.AbsorbedWrites)
+	if m.Delays == 0 || m.AbsorbedWrites == 0 {
+		t.Error("the window was never full")
+	}
+}
+
 // TestOldReaderLetsGo tells a reader that it is too old; what it held is freed
 // although the transaction is kept.
 func TestOldReaderLetsGo(t *testing.T) {
