@@ -93,15 +93,38 @@ func (c *committer) submit(r *commitRequest) {
 	}
 }
 
-// help sees to it that what is queued is committed.
+// help sees to it that what is queued is committed. Of a durable database it
+// does the first stage's work itself, unless somebody is at it, and leaves the
+// disk to the committer's goroutines.
 func (c *committer) help() {
 	if c.wake == nil {
 		c.work()
 		return
 	}
+	c.decideQueued()
+	if c.finishing.TryLock() { // else who holds it will call when he is done
+		c.finishing.Unlock()
+		c.call()
+	}
+}
+
+// call wakes one of the committer's goroutines.
+func (c *committer) call() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // somebody has been called already
+	default: // one has been called already
+	}
+}
+
+// decideQueued takes what is queued through the first stage. Who finds somebody
+// at it leaves that to him.
+func (c *committer) decideQueued() {
+	for c.pending() && c.working.TryLock() {
+		full, some := c.admit()
+		c.working.Unlock()
+		if full || !some {
+			return
+		}
 	}
 }
 
@@ -168,7 +191,7 @@ func (c *committer) advance(wait bool) bool {
 
 // advanceLocked is advance for who holds working, which it releases.
 func (c *committer) advanceLocked(wait bool) bool {
-	full := c.admit()
+	full, _ := c.admit()
 	b := c.close(wait || full)
 	c.working.Unlock()
 	if b == nil {
@@ -177,28 +200,29 @@ func (c *committer) advanceLocked(wait bool) bool {
 	c.finish(b)
 	c.finishing.Unlock()
 	if c.wake != nil {
-		c.help() // the next batch goes to the disk while this one is answered
+		c.call() // the next batch goes to the disk while this one is answered
 	}
 	c.answer(b)
 	return true
 }
 
 // admit takes what is queued through the first stage. It reports whether the
-// open batch can take no more.
-func (c *committer) admit() (full bool) {
+// open batch can take no more, and whether it took anything.
+func (c *committer) admit() (full, some bool) {
 	for {
 		for ; c.next < len(c.taken); c.next++ {
 			if c.open == nil {
 				c.open = c.begin()
 			}
 			if c.open.full() {
-				return true
+				return true, some
 			}
+			some = true
 			c.decide(c.open, c.taken[c.next])
 			c.taken[c.next] = nil
 		}
 		if !c.take() {
-			return false
+			return false, some
 		}
 	}
 }
