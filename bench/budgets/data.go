@@ -44,9 +44,10 @@ func key(buf *[]byte, i int) []byte {
 	return *buf
 }
 
-// filler is what values consist of behind their number: it does not compress.
-var filler = func() []byte {
-	b := make([]byte, valueSize)
+// noise is what values are cut from: it does not compress, and no two values of
+// neighbours are alike.
+var noise = func() []byte {
+	b := make([]byte, 1<<20)
 	source := rand.NewChaCha8([32]byte{1})
 	_, _ = source.Read(b)
 	return b
@@ -54,7 +55,8 @@ var filler = func() []byte {
 
 // value returns the value of record i.
 func value(i int) []byte {
-	v := bytes.Clone(filler)
+	at := int(uint64(i) * 7919 % (1<<20 - valueSize))
+	v := bytes.Clone(noise[at : at+valueSize])
 	binary.BigEndian.PutUint64(v, uint64(i))
 	return v
 }

@@ -21,7 +21,7 @@ const (
 func laneKey(name string, lane, i int) []byte { return fmt.Appendf(nil, "%s/%02d/%06d", name, lane, i) }
 
 // trapValue is short: it is the number of keys that these traps are made of.
-var trapValue = filler[:20]
+var trapValue = noise[:20]
 
 // laneStore is what the traps are set up on: the engine, or Pebble.
 type laneStore interface {

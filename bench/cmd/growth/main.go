@@ -45,7 +45,7 @@ func grow(most, rounds int, dir, svg, write string) error {
 	begin := time.Now()
 	var all []measured
 	for n := 10_000; n <= most; n *= 10 {
-		r := measure.Runner{Rounds: rounds, Span: time.Second, Dir: dir, Progress: func(what string) {
+		r := measure.Runner{Rounds: rounds, Span: time.Second / 2, Dir: dir, Progress: func(what string) {
 			fmt.Fprintf(os.Stderr, "%6.1fs %9d %s\n", time.Since(begin).Seconds(), n, what)
 		}}
 		results, err := r.Run([]measure.Stage{budgets.Growth(n)})
