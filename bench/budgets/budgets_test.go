@@ -27,7 +27,7 @@ func BenchmarkStages(b *testing.B) {
 					b.Run(c.Name+"/"+e.Name, func(b *testing.B) {
 						b.ReportAllocs()
 						b.StopTimer()
-						took, err := e.Round(b.N, func() func() {
+						_, took, err := e.Round(b.N, 0, func() func() {
 							b.ResetTimer()
 							b.StartTimer()
 							return b.StopTimer

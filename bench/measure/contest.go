@@ -34,7 +34,7 @@ type Entrant struct {
 	Name       string
 	Goroutines int  // 0: one
 	Ops        int  // operations in a round, of all goroutines together
-	Elastic    bool // the runner may adjust Ops to the length that rounds should have
+	Elastic    bool // a round is as many operations as fit into the runner's Span, rather than Ops
 
 	// Least is the budget of Entrants[0]: at least so many times the rate of
 	// this one. 0: none, for information.

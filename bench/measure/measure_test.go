@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -37,8 +38,8 @@ func TestRoundRunsEachOperationOnce(t *testing.T) {
 			return nil
 		},
 	}
-	if _, err := e.Round(ops, nil); err != nil {
-		t.Fatal(err)
+	if done, _, err := e.Round(ops, 0, nil); err != nil || done != ops {
+		t.Fatal(done, err)
 	}
 	for i := range seen {
 		if n := seen[i].Load(); n != 1 {
@@ -56,7 +57,7 @@ func TestRoundFails(t *testing.T) {
 		"Op":      {Op: func(*Worker) error { return broken }},
 		"Check":   {Op: fine, Check: func(int) error { return broken }},
 	} {
-		if _, err := e.Round(3, nil); !errors.Is(err, broken) {
+		if _, _, err := e.Round(3, 0, nil); !errors.Is(err, broken) {
 			t.Errorf("a round whose %s fails: %v", name, err)
 		}
 	}
@@ -109,18 +110,29 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-func TestStretch(t *testing.T) {
-	r := Runner{Span: time.Second}
-	e := Entrant{Ops: 100, Elastic: true}
-	r.stretch(&e, 100*time.Millisecond)
-	if e.Ops != 1000 {
-		t.Errorf("%d operations fill a second, want 1000", e.Ops)
+// TestRoundOfASpan ends when the time is over, and counts what was done.
+func TestRoundOfASpan(t *testing.T) {
+	var ran atomic.Int64
+	e := Entrant{
+		Goroutines: 4,
+		Op: func(*Worker) error {
+			ran.Add(1)
+			time.Sleep(time.Millisecond)
+			return nil
+		},
+		Check: func(ops int) error {
+			if int64(ops) != ran.Load() {
+				t.Errorf("Check(%d) after %d operations", ops, ran.Load())
+			}
+			return nil
+		},
 	}
-	e = Entrant{Ops: 100}
-	r.stretch(&e, 100*time.Millisecond)
-	if e.Ops != 100 {
-		t.Errorf("an entrant that is not elastic has %d operations", e.Ops)
-	}
+	synctest.Test(t, func(*testing.T) {
+		done, took, err := e.Round(0, 50*time.Millisecond, nil)
+		if err != nil || done < 4*50 || done > 4*51 || took < 50*time.Millisecond || took > 51*time.Millisecond {
+			t.Errorf("%d operations in %v, %v", done, took, err)
+		}
+	})
 }
 
 func TestLatencyIsComparedAsTime(t *testing.T) {

@@ -100,11 +100,16 @@ func Table(results []Result) string {
 	b.WriteString("| what | here | beside | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
 	for i := range results {
 		for _, row := range results[i].Rows() {
-			fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | %s | %s | %s |\n", row.About, row.Contest,
-				row.Ours, row.Peer, row.Theirs, row.ratios(), row.budget(), row.Verdict())
+			b.WriteString(row.String() + "\n")
 		}
 	}
 	return b.String()
+}
+
+// String returns the row of the table.
+func (r Row) String() string {
+	return fmt.Sprintf("| %s (`%s`) | %s | %s | %s | %s | %s | %s |", r.About, r.Contest,
+		r.Ours, r.Peer, r.Theirs, r.ratios(), r.budget(), r.Verdict())
 }
 
 // ratios formats the ratio of the row and the range of those of single rounds:

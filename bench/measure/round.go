@@ -5,6 +5,7 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -12,13 +13,14 @@ import (
 	"time"
 )
 
-// Round runs so many operations of the entrant, with its preparation before
-// and its check behind, and returns how long the operations took. If turn is
-// not nil it is called when they begin, and what it returns when they are done.
-func (e *Entrant) Round(ops int, turn func() (end func())) (time.Duration, error) {
+// Round runs so many operations of the entrant, or if span is not 0 as many as
+// fit into it, with its preparation before and its check behind. It returns how
+// many they were and how long they took. If turn is not nil it is called when
+// they begin, and what it returns when they are done.
+func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (done int, took time.Duration, err error) {
 	if e.Prepare != nil {
 		if err := e.Prepare(); err != nil {
-			return 0, fmt.Errorf("%s: preparing: %w", e.Name, err)
+			return 0, 0, fmt.Errorf("%s: preparing: %w", e.Name, err)
 		}
 	}
 	runtime.GC() // nobody pays for the garbage of the entrant before
@@ -27,39 +29,53 @@ func (e *Entrant) Round(ops int, turn func() (end func())) (time.Duration, error
 		end = turn()
 	}
 	begin := time.Now()
-	err := e.spread(ops)
-	took := time.Since(begin)
+	done, err = e.spread(ops, span)
+	took = time.Since(begin)
 	end()
 	if err == nil && e.Check != nil {
-		err = e.Check(ops)
+		err = e.Check(done)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", e.Name, err)
+		return 0, 0, fmt.Errorf("%s: %w", e.Name, err)
 	}
-	return took, nil
+	return done, took, nil
 }
 
 // spread runs the operations in the entrant's goroutines.
-func (e *Entrant) spread(ops int) error {
+func (e *Entrant) spread(ops int, span time.Duration) (done int, failed error) {
 	var (
-		next   atomic.Int64
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		failed error
+		next, finished atomic.Int64
+		late           atomic.Bool
+		wg             sync.WaitGroup
+		mu             sync.Mutex
 	)
+	if span > 0 {
+		ops = math.MaxInt
+		defer time.AfterFunc(span, func() { late.Store(true) }).Stop()
+	}
 	for g := range max(e.Goroutines, 1) {
 		wg.Go(func() {
-			w := Worker{Rand: rand.New(rand.NewPCG(rand.Uint64(), uint64(g)))}
-			for w.N = int(next.Add(1)) - 1; w.N < ops; w.N = int(next.Add(1)) - 1 {
-				if err := e.Op(&w); err != nil {
-					mu.Lock()
-					failed = errors.Join(failed, err)
-					mu.Unlock()
-					return
-				}
-			}
+			n, err := e.work(Worker{Rand: rand.New(rand.NewPCG(rand.Uint64(), uint64(g)))}, &next, ops, &late)
+			finished.Add(int64(n))
+			mu.Lock()
+			failed = errors.Join(failed, err)
+			mu.Unlock()
 		})
 	}
 	wg.Wait()
-	return failed
+	return int(finished.Load()), failed
+}
+
+// work runs operations until there are ops of all workers, or it is late.
+func (e *Entrant) work(w Worker, next *atomic.Int64, ops int, late *atomic.Bool) (done int, err error) {
+	for !late.Load() {
+		if w.N = int(next.Add(1)) - 1; w.N >= ops {
+			break
+		}
+		if err := e.Op(&w); err != nil {
+			return done, err
+		}
+		done++
+	}
+	return done, nil
 }

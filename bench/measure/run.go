@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"time"
 )
 
 // Runner runs stages.
 type Runner struct {
 	Rounds   int            // of each contest; the medians are of so many
-	Span     time.Duration  // what the rounds of elastic entrants should take
+	Span     time.Duration  // how long the rounds of elastic entrants take
 	Dir      string         // where stages put their files
 	Stages   *regexp.Regexp // names of the stages to run; nil: all
 	Contests *regexp.Regexp // names of the contests to run; nil: all
 	Progress func(string)   // is told what is being run; may be nil
+	Done     func(*Result)  // is told of each result; may be nil
 
 	// Turn, if not nil, is called when an entrant begins a round, and what it
 	// returns when the round is over: a profiler, say.
@@ -71,6 +71,9 @@ func (r *Runner) stage(stage Stage) (results []Result, err error) {
 			return results, fmt.Errorf("%s: %w", c.Name, err)
 		}
 		results = append(results, result)
+		if r.Done != nil {
+			r.Done(&result)
+		}
 	}
 	return results, nil
 }
@@ -83,10 +86,9 @@ func (r *Runner) progress(what string) {
 	}
 }
 
-// contest runs a round that does not count, to warm up and to find out how many
-// operations fill a round, and then all others. Each begins with another entrant.
+// contest runs a round that does not count, to warm up, and then all others.
+// Each begins with another entrant.
 func (r *Runner) contest(c Contest, dir string) (Result, error) {
-	c.Entrants = slices.Clone(c.Entrants)
 	result := Result{Contest: c, Rates: make([][]float64, len(c.Entrants))}
 	for round := range r.Rounds + 1 {
 		cost, err := Fsync(dir)
@@ -98,32 +100,29 @@ func (r *Runner) contest(c Contest, dir string) (Result, error) {
 		}
 		for i := range c.Entrants {
 			i = (i + round) % len(c.Entrants)
-			took, err := r.turn(&c, i)
+			rate, err := r.turn(&c, i)
 			if err != nil {
 				return result, err
 			}
-			if round == 0 {
-				r.stretch(&c.Entrants[i], took)
-			} else {
-				result.Rates[i] = append(result.Rates[i], float64(c.Entrants[i].Ops)/took.Seconds())
+			if round > 0 {
+				result.Rates[i] = append(result.Rates[i], rate)
 			}
 		}
 	}
 	return result, nil
 }
 
-// stretch adjusts the number of operations of an elastic entrant that took so
-// long for as many as it has.
-func (r *Runner) stretch(e *Entrant, took time.Duration) {
-	if e.Elastic && r.Span > 0 {
-		e.Ops = max(1, int(float64(e.Ops)*r.Span.Seconds()/took.Seconds()))
-	}
-}
-
-func (r *Runner) turn(c *Contest, entrant int) (time.Duration, error) {
+// turn runs a round of an entrant and returns its operations a second.
+func (r *Runner) turn(c *Contest, entrant int) (rate float64, err error) {
 	e := &c.Entrants[entrant]
-	if r.Turn == nil {
-		return e.Round(e.Ops, nil)
+	span := r.Span
+	if !e.Elastic {
+		span = 0
 	}
-	return e.Round(e.Ops, func() func() { return r.Turn(c, entrant) })
+	var turn func() func()
+	if r.Turn != nil {
+		turn = func() func() { return r.Turn(c, entrant) }
+	}
+	ops, took, err := e.Round(e.Ops, span, turn)
+	return float64(ops) / took.Seconds(), err
 }

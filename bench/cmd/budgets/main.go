@@ -42,6 +42,11 @@ func measureAll(run string, rounds int, dir, profile, write string) error {
 	r := measure.Runner{Rounds: rounds, Span: 400 * time.Millisecond, Dir: dir, Progress: func(what string) {
 		fmt.Fprintf(os.Stderr, "%6.1fs %s\n", time.Since(begin).Seconds(), what)
 	}}
+	r.Done = func(result *measure.Result) {
+		for _, row := range result.Rows() {
+			fmt.Fprintln(os.Stderr, row)
+		}
+	}
 	if err := choose(&r, run); err != nil {
 		return err
 	}
