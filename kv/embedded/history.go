@@ -48,8 +48,10 @@ func (h *history) add(v *view) {
 
 // replaceLast puts another view of the same state in the place of the last one.
 func (h *history) replaceLast(v *view) {
+	at := &h.newest[(h.count-1)%keptViews]
 	v.kept = v
-	h.newest[(h.count-1)%keptViews] = v
+	(*at).kept = v // who reads the one before keeps this one, by which the history knows of it
+	*at = v
 	h.views[len(h.views)-1].view = weak.Make(v)
 }
 

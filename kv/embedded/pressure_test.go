@@ -138,19 +138,30 @@ func TestOpenReaderKeepsItsVersion(t *testing.T) {
 	db := openOnDisk(t, Options{WindowSize: 4 << 20, noAbsorb: true})
 	key := []byte("key")
 	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("old")) })
+	began := time.Now()
 	tx := begin(t, db)
 	if _, err := tx.GetReadVersion().Get(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	for range 3 {
+		db.committer.forget(nil, 0) // the absorber is at something else: the newest view is replaced
+	}
 	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("new")) })
 	writeRandom(t, db, 80, 10, 3000, func() {}) // more than half of the limit
-	if err := db.disk.absorber.pass(); err != nil {
-		t.Fatal(err)
-	}
 	if !db.disk.absorber.pressure.high() {
 		t.Fatal("the window is not large enough for this test")
 	}
-	if value, err := tx.Get(key).Get(t.Context()); err != nil || string(value) != "old" {
+	for range 3 {
+		if err := db.disk.absorber.pass(); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC() // which finds out what nobody reads
+	}
+	value, err := tx.Get(key).Get(t.Context())
+	if time.Since(began) > kv.MaxTransactionAge-time.Second {
+		t.Skip("the machine took so long that the transaction may be too old in earnest")
+	}
+	if err != nil || string(value) != "old" {
 		t.Errorf("the open transaction reads %q, %v", value, err)
 	}
 	tx.Set(key, nil)
