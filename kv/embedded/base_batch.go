@@ -5,8 +5,10 @@ package embedded
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 )
 
 // fewKeys is up to how many keys of a cleared range are deleted one by one. A
@@ -94,14 +96,45 @@ func (b *baseBatch) finish(version int64) error {
 	return b.batch.Set(absorbedKey, binary.BigEndian.AppendUint64(nil, uint64(version)), nil)
 }
 
-// apply writes what was gathered to the base, and releases the batch.
+// apply writes what was gathered to the base, and releases the batch. When it
+// has returned nobody who reads gets what was there before.
 func (b *baseBatch) apply() error {
 	err := b.flushClear()
 	if err == nil && !b.batch.Empty() {
-		err = b.batch.Commit(pebble.NoSync)
+		changes := b.batch.Reader()
+		err = errors.Join(b.batch.Commit(pebble.NoSync), b.base.outdate(changes))
 	}
 	b.release()
 	return err
+}
+
+// outdate takes what has changed in the base out of the row cache.
+func (b *base) outdate(changes batchrepr.Reader) error {
+	var spans []keySpan
+	for {
+		kind, key, value, ok, err := changes.Next()
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			b.rows.forgetSpans(spans)
+			return nil
+		case key[0] != userSpace:
+		case kind == pebble.InternalKeyKindRangeDelete:
+			spans = append(spans, spanOf(key, value))
+		default:
+			b.rows.forget(key[1:])
+		}
+	}
+}
+
+// spanOf returns the users' keys between two keys of the base.
+func spanOf(begin, end []byte) keySpan {
+	s := keySpan{begin: bytes.Clone(begin[1:])}
+	if end[0] == userSpace {
+		s.end = bytes.Clone(end[1:])
+	}
+	return s
 }
 
 func (b *baseBatch) release() {

@@ -29,7 +29,9 @@
 // The base, behind the window, is a Pebble store without a log of its own. It is
 // given only each key's last value, once that has become older than the window;
 // it never sees the versions in between, so keys that are overwritten often
-// cost it nothing. A reader older than what the base has absorbed is told
+// cost it nothing. Keys that were read lately are found, with their values, in a
+// cache before it; what changes in the base leaves the cache before the window
+// forgets the change. A reader older than what the base has absorbed is told
 // 1007. A journal of what was written tells what to move, and how much memory it
 // takes; if that is too much, commits move before they are old, or wait
 // ([Options]). [OpenMemory] is the same engine without a base: its window holds

@@ -57,8 +57,8 @@ type Metrics struct {
 	BaseBytes        int64         // on disk
 	BaseTables       int64         // files on disk
 	BaseMemory       int64         // not on the disk yet
-	BaseCacheBytes   int64
-	BaseCacheHits    int64
+	BaseCacheBytes   int64         // of what was read lately, blocks and single rows
+	BaseCacheHits    int64         // of blocks, for reads that found no row
 	BaseCacheMisses  int64
 	BaseCompactions  int64
 	BaseCompactBytes int64 // estimated work that compactions are behind
@@ -166,6 +166,6 @@ func (b *base) measure(m *Metrics) {
 	}
 	total := p.Total()
 	m.BaseBytes, m.BaseTables, m.BaseMemory = int64(p.DiskSpaceUsage()), total.TablesCount, int64(p.MemTable.Size)
-	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
+	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = p.BlockCache.Size+b.rows.size(), p.BlockCache.Hits, p.BlockCache.Misses
 	m.BaseCompactions, m.BaseCompactBytes = p.Compact.Count, int64(p.Compact.EstimatedDebt)
 }

@@ -214,7 +214,7 @@ func TestModel(t *testing.T) {
 
 // absorbAll absorbs everything: nothing is left in the window, nor on its
 // account.
-func absorbAll(t *rapid.T, db *Database) {
+func absorbAll(t rapid.TB, db *Database) {
 	t.Helper()
 	if err := db.disk.absorber.absorbTo(db.head.now.Load().version); err != nil {
 		t.Fatal(err)

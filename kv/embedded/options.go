@@ -16,7 +16,8 @@ type Options struct {
 	// second, whole commits and the newest only. For data that can be made again.
 	NoSync bool
 
-	// CacheSize is the memory, in bytes, for what was read from the disk lately.
+	// CacheSize is the memory, in bytes, for what was read from the disk lately:
+	// half of it for blocks of the files, half for single keys and their values.
 	// 0: 64 MB. It does not bound the memory for the commits of the last seconds.
 	CacheSize int64
 

@@ -22,6 +22,13 @@ type view struct {
 }
 
 // get returns the value of key, nil if there is none.
+//
+// Where the entries do not know the key, its last write up to the view's version,
+// if there is one, was in the base before the view was made: the window forgets
+// only what the base has, and its row cache with it. The base returns its value
+// at some moment since. If it had a later write by then, the horizon had been
+// moved to that write or beyond, before; so the check that follows refuses the
+// value, and otherwise it is the right one.
 func (v *view) get(key []byte) ([]byte, error) {
 	if v.base == nil {
 		if e := v.entries.get(key); e != nil && e.point == present {

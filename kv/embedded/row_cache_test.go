@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// lateRow is what a reader has read and not handed in yet.
+type lateRow struct {
+	ticket ticket
+	key    string
+	value  string
+	has    bool
+}
+
+// TestRowCacheModel compares a cache with the map that it stands before, while
+// readers hand in late what they have read before a change.
+func TestRowCacheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := int64(rapid.SampledFrom([]int{0, 500, 1500, 1 << 20}).Draw(t, "limit"))
+		c, base := newRowCache(limit), map[string]string{}
+		var late []lateRow
+		handIn := func(r lateRow) { c.add(r.ticket, []byte(r.key), []byte(r.value), r.has) }
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			key := drawKey(t, "key")
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				base[key] = fmt.Sprint(rapid.IntRange(0, 9999).Draw(t, "value"))
+				c.forget([]byte(key))
+			case 1:
+				delete(base, key)
+				c.forget([]byte(key))
+			case 2:
+				forgetSpan(t, c, base, key)
+			case 3:
+				if len(late) > 0 {
+					i := rapid.IntRange(0, len(late)-1).Draw(t, "late")
+					handIn(late[i])
+					late = append(late[:i], late[i+1:]...)
+				}
+			default:
+				value, has := base[key]
+				got, ok, ticket := c.get([]byte(key))
+				if ok && (has != (got != nil) || value != string(got)) {
+					t.Fatalf("get(%q) = %q, want %q, %v", key, got, value, has)
+				}
+				if read := (lateRow{ticket, key, value, has}); !ok && rapid.Bool().Draw(t, "at once") {
+					handIn(read)
+				} else if !ok {
+					late = append(late, read)
+				}
+			}
+			if size := c.size(); limit > 1000 && size > limit {
+				t.Fatalf("%d bytes are taken, %d allowed", size, limit)
+			}
+		}
+	})
+}
+
+// forgetSpan clears from key on. Often it clears so much else as well that the
+// cache remembers this clear no longer.
+func forgetSpan(t *rapid.T, c *rowCache, base map[string]string, key string) {
+	end := drawKey(t, "end")
+	span := keySpan{[]byte(key), []byte(end)}
+	if rapid.IntRange(0, 3).Draw(t, "to the end") == 0 {
+		span.end = nil
+	}
+	maps.DeleteFunc(base, func(k, _ string) bool { return span.holds([]byte(k)) })
+	spans := []keySpan{span}
+	if rapid.Bool().Draw(t, "and many others") {
+		for range mostClears + rapid.IntRange(-3, 3).Draw(t, "others") {
+			spans = append(spans, keySpan{[]byte("z"), []byte("zz")})
+		}
+	}
+	c.forgetSpans(spans)
+}
+
+// fillRows puts in rows by number, as a reader does who misses.
+func fillRows(c *rowCache, key, value []byte) (hit bool) {
+	_, ok, t := c.get(key)
+	if !ok {
+		c.add(t, key, value, true)
+	}
+	return ok
+}
+
+// TestRowCacheBound fills a cache beyond what it may take: it counts what it
+// takes, as the heap does, and never takes more.
+func TestRowCacheBound(t *testing.T) {
+	const limit = 16 << 20
+	before := heap()
+	c := newRowCache(limit)
+	random := seeded(t)
+	value := make([]byte, 3000)
+	for i := range 120_000 {
+		size := random.IntN(300)
+		if i%20 == 0 {
+			size *= 10
+		}
+		fillRows(c, fmt.Appendf(nil, "%08d", i), value[:size])
+		if i%1000 == 0 && c.size() > limit {
+			t.Fatalf("%d bytes are taken, %d allowed", c.size(), limit)
+		}
+	}
+	size := c.size()
+	if size > limit || size < limit*9/10 {
+		t.Errorf("%d bytes are taken, want most of %d", size, limit)
+	}
+	if took := heap() - before; took > size*11/10 || took < size*8/10 {
+		t.Errorf("the heap has grown by %d bytes, the cache has counted %d", took, size)
+	}
+	c.close()
+	if left := heap() - before; left > limit/100 {
+		t.Errorf("a closed cache has %d bytes", left)
+	}
+	if fillRows(c, []byte("key"), value); fillRows(c, []byte("key"), value) {
+		t.Error("a closed cache remembers")
+	}
+}
+
+// TestRowCacheLarge hands in what would take most of a cache.
+func TestRowCacheLarge(t *testing.T) {
+	c := newRowCache(1 << 20)
+	large := make([]byte, 1<<20)
+	for _, has := range []bool{true, false} {
+		_, _, ticket := c.get([]byte("large"))
+		if got := c.add(ticket, []byte("large"), large, has); (got != nil) != has || has && !bytes.Equal(got, large) {
+			t.Errorf("add returns %d bytes, want the value, %v", len(got), has)
+		}
+		if _, ok, _ := c.get([]byte("large")); ok && has {
+			t.Error("a value as large as the cache is in it")
+		}
+	}
+}
+
+// TestRowCacheKeepsHot reads some rows often, while many others are read once.
+func TestRowCacheKeepsHot(t *testing.T) {
+	const hot, limit = 5_000, 4 << 20
+	c, random := newRowCache(limit), seeded(t)
+	value := make([]byte, 200)
+	hits, reads := 0, 0
+	for i := range 600_000 {
+		if i%2 == 0 {
+			fillRows(c, fmt.Appendf(nil, "once %d", i), value)
+			continue
+		}
+		hit := fillRows(c, fmt.Appendf(nil, "hot %d", random.IntN(hot)), value)
+		if i < 200_000 {
+			continue
+		}
+		reads++
+		if hit {
+			hits++
+		}
+	}
+	if ratio := float64(hits) / float64(reads); ratio < 0.9 {
+		t.Errorf("%.2f of the reads of hot rows found them", ratio)
+	}
+}
+
+// TestRowCacheShares reads a row without taking memory.
+func TestRowCacheShares(t *testing.T) {
+	c := newRowCache(1 << 20)
+	key := []byte("key")
+	_, _, ticket := c.get(key)
+	first := c.add(ticket, key, []byte("value"), true)
+	allocs := testing.AllocsPerRun(100, func() {
+		if got, ok, _ := c.get(key); !ok || &got[0] != &first[0] || cap(got) != len(got) {
+			t.Error("the row is another")
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("a hit takes %v allocations", allocs)
+	}
+}
