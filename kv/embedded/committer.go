@@ -38,13 +38,16 @@ type committer struct {
 	stats   *stats
 
 	// Of a durable database only.
-	base     *base
-	log      *log
-	fault    *fault
-	pressure *pressure
-	wake     chan struct{} // there are requests
-	quit     chan struct{}
-	done     sync.WaitGroup
+	base      *base
+	log       *log
+	fault     *fault
+	pressure  *pressure
+	wake      chan struct{} // the disk has something to do
+	answers   chan *batch   // what is published
+	quit      chan struct{}
+	done      sync.WaitGroup
+	answering sync.WaitGroup
+	leaving   sync.WaitGroup // batches between the stages and their answer
 
 	queue struct {
 		sync.Mutex
@@ -128,24 +131,27 @@ func (c *committer) decideQueued() {
 	}
 }
 
-// start makes goroutines commit that help calls: whoever commits waits for the
-// disk meanwhile, which no caller should have to. There are two, one for each
-// stage, and either does what is to be done.
+// start makes goroutines of the committer's own do what help calls for: whoever
+// brings a batch to the disk waits for that, which no caller should have to.
+// Another one answers meanwhile, so that the disk does not wait for it.
 func (c *committer) start() {
-	c.wake, c.quit = make(chan struct{}, 1), make(chan struct{})
-	for range 2 {
-		c.done.Go(func() {
-			for {
-				select {
-				case <-c.wake:
-					for c.advance(false) {
-					}
-				case <-c.quit:
-					return
+	c.wake, c.answers, c.quit = make(chan struct{}, 1), make(chan *batch, 8), make(chan struct{})
+	c.done.Go(func() {
+		for {
+			select {
+			case <-c.wake:
+				for c.advance(false) {
 				}
+			case <-c.quit:
+				return
 			}
-		})
-	}
+		}
+	})
+	c.answering.Go(func() {
+		for b := range c.answers {
+			c.answer(b)
+		}
+	})
 }
 
 // work commits what is queued, until nothing is or someone else is at it.
@@ -179,6 +185,9 @@ func (c *committer) stop(err error) {
 	if c.quit != nil {
 		close(c.quit)
 		c.done.Wait()
+		c.leaving.Wait()
+		close(c.answers)
+		c.answering.Wait()
 	}
 }
 
@@ -199,10 +208,13 @@ func (c *committer) advanceLocked(wait bool) bool {
 	}
 	c.finish(b)
 	c.finishing.Unlock()
-	if c.wake != nil {
-		c.call() // the next batch goes to the disk while this one is answered
+	defer c.leaving.Done()
+	if c.answers == nil {
+		c.answer(b)
+		return true
 	}
-	c.answer(b)
+	c.answers <- b
+	c.call() // somebody may have found the disk busy, and gone
 	return true
 }
 
@@ -258,6 +270,7 @@ func (c *committer) close(wait bool) *batch {
 	}
 	b := c.open
 	c.open, c.stale = nil, false
+	c.leaving.Add(1)
 	c.resolver.sweep(max(b.version-windowVersions, c.forgotten), 2*len(b.requests)+16)
 	c.seal(b)
 	return b
