@@ -102,6 +102,18 @@ func (p *pendingCommit) Done() <-chan struct{} {
 	return p.Promise.Done()
 }
 
+// awaitCommit waits for a commit that was submitted. t.mu is held.
+func (t *transaction) awaitCommit(ctx context.Context) {
+	if !t.started || t.attempt == nil || !t.attempt.begun {
+		return
+	}
+	t.db.committer.help()
+	select {
+	case <-t.attempt.commit.Done():
+	case <-ctx.Done():
+	}
+}
+
 // startCommit returns what the committer must do; nil if there is nothing.
 func (t *transaction) startCommit() (*commitRequest, error) {
 	if t.started && t.fault == nil {

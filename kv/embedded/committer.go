@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -57,8 +58,10 @@ type committer struct {
 		err      error // set when nothing may be committed any more
 	}
 
-	// working guards the first stage.
+	// working guards the first stage. In a hurry is who waits for it while the
+	// disk is idle.
 	working   sync.Mutex
+	hurry     atomic.Bool
 	window    *window
 	resolver  *resolver
 	taken     []*commitRequest // from the queue, from next on to be decided
@@ -150,6 +153,7 @@ func (c *committer) start() {
 	c.answering.Go(func() {
 		for b := range c.answers {
 			c.answer(b)
+			c.decideQueued() // what the one who was at it has left, for the disk's sake
 		}
 	})
 }
@@ -194,13 +198,18 @@ func (c *committer) stop(err error) {
 // advance takes what is queued through the first stage and, unless that is busy
 // and there is no time to wait, through the second. It reports whether it did.
 func (c *committer) advance(wait bool) bool {
+	c.hurry.Store(true)
 	c.working.Lock()
+	c.hurry.Store(false)
 	return c.advanceLocked(wait)
 }
 
 // advanceLocked is advance for who holds working, which it releases.
 func (c *committer) advanceLocked(wait bool) bool {
-	full, _ := c.admit()
+	full := false
+	if c.open == nil || c.log == nil {
+		full, _ = c.admit()
+	}
 	b := c.close(wait || full)
 	c.working.Unlock()
 	if b == nil {
@@ -228,6 +237,9 @@ func (c *committer) admit() (full, some bool) {
 			}
 			if c.open.full() {
 				return true, some
+			}
+			if c.hurry.Load() && len(c.open.requests) > 0 {
+				return false, false
 			}
 			some = true
 			c.decide(c.open, c.taken[c.next])

@@ -44,11 +44,13 @@ func (l *limits) gather(last *lastBatch) gathering {
 // keep takes a pair that stays as it is, and reports whether the batch is full.
 func (g *gathering) keep(key, value []byte) (full bool) {
 	g.pairs = append(g.pairs, kv.KeyValue{Key: key, Value: value})
-	g.rows--
-	if g.bytes != unlimited {
-		g.bytes -= len(key) + len(value) + serverPairCost
+	if g.rows != unlimited {
+		g.rows--
 	}
-	return g.rows == 0 || g.bytes <= 0
+	if g.bytes != unlimited {
+		g.bytes = max(g.bytes-len(key)-len(value)-serverPairCost, 0)
+	}
+	return g.rows == 0 || g.bytes == 0
 }
 
 // copy takes a pair that is only lent, and reports whether the batch is full.

@@ -182,9 +182,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	if t.dead != nil {
 		return t.dead
 	}
-	if t.started {
-		t.db.committer.settle() // a commit that was submitted goes its way
-	}
+	t.awaitCommit(ctx) // a commit that was submitted goes its way
 	t.db.stats.retries.Add(1)
 	t.renew(t.settings.afterRetry())
 	t.setExpiry()
