@@ -16,6 +16,7 @@ const (
 	absorbRoundKeys   = 32 << 10
 	absorbStepEntries = 1000
 	absorbStepBytes   = 1 << 20
+	absorbStepParts   = absorbRoundKeys / absorbStepEntries // of a run of cleared keys
 )
 
 // absorber moves what has become older than the window from there to the base,
@@ -159,7 +160,9 @@ func (a *absorber) absorb(groups []journalGroup) error {
 		if err != nil {
 			return err
 		}
-		a.committer.forget(done, horizon)
+		for _, part := range done {
+			a.committer.forget(part, horizon)
+		}
 		if a.stopped() {
 			return nil
 		}
@@ -179,16 +182,30 @@ func (a *absorber) absorb(groups []journalGroup) error {
 }
 
 // step absorbs some entries of the first stretches. It returns what is done of
-// them, and what is left.
-func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done, left []stretchOf, err error) {
+// them, in parts that commits can wait for, and what is left. There is more than
+// one part where a run of cleared keys goes on, which is to become one range
+// tombstone.
+func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done [][]stretchOf, left []stretchOf, err error) {
 	b, err := a.base.newBatch()
 	if err != nil {
 		return nil, nil, err
 	}
+	for more := true; more; more = len(all) > 0 && b.run.long() && len(done) < absorbStepParts && b.size() < absorbStepBytes {
+		var part []stretchOf
+		if part, all, err = a.part(b, v, all, horizon); err != nil {
+			b.release()
+			return nil, nil, err
+		}
+		done = append(done, part)
+	}
+	return done, all, b.apply()
+}
+
+// part is a part of a step.
+func (a *absorber) part(b *baseBatch, v *view, all []stretchOf, horizon int64) (done, left []stretchOf, err error) {
 	for budget := absorbStepEntries; len(all) > 0 && budget > 0 && b.size() < absorbStepBytes; budget-- {
 		seen, last, err := a.stretch(b, v, all[0], budget, horizon)
 		if err != nil {
-			b.release()
 			return nil, nil, err
 		}
 		budget -= seen
@@ -199,7 +216,7 @@ func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done, left []s
 		}
 		done, all = append(done, all[0]), all[1:]
 	}
-	return done, all, b.apply()
+	return done, all, nil
 }
 
 // stretch absorbs up to budget entries of a stretch and returns how many they

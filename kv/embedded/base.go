@@ -29,6 +29,9 @@ type base struct {
 	failed   chan struct{} // closed when db can no longer be written to
 	horizon  atomic.Int64  // readers of older versions may see too much
 	absorbed atomic.Int64  // every commit up to it is in db; the absorber writes it
+
+	vacancies chan vacancy // that reads have found
+	attend    func()       // takes them in
 }
 
 // Keys of the base: those of users behind one byte, which makes the empty key
@@ -110,7 +113,7 @@ func (s silence) Fatalf(format string, args ...any) {
 }
 
 func newBase(fs vfs.FS, f *fault) *base {
-	b := &base{fault: f, gate: newGate(), failed: make(chan struct{})}
+	b := &base{fault: f, gate: newGate(), failed: make(chan struct{}), vacancies: make(chan vacancy, mostHeard)}
 	b.fs = baseFS{FS: fs, sealed: new(atomic.Bool), fail: b.fail, copying: new(atomic.Pointer[copying])}
 	return b
 }

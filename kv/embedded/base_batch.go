@@ -23,6 +23,7 @@ type baseBatch struct {
 	keys  *pebble.Iterator // of the base as it was before
 	key   []byte
 	clear struct{ begin, end []byte } // pending, so that neighbours are cleared as one
+	run   clearRun                    // pending
 }
 
 func (b *base) newBatch() (*baseBatch, error) {
@@ -36,24 +37,11 @@ func (b *base) newBatch() (*baseBatch, error) {
 func (b *baseBatch) size() int { return b.batch.Len() }
 
 func (b *baseBatch) set(key, value []byte) error {
+	if err := b.flushRun(); err != nil {
+		return err
+	}
 	b.key = baseKey(b.key[:0], key)
 	return b.batch.Set(b.key, value, nil)
-}
-
-// remove deletes a key if the base has it.
-func (b *baseBatch) remove(key []byte) error {
-	b.key = baseKey(b.key[:0], key)
-	_, closer, err := b.base.db.Get(b.key)
-	switch {
-	case err == pebble.ErrNotFound:
-		return nil
-	case err != nil:
-		return err
-	}
-	if err := closer.Close(); err != nil {
-		return err
-	}
-	return b.batch.Delete(b.key, nil)
 }
 
 // removeRange deletes the keys from begin to end; a nil end is no bound.
@@ -73,6 +61,9 @@ func (b *baseBatch) removeRange(begin, end []byte) error {
 func (b *baseBatch) flushClear() error {
 	if b.clear.begin == nil {
 		return nil
+	}
+	if err := b.flushRun(); err != nil { // the iterator is needed
+		return err
 	}
 	begin, end := baseKey(nil, b.clear.begin), []byte{spaceEnd}
 	if b.clear.end != nil {
@@ -99,7 +90,7 @@ func (b *baseBatch) finish(version int64) error {
 // apply writes what was gathered to the base, and releases the batch. When it
 // has returned nobody who reads gets what was there before.
 func (b *baseBatch) apply() error {
-	err := b.flushClear()
+	err := errors.Join(b.flushRun(), b.flushClear())
 	if err == nil && !b.batch.Empty() {
 		changes := b.batch.Reader()
 		err = errors.Join(b.batch.Commit(pebble.NoSync), b.base.outdate(changes))

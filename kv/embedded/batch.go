@@ -82,6 +82,7 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 			c.resolver.addKey(m.key, b.version) // which the window would not tell of
 		}
 		c.window.apply(&m, b.version, r.pointwise)
+		c.occupy(&m)
 		if c.log != nil {
 			b.frame = appendChange(b.frame, &m)
 		}
@@ -131,7 +132,7 @@ func (c *committer) seal(b *batch) {
 	if slices.ContainsFunc(b.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
 		c.metadata = c.current(metadataKey)
 	}
-	b.view = &view{version: b.version, entries: c.window.entries.snapshot(), base: c.base, metadata: c.metadata}
+	b.view = &view{version: b.version, entries: c.window.entries.snapshot(), vacant: c.vacant.snapshot(), base: c.base, metadata: c.metadata}
 }
 
 // finish makes the batch durable and publishes it. If the disk fails, what it

@@ -69,7 +69,8 @@ type committer struct {
 	open      *batch // gathers requests; nil if there are none
 	metadata  []byte // the value of kv.MetadataVersionKey after the batches so far
 	forgotten int64  // the version up to which the window has been forgotten
-	stale     bool   // the newest view holds what the window has forgotten
+	vacant    rangeSet
+	stale     bool // the newest view can be replaced by one that is cheaper to read
 
 	// finishing is held by the second stage. Its holder does not wait for
 	// working, so that a holder of working may wait for it.
@@ -267,6 +268,7 @@ func (c *committer) take() bool {
 // close ends the open batch and enters the second stage with it. It returns nil
 // if there is none, or if that stage is busy and there is no time to wait.
 func (c *committer) close(wait bool) *batch {
+	c.takeIn()
 	if c.open == nil && !c.stale {
 		return nil
 	}
@@ -293,6 +295,6 @@ func (c *committer) close(wait bool) *batch {
 func (c *committer) refresh() {
 	c.stale = false
 	if c.fault.get() == nil { // else the window may hold a commit that did not happen
-		c.head.replace(c.window.entries.snapshot())
+		c.head.replace(c.window.entries.snapshot(), c.vacant.snapshot())
 	}
 }

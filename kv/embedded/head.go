@@ -28,13 +28,14 @@ func (h *head) open(first *view) {
 	h.now.Store(first)
 }
 
-// replace gives the newest view other entries that say the same.
-func (h *head) replace(entries tree[entry]) {
+// replace gives the newest view other entries and vacancies that say the same.
+func (h *head) replace(entries tree[entry], vacant rangeSet) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := *h.now.Load()
 	last := *now.kept
 	now.entries, last.entries = entries, entries
+	now.vacant, last.vacant = vacant, vacant
 	h.past.replaceLast(&last)
 	now.kept = &last
 	h.now.Store(&now)

@@ -15,7 +15,7 @@ import (
 // transaction, depends on what was read before. This engine keeps no values, it
 // only remembers which keys the client would know. A nil set is empty.
 type knownKeys struct {
-	ranges tree[[]byte]  // by their first key, the first key behind; they neither overlap nor touch
+	ranges rangeSet
 	late   []kv.KeyRange // not taken into ranges yet
 	room   [1]kv.KeyRange
 }
@@ -66,46 +66,17 @@ func (k *knownKeys) touches(r kv.KeyRange) bool {
 // around returns the longest range that holds key, or with below what lies just
 // below it, of keys that are all known or all unknown.
 func (k *knownKeys) around(key []byte, below bool) (r kv.KeyRange, known bool) {
-	r = kv.KeyRange{Begin: []byte{}, End: systemEnd}
 	if k.empty() {
-		return r, false
+		return kv.KeyRange{Begin: []byte{}, End: systemEnd}, false
 	}
 	k.settle()
-	var c cursor[[]byte]
-	if below && c.seekBelow(&k.ranges, key) || !below && c.seekFloor(&k.ranges, key) {
-		begin, end := c.key(), *c.val()
-		if order := bytes.Compare(key, end); order < 0 || below && order == 0 {
-			return kv.KeyRange{Begin: begin, End: end}, true
-		}
-		r.Begin = end
-	}
-	if c.seek(&k.ranges, key) {
-		r.End = c.key()
-	}
-	return r, false
+	return k.ranges.around(key, below)
 }
 
 // settle takes late ranges into ranges.
 func (k *knownKeys) settle() {
 	for _, r := range k.late {
-		k.join(r)
+		k.ranges.join(r)
 	}
 	k.late = k.late[:0]
-}
-
-// join adds a range, and makes one of it and those that it meets.
-func (k *knownKeys) join(r kv.KeyRange) {
-	var c cursor[[]byte]
-	if c.seekFloor(&k.ranges, r.Begin) && bytes.Compare(*c.val(), r.Begin) >= 0 {
-		r.Begin, r.End = c.key(), maxKey(r.End, *c.val())
-	}
-	var met [][]byte
-	for ok := c.seek(&k.ranges, r.Begin); ok && bytes.Compare(c.key(), r.End) <= 0; ok = c.next() {
-		r.End = maxKey(r.End, *c.val())
-		met = append(met, c.key())
-	}
-	for _, key := range met {
-		k.ranges.remove(key)
-	}
-	k.ranges.set(r.Begin, r.End)
 }

@@ -124,6 +124,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		head: &db.head, window: w, base: b, log: l, fault: f,
 		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, metadata: first.metadata,
 	}
+	b.attend = db.committer.attend
 	db.disk.absorber = &absorber{
 		base: b, log: l, committer: &db.committer, fault: f,
 		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: b.absorbed.Load(),

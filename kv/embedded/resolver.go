@@ -30,7 +30,7 @@ type resolver struct {
 type step struct{ at, gap int64 }
 
 func newResolver(w *window) *resolver {
-	r := &resolver{window: w, steps: tree[step]{rank: func(s *step) int64 { return s.at }}}
+	r := &resolver{window: w, steps: tree[step]{rank: func(s *step) rank { return rank{top: s.at} }}}
 	r.steps.set([]byte{}, step{})
 	return r
 }

@@ -2,7 +2,11 @@
 
 package embedded
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
 
 // scan walks over the keys of a view that have a value, in either direction. A
 // seek that only goes on from where the last one led costs a step. Errors are
@@ -17,10 +21,12 @@ type scan struct {
 	where  spotOf
 	gap    knowledge // ascending: of the gap below at
 	base   baseScan
-	begin  []byte // nothing below it will be sought; nil: no bound
-	end    []byte // nothing from it on will be sought; nil: no bound
-	stored bool   // the present pair is one of the base
-	lend   bool   // pairs of the base need not be copied: they are used before the next step
+	begin  []byte        // nothing below it will be sought; nil: no bound
+	end    []byte        // nothing from it on will be sought; nil: no bound
+	stored bool          // the present pair is one of the base
+	lend   bool          // pairs of the base need not be copied: they are used before the next step
+	passed int           // how many entries without a value were passed one by one
+	runs   []kv.KeyRange // long ones of such
 	err    error
 }
 
@@ -60,6 +66,9 @@ func (s *scan) close() error {
 	if used, err := s.base.close(); used {
 		s.fail(err)
 		s.fail(s.view.base.check(s.view.version))
+		if s.err == nil {
+			s.tellRuns()
+		}
 	}
 	return s.err
 }
@@ -98,6 +107,9 @@ func (s *scan) seek(from []byte) bool {
 	case s.course == ascending && !s.where.passed(from):
 		s.where = spotOf{from, false}
 	default:
+		if r, in := s.view.vacant.holding(from, false); in {
+			from = r.End
+		}
 		s.course, s.where = ascending, spotOf{from, false}
 		s.restart(from)
 	}
@@ -156,6 +168,13 @@ func (p spotOf) passed(key []byte) bool {
 
 // ascend finds the first pair at or behind where.
 func (s *scan) ascend() bool {
+	r := s.beginRun()
+	found := s.ascendTo()
+	s.endRun(r)
+	return found
+}
+
+func (s *scan) ascendTo() bool {
 	for {
 		if s.gap == unknown {
 			if s.base.seek(s, s.where) && (!s.at.valid() || bytes.Compare(s.base.key(), s.at.key()) < 0) {
@@ -181,7 +200,9 @@ func (s *scan) ascend() bool {
 			}
 		}
 		s.where = spotOf{s.at.key(), true}
-		s.pass()
+		if s.pass(); s.stepped() {
+			s.leap()
+		}
 	}
 }
 
@@ -191,6 +212,9 @@ func (s *scan) seekBelow(from []byte) bool {
 		return false
 	}
 	if s.course != descending || !bytes.Equal(from, s.where.key) {
+		if r, in := s.view.vacant.holding(from, true); in {
+			from = r.Begin
+		}
 		s.course = descending
 		s.at.seekBelow(&s.view.entries, from)
 	} else if s.at.valid() && bytes.Equal(s.at.key(), from) {
@@ -202,6 +226,13 @@ func (s *scan) seekBelow(from []byte) bool {
 
 // descend finds the last pair below where.
 func (s *scan) descend() bool {
+	r := s.beginRun()
+	found := s.descendTo()
+	s.endRunBelow(r)
+	return found
+}
+
+func (s *scan) descendTo() bool {
 	for s.at.valid() {
 		e := s.at.val()
 		if s.view.base != nil && s.descendBase(e) {
@@ -218,7 +249,9 @@ func (s *scan) descend() bool {
 		if s.begin != nil && bytes.Compare(s.at.key(), s.begin) <= 0 {
 			break
 		}
-		s.at.prev()
+		if s.at.prev(); s.stepped() {
+			s.leapBelow()
+		}
 	}
 	s.key = nil
 	return false

@@ -18,6 +18,7 @@ type baseScan struct {
 	course course // of the last seek
 	sought spotOf // its place
 	ok     bool   // it found a key
+	seeks  int    // of the iterator
 	name   []byte // room for a key of the base
 	room   []byte // where copies of pairs go
 }
@@ -88,6 +89,7 @@ func (b *baseScan) seek(s *scan, p spotOf) bool {
 	b.course, b.sought = ascending, p
 	if !near {
 		b.name = baseKey(b.name[:0], p.key)
+		b.seeks++
 		if b.ok = b.iter.SeekGE(b.name); b.ok && p.passed(b.key()) {
 			b.ok = b.iter.Next()
 		}
@@ -111,6 +113,7 @@ func (b *baseScan) seekBelow(s *scan, p spotOf) bool {
 		if p.behind {
 			b.name = append(b.name, 0)
 		}
+		b.seeks++
 		b.ok = b.iter.SeekLT(b.name)
 	}
 	return b.outcome(s)

@@ -23,9 +23,9 @@ const fanout = 32
 // by any number.
 type tree[V any] struct {
 	root *node[V]
-	edit uint64         // nodes with this mark belong to this tree alone
-	seen bool           // a snapshot was taken
-	rank func(*V) int64 // if set, nodes know the highest rank below them
+	edit uint64        // nodes with this mark belong to this tree alone
+	seen bool          // a snapshot was taken
+	rank func(*V) rank // if set, nodes know what is below them
 }
 
 // node is a leaf or an inner node. In an inner node items[i] is not above any
@@ -36,7 +36,7 @@ type tree[V any] struct {
 // with is left out, and heads that are equal are rare.
 type node[V any] struct {
 	edit  uint64
-	top   int64 // highest rank, where the tree ranks
+	rank        // of all below, where the tree ranks
 	n     int32 // items in use
 	skip  int32 // how many bytes all keys begin with that the heads leave out
 	heads [fanout]uint64

@@ -2,19 +2,35 @@
 
 package embedded
 
-// measure recomputes the highest rank of n.
+// rank is what nodes know of the entries below them.
+type rank struct {
+	top  int64 // the highest
+	live bool  // of any
+}
+
+// with returns the rank of what has r and of what has o.
+func (r rank) with(o rank) rank { return rank{max(r.top, o.top), r.live || o.live} }
+
+// exceeds reports whether r is more than o in anything.
+func (r rank) exceeds(o rank) bool { return r.top > o.top || r.live && !o.live }
+
+// measure recomputes the rank of n.
 func (t *tree[V]) measure(n *node[V]) {
 	if t.rank == nil {
 		return
 	}
-	n.top = 0
+	n.rank = rank{}
 	for i := range int(n.n) {
-		if n.leaf() {
-			n.top = max(n.top, t.rank(&n.items[i].val))
-		} else {
-			n.top = max(n.top, n.kids[i].top)
-		}
+		n.rank = n.rank.with(t.rankAt(n, i))
 	}
+}
+
+// rankAt returns the rank of position i of n.
+func (t *tree[V]) rankAt(n *node[V], i int) rank {
+	if n.leaf() {
+		return t.rank(&n.items[i].val)
+	}
+	return n.kids[i].rank
 }
 
 // raise brings the ranks on the path up to date with v, which was stored.
@@ -25,13 +41,18 @@ func (c *cursor[V]) raise(t *tree[V], replaced bool, v *V) {
 	r := t.rank(v)
 	for d := c.depth - 1; d >= 0; d-- {
 		n := c.path[d].n
-		if replaced && r < n.top {
+		before := n.rank
+		if replaced && before.exceeds(r) {
 			t.measure(n)
 		} else {
-			n.top = max(n.top, r)
+			n.rank = before.with(r)
 		}
+		if n.rank == before {
+			return // and so are those above
+		}
+		r = n.rank
 	}
-	t.root.top = max(t.root.top, r)
+	t.root.rank = t.root.rank.with(r)
 }
 
 // topWithin returns the highest rank of the entries in [begin, end).
@@ -51,7 +72,7 @@ func (t *tree[V]) topBelow(n *node[V], begin, end []byte) int64 {
 	var top int64
 	if n.leaf() {
 		for i := first; i < last; i++ {
-			top = max(top, t.rank(&n.items[i].val))
+			top = max(top, t.rank(&n.items[i].val).top)
 		}
 		return top
 	}

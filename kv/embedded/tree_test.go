@@ -69,7 +69,7 @@ func checkTree(t *rapid.T, what string, tr *tree[int], m sorted) {
 // TestTreeModel compares a tree and snapshots of it with plain maps.
 func TestTreeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tr := tree[int]{rank: func(v *int) int64 { return int64(*v) }}
+		tr := tree[int]{rank: func(v *int) rank { return rank{int64(*v), *v%7 == 0} }}
 		model := sorted{}
 		key := rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf("%03d", rapid.IntRange(0, 400).Draw(t, "key"))

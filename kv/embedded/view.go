@@ -13,7 +13,8 @@ import (
 type view struct {
 	version int64
 	entries tree[entry]
-	base    *base // nil: the window holds everything
+	base    *base    // nil: the window holds everything
+	vacant  rangeSet // keys that have no value, whatever the window and the base hold of them
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 

@@ -32,6 +32,9 @@ func (e *entry) conflictAt() int64 {
 	return 0
 }
 
+// rank tells the tree of the write conflict range, and whether there is a value.
+func (e *entry) rank() rank { return rank{top: e.conflictAt(), live: e.point == present} }
+
 // window holds the writes that the base does not have yet: FoundationDB's
 // multi-version map in memory. Every commit edits it and publishes a snapshot,
 // so each version is a tree of its own and no entry holds more than one value.
@@ -44,7 +47,7 @@ type window struct {
 }
 
 func newWindow(whole bool) *window {
-	w := &window{whole: whole, entries: tree[entry]{rank: (*entry).conflictAt}}
+	w := &window{whole: whole, entries: tree[entry]{rank: (*entry).rank}}
 	first := entry{}
 	if whole {
 		first = entry{point: absent, gap: absent}

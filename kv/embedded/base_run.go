@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// runKeys is from how many neighbouring keys on that are cleared one by one the
+// base is given a range tombstone instead of one for each: an iterator goes
+// through those one at a time. Tests make it fewer.
+var runKeys = 16
+
+// clearRun is a run of cleared keys. Neither does the base hold others between
+// them, nor does the batch set any there. Names are those of the base.
+type clearRun struct {
+	few        [][]byte // keys that the base has; as long as they are few they may have others between them
+	begin, end []byte   // of a run; nil end: there is none
+}
+
+// long reports whether there is a run: the iterator is at the first key behind
+// it.
+func (r *clearRun) long() bool { return r.end != nil }
+
+// remove deletes a key if the base has it.
+func (b *baseBatch) remove(key []byte) error {
+	b.key = baseKey(b.key[:0], key)
+	if b.run.long() {
+		switch c := b.compareNext(b.key); {
+		case b.keys.Error() != nil:
+			return b.keys.Error()
+		case c == 0:
+			b.run.end = successor(b.key)
+			b.keys.Next()
+			return nil
+		case c > 0:
+			return nil
+		}
+		if err := b.flushRun(); err != nil {
+			return err
+		}
+	}
+	if has, err := b.has(b.key); err != nil || !has {
+		return err
+	}
+	b.run.few = append(b.run.few, bytes.Clone(b.key))
+	if len(b.run.few) < runKeys {
+		return nil
+	}
+	return b.lengthen()
+}
+
+// compareNext compares the key that the iterator is at with name; there being
+// none counts as above all names.
+func (b *baseBatch) compareNext(name []byte) int {
+	if !b.keys.Valid() {
+		return 1
+	}
+	return bytes.Compare(b.keys.Key(), name)
+}
+
+// has reports whether the base has a key.
+func (b *baseBatch) has(name []byte) (bool, error) {
+	_, closer, err := b.base.db.Get(name)
+	if err == pebble.ErrNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, closer.Close()
+}
+
+// lengthen makes a run of the few keys if the base has no others between them.
+func (b *baseBatch) lengthen() error {
+	few := b.run.few
+	b.keys.SeekGE(few[0])
+	for _, name := range few {
+		if b.compareNext(name) != 0 {
+			return b.flushRun()
+		}
+		b.keys.Next()
+	}
+	b.run = clearRun{begin: few[0], end: successor(few[len(few)-1]), few: few[:0]}
+	return nil
+}
+
+// flushRun writes the run, or the few keys.
+func (b *baseBatch) flushRun() error {
+	r := b.run
+	b.run = clearRun{few: r.few[:0]}
+	if r.long() {
+		return b.batch.DeleteRange(r.begin, r.end, nil)
+	}
+	for _, name := range r.few {
+		if err := b.batch.Delete(name, nil); err != nil {
+			return err
+		}
+	}
+	return b.keys.Error()
+}

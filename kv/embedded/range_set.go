@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// rangeSet is a set of keys that is kept as ranges which neither overlap nor
+// touch. The zero set is empty.
+type rangeSet struct {
+	ends  tree[[]byte] // of each range, by its first key, the first key behind
+	count int          // of ranges
+}
+
+func (s *rangeSet) empty() bool { return s.count == 0 }
+
+// snapshot returns the set as it is now.
+func (s *rangeSet) snapshot() rangeSet {
+	if s.empty() {
+		return rangeSet{}
+	}
+	return rangeSet{ends: s.ends.snapshot(), count: s.count}
+}
+
+// holding returns the range of the set that holds key, or with below what lies
+// just below it.
+func (s *rangeSet) holding(key []byte, below bool) (r kv.KeyRange, ok bool) {
+	if s.empty() {
+		return r, false
+	}
+	var c cursor[[]byte]
+	if below && c.seekBelow(&s.ends, key) || !below && c.seekFloor(&s.ends, key) {
+		order := bytes.Compare(key, *c.val())
+		return kv.KeyRange{Begin: c.key(), End: *c.val()}, order < 0 || below && order == 0
+	}
+	return r, false
+}
+
+// around returns the longest range that holds key, or with below what lies just
+// below it, of keys that are all in the set or all not.
+func (s *rangeSet) around(key []byte, below bool) (r kv.KeyRange, in bool) {
+	r, in = s.holding(key, below)
+	if in {
+		return r, true
+	}
+	r = kv.KeyRange{Begin: maxKey([]byte{}, r.End), End: systemEnd}
+	var c cursor[[]byte]
+	if c.seek(&s.ends, key) {
+		r.End = c.key()
+	}
+	return r, false
+}
+
+// join adds a range, and makes one of it and those that it meets. The set keeps
+// the range.
+func (s *rangeSet) join(r kv.KeyRange) {
+	var c cursor[[]byte]
+	if c.seekFloor(&s.ends, r.Begin) && bytes.Compare(*c.val(), r.Begin) >= 0 {
+		r.Begin, r.End = c.key(), maxKey(r.End, *c.val())
+	}
+	var met [][]byte
+	for ok := c.seek(&s.ends, r.Begin); ok && bytes.Compare(c.key(), r.End) <= 0; ok = c.next() {
+		r.End = maxKey(r.End, *c.val())
+		met = append(met, c.key())
+	}
+	for _, key := range met {
+		s.ends.remove(key)
+	}
+	s.ends.set(r.Begin, r.End)
+	s.count += 1 - len(met)
+}
+
+// cut takes key out of the set.
+func (s *rangeSet) cut(key []byte) {
+	r, in := s.holding(key, false)
+	if !in {
+		return
+	}
+	s.drop(r)
+	for _, left := range []kv.KeyRange{{Begin: r.Begin, End: key}, {Begin: successor(key), End: r.End}} {
+		if bytes.Compare(left.Begin, left.End) < 0 {
+			s.ends.set(left.Begin, left.End)
+			s.count++
+		}
+	}
+}
+
+// drop takes a range out that is one of the set.
+func (s *rangeSet) drop(r kv.KeyRange) {
+	s.ends.remove(r.Begin)
+	s.count--
+}

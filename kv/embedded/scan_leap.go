@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// leapEvery is after how many entries without a value a scan looks whether it
+// can leap over those that follow.
+const leapEvery = 8
+
+// stepped counts an entry that was passed because it has no value, and reports
+// whether it is time to leap.
+func (s *scan) stepped() bool {
+	s.passed++
+	return s.passed%leapEvery == 0 && s.at.valid() && s.view.base != nil
+}
+
+// leap goes over what is known to hold no values, up to the first entry that
+// may.
+func (s *scan) leap() {
+	if r, in := s.view.vacant.holding(s.where.key, false); in {
+		s.where = spotOf{r.End, false}
+		s.restart(r.End)
+		return
+	}
+	there := s.base.seek(s, s.where)
+	if s.err != nil || there && bytes.Compare(s.base.key(), s.at.lastNear()) <= 0 {
+		return
+	}
+	entries := &s.view.entries
+	to := s.at
+	to.nextLive(entries)
+	if there && (!to.valid() || bytes.Compare(s.base.key(), to.key()) < 0) {
+		to.seek(entries, s.base.key())
+	}
+	before := to
+	if to.valid() {
+		before.prev()
+	} else {
+		before.last(entries)
+	}
+	if bytes.Compare(before.key(), s.at.key()) >= 0 {
+		s.at, s.gap = to, before.val().gap
+	}
+}
+
+// leapBelow is leap downwards.
+func (s *scan) leapBelow() {
+	if r, in := s.view.vacant.holding(s.where.key, true); in {
+		s.where = spotOf{r.Begin, false}
+		s.at.seekBelow(&s.view.entries, r.Begin)
+		return
+	}
+	there := s.base.seekBelow(s, s.where)
+	if s.err != nil || there && bytes.Compare(s.base.key(), s.at.firstNear()) >= 0 {
+		return
+	}
+	entries := &s.view.entries
+	to := s.at
+	to.prevLive(entries)
+	if there {
+		var floor cursor[entry]
+		floor.seekFloor(entries, s.base.key())
+		if !to.valid() || bytes.Compare(floor.key(), to.key()) > 0 {
+			to = floor
+		}
+	}
+	s.at = to
+}
+
+// beginRun remembers where a search for the next value begins.
+func (s *scan) beginRun() run { return run{s.where, s.passed, s.base.seeks} }
+
+// run is what a scan goes through between two values.
+type run struct {
+	from          spotOf
+	passed, seeks int // before it
+}
+
+// long reports whether the run is worth being told.
+func (r *run) long(s *scan) bool {
+	if s.err != nil || s.view.base == nil {
+		return false
+	}
+	return s.passed-r.passed >= longRun || r.seeks == 0 && s.base.seeks > 0 && s.base.toil() >= longRun
+}
+
+// toil returns how many deleted keys, and others, the base's iterator went past.
+func (b *baseScan) toil() int {
+	s := b.iter.Stats()
+	steps := s.ForwardStepCount[pebble.InternalIterCall] + s.ReverseStepCount[pebble.InternalIterCall]
+	return steps + int(s.InternalStats.PointsCoveredByRangeTombstones)
+}
+
+// endRun keeps the run, if it was long, for close to tell. Where it ends without
+// a value, it is known up to the last entry.
+func (s *scan) endRun(r run) {
+	if !r.long(s) {
+		return
+	}
+	begin, end := r.from.key, s.key
+	if r.from.behind {
+		begin = successor(begin)
+	}
+	if end == nil {
+		end = s.where.key
+	}
+	s.keepRun(begin, end)
+}
+
+// endRunBelow is endRun downwards.
+func (s *scan) endRunBelow(r run) {
+	if !r.long(s) {
+		return
+	}
+	begin := s.where.key
+	if s.key != nil {
+		begin = successor(s.key)
+	}
+	s.keepRun(begin, r.from.key)
+}
+
+// mostRuns is how many runs a scan remembers.
+const mostRuns = 8
+
+// keepRun keeps a run, as far as the base was asked.
+func (s *scan) keepRun(begin, end []byte) {
+	begin = maxKey(begin, s.begin)
+	if s.end != nil {
+		end = minKey(end, s.end)
+	}
+	if bytes.Compare(begin, end) < 0 && len(s.runs) < mostRuns {
+		s.runs = append(s.runs, kv.KeyRange{Begin: bytes.Clone(begin), End: bytes.Clone(end)})
+	}
+}
+
+// tellRuns tells the committer of the long runs.
+func (s *scan) tellRuns() {
+	for _, keys := range s.runs {
+		s.view.base.tell(vacancy{keys, s.view.version})
+	}
+	s.runs = nil
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// vacancy is what a read has found out the hard way: that there are no values
+// within the keys, at its version.
+//
+// A key that was cleared stays in the window until the base has taken that in,
+// and in the base until that cleans itself. To go past very many of them takes
+// time; a queue whose consumer reads the first key and clears it would go past
+// all those before, each time. So who has gone past many tells the committer,
+// which keeps the ranges in which there is nothing: from then on each view has
+// them, and reads leap over them. What is set in such a range is cut out of it.
+// Neither conflicts nor the base nor the log know of them; they are a hint that
+// is always true.
+type vacancy struct {
+	keys    kv.KeyRange
+	version int64
+}
+
+const (
+	// mostVacancies is how many ranges without values are remembered.
+	mostVacancies = 1024
+	// mostHeard is how many of them await the committer.
+	mostHeard = 64
+)
+
+// longRun is how many keys without a value a read must go past, one by one, to
+// tell of it. Tests make it shorter.
+var longRun = 64
+
+// tell passes on what a read has found out. It does not wait: what cannot be
+// taken in is found again.
+func (b *base) tell(v vacancy) {
+	select {
+	case b.vacancies <- v:
+	default:
+	}
+	if b.attend != nil {
+		b.attend()
+	}
+}
+
+// attend takes in what reads have told, and lets the newest view know, unless it
+// would have to wait for a commit: then that will do it, or the next read.
+func (c *committer) attend() {
+	if !c.working.TryLock() {
+		return
+	}
+	defer c.working.Unlock()
+	c.takeIn()
+	if c.stale && c.open == nil && c.finishing.TryLock() {
+		c.refresh()
+		c.finishing.Unlock()
+	}
+}
+
+// takeIn takes in what reads have told.
+func (c *committer) takeIn() {
+	if c.base == nil {
+		return
+	}
+	for {
+		select {
+		case v := <-c.base.vacancies:
+			c.vacate(v)
+		default:
+			return
+		}
+	}
+}
+
+// vacate adds a vacancy to those that hold now. Whatever was set since its
+// version must be in the window, so that it is seen there.
+func (c *committer) vacate(v vacancy) {
+	if v.version < c.forgotten {
+		return
+	}
+	var at cursor[entry]
+	if at.seek(&c.window.entries, v.keys.Begin) && at.nextLive(&c.window.entries) {
+		v.keys.End = minKey(v.keys.End, at.key())
+	}
+	if bytes.Compare(v.keys.Begin, v.keys.End) >= 0 {
+		return
+	}
+	if c.vacant.count >= mostVacancies {
+		c.vacant = rangeSet{} // what matters is found again
+	}
+	c.vacant.join(v.keys)
+	c.stale = true
+}
+
+// occupy makes the vacancies true again after a resolved mutation.
+func (c *committer) occupy(m *mutation) {
+	if m.op == opClearRange || m.value == nil {
+		return
+	}
+	r, in := c.vacant.holding(m.key, false)
+	switch {
+	case !in:
+	case c.vacant.count >= mostVacancies:
+		c.vacant.drop(r)
+	default:
+		c.vacant.cut(m.key)
+	}
+}
