@@ -64,12 +64,51 @@ func checkTree(t *rapid.T, what string, tr *tree[int], m sorted) {
 	if tr.root != nil && tr.root.top != top {
 		t.Fatalf("%s: highest rank %d, want %d", what, tr.root.top, top)
 	}
+	checkLive(t, what, tr, keys, values)
+}
+
+// liveRank counts the multiples of seven as live.
+func liveRank(v *int) rank { return rank{top: int64(*v), live: *v%7 == 0} }
+
+// checkLive goes from each entry to the next live one, in both directions.
+func checkLive(t *rapid.T, what string, tr *tree[int], keys []string, values []int) {
+	t.Helper()
+	expect := func(direction, from, want string, ok bool, c *cursor[int]) {
+		t.Helper()
+		got := ""
+		if ok {
+			got = string(c.key())
+		}
+		if got != want {
+			t.Fatalf("%s: the %s live entry from %q on is %q, want %q", what, direction, from, got, want)
+		}
+	}
+	next, prev := "", ""
+	for i := range keys {
+		j := len(keys) - 1 - i
+		if values[j]%7 == 0 {
+			next = keys[j]
+		}
+		if values[i]%7 == 0 {
+			prev = keys[i]
+		}
+		var c cursor[int]
+		c.seek(tr, []byte(keys[j]))
+		expect("next", keys[j], next, c.nextLive(tr), &c)
+		c.seek(tr, []byte(keys[i]))
+		expect("previous", keys[i], prev, c.prevLive(tr), &c)
+	}
+	var c cursor[int]
+	if len(keys) > 0 {
+		c.last(tr)
+		expect("last", "", keys[len(keys)-1], c.valid(), &c)
+	}
 }
 
 // TestTreeModel compares a tree and snapshots of it with plain maps.
 func TestTreeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tr := tree[int]{rank: func(v *int) rank { return rank{int64(*v), *v%7 == 0} }}
+		tr := tree[int]{rank: liveRank}
 		model := sorted{}
 		key := rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf("%03d", rapid.IntRange(0, 400).Draw(t, "key"))
