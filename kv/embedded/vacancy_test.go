@@ -212,13 +212,13 @@ func TestQueueConcurrent(t *testing.T) {
 	db := openTest(t, crashOptions(vfs.NewMem(), true))
 	defer closeTest(t, db)
 	var (
-		working, absorbing sync.WaitGroup
-		quit               atomic.Bool
-		mu                 sync.Mutex
-		taken              []string
+		producing, consuming, absorbing sync.WaitGroup
+		full, quit                      atomic.Bool
+		mu                              sync.Mutex
+		taken                           []string
 	)
 	for p := range producers {
-		working.Go(func() {
+		producing.Go(func() {
 			for i := range each {
 				order := i
 				if p == 0 { // before all others
@@ -229,18 +229,20 @@ func TestQueueConcurrent(t *testing.T) {
 		})
 	}
 	for range 2 {
-		working.Go(func() {
-			for mine := 0; mine < producers*each/2; {
-				key, err := takeFirst(db, mine%5 == 0)
+		consuming.Go(func() {
+			for round := 0; ; round++ {
+				last := full.Load() // nothing is added any more
+				key, err := takeFirst(db, round%5 == 0)
 				if err != nil {
 					t.Error(err)
+				}
+				if err != nil || last && key == "" {
 					return
 				}
 				if key != "" {
 					mu.Lock()
 					taken = append(taken, key)
 					mu.Unlock()
-					mine++
 				}
 			}
 		})
@@ -253,7 +255,9 @@ func TestQueueConcurrent(t *testing.T) {
 			}
 		}
 	})
-	working.Wait()
+	producing.Wait()
+	full.Store(true)
+	consuming.Wait()
 	quit.Store(true)
 	absorbing.Wait()
 	if len(taken) != producers*each {
