@@ -280,6 +280,7 @@ func (c *committer) close(wait bool) *batch {
 	if c.open == nil {
 		c.refresh()
 		c.finishing.Unlock()
+		c.call() // whoever has found the lock held has left it at that
 		return nil
 	}
 	b := c.open

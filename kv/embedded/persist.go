@@ -68,13 +68,20 @@ func (c *committer) cut(horizon int64) (groups []journalGroup, more bool) {
 // to version.
 func (c *committer) forget(within []stretchOf, version int64) {
 	c.working.Lock()
-	defer c.working.Unlock()
 	c.window.forget(within, version)
 	c.forgotten, c.stale = version, true
-	if c.open == nil && c.finishing.TryLock() {
+	c.leave()
+}
+
+// leave lets the newest view know of what was done outside of a batch, by who
+// holds working, which it releases. If a commit is under way, that will.
+func (c *committer) leave() {
+	if c.stale && c.open == nil && c.finishing.TryLock() {
 		c.refresh()
 		c.finishing.Unlock()
 	}
+	c.working.Unlock()
+	c.call() // whoever has found a lock held has left it at that
 }
 
 // waiting returns how many requests are queued, and how large they are.

@@ -50,14 +50,9 @@ func (b *base) tell(v vacancy) {
 // attend takes in what reads have told, and lets the newest view know, unless it
 // would have to wait for a commit: then that will do it, or the next read.
 func (c *committer) attend() {
-	if !c.working.TryLock() {
-		return
-	}
-	defer c.working.Unlock()
-	c.takeIn()
-	if c.stale && c.open == nil && c.finishing.TryLock() {
-		c.refresh()
-		c.finishing.Unlock()
+	if c.working.TryLock() {
+		c.takeIn()
+		c.leave()
 	}
 }
 
