@@ -201,6 +201,9 @@ func (p *chronicle) tooOld(err error, version int64) bool {
 
 // conflicts is a naive resolver: whether anything in r was written after state i.
 func (p *chronicle) conflicts(r kv.KeyRange, i int) bool {
+	if string(r.Begin) >= string(r.End) {
+		return false
+	}
 	for _, s := range p.states[i+1:] {
 		for _, w := range s.wrote {
 			if string(w.Begin) < string(r.End) && string(r.Begin) < string(w.End) {
