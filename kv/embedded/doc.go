@@ -37,6 +37,11 @@
 // ([Options]). [OpenMemory] is the same engine without a base: its window holds
 // everything.
 //
+// Keys that were cleared lie in the way of reads until window and base are rid of
+// them. A read that has gone past many tells the committer, and views that
+// follow have the range in which there is nothing: reads leap over it. Runs of
+// keys that were cleared one by one become one range tombstone in the base.
+//
 // The log makes commits durable: one frame a batch, synced before any of the
 // batch is acknowledged, in segments that are dropped once the base has them on
 // disk. Opening replays what the base lacks; the torn end that a crash leaves

@@ -79,7 +79,7 @@ func (c *committer) vacate(v vacancy) {
 	}
 	var at cursor[entry]
 	if at.seek(&c.window.entries, v.keys.Begin) && at.nextLive(&c.window.entries) {
-		v.keys.End = minKey(v.keys.End, at.key())
+		v.keys.End = bytes.Clone(minKey(v.keys.End, at.key()))
 	}
 	if bytes.Compare(v.keys.Begin, v.keys.End) >= 0 {
 		return
@@ -102,6 +102,6 @@ func (c *committer) occupy(m *mutation) {
 	case c.vacant.count >= mostVacancies:
 		c.vacant.drop(r)
 	default:
-		c.vacant.cut(m.key)
+		c.vacant.cut(bytes.Clone(m.key)) // which may be part of something large
 	}
 }
