@@ -20,9 +20,9 @@ import (
 // shortRuns makes the engine remember runs of two keys without values, and absorb
 // runs of two, until the test is over.
 func shortRuns(t testing.TB) {
-	run, keys := longRun, runKeys
-	longRun, runKeys = 2, 2
-	t.Cleanup(func() { longRun, runKeys = run, keys })
+	run, keys, leap := longRun, runKeys, leapEvery
+	longRun, runKeys, leapEvery = 2, 2, 1
+	t.Cleanup(func() { longRun, runKeys, leapEvery = run, keys, leap })
 }
 
 // chronicle is a database of which all versions are known.
