@@ -35,8 +35,9 @@
 // # Bytes
 //
 // Keys and values given to a call are copied before it returns. Keys and
-// values that a call returns may be shared and must not be modified. A nil
-// value means that the key is absent; a present, empty value is not nil.
+// values that a call returns may be shared and must not be modified; to append
+// to them is no modification. A nil value means that the key is absent; a
+// present, empty value is not nil.
 //
 // # Concurrency
 //

@@ -58,6 +58,8 @@ type committer struct {
 		err      error // set when nothing may be committed any more
 	}
 
+	undecided atomic.Int64 // requests that are queued or taken
+
 	// working guards the first stage. In a hurry is who waits for it while the
 	// disk is idle.
 	working   sync.Mutex
@@ -93,6 +95,7 @@ func (c *committer) submit(r *commitRequest) {
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
 		c.queue.bytes += r.bytes
+		c.undecided.Add(1)
 	}
 	c.queue.Unlock()
 	if err != nil {
@@ -137,17 +140,21 @@ func (c *committer) decideQueued() {
 
 // start makes goroutines of the committer's own do what help calls for: whoever
 // brings a batch to the disk waits for that, which no caller should have to.
-// Another one answers meanwhile, so that the disk does not wait for it.
+// Another one answers meanwhile, so that the disk does not wait for it. Once the
+// disk has failed nobody else may come by, for whoever waits for room in the window.
 func (c *committer) start() {
 	c.wake, c.answers, c.quit = make(chan struct{}, 1), make(chan *batch, 8), make(chan struct{})
 	c.done.Go(func() {
+		raised := c.fault.raised
 		for {
 			select {
 			case <-c.wake:
-				for c.advance(false) {
-				}
+			case <-raised:
+				raised = nil
 			case <-c.quit:
 				return
+			}
+			for c.advance(false) {
 			}
 		}
 	})
@@ -166,11 +173,7 @@ func (c *committer) work() {
 	}
 }
 
-func (c *committer) pending() bool {
-	c.queue.Lock()
-	defer c.queue.Unlock()
-	return len(c.queue.requests) > 0
-}
+func (c *committer) pending() bool { return c.undecided.Load() > 0 }
 
 // settle commits what is queued, and waits for whoever is at it.
 func (c *committer) settle() {
@@ -245,6 +248,7 @@ func (c *committer) admit() (full, some bool) {
 			some = true
 			c.decide(c.open, c.taken[c.next])
 			c.taken[c.next] = nil
+			c.undecided.Add(-1)
 		}
 		if !c.take() {
 			return false, some
@@ -253,11 +257,12 @@ func (c *committer) admit() (full, some bool) {
 }
 
 // take takes the queued requests, and reports whether there were any. While the
-// window is full it takes none, unless the database is being closed.
+// window is full it takes none, unless the database is being closed or its disk
+// has failed.
 func (c *committer) take() bool {
 	c.queue.Lock()
 	defer c.queue.Unlock()
-	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil {
+	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil && c.fault.get() == nil {
 		return false
 	}
 	c.queue.bytes = 0

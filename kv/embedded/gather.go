@@ -43,7 +43,7 @@ func (l *limits) gather(last *lastBatch) gathering {
 
 // keep takes a pair that stays as it is, and reports whether the batch is full.
 func (g *gathering) keep(key, value []byte) (full bool) {
-	g.pairs = append(g.pairs, kv.KeyValue{Key: key, Value: value})
+	g.pairs = append(g.pairs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
 	if g.rows != unlimited {
 		g.rows--
 	}
@@ -54,18 +54,17 @@ func (g *gathering) keep(key, value []byte) (full bool) {
 }
 
 // copy takes a pair that is only lent, and reports whether the batch is full.
-// Behind each string is a zero byte, which keyAfter can take in.
 func (g *gathering) copy(key, value []byte) (full bool) {
-	k, v := len(key), len(key)+1+len(value)
-	if v+1 > len(g.room) {
+	k, v := len(key), len(key)+len(value)
+	if v >= len(g.room) { // some is left, so that an empty value is not nil
 		g.grow(v + 1)
 	}
 	room := g.room
-	g.room = room[v+1:]
-	g.spent += v + 1
+	g.room = room[v:]
+	g.spent += v
 	copy(room, key)
-	copy(room[k+1:], value)
-	return g.keep(room[:k:k+1], room[k+1:v:v+1])
+	copy(room[k:], value)
+	return g.keep(room[:k], room[k:v])
 }
 
 // grow makes room for a pair of so many bytes, and for those that are likely to

@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -87,7 +88,7 @@ func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 	if err == nil && !known {
 		t.addKeyRead(key, snapshot)
 	}
-	return value, t.spoil(err)
+	return slices.Clip(value), t.spoil(err) // what lies behind it is shared, too
 }
 
 // addKeyRead notes a point read that came to the database, and adds its read
@@ -192,7 +193,7 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) 
 	if !snapshot {
 		t.addSelectorRead(sel, key, s.beyond)
 	}
-	return key, nil
+	return slices.Clip(key), nil
 }
 
 // addSelectorRead adds the read conflict range of a selector that became key,

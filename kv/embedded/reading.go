@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -118,7 +119,7 @@ func (r *reading) take(g *section) {
 	case r.left.reached():
 		r.past++
 	default:
-		r.res.kvs = append(r.res.kvs, kv.KeyValue{Key: g.begin, Value: value})
+		r.res.kvs = append(r.res.kvs, kv.KeyValue{Key: slices.Clip(g.begin), Value: slices.Clip(value)})
 		r.left.take(len(g.begin) + len(value))
 	}
 }

@@ -139,14 +139,13 @@ func (p spotOf) before(q spotOf) bool {
 // pair returns copies of the pair that was found.
 func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b.iter.Value()) }
 
-// copy copies p to memory that the pairs of a scan share, followed by a zero
-// byte that keyAfter can take in.
+// copy copies p, to what is not nil, in memory that the pairs of a scan share.
 func (b *baseScan) copy(p []byte) []byte {
-	n := len(p) + 1
-	if n > cap(b.room)-len(b.room) {
+	n := len(p)
+	if b.room == nil || n > cap(b.room)-len(b.room) {
 		b.room = make([]byte, 0, max(n, min(max(2*cap(b.room), leastRoom), 16<<10)))
 	}
 	at := len(b.room)
-	b.room = append(append(b.room, p...), 0)
-	return b.room[at : at+n-1 : at+n]
+	b.room = append(b.room, p...)
+	return b.room[at : at+n : at+n]
 }

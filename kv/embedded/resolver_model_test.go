@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// decided is a commit as the naive resolver remembers it.
+type decided struct {
+	version int64
+	writes  []kv.KeyRange
+}
+
+// naiveResolver keeps all write conflict ranges there ever were.
+type naiveResolver []decided
+
+// conflict returns a write after version within the reads, nil if there is none.
+func (n naiveResolver) conflict(reads []kv.KeyRange, version int64) *kv.KeyRange {
+	for _, d := range n {
+		for _, w := range d.writes {
+			for _, r := range reads {
+				if d.version > version && bytes.Compare(w.Begin, r.End) < 0 && bytes.Compare(r.Begin, w.End) < 0 {
+					return &w
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// player is a transaction that is compared with the naive resolver.
+type player struct {
+	tx      *transaction
+	plain   bool     // writes single keys only, and reads
+	keys    [][]byte // that it may use
+	reads   []kv.KeyRange
+	writes  []kv.KeyRange
+	stamp   kv.Future[[]byte]
+	commit  kv.Future[struct{}]
+	request *commitRequest
+}
+
+// trickyKey draws a key: of few or of many, short or behind a long prefix, with
+// zero bytes behind it or not.
+func trickyKey(r *rand.Rand) []byte {
+	prefixes := []string{"", "", "\x00", "prefix", "prefix\x00\x00\x00\x00\x00\x00\x00\x00", "a prefix of more than eight bytes"}
+	key := []byte(prefixes[r.IntN(len(prefixes))])
+	for range min(r.IntN(4), r.IntN(4)) {
+		key = append(key, "\x00\x00\x01ab\xfe"[r.IntN(6)])
+	}
+	return key
+}
+
+func trickyRange(r *rand.Rand) kv.KeyRange { return orderedRange(r, trickyKey(r), trickyKey(r)) }
+
+// orderedRange returns the range between two keys, or that of one of them.
+func orderedRange(r *rand.Rand, begin, end []byte) kv.KeyRange {
+	switch {
+	case r.IntN(4) == 0:
+		end = successor(begin)
+	case bytes.Compare(begin, end) > 0:
+		begin, end = end, begin
+	}
+	return kv.KeyRange{Begin: begin, End: end}
+}
+
+func (p *player) key(r *rand.Rand) []byte { return p.keys[r.IntN(len(p.keys))] }
+
+func (p *player) keyRange(r *rand.Rand) kv.KeyRange { return orderedRange(r, p.key(r), p.key(r)) }
+
+// act lets the transaction do something at random.
+func (p *player) act(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	key, operand := p.key(r), []byte{byte(r.IntN(2))}
+	act := r.IntN(14)
+	if p.plain {
+		act = r.IntN(8)
+	} else if r.IntN(4) == 0 {
+		p.check(t, p.tx.SetOption(kv.OptionNextWriteNoWriteConflictRange, 0))
+	}
+	switch act {
+	case 0, 1:
+		p.tx.Set(key, operand)
+	case 2, 3:
+		p.tx.Clear(key)
+	case 4:
+		p.tx.Atomic(kv.Add, key, operand)
+	case 5:
+		p.tx.Atomic(kv.CompareAndClear, key, operand)
+	case 6:
+		p.check(t, p.tx.AddReadConflictKey(key))
+	case 7:
+		p.check(t, p.tx.AddReadConflictRange(p.keyRange(r)))
+	case 8:
+		param := slices.Concat(key, make([]byte, 10), []byte{byte(len(key)), 0, 0, 0})
+		p.tx.Atomic(kv.SetVersionstampedKey, param, operand)
+	case 9:
+		p.check(t, p.tx.AddWriteConflictRange(p.keyRange(r)))
+	case 10:
+		p.check(t, p.tx.AddWriteConflictKey(key))
+	case 11:
+		p.check(t, p.tx.AddReadConflictKey(key))
+	default:
+		p.tx.ClearRange(p.keyRange(r))
+	}
+}
+
+func (p *player) check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// submit begins the commit. Only then it asks for the conflict ranges: that brings
+// the writes in order, which a commit of single keys does without.
+func (p *player) submit(t *testing.T) {
+	t.Helper()
+	p.stamp = p.tx.GetVersionstamp()
+	p.request = p.tx.attempt.request
+	p.commit = p.tx.CommitAsync()
+	var err error
+	p.reads, p.writes, err = p.tx.ConflictRanges(t.Context())
+	p.check(t, err)
+	if len(p.tx.past.stampKeys) > 0 { // what is sent of stamped keys is their final one
+		p.writes = merged(append(p.tx.writes.conflicts(), p.tx.past.sentRanges...))
+	}
+}
+
+// settle compares what has become of the commit.
+func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
+	t.Helper()
+	_, err := p.commit.Get(t.Context())
+	version := p.tx.view.version
+	switch code := kv.CodeOf(err); {
+	case code == kv.CodeTransactionTooOld && version < forgotten:
+		return
+	case err != nil && code != kv.CodeNotCommitted:
+		t.Fatal(err)
+	}
+	if at, _ := p.tx.GetCommittedVersion(); err == nil && at < 0 {
+		return // it wrote nothing
+	}
+	if want := all.conflict(p.reads, version); (want != nil) != (err != nil) {
+		t.Fatalf("reading %q: %v; the naive resolver finds %q", p.reads, err, want)
+	}
+	if err != nil {
+		return
+	}
+	stamp, err := p.stamp.Get(t.Context())
+	p.check(t, err)
+	at, _ := p.tx.GetCommittedVersion()
+	for _, m := range p.request.mutations {
+		if m.op == kv.SetVersionstampedKey { // and was not cleared later on
+			p.writes = append(p.writes, singleKey(stamped(m.key, stamp)))
+		}
+	}
+	*all = append(*all, decided{at, p.writes})
+}
+
+// TestResolverModel compares the decisions on transactions of every kind with
+// those of a resolver that compares everything with everything.
+func TestResolverModel(t *testing.T) {
+	random, rounds := seeded(t), 400
+	if testing.Short() {
+		rounds = 60
+	}
+	for round := range rounds {
+		db, err := OpenMemory()
+		if round%2 == 1 {
+			db, err = OpenWith("db", tiny(vfs.NewMem()))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		playRound(t, db, random)
+		closeTest(t, db)
+	}
+}
+
+func playRound(t *testing.T, db *Database, random *rand.Rand) {
+	var (
+		all  naiveResolver
+		open []*player
+		keys [][]byte
+	)
+	for range 5 + random.IntN(30) {
+		keys = append(keys, trickyKey(random))
+	}
+	for range 60 {
+		for len(open) < 12 {
+			tx := begin(t, db).(*transaction)
+			plain := random.IntN(3) > 0
+			if !plain && random.IntN(4) == 0 {
+				if err := tx.SetOption(kv.OptionReadYourWritesDisable, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			readVersion(t, tx)
+			open = append(open, &player{tx: tx, plain: plain, keys: keys})
+		}
+		for _, p := range open {
+			for range random.IntN(2) {
+				p.act(t, random)
+			}
+		}
+		var going []*player
+		for n := min(random.IntN(5), len(open)); n > 0; n-- {
+			i := random.IntN(len(open))
+			going = append(going, open[i])
+			open = slices.Delete(open, i, i+1)
+		}
+		db.committer.working.Lock() // so that they make one batch
+		for _, p := range going {
+			p.submit(t)
+		}
+		db.committer.working.Unlock()
+		for _, p := range going {
+			p.settle(t, &all, db.committer.forgotten)
+		}
+		if db.disk != nil && random.IntN(6) == 0 && len(all) > 0 {
+			d := all[len(all)-1-random.IntN(min(len(all), 20))]
+			if err := db.disk.absorber.absorbTo(d.version); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"maps"
+	"math/rand/v2"
+	"sort"
+	"testing"
+)
+
+// TestTreeTrickyKeys compares a tree with a map: keys that begin alike, whose
+// heads are equal, that end with zero bytes, and the empty one.
+func TestTreeTrickyKeys(t *testing.T) {
+	random, rounds := seeded(t), 200
+	if testing.Short() {
+		rounds = 40
+	}
+	for range rounds {
+		tr := tree[int]{rank: liveRank}
+		model := sorted{}
+		var saved []tree[int]
+		var savedModels []sorted
+		for i := range 400 {
+			key := trickyKey(random)
+			switch random.IntN(24) {
+			case 0:
+				r := trickyRange(random)
+				tr.removeRange(r.Begin, r.End)
+				maps.DeleteFunc(model, func(k string, _ int) bool { return string(r.Begin) <= k && k < string(r.End) })
+			case 1, 2, 3:
+				_, had := model[string(key)]
+				if tr.remove(key) != had {
+					t.Fatalf("remove(%q) does not say %v", key, had)
+				}
+				delete(model, string(key))
+			case 4:
+				retainSome(&tr, model, key, random.IntN(5))
+			case 5:
+				saved = append(saved, tr.snapshot())
+				savedModels = append(savedModels, maps.Clone(model))
+			default:
+				v := random.IntN(i + 1)
+				tr.set(key, v)
+				model[string(key)] = v
+			}
+			compareTricky(t, random, &tr, model)
+		}
+		for i := range saved {
+			compareTricky(t, random, &saved[i], savedModels[i])
+		}
+	}
+}
+
+// retainSome drops multiples of n+2 from one leaf, in tree and model.
+func retainSome(tr *tree[int], model sorted, from []byte, n int) {
+	keys := model.keys()
+	at := sort.SearchStrings(keys, string(from))
+	tr.retain(from, func(v *int) bool {
+		keep := *v%(n+2) != 0
+		if !keep {
+			delete(model, keys[at])
+		}
+		at++
+		return keep
+	})
+}
+
+func compareTricky(t *testing.T, random *rand.Rand, tr *tree[int], m sorted) {
+	t.Helper()
+	keys := m.keys()
+	probe := trickyKey(random)
+	at := sort.SearchStrings(keys, string(probe))
+	value, has := m[string(probe)]
+	if got := tr.get(probe); (got != nil) != has || has && *got != value {
+		t.Fatalf("get(%q) = %v, want %d, %v", probe, got, value, has)
+	}
+	var c cursor[int]
+	if ok := c.seek(tr, probe); ok != (at < len(keys)) || ok && string(c.key()) != keys[at] {
+		t.Fatalf("seek(%q) does not lead to key %d of %q", probe, at, keys)
+	}
+	if ok := c.seekBelow(tr, probe); ok != (at > 0) || ok && string(c.key()) != keys[at-1] {
+		t.Fatalf("seekBelow(%q) does not lead to key %d of %q", probe, at-1, keys)
+	}
+	floor := at
+	if !has {
+		floor--
+	}
+	live := at
+	for live < len(keys) && !liveRank(new(m[keys[live]])).live {
+		live++
+	}
+	if ok := c.seek(tr, probe) && c.nextLive(tr); ok != (live < len(keys)) || ok && string(c.key()) != keys[live] {
+		t.Fatalf("nextLive from %q does not lead to key %d of %q", probe, live, keys)
+	}
+	key, v := tr.floor(probe)
+	if (v != nil) != (floor >= 0) || v != nil && (string(key) != keys[floor] || *v != m[keys[floor]]) {
+		t.Fatalf("floor(%q) = %q, want key %d of %q", probe, key, floor, keys)
+	}
+	r := trickyRange(random)
+	top := int64(0)
+	for k, v := range m {
+		if string(r.Begin) <= k && k < string(r.End) {
+			top = max(top, int64(v))
+		}
+	}
+	if string(r.Begin) < string(r.End) && tr.topWithin(r.Begin, r.End) != top {
+		t.Fatalf("topWithin(%q) = %d, want %d", r, tr.topWithin(r.Begin, r.End), top)
+	}
+}
