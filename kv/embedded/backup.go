@@ -162,6 +162,9 @@ func (l *log) shareSegment(ctx context.Context, number uint64, dir string) error
 		return err
 	}
 	if l.fs.Link(from, to) == nil {
+		l.mu.Lock()
+		l.shared = max(l.shared, number)
+		l.mu.Unlock()
 		return nil
 	}
 	_, err := copyFile(ctx, l.fs, from, to, -1)

@@ -43,6 +43,11 @@ type log struct {
 	syncs   histogram // how long they took
 	pins    int       // copies under way, which need the segments
 	err     error     // why no segment could be begun
+
+	first  uint64   // segment of this opening
+	shared uint64   // segments up to it may be a part of a backup, too
+	spares []string // files to be used again
+	reused bool     // file is longer than what was written to it
 }
 
 // append writes a frame, whose head is still to be filled in, and syncs it
@@ -101,8 +106,7 @@ func (l *log) begin() error {
 		l.old = append(l.old, segment{l.number, l.last, l.size})
 		l.oldSize += l.size
 	}
-	name := l.fs.PathJoin(l.dir, segmentName(h.number))
-	file, err := l.fs.Create(name, vfs.WriteCategoryUnspecified)
+	file, err := l.newFile(segmentName(h.number))
 	if err == nil {
 		_, err = file.Write(h.append(nil))
 	}
@@ -117,6 +121,9 @@ func (l *log) begin() error {
 			err = errors.Join(err, file.Close())
 		}
 		return fmt.Errorf("beginning %s: %w", segmentName(h.number), err)
+	}
+	if l.first == 0 {
+		l.first = h.number
 	}
 	l.file, l.number, l.size, l.synced = file, h.number, headerSize, headerSize
 	return nil
@@ -151,13 +158,12 @@ func (l *log) drop(version int64) error {
 	}
 	for l.pins == 0 && len(l.old) > 0 && l.old[0].last <= version {
 		// In order, and each for good before the next: a gap would be damage.
-		name := segmentName(l.old[0].number)
-		err := l.fs.Remove(l.fs.PathJoin(l.dir, name))
+		err := l.discard(l.old[0].number)
 		if err == nil {
 			err = syncDir(l.fs, l.dir)
 		}
 		if err != nil {
-			return fmt.Errorf("removing %s: %w", name, err)
+			return fmt.Errorf("removing %s: %w", segmentName(l.old[0].number), err)
 		}
 		l.oldSize -= l.old[0].size
 		l.old = l.old[1:]
@@ -172,7 +178,14 @@ func (l *log) close() error {
 	if l.file == nil {
 		return nil
 	}
-	err := errors.Join(l.syncLocked(), l.file.Close())
-	l.file = nil
+	err := l.syncLocked()
+	if err == nil && l.reused && l.err == nil {
+		_ = l.begin() // so that the last file ends with the log; it need not
+	}
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+		l.file = nil
+	}
+	_ = l.removeSpares() // or the next opening will
 	return err
 }

@@ -36,7 +36,7 @@ type logReader struct {
 	apply  func(version int64, m mutation)
 	log    *log                   // gets the segments
 	before func(size int64) error // unless nil, called before a segment of that size is read
-	torn   int64                  // bytes at the end that a crash has left of the last write
+	torn   int64                  // bytes behind the end, which a crash has left
 }
 
 // openLog replays the versions above a given one and begins a new segment. The
@@ -47,6 +47,9 @@ func openLog(l *log, above int64, apply func(version int64, m mutation)) error {
 		return err
 	}
 	if err := l.reopen(); err != nil {
+		return err
+	}
+	if err := l.removeSpares(); err != nil {
 		return err
 	}
 	l.last = max(l.last, above)

@@ -20,8 +20,9 @@ type Report struct {
 	Bytes   int64       // their size
 	Keys    int64       // entries in the base: keys, older values of theirs, and deletions
 
-	// Torn is how many bytes at the end of the log a crash has left of a commit
-	// that was never acknowledged. It is no damage: opening ignores them.
+	// Torn is how many bytes a crash has left behind the end of the log: of a
+	// commit that was never acknowledged, and of what the file held before, when
+	// it was an older part of the log. It is no damage: opening ignores them.
 	Torn int64
 
 	Damage []*CorruptError // what is not as it was written
