@@ -179,6 +179,7 @@ func (l *log) close() error {
 		return nil
 	}
 	err := l.syncLocked()
+	_ = l.removeSpares() // or the next opening will
 	if err == nil && l.reused && l.err == nil {
 		_ = l.begin() // so that the last file ends with the log; it need not
 	}
@@ -186,6 +187,5 @@ func (l *log) close() error {
 		err = errors.Join(err, l.file.Close())
 		l.file = nil
 	}
-	_ = l.removeSpares() // or the next opening will
 	return err
 }
