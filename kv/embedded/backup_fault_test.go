@@ -66,7 +66,7 @@ func TestBackupAcrossFileSystems(t *testing.T) {
 		mem := vfs.NewMem()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		enough, left := errors.New("enough"), n
-		fs := faulty(mem, func(op errorfs.Op) error {
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if !strings.HasPrefix(op.Path, "backup") && op.Kind != errorfs.OpLink {
 				return nil
 			}
@@ -77,7 +77,7 @@ func TestBackupAcrossFileSystems(t *testing.T) {
 				return errorfs.ErrInjected
 			}
 			return nil
-		})
+		}))
 		db := openTest(t, crashOptions(fs, false))
 		for i := range 30 {
 			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.pass()); err != nil {
@@ -158,14 +158,14 @@ func TestBackupCrash(t *testing.T) {
 		mem := vfs.NewCrashableMem()
 		var crashed *vfs.MemFS
 		left := random.IntN(70)
-		fs := faulty(mem, func(op errorfs.Op) error {
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if strings.HasPrefix(op.Path, "backup") {
 				if left--; left == 0 {
 					crashed = mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: random})
 				}
 			}
 			return nil
-		})
+		}))
 		db := openTest(t, crashOptions(fs, false))
 		for i := range 30 {
 			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.pass()); err != nil {

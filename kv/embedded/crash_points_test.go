@@ -57,12 +57,12 @@ type crashPicture struct {
 func newCrashPoints(mem *vfs.MemFS, random *rand.Rand, every int64) *crashPoints {
 	c := &crashPoints{mem: mem, random: random, every: every, kinds: map[string]int{}}
 	c.known = func() (lasts, lasts) { return lasts{}, lasts{} }
-	c.FS = faulty(mem, func(op errorfs.Op) error {
+	c.FS = errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && c.ops.Add(1)%c.every == 0 {
 			c.take(op)
 		}
 		return nil
-	})
+	}))
 	return c
 }
 
@@ -187,7 +187,7 @@ func testCrashPoints(t *testing.T, noSync bool) {
 // at which the base lets another manifest count: that manifest must be in it.
 func TestMarkersNameWhatIsThere(t *testing.T) {
 	mem, markers := vfs.NewCrashableMem(), 0
-	fs := faulty(mem, func(op errorfs.Op) error {
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		_, manifest, found := strings.Cut(op.Path, ".MANIFEST-")
 		if op.Kind != errorfs.OpCreate || !found {
 			return nil
@@ -198,7 +198,7 @@ func TestMarkersNameWhatIsThere(t *testing.T) {
 			t.Errorf("a crash behind the creation of %s: %v", op.Path, err)
 		}
 		return nil
-	})
+	}))
 	for range 3 {
 		db := openTest(t, crashOptions(fs, false))
 		var p seriesProgress

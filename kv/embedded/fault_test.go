@@ -22,7 +22,6 @@ import (
 type failing struct {
 	vfs.FS
 	wanted func(errorfs.Op) bool
-	inject errorfs.InjectorFunc
 	left   atomic.Int64 // operations until the first that fails
 	hits   atomic.Int64
 }
@@ -30,45 +29,21 @@ type failing struct {
 func newFailing(fs vfs.FS, wanted func(errorfs.Op) bool) *failing {
 	f := &failing{wanted: wanted}
 	f.left.Store(1 << 40)
-	f.inject = func(op errorfs.Op) error {
+	f.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if f.wanted(op) && f.left.Add(-1) < 0 {
 			f.hits.Add(1)
 			return errorfs.ErrInjected
 		}
 		return nil
-	}
-	f.FS = faulty(fs, f.inject)
+	}))
 	return f
-}
-
-// faulty is fs with errors injected.
-func faulty(fs vfs.FS, inject errorfs.InjectorFunc) vfs.FS {
-	return faultyFS{errorfs.Wrap(fs, inject), inject}
-}
-
-type faultyFS struct {
-	vfs.FS
-	inject errorfs.InjectorFunc
-}
-
-// ReuseForWrite implements [vfs.FS]. That of errorfs lets the file go on without
-// errors.
-func (f faultyFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	file, err := f.FS.ReuseForWrite(from, to, c)
-	if err != nil {
-		return nil, err
-	}
-	return errorfs.WrapFile(file, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		op.Path = to
-		return f.inject(op)
-	})), nil
 }
 
 // The ways in which the disk fails.
 var failures = map[string]func(errorfs.Op) bool{
 	"log write":    onLog(errorfs.OpFileWrite),
 	"log sync":     onLog(errorfs.OpFileSyncData),
-	"log creation": onLog(errorfs.OpCreate, errorfs.OpReuseForWrite),
+	"log creation": onLog(errorfs.OpCreate, errorfs.OpOpen),
 	"log header":   onLog(errorfs.OpFileSync),
 	"log removal":  onLog(errorfs.OpRemove, errorfs.OpRename),
 	"base table":   onBase(".sst", errorfs.OpFileWrite),

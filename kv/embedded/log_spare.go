@@ -31,7 +31,10 @@ func (l *log) newFile(name string) (vfs.File, error) {
 		spare := l.spares[n-1]
 		l.spares = l.spares[:n-1]
 		l.reused = true
-		return l.fs.ReuseForWrite(l.fs.PathJoin(l.dir, spare), path, vfs.WriteCategoryUnspecified)
+		if err := l.fs.Rename(l.fs.PathJoin(l.dir, spare), path); err != nil {
+			return nil, err
+		}
+		return l.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	}
 	l.reused = false
 	return l.fs.Create(path, vfs.WriteCategoryUnspecified)

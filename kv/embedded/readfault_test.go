@@ -26,12 +26,12 @@ func tableKey(i int) []byte { return fmt.Appendf(nil, "table/%03d", i) }
 // cannot be read while broken is set.
 func brokenTable(t *testing.T, broken *atomic.Bool) vfs.FS {
 	t.Helper()
-	fs := faulty(vfs.NewMem(), func(op errorfs.Op) error {
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if broken.Load() && op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") && op.Offset < tableKeys*1000/2 {
 			return errorfs.ErrInjected
 		}
 		return nil
-	})
+	}))
 	db := openTest(t, crashOptions(fs, false))
 	defer closeTest(t, db)
 	random := seeded(t)
