@@ -99,7 +99,7 @@ func (c *cursor[V]) insert(t *tree[V], d, i int, it *item[V], kid *node[V]) {
 	}
 	n.insert(i, it, kid)
 	if kid != nil {
-		n.rank = n.rank.with(kid.rank)
+		c.lift(t, d, kid.rank)
 	}
 }
 

@@ -55,6 +55,16 @@ func (c *cursor[V]) raise(t *tree[V], replaced bool, v *V) {
 	t.root.rank = t.root.rank.with(r)
 }
 
+// lift adds the rank of a kid to the path's node at depth d, which has just got
+// it, and to those above: where they were split for it, they were measured
+// without it.
+func (c *cursor[V]) lift(t *tree[V], d int, r rank) {
+	for ; d >= 0; d-- {
+		c.path[d].n.rank = c.path[d].n.rank.with(r)
+	}
+	t.root.rank = t.root.rank.with(r)
+}
+
 // topWithin returns the highest rank of the entries in [begin, end).
 func (t *tree[V]) topWithin(begin, end []byte) int64 {
 	if t.root == nil {
