@@ -240,7 +240,7 @@ func TestVacancyModel(t *testing.T) {
 		}
 		seen += p.seen
 	})
-	if seen == 0 {
+	if seen == 0 && !testing.Short() { // a short run has few rounds
 		t.Error("no read had anything to leap over")
 	}
 }
