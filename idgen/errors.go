@@ -63,3 +63,30 @@ func (e *ClockBackwardError) Error() string {
 	return fmt.Sprintf("idgen: clock moved backward by %dms (%s); check the NTP configuration or the system time settings",
 		e.Backward.Milliseconds(), limit)
 }
+
+// LeaseAcquisitionError says that there is no lease to make an ID under, and
+// fallback is disabled. No ID was made; the generator answers again once a
+// lease could be had, for which it keeps trying.
+type LeaseAcquisitionError struct {
+	Cause error // of the last try; nil while the first one is under way
+}
+
+// Error tells what the provider said.
+func (e *LeaseAcquisitionError) Error() string {
+	if e.Cause == nil {
+		return "idgen: no lease acquired yet and fallback is disabled"
+	}
+	return fmt.Sprintf("idgen: failed to acquire a lease and fallback is disabled: %v", e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *LeaseAcquisitionError) Unwrap() error { return e.Cause }
+
+// NoProviderError says that a [Client] has no provider to lease from and
+// fallback is disabled, so that it could never make an ID.
+type NoProviderError struct{}
+
+// Error names the remedy.
+func (*NoProviderError) Error() string {
+	return "idgen: no provider configured and fallback is disabled; set Options.Provider or leave DisableFallback false"
+}

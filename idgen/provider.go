@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// LeaseProvider grants leases to a [Client]. Implementations are safe for
+// concurrent use. The packages leasefdb and lease/… of this module are
+// providers; lease/leasetest checks one.
+type LeaseProvider interface {
+	// Acquire returns one or more leases whose throughputs total at least
+	// req.ThroughputPerMs, or an error and no lease. The leases are stored
+	// before Acquire returns. A call repeated with the same RequestKey returns
+	// the leases of the first call while they last, so that a lost reply costs
+	// no machine id.
+	Acquire(ctx context.Context, req AcquireRequest) ([]Lease, error)
+
+	// Release gives a lease back before its end. It can be repeated: releasing
+	// what was released already, with the same request, is no error.
+	Release(ctx context.Context, req ReleaseRequest) error
+}
+
+// AcquireRequest asks for leases. The JSON names are those of the kazahana
+// specification, section 4.1; requestKey is added.
+type AcquireRequest struct {
+	// ServiceID is the namespace: IDs are unique within it. Empty means "default".
+	ServiceID string `json:"serviceId,omitempty"`
+	// Meta is shown in listings of leases: host, process and the like.
+	Meta map[string]string `json:"meta,omitempty"`
+	// ThroughputPerMs is how many IDs a millisecond are needed; 0 means 1.
+	ThroughputPerMs int `json:"throughputPerMs,omitempty"`
+	// RequestKey makes the request idempotent: the same for each try of one
+	// request, different for another. Empty means that it is not.
+	RequestKey string `json:"requestKey,omitempty"`
+}
+
+// ReleaseRequest gives a lease back. Make one with [Lease.Release]. The JSON
+// names are those of the kazahana specification, section 4.1, and additions
+// that bind the signature to one lease.
+type ReleaseRequest struct {
+	ServiceID string `json:"serviceId,omitempty"`
+	ID        int64  `json:"id"`
+	BitSeq    int    `json:"bitSeq"`
+	Created   int64  `json:"created"`
+	// LastTs is the last millisecond, Unix, in which an ID was made under the
+	// lease; Created-1 if none was. The next holder begins after it.
+	LastTs    int64  `json:"lastTs"`
+	Timestamp int64  `json:"timestamp"` // when it was signed, Unix milliseconds
+	Signature string `json:"signature"` // see Sign
+}
+
+// Release returns the signed request that gives l back to the service it was
+// acquired for. lastTs is the last millisecond, Unix, in which an ID was made
+// under l, or l.Created-1.
+func (l Lease) Release(serviceID string, lastTs int64, now time.Time) ReleaseRequest {
+	req := ReleaseRequest{
+		ServiceID: serviceID, ID: l.ID, BitSeq: l.BitSeq, Created: l.Created,
+		LastTs: lastTs, Timestamp: now.UnixMilli(),
+	}
+	req.Signature = req.Sign(l.Secret)
+	return req
+}
+
+// Sign returns the signature of r under secret: HMAC-SHA-256 in hexadecimal of
+// "v2:<id>:<bitSeq>:<created>:<lastTs>:<timestamp>:<serviceId>". The service
+// comes last, since it alone may contain a colon.
+func (r ReleaseRequest) Sign(secret string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "v2:%d:%d:%d:%d:%d:%s", r.ID, r.BitSeq, r.Created, r.LastTs, r.Timestamp, r.ServiceID)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Verify reports, in constant time, whether r carries the signature of secret.
+func (r ReleaseRequest) Verify(secret string) bool {
+	return hmac.Equal([]byte(r.Sign(secret)), []byte(r.Signature))
+}
