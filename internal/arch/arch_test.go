@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"directory":   {"kv", "tuple"},
 	"idgen":       {"github.com/oklog/ulid/v2"},
 	"index":       {"kv", "tuple"},
+	"lease":       {"idgen"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "persistable/wire", "github.com/oklog/ulid/v2"},
 	"persistable/wire": {
 		"google.golang.org/protobuf",

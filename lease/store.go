@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the leases: for each service an ordered map from byte strings to
+// byte strings, changed by transactions. Keys are at most 64 bytes long, values
+// from 1 byte to 16 KiB. Implementations are safe for concurrent use, also by
+// several processes where the medium is shared. leasetest checks one.
+type Store interface {
+	// Update runs fn in a transaction on the map of one service and commits
+	// what it set and deleted, all or nothing, durably before it returns. What
+	// [Tx.Get] returned to fn is then what the map held at the moment of the
+	// commit; where that cannot be had, fn runs again. When fn sets and deletes
+	// nothing, there is nothing to commit, and what it read was true at some
+	// moment of the call.
+	//
+	// An error of fn is returned, wrapped or not, and nothing is changed. After
+	// another error the outcome may be unknown. ctx ends the transaction.
+	Update(ctx context.Context, service string, fn func(tx Tx) error) error
+}
+
+// Tx is a transaction of a [Store]. It is used by one goroutine, and by none
+// once the function it was given to has returned. The function makes all of its
+// reads before its first write; what a read after a write returns is open.
+type Tx interface {
+	// Now is the store's clock: the time of its server where it has one, else
+	// that of this process. It is the same throughout the transaction. Leases
+	// stay disjoint whatever it says.
+	Now() time.Time
+
+	// Get returns the values of keys, nil where there is none, in one round
+	// trip where the medium has such. It is serializable: see [Store.Update].
+	// The caller does not change the results.
+	Get(ctx context.Context, keys ...[]byte) ([][]byte, error)
+
+	// Scan returns the first pairs with begin <= key < end, at most limit, in
+	// the order of the keys. It is a snapshot at best: what it returns may have
+	// changed by the time of the commit, or even have changed between two
+	// calls. The caller does not change the results.
+	Scan(ctx context.Context, begin, end []byte, limit int) ([]Pair, error)
+
+	// Set stores a value. The caller does not change key and value afterwards.
+	Set(key, value []byte)
+
+	// Delete removes a key, if it is there.
+	Delete(key []byte)
+}
+
+// Pair is a key and its value.
+type Pair struct{ Key, Value []byte }
