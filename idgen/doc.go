@@ -36,6 +36,11 @@
 // random numbers in each millisecond, with the odds that [Client] states. ULIDs
 // and UUIDs carry 80 and 74 random bits, enough to rule it out.
 //
+// # Outside
+//
+// IDs tell when they were made and, to who sees several, how many there are.
+// The package idgen/external writes them as 11 characters that do not.
+//
 // # Clocks
 //
 // A Client waits for a clock that was set back, up to [Options.MaxBackward],

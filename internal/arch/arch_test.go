@@ -33,6 +33,9 @@ var arrows = map[string][]string{
 	"persistable/wire": {
 		"google.golang.org/protobuf",
 	},
+
+	"idgen/external": {"idgen"},
+
 	"codegen":          {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":   {"codegen"},
 	"internal/goldens": {},
