@@ -245,6 +245,20 @@ func TestOptionsValidate(t *testing.T) {
 	}
 }
 
+func TestParseKey(t *testing.T) {
+	key, err := external.ParseKey([]byte(" 000102030405060708090A0B0C0D0E0F\n"))
+	if want := []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; !bytes.Equal(key, want) || err != nil {
+		t.Errorf("%x, %v", key, err)
+	}
+	for _, text := range []string{"", "00", "000102030405060708090a0b0c0d0e0", "a secret of sixteen and more", "00 0102030405060708090a0b0c0d0e0f"} {
+		if key, err := external.ParseKey([]byte(text)); err == nil {
+			t.Errorf("%q is taken for the key %x", text, key)
+		} else if len(text) > 2 && strings.Contains(err.Error(), text) {
+			t.Errorf("the error quotes the key: %v", err)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	got := []string{external.Scramble.String(), external.Plain.String(), external.Keyed.String(), external.Speck64.String(), external.XTEA.String(), external.Mode(9).String()}
 	if want := "scramble plain keyed speck64 xtea Mode(9)"; strings.Join(got, " ") != want {

@@ -5,6 +5,7 @@ package external
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/idgen"
 )
@@ -40,7 +41,7 @@ func fail[T string | []byte](text T, reason error, detail string) error {
 
 // Error quotes the text and tells the reason.
 func (e *DecodeError) Error() string {
-	message := fmt.Sprintf("external: invalid external id %q: %v", e.Text, e.Reason)
+	message := fmt.Sprintf("external: invalid external id %q: %s", e.Text, strings.TrimPrefix(e.Reason.Error(), "external: "))
 	if e.detail != "" {
 		message += ": " + e.detail
 	}

@@ -35,6 +35,8 @@ var arrows = map[string][]string{
 	},
 
 	"idgen/external": {"idgen"},
+	"internal/cli":   {"idgen", "idgen/external", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"cmd/kazahana":   {"internal/cli"},
 
 	"codegen":          {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":   {"codegen"},

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kazahana makes and reads kazahana IDs, and serves the leases under
+// which they are unique.
+//
+//	kazahana id new -n 3                  # make IDs
+//	kazahana id inspect 211469771380744768
+//	kazahana id encode 211469771380744768 # for the outside; decode reads it back
+//	kazahana completion bash              # completion, also for zsh, fish and powershell
+//
+// Every command takes --json. kazahana --help lists the exit codes.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kazahana-db/kazahana/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	stop()
+	os.Exit(code)
+}

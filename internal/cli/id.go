@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+func (c *command) id() *cobra.Command {
+	return group("id", "Make, explain and convert IDs", c.idNew(), c.idInspect(), c.idEncode(), c.idDecode())
+}
+
+// layoutFlags say where the parts of IDs are.
+type layoutFlags struct{ epoch, bits string }
+
+func (f *layoutFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.epoch, "epoch", "2026-01-01T00:00:00Z", "`time` of timestamp zero: RFC 3339, or Unix milliseconds")
+	flags.StringVar(&f.bits, "bits", "1+41+14+8", "bits of the `layout`: reserve+timestamp+machine+sequence, 64 in all")
+}
+
+// layout returns the layout, checked.
+func (f *layoutFlags) layout(cmd *cobra.Command) (idgen.Layout, error) {
+	epoch, err := parseEpoch(f.epoch)
+	if err != nil {
+		return idgen.Layout{}, misuse(cmd, fmt.Errorf("--epoch %q: %w", f.epoch, err))
+	}
+	l := idgen.Layout{EpochMs: epoch}
+	parts := []*int{&l.BitReserve, &l.BitTs, &l.BitID, &l.BitSeq}
+	words := strings.Split(f.bits, "+")
+	if len(words) != len(parts) {
+		return l, misuse(cmd, fmt.Errorf("--bits %q: want four numbers, as in 1+41+14+8", f.bits))
+	}
+	for i, word := range words {
+		if *parts[i], err = strconv.Atoi(word); err != nil {
+			return l, misuse(cmd, fmt.Errorf("--bits %q: %q is no number", f.bits, word))
+		}
+	}
+	if err := l.Validate(); err != nil {
+		return l, misuse(cmd, fmt.Errorf("--epoch %s --bits %s: %w", f.epoch, f.bits, err))
+	}
+	return l, nil
+}
+
+func parseEpoch(text string) (ms int64, err error) {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return ms, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fmt.Errorf("it is neither a time such as 2026-01-01T00:00:00Z nor Unix milliseconds")
+	}
+	return t.UnixMilli(), nil
+}
+
+// breakdown is an ID taken apart.
+type breakdown struct {
+	ID       idgen.ID  `json:"id"`
+	External string    `json:"external,omitempty"` // where it was asked for by this
+	Hex      string    `json:"hex"`
+	Time     time.Time `json:"time"`
+	UnixMs   int64     `json:"unixMs"`
+	Machine  int       `json:"machine"`  // without the fallback bit
+	Sequence int       `json:"sequence"` // within the millisecond
+	Fallback bool      `json:"fallback"` // made without a valid lease
+}
+
+func breakDown(l idgen.Layout, id idgen.ID) breakdown {
+	t := l.Time(id)
+	return breakdown{
+		ID: id, Hex: fmt.Sprintf("%#016x", int64(id)), Time: t, UnixMs: t.UnixMilli(),
+		Machine: l.MachineID(id) & (1<<(l.BitID-1) - 1), Sequence: l.Sequence(id), Fallback: l.IsFallback(id),
+	}
+}
+
+func (b breakdown) text() string {
+	kind := "leased"
+	if b.Fallback {
+		kind = "fallback: made without a valid lease; machine and sequence may be random"
+	}
+	pairs := []any{"id", b.ID}
+	if b.External != "" {
+		pairs = append(pairs, "external", b.External)
+	}
+	return fields(append(pairs, "hex", b.Hex, "time", b.Time.Format("2006-01-02T15:04:05.000Z07:00"),
+		"machine", b.Machine, "sequence", b.Sequence, "kind", kind)...) + "\n"
+}
