@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"directory":   {"kv", "tuple"},
 	"idgen":       {"github.com/oklog/ulid/v2"},
 	"index":       {"kv", "tuple"},
+	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":       {"idgen"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "persistable/wire", "github.com/oklog/ulid/v2"},
 	"persistable/wire": {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package leasefdb keeps leases in a database: named ones, for locks and
+// elections, and those of machine ids, from which processes make unique IDs. It
+// is written against package kv, so both work on every engine.
+//
+//	names, err := leasefdb.NewNames(db, leasefdb.NameOptions{})
+//	lease, err := names.Acquire(ctx, "invoices", leasefdb.Claim{}) // waits; TryAcquire does not
+//	defer lease.Release(ctx)
+//	err = db.Transact(ctx, func(tx kv.Transaction) error {
+//		if err := lease.Check(ctx, tx); err != nil { // commits only while the lease is held
+//			return err
+//		}
+//		tx.Set(key, value)
+//		return nil
+//	})
+//	work(lease.Context()) // ends with the cause ErrLeaseLost or ErrReleased
+//
+// # Clocks give liveness, never safety
+//
+// Who has lost a lease may not know yet: he was suspended, or his clock runs
+// slowly. What he writes in a transaction with [Grant.Check] is refused all the
+// same, by the engine's conflict detection: the check reads the fence key, which
+// is written exactly when the holder changes, and no clock is asked.
+//
+// When a lease may be taken over is judged without comparing clocks. Holders
+// count their renewals in a key of its own; who waits looks at the count and
+// takes over when it has stood still for the whole duration of the lease on his
+// own monotonic clock. That costs a full duration of watching after a holder's
+// death; a release hands over at once. A renewal reads the fence key and adds to
+// the count, so that it conflicts with no transaction of its holder.
+//
+// # Epochs
+//
+// Each grant of a name has an epoch, greater than that of all grants before. It
+// is kept after a release and never used again: a system outside of the
+// database can refuse commands that carry a smaller epoch than it has seen.
+//
+// # Transactions
+//
+// Every operation takes a database, and is then a transaction of its own,
+// repeated after a lost acknowledgement without harm; or it takes the caller's
+// transaction of the same database and becomes a part of that.
+//
+// # Concurrency
+//
+// [Names] and [Lease] are safe for concurrent use; [Grant], [Fence], [State] and
+// [Observation] are values.
+//
+// The split of fence key and renewal key is that of the record layer's
+// synchronized sessions; the judging of time that of foundationdb-rs's leader
+// election.
+package leasefdb

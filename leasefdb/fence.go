@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasefdb
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Fence is a condition that a transaction checks before it commits: that
+// something is still owned by whom it belonged to when the Fence was made. The
+// check reads one key, which is written only when the ownership changes, so
+// that the engine itself finds out about a change between the read and the
+// commit, and refuses the commit with a conflict. No clock is asked.
+//
+// The zero Fence is always in force and reads nothing. A Fence is immutable and
+// safe for concurrent use.
+type Fence struct {
+	key   []byte
+	value []byte
+	lost  func(found []byte) error // what to say of another value
+}
+
+// IsZero reports whether the fence is the zero Fence.
+func (f Fence) IsZero() bool { return f.key == nil }
+
+// Key returns a copy of the key that [Fence.Check] reads.
+func (f Fence) Key() []byte { return bytes.Clone(f.key) }
+
+// Check reads the key of the fence in tx, serializably, and returns an error,
+// an [ErrLeaseLost], if it tells that the ownership has changed. If it changes
+// before tx commits, the commit fails with a conflict; its retry then gets that
+// error from Check. One round of reads.
+func (f Fence) Check(ctx context.Context, tx kv.Transaction) error { return f.Start(tx).Wait(ctx) }
+
+// Start begins [Fence.Check], so that other reads share its round.
+func (f Fence) Start(tx kv.Transaction) Checking {
+	if f.IsZero() {
+		return Checking{}
+	}
+	return Checking{f, tx.Get(f.key)}
+}
+
+// Checking is a check of a fence under way. It may be waited for several times.
+type Checking struct {
+	fence Fence
+	read  kv.Future[[]byte]
+}
+
+// Wait waits for the answer to the check and returns it.
+func (c Checking) Wait(ctx context.Context) error {
+	if c.fence.IsZero() {
+		return nil
+	}
+	value, err := c.read.Get(ctx)
+	if err != nil || value != nil && bytes.Equal(value, c.fence.value) {
+		return err
+	}
+	return c.fence.lost(value)
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasefdb
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// State is what the database knows of a name.
+type State struct {
+	Name     string
+	Owner    string        // empty: nobody holds it
+	Epoch    int64         // of the last grant; 0 if there was none
+	Request  string        // the RequestID of that grant
+	Duration time.Duration // of the grant; the holder renews it more often
+	Revision int64         // how often it was granted and renewed, ever
+}
+
+// Held reports whether somebody holds the name: has claimed it, and has neither
+// released it nor lost it to another claim. Whether the holder is alive the
+// state does not tell; see [Observation].
+func (s State) Held() bool { return s.Owner != "" }
+
+// stateFormat is the first element of a fence key's value.
+const stateFormat = 1
+
+// encode returns the value of the fence key: (format, epoch, owner, request,
+// nanoseconds).
+func (s State) encode() []byte {
+	b := tuple.AppendInt(nil, stateFormat)
+	b = tuple.AppendInt(b, s.Epoch)
+	b = tuple.AppendString(b, s.Owner)
+	b = tuple.AppendString(b, s.Request)
+	return tuple.AppendInt(b, int64(s.Duration))
+}
+
+// decodeState reads the values of the fence key and of the renewal key; nil is
+// an absent key.
+func decodeState(name string, key, fence, renewal []byte) (State, error) {
+	s := State{Name: name}
+	if fence == nil {
+		return s, nil
+	}
+	if err := s.decode(fence); err != nil {
+		return s, &StateError{Name: name, Key: key, Reason: "the value cannot be used; remove the key if nobody holds the lease, but then its epochs begin anew", Err: err}
+	}
+	if len(renewal) == 8 {
+		s.Revision = int64(binary.LittleEndian.Uint64(renewal))
+	}
+	return s, nil
+}
+
+func (s *State) decode(b []byte) (err error) {
+	format, b, err := tuple.ReadInt(b)
+	if err != nil {
+		return err
+	}
+	if format != stateFormat {
+		return fmt.Errorf("it is of format %d; this program knows format %d", format, stateFormat)
+	}
+	if s.Epoch, b, err = tuple.ReadInt(b); err != nil {
+		return err
+	}
+	if s.Owner, b, err = tuple.ReadString(b); err != nil {
+		return err
+	}
+	if s.Request, b, err = tuple.ReadString(b); err != nil {
+		return err
+	}
+	duration, b, err := tuple.ReadInt(b)
+	if err != nil {
+		return err
+	}
+	s.Duration = time.Duration(duration)
+	if len(b) > 0 || s.Epoch < 1 || s.Held() && s.Duration <= 0 {
+		return fmt.Errorf("epoch %d, owner %q, duration %v and %d further bytes make no state", s.Epoch, s.Owner, s.Duration, len(b))
+	}
+	return nil
+}
+
+// Observation is a held lease as somebody else sees it: its state, and since
+// when it has not changed, on the monotonic clock of the observer. A lease that
+// has not been renewed for as long as it lasts has no living holder, or one who
+// knows that he may have lost it. No two clocks are compared. The zero
+// Observation has seen nothing.
+type Observation struct {
+	state State
+	since time.Time
+}
+
+// Observe returns the observation after another look, which ended just now and
+// showed state.
+func (o Observation) Observe(state State) Observation {
+	if !o.since.IsZero() && o.sees(state) {
+		return o
+	}
+	return Observation{state, time.Now()}
+}
+
+// Left returns how long the state must not change from now on until the lease
+// has lapsed; 0 or less if it has.
+func (o Observation) Left() time.Duration { return o.state.Duration - time.Since(o.since) }
+
+// sees reports whether state is the one observed: granted and renewed as often.
+func (o Observation) sees(state State) bool {
+	return o.state.Epoch == state.Epoch && o.state.Revision == state.Revision
+}
+
+// allows reports whether a lease in that state may be taken over.
+func (o Observation) allows(state State) bool {
+	return !o.since.IsZero() && o.sees(state) && o.Left() <= 0
+}
