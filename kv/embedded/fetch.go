@@ -173,16 +173,26 @@ func (a *answering) run(f *fetched, reverse bool) {
 	}
 }
 
+// sendable is how much a server is asked to send at a time. Once the bytes are
+// used up it is asked for the rows that are still missing, whatever their size.
+func (l limits) sendable() (rows, room int) {
+	rows, room = replyBytes, replyBytes
+	switch {
+	case l.bytes == 0:
+		return l.least, room
+	case l.bytes != unlimited:
+		room = min(room, l.bytes)
+	}
+	if l.rows != unlimited {
+		rows = min(rows, l.rows)
+	}
+	return rows, room
+}
+
 // reply reads as much as a server sends at a time and reports whether that was
 // cut off.
 func (a *answering) reply(f *fetched, reverse bool) (cut bool) {
-	rows, room := replyBytes, replyBytes
-	if a.left.rows != unlimited {
-		rows = min(rows, a.left.rows)
-	}
-	if a.left.bytes != unlimited {
-		room = min(room, a.left.bytes)
-	}
+	rows, room := a.left.sendable()
 	for rows > 0 && room > 0 {
 		key, size := a.next(reverse)
 		if key == nil {
