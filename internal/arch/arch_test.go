@@ -35,9 +35,10 @@ var arrows = map[string][]string{
 		"google.golang.org/protobuf",
 	},
 
-	"idgen/external": {"idgen"},
-	"internal/cli":   {"idgen", "idgen/external", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"cmd/kazahana":   {"internal/cli"},
+	"idgen/external":  {"idgen"},
+	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
+	"internal/cli":    {"idgen", "idgen/external", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"cmd/kazahana":    {"internal/cli"},
 
 	"codegen":          {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":   {"codegen"},
