@@ -142,7 +142,10 @@ func (k keys) renew(tx kv.Transaction) { tx.Atomic(kv.Add, k.renewal, kv.Int64(1
 // Fence returns the condition that the grant is in force: nobody has released
 // it or taken it over.
 func (g Grant) Fence() Fence {
-	return Fence{key: g.keys.fence, value: g.value, lost: func(found []byte) error {
+	return Fence{key: g.keys.fence, owns: func(found []byte) error {
+		if bytes.Equal(found, g.value) {
+			return nil
+		}
 		now, err := decodeState(g.Name, g.keys.fence, found, nil)
 		if err != nil {
 			return err

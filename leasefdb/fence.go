@@ -18,9 +18,8 @@ import (
 // The zero Fence is always in force and reads nothing. A Fence is immutable and
 // safe for concurrent use.
 type Fence struct {
-	key   []byte
-	value []byte
-	lost  func(found []byte) error // what to say of another value
+	key  []byte
+	owns func(found []byte) error // what the key's value, nil if absent, tells
 }
 
 // IsZero reports whether the fence is the zero Fence.
@@ -55,8 +54,8 @@ func (c Checking) Wait(ctx context.Context) error {
 		return nil
 	}
 	value, err := c.read.Get(ctx)
-	if err != nil || value != nil && bytes.Equal(value, c.fence.value) {
+	if err != nil {
 		return err
 	}
-	return c.fence.lost(value)
+	return c.fence.owns(value)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -21,7 +22,8 @@ type DB struct {
 	options  Options
 	dirs     *directory.Cache
 	places   placeTable
-	tokenKey []byte // authenticates page tokens
+	tokenKey []byte           // authenticates page tokens
+	fences   []leasefdb.Fence // that its transactions check
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
@@ -102,9 +104,26 @@ func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 	if system := db.options.SystemPath; len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
 		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
 	}
-	err := db.options.Layer.Remove(ctx, db.engine, path)
+	err := db.remove(ctx, path)
 	if errors.Is(err, directory.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
+}
+
+// remove removes a directory, under the fences if there are any.
+func (db *DB) remove(ctx context.Context, path []string) error {
+	if len(db.fences) == 0 {
+		return db.options.Layer.Remove(ctx, db.engine, path)
+	}
+	removed := false // by this attempt, or by one before that may have committed
+	err := db.transact(ctx, func(t *transaction) error {
+		found, err := db.options.Layer.RemoveIfExists(ctx, t.writer, path)
+		removed = removed || found
+		return err
+	})
+	if err == nil && !removed {
+		return fmt.Errorf("remove directory %s: %w", quotePath(path), directory.ErrNotFound)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -181,6 +182,38 @@ type IndexStateError struct {
 func (e *IndexStateError) Error() string {
 	return fmt.Sprintf("persistable: %s: the index %s is %s in this store: run BuildIndexes and query again",
 		e.Type, e.Index, e.State)
+}
+
+// FenceError says that a transaction was not made, because somebody else has, or
+// may have, what it was made under: a lease given to [DB.Under], or the machine
+// id of the record's id. It wraps [leasefdb.ErrLeaseLost]. It is not retryable.
+type FenceError struct {
+	Type string // empty if no record is concerned
+	ID   string // the id of the record as a tuple, for people; empty if none is
+	Err  error  // why the fence does not hold
+}
+
+// Error implements error.
+func (e *FenceError) Error() string {
+	if e.Type == "" {
+		return "persistable: the transaction is fenced off: " + e.Err.Error()
+	}
+	return fmt.Sprintf("persistable: %s %s is fenced off: %v: make a new id and create the record under it", e.Type, e.ID, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *FenceError) Unwrap() error { return e.Err }
+
+// fenceError makes a *FenceError of the error of a lost lease.
+func fenceError(typ string, id []byte, err error) error {
+	if !errors.Is(err, leasefdb.ErrLeaseLost) {
+		return err
+	}
+	e := &FenceError{Type: typ, Err: err}
+	if id != nil {
+		e.ID = idText(id)
+	}
+	return e
 }
 
 // InvalidString is the error of generated code for a string that is not UTF-8,

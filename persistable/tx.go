@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
 // Tx is a transaction to which stores are bound by their In. It is valid until
@@ -36,10 +37,11 @@ type transaction struct {
 // writing is what only a transaction that writes has.
 type writing struct {
 	token   token
-	lock    sync.Mutex   // held from a write's last look to its end
-	writes  atomic.Int64 // that have ended
-	created [][]byte     // the keys of the records that this attempt created
-	earlier [][]byte     // those of earlier attempts
+	lock    sync.Mutex          // held from a write's last look to its end
+	writes  atomic.Int64        // that have ended
+	fences  []leasefdb.Checking // of the DB, once they are begun to be checked
+	created [][]byte            // the keys of the records that this attempt created
+	earlier [][]byte            // those of earlier attempts
 }
 
 func newWriting(db *DB, tx kv.Transaction) *transaction {
@@ -121,13 +123,18 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 				return err
 			}
 		}
-		return fn(t)
+		t.startFences()
+		if err := fn(t); err != nil {
+			return err
+		}
+		return t.awaitFences(ctx)
 	})
 }
 
 // restart forgets what the attempt before has seen.
 func (t *transaction) restart() {
 	t.opened = openPlaces{}
+	t.fences = nil
 	t.earlier = append(t.earlier, t.created...)
 	t.created = t.created[:0]
 }

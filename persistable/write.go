@@ -46,8 +46,12 @@ type write[T any] struct {
 // this transaction has read it before. So of two that claim one value or one
 // id, one sees what the other has written.
 func (w *write[T]) run(ctx context.Context, look func(context.Context) error, change func() error) error {
+	w.t.startFences()
 	before := w.t.writes.Load()
 	err := look(ctx)
+	if lost := w.t.awaitFences(ctx); lost != nil {
+		return lost
+	}
 	w.t.lock.Lock()
 	defer w.t.lock.Unlock()
 	if w.t.writes.Load() != before {

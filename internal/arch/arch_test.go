@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"index":       {"kv", "tuple"},
 	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":       {"idgen"},
-	"persistable": {"kv", "tuple", "directory", "idgen", "index", "persistable/wire", "github.com/oklog/ulid/v2"},
+	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "github.com/oklog/ulid/v2"},
 	"persistable/wire": {
 		"google.golang.org/protobuf",
 	},
