@@ -117,9 +117,7 @@ func (t *transaction) awaitCommit(ctx context.Context) {
 // startCommit returns what the committer must do; nil if there is nothing.
 func (t *transaction) startCommit() (*commitRequest, error) {
 	if t.started && t.fault == nil {
-		err := t.misused()
-		t.attempt.interrupt(err)
-		return nil, err
+		return nil, t.misused()
 	}
 	if err := t.usable(); err != nil {
 		if errors.Is(err, kv.ErrClosed) {

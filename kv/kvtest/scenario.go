@@ -170,11 +170,26 @@ func readScenarios(path string) ([]scenario, error) {
 		var s scenario
 		switch err := decoder.Decode(&s); err {
 		case nil:
+			s.correct()
 			all = append(all, s)
 		case io.EOF:
 			return all, nil
 		default:
 			return nil, fmt.Errorf("%s, scenario %d: %w", path, len(all)+1, err)
 		}
+	}
+}
+
+// corrected are answers that a recording got wrong: scenario, step, answer.
+//
+// Of two commits at once, without protection, the second is refused and the
+// first goes its way; the recorder waited for the second one twice.
+var corrected = map[string]map[int]string{
+	"errors/during_commit/protected=false/commit": {5: "{}"},
+}
+
+func (s *scenario) correct() {
+	for i, want := range corrected[s.Name] {
+		s.Steps[i].Want = json.RawMessage(want)
 	}
 }
