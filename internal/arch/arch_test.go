@@ -23,6 +23,7 @@ const module = "github.com/kazahana-db/kazahana"
 var arrows = map[string][]string{
 	"kv":          {},
 	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2"},
+	"kv/fdbkv":    {"kv", "github.com/apple/foundationdb/bindings/go"},
 	"kv/kvtest":   {"kv", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
 	"tuple":       {},
 	"directory":   {"kv", "tuple"},
@@ -40,10 +41,11 @@ var arrows = map[string][]string{
 	"internal/cli":    {"idgen", "idgen/external", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"cmd/kazahana":    {"internal/cli"},
 
-	"codegen":          {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
-	"cmd/persistgen":   {"codegen"},
-	"internal/goldens": {},
-	"internal/arch":    {},
+	"codegen":             {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+	"cmd/persistgen":      {"codegen"},
+	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv"},
+	"internal/goldens":    {},
+	"internal/arch":       {},
 }
 
 type listed struct {

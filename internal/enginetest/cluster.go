@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb
+
+package enginetest
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
+)
+
+// OpenCluster opens the cluster that FDB_CLUSTER_FILE names, until the test ends.
+func OpenCluster(tb testing.TB) *fdbkv.Database {
+	tb.Helper()
+	file := os.Getenv("FDB_CLUSTER_FILE")
+	if file == "" {
+		tb.Fatal("built with -tags foundationdb, this test needs a FoundationDB cluster: set FDB_CLUSTER_FILE to its cluster file")
+	}
+	db, err := fdbkv.Open(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
+
+// turn is held by the test that uses the whole cluster.
+var turn sync.Mutex
+
+// Whole waits until no other test of the process has the whole cluster and
+// returns what opens it: all opened databases are the same. The test fails, and
+// nothing is touched, if the cluster holds any key; when it ends, its keys are
+// cleared. For tests of an engine, which look at the ends of the key space and
+// at exact sizes.
+func Whole(tb testing.TB) func(testing.TB) kv.Database {
+	tb.Helper()
+	turn.Lock()
+	tb.Cleanup(turn.Unlock)
+	db := OpenCluster(tb)
+	refuseData(tb, db)
+	tb.Cleanup(func() { empty(tb, db, userKeys()) })
+	return func(tb testing.TB) kv.Database { return OpenCluster(tb) }
+}
+
+func userKeys() kv.KeyRange { return kv.KeyRange{Begin: []byte{}, End: []byte{0xff}} }
+
+// refuseData fails the test if the cluster holds any key.
+func refuseData(tb testing.TB, db kv.Database) {
+	tb.Helper()
+	ctx, cancel := patience(tb)
+	defer cancel()
+	found, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(userKeys().Selectors(), kv.RangeOptions{Limit: 1}).Slice(ctx)
+	})
+	if err != nil {
+		tb.Fatalf("looking at the cluster of FDB_CLUSTER_FILE: %v", err)
+	}
+	if len(found) > 0 {
+		tb.Fatalf("this test replaces everything in the cluster, and the cluster is not empty (its first key is %q): give the test a cluster of its own, "+
+			"or, if nothing there is needed, empty it with fdbcli --exec 'writemode on; clearrange \"\" \\xff'", found[0].Key)
+	}
+}
+
+// empty clears a range.
+func empty(tb testing.TB, db kv.Database, r kv.KeyRange) {
+	ctx, cancel := patience(tb)
+	defer cancel()
+	err := db.Transact(ctx, func(tx kv.Transaction) error {
+		tx.ClearRange(r)
+		return nil
+	})
+	if err != nil {
+		tb.Errorf("clearing what the test wrote, %q to %q: %v", r.Begin, r.End, err)
+	}
+}
+
+// patience is for a cluster that does not answer.
+func patience(tb testing.TB) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(tb.Context()), 20*time.Second)
+}

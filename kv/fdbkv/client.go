@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+/*
+#cgo LDFLAGS: -lfdb_c
+#cgo darwin CFLAGS: -I/usr/local/include
+#cgo darwin LDFLAGS: -L/usr/local/lib -Wl,-rpath,/usr/local/lib
+#cgo noescape fdb_transaction_get
+#cgo noescape fdb_transaction_get_key
+#cgo noescape fdb_transaction_get_range
+#cgo noescape fdb_transaction_set
+#cgo noescape fdb_transaction_clear
+#cgo noescape fdb_transaction_clear_range
+#cgo noescape fdb_transaction_atomic_op
+#cgo noescape fdb_transaction_add_conflict_range
+#cgo noescape fdb_transaction_set_option
+#cgo noescape fdb_transaction_watch
+#cgo noescape kz_take_pairs
+
+#define FDB_API_VERSION 730
+#include <stdint.h>
+#include <string.h>
+#include <foundationdb/fdb_c.h>
+
+typedef struct {
+	fdb_error_t error;
+	int present;
+	const uint8_t* bytes;
+	int length;
+} kz_bytes;
+
+static kz_bytes kz_value(FDBFuture* f) {
+	kz_bytes b = {0};
+	fdb_bool_t present = 0;
+	b.error = fdb_future_get_value(f, &present, &b.bytes, &b.length);
+	b.present = present;
+	return b;
+}
+
+static kz_bytes kz_key(FDBFuture* f) {
+	kz_bytes b = {0};
+	b.error = fdb_future_get_key(f, &b.bytes, &b.length);
+	return b;
+}
+
+typedef struct {
+	fdb_error_t error;
+	int64_t n;
+} kz_number;
+
+static kz_number kz_int64(FDBFuture* f) {
+	kz_number n = {0};
+	n.error = fdb_future_get_int64(f, &n.n);
+	return n;
+}
+
+static kz_number kz_committed_version(FDBTransaction* tr) {
+	kz_number n = {0};
+	n.error = fdb_transaction_get_committed_version(tr, &n.n);
+	return n;
+}
+
+typedef struct {
+	fdb_error_t error;
+	int more;
+	const FDBKeyValue* first;
+	int count;
+	int64_t size; // bytes of all keys and values
+} kz_pairs;
+
+static kz_pairs kz_range(FDBFuture* f) {
+	kz_pairs p = {0};
+	fdb_bool_t more = 0;
+	p.error = fdb_future_get_keyvalue_array(f, &p.first, &p.count, &more);
+	if (p.error) {
+		return p;
+	}
+	p.more = more;
+	for (int i = 0; i < p.count; i++) {
+		p.size += p.first[i].key_length + p.first[i].value_length;
+	}
+	return p;
+}
+
+// kz_take_pairs copies keys and values, one after another, and their lengths.
+static void kz_take_pairs(const FDBKeyValue* first, int count, uint8_t* bytes, int32_t* lengths) {
+	for (int i = 0; i < count; i++) {
+		const FDBKeyValue* kv = &first[i];
+		memcpy(bytes, kv->key, kv->key_length);
+		bytes += kv->key_length;
+		memcpy(bytes, kv->value, kv->value_length);
+		bytes += kv->value_length;
+		lengths[2 * i] = kv->key_length;
+		lengths[2 * i + 1] = kv->value_length;
+	}
+}
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// This file and future.go hold all calls of the C client. The official binding
+// opens databases, makes transactions and frees them; what a transaction does is
+// called directly on its handle, because the binding's futures can be waited for
+// by a blocked goroutine only, and its ranges do not show their batches.
+
+type (
+	cFuture      = C.FDBFuture
+	cTransaction = C.FDBTransaction
+	cCode        = C.fdb_error_t
+)
+
+func describeCode(code cCode) string { return C.GoString(C.fdb_get_error(code)) }
+
+// pointer returns what C is given for bytes: they are copied before a call returns.
+func pointer(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.SliceData(b)) }
+
+func length(b []byte) C.int { return C.int(len(b)) }
+
+func flag(b bool) C.fdb_bool_t {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (h handle) get(key []byte, snapshot bool) *cFuture {
+	return C.fdb_transaction_get(h.c, pointer(key), length(key), flag(snapshot))
+}
+
+func (h handle) getKey(sel kv.KeySelector, snapshot bool) *cFuture {
+	return C.fdb_transaction_get_key(h.c, pointer(sel.Key), length(sel.Key), flag(sel.OrEqual), C.int(sel.Offset), flag(snapshot))
+}
+
+// getRange starts one batch. The client's table of batch sizes is asked for by
+// mode and iteration; it takes no number of bytes.
+func (h handle) getRange(req kv.BatchRequest, mode C.FDBStreamingMode, snapshot bool) *cFuture {
+	b, e := req.Begin, req.End
+	return C.fdb_transaction_get_range(h.c,
+		pointer(b.Key), length(b.Key), flag(b.OrEqual), C.int(b.Offset),
+		pointer(e.Key), length(e.Key), flag(e.OrEqual), C.int(e.Offset),
+		C.int(req.Limit), 0, mode, C.int(req.Iteration), flag(snapshot), flag(req.Reverse))
+}
+
+func (h handle) readVersion() *cFuture     { return C.fdb_transaction_get_read_version(h.c) }
+func (h handle) approximateSize() *cFuture { return C.fdb_transaction_get_approximate_size(h.c) }
+func (h handle) versionstamp() *cFuture    { return C.fdb_transaction_get_versionstamp(h.c) }
+func (h handle) commit() *cFuture          { return C.fdb_transaction_commit(h.c) }
+func (h handle) onError(code kv.Code) *cFuture {
+	return C.fdb_transaction_on_error(h.c, cCode(code))
+}
+
+func (h handle) watch(key []byte) *cFuture {
+	return C.fdb_transaction_watch(h.c, pointer(key), length(key))
+}
+
+func (h handle) set(key, value []byte) {
+	C.fdb_transaction_set(h.c, pointer(key), length(key), pointer(value), length(value))
+}
+
+func (h handle) clear(key []byte) { C.fdb_transaction_clear(h.c, pointer(key), length(key)) }
+
+func (h handle) clearRange(r kv.KeyRange) {
+	C.fdb_transaction_clear_range(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End))
+}
+
+func (h handle) atomic(op kv.MutationType, key, operand []byte) {
+	C.fdb_transaction_atomic_op(h.c, pointer(key), length(key), pointer(operand), length(operand), C.FDBMutationType(op))
+}
+
+func (h handle) addConflict(r kv.KeyRange, write bool) cCode {
+	kind := C.FDBConflictRangeType(C.FDB_CONFLICT_RANGE_TYPE_READ)
+	if write {
+		kind = C.FDB_CONFLICT_RANGE_TYPE_WRITE
+	}
+	return C.fdb_transaction_add_conflict_range(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End), kind)
+}
+
+func (h handle) setOption(o kv.Option, arg []byte) cCode {
+	return C.fdb_transaction_set_option(h.c, C.FDBTransactionOption(o), pointer(arg), length(arg))
+}
+
+func (h handle) setReadVersion(version int64) {
+	C.fdb_transaction_set_read_version(h.c, C.int64_t(version))
+}
+
+func (h handle) committedVersion() (int64, cCode) {
+	n := C.kz_committed_version(h.c)
+	return int64(n.n), n.error
+}
+
+func (h handle) reset()  { C.fdb_transaction_reset(h.c) }
+func (h handle) cancel() { C.fdb_transaction_cancel(h.c) }
+
+// streamingModes are the client's numbers of kv's modes.
+var streamingModes = map[kv.StreamingMode]C.FDBStreamingMode{
+	kv.ModeIterator: C.FDB_STREAMING_MODE_ITERATOR,
+	kv.ModeWantAll:  C.FDB_STREAMING_MODE_WANT_ALL,
+	kv.ModeExact:    C.FDB_STREAMING_MODE_EXACT,
+	kv.ModeSmall:    C.FDB_STREAMING_MODE_SMALL,
+	kv.ModeMedium:   C.FDB_STREAMING_MODE_MEDIUM,
+	kv.ModeLarge:    C.FDB_STREAMING_MODE_LARGE,
+	kv.ModeSerial:   C.FDB_STREAMING_MODE_SERIAL,
+}
+
+// takeNothing, takeValue, takeKey, takeNumber and takeBatch copy the result of a
+// future that is ready.
+
+func takeNothing(f *cFuture) (struct{}, cCode) { return struct{}{}, C.fdb_future_get_error(f) }
+
+func takeValue(f *cFuture) ([]byte, cCode) {
+	b := C.kz_value(f)
+	if b.error != 0 || b.present == 0 {
+		return nil, b.error
+	}
+	return copied(b), 0
+}
+
+func takeKey(f *cFuture) ([]byte, cCode) {
+	b := C.kz_key(f)
+	if b.error != 0 {
+		return nil, b.error
+	}
+	return copied(b), 0
+}
+
+func takeNumber(f *cFuture) (int64, cCode) {
+	n := C.kz_int64(f)
+	return int64(n.n), n.error
+}
+
+// copied is never nil.
+func copied(b C.kz_bytes) []byte {
+	c := make([]byte, b.length)
+	copy(c, unsafe.Slice((*byte)(b.bytes), b.length))
+	return c
+}
+
+// takeBatch copies all pairs into one slice of bytes.
+func takeBatch(f *cFuture) (kv.Batch, cCode) {
+	p := C.kz_range(f)
+	if p.error != 0 || p.count == 0 {
+		return kv.Batch{More: p.more != 0}, p.error
+	}
+	bytes, lengths := make([]byte, p.size), make([]int32, 2*p.count)
+	C.kz_take_pairs(p.first, p.count, pointer(bytes), (*C.int32_t)(unsafe.SliceData(lengths)))
+	pairs := make([]kv.KeyValue, p.count)
+	for i := range pairs {
+		key, value := lengths[2*i], lengths[2*i]+lengths[2*i+1]
+		pairs[i] = kv.KeyValue{Key: bytes[:key:key], Value: bytes[key:value:value]}
+		bytes = bytes[value:]
+	}
+	return kv.Batch{KVs: pairs, More: p.more != 0}, 0
+}

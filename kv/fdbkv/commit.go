@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// ErrWrapped is returned by Commit, CommitAsync and OnError of a transaction
+// that [Wrap] made: commit and retry belong to the code that made it.
+var ErrWrapped = errors.New("fdbkv: the transaction was wrapped: whoever made it commits and retries it")
+
+// Commit implements [kv.Transaction].
+func (t *transaction) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
+
+// CommitAsync implements [kv.Transaction].
+func (t *transaction) CommitAsync() kv.Future[struct{}] {
+	if t.db == nil {
+		return kv.Resolved(struct{}{}, ErrWrapped)
+	}
+	a, err := t.usable()
+	if err != nil {
+		return kv.Resolved(struct{}{}, err)
+	}
+	return kv.Await[struct{}](newPending(a, kept{c: a.commit(), commit: true}, "commit", takeNothing))
+}
+
+// OnError implements [kv.Transaction]. The client decides and waits.
+func (t *transaction) OnError(ctx context.Context, err error) error {
+	if t.db == nil {
+		return orInvalid(err)
+	}
+	a, closed := t.usable()
+	if closed != nil {
+		return closed
+	}
+	code := anyCode(err)
+	if code == 0 {
+		t.Cancel()
+		return orInvalid(err)
+	}
+	_, refused := await(a, a.onError(code), "OnError", takeNothing).Get(ctx)
+	switch {
+	case refused == nil:
+		t.renew(a.handle)
+	case kv.CodeOf(refused) == code:
+		return err
+	case kv.CodeOf(refused) == 0: // ctx ended, or the database was closed
+		t.Cancel()
+	}
+	return refused
+}
+
+// anyCode returns the code of an error of ours or of the binding; 0: it has none.
+func anyCode(err error) kv.Code {
+	var theirs fdb.Error
+	if code := kv.CodeOf(err); code != 0 || !errors.As(err, &theirs) {
+		return code
+	}
+	return kv.Code(theirs.Code)
+}
+
+// orInvalid returns the error of OnError for what is no error of the client.
+func orInvalid(err error) error {
+	if e := (*kv.Error)(nil); err == nil || errors.As(err, &e) && e.Code == 0 {
+		return newError(kv.CodeClientInvalidOperation, "OnError of no error")
+	}
+	return err
+}
+
+// Reset implements [kv.Transaction]. A wrapped transaction is cancelled instead:
+// what its maker wrote must not vanish from a commit that then succeeds.
+func (t *transaction) Reset() {
+	a := t.current.Load()
+	if t.db == nil {
+		a.cancel()
+		return
+	}
+	a.reset()
+	t.renew(a.handle)
+}
+
+// Cancel implements [kv.Transaction].
+func (t *transaction) Cancel() { t.current.Load().cancel() }
+
+func optionText(o kv.Option, arg int64) string {
+	return fmt.Sprintf("setting transaction option %d (argument %d)", int(o), arg)
+}

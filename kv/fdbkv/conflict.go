@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// The client shows a transaction's conflict ranges as keys below these prefixes:
+// "1" where one begins, "0" where it ends.
+const (
+	readRanges  = "\xff\xff/transaction/read_conflict_range/"
+	writeRanges = "\xff\xff/transaction/write_conflict_range/"
+)
+
+// ConflictRanges implements [kv.ConflictRanger].
+func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
+	view := reader{t: t, snapshot: true}
+	reads, writes := view.GetRange(below(readRanges), kv.RangeOptions{}), view.GetRange(below(writeRanges), kv.RangeOptions{})
+	read, errRead := collectRanges(ctx, readRanges, reads)
+	write, errWrite := collectRanges(ctx, writeRanges, writes)
+	if err := errors.Join(errRead, errWrite); err != nil {
+		return nil, nil, fmt.Errorf("fdbkv: reading the conflict ranges: %w", err)
+	}
+	return read, write, nil
+}
+
+// below is everything that the module of special keys at prefix holds.
+func below(prefix string) kv.SelectorRange {
+	return kv.KeyRange{Begin: []byte(prefix), End: []byte(prefix + "\xff\xff")}.Selectors()
+}
+
+func collectRanges(ctx context.Context, prefix string, bounds kv.RangeResult) (ranges []kv.KeyRange, err error) {
+	var begin []byte
+	for bound, err := range bounds.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		key := bytes.TrimPrefix(bound.Key, []byte(prefix))
+		if string(bound.Value) == "1" {
+			begin = key
+			continue
+		}
+		ranges = append(ranges, kv.KeyRange{Begin: begin, End: key})
+	}
+	return ranges, nil
+}

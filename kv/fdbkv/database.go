@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Database is a client of a cluster: a [kv.Database]. It is safe for concurrent
+// use.
+type Database struct {
+	fdb     fdb.Database
+	closed  atomic.Bool
+	watches futures
+
+	handle sync.RWMutex // held for writing while fdb is closed
+
+	mu   sync.Mutex
+	open map[*futures]struct{} // of the attempts that are not garbage, nor known to be over
+}
+
+var _ kv.Database = (*Database)(nil)
+
+// Begin implements [kv.Database].
+func (db *Database) Begin() (kv.Transaction, error) {
+	t, err := db.begin()
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (db *Database) begin() (*transaction, error) {
+	db.handle.RLock()
+	defer db.handle.RUnlock()
+	if db.closed.Load() {
+		return nil, kv.ErrClosed
+	}
+	tr, err := db.fdb.CreateTransaction()
+	if err != nil {
+		return nil, fromBinding(err)
+	}
+	return newTransaction(db, tr), nil
+}
+
+// Transact implements [kv.Transactor]. Errors of the official binding that fn
+// returns are retried like those of this package.
+func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	t, err := db.begin()
+	if err != nil {
+		return err
+	}
+	defer db.forget(t)
+	return kv.Retry(ctx, t, func(kv.Attempt) error { return fromBinding(fn(t)) })
+}
+
+// ReadTransact implements [kv.ReadTransactor].
+func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	t, err := db.begin()
+	if err != nil {
+		return err
+	}
+	defer db.forget(t)
+	return kv.RetryRead(ctx, t, func() error { return fromBinding(fn(t)) })
+}
+
+// adopt has the attempt's reads given up by Close and its results freed when it
+// is garbage.
+func (db *Database) adopt(a *attempt) {
+	runtime.AddCleanup(a, func(s *futures) {
+		db.release(s)
+		s.destroy()
+	}, a.futures)
+	if db == nil {
+		return
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed.Load() {
+		a.futures.giveUp(kv.ErrClosed)
+		return
+	}
+	db.open[a.futures] = struct{}{}
+}
+
+// release takes an attempt off the list of those that Close gives up.
+func (db *Database) release(s *futures) {
+	if db == nil {
+		return
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	delete(db.open, s)
+}
+
+// forget is called when a retry loop is over: nobody waits for its reads.
+func (db *Database) forget(t *transaction) { db.release(t.current.Load().futures) }
+
+// Close implements [kv.Database]. Reads, watches and waits of OnError that are
+// under way fail with [kv.ErrClosed]; commits that have begun are finished by the
+// client, and whoever waits for them learns how. Close does not wait for them.
+// The client's network thread goes on until the process ends.
+func (db *Database) Close() error {
+	if db.closed.Swap(true) {
+		return nil
+	}
+	db.mu.Lock()
+	for s := range db.open {
+		s.giveUp(kv.ErrClosed)
+	}
+	clear(db.open)
+	db.mu.Unlock()
+	db.watches.giveUp(kv.ErrClosed)
+	db.handle.Lock()
+	defer db.handle.Unlock()
+	closeHandle(db.fdb)
+	return nil
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fdbkv is the engine of FoundationDB clusters, over the official
+// binding. A program that ran on package embedded changes its Open, and nothing
+// else:
+//
+//	db, err := fdbkv.Open("/etc/foundationdb/fdb.cluster") // "": as FoundationDB's tools find it
+//	if err != nil {
+//		return err // ErrNotBuilt: see Building
+//	}
+//	defer db.Close()
+//	err = db.Transact(ctx, func(tx kv.Transaction) error {
+//		tx.Set([]byte("hello"), []byte("world"))
+//		return nil
+//	}) // when it returns nil the cluster has the write on its disks
+//
+// # Building
+//
+// The package needs cgo, a C compiler, FoundationDB's client library (libfdb_c,
+// 7.3 or later) with its headers, and a build tag:
+//
+//	CGO_ENABLED=1 go build -tags foundationdb
+//
+// Built otherwise it is the same package without an engine: Open returns
+// [ErrNotBuilt], and programs that let their users choose an engine still build
+// everywhere. Where the client is not in the system's folders, CGO_CFLAGS and
+// CGO_LDFLAGS name them.
+//
+// # Contract
+//
+// Transactions behave as package kv says because the cluster does: the package
+// adds nothing but the form. Options, versionstamps, atomic operations, watches
+// and conflict ranges go to the client as they are; retries wait as the client
+// decides; errors are *[kv.Error] with the client's code, and [fdb.Error] as
+// well for code that looks for it. The API version is [APIVersion].
+//
+// # Futures and contexts
+//
+// Reads are sent when they are started. No goroutine and no thread waits for a
+// read: the client calls back if somebody waits, and whoever waits for a context
+// that ends stops waiting at once. A deadline of Transact's context cancels the
+// transaction in the client. Results, and the client's memory for them, live as
+// long as a future is reachable; a future keeps its transaction alive, except a
+// watch, which outlives it.
+//
+// # Transactions of the official binding
+//
+// [Wrap] runs layers of this module in a transaction that a program made with
+// the binding; [Unwrap] is the way back.
+//
+// # Process
+//
+// FoundationDB's client has one network thread a process, which the first Open
+// starts with its [Network] options and which ends with the process. Databases can
+// be opened and closed at will.
+//
+// [fdb.Error]: https://pkg.go.dev/github.com/apple/foundationdb/bindings/go/src/fdb#Error
+package fdbkv
+
+import "errors"
+
+// ErrNotBuilt is returned by [Open] in programs that were built without
+// FoundationDB's client.
+var ErrNotBuilt = errors.New("fdbkv: this program was built without FoundationDB: install the FoundationDB client 7.3 " +
+	"(package foundationdb-clients: libfdb_c and its headers) and a C compiler, and build with CGO_ENABLED=1 and -tags foundationdb")

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+/*
+#define FDB_API_VERSION 730
+#include <stdint.h>
+#include <foundationdb/fdb_c.h>
+
+extern void kazahanaReady(uintptr_t waiter);
+
+static void kz_ready(FDBFuture* f, void* waiter) {
+	(void)f;
+	kazahanaReady((uintptr_t)waiter);
+}
+
+// kz_await has kazahanaReady called once the future is ready, perhaps at once.
+static fdb_error_t kz_await(FDBFuture* f, uintptr_t waiter) {
+	return fdb_future_set_callback(f, kz_ready, (void*)waiter);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"runtime/cgo"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// pending is a [kv.Pending] over a future of the client. The client calls back
+// only if somebody waits before the future is ready; then a channel is closed,
+// and no goroutine and no thread waits in C.
+//
+// The client's future is freed when its result is taken, else when the attempt
+// that it belongs to is garbage. While the client is to call back, the handle
+// of the callback keeps the pending, and so the attempt, alive.
+type pending[T any] struct {
+	attempt *attempt // nil: of a watch, which outlives its transaction
+	owner   *futures
+	slot    int
+	what    string
+	take    func(*cFuture) (T, cCode)
+	cleanup runtime.Cleanup // of a watch
+
+	mu    sync.Mutex
+	c     *cFuture      // nil: the result was taken
+	done  chan struct{} // nil: nobody has waited
+	value T
+	err   error
+}
+
+// Done implements [kv.Pending].
+func (p *pending[T]) Done() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.done != nil:
+		return p.done
+	case p.c == nil || C.fdb_future_is_ready(p.c) != 0:
+		return alreadyDone
+	}
+	p.done = make(chan struct{})
+	h := cgo.NewHandle(p)
+	if code := C.kz_await(p.c, C.uintptr_t(h)); code != 0 { // never seen: it would be of no use to wait
+		h.Delete()
+		close(p.done)
+	}
+	return p.done
+}
+
+var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// ready implements waiting. It may be called while p.mu is held by Done or Cancel.
+func (p *pending[T]) ready() { close(p.done) }
+
+// Result implements [kv.Pending].
+func (p *pending[T]) Result() (T, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.c == nil {
+		return p.value, p.err
+	}
+	value, code := p.take(p.c)
+	if code != 0 {
+		p.err = p.owner.explain(code, p.what)
+	} else {
+		p.value = value
+	}
+	p.owner.remove(p.slot)
+	C.fdb_future_destroy(p.c)
+	p.c = nil
+	p.cleanup.Stop()
+	runtime.KeepAlive(p.attempt)
+	p.attempt, p.take = nil, nil
+	return p.value, p.err
+}
+
+// Cancel implements [kv.Pending].
+func (p *pending[T]) Cancel() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.c != nil {
+		C.fdb_future_cancel(p.c)
+	}
+}
+
+// futures are the client's futures of one attempt, or the watches of a database,
+// whose results were not taken. It knows nothing of who waits for them.
+type futures struct {
+	mu     sync.Mutex
+	all    []kept
+	free   []int // slots of all
+	closed error // why they were given up; nil: they were not
+}
+
+// kept is a future in its slot; commits go their way when the others are given up.
+type kept struct {
+	c      *cFuture // nil: the slot is free
+	commit bool
+}
+
+func (k kept) giveUp() {
+	if k.c != nil && !k.commit {
+		C.fdb_future_cancel(k.c)
+	}
+}
+
+// add keeps a future and returns its slot.
+func (s *futures) add(k kept) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed != nil {
+		k.giveUp()
+	}
+	if last := len(s.free) - 1; last >= 0 {
+		slot := s.free[last]
+		s.free = s.free[:last]
+		s.all[slot] = k
+		return slot
+	}
+	s.all = append(s.all, k)
+	return len(s.all) - 1
+}
+
+// remove forgets a future, which the caller destroys.
+func (s *futures) remove(slot int) *cFuture {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.all[slot].c
+	s.all[slot] = kept{}
+	s.free = append(s.free, slot)
+	return c
+}
+
+// abandon frees a future whose result nobody can ask for any more.
+func (s *futures) abandon(slot int) { C.fdb_future_destroy(s.remove(slot)) }
+
+// giveUp cancels all futures: their results become err unless they are known.
+func (s *futures) giveUp(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = err
+	for _, k := range s.all {
+		k.giveUp()
+	}
+}
+
+// destroy frees all futures. Nobody can ask for their results any more.
+func (s *futures) destroy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.all {
+		if k.c != nil {
+			C.fdb_future_destroy(k.c)
+		}
+	}
+	s.all = nil
+}
+
+// explain returns the error of a future.
+func (s *futures) explain(code cCode, what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed != nil && givenUp(kv.Code(code)) {
+		return s.closed
+	}
+	return newError(kv.Code(code), what)
+}
+
+// givenUp reports whether a code is that of a future that was cancelled.
+func givenUp(code kv.Code) bool {
+	return code == kv.CodeOperationCancelled || code == kv.CodeTransactionCancelled
+}

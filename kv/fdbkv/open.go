@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+)
+
+// Open opens the cluster that a cluster file names. "" is, as for FoundationDB's
+// own tools, the file that the environment's FDB_CLUSTER_FILE names, else
+// fdb.cluster in the working directory, else the system's.
+//
+// Open does not wait for the cluster: transactions do, as long as their contexts
+// and timeouts let them. Several databases may be open, of one cluster or of
+// several.
+func Open(clusterFile string) (*Database, error) { return OpenWith(clusterFile, Options{}) }
+
+// OpenWith is [Open] with options.
+func OpenWith(clusterFile string, o Options) (*Database, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := checkBinding(); err != nil {
+		return nil, err
+	}
+	if clusterFile == "" {
+		clusterFile = defaultClusterFile()
+	}
+	network.mu.Lock()
+	defer network.mu.Unlock()
+	if err := startNetwork(o.Network); err != nil {
+		return nil, err
+	}
+	database, err := openHandle(clusterFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.apply(database.Options()); err != nil {
+		database.Close()
+		return nil, err
+	}
+	return &Database{fdb: database, open: map[*futures]struct{}{}}, nil
+}
+
+// defaultClusterFile resolves the file as the client does.
+func defaultClusterFile() string {
+	if file := os.Getenv("FDB_CLUSTER_FILE"); file != "" {
+		return file
+	}
+	if _, err := os.Stat("fdb.cluster"); err == nil {
+		return "fdb.cluster"
+	}
+	if runtime.GOOS == "darwin" {
+		return "/usr/local/etc/foundationdb/fdb.cluster"
+	}
+	return "/etc/foundationdb/fdb.cluster"
+}
+
+// openHandle opens a database of the binding that nobody shares. The binding
+// keeps one for each name of a cluster file, and closing it closes it for all
+// who opened it by that name; so each gets a name of its own for the same file.
+// network.mu is held.
+func openHandle(clusterFile string) (fdb.Database, error) {
+	path, err := filepath.Abs(clusterFile)
+	if err == nil {
+		_, err = os.Stat(path) // the client would only say that there is none
+	}
+	if err != nil {
+		return fdb.Database{}, fmt.Errorf("fdbkv: the cluster file: %w", err)
+	}
+	network.opened++
+	database, err := fdb.OpenDatabase(numberedPath(path, network.opened))
+	if err != nil {
+		return fdb.Database{}, fmt.Errorf("fdbkv: opening the cluster of %s: %w", path, fromBinding(err))
+	}
+	return database, nil
+}
+
+// numberedPath spells a path in a way that no other number has.
+func numberedPath(path string, number int) string {
+	dir, name := filepath.Split(path)
+	var steps strings.Builder
+	for ; number > 0; number >>= 1 {
+		steps.WriteString([]string{".//", "./"}[number&1])
+	}
+	return dir + steps.String() + name
+}
+
+// closeHandle closes what openHandle opened.
+func closeHandle(database fdb.Database) {
+	network.mu.Lock()
+	defer network.mu.Unlock()
+	database.Close()
+}
+
+// apply sets the database's options.
+func (o Options) apply(d fdb.DatabaseOptions) error {
+	type option struct {
+		name  string
+		value int64
+		set   func(int64) error
+	}
+	on := func(set func() error) func(int64) error { return func(int64) error { return set() } }
+	for _, s := range []option{
+		{"Timeout", o.Timeout.Milliseconds(), d.SetTransactionTimeout},
+		{"RetryLimit", int64(o.RetryLimit), d.SetTransactionRetryLimit},
+		{"MaxRetryDelay", o.MaxRetryDelay.Milliseconds(), d.SetTransactionMaxRetryDelay},
+		{"SizeLimit", int64(o.SizeLimit), d.SetTransactionSizeLimit},
+		{"AutomaticIdempotency", one(o.AutomaticIdempotency), on(d.SetTransactionAutomaticIdempotency)},
+		{"CausalReadRisky", one(o.CausalReadRisky), on(d.SetTransactionCausalReadRisky)},
+		{"MaxWatches", int64(o.MaxWatches), d.SetMaxWatches},
+		{"LocationCacheSize", int64(o.LocationCacheSize), d.SetLocationCacheSize},
+		{"MachineID", int64(len(o.MachineID)), on(func() error { return d.SetMachineId(o.MachineID) })},
+		{"DatacenterID", int64(len(o.DatacenterID)), on(func() error { return d.SetDatacenterId(o.DatacenterID) })},
+	} {
+		if s.value == 0 {
+			continue
+		}
+		if err := s.set(s.value); err != nil {
+			return fmt.Errorf("fdbkv: setting the option %s: %w", s.name, fromBinding(err))
+		}
+	}
+	return nil
+}
+
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

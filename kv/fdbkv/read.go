@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// reader reads for a transaction and for its snapshot view.
+type reader struct {
+	t        *transaction
+	snapshot bool
+}
+
+// Get implements [kv.ReadTransaction].
+func (r reader) Get(key []byte) kv.Future[[]byte] {
+	a, err := r.t.usable()
+	if err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	return await(a, a.get(key, r.snapshot), "Get", takeValue)
+}
+
+// GetKey implements [kv.ReadTransaction].
+func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	a, err := r.t.usable()
+	if err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	return await(a, a.getKey(sel, r.snapshot), "GetKey", takeKey)
+}
+
+// GetRange implements [kv.ReadTransaction]. Each batch is one call of the client
+// in the mode asked for, so it costs the round trips that the client decides on,
+// and the next is asked for when the one before is used up.
+func (r reader) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
+	return kv.StreamRange(keys, o, r.batch)
+}
+
+func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
+	a, err := r.t.usable()
+	if err != nil {
+		return kv.Resolved(kv.Batch{}, err)
+	}
+	mode, ok := streamingModes[req.Mode]
+	if !ok {
+		return kv.Resolved(kv.Batch{}, newError(kv.CodeClientInvalidOperation, "GetRange: no such streaming mode"))
+	}
+	return await(a, a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
+}
+
+// GetReadVersion implements [kv.ReadTransaction].
+func (r reader) GetReadVersion() kv.Future[int64] {
+	a, err := r.t.usable()
+	if err != nil {
+		return kv.Resolved(int64(0), err)
+	}
+	return await(a, a.readVersion(), "GetReadVersion", takeNumber)
+}
+
+// snapshot is the snapshot view of a transaction.
+type snapshot struct{ reader }
+
+var _ kv.ReadTransaction = snapshot{}
+
+// ReadTransact implements [kv.ReadTransactor].
+func (s snapshot) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(s)
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (s snapshot) Snapshot() kv.ReadTransaction { return s }

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package fdbkv
+
+import (
+	"context"
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// transaction implements [kv.Transaction] and [kv.ConflictRanger]. It holds no
+// lock while it calls the client, which is safe for concurrent use.
+type transaction struct {
+	reader
+	db      *Database // nil: wrapped
+	tr      fdb.Transaction
+	current atomic.Pointer[attempt]
+	watches *futures
+}
+
+var (
+	_ kv.Transaction    = (*transaction)(nil)
+	_ kv.ConflictRanger = (*transaction)(nil)
+)
+
+func newTransaction(db *Database, tr fdb.Transaction) *transaction {
+	t := &transaction{db: db, tr: tr}
+	t.reader = reader{t: t}
+	if db == nil {
+		t.watches = &futures{}
+	} else {
+		t.watches = &db.watches
+	}
+	t.renew(handleOf(tr))
+	return t
+}
+
+// renew begins the next attempt.
+func (t *transaction) renew(h handle) {
+	a := &attempt{handle: h, tr: t.tr, futures: &futures{}}
+	t.db.adopt(a)
+	if before := t.current.Swap(a); before != nil {
+		t.db.release(before.futures)
+	}
+}
+
+// usable returns the attempt, or an error if the database is closed.
+func (t *transaction) usable() (*attempt, error) {
+	if t.db != nil && t.db.closed.Load() {
+		return nil, kv.ErrClosed
+	}
+	return t.current.Load(), nil
+}
+
+// Transact implements [kv.Transactor]: fn becomes a part of this transaction.
+func (t *transaction) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
+
+// ReadTransact implements [kv.ReadTransactor].
+func (t *transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(t)
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (t *transaction) Snapshot() kv.ReadTransaction { return snapshot{reader{t: t, snapshot: true}} }
+
+// Set implements [kv.Transaction].
+func (t *transaction) Set(key, value []byte) { t.current.Load().set(key, value) }
+
+// Clear implements [kv.Transaction].
+func (t *transaction) Clear(key []byte) { t.current.Load().clear(key) }
+
+// ClearRange implements [kv.Transaction].
+func (t *transaction) ClearRange(r kv.KeyRange) { t.current.Load().clearRange(r) }
+
+// Atomic implements [kv.Transaction].
+func (t *transaction) Atomic(op kv.MutationType, key, operand []byte) {
+	t.current.Load().atomic(op, key, operand)
+}
+
+// AddReadConflictRange implements [kv.Transaction].
+func (t *transaction) AddReadConflictRange(r kv.KeyRange) error { return t.addConflict(r, false) }
+
+// AddReadConflictKey implements [kv.Transaction].
+func (t *transaction) AddReadConflictKey(key []byte) error {
+	return t.addConflict(kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, false)
+}
+
+// AddWriteConflictRange implements [kv.Transaction].
+func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error { return t.addConflict(r, true) }
+
+// AddWriteConflictKey implements [kv.Transaction].
+func (t *transaction) AddWriteConflictKey(key []byte) error {
+	return t.addConflict(kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, true)
+}
+
+func (t *transaction) addConflict(r kv.KeyRange, write bool) error {
+	return codeError(t.current.Load().addConflict(r, write), "adding a conflict range")
+}
+
+// SetReadVersion implements [kv.Transaction].
+func (t *transaction) SetReadVersion(version int64) { t.current.Load().setReadVersion(version) }
+
+// SetOption implements [kv.Transaction].
+func (t *transaction) SetOption(o kv.Option, arg int64) error {
+	var value []byte
+	switch o {
+	case kv.OptionTimeout, kv.OptionRetryLimit, kv.OptionMaxRetryDelay, kv.OptionSizeLimit:
+		value = binary.LittleEndian.AppendUint64(make([]byte, 0, 8), uint64(arg))
+	}
+	if code := t.current.Load().setOption(o, value); code != 0 {
+		return newError(kv.Code(code), optionText(o, arg))
+	}
+	return nil
+}
+
+// Watch implements [kv.Transaction].
+func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
+	a, err := t.usable()
+	if err != nil {
+		return kv.Resolved(struct{}{}, err)
+	}
+	return awaitWatch(t.watches, a.watch(key))
+}
+
+// GetApproximateSize implements [kv.Transaction].
+func (t *transaction) GetApproximateSize() kv.Future[int64] {
+	a, err := t.usable()
+	if err != nil {
+		return kv.Resolved(int64(0), err)
+	}
+	return await(a, a.approximateSize(), "GetApproximateSize", takeNumber)
+}
+
+// GetCommittedVersion implements [kv.Transaction].
+func (t *transaction) GetCommittedVersion() (int64, error) {
+	version, code := t.current.Load().committedVersion()
+	if code != 0 {
+		return 0, newError(kv.Code(code), "GetCommittedVersion")
+	}
+	return version, nil
+}
+
+// GetVersionstamp implements [kv.Transaction].
+func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
+	a, err := t.usable()
+	if err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	return await(a, a.versionstamp(), "GetVersionstamp", takeKey)
+}

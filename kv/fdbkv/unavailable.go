@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !(foundationdb && cgo)
+
+package fdbkv
+
+import "github.com/kazahana-db/kazahana/kv"
+
+// Database is a client of a cluster: a [kv.Database]. This program was built
+// without FoundationDB, so there is none.
+type Database struct{ kv.Database }
+
+// Open returns [ErrNotBuilt].
+func Open(string) (*Database, error) { return nil, ErrNotBuilt }
+
+// OpenWith returns the options' faults, or [ErrNotBuilt].
+func OpenWith(_ string, o Options) (*Database, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return nil, ErrNotBuilt
+}
