@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb
+
+package budgets
+
+import (
+	"errors"
+
+	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/bench/records"
+	"github.com/kazahana-db/kazahana/bench/records/fdbpeer"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// clusterLeast is the budget beside what is written by hand: at most 1.15 times the time.
+const clusterLeast = 1 / 1.15
+
+// Cluster compares the generated store on a FoundationDB cluster with one that
+// is written by hand over the official binding. Both write into directories of
+// their own, which they remove.
+func Cluster(clusterFile string) measure.Stage {
+	return measure.Stage{Name: "cluster", Open: func(string) (*measure.Set, error) {
+		set := &measure.Set{}
+		peers, err := openClusterPeers(clusterFile)
+		set.Close = func() (err error) {
+			for _, p := range peers {
+				err = errors.Join(err, p.store.Close())
+			}
+			return err
+		}
+		if err != nil {
+			return nil, errors.Join(err, set.Close())
+		}
+		for _, n := range []int{1, 64} {
+			for _, c := range []measure.Contest{
+				recordContest("get", "get by id", n, peers, clusterLeast, (*peer).get),
+				recordContest("unique", "get by a unique field", n, peers, clusterLeast, (*peer).unique),
+				recordContest("list", "100 records in the order of an index", n, peers, clusterLeast, (*peer).list),
+				recordContest("create", "create with a unique and a compound index", n, peers, clusterLeast, (*peer).save),
+			} {
+				c.Name = "cluster-" + c.Name
+				set.Contests = append(set.Contests, c)
+			}
+		}
+		return set, nil
+	}}
+}
+
+func openClusterPeers(clusterFile string) (peers []*peer, err error) {
+	engine, err := fdbkv.Open(clusterFile)
+	if err != nil {
+		return nil, err
+	}
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	for _, path := range [][]string{{"users"}, {"bench", "by hand"}} {
+		if err := db.RemoveDirectory(ctx, path...); err != nil && !errors.Is(err, persistable.ErrNotFound) {
+			return nil, errors.Join(err, engine.Close())
+		}
+	}
+	ours, err := records.Open(ctx, engine)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	byHand, err := fdbpeer.Open(clusterFile, []string{"bench", "by hand"})
+	if err != nil {
+		return nil, errors.Join(err, ours.Close())
+	}
+	for _, p := range []*peer{{name: "Kazahana", store: ours}, {name: "by hand, official binding", store: byHand}} {
+		if _, err := p.load(); err != nil {
+			return nil, err
+		}
+		peers = append(peers, p)
+	}
+	return peers, nil
+}
