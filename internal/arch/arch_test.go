@@ -32,6 +32,13 @@ var arrows = map[string][]string{
 	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":       {"idgen"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "github.com/oklog/ulid/v2"},
+
+	"lease/memory":    {"lease", "github.com/google/btree"},
+	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
+	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},
+	"lease/http":      {"lease", "idgen"},
+	"lease/leasetest": {"lease", "idgen"},
+
 	"persistable/wire": {
 		"google.golang.org/protobuf",
 	},

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+// The defaults of [ServiceConfig] and [Options].
+const (
+	DefaultService                       = "default" // what an empty service id means
+	DefaultDuration                      = 10 * time.Minute
+	DefaultSkew                          = time.Minute
+	DefaultMaxThroughputPerMs            = 16384
+	DefaultMaxLeases                     = 64
+	minDuration, maxDuration             = time.Second, 24 * time.Hour
+	maxMetaEntries, maxMetaBytes         = 16, 1024
+	maxServiceLength, maxRequestKeyBytes = 100, 128
+)
+
+// ServiceConfig says how the IDs of a service are laid out and for how long they
+// are leased. It is the specification's section 6.4.
+type ServiceConfig struct {
+	// Layout of the IDs; the zero value means [idgen.DefaultLayout]. Its epoch,
+	// reserve and timestamp never change once a lease was granted. BitSeq is
+	// the size of the smallest leases; it may change, and BitID with it.
+	Layout idgen.Layout
+	// Duration of a lease, in whole milliseconds, from a second to a day; 0
+	// means 10 minutes. A lease lasts longer where its predecessor may still
+	// continue with the fallback bit.
+	Duration time.Duration
+}
+
+func (c ServiceConfig) withDefaults() ServiceConfig {
+	if c.Layout == (idgen.Layout{}) {
+		c.Layout = idgen.DefaultLayout()
+	}
+	if c.Duration == 0 {
+		c.Duration = DefaultDuration
+	}
+	return c
+}
+
+// Validate reports everything that is wrong with the configuration.
+func (c ServiceConfig) Validate() error {
+	c = c.withDefaults()
+	faults := []error{c.Layout.Validate()}
+	if c.Duration < minDuration || c.Duration > maxDuration || c.Duration%time.Millisecond != 0 {
+		faults = append(faults, fmt.Errorf("lease: the duration is %v; it must be from %v to %v in whole milliseconds", c.Duration, minDuration, maxDuration))
+	}
+	return errors.Join(faults...)
+}
+
+// spaceBits is the number of bits below the fallback bit.
+func (c ServiceConfig) spaceBits() int { return c.Layout.BitID - 1 + c.Layout.BitSeq }
+
+// lease returns the lease of a block that has a holder.
+func (c ServiceConfig) lease(b *block) idgen.Lease {
+	return idgen.Lease{
+		ID: int64(b.base >> b.BitSeq), Created: b.Holder.Created, Expired: b.Holder.Expired, Secret: b.Holder.Secret,
+		CustomEpoch: c.Layout.EpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
+		BitID: c.Layout.BitID + c.Layout.BitSeq - b.BitSeq, BitSeq: b.BitSeq,
+	}
+}
+
+// Options configure a [Server]. The zero value is the specification's default
+// configuration for every service.
+type Options struct {
+	// Default is the configuration of the services that Services does not list.
+	Default ServiceConfig
+	// Services lists configurations by service id.
+	Services map[string]ServiceConfig
+	// OnlyListed refuses every service that Services does not list, with
+	// [ErrUnknownService]. Otherwise each well-formed service id that is asked
+	// for becomes a service, with records of its own in the store.
+	OnlyListed bool
+
+	// Fresh says that a service which is not in the store is new, so that its
+	// first lease is granted at once. Leave it false where the store can lose
+	// what it holds, or be replaced by an empty one: leases of before may be in
+	// use then, and nothing is granted for Quarantine after the loss is noticed.
+	// A server that has itself seen the service in the store takes its absence
+	// for a loss in any case.
+	Fresh bool
+	// Quarantine is how long nothing is granted after a loss; 0 means the
+	// duration of the service's leases and a minute for the skew of clocks. Set
+	// it where leases used to last longer than they do now.
+	Quarantine time.Duration
+
+	// MaxThroughputPerMs bounds what one request may ask for; 0 means 16384.
+	MaxThroughputPerMs int
+	// MaxLeases bounds the leases granted for one request, from 1 to 64; 0
+	// means 64. There is more than one only where a larger one cannot be had.
+	MaxLeases int
+}
+
+func (o Options) withDefaults() Options {
+	o.Default = o.Default.withDefaults()
+	services := make(map[string]ServiceConfig, len(o.Services))
+	for id, config := range o.Services {
+		services[id] = config.withDefaults()
+	}
+	o.Services = services
+	if o.MaxThroughputPerMs == 0 {
+		o.MaxThroughputPerMs = DefaultMaxThroughputPerMs
+	}
+	if o.MaxLeases == 0 {
+		o.MaxLeases = DefaultMaxLeases
+	}
+	return o
+}
+
+// Validate reports everything that is wrong with the options.
+func (o Options) Validate() error {
+	faults := []error{o.Default.Validate()}
+	for id, config := range o.Services {
+		if err := checkService(id); err != nil {
+			faults = append(faults, err)
+		}
+		if err := config.Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("lease: service %q: %w", id, err))
+		}
+	}
+	if o.Quarantine < 0 {
+		faults = append(faults, fmt.Errorf("lease: the quarantine is %v; it must not be negative", o.Quarantine))
+	}
+	if o.MaxThroughputPerMs < 0 {
+		faults = append(faults, fmt.Errorf("lease: MaxThroughputPerMs is %d; it must not be negative", o.MaxThroughputPerMs))
+	}
+	if o.MaxLeases < 0 || o.MaxLeases > DefaultMaxLeases {
+		faults = append(faults, fmt.Errorf("lease: MaxLeases is %d; it must be from 0 to %d", o.MaxLeases, DefaultMaxLeases))
+	}
+	return errors.Join(faults...)
+}
+
+// service returns the id and configuration of the service that a request names.
+func (o Options) service(id string) (string, ServiceConfig, error) {
+	if id == "" {
+		id = DefaultService
+	}
+	if err := checkService(id); err != nil {
+		return id, ServiceConfig{}, err
+	}
+	if config, ok := o.Services[id]; ok {
+		return id, config, nil
+	}
+	if o.OnlyListed {
+		return id, ServiceConfig{}, fmt.Errorf("%w: %q is not configured", ErrUnknownService, id)
+	}
+	return id, o.Default, nil
+}
+
+// quarantine returns how long nothing is granted after a loss.
+func (o Options) quarantine(c ServiceConfig) time.Duration {
+	if o.Quarantine > 0 {
+		return o.Quarantine
+	}
+	return c.Duration + DefaultSkew
+}
+
+// checkService refuses ids that are no service's: the permitted characters are
+// safe in URLs, keys and logs.
+func checkService(id string) error {
+	if id == "" || len(id) > maxServiceLength {
+		return fmt.Errorf("%w: the service id has %d bytes; it must have 1 to %d", ErrInvalid, len(id), maxServiceLength)
+	}
+	for i := range len(id) {
+		c := id[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '-' && c != '_' && c != '.' && c != ':' && c != '/') {
+			return fmt.Errorf("%w: service id %q; it must consist of ASCII letters, digits, and behind the first of these - _ . : /", ErrInvalid, id)
+		}
+	}
+	return nil
+}
+
+// checkRequest returns the positions that req asks for, and the size of the
+// block to look for, which is at most half of the space.
+func (o Options) checkRequest(req idgen.AcquireRequest, c ServiceConfig) (throughput, bitSeq int, err error) {
+	throughput = max(req.ThroughputPerMs, 1)
+	if most := min(o.MaxThroughputPerMs, 1<<c.spaceBits()); req.ThroughputPerMs < 0 || throughput > most {
+		return 0, 0, fmt.Errorf("%w: %d positions per millisecond; it must be from 0 to %d", ErrInvalid, req.ThroughputPerMs, most)
+	}
+	if len(req.RequestKey) > maxRequestKeyBytes {
+		return 0, 0, fmt.Errorf("%w: the request key has %d bytes; it must have at most %d", ErrInvalid, len(req.RequestKey), maxRequestKeyBytes)
+	}
+	if err := checkMeta(req.Meta); err != nil {
+		return 0, 0, err
+	}
+	bitSeq = max(c.Layout.BitSeq, bits.Len(uint(throughput-1)))
+	return throughput, min(bitSeq, c.spaceBits()-1), nil
+}
+
+func checkMeta(meta map[string]string) error {
+	size := 0
+	for name, text := range meta {
+		size += len(name) + len(text)
+	}
+	if len(meta) > maxMetaEntries || size > maxMetaBytes {
+		return fmt.Errorf("%w: meta has %d entries of %d bytes; it must have at most %d of %d", ErrInvalid, len(meta), size, maxMetaEntries, maxMetaBytes)
+	}
+	return nil
+}

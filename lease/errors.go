@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+var (
+	// ErrInvalid is wrapped by every error about a request that can never be
+	// granted: a malformed service id, too much throughput, and the like.
+	ErrInvalid = errors.New("lease: invalid request")
+
+	// ErrUnknownService says that the server grants nothing for the service.
+	ErrUnknownService = errors.New("lease: unknown service")
+
+	// ErrExhausted is wrapped by an [*ExhaustedError].
+	ErrExhausted = errors.New("lease: no positions are free")
+
+	// ErrNotFound says that there is no such lease, or that its positions have
+	// been granted again since.
+	ErrNotFound = errors.New("lease: no such lease")
+
+	// ErrSignature says that a release does not carry the signature of the
+	// lease's secret.
+	ErrSignature = errors.New("lease: wrong signature")
+
+	// ErrExpiredTimestamp says that a release was signed more than
+	// [SignatureWindow] before or after the store's time.
+	ErrExpiredTimestamp = errors.New("lease: signature too old or too new")
+
+	// ErrLastTs says that a release names a last millisecond that lies outside
+	// of the lease, or another one than the first release of the lease did.
+	ErrLastTs = errors.New("lease: impossible last timestamp")
+
+	// ErrQuarantine is wrapped by a [*QuarantineError].
+	ErrQuarantine = errors.New("lease: in quarantine")
+
+	// ErrCorrupt is wrapped by a [*CorruptError].
+	ErrCorrupt = errors.New("lease: corrupt record")
+)
+
+// ExhaustedError says that the positions asked for are all leased. Nothing was
+// granted. Ask again once leases have ended or were released, or change the
+// layout of the service: more bits for ids, or shorter leases.
+type ExhaustedError struct {
+	ServiceID       string
+	ThroughputPerMs int // what was asked for
+}
+
+// Error names the service, what it lacks, and the remedy.
+func (e *ExhaustedError) Error() string {
+	return fmt.Sprintf("%v: service %q has no %d positions per millisecond to lease; wait for leases to end, shorten them, or lower bitSeq",
+		ErrExhausted, e.ServiceID, e.ThroughputPerMs)
+}
+
+// Unwrap returns [ErrExhausted].
+func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
+
+// QuarantineError says that the store may have lost leases that are still in
+// use, so that nothing is granted until they have ended. See [Options.Fresh].
+type QuarantineError struct {
+	ServiceID string
+	Until     time.Time // by the store's clock
+}
+
+// Error names the service, the end, and the remedy.
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("%v: the store knows no lease of service %q from before it was set up or interrupted; nothing is granted until %s, when any that was lost has ended (set Fresh if the store is known to be new)",
+		ErrQuarantine, e.ServiceID, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrQuarantine].
+func (e *QuarantineError) Unwrap() error { return ErrQuarantine }
+
+// EpochError says that a service is configured with another epoch, reserve or
+// timestamp than its IDs have had so far. IDs of both would neither be unique
+// nor sort by time: nothing is granted.
+type EpochError struct {
+	ServiceID          string
+	Stored, Configured idgen.Layout // BitID and BitSeq may differ
+}
+
+// Error names both and the remedy.
+func (e *EpochError) Error() string {
+	return fmt.Sprintf("lease: service %q has leases of epoch %d, %d reserve and %d timestamp bits, but is configured for epoch %d, %d and %d: these never change; restore the configuration, or use another service id",
+		e.ServiceID, e.Stored.EpochMs, e.Stored.BitReserve, e.Stored.BitTs,
+		e.Configured.EpochMs, e.Configured.BitReserve, e.Configured.BitTs)
+}
+
+// CorruptError says that a record in the store is not what this package wrote.
+// It is left as it is, and nothing is granted over it.
+type CorruptError struct {
+	ServiceID string
+	Key       []byte // below the service's prefix, as in docs/layout.md
+	Cause     error
+}
+
+// Error names the key and what is wrong there.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%v: service %q, key %q: %v", ErrCorrupt, e.ServiceID, e.Key, e.Cause)
+}
+
+// Unwrap returns [ErrCorrupt] and the cause.
+func (e *CorruptError) Unwrap() []error { return []error{ErrCorrupt, e.Cause} }

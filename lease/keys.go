@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// The keys of a service, by their first byte. docs/layout.md describes them
+// with their values. Numbers are big-endian, so that their order is that of the
+// bytes.
+const (
+	keyService  = 's' // what never changes about the service
+	keyFrontier = 'f' // where the positions that were never granted begin
+	keyBlock    = 'b' // + base: a block of positions, and who holds it
+	keyFree     = 'q' // + bitSeq, time, base: the blocks by the time they become free
+	keyRequest  = 'r' // + hash of the request key: what was granted for it
+	keyForget   = 'x' // + time, hash: when what was granted for it can be forgotten
+)
+
+func serviceKey() []byte { return []byte{keyService} }
+
+func frontierKey() []byte { return []byte{keyFrontier} }
+
+func blockKey(base uint64) []byte {
+	return binary.BigEndian.AppendUint32([]byte{keyBlock}, uint32(base))
+}
+
+// blockBase is the inverse of blockKey.
+func blockBase(key []byte) (base uint64, ok bool) {
+	if len(key) != 5 || key[0] != keyBlock {
+		return 0, false
+	}
+	return uint64(binary.BigEndian.Uint32(key[1:])), true
+}
+
+func freeKey(bitSeq int, at int64, base uint64) []byte {
+	key := binary.BigEndian.AppendUint64([]byte{keyFree, byte(bitSeq)}, uint64(at))
+	return binary.BigEndian.AppendUint32(key, uint32(base))
+}
+
+// freeEntry is what the key of an entry of the queue says.
+type freeEntry struct {
+	key    []byte
+	bitSeq int
+	at     int64 // the block's fence
+	base   uint64
+}
+
+// parseFreeKey is the inverse of freeKey.
+func parseFreeKey(key []byte) (freeEntry, bool) {
+	if len(key) != 14 || key[0] != keyFree {
+		return freeEntry{}, false
+	}
+	return freeEntry{
+		key:    key,
+		bitSeq: int(key[1]),
+		at:     int64(binary.BigEndian.Uint64(key[2:])),
+		base:   uint64(binary.BigEndian.Uint32(key[10:])),
+	}, true
+}
+
+// requestHash stands for a request key in keys.
+func requestHash(requestKey string) []byte {
+	sum := sha256.Sum256([]byte(requestKey))
+	return sum[:16]
+}
+
+func requestRecordKey(hash []byte) []byte { return append([]byte{keyRequest}, hash...) }
+
+func forgetKey(at int64, hash []byte) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{keyForget}, uint64(at)), hash...)
+}
+
+// forgetHash returns the hash at the end of a forgetKey.
+func forgetHash(key []byte) (hash []byte, ok bool) {
+	if len(key) != 25 || key[0] != keyForget {
+		return nil, false
+	}
+	return key[9:], true
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/memory"
+)
+
+// smallLayout has 2^6 positions below the fallback bit: they run out at once.
+func smallLayout(bitSeq int) idgen.Layout {
+	return idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
+}
+
+// world is one store with several servers, each with a layout and a clock of
+// its own, and the model.
+type world struct {
+	t       *rapid.T
+	now     int64 // the right time
+	clock   int64 // what the clock of the server that is called says
+	servers []*lease.Server
+	ledger  ledger
+	keys    map[string][]idgen.Lease // by request key
+}
+
+func newWorld(t *rapid.T) *world {
+	w := &world{t: t, now: idgen.DefaultEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}}
+	store := memory.NewStore(func() time.Time { return time.UnixMilli(w.clock) })
+	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
+		duration := time.Duration(bitSeq) * 2 * time.Minute
+		server, err := lease.NewServer(store, lease.Options{
+			Default: lease.ServiceConfig{Layout: smallLayout(bitSeq), Duration: duration}, Fresh: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.servers = append(w.servers, server)
+	}
+	return w
+}
+
+// skews are how far a clock can be off: mostly a little, sometimes by a year.
+var skews = rapid.Custom(func(t *rapid.T) time.Duration {
+	off := rapid.SampledFrom([]time.Duration{0, 0, 0, 0, time.Second, time.Minute, 20 * time.Minute, 24 * time.Hour, 365 * 24 * time.Hour}).Draw(t, "off")
+	if rapid.Bool().Draw(t, "behind") && off < 48*time.Hour {
+		off = -off
+	}
+	return off + time.Duration(rapid.IntRange(-50, 50).Draw(t, "ms"))*time.Millisecond
+})
+
+func (w *world) server() *lease.Server {
+	w.clock = w.now + skews.Draw(w.t, "skew").Milliseconds()
+	return rapid.SampledFrom(w.servers).Draw(w.t, "server")
+}
+
+func (w *world) acquire(t *rapid.T) {
+	w.t = t
+	req := idgen.AcquireRequest{ThroughputPerMs: rapid.IntRange(0, 40).Draw(t, "throughput")}
+	if rapid.Bool().Draw(t, "keyed") {
+		req.RequestKey = fmt.Sprint(rapid.IntRange(0, 20).Draw(t, "key"))
+	}
+	leases, err := w.server().Acquire(context.Background(), req)
+	if err != nil {
+		if !errors.Is(err, lease.ErrExhausted) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if before := w.keys[req.RequestKey]; req.RequestKey != "" && slices.Equal(before, leases) {
+		w.repeated(t, leases)
+		return
+	}
+	total := 0
+	for _, l := range leases {
+		total += l.ThroughputPerMs()
+	}
+	if total < req.ThroughputPerMs {
+		t.Fatalf("asked for %d positions, got %d", req.ThroughputPerMs, total)
+	}
+	if err := w.ledger.add(leases); err != nil {
+		t.Fatal(err)
+	}
+	w.keys[req.RequestKey] = leases
+}
+
+// repeated checks that leases granted once more were not released.
+func (w *world) repeated(t *rapid.T, leases []idgen.Lease) {
+	for _, h := range w.ledger.all {
+		for _, l := range leases {
+			if h.Lease == l && h.released {
+				t.Fatalf("granted once more after its release: %+v", l)
+			}
+		}
+	}
+}
+
+// release ends a lease at a time within it, as its holder's clock has it.
+func (w *world) release(t *rapid.T) {
+	w.t = t
+	if len(w.ledger.all) == 0 {
+		t.Skip("nothing to release")
+	}
+	h := &w.ledger.all[len(w.ledger.all)-1-rapid.IntRange(0, min(20, len(w.ledger.all)-1)).Draw(t, "which")]
+	if !h.continues {
+		t.Skip("released already")
+	}
+	server := w.server()
+	w.clock = rapid.Int64Range(h.Created-10_000, h.Expired+10_000).Draw(t, "clock")
+	signed := w.clock + rapid.Int64Range(-30_000, 30_000).Draw(t, "signed")
+	last := min(max(signed, h.Created-1), h.Expired-1)
+	err := server.Release(context.Background(), h.Release("", last, time.UnixMilli(signed)))
+	if err != nil && !errors.Is(err, lease.ErrNotFound) {
+		t.Fatal(err)
+	}
+	h.released = err == nil && w.clock < h.Expired && signed < h.Expired
+	if signed < h.Expired { // else the holder has begun to continue
+		h.end, h.continues = last+1, false
+	}
+}
+
+func (w *world) advance(t *rapid.T) {
+	w.now += rapid.SampledFrom([]int64{1, 500, 30_000, 60_000, 240_000, 600_000, 3_600_000}).Draw(t, "by")
+}
+
+// TestGrantsAreDisjoint lets servers with different layouts, durations and
+// clocks, some of them a year ahead, grant and release at random, and checks
+// each lease against every one that was ever granted: no two holders can make
+// one ID, continued ones included.
+func TestGrantsAreDisjoint(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"acquire": w.acquire, "acquire2": w.acquire, "acquire3": w.acquire,
+			"release": w.release, "advance": w.advance,
+		})
+	})
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// recordFormat begins every value.
+const recordFormat = '1'
+
+// encode returns the value of a record: the format, the CRC-32C of key and text
+// as 8 hexadecimal digits, a space, and the text, which is JSON.
+func encode(key []byte, record any) []byte {
+	text, err := json.Marshal(record)
+	if err != nil {
+		panic(fmt.Sprintf("lease: a record that JSON cannot hold: %v", err)) // they hold numbers and strings
+	}
+	return append(fmt.Appendf(nil, "%c%08x ", recordFormat, checksum(key, text)), text...)
+}
+
+// decode is the inverse of encode. A value that encode did not make for the key
+// is a [*CorruptError].
+func decode(service string, key, value []byte, record interface{ check() error }) error {
+	corrupt := func(err error) error {
+		return &CorruptError{ServiceID: service, Key: append([]byte(nil), key...), Cause: err}
+	}
+	if len(value) < 10 || value[9] != ' ' {
+		return corrupt(errors.New("it does not begin with a format and a checksum"))
+	}
+	if value[0] != recordFormat {
+		return corrupt(fmt.Errorf("its format is %q, this version knows %q", value[0], recordFormat))
+	}
+	sum, err := hex.DecodeString(string(value[1:9]))
+	if err != nil {
+		return corrupt(fmt.Errorf("its checksum is no number: %w", err))
+	}
+	text := value[10:]
+	if got := fmt.Sprintf("%x", sum); got != fmt.Sprintf("%08x", checksum(key, text)) {
+		return corrupt(fmt.Errorf("its checksum is %s, its content has %08x", got, checksum(key, text)))
+	}
+	if err := json.Unmarshal(text, record); err != nil {
+		return corrupt(err)
+	}
+	if err := record.check(); err != nil {
+		return corrupt(err)
+	}
+	return nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(key, text []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, text)
+}
+
+// serviceRecord is what never changes about a service, and its quarantine.
+type serviceRecord struct {
+	Epoch       int64  `json:"epoch"`
+	BitReserve  int    `json:"bitReserve"`
+	BitTs       int    `json:"bitTs"`
+	Incarnation string `json:"incarnation"`     // random: tells this record from one written after a loss
+	Store       string `json:"store,omitempty"` // what Incarnate said
+	Quarantine  int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
+}
+
+func (r *serviceRecord) check() error {
+	if r.Incarnation == "" || r.Quarantine < 0 {
+		return errors.New("it has no incarnation, or a quarantine before 1970")
+	}
+	return nil
+}
+
+// frontierRecord tells which positions are in blocks: those below Next.
+type frontierRecord struct {
+	Next uint64 `json:"next"`
+	// Sizes has bit n set if there was ever a block of 2^n positions.
+	Sizes uint64 `json:"sizes"`
+}
+
+func (r *frontierRecord) check() error {
+	if r.Next > 1<<maxSpaceBits {
+		return fmt.Errorf("the next position is %d", r.Next)
+	}
+	return nil
+}
+
+// requestRecord is what was granted for a request key.
+type requestRecord struct {
+	Until  int64      `json:"until"` // the end of the first of the leases to end
+	Leases []leaseRef `json:"leases"`
+}
+
+// leaseRef names a lease.
+type leaseRef struct {
+	Base    uint64 `json:"base"`
+	Created int64  `json:"created"`
+}
+
+func (r *requestRecord) check() error {
+	if len(r.Leases) == 0 {
+		return errors.New("it names no lease")
+	}
+	return nil
+}
