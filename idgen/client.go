@@ -7,34 +7,96 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Client generates IDs, as the kazahana specification's client does.
 //
-// It runs in standalone mode: every ID is a fallback ID whose machine and
-// sequence bits, 21 in the default layout, are one number. In each millisecond
-// the number starts at a random value and goes up by one, so that the IDs of a
-// Client strictly increase and never repeat. Two Clients that both make k IDs
-// in the same millisecond share one of them with probability
+// # Managed mode
 //
-//	((2k-1)·N - k·(k-1)) / N², about (2k-1)/N, where N = 2^21
+// With a [LeaseProvider] IDs are made under leases: positions of each
+// millisecond, until a time, that nobody else may use. They are unique in the
+// service whatever the clocks of its machines say. The first Next, or
+// [Client.Ready], makes the client acquire a lease and waits for it; from then
+// on a goroutine acquires leases when half of the life of those there are is
+// over, and more of them when the IDs of a millisecond were used up. No call
+// talks to the provider itself. Call [Client.Shutdown] to end the goroutine and
+// give the leases back.
 //
-// and expect k²/N equal IDs. Ten Clients that each make 100 IDs a second expect
-// 19 equal pairs a day, a hundred that each make 1000 expect 204,000: standalone
-// mode is for development, for one process, and where a second record under an
-// ID is refused on creation. Where the numbers of a millisecond end before it
-// does, the caller waits for the next one.
+// # Fallback
 //
-// All methods are safe for concurrent use, take no lock and do not allocate.
-// An ID that a call returned is less than the ID of every call that began
-// later.
+// Without a valid lease, because the provider cannot be reached, the client
+// makes fallback IDs, unless [Options.DisableFallback] forbids it. For as long
+// as the last lease lasted they are made in its positions with the fallback bit
+// set, and are unique: a provider lets the next holder of the positions do the
+// same only afterwards. Then, and for clients that never had a lease, they are
+// random.
+//
+// # Standalone mode and random fallback IDs
+//
+// Without a provider every ID is a random fallback ID. The machine and sequence
+// bits are one number, of which standalone mode uses N = 2^21 in the default
+// layout, and a managed client the N = 2^19 that are never continued from a
+// lease. In each millisecond the number starts at a random value and goes up by
+// one, so that the IDs of a Client strictly increase and never repeat. Two
+// Clients that both make k IDs in the same millisecond share one of them with
+// probability
+//
+//	((2k-1)·N - k·(k-1)) / N², about (2k-1)/N
+//
+// and expect k²/N equal IDs. Ten standalone Clients that each make 100 IDs a
+// second expect 19 equal pairs a day, a hundred that each make 1000 expect
+// 204,000: standalone mode is for development, for one process, and where a
+// second record under an ID is refused on creation. docs/operations.md of the
+// repository has a table.
+//
+// # Clocks
+//
+// A clock that was set back is waited for, see [Options.MaxBackward]. A clock
+// that is suddenly more than five seconds ahead of the monotonic one was set
+// forward, or the machine slept, or it is a copy of another one. The client
+// then abandons its leases, acquires others before it makes a further ID, and
+// goes on by the monotonic clock until a lease shows that the clock is right;
+// where there is none, until the jump has lasted for ten seconds. See also
+// [Client.AfterRestore].
+//
+// All methods are safe for concurrent use. Next and NextN take no lock and do
+// not allocate, but once in a while at the beginning of a millisecond. An ID
+// that a call returned is less than the ID of every call that began later, also
+// when leases change, when fallback begins or ends, and over clock steps.
 type Client struct {
-	layout Layout
-	cursor cursor
+	era   atomic.Pointer[era] // written under mu
+	now   func() time.Time
+	_     [48]byte // what is above is read for each ID, and never written
+	clock clock
+	opts  Options
+
+	tallies       [modes]atomic.Int64 // IDs made in the milliseconds that were left, by mode
+	peak          atomic.Int64        // most numbers of a leased millisecond that were used, lately
+	exhausted     atomic.Int64
+	clockBackward atomic.Int64
+	behind        atomic.Bool // the clock was found set back, and has not caught up
+
+	random func() uint64
+	forget func() // see Observer
+
+	mu       sync.Mutex
+	events   []event // to log once mu is free
+	layout   Layout
+	pinned   bool // the layout was given, so no lease can decide it
+	holdings holdings
+	keeper   keeper
+	counts   Metrics
+	reported Metrics
+	logged   mode // the last one that a log knows of
 }
 
-// NewClient returns a generator. It starts nothing that would need closing.
-// The error reports all faults of the options; see [Options.Validate].
+// NewClient returns a generator. With a provider it acquires the first lease
+// when the first ID is asked for; see [Client.Ready]. The error reports all
+// faults of the options; see [Options.Validate].
 func NewClient(opts Options) (*Client, error) {
 	return newClient(opts, randomUint64)
 }
@@ -43,32 +105,44 @@ func newClient(opts Options, random func() uint64) (*Client, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("idgen: new client: %w", err)
 	}
+	pinned := opts.Layout != (Layout{})
 	opts = opts.withDefaults()
-	c := &Client{layout: opts.Layout}
-	span := opts.Layout.fallbackBit()
-	k := clock{now: opts.Now, layout: opts.Layout, maxBackward: *opts.MaxBackward}
-	c.cursor.init(k, span, func() uint64 { return random() & (span - 1) })
+	c := &Client{opts: opts, now: opts.Now, random: random, layout: opts.Layout, pinned: pinned}
+	c.clock.init(opts)
+	c.keeper.init(opts)
+	c.begin(c.initialEra(), 0)
+	if opts.Observer != nil {
+		c.forget = opts.Observer.Observe(c.Metrics)
+	}
 	return c, nil
 }
 
-// Layout returns the layout of the IDs that the client makes.
-func (c *Client) Layout() Layout { return c.layout }
+// Layout returns the layout of the IDs that the client makes. Until the first
+// lease is there, that is [Options.Layout] or the default. Leases may divide
+// machine id and sequence otherwise, by [Lease.BitSeq].
+func (c *Client) Layout() Layout { return c.era.Load().layout }
 
 // Next returns a new ID.
 //
-// It waits when all IDs of the current millisecond are used up, and when the
-// clock was set back; see [Options.MaxBackward]. Only while it waits does it
-// look at ctx. Errors are a [*ClockBackwardError], a [*TimeRangeError], or the
-// cause of ctx's end.
+// It waits when all IDs of the current millisecond are used up, when the clock
+// was set back (see [Options.MaxBackward]), for the first lease, for the first
+// one after a jump of the clock, and up to five seconds for a lease that begins
+// in the future because this machine's clock is late. Only while it waits does
+// it look at ctx. If ctx ends while it waits for a lease, it makes a fallback
+// ID unless that is disabled or ctx had ended before the call.
+//
+// Errors are a [*ClockBackwardError], a [*TimeRangeError], a
+// [*LeaseAcquisitionError] if fallback is disabled, [ErrClosed], or the cause of
+// ctx's end.
 func (c *Client) Next(ctx context.Context) (ID, error) {
 	if id, ok := c.nextNow(); ok {
 		return id, nil
 	}
-	first, _, err := c.cursor.take(ctx, 1)
+	e, first, _, err := c.take(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
-	return c.compose(first), nil
+	return e.id(first), nil
 }
 
 // NextN fills ids with new IDs in ascending order and returns how many it
@@ -78,17 +152,15 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 	done := 0
 	for done < len(ids) {
 		want := uint64(min(len(ids)-done, maxTake))
-		first, got := c.cursor.tryTake(want)
+		e := c.era.Load()
+		first, got := e.tryTake(uint64(c.now().UnixMilli()-e.epoch), want)
 		if got == 0 {
 			var err error
-			if first, got, err = c.cursor.take(ctx, want); err != nil {
+			if e, first, got, err = c.take(ctx, want); err != nil {
 				return done, err
 			}
 		}
-		id := c.compose(first)
-		for i := range ids[done : done+int(got)] {
-			ids[done+i] = id + ID(i)
-		}
+		e.ids(ids[done:done+int(got)], first)
 		done += int(got)
 	}
 	return done, nil
@@ -96,18 +168,89 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 
 // nextNow returns an ID if the cursor is in the current millisecond.
 func (c *Client) nextNow() (ID, bool) {
-	first, got := c.cursor.tryTake(1)
+	e := c.era.Load()
+	first, got := e.tryTake(uint64(c.now().UnixMilli()-e.epoch), 1)
 	if got == 0 {
 		return 0, false
 	}
-	return c.compose(first), true
+	return e.id(first), true
 }
 
-// compose turns a word of the cursor into an ID: the same timestamp and
-// number, closer together, with the fallback bit.
-func (c *Client) compose(word uint64) ID {
-	ts, n := word>>c.cursor.shift, word&c.cursor.mask
-	return ID(ts<<c.layout.lowBits() | c.cursor.span | n)
+// Ready waits until there is a lease, so that a program can fail early and its
+// first ID waits for nothing. It returns a [*LeaseAcquisitionError] if the
+// first try failed, also when fallback is possible, [ErrClosed], or the cause of
+// ctx's end. In standalone mode it returns nil.
+func (c *Client) Ready(ctx context.Context) error {
+	for {
+		c.lock()
+		settled, isClosed := c.awaited(), c.era.Load().mode == closed
+		err, ok := c.keeper.lastErr, c.opts.Provider == nil || c.holdings.lasting(time.Now()) > 0
+		c.unlock()
+		switch {
+		case isClosed:
+			return ErrClosed
+		case ok:
+			return nil
+		case settled == nil:
+			return &LeaseAcquisitionError{Cause: err}
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return fmt.Errorf("idgen: gave up waiting for a lease: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Metrics returns what the client counts. It is quick.
+func (c *Client) Metrics() Metrics {
+	c.lock()
+	defer c.unlock()
+	m, e := c.counts, c.era.Load()
+	m.ServiceID = c.opts.ServiceID
+	m.Exhausted, m.ClockBackward = c.exhausted.Load(), c.clockBackward.Load()
+	if e.makesIDs() {
+		m.ThroughputPerMs = int(e.span)
+	}
+	if e.mode == leased {
+		m.ActiveLeases = len(e.leases)
+	}
+	var made [modes]int64
+	for mode := range c.tallies {
+		made[mode] = c.tallies[mode].Load()
+	}
+	made[e.mode] += e.open()
+	// While others make IDs a count may be a little low: never less than before.
+	m.LeasedIDs = max(made[leased], c.reported.LeasedIDs)
+	m.CachedFallbackIDs = max(made[continued], c.reported.CachedFallbackIDs)
+	m.RandomFallbackIDs = max(made[random], c.reported.RandomFallbackIDs)
+	c.reported = m
+	return m
+}
+
+// event is something to log.
+type event struct {
+	level slog.Level
+	text  string
+	args  []any
+}
+
+func (c *Client) lock() { c.mu.Lock() }
+
+// note logs an event once mu is free: a logger may do anything, ask for an ID
+// as well. The caller holds mu.
+func (c *Client) note(level slog.Level, text string, args ...any) {
+	c.events = append(c.events, event{level, text, args})
+}
+
+// unlock gives mu back and logs what happened meanwhile.
+func (c *Client) unlock() {
+	events := c.events
+	c.events = nil
+	c.mu.Unlock()
+	for _, e := range events {
+		c.opts.Logger.Log(context.Background(), e.level, e.text, append(e.args, "service", c.opts.ServiceID)...)
+	}
 }
 
 // randomUint64 asks the operating system: copies of a virtual machine would

@@ -235,12 +235,6 @@ func TestConcurrentIDsAscendAndNeverRepeat(t *testing.T) {
 	}
 }
 
-// raise sets v to n if n is greater.
-func raise(v *atomic.Int64, n int64) {
-	for old := v.Load(); old < n && !v.CompareAndSwap(old, n); old = v.Load() {
-	}
-}
-
 // TestOvertakenCallerIsNotAClockSetBack lets another caller enter a new
 // millisecond whenever the first one has just read the clock.
 func TestOvertakenCallerIsNotAClockSetBack(t *testing.T) {
@@ -274,22 +268,22 @@ func TestOvershootNeverReachesTheTimestamp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ids := make([]ID, maxTake)
-	room := 1 << c.cursor.shift
+	room := 1 << c.era.Load().shift
 	for range 2 * room / maxTake {
 		if n, _ := c.NextN(ctx, ids); n > 4 {
 			t.Fatalf("%d IDs in a millisecond of 4", n)
 		}
 	}
-	if ts := c.cursor.word.Load() >> c.cursor.shift; ts != 1000 {
+	if ts := c.era.Load().word.Load() >> c.era.Load().shift; ts != 1000 {
 		t.Errorf("timestamp is %d after overshoot, want 1000", ts)
 	}
 	// The same while the clock is behind.
 	k.ms.Store(990)
-	c.cursor.clock.maxBackward = 0
+	c.clock.maxBackward = 0
 	for range 2 * room / maxTake {
 		_, _ = c.NextN(ctx, ids)
 	}
-	if ts := c.cursor.word.Load() >> c.cursor.shift; ts != 1000 {
+	if ts := c.era.Load().word.Load() >> c.era.Load().shift; ts != 1000 {
 		t.Errorf("timestamp is %d after calls with the clock behind, want 1000", ts)
 	}
 }

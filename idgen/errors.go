@@ -20,6 +20,9 @@ var (
 	// ErrTimeOverflow is wrapped by a [*TimeRangeError] about a time that is too
 	// late for the timestamp bits: after 2095-09-07 in the default layout.
 	ErrTimeOverflow = errors.New("idgen: time after the end of the timestamp")
+
+	// ErrClosed is returned by a [Client] that was shut down.
+	ErrClosed = errors.New("idgen: the client was shut down")
 )
 
 // TimeRangeError says that a time, usually that of the system clock, does not
@@ -89,4 +92,22 @@ type NoProviderError struct{}
 // Error names the remedy.
 func (*NoProviderError) Error() string {
 	return "idgen: no provider configured and fallback is disabled; set Options.Provider or leave DisableFallback false"
+}
+
+// EpochMismatchError says that a provider granted a lease whose IDs would not
+// sort among those of the client by time, because the epoch, or the number of
+// reserve or timestamp bits, is another one. The lease is refused: one of the
+// two is configured wrongly, or the service's layout was changed, which must
+// never happen once IDs are in use. It is the cause of a
+// [*LeaseAcquisitionError], and is logged.
+type EpochMismatchError struct {
+	Want Layout // the layout of the client
+	Got  Layout // that of the lease
+}
+
+// Error names both layouts and the remedy.
+func (e *EpochMismatchError) Error() string {
+	return fmt.Sprintf("idgen: epoch mismatch: IDs are made with epoch %d and %d+%d reserve and timestamp bits, the lease has epoch %d and %d+%d; "+
+		"set Options.Layout to the layout of the service, or the service's back to what it was",
+		e.Want.EpochMs, e.Want.BitReserve, e.Want.BitTs, e.Got.EpochMs, e.Got.BitReserve, e.Got.BitTs)
 }

@@ -143,6 +143,20 @@ func (l Layout) timeRangeError(t time.Time) error {
 	return &TimeRangeError{Time: t, First: l.First(), Last: l.Last()}
 }
 
+// check returns an error if an ID cannot carry the timestamp ts.
+func (l Layout) check(ts int64) error {
+	if ts >= 1 && ts <= l.maxTs() {
+		return nil
+	}
+	return l.timeRangeError(time.UnixMilli(l.EpochMs + ts))
+}
+
+// sameFrame reports whether IDs of both layouts can live side by side: the
+// timestamps mean the same, and as many bits are below them.
+func (l Layout) sameFrame(o Layout) bool {
+	return l.EpochMs == o.EpochMs && l.BitReserve == o.BitReserve && l.BitTs == o.BitTs
+}
+
 // lowBits is the number of bits below the timestamp.
 func (l Layout) lowBits() int { return l.BitID + l.BitSeq }
 

@@ -2,18 +2,81 @@
 
 package idgen
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"strconv"
+	"time"
+)
 
-// DefaultMaxBackward is how far the clock may be set back before a [Client]
-// refuses to wait for it, unless [Options.MaxBackward] says otherwise.
-const DefaultMaxBackward = 5 * time.Second
+// The defaults of [Options]. All but DefaultMaxThroughputPerMs are those of the
+// kazahana specification, section 13.
+const (
+	// DefaultMaxBackward is how far the clock may be set back before a [Client]
+	// refuses to wait for it.
+	DefaultMaxBackward = 5 * time.Second
+
+	// DefaultMaxThroughputPerMs is how many IDs of a millisecond a [Client]
+	// leases at most: four million a second. The specification's 256 would make
+	// a tight loop wait most of the time; since a Client begins with 256 and
+	// asks for more only once it needed more, the higher limit costs nothing.
+	DefaultMaxThroughputPerMs = 4096
+
+	// DefaultAcquireRetryInterval is how long a [Client] waits after the first
+	// failure to acquire a lease.
+	DefaultAcquireRetryInterval = time.Second
+
+	// DefaultAcquireRetryMaxInterval is how long it waits at most.
+	DefaultAcquireRetryMaxInterval = time.Minute
+)
 
 // Options configures a [Client]. The zero value is a standalone generator with
-// the default layout.
+// the default layout; with a Provider it is a managed one with fallback.
 type Options struct {
-	// Layout says where the parts of an ID are. Its timestamp is what a
-	// process must agree on with all others that make IDs for the same data.
-	// The default, used for the zero Layout, is [DefaultLayout].
+	// Provider grants the leases that IDs are made under. The default, nil, is
+	// standalone mode.
+	Provider LeaseProvider
+
+	// ServiceID is the namespace in which IDs are unique: clients of one
+	// service share its machine ids, clients of different services may make
+	// equal IDs. The default, "", is the provider's default service.
+	ServiceID string
+
+	// Meta describes the client in listings of leases. The default, used for
+	// nil, is {"host": …, "pid": …}.
+	Meta map[string]string
+
+	// MaxThroughputPerMs is how many IDs of one millisecond the client leases
+	// at most; callers that want more wait for the next one. It leases 256, or
+	// this if it is less, and whenever a millisecond was used up four times as
+	// many; when it renews its leases, what it needed lately. The default, used
+	// for 0, is [DefaultMaxThroughputPerMs].
+	MaxThroughputPerMs int
+
+	// DisableFallback makes the client strict: without a valid lease it
+	// returns a [*LeaseAcquisitionError] rather than a fallback ID.
+	DisableFallback bool
+
+	// AcquireRetryInterval is how long the client waits before it tries to
+	// acquire a lease again after a failure; each further failure doubles it up
+	// to AcquireRetryMaxInterval. A random part of up to half is taken off, so
+	// that clients that failed together do not come back together. The
+	// defaults, used for 0, are [DefaultAcquireRetryInterval] and
+	// [DefaultAcquireRetryMaxInterval].
+	AcquireRetryInterval    time.Duration
+	AcquireRetryMaxInterval time.Duration
+
+	// Layout says where the parts of an ID are. Its epoch and its reserve and
+	// timestamp bits are what a process must agree on with all others that make
+	// IDs for the same data. The default, used for the zero Layout, is that of
+	// the first lease, and [DefaultLayout] in standalone mode and for fallback
+	// IDs made before there was a lease. A lease that contradicts the layout,
+	// the given one or the one that IDs were made with, is refused; see
+	// [EpochMismatchError]. So set it where the service's layout is not the
+	// default and fallback is not disabled.
 	Layout Layout
 
 	// MaxBackward decides what happens when the clock is set back behind the
@@ -29,13 +92,42 @@ type Options struct {
 	MaxBackward *time.Duration
 
 	// Now reads the clock. It must be safe for concurrent use and must not
-	// block. The default, used for nil, is [time.Now].
+	// block. Jumps of the clock are noticed by the monotonic readings that the
+	// times of [time.Now] carry. The default, used for nil, is [time.Now].
 	Now func() time.Time
+
+	// Observer is told of the client, so that it can sample its [Metrics].
+	Observer Observer
+
+	// Logger gets what an operator should know: beginning and end of fallback,
+	// clocks that jump, leases of another epoch, failures to acquire. The
+	// default, used for nil, is [slog.Default].
+	Logger *slog.Logger
+
+	mono func() time.Duration // monotonic time, if Now's times carry none (tests)
 }
 
 // Validate reports everything that is wrong with the options, joined by
-// [errors.Join].
-func (o Options) Validate() error { return o.withDefaults().Layout.Validate() }
+// [errors.Join]. A [*NoProviderError] is among it if fallback is disabled and
+// there is no provider.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	faults := []error{o.Layout.Validate()}
+	if o.Provider == nil && o.DisableFallback {
+		faults = append(faults, &NoProviderError{})
+	}
+	if most := int64(1) << (maxBitID - 1); o.MaxThroughputPerMs < 1 || int64(o.MaxThroughputPerMs) > most {
+		faults = append(faults, fmt.Errorf("idgen: options: MaxThroughputPerMs is %d; it must be from 1 to %d", o.MaxThroughputPerMs, most))
+	}
+	if o.AcquireRetryInterval < 0 {
+		faults = append(faults, fmt.Errorf("idgen: options: AcquireRetryInterval is %v; it must be positive", o.AcquireRetryInterval))
+	}
+	if o.AcquireRetryMaxInterval < o.AcquireRetryInterval {
+		faults = append(faults, fmt.Errorf("idgen: options: AcquireRetryMaxInterval is %v; it must be at least AcquireRetryInterval, %v",
+			o.AcquireRetryMaxInterval, o.AcquireRetryInterval))
+	}
+	return errors.Join(faults...)
+}
 
 func (o Options) withDefaults() Options {
 	if o.Layout == (Layout{}) {
@@ -47,5 +139,30 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.MaxThroughputPerMs == 0 {
+		o.MaxThroughputPerMs = DefaultMaxThroughputPerMs
+	}
+	if o.AcquireRetryInterval == 0 {
+		o.AcquireRetryInterval = DefaultAcquireRetryInterval
+	}
+	if o.AcquireRetryMaxInterval == 0 {
+		o.AcquireRetryMaxInterval = max(DefaultAcquireRetryMaxInterval, o.AcquireRetryInterval)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Meta == nil {
+		o.Meta = defaultMeta()
+	}
+	o.Meta = maps.Clone(o.Meta)
 	return o
+}
+
+// defaultMeta tells the client apart in listings.
+func defaultMeta() map[string]string {
+	meta := map[string]string{"pid": strconv.Itoa(os.Getpid())}
+	if host, err := os.Hostname(); err == nil {
+		meta["host"] = host
+	}
+	return meta
 }

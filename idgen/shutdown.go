@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// releaseTimeout is how long one call to release a lease may take.
+const releaseTimeout = 5 * time.Second
+
+// Shutdown ends the client: Next and NextN return [ErrClosed] from now on, the
+// goroutine ends, and the leases go back to the provider with the last
+// millisecond in which they were used, so that others can have them at once.
+// IDs that a call under way has taken already stay valid.
+//
+// It waits for the provider no longer than ctx allows, and five seconds for
+// each lease. The error tells which leases could not be given back; they end by
+// themselves. Calling it again waits for the first call's end and returns nil.
+func (c *Client) Shutdown(ctx context.Context) error {
+	c.lock()
+	first := c.era.Load().mode != closed
+	if first {
+		c.change(c.emptyEra(closed))
+		c.keeper.stop()
+		c.keeper.settle()
+		c.keeper.spare = append(c.keeper.spare, c.holdings.leases...)
+		c.holdings.leases = nil
+	}
+	started := c.keeper.started
+	c.unlock()
+	if started {
+		select {
+		case <-c.keeper.done:
+		case <-ctx.Done():
+			return fmt.Errorf("idgen: shutdown: gave up waiting: %w", context.Cause(ctx))
+		}
+	}
+	if !first {
+		return nil
+	}
+	if c.forget != nil {
+		c.forget()
+	}
+	return c.releaseSpare(ctx)
+}
+
+// AfterRestore tells the client that its process may be a copy of another one
+// that goes on: a virtual machine was cloned or restored from a snapshot, or a
+// checkpoint of the process was. The client abandons its leases without giving
+// them back, since the other one may be using them, and acquires others before
+// it makes a further ID. Call it before anything else makes an ID; a client
+// notices by itself only once the clock is set right, which is too late for IDs
+// made before.
+func (c *Client) AfterRestore() {
+	c.lock()
+	defer c.unlock()
+	if c.era.Load().mode != closed {
+		c.abandon()
+	}
+}
+
+// abandon forgets the leases without giving them back, and a request under way,
+// whose reply a copy of this process may get as well. The caller holds mu.
+func (c *Client) abandon() {
+	k := &c.keeper
+	c.holdings.leases, k.spare = nil, nil
+	if c.opts.Provider != nil {
+		k.abandon(time.Now(), c.opts.AcquireRetryInterval)
+	}
+	c.change(c.initialEra())
+}
+
+// abandon makes the keeper begin anew: at once, unless it has failed lately or
+// did so just before.
+func (k *keeper) abandon(now time.Time, least time.Duration) {
+	k.abandoned++
+	k.request = nil
+	if k.cancel != nil {
+		k.cancel()
+	}
+	if k.failures == 0 {
+		k.retryAt = k.abandonedAt.Add(least)
+		if k.isSettled {
+			k.isSettled, k.pending = false, make(chan struct{})
+		}
+	}
+	k.abandonedAt = now
+	k.rouse()
+}
+
+// releaseSpare gives back the leases that were queued for it. Leases that have
+// ended, or would before the provider answers, are left to end.
+func (c *Client) releaseSpare(ctx context.Context) error {
+	c.lock()
+	spare := c.keeper.spare
+	c.keeper.spare = nil
+	c.unlock()
+	var faults []error
+	for _, l := range spare {
+		if err := c.release(ctx, l); err != nil {
+			faults = append(faults, fmt.Errorf("idgen: release the lease of machine %d: %w", l.ID, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (c *Client) release(ctx context.Context, l *held) error {
+	now := c.clock.now()
+	if now.UnixMilli() >= l.Expired {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	err := c.opts.Provider.Release(ctx, l.Release(c.opts.ServiceID, l.last, now))
+	c.lock()
+	defer c.unlock()
+	if err != nil {
+		c.counts.ReleaseFailures++
+		c.note(slog.LevelWarn, "idgen: releasing a lease failed", "machine", l.ID, "error", err)
+		return err
+	}
+	c.counts.Releases++
+	return nil
+}
