@@ -44,8 +44,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 	  done; done
 
 .PHONY: bench
-bench: ## measure the engine against its budgets (bench/ is a module of its own)
+bench: ## measure engine and IDs against their budgets (bench/ is a module of its own)
 	cd bench && CGO_ENABLED=0 go run ./cmd/budgets
+	cd bench && CGO_ENABLED=0 go run ./cmd/ids
 	cd bench && CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 7 ./user
 
 .PHONY: tidy

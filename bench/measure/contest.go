@@ -2,7 +2,10 @@
 
 package measure
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // Stage is a set of contests on the same stores.
 type Stage struct {
@@ -25,8 +28,12 @@ type Contest struct {
 	About    string // for readers: "durable commits of one key, 64 goroutines"
 	Durable  bool   // syncs to the disk
 	Latency  bool   // reported as time per operation rather than as rate
+	Each     int    // what an operation counts for: 1000 where it makes a thousand ids; 0: one
+	Procs    int    // processors in use meanwhile, GOMAXPROCS; 0: as many as ever
 	Entrants []Entrant
 	Fixed    []Fixed
+
+	Note func() string // called when all rounds are over: what else there is to say; may be nil
 }
 
 // Entrant is one way to do the work of a contest.
@@ -57,4 +64,8 @@ type Worker struct {
 	Rand *rand.Rand
 	N    int // number of the operation in the round, from 0; each is given once
 	Buf  []byte
+
+	// Idle is for operations to add time to that does not count: they waited for
+	// the moment to begin. For entrants of one goroutine.
+	Idle time.Duration
 }

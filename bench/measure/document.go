@@ -34,7 +34,7 @@ func Report(results []Result, rounds int) string {
 	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds.\n", Machine(), rounds)
 	if len(costs) > 0 {
 		fmt.Fprintf(&b, "A sync of an appended 256 bytes cost %s between the rounds (from %s to %s).\n",
-			duration(Median(costs)), duration(slices.Min(costs)), duration(slices.Max(costs)))
+			Duration(Median(costs).Seconds()), Duration(slices.Min(costs).Seconds()), Duration(slices.Max(costs).Seconds()))
 	}
 	fmt.Fprintf(&b, "%d of %d budgets met.\n\n%s", met, all, Table(results))
 	return b.String()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 )
 
 // Row is one comparison of a result: of the first entrant with another, or
@@ -59,7 +58,7 @@ func (r *Result) Rows() []Row {
 // amount formats a rate in the contest's unit.
 func (r *Result) amount(rate float64) string {
 	if r.Latency {
-		return duration(time.Duration(float64(time.Second) / rate))
+		return Duration(1 / rate)
 	}
 	return Count(rate) + "/s"
 }
@@ -84,14 +83,17 @@ func digits(n float64) string {
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(n, 1))))), n)
 }
 
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return digits(float64(d)/1e3) + " µs"
-	case d < time.Second:
-		return digits(float64(d)/1e6) + " ms"
+// Duration formats seconds with three digits that count.
+func Duration(seconds float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e-6, " ns"}, {1e-3, " µs"}, {1, " ms"}} {
+		if seconds < unit.size {
+			return digits(seconds/unit.size*1e3) + unit.name
+		}
 	}
-	return digits(d.Seconds()) + " s"
+	return digits(seconds) + " s"
 }
 
 // Table returns the comparisons as a table in Markdown.

@@ -29,8 +29,8 @@ func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (
 		end = turn()
 	}
 	begin := time.Now()
-	done, err = e.spread(ops, span)
-	took = time.Since(begin)
+	done, idle, err := e.spread(ops, span)
+	took = time.Since(begin) - idle
 	end()
 	if err == nil && e.Check != nil {
 		err = e.Check(done)
@@ -41,10 +41,12 @@ func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (
 	return done, took, nil
 }
 
-// spread runs the operations in the entrant's goroutines.
-func (e *Entrant) spread(ops int, span time.Duration) (done int, failed error) {
+// spread runs the operations in the entrant's goroutines, and returns how many
+// were done and what of the time does not count.
+func (e *Entrant) spread(ops int, span time.Duration) (done int, idle time.Duration, failed error) {
 	var (
 		next, finished atomic.Int64
+		waited         atomic.Int64
 		late           atomic.Bool
 		wg             sync.WaitGroup
 		mu             sync.Mutex
@@ -55,24 +57,26 @@ func (e *Entrant) spread(ops int, span time.Duration) (done int, failed error) {
 	}
 	for g := range max(e.Goroutines, 1) {
 		wg.Go(func() {
-			n, err := e.work(Worker{Rand: rand.New(rand.NewPCG(rand.Uint64(), uint64(g)))}, &next, ops, &late)
+			w := Worker{Rand: rand.New(rand.NewPCG(rand.Uint64(), uint64(g)))}
+			n, err := e.work(&w, &next, ops, &late)
 			finished.Add(int64(n))
+			waited.Add(int64(w.Idle))
 			mu.Lock()
 			failed = errors.Join(failed, err)
 			mu.Unlock()
 		})
 	}
 	wg.Wait()
-	return int(finished.Load()), failed
+	return int(finished.Load()), time.Duration(waited.Load()), failed
 }
 
 // work runs operations until there are ops of all workers, or it is late.
-func (e *Entrant) work(w Worker, next *atomic.Int64, ops int, late *atomic.Bool) (done int, err error) {
+func (e *Entrant) work(w *Worker, next *atomic.Int64, ops int, late *atomic.Bool) (done int, err error) {
 	for !late.Load() {
 		if w.N = int(next.Add(1)) - 1; w.N >= ops {
 			break
 		}
-		if err := e.Op(&w); err != nil {
+		if err := e.Op(w); err != nil {
 			return done, err
 		}
 		done++

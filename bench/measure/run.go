@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"time"
 )
 
@@ -28,8 +29,10 @@ type Runner struct {
 // Result is what was measured of a contest.
 type Result struct {
 	Contest
-	Rates [][]float64     // of each entrant, operations a second, by round
-	Fsync []time.Duration // what a sync cost between the rounds
+	Rates  [][]float64     // of each entrant, operations a second, by round
+	Allocs [][]float64     // of each entrant, allocations an operation, by round
+	Fsync  []time.Duration // what a sync cost between the rounds
+	Said   string          // what the contest's Note said
 }
 
 // Run runs the contests of the stages, one after the other.
@@ -89,7 +92,10 @@ func (r *Runner) progress(what string) {
 // contest runs a round that does not count, to warm up, and then all others.
 // Each begins with another entrant.
 func (r *Runner) contest(c Contest, dir string) (Result, error) {
-	result := Result{Contest: c, Rates: make([][]float64, len(c.Entrants))}
+	result := Result{Contest: c, Rates: make([][]float64, len(c.Entrants)), Allocs: make([][]float64, len(c.Entrants))}
+	if c.Procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Procs))
+	}
 	for round := range r.Rounds + 1 {
 		cost, err := Fsync(dir)
 		if err != nil {
@@ -100,29 +106,42 @@ func (r *Runner) contest(c Contest, dir string) (Result, error) {
 		}
 		for i := range c.Entrants {
 			i = (i + round) % len(c.Entrants)
-			rate, err := r.turn(&c, i)
+			rate, allocs, err := r.turn(&c, i)
 			if err != nil {
 				return result, err
 			}
 			if round > 0 {
 				result.Rates[i] = append(result.Rates[i], rate)
+				result.Allocs[i] = append(result.Allocs[i], allocs)
 			}
 		}
+	}
+	if c.Note != nil {
+		result.Said = c.Note()
 	}
 	return result, nil
 }
 
-// turn runs a round of an entrant and returns its operations a second.
-func (r *Runner) turn(c *Contest, entrant int) (rate float64, err error) {
+// turn runs a round of an entrant and returns its operations a second, and the
+// allocations of each.
+func (r *Runner) turn(c *Contest, entrant int) (rate, allocs float64, err error) {
 	e := &c.Entrants[entrant]
 	span := r.Span
 	if !e.Elastic {
 		span = 0
 	}
-	var turn func() func()
-	if r.Turn != nil {
-		turn = func() func() { return r.Turn(c, entrant) }
-	}
-	ops, took, err := e.Round(e.Ops, span, turn)
-	return float64(ops) / took.Seconds(), err
+	var before, after runtime.MemStats
+	ops, took, err := e.Round(e.Ops, span, func() func() {
+		runtime.ReadMemStats(&before)
+		end := func() {}
+		if r.Turn != nil {
+			end = r.Turn(c, entrant)
+		}
+		return func() {
+			end()
+			runtime.ReadMemStats(&after)
+		}
+	})
+	things := float64(ops * max(c.Each, 1))
+	return things / took.Seconds(), float64(after.Mallocs-before.Mallocs) / things, err
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ids
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/memory"
+)
+
+// managed are the generators of this module.
+type managed struct {
+	defaults   *idgen.Client // as it comes
+	wide       *idgen.Client // with more IDs a millisecond than anybody asks for
+	standalone *idgen.Client
+	ulids      idgen.ULIDSource
+	uuids      idgen.UUIDSource
+}
+
+// newManaged leases from memory, and waits until the generators have what they
+// lease at most: they begin with less and ask for more once they needed it.
+func newManaged() (*managed, error) {
+	provider, err := memory.New(memory.Options{Server: lease.Options{MaxThroughputPerMs: wide}})
+	if err != nil {
+		return nil, err
+	}
+	m := &managed{}
+	if m.standalone, err = idgen.NewClient(idgen.Options{}); err != nil {
+		return nil, err
+	}
+	if m.defaults, err = newLeased(provider, "defaults", 0); err != nil {
+		return nil, err
+	}
+	if m.wide, err = newLeased(provider, "wide", wide); err != nil {
+		return nil, errors.Join(err, m.defaults.Shutdown(context.Background()))
+	}
+	return m, nil
+}
+
+// newLeased makes a generator and has it make IDs until it leases all that it
+// may.
+func newLeased(provider idgen.LeaseProvider, service string, throughput int) (*idgen.Client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var o observer
+	c, err := idgen.NewClient(idgen.Options{
+		Provider: provider, ServiceID: service, DisableFallback: true, MaxThroughputPerMs: throughput, Observer: &o,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if throughput == 0 {
+		throughput = idgen.DefaultMaxThroughputPerMs
+	}
+	ids := make([]idgen.ID, 4096)
+	for o.metrics().ThroughputPerMs < throughput {
+		var pending *idgen.LeaseAcquisitionError
+		if _, err := c.NextN(ctx, ids); err != nil && !errors.As(err, &pending) {
+			return nil, errors.Join(err, c.Shutdown(context.Background()))
+		}
+		if ctx.Err() != nil {
+			return nil, errors.Join(fmt.Errorf("the generator leases %d IDs a millisecond, not %d", o.metrics().ThroughputPerMs, throughput),
+				c.Shutdown(context.Background()))
+		}
+	}
+	return c, nil
+}
+
+// Close releases the leases.
+func (m *managed) Close() error {
+	return errors.Join(m.defaults.Shutdown(context.Background()), m.wide.Shutdown(context.Background()))
+}
+
+// observer looks at one client.
+type observer struct {
+	read atomic.Pointer[func() idgen.Metrics]
+}
+
+func (o *observer) Observe(read func() idgen.Metrics) (forget func()) {
+	o.read.Store(&read)
+	return nil
+}
+
+func (o *observer) metrics() idgen.Metrics { return (*o.read.Load())() }
