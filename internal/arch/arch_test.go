@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 
 	"idgen/external":  {"idgen"},
 	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
-	"lease/leaseotel":  {"idgen", "lease", "go.opentelemetry.io/otel"},
+	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli":    {"idgen", "idgen/external", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"cmd/kazahana":    {"internal/cli"},
 
