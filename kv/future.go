@@ -19,7 +19,9 @@ type Future[T any] struct {
 	pending Pending[T] // nil: value and err are final
 }
 
-// Pending is what an engine implements behind a [Future] that is not ready.
+// Pending is what an engine implements behind a [Future] that is not ready. If it
+// has a method Ready() bool as well, [Future.Ready] calls that: for engines where
+// it costs something that somebody waits.
 type Pending[T any] interface {
 	// Done is closed when the result is known.
 	Done() <-chan struct{}
@@ -65,6 +67,9 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 func (f Future[T]) Ready() bool {
 	if f.pending == nil {
 		return true
+	}
+	if p, ok := f.pending.(interface{ Ready() bool }); ok {
+		return p.Ready()
 	}
 	select {
 	case <-f.pending.Done():

@@ -119,6 +119,22 @@ func TestPromiseResolvedByMany(t *testing.T) {
 	}
 }
 
+// unwatched is a result that nobody may wait for.
+type unwatched struct {
+	kv.Pending[int]
+	ready bool
+}
+
+func (u unwatched) Ready() bool { return u.ready }
+
+func TestReadyDoesNotWait(t *testing.T) {
+	for _, ready := range []bool{false, true} {
+		if f := kv.Await[int](unwatched{ready: ready}); f.Ready() != ready {
+			t.Errorf("Ready = %t, want %t", !ready, ready)
+		}
+	}
+}
+
 func ExampleFuture() {
 	ctx := context.Background()
 	promise := kv.NewPromise[string]()

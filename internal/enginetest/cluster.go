@@ -6,6 +6,8 @@ package enginetest
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -16,13 +18,13 @@ import (
 )
 
 // OpenCluster opens the cluster that FDB_CLUSTER_FILE names, until the test ends.
-func OpenCluster(tb testing.TB) *fdbkv.Database {
+func OpenCluster(tb testing.TB, o fdbkv.Options) *fdbkv.Database {
 	tb.Helper()
 	file := os.Getenv("FDB_CLUSTER_FILE")
 	if file == "" {
 		tb.Fatal("built with -tags foundationdb, this test needs a FoundationDB cluster: set FDB_CLUSTER_FILE to its cluster file")
 	}
-	db, err := fdbkv.Open(file)
+	db, err := fdbkv.OpenWith(file, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -32,6 +34,18 @@ func OpenCluster(tb testing.TB) *fdbkv.Database {
 		}
 	})
 	return db
+}
+
+// testPrefix is what the prefixes of all tests begin with.
+const testPrefix = "kztest/"
+
+// OpenOwn opens the cluster and returns a prefix of the test's own, below which
+// there is nothing. What the test leaves there is cleared when it ends.
+func OpenOwn(tb testing.TB, o fdbkv.Options) (*fdbkv.Database, string) {
+	tb.Helper()
+	prefix := testPrefix + rand.Text()[:10] + "/"
+	tb.Cleanup(func() { clearRange(tb, kv.PrefixRange([]byte(prefix))) })
+	return OpenCluster(tb, o), prefix
 }
 
 // turn is held by the test that uses the whole cluster.
@@ -46,10 +60,9 @@ func Whole(tb testing.TB) func(testing.TB) kv.Database {
 	tb.Helper()
 	turn.Lock()
 	tb.Cleanup(turn.Unlock)
-	db := OpenCluster(tb)
-	refuseData(tb, db)
-	tb.Cleanup(func() { empty(tb, db, userKeys()) })
-	return func(tb testing.TB) kv.Database { return OpenCluster(tb) }
+	refuseData(tb, OpenCluster(tb, fdbkv.Options{}))
+	tb.Cleanup(func() { clearRange(tb, userKeys()) })
+	return func(tb testing.TB) kv.Database { return OpenCluster(tb, fdbkv.Options{}) }
 }
 
 func userKeys() kv.KeyRange { return kv.KeyRange{Begin: []byte{}, End: []byte{0xff}} }
@@ -71,14 +84,18 @@ func refuseData(tb testing.TB, db kv.Database) {
 	}
 }
 
-// empty clears a range.
-func empty(tb testing.TB, db kv.Database, r kv.KeyRange) {
+// clearRange clears a range, when the test's databases are closed.
+func clearRange(tb testing.TB, r kv.KeyRange) {
 	ctx, cancel := patience(tb)
 	defer cancel()
-	err := db.Transact(ctx, func(tx kv.Transaction) error {
-		tx.ClearRange(r)
-		return nil
-	})
+	db, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"))
+	if err == nil {
+		err = db.Transact(ctx, func(tx kv.Transaction) error {
+			tx.ClearRange(r)
+			return nil
+		})
+		err = errors.Join(err, db.Close())
+	}
 	if err != nil {
 		tb.Errorf("clearing what the test wrote, %q to %q: %v", r.Begin, r.End, err)
 	}

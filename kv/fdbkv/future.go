@@ -72,6 +72,13 @@ func (p *pending[T]) Done() <-chan struct{} {
 	return p.done
 }
 
+// Ready is asked by [kv.Future.Ready]: it does not make the client call back.
+func (p *pending[T]) Ready() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.c == nil || C.fdb_future_is_ready(p.c) != 0
+}
+
 var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // ready implements waiting. It may be called while p.mu is held by Done or Cancel.

@@ -5,11 +5,14 @@
 package fdbkv
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 )
@@ -43,11 +46,28 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.apply(database.Options()); err != nil {
+	if err := errors.Join(o.apply(database.Options()), probe(database, clusterFile)); err != nil {
 		database.Close()
 		return nil, err
 	}
 	return &Database{fdb: database, open: map[*futures]struct{}{}}, nil
+}
+
+// probe returns the fault of a cluster file, which the client keeps to itself
+// until a transaction uses it. The size of a transaction is known without the
+// cluster, though with external clients only when one of them has connected:
+// that is not waited for.
+func probe(database fdb.Database, clusterFile string) error {
+	tr, err := database.CreateTransaction()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if err == nil {
+		_, err = newTransaction(nil, tr).GetApproximateSize().Get(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("fdbkv: the cluster file %s: %w", clusterFile, fromBinding(err))
+	}
+	return nil
 }
 
 // defaultClusterFile resolves the file as the client does.
