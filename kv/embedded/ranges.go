@@ -127,7 +127,9 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 	}
 	if s.writes == nil && s.tx.known.empty() {
 		key := s.locateKey(sel)
-		s.learnKey(sel, key)
+		if !s.tx.unmeasured {
+			s.learnKey(sel, key)
+		}
 		return key, nil
 	}
 	one := limits{rows: 1, bytes: unlimited, least: 1}
@@ -182,11 +184,9 @@ func (s *stretch) locateKey(sel kv.KeySelector) []byte {
 
 // learnKey makes known what resolving a selector by one request has told.
 func (s *stretch) learnKey(sel kv.KeySelector, key []byte) {
-	switch {
-	case s.tx.unmeasured:
-	case sel.Offset > 0:
+	if sel.Offset > 0 {
 		s.learn(sel.Key, successor(key))
-	default:
+	} else {
 		s.learn(key, sel.Key)
 	}
 }

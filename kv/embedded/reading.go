@@ -99,11 +99,15 @@ func (r *reading) count(sel *kv.KeySelector, at section) section {
 	return at
 }
 
-// settle resolves a selector on its own and notes whether it ran off an end.
+// settle resolves a selector on its own and notes whether it ran off an end. The
+// walk goes on from what that has told, also where nobody can ask for sizes.
 func (r *reading) settle(sel kv.KeySelector) ([]byte, error) {
 	key, err := r.resolveKey(sel)
 	if err != nil {
 		return nil, err
+	}
+	if r.tx.unmeasured {
+		r.learnKey(sel, key)
 	}
 	r.about = kv.KeyRange{}
 	r.res.toBegin = r.res.toBegin || len(key) == 0
