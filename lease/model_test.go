@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
@@ -29,12 +30,14 @@ type world struct {
 	now     int64 // the right time
 	clock   int64 // what the clock of the server that is called says
 	servers []*lease.Server
-	ledger  ledger
+	ledger  leasetest.Ledger
+	granted []idgen.Lease
+	over    map[idgen.Lease]bool     // released by the holder: whether the server took note
 	keys    map[string][]idgen.Lease // by request key
 }
 
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, now: idgen.DefaultEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}}
+	w := &world{t: t, now: idgen.DefaultEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}, over: map[idgen.Lease]bool{}}
 	store := memory.NewStore(func() time.Time { return time.UnixMilli(w.clock) })
 	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
 		duration := time.Duration(bitSeq) * 2 * time.Minute
@@ -77,7 +80,11 @@ func (w *world) acquire(t *rapid.T) {
 		return
 	}
 	if before := w.keys[req.RequestKey]; req.RequestKey != "" && slices.Equal(before, leases) {
-		w.repeated(t, leases)
+		for _, l := range leases {
+			if w.over[l] {
+				t.Fatalf("granted once more after its release: %+v", l)
+			}
+		}
 		return
 	}
 	total := 0
@@ -87,44 +94,34 @@ func (w *world) acquire(t *rapid.T) {
 	if total < req.ThroughputPerMs {
 		t.Fatalf("asked for %d positions, got %d", req.ThroughputPerMs, total)
 	}
-	if err := w.ledger.add(leases); err != nil {
+	if err := w.ledger.Granted(leases...); err != nil {
 		t.Fatal(err)
 	}
+	w.granted = append(w.granted, leases...)
 	w.keys[req.RequestKey] = leases
-}
-
-// repeated checks that leases granted once more were not released.
-func (w *world) repeated(t *rapid.T, leases []idgen.Lease) {
-	for _, h := range w.ledger.all {
-		for _, l := range leases {
-			if h.Lease == l && h.released {
-				t.Fatalf("granted once more after its release: %+v", l)
-			}
-		}
-	}
 }
 
 // release ends a lease at a time within it, as its holder's clock has it.
 func (w *world) release(t *rapid.T) {
 	w.t = t
-	if len(w.ledger.all) == 0 {
+	if len(w.granted) == 0 {
 		t.Skip("nothing to release")
 	}
-	h := &w.ledger.all[len(w.ledger.all)-1-rapid.IntRange(0, min(20, len(w.ledger.all)-1)).Draw(t, "which")]
-	if !h.continues {
+	l := w.granted[len(w.granted)-1-rapid.IntRange(0, min(20, len(w.granted)-1)).Draw(t, "which")]
+	if _, over := w.over[l]; over {
 		t.Skip("released already")
 	}
 	server := w.server()
-	w.clock = rapid.Int64Range(h.Created-10_000, h.Expired+10_000).Draw(t, "clock")
+	w.clock = rapid.Int64Range(l.Created-10_000, l.Expired+10_000).Draw(t, "clock")
 	signed := w.clock + rapid.Int64Range(-30_000, 30_000).Draw(t, "signed")
-	last := min(max(signed, h.Created-1), h.Expired-1)
-	err := server.Release(context.Background(), h.Release("", last, time.UnixMilli(signed)))
+	last := min(max(signed, l.Created-1), l.Expired-1)
+	err := server.Release(context.Background(), l.Release("", last, time.UnixMilli(signed)))
 	if err != nil && !errors.Is(err, lease.ErrNotFound) {
 		t.Fatal(err)
 	}
-	h.released = err == nil && w.clock < h.Expired && signed < h.Expired
-	if signed < h.Expired { // else the holder has begun to continue
-		h.end, h.continues = last+1, false
+	if signed < l.Expired { // else the holder has begun to continue
+		w.over[l] = err == nil && w.clock < l.Expired
+		w.ledger.Released(l, last)
 	}
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// testClock checks clocks that the layout cannot express.
+func testClock(f *fixture) {
+	n := f.node(fresh())
+	layout := idgen.DefaultLayout()
+	for _, c := range []struct {
+		at   time.Time
+		want error
+	}{
+		{layout.First().Add(-time.Millisecond), idgen.ErrBeforeEpoch},
+		{time.UnixMilli(0), idgen.ErrBeforeEpoch},
+		{layout.Last().Add(time.Millisecond), idgen.ErrTimeOverflow},
+	} {
+		f.now.Store(c.at.UnixMilli())
+		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
+		var outside *idgen.TimeRangeError
+		if !errors.Is(err, c.want) || !errors.As(err, &outside) || !outside.Time.Equal(c.at) {
+			f.Errorf("at %v: got %v, want %v", c.at, err, c.want)
+		}
+	}
+	f.now.Store(layout.Last().UnixMilli())
+	if l := f.acquire(n, 1)[0]; l.Expired != f.now.Load()+1 {
+		f.Errorf("in the last millisecond: the lease ends at %d, %d ms later", l.Expired, l.Expired-f.now.Load())
+	}
+}
+
+// testSkewedClocks lets servers whose clocks differ fill the space, again and
+// again: the fences keep their leases apart.
+func testSkewedClocks(f *fixture) {
+	skews := []time.Duration{0, 3 * time.Second, -3 * time.Second, 9 * time.Minute, -9 * time.Minute, -24 * time.Hour}
+	var nodes []*node
+	for _, skew := range skews {
+		n := f.node(small(2))
+		n.off.Store(skew.Milliseconds())
+		nodes = append(nodes, n)
+	}
+	granted := 0
+	for range 12 {
+		for _, n := range nodes {
+			for range 4 {
+				leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
+				if errors.Is(err, lease.ErrExhausted) {
+					continue
+				}
+				if err != nil {
+					f.Fatal(err)
+				}
+				granted++
+				f.granted(leases, 1)
+			}
+		}
+		f.advance(4 * time.Minute)
+	}
+	if granted < 60 {
+		f.Errorf("only %d leases were granted", granted)
+	}
+}
+
+// testClockYearAhead lets a server whose clock is a year ahead take everything,
+// twice: the others are granted the time until then.
+func testClockYearAhead(f *fixture) {
+	broken, sane := f.node(small(2)), f.node(small(2))
+	broken.off.Store((365 * 24 * time.Hour).Milliseconds())
+	for hour := range 4 {
+		for range 16 {
+			f.acquire(broken, 1)
+		}
+		for i := range 16 {
+			if leases := f.acquire(sane, 1); leases[0].Created > f.now.Load()+1000 {
+				f.Fatalf("hour %d, lease %d begins %d ms ahead", hour, i, leases[0].Created-f.now.Load())
+			}
+		}
+		f.advance(time.Hour)
+	}
+	f.advance(365 * 24 * time.Hour)
+	for range 16 {
+		f.acquire(sane, 1)
+	}
+}
+
+// testFallback checks that a lease ends no earlier than its predecessor may be
+// continued, unless that was released.
+func testFallback(f *fixture) {
+	n := f.node(small(5)) // two machine ids
+	first := f.acquire(n, 1)[0]
+	released := f.acquire(n, 1)[0]
+	f.release(n, released, released.Created)
+	f.advance(10*time.Minute + time.Millisecond)
+	for range 2 {
+		l := f.acquire(n, 1)[0]
+		want := l.Created + 600_000
+		if l.ID == first.ID {
+			want = max(want, first.Expired+600_000)
+		}
+		if l.Expired != want {
+			f.Errorf("machine %d: ends at +%d ms, want +%d", l.ID, l.Expired-l.Created, want-l.Created)
+		}
+	}
+	// Shorter leases from now on: the longer ones are continued for longer.
+	short := small(5)
+	short.Default.Duration = time.Minute
+	f.advance(10 * time.Minute)
+	l := f.acquire(f.node(short), 1)[0]
+	if l.Duration() < 9*time.Minute {
+		f.Errorf("the lease lasts %v, while its predecessor is continued", l.Duration())
+	}
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// testAcquire checks a lease of the default configuration.
+func testAcquire(f *fixture) {
+	n := f.node(fresh())
+	leases := f.acquire(n, 0)
+	if len(leases) != 1 {
+		f.Fatalf("got %d leases, want 1", len(leases))
+	}
+	l, now := leases[0], f.now.Load()
+	if l.Layout() != idgen.DefaultLayout() || l.Created != now || l.Expired != now+600_000 {
+		f.Errorf("at %d: %+v", now, l)
+	}
+	if len(l.Secret) < 32 {
+		f.Errorf("the secret has %d characters", len(l.Secret))
+	}
+	if other := f.acquire(n, 0)[0]; other.Secret == l.Secret {
+		f.Error("two leases have one secret")
+	}
+}
+
+// testThroughput checks that what is asked for is granted, as one lease while
+// there is room.
+func testThroughput(f *fixture) {
+	n := f.node(fresh())
+	for _, c := range []struct{ throughput, bitSeq int }{
+		{0, 8}, {1, 8}, {255, 8}, {256, 8}, {257, 9}, {1024, 10}, {1025, 11}, {4096, 12}, {16384, 14},
+	} {
+		if leases := f.acquire(n, c.throughput); len(leases) != 1 || leases[0].BitSeq != c.bitSeq {
+			f.Errorf("%d positions: got %d leases, the first with bitSeq %d, want one with %d",
+				c.throughput, len(leases), leases[0].BitSeq, c.bitSeq)
+		}
+	}
+}
+
+// testRoundRobin checks that positions go round: none is leased again before
+// all others were, be it released at once.
+func testRoundRobin(f *fixture) {
+	n := f.node(small(2))
+	seen := map[int64]int{}
+	for round := range 3 {
+		for range 16 {
+			l := f.acquire(n, 1)[0]
+			seen[l.ID]++
+			f.release(n, l, l.Created)
+			f.advance(2 * time.Millisecond)
+		}
+		if round == 0 && len(seen) != 16 {
+			f.Fatalf("of 16 machine ids, %d were leased in the first round", len(seen))
+		}
+	}
+}
+
+// testServices checks that services have leases, layouts and durations of their
+// own.
+func testServices(f *fixture) {
+	other := idgen.Layout{EpochMs: 1, BitReserve: 1, BitTs: 41, BitID: 10, BitSeq: 12}
+	n := f.node(lease.Options{Fresh: true, OnlyListed: true, Services: map[string]lease.ServiceConfig{
+		"default":       {},
+		"team/orders:2": {Layout: other, Duration: time.Hour},
+	}})
+	for range 3 {
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: "team/orders:2", ThroughputPerMs: 5000})
+		if err != nil {
+			f.Fatal(err)
+		}
+		if l := leases[0]; l.BitSeq != 13 || l.BitID != 9 || l.CustomEpoch != 1 || l.Duration() != time.Hour {
+			f.Errorf("got %+v", l)
+		}
+	}
+	if l := f.acquire(n, 1)[0]; l.Layout() != idgen.DefaultLayout() {
+		f.Errorf("the default service: got %+v", l)
+	}
+	named, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: lease.DefaultService})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.granted(named, 1) // "default" and "" are one service: its leases are disjoint
+	for _, id := range []string{"unlisted", "orders"} {
+		if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: id}); !errors.Is(err, lease.ErrUnknownService) {
+			f.Errorf("service %q: got %v, want ErrUnknownService", id, err)
+		}
+	}
+}
+
+// testEpoch checks that epoch, reserve and timestamp of a service stay what they
+// were when it was first leased, while the bits below may move.
+func testEpoch(f *fixture) {
+	f.acquire(f.node(fresh()), 1)
+	for _, layout := range []idgen.Layout{
+		{EpochMs: idgen.DefaultEpochMs - 1, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8},
+		{EpochMs: idgen.DefaultEpochMs, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
+		{EpochMs: idgen.DefaultEpochMs, BitReserve: 2, BitTs: 41, BitID: 13, BitSeq: 8},
+	} {
+		n := f.node(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
+		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
+		var epoch *lease.EpochError
+		if !errors.As(err, &epoch) || epoch.Configured.EpochMs != layout.EpochMs || epoch.Stored.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
+			f.Errorf("%+v: got %v, want an EpochError", layout, err)
+		}
+	}
+	moved := idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: 12, BitSeq: 10}
+	if l := f.acquire(f.node(lease.Options{Default: lease.ServiceConfig{Layout: moved}}), 1)[0]; l.BitSeq != 10 || l.BitID != 12 {
+		f.Errorf("got %+v", l)
+	}
+}
+
+// testLimits checks that what can never be granted is refused, and named.
+func testLimits(f *fixture) {
+	n := f.node(fresh())
+	many := map[string]string{}
+	for i := range 17 {
+		many[fmt.Sprint(i)] = ""
+	}
+	for name, req := range map[string]idgen.AcquireRequest{
+		"throughput":        {ThroughputPerMs: 16385},
+		"negative":          {ThroughputPerMs: -1},
+		"request key":       {RequestKey: strings.Repeat("k", 129)},
+		"meta entries":      {Meta: many},
+		"meta size":         {Meta: map[string]string{"host": strings.Repeat("h", 1024)}},
+		"service too long":  {ServiceID: strings.Repeat("s", 101)},
+		"service with star": {ServiceID: "a*"},
+		"service with tag":  {ServiceID: "a{b}"},
+		"service with zero": {ServiceID: "a\x00"},
+		"service with dots": {ServiceID: "../a"},
+	} {
+		if leases, err := n.Acquire(f.Context(), req); !errors.Is(err, lease.ErrInvalid) {
+			f.Errorf("%s: got %v and %v, want ErrInvalid", name, leases, err)
+		}
+	}
+	l := f.acquire(n, 1)[0]
+	for name, change := range map[string]func(*idgen.ReleaseRequest){
+		"id":     func(r *idgen.ReleaseRequest) { r.ID = 8192 },
+		"minus":  func(r *idgen.ReleaseRequest) { r.ID = -1 },
+		"bitSeq": func(r *idgen.ReleaseRequest) { r.BitSeq = 0 },
+		"space":  func(r *idgen.ReleaseRequest) { r.BitSeq = 21 },
+	} {
+		req := l.Release("", l.Created, time.UnixMilli(f.now.Load()))
+		change(&req)
+		if err := n.Release(f.Context(), req); !errors.Is(err, lease.ErrInvalid) {
+			f.Errorf("release with wrong %s: got %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+// testList checks listings: complete, in pages, without secrets.
+func testList(f *fixture) {
+	n := f.node(fresh())
+	want := map[int64]bool{}
+	for i := range 20 {
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Meta: map[string]string{"host": fmt.Sprint("h", i)}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.granted(leases, 1)
+		if i%5 == 0 {
+			f.release(n, leases[0], leases[0].Created)
+		}
+		want[leases[0].ID] = i%5 != 0
+	}
+	for _, c := range []struct {
+		options lease.ListOptions
+		leases  int
+	}{{lease.ListOptions{}, 16}, {lease.ListOptions{Limit: 3}, 16}, {lease.ListOptions{Limit: 7, Ended: true}, 20}} {
+		got := f.list(n, c.options)
+		if len(got) != c.leases {
+			f.Errorf("%+v: listed %d leases, want %d", c.options, len(got), c.leases)
+		}
+		for _, info := range got {
+			if active, known := want[info.ID]; !known || active != info.Active || info.BitSeq != 8 || info.Meta["host"] == "" || (info.LastTs == nil) != active {
+				f.Errorf("%+v: listed %+v", c.options, info)
+			}
+		}
+		text, err := json.Marshal(got)
+		if err != nil || strings.Contains(string(text), "ecret") {
+			f.Errorf("the listing is %s, %v", text, err)
+		}
+	}
+	f.advance(time.Hour)
+	if got := f.list(n, lease.ListOptions{}); len(got) != 0 {
+		f.Errorf("after an hour there are leases: %+v", got)
+	}
+	for _, bad := range []lease.ListOptions{{Limit: 1001}, {Limit: -1}, {After: "x"}, {After: "00000000 "}} {
+		if _, err := n.server.List(f.Context(), "", bad); !errors.Is(err, lease.ErrInvalid) {
+			f.Errorf("%+v: got %v, want ErrInvalid", bad, err)
+		}
+	}
+}
+
+// list returns all pages of the default service.
+func (f *fixture) list(n *node, options lease.ListOptions) []lease.Info {
+	f.Helper()
+	var all []lease.Info
+	for {
+		page, err := n.server.List(f.Context(), "", options)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, page.Leases...)
+		if options.After = page.Next; page.Next == "" {
+			return all
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// keyed asks with a request key.
+func (f *fixture) keyed(n *node, key string, throughput int) []idgen.Lease {
+	f.Helper()
+	leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{RequestKey: key, ThroughputPerMs: throughput})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return leases
+}
+
+// testRequestKey repeats requests, through another server, too: the answer is
+// the same while the leases last, and costs nothing.
+func testRequestKey(f *fixture) {
+	n, other := f.node(small(2)), f.node(small(2))
+	first := f.keyed(n, "a", 33) // more than half of the space: several leases
+	f.granted(first, 33)
+	if len(first) < 2 {
+		f.Fatalf("got %d leases", len(first))
+	}
+	for range 20 {
+		f.advance(20 * time.Second)
+		if again := f.keyed(other, "a", 33); !slices.Equal(first, again) {
+			f.Fatalf("repeated: got %+v, want %+v", again, first)
+		}
+	}
+	f.advance(10 * time.Minute)
+	f.granted(f.keyed(n, "a", 4), 4) // the leases have ended
+	second := f.keyed(n, "b", 4)
+	f.granted(second, 4)
+	f.release(n, second[0], second[0].Created)
+	f.advance(time.Second)
+	f.granted(f.keyed(n, "b", 4), 4) // not what was released
+}
+
+// testRequestKeyForgotten checks that what is kept for request keys goes away.
+func testRequestKeyForgotten(f *fixture) {
+	n := f.node(fresh())
+	count := func(prefix byte) int {
+		return len(scan(f, f.Open(f.T, f.name), lease.DefaultService, []byte{prefix}, []byte{prefix + 1}, 1000))
+	}
+	for i := range 30 {
+		f.granted(f.keyed(n, fmt.Sprint("key", i), 1), 1)
+	}
+	if r, x := count('r'), count('x'); r != 30 || x != 30 {
+		f.Fatalf("there are %d records of requests and %d entries to forget them, want 30", r, x)
+	}
+	f.advance(time.Hour)
+	for i := range 15 {
+		f.granted(f.keyed(n, fmt.Sprint("late", i), 1), 1)
+	}
+	if r, x := count('r'), count('x'); r != 15 || x != 15 {
+		f.Errorf("an hour later there are %d records of requests and %d entries to forget them, want 15", r, x)
+	}
+}
+
+// testConcurrentRequestKey sends one request many times at once: one answer.
+func testConcurrentRequestKey(f *fixture) {
+	nodes := []*node{f.node(fresh()), f.node(fresh())}
+	for round := range 5 {
+		answers := make([][]idgen.Lease, 8)
+		var group sync.WaitGroup
+		for i := range answers {
+			group.Go(func() {
+				leases, err := nodes[i%2].Acquire(f.Context(), idgen.AcquireRequest{RequestKey: fmt.Sprint(round)})
+				if err != nil {
+					f.Error(err)
+				}
+				answers[i] = leases
+			})
+		}
+		group.Wait()
+		for _, answer := range answers {
+			if !slices.Equal(answer, answers[0]) {
+				f.Fatalf("round %d: one answer is %+v, another %+v", round, answers[0], answer)
+			}
+		}
+		f.granted(answers[0], 1)
+	}
+}

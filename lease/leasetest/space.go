@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// testExhaustion checks that the whole space can be leased, and what happens
+// then.
+func testExhaustion(f *fixture) {
+	n := f.node(small(2))
+	var all []idgen.Lease
+	for range 16 {
+		all = append(all, f.acquire(n, 4)...)
+	}
+	for _, throughput := range []int{1, 5, 64} {
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
+		var exhausted *lease.ExhaustedError
+		if !errors.As(err, &exhausted) || !errors.Is(err, lease.ErrExhausted) || exhausted.ThroughputPerMs != throughput || leases != nil {
+			f.Errorf("%d positions of none: got %+v and %v, want ErrExhausted", throughput, leases, err)
+		}
+	}
+	f.release(n, all[3], all[3].Created)
+	f.release(n, all[9], all[9].Created)
+	f.advance(2 * time.Millisecond)
+	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 9}); !errors.Is(err, lease.ErrExhausted) {
+		f.Errorf("9 positions of 8: got %v, want ErrExhausted", err)
+	}
+	if leases := f.acquire(n, 8); len(leases) != 2 { // apart from each other
+		f.Errorf("8 positions in two places: got %d leases", len(leases))
+	}
+	f.advance(10 * time.Minute)
+	f.acquire(n, 64) // the whole space
+}
+
+// testMixedLayouts lets servers with different bitSeq share a space, and checks
+// that blocks are split and merged where that is needed.
+func testMixedLayouts(f *fixture) {
+	var nodes []*node
+	for bitSeq := 1; bitSeq <= 5; bitSeq++ {
+		nodes = append(nodes, f.node(small(bitSeq)))
+	}
+	for _, order := range [][]int{{4, 4}, {3, 3, 3, 3}, {0, 4, 1, 2, 3}, {1, 1, 1, 1, 4, 2}, {4, 0, 0, 0, 3}} {
+		for _, i := range order {
+			if leases := f.acquire(nodes[i], 1); len(leases) != 1 || leases[0].BitSeq != i+1 {
+				f.Errorf("%v: with bitSeq %d: got %+v", order, i+1, leases)
+			}
+		}
+		f.advance(time.Hour)
+	}
+	for range 32 { // all the space in the smallest blocks, and whole again
+		f.acquire(nodes[0], 1)
+	}
+	f.advance(time.Hour)
+	for range 2 {
+		if leases := f.acquire(nodes[4], 32); len(leases) != 1 || leases[0].BitSeq != 5 {
+			f.Errorf("half of the space: got %+v", leases)
+		}
+	}
+}
+
+// testRandom acquires, releases and lets time pass at random, through servers
+// whose layouts and clocks differ.
+func testRandom(f *fixture) {
+	seed := rand.Uint64()
+	f.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	var nodes []*node
+	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
+		nodes = append(nodes, f.node(small(bitSeq)))
+	}
+	var current []idgen.Lease
+	for range 250 {
+		n := nodes[r.IntN(len(nodes))]
+		n.off.Store(int64(r.IntN(20_000)) - 10_000)
+		switch r.IntN(5) {
+		case 0:
+			f.advance(time.Duration(r.IntN(300_000)) * time.Millisecond)
+		case 1:
+			if len(current) > 0 {
+				i := r.IntN(len(current))
+				f.randomRelease(r, n, current[i])
+				current = append(current[:i], current[i+1:]...)
+			}
+		default:
+			throughput := 1 + r.IntN(20)
+			leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
+			if errors.Is(err, lease.ErrExhausted) {
+				continue
+			}
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.granted(leases, throughput)
+			current = append(current, leases...)
+		}
+	}
+	if f.ledger.Len() < 50 {
+		f.Errorf("only %d leases were granted", f.ledger.Len())
+	}
+}
+
+// randomRelease releases a lease that may have ended.
+func (f *fixture) randomRelease(r *rand.Rand, n *node, l idgen.Lease) {
+	now := f.now.Load()
+	last := min(max(l.Created-1, now-int64(r.IntN(1000))), l.Expired-1)
+	err := n.Release(f.Context(), f.sign(l, last))
+	if err != nil && !errors.Is(err, lease.ErrNotFound) {
+		f.Fatal(err)
+	}
+	if now < l.Expired {
+		f.ledger.Released(l, last)
+	}
+}
