@@ -46,8 +46,11 @@ var arrows = map[string][]string{
 	"idgen/external":  {"idgen"},
 	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
 	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
-	"internal/cli":    {"idgen", "idgen/external", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"cmd/kazahana":    {"internal/cli"},
+	"internal/cli": {
+		"idgen", "idgen/external", "lease", "lease/memory", "leasefdb", "kv", "kv/embedded", "kv/fdbkv",
+		"github.com/spf13/cobra", "github.com/spf13/pflag",
+	},
+	"cmd/kazahana": {"internal/cli"},
 
 	"codegen":             {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":      {"codegen"},

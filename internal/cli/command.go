@@ -55,7 +55,7 @@ type command struct {
 }
 
 func (c *command) root() *cobra.Command {
-	root := group("kazahana", "Make and read kazahana IDs, serve their leases", c.id())
+	root := group("kazahana", "Make and read kazahana IDs, serve their leases", c.id(), c.lease())
 	root.Long = about
 	root.Version = version()
 	root.SilenceErrors, root.SilenceUsage = true, true

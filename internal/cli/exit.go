@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
 )
 
 // The exit codes of the command. They stay as they are: scripts depend on them.
@@ -44,8 +45,10 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
-	case errors.Is(err, idgen.ErrInvalid):
+	case errors.Is(err, idgen.ErrInvalid), errors.Is(err, lease.ErrInvalid):
 		return ExitInvalid
+	case noLease(err):
+		return ExitNoLease
 	}
 	return ExitFailed
 }
@@ -63,4 +66,15 @@ func (c *command) fail(err error) int {
 		fmt.Fprintln(c.Err, "kazahana:", err)
 	}
 	return code
+}
+
+// noLease reports whether an error says that there is no such lease, or that it
+// is not the caller's to release.
+func noLease(err error) bool {
+	for _, target := range []error{lease.ErrNotFound, lease.ErrSignature, lease.ErrLastTs, lease.ErrExpiredTimestamp} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
 }

@@ -16,29 +16,40 @@ const batch = 1024
 
 func (c *command) idNew() *cobra.Command {
 	var (
-		count  int
-		layout layoutFlags
+		count    int
+		at       leaseFlags
+		fallback bool
 	)
 	cmd := &cobra.Command{
 		Use: "new", Short: "Make IDs", Args: arguments(cobra.NoArgs),
-		Long: `Make IDs and write them, ascending, one a line.
+		Long: `Make IDs and write them, ascending, one a line; --json takes them apart.
 
-They are fallback IDs: without a lease their machine and sequence are random, and two
-processes that make some in the same millisecond can make the same. --json takes them apart.`,
-		Example: "  kazahana id new\n  kazahana id new -n 3 | kazahana id encode",
+With --leases they are made under a lease, unique in the service, or not at all unless --fallback
+is given. Without, they are fallback IDs: their machine and sequence are random, and two
+processes that make some in the same millisecond can make the same.
+` + aboutLeases,
+		Example: "  kazahana id new\n  kazahana id new -n 3 --leases https://id.example.com --service payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if count < 1 {
 				return misuse(cmd, errors.New("--count must be at least 1"))
 			}
-			l, err := layout.layout(cmd)
-			if err != nil {
-				return err
+			if !at.given() {
+				l, err := at.layout(cmd)
+				if err != nil {
+					return err
+				}
+				return c.makeIDs(cmd.Context(), idgen.Options{Layout: l}, count)
 			}
-			return c.makeIDs(cmd.Context(), l, count)
+			return at.with(cmd, func(ctx context.Context, l *leases) error {
+				return c.makeIDs(ctx, idgen.Options{
+					Provider: l.provider, ServiceID: at.service, DisableFallback: !fallback, Logger: c.logger(),
+				}, count)
+			})
 		},
 	}
+	at.add(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 1, "how many")
-	layout.add(cmd.Flags())
+	cmd.Flags().BoolVar(&fallback, "fallback", false, "make fallback IDs where no lease can be had")
 	return cmd
 }
 
@@ -47,11 +58,14 @@ type newID struct{ breakdown }
 
 func (n newID) text() string { return n.ID.String() }
 
-func (c *command) makeIDs(ctx context.Context, l idgen.Layout, count int) error {
-	client, err := idgen.NewClient(idgen.Options{Layout: l})
+// makeIDs makes IDs and writes them. The lease goes back at the end, also where
+// that is early.
+func (c *command) makeIDs(ctx context.Context, opts idgen.Options, count int) (err error) {
+	client, err := idgen.NewClient(opts)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, client.Shutdown(context.WithoutCancel(ctx))) }()
 	ids := make([]idgen.ID, min(count, batch))
 	for count > 0 {
 		ids = ids[:min(count, len(ids))]
@@ -59,7 +73,7 @@ func (c *command) makeIDs(ctx context.Context, l idgen.Layout, count int) error 
 			return err
 		}
 		for _, id := range ids {
-			if err := c.write(newID{breakDown(l, id)}); err != nil {
+			if err := c.write(newID{breakDown(client.Layout(), id)}); err != nil {
 				return err
 			}
 		}

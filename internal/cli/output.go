@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 )
@@ -60,4 +61,13 @@ func (c *command) each(args []string, do func(word string) error) error {
 		return fmt.Errorf("reading the input: %w", err)
 	}
 	return nil
+}
+
+// logger returns where what happens meanwhile is written: beside errors, in
+// their format.
+func (c *command) logger() *slog.Logger {
+	if c.json {
+		return slog.New(slog.NewJSONHandler(c.Err, nil))
+	}
+	return slog.New(slog.NewTextHandler(c.Err, nil))
 }

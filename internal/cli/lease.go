@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+func (c *command) lease() *cobra.Command {
+	g := group("lease", "Serve, list, acquire and release leases of machine ids",
+		c.leaseList(), c.leaseAcquire(), c.leaseRelease(), c.leaseQuarantine())
+	g.Long = "Serve, list, acquire and release leases of machine ids.\n" + aboutLeases
+	return g
+}
+
+func (c *command) leaseList() *cobra.Command {
+	var (
+		at    leaseFlags
+		ended bool
+	)
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the leases of a service", Args: arguments(cobra.NoArgs),
+		Long:    "List the leases of a service, in the order of their positions, without their secrets.\n" + aboutLeases,
+		Example: "  kazahana lease list --leases sqlite:leases.db\n  kazahana lease list --leases redis://localhost:6379 --service payments --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.with(cmd, func(ctx context.Context, l *leases) error { return c.listLeases(ctx, cmd, l, at.service, ended) })
+		},
+	}
+	at.add(cmd)
+	cmd.Flags().BoolVar(&ended, "ended", false, "also leases that have ended or were released, while nobody else has their positions")
+	return cmd
+}
+
+func (c *command) listLeases(ctx context.Context, cmd *cobra.Command, l *leases, service string, ended bool) error {
+	if l.list == nil {
+		return misuse(cmd, fmt.Errorf("--leases: a lease server lists nothing; name the store that it leases from"))
+	}
+	for options := (lease.ListOptions{Ended: ended}); ; {
+		page, err := l.list(ctx, service, options)
+		if err != nil {
+			return err
+		}
+		for _, info := range page.Leases {
+			if err := c.write(listedLease{info}); err != nil {
+				return err
+			}
+		}
+		if options.After = page.Next; options.After == "" {
+			return nil
+		}
+	}
+}
+
+// listedLease is a line of a listing.
+type listedLease struct{ lease.Info }
+
+func (l listedLease) text() string {
+	state := "active"
+	switch {
+	case l.LastTs != nil:
+		state = "released"
+	case !l.Active:
+		state = "ended"
+	}
+	return fmt.Sprintf("machine %-6d bits %-3d %-9s %s to %s%s", l.ID, l.BitSeq, state, stamp(l.Created), stamp(l.Expired), describe(l.Meta))
+}
+
+func (c *command) leaseAcquire() *cobra.Command {
+	var (
+		at  leaseFlags
+		req idgen.AcquireRequest
+	)
+	cmd := &cobra.Command{
+		Use: "acquire", Short: "Acquire leases by hand", Args: arguments(cobra.NoArgs),
+		Long: `Acquire leases by hand, for programs that have no client of their own. With --json they come
+with their secrets: keep them for lease release, which reads them.
+` + aboutLeases,
+		Example: "  kazahana lease acquire --leases https://id.example.com --service payments --json > lease.json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.with(cmd, func(ctx context.Context, l *leases) error {
+				req.ServiceID = at.service
+				granted, err := l.provider.Acquire(ctx, req)
+				if err != nil {
+					return err
+				}
+				for _, g := range granted {
+					if err := c.write(grantedLease{g}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	at.add(cmd)
+	cmd.Flags().IntVar(&req.ThroughputPerMs, "throughput", 1, "`number` of IDs a millisecond")
+	cmd.Flags().StringVar(&req.RequestKey, "request-key", "", "`text` that makes the request idempotent: the same for each try")
+	cmd.Flags().StringToStringVar(&req.Meta, "meta", nil, "`name=value` pairs to show in listings")
+	return cmd
+}
+
+// grantedLease is a lease with its secret, which only JSON shows.
+type grantedLease struct{ idgen.Lease }
+
+func (g grantedLease) text() string {
+	return fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stamp(time.UnixMilli(g.Created)), stamp(time.UnixMilli(g.Expired)))
+}
+
+func (c *command) leaseQuarantine() *cobra.Command {
+	var (
+		at   leaseFlags
+		span time.Duration
+	)
+	cmd := &cobra.Command{
+		Use: "quarantine", Short: "Grant nothing until leases that were forgotten have ended", Args: arguments(cobra.NoArgs),
+		Long: `Grant nothing of a service for a while: after its store was restored from a backup, which knows
+leases of another day only. Programs go on with the leases they have, and with fallback.
+` + aboutLeases,
+		Example: "  kazahana lease quarantine --leases embedded:data --service payments",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.with(cmd, func(ctx context.Context, l *leases) error {
+				if l.quarantine == nil {
+					return misuse(cmd, fmt.Errorf("--leases: name the store, not a server of its leases"))
+				}
+				until, err := l.quarantine(ctx, at.service, span)
+				if err != nil {
+					return err
+				}
+				return c.write(quarantined{Service: at.service, Until: until})
+			})
+		},
+	}
+	at.add(cmd)
+	cmd.Flags().DurationVar(&span, "for", 0, "`duration`; 0: that of a lease and a minute")
+	return cmd
+}
+
+type quarantined struct {
+	Service string    `json:"service"`
+	Until   time.Time `json:"until"`
+}
+
+func (q quarantined) text() string { return "nothing is granted until " + stamp(q.Until) }
+
+// stamp formats a time to the second.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// describe formats the description of a holder.
+func describe(meta map[string]string) string {
+	text := ""
+	for _, name := range sortedKeys(meta) {
+		text += fmt.Sprintf(" %s=%s", name, meta[name])
+	}
+	return text
+}

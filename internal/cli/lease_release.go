@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+func (c *command) leaseRelease() *cobra.Command {
+	var (
+		at     leaseFlags
+		lastMs int64
+		unused bool
+	)
+	cmd := &cobra.Command{
+		Use: "release [file...]", Short: "Release leases, given as JSON",
+		Long: `Release leases that were acquired, given as the JSON of lease acquire, secret included, in files
+or on the input. Others can have their positions from the millisecond after the last one in which
+an ID was made: now, unless --last-ts or --unused says otherwise. Make none afterwards.
+` + aboutLeases,
+		Example: "  kazahana lease release --leases https://id.example.com --service payments lease.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if unused && cmd.Flags().Changed("last-ts") {
+				return misuse(cmd, errors.New("--unused and --last-ts exclude each other"))
+			}
+			return at.with(cmd, func(ctx context.Context, l *leases) error {
+				return c.leasesOf(args, func(g idgen.Lease) error {
+					last := g.Created - 1
+					if !unused {
+						last = max(last, min(lastMs, g.Expired-1))
+					}
+					err := l.provider.Release(ctx, g.Release(at.service, last, time.Now()))
+					if err != nil {
+						return err
+					}
+					return c.write(released{Service: at.service, ID: g.ID, BitSeq: g.BitSeq, LastTs: last})
+				})
+			})
+		},
+	}
+	at.add(cmd)
+	cmd.Flags().Int64Var(&lastMs, "last-ts", time.Now().UnixMilli(), "last `millisecond`, Unix, in which an ID was made")
+	cmd.Flags().Lookup("last-ts").DefValue = "now"
+	cmd.Flags().BoolVar(&unused, "unused", false, "no ID was made under the lease")
+	return cmd
+}
+
+type released struct {
+	Service string `json:"service"`
+	ID      int64  `json:"id"`
+	BitSeq  int    `json:"bitSeq"`
+	LastTs  int64  `json:"lastTs"`
+}
+
+func (r released) text() string {
+	return fmt.Sprintf("machine %-6d bits %-3d released", r.ID, r.BitSeq)
+}
+
+// leasesOf calls do with each lease in the files or, where there are none, on
+// the input.
+func (c *command) leasesOf(files []string, do func(idgen.Lease) error) error {
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	for _, name := range files {
+		if err := c.leasesIn(name, do); err != nil {
+			if name == "-" {
+				name = "the input"
+			}
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (c *command) leasesIn(name string, do func(idgen.Lease) error) error {
+	in := c.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	for dec := json.NewDecoder(in); ; {
+		var g idgen.Lease
+		err := dec.Decode(&g)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return invalid(fmt.Errorf("this is no lease in JSON: %w", err))
+		}
+		if err := g.Validate(); err != nil {
+			return invalid(err)
+		}
+		if err := do(g); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// leasesVariable is the environment variable behind --leases. It may hold a
+// password, which arguments may not.
+const leasesVariable = "KAZAHANA_LEASES"
+
+const aboutLeases = `
+--leases says where the leases are, as does the variable KAZAHANA_LEASES:
+  memory:                     in this process, for lease serve
+  sqlite:leases.db            in a file
+  redis://host:6379/0         in Redis; rediss: with TLS
+  embedded:data               in the folder of an embedded database
+  fdb:/etc/…/fdb.cluster      in a FoundationDB cluster (builds with the tag foundationdb)
+  https://id.example.com      at a lease server
+
+All who use one store agree on --epoch and --bits. A password or token is not taken from an
+argument: put it into KAZAHANA_LEASES or KAZAHANA_TOKEN, or a token into the file --token-file.`
+
+// leaseFlags say where leases are and how a store is used.
+type leaseFlags struct {
+	layoutFlags
+	at, service, tokenFile string
+	duration, timeout      time.Duration
+}
+
+// add adds the flags of a command that does something with the leases of a
+// service.
+func (f *leaseFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.addStore(cmd)
+	flags.StringVar(&f.service, "service", lease.DefaultService, "`name` of the service")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the token of a lease server")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "give up after this `duration`; 0: never")
+}
+
+// addStore adds the flags that say where the leases are and what they are like.
+func (f *leaseFlags) addStore(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.layoutFlags.add(flags)
+	flags.StringVar(&f.at, "leases", "", "`where` the leases are; see above")
+	flags.DurationVar(&f.duration, "duration", lease.DefaultDuration, "`duration` of a lease that a store grants")
+}
+
+// leases is where leases are.
+type leases struct {
+	provider   idgen.LeaseProvider
+	list       func(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) // nil if it cannot
+	quarantine func(ctx context.Context, serviceID string, d time.Duration) (time.Time, error)            // nil if it cannot
+	close      func() error
+}
+
+// homes are the kinds of places, by the scheme of what names them.
+var homes = map[string]func(ctx context.Context, o openOptions) (*leases, error){
+	"memory":   openMemory,
+	"embedded": openEmbedded,
+	"fdb":      openFDB,
+}
+
+// openOptions are what a home is opened with.
+type openOptions struct {
+	at     string // whole
+	rest   string // behind the scheme and the colon
+	server lease.Options
+	serves bool   // others will lease from here
+	token  string // of a lease server
+}
+
+// given reports whether there is a place for leases at all.
+func (f *leaseFlags) given() bool { return f.at != "" || os.Getenv(leasesVariable) != "" }
+
+// with opens the leases, calls do, and closes them.
+func (f *leaseFlags) with(cmd *cobra.Command, do func(context.Context, *leases) error) error {
+	o, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("gave up after %v, as --timeout says: %w", f.timeout, context.DeadlineExceeded))
+		defer cancel()
+	}
+	l, err := o.open(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, l), l.close())
+}
+
+// options returns what the flags say, checked.
+func (f *leaseFlags) options(cmd *cobra.Command) (o openOptions, err error) {
+	layout, err := f.layout(cmd)
+	if err != nil {
+		return o, err
+	}
+	o = openOptions{at: f.at, server: lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}}}
+	switch {
+	case o.at == "":
+		o.at = os.Getenv(leasesVariable)
+	case hasPassword(o.at):
+		return o, misuse(cmd, errors.New("--leases has a password, which others can see in the arguments: put it into "+leasesVariable))
+	}
+	if o.at == "" {
+		return o, misuse(cmd, errors.New("say where the leases are: --leases or "+leasesVariable))
+	}
+	if o.token, err = readToken(f.tokenFile); err != nil {
+		return o, err
+	}
+	if err := o.server.Validate(); err != nil {
+		return o, misuse(cmd, err)
+	}
+	return o, nil
+}
+
+// open opens the leases.
+func (o openOptions) open(ctx context.Context, cmd *cobra.Command) (*leases, error) {
+	scheme, rest, ok := strings.Cut(o.at, ":")
+	open := homes[scheme]
+	if !ok || open == nil {
+		return nil, misuse(cmd, fmt.Errorf("--leases %q: it must begin with one of %s, and a colon", o.at, strings.Join(sortedKeys(homes), ", ")))
+	}
+	o.rest = rest
+	l, err := open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("opening the leases: %w", err)
+	}
+	return l, nil
+}
+
+// hasPassword reports whether a URL has one.
+func hasPassword(at string) bool {
+	_, rest, _ := strings.Cut(at, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	user, _, ok := strings.Cut(authority, "@")
+	return ok && strings.Contains(user, ":")
+}
+
+// tokenVariable is the environment variable of the token of a lease server.
+const tokenVariable = "KAZAHANA_TOKEN"
+
+// readToken returns the token of a file, or of the environment; "" if there is
+// none.
+func readToken(file string) (string, error) {
+	if file == "" {
+		return os.Getenv(tokenVariable), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", invalid(fmt.Errorf("--token-file %s is empty", file))
+	}
+	return token, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/leasefdb"
+)
+
+func openEmbedded(_ context.Context, o openOptions) (*leases, error) {
+	if o.rest == "" {
+		return nil, invalid(errors.New("embedded: which folder? As in embedded:data"))
+	}
+	db, err := embedded.Open(o.rest)
+	if err != nil {
+		return nil, err
+	}
+	return openKV(db, o, db.Close)
+}
+
+func openFDB(_ context.Context, o openOptions) (*leases, error) {
+	db, err := fdbkv.Open(o.rest)
+	if err != nil {
+		return nil, err
+	}
+	return openKV(db, o, db.Close)
+}
+
+// openKV leases from a database, where programs that open it with persistable
+// lease, too. It forgets nothing that it has acknowledged.
+func openKV(db kv.Database, o openOptions, end func() error) (*leases, error) {
+	o.server.Fresh = true
+	store, err := leasefdb.NewStore(db, leasefdb.StoreOptions{})
+	if err == nil {
+		return serverOf(store, o, end)
+	}
+	return nil, errors.Join(err, end())
+}
+
+// serverOf returns the leases that a server grants from a store.
+func serverOf(store lease.Store, o openOptions, end func() error) (*leases, error) {
+	server, err := lease.NewServer(store, o.server)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	return &leases{provider: server, list: server.List, quarantine: server.Quarantine, close: end}, nil
+}
