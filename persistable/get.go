@@ -47,18 +47,20 @@ func (g *getting[T, ID]) run(reader kv.ReadTransaction) (err error) {
 }
 
 func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, error) {
-	o, err := t.open(ctx, s.place)
-	if err != nil {
-		return nil, err
-	}
 	sc := getScratch()
 	defer sc.free()
 	sc.id = s.schema.AppendID(sc.id[:0], id)
+	o, read, err := openAhead(ctx, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
+		sc.key = append(append(sc.key[:0], o.records...), sc.id...)
+		return t.reader.Get(sc.key)
+	})
+	if err != nil {
+		return nil, err
+	}
 	if o == nil {
 		return nil, s.notFound(sc.id)
 	}
-	sc.key = append(append(sc.key[:0], o.records...), sc.id...)
-	value, err := t.reader.Get(sc.key).Get(ctx)
+	value, err := read.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +164,12 @@ func (s Store[T, ID]) Unique(ctx context.Context, i int, appendKey func([]byte) 
 }
 
 func (s *source[T]) unique(ctx context.Context, t *transaction, i int, appendKey func([]byte) []byte) (*T, error) {
-	o, err := t.open(ctx, s.place)
+	sc := getScratch()
+	defer sc.free()
+	o, read, err := openAhead(ctx, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
+		sc.key = appendKey(append(sc.key[:0], o.indexes[i].Prefix...))
+		return t.reader.Get(sc.key)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -172,11 +179,8 @@ func (s *source[T]) unique(ctx context.Context, t *transaction, i int, appendKey
 	if err := s.state(o, i); err != nil {
 		return nil, err
 	}
-	sc := getScratch()
-	defer sc.free()
 	ix := &o.indexes[i]
-	sc.key = appendKey(append(sc.key[:0], ix.Prefix...))
-	value, err := t.reader.Get(sc.key).Get(ctx)
+	value, err := read.Get(ctx)
 	if err != nil {
 		return nil, err
 	}

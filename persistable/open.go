@@ -63,6 +63,22 @@ func (t *transaction) open(ctx context.Context, p *place) (*openStore, error) {
 	return t.openLocked(ctx, p)
 }
 
+// openAhead opens the store at a place by open, and meanwhile lets start begin
+// reads in what was last known of it, so that they do not wait for what only
+// confirms it. If the store turns out to be another one, start is called once
+// more: what it returned first must not be used, and is not returned.
+func openAhead[R any](ctx context.Context, p *place, open func(context.Context, *place) (*openStore, error), start func(*openStore) R) (o *openStore, reads R, err error) {
+	guess := p.known.Load()
+	if guess != nil {
+		reads = start(guess)
+	}
+	o, err = open(ctx, p)
+	if err == nil && o != nil && o != guess {
+		reads = start(o)
+	}
+	return o, reads, err
+}
+
 var metadataVersionKey = []byte(kv.MetadataVersionKey)
 
 // openToRead is open in a transaction that writes nothing: it can always read

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,25 @@ import (
 // put writes a record: a new one only, or whatever is there before. All reads,
 // of the stored record and of the unique keys, are one round.
 func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, mustBeNew bool) error {
-	o, err := t.openForWriting(ctx, p)
-	if err != nil {
-		return err
-	}
 	sc := getScratch()
 	defer sc.free()
-	if err := r.prepare(sc, o, p, t.token, v); err != nil {
+	w := write[T]{record: r, t: t, sc: sc, mustBeNew: mustBeNew}
+	if t.writer == nil {
+		return ErrReadOnly
+	}
+	before := t.writes.Load()
+	o, unfit, err := openAhead(ctx, p, t.openForWriting, func(o *openStore) error {
+		w.o = o
+		if err := r.prepare(sc, o, p, t.token, v); err != nil {
+			return err
+		}
+		w.start()
+		return nil
+	})
+	if err = cmp.Or(err, unfit); err != nil || o == nil {
 		return err
 	}
-	w := write[T]{record: r, t: t, o: o, sc: sc, mustBeNew: mustBeNew}
-	return w.run(ctx, w.look, w.put)
+	return w.run(ctx, before, w.look, w.put)
 }
 
 // write is the write of one record, or its removal.
@@ -36,18 +45,19 @@ type write[T any] struct {
 	o         *openStore
 	sc        *scratch
 	mustBeNew bool
-	value     []byte // the first value of the stored form; nil if there is none
-	old       stored // all of it
+	started   bool              // the reads of the next look are under way:
+	was       kv.Future[[]byte] // of the stored form's first value, and those of sc.claims
+	value     []byte            // the first value of the stored form; nil if there is none
+	old       stored            // all of it
 }
 
 // run looks at what is stored and then changes it. Looks of several goroutines
 // with one transaction overlap; if another one has written since the look
-// began, then it is repeated, alone: most of it the engine has at hand, since
-// this transaction has read it before. So of two that claim one value or one
-// id, one sees what the other has written.
-func (w *write[T]) run(ctx context.Context, look func(context.Context) error, change func() error) error {
+// began, when so many writes (before) had ended, then it is repeated, alone:
+// most of it the engine has at hand, since this transaction has read it before.
+// So of two that claim one value or one id, one sees what the other has written.
+func (w *write[T]) run(ctx context.Context, before int64, look func(context.Context) error, change func() error) error {
 	w.t.startFences()
-	before := w.t.writes.Load()
 	err := look(ctx)
 	if lost := w.t.awaitFences(ctx); lost != nil {
 		return lost
@@ -64,11 +74,20 @@ func (w *write[T]) run(ctx context.Context, look func(context.Context) error, ch
 	return change()
 }
 
+// start begins the reads of a look.
+func (w *write[T]) start() {
+	w.was = w.t.writer.Get(w.sc.key)
+	w.sc.claims.Start(w.t.writer, w.o.indexes, &w.sc.now)
+	w.started = true
+}
+
 // look reads the stored form and checks that the new one may take its place.
 func (w *write[T]) look(ctx context.Context) error {
-	was := w.t.writer.Get(w.sc.key)
-	w.sc.claims.Start(w.t.writer, w.o.indexes, &w.sc.now)
-	value, err := was.Get(ctx)
+	if !w.started {
+		w.start()
+	}
+	w.started = false
+	value, err := w.was.Get(ctx)
 	switch w.value = value; {
 	case err != nil:
 		return err
@@ -254,20 +273,27 @@ func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, append
 	if t.writer == nil {
 		return ErrReadOnly
 	}
-	o, err := t.openForDeleting(ctx, p)
-	if err != nil || o == nil {
-		return err
-	}
 	sc := getScratch()
 	defer sc.free()
 	sc.id = appendID(sc.id[:0])
-	sc.key = append(append(sc.key[:0], o.records...), sc.id...)
-	w := write[T]{record: r, t: t, o: o, sc: sc}
-	return w.run(ctx, w.lookToErase, w.erase)
+	before := t.writes.Load()
+	o, was, err := openAhead(ctx, p, t.openForDeleting, func(o *openStore) kv.Future[[]byte] {
+		sc.key = append(append(sc.key[:0], o.records...), sc.id...)
+		return t.writer.Get(sc.key)
+	})
+	if err != nil || o == nil {
+		return err
+	}
+	w := write[T]{record: r, t: t, o: o, sc: sc, started: true, was: was}
+	return w.run(ctx, before, w.lookToErase, w.erase)
 }
 
 func (w *write[T]) lookToErase(ctx context.Context) (err error) {
-	if w.value, err = w.t.writer.Get(w.sc.key).Get(ctx); err != nil || w.value == nil {
+	if !w.started {
+		w.was = w.t.writer.Get(w.sc.key)
+	}
+	w.started = false
+	if w.value, err = w.was.Get(ctx); err != nil || w.value == nil {
 		return err
 	}
 	return w.lookAtStored(ctx)
