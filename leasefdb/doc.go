@@ -16,6 +16,14 @@
 //	})
 //	work(lease.Context()) // ends with the cause ErrLeaseLost or ErrReleased
 //
+// Machine ids come from a [Provider], for an [idgen.Client]; package
+// persistable makes both for each database that it opens:
+//
+//	leases, err := leasefdb.New(db, leasefdb.Options{})
+//	ids, err := idgen.NewClient(idgen.Options{Provider: leases})
+//	id, err := ids.Next(ctx)
+//	defer ids.Shutdown(ctx)
+//
 // # Clocks give liveness, never safety
 //
 // Who has lost a lease may not know yet: he was suspended, or his clock runs
@@ -29,6 +37,10 @@
 // own monotonic clock. That costs a full duration of watching after a holder's
 // death; a release hands over at once. A renewal reads the fence key and adds to
 // the count, so that it conflicts with no transaction of its holder.
+//
+// The leases of machine ids lie apart in time as well as in position, see
+// package lease, so that IDs are unique whatever clocks say. [Provider.FenceOf]
+// adds the check of a key, for data that is kept in the same database.
 //
 // # Epochs
 //
@@ -44,7 +56,7 @@
 //
 // # Concurrency
 //
-// [Names] and [Lease] are safe for concurrent use; [Grant], [Fence], [State] and
+// [Names], [Lease], [Store] and [Provider] are safe for concurrent use; [Grant], [Fence], [State] and
 // [Observation] are values.
 //
 // The split of fence key and renewal key is that of the record layer's

@@ -23,15 +23,22 @@ var (
 // [ErrLeaseLost]. It is not retryable: a transaction that checks the lease
 // changed nothing.
 type LostError struct {
-	Name   string // of the lease, or what else was owned
-	Epoch  int64  // under which it was held
+	Name   string // of the lease, quoted, or the machine id
+	Epoch  int64  // under which it was held; 0 for a machine id
 	Reason string // what was found instead
+	Err    error  // the cause, if any
 }
 
 // Error implements error.
 func (e *LostError) Error() string {
+	if e.Epoch == 0 {
+		return fmt.Sprintf("%v: %s: %s", ErrLeaseLost, e.Name, e.Reason)
+	}
 	return fmt.Sprintf("%v: %s under epoch %d: %s", ErrLeaseLost, e.Name, e.Epoch, e.Reason)
 }
+
+// Unwrap returns the cause.
+func (e *LostError) Unwrap() error { return e.Err }
 
 // Is reports whether target is [ErrLeaseLost].
 func (e *LostError) Is(target error) bool { return target == ErrLeaseLost }
@@ -92,5 +99,5 @@ func lapsed(g Grant, last error) *LostError {
 	if last != nil {
 		reason = "it cannot be renewed any more: " + last.Error()
 	}
-	return &LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: reason}
+	return &LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: reason, Err: last}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -53,4 +54,30 @@ func ExampleNames_Acquire() {
 	// <nil>
 	// true
 	// leasefdb: the lease is lost: "invoices" under epoch 1: it was released
+}
+
+// Two processes make IDs for one database; no configuration tells them apart.
+func ExampleNew() {
+	ctx := context.Background()
+	db, err := embedded.OpenMemory()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	for range 2 {
+		leases, err := leasefdb.New(db, leasefdb.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		ids, err := idgen.NewClient(idgen.Options{Provider: leases})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer ids.Shutdown(ctx)
+		id, err := ids.Next(ctx)
+		fmt.Println(id.IsFallback(), err)
+	}
+	// Output:
+	// false <nil>
+	// false <nil>
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+// OwnerKey returns the key, in the map of the lease's service, whose value says
+// who holds the positions of l: a fence, for whoever keeps other data in the
+// store's medium. It is written when the positions are granted, released, split
+// or merged, and hardly ever otherwise.
+func OwnerKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
+
+// CheckOwner returns nil if value, which a store holds under OwnerKey(l), says
+// that nobody was granted any of the positions of l after l, and that l was not
+// released. It does not matter whether l has ended. Otherwise the error is
+// [ErrNotFound], or a [*CorruptError].
+func CheckOwner(serviceID string, l idgen.Lease, value []byte) error {
+	if value == nil {
+		return fmt.Errorf("%w: nothing is known of machine %d any more", ErrNotFound, l.ID)
+	}
+	b := block{base: l.Base()}
+	if err := decode(serviceID, OwnerKey(l), value, &b); err != nil {
+		return err
+	}
+	h := b.Holder
+	switch {
+	case b.BitSeq != l.BitSeq || h == nil:
+		return fmt.Errorf("%w: the positions of machine %d have been divided anew", ErrNotFound, l.ID)
+	case h.Created != l.Created || h.Secret != l.Secret:
+		return fmt.Errorf("%w: machine %d was granted again, %d ms after it", ErrNotFound, l.ID, h.Created-l.Created)
+	case h.Released != nil:
+		return fmt.Errorf("%w: machine %d was released", ErrNotFound, l.ID)
+	}
+	return nil
+}
