@@ -4,6 +4,7 @@ package idgen
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -114,19 +115,31 @@ var noWait = func() context.Context {
 }()
 
 // newID asks the default generator, patient enough for a small step of the
-// clock and no more. The context that can wait is made only when needed.
+// clock and no more. One that was taken back and shut down meanwhile is not the
+// default any more: the next one is asked.
 func (d *defaults) newID() ID {
 	c := d.current.Load()
+	for {
+		id, err := c.newID()
+		if err == nil {
+			return id
+		}
+		now := d.current.Load()
+		if now == c || !errors.Is(err, ErrClosed) {
+			return 0
+		}
+		c = now
+	}
+}
+
+// newID asks the generator. The context that can wait is made only when needed.
+func (c *choice) newID() (ID, error) {
 	if c.client != nil {
 		if id, err := c.client.Next(noWait); err == nil {
-			return id
+			return id, nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), newIDWait)
 	defer cancel()
-	id, err := c.generator.Next(ctx)
-	if err != nil {
-		return 0
-	}
-	return id
+	return c.generator.Next(ctx)
 }

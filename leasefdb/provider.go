@@ -25,6 +25,15 @@ type Options struct {
 	Lease lease.Options
 }
 
+// Layout returns the layout that is configured for a service; the zero Layout
+// means the default one.
+func (o Options) Layout(serviceID string) idgen.Layout {
+	if config, ok := o.Lease.Services[serviceOf(serviceID)]; ok {
+		return config.Layout
+	}
+	return o.Lease.Default.Layout
+}
+
 // Provider leases machine ids from a database: an [idgen.LeaseProvider] for
 // clients in this process. Any number of providers, in any number of processes,
 // lease from one database; all of their leases are disjoint, whatever their

@@ -16,7 +16,7 @@ import (
 )
 
 // DB keeps records in an engine. It is safe for concurrent use; one a process
-// is enough. The engine belongs to the caller, who closes it.
+// is enough. The engine belongs to the caller, who closes it after the DB.
 type DB struct {
 	engine   kv.Database
 	options  Options
@@ -24,10 +24,11 @@ type DB struct {
 	places   placeTable
 	tokenKey []byte           // authenticates page tokens
 	fences   []leasefdb.Fence // that its transactions check
+	ids      *identities
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
-// database writes the key of its page tokens.
+// database writes the key of its page tokens. Close the DB before the engine.
 func Open(ctx context.Context, engine kv.Database) (*DB, error) {
 	return OpenWith(ctx, engine, Options{})
 }
@@ -47,6 +48,9 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 	}
 	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize)}
 	if db.tokenKey, err = db.loadTokenKey(ctx); err != nil {
+		return nil, fmt.Errorf("persistable: open: %w", err)
+	}
+	if db.ids, err = newIdentities(engine, o); err != nil {
 		return nil, fmt.Errorf("persistable: open: %w", err)
 	}
 	return db, nil
@@ -101,7 +105,7 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 // The directory of the database itself is not removed.
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 	db.mustBeOpen()
-	if system := db.options.SystemPath; len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
+	if db.holdsSystem(path) {
 		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
 	}
 	err := db.remove(ctx, path)
@@ -109,6 +113,18 @@ func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	return err
+}
+
+// holdsSystem reports whether the directory at path is one of the database's
+// own, or one above them. Without the leases nobody would know which ids may
+// still be made.
+func (db *DB) holdsSystem(path []string) bool {
+	for _, system := range [][]string{db.options.SystemPath, db.options.IDs.Leases.Path} {
+		if len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
+			return true
+		}
+	}
+	return false
 }
 
 // remove removes a directory, under the fences if there are any.

@@ -43,11 +43,25 @@ func openMemory(t testing.TB) kv.Database {
 
 func open(t testing.TB, engine kv.Database) *persistable.DB {
 	t.Helper()
-	db, err := persistable.Open(ctx, engine)
+	return openWith(t, engine, persistable.Options{})
+}
+
+func openWith(t testing.TB, engine kv.Database, o persistable.Options) *persistable.DB {
+	t.Helper()
+	db, err := persistable.OpenWith(ctx, engine, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { closeDB(t, db) })
 	return db
+}
+
+// closeDB closes a DB. That its leases cannot be given back is no fault: the
+// test's engine may fail, and lost acknowledgements take long.
+func closeDB(t testing.TB, db *persistable.DB) {
+	if err := db.Close(); err != nil {
+		t.Log(err)
+	}
 }
 
 // onEngines runs a test on the engine as it is, and on the hostile one, which

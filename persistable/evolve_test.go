@@ -70,7 +70,7 @@ func TestIndexAddedOverData(t *testing.T) {
 		"hostile": func(e kv.Database) kv.Database { return kvtest.HostileT(t, e) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := must[*persistable.DB](t)(persistable.OpenWith(ctx, wrap(openMemory(t)), persistable.Options{BuildBatch: 4}))
+			db := openWith(t, wrap(openMemory(t)), persistable.Options{BuildBatch: 4})
 			old := version(db)
 			all := articles(t, old, 25)
 			s := version(db, tags)
@@ -109,7 +109,7 @@ func TestIndexOfANewStoreIsReadable(t *testing.T) {
 // An interrupted build goes on where it stopped.
 func TestBuildIsResumed(t *testing.T) {
 	engine := &faulty{Database: openMemory(t)}
-	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{BuildBatch: 5}))
+	db := openWith(t, engine, persistable.Options{BuildBatch: 5})
 	articles(t, version(db), 40)
 	stop, cancel := context.WithCancel(ctx)
 	engine.begin(nil, func(n int, commit func() error) error {
@@ -125,7 +125,7 @@ func TestBuildIsResumed(t *testing.T) {
 	engine.begin(nil, nil)
 
 	counter := kvtest.Count(engine)
-	again := must[*persistable.DB](t)(persistable.OpenWith(ctx, counter, persistable.Options{BuildBatch: 5}))
+	again := openWith(t, counter, persistable.Options{BuildBatch: 5})
 	s := version(again, tags)
 	e := wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Slice(ctx)))
 	if e.State != index.Building {
@@ -145,7 +145,7 @@ func TestBuildIsResumed(t *testing.T) {
 // A build runs beside writers, and misses nothing that they do.
 func TestBuildBesideWriters(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
-		db = must[*persistable.DB](t)(persistable.OpenWith(ctx, db.Engine(), persistable.Options{BuildBatch: 7}))
+		db = openWith(t, db.Engine(), persistable.Options{BuildBatch: 7})
 		s := version(db, tags, isbn)
 		all := articles(t, version(db), 60)
 		var writers sync.WaitGroup
@@ -179,7 +179,7 @@ func TestBuildBesideWriters(t *testing.T) {
 
 func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
-		db = must[*persistable.DB](t)(persistable.OpenWith(ctx, db.Engine(), persistable.Options{BuildBatch: 2}))
+		db = openWith(t, db.Engine(), persistable.Options{BuildBatch: 2})
 		old, s := version(db), version(db, isbn)
 		var all []*Article
 		for i, number := range []string{"1", "2", "1", "3", "1", "2"} {

@@ -12,12 +12,12 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-func exampleOrders() OrderStore {
+func exampleOrders() (OrderStore, *persistable.DB) {
 	db, err := persistable.Open(context.Background(), mustMemory())
 	if err != nil {
 		panic(err)
 	}
-	return OrderStoreOf(db, "tenant-1")
+	return OrderStoreOf(db, "tenant-1"), db
 }
 
 func Example() {
@@ -33,6 +33,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	defer db.Close()
 	orders := OrderStoreOf(db, "tenant-1")
 	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i, number := range []string{"A-1001", "A-1002", "A-1003"} {
@@ -64,6 +65,7 @@ func ExampleDB_Transact() {
 		fmt.Println(err)
 		return
 	}
+	defer db.Close()
 	orders := OrderStoreOf(db, "tenant-1")
 	articles := ArticleStoreOf(db)
 	o, a := orders.New("A-1", Pending, time.Now(), 5), NewArticle("news", "first-order", nil, nil, nil, time.Now(), nil)
@@ -82,7 +84,9 @@ func ExampleDB_Transact() {
 }
 
 func ExampleQuery_Page() {
-	ctx, orders := context.Background(), exampleOrders()
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
 	for i := range 5 {
 		_ = orders.Create(ctx, orders.New(fmt.Sprint(i), Paid, time.Now(), 1))
 	}
@@ -113,7 +117,9 @@ func ExampleQuery_Page() {
 }
 
 func ExampleStore_FindOne() {
-	ctx, orders := context.Background(), exampleOrders()
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
 	_ = orders.Create(ctx, orders.New("A-1", Paid, time.Now(), 42))
 	o, err := orders.FindOne(ctx, OrderFields.Number.Equal("A-1"))
 	fmt.Println(o.Amount, err)
@@ -131,6 +137,7 @@ func ExampleDB_RemoveDirectory() {
 		fmt.Println(err)
 		return
 	}
+	defer db.Close()
 	for _, tenant := range []string{"tenant-1", "tenant-2"} {
 		orders := OrderStoreOf(db, tenant)
 		_ = orders.Create(ctx, orders.New("A-1", Paid, time.Now(), 1))

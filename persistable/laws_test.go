@@ -264,7 +264,14 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		},
 		"List":   func() error { return second(db.ListDirectory(ctx, "tenants")) },
 		"Remove": func() error { return ignore(db.RemoveDirectory(ctx, "tenants", "tenant1"), persistable.ErrNotFound) },
-		"Open":   func() error { return second(persistable.Open(ctx, engine)) },
+		"Open": func() error {
+			other, err := persistable.Open(ctx, engine)
+			if err != nil {
+				return err
+			}
+			defer closeDB(t, other)
+			return second(other.IDs().Next(ctx))
+		},
 	}
 	for name, operation := range operations {
 		t.Run(name, func(t *testing.T) {

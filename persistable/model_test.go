@@ -42,6 +42,7 @@ func runModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int) {
 	if err != nil {
 		rt.Fatal(err)
 	}
+	defer closeDB(t, db)
 	m := &model{db: db, store: ArticleStoreOf(db), map_: map[string]*Article{}, seldom: seldom}
 	rt.Repeat(map[string]func(*rapid.T){
 		"create":      func(rt *rapid.T) { m.put(rt, m.store, true) },

@@ -27,6 +27,9 @@ type Options struct {
 	// CacheSize bounds the number of opened directories remembered. The default
 	// value is 10,000.
 	CacheSize int
+	// IDs say where the ids of new records come from. The default value leases
+	// machine ids from the database.
+	IDs IDOptions
 }
 
 // Validate reports all faults of the options, joined.
@@ -37,7 +40,7 @@ func (o Options) Validate() error {
 			faults = append(faults, fmt.Errorf("persistable: Options.%s is %d, must not be negative", name, n))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, o.IDs.validate())...)
 }
 
 func (o Options) withDefaults() Options {
@@ -46,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SystemPath == nil {
 		o.SystemPath = []string{"kazahana", "persistable"}
+	}
+	if o.IDs.Leases.Path == nil {
+		o.IDs.Leases.Path = []string{"kazahana", "leases"}
 	}
 	o.PageSize = orDefault(o.PageSize, 100)
 	o.BuildBatch = orDefault(o.BuildBatch, 500)

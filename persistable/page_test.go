@@ -62,7 +62,7 @@ func TestPages(t *testing.T) {
 
 func TestPageSize(t *testing.T) {
 	engine := openMemory(t)
-	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{PageSize: 3}))
+	db := openWith(t, engine, persistable.Options{PageSize: 3})
 	s := OrderStoreOf(db, "t")
 	someOrders(t, s, 7)
 	if sizes, _ := pages(t, s.OrderedByNumber().Query()); !slices.Equal(sizes, []int{3, 3, 1}) {

@@ -141,7 +141,8 @@ func (s Store[T, ID]) Create(ctx context.Context, v *T) error {
 	if err := s.ensureID(ctx, v); err != nil {
 		return err
 	}
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, true) })
+	how := putting{mustBeNew: true, fence: s.idFence(v)}
+	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
 }
 
 // CreateWithID is Create under an id that the caller chooses, for imports and
@@ -151,7 +152,8 @@ func (s Store[T, ID]) CreateWithID(ctx context.Context, id ID, v *T) error {
 		return err
 	}
 	s.schema.SetID(v, id)
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, true) })
+	how := putting{mustBeNew: true}
+	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
 }
 
 // Save writes a record, over a stored one with the same id if there is one. Its
@@ -164,7 +166,8 @@ func (s Store[T, ID]) Save(ctx context.Context, v *T) error {
 	if err := s.ensureID(ctx, v); err != nil {
 		return err
 	}
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, false) })
+	how := putting{fence: s.idFence(v)}
+	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
 }
 
 // ensureID gives a record an id if it has none, outside of all transactions.

@@ -10,16 +10,24 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// put writes a record: a new one only, or whatever is there before. All reads,
-// of the stored record and of the unique keys, are one round.
-func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, mustBeNew bool) error {
+// putting is how a record is put: as a new one only, or whatever is there
+// before; and under which fence, if it is new.
+type putting struct {
+	mustBeNew bool
+	fence     idFence
+}
+
+// put writes a record. All reads, of the stored record, of the unique keys and
+// of fences, are one round.
+func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, how putting) error {
 	sc := getScratch()
 	defer sc.free()
-	w := write[T]{record: r, t: t, sc: sc, mustBeNew: mustBeNew}
+	w := write[T]{record: r, t: t, sc: sc, putting: how}
 	if t.writer == nil {
 		return ErrReadOnly
 	}
@@ -41,14 +49,15 @@ func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, mus
 // write is the write of one record, or its removal.
 type write[T any] struct {
 	*record[T]
-	t         *transaction
-	o         *openStore
-	sc        *scratch
-	mustBeNew bool
-	started   bool              // the reads of the next look are under way:
-	was       kv.Future[[]byte] // of the stored form's first value, and those of sc.claims
-	value     []byte            // the first value of the stored form; nil if there is none
-	old       stored            // all of it
+	putting
+	t       *transaction
+	o       *openStore
+	sc      *scratch
+	started bool              // the reads of the next look are under way:
+	was     kv.Future[[]byte] // of the stored form's first value, and those of sc.claims
+	owner   leasefdb.Checking // of who owns the machine id
+	value   []byte            // the first value of the stored form; nil if there is none
+	old     stored            // all of it
 }
 
 // run looks at what is stored and then changes it. Looks of several goroutines
@@ -77,6 +86,7 @@ func (w *write[T]) run(ctx context.Context, before int64, look func(context.Cont
 // start begins the reads of a look.
 func (w *write[T]) start() {
 	w.was = w.t.writer.Get(w.sc.key)
+	w.owner = w.fence.fence.Start(w.t.writer)
 	w.sc.claims.Start(w.t.writer, w.o.indexes, &w.sc.now)
 	w.started = true
 }
@@ -92,6 +102,9 @@ func (w *write[T]) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	case value == nil:
+		if err := cmp.Or(w.fence.err, w.owner.Wait(ctx)); err != nil {
+			return fenceError(w.typ, w.sc.id, err)
+		}
 		return w.indexError(w.sc.claims.Check(ctx, w.o.indexes, &w.sc.now, nil, w.sc.id))
 	case w.mustBeNew:
 		return fmt.Errorf("%w: %s %s", ErrExists, w.typ, idText(w.sc.id))

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+)
+
+// IDOptions say where the kazahana ids of new records come from. With the zero
+// value they are made by an [idgen.Client] of the DB, under machine ids leased
+// from the database itself: unique across all processes that open it so,
+// without anything to configure. The DB offers the client as the default
+// generator, by [idgen.InstallDefault]: that is what the generated constructors
+// use, unless the program has chosen another one with [idgen.SetDefault].
+//
+// The first id asked for leases a machine id, one transaction, and waits for it
+// for up to a second in a constructor, and as long as ctx allows in Create. If
+// it cannot be had, ids are fallback ids until it can: see [idgen.Client].
+// [DB.IDs] and [idgen.Client.Ready] let a program find out before it begins.
+//
+// A program that opens several databases has one default generator, that of the
+// database opened first. Its ids are unique in that database. For the others
+// let each type's id be made by the DB: o.ID, err = db.IDs().Next(ctx).
+type IDOptions struct {
+	// Generator makes the ids instead, and is offered as the default. The
+	// program closes it. The default value leases from the database.
+	Generator idgen.Generator
+	// Off offers no generator and leases nothing: ids come from whatever
+	// [idgen.Default] is. The default value is false.
+	Off bool
+	// Fenced makes the creation of a record under an id of type idgen.ID
+	// conflict with any change of who owns the machine id of it; see
+	// [leasefdb.Provider.FenceOf]. A record whose id was not made by this DB
+	// under a lease, or whose machine id is another's by now, is then refused
+	// with a *[FenceError], also if its id comes from a standalone generator or
+	// is a fallback id. CreateWithID is not concerned, nor is a Save over a
+	// record that is there. Each creation reads one key more, in the same
+	// round. The default value is false.
+	Fenced bool
+
+	// Leases say where leases are kept and how long they last. All programs
+	// that lease from the database must use the same. The layer is that of
+	// [Options]; the default path is kazahana/leases.
+	Leases leasefdb.Options
+	// Client configures the generator. Its Provider is set by Open, its default
+	// Layout is that of the leases.
+	Client idgen.Options
+}
+
+func (o IDOptions) validate() error {
+	leased := !o.Off && o.Generator == nil
+	switch {
+	case o.Off && o.Generator != nil:
+		return errors.New("persistable: Options.IDs has a Generator, but is Off")
+	case o.Fenced && !leased:
+		return errors.New("persistable: Options.IDs is Fenced, but the DB leases no ids: a Generator was given, or it is Off")
+	case o.Client.Provider != nil:
+		return errors.New("persistable: Options.IDs.Client has a Provider: give the generator made with it as Options.IDs.Generator")
+	case !leased:
+		return nil
+	}
+	o.Client.Provider = new(leasefdb.Provider) // it will have one
+	return o.Client.Validate()
+}
+
+// identities is what a DB and those made of it by Under have for new ids.
+type identities struct {
+	options   IDOptions
+	provider  *leasefdb.Provider // nil if nothing is leased
+	client    *idgen.Client      // nil if nothing is leased
+	uninstall func()
+
+	once sync.Once
+	err  error // of closing
+}
+
+func newIdentities(engine kv.Database, o Options) (*identities, error) {
+	ids := &identities{options: o.IDs, uninstall: func() {}}
+	switch {
+	case o.IDs.Off:
+		return ids, nil
+	case o.IDs.Generator != nil:
+		ids.uninstall = idgen.InstallDefault(o.IDs.Generator)
+		return ids, nil
+	}
+	leases := o.IDs.Leases
+	leases.Layer = o.Layer
+	var err error
+	if ids.provider, err = leasefdb.New(engine, leases); err != nil {
+		return nil, err
+	}
+	o.IDs.Client.Provider = untilClosed{ids.provider, ids}
+	if o.IDs.Client.Layout == (idgen.Layout{}) {
+		o.IDs.Client.Layout = leases.Layout(o.IDs.Client.ServiceID)
+	}
+	if ids.client, err = idgen.NewClient(o.IDs.Client); err != nil {
+		return nil, err
+	}
+	ids.uninstall = idgen.InstallDefault(ids.client)
+	return ids, nil
+}
+
+// untilClosed is the provider of a DB. When the engine turns out to be closed,
+// it closes the DB: nothing can be leased any more.
+type untilClosed struct {
+	*leasefdb.Provider
+	ids *identities
+}
+
+// Acquire implements [idgen.LeaseProvider].
+func (p untilClosed) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	leases, err := p.Provider.Acquire(ctx, req)
+	if errors.Is(err, kv.ErrClosed) {
+		go func() { _ = p.ids.close() }() // waits for this call
+	}
+	return leases, err
+}
+
+// closeTimeout is how long Close waits for the database.
+const closeTimeout = 5 * time.Second
+
+func (ids *identities) close() error {
+	ids.once.Do(func() {
+		ids.uninstall()
+		if ids.client == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if err := ids.client.Shutdown(ctx); err != nil && !errors.Is(err, kv.ErrClosed) {
+			ids.err = fmt.Errorf("persistable: close: %w", err)
+		}
+	})
+	return ids.err
+}
+
+// IDs returns the generator of the DB: the client that leases from the database,
+// or the one given in [IDOptions], or else [idgen.Default].
+func (db *DB) IDs() idgen.Generator {
+	db.mustBeOpen()
+	switch {
+	case db.ids.client != nil:
+		return db.ids.client
+	case db.ids.options.Generator != nil:
+		return db.ids.options.Generator
+	}
+	return idgen.Default()
+}
+
+// Leases returns the provider from which the DB leases machine ids, for
+// listings of them and the like; nil if it leases none.
+func (db *DB) Leases() *leasefdb.Provider {
+	db.mustBeOpen()
+	return db.ids.provider
+}
+
+// Close gives back what the DB has leased, so that others can have it at once,
+// and takes its generator back as the default. Stores still work, but for
+// making new ids; the engine stays open, and is to be closed afterwards. A DB
+// that is not closed gives nothing back: its leases end by themselves, after
+// ten minutes by default. Close waits for the database for up to five seconds.
+// Calling it again does nothing.
+func (db *DB) Close() error {
+	db.mustBeOpen()
+	return db.ids.close()
+}
+
+// idFence is the fence of a new record's id: the zero value is none.
+type idFence struct {
+	fence leasefdb.Fence
+	err   error // why the record cannot be created
+}
+
+// idFence returns the fence of v's id, if creations are fenced.
+func (s *Store[T, ID]) idFence(v *T) (f idFence) {
+	ids := s.place.db.ids
+	if !ids.options.Fenced {
+		return f
+	}
+	id, ok := any(s.schema.ID(v)).(idgen.ID)
+	if !ok {
+		return f
+	}
+	service := ids.options.Client.ServiceID
+	if f.fence, ok = ids.provider.FenceOf(service, id); !ok {
+		f.err = &leasefdb.LostError{
+			Name:   fmt.Sprintf("the machine id of %d", int64(id)),
+			Reason: "the id was made without a lease of this DB: by another generator, in fallback, or too long ago",
+		}
+	}
+	return f
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func active(t testing.TB, db *persistable.DB) []lease.Info {
+	t.Helper()
+	return must[lease.Page](t)(db.Leases().List(ctx, "", lease.ListOptions{})).Leases
+}
+
+// TestZeroConfiguration checks that a DB that is just opened leases a machine
+// id from its own database, once an id is asked for, and gives it back.
+func TestZeroConfiguration(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		if n := len(active(t, db)); n != 0 {
+			t.Errorf("%d leases before any id was made", n)
+		}
+		orders := OrderStoreOf(db, "t")
+		o := orders.New("1", Pending, day0, 1)
+		if o.ID == 0 || o.ID.IsFallback() {
+			t.Fatalf("the constructor made the id %v, fallback %v", o.ID, o.ID.IsFallback())
+		}
+		leases := active(t, db)
+		if len(leases) != 1 || int(leases[0].ID) != o.ID.MachineID() || leases[0].Meta["pid"] == "" {
+			t.Errorf("the id is of machine %d, the leases are %+v", o.ID.MachineID(), leases)
+		}
+		if _, ok := db.Leases().LeaseOf("", o.ID); !ok {
+			t.Error("the DB does not know the lease of the id")
+		}
+		check(t, orders.Create(ctx, o))
+		zero := &Order{TenantID: "t", Number: "2"}
+		check(t, orders.Create(ctx, zero))
+		if zero.ID <= o.ID || zero.ID.IsFallback() {
+			t.Errorf("Create made the id %v behind %v", zero.ID, o.ID)
+		}
+		if idgen.Default() != db.IDs() {
+			t.Error("the DB's generator is not the default")
+		}
+		check(t, db.Close())
+		check(t, db.Close())
+		if idgen.Default() == db.IDs() {
+			t.Error("the generator of a closed DB is the default")
+		}
+		if left := active(t, db); len(left) != 0 {
+			t.Errorf("a closed DB holds %+v", left)
+		}
+		_, err := db.IDs().Next(ctx)
+		wantError(t, err, idgen.ErrClosed)
+		must[*Order](t)(orders.Get(ctx, o.ID))
+	})
+}
+
+// TestUniqueAcrossDBs lets several DBs over one engine, as if each were a
+// process, make ids at once, with clocks that differ, opening and closing all
+// the time. No id may come twice, and none be a fallback.
+func TestUniqueAcrossDBs(t *testing.T) {
+	for name, wrap := range map[string]func(kv.Database) kv.Database{
+		"plain":   func(db kv.Database) kv.Database { return db },
+		"hostile": func(db kv.Database) kv.Database { return kvtest.HostileT(t, db) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine, seed := wrap(openMemory(t)), kvtest.SeedT(t)
+			const processes, lives, each = 5, 4, 2000
+			var mu sync.Mutex
+			seen := make(map[idgen.ID]int, processes*lives*each)
+			var group sync.WaitGroup
+			for p := range processes {
+				group.Go(func() {
+					rng := rand.New(rand.NewPCG(seed, uint64(p)))
+					for range lives {
+						ids, err := life(engine, time.Duration(rng.IntN(4000)-2000)*time.Millisecond, each)
+						if err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						for _, id := range ids {
+							if other, again := seen[id]; again {
+								t.Errorf("processes %d and %d both made %d", other, p, id)
+							}
+							seen[id] = p
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			group.Wait()
+			t.Logf("%d ids", len(seen))
+		})
+	}
+}
+
+// life is the life of a process: it opens the database, makes ids by a clock
+// that is ahead, and closes it.
+func life(engine kv.Database, ahead time.Duration, n int) (made []idgen.ID, err error) {
+	now := func() time.Time { return time.Now().Add(ahead) }
+	o := persistable.Options{IDs: persistable.IDOptions{Client: idgen.Options{Now: now, DisableFallback: true}}}
+	o.IDs.Leases.Now = now
+	db, err := persistable.OpenWith(ctx, engine, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for range n {
+		id, err := db.IDs().Next(ctx)
+		if err != nil {
+			return made, err
+		}
+		if id.IsFallback() {
+			return made, fmt.Errorf("%d is a fallback id", id)
+		}
+		made = append(made, id)
+	}
+	return made, nil
+}
+
+// TestOtherGenerators checks that a given generator is used, and with Off none
+// is offered and nothing leased.
+func TestOtherGenerators(t *testing.T) {
+	g := idgen.Must(idgen.NewClient(idgen.Options{}))
+	db := openWith(t, openMemory(t), persistable.Options{IDs: persistable.IDOptions{Generator: g}})
+	if idgen.Default() != idgen.Generator(g) || db.IDs() != idgen.Generator(g) || db.Leases() != nil {
+		t.Error("the given generator is not used")
+	}
+	check(t, db.Close())
+	if idgen.Default() == idgen.Generator(g) {
+		t.Error("the generator of a closed DB is the default")
+	}
+	before := idgen.Default()
+	off := openWith(t, openMemory(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	if idgen.Default() != before || off.IDs() != before || off.Leases() != nil {
+		t.Error("a DB without ids changed the default")
+	}
+	program := idgen.Must(idgen.NewClient(idgen.Options{}))
+	idgen.SetDefault(program)
+	defer idgen.SetDefault(nil)
+	open(t, openMemory(t))
+	if idgen.Default() != idgen.Generator(program) {
+		t.Error("a DB took the place of the program's own generator")
+	}
+	for name, o := range map[string]persistable.IDOptions{
+		"two ways":              {Generator: g, Off: true},
+		"fenced, not leased":    {Generator: g, Fenced: true},
+		"fenced, off":           {Off: true, Fenced: true},
+		"another provider":      {Client: idgen.Options{Provider: new(leasefdb.Provider)}},
+		"a faulty client":       {Client: idgen.Options{MaxThroughputPerMs: -1}},
+		"a faulty lease option": {Leases: leasefdb.Options{Lease: lease.Options{MaxLeases: -1}}},
+	} {
+		if db, err := persistable.OpenWith(ctx, openMemory(t), persistable.Options{IDs: o}); err == nil {
+			t.Errorf("%s: no error", name)
+			closeDB(t, db)
+		}
+	}
+}
+
+// four machine ids, which are taken again as soon as four others were leased.
+var four = lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
+	EpochMs: idgen.DefaultEpochMs, BitReserve: 12, BitTs: 41, BitID: 3, BitSeq: 8,
+}}}
+
+// later is the clock of a process that is two hours ahead: leases of ten minutes
+// have ended there.
+func later() time.Time { return time.Now().Add(2 * time.Hour) }
+
+// takeAll leases all machine ids there are by a clock.
+func takeAll(t testing.TB, engine kv.Database, now func() time.Time) {
+	t.Helper()
+	other := must[*leasefdb.Provider](t)(leasefdb.New(engine, leasefdb.Options{StoreOptions: leasefdb.StoreOptions{Now: now}, Lease: four}))
+	for n := range 4 {
+		must[[]idgen.Lease](t)(other.Acquire(ctx, idgen.AcquireRequest{RequestKey: fmt.Sprint(n)}))
+	}
+	_, err := other.Acquire(ctx, idgen.AcquireRequest{RequestKey: "fifth"})
+	wantError(t, err, lease.ErrExhausted)
+}
+
+func fencedOptions(fenced bool) persistable.Options {
+	return persistable.Options{IDs: persistable.IDOptions{
+		Fenced: fenced, Leases: leasefdb.Options{Lease: four}, Client: idgen.Options{MaxThroughputPerMs: 256},
+	}}
+}
+
+// TestFencedIDs stalls a writer between its reads and its commit, while the
+// machine id under which it made its record's id is granted to others. With the
+// fence nothing is written; without it the write succeeds.
+func TestFencedIDs(t *testing.T) {
+	writes := map[string]func(db *persistable.DB, o *Order) error{
+		"Create": func(db *persistable.DB, o *Order) error { return OrderStoreOf(db, "t").Create(ctx, o) },
+		"Save":   func(db *persistable.DB, o *Order) error { return OrderStoreOf(db, "t").Save(ctx, o) },
+		"Transact": func(db *persistable.DB, o *Order) error {
+			return db.Transact(ctx, func(tx persistable.Tx) error { return OrderStoreOf(db, "t").In(tx).Create(ctx, o) })
+		},
+		"the caller's transaction": func(db *persistable.DB, o *Order) error {
+			return db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+				return OrderStoreOf(db, "t").In(db.In(tx)).Create(ctx, o)
+			})
+		},
+	}
+	for name, write := range writes {
+		for _, fenced := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, fenced %v", name, fenced), func(t *testing.T) {
+				engine := &faulty{Database: openMemory(t)}
+				db := openWith(t, engine, fencedOptions(fenced))
+				orders := OrderStoreOf(db, "t")
+				first := orders.New("first", Pending, day0, 1)
+				check(t, orders.Create(ctx, first)) // the fence holds
+				stalled := orders.New("stalled", Pending, day0, 1)
+				engine.begin(nil, func(n int, commit func() error) error {
+					if n == 1 {
+						takeAll(t, engine.Database, later)
+					}
+					return commit()
+				})
+				err := write(db, stalled)
+				engine.begin(nil, nil)
+				n := must[int](t)(orders.Scan().Count(ctx))
+				if !fenced {
+					check(t, err)
+					if n != 2 {
+						t.Errorf("%d records, want 2", n)
+					}
+					return
+				}
+				e := wantAs[*persistable.FenceError](t, err)
+				wantError(t, e, leasefdb.ErrLeaseLost)
+				if e.Type != "Order" || e.ID == "" || n != 1 {
+					t.Errorf("%+v, and %d records, want 1", e, n)
+				}
+				first.Amount = 2 // a record that is there is nobody else's
+				check(t, orders.Save(ctx, first))
+				check(t, orders.Delete(ctx, first.ID))
+			})
+		}
+	}
+}
+
+// TestFencedIDsOfOthers checks which ids a fenced DB does not take.
+func TestFencedIDsOfOthers(t *testing.T) {
+	engine := openMemory(t)
+	db := openWith(t, engine, fencedOptions(true))
+	other := openWith(t, engine, fencedOptions(true))
+	orders := OrderStoreOf(db, "t")
+	n := 0
+	order := func(id idgen.ID) *Order {
+		n++
+		return &Order{ID: id, TenantID: "t", Number: fmt.Sprint(n)}
+	}
+	for name, id := range map[string]idgen.ID{
+		"another DB's": must[idgen.ID](t)(other.IDs().Next(ctx)),
+		"standalone":   must[idgen.ID](t)(idgen.Must(idgen.NewClient(idgen.Options{Layout: four.Default.Layout})).Next(ctx)),
+		"made up":      7,
+	} {
+		e := wantAs[*persistable.FenceError](t, orders.Create(ctx, order(id)))
+		if !errors.Is(e, leasefdb.ErrLeaseLost) {
+			t.Errorf("%s: %v", name, e)
+		}
+		wantAs[*persistable.FenceError](t, orders.Save(ctx, order(id)))
+		check(t, orders.CreateWithID(ctx, id, order(0))) // an import
+		check(t, orders.Save(ctx, order(id)))
+	}
+	own := must[idgen.ID](t)(db.IDs().Next(ctx))
+	check(t, orders.Create(ctx, order(own)))
+	wantError(t, orders.Create(ctx, order(own)), persistable.ErrExists)
+	check(t, ArticleStoreOf(db).Create(ctx, NewArticle("s", "a", nil, nil, nil, day0, nil))) // ULIDs are not concerned
+
+	// What was made before Close is refused after it: others may have the machine.
+	late := must[idgen.ID](t)(db.IDs().Next(ctx))
+	check(t, db.Close())
+	wantAs[*persistable.FenceError](t, orders.Create(ctx, order(late)))
+}
+
+// TestFencedIDsLostAcknowledgement checks that a creation that did happen is
+// reported as such, although its machine id is another's by the time of the
+// question.
+func TestFencedIDsLostAcknowledgement(t *testing.T) {
+	engine := &faulty{Database: openMemory(t)}
+	db := openWith(t, engine, fencedOptions(true))
+	orders := OrderStoreOf(db, "t")
+	check(t, orders.Create(ctx, orders.New("first", Pending, day0, 1)))
+	o := orders.New("second", Pending, day0, 1)
+	engine.begin(nil, func(n int, commit func() error) error {
+		if n > 1 {
+			return commit()
+		}
+		err := lost(commit)
+		takeAll(t, engine.Database, later)
+		return err
+	})
+	check(t, orders.Create(ctx, o))
+	engine.begin(nil, nil)
+	must[*Order](t)(orders.Get(ctx, o.ID))
+}
+
+// TestFencedIDsCost checks that the fence is one read in the same round.
+func TestFencedIDsCost(t *testing.T) {
+	counter := kvtest.Count(openMemory(t))
+	db := openWith(t, counter, fencedOptions(true))
+	orders := OrderStoreOf(db, "t")
+	check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
+	must[int](t)(orders.Scan().Count(ctx)) // it is opened
+	n, err := counter.Measure(func() error { return orders.Create(ctx, orders.New("1", Pending, day0, 1)) })
+	check(t, err)
+	if n.Rounds != 1 || n.Gets != 3 {
+		t.Errorf("a Create under a fenced id costs %v", n)
+	}
+}
+
+// TestNoLease checks what happens where no machine id is to be had: fallback
+// ids, or, in strict mode, no ids and clear errors.
+func TestNoLease(t *testing.T) {
+	engine := openMemory(t)
+	takeAll(t, engine, time.Now)
+	lenient := openWith(t, engine, fencedOptions(false))
+	orders := OrderStoreOf(lenient, "t")
+	o := orders.New("1", Pending, day0, 1)
+	if o.ID == 0 || !four.Default.Layout.IsFallback(o.ID) {
+		t.Errorf("the constructor made %d", o.ID)
+	}
+	check(t, orders.Create(ctx, o))
+	check(t, lenient.Close())
+
+	strict := fencedOptions(false)
+	strict.IDs.Client.DisableFallback = true
+	db := openWith(t, engine, strict)
+	orders = OrderStoreOf(db, "t")
+	if o = orders.New("2", Pending, day0, 1); o.ID != 0 {
+		t.Errorf("the constructor made %d", o.ID)
+	}
+	err := orders.Create(ctx, o)
+	wantError(t, err, persistable.ErrNoID)
+	wantError(t, err, lease.ErrExhausted)
+	wantAs[*idgen.LeaseAcquisitionError](t, err)
+	check(t, orders.CreateWithID(ctx, 99, o))
+}
+
+// TestEngineClosedBeforeTheDB checks that a DB whose engine was closed takes
+// its generator back by itself when it notices, and that ids are made on.
+func TestEngineClosedBeforeTheDB(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultEpochMs).Add(time.Hour)))
+		engine := openMemory(t)
+		db := open(t, engine)
+		check(t, engine.Close())
+		if idgen.Default() != db.IDs() {
+			t.Fatal("the DB's generator is not the default")
+		}
+		if id := idgen.NewID(); id == 0 {
+			t.Error("no id was made")
+		}
+		synctest.Wait()
+		if idgen.Default() == db.IDs() {
+			t.Error("the generator of a DB without an engine is still the default")
+		}
+		if id := idgen.NewID(); id == 0 {
+			t.Error("no id was made")
+		}
+		check(t, db.Close())
+	})
+}
+
+// TestLeasesAreNotRemoved checks that nobody removes the leases by mistake.
+func TestLeasesAreNotRemoved(t *testing.T) {
+	db := open(t, openMemory(t))
+	for _, path := range [][]string{{"kazahana"}, {"kazahana", "leases"}, {"kazahana", "persistable"}} {
+		wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
+	}
+}
