@@ -57,6 +57,7 @@ func openClusterPeers(clusterFile string) (peers []*peer, err error) {
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	for _, path := range [][]string{{"users"}, {"bench", "by hand"}} {
 		if err := db.RemoveDirectory(ctx, path...); err != nil && !errors.Is(err, persistable.ErrNotFound) {
 			return nil, errors.Join(err, engine.Close())

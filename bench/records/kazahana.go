@@ -4,6 +4,7 @@ package records
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kazahana-db/kazahana/bench/user"
 	"github.com/kazahana-db/kazahana/idgen"
@@ -99,4 +100,4 @@ func (k *kazahana) Count(ctx context.Context) (int, error) {
 }
 
 // Close implements [Store].
-func (k *kazahana) Close() error { return k.engine.Close() }
+func (k *kazahana) Close() error { return errors.Join(k.db.Close(), k.engine.Close()) }

@@ -30,6 +30,7 @@ func open(b *testing.B) (kv.Database, UserStore) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() { db.Close() })
 	return engine, UserStoreOf(db)
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,11 @@ func openMemory(t *testing.T) *persistable.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return db
 }
 
@@ -64,7 +70,7 @@ func openDisk(t *testing.T, dir string) (*persistable.DB, func()) {
 		t.Fatal(err)
 	}
 	return db, func() {
-		if err := engine.Close(); err != nil {
+		if err := errors.Join(db.Close(), engine.Close()); err != nil {
 			t.Error(err)
 		}
 	}

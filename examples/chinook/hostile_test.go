@@ -24,6 +24,7 @@ func TestHostileEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer db.Close()
 	data := part(mustRead(t))
 	for run, want := range []int{data.size(), 0} {
 		if stored, err := loadAll(t.Context(), db, data, &countUp{}); err != nil || stored != want {

@@ -56,6 +56,7 @@ func run(ctx context.Context, out io.Writer, dir, file string) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	stored, err := loadAll(ctx, db, data, progressOn(out))
 	if err != nil {
 		return err

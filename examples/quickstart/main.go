@@ -47,6 +47,7 @@ func run(ctx context.Context, out io.Writer, dir string) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, db.Close()) }() // gives its machine id back
 	t := tour{out: out, db: db, now: time.Now().UTC()}
 	t.say("Opened the database in %s: an engine inside this process, nothing installed.", dir)
 	for _, step := range []func(context.Context) error{
@@ -85,13 +86,15 @@ func (t tour) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("\nCreate: the constructor gives each order an ID: 64 bits, ordered by time, unique.")
+	t.say("\nCreate: the constructor gives each order an ID: 64 bits, ordered by time, unique among all processes,")
+	t.say("because the machine id in it is leased from the database.")
 	for i := range 3 {
 		o := NewOrder("tenant-1", number(n+i), Pending, t.now.Add(time.Duration(i)*time.Minute), 1000*int64(i+1))
 		if err := orders.Create(ctx, o); err != nil {
 			return err
 		}
-		t.say("  %s  number %s  made %s", o.ID, o.Number, o.ID.Time().Format("2006-01-02 15:04:05.000"))
+		t.say("  %s  number %s  made %s by machine %d, leased: %v",
+			o.ID, o.Number, o.ID.Time().Format("2006-01-02 15:04:05.000"), o.ID.MachineID(), !o.ID.IsFallback())
 	}
 	return nil
 }
