@@ -56,7 +56,11 @@ var arrows = map[string][]string{
 	"cmd/persistgen":      {"codegen"},
 	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv"},
 	"internal/goldens":    {},
-	"internal/arch":       {},
+
+	"internal/stacktester": {"kv", "tuple", "directory"},
+	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
+
+	"internal/arch": {},
 }
 
 type listed struct {

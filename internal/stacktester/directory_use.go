@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacktester
+
+import (
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+func removeDirectory(c *call) error {
+	path := c.optionalPath()
+	d, err := c.directory()
+	if err != nil {
+		return err
+	}
+	return d.Remove(c.ctx, c.write, path)
+}
+
+func removeDirectoryIfExists(c *call) error {
+	path := c.optionalPath()
+	d, err := c.directory()
+	if err != nil {
+		return err
+	}
+	_, err = d.RemoveIfExists(c.ctx, c.write, path)
+	return err
+}
+
+func listDirectory(c *call) error {
+	path := c.optionalPath()
+	d, err := c.directory()
+	if err != nil {
+		return err
+	}
+	names, err := d.List(c.ctx, c.read, path)
+	if err == nil {
+		c.push(packStrings(names))
+	}
+	return err
+}
+
+func directoryExists(c *call) error {
+	path := c.optionalPath()
+	d, err := c.directory()
+	if err != nil {
+		return err
+	}
+	exists, err := d.Exists(c.ctx, c.read, path)
+	if err == nil {
+		c.push(oneIf(exists))
+	}
+	return err
+}
+
+func packKey(c *call) error {
+	items := c.items()
+	s, err := c.subspace()
+	if err != nil {
+		return err
+	}
+	key, err := s.Pack(items)
+	if err == nil {
+		c.push(key)
+	}
+	return err
+}
+
+func unpackKey(c *call) error {
+	key := c.bytes()
+	s, err := c.subspace()
+	if err != nil {
+		return err
+	}
+	items, err := s.Unpack(key)
+	for _, item := range items {
+		c.push(item)
+	}
+	return err
+}
+
+func directoryRange(c *call) error {
+	items := c.items()
+	s, err := c.subspace()
+	if err != nil {
+		return err
+	}
+	key, err := s.Pack(items)
+	if err != nil {
+		return err
+	}
+	begin, end := tuple.NewSubspace(key).Range()
+	c.push(begin)
+	c.push(end)
+	return nil
+}
+
+func directoryContains(c *call) error {
+	key := c.bytes()
+	s, err := c.subspace()
+	if err == nil {
+		c.push(oneIf(s.Contains(key)))
+	}
+	return err
+}
+
+func stripPrefix(c *call) error {
+	key := c.bytes()
+	s, err := c.subspace()
+	if err != nil {
+		return err
+	}
+	rest, err := s.Strip(key)
+	if err == nil {
+		c.push(append([]byte{}, rest...))
+	}
+	return err
+}
+
+// logSubspace writes the prefix of the current directory.
+func logSubspace(c *call) error {
+	prefix := c.bytes()
+	s, err := c.subspace()
+	if err != nil {
+		return err
+	}
+	c.tx.Set(tuple.NewSubspace(prefix).Sub(c.dirs.index).Bytes(), s.Bytes())
+	return nil
+}
+
+// logDirectory writes what is known of the current directory.
+func logDirectory(c *call) error {
+	prefix := c.bytes()
+	d, err := c.directory()
+	if err != nil {
+		return err
+	}
+	exists, err := d.Exists(c.ctx, c.tx, nil)
+	if err != nil {
+		return err
+	}
+	var children []string
+	if exists {
+		if children, err = d.List(c.ctx, c.tx, nil); err != nil {
+			return err
+		}
+	}
+	var path []string
+	var layer string
+	if d, ok := d.(*directory.Directory); ok {
+		path, layer = d.Path(), d.Layer()
+	}
+	log := tuple.NewSubspace(prefix).Sub(c.dirs.index)
+	for _, fact := range []kv.KeyValue{
+		{Key: []byte("path"), Value: packStrings(path)},
+		{Key: []byte("layer"), Value: tuple.Tuple{[]byte(layer)}.MustPack()},
+		{Key: []byte("exists"), Value: tuple.Tuple{oneIf(exists)}.MustPack()},
+		{Key: []byte("children"), Value: packStrings(children)},
+	} {
+		c.tx.Set(log.Sub(string(fact.Key)).Bytes(), fact.Value)
+	}
+	return nil
+}
+
+func packStrings(names []string) []byte {
+	packed := []byte{}
+	for _, name := range names {
+		packed = tuple.AppendString(packed, name)
+	}
+	return packed
+}
+
+func oneIf(condition bool) int64 {
+	if condition {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacktester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Run executes the program whose instructions are in the range of the tuple
+// (prefix), with those that it starts beside itself, and returns when all have
+// ended. Errors of the engine are items of the program's stack; the error that
+// Run returns means that a program could not be executed.
+func Run(ctx context.Context, db kv.Database, prefix []byte) error {
+	shared := &transactions{db: db, byName: map[string]*transaction{}}
+	defer shared.cancel()
+	return newMachine(db, shared, prefix).run(ctx)
+}
+
+// machine executes one program. Several share a database and its named
+// transactions.
+type machine struct {
+	db      kv.Database
+	shared  *transactions
+	prefix  []byte
+	current string // the name of the transaction in use
+	version int64  // the one last seen
+	stack   stack
+	dirs    directories
+	verbs   map[string]operation
+
+	threads sync.WaitGroup
+	mu      sync.Mutex
+	failed  []error // of threads
+}
+
+func newMachine(db kv.Database, shared *transactions, prefix []byte) *machine {
+	return &machine{db: db, shared: shared, prefix: prefix, current: string(prefix), dirs: newDirectories(), verbs: operations()}
+}
+
+func (m *machine) run(ctx context.Context) error {
+	err := m.execute(ctx)
+	m.threads.Wait()
+	return errors.Join(append(m.failed, err)...)
+}
+
+func (m *machine) execute(ctx context.Context) error {
+	number := 0
+	for pair, err := range program(ctx, m.db, m.prefix) {
+		if err != nil {
+			return fmt.Errorf("program %q: reading: %w", m.prefix, err)
+		}
+		if err := m.step(ctx, number, pair.Value); err != nil {
+			return fmt.Errorf("program %q: instruction %d: %w", m.prefix, number, err)
+		}
+		number++
+	}
+	return nil
+}
+
+// operation executes an instruction. An error with FoundationDB's code is
+// pushed, any other ends the program.
+type operation func(*call) error
+
+// operations returns all instructions by name, without the suffixes that say
+// where they take effect.
+func operations() map[string]operation {
+	all := map[string]operation{}
+	for _, group := range []map[string]operation{
+		dataOperations, transactionOperations, readOperations, writeOperations, tupleOperations, directoryOperations(),
+		{"START_THREAD": startThread, "WAIT_EMPTY": waitEmpty, "UNIT_TESTS": unitTests},
+	} {
+		for name, op := range group {
+			all[name] = op
+		}
+	}
+	return all
+}
+
+func (m *machine) step(ctx context.Context, number int, packed []byte) error {
+	c, err := m.decode(ctx, number, packed)
+	if err != nil {
+		return err
+	}
+	op, known := m.verbs[c.name]
+	if !known {
+		return fmt.Errorf("%s is not known (tenants are not: run with --no-tenants)", c.name)
+	}
+	err = op(c)
+	if code := kv.CodeOf(err); code != 0 {
+		c.push(errorItem(code))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
+	}
+	return nil
+}
+
+func (m *machine) decode(ctx context.Context, number int, packed []byte) (*call, error) {
+	t, err := tuple.Unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	if len(t) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	name, ok := t[0].(string)
+	if !ok {
+		return nil, fmt.Errorf("%v is no name", t[0])
+	}
+	tx, err := m.shared.named(m.current)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{machine: m, ctx: ctx, number: number, operands: t[1:], tx: tx, name: name, view: tx, write: tx, read: tx}
+	if rest, ok := strings.CutSuffix(name, "_DATABASE"); ok {
+		c.name, c.view, c.write, c.read = rest, nil, m.db, m.db
+	}
+	if rest, ok := strings.CutSuffix(name, "_SNAPSHOT"); ok {
+		c.name, c.view = rest, tx.Snapshot()
+		c.read = c.view
+	}
+	return c, nil
+}
