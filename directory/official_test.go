@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb && cgo
+
+package directory_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// tree returns all directories as an implementation sees them.
+func tree(t *testing.T, i implementation, path []string) (all []string) {
+	t.Helper()
+	for _, name := range must[[]string](t)(i.list(path)) {
+		below := append(slices.Clone(path), name)
+		layer, prefix, err := i.look(below)
+		if err != nil {
+			t.Fatalf("%s: %q is listed, but: %v", i.name(), below, err)
+		}
+		all = append(all, fmt.Sprintf("%q layer %q prefix %x", below, layer, prefix))
+		all = append(all, tree(t, i, below)...)
+	}
+	return all
+}
+
+// compare fails the test if the implementations see different directories, and
+// returns what they see.
+func (s sides) compare(t *testing.T) []string {
+	t.Helper()
+	ours, theirs := tree(t, s.ours, nil), tree(t, s.theirs, nil)
+	if diff := cmp.Diff(theirs, ours); diff != "" {
+		t.Fatalf("the official layer (-) and this one (+) see:\n%s", diff)
+	}
+	return ours
+}
+
+// TestOfficialLayer has both implementations work on one tree by turns, at
+// random, and compares each answer with a model and what both see at the end of
+// each program.
+func TestOfficialLayer(t *testing.T) {
+	seed := kvtest.SeedT(t)
+	programs, steps := 12, 60
+	if testing.Short() {
+		programs = 3
+	}
+	for n := range programs {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			r := &officialRun{
+				sides: openSides(t), random: rand.New(rand.NewPCG(seed, uint64(n))),
+				naive: naive{&naiveDir{children: map[string]*naiveDir{}}}, notes: map[*naiveDir]string{},
+			}
+			for i := range steps {
+				r.step(t, i)
+			}
+			r.compareAll(t)
+		})
+	}
+}
+
+// officialRun is one random program.
+type officialRun struct {
+	sides
+	random *rand.Rand
+	naive  naive
+	notes  map[*naiveDir]string // what was written into a directory
+}
+
+func (r *officialRun) path(least int) []string {
+	path := make([]string, least+r.random.IntN(4-least))
+	for i := range path {
+		path[i] = []string{"a", "b", "c/\x00é"}[r.random.IntN(3)]
+	}
+	return path
+}
+
+func (r *officialRun) layer() string {
+	return []string{"", "", "", "one", "two", directory.Partition}[r.random.IntN(6)]
+}
+
+func (r *officialRun) step(t *testing.T, i int) {
+	t.Helper()
+	side := r.both()[r.random.IntN(2)]
+	path, to, layer, orOpen := r.path(1), r.path(1), r.layer(), r.random.IntN(2) == 0
+	var expected *string
+	if layer != "" {
+		expected = &layer
+	}
+	var did string
+	var want, got error
+	switch verb := r.random.IntN(10); verb {
+	case 0, 1, 2, 3:
+		did = fmt.Sprintf("create %q layer %q, or open: %t", path, layer, orOpen)
+		want, got = r.naive.create(path, expected, orOpen), side.create(path, layer, orOpen)
+	case 4:
+		did = fmt.Sprintf("open %q layer %q", path, layer)
+		want, got = r.naive.open(path, expected), side.open(path, layer)
+	case 5, 6:
+		did = fmt.Sprintf("move %q to %q", path, to)
+		want, got = r.naive.move(path, to), side.move(path, to)
+	case 7:
+		did = fmt.Sprintf("remove %q", path)
+		removed, err := side.remove(path)
+		if want, got = r.naive.remove(path), err; err == nil && !removed {
+			got = directory.ErrNotFound
+		}
+	default:
+		did = fmt.Sprintf("write into %q", path)
+		want, got = r.write(path, fmt.Sprint(i)), side.note(path, noteKey, fmt.Sprint(i))
+	}
+	if (want == nil) != (got == nil) {
+		t.Fatalf("step %d, %s: %s: error %v, expected was %v", i, side.name(), did, got, want)
+	}
+}
+
+var noteKey = tuple.Tuple{"note", int64(-7), 1.5, []byte{0, 1}}
+
+func (r *officialRun) write(path []string, note string) error {
+	d := r.naive.get(path)
+	switch {
+	case d == nil:
+		return directory.ErrNotFound
+	case d.layer == directory.Partition:
+		return directory.ErrPartition
+	}
+	r.notes[d] = note
+	return nil
+}
+
+// compareAll compares what both implementations see with each other and with
+// the model, the notes in the directories included, and removes everything:
+// then no key may be left but those of versions and allocators.
+func (r *officialRun) compareAll(t *testing.T) {
+	t.Helper()
+	count := 0
+	r.naive.root.walk(nil, func(path []string, d *naiveDir) {
+		count++
+		for _, side := range r.both() {
+			layer, _, err := side.look(path)
+			if err != nil || layer != d.layer {
+				t.Errorf("%s: %q has layer %q (%v), expected was %q", side.name(), path, layer, err, d.layer)
+			}
+			if d.layer == directory.Partition {
+				continue
+			}
+			if note, err := side.read(path, noteKey); err != nil || note != r.notes[d] {
+				t.Errorf("%s: the note in %q is %q (%v), expected was %q", side.name(), path, note, err, r.notes[d])
+			}
+		}
+	})
+	if seen := r.compare(t); len(seen) != count {
+		t.Errorf("%d directories are there, expected were %d", len(seen), count)
+	}
+	for i, name := range r.naive.root.names() {
+		if removed, err := r.both()[i%2].remove([]string{name}); err != nil || !removed {
+			t.Errorf("removing %q: %t, %v", name, removed, err)
+		}
+	}
+	r.checkEmpty(t)
+}
+
+// checkEmpty fails the test if anything but the root's own metadata is left.
+func (s sides) checkEmpty(t *testing.T) {
+	t.Helper()
+	nodes := tuple.NewSubspace(append(s.space.Bytes(), 0xfe))
+	root := nodes.Sub(nodes.Bytes())
+	transact(t, s.ours.db, func(tx kv.Transaction) error {
+		pairs, err := tx.GetRange(kv.PrefixRange(s.space.Bytes()).Selectors(), kv.RangeOptions{}).Slice(t.Context())
+		for _, pair := range pairs {
+			if !root.Sub([]byte("hca")).Contains(pair.Key) && !root.Sub([]byte("version")).Contains(pair.Key) {
+				t.Errorf("left is %s", tuple.Describe(pair.Key))
+			}
+		}
+		return err
+	})
+}
