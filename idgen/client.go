@@ -68,10 +68,8 @@ import (
 // that a call returned is less than the ID of every call that began later, also
 // when leases change, when fallback begins or ends, and over clock steps.
 type Client struct {
-	era   atomic.Pointer[era] // written under mu
-	now   func() time.Time
-	_     [48]byte // what is above is read for each ID, and never written
-	clock clock
+	era   atomic.Pointer[era] // written under mu, seldom
+	clock clock               // begins with what is read for each ID
 	opts  Options
 
 	tallies       [modes]atomic.Int64 // IDs made in the milliseconds that were left, by mode
@@ -107,7 +105,7 @@ func newClient(opts Options, random func() uint64) (*Client, error) {
 	}
 	pinned := opts.Layout != (Layout{})
 	opts = opts.withDefaults()
-	c := &Client{opts: opts, now: opts.Now, random: random, layout: opts.Layout, pinned: pinned}
+	c := &Client{opts: opts, random: random, layout: opts.Layout, pinned: pinned}
 	c.clock.init(opts)
 	c.keeper.init(opts)
 	c.begin(c.initialEra(), 0)
@@ -153,7 +151,7 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 	for done < len(ids) {
 		want := uint64(min(len(ids)-done, maxTake))
 		e := c.era.Load()
-		first, got := e.tryTake(uint64(c.now().UnixMilli()-e.epoch), want)
+		first, got := e.tryTake(uint64(c.clock.current()-e.epoch), want)
 		if got == 0 {
 			var err error
 			if e, first, got, err = c.take(ctx, want); err != nil {
@@ -169,7 +167,7 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 // nextNow returns an ID if the cursor is in the current millisecond.
 func (c *Client) nextNow() (ID, bool) {
 	e := c.era.Load()
-	first, got := e.tryTake(uint64(c.now().UnixMilli()-e.epoch), 1)
+	first, got := e.tryTake(uint64(c.clock.current()-e.epoch), 1)
 	if got == 0 {
 		return 0, false
 	}

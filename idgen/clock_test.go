@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -72,6 +73,79 @@ func TestClockSetBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMonotonicClockKeepsTime has a client go by the clock of a synctest bubble
+// whose wall clock is stepped: as long as a millisecond lasts, by the monotonic
+// clock; each other one is what the wall clock says.
+func TestMonotonicClockKeepsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		start := time.Now()
+		c := Must(NewClient(Options{Now: k.now, mono: func() time.Duration { return time.Since(start) }}))
+		seed := rand.Uint64()
+		random := rand.New(rand.NewPCG(seed, 0))
+		var last ID
+		for i := range 20_000 {
+			id := Must(c.Next(t.Context()))
+			if off := k.now().Sub(id.Time()); id <= last || off < 0 || off >= time.Millisecond {
+				t.Fatalf("seed %d, step %d: ID %d of %v after %d, at %v", seed, i, id, id.Time(), last, k.now())
+			}
+			last = id
+			time.Sleep(time.Duration(random.Int64N(int64(400 * time.Microsecond))))
+			if i%100 == 0 { // forward, by what is no jump, into another millisecond
+				k.step(2*time.Millisecond + time.Duration(random.Int64N(int64(3*time.Second))))
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+}
+
+// TestMonotonicClockOfTheSystem compares with the system's own clock, read
+// before and after.
+func TestMonotonicClockOfTheSystem(t *testing.T) {
+	c := Must(NewClient(Options{}))
+	if !c.clock.monotone {
+		t.Fatal("the default clock is not read by time.Since")
+	}
+	ids := make([]ID, 1)
+	for i := range 100_000 {
+		before := time.Now()
+		id := Must(c.Next(t.Context()))
+		if i%2 == 0 {
+			Must(c.NextN(t.Context(), ids))
+			id = ids[0]
+		}
+		after := time.Now()
+		// A millisecond may seem to end some microseconds early or late: the two
+		// clocks are not read at the same moment, and one of them may be slewed.
+		const blur = time.Millisecond
+		if at := id.Time(); at.Before(before.Add(-time.Millisecond-blur)) || at.After(after.Add(blur)) {
+			t.Fatalf("ID of %v, made between %v and %v", at, before, after)
+		}
+	}
+}
+
+// TestMonotonicClockEndsWithItsMillisecond steps the wall clock back in the
+// middle of a millisecond: it may be used to its end, and then the clock is
+// waited for.
+func TestMonotonicClockEndsWithItsMillisecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		start := time.Now()
+		c := Must(NewClient(Options{Now: k.now, MaxBackward: new(time.Duration(0)), mono: func() time.Duration { return time.Since(start) }}))
+		first := Must(c.Next(t.Context()))
+		time.Sleep(first.Time().Add(time.Millisecond).Sub(k.now()) / 2)
+		k.step(-time.Second)
+		if id := Must(c.Next(t.Context())); !id.Time().Equal(first.Time()) || id <= first {
+			t.Errorf("ID %d of %v in the same millisecond as %d of %v", id, id.Time(), first, first.Time())
+		}
+		time.Sleep(time.Millisecond)
+		var backward *ClockBackwardError
+		if _, err := c.Next(t.Context()); !errors.As(err, &backward) {
+			t.Errorf("in the next millisecond: %v; want a ClockBackwardError", err)
+		}
+	})
 }
 
 func TestClockIsLookedAtAgainWhileWaiting(t *testing.T) {

@@ -104,7 +104,8 @@ type Options struct {
 	// default, used for nil, is [slog.Default].
 	Logger *slog.Logger
 
-	mono func() time.Duration // monotonic time, if Now's times carry none (tests)
+	monotone bool                 // Now was nil
+	mono     func() time.Duration // monotonic time, if Now's times carry none (tests)
 }
 
 // Validate reports everything that is wrong with the options, joined by
@@ -137,7 +138,7 @@ func (o Options) withDefaults() Options {
 		o.MaxBackward = new(DefaultMaxBackward)
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now, o.monotone = time.Now, true
 	}
 	if o.MaxThroughputPerMs == 0 {
 		o.MaxThroughputPerMs = DefaultMaxThroughputPerMs
