@@ -13,5 +13,5 @@ import "github.com/kazahana-db/kazahana/bench/measure"
 
 // Stages are all of them, in the order of the report.
 func Stages() []measure.Stage {
-	return []measure.Stage{generators, external64}
+	return []measure.Stage{generators, external64, leasing}
 }
