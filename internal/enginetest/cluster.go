@@ -36,6 +36,17 @@ func OpenCluster(tb testing.TB, o fdbkv.Options) *fdbkv.Database {
 	return db
 }
 
+// Cluster tells whether Open gives databases on a cluster.
+const Cluster = true
+
+// Open returns an empty database that lives until the test ends: the keys of the
+// cluster below a prefix of the test's own.
+func Open(tb testing.TB) kv.Database {
+	tb.Helper()
+	db, prefix := OpenOwn(tb, fdbkv.Options{})
+	return Below(db, []byte(prefix))
+}
+
 // testPrefix is what the prefixes of all tests begin with.
 const testPrefix = "kztest/"
 

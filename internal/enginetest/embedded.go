@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !foundationdb
+
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+// Cluster tells whether Open gives databases on a cluster.
+const Cluster = false
+
+// Open returns an empty database that lives until the test ends.
+func Open(tb testing.TB) kv.Database {
+	tb.Helper()
+	db, err := embedded.OpenMemory()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
