@@ -8,20 +8,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 func openEngine(t testing.TB) kv.Database {
 	t.Helper()
-	db, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return enginetest.Open(t)
 }
 
 func allocateIn(db kv.Transactor, a allocator) (int64, error) {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
@@ -165,8 +165,7 @@ func TestModelHostile(t *testing.T) {
 }
 
 func runModel(t *testing.T, rt *rapid.T, wrap func(kv.Database) kv.Database) {
-	engine := must[kv.Database](t)(embedded.OpenMemory())
-	defer engine.Close()
+	engine := enginetest.Open(t)
 	db := wrap(engine)
 	m := &modelRun{naive: naive{&naiveDir{children: map[string]*naiveDir{}}}, db: db, hostile: db != engine}
 	for range 2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -77,7 +78,7 @@ func TestOddPaths(t *testing.T) {
 		if len(prefixes) != len(names) {
 			t.Errorf("%d prefixes for %d paths", len(prefixes), len(names))
 		}
-		longest := strings.Repeat("x", 9_980)
+		longest := strings.Repeat("x", enginetest.LongestKey-20)
 		wantPrefix(t, mustDir(t)(root.Create(ctx, db, path(longest))), mustDir(t)(root.Open(ctx, db, path(longest))))
 		readDump(t, db, directory.Options{}).checkSound(t)
 	})

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -29,16 +29,7 @@ func isBlank(p cmp.Path) bool {
 
 func openMemory(t testing.TB) kv.Database {
 	t.Helper()
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return engine
+	return enginetest.Open(t)
 }
 
 func open(t testing.TB, engine kv.Database) *persistable.DB {

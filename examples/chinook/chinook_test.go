@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -34,19 +35,10 @@ func mustRead(t *testing.T) *dataset {
 	return data
 }
 
-// openMemory opens a database in memory.
-func openMemory(t *testing.T) *persistable.DB {
+// openEmpty opens an empty database.
+func openEmpty(t *testing.T) *persistable.DB {
 	t.Helper()
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	db, err := persistable.Open(t.Context(), engine)
+	db, err := persistable.Open(t.Context(), enginetest.Open(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +124,7 @@ func (c *countUp) start(string, int) func(rows, stored int) {
 func (c *countUp) finish() { c.finished++ }
 
 func TestAnswers(t *testing.T) {
-	data, db := mustRead(t), openMemory(t)
+	data, db := mustRead(t), openEmpty(t)
 	total := data.size()
 	for run, want := range []int{total, 0} { // the second run finds all
 		var shown countUp
@@ -154,7 +146,7 @@ func TestAnswers(t *testing.T) {
 // The plain computation and the program read the file with the same code. These
 // facts were found without it.
 func TestKnownFacts(t *testing.T) {
-	data, db := mustRead(t), openMemory(t)
+	data, db := mustRead(t), openEmpty(t)
 	if _, err := loadAll(t.Context(), db, data, &countUp{}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +169,7 @@ func TestKnownFacts(t *testing.T) {
 // Several loaders may run at once: unique indexes keep records from being
 // stored twice.
 func TestLoadersAtOnce(t *testing.T) {
-	data, db := mustRead(t), openMemory(t)
+	data, db := mustRead(t), openEmpty(t)
 	var (
 		wg     sync.WaitGroup
 		stored [3]int
@@ -204,7 +196,7 @@ func TestLoadersAtOnce(t *testing.T) {
 // A tenant can be removed, and loaded again.
 func TestRemoveCountry(t *testing.T) {
 	ctx := t.Context()
-	data, db := mustRead(t), openMemory(t)
+	data, db := mustRead(t), openEmpty(t)
 	if _, err := loadAll(ctx, db, data, &countUp{}); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +232,7 @@ func TestBadDatasets(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			data := mustRead(t)
 			test.spoil(data)
-			_, err := loadAll(t.Context(), openMemory(t), data, &countUp{})
+			_, err := loadAll(t.Context(), openEmpty(t), data, &countUp{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("loading says %v, want %q", err, test.want)
 			}
@@ -251,7 +243,7 @@ func TestBadDatasets(t *testing.T) {
 func TestRun(t *testing.T) {
 	var out strings.Builder
 	dir := t.TempDir()
-	if err := run(t.Context(), &out, dir, file(t)); err != nil {
+	if err := start(t.Context(), &out, place{folder: dir}, file(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"loading tracks: 3503 of 3503", "10. Which are the 8 best-selling countries?", "USA", "523.06"} {
@@ -261,10 +253,10 @@ func TestRun(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(canceled, io.Discard, dir, file(t)); err == nil {
+	if err := start(canceled, io.Discard, place{folder: dir}, file(t)); err == nil {
 		t.Error("a run that is canceled says nothing")
 	}
-	if err := run(t.Context(), io.Discard, dir, filepath.Join(dir, "none.json")); err == nil {
+	if err := start(t.Context(), io.Discard, place{folder: dir}, filepath.Join(dir, "none.json")); err == nil {
 		t.Error("a missing file is no error")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -15,12 +15,7 @@ import (
 // late, each record is stored once all the same.
 func TestHostileEngine(t *testing.T) {
 	t.Parallel()
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
-	db, err := persistable.Open(t.Context(), kvtest.HostileT(t, engine))
+	db, err := persistable.Open(t.Context(), kvtest.HostileT(t, enginetest.Open(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		if err := run(context.Background(), os.Stdout, dir, os.Getenv(childFile)); err != nil {
+		if err := start(context.Background(), os.Stdout, place{folder: dir}, os.Getenv(childFile)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -23,11 +23,7 @@ import (
 // and value of its directory with the bytes that the document shows.
 func TestLayoutDocument(t *testing.T) {
 	ctx := t.Context()
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := enginetest.Open(t)
 	db, err := persistable.Open(ctx, engine)
 	if err != nil {
 		t.Fatal(err)

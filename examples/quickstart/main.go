@@ -5,6 +5,7 @@
 // it twice: the second run finds the first one's orders.
 //
 //	go run ./examples/quickstart [-data DIR]
+//	go run -tags foundationdb ./examples/quickstart --cluster-file FILE
 package main
 
 import (
@@ -17,14 +18,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
 func main() {
 	data := flag.String("data", filepath.Join("data", "quickstart"), "folder of the database")
+	cluster := flag.String("cluster-file", "", "cluster file of a FoundationDB cluster, which is used instead of a folder")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *data); err != nil {
+	if err := start(context.Background(), os.Stdout, *data, *cluster); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
@@ -37,19 +41,33 @@ type tour struct {
 	now time.Time
 }
 
-func run(ctx context.Context, out io.Writer, dir string) (err error) {
-	engine, err := embedded.Open(dir) // on a cluster this line is all that changes
+// start runs the tour on the cluster, if there is one, or on the folder.
+func start(ctx context.Context, out io.Writer, dir, clusterFile string) (err error) {
+	engine, err := open(out, dir, clusterFile)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	return run(ctx, out, engine)
+}
+
+// open opens the engine: all that differs on a cluster.
+func open(out io.Writer, dir, clusterFile string) (kv.Database, error) {
+	if clusterFile != "" {
+		fmt.Fprintf(out, "Opening the FoundationDB cluster of %s.\n", clusterFile)
+		return fdbkv.Open(clusterFile)
+	}
+	fmt.Fprintf(out, "Opening the database in %s: an engine inside this process, nothing installed.\n", dir)
+	return embedded.Open(dir)
+}
+
+func run(ctx context.Context, out io.Writer, engine kv.Database) error {
 	db, err := persistable.Open(ctx, engine)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }() // gives its machine id back
 	t := tour{out: out, db: db, now: time.Now().UTC()}
-	t.say("Opened the database in %s: an engine inside this process, nothing installed.", dir)
 	for _, step := range []func(context.Context) error{
 		t.greet, t.create, t.get, t.unique, t.query, t.transact, t.tenants,
 	} {

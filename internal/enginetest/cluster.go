@@ -36,8 +36,12 @@ func OpenCluster(tb testing.TB, o fdbkv.Options) *fdbkv.Database {
 	return db
 }
 
-// Cluster tells whether Open gives databases on a cluster.
+// Cluster tells whether Open gives databases on a cluster: there the system keys
+// are shared with others.
 const Cluster = true
+
+// LongestKey is how many bytes a key of such a database may have.
+const LongestKey = kv.MaxKeySize - len(testPrefix) - tagSize - len("/")
 
 // Open returns an empty database that lives until the test ends: the keys of the
 // cluster below a prefix of the test's own.
@@ -47,14 +51,17 @@ func Open(tb testing.TB) kv.Database {
 	return Below(db, []byte(prefix))
 }
 
-// testPrefix is what the prefixes of all tests begin with.
-const testPrefix = "kztest/"
+// testPrefix is what the prefixes of all tests begin with; a random tag follows.
+const (
+	testPrefix = "kztest/"
+	tagSize    = 10
+)
 
 // OpenOwn opens the cluster and returns a prefix of the test's own, below which
 // there is nothing. What the test leaves there is cleared when it ends.
 func OpenOwn(tb testing.TB, o fdbkv.Options) (*fdbkv.Database, string) {
 	tb.Helper()
-	prefix := testPrefix + rand.Text()[:10] + "/"
+	prefix := testPrefix + rand.Text()[:tagSize] + "/"
 	tb.Cleanup(func() { clearRange(tb, kv.PrefixRange([]byte(prefix))) })
 	return OpenCluster(tb, o), prefix
 }

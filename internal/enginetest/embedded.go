@@ -11,8 +11,12 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// Cluster tells whether Open gives databases on a cluster.
+// Cluster tells whether Open gives databases on a cluster: there the system keys
+// are shared with others.
 const Cluster = false
+
+// LongestKey is how many bytes a key of such a database may have.
+const LongestKey = kv.MaxKeySize
 
 // Open returns an empty database that lives until the test ends.
 func Open(tb testing.TB) kv.Database {
