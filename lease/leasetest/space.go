@@ -46,7 +46,7 @@ func testMixedLayouts(f *fixture) {
 	for bitSeq := 1; bitSeq <= 5; bitSeq++ {
 		nodes = append(nodes, f.node(small(bitSeq)))
 	}
-	for _, order := range [][]int{{4, 4}, {3, 3, 3, 3}, {0, 4, 1, 2, 3}, {1, 1, 1, 1, 4, 2}, {4, 0, 0, 0, 3}} {
+	for _, order := range [][]int{{4, 4}, {3, 3, 3, 3}, {0, 4}, {1, 4}, {2, 4}, {0, 3, 3}} { // there is room for each, whatever is drawn
 		for _, i := range order {
 			if leases := f.acquire(nodes[i], 1); len(leases) != 1 || leases[0].BitSeq != i+1 {
 				f.Errorf("%v: with bitSeq %d: got %+v", order, i+1, leases)

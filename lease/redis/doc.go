@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package redis leases machine ids from Redis, alone or in a cluster.
+//
+//	client := goredis.NewClient(&goredis.Options{Addr: "redis:6379"})
+//	defer client.Close()
+//	store, err := redis.New(client, redis.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	provider, err := lease.NewServer(store, lease.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	ids, err := idgen.NewClient(idgen.Options{Provider: provider})
+//
+// Leases begin by the clock of the Redis server, never by that of a client. A
+// service has two keys, whose names share a hash tag; each commit is one script
+// that compares what was read before it writes.
+//
+// # Losses
+//
+// Redis acknowledges writes that a crash or a failover can take back. The store
+// remembers which server it talked to: after a restart or a failover, as after a
+// flush, a service is in quarantine for as long as a lease lasts, and a minute.
+// Clients go on meanwhile with the leases they hold, then with the fallback bit.
+// [Options.Durable] turns that off where nothing can be lost.
+//
+// A master that was cut off and goes on serving the clients on its side is not
+// noticed by those on the other. Where replicas can take over, set
+// min-replicas-to-write to 1 and min-replicas-max-lag to a few seconds: the old
+// master then refuses to grant. Set maxmemory-policy to noeviction.
+//
+// Everything in this package is safe for concurrent use.
+package redis

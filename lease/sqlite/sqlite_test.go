@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/leasetest"
+	"github.com/kazahana-db/kazahana/lease/sqlite"
+)
+
+// workFile names the file of a process that TestStore starts.
+const workFile = "KAZAHANA_SQLITE_WORK"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(workFile); path != "" {
+		if err := work(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// work is a process that acquires leases from a file.
+func work(path string) (err error) {
+	store, err := sqlite.Open(path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return leasetest.Work(context.Background(), store, os.Stdout)
+}
+
+func open(t *testing.T, path string, options sqlite.Options) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func TestStore(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name+".db") }
+	leasetest.Run(t, leasetest.Suite{
+		Open: func(t *testing.T, name string) lease.Store { return open(t, path(name), sqlite.Options{}) },
+		Process: func(t *testing.T, name string) *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), workFile+"="+path(name))
+			return cmd
+		},
+	})
+}
+
+// TestOpen checks what files are refused, and names that URIs could mistake.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	store := open(t, filepath.Join(dir, "a?b=c#d%41 é.db"), sqlite.Options{})
+	acquire(t, store)
+	if _, err := os.Stat(filepath.Join(dir, "a?b=c#d%41 é.db")); err != nil {
+		t.Error(err)
+	}
+	other := filepath.Join(dir, "other.db")
+	db, err := sql.Open("sqlite", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE users (name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(other, sqlite.Options{}); !errors.Is(err, sqlite.ErrNotLeases) {
+		t.Errorf("a database of something else: got %v, want ErrNotLeases", err)
+	}
+	text := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(text, []byte("this is not a database, whatever its name says"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{text, filepath.Join(dir, "missing", "leases.db"), dir} {
+		if _, err := sqlite.Open(path, sqlite.Options{}); err == nil {
+			t.Errorf("%s: no error", path)
+		}
+	}
+	if _, err := sqlite.Open(filepath.Join(dir, "x.db"), sqlite.Options{BusyTimeout: -1}); err == nil {
+		t.Error("a negative busy timeout: no error")
+	}
+}
+
+func acquire(t *testing.T, store lease.Store) idgen.Lease {
+	t.Helper()
+	server, err := lease.NewServer(store, lease.Options{Fresh: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leases[0]
+}
+
+// TestClock checks that leases begin by the clock of the store.
+func TestClock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	before := time.Now().UnixMilli()
+	if l := acquire(t, open(t, path, sqlite.Options{})); l.Created < before || l.Created > time.Now().UnixMilli() {
+		t.Errorf("a lease begins at %d, not between %d and now", l.Created, before)
+	}
+	at := time.UnixMilli(idgen.DefaultEpochMs + 5)
+	if l := acquire(t, open(t, path, sqlite.Options{Now: func() time.Time { return at }})); l.Created != at.UnixMilli() {
+		t.Errorf("a lease begins at %d, want %d", l.Created, at.UnixMilli())
+	}
+}
+
+// TestBusy checks the error for a lock that another process does not give up.
+func TestBusy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	holder := open(t, path, sqlite.Options{})
+	store := open(t, path, sqlite.Options{BusyTimeout: time.Millisecond})
+	err := holder.Update(t.Context(), "default", func(lease.Tx) error {
+		return store.Update(t.Context(), "default", func(lease.Tx) error { return nil })
+	})
+	if !errors.Is(err, sqlite.ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+	acquire(t, store)
+}
+
+// TestSynced checks the modes that durability rests on.
+func TestSynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	acquire(t, open(t, path, sqlite.Options{}))
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		t.Errorf("there is no write-ahead log: %v", err)
+	}
+}
