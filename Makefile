@@ -14,12 +14,20 @@ quickstart: ## run the example of the README
 	go run ./examples/quickstart
 
 .PHONY: test
-test: ## run every test (needs Go alone)
+test: redis ## run every test (needs Go; Redis for those of lease/redis)
 	CGO_ENABLED=0 go test ./...
 
 .PHONY: race
-race: ## run every test under the race detector (needs a C compiler)
+race: redis ## run every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -short ./...
+
+# Debian's package where apt-get may be used in CI; elsewhere a word about what
+# is left out.
+.PHONY: redis
+redis:
+	@command -v redis-server >/dev/null || \
+	  { test "$$CI" = true && apt-get update -qq && apt-get install -y -qq redis-server; } || \
+	  echo "note: redis-server is not on PATH; the tests of lease/redis are skipped (apt-get install redis-server, brew install redis)"
 
 .PHONY: lint
 lint: ## vet, staticcheck, gofumpt
