@@ -5,6 +5,7 @@ package leasefdb_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -17,6 +18,9 @@ import (
 // is and on the hostile one.
 func TestStore(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
+		if testing.Short() && strings.HasSuffix(t.Name(), "hostile") {
+			t.Skip("it takes some seconds")
+		}
 		leasetest.Run(t, leasetest.Suite{Open: func(t *testing.T, name string) lease.Store {
 			return must[*leasefdb.Store](t)(leasefdb.NewStore(acknowledging{db}, leasefdb.StoreOptions{Path: []string{"leases", name}}))
 		}})
