@@ -99,14 +99,37 @@ func TestRecordedPrograms(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".gz")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := readRecording(t, file)
-			db := openMemory(t)
-			r.run(t, db)
-			r.check(t, db)
-		})
+		for _, engine := range engines {
+			t.Run(name+"/"+engine.name, func(t *testing.T) {
+				t.Parallel()
+				r := readRecording(t, file)
+				db := engine.open(t)
+				r.run(t, db)
+				r.check(t, db)
+			})
+		}
 	}
+}
+
+// engines are those of this process: in memory, and on disk with so little room
+// for what is new that most reads come to the disk's files.
+var engines = []struct {
+	name string
+	open func(*testing.T) kv.Database
+}{
+	{"memory", openMemory},
+	{"disk", func(t *testing.T) kv.Database {
+		db, err := embedded.OpenWith(t.TempDir(), embedded.Options{NoSync: true, WindowSize: 1 << 20, CacheSize: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return db
+	}},
 }
 
 // TestRecordedProgramsWithAnError changes one logged pair of a recording: the
