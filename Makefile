@@ -36,6 +36,35 @@ lint: ## vet, staticcheck, gofumpt
 	go run $(STATICCHECK) ./...
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not gofumpt'ed:"; echo "$$unformatted"; exit 1; }
 
+.PHONY: check-fdb
+check-fdb: export CGO_ENABLED := 1
+check-fdb: export CGO_CFLAGS := -I$(CURDIR)/internal/fdbheader
+check-fdb: export CGO_LDFLAGS := -L$(CURDIR)/bin/check-fdb
+check-fdb: ## compile kv/fdbkv and the tests of a cluster without FoundationDB (needs a C compiler)
+	@mkdir -p bin/check-fdb && : > bin/check-fdb/none.c && $${CC:-cc} -shared -o bin/check-fdb/libfdb_c.so bin/check-fdb/none.c
+	go vet -tags foundationdb ./...
+	go run $(STATICCHECK) -tags foundationdb ./kv/fdbkv ./internal/enginetest
+
+# Each package's tests, on the cluster of FDB_CLUSTER_FILE. Those of kv/fdbkv need
+# one that is empty; the others work below prefixes of their own.
+FDB_LAYERS := ./tuple ./directory ./index ./persistable ./leasefdb ./examples/...
+
+.PHONY: test-fdb
+test-fdb: test-fdb-engine test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, which must be empty
+
+.PHONY: test-fdb-engine
+test-fdb-engine: need-cluster ## the engine's own tests, which replace everything in the cluster
+	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 20m ./kv/fdbkv
+
+.PHONY: test-fdb-layers
+test-fdb-layers: need-cluster ## the layers' tests, which leave other data in the cluster alone
+	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m $(FDB_LAYERS)
+
+.PHONY: need-cluster
+need-cluster:
+	@test -n "$$FDB_CLUSTER_FILE" || { echo "set FDB_CLUSTER_FILE to the cluster file of a FoundationDB cluster for tests, and install its client (libfdb_c and headers)"; exit 1; }
+	@test -r "$$FDB_CLUSTER_FILE" || { echo "FDB_CLUSTER_FILE: cannot read $$FDB_CLUSTER_FILE"; exit 1; }
+
 .PHONY: generate
 generate: ## run every go:generate
 	go generate ./...
