@@ -47,8 +47,8 @@ var arrows = map[string][]string{
 	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
 	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli": {
-		"idgen", "idgen/external", "lease", "lease/memory", "leasefdb", "kv", "kv/embedded", "kv/fdbkv",
-		"github.com/spf13/cobra", "github.com/spf13/pflag",
+		"idgen", "idgen/external", "lease", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb", "kv", "kv/embedded", "kv/fdbkv",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9",
 	},
 	"cmd/kazahana": {"internal/cli"},
 

@@ -39,6 +39,7 @@ type leaseFlags struct {
 	layoutFlags
 	at, service, tokenFile string
 	duration, timeout      time.Duration
+	fresh                  bool
 }
 
 // add adds the flags of a command that does something with the leases of a
@@ -56,6 +57,7 @@ func (f *leaseFlags) addStore(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.layoutFlags.add(flags)
 	flags.StringVar(&f.at, "leases", "", "`where` the leases are; see above")
+	flags.BoolVar(&f.fresh, "fresh", false, "the store is known to be new, not emptied: grant at once")
 	flags.DurationVar(&f.duration, "duration", lease.DefaultDuration, "`duration` of a lease that a store grants")
 }
 
@@ -70,6 +72,9 @@ type leases struct {
 // homes are the kinds of places, by the scheme of what names them.
 var homes = map[string]func(ctx context.Context, o openOptions) (*leases, error){
 	"memory":   openMemory,
+	"sqlite":   openSQLite,
+	"redis":    openRedis,
+	"rediss":   openRedis,
 	"embedded": openEmbedded,
 	"fdb":      openFDB,
 }
@@ -111,7 +116,7 @@ func (f *leaseFlags) options(cmd *cobra.Command) (o openOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = openOptions{at: f.at, server: lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}}}
+	o = openOptions{at: f.at, server: lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}, Fresh: f.fresh}}
 	switch {
 	case o.at == "":
 		o.at = os.Getenv(leasesVariable)

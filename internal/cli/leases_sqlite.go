@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/lease/sqlite"
+)
+
+func openSQLite(_ context.Context, o openOptions) (*leases, error) {
+	if o.rest == "" {
+		return nil, invalid(errors.New("sqlite: which file? As in sqlite:leases.db"))
+	}
+	store, err := sqlite.Open(o.rest, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return serverOf(store, o, store.Close)
+}
