@@ -4,12 +4,14 @@ package embedded
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 // TestSelectorsFarFromTheirKeys reads ranges whose selectors count more pairs
@@ -110,11 +112,7 @@ func TestSelectorsAcross(t *testing.T) {
 
 // between returns the keys between two selectors, which are counted out.
 func between(keys []string, begin, end kv.KeySelector, o kv.RangeOptions) (all string) {
-	place := func(sel kv.KeySelector) int {
-		first, _ := slices.BinarySearch(keys, string(sel.Key))
-		return min(max(first+sel.Offset-1, 0), len(keys))
-	}
-	for i := place(begin); i < place(end); i++ {
+	for i := max(place(keys, begin), 0); i < min(place(keys, end), len(keys)); i++ {
 		if o.Reverse {
 			all = keys[i] + all
 		} else {
@@ -125,4 +123,116 @@ func between(keys []string, begin, end kv.KeySelector, o kv.RangeOptions) (all s
 		return all[:o.Limit]
 	}
 	return all
+}
+
+// TestSelectorsOneAfterTheOther makes many reads in one transaction: what the
+// transaction knows from those before changes no answer, whether the database
+// reads for itself, where sizes are not counted, or a transaction of the
+// caller's, over own writes or not.
+func TestSelectorsOneAfterTheOther(t *testing.T) {
+	seed := kvtest.SeedT(t)
+	random := rand.New(rand.NewPCG(seed, 0))
+	rounds := 2000
+	if testing.Short() {
+		rounds = 300
+	}
+	for range rounds {
+		var keys []string
+		for key := byte('b'); key <= 'u'; key++ {
+			if random.IntN(2) == 0 {
+				keys = append(keys, string(key))
+			}
+		}
+		db := memoryWith(t, keys...)
+		reads := func(tx kv.ReadTransaction) error {
+			for range 12 {
+				if err := randomRead(t, random, tx, keys); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		var err error
+		if way := random.IntN(3); way == 0 {
+			err = db.ReadTransact(t.Context(), reads)
+		} else {
+			err = db.Transact(t.Context(), func(tx kv.Transaction) error {
+				if way == 2 && len(keys) > 2 {
+					n := random.IntN(len(keys))
+					tx.Clear([]byte(keys[n]))
+					keys = slices.Delete(keys, n, n+1)
+				}
+				return reads(tx)
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// randomRead makes one read and compares it with the keys that are there.
+func randomRead(t *testing.T, random *rand.Rand, tx kv.ReadTransaction, keys []string) error {
+	t.Helper()
+	key := func() []byte { return []byte{byte('a' + random.IntN(22))} }
+	sel := func() kv.KeySelector {
+		return kv.KeySelector{Key: key(), OrEqual: random.IntN(2) == 0, Offset: random.IntN(13) - 6}
+	}
+	if random.IntN(2) == 0 {
+		tx = tx.Snapshot()
+	}
+	switch random.IntN(4) {
+	case 0:
+		k := key()
+		value, err := tx.Get(k).Get(t.Context())
+		if err != nil || string(value) != string(k) && value != nil || (value != nil) != slices.Contains(keys, string(k)) {
+			t.Errorf("of %q, %q has the value %q (%v)", keys, k, value, err)
+		}
+		return err
+	case 1:
+		s := sel()
+		got, err := tx.GetKey(s).Get(t.Context())
+		if want := selected(keys, s); err != nil || string(got) != want {
+			t.Errorf("of %q, %v is %q (%v), want %q", keys, s, got, err, want)
+		}
+		return err
+	}
+	r := kv.SelectorRange{Begin: sel(), End: sel()}
+	o := kv.RangeOptions{Limit: random.IntN(6), Reverse: random.IntN(2) == 0, Mode: kv.StreamingMode(random.IntN(7))}
+	if o.Mode == kv.ModeExact {
+		o.Limit++
+	}
+	pairs, err := tx.GetRange(r, o).Slice(t.Context())
+	got := ""
+	for _, pair := range pairs {
+		got += string(pair.Key)
+	}
+	if want := between(keys, r.Begin, r.End, o); err != nil || got != want {
+		t.Errorf("of %q, %v to %v, %+v: %q (%v), want %q", keys, r.Begin, r.End, o, got, err, want)
+	}
+	return err
+}
+
+// place returns which key a selector selects, counted from 0; below 0 and from
+// the number of keys on there is none.
+func place(keys []string, sel kv.KeySelector) int {
+	first, found := slices.BinarySearch(keys, string(sel.Key))
+	if found && sel.OrEqual {
+		first++
+	}
+	return first + sel.Offset - 1
+}
+
+func selected(keys []string, sel kv.KeySelector) string {
+	switch n := place(keys, sel); {
+	case n < 0:
+		return ""
+	case n >= len(keys):
+		return "\xff"
+	default:
+		return keys[n]
+	}
 }
