@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// maxAnswer bounds the body of an answer in bytes.
+const maxAnswer = 2 << 20
+
+// ClientOptions configure a [Client].
+type ClientOptions struct {
+	// URL is where the server is, with a path if it has one:
+	// "https://id.example.com".
+	URL string
+	// Token is sent as a bearer token; empty sends none.
+	Token string
+	// PlainHTTP permits to send the token, and to receive the secrets of leases,
+	// without TLS over a network: where the network encrypts. It is not needed
+	// for the loopback interface.
+	PlainHTTP bool
+	// Timeout bounds each call; 0 means 10 s.
+	Timeout time.Duration
+	// Transport makes the requests; nil means [http.DefaultTransport].
+	Transport http.RoundTripper
+}
+
+// Validate reports everything that is wrong with the options.
+func (o ClientOptions) Validate() error {
+	var faults []error
+	base, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		faults = append(faults, fmt.Errorf("lease/http: %w", err))
+	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
+		faults = append(faults, fmt.Errorf("lease/http: the URL is %q; it must be like https://host:port/path", base.Redacted()))
+	case base.Scheme == "http" && !o.PlainHTTP && !loopback(base.Hostname()):
+		faults = append(faults, fmt.Errorf("lease/http: %q would send secrets in the clear; use https, or set PlainHTTP", o.URL))
+	}
+	if o.Timeout < 0 {
+		faults = append(faults, fmt.Errorf("lease/http: the timeout is %v; it must not be negative", o.Timeout))
+	}
+	return errors.Join(faults...)
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Client leases from a server. It makes one request for each call: an
+// [idgen.Client] repeats, with the same request key.
+type Client struct {
+	base    *url.URL
+	token   string
+	timeout time.Duration
+	http    http.Client
+}
+
+var (
+	_ idgen.LeaseProvider = (*Client)(nil)
+	_ Lister              = (*Client)(nil)
+)
+
+// NewClient returns a client. It returns what [ClientOptions.Validate] finds,
+// and does not talk to the server.
+func NewClient(options ClientOptions) (*Client, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(options.URL)
+	if err != nil {
+		return nil, fmt.Errorf("lease/http: %w", err)
+	}
+	if options.Timeout == 0 {
+		options.Timeout = DefaultTimeout
+	}
+	return &Client{base: base, token: options.Token, timeout: options.Timeout, http: http.Client{
+		Transport:     options.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Acquire implements [idgen.LeaseProvider]. Errors are those of the server's
+// provider, a [*StatusError], or those of the transport.
+func (c *Client) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	var answer acquireAnswer
+	if err := c.call(ctx, http.MethodPost, c.base.JoinPath("lease"), req, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Leases) == 0 {
+		return nil, errors.New("lease/http: the server granted nothing, and no error")
+	}
+	for _, l := range answer.Leases {
+		if err := l.Validate(); err != nil {
+			return nil, fmt.Errorf("lease/http: the server granted what is no lease: %w", err)
+		}
+	}
+	return answer.Leases, nil
+}
+
+// Release implements [idgen.LeaseProvider]. Errors are as for Acquire.
+func (c *Client) Release(ctx context.Context, req idgen.ReleaseRequest) error {
+	return c.call(ctx, http.MethodDelete, c.base.JoinPath("lease", strconv.FormatInt(req.ID, 10)), req, nil)
+}
+
+// List implements [Lister], for tokens that may. Errors are as for Acquire.
+func (c *Client) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
+	where := c.base.JoinPath("leases")
+	query := url.Values{"serviceId": {serviceID}, "after": {options.After}, "ended": {strconv.FormatBool(options.Ended)}}
+	if options.Limit != 0 {
+		query.Set("limit", strconv.Itoa(options.Limit))
+	}
+	where.RawQuery = query.Encode()
+	var page lease.Page
+	err := c.call(ctx, http.MethodGet, where, nil, &page)
+	return page, err
+}
+
+// call makes a request and reads the answer.
+func (c *Client) call(ctx context.Context, method string, where *url.URL, body, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := c.request(ctx, method, where, body)
+	if err != nil {
+		return err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("lease/http: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("lease/http: the answer broke off: %w", err)
+	}
+	if len(text) > maxAnswer {
+		return fmt.Errorf("lease/http: the answer has more than %d bytes", maxAnswer)
+	}
+	return decode(res, text, answer)
+}
+
+func (c *Client) request(ctx context.Context, method string, where *url.URL, body any) (*http.Request, error) {
+	var reader io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("lease/http: %w", err)
+		}
+		reader = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, where.String(), reader)
+	if err != nil {
+		return nil, fmt.Errorf("lease/http: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", "application/json, application/problem+json")
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, nil
+}
+
+// decode makes an answer into a value, or an error.
+func decode(res *http.Response, text []byte, answer any) error {
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case res.StatusCode == http.StatusNoContent && answer == nil:
+		return nil
+	case res.StatusCode == http.StatusOK && media == "application/json" && answer != nil:
+		if err := json.Unmarshal(text, answer); err != nil {
+			return fmt.Errorf("lease/http: the answer: %w", err)
+		}
+		return nil
+	case media == "application/problem+json":
+		var p problem
+		if err := json.Unmarshal(text, &p); err == nil && p.Code != "" {
+			p.Status = res.StatusCode
+			return p.error()
+		}
+	}
+	return &StatusError{Status: res.StatusCode, Detail: fmt.Sprintf("the answer, of type %q, is not that of a lease server: %.200q", media, text)}
+}

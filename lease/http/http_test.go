@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+	"github.com/kazahana-db/kazahana/lease/leasetest"
+	"github.com/kazahana-db/kazahana/lease/memory"
+)
+
+const secret = "a-secret-of-23-letters!"
+
+// serve returns a client of a provider, by TLS.
+func serve(t *testing.T, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) *leasehttp.Client {
+	t.Helper()
+	server := httptest.NewTLSServer(handler(t, provider, options))
+	t.Cleanup(server.Close)
+	return client(t, leasehttp.ClientOptions{URL: server.URL, Token: secret, Transport: server.Client().Transport})
+}
+
+func handler(t testing.TB, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) *leasehttp.Handler {
+	t.Helper()
+	if options.Tokens == nil {
+		options.Tokens = []leasehttp.Token{{Name: "test", Secret: secret, List: true}}
+	}
+	h, err := leasehttp.NewHandler(provider, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func client(t *testing.T, options leasehttp.ClientOptions) *leasehttp.Client {
+	t.Helper()
+	c, err := leasehttp.NewClient(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newMemory(t testing.TB) *memory.Provider {
+	t.Helper()
+	provider, err := memory.New(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return provider
+}
+
+// TestStore runs the suite with a server and a client between.
+func TestStore(t *testing.T) {
+	stores := map[string]*memory.Store{}
+	leasetest.Run(t, leasetest.Suite{
+		Open: func(_ *testing.T, name string) lease.Store {
+			if stores[name] == nil {
+				stores[name] = memory.NewStore(nil)
+			}
+			return stores[name]
+		},
+		Front: func(t *testing.T, server *lease.Server) idgen.LeaseProvider {
+			return serve(t, server, leasehttp.HandlerOptions{})
+		},
+	})
+}
+
+// TestErrorsCrossTheWire checks that the client returns the errors that the
+// provider returned, with their data.
+func TestErrorsCrossTheWire(t *testing.T) {
+	layout := idgen.DefaultLayout()
+	other := layout
+	other.EpochMs = 1
+	for _, want := range []error{
+		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs,
+		&lease.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
+		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultEpochMs).UTC()},
+		&lease.EpochError{ServiceID: "a", Stored: layout, Configured: other},
+		&lease.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
+		&idgen.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},
+	} {
+		c := serve(t, failing{fmt.Errorf("wrapped: %w", want)}, leasehttp.HandlerOptions{})
+		_, acquire := c.Acquire(t.Context(), idgen.AcquireRequest{})
+		_, list := c.List(t.Context(), "", lease.ListOptions{})
+		for _, got := range []error{acquire, c.Release(t.Context(), idgen.ReleaseRequest{}), list} {
+			if !same(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+	}
+	c := serve(t, failing{errors.New("password of the database")}, leasehttp.HandlerOptions{})
+	_, err := c.Acquire(t.Context(), idgen.AcquireRequest{})
+	var status *leasehttp.StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusInternalServerError || strings.Contains(err.Error(), "password") {
+		t.Errorf("an error of the store: got %v", err)
+	}
+}
+
+// same reports whether got is the sentinel want, or has an error of its type and
+// text in it.
+func same(got, want error) bool {
+	var (
+		exhausted  *lease.ExhaustedError
+		quarantine *lease.QuarantineError
+		epoch      *lease.EpochError
+		corrupt    *lease.CorruptError
+		clock      *idgen.TimeRangeError
+	)
+	switch want := want.(type) {
+	case *lease.ExhaustedError:
+		return errors.As(got, &exhausted) && *exhausted == *want && errors.Is(got, lease.ErrExhausted)
+	case *lease.QuarantineError:
+		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
+	case *lease.EpochError:
+		return errors.As(got, &epoch) && *epoch == *want
+	case *lease.CorruptError:
+		return errors.As(got, &corrupt) && corrupt.Error() == want.Error() && errors.Is(got, lease.ErrCorrupt)
+	case *idgen.TimeRangeError:
+		return errors.As(got, &clock) && *clock == *want && errors.Is(got, idgen.ErrBeforeEpoch)
+	}
+	return errors.Is(got, want)
+}
+
+// failing is a provider that returns one error.
+type failing struct{ err error }
+
+func (f failing) Acquire(context.Context, idgen.AcquireRequest) ([]idgen.Lease, error) {
+	return nil, f.err
+}
+
+func (f failing) Release(context.Context, idgen.ReleaseRequest) error { return f.err }
+
+func (f failing) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
+	return lease.Page{}, f.err
+}
+
+// request sends a request to a handler, and checks what each answer must have.
+func request(t testing.TB, h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), "GET", "/", strings.NewReader(body))
+	req.Method = method
+	req.URL.Path, req.URL.RawQuery, _ = strings.Cut(target, "?")
+	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res := httptest.NewRecorder()
+	h.ServeHTTP(res, req)
+	if got := res.Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	if res.Code >= 300 {
+		var problem struct{ Title, Detail, Code string }
+		if err := json.Unmarshal(res.Body.Bytes(), &problem); err != nil || problem.Title == "" || problem.Code == "" || problem.Detail == "" {
+			t.Errorf("%d has the body %q: %v", res.Code, res.Body, err)
+		}
+		if got := res.Header().Get("Content-Type"); got != "application/problem+json" {
+			t.Errorf("%d has the type %q", res.Code, got)
+		}
+	}
+	return res
+}
+
+// TestWire pins the protocol: the specification's section 7.1.
+func TestWire(t *testing.T) {
+	provider, err := memory.New(memory.Options{Now: func() time.Time { return time.UnixMilli(idgen.DefaultEpochMs + 1000) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, provider, leasehttp.HandlerOptions{})
+	res := request(t, h, "POST", "/lease", `{"serviceId":"orders","meta":{"host":"a"},"throughputPerMs":300,"requestKey":"k"}`)
+	var answer struct{ Leases []idgen.Lease }
+	if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil || res.Code != 200 || len(answer.Leases) != 1 {
+		t.Fatalf("%d %s: %v", res.Code, res.Body, err)
+	}
+	l := answer.Leases[0]
+	want := fmt.Sprintf(`{"leases":[{"id":0,"created":1767225601000,"expired":1767226201000,"secret":"%s","customEpoch":1767225600000,"bitReserve":1,"bitTs":41,"bitId":13,"bitSeq":9}]}`+"\n", l.Secret)
+	if diff := cmp.Diff(want, res.Body.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	res = request(t, h, "GET", "/leases?serviceId=orders", "")
+	want = `{"leases":[{"id":0,"bitSeq":9,"created":"2026-01-01T00:00:01Z","expired":"2026-01-01T00:10:01Z","active":true,"meta":{"host":"a"}}]}` + "\n"
+	if diff := cmp.Diff(want, res.Body.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	req := l.Release("orders", l.Created, time.UnixMilli(l.Created))
+	body := fmt.Sprintf(`{"serviceId":"orders","bitSeq":9,"created":%d,"lastTs":%d,"timestamp":%d,"signature":%q}`, req.Created, req.LastTs, req.Timestamp, req.Signature)
+	for range 2 {
+		if res := request(t, h, "DELETE", "/lease/0", body); res.Code != http.StatusNoContent || res.Body.Len() != 0 {
+			t.Errorf("%d %s", res.Code, res.Body)
+		}
+	}
+}
+
+// TestRefusals checks what no provider gets to see.
+func TestRefusals(t *testing.T) {
+	h := handler(t, newMemory(t), leasehttp.HandlerOptions{MaxBody: 100})
+	long := `{"serviceId":"` + strings.Repeat("a", 100) + `"}`
+	for _, c := range []struct {
+		method, target, body string
+		headers              []string
+		status               int
+	}{
+		{"POST", "/lease", "{}", []string{"Authorization", ""}, 401},
+		{"POST", "/lease", "{}", []string{"Authorization", "Bearer"}, 401},
+		{"POST", "/lease", "{}", []string{"Authorization", "Bearer wrong"}, 401},
+		{"POST", "/lease", "{}", []string{"Authorization", "Basic " + secret}, 401},
+		{"GET", "/nowhere", "", []string{"Authorization", "x"}, 401},
+		{"GET", "/nowhere", "", nil, 404},
+		{"POST", "/lease/1/2", "", nil, 404},
+		{"POST", "/", "", nil, 404},
+		{"GET", "/lease", "", nil, 405},
+		{"POST", "/lease/1", "{}", nil, 405},
+		{"POST", "/leases", "{}", nil, 405},
+		{"POST", "/lease", "{}", []string{"Content-Type", "text/plain"}, 415},
+		{"POST", "/lease", "{}", []string{"Content-Type", ""}, 415},
+		{"POST", "/lease", long, nil, 413},
+		{"POST", "/lease", "{", nil, 400},
+		{"POST", "/lease", "{} {}", nil, 400},
+		{"POST", "/lease", "[]", nil, 400},
+		{"POST", "/lease", `{"throughputPerMs":1e99}`, nil, 400},
+		{"POST", "/lease", `{"throughputPerMs":2097152}`, nil, 400},
+		{"POST", "/lease", `{"serviceId":"../x"}`, nil, 400},
+		{"DELETE", "/lease/", "{}", nil, 400},
+		{"DELETE", "/lease/x", "{}", nil, 400},
+		{"DELETE", "/lease/1", `{"id":2}`, nil, 400},
+		{"DELETE", "/lease/99999999999999999999", "{}", nil, 400},
+		{"GET", "/leases?limit=x", "", nil, 400},
+		{"GET", "/leases?ended=x", "", nil, 400},
+		{"GET", "/leases?limit=1001", "", nil, 400},
+		{"GET", "/leases?a=%zz", "", nil, 400},
+	} {
+		if res := request(t, h, c.method, c.target, c.body, c.headers...); res.Code != c.status {
+			t.Errorf("%s %s %.30s %q: got %d %s, want %d", c.method, c.target, c.body, c.headers, res.Code, res.Body, c.status)
+		}
+	}
+}
+
+// TestTokens checks what a token permits.
+func TestTokens(t *testing.T) {
+	const ops = "the-secret-of-operators"
+	now := time.Now()
+	provider, err := memory.New(memory.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, provider, leasehttp.HandlerOptions{Now: func() time.Time { return now }, Tokens: []leasehttp.Token{
+		{Name: "orders", Secret: secret, Services: []string{"orders"}, MaxThroughputPerMs: 512, MaxLeasedPerMs: 1024},
+		{Name: "ops", Secret: ops, List: true},
+	}})
+	acquire := func(body string, want int) []idgen.Lease {
+		t.Helper()
+		res := request(t, h, "POST", "/lease", body)
+		if res.Code != want {
+			t.Fatalf("%s: got %d %s, want %d", body, res.Code, res.Body, want)
+		}
+		var answer struct{ Leases []idgen.Lease }
+		if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Leases
+	}
+	acquire(`{}`, 403)
+	acquire(`{"serviceId":"payments"}`, 403)
+	acquire(`{"serviceId":"orders","throughputPerMs":513}`, 403)
+	first := acquire(`{"serviceId":"orders","throughputPerMs":512}`, 200)[0]
+	acquire(`{"serviceId":"orders","throughputPerMs":512,"requestKey":"k"}`, 200)
+	acquire(`{"serviceId":"orders"}`, 429)
+	acquire(`{"serviceId":"orders","throughputPerMs":512,"requestKey":"k"}`, 200) // repeated
+	signed, err := json.Marshal(first.Release("orders", first.Created, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := request(t, h, "DELETE", fmt.Sprint("/lease/", first.ID), string(signed)); res.Code != 204 {
+		t.Fatalf("%d %s", res.Code, res.Body)
+	}
+	acquire(`{"serviceId":"orders","throughputPerMs":512}`, 200)
+	acquire(`{"serviceId":"orders"}`, 429)
+	now = now.Add(11 * time.Minute)
+	acquire(`{"serviceId":"orders"}`, 200)
+	if res := request(t, h, "GET", "/leases?serviceId=orders", ""); res.Code != 403 {
+		t.Errorf("listed without permission: %d", res.Code)
+	}
+	if res := request(t, h, "GET", "/leases?serviceId=orders", "", "Authorization", "bearer "+ops); res.Code != 200 || strings.Contains(res.Body.String(), "ecret") {
+		t.Errorf("%d %s", res.Code, res.Body)
+	}
+}
+
+// TestAnonymous checks a handler without tokens.
+func TestAnonymous(t *testing.T) {
+	if _, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{}); err == nil {
+		t.Error("a handler that nobody could use is made")
+	}
+	h, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := request(t, h, "POST", "/lease", "{}", "Authorization", ""); res.Code != 200 {
+		t.Errorf("%d %s", res.Code, res.Body)
+	}
+	if res := request(t, h, "POST", "/lease", "{}"); res.Code != 401 {
+		t.Errorf("a wrong token: %d", res.Code)
+	}
+	bad := leasehttp.HandlerOptions{MaxBody: -1, Tokens: []leasehttp.Token{{Secret: "short"}, {Secret: secret, MaxLeasedPerMs: -1}}}
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("four faults: %v", err)
+	}
+}
+
+// TestClientTrustsNobody checks answers that are not those of a lease server,
+// and that the token goes nowhere else.
+func TestClientTrustsNobody(t *testing.T) {
+	stolen := false
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen = true }))
+	defer thief.Close()
+	for name, answer := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
+		},
+		"html":     func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>welcome") },
+		"nothing":  func(http.ResponseWriter, *http.Request) {},
+		"no lease": func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{"leases":[]}`) },
+		"no json":  func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{"leases":`) },
+		"bad lease": func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, `{"leases":[{"id":8192,"created":1767225601000,"expired":1767226201000,"secret":"s","customEpoch":1767225600000,"bitReserve":1,"bitTs":41,"bitId":14,"bitSeq":8}]}`)
+		},
+		"endless": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for chunk := strings.Repeat(" ", 1<<16); ; {
+				if _, err := io.WriteString(w, chunk); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		server := httptest.NewServer(answer)
+		c := client(t, leasehttp.ClientOptions{URL: server.URL, Token: secret})
+		if leases, err := c.Acquire(t.Context(), idgen.AcquireRequest{}); err == nil {
+			t.Errorf("%s: granted %v", name, leases)
+		}
+		server.Close()
+	}
+	if stolen {
+		t.Error("a redirect was followed")
+	}
+}
+
+func answerJSON(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, text)
+}
+
+// TestClientDeadline checks that a call ends with its context, and with the
+// client's timeout.
+func TestClientDeadline(t *testing.T) {
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer server.Close()
+	defer close(hang)
+	c := client(t, leasehttp.ClientOptions{URL: server.URL, Timeout: time.Millisecond})
+	if _, err := c.Acquire(t.Context(), idgen.AcquireRequest{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after the timeout: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client(t, leasehttp.ClientOptions{URL: server.URL}).Acquire(ctx, idgen.AcquireRequest{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the context: %v", err)
+	}
+}
+
+// TestTimeout checks the answer while the store does not answer.
+func TestTimeout(t *testing.T) {
+	c := serve(t, hanging{}, leasehttp.HandlerOptions{Timeout: time.Millisecond})
+	_, err := c.Acquire(t.Context(), idgen.AcquireRequest{})
+	var status *leasehttp.StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusGatewayTimeout {
+		t.Errorf("got %v, want 504", err)
+	}
+}
+
+// hanging is a provider that waits for the end of the context.
+type hanging struct{ failing }
+
+func (hanging) Acquire(ctx context.Context, _ idgen.AcquireRequest) ([]idgen.Lease, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestClientOptions(t *testing.T) {
+	for url, ok := range map[string]bool{
+		"https://id.example.com": true, "https://id.example.com:8443/base/": true, "http://localhost:80": true, "http://[::1]:80": true,
+		"http://id.example.com": false, "ftp://localhost": false, "https://": false, "https://user:pass@host": false, "https://host?a=b": false, ":": false, "": false,
+	} {
+		if err := (leasehttp.ClientOptions{URL: url}).Validate(); (err == nil) != ok {
+			t.Errorf("%q: %v", url, err)
+		} else if err != nil && strings.Contains(err.Error(), "pass") && strings.Contains(err.Error(), "user:pass") {
+			t.Errorf("%q: the password is in %v", url, err)
+		}
+	}
+	if err := (leasehttp.ClientOptions{URL: "http://id.example.com", PlainHTTP: true}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPath checks servers below a path.
+func TestPath(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/ids/", http.StripPrefix("/ids", handler(t, newMemory(t), leasehttp.HandlerOptions{})))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	c := client(t, leasehttp.ClientOptions{URL: server.URL + "/ids", Token: secret})
+	leases, err := c.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := c.List(t.Context(), "orders", lease.ListOptions{}); err != nil || len(page.Leases) != 1 {
+		t.Errorf("listed %+v: %v", page, err)
+	}
+	if err := c.Release(t.Context(), leases[0].Release("orders", leases[0].Created, time.Now())); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzHandler sends whatever it likes. Each answer is one that request accepts,
+// and none but that of a grant has a secret in it.
+func FuzzHandler(f *testing.F) {
+	f.Add("POST", "/lease", `{"throughputPerMs":300,"requestKey":"k"}`, secret)
+	f.Add("DELETE", "/lease/0", `{"bitSeq":8,"created":1,"lastTs":1,"timestamp":1,"signature":"00"}`, secret)
+	f.Add("GET", "/leases?limit=2&after=00000000", ``, secret)
+	f.Add("POST", "/lease", `{"serviceId":"a","meta":{"a":"\u0000"}}`, "")
+	provider := newMemory(f)
+	f.Fuzz(func(t *testing.T, method, target, body, token string) {
+		h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true, MaxLeasedPerMs: 4096}}})
+		res := request(t, h, method, target, body, "Authorization", "Bearer "+token)
+		if res.Code >= 300 || method != "POST" {
+			if strings.Contains(res.Body.String(), `"secret"`) {
+				t.Errorf("%d tells a secret: %s", res.Code, res.Body)
+			}
+		}
+		if res.Code == 500 {
+			t.Errorf("%s", res.Body)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/leasetest"
+	"github.com/kazahana-db/kazahana/lease/memory"
+)
+
+// TestAcquireReads counts the reads of an acquisition while none, half and all of
+// the 8192 machine ids are taken: a few round trips in any case, as often as not
+// the same.
+func TestAcquireReads(t *testing.T) {
+	now := time.UnixMilli(idgen.DefaultEpochMs + 1)
+	var reads atomic.Int64
+	store := leasetest.Counting(memory.NewStore(func() time.Time { return now }), &reads)
+	server, err := lease.NewServer(store, lease.Options{Fresh: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(throughput int) (int64, error) {
+		reads.Store(0)
+		_, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput, RequestKey: "key"})
+		return reads.Load(), err
+	}
+	for taken := 0; taken < 8192; taken++ {
+		reads.Store(0)
+		if _, err := server.Acquire(t.Context(), idgen.AcquireRequest{}); err != nil {
+			t.Fatalf("with %d taken: %v", taken, err)
+		}
+		if n := reads.Load(); n > 3 {
+			t.Fatalf("with %d taken: %d reads, want at most 3", taken, n)
+		}
+	}
+	if n, err := count(1); !errors.Is(err, lease.ErrExhausted) || n > 12 {
+		t.Errorf("with all taken: %d reads, want at most 12; %v", n, err)
+	}
+	if n, err := count(4096); !errors.Is(err, lease.ErrExhausted) || n > 40 {
+		t.Errorf("4096 positions with all taken: %d reads, want at most 40; %v", n, err)
+	}
+	now = now.Add(time.Hour)
+	if n, err := count(1); err != nil || n > 5 {
+		t.Errorf("with all free again: %d reads, want at most 5; %v", n, err)
+	}
+	if n, err := count(1); err != nil || n > 2 {
+		t.Errorf("repeated: %d reads, want at most 2; %v", n, err)
+	}
+	reads.Store(0)
+	if leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 4096}); err != nil || len(leases) != 1 || reads.Load() > 12 {
+		t.Errorf("16 blocks merged: %d leases, %d reads, want 1 and at most 12; %v", len(leases), reads.Load(), err)
+	}
+}
