@@ -10,16 +10,25 @@ import (
 )
 
 const (
-	// candidates is how many free blocks are looked at, of which those to grant
-	// are drawn: so many callers at once seldom draw the same.
+	// candidates is how many blocks that were granted before are looked at, those
+	// free for longest, of which the ones to grant are drawn: so many callers at
+	// once seldom draw the same.
 	candidates = 128
 
+	// sample is how many blocks that were never granted are looked at, beginning
+	// anywhere among them: callers draw from all of them.
+	sample = 32
+
 	// chunk is how many blocks at most are made at the frontier at once, so that
-	// callers seldom meet there.
-	chunk = 256
+	// callers seldom meet there: firstChunk, then as many as there are.
+	firstChunk, chunk = 64, 2048
 
 	// chunkShare is the part of the space that such a chunk takes at most.
-	chunkShare = 32
+	chunkShare = 8
+
+	// low is when blocks that were never granted run low: one call in ahead then
+	// makes new ones before there are none, when all calls would have to.
+	low, ahead = 256, 16
 
 	// draws is how often blocks are drawn that turn out not to be free.
 	draws = 4
@@ -38,23 +47,52 @@ func (s *search) exact(ctx context.Context) ([]block, error) {
 // prefers blocks that were never granted, then those that were free for
 // longest, which is what makes positions go round.
 func (s *search) ofSize(ctx context.Context, bitSeq, n int) ([]block, error) {
-	entries, err := s.queue(ctx, bitSeq, candidates)
+	never, few, err := s.neverGranted(ctx, bitSeq, n)
 	if err != nil {
 		return nil, err
 	}
-	never := slices.IndexFunc(entries, func(e freeEntry) bool { return e.at > 0 })
-	if never < 0 {
-		never = len(entries)
-	}
-	if never >= n {
-		return s.draw(ctx, entries[:never], n)
+	enough := len(never) >= n
+	if enough && !(few && rand.IntN(ahead) == 0) {
+		return s.draw(ctx, never, n)
 	}
 	carved, err := s.carve(ctx, bitSeq, n)
 	if err != nil || len(carved) == n {
 		return carved, err
 	}
-	drawn, err := s.draw(ctx, entries, n-len(carved))
+	if !enough {
+		if never, err = s.queue(ctx, bitSeq, candidates); err != nil {
+			return nil, err
+		}
+	}
+	drawn, err := s.draw(ctx, never, n-len(carved))
 	return append(carved, drawn...), err
+}
+
+// neverGranted returns entries of blocks that were never granted, at least n if
+// there are as many, and whether there seem to be few. Their order has nothing
+// to do with their positions, and the first one is any of them: see freeKey.
+func (s *search) neverGranted(ctx context.Context, bitSeq, n int) (entries []freeEntry, few bool, err error) {
+	if s.from > 0 {
+		return nil, false, nil
+	}
+	limit, end := max(n, sample), freeKey(bitSeq, 1, 0)
+	start := rand.Uint32()
+	pairs, err := s.tx.Scan(ctx, freeKeyAt(bitSeq, 0, start), end, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	passed := uint64(1)<<32 - uint64(start)
+	if len(pairs) == limit {
+		passed = uint64(freeOrder(pairs[limit-1].Key)-start) + 1
+	}
+	few = uint64(len(pairs))<<32/passed < low
+	if len(pairs) < n {
+		if pairs, err = s.tx.Scan(ctx, freeKey(bitSeq, 0, 0), end, limit); err != nil {
+			return nil, false, err
+		}
+	}
+	entries, err = s.entries(pairs)
+	return entries, few, err
 }
 
 // queue returns the first entries of a size in the window.
@@ -63,6 +101,11 @@ func (s *search) queue(ctx context.Context, bitSeq, limit int) ([]freeEntry, err
 	if err != nil {
 		return nil, err
 	}
+	return s.entries(pairs)
+}
+
+// entries takes the keys of entries apart.
+func (s *search) entries(pairs []Pair) ([]freeEntry, error) {
 	entries := make([]freeEntry, len(pairs))
 	for i, pair := range pairs {
 		var ok bool
@@ -131,7 +174,7 @@ func (s *search) carve(ctx context.Context, bitSeq, n int) ([]block, error) {
 	}
 	room := (space - start) / size
 	n = int(min(uint64(n), room))
-	count := max(min(chunk, space/chunkShare/size, room), uint64(n))
+	count := max(min(max(firstChunk, start/size), chunk, space/chunkShare/size, room), uint64(n))
 	s.add(tile(s.frontier.Next, start)...)
 	s.frontier.Next = start + count*size
 	made := make([]block, count)

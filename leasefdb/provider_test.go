@@ -84,7 +84,7 @@ func TestAcquireContention(t *testing.T) {
 	counts := db.Counts().Sub(before)
 	per := float64(counts.Retries) / float64(len(rectangles)+releases)
 	t.Logf("%d acquires and %d releases: %d transactions ran again, %.3f each; %v", len(rectangles), releases, counts.Retries, per, counts)
-	if per > 0.2 {
+	if per > 0.1 {
 		t.Errorf("%.3f retries each", per)
 	}
 	wantDisjoint(t, rectangles)
@@ -136,7 +136,7 @@ func TestAcquireReadsAreBounded(t *testing.T) {
 		most.Rounds, most.Gets, most.Batches = max(most.Rounds, counts.Rounds), max(most.Gets, counts.Gets), max(most.Batches, counts.Batches)
 	}
 	t.Logf("the dearest of %d acquires: %v", all-2, most)
-	if most.Rounds > 5 || most.Gets > 4 || most.Batches > 2 {
+	if most.Rounds > 6 || most.Gets > 4 || most.Batches > 3 {
 		t.Errorf("the dearest of %d acquires cost %v", all-2, most)
 	}
 	_, err := p.Acquire(ctx, idgen.AcquireRequest{})
