@@ -62,7 +62,7 @@ func (c *call) directory() (verbs, error) {
 	return v, c.fault
 }
 
-// subspace returns the subspace of an item of the list.
+// subspaceOf returns the subspace of an item of the list.
 func subspaceOf(item any) (tuple.Subspace, error) {
 	switch v := item.(type) {
 	case tuple.Subspace:
@@ -73,6 +73,7 @@ func subspaceOf(item any) (tuple.Subspace, error) {
 	return tuple.Subspace{}, fmt.Errorf("%T has no subspace", item)
 }
 
+// subspace returns that of the current directory.
 func (c *call) subspace() (tuple.Subspace, error) {
 	s, err := subspaceOf(c.dirs.list[c.dirs.index])
 	if c.fault != nil {

@@ -164,11 +164,12 @@ func changeDirectory(c *call) error {
 		return c.fault
 	}
 	item, err := c.dirs.at(index)
-	if err != nil {
-		return err
+	if err == nil && item == nil {
+		index = c.dirs.onError
+		_, err = c.dirs.at(index)
 	}
-	if c.dirs.index = index; item == nil {
-		c.dirs.index = c.dirs.onError
+	if err == nil {
+		c.dirs.index = index
 	}
-	return nil
+	return err
 }

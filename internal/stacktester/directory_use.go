@@ -4,7 +4,6 @@ package stacktester
 
 import (
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -151,13 +150,13 @@ func logDirectory(c *call) error {
 		path, layer = d.Path(), d.Layer()
 	}
 	log := tuple.NewSubspace(prefix).Sub(c.dirs.index)
-	for _, fact := range []kv.KeyValue{
-		{Key: []byte("path"), Value: packStrings(path)},
-		{Key: []byte("layer"), Value: tuple.Tuple{[]byte(layer)}.MustPack()},
-		{Key: []byte("exists"), Value: tuple.Tuple{oneIf(exists)}.MustPack()},
-		{Key: []byte("children"), Value: packStrings(children)},
+	for name, fact := range map[string][]byte{
+		"path":     packStrings(path),
+		"layer":    tuple.Tuple{[]byte(layer)}.MustPack(),
+		"exists":   tuple.Tuple{oneIf(exists)}.MustPack(),
+		"children": packStrings(children),
 	} {
-		c.tx.Set(log.Sub(string(fact.Key)).Bytes(), fact.Value)
+		c.tx.Set(log.Sub(name).Bytes(), fact)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@
 // on an engine of this module, so that the tester that checks every official
 // binding can drive this library too.
 //
-//	db, err := fdbkv.Open(fdbkv.Options{ClusterFile: file})
+//	db, err := fdbkv.Open(clusterFile)
 //	err = stacktester.Run(ctx, db, []byte("test_spec"))
 //
 // A program is a range of the database: each pair is one instruction for a

@@ -33,7 +33,7 @@ type machine struct {
 	version int64  // the one last seen
 	stack   stack
 	dirs    directories
-	verbs   map[string]operation
+	known   map[string]operation // the instructions by name
 
 	threads sync.WaitGroup
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ type machine struct {
 }
 
 func newMachine(db kv.Database, shared *transactions, prefix []byte) *machine {
-	return &machine{db: db, shared: shared, prefix: prefix, current: string(prefix), dirs: newDirectories(), verbs: operations()}
+	return &machine{db: db, shared: shared, prefix: prefix, current: string(prefix), dirs: newDirectories(), known: operations()}
 }
 
 func (m *machine) run(ctx context.Context) error {
@@ -88,7 +88,7 @@ func (m *machine) step(ctx context.Context, number int, packed []byte) error {
 	if err != nil {
 		return err
 	}
-	op, known := m.verbs[c.name]
+	op, known := m.known[c.name]
 	if !known {
 		return fmt.Errorf("%s is not known (tenants are not: run with --no-tenants)", c.name)
 	}

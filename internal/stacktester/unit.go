@@ -60,7 +60,7 @@ func wantCode(what string, err error, code kv.Code) error {
 	if kv.CodeOf(err) == code {
 		return nil
 	}
-	return fmt.Errorf("%s: error %w, expected was %d", what, err, code)
+	return fmt.Errorf("%s: error %v, expected was %d", what, err, code)
 }
 
 func checkOptions(ctx context.Context, _ kv.Database, tx kv.Transaction, key []byte) error {
@@ -173,7 +173,7 @@ func checkWatches(ctx context.Context, db kv.Database, tx kv.Transaction, key []
 	}
 	if watch.Ready() {
 		_, err := watch.Get(ctx)
-		return fmt.Errorf("a watch is ready before there is a change: %w", err)
+		return fmt.Errorf("a watch is ready before there is a change: %v", err)
 	}
 	if err := set("after"); err != nil {
 		return err
