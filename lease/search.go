@@ -47,37 +47,41 @@ func (s *search) exact(ctx context.Context) ([]block, error) {
 // prefers blocks that were never granted, then those that were free for
 // longest, which is what makes positions go round.
 func (s *search) ofSize(ctx context.Context, bitSeq, n int) ([]block, error) {
-	never, few, err := s.neverGranted(ctx, bitSeq, n)
+	entries, few, err := s.neverGranted(ctx, bitSeq, n)
+	if err == nil && len(entries) < n {
+		entries, err = s.queue(ctx, bitSeq, max(n, candidates))
+	}
 	if err != nil {
 		return nil, err
 	}
-	enough := len(never) >= n
+	never := slices.IndexFunc(entries, func(e freeEntry) bool { return e.at > 0 })
+	if never < 0 {
+		never = len(entries)
+	}
+	enough := never >= n
+	if enough {
+		entries = entries[:never]
+	}
 	if enough && !(few && rand.IntN(ahead) == 0) {
-		return s.draw(ctx, never, n)
+		return s.draw(ctx, entries, n)
 	}
 	carved, err := s.carve(ctx, bitSeq, n)
 	if err != nil || len(carved) == n {
 		return carved, err
 	}
-	if !enough {
-		if never, err = s.queue(ctx, bitSeq, candidates); err != nil {
-			return nil, err
-		}
-	}
-	drawn, err := s.draw(ctx, never, n-len(carved))
+	drawn, err := s.draw(ctx, entries, n-len(carved))
 	return append(carved, drawn...), err
 }
 
-// neverGranted returns entries of blocks that were never granted, at least n if
-// there are as many, and whether there seem to be few. Their order has nothing
-// to do with their positions, and the first one is any of them: see freeKey.
+// neverGranted returns entries of blocks that were never granted, and whether
+// there seem to be few. Their order has nothing to do with their positions, and
+// the first one is any of them: see freeKey. Those before it are not looked at.
 func (s *search) neverGranted(ctx context.Context, bitSeq, n int) (entries []freeEntry, few bool, err error) {
 	if s.from > 0 {
 		return nil, false, nil
 	}
-	limit, end := max(n, sample), freeKey(bitSeq, 1, 0)
-	start := rand.Uint32()
-	pairs, err := s.tx.Scan(ctx, freeKeyAt(bitSeq, 0, start), end, limit)
+	start, limit := rand.Uint32(), max(n, sample)
+	pairs, err := s.tx.Scan(ctx, freeKeyAt(bitSeq, 0, start), freeKey(bitSeq, 1, 0), limit)
 	if err != nil {
 		return nil, false, err
 	}
@@ -85,14 +89,8 @@ func (s *search) neverGranted(ctx context.Context, bitSeq, n int) (entries []fre
 	if len(pairs) == limit {
 		passed = uint64(freeOrder(pairs[limit-1].Key)-start) + 1
 	}
-	few = uint64(len(pairs))<<32/passed < low
-	if len(pairs) < n {
-		if pairs, err = s.tx.Scan(ctx, freeKey(bitSeq, 0, 0), end, limit); err != nil {
-			return nil, false, err
-		}
-	}
 	entries, err = s.entries(pairs)
-	return entries, few, err
+	return entries, uint64(len(pairs))<<32/passed < low, err
 }
 
 // queue returns the first entries of a size in the window.
