@@ -79,11 +79,7 @@ func openMemory(t *testing.T) kv.Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, db)
 	return db
 }
 
@@ -103,33 +99,53 @@ func TestRecordedPrograms(t *testing.T) {
 			t.Run(name+"/"+engine.name, func(t *testing.T) {
 				t.Parallel()
 				r := readRecording(t, file)
-				db := engine.open(t)
-				r.run(t, db)
+				db := engine.with(t, r)
+				execute(t, db)
 				r.check(t, db)
 			})
 		}
 	}
 }
 
-// engines are those of this process: in memory, and on disk with so little room
-// for what is new that most reads come to the disk's files.
+// engines are those of this process, with a program in them: in memory, where
+// all is new, and on disk, opened again, where the program itself is not.
 var engines = []struct {
 	name string
-	open func(*testing.T) kv.Database
+	with func(*testing.T, recording) kv.Database
 }{
-	{"memory", openMemory},
-	{"disk", func(t *testing.T) kv.Database {
-		db, err := embedded.OpenWith(t.TempDir(), embedded.Options{NoSync: true, WindowSize: 1 << 20, CacheSize: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+	{"memory", func(t *testing.T, r recording) kv.Database {
+		db := openMemory(t)
+		r.load(t, db)
 		return db
 	}},
+	{"disk", func(t *testing.T, r recording) kv.Database {
+		dir := t.TempDir()
+		db := openDir(t, dir)
+		r.load(t, db)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = openDir(t, dir)
+		closeAtEnd(t, db)
+		return db
+	}},
+}
+
+func openDir(t *testing.T, dir string) kv.Database {
+	t.Helper()
+	db, err := embedded.OpenWith(dir, embedded.Options{NoSync: true, CacheSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func closeAtEnd(t *testing.T, db kv.Database) {
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestRecordedProgramsWithAnError changes one logged pair of a recording: the
@@ -137,7 +153,8 @@ var engines = []struct {
 func TestRecordedProgramsWithAnError(t *testing.T) {
 	r := readRecording(t, "testdata/directory-1.gz")
 	db := openMemory(t)
-	r.run(t, db)
+	r.load(t, db)
+	execute(t, db)
 	r.after[len(r.after)/2].Value = []byte("another value")
 	if faults := r.compare(t, db); len(faults) != 1 {
 		t.Errorf("found %q, expected was one fault", faults)
@@ -148,17 +165,21 @@ func TestRecordedProgramsWithAnError(t *testing.T) {
 	}
 }
 
-func (r recording) run(t *testing.T, db kv.Database) {
+// load stores what the database held before the program ran.
+func (r recording) load(t *testing.T, db kv.Database) {
 	t.Helper()
-	ctx := context.Background()
 	for rest := r.before; len(rest) > 0; {
 		n := min(len(rest), 1000)
-		if err := setAll(ctx, db, rest[:n]); err != nil {
+		if err := setAll(context.Background(), db, rest[:n]); err != nil {
 			t.Fatal(err)
 		}
 		rest = rest[n:]
 	}
-	if err := Run(ctx, db, []byte("test_spec")); err != nil {
+}
+
+func execute(t *testing.T, db kv.Database) {
+	t.Helper()
+	if err := Run(context.Background(), db, []byte("test_spec")); err != nil {
 		t.Fatal(err)
 	}
 }
