@@ -23,9 +23,13 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Values[serverKey{}] = &server{}
+			return writeCertificate(e.WorkDir)
+		},
+		RequireUniqueNames: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "redis": redis,
+			"exits": exits, "redis": redis, "serve": serve, "metrics": metrics, "stop": stop,
 		},
 	})
 }

@@ -47,8 +47,9 @@ var arrows = map[string][]string{
 	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
 	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli": {
-		"idgen", "idgen/external", "lease", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb", "kv", "kv/embedded", "kv/fdbkv",
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9",
+		"idgen", "idgen/external", "lease", "lease/http", "lease/leaseotel", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
+		"kv", "kv/embedded", "kv/fdbkv",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel",
 	},
 	"cmd/kazahana": {"internal/cli"},
 

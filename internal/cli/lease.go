@@ -15,7 +15,7 @@ import (
 
 func (c *command) lease() *cobra.Command {
 	g := group("lease", "Serve, list, acquire and release leases of machine ids",
-		c.leaseList(), c.leaseAcquire(), c.leaseRelease(), c.leaseQuarantine())
+		c.leaseServe(), c.leaseList(), c.leaseAcquire(), c.leaseRelease(), c.leaseQuarantine())
 	g.Long = "Serve, list, acquire and release leases of machine ids.\n" + aboutLeases
 	return g
 }
@@ -30,7 +30,7 @@ func (c *command) leaseList() *cobra.Command {
 		Long:    "List the leases of a service, in the order of their positions, without their secrets.\n" + aboutLeases,
 		Example: "  kazahana lease list --leases sqlite:leases.db\n  kazahana lease list --leases redis://localhost:6379 --service payments --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.with(cmd, func(ctx context.Context, l *leases) error { return c.listLeases(ctx, cmd, l, at.service, ended) })
+			return at.with(cmd, func(ctx context.Context, l *leases) error { return c.listLeases(ctx, l, at.service, ended) })
 		},
 	}
 	at.add(cmd)
@@ -38,10 +38,7 @@ func (c *command) leaseList() *cobra.Command {
 	return cmd
 }
 
-func (c *command) listLeases(ctx context.Context, cmd *cobra.Command, l *leases, service string, ended bool) error {
-	if l.list == nil {
-		return misuse(cmd, fmt.Errorf("--leases: a lease server lists nothing; name the store that it leases from"))
-	}
+func (c *command) listLeases(ctx context.Context, l *leases, service string, ended bool) error {
 	for options := (lease.ListOptions{Ended: ended}); ; {
 		page, err := l.list(ctx, service, options)
 		if err != nil {
@@ -110,7 +107,7 @@ with their secrets: keep them for lease release, which reads them.
 type grantedLease struct{ idgen.Lease }
 
 func (g grantedLease) text() string {
-	return fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stamp(time.UnixMilli(g.Created)), stamp(time.UnixMilli(g.Expired)))
+	return fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stampMs(g.Created), stampMs(g.Expired))
 }
 
 func (c *command) leaseQuarantine() *cobra.Command {
@@ -148,6 +145,8 @@ type quarantined struct {
 }
 
 func (q quarantined) text() string { return "nothing is granted until " + stamp(q.Until) }
+
+func stampMs(ms int64) string { return stamp(time.UnixMilli(ms)) }
 
 // stamp formats a time to the second.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -39,7 +39,7 @@ type leaseFlags struct {
 	layoutFlags
 	at, service, tokenFile string
 	duration, timeout      time.Duration
-	fresh                  bool
+	fresh, plainHTTP       bool
 }
 
 // add adds the flags of a command that does something with the leases of a
@@ -49,6 +49,7 @@ func (f *leaseFlags) add(cmd *cobra.Command) {
 	f.addStore(cmd)
 	flags.StringVar(&f.service, "service", lease.DefaultService, "`name` of the service")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the token of a lease server")
+	flags.BoolVar(&f.plainHTTP, "plain-http", false, "talk to a lease server without TLS, over a network that encrypts")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "give up after this `duration`; 0: never")
 }
 
@@ -64,8 +65,8 @@ func (f *leaseFlags) addStore(cmd *cobra.Command) {
 // leases is where leases are.
 type leases struct {
 	provider   idgen.LeaseProvider
-	list       func(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) // nil if it cannot
-	quarantine func(ctx context.Context, serviceID string, d time.Duration) (time.Time, error)            // nil if it cannot
+	list       lister
+	quarantine func(ctx context.Context, serviceID string, d time.Duration) (time.Time, error) // nil if it cannot
 	close      func() error
 }
 
@@ -77,15 +78,18 @@ var homes = map[string]func(ctx context.Context, o openOptions) (*leases, error)
 	"rediss":   openRedis,
 	"embedded": openEmbedded,
 	"fdb":      openFDB,
+	"http":     openHTTP,
+	"https":    openHTTP,
 }
 
 // openOptions are what a home is opened with.
 type openOptions struct {
-	at     string // whole
-	rest   string // behind the scheme and the colon
-	server lease.Options
-	serves bool   // others will lease from here
-	token  string // of a lease server
+	at        string // whole
+	rest      string // behind the scheme and the colon
+	server    lease.Options
+	serves    bool   // others will lease from here
+	token     string // of a lease server
+	plainHTTP bool
 }
 
 // given reports whether there is a place for leases at all.
@@ -95,6 +99,9 @@ func (f *leaseFlags) given() bool { return f.at != "" || os.Getenv(leasesVariabl
 func (f *leaseFlags) with(cmd *cobra.Command, do func(context.Context, *leases) error) error {
 	o, err := f.options(cmd)
 	if err != nil {
+		return err
+	}
+	if o.token, err = readToken(f.tokenFile); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -116,7 +123,7 @@ func (f *leaseFlags) options(cmd *cobra.Command) (o openOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = openOptions{at: f.at, server: lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}, Fresh: f.fresh}}
+	o = openOptions{at: f.at, plainHTTP: f.plainHTTP, server: lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}, Fresh: f.fresh}}
 	switch {
 	case o.at == "":
 		o.at = os.Getenv(leasesVariable)
@@ -125,9 +132,6 @@ func (f *leaseFlags) options(cmd *cobra.Command) (o openOptions, err error) {
 	}
 	if o.at == "" {
 		return o, misuse(cmd, errors.New("say where the leases are: --leases or "+leasesVariable))
-	}
-	if o.token, err = readToken(f.tokenFile); err != nil {
-		return o, err
 	}
 	if err := o.server.Validate(); err != nil {
 		return o, misuse(cmd, err)
@@ -160,22 +164,5 @@ func hasPassword(at string) bool {
 
 // tokenVariable is the environment variable of the token of a lease server.
 const tokenVariable = "KAZAHANA_TOKEN"
-
-// readToken returns the token of a file, or of the environment; "" if there is
-// none.
-func readToken(file string) (string, error) {
-	if file == "" {
-		return os.Getenv(tokenVariable), nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", invalid(fmt.Errorf("--token-file %s is empty", file))
-	}
-	return token, nil
-}
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+// logged is a provider that logs what it grants and refuses, without secrets.
+type logged struct {
+	idgen.LeaseProvider
+	log *slog.Logger
+}
+
+// Acquire implements [idgen.LeaseProvider].
+func (l logged) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	leases, err := l.LeaseProvider.Acquire(ctx, req)
+	if err != nil {
+		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", req.Meta, "error", err)
+	}
+	for _, g := range leases {
+		l.log.Info("granted", "service", req.ServiceID, "machine", g.ID, "bits", g.BitSeq, "until", stampMs(g.Expired), "holder", req.Meta)
+	}
+	return leases, err
+}
+
+// Release implements [idgen.LeaseProvider].
+func (l logged) Release(ctx context.Context, req idgen.ReleaseRequest) error {
+	err := l.LeaseProvider.Release(ctx, req)
+	if err != nil {
+		l.log.Warn("not released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq, "error", err)
+	} else {
+		l.log.Info("released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq)
+	}
+	return err
+}
