@@ -3,11 +3,16 @@
 package main
 
 import (
-	"net"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os/exec"
-	"strconv"
+	"strings"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -16,25 +21,46 @@ func redis(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: redis variable")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	address := listener.Addr().(*net.TCPAddr)
-	ts.Check(listener.Close())
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(address.Port), "--dir", ts.MkAbs("."), "--save", "")
-	ts.Check(cmd.Start())
-	ts.Defer(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("tcp", address.String())
-		if err == nil {
-			_ = conn.Close()
-			break
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("redis-server does not answer: %v", err)
+	logging.Disable() // until Redis listens nobody answers
+	for range 10 {
+		// Below the ports that systems give to clients, so that nobody is given it
+		// before Redis has it.
+		port := fmt.Sprint(10_000 + rand.IntN(20_000))
+		if err := startRedis(ts, port); err == nil {
+			ts.Setenv(args[0], "redis://127.0.0.1:"+port)
+			return
 		}
 	}
-	ts.Setenv(args[0], "redis://"+address.String())
+	ts.Fatalf("redis-server does not start at any of ten ports")
+}
+
+// startRedis starts a Redis, and waits until it answers or ends.
+func startRedis(ts *testscript.TestScript, port string) error {
+	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", ts.MkAbs("."), "--save", "")
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ctx, ended := context.WithCancel(context.Background())
+	go func() {
+		_ = cmd.Wait() // it is killed, or its port is somebody else's
+		ended()
+	}()
+	ts.Defer(func() {
+		_ = cmd.Process.Kill()
+		<-ctx.Done()
+	})
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		if ownRedis(cmd.Process.Pid, port) {
+			return nil
+		}
+	}
+	return errors.New("it does not answer")
+}
+
+// ownRedis reports whether the Redis that answers at a port is the process.
+func ownRedis(pid int, port string) bool {
+	client := goredis.NewClient(&goredis.Options{Addr: "127.0.0.1:" + port, MaxRetries: -1})
+	defer client.Close()
+	info, err := client.Info(context.Background(), "server").Result()
+	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", pid))
 }
