@@ -78,7 +78,7 @@ var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 func labels(attributes attribute.Set, le string) string {
 	var pairs []string
 	for _, a := range attributes.ToSlice() {
-		pairs = append(pairs, fmt.Sprintf(`%s="%s"`, strings.ReplaceAll(string(a.Key), ".", "_"), escaped.Replace(a.Value.Emit())))
+		pairs = append(pairs, fmt.Sprintf(`%s="%s"`, strings.ReplaceAll(string(a.Key), ".", "_"), escaped.Replace(a.Value.String())))
 	}
 	if le != "" {
 		pairs = append(pairs, `le="`+le+`"`)
