@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -21,7 +22,7 @@ import (
 // the reads and the commit of a fenced transaction leave it alone, and that a
 // change of the holder does not.
 func TestRenewalsDoNotConflict(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{}))
 	fenced := func() kv.Transaction {
@@ -82,7 +83,7 @@ func TestRenewalBeatsTakeover(t *testing.T) {
 
 // TestZeroFence checks that a fence that nobody set is no condition.
 func TestZeroFence(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	var f leasefdb.Fence
 	check(t, f.Check(ctx, begin(t, db)))
 	if !f.IsZero() || len(f.Key()) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -21,7 +22,7 @@ import (
 // TestNamesLayoutDocument makes what docs/layout.md shows and compares every
 // key and value of the directory.
 func TestNamesLayoutDocument(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "invoices", leasefdb.Claim{
 		Owner: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
@@ -75,7 +76,7 @@ func FuzzStoredName(f *testing.F) {
 	for _, seed := range []string{"", "\x15\x01", "\x15\x02", "\x15\x01\x15\x05\x02me\x00\x02r\x00\x15\x01", "\x15\x01\x15\x05\x02\x00\x02\x00\x14", "\xff\x00", "\x15\x01\x14\x02\x00\x02\x00\x14"} {
 		f.Add([]byte(seed))
 	}
-	db := openMemory(f)
+	db := enginetest.Open(f)
 	names := openNames(f, db)
 	g := must[leasefdb.Grant](f)(names.Claim(ctx, db, "job", leasefdb.Claim{Owner: "first"}))
 	f.Fuzz(func(t *testing.T, value []byte) {

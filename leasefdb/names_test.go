@@ -13,16 +13,19 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, enginetest.Leaks()...) }
 
 var ctx = context.Background()
 
+// openMemory opens the engine in this process, for tests in virtual time. The
+// others use enginetest.Open, which may be a cluster.
 func openMemory(t testing.TB) kv.Database {
 	t.Helper()
 	db, err := embedded.OpenMemory()
@@ -33,8 +36,8 @@ func openMemory(t testing.TB) kv.Database {
 
 // onEngines runs a test on the engine as it is, and on the hostile one.
 func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
-	t.Run("plain", func(t *testing.T) { test(t, openMemory(t)) })
-	t.Run("hostile", func(t *testing.T) { test(t, kvtest.HostileT(t, openMemory(t))) })
+	t.Run("plain", func(t *testing.T) { test(t, enginetest.Open(t)) })
+	t.Run("hostile", func(t *testing.T) { test(t, kvtest.HostileT(t, enginetest.Open(t))) })
 }
 
 // inVirtualTime is onEngines where waiting takes no time.
@@ -171,7 +174,7 @@ func observe(t testing.TB, names *leasefdb.Names, seen leasefdb.Observation) lea
 // TestOperationsCompose checks that each operation is part of the caller's
 // transaction: with its commit it happens, without it does not.
 func TestOperationsCompose(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	names := openNames(t, db)
 	c := leasefdb.Claim{Owner: "me", RequestID: "r"}
 	failed := errors.New("the caller's function failed")
@@ -242,7 +245,7 @@ func TestOperationsCompose(t *testing.T) {
 
 // TestFaultyClaims checks that each fault of an argument is an error.
 func TestFaultyClaims(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	names := openNames(t, db)
 	for name, c := range map[string]leasefdb.Claim{
 		"":            {},
@@ -274,7 +277,7 @@ func TestFaultyClaims(t *testing.T) {
 // TestDirectoryRemoved checks that who holds a name finds it lost when the
 // names are removed, and that nothing of him is left behind.
 func TestDirectoryRemoved(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{}))
 	check(t, directory.Root().Remove(ctx, db, []string{"kazahana", "names"}))
@@ -291,7 +294,7 @@ func TestDirectoryRemoved(t *testing.T) {
 
 // TestRounds pins what the operations cost, with the directory opened before.
 func TestRounds(t *testing.T) {
-	db := kvtest.Count(openMemory(t))
+	db := kvtest.Count(enginetest.Open(t))
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "first", leasefdb.Claim{}))
 	must[leasefdb.State](t)(names.Get(ctx, db, "first"))

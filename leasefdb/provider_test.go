@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
@@ -45,7 +46,7 @@ func TestAcquireContention(t *testing.T) {
 	if testing.Short() {
 		total = 2_000
 	}
-	db := kvtest.Count(openMemory(t))
+	db := kvtest.Count(enginetest.Open(t))
 	acquire(t, provider(t, db, leasefdb.Options{}), idgen.AcquireRequest{}) // creates the directory
 	before := db.Counts()
 	seed := kvtest.SeedT(t)
@@ -109,7 +110,7 @@ func wantDisjoint(t testing.TB, leases []idgen.Lease) {
 // TestAcquireReadsAreBounded checks that an acquire costs as much when all but
 // a few machine ids are taken as when none is.
 func TestAcquireReadsAreBounded(t *testing.T) {
-	db := kvtest.Count(openMemory(t))
+	db := kvtest.Count(enginetest.Open(t))
 	bitID := 12
 	if testing.Short() {
 		bitID = 10
@@ -178,7 +179,7 @@ func TestProvidersOfOneDatabase(t *testing.T) {
 // TestLostReply checks that an acquire whose acknowledgement is lost takes no
 // second machine id.
 func TestLostReply(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	p := provider(t, kvtest.Hostile(db, kvtest.HostileOptions{Seed: kvtest.SeedT(t)}), leasefdb.Options{})
 	const n = 40
 	for i := range n {
@@ -198,7 +199,7 @@ func idAt(t testing.TB, l idgen.Lease, ms int64, sequence int) idgen.ID {
 
 // TestLeaseOf checks that IDs are told by their position and time.
 func TestLeaseOf(t *testing.T) {
-	p := provider(t, openMemory(t), leasefdb.Options{})
+	p := provider(t, enginetest.Open(t), leasefdb.Options{})
 	if _, ok := p.LeaseOf("", 1); ok {
 		t.Error("a lease before any was acquired")
 	}
@@ -300,7 +301,7 @@ func TestFaultyOptions(t *testing.T) {
 	if _, err := leasefdb.New(nil, leasefdb.Options{}); err == nil {
 		t.Error("a provider of no database")
 	}
-	if _, err := leasefdb.New(openMemory(t), leasefdb.Options{Lease: lease.Options{MaxLeases: -1}}); err == nil {
+	if _, err := leasefdb.New(enginetest.Open(t), leasefdb.Options{Lease: lease.Options{MaxLeases: -1}}); err == nil {
 		t.Error("-1 leases")
 	}
 }

@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 
 	"codegen":             {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":      {"codegen"},
-	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv"},
+	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":    {},
 
 	"internal/stacktester": {"kv", "tuple", "directory"},

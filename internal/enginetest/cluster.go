@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
@@ -42,6 +44,12 @@ const Cluster = true
 
 // LongestKey is how many bytes a key of such a database may have.
 const LongestKey = kv.MaxKeySize - len(testPrefix) - tagSize - len("/")
+
+// Leaks are the goroutines that stay when everything is closed: the one of the
+// client's network, which ends with the process.
+func Leaks() []goleak.Option {
+	return []goleak.Option{goleak.IgnoreAnyFunction("github.com/apple/foundationdb/bindings/go/src/fdb._Cfunc_fdb_run_network")}
+}
 
 // Open returns an empty database that lives until the test ends: the keys of the
 // cluster below a prefix of the test's own.

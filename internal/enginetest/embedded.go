@@ -7,6 +7,8 @@ package enginetest
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
@@ -17,6 +19,9 @@ const Cluster = false
 
 // LongestKey is how many bytes a key of such a database may have.
 const LongestKey = kv.MaxKeySize
+
+// Leaks are the goroutines that stay when everything is closed: none.
+func Leaks() []goleak.Option { return nil }
 
 // Open returns an empty database that lives until the test ends.
 func Open(tb testing.TB) kv.Database {
