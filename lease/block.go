@@ -170,9 +170,6 @@ func (b *block) release(lastTs int64) {
 		b.Steps, b.bounds = b.Steps[:n], before
 		return
 	}
-	if b.Future == nil {
-		before = before.behindFuture()
-	}
 	b.Fence, b.Carry = lastTs+1, before.Carry
 }
 

@@ -16,8 +16,8 @@ const SignatureWindow = 30 * time.Second
 
 // Release implements [idgen.LeaseProvider]: the positions are free again behind
 // the last millisecond that was used, and the right to continue with the
-// fallback bit is given up. A release that was signed, or arrives, after the
-// lease has ended is accepted and changes nothing, since the holder may have
+// fallback bit is given up. A release that was signed after the lease has ended,
+// by the clock of its holder, is accepted and changes nothing, since he may have
 // continued. So is one repeated; a replay has no effect on later leases.
 //
 // Errors: [ErrExpiredTimestamp], [ErrNotFound], [ErrSignature], [ErrLastTs],
@@ -76,7 +76,7 @@ func (ses *session) release(b *block, req idgen.ReleaseRequest) error {
 	if h.Released != nil {
 		return sameLastTs(*h.Released, req)
 	}
-	if ses.now >= h.Expired || req.Timestamp >= h.Expired {
+	if req.Timestamp >= h.Expired {
 		return nil
 	}
 	ses.drop(b)

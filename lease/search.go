@@ -264,7 +264,7 @@ func (s *search) mergeAt(ctx context.Context, base uint64) (whole block, ok bool
 			return whole, false, err
 		}
 		keys[i], parts[i] = pair.Key, *b
-		if b.Fence > s.horizon || s.requeued[b.base] {
+		if s.requeued[b.base] {
 			return whole, false, nil
 		}
 	}

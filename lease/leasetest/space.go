@@ -73,7 +73,11 @@ func testRandom(f *fixture) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var nodes []*node
 	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
-		nodes = append(nodes, f.node(small(bitSeq)))
+		store := f.Open(f.T, f.name)
+		if bitSeq%2 == 0 {
+			store = Hostile(store, r.Uint64())
+		}
+		nodes = append(nodes, f.nodeOf(store, small(bitSeq)))
 	}
 	var current []idgen.Lease
 	for range 250 {
