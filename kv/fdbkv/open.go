@@ -59,7 +59,7 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 // that is not waited for.
 func probe(database fdb.Database, clusterFile string) error {
 	tr, err := database.CreateTransaction()
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err == nil {
 		_, err = newTransaction(nil, tr).GetApproximateSize().Get(ctx)
