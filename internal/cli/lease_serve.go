@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,6 +109,9 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (openOptions, error) {
 	o, err := f.options(cmd)
 	if err != nil {
 		return o, err
+	}
+	if scheme, _, _ := strings.Cut(o.at, ":"); scheme == "http" || scheme == "https" {
+		return o, misuse(cmd, errors.New("--leases: name the store, not another server of its leases"))
 	}
 	o.serves = true
 	o.server.MaxThroughputPerMs = f.maxThroughput
