@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -208,4 +209,38 @@ func TestEngineClosed(t *testing.T) {
 		wantError(t, cause, leasefdb.ErrLeaseLost)
 		wantError(t, lease.Release(ctx), kv.ErrClosed)
 	})
+}
+
+// TestWatches checks on the engine itself that a loss is seen, and a free name
+// had, long before any lease lapses.
+func TestWatches(t *testing.T) {
+	db := enginetest.Open(t)
+	names := openNames(t, db)
+	patient, stop := context.WithTimeout(ctx, 30*time.Second)
+	defer stop()
+	hour := leasefdb.Claim{Duration: time.Hour}
+	first := must[*leasefdb.Lease](t)(names.Acquire(patient, "job", hour))
+	next := make(chan *leasefdb.Lease)
+	go func() {
+		defer close(next)
+		if lease, err := names.Acquire(patient, "job", hour); err != nil {
+			t.Error(err)
+		} else {
+			next <- lease
+		}
+	}()
+	check(t, names.Break(ctx, db, "job", first.Grant().Epoch))
+	select {
+	case <-first.Context().Done():
+	case <-patient.Done():
+		t.Fatal("the loss was not seen")
+	}
+	wantError(t, context.Cause(first.Context()), leasefdb.ErrLeaseLost)
+	second, ok := <-next
+	if !ok || second.Grant().Epoch != 2 {
+		t.Fatalf("the waiter got %+v", second)
+	}
+	check(t, first.Release(ctx))
+	check(t, db.Transact(ctx, func(tx kv.Transaction) error { return second.Check(ctx, tx) }))
+	check(t, second.Release(ctx))
 }

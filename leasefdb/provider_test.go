@@ -83,10 +83,10 @@ func TestAcquireContention(t *testing.T) {
 	}
 	group.Wait()
 	counts := db.Counts().Sub(before)
-	per := float64(counts.Retries) / float64(len(rectangles)+releases)
-	t.Logf("%d acquires and %d releases: %d transactions ran again, %.3f each; %v", len(rectangles), releases, counts.Retries, per, counts)
-	if per > 0.1 {
-		t.Errorf("%.3f retries each", per)
+	per := float64(counts.Retries) / float64(len(rectangles))
+	t.Logf("%d acquires and %d releases: %d transactions ran again, %.3f for each acquire; %v", len(rectangles), releases, counts.Retries, per, counts)
+	if per > 0.2 {
+		t.Errorf("%.3f transactions ran again for each acquire", per)
 	}
 	wantDisjoint(t, rectangles)
 }
