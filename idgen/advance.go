@@ -108,7 +108,7 @@ func (c *Client) leasedEra(p plan) *era {
 		spans[i] = l.span()
 		spans[i].base += flag
 	}
-	e.span = e.place(spans)
+	e.span = min(e.place(spans), uint64(c.opts.MaxThroughputPerMs))
 	e.start = func() uint64 { return 0 }
 	return e
 }

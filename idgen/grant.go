@@ -24,7 +24,8 @@ func (c *Client) granted(leases []Lease, err error) {
 	k := &c.keeper
 	c.counts.Acquires++
 	k.request, k.failures, k.lastErr = nil, 0, nil
-	c.holdings.add(now, fresh)
+	c.holdings.replace(now, k.anew)
+	c.holdings.leases = append(c.holdings.leases, fresh...)
 	k.retryAt = now
 	if c.holdings.lasting(now) < k.want {
 		k.retryAt = now.Add(c.opts.AcquireRetryInterval)

@@ -106,22 +106,26 @@ func (h *holdings) lasting(now time.Time) int {
 	return total
 }
 
-// nextRenewal returns when the first of the leases that count stops to.
-func (h *holdings) nextRenewal() (first time.Time, ok bool) {
+// nextRenewal returns when the next of the leases that count at now stops to.
+func (h *holdings) nextRenewal(now time.Time) (first time.Time, ok bool) {
 	for _, l := range h.leases {
-		if !l.replaced && (!ok || l.renew.Before(first)) {
+		if !l.replaced && now.Before(l.renew) && (!ok || l.renew.Before(first)) {
 			first, ok = l.renew, true
 		}
 	}
 	return first, ok
 }
 
-// add takes new leases in. Those that stopped to count are replaced by them.
-func (h *holdings) add(now time.Time, leases []*held) {
+// overdue reports whether a lease stopped to count and has no replacement.
+func (h *holdings) overdue(now time.Time) bool {
+	return slices.ContainsFunc(h.leases, func(l *held) bool { return !l.replaced && !now.Before(l.renew) })
+}
+
+// replace marks the leases that stopped to count as replaced, or all of them.
+func (h *holdings) replace(now time.Time, all bool) {
 	for _, l := range h.leases {
-		l.replaced = l.replaced || !now.Before(l.renew)
+		l.replaced = l.replaced || all || !now.Before(l.renew)
 	}
-	h.leases = append(h.leases, leases...)
 }
 
 // prune forgets what can never be used again at ms or later.

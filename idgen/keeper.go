@@ -35,8 +35,9 @@ type keeper struct {
 	started  bool
 	want     int // IDs of a millisecond to lease
 	request  *AcquireRequest
-	tries    int // of the request
-	failures int // in sequence
+	anew     bool // what the request brings replaces all leases
+	tries    int  // of the request
+	failures int  // in sequence
 	retryAt  time.Time
 	lastErr  error
 	cancel   context.CancelFunc // of the call under way
@@ -138,25 +139,43 @@ func (c *Client) due(now time.Time) *AcquireRequest {
 	if now.Before(k.retryAt) {
 		return nil
 	}
-	if k.request == nil {
-		c.shrink(now)
-		need := k.want - c.holdings.lasting(now)
-		if need <= 0 {
-			return nil
-		}
-		k.request, k.tries = &AcquireRequest{
-			ServiceID: c.opts.ServiceID, Meta: c.opts.Meta, ThroughputPerMs: need, RequestKey: rand.Text(),
-		}, 0
+	if k.request == nil && !c.ask(now) {
+		return nil
 	}
 	k.tries++
 	return k.request
 }
 
-// shrink lowers what is wanted to what was needed, when leases are renewed.
-func (c *Client) shrink(now time.Time) {
-	if next, ok := c.holdings.nextRenewal(); !ok || now.Before(next) {
-		return
+// ask makes a new request if the leases that count are not enough. It asks for
+// what is missing; where that is the greater part, for all, so that one large
+// lease takes the place of several small ones.
+func (c *Client) ask(now time.Time) bool {
+	k := &c.keeper
+	overdue := c.holdings.overdue(now)
+	if overdue {
+		c.shrink()
 	}
+	lasting := c.holdings.lasting(now)
+	need := k.want - lasting
+	if need <= 0 {
+		if overdue {
+			c.holdings.replace(now, false)
+		}
+		return false
+	}
+	k.anew = need > lasting
+	if k.anew {
+		need = k.want
+	}
+	k.tries = 0
+	k.request = &AcquireRequest{
+		ServiceID: c.opts.ServiceID, Meta: c.opts.Meta, ThroughputPerMs: need, RequestKey: rand.Text(),
+	}
+	return true
+}
+
+// shrink lowers what is wanted to what was needed, when leases are renewed.
+func (c *Client) shrink() {
 	k := &c.keeper
 	for peak := c.peak.Swap(0); k.want > firstThroughput && peak*2*growth <= int64(k.want); {
 		k.want = max(k.want/growth, firstThroughput)
@@ -181,7 +200,7 @@ func (c *Client) untilNext(now time.Time) time.Duration {
 	c.lock()
 	defer c.unlock()
 	k := &c.keeper
-	next, ok := c.holdings.nextRenewal()
+	next, ok := c.holdings.nextRenewal(now)
 	switch {
 	case k.request != nil || c.holdings.lasting(now) < k.want:
 		next = k.retryAt

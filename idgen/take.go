@@ -39,7 +39,7 @@ func (c *Client) take(ctx context.Context, want uint64) (e *era, first, got uint
 		}
 		r := c.clock.read()
 		if r.ahead() {
-			r = c.jump(r)
+			r = c.jump()
 		}
 		if first, got, err = c.step(e, word, r, want, &wait); err != nil || got > 0 {
 			return e, first, got, err
@@ -128,10 +128,11 @@ func (f *fullMark) mark(ts uint64) bool { return f.ts.Load() != ts && f.ts.Swap(
 
 // jump decides which time to go by while the wall clock is far ahead. The first
 // to notice abandons the leases: a copy of this process may be using them.
-func (c *Client) jump(r reading) reading {
+func (c *Client) jump() reading {
 	c.lock()
 	defer c.unlock()
-	if r = c.clock.read(); !r.ahead() {
+	r := c.clock.read()
+	if !r.ahead() {
 		return r // it is over
 	}
 	if c.clock.noticeJump(r) {
