@@ -28,6 +28,24 @@ func TestNextDoesNotAllocate(t *testing.T) {
 	}
 }
 
+func TestManagedNextDoesNotAllocate(t *testing.T) {
+	var ms atomic.Int64
+	now := func() time.Time { return epoch.Add(time.Duration(ms.Add(1)/3+10) * time.Millisecond) }
+	c := Must(NewClient(Options{Now: now, Logger: quiet, Provider: answers(func(AcquireRequest) ([]Lease, error) {
+		return []Lease{leaseOf(now(), 1, 8), leaseOf(now(), 5, 8)}, nil // two blocks
+	})}))
+	defer c.Shutdown(context.Background())
+	Must(c.Next(context.Background()))
+	ids := make([]ID, 64)
+	allocs := testing.AllocsPerRun(1000, func() {
+		Must(c.Next(context.Background()))
+		Must(c.NextN(context.Background(), ids))
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations for Next and NextN, want 0", allocs)
+	}
+}
+
 func TestNewIDOfAClientDoesNotAllocate(t *testing.T) {
 	k := newManualClock(0)
 	d := newDefaults(Must(NewClient(Options{Now: k.now})))

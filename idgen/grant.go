@@ -48,6 +48,7 @@ func (c *Client) failed(err error, now time.Time) {
 	c.note(slog.LevelWarn, "idgen: acquiring a lease failed", "error", err, "failures", k.failures, "retry", pause)
 	if k.request != nil && k.request.ThroughputPerMs > firstThroughput && k.tries > 1 {
 		k.want = max(k.want/growth, firstThroughput) // perhaps it was too much
+		k.growAt = now.Add(c.opts.AcquireRetryMaxInterval)
 		k.request = nil
 	}
 	k.settle()

@@ -35,18 +35,19 @@ type keeper struct {
 	started  bool
 	want     int // IDs of a millisecond to lease
 	request  *AcquireRequest
-	anew     bool // what the request brings replaces all leases
-	tries    int  // of the request
-	failures int  // in sequence
+	anew     bool      // what the request brings replaces all leases
+	tries    int       // of the request
+	failures int       // in sequence
+	askedAt  time.Time // last try
 	retryAt  time.Time
+	growAt   time.Time // not to ask for more before, because it was refused
 	lastErr  error
 	cancel   context.CancelFunc // of the call under way
 	spare    []*held            // to release
 
-	pending     chan struct{} // closed when the first try has ended
-	isSettled   bool
-	abandoned   int // how often the leases were; a reply to a call from before is not used
-	abandonedAt time.Time
+	pending   chan struct{} // closed when the first try has ended
+	isSettled bool
+	abandoned int // how often the leases were; a reply to a call from before is not used
 }
 
 func (k *keeper) init(o Options) {
@@ -143,6 +144,7 @@ func (c *Client) due(now time.Time) *AcquireRequest {
 		return nil
 	}
 	k.tries++
+	k.askedAt = now
 	return k.request
 }
 
@@ -158,6 +160,7 @@ func (c *Client) ask(now time.Time) bool {
 	lasting := c.holdings.lasting(now)
 	need := k.want - lasting
 	if need <= 0 {
+		k.failures = 0
 		if overdue {
 			c.holdings.replace(now, false)
 		}
@@ -189,7 +192,7 @@ func (c *Client) enlarge(e *era) {
 	}
 	c.lock()
 	defer c.unlock()
-	if k := &c.keeper; k.request == nil && e.span >= uint64(k.want) {
+	if k := &c.keeper; k.request == nil && e.span >= uint64(k.want) && !time.Now().Before(k.growAt) {
 		k.want = min(int(e.span)*growth, c.opts.MaxThroughputPerMs)
 		k.rouse()
 	}

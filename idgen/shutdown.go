@@ -70,26 +70,25 @@ func (c *Client) abandon() {
 	k := &c.keeper
 	c.holdings.leases, k.spare = nil, nil
 	if c.opts.Provider != nil {
-		k.abandon(time.Now(), c.opts.AcquireRetryInterval)
+		k.abandon(c.opts.AcquireRetryInterval)
 	}
 	c.change(c.initialEra())
 }
 
-// abandon makes the keeper begin anew: at once, unless it has failed lately or
-// did so just before.
-func (k *keeper) abandon(now time.Time, least time.Duration) {
+// abandon makes the keeper begin anew: at once, unless its last try has failed or
+// was less than an interval ago.
+func (k *keeper) abandon(least time.Duration) {
 	k.abandoned++
 	k.request = nil
 	if k.cancel != nil {
 		k.cancel()
 	}
 	if k.failures == 0 {
-		k.retryAt = k.abandonedAt.Add(least)
+		k.retryAt = k.askedAt.Add(least)
 		if k.isSettled {
 			k.isSettled, k.pending = false, make(chan struct{})
 		}
 	}
-	k.abandonedAt = now
 	k.rouse()
 }
 
@@ -111,7 +110,7 @@ func (c *Client) releaseSpare(ctx context.Context) error {
 
 func (c *Client) release(ctx context.Context, l *held) error {
 	now := c.clock.now()
-	if now.UnixMilli() >= l.Expired {
+	if now.UnixMilli() >= l.Expired || l.last >= l.Expired {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)

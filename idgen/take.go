@@ -77,7 +77,9 @@ func (c *Client) step(e *era, word uint64, r reading, want uint64, wait *patienc
 
 // entered is called by who has moved the cursor to a new millisecond, from word.
 func (c *Client) entered(e *era, word uint64, r reading) {
-	c.clock.believe(r)
+	if !r.ahead() {
+		c.clock.believe(r)
+	}
 	if c.behind.Load() {
 		c.behind.Store(false)
 	}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// jumpyClock is a steppedClock whose monotonic clock does not step with it.
+type jumpyClock struct {
+	begin time.Time
+	shift atomic.Int64 // nanoseconds
+}
+
+func newJumpyClock() *jumpyClock {
+	k := &jumpyClock{begin: time.Now()}
+	k.step(time.Until(epoch.AddDate(1, 0, 0)))
+	return k
+}
+
+func (k *jumpyClock) now() time.Time {
+	return time.Now().Round(0).Add(time.Duration(k.shift.Load()))
+}
+func (k *jumpyClock) mono() time.Duration  { return time.Since(k.begin) }
+func (k *jumpyClock) step(d time.Duration) { k.shift.Add(int64(d)) }
+func (k *jumpyClock) right() time.Time     { return epoch.AddDate(1, 0, 0).Add(k.mono()) }
+
+// jumpyClient is a client of a provider whose clock is right.
+func jumpyClient(t *testing.T, opts Options) (k *jumpyClock, g *grantor, c *Client, end func()) {
+	k = newJumpyClock()
+	g = newGrantor(k.right)
+	g.latency = 10 * time.Millisecond
+	opts.Now, opts.mono = k.now, k.mono
+	c, end = managed(t, g, opts)
+	return k, g, c, end
+}
+
+// TestJumpToAnotherYearAndBack is about the specification's section 5.6, where a
+// jump to 2030 and back blocks a patient client for years: IDs go on, under a new
+// lease, without following the clock.
+func TestJumpToAnotherYearAndBack(t *testing.T) {
+	for _, patience := range []time.Duration{0, 5 * time.Second, -1} {
+		synctest.Test(t, func(t *testing.T) {
+			const years = 3 * 365 * 24 * time.Hour
+			k, g, c, end := jumpyClient(t, Options{MaxBackward: new(patience)})
+			defer end()
+			last := Must(c.Next(t.Context()))
+			first := last.MachineID()
+			k.step(years)
+			for range 200 { // a hundred seconds
+				id, err := c.Next(t.Context())
+				if err != nil || id <= last || id.IsFallback() || id.MachineID() == first {
+					t.Fatalf("Next = %d of machine %d, fallback %v, %v after %d; want a leased ID of another machine", id, id.MachineID(), id.IsFallback(), err, last)
+				}
+				if d := id.Time().Sub(k.right()).Abs(); d > 2*time.Millisecond {
+					t.Fatalf("ID of %v, want %v", id.Time(), k.right())
+				}
+				last = id
+				time.Sleep(500 * time.Millisecond)
+			}
+			k.step(-years)
+			if id, err := c.Next(ended); err != nil || id <= last {
+				t.Errorf("Next after the clock was set right = %d, %v", id, err)
+			}
+			if m := c.Metrics(); m.ClockForward != 1 || m.ClockBackward != 0 {
+				t.Errorf("metrics %+v, want one jump forward, none back", m)
+			}
+			if n := len(g.releases()); n != 0 {
+				t.Errorf("%d leases were given back, want none: a copy may be using them", n)
+			}
+		})
+	}
+}
+
+// TestSuspendedMachine wakes up an hour later: its leases are not used again,
+// and the clock is believed as soon as a lease confirms it.
+func TestSuspendedMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newJumpyClock()
+		g := newGrantor(k.now) // the provider was not suspended
+		c, end := managed(t, g, Options{Now: k.now, mono: k.mono})
+		defer end()
+		before := Must(c.Next(t.Context()))
+		k.step(9 * time.Minute) // the lease is still valid
+		id := Must(c.Next(t.Context()))
+		if id.MachineID() == before.MachineID() || id.IsFallback() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
+			t.Errorf("ID of machine %d, fallback %v, %v; want another machine than %d, leased, now", id.MachineID(), id.IsFallback(), id.Time(), before.MachineID())
+		}
+		if len(g.requests()) != 2 || g.requests()[0].RequestKey == g.requests()[1].RequestKey {
+			t.Errorf("requests %+v, want another one with another key", g.requests())
+		}
+	})
+}
+
+// TestJumpWithoutProvider: fallback IDs go by the monotonic clock for a while,
+// so that a jump that is set right at once leaves no trace, then by the clock.
+func TestJumpWithoutProvider(t *testing.T) {
+	for _, standalone := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newJumpyClock()
+			g := newGrantor(k.right)
+			opts := Options{Now: k.now, mono: k.mono, Logger: quiet}
+			if !standalone {
+				g.down = errDown
+				opts.Provider = g
+			}
+			c := Must(NewClient(opts))
+			defer c.Shutdown(t.Context())
+			last := Must(c.Next(t.Context()))
+			next := func(clock func() time.Time) {
+				t.Helper()
+				time.Sleep(time.Millisecond) // the first to notice a jump begins with the next millisecond
+				want := clock()
+				id, err := c.Next(t.Context())
+				if err != nil || id <= last || !id.IsFallback() || id.Time().Sub(want).Abs() > time.Millisecond {
+					t.Errorf("Next = %d of %v, %v after %d; want a fallback ID of %v", id, id.Time(), err, last, want)
+				}
+				last = id
+			}
+			k.step(time.Hour)
+			next(k.right)
+			time.Sleep(jumpPatience - time.Second)
+			next(k.right)
+			k.step(-time.Hour)
+			next(k.right)
+			time.Sleep(time.Second)
+			next(k.right)
+			k.step(time.Hour)
+			next(k.right)
+			time.Sleep(jumpPatience)
+			next(k.now)
+			time.Sleep(time.Second)
+			next(k.now)
+		})
+	}
+}
+
+func TestSmallStepsForwardAreFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, g, c, end := jumpyClient(t, Options{})
+		defer end()
+		first := Must(c.Next(t.Context()))
+		for range 10 {
+			k.step(maxForward)
+			if id := Must(c.Next(ended)); id.MachineID() != first.MachineID() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
+				t.Errorf("ID of machine %d, %v; want %d, %v", id.MachineID(), id.Time(), first.MachineID(), k.now())
+			}
+		}
+		if n := len(g.requests()); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+}
+
+// TestAfterRestore copies a client in the middle of things. The copy makes no
+// ID under the leases of the original, nor under those of its request.
+func TestAfterRestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		g := newGrantor(k.now)
+		c, end := managed(t, g, Options{})
+		defer end()
+		machine := Must(c.Next(t.Context())).MachineID()
+		// A request for more is under way when the copy is made.
+		g.set(func() { g.latency = time.Second })
+		useUp(t, c)
+		time.Sleep(100 * time.Millisecond)
+		twin := c.Snapshot(Options{Provider: g, Now: k.now, Logger: quiet})()
+		twin.AfterRestore()
+		if id, err := twin.Next(ended); err == nil {
+			t.Errorf("the copy made ID %d before it had a lease", id)
+		}
+		made := map[ID]bool{}
+		for range 100 {
+			for _, client := range []*Client{c, twin} {
+				id := Must(client.Next(t.Context()))
+				if made[id] {
+					t.Fatalf("ID %d was made twice", id)
+				}
+				made[id] = true
+				if client == twin && id.MachineID() == machine {
+					t.Fatalf("the copy uses machine %d, the original's", machine)
+				}
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := twin.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		keys := map[string]int{}
+		for _, r := range g.requests() {
+			keys[r.RequestKey]++
+		}
+		if len(keys) < 3 {
+			t.Errorf("%d request keys, want one of the copy's own", len(keys))
+		}
+	})
+}
+
+// TestAfterRestoreDropsReplyUnderWay: the reply to a request of before may have
+// reached the original as well.
+func TestAfterRestoreDropsReplyUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		g := newGrantor(k.now)
+		g.latency = time.Second
+		c, end := managed(t, g, Options{})
+		defer end()
+		go c.Ready(t.Context()) //nolint:errcheck // it starts the request
+		time.Sleep(999 * time.Millisecond)
+		c.AfterRestore()
+		id := Must(c.Next(t.Context()))
+		req := g.requests()
+		if len(req) != 2 || req[0].RequestKey == req[1].RequestKey {
+			t.Errorf("requests %+v, want two with different keys", req)
+		}
+		if len(g.byKey) == 2 && g.byKey[req[0].RequestKey][0].ID == int64(id.MachineID()) {
+			t.Errorf("ID of machine %d, which the first reply granted", id.MachineID())
+		}
+	})
+}
+
+func TestAfterRestoreInStandaloneMode(t *testing.T) {
+	k := newManualClock(1000)
+	c := Must(newClient(Options{Now: k.now}, from(7)))
+	twin := c.Snapshot(Options{Now: k.now})()
+	a := Must(c.Next(t.Context()))
+	twin.random = from(100)
+	twin.AfterRestore()
+	k.ms.Store(1001)
+	b := Must(c.Next(t.Context()))
+	d := Must(twin.Next(t.Context()))
+	if b <= a || d == b || d == a {
+		t.Errorf("IDs %d, %d and %d of the copy", a, b, d)
+	}
+}
+
+// TestFlappingClockDoesNotFloodTheProvider jumps each 20 ms.
+func TestFlappingClockDoesNotFloodTheProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, g, c, end := jumpyClient(t, Options{})
+		defer end()
+		last := ID(0)
+		for i := range 1000 {
+			k.step(time.Minute * time.Duration(1-2*(i%2)))
+			time.Sleep(20 * time.Millisecond)
+			if id, err := c.Next(ended); err == nil {
+				if id <= last {
+					t.Fatalf("ID %d after %d", id, last)
+				}
+				last = id
+			}
+		}
+		if n := len(g.requests()); n > 25 {
+			t.Errorf("%d requests in 20 s", n)
+		}
+	})
+}
