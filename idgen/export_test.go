@@ -30,11 +30,13 @@ func (c *Client) Snapshot(opts Options) (thaw func() *Client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	opts = opts.withDefaults()
-	n := &Client{opts: opts, now: opts.Now, random: c.random, layout: c.layout, pinned: c.pinned, logged: c.logged}
+	n := &Client{opts: opts, random: c.random, layout: c.layout, pinned: c.pinned, logged: c.logged}
 	n.clock.init(opts)
 	n.clock.base = c.clock.base
 	n.clock.offset.Store(c.clock.offset.Load())
+	n.clock.anchor.Store(c.clock.anchor.Load())
 	n.clock.jumped.Store(c.clock.jumped.Load())
+	n.clock.jumpTo = c.clock.jumpTo
 	n.keeper.init(opts)
 	n.keeper.want, n.keeper.failures, n.keeper.retryAt = c.keeper.want, c.keeper.failures, c.keeper.retryAt
 	n.keeper.request, n.keeper.anew = c.keeper.request, c.keeper.anew

@@ -50,7 +50,8 @@ func TestJumpToAnotherYearAndBack(t *testing.T) {
 			last := Must(c.Next(t.Context()))
 			first := last.MachineID()
 			k.step(years)
-			for range 200 { // a hundred seconds
+			time.Sleep(time.Millisecond) // the one under way goes on by the monotonic clock
+			for range 200 {              // a hundred seconds
 				id, err := c.Next(t.Context())
 				if err != nil || id <= last || id.IsFallback() || id.MachineID() == first {
 					t.Fatalf("Next = %d of machine %d, fallback %v, %v after %d; want a leased ID of another machine", id, id.MachineID(), id.IsFallback(), err, last)
@@ -84,7 +85,8 @@ func TestSuspendedMachine(t *testing.T) {
 		c, end := managed(t, g, Options{Now: k.now, mono: k.mono})
 		defer end()
 		before := Must(c.Next(t.Context()))
-		k.step(9 * time.Minute) // the lease is still valid
+		k.step(9 * time.Minute)      // the lease is still valid
+		time.Sleep(time.Millisecond) // the one under way goes on by the monotonic clock
 		id := Must(c.Next(t.Context()))
 		if id.MachineID() == before.MachineID() || id.IsFallback() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
 			t.Errorf("ID of machine %d, fallback %v, %v; want another machine than %d, leased, now", id.MachineID(), id.IsFallback(), id.Time(), before.MachineID())
@@ -145,6 +147,7 @@ func TestSmallStepsForwardAreFollowed(t *testing.T) {
 		first := Must(c.Next(t.Context()))
 		for range 10 {
 			k.step(maxForward)
+			time.Sleep(time.Millisecond)
 			if id := Must(c.Next(ended)); id.MachineID() != first.MachineID() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
 				t.Errorf("ID of machine %d, %v; want %d, %v", id.MachineID(), id.Time(), first.MachineID(), k.now())
 			}

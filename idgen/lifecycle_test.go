@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,7 +240,7 @@ func TestLaggingClient(t *testing.T) {
 			g := newGrantor(right.now)
 			c, end := managed(t, g, Options{DisableFallback: test.strict, MaxBackward: new(time.Duration(0))})
 			defer end()
-			c.now, c.clock.now = k.now, k.now
+			c.clock.now = k.now
 			c.clock.offset.Add(-test.behind.Milliseconds())
 			start := time.Now()
 			id, err := c.Next(t.Context())
@@ -509,8 +510,8 @@ func TestLoggerMayAskForIDs(t *testing.T) {
 		k := newSteppedClock()
 		g := newGrantor(k.now)
 		var c *Client
-		lines := 0
-		c, end := managed(t, g, Options{Logger: slog.New(callingBack{slog.DiscardHandler, func() { lines++; _, _ = c.Next(ended) }})})
+		var lines atomic.Int64
+		c, end := managed(t, g, Options{Logger: slog.New(callingBack{slog.DiscardHandler, func() { lines.Add(1); _, _ = c.Next(ended) }})})
 		defer end()
 		Must(c.Next(t.Context()))
 		g.set(func() { g.down = errDown })
@@ -518,7 +519,7 @@ func TestLoggerMayAskForIDs(t *testing.T) {
 			time.Sleep(time.Minute)
 			Must(c.Next(t.Context()))
 		}
-		if lines == 0 {
+		if lines.Load() == 0 {
 			t.Error("nothing was logged")
 		}
 	})

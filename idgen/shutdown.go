@@ -28,11 +28,12 @@ func (c *Client) Shutdown(ctx context.Context) error {
 		c.change(c.emptyEra(closed))
 		c.keeper.stop()
 		c.keeper.settle()
-		c.keeper.spare = append(c.keeper.spare, c.holdings.leases...)
-		c.holdings.leases = nil
 	}
 	started := c.keeper.started
 	c.unlock()
+	if first && c.forget != nil {
+		c.forget()
+	}
 	if started {
 		select {
 		case <-c.keeper.done:
@@ -43,9 +44,10 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	if !first {
 		return nil
 	}
-	if c.forget != nil {
-		c.forget()
-	}
+	c.lock()
+	c.keeper.spare = append(c.keeper.spare, c.holdings.leases...)
+	c.holdings.leases = nil
+	c.unlock()
 	return c.releaseSpare(ctx)
 }
 
@@ -53,21 +55,23 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // that goes on: a virtual machine was cloned or restored from a snapshot, or a
 // checkpoint of the process was. The client abandons its leases without giving
 // them back, since the other one may be using them, and acquires others before
-// it makes a further ID. Call it before anything else makes an ID; a client
-// notices by itself only once the clock is set right, which is too late for IDs
-// made before.
+// it makes a further ID. Call it before anything else makes an ID: a client
+// notices by itself only that the clock is set right, if that is a step of more
+// than five seconds, and in the next millisecond, which is too late for IDs made
+// before.
 func (c *Client) AfterRestore() {
 	c.lock()
 	defer c.unlock()
-	if c.era.Load().mode != closed {
-		c.abandon()
-	}
+	c.abandon()
 }
 
 // abandon forgets the leases without giving them back, and a request under way,
 // whose reply a copy of this process may get as well. The caller holds mu.
 func (c *Client) abandon() {
 	k := &c.keeper
+	if c.era.Load().mode == closed {
+		return
+	}
 	c.holdings.leases, k.spare = nil, nil
 	if c.opts.Provider != nil {
 		k.abandon(c.opts.AcquireRetryInterval)
@@ -93,16 +97,25 @@ func (k *keeper) abandon(least time.Duration) {
 }
 
 // releaseSpare gives back the leases that were queued for it. Leases that have
-// ended, or would before the provider answers, are left to end.
+// ended are left to end. Those that it did not get to before ctx ended stay in
+// the queue.
 func (c *Client) releaseSpare(ctx context.Context) error {
 	c.lock()
 	spare := c.keeper.spare
 	c.keeper.spare = nil
 	c.unlock()
 	var faults []error
-	for _, l := range spare {
-		if err := c.release(ctx, l); err != nil {
-			faults = append(faults, fmt.Errorf("idgen: release the lease of machine %d: %w", l.ID, err))
+	for i, l := range spare {
+		err := c.release(ctx, l)
+		if err == nil {
+			continue
+		}
+		faults = append(faults, fmt.Errorf("idgen: release the lease of machine %d: %w", l.ID, err))
+		if ctx.Err() != nil {
+			c.lock()
+			c.keeper.spare = append(c.keeper.spare, spare[i:]...)
+			c.unlock()
+			break
 		}
 	}
 	return errors.Join(faults...)

@@ -128,7 +128,7 @@ func (n *node) farFuture() {
 // for a while beside the original.
 //
 // Who is not told can notice only a clock that is more than five seconds ahead
-// of the one that the last ID was made by.
+// of the one that the last ID was made by, and only in another millisecond.
 func (n *node) copy(told bool) {
 	if !told && n.burst() == 0 {
 		return
@@ -144,6 +144,7 @@ func (n *node) copy(told bool) {
 	thaw := c.Snapshot(o.opts)
 	n.w.wg.Go(func() {
 		if !told {
+			time.Sleep(time.Millisecond) // the one under way goes on by the monotonic clock
 			pause := between(o.rng, 5010*time.Millisecond, time.Duration(8+o.rng.IntN(2)*50)*time.Second)
 			time.Sleep(pause)
 			o.now.slept.Add(int64(pause))

@@ -249,7 +249,7 @@ func (s simulation) check(t *testing.T) {
 	if m := w.metrics; m.LeasedIDs != int64(r.leased) || m.CachedFallbackIDs != int64(r.continued) || m.RandomFallbackIDs != int64(r.random) {
 		t.Errorf("the clients counted %+v", m)
 	}
-	if r.leased < r.random || r.continued == 0 || r.random == 0 {
+	if 4*r.leased < r.random || r.continued == 0 || r.random == 0 {
 		t.Errorf("%d leased, %d continued, %d random IDs: the simulation misses something", r.leased, r.continued, r.random)
 	}
 }

@@ -148,6 +148,7 @@ func TestRenewalAsksForWhatIsMissing(t *testing.T) {
 		defer c.Shutdown(t.Context())
 		Must(c.Next(t.Context()))
 		time.Sleep(190 * time.Second) // more than 60 % of five minutes, less than 40 % of ten
+		synctest.Wait()
 		if want := []int{192, 64}; !slices.Equal(asked, want) {
 			t.Errorf("asked for %d, want %d", asked, want)
 		}
