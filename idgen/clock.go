@@ -47,7 +47,7 @@ type clock struct {
 
 	offset atomic.Int64 // wall minus monotonic milliseconds when last believed
 	jumped atomic.Int64 // monotonic milliseconds, plus 1, when a jump was noticed; 0: none is going on
-	jumpTo int64        // the offset then; guarded by the client's mu
+	jumpTo int64        // the offset during the jump, when last looked at; guarded by the client's mu
 }
 
 func (k *clock) init(o Options) {
@@ -123,12 +123,11 @@ func (k *clock) believe(r reading) {
 // noticeJump reports whether r is the first reading of a jump, or of a further
 // one on top of it.
 func (k *clock) noticeJump(r reading) bool {
-	to := r.wall - r.mono
-	further := to - k.jumpTo
+	further := r.wall - r.mono - k.jumpTo
+	k.jumpTo += further
 	if k.jumped.Load() != 0 && max(further, -further) <= maxForward.Milliseconds() {
 		return false
 	}
-	k.jumpTo = to
 	k.jumped.Store(r.mono + 1)
 	return true
 }

@@ -5,6 +5,7 @@ package idgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 // node is a machine with one process, which makes IDs.
 type node struct {
 	w    *world
+	who  string
 	rng  *rand.Rand
 	now  clockwork
 	link *link
@@ -25,7 +27,7 @@ type node struct {
 }
 
 func (w *world) newNode(stream uint64) *node {
-	n := &node{w: w, rng: rand.New(rand.NewPCG(w.seed, stream))}
+	n := &node{w: w, rng: rand.New(rand.NewPCG(w.seed, stream)), who: fmt.Sprint("node ", stream)}
 	n.now.w = w
 	n.now.off.Store(int64(between(n.rng, -2*time.Second, 2*time.Second)))
 	n.start()
@@ -61,7 +63,7 @@ func (n *node) end(graceful bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	_ = n.m.Shutdown(ctx)
-	n.w.keep(n.ids, n.m)
+	n.w.keep(n.who, n.ids, n.m)
 }
 
 // live is what happens on the machine.
@@ -134,7 +136,7 @@ func (n *node) copy(told bool) {
 		return
 	}
 	c := n.m.(*idgen.Client)
-	o := &node{w: n.w, rng: rand.New(rand.NewPCG(n.rng.Uint64(), 2)), opts: n.opts}
+	o := &node{w: n.w, rng: rand.New(rand.NewPCG(n.rng.Uint64(), 2)), opts: n.opts, who: fmt.Sprintf("copy of %s after %v, told: %v", n.who, time.Since(n.w.begin), told)}
 	o.now.w = n.w
 	o.now.off.Store(n.now.off.Load())
 	o.now.slept.Store(n.now.slept.Load())

@@ -63,6 +63,7 @@ type world struct {
 	rng      *rand.Rand // of the world's own events
 	service  idgen.LeaseProvider
 	made     [][]idgen.ID // by each maker
+	makers   []string
 	metrics  idgen.Metrics
 	storeOff atomic.Int64 // of the store's clock, nanoseconds
 	outage   atomic.Int64 // until when nobody reaches the service, since begin
@@ -184,20 +185,20 @@ func (w *world) result() (r result) {
 }
 
 // makersOf tells who made an ID.
-func (w *world) makersOf(id idgen.ID) (makers []int) {
+func (w *world) makersOf(id idgen.ID) (makers []string) {
 	for i, ids := range w.made {
 		if slices.Contains(ids, id) {
-			makers = append(makers, i)
+			makers = append(makers, w.makers[i])
 		}
 	}
 	return makers
 }
 
 // keep takes over what a maker has made.
-func (w *world) keep(ids []idgen.ID, m maker) {
+func (w *world) keep(who string, ids []idgen.ID, m maker) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.made = append(w.made, ids)
+	w.made, w.makers = append(w.made, ids), append(w.makers, who)
 	if c, ok := m.(*idgen.Client); ok {
 		counted := c.Metrics()
 		w.metrics.Acquires += counted.Acquires
@@ -241,7 +242,7 @@ func (s simulation) check(t *testing.T) {
 	w, r := s.run(t)
 	t.Logf("%+v of %d makers; %+v", r, len(w.made), w.metrics)
 	if r.duplicates > 0 {
-		t.Errorf("%d IDs were made twice, %d by makers %v", r.duplicates, r.example, w.makersOf(r.example))
+		t.Errorf("%d IDs were made twice, %d of %v by %q", r.duplicates, r.example, w.layout.Time(r.example), w.makersOf(r.example))
 	}
 	if r.disorder > 0 {
 		t.Errorf("%d IDs are not greater than the one before", r.disorder)

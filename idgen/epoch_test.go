@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestForeignEpoch: a lease of another epoch is refused, given back and told of.
+func TestForeignEpoch(t *testing.T) {
+	for _, change := range []func(*Lease){
+		func(l *Lease) { l.CustomEpoch -= 1000 },
+		func(l *Lease) { l.BitReserve, l.BitTs = 2, 40 },
+		func(l *Lease) { l.BitReserve, l.BitID = 2, 13 },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			g.mutate = change
+			opts := Options{Layout: DefaultLayout(), DisableFallback: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			c, end := managed(t, g, opts)
+			defer end()
+			id, err := c.Next(t.Context())
+			var mismatch *EpochMismatchError
+			var e *LeaseAcquisitionError
+			if id != 0 || !errors.As(err, &mismatch) || !errors.As(err, &e) || mismatch.Want != DefaultLayout() {
+				t.Errorf("Next = %d, %v; want an EpochMismatchError in a LeaseAcquisitionError", id, err)
+			}
+			if err := c.Ready(t.Context()); !errors.As(err, &mismatch) {
+				t.Errorf("Ready: %v", err)
+			}
+			synctest.Wait()
+			if r := g.releases(); len(r) != 1 || r[0].LastTs != r[0].Created-1 {
+				t.Errorf("releases %+v, want the refused lease, unused", r)
+			}
+			if m := c.Metrics(); m.RejectedLeases != 1 || m.AcquireFailures != 1 {
+				t.Errorf("metrics %+v, want one lease rejected", m)
+			}
+			c.lock() // the log is written by the keeper
+			text := log.String()
+			c.unlock()
+			if !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "epoch mismatch") {
+				t.Errorf("log %q does not tell of the epoch", text)
+			}
+		})
+	}
+}
+
+// TestEpochIsDecidedOnce: by the options, else by the first lease, else by the
+// default; what IDs were made with stays.
+func TestEpochIsDecidedOnce(t *testing.T) {
+	custom := Layout{EpochMs: DefaultEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}
+	t.Run("by the first lease", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			g.layout = custom
+			c, end := managed(t, g, Options{})
+			defer end()
+			id := Must(c.Next(t.Context()))
+			if c.Layout() != custom || !custom.Time(id).Equal(k.now().Truncate(time.Millisecond)) {
+				t.Errorf("layout %+v, ID of %v; want %+v, now", c.Layout(), custom.Time(id), custom)
+			}
+			// An outage, and a provider that has changed its mind.
+			g.set(func() { g.down = errDown })
+			time.Sleep(11 * time.Minute)
+			if id := Must(c.Next(ended)); !custom.IsFallback(id) || !custom.Time(id).Equal(k.now().Truncate(time.Millisecond)) {
+				t.Errorf("fallback ID %d of %v does not keep the epoch", id, custom.Time(id))
+			}
+			g.set(func() { g.down, g.layout = nil, DefaultLayout() })
+			time.Sleep(2 * time.Minute)
+			if id := Must(c.Next(ended)); !custom.IsFallback(id) || c.Metrics().RejectedLeases == 0 {
+				t.Errorf("ID %d was made under a lease of another epoch", id)
+			}
+		})
+	})
+	t.Run("by fallback IDs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			g.layout, g.down = custom, errDown
+			c, end := managed(t, g, Options{})
+			defer end()
+			Must(c.Next(t.Context()))
+			g.set(func() { g.down = nil })
+			time.Sleep(time.Minute)
+			if id := Must(c.Next(ended)); !id.IsFallback() || c.Layout() != DefaultLayout() {
+				t.Errorf("ID %d was made in layout %+v after others of the default", id, c.Layout())
+			}
+		})
+	})
+}
+
+func TestUnusableAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		bad := leaseOf(k.now(), 5, 8)
+		bad.Expired = bad.Created
+		unsigned := leaseOf(k.now(), 5, 8)
+		unsigned.Secret = ""
+		for i, leases := range [][]Lease{nil, {bad}, {unsigned}} {
+			c := Must(NewClient(Options{Provider: answers(func(AcquireRequest) ([]Lease, error) { return leases, nil }), Now: k.now, Logger: quiet, DisableFallback: true}))
+			if id, err := c.Next(t.Context()); id != 0 || err == nil {
+				t.Errorf("%d: Next = %d, %v", i, id, err)
+			}
+			_ = c.Shutdown(t.Context())
+		}
+	})
+}
+
+// TestOverlappingLeases come from a provider that is broken.
+func TestOverlappingLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		provider := answers(func(AcquireRequest) ([]Lease, error) {
+			return []Lease{leaseOf(k.now(), 1, 4), leaseOf(k.now(), 5, 2), leaseOf(k.now(), 1, 4)}, nil
+		})
+		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughputPerMs: 36, Logger: quiet}))
+		defer c.Shutdown(t.Context())
+		Must(c.Next(t.Context()))
+		time.Sleep(time.Millisecond)
+		if got := positions(useUp(t, c)); !slices.Equal(got, run(16, 31)) {
+			t.Errorf("positions %v, want 16 to 31 once", got)
+		}
+	})
+}
+
+func TestOptionsValidate(t *testing.T) {
+	err := Options{DisableFallback: true, MaxThroughputPerMs: -1, AcquireRetryInterval: time.Hour, AcquireRetryMaxInterval: time.Minute}.Validate()
+	var none *NoProviderError
+	if !errors.As(err, &none) {
+		t.Errorf("Validate: %v, want a NoProviderError", err)
+	}
+	for _, want := range []string{"MaxThroughputPerMs is -1", "AcquireRetryMaxInterval is 1m0s", "no provider"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Validate: %v, want it to say %q", err, want)
+		}
+	}
+	if _, err := NewClient(Options{DisableFallback: true}); !errors.As(err, &none) {
+		t.Errorf("NewClient: %v, want a NoProviderError", err)
+	}
+	o := Options{}.withDefaults()
+	if *o.MaxBackward != 5*time.Second || o.AcquireRetryInterval != time.Second || o.AcquireRetryMaxInterval != time.Minute ||
+		o.Layout.EpochMs != time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() || o.Layout.BitTs != 41 || o.MaxThroughputPerMs != 4096 {
+		t.Errorf("defaults %+v are not those of the specification", o)
+	}
+}

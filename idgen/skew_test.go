@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLaggingClient has a clock behind the provider's, so that leases begin in
+// its future.
+func TestLaggingClient(t *testing.T) {
+	for _, test := range []struct {
+		behind time.Duration
+		strict bool
+		wait   time.Duration
+		want   mode
+	}{
+		{behind: 3 * time.Millisecond, strict: true, wait: 3 * time.Millisecond, want: leased},
+		{behind: 4 * time.Second, wait: 4 * time.Second, want: leased},
+		{behind: time.Minute, want: random},
+		{behind: time.Minute, strict: true, want: waiting},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k, right := newSteppedClock(), newSteppedClock()
+			k.step(-test.behind)
+			g := newGrantor(right.now)
+			c, end := managed(t, g, Options{DisableFallback: test.strict, MaxBackward: new(time.Duration(0))})
+			defer end()
+			c.clock.now = k.now
+			c.clock.offset.Add(-test.behind.Milliseconds())
+			start := time.Now()
+			id, err := c.Next(t.Context())
+			if took := time.Since(start); took != test.wait {
+				t.Errorf("%v behind: Next took %v, want %v", test.behind, took, test.wait)
+			}
+			var e *LeaseAcquisitionError
+			switch test.want {
+			case waiting:
+				if !errors.As(err, &e) || !strings.Contains(err.Error(), "behind the provider") {
+					t.Errorf("Next: %v, want a LeaseAcquisitionError that names the clock", err)
+				}
+			default:
+				if err != nil || id.IsFallback() != (test.want == random) {
+					t.Errorf("Next = fallback %v, %v", id.IsFallback(), err)
+				}
+			}
+			// In the long run it is leased all the time, its clock notwithstanding.
+			last := id
+			for range 400 {
+				time.Sleep(6 * time.Second)
+				id, err := c.Next(t.Context())
+				if early := time.Since(start) < test.behind+time.Second; !early && (err != nil || id.IsFallback() || id <= last) {
+					t.Fatalf("%v behind, after %v: Next = %d (fallback %v), %v after %d", test.behind, time.Since(start), id, id.IsFallback(), err, last)
+				}
+				last = max(id, last)
+			}
+		})
+	}
+}
+
+// TestLeadingClient has a clock ahead of the provider's. As long as leases last
+// longer than that, IDs are leased.
+func TestLeadingClient(t *testing.T) {
+	for _, test := range []struct {
+		ahead time.Duration
+		want  mode
+		most  int // requests in an hour
+	}{
+		{ahead: time.Minute, want: leased, most: 20},
+		{ahead: 9 * time.Minute, want: leased, most: 400},
+		{ahead: 11 * time.Minute, want: continued, most: 130},
+		{ahead: 21 * time.Minute, want: random, most: 130},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k, right := newSteppedClock(), newSteppedClock()
+			k.step(test.ahead)
+			g := newGrantor(right.now)
+			c, end := managed(t, g, Options{Now: k.now})
+			defer end()
+			last := ID(0)
+			for range 600 { // an hour
+				id := Must(c.Next(t.Context()))
+				got := leased
+				switch pos := uint64(id) & (1<<21 - 1); {
+				case id.IsFallback() && pos >= DefaultLayout().FallbackPositions():
+					got = random
+				case id.IsFallback():
+					got = continued
+				}
+				if got != test.want || id <= last {
+					t.Fatalf("%v ahead: ID %d is %v after %d, want %v", test.ahead, id, got, last, test.want)
+				}
+				last = id
+				time.Sleep(6 * time.Second)
+			}
+			if n := len(g.requests()); n > test.most {
+				t.Errorf("%v ahead: %d requests in an hour, want at most %d", test.ahead, n, test.most)
+			}
+		})
+	}
+}
