@@ -5,6 +5,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/tuple"
@@ -28,6 +29,10 @@ type Definition struct {
 	// Signature names the kinds of the fields ("string,time"). Entries written
 	// under another signature are never read: the index must be built again.
 	Signature string
+	// Scatter is over how many shards the entries are scattered by the id of
+	// their record, whose shard then stands before the values; 0 for not at all.
+	// A unique index cannot be: whoever looks for its values has no id.
+	Scatter Shards
 }
 
 // Name returns the name of the index on fields of a type: all joined by an
@@ -57,6 +62,9 @@ func (d *Definition) Layout() string {
 	if d.Cover {
 		layout += ":cover"
 	}
+	if d.Scatter != 0 {
+		layout += ":scatter=" + strconv.Itoa(int(d.Scatter))
+	}
 	return layout
 }
 
@@ -69,6 +77,12 @@ func (d *Definition) Validate() error {
 	if len(d.Fields) == 0 {
 		faults = append(faults, fmt.Errorf("index: %s has no fields", d.Name))
 	}
+	if err := d.Scatter.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("index: %s: %w", d.Name, err))
+	}
+	if d.Unique && d.Scatter != 0 {
+		faults = append(faults, fmt.Errorf("index: %s is unique and cannot be scattered", d.Name))
+	}
 	return errors.Join(faults...)
 }
 
@@ -79,8 +93,13 @@ func (d *Definition) AppendPrefix(dst []byte) []byte {
 }
 
 // Split cuts what follows the prefix of an entry's key into the packed values
-// and the packed id, which is empty in a unique index.
+// and the packed id, which is empty in a unique index. The shard, if the index
+// is scattered, is left out.
 func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
+	_, suffix, err = d.Scatter.Cut(suffix)
+	if err != nil {
+		return nil, nil, fmt.Errorf("index: a key of %s: %w", d.KeyName(), err)
+	}
 	rest := suffix
 	for range d.Fields {
 		if rest, err = tuple.Skip(rest); err != nil {

@@ -22,6 +22,7 @@ type Entries struct {
 	buf    []byte // all keys, one behind the other
 	spans  []span // where each key is in buf
 	prefix []byte // what the keys of the index being gathered begin with
+	shard  []byte // what follows then; empty if the index is not scattered
 	id     []byte // what they end with; empty in a unique index
 }
 
@@ -31,7 +32,7 @@ type span struct {
 }
 
 // Begin returns the buffer to which the entry's values are appended.
-func (e *Entries) Begin() []byte { return append(e.buf, e.prefix...) }
+func (e *Entries) Begin() []byte { return append(append(e.buf, e.prefix...), e.shard...) }
 
 // End takes the buffer back and completes the entry.
 func (e *Entries) End(b []byte) {
@@ -76,6 +77,7 @@ func (s *Set) Open(ix *Index, id []byte) *Entries {
 		return nil
 	}
 	e.prefix, e.id = ix.Prefix, id
+	e.shard = ix.Scatter.Append(e.shard[:0], id)
 	if ix.Unique {
 		e.id = nil
 	}
