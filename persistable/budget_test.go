@@ -13,6 +13,7 @@ import (
 // TestBudgets pins what each operation costs in round trips, with the directory
 // opened before. Reads that are started together are one round.
 func TestBudgets(t *testing.T) {
+	unscattered(t)
 	counter := kvtest.Count(openMemory(t))
 	db := open(t, counter)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)

@@ -165,7 +165,7 @@ func (b *builder[T]) fill(ctx context.Context, t *transaction) (done bool, err e
 
 // fillFrom adds the records behind the cursor to a batch, as many as fit.
 func (b *builder[T]) fillFrom(ctx context.Context, t *transaction, o *openStore, c *cursor, fill *index.Fill) (n int, err error) {
-	q := Query[T]{source: *b.source, plan: plan{index: byID}}
+	q := Query[T]{source: *b.source, plan: plan{index: byID, asIs: true}}
 	var set index.Set
 	read := 0
 	for g, err := range q.groups(ctx, t, o, q.plan, c) {

@@ -16,7 +16,7 @@ import (
 // uniqueTags is a unique index over a slice: many entries of one record.
 func uniqueTags(cover bool) persistable.IndexOf[Article] {
 	ix := articleIndexes[tags]
-	ix.Unique, ix.Cover = true, cover
+	ix.Unique, ix.Cover, ix.Scatter = true, cover, 0
 	return ix
 }
 

@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -145,7 +144,7 @@ func (s *source[T]) settleBatch(ctx context.Context, t *transaction, o *openStor
 }
 
 func (s *source[T]) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
-	key := slices.Concat(o.records, v.Record)
+	key := o.records.append(nil, v.Record)
 	value, err := t.reader.Get(key).Get(ctx)
 	if err != nil {
 		return nil, err

@@ -16,10 +16,15 @@ import (
 // written by the first write, and by what changes an index's state. Its value
 // is the packed tuple
 //
-//	(format, ((key name, layout, state), …), ((number, name, kind), …))
+//	(1, ((key name, layout, state), …), ((number, name, kind), …))
+//	(2, ((key name, layout, state), …), ((number, name, kind), …), shards)
+//
+// The second form is that of scattered records: a program that knows only the
+// first would look for them in the wrong places.
 type catalog struct {
 	indexes []catalogIndex // by name
 	fields  []FieldInfo    // by number
+	scatter index.Shards   // of the records; never changes
 }
 
 type catalogIndex struct {
@@ -27,8 +32,12 @@ type catalogIndex struct {
 	state        index.State
 }
 
-// catalogFormat is the format of all keys and values of a store.
-const catalogFormat = 1
+// The formats of all keys and values of a store.
+const (
+	catalogFormat   = 1
+	scatteredFormat = 2
+	newestFormat    = scatteredFormat
+)
 
 func (c *catalog) encode() ([]byte, error) {
 	indexes, fields := tuple.Tuple{}, tuple.Tuple{}
@@ -38,7 +47,10 @@ func (c *catalog) encode() ([]byte, error) {
 	for _, f := range c.fields {
 		fields = append(fields, tuple.Tuple{int64(f.Number), f.Name, f.Kind})
 	}
-	return tuple.Tuple{int64(catalogFormat), indexes, fields}.Pack()
+	if c.scatter == 0 {
+		return tuple.Tuple{int64(catalogFormat), indexes, fields}.Pack()
+	}
+	return tuple.Tuple{int64(scatteredFormat), indexes, fields, int64(c.scatter)}.Pack()
 }
 
 func decodeCatalog(value []byte) (*catalog, error) {
@@ -46,12 +58,12 @@ func decodeCatalog(value []byte) (*catalog, error) {
 	if err != nil {
 		return nil, &headerError{"the store's header is damaged", remedyCorrupt}
 	}
-	if format > catalogFormat {
-		return nil, &headerError{"the store: " + fmt.Sprintf(reasonNewerFormat, format, catalogFormat), remedyNewer}
+	if format > newestFormat {
+		return nil, &headerError{"the store: " + fmt.Sprintf(reasonNewerFormat, format, newestFormat), remedyNewer}
 	}
 	t, err := tuple.Unpack(value)
 	c := &catalog{}
-	if err == nil && len(t) == 3 && c.readIndexes(t[1]) && c.readFields(t[2]) {
+	if err == nil && format >= catalogFormat && int64(len(t)) == 2+format && c.readIndexes(t[1]) && c.readFields(t[2]) && c.readScatter(t[3:]) {
 		return c, nil
 	}
 	return nil, &headerError{"the store's header is damaged", remedyCorrupt}
@@ -77,6 +89,15 @@ func (c *catalog) readFields(element any) bool {
 	})
 }
 
+func (c *catalog) readScatter(rest tuple.Tuple) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	shards, ok := rest[0].(int64)
+	c.scatter = index.Shards(shards)
+	return ok && shards != 0 && c.scatter.Validate() == nil
+}
+
 func eachTriple(element any, read func(tuple.Tuple) bool) bool {
 	list, ok := element.(tuple.Tuple)
 	if !ok {
@@ -93,7 +114,7 @@ func eachTriple(element any, read func(tuple.Tuple) bool) bool {
 
 // newCatalog is the header of a store without records: every index is complete.
 func newCatalog(p *place) *catalog {
-	c := &catalog{}
+	c := &catalog{scatter: p.scatter}
 	c.addFields(p.fields)
 	for _, d := range p.definitions {
 		c.setState(d, index.Readable)
@@ -157,7 +178,7 @@ func (c *catalog) addFields(fields []FieldInfo) (changed bool) {
 
 // clone returns a copy that may be changed.
 func (c *catalog) clone() *catalog {
-	return &catalog{slices.Clone(c.indexes), slices.Clone(c.fields)}
+	return &catalog{slices.Clone(c.indexes), slices.Clone(c.fields), c.scatter}
 }
 
 func (c *catalog) equal(o *catalog) bool {

@@ -314,22 +314,26 @@ func TestVerifyFindsFaults(t *testing.T) {
 	pack := func(elements ...any) []byte {
 		return slices.Concat(prefix, must[[]byte](t)(tuple.Tuple(elements).Pack()))
 	}
+	entry := func(name, id string, values ...any) []byte { // that is not unique
+		return scattered(pack("I", name), must[[]byte](t)(append(tuple.Tuple(values), id).Pack()), id)
+	}
+	chunk := func(id string) []byte { return scattered(pack("R", "Article"), tuple.Tuple{id, 1}.MustPack(), id) }
 	good := dump(t, db)
 	cases := map[string]struct {
 		break_ func(tx kv.Transaction)
 		want   string
 	}{
-		"missing entry": {func(tx kv.Transaction) { tx.Clear(pack("I", "Article_Tags", "x", a.ID)) }, "no entry"},
-		"orphan":        {func(tx kv.Transaction) { tx.Set(pack("I", "Article_Tags", "x", "nobody"), nil) }, "not there"},
-		"other values":  {func(tx kv.Transaction) { tx.Set(pack("I", "Article_Tags", "y", a.ID), nil) }, "other values"},
+		"missing entry": {func(tx kv.Transaction) { tx.Clear(entry("Article_Tags", a.ID, "x")) }, "no entry"},
+		"orphan":        {func(tx kv.Transaction) { tx.Set(entry("Article_Tags", "nobody", "x"), nil) }, "not there"},
+		"other values":  {func(tx kv.Transaction) { tx.Set(entry("Article_Tags", a.ID, "y"), nil) }, "other values"},
 		"wrong owner":   {func(tx kv.Transaction) { tx.Set(pack("I", "Article_ISBN_unique", "1"), []byte("\x02nobody\x00")) }, "does not belong"},
 		"old copy": {func(tx kv.Transaction) {
-			tx.Set(pack("I", "Article_Section_Published", "s", day0.UnixNano(), a.ID), []byte("old"))
+			tx.Set(entry("Article_Section_Published", a.ID, "s", day0.UnixNano()), []byte("old"))
 		}, "old copy"},
 		"damaged owner":   {func(tx kv.Transaction) { tx.Set(pack("I", "Article_Section_Slug_unique", "s", "a"), []byte{0x77}) }, "begin with an id"},
 		"damaged key":     {func(tx kv.Transaction) { tx.Set(append(pack("I", "Article_Tags"), 0x77), nil) }, "damaged"},
-		"chunk too many":  {func(tx kv.Transaction) { tx.Set(pack("R", "Article", a.ID, 1), []byte("x")) }, "no header counts"},
-		"lonely chunk":    {func(tx kv.Transaction) { tx.Set(pack("R", "Article", "nobody", 1), []byte("x")) }, "no header counts"},
+		"chunk too many":  {func(tx kv.Transaction) { tx.Set(chunk(a.ID), []byte("x")) }, "no header counts"},
+		"lonely chunk":    {func(tx kv.Transaction) { tx.Set(chunk("nobody"), []byte("x")) }, "no header counts"},
 		"too many values": {func(tx kv.Transaction) { tx.Set(pack("I", "Article_ISBN_unique", "1", "2"), []byte("\x02nobody\x00")) }, "not there"},
 	}
 	for name, c := range cases {

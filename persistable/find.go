@@ -211,7 +211,7 @@ func (r *record[T]) plan(i int, equals map[string][]byte, ranges []Condition[T])
 			b = b.Before(c.value)
 		}
 	}
-	return plan{i, b}
+	return plan{index: i, bounds: b}
 }
 
 func (r *record[T]) noIndex(conditions []Condition[T], reason string) error {

@@ -51,7 +51,7 @@ func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, erro
 	defer sc.free()
 	sc.id = s.schema.AppendID(sc.id[:0], id)
 	o, read, err := openAhead(ctx, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
-		sc.key = append(append(sc.key[:0], o.records...), sc.id...)
+		sc.key = o.records.append(sc.key[:0], sc.id)
 		return t.reader.Get(sc.key)
 	})
 	if err != nil {
@@ -84,7 +84,11 @@ func (s Store[T, ID]) Exists(ctx context.Context, id ID) (bool, error) {
 		if found = false; err != nil || o == nil {
 			return err
 		}
-		value, err := t.reader.Get(s.schema.AppendID(slices.Clone(o.records), id)).Get(ctx)
+		sc := getScratch()
+		defer sc.free()
+		sc.id = s.schema.AppendID(sc.id[:0], id)
+		sc.key = o.records.append(sc.key[:0], sc.id)
+		value, err := t.reader.Get(sc.key).Get(ctx)
 		found = value != nil
 		return err
 	})
@@ -124,14 +128,14 @@ func (s Store[T, ID]) GetMany(ctx context.Context, ids ...ID) ([]*T, error) {
 type fetches[T any] struct {
 	record  *record[T]
 	reader  kv.ReadTransaction
-	records []byte // what their keys begin with
+	records keyspace
 	keys    [][]byte
 	values  []kv.Future[[]byte]
 }
 
 // start starts the read of the record with that packed id.
 func (f *fetches[T]) start(id []byte) {
-	key := slices.Concat(f.records, id)
+	key := f.records.append(nil, id)
 	f.keys = append(f.keys, key)
 	f.values = append(f.values, f.reader.Get(key))
 }
@@ -142,9 +146,11 @@ func (f *fetches[T]) wait(ctx context.Context, i int) (*T, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
-	key := f.keys[i]
-	return f.record.read(ctx, f.reader, key[len(f.records):], key, value)
+	return f.record.read(ctx, f.reader, f.id(i), f.keys[i], value)
 }
+
+// id returns the packed id of the i-th record.
+func (f *fetches[T]) id(i int) []byte { return f.records.suffix(f.keys[i]) }
 
 // Unique returns the record that has a key of the schema's i-th index, which is
 // unique, or [ErrNotFound]. It is for generated code: appendKey appends the
@@ -198,7 +204,7 @@ func (s *source[T]) owned(ctx context.Context, t *transaction, o *openStore, ix 
 	}
 	f := fetches[T]{record: s.record, reader: t.reader, records: o.records}
 	if len(record) > 0 {
-		return s.record.read(ctx, t.reader, id, slices.Concat(o.records, id), record)
+		return s.record.read(ctx, t.reader, id, o.records.append(nil, id), record)
 	}
 	f.start(id)
 	v, err := f.wait(ctx, 0)

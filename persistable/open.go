@@ -17,9 +17,9 @@ import (
 // immutable.
 type openStore struct {
 	directory *directory.Directory
-	prefix    []byte // of the directory
-	records   []byte // of the keys of records: ("R", type)
-	header    []byte // the key of the header: ("S", type)
+	prefix    []byte   // of the directory
+	records   keyspace // of the records: ("R", type)
+	header    []byte   // the key of the header: ("S", type)
 	catalog   *catalog
 	indexes   []index.Index // in the order of the schema
 	metadata  string        // the metadata version at which it was read
@@ -28,7 +28,7 @@ type openStore struct {
 
 func (p *place) openStore(d *directory.Directory, prefix []byte, c *catalog) *openStore {
 	s := &openStore{directory: d, prefix: prefix, catalog: c}
-	s.records = tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ)
+	s.records = keyspace{tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), c.scatter}
 	s.header = s.system(p)
 	for _, d := range p.definitions {
 		s.indexes = append(s.indexes, index.Index{

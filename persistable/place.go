@@ -20,6 +20,7 @@ import (
 type place struct {
 	db          *DB
 	typ         string
+	scatter     index.Shards // of a store that is yet to be made
 	fields      []FieldInfo
 	definitions []*index.Definition
 	args        []string
@@ -42,7 +43,7 @@ const maxArgument = 4096
 
 // newPlace checks the arguments of a store.
 func newPlace[T any](db *DB, r *record[T], elements []PathElement, args []string) (*place, error) {
-	p := &place{db: db, typ: r.typ, fields: r.fields, definitions: r.definitions, args: slices.Clone(args)}
+	p := &place{db: db, typ: r.typ, scatter: r.scatter, fields: r.fields, definitions: r.definitions, args: slices.Clone(args)}
 	next := 0
 	for i, e := range elements {
 		name := e.Name

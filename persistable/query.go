@@ -36,6 +36,7 @@ type Query[T any] struct {
 type plan struct {
 	index  int // into the schema's; byID
 	bounds index.Bounds
+	asIs   bool // in the order of the keys, which is another one where they are scattered
 }
 
 // byID is the plan's index for the order of ids.

@@ -17,7 +17,7 @@ import (
 type cursor struct {
 	limit    int    // how many more may come; 0 without limit
 	done     bool   // as many came as the limit allows
-	position []byte // the last key, relative to the index's prefix; nil at the start
+	position []byte // what followed prefix and shard in the last key; nil at the start
 	plan     int    // the plan that position belongs to, counted from 1; 0 at the start
 }
 
@@ -84,39 +84,23 @@ func (q *Query[T]) items(ctx context.Context, t *transaction, c *cursor) iter.Se
 	}
 }
 
-// wholeBatch is up to which limit a query is fetched in one batch.
-const wholeBatch = 1000
-
-// rangeOf returns the keys of a plan behind the cursor and how to read them.
-func (q *Query[T]) rangeOf(p plan, prefix []byte, c *cursor) (kv.SelectorRange, kv.RangeOptions) {
-	bounds := p.bounds
-	if c.position != nil {
-		bounds = bounds.Resume(c.position, q.reverse)
-	}
-	o := kv.RangeOptions{Limit: c.limit, Reverse: q.reverse}
-	if 0 < c.limit && c.limit <= wholeBatch {
-		o.Mode = kv.ModeExact
-	}
-	return bounds.Range(prefix).Selectors(), o
-}
-
 // scanIndex yields the records that the entries of an index name.
 func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(*T, error) bool) {
 	ix := &o.indexes[p.index]
-	keys, options := q.rangeOf(p, ix.Prefix, c)
-	for batch, err := range t.reader.GetRange(keys, options).Batches(ctx) {
+	r := q.reading(p, entriesOf(ix), c)
+	for pairs, err := range r.batches(ctx, t) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		b := entryBatch[T]{ix: ix, fetches: fetches[T]{record: q.record, reader: t.reader, records: o.records}}
-		if err := b.start(batch.KVs); err != nil {
+		if err := b.start(pairs); err != nil {
 			yield(nil, err)
 			return
 		}
 		records, err := b.all(ctx)
 		for i, v := range records {
-			c.pass(batch.KVs[i].Key[len(ix.Prefix):])
+			c.pass(r.position(pairs[i].Key))
 			if !yield(v, nil) || c.done {
 				return
 			}
@@ -191,7 +175,7 @@ func splitEntry(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 func (b *entryBatch[T]) wait(ctx context.Context, i int) (*T, error) {
 	e := &b.entries[i]
 	if len(e.covered) > 0 {
-		return b.record.read(ctx, b.reader, e.id, slices.Concat(b.records, e.id), e.covered)
+		return b.record.read(ctx, b.reader, e.id, b.records.append(nil, e.id), e.covered)
 	}
 	v, err := b.fetches.wait(ctx, e.fetch)
 	if err == nil && v == nil {
@@ -224,19 +208,20 @@ func (q *Query[T]) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq
 			}
 			return
 		}
-		prefix := o.indexes[p.index].Prefix
-		keys, options := q.rangeOf(p, prefix, c)
-		if options.Mode == kv.ModeIterator {
-			options.Mode = kv.ModeWantAll
+		r := q.reading(p, entriesOf(&o.indexes[p.index]), c)
+		if r.options.Mode == kv.ModeIterator {
+			r.options.Mode = kv.ModeWantAll
 		}
-		for pair, err := range t.reader.GetRange(keys, options).All(ctx) {
+		for pairs, err := range r.batches(ctx, t) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			c.pass(pair.Key[len(prefix):])
-			if !yield(pair.Key, nil) || c.done {
-				return
+			for _, pair := range pairs {
+				c.pass(r.position(pair.Key))
+				if !yield(pair.Key, nil) || c.done {
+					return
+				}
 			}
 		}
 	}

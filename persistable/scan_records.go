@@ -18,6 +18,7 @@ import (
 type group struct {
 	id, key, value []byte
 	chunks         []kv.KeyValue // in the order of the scan
+	astray         bool          // in another shard than that of its id
 }
 
 // scanRecords yields the records in the order of their ids.
@@ -35,6 +36,9 @@ func (q *Query[T]) scanRecords(ctx context.Context, t *transaction, o *openStore
 }
 
 func (q *Query[T]) decodeGroup(g group) (*T, error) {
+	if g.astray {
+		return nil, corrupt(q.record.typ, g.id, g.key, "it lies in another shard than that of its id, where Get does not find it")
+	}
 	if g.value == nil {
 		return nil, corrupt(q.record.typ, g.id, g.key, "there are further chunks that no header counts")
 	}
@@ -62,16 +66,16 @@ func (q *Query[T]) decodeGroup(g group) (*T, error) {
 // on to the engine as it is, because chunks count as keys there.
 func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
-		keys, options := q.rangeOf(p, o.records, c)
-		options.Limit, options.Mode = 0, kv.ModeIterator
-		a := assembler{records: o.records, reverse: q.reverse}
+		r := q.reading(p, o.records, c)
+		r.options.Limit, r.options.Mode = 0, kv.ModeIterator
+		a := assembler{reading: r}
 		var ready []group
-		for batch, err := range t.reader.GetRange(keys, options).Batches(ctx) {
+		for pairs, err := range r.batches(ctx, t) {
 			if err == nil {
-				ready, err = a.addBatch(batch.KVs, ready)
+				ready, err = a.addBatch(pairs, ready)
 			}
 			if err != nil {
-				if q.emitAll(ready, c, yield) {
+				if a.emitAll(ready, c, yield) {
 					yield(group{}, q.scanError(err))
 				}
 				return
@@ -79,7 +83,7 @@ func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p p
 			if a.open {
 				continue // a record goes on in the next batch, which the caller's writes must not come before
 			}
-			if !q.emitAll(ready, c, yield) {
+			if !a.emitAll(ready, c, yield) {
 				return
 			}
 			ready = ready[:0]
@@ -87,7 +91,7 @@ func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p p
 		if g, left := a.rest(); left {
 			ready = append(ready, g)
 		}
-		q.emitAll(ready, c, yield)
+		a.emitAll(ready, c, yield)
 	}
 }
 
@@ -124,9 +128,9 @@ func (a *assembler) addBatch(pairs []kv.KeyValue, ready []group) ([]group, error
 }
 
 // emitAll emits groups until the caller stops.
-func (q *Query[T]) emitAll(groups []group, c *cursor, yield func(group, error) bool) bool {
+func (a *assembler) emitAll(groups []group, c *cursor, yield func(group, error) bool) bool {
 	for _, g := range groups {
-		if !q.emit(g, c, yield) {
+		if !a.emit(g, c, yield) {
 			return false
 		}
 	}
@@ -134,10 +138,10 @@ func (q *Query[T]) emitAll(groups []group, c *cursor, yield func(group, error) b
 }
 
 // emit yields a group and moves the cursor behind all its keys.
-func (q *Query[T]) emit(g group, c *cursor, yield func(group, error) bool) bool {
-	position := g.id
-	if !q.reverse {
-		position = append(slices.Clone(g.id), 0xff) // behind the chunks
+func (a *assembler) emit(g group, c *cursor, yield func(group, error) bool) bool {
+	position := a.position(g.key)
+	if !a.options.Reverse {
+		position = append(slices.Clone(position), 0xff) // behind the chunks
 	}
 	c.pass(position)
 	return yield(g, nil) && !c.done
@@ -146,15 +150,14 @@ func (q *Query[T]) emit(g group, c *cursor, yield func(group, error) bool) bool 
 // assembler puts the keys of one record together. Forward, the first value
 // comes first and tells how many chunks follow; in reverse it comes last.
 type assembler struct {
-	records []byte
-	reverse bool
-	open    bool // now holds something
-	now     group
+	reading
+	open bool // now holds something
+	now  group
 }
 
 // add takes the next key and returns a record if it is complete with it.
 func (a *assembler) add(pair kv.KeyValue) (g group, complete bool, err error) {
-	id, rest, err := a.split(pair.Key)
+	shard, id, rest, err := a.split(pair.Key)
 	if err != nil {
 		return group{}, false, err
 	}
@@ -165,7 +168,7 @@ func (a *assembler) add(pair kv.KeyValue) (g group, complete bool, err error) {
 		complete = true
 	}
 	if !a.open {
-		a.now, a.open = group{id: id, key: pair.Key[:len(a.records)+len(id)]}, true
+		a.now, a.open = group{id: id, key: pair.Key[:len(pair.Key)-len(rest)], astray: shard != a.shards.Of(id)}, true
 	}
 	if len(rest) > 0 {
 		a.now.chunks = append(a.now.chunks, pair)
@@ -179,16 +182,19 @@ func (a *assembler) add(pair kv.KeyValue) (g group, complete bool, err error) {
 	return g, true, nil
 }
 
-func (a *assembler) split(key []byte) (id, rest []byte, err error) {
-	suffix := key[len(a.records):]
-	if rest, err = tuple.Skip(suffix); err != nil {
-		return nil, nil, err
+func (a *assembler) split(key []byte) (shard int, id, rest []byte, err error) {
+	shard, suffix, err := a.shards.Cut(key[len(a.prefix):])
+	if err != nil {
+		return 0, nil, nil, err
 	}
-	return suffix[:len(suffix)-len(rest)], rest, nil
+	if rest, err = tuple.Skip(suffix); err != nil {
+		return 0, nil, nil, err
+	}
+	return shard, suffix[:len(suffix)-len(rest)], rest, nil
 }
 
 func (a *assembler) isComplete() bool {
-	if a.now.value == nil || a.reverse {
+	if a.now.value == nil || a.options.Reverse {
 		return a.now.value != nil
 	}
 	s, err := parseHeader(a.now.value)

@@ -23,6 +23,10 @@ type Schema[T, ID any] struct {
 	Type string
 	// Directory is the path of the records' directory.
 	Directory []PathElement
+	// Scatter is over how many shards the records of a new directory are
+	// scattered by their ids; 0 for not at all. The header of a directory that
+	// has records already says how those are, and that is what counts there.
+	Scatter index.Shards
 	// Fields describe the record for tools that do not have the Go code.
 	Fields []FieldInfo
 
@@ -112,6 +116,7 @@ func IsZero[ID comparable](id ID) bool {
 // record is a schema without its id type: what queries need.
 type record[T any] struct {
 	typ         string
+	scatter     index.Shards
 	fields      []FieldInfo
 	definitions []*index.Definition
 	indexes     []IndexOf[T]
@@ -128,7 +133,7 @@ func (s *Schema[T, ID]) record() (*record[T], error) {
 	s.once.Do(func() {
 		s.invalid = s.Validate()
 		s.erased = &record[T]{
-			typ: s.Type, fields: s.Fields, indexes: s.Indexes,
+			typ: s.Type, scatter: s.Scatter, fields: s.Fields, indexes: s.Indexes,
 			decode: s.Decode, encode: s.Encode, known: s.Known, checkArgs: s.CheckArgs,
 			appendID: func(b []byte, v *T) []byte { return s.AppendID(b, s.ID(v)) },
 			readID:   s.readID,
@@ -158,6 +163,7 @@ func (s *Schema[T, ID]) Validate() error {
 	}
 	fault(s.Type == "", "Type is empty")
 	fault(len(s.Directory) == 0, "Directory is empty")
+	fault(s.Scatter.Validate() != nil, fmt.Sprintf("Scatter is %d, must be 0 or a power of two from 2 to %d", s.Scatter, index.MaxShards))
 	fault(s.ID == nil || s.SetID == nil || s.AppendID == nil || s.ReadID == nil, "a function for the id is missing")
 	fault(s.NewID != nil && s.IsZeroID == nil, "NewID without IsZeroID")
 	fault(s.Encode == nil || s.Decode == nil || s.Known == nil, "Encode, Decode or Known is missing")

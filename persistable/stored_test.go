@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -36,6 +35,7 @@ func write(t testing.TB, db *persistable.DB, fn func(tx kv.Transaction)) {
 
 // TestLayout pins every key and value of one order, byte by byte.
 func TestLayout(t *testing.T) {
+	unscattered(t)
 	db := open(t, openMemory(t))
 	s := OrderStoreOf(db, "t")
 	o := &Order{TenantID: "t", Number: "A-1001", Status: Paid, CreatedAt: time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), Amount: 1000}
@@ -83,7 +83,7 @@ func TestCreationTokenSurvivesUpdates(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := ArtStoreOf(db)
 	check(t, s.Create(ctx, &Art{ID: 1, Name: "a"}))
-	key := slices.Concat(prefixOf(t, db, "articles"), must[[]byte](t)(tuple.Tuple{"R", "Art", 1}.Pack()))
+	key := recordKey(prefixOf(t, db, "articles"), "Art", 1)
 	before := dump(t, db)[string(key)]
 	check(t, s.Save(ctx, &Art{ID: 1, Name: "b"}))
 	after := dump(t, db)[string(key)]
@@ -138,7 +138,7 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := ArtStoreOf(db)
 		check(t, s.Create(ctx, &Art{ID: 1, Name: "a"}))
-		key := slices.Concat(prefixOf(t, db, "articles"), must[[]byte](t)(tuple.Tuple{"R", "Art", 1}.Pack()))
+		key := recordKey(prefixOf(t, db, "articles"), "Art", 1)
 		unknown := []byte("\xa2\x06\x05newer\xa8\x06\x01")
 		stored := slices.Concat(dump(t, db)[string(key)], unknown)
 		write(t, db, func(tx kv.Transaction) { tx.Set(key, stored) })
@@ -160,7 +160,7 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := ArtStoreOf(db)
 	check(t, s.Create(ctx, &Art{ID: 1, Name: "a"}))
-	key := slices.Concat(prefixOf(t, db, "articles"), must[[]byte](t)(tuple.Tuple{"R", "Art", 1}.Pack()))
+	key := recordKey(prefixOf(t, db, "articles"), "Art", 1)
 	good := dump(t, db)[string(key)]
 	header := string(good[:10])
 	cases := map[string]struct {
@@ -215,16 +215,27 @@ func TestStoreOfANewerFormat(t *testing.T) {
 	db := open(t, engine)
 	check(t, ArtStoreOf(db).Create(ctx, &Art{ID: 1, Name: "a"}))
 	key := slices.Concat(prefixOf(t, db, "articles"), must[[]byte](t)(tuple.Tuple{"S", "Art"}.Pack()))
-	for reason, value := range map[string][]byte{
-		"format 2": must[[]byte](t)(tuple.Tuple{2, "whatever"}.Pack()),
-		"damaged":  []byte("\x15\x01\x05"),
+	none := tuple.Tuple{}
+	for _, c := range []struct {
+		reason string
+		header tuple.Tuple
+	}{
+		{"format 3", tuple.Tuple{3, "whatever"}},
+		{"damaged", tuple.Tuple{1, none}},
+		{"damaged", tuple.Tuple{0, none}},
+		{"damaged", tuple.Tuple{1, none, none, 8}}, // shards are of format 2
+		{"damaged", tuple.Tuple{2, none, none}},
+		{"damaged", tuple.Tuple{2, none, none, 0}},
+		{"damaged", tuple.Tuple{2, none, none, 3}},
+		{"damaged", tuple.Tuple{2, none, none, 512}},
+		{"damaged", tuple.Tuple{2, none, none, "8"}},
 	} {
-		write(t, db, func(tx kv.Transaction) { tx.Set(key, value) })
+		write(t, db, func(tx kv.Transaction) { tx.Set(key, must[[]byte](t)(c.header.Pack())) })
 		s := ArtStoreOf(open(t, engine)) // nothing cached
 		for _, err := range []error{second(s.Get(ctx, 1)), s.Create(ctx, &Art{ID: 2}), s.Delete(ctx, 1), second(s.Scan().Slice(ctx))} {
 			e := wantAs[*persistable.RecordError](t, err)
-			if !strings.Contains(e.Error(), reason) {
-				t.Errorf("%v, want %q", e, reason)
+			if !strings.Contains(e.Error(), c.reason) {
+				t.Errorf("%v: %v, want %q", c.header, e, c.reason)
 			}
 		}
 	}
@@ -235,7 +246,7 @@ func TestDanglingEntry(t *testing.T) {
 	s := OrderStoreOf(db, "t")
 	o := s.New("A-1", Paid, day0, 1)
 	check(t, s.Create(ctx, o))
-	record := index64(prefixOf(t, db, "tenants", "t", "orders"), o.ID)
+	record := recordKey(prefixOf(t, db, "tenants", "t", "orders"), "Order", int64(o.ID))
 	write(t, db, func(tx kv.Transaction) { tx.Clear(record) })
 	for _, err := range []error{second(s.ByNumber(ctx, "A-1")), second(s.ByStatus(Paid).Slice(ctx)), second(s.OrderedByNumber().First(ctx))} {
 		e := wantAs[*persistable.RecordError](t, err)
@@ -252,10 +263,6 @@ func TestDanglingEntry(t *testing.T) {
 	sound(t, s.Verify)
 }
 
-func index64(prefix []byte, id idgen.ID) []byte {
-	return tuple.AppendInt(append(slices.Clone(prefix), "\x02R\x00\x02Order\x00"...), int64(id))
-}
-
 // FuzzStoredRecord reads arbitrary bytes under a record's key: an error or a
 // record, never a panic.
 func FuzzStoredRecord(f *testing.F) {
@@ -263,7 +270,7 @@ func FuzzStoredRecord(f *testing.F) {
 	s := ArticleStoreOf(db)
 	a := NewArticle("s", "a", ptr("1"), nil, []string{"x"}, day0, []byte("body"))
 	check(f, s.Create(ctx, a))
-	key := slices.Concat(prefixOf(f, db, "articles"), must[[]byte](f)(tuple.Tuple{"R", "Article", a.ID}.Pack()))
+	key := recordKey(prefixOf(f, db, "articles"), "Article", a.ID)
 	f.Add(dump(f, db)[string(key)])
 	f.Add([]byte("\x01\x01tokentok"))
 	f.Fuzz(func(t *testing.T, value []byte) {

@@ -73,7 +73,7 @@ type verifier[T any] struct {
 
 // passes runs a pass over the keys of an index, or of the records, in batches.
 func (v *verifier[T]) passes(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *Query[T], *cursor) (Report, error)) error {
-	q := Query[T]{source: *v.source, plan: plan{index: i}}
+	q := Query[T]{source: *v.source, plan: plan{index: i, asIs: true}}
 	c := cursor{}
 	for done := false; !done; {
 		var part Report
@@ -182,15 +182,15 @@ func (c *entryCheck) compare(value []byte) string {
 func (v *verifier[T]) entries(ctx context.Context, t *transaction, o *openStore, q *Query[T], c *cursor) (Report, error) {
 	var part Report
 	ix := &o.indexes[v.index]
-	keys, options := q.rangeOf(q.plan, ix.Prefix, c)
-	pairs, err := t.reader.GetRange(keys, options).Slice(ctx)
+	r := q.reading(q.plan, entriesOf(ix), c)
+	pairs, err := t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options).Slice(ctx)
 	if err != nil {
 		return part, err
 	}
 	f := fetches[T]{record: v.record, reader: t.reader, records: o.records}
 	at := make([]int, len(pairs))
 	for i, pair := range pairs {
-		c.pass(pair.Key[len(ix.Prefix):])
+		c.pass(r.position(pair.Key))
 		part.Entries++
 		e, err := splitEntry(ix, pair)
 		if err != nil {
@@ -214,7 +214,7 @@ func (v *verifier[T]) entries(ctx context.Context, t *transaction, o *openStore,
 
 // entry checks that the fetched record has the entry's key.
 func (v *verifier[T]) entry(ctx context.Context, o *openStore, part *Report, f *fetches[T], i int, key []byte) error {
-	id := f.keys[i][len(f.records):]
+	id := f.id(i)
 	fault := func(reason string) {
 		part.fault(Fault{Index: o.indexes[v.index].Name, Key: slices.Clone(key), ID: idText(id), Reason: reason})
 	}

@@ -152,7 +152,7 @@ func (r *record[T]) prepare(sc *scratch, o *openStore, p *place, t token, v *T) 
 		}
 	}
 	sc.id = r.appendID(sc.id[:0], v)
-	sc.key = append(append(sc.key[:0], o.records...), sc.id...)
+	sc.key = o.records.append(sc.key[:0], sc.id)
 	if len(sc.key)+maxChunkSuffix > kv.MaxKeySize {
 		return &FieldError{Type: r.typ, Field: "the id", Reason: fmt.Sprintf(
 			"it makes a key of %d bytes; at most %d are possible: use a shorter id", len(sc.key), kv.MaxKeySize-maxChunkSuffix)}
@@ -291,7 +291,7 @@ func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, append
 	sc.id = appendID(sc.id[:0])
 	before := t.writes.Load()
 	o, was, err := openAhead(ctx, p, t.openForDeleting, func(o *openStore) kv.Future[[]byte] {
-		sc.key = append(append(sc.key[:0], o.records...), sc.id...)
+		sc.key = o.records.append(sc.key[:0], sc.id)
 		return t.writer.Get(sc.key)
 	})
 	if err != nil || o == nil {

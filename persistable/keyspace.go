@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// keyspace is where the records of a store are, or the entries of one index. A
+// key is a prefix, the shard if they are scattered, and a suffix, by whose
+// order records come: that of the ids, or of the values.
+type keyspace struct {
+	prefix []byte
+	shards index.Shards
+}
+
+func entriesOf(ix *index.Index) keyspace { return keyspace{ix.Prefix, ix.Scatter} }
+
+// append appends the key of the record with that packed id to dst.
+func (k *keyspace) append(dst, id []byte) []byte {
+	return append(k.shards.Append(append(dst, k.prefix...), id), id...)
+}
+
+// suffix returns the suffix of a key that was read in one of the shards.
+func (k *keyspace) suffix(key []byte) []byte {
+	_, suffix, _ := k.shards.Cut(key[len(k.prefix):])
+	return suffix
+}
+
+// reading is a range of a keyspace that is about to be read.
+type reading struct {
+	keyspace
+	bounds  index.Bounds
+	options kv.RangeOptions // for a range that is not scattered
+	asIs    bool            // as the keys lie: shard behind shard
+	expect  int             // how many records are wanted; 0 if that is not known
+}
+
+// wholeBatch is up to which limit a query is fetched in one batch.
+const wholeBatch = 1000
+
+// reading returns what is to be read of a plan behind the cursor.
+func (q *Query[T]) reading(p plan, keys keyspace, c *cursor) reading {
+	r := reading{keyspace: keys, bounds: p.bounds, asIs: p.asIs, expect: c.limit}
+	if c.position != nil {
+		r.bounds = r.bounds.Resume(c.position, q.reverse)
+	}
+	r.options = kv.RangeOptions{Limit: c.limit, Reverse: q.reverse}
+	if 0 < c.limit && c.limit <= wholeBatch {
+		r.options.Mode = kv.ModeExact
+	}
+	return r
+}
+
+// position returns what a cursor behind the key holds.
+func (r *reading) position(key []byte) []byte {
+	if r.asIs {
+		return key[len(r.prefix):]
+	}
+	return r.suffix(key)
+}
+
+// batches yields the pairs in order, in batches.
+func (r reading) batches(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
+	return func(yield func([]kv.KeyValue, error) bool) {
+		if r.shards != 0 && !r.asIs {
+			newMerge(r, t).batches(ctx, yield)
+			return
+		}
+		for batch, err := range t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options).Batches(ctx) {
+			if !yield(batch.KVs, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ranges returns the range of each shard.
+func (r *reading) ranges() []lane {
+	lanes := make([]lane, r.shards)
+	for i := range lanes {
+		prefix := r.shards.AppendShard(slices.Clone(r.prefix), i)
+		lanes[i] = lane{prefix: prefix, left: r.bounds.Range(prefix)}
+		lanes[i].unseen = lanes[i].left
+	}
+	return lanes
+}
+
+// mode returns how many bytes each shard is asked for in the n-th round, from
+// 0, where it is not known how many records are wanted: few at first, since the
+// caller may stop early, and more the fewer shards there are.
+func (r *reading) mode(n int) kv.StreamingMode {
+	modes := []kv.StreamingMode{kv.ModeSmall, kv.ModeMedium, kv.ModeLarge, kv.ModeSerial}
+	if r.shards <= 16 {
+		modes = modes[1:]
+	} else {
+		modes = modes[:3]
+	}
+	if r.options.Mode == kv.ModeWantAll {
+		n = len(modes)
+	}
+	return modes[min(n, len(modes)-1)]
+}

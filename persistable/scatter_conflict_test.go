@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// TestScatteredConflictsAsPlain: a transaction that reads and writes conflicts
+// with the change that another commits meanwhile, or not, as it would if the
+// records were not scattered. Scans by id may conflict less: a plain one reads
+// ahead of what it yields.
+func TestScatteredConflictsAsPlain(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tw := newTwins(t, rt, openMemory(t))
+		for range 8 {
+			kind := twinQuery.Draw(rt, "query")
+			query := drawQueryOf(rt, kind)
+			before := must[[]*Article](t)(query(tw.plain).Slice(ctx))
+			change := drawChange(rt, before)
+			plain, n := tw.conflicts(rt, query, tw.plain, change)
+			scattered, m := tw.conflicts(rt, query, tw.scattered, change)
+			changed := !slices.EqualFunc(before, must[[]*Article](t)(query(tw.plain).Slice(ctx)), func(a, b *Article) bool { return encoded(a) == encoded(b) })
+			if n != m || n != len(before) || scattered && !plain || changed && !scattered || plain != scattered && kind != "id" {
+				rt.Fatalf("%s: the plain store conflicts: %t, the scattered one: %t; the answer changed: %t", kind, plain, scattered, changed)
+			}
+		}
+	})
+}
+
+// drawChange draws the change of a record, often the first or last of an answer.
+func drawChange(rt *rapid.T, answer []*Article) func(s ArticleStore) error {
+	id := twinID
+	if len(answer) > 0 && rapid.Bool().Draw(rt, "of the answer") {
+		id = rapid.SampledFrom([]string{answer[0].ID, answer[len(answer)-1].ID, answer[len(answer)/2].ID})
+	}
+	a := drawTwin(rt, id.Draw(rt, "id"))
+	if rapid.Bool().Draw(rt, "remove") {
+		return func(s ArticleStore) error { return s.Delete(ctx, a.ID) }
+	}
+	return func(s ArticleStore) error { return s.Save(ctx, a) }
+}
+
+// conflicts puts a question in a transaction that writes something else, makes
+// a change before it commits, and tells whether it then conflicts, and how many
+// records it saw.
+func (tw *twins) conflicts(rt *rapid.T, query func(ArticleStore) persistable.Query[Article], s ArticleStore, change func(ArticleStore) error) (conflict bool, seen int) {
+	tx, err := tw.db.Engine().Begin()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	defer tx.Cancel()
+	all, err := query(s.In(tw.db.In(tx))).Slice(ctx)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	tx.Set([]byte("written"), nil)
+	if err := change(s); err != nil {
+		rt.Fatal(err)
+	}
+	err = tx.Commit(ctx)
+	if err != nil && !kv.IsConflict(err) {
+		rt.Fatal(err)
+	}
+	return err != nil, len(all)
+}
+
+// TestScatteredQueueConflicts: who takes the first of a few records does not
+// conflict with who adds one behind it, in whatever shard, though all shards
+// were read.
+func TestScatteredQueueConflicts(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := sharded(db, "a", 16, 16)
+	for i := range 5 {
+		check(t, s.Create(ctx, NewArticle("s", fmt.Sprint(i), nil, nil, nil, day0.Add(time.Duration(i)), nil)))
+	}
+	for name, c := range map[string]struct {
+		at       time.Time
+		conflict bool
+	}{"behind": {day1, false}, "before": {day0.Add(-1), true}} {
+		for i := range 50 {
+			tx := must[kv.Transaction](t)(db.Engine().Begin())
+			in := s.In(db.In(tx))
+			first := must[*Article](t)(in.OrderedByPublished().First(ctx))
+			check(t, in.Delete(ctx, first.ID))
+			added := NewArticle("s", fmt.Sprint(name, i), nil, nil, nil, c.at, nil)
+			check(t, s.Create(ctx, added))
+			if err := tx.Commit(ctx); kv.IsConflict(err) != c.conflict || !c.conflict && err != nil {
+				t.Fatalf("one record was added %s the first: %v", name, err)
+			}
+			check(t, s.Delete(ctx, added.ID))
+			check(t, s.Save(ctx, first))
+		}
+	}
+}
+
+// TestDeleteAheadOfAScatteredQuery deletes all records at the first that a query
+// of the same transaction yields: what the query has read ahead is void.
+func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
+	for _, size := range []int{10, 3_000, 110_000} {
+		for name, query := range map[string]func(ArticleStore) persistable.Query[Article]{
+			"by id":               func(s ArticleStore) persistable.Query[Article] { return s.Scan().Query() },
+			"by id, back":         func(s ArticleStore) persistable.Query[Article] { return s.Scan().Reverse().Query() },
+			"by tags":             func(s ArticleStore) persistable.Query[Article] { return s.OrderedByTags().Query() },
+			"by tags, back, some": func(s ArticleStore) persistable.Query[Article] { return s.OrderedByTags().Reverse().Limit(30).Query() },
+		} {
+			db := open(t, openMemory(t))
+			s := sharded(db, "a", 4, 8)
+			var all []*Article
+			check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+				for i := range min(200, 4_000_000/size) {
+					a := NewArticle("s", fmt.Sprint(i), nil, nil, []string{fmt.Sprint("x", i%7), fmt.Sprint("y", i%5)}, day0, make([]byte, size))
+					if err := s.In(tx).Create(ctx, a); err != nil {
+						return err
+					}
+					all = append(all, a)
+				}
+				return nil
+			}))
+			yielded := 0
+			check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+				for _, err := range query(s.In(tx)).All(ctx) {
+					if err != nil {
+						return fmt.Errorf("%s, %d bytes: %w", name, size, err)
+					}
+					if yielded++; yielded > 1 {
+						continue
+					}
+					for _, a := range all {
+						if err := s.In(tx).Delete(ctx, a.ID); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			}))
+			if yielded == len(all) || yielded == 0 {
+				t.Errorf("%s, %d bytes: all %d records were yielded", name, size, yielded)
+			}
+		}
+	}
+}

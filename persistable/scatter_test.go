@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// scatterAll lets all tests of the package run on scattered types and indexes,
+// but for those that count bytes or round trips.
+var scatterAll = flag.Int("scatter", 0, "scatter all types and their indexes over so many shards")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	n := index.Shards(*scatterAll)
+	orderSchema.Scatter, articleSchema.Scatter, artSchema.Scatter = n, n, n
+	scatterIndexes(orderSchema.Indexes, n)
+	scatterIndexes(articleIndexes, n)
+	scatterIndexes(artSchema.Indexes, n)
+	os.Exit(m.Run())
+}
+
+// unscattered skips a test that pins bytes or costs of types that are not scattered.
+func unscattered(t testing.TB) {
+	t.Helper()
+	if *scatterAll != 0 {
+		t.Skip("it is about types that are not scattered")
+	}
+}
+
+// scatterIndexes scatters the indexes that can be.
+func scatterIndexes[T any](indexes []persistable.IndexOf[T], n index.Shards) {
+	for i := range indexes {
+		if !indexes[i].Unique {
+			indexes[i].Scatter = n
+		}
+	}
+}
+
+// scattered puts an id's shard between the two parts of a key.
+func scattered(prefix, suffix []byte, id any) []byte {
+	return append(index.Shards(*scatterAll).Append(prefix, tuple.Tuple{id}.MustPack()), suffix...)
+}
+
+// recordKey is the key of a record in a directory with that prefix.
+func recordKey(prefix []byte, typ string, id any) []byte {
+	return scattered(append(slices.Clone(prefix), tuple.Tuple{"R", typ}.MustPack()...), tuple.Tuple{id}.MustPack(), id)
+}
+
+// sharded returns the store of articles in a directory, with records and
+// indexes scattered as given.
+func sharded(db *persistable.DB, directory string, records, indexes index.Shards) ArticleStore {
+	schema := &persistable.Schema[Article, string]{
+		Type: "Article", Directory: []persistable.PathElement{{Name: directory}}, Scatter: records, Fields: articleSchema.Fields,
+		ID: articleSchema.ID, SetID: articleSchema.SetID, NewID: articleSchema.NewID, IsZeroID: articleSchema.IsZeroID,
+		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID,
+		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown, Indexes: slices.Clone(articleIndexes),
+	}
+	scatterIndexes(schema.Indexes, indexes)
+	return ArticleStore{persistable.NewStore(db, schema)}
+}
+
+// stored returns the pairs below a directory, their keys as tuples.
+func stored(t testing.TB, db *persistable.DB, directory string) map[string]string {
+	t.Helper()
+	all, prefix := map[string]string{}, string(prefixOf(t, db, directory))
+	for key, value := range dump(t, db) {
+		if rest, ok := strings.CutPrefix(key, prefix); ok {
+			all[tuple.Describe([]byte(rest))] = hex.EncodeToString(value)
+		}
+	}
+	return all
+}
+
+// TestScatteredLayout pins the keys of a scattered record: its shard among 16
+// is the uppermost half of that among 256.
+func TestScatteredLayout(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := sharded(db, "a", 256, 16)
+	check(t, s.CreateWithID(ctx, "id", NewArticle("s", "b", ptr("1"), nil, []string{"x"}, time.Unix(0, 7), make([]byte, 100_000))))
+	keys := slices.Sorted(maps.Keys(stored(t, db, "a")))
+	want := []string{
+		`("I", "Article_Editor", 6, nil, "id")`,
+		`("I", "Article_ISBN_unique", "1")`,
+		`("I", "Article_Published", 6, 7, "id")`,
+		`("I", "Article_Section_Published", 6, "s", 7, "id")`,
+		`("I", "Article_Section_Slug_unique", "s", "b")`,
+		`("I", "Article_Tags", 6, "x", "id")`,
+		`("R", "Article", 109, "id")`,
+		`("R", "Article", 109, "id", 1)`,
+		`("S", "Article")`,
+	}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	header := must[tuple.Tuple](t)(tuple.Unpack(must[[]byte](t)(hex.DecodeString(stored(t, db, "a")[`("S", "Article")`]))))
+	indexes := header[1].(tuple.Tuple)
+	if header[0] != int64(2) || header[3] != int64(256) || len(header) != 4 || indexes[5].(tuple.Tuple)[1] != "Tags:[]string:scatter=16" {
+		t.Errorf("the header is %v", header)
+	}
+}
+
+// TestScatteredBudgets: scattering costs ranges, never rounds.
+func TestScatteredBudgets(t *testing.T) {
+	counter := kvtest.Count(openMemory(t))
+	db := open(t, counter)
+	s := sharded(db, "a", 16, 16)
+	for i := range 40 {
+		a := NewArticle("s", fmt.Sprint(i), ptr(fmt.Sprint(i)), nil, []string{"x", "y"}, day0, nil)
+		a.ID = fmt.Sprintf("%02d", i)
+		check(t, s.Create(ctx, a))
+	}
+	saved := must[*Article](t)(s.Get(ctx, "00")) // and opened
+	type budget struct{ rounds, gets, ranges, writes, commits int }
+	for _, c := range []struct {
+		name string
+		want budget
+		run  func() error
+	}{
+		{"Get", budget{1, 1, 0, 0, 0}, func() error { return second(s.Get(ctx, "07")) }},
+		{"Create", budget{1, 3, 0, 8, 1}, func() error {
+			return s.Create(ctx, NewArticle("s", "a", ptr("a"), nil, []string{"x", "y"}, day0, nil))
+		}},
+		{"Save", budget{1, 3, 0, 1, 1}, func() error { return s.Save(ctx, saved) }},
+		{"Delete", budget{1, 1, 0, 8, 1}, func() error { return s.Delete(ctx, "03") }},
+		{"By unique", budget{2, 2, 0, 0, 0}, func() error { return second(s.BySectionSlug(ctx, "s", "4")) }},
+		{"index scan", budget{2, 20, 16, 0, 0}, func() error { return second(s.ByTags("x").Limit(20).Slice(ctx)) }},
+		{"index scan without limit", budget{2, 40, 16, 0, 0}, func() error { return second(s.ByTags("y").Slice(ctx)) }},
+		{"index scan, covering", budget{1, 0, 16, 0, 0}, func() error { return second(s.BySectionPublished("s").Limit(20).Slice(ctx)) }},
+		{"scan by id", budget{1, 0, 16, 0, 0}, func() error { return second(s.Scan().Limit(20).Slice(ctx)) }},
+		{"first", budget{2, 1, 16, 0, 0}, func() error { return second(s.ByTags("x").First(ctx)) }},
+		{"page", budget{2, 11, 16, 0, 0}, func() error { return second(s.ByTags("x").Limit(10).Page(ctx, "")) }},
+		{"count", budget{1, 0, 16, 0, 0}, func() error { return second(s.ByTags("x").Count(ctx)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			counts, err := counter.Measure(c.run)
+			check(t, err)
+			if got := (budget{counts.Rounds, counts.Gets, counts.Ranges, counts.Writes, counts.Commits}); got != c.want {
+				t.Errorf("it cost %v,\n  that is %+v, want %+v", counts, got, c.want)
+			}
+		})
+	}
+}
+
+// TestScatterOfADirectoryStays: what its header says counts, not what the
+// program's type says, until the directory is removed.
+func TestScatterOfADirectoryStays(t *testing.T) {
+	for _, was := range []index.Shards{0, 8} {
+		onEngines(t, func(t *testing.T, db *persistable.DB) {
+			s := sharded(db, "a", was, 0)
+			check(t, s.CreateWithID(ctx, "1", NewArticle("s", "1", nil, nil, nil, day0, nil)))
+			for _, now := range []index.Shards{0, 8, 16} {
+				s = sharded(db, "a", now, 0)
+				id := fmt.Sprint("new-", now)
+				check(t, s.CreateWithID(ctx, id, NewArticle("s", id, nil, nil, nil, day0, nil)))
+				for _, id := range []string{"1", id} {
+					must[*Article](t)(s.Get(ctx, id))
+				}
+			}
+			if got := slugs(must[[]*Article](t)(s.Scan().Slice(ctx))); !slices.Equal(got, []string{"1", "new-0", "new-16", "new-8"}) {
+				t.Errorf("the records are %v", got)
+			}
+			sound(t, s.Verify)
+			want := 3 // elements of a record's key
+			if was != 0 {
+				want = 4
+			}
+			for key := range stored(t, db, "a") {
+				if elements := strings.Count(key, ",") + 1; strings.HasPrefix(key, `("R"`) && elements != want {
+					t.Errorf("the key %s has %d elements, want %d", key, elements, want)
+				}
+			}
+			check(t, db.RemoveDirectory(ctx, "a"))
+			check(t, s.CreateWithID(ctx, "1", NewArticle("s", "1", nil, nil, nil, day0, nil)))
+			if _, found := stored(t, db, "a")[`("R", "Article", `+fmt.Sprint(index.Shards(16).Of([]byte("\x021\x00")))+`, "1")`]; !found {
+				t.Errorf("a new directory has %v", stored(t, db, "a"))
+			}
+		})
+	}
+}
+
+// TestIndexScatteredOverData scatters an index that has entries, and gathers it
+// again: it is built anew, and nothing of the old entries is left.
+func TestIndexScatteredOverData(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := sharded(db, "a", 4, 0)
+		articles(t, s, 30)
+		for _, n := range []index.Shards{16, 2, 0, 256} {
+			s = sharded(db, "a", 4, n)
+			_, err := s.ByTags("all").Slice(ctx)
+			if e := wantAs[*persistable.IndexStateError](t, err); e.State != index.Disabled {
+				t.Errorf("the index over %d shards is %s", n, e.State)
+			}
+			check(t, s.BuildIndexes(ctx))
+			if got := must[int](t)(s.ByTags("all").Count(ctx)); got != 30 {
+				t.Errorf("over %d shards there are %d records", n, got)
+			}
+			entries := 0
+			for key := range stored(t, db, "a") {
+				if strings.HasPrefix(key, `("I", "Article_Tags"`) {
+					entries++
+				}
+			}
+			if report := sound(t, s.Verify); entries != 60 || report.Entries != 6*30 {
+				t.Errorf("over %d shards there are %d entries of tags and %d of all", n, entries, report.Entries)
+			}
+		}
+	})
+}
+
+// TestVerifyFindsWhatIsAstray moves a record and an entry to other shards.
+func TestVerifyFindsWhatIsAstray(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := sharded(db, "a", 16, 16)
+	check(t, s.CreateWithID(ctx, "id", NewArticle("s", "b", nil, nil, []string{"x"}, day0, nil)))
+	prefix := prefixOf(t, db, "a")
+	at := func(elements ...any) []byte { return slices.Concat(prefix, tuple.Tuple(elements).MustPack()) }
+	record := dump(t, db)[string(at("R", "Article", 6, "id"))]
+	if record == nil {
+		t.Fatal("the record is not where it should be")
+	}
+	for _, c := range []struct {
+		key  []byte
+		want string
+	}{
+		{at("R", "Article", 9, "id"), "another shard"},
+		{at("I", "Article_Tags", 9, "x", "id"), "other values"},
+		{at("I", "Article_Tags", 16, "x", "id"), "the shard 16 is none of 16"},
+		{at("I", "Article_Tags", -1, "x", "id"), "the shard -1 is none of 16"},
+	} {
+		write(t, db, func(tx kv.Transaction) { tx.Set(c.key, record) })
+		report := must[persistable.Report](t)(s.Verify(ctx))
+		if !slices.ContainsFunc(report.Faults, func(f persistable.Fault) bool { return strings.Contains(f.Reason, c.want) }) {
+			t.Errorf("no fault says %q: %v", c.want, report.Faults)
+		}
+		write(t, db, func(tx kv.Transaction) { tx.Clear(c.key) })
+		sound(t, s.Verify)
+	}
+	write(t, db, func(tx kv.Transaction) { tx.Set(at("R", "Article", 9, "id"), record) })
+	if err := second(s.Scan().Slice(ctx)); !strings.Contains(fmt.Sprint(err), "another shard") {
+		t.Errorf("a scan over a record in another shard: %v", err)
+	}
+}
+
+func TestScatterThatCannotBe(t *testing.T) {
+	db := open(t, openMemory(t))
+	for _, n := range []index.Shards{-2, 1, 3, 12, 512} {
+		for _, s := range []ArticleStore{sharded(db, "a", n, 0), sharded(db, "a", 0, n)} {
+			if err := second(s.Get(ctx, "1")); !strings.Contains(fmt.Sprint(err), "a power of two from 2 to 256") {
+				t.Errorf("%d shards: %v", n, err)
+			}
+		}
+	}
+	ix := articleIndexes[isbn]
+	ix.Scatter = 2
+	if err := second(versionWith(db, ix).Get(ctx, "1")); !strings.Contains(fmt.Sprint(err), "is unique and cannot be scattered") {
+		t.Error(err)
+	}
+}
