@@ -144,7 +144,7 @@ func (c *collector) checkNested() {
 			continue
 		}
 		for _, f := range m.fields {
-			for _, option := range []string{"index", "unique", "cover", "id"} {
+			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
 				if at, ok := f.options.positions[option]; ok {
 					c.add(at, f.subject, "%s belongs to a persistable type; for a nested struct put an Index marker with the path into the outer type", option)
 				}

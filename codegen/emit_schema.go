@@ -15,6 +15,9 @@ func (e *emitter) schema(r *record) {
 	e.p("var %s = %s.Schema[%s, %s]{", r.schemaVar(), persistable, r.goName, id)
 	e.p("Type: %q,", r.name)
 	e.p("Directory: []%s.PathElement{%s},", persistable, pathElements(r.directory))
+	if r.scatter.shards != 0 {
+		e.p("Scatter: %d,", r.scatter.shards)
+	}
 	e.p("Fields: []%s.FieldInfo{", persistable)
 	for _, f := range r.message.fields {
 		e.p("{Name: %q, Number: %d, Kind: %q},", f.name, f.number, f.typ.text())
@@ -124,6 +127,9 @@ func (e *emitter) schemaIndexes(r *record) {
 		}
 		if d.cover {
 			options += ", Cover: true"
+		}
+		if d.scatter.shards != 0 {
+			options += fmt.Sprintf(", Scatter: %d", d.scatter.shards)
 		}
 		if sparse := d.sparse(); len(sparse) > 0 {
 			options += fmt.Sprintf(", Sparse: %#v", sparse)

@@ -221,6 +221,7 @@ func (e *evolution) record(r *record, old, next *lockBlock) {
 		e.add(at, r.goName, "the directory changed from %s to %s (%s); stored records would not be found: restore it; where there is no data, delete the line from the lock",
 			old.directory, next.directory, e.where(old.directoryLine))
 	}
+	e.scatter(r, old, next)
 	for _, d := range r.indexes {
 		next.indexes = append(next.indexes, &lockIndex{name: d.key(), signature: d.lockSignature()})
 		e.index(r, d, old)
@@ -230,6 +231,24 @@ func (e *evolution) record(r *record, old, next *lockBlock) {
 			next.indexes = append(next.indexes, &lockIndex{name: was.name, signature: was.signature, removed: true})
 		}
 	}
+}
+
+// scatter refuses another number of shards: stored records stay where they are.
+func (e *evolution) scatter(r *record, old, next *lockBlock) {
+	next.scatter = r.scatter.shards
+	if !old.isType || old.scatter == next.scatter {
+		return
+	}
+	at, line, remedy := r.scatter.at, old.scatterLine, fmt.Sprintf("put the line \"scatter %d\" into the block", next.scatter)
+	if at.Line == 0 {
+		at, remedy = r.at, "delete the line"
+	}
+	if line == 0 {
+		line = old.line
+	}
+	e.add(at, r.goName, "the scattering changed from %s to %s (%s); records that are stored stay as they are, in each directory that has any: "+
+		"restore it, and copy records into a new type to scatter them otherwise; where there is no data, or only new directories are meant, %s",
+		scatter{shards: old.scatter}.text(), r.scatter.text(), e.where(line), remedy)
 }
 
 // index refuses an index whose name is that of entries of another layout.
@@ -264,6 +283,9 @@ func (d *indexDef) lockSignature() string {
 	text := d.fieldNames() + " " + d.signature()
 	if d.cover {
 		text += " cover"
+	}
+	if d.scatter.shards != 0 {
+		text += " scatter=" + d.scatter.text()
 	}
 	return text
 }

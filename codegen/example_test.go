@@ -22,7 +22,8 @@ func ExampleRun() {
 	// Output:
 	// rounds: round trips for reading; a transaction that writes has one more, its commit.
 	// n: records asked for or found. conflicts: what makes a transaction retry if others
-	// write it; single operations that only read never do.
+	// write it; single operations that only read never do. The ranges of a scattered type or
+	// index are its shards: they are read side by side and merged.
 	//
 	// example.Order in tenants/{TenantID}/orders
 	// method                    rounds  reads  ranges  writes  conflicts

@@ -38,11 +38,12 @@ func (r *run) explain() error {
 // explainLegend stands above the tables.
 const explainLegend = `rounds: round trips for reading; a transaction that writes has one more, its commit.
 n: records asked for or found. conflicts: what makes a transaction retry if others
-write it; single operations that only read never do.
+write it; single operations that only read never do. The ranges of a scattered type or
+index are its shards: they are read side by side and merged.
 `
 
 func explainRecord(out *bytes.Buffer, p *pkg, r *record) {
-	fmt.Fprintf(out, "\n%s.%s in %s\n", p.name, r.goName, r.directory)
+	fmt.Fprintf(out, "\n%s.%s in %s%s\n", p.name, r.goName, r.directory, r.scatter.remark())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "method\trounds\treads\tranges\twrites\tconflicts")
 	for _, c := range costs(r) {
@@ -76,7 +77,7 @@ func costs(r *record) []cost {
 		{"Get", "1", "1", "0", "0", "the record's key"},
 		{"GetMany", "1", "n", "0", "0", "the records' keys"},
 		{"Exists", "1", "1", "0", "0", "the record's key"},
-		{"Scan", "1", "0", "1", "0", "the range of IDs"},
+		{"Scan", "1", "0", r.scatter.ranges(), "0", "the range of IDs"},
 	}
 	for _, d := range r.indexes {
 		for _, m := range indexMethods(d) {
@@ -94,9 +95,9 @@ func methodCost(d *indexDef, m indexMethod) cost {
 	case m.kind == methodUnique:
 		return cost{m.name, "2", "2", "0", "0", "the unique key and the record's"}
 	case d.cover:
-		return cost{m.name, "1", "0", "1", "0", "the range scanned"}
+		return cost{m.name, "1", "0", d.scatter.ranges(), "0", "the range scanned"}
 	}
-	return cost{m.name, "2", "n", "1", "0", "the range scanned and the records' keys"}
+	return cost{m.name, "2", "n", d.scatter.ranges(), "0", "the range scanned and the records' keys"}
 }
 
 // count is a number of keys: some always, some per element of a slice.

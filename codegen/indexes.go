@@ -4,7 +4,6 @@ package codegen
 
 import (
 	"fmt"
-	"go/token"
 	"strings"
 )
 
@@ -18,15 +17,14 @@ func indexName(typ string, names ...string) string {
 	return strings.Join(parts, "_")
 }
 
-// newIndex makes an index of resolved components.
-func newIndex(r *record, name string, components []*component, unique, cover bool, at token.Position) *indexDef {
-	d := &indexDef{unique: unique, cover: cover, at: at, components: components}
+// nameIndex gives an index the name that was chosen, or that of its fields.
+func (r *record) nameIndex(d *indexDef, name string) *indexDef {
 	if name != "" {
 		d.name = indexName(r.name, name)
 		return d
 	}
 	var names []string
-	for _, c := range components {
+	for _, c := range d.components {
 		names = append(names, c.name())
 	}
 	d.name = indexName(r.name, names...)
@@ -65,7 +63,17 @@ func (c *collector) markedIndex(r *record, m markerIndex) *indexDef {
 	if !ok {
 		return nil
 	}
-	return newIndex(r, m.options.name, components, m.unique, m.options.cover, m.site.inTag(m.options.fields[0].at))
+	scatter := m.options.scatter
+	if scatter.shards != 0 {
+		scatter.at = m.site.inTag(scatter.offset)
+	}
+	if m.unique && scatter.shards != 0 {
+		c.add(scatter.at, r.goName, uniqueScatter)
+	}
+	return r.nameIndex(&indexDef{
+		unique: m.unique, cover: m.options.cover, scatter: scatter,
+		at: m.site.inTag(m.options.fields[0].at), components: components,
+	}, m.options.name)
 }
 
 // fieldIndexes adds the indexes that field options ask for.
@@ -83,7 +91,10 @@ func (c *collector) fieldIndexes(r *record) {
 			c.add(at, f.subject, "%s", message)
 		}
 		if one != nil && message == "" {
-			r.indexes = append(r.indexes, newIndex(r, "", []*component{one}, f.options.unique, f.options.cover, at))
+			r.indexes = append(r.indexes, r.nameIndex(&indexDef{
+				unique: f.options.unique, cover: f.options.cover, scatter: f.scatter(),
+				at: at, components: []*component{one},
+			}, ""))
 		}
 	}
 }
@@ -116,6 +127,15 @@ func (m *message) find(name string) *field {
 		}
 	}
 	return best
+}
+
+// scatter returns the field's option with its position.
+func (f *field) scatter() scatter {
+	s := f.options.scatter
+	if s.shards != 0 {
+		s.at = f.optionAt("scatter")
+	}
+	return s
 }
 
 // meant suggests the field nearest to a misspelt one or, in the first place of a

@@ -32,6 +32,7 @@ type lockBlock struct {
 	name      string
 	id        string // kind of the ID; types only
 	directory string // shape of the path; types only
+	scatter   int    // shards of the records, 0 for none; types only
 	removed   bool   // no longer in the source; its data may still be there
 	line      int
 	idLine    int
@@ -39,6 +40,7 @@ type lockBlock struct {
 	indexes   []*lockIndex
 
 	directoryLine int
+	scatterLine   int
 }
 
 // lockField is a field number in use, or reserved because it was.
@@ -122,6 +124,9 @@ func (b *lockBlock) format(out *bytes.Buffer) {
 	if b.directory != "" {
 		fmt.Fprintf(out, "\tdirectory %s\n", strconv.Quote(b.directory))
 	}
+	if b.scatter != 0 {
+		fmt.Fprintf(out, "\tscatter %d\n", b.scatter)
+	}
 	slices.SortFunc(b.fields, func(x, y *lockField) int { return cmp.Compare(x.number, y.number) })
 	for _, f := range b.fields {
 		word := "field"
@@ -195,6 +200,8 @@ func (p *lockParser) read(words []string) {
 		p.index(words)
 	case word == "id" && n == 2:
 		p.block.id, p.block.idLine = words[1], p.line
+	case word == "scatter" && n == 2:
+		p.scatter(words[1])
 	case word == "directory" && n >= 2:
 		p.directory(strings.Join(words[1:], " "))
 	default:
@@ -236,6 +243,15 @@ func (p *lockParser) index(words []string) {
 		return
 	}
 	p.block.indexes = append(p.block.indexes, x)
+}
+
+func (p *lockParser) scatter(text string) {
+	s, message := parseScatter(word{value: text})
+	if message != "" {
+		p.fail("%s is not a number of shards; restore the file from version control", text)
+		return
+	}
+	p.block.scatter, p.block.scatterLine = s.shards, p.line
 }
 
 func (p *lockParser) directory(quoted string) {

@@ -24,6 +24,7 @@ type record struct {
 	goName    string
 	name      string // key-stable: the Type marker, or the Go name
 	at        token.Position
+	scatter   scatter
 	message   *message
 	directory directory
 	idField   *field
@@ -79,6 +80,7 @@ type indexDef struct {
 	name       string // as it stands in keys, without "_unique"
 	unique     bool
 	cover      bool
+	scatter    scatter
 	at         token.Position
 	components []*component
 }

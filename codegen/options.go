@@ -37,12 +37,16 @@ type fieldOptions struct {
 	index, unique, cover, text, id, ignore bool
 	name                                   string
 	number                                 int32
+	scatter                                scatter
 	at                                     map[string]int            // offset in the tag's literal of each option
 	positions                              map[string]token.Position // the same in the source
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "name=", "number=", "text", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "text", "id", "-"}
+
+// uniqueScatter is the fault of a unique index with the option scatter.
+const uniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
 
 // fault is a fault at an offset of a tag's literal.
 type fault struct {
@@ -83,6 +87,9 @@ func (o *fieldOptions) set(w word) (message string, at int) {
 	case w.key == "name":
 		o.name = w.value
 		return checkName(w.value), w.valueAt
+	case w.key == "scatter":
+		o.scatter, message = parseScatter(w)
+		return message, w.scatterAt()
 	case w.key == "number":
 		n, err := strconv.ParseInt(w.value, 10, 64)
 		if err != nil || n < idNumber || n > maxNumber || n >= reservedNumbers && n < reservedNumbers+1000 {
@@ -120,6 +127,11 @@ func (o *fieldOptions) contradictions() (found []fault) {
 	if o.cover && !o.index && !o.unique {
 		found = append(found, fault{o.at["cover"], "cover belongs to index or unique"})
 	}
+	if scattered := o.scatter.shards != 0; scattered && o.unique {
+		found = append(found, fault{o.at["scatter"], uniqueScatter})
+	} else if scattered && !o.index {
+		found = append(found, fault{o.at["scatter"], "scatter belongs to index; to scatter the records write it into a persistable.Type marker"})
+	}
 	if o.id && (o.index || o.unique) {
 		found = append(found, fault{o.at["id"], "records are found by their ID without an index; remove index and unique"})
 	}
@@ -131,6 +143,8 @@ type indexOptions struct {
 	fields []word
 	cover  bool
 	name   string
+
+	scatter scatter
 }
 
 // parseIndexOptions reads an Index or Unique marker.
@@ -150,8 +164,16 @@ func parseIndexOptions(t tag) (o indexOptions, found []fault) {
 			if message := checkName(w.value); message != "" {
 				bad(w.valueAt, "%s", message)
 			}
+		case w.key == "scatter":
+			if o.scatter.shards != 0 {
+				bad(w.at, "option scatter is given twice")
+			}
+			var message string
+			if o.scatter, message = parseScatter(w); message != "" {
+				bad(w.scatterAt(), "%s", message)
+			}
 		case w.hasValue:
-			bad(w.at, "unknown option %s%s", w.key, didYouMean(w.key, []string{"name=", "cover"}))
+			bad(w.at, "unknown option %s%s", w.key, didYouMean(w.key, []string{"name=", "cover", "scatter="}))
 		case w.text == "cover" && o.cover:
 			bad(w.at, "option cover is given twice")
 		case w.text == "cover":

@@ -83,7 +83,7 @@ func protoPackage(p *pkg) string {
 func (w *protoFile) message(m *message) {
 	fmt.Fprintf(&w.body, "\n// %s is the Go type %s", w.names[m], m.goName)
 	if m.record != nil {
-		fmt.Fprintf(&w.body, " in the directory %s", m.record.directory)
+		fmt.Fprintf(&w.body, " in the directory %s%s", m.record.directory, m.record.scatter.remark())
 	}
 	fmt.Fprintf(&w.body, ".\nmessage %s {\n", w.names[m])
 	taken := map[string]bool{}

@@ -5,6 +5,7 @@ package codegen
 import (
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // markers are the parsed marker fields of a record, before fields are known.
@@ -80,7 +81,10 @@ func (c *collector) marker(r *record, m *markers, marker string, site fieldSite,
 			return
 		}
 		m.typed = true
-		c.reportTag(site, r.setName(t))
+		c.reportTag(site, r.setType(t))
+		if r.scatter.shards != 0 {
+			r.scatter.at = site.inTag(r.scatter.offset)
+		}
 	case "Directory":
 		if m.placed {
 			c.add(site.at, r.goName, "a second persistable.Directory marker; a type has one directory")
@@ -99,20 +103,43 @@ func (c *collector) marker(r *record, m *markers, marker string, site fieldSite,
 	}
 }
 
-// setName applies a Type marker.
-func (r *record) setName(t tag) []fault {
+// setType applies a Type marker: the name, the option scatter, or both.
+func (r *record) setType(t tag) (found []fault) {
 	words := t.words()
-	switch {
-	case len(words) == 0:
+	if len(words) == 0 {
 		return []fault{{t.offset(0), "the type name is empty"}}
-	case len(words) > 1:
-		return []fault{{words[1].at, "a persistable.Type marker holds the type's name and nothing else"}}
 	}
-	if message := checkName(words[0].text); message != "" {
-		return []fault{{words[0].at, message}}
+	for i, w := range words {
+		switch {
+		case w.key == "scatter" && (w.hasValue || i > 0):
+			if r.scatter.shards != 0 {
+				found = append(found, fault{w.at, "option scatter is given twice"})
+				continue
+			}
+			s, message := parseScatter(w)
+			if message != "" {
+				found = append(found, fault{w.scatterAt(), message})
+			}
+			r.scatter = s
+		case i > 0:
+			found = append(found, fault{w.at, "a persistable.Type marker holds the type's name and the option scatter=N; nothing else" + meantScatter(w)})
+		default:
+			if message := checkName(w.text); message != "" {
+				found = append(found, fault{w.at, message})
+				continue
+			}
+			r.name = w.text
+		}
 	}
-	r.name = words[0].text
-	return nil
+	return found
+}
+
+// meantScatter suggests the option scatter for what is nearly it.
+func meantScatter(w word) string {
+	if text := didYouMean(w.key, []string{"scatter="}); strings.Contains(text, "mean") {
+		return text
+	}
+	return ""
 }
 
 // findID finds the ID field: the one tagged id, or the one named ID.
