@@ -19,12 +19,14 @@
 //
 // # Tags
 //
-// Markers are blank fields: persistable.Type (the key-stable name),
+// Markers are blank fields: persistable.Type (the key-stable name, and scatter=N),
 // persistable.Directory (a path with {Field}s, and layer=partition),
 // persistable.Index and persistable.Unique (fields in order, a path such as
-// Address.City for nested structs, then cover and name=…).
+// Address.City for nested structs, then cover, scatter=N and name=…). scatter=N
+// scatters records, or the entries of an index that is not unique, over N shards,
+// a power of two from 2 to 256.
 //
-// Options of other fields: index, unique, cover; name=X keeps the stored name
+// Options of other fields: index, unique, cover, scatter=N; name=X keeps the stored name
 // when the Go field is renamed; number=N chooses the field number; text stores
 // by MarshalText; id makes a field that is not named ID the ID; "-" leaves the
 // field out. A blank field with the option name=X keeps the name of a nested
@@ -44,7 +46,7 @@
 // rename, and only if they change.
 //
 // persist.lock, a text file to be committed, holds what stored data depends on:
-// field numbers, kinds, directories, index keys. A change that data already
+// field numbers, kinds, directories, scattering, index keys. A change that data already
 // stored, or programs still running, would not survive is refused.
 //
 // # Rules

@@ -19,6 +19,8 @@
 //	err = claims.Check(ctx, indexes, &set, &stored, id)
 //	buf = index.Maintain(tx, indexes, &stored, &set, was, is, buf)
 //
+// [Shards] scatters keys whose ids or values grow with time over several ranges.
+//
 // [Bounds] is a range of an index's keys. [Fill] writes the entries of records that
 // were there before their index, and records what is not unique as a [Violation].
 //

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
@@ -154,4 +155,49 @@ func (h handWritten) create(ctx context.Context, o *Order) error {
 		tx.Set(append(index.AppendTime(created, o.CreatedAt), id...), nil)
 		return nil
 	})
+}
+
+// BenchmarkScattered compares 10,000 records that are scattered with the same
+// that are not.
+func BenchmarkScattered(b *testing.B) {
+	for _, shards := range []index.Shards{0, 4, 16, 64, 256} {
+		s := sharded(open(b, openMemory(b)), "a", shards, shards)
+		var ids []string
+		for i := range 10_000 {
+			a := NewArticle("s", strconv.Itoa(i), nil, nil, nil, day0.Add(time.Duration(i)), []byte("body"))
+			if err := s.Create(ctx, a); err != nil {
+				b.Fatal(err)
+			}
+			ids = append(ids, a.ID)
+		}
+		for name, c := range map[string]struct {
+			want int
+			ask  func() ([]*Article, error)
+		}{
+			"last 20, index":  {20, func() ([]*Article, error) { return s.OrderedByPublished().Reverse().Limit(20).Slice(ctx) }},
+			"last 20, cover":  {20, func() ([]*Article, error) { return s.BySectionPublished("s").Reverse().Limit(20).Slice(ctx) }},
+			"last 20, id":     {20, func() ([]*Article, error) { return s.Scan().Reverse().Limit(20).Slice(ctx) }},
+			"last 500, index": {500, func() ([]*Article, error) { return s.OrderedByPublished().Reverse().Limit(500).Slice(ctx) }},
+			"all, id":         {10_000, func() ([]*Article, error) { return s.Scan().Slice(ctx) }},
+			"all, cover":      {10_000, func() ([]*Article, error) { return s.BySectionPublished("s").Slice(ctx) }},
+			"get":             {1, func() ([]*Article, error) { a, err := s.Get(ctx, ids[4711]); return []*Article{a}, err }},
+		} {
+			b.Run(name+"/"+strconv.Itoa(int(shards)), func(b *testing.B) {
+				for b.Loop() {
+					if all, err := c.ask(); err != nil || len(all) != c.want {
+						b.Fatal(len(all), err)
+					}
+				}
+			})
+		}
+		i := 10_000
+		b.Run("create/"+strconv.Itoa(int(shards)), func(b *testing.B) {
+			for b.Loop() {
+				i++
+				if err := s.Create(ctx, NewArticle("s", strconv.Itoa(i), nil, nil, nil, day0.Add(time.Duration(i)), []byte("body"))); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -35,6 +35,17 @@
 // An index that is added over existing data is disabled until
 // [Store.BuildIndexes] has run; queries say so by an *[IndexStateError].
 //
+// # Scattering
+//
+// Ids, and values such as times, that grow with every record are all written at
+// one end of a key range; on a cluster one storage server then has all the
+// work. A type or an index with the option scatter=N has N such ends: the shard,
+// a hash of the id, stands before the id or the values in the key. Nothing else
+// changes: queries merge the shards, which they read in one round, into the one
+// order; pages, limits, conflicts and round trips are the same. A query costs
+// N ranges for it. How a directory is scattered is decided by the first record
+// that is written there, and stays.
+//
 // # Tenants
 //
 // A {Field} in a type's directory gives each value a directory of its own. A

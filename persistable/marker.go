@@ -17,7 +17,11 @@ package persistable
 // field without size.
 type (
 	// Type names the type in keys, so that the struct can be renamed. Without
-	// it the name is the struct's.
+	// it the name is the struct's. The option scatter=N, with or without a name,
+	// scatters the records of each directory over N shards, a power of two from
+	// 2 to 256, by their ids: so that records with ids that grow with time are
+	// not all written at one end of a range, which on a cluster is one storage
+	// server. Scans in the order of ids then read N ranges side by side.
 	Type struct{}
 
 	// Directory is the path of the directory that holds the records, elements
@@ -27,11 +31,14 @@ type (
 	Directory struct{}
 
 	// Index is a single or compound index on the fields named, in that order.
-	// Options: cover (entries hold a copy of the record), name=….
+	// Options: cover (entries hold a copy of the record), scatter=N (entries are
+	// scattered over N shards by the ids of their records: for values that grow
+	// with time), name=….
 	Index struct{}
 
 	// Unique is an index that lets one record have a combination of values.
-	// Records with a null in it are not in it. Options as for Index.
+	// Records with a null in it are not in it. Options as for Index, but for
+	// scatter: who looks for its values has no id, which decides on the shard.
 	Unique struct{}
 )
 

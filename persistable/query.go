@@ -23,7 +23,10 @@ import (
 // field, a record comes once for each of its elements in the range.
 //
 // Cost: one range read and one parallel round of gets for each batch, only the
-// range read if the index is covering.
+// range read if the index is covering. If the index, or the type for a scan, is
+// scattered over N shards, then N range reads, all in one round; each is asked
+// for its share of Limit and some more, which for one query in ten thousand with
+// 16 shards, one in two hundred with 256, is too little and takes another round.
 type Query[T any] struct {
 	source[T]
 	plan

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,18 @@ func TestMain(m *testing.M) {
 	scatterIndexes(articleIndexes, n)
 	scatterIndexes(artSchema.Indexes, n)
 	os.Exit(m.Run())
+}
+
+// TestAllScattered runs the tests of the package again, with all types and
+// indexes scattered.
+func TestAllScattered(t *testing.T) {
+	if testing.Short() || *scatterAll != 0 {
+		t.Skip("it takes as long as all others together")
+	}
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.timeout=170s", "-rapid.checks=20", "-scatter=16")
+	if out, err := again.CombinedOutput(); err != nil {
+		t.Errorf("%v: %v\n%s", again.Args, err, out)
+	}
 }
 
 // unscattered skips a test that pins bytes or costs of types that are not scattered.

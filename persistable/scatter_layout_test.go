@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"encoding/hex"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// TestScatteredLayoutDocument saves the scattered order of docs/layout.md and
+// compares every key and value of its directory with the bytes shown there.
+func TestScatteredLayoutDocument(t *testing.T) {
+	schema := &persistable.Schema[Order, idgen.ID]{
+		Type: "Order", Directory: orderSchema.Directory, Scatter: 256, Fields: orderSchema.Fields,
+		ID: orderSchema.ID, SetID: orderSchema.SetID, NewID: orderSchema.NewID, IsZeroID: orderSchema.IsZeroID,
+		AppendID: orderSchema.AppendID, ReadID: orderSchema.ReadID, CheckArgs: orderSchema.CheckArgs,
+		Encode: orderSchema.Encode, Decode: orderSchema.Decode, Known: orderSchema.Known, Indexes: slices.Clone(orderSchema.Indexes),
+	}
+	scatterIndexes(schema.Indexes, 16)
+	db := open(t, openMemory(t))
+	s := persistable.NewStore(db, schema, "tenant-1")
+	o := NewOrder("tenant-1", "A-1001", Paid, time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), 1000)
+	check(t, s.CreateWithID(ctx, 0x0102030405060708, o))
+	prefix := string(prefixOf(t, db, "tenants", "tenant-1", "orders"))
+	var got []string
+	for key, value := range dump(t, db) {
+		rest, below := strings.CutPrefix(key, prefix)
+		if !below {
+			continue
+		}
+		text := hex.EncodeToString(value)
+		if strings.HasPrefix(rest, "\x02R\x00") {
+			text = text[:4] + "<token>" + text[20:] // eight random bytes
+		}
+		got = append(got, "<dir>"+hex.EncodeToString([]byte(rest))+"="+text)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(documentedScattered(t), got); diff != "" {
+		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+	}
+}
+
+// documentedScattered returns the pairs of the document's block, without spaces
+// and comments: "key = value" in hex.
+func documentedScattered(t *testing.T) []string {
+	t.Helper()
+	text := must[[]byte](t)(os.ReadFile("../docs/layout.md"))
+	_, block, found := strings.Cut(string(text), "```scattered\n")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !closed {
+		t.Fatal("docs/layout.md has no block of a scattered record")
+	}
+	block = regexp.MustCompile(`#.*`).ReplaceAllString(block, "")
+	block = regexp.MustCompile(`\s+`).ReplaceAllString(block, "")
+	return strings.Split(strings.TrimSuffix(block, ";"), ";")
+}
