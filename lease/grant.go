@@ -42,7 +42,7 @@ type search struct {
 	frontier *frontierRecord // as it will be; see loadFrontier
 	old      []block         // to be replaced, as they are stored
 	new      []block         // that replace them and are not granted
-	requeued map[uint64]bool // blocks whose place in the queue was set right
+	requeued bool            // a block's place in the queue was set right
 	outdated error           // the queue and a block disagree
 }
 
@@ -52,7 +52,7 @@ func (a *acquisition) grant(ctx context.Context) error {
 		return err
 	}
 	for _, w := range a.windows() {
-		s := &search{acquisition: a, window: w, requeued: map[uint64]bool{}}
+		s := &search{acquisition: a, window: w}
 		blocks, err := s.find(ctx)
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (a *acquisition) grant(ctx context.Context) error {
 		if a.refused = s.outdated; a.refused != nil {
 			return nil
 		}
-		if len(s.requeued) > 0 {
+		if s.requeued {
 			a.refused = errAgain
 			return nil
 		}
@@ -142,7 +142,7 @@ func (s *search) usable(entry freeEntry, b *block) (block, bool) {
 		behind.postpone()
 		s.drop(b)
 		s.put(&behind)
-		s.requeued[b.base] = true
+		s.requeued = true
 	}
 	return block{}, false
 }

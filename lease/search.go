@@ -264,9 +264,6 @@ func (s *search) mergeAt(ctx context.Context, base uint64) (whole block, ok bool
 			return whole, false, err
 		}
 		keys[i], parts[i] = pair.Key, *b
-		if s.requeued[b.base] {
-			return whole, false, nil
-		}
 	}
 	if whole, ok = merge(base, s.bitSeq, parts); !ok {
 		return whole, false, nil

@@ -98,6 +98,9 @@ func testCorrupt(f *fixture) {
 	}
 	reported := map[byte]bool{}
 	for _, pair := range scan(f, store, lease.DefaultService, []byte{0}, []byte{0xff}, 1000) {
+		if bytes.IndexByte([]byte("qx"), pair.Key[0]) >= 0 {
+			continue // all that they say is in the key
+		}
 		for _, value := range damage(pair.Value) {
 			f.put(store, pair.Key, value)
 			f.damaged(n, pair.Key, first[0], reported)

@@ -59,8 +59,8 @@ func testRequestKeyForgotten(f *fixture) {
 		f.Fatalf("there are %d records of requests and %d entries to forget them, want 30", r, x)
 	}
 	f.advance(time.Hour)
-	for i := range 15 {
-		f.granted(f.keyed(n, fmt.Sprint("late", i), 1), 1)
+	for i := range 15 { // keys that were used before: the old records do not take the new ones along
+		f.granted(f.keyed(n, fmt.Sprint("key", i), 1), 1)
 	}
 	if r, x := count('r'), count('x'); r != 15 || x != 15 {
 		f.Errorf("an hour later there are %d records of requests and %d entries to forget them, want 15", r, x)
