@@ -47,6 +47,25 @@ func TestRandomFallbackCollidesAsPublished(t *testing.T) {
 	}
 }
 
+// TestManagedFallbackCollidesAsPublished is the same for managed clients, which
+// draw from a quarter of the numbers.
+func TestManagedFallbackCollidesAsPublished(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	const k, n = float64(collisionPerMs), float64(collisionNumbers / 4)
+	p := ((2*k-1)*n - k*(k-1)) / (n * n)
+	layout := collisionLayout
+	bad, _ := countCollisionsOf(t, func(now func() time.Time) *Client {
+		c := Must(newClient(Options{Layout: layout, Now: now, Provider: newGrantor(now), Logger: quiet}, rng.Uint64))
+		c.change(c.randomEra(0, forever))
+		return c
+	})
+	if z := deviations(bad, p); math.Abs(z) > 5 {
+		t.Errorf("%d of %d milliseconds have a collision, want about %.0f: %.1f standard deviations off", bad, collisionRounds, p*collisionRounds, z)
+	}
+}
+
 // deviations is how far bad is from the mean of a binomial distribution.
 func deviations(bad int, p float64) float64 {
 	return (float64(bad) - p*collisionRounds) / math.Sqrt(p*(1-p)*collisionRounds)
@@ -55,9 +74,14 @@ func deviations(bad int, p float64) float64 {
 // countCollisions lets two clients make IDs under one clock. It returns in how
 // many rounds they shared an ID and how many IDs they shared.
 func countCollisions(t *testing.T, random func() uint64) (bad, equal int) {
+	return countCollisionsOf(t, func(now func() time.Time) *Client {
+		return Must(newClient(Options{Layout: collisionLayout, Now: now}, random))
+	})
+}
+
+func countCollisionsOf(t *testing.T, client func(now func() time.Time) *Client) (bad, equal int) {
 	k := &roundClock{}
-	opts := Options{Layout: collisionLayout, Now: k.now}
-	a, b := Must(newClient(opts, random)), Must(newClient(opts, random))
+	a, b := client(k.now), client(k.now)
 	for range collisionRounds {
 		k.round++
 		seen := make(map[ID]bool, collisionPerMs)

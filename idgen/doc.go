@@ -17,6 +17,16 @@
 //	batch := make([]idgen.ID, 64)
 //	_, err = ids.NextN(ctx, batch)
 //
+// With a [LeaseProvider] IDs are unique across processes, whatever their clocks
+// say:
+//
+//	ids, err := idgen.NewClient(idgen.Options{Provider: leases, ServiceID: "orders"})
+//	if err != nil {
+//		return err
+//	}
+//	defer ids.Shutdown(context.Background()) // gives the leases back
+//	err = ids.Ready(ctx)                     // optional: fail now rather than at the first ID
+//
 // Most programs make no generator: [NewID], [NewULID], [NewULIDString] and
 // [NewUUID] are what generated constructors call, and what a program calls for
 // an id of its own. NewID asks [Default], which [SetDefault] and
@@ -32,7 +42,11 @@
 //
 // # Uniqueness
 //
-// A source never repeats an id. Two standalone Clients can: they count from
+// A source never repeats an id. Managed Clients of one service do not repeat
+// each other's either: each makes its IDs under a [Lease], positions that nobody
+// else has at the time, and no two leases overlap. Fallback IDs, where the
+// provider cannot be reached, are unique as well for as long as the last lease
+// lasted. Later, and in standalone mode, they are random: Clients count from
 // random numbers in each millisecond, with the odds that [Client] states. ULIDs
 // and UUIDs carry 80 and 74 random bits, enough to rule it out.
 //
@@ -44,7 +58,8 @@
 // # Clocks
 //
 // A Client waits for a clock that was set back, up to [Options.MaxBackward],
-// then returns a [*ClockBackwardError]. A clock before the epoch or past the end
+// then returns a [*ClockBackwardError]. It does not follow a clock that jumps
+// far ahead before a lease, or time, shows that it is right. A clock before the epoch or past the end
 // of the timestamp is a [*TimeRangeError], never a negative or wrapped ID.
 // ULIDs and UUIDs go on from the last timestamp instead.
 //
@@ -52,7 +67,7 @@
 //
 // Everything in this package is safe for concurrent use, except assigning to
 // one variable (Scan, the Unmarshal methods, the fields of a source). No call
-// reads or writes a database. An id must be made before the first attempt of a
+// for an id reads or writes a database: leases are acquired in the background. An id must be made before the first attempt of a
 // transaction, never inside a function that may run again: each attempt would
 // make another one.
 package idgen

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
 // noon is the clock of the examples.
@@ -32,6 +34,52 @@ func ExampleClient_Next() {
 	// Output:
 	// made: 2026-06-01 12:00:00 +0000 UTC
 	// without a lease: true
+}
+
+// A program leases machine ids for the IDs it makes, and gives them back.
+func ExampleNewClient_managed() {
+	leases, err := memory.New(memory.Options{}) // or leasefdb, lease/http, lease/redis, lease/sqlite
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ids, err := idgen.NewClient(idgen.Options{Provider: leases, ServiceID: "orders"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	id, err := ids.Next(ctx)
+	fmt.Println(id.IsFallback(), err)
+	fmt.Println(ids.Shutdown(ctx))
+	_, err = ids.Next(ctx)
+	fmt.Println(errors.Is(err, idgen.ErrClosed))
+	// Output:
+	// false <nil>
+	// <nil>
+	// true
+}
+
+// down is a provider that cannot be reached.
+type down struct{}
+
+func (down) Acquire(context.Context, idgen.AcquireRequest) ([]idgen.Lease, error) {
+	return nil, errors.New("connection refused")
+}
+func (down) Release(context.Context, idgen.ReleaseRequest) error { return nil }
+
+// A strict program makes no ID rather than one without a lease.
+func ExampleOptions_strict() {
+	ids := idgen.Must(idgen.NewClient(idgen.Options{
+		Provider:        down{},
+		DisableFallback: true,
+		Logger:          slog.New(slog.DiscardHandler),
+	}))
+	defer ids.Shutdown(context.Background()) //nolint:errcheck // there is nothing to give back
+	_, err := ids.Next(context.Background())
+	var none *idgen.LeaseAcquisitionError
+	fmt.Println(errors.As(err, &none), none.Cause)
+	// Output: true connection refused
 }
 
 func ExampleClient_NextN() {
