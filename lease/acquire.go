@@ -122,7 +122,8 @@ func (a *acquisition) run(ctx context.Context) error {
 }
 
 // repeat answers from what was granted for the request key before, and reports
-// whether that is still so: none of the leases has ended or was released.
+// whether that is still so: none of the leases has ended, was released, or
+// begins so far ahead that the clock which granted it must have been wrong.
 func (a *acquisition) repeat(ctx context.Context, key, value []byte) (bool, error) {
 	var record requestRecord
 	if known, err := a.decode(key, value, &record); !known || err != nil {
@@ -142,7 +143,7 @@ func (a *acquisition) repeat(ctx context.Context, key, value []byte) (bool, erro
 	}
 	leases := make([]idgen.Lease, len(blocks))
 	for i, b := range blocks {
-		if b == nil || b.Holder == nil || b.Holder.Released != nil || b.Holder.Created != record.Leases[i].Created || b.Holder.Request != a.request {
+		if b == nil || b.Holder == nil || b.Holder.Created-a.now > a.config.Duration.Milliseconds() || b.Holder.Released != nil || b.Holder.Created != record.Leases[i].Created || b.Holder.Request != a.request {
 			return false, nil
 		}
 		leases[i] = a.config.lease(b)

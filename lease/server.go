@@ -168,13 +168,30 @@ func (s *Server) saw(service, incarnation string) {
 // of a quarantine under way: [Options.Quarantine] if d is 0. Call it after the
 // store was restored from a backup, whose leases are those of another day.
 func (s *Server) Quarantine(ctx context.Context, serviceID string, d time.Duration) (until time.Time, err error) {
+	return s.setQuarantine(ctx, serviceID, func(ses *session) int64 {
+		if d == 0 {
+			d = s.options.quarantine(ses.config)
+		}
+		return max(ses.record.Quarantine, ses.now+d.Milliseconds())
+	})
+}
+
+// EndQuarantine grants leases of the service again at once. Call it only when it
+// is certain that no lease is in use which the store does not know: when a
+// server whose clock was far ahead began the quarantine, for instance, or all
+// programs have been stopped.
+func (s *Server) EndQuarantine(ctx context.Context, serviceID string) error {
+	_, err := s.setQuarantine(ctx, serviceID, func(*session) int64 { return 0 })
+	return err
+}
+
+// setQuarantine changes the end of the quarantine.
+func (s *Server) setQuarantine(ctx context.Context, serviceID string, end func(*session) int64) (until time.Time, err error) {
 	service, config, err := s.options.service(serviceID)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if d == 0 {
-		d = s.options.quarantine(config)
-	}
+	var incarnation string
 	err = s.update(ctx, service, config, func(ses *session) error {
 		values, err := ses.tx.Get(ctx, serviceKey())
 		if err != nil {
@@ -183,14 +200,15 @@ func (s *Server) Quarantine(ctx context.Context, serviceID string, d time.Durati
 		if _, err := ses.open(values[0]); err != nil {
 			return err
 		}
-		ses.record.Quarantine = max(ses.record.Quarantine, ses.now+d.Milliseconds())
+		ses.record.Quarantine = end(ses)
 		ses.set(serviceKey(), encode(serviceKey(), ses.record))
-		until = time.UnixMilli(ses.record.Quarantine)
+		until, incarnation = time.UnixMilli(ses.record.Quarantine), ses.record.Incarnation
 		return nil
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("lease: quarantine of service %q: %w", service, err)
 	}
+	s.saw(service, incarnation)
 	return until, nil
 }
 

@@ -178,12 +178,7 @@ func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, account *accou
 	if err := account.permit(req.ServiceID); err != nil {
 		return nil, err
 	}
-	reserved, err := account.reserve(req, h.options.Now())
-	if err != nil {
-		return nil, err
-	}
-	leases, err := h.provider.Acquire(r.Context(), req)
-	account.settle(reserved, req, leases)
+	leases, err := account.acquire(r.Context(), h.provider, req, h.options.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -298,6 +299,22 @@ func TestTokens(t *testing.T) {
 	}
 	if res := request(t, h, "GET", "/leases?serviceId=orders", "", "Authorization", "bearer "+ops); res.Code != 200 || strings.Contains(res.Body.String(), "ecret") {
 		t.Errorf("%d %s", res.Code, res.Body)
+	}
+}
+
+// TestTokenAtOnce sends many requests of one token at once: they do not pass its
+// bound together.
+func TestTokenAtOnce(t *testing.T) {
+	provider := newMemory(t)
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
+	var group sync.WaitGroup
+	for range 50 {
+		group.Go(func() { request(t, h, "POST", "/lease", "{}") })
+	}
+	group.Wait()
+	page, err := provider.List(t.Context(), "", lease.ListOptions{})
+	if err != nil || len(page.Leases) != 4 {
+		t.Fatalf("%d leases of 256, want 4: %v", len(page.Leases), err)
 	}
 }
 

@@ -3,6 +3,7 @@
 package http
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -28,7 +29,9 @@ type Token struct {
 	MaxThroughputPerMs int
 	// MaxLeasedPerMs bounds the throughput of all leases together that were
 	// granted to the token by this handler, and have neither ended nor been
-	// released; 0 means no bound.
+	// released; 0 means no bound. The last lease may pass it, since a lease can
+	// be larger than what was asked for. Requests of such a token are answered
+	// one after the other.
 	MaxLeasedPerMs int
 	// List permits GET /leases.
 	List bool
@@ -53,9 +56,10 @@ type account struct {
 	Token
 	hash [sha256.Size]byte // of the secret: comparisons take the same time for every length
 
-	mu       sync.Mutex
-	reserved int // throughput of the requests under way
-	leased   map[leased]grant
+	turn chan struct{} // holds one value while a request to lease is under way
+
+	mu     sync.Mutex
+	leased map[leased]grant
 }
 
 // leased is a lease, as an account counts it.
@@ -73,7 +77,7 @@ type grant struct {
 }
 
 func newAccount(t Token) *account {
-	return &account{Token: t, hash: sha256.Sum256([]byte(t.Secret)), leased: map[leased]grant{}}
+	return &account{Token: t, hash: sha256.Sum256([]byte(t.Secret)), turn: make(chan struct{}, 1), leased: map[leased]grant{}}
 }
 
 // authenticate returns whose token the request bears. It compares with all of
@@ -97,63 +101,73 @@ func (h *Handler) authenticate(r *http.Request) (*account, error) {
 	return found, nil
 }
 
+// named returns the id of the service that a request names.
+func named(service string) string {
+	if service == "" {
+		return lease.DefaultService
+	}
+	return service
+}
+
 // permit refuses services that are not the token's.
 func (a *account) permit(service string) error {
-	if service == "" {
-		service = lease.DefaultService
-	}
-	if a == nil || len(a.Services) == 0 || slices.Contains(a.Services, service) {
+	if a == nil || len(a.Services) == 0 || slices.Contains(a.Services, named(service)) {
 		return nil
 	}
-	return fault(http.StatusForbidden, codeForbidden, "the token is not for service %q", service)
+	return fault(http.StatusForbidden, codeForbidden, "the token is not for service %q", named(service))
 }
 
 func (a *account) mayList() bool { return a == nil || a.List }
 
-// reserve counts a request against the token, until settle. One that repeats a
-// request counts as nothing.
-func (a *account) reserve(req idgen.AcquireRequest, now time.Time) (reserved int, err error) {
+// acquire leases from provider within what the token permits.
+func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req idgen.AcquireRequest, now func() time.Time) ([]idgen.Lease, error) {
 	if a == nil {
-		return 0, nil
+		return provider.Acquire(ctx, req)
 	}
-	throughput := max(req.ThroughputPerMs, 1)
-	if a.MaxThroughputPerMs > 0 && throughput > a.MaxThroughputPerMs {
-		return 0, fault(http.StatusForbidden, codeForbidden, "the token permits a throughput of %d per millisecond, not %d", a.MaxThroughputPerMs, throughput)
+	if throughput := max(req.ThroughputPerMs, 1); a.MaxThroughputPerMs > 0 && throughput > a.MaxThroughputPerMs {
+		return nil, fault(http.StatusForbidden, codeForbidden, "the token permits a throughput of %d per millisecond, not %d", a.MaxThroughputPerMs, throughput)
 	}
 	if a.MaxLeasedPerMs == 0 {
-		return 0, nil
+		return provider.Acquire(ctx, req)
 	}
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := a.room(req, now()); err != nil {
+		return nil, err
+	}
+	leases, err := provider.Acquire(ctx, req)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	total := a.reserved
+	for _, l := range leases {
+		a.leased[leased{named(req.ServiceID), l.ID, l.BitSeq, l.Created}] = grant{expired: l.Expired, request: req.RequestKey}
+	}
+	return leases, err
+}
+
+// room checks that the token has not leased too much yet. A request that was
+// answered before takes nothing more.
+func (a *account) room(req idgen.AcquireRequest, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	total := 0
 	for l, g := range a.leased {
 		if g.expired <= now.UnixMilli() {
 			delete(a.leased, l)
 			continue
 		}
-		if g.request != "" && g.request == req.RequestKey && l.service == req.ServiceID {
-			return 0, nil
+		if g.request != "" && g.request == req.RequestKey && l.service == named(req.ServiceID) {
+			return nil
 		}
 		total += 1 << l.bitSeq
 	}
-	if throughput > a.MaxLeasedPerMs-total {
-		return 0, fault(http.StatusTooManyRequests, codeTooMuch, "the token has leased a throughput of %d per millisecond, and permits %d", total, a.MaxLeasedPerMs)
+	if max(req.ThroughputPerMs, 1) > a.MaxLeasedPerMs-total {
+		return fault(http.StatusTooManyRequests, codeTooMuch, "the token has leased a throughput of %d per millisecond, and permits %d", total, a.MaxLeasedPerMs)
 	}
-	a.reserved += throughput
-	return throughput, nil
-}
-
-// settle counts what was granted instead of what was reserved.
-func (a *account) settle(reserved int, req idgen.AcquireRequest, leases []idgen.Lease) {
-	if a == nil || a.MaxLeasedPerMs == 0 {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.reserved -= reserved
-	for _, l := range leases {
-		a.leased[leased{req.ServiceID, l.ID, l.BitSeq, l.Created}] = grant{expired: l.Expired, request: req.RequestKey}
-	}
+	return nil
 }
 
 // released counts a lease no longer.
@@ -163,5 +177,5 @@ func (a *account) released(req idgen.ReleaseRequest) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.leased, leased{req.ServiceID, req.ID, req.BitSeq, req.Created})
+	delete(a.leased, leased{named(req.ServiceID), req.ID, req.BitSeq, req.Created})
 }

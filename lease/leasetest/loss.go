@@ -49,6 +49,10 @@ func testLoss(f *fixture) {
 	if until, err := n.server.Quarantine(f.Context(), "", time.Hour); err != nil || !f.quarantined(n).Equal(until) {
 		f.Errorf("by hand: %v, %v", until, err)
 	}
+	if err := n.server.EndQuarantine(f.Context(), ""); err != nil {
+		f.Error(err)
+	}
+	f.acquire(n, 1)
 }
 
 // testLossWhileRunning checks a store that is emptied while a server runs: even

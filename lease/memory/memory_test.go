@@ -3,8 +3,10 @@
 package memory_test
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/memory"
@@ -18,4 +20,22 @@ func TestStore(t *testing.T) {
 		}
 		return stores[name]
 	}})
+}
+
+// TestRestarted checks that a provider whose earlier life may have granted leases
+// waits for their end, and another does not.
+func TestRestarted(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		provider, err := memory.New(memory.Options{Restarted: restarted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = provider.Acquire(t.Context(), idgen.AcquireRequest{})
+		if errors.Is(err, lease.ErrQuarantine) != restarted {
+			t.Errorf("restarted %t: got %v", restarted, err)
+		}
+	}
+	if _, err := memory.New(memory.Options{Server: lease.Options{MaxLeases: -1}}); err == nil {
+		t.Error("wrong options are accepted")
+	}
 }
