@@ -27,8 +27,9 @@ import (
 // [DB.IDs] and [idgen.Client.Ready] let a program find out before it begins.
 //
 // A program that opens several databases has one default generator, that of the
-// database opened first. Its ids are unique in that database. For the others
-// let each type's id be made by the DB: o.ID, err = db.IDs().Next(ctx).
+// database opened first. Its ids are unique in that database. For records of
+// the others use ids of theirs: o.ID, err = db.IDs().Next(ctx). What Create makes
+// itself, for a record whose id is zero, is always of its own database.
 type IDOptions struct {
 	// Generator makes the ids instead, and is offered as the default. The
 	// program closes it. The default value leases from the database.
@@ -104,8 +105,44 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 	if ids.client, err = idgen.NewClient(o.IDs.Client); err != nil {
 		return nil, err
 	}
-	ids.uninstall = idgen.InstallDefault(ids.client)
+	leasing.Store(ids.client, nil)
+	uninstall := idgen.InstallDefault(ids.client)
+	ids.uninstall = func() {
+		uninstall()
+		leasing.Delete(ids.client)
+	}
 	return ids, nil
+}
+
+// leasing holds the clients of all open DBs that lease.
+var leasing sync.Map // *idgen.Client → nothing
+
+// own returns the DB's client where it decides on ids: where the default
+// generator is a DB's, this one's or that of one opened before, and not one that
+// the program has chosen. Otherwise it returns nil.
+func (ids *identities) own() *idgen.Client {
+	if ids.client == nil {
+		return nil
+	}
+	standard, ok := idgen.Default().(*idgen.Client)
+	if !ok {
+		return nil
+	}
+	if _, ok = leasing.Load(standard); !ok {
+		return nil
+	}
+	return ids.client
+}
+
+// newID makes an id for a record of the store.
+func (s *Store[T, ID]) newID(ctx context.Context) (id ID, err error) {
+	if own := s.place.db.ids.own(); own != nil {
+		if kazahana, ok := any(&id).(*idgen.ID); ok {
+			*kazahana, err = own.Next(ctx)
+			return id, err
+		}
+	}
+	return s.schema.NewID(ctx)
 }
 
 // untilClosed is the provider of a DB. When the engine turns out to be closed,

@@ -129,6 +129,29 @@ func life(engine kv.Database, ahead time.Duration, n int) (made []idgen.ID, err 
 	return made, nil
 }
 
+// TestTwoDatabases checks that Create makes ids of its own database, whichever
+// was opened first, but not against the program's choice.
+func TestTwoDatabases(t *testing.T) {
+	first, second := open(t, openMemory(t)), open(t, openMemory(t))
+	if idgen.Default() != first.IDs() {
+		t.Fatal("the default generator is not that of the first database")
+	}
+	for i, db := range []*persistable.DB{first, second} {
+		o := &Order{TenantID: "t", Number: "1"}
+		check(t, OrderStoreOf(db, "t").Create(ctx, o))
+		if _, ok := db.Leases().LeaseOf("", o.ID); !ok {
+			t.Errorf("database %d: Create made the id %v of another one", i, o.ID)
+		}
+	}
+	idgen.SetDefault(idgen.Must(idgen.NewClient(idgen.Options{})))
+	defer idgen.SetDefault(nil)
+	o := &Order{TenantID: "t", Number: "2"}
+	check(t, OrderStoreOf(second, "t").Create(ctx, o))
+	if !o.ID.IsFallback() {
+		t.Errorf("the id %v was not made by the program's generator", o.ID)
+	}
+}
+
 // TestOtherGenerators checks that a given generator is used, and with Off none
 // is offered and nothing leased.
 func TestOtherGenerators(t *testing.T) {

@@ -184,7 +184,7 @@ func (s *Store[T, ID]) ensureID(ctx context.Context, v *T) error {
 	case s.tx != nil:
 		return fmt.Errorf("%w: %s: make it before the transaction, with New%s: the function may run again and would make another", ErrNoID, s.record.typ, s.record.typ)
 	}
-	id, err := s.schema.NewID(ctx)
+	id, err := s.newID(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNoID, s.record.typ, err)
 	}
