@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"internal/cli": {
 		"idgen", "idgen/external", "lease", "lease/http", "lease/leaseotel", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
 		"kv", "kv/embedded", "kv/fdbkv",
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"cmd/kazahana": {"internal/cli"},
 

@@ -3,88 +3,82 @@
 package cli
 
 import (
-	"bytes"
-	"fmt"
-	"io"
+	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// metricsHandler shows what reader collects in Prometheus' text format, version
-// 0.0.4. OpenTelemetry's own exporter would bring along another version of the
-// compression that the embedded engine uses.
+// metricsHandler shows Prometheus what reader collects.
 func metricsHandler(reader *sdk.ManualReader) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var all metricdata.ResourceMetrics
-		if err := reader.Collect(r.Context(), &all); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		var page bytes.Buffer
-		for _, scope := range all.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				exposeMetric(&page, m)
-			}
-		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(page.Bytes()) // the reader's connection is the reader's business
-	})
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{reader})
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// exposeMetric writes one metric: a counter or a histogram.
-func exposeMetric(w io.Writer, m metricdata.Metrics) {
-	name := strings.ReplaceAll(m.Name, ".", "_")
-	head := func(name, kind string) {
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, m.Description, name, kind)
+// collector gives Prometheus what OpenTelemetry measures. OpenTelemetry's own
+// exporter would bring along another version of the compression that the embedded
+// engine uses.
+type collector struct{ reader *sdk.ManualReader }
+
+// Describe implements [prometheus.Collector]: it describes nothing ahead, since
+// which metrics there are is known when there are figures.
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(metrics chan<- prometheus.Metric) {
+	var all metricdata.ResourceMetrics
+	if err := c.reader.Collect(context.Background(), &all); err != nil {
+		metrics <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+		return
 	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			collect(metrics, m)
+		}
+	}
+}
+
+// collect converts one metric: a counter or a histogram of seconds.
+func collect(metrics chan<- prometheus.Metric, m metricdata.Metrics) {
 	switch data := m.Data.(type) {
 	case metricdata.Sum[int64]:
-		name += "_total"
-		head(name, "counter")
 		for _, p := range data.DataPoints {
-			fmt.Fprintf(w, "%s%s %d\n", name, labels(p.Attributes, ""), p.Value)
+			desc, values := series(m, "_total", p.Attributes)
+			metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(p.Value), values...)
 		}
 	case metricdata.Histogram[float64]:
-		name += "_seconds"
-		head(name, "histogram")
 		for _, p := range data.DataPoints {
-			exposeHistogram(w, name, p)
+			desc, values := series(m, "_seconds", p.Attributes)
+			metrics <- prometheus.MustNewConstHistogram(desc, p.Count, p.Sum, buckets(p), values...)
 		}
 	}
 }
 
-// exposeHistogram writes the buckets of a histogram, each with those below it.
-func exposeHistogram(w io.Writer, name string, p metricdata.HistogramDataPoint[float64]) {
+// series returns what m is called, and the values of its labels.
+func series(m metricdata.Metrics, suffix string, attributes attribute.Set) (desc *prometheus.Desc, values []string) {
+	var labels []string
+	for _, a := range attributes.ToSlice() {
+		labels = append(labels, underscored(string(a.Key)))
+		values = append(values, a.Value.String())
+	}
+	return prometheus.NewDesc(underscored(m.Name)+suffix, m.Description, labels, nil), values
+}
+
+func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// buckets counts, for each bound, what is not above it.
+func buckets(p metricdata.HistogramDataPoint[float64]) map[float64]uint64 {
+	counts := make(map[float64]uint64, len(p.Bounds))
 	below := uint64(0)
 	for i, bound := range p.Bounds {
 		below += p.BucketCounts[i]
-		fmt.Fprintf(w, "%s_bucket%s %d\n", name, labels(p.Attributes, number(bound)), below)
+		counts[bound] = below
 	}
-	fmt.Fprintf(w, "%s_bucket%s %d\n", name, labels(p.Attributes, "+Inf"), p.Count)
-	fmt.Fprintf(w, "%s_sum%s %s\n%s_count%s %d\n", name, labels(p.Attributes, ""), number(p.Sum), name, labels(p.Attributes, ""), p.Count)
-}
-
-func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
-
-// escaped is the text of a label's value.
-var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-// labels formats attributes, and le if it is not "".
-func labels(attributes attribute.Set, le string) string {
-	var pairs []string
-	for _, a := range attributes.ToSlice() {
-		pairs = append(pairs, fmt.Sprintf(`%s="%s"`, strings.ReplaceAll(string(a.Key), ".", "_"), escaped.Replace(a.Value.String())))
-	}
-	if le != "" {
-		pairs = append(pairs, `le="`+le+`"`)
-	}
-	if len(pairs) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(pairs, ",") + "}"
+	return counts
 }

@@ -30,16 +30,16 @@ func TestMetricsHandler(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	metricsHandler(reader).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	want := `# HELP kazahana_lease_granted_total Leases granted.
-# TYPE kazahana_lease_granted_total counter
-kazahana_lease_granted_total{kazahana_service="a\"b\\c\nd"} 3
-# HELP kazahana_lease_duration_seconds Time of calls.
+	want := `# HELP kazahana_lease_duration_seconds Time of calls.
 # TYPE kazahana_lease_duration_seconds histogram
 kazahana_lease_duration_seconds_bucket{le="0.25"} 1
 kazahana_lease_duration_seconds_bucket{le="1"} 3
 kazahana_lease_duration_seconds_bucket{le="+Inf"} 4
 kazahana_lease_duration_seconds_sum 9.125
 kazahana_lease_duration_seconds_count 4
+# HELP kazahana_lease_granted_total Leases granted.
+# TYPE kazahana_lease_granted_total counter
+kazahana_lease_granted_total{kazahana_service="a\"b\\c\nd"} 3
 `
 	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
