@@ -5,7 +5,6 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 )
 
 // maxSpaceBits bounds the bits below the fallback bit: 64, less a reserve of at
@@ -216,16 +215,4 @@ func merge(base uint64, bitSeq int, parts []block) (block, bool) {
 		whole.addFuture(part.Future)
 	}
 	return whole, next == base+whole.size()
-}
-
-// tile returns never granted blocks, as large as alignment permits, that cover
-// the positions from up to until.
-func tile(from, until uint64) []block {
-	var blocks []block
-	for from < until {
-		bitSeq := min(bits.TrailingZeros64(from), bits.Len64(until-from)-1)
-		blocks = append(blocks, block{base: from, BitSeq: bitSeq})
-		from += 1 << bitSeq
-	}
-	return blocks
 }

@@ -20,6 +20,11 @@ func encode(key []byte, record any) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("lease: a record that JSON cannot hold: %v", err)) // they hold numbers and strings
 	}
+	return seal(key, text)
+}
+
+// seal puts format and checksum in front of a text.
+func seal(key, text []byte) []byte {
 	return append(fmt.Appendf(nil, "%c%08x ", recordFormat, checksum(key, text)), text...)
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -339,67 +338,6 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// TestClientTrustsNobody checks answers that are not those of a lease server,
-// and that the token goes nowhere else.
-func TestClientTrustsNobody(t *testing.T) {
-	stolen := false
-	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen = true }))
-	defer thief.Close()
-	for name, answer := range map[string]http.HandlerFunc{
-		"redirect": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
-		},
-		"html":     func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>welcome") },
-		"nothing":  func(http.ResponseWriter, *http.Request) {},
-		"no lease": func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{"leases":[]}`) },
-		"no json":  func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{"leases":`) },
-		"bad lease": func(w http.ResponseWriter, _ *http.Request) {
-			answerJSON(w, `{"leases":[{"id":8192,"created":1767225601000,"expired":1767226201000,"secret":"s","customEpoch":1767225600000,"bitReserve":1,"bitTs":41,"bitId":14,"bitSeq":8}]}`)
-		},
-		"endless": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			for chunk := strings.Repeat(" ", 1<<16); ; {
-				if _, err := io.WriteString(w, chunk); err != nil {
-					return
-				}
-			}
-		},
-	} {
-		server := httptest.NewServer(answer)
-		c := client(t, leasehttp.ClientOptions{URL: server.URL, Token: secret})
-		if leases, err := c.Acquire(t.Context(), idgen.AcquireRequest{}); err == nil {
-			t.Errorf("%s: granted %v", name, leases)
-		}
-		server.Close()
-	}
-	if stolen {
-		t.Error("a redirect was followed")
-	}
-}
-
-func answerJSON(w http.ResponseWriter, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, text)
-}
-
-// TestClientDeadline checks that a call ends with its context, and with the
-// client's timeout.
-func TestClientDeadline(t *testing.T) {
-	hang := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
-	defer server.Close()
-	defer close(hang)
-	c := client(t, leasehttp.ClientOptions{URL: server.URL, Timeout: time.Millisecond})
-	if _, err := c.Acquire(t.Context(), idgen.AcquireRequest{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("after the timeout: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := client(t, leasehttp.ClientOptions{URL: server.URL}).Acquire(ctx, idgen.AcquireRequest{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the context: %v", err)
-	}
-}
-
 // TestTimeout checks the answer while the store does not answer.
 func TestTimeout(t *testing.T) {
 	c := serve(t, hanging{}, leasehttp.HandlerOptions{Timeout: time.Millisecond})
@@ -416,22 +354,6 @@ type hanging struct{ failing }
 func (hanging) Acquire(ctx context.Context, _ idgen.AcquireRequest) ([]idgen.Lease, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
-}
-
-func TestClientOptions(t *testing.T) {
-	for url, ok := range map[string]bool{
-		"https://id.example.com": true, "https://id.example.com:8443/base/": true, "http://localhost:80": true, "http://[::1]:80": true,
-		"http://id.example.com": false, "ftp://localhost": false, "https://": false, "https://user:pass@host": false, "https://host?a=b": false, ":": false, "": false,
-	} {
-		if err := (leasehttp.ClientOptions{URL: url}).Validate(); (err == nil) != ok {
-			t.Errorf("%q: %v", url, err)
-		} else if err != nil && strings.Contains(err.Error(), "pass") && strings.Contains(err.Error(), "user:pass") {
-			t.Errorf("%q: the password is in %v", url, err)
-		}
-	}
-	if err := (leasehttp.ClientOptions{URL: "http://id.example.com", PlainHTTP: true}).Validate(); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestPath checks servers below a path.
@@ -451,26 +373,4 @@ func TestPath(t *testing.T) {
 	if err := c.Release(t.Context(), leases[0].Release("orders", leases[0].Created, time.Now())); err != nil {
 		t.Error(err)
 	}
-}
-
-// FuzzHandler sends whatever it likes. Each answer is one that request accepts,
-// and none but that of a grant has a secret in it.
-func FuzzHandler(f *testing.F) {
-	f.Add("POST", "/lease", `{"throughputPerMs":300,"requestKey":"k"}`, secret)
-	f.Add("DELETE", "/lease/0", `{"bitSeq":8,"created":1,"lastTs":1,"timestamp":1,"signature":"00"}`, secret)
-	f.Add("GET", "/leases?limit=2&after=00000000", ``, secret)
-	f.Add("POST", "/lease", `{"serviceId":"a","meta":{"a":"\u0000"}}`, "")
-	provider := newMemory(f)
-	f.Fuzz(func(t *testing.T, method, target, body, token string) {
-		h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true, MaxLeasedPerMs: 4096}}})
-		res := request(t, h, method, target, body, "Authorization", "Bearer "+token)
-		if res.Code >= 300 || method != "POST" {
-			if strings.Contains(res.Body.String(), `"secret"`) {
-				t.Errorf("%d tells a secret: %s", res.Code, res.Body)
-			}
-		}
-		if res.Code == 500 {
-			t.Errorf("%s", res.Body)
-		}
-	})
 }

@@ -40,7 +40,12 @@ func testStore(f *fixture) {
 	if !errors.Is(err, boom) {
 		f.Errorf("the error of the function: got %v", err)
 	}
-	store = f.Open(f.T, f.name)
+	checkStored(f, f.Open(f.T, f.name), keys)
+}
+
+// checkStored checks what testStore has written.
+func checkStored(f *fixture, store lease.Store, keys [][]byte) {
+	f.Helper()
 	want := [][]byte{keys[0], keys[1], keys[2], keys[3], keys[5], keys[6]}
 	for limit := 1; limit <= 8; limit++ {
 		got := scan(f, store, "one", keys[0], keys[7], limit)
@@ -56,7 +61,7 @@ func testStore(f *fixture) {
 	if got := scan(f, store, "one", keys[2], keys[3], 8); len(got) != 1 || !bytes.Equal(got[0].Value, append([]byte{0, 0xff}, keys[2]...)) {
 		f.Errorf("a scan of one key: %v", got)
 	}
-	err = store.Update(f.Context(), "one", func(tx lease.Tx) error {
+	err := store.Update(f.Context(), "one", func(tx lease.Tx) error {
 		values, err := tx.Get(f.Context(), keys[4], keys[5], keys[2])
 		if err == nil && (values[0] != nil || len(values[1]) != 16<<10 || len(values[2]) != 3) {
 			err = fmt.Errorf("got %d, %d and %d bytes", len(values[0]), len(values[1]), len(values[2]))
