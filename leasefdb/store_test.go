@@ -5,26 +5,33 @@ package leasefdb_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
 // TestStore runs the suite that all stores of leases pass, on the engine as it
-// is and on the hostile one.
+// is and on the hostile one, without its delays.
 func TestStore(t *testing.T) {
-	onEngines(t, func(t *testing.T, db kv.Database) {
-		if testing.Short() && strings.HasSuffix(t.Name(), "hostile") {
-			t.Skip("it takes some seconds")
+	engines := map[string]func(kv.Database) kv.Database{"plain": func(db kv.Database) kv.Database { return db }}
+	if !testing.Short() {
+		engines["hostile"] = func(db kv.Database) kv.Database {
+			return kvtest.Hostile(db, kvtest.HostileOptions{Seed: kvtest.SeedT(t), MaxDelay: -1, Faults: 1})
 		}
-		leasetest.Run(t, leasetest.Suite{Open: func(t *testing.T, name string) lease.Store {
-			return must[*leasefdb.Store](t)(leasefdb.NewStore(acknowledging{db}, leasefdb.StoreOptions{Path: []string{"leases", name}}))
-		}})
-	})
+	}
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			db := acknowledging{engine(enginetest.Open(t))}
+			leasetest.Run(t, leasetest.Suite{Open: func(t *testing.T, name string) lease.Store {
+				return must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.StoreOptions{Path: []string{"leases", name}}))
+			}})
+		})
+	}
 }
 
 // acknowledging is a database that loses no acknowledgements. The suite's
