@@ -54,6 +54,7 @@ const (
 	CodeTransactionTooLarge      Code = 2101
 	CodeKeyTooLarge              Code = 2102
 	CodeValueTooLarge            Code = 2103
+	CodeSpecialKeysNoModule      Code = 2113 // no special key begins so
 	CodeSpecialKeysWriteDisabled Code = 2114
 	CodeExactModeWithoutLimits   Code = 2210
 	CodeUnknownError             Code = 4000
@@ -176,6 +177,7 @@ var codeNames = map[Code]string{
 	CodeTransactionTooLarge:      "transaction exceeds byte limit",
 	CodeKeyTooLarge:              "key length exceeds limit",
 	CodeValueTooLarge:            "value length exceeds limit",
+	CodeSpecialKeysNoModule:      "special key space range read does not intersect a module",
 	CodeSpecialKeysWriteDisabled: "special key space is not allowed to write",
 	CodeExactModeWithoutLimits:   "exact streaming mode requires limits",
 	CodeUnknownError:             "an unknown error occurred",

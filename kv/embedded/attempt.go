@@ -19,6 +19,7 @@ type attempt struct {
 	watches []*watch
 	request *commitRequest // which it is a part of
 	version atomic.Int64   // of the last commit; -1 if there is none
+	index   atomic.Int32   // the second part of its versionstamp, plus one; 0 before it
 }
 
 // outcome is what became of a commitRequest.
@@ -35,6 +36,7 @@ func (a *attempt) finish(o outcome) {
 		return
 	}
 	a.version.Store(o.version)
+	a.index.Store(int32(o.index) + 1)
 	if a.stamp != nil {
 		a.stamp.Resolve(versionstamp(o.version, o.index), nil)
 	}

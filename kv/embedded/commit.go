@@ -173,8 +173,8 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 	if t.settings.readOnly {
 		return kv.NewError(kv.CodeTransactionReadOnly, "the transaction may only read")
 	}
-	if t.view != nil && t.view.err != nil {
-		return t.view.err
+	if err := t.pastItsTime(r); err != nil {
+		return err
 	}
 	counted := t.reads
 	if !t.settings.rywDisabled {
@@ -185,6 +185,16 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 		return kv.NewError(kv.CodeTransactionTooLarge, "the transaction has %d bytes; at most %d are possible: split it", size, t.settings.sizeLimit)
 	}
 	return nil
+}
+
+// pastItsTime returns why the read version that the caller chose cannot be
+// committed with. As on a cluster it matters to conflict ranges of reads only,
+// and one from the future conflicts with nothing yet.
+func (t *transaction) pastItsTime(r *commitRequest) error {
+	if t.view == nil || len(r.reads) == 0 || kv.CodeOf(t.view.err) == kv.CodeFutureVersion {
+		return nil
+	}
+	return t.view.err
 }
 
 // size is what counts against the limit of a transaction, of its reads those

@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -34,7 +35,7 @@ func (t *transaction) addRangeRead(begin, end []byte) {
 		return
 	}
 	for s := t.writes.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
-		if s.operated != nil && !s.operated.known() || s.operated == nil && !s.gap.cleared && !s.gap.unreadable {
+		if s.operated != nil && !s.operated.known() || s.operated == nil && !s.gap.cleared {
 			t.addPart(maxKey(begin, s.begin()), minKey(end, s.end(systemEnd)), begin, end)
 		}
 	}
@@ -72,7 +73,7 @@ func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) {
 		from = []byte{}
 	}
 	if got.toEnd && req.End.Offset > 0 {
-		to = t.settings.readEnd()
+		to = t.readAll(to)
 	}
 	if len(got.kvs) > 0 {
 		if req.Reverse || req.Begin.Offset <= 0 {
@@ -83,6 +84,15 @@ func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) {
 		}
 	}
 	t.addRangeRead(from, to)
+}
+
+// readAll is how far a range read conflicts that met the end of all keys. Where
+// read-your-writes is disabled that can be beyond it.
+func (t *transaction) readAll(to []byte) []byte {
+	if end := t.settings.readEnd(); !t.settings.rywDisabled || bytes.Compare(to, end) < 0 {
+		return end
+	}
+	return to
 }
 
 // AddReadConflictKey implements [kv.Transaction].
@@ -158,16 +168,31 @@ func inverted(r kv.KeyRange) error {
 func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.spoiled != nil {
-		return nil, nil, t.spoiled
+	if err := cmp.Or(t.fault, t.dead, t.spoiled); err != nil {
+		return nil, nil, err
 	}
 	write = append(t.writes.conflicts(), t.past.sentRanges...)
 	for _, key := range t.past.stampKeys {
-		if r, ok := stampRange(key, t.versionSeen(), t.settings.readEnd()); ok {
+		if r, ok := t.stampConflict(key); ok {
 			write = append(write, r)
 		}
 	}
 	return merged(slices.Concat(t.reads, t.past.lateReads)), merged(write), nil
+}
+
+// stampConflict is the write conflict range of a versionstamped key: of the key
+// that it became once that is known, else of all that it can become.
+func (t *transaction) stampConflict(key []byte) (kv.KeyRange, bool) {
+	if t.attempt != nil {
+		if index := t.attempt.index.Load(); index > 0 {
+			stamped := versionstamp(t.attempt.version.Load(), uint16(index-1))
+			at, ok := stampSpot(key)
+			key = slices.Clone(key[:len(key)-4])
+			copy(key[at:], stamped)
+			return singleKey(key), ok
+		}
+	}
+	return stampRange(key, t.versionSeen(), t.settings.readEnd())
 }
 
 func (t *transaction) versionSeen() int64 {

@@ -126,6 +126,12 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		return s.locateKey(sel), nil
 	}
 	if s.writes == nil && s.tx.known.empty() {
+		switch { // what the ends alone tell
+		case sel.Offset > 0 && bytes.Compare(sel.Key, s.limit) >= 0:
+			return s.limit, nil
+		case sel.Offset <= 0 && len(sel.Key) == 0:
+			return []byte{}, nil
+		}
 		key := s.locateKey(sel)
 		if !s.tx.unmeasured {
 			s.learnKey(sel, key)

@@ -71,11 +71,11 @@ func (t *transaction) ownWrites(snapshot bool) *writeMap {
 func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if isSpecial(key) && t.fault == nil {
+		return getSpecial(key)
+	}
 	if err := t.usable(); err != nil {
 		return nil, err
-	}
-	if bytes.Equal(key, systemEnd) {
-		return nil, nil // FoundationDB's first special key, which never has a value
 	}
 	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
 		return nil, outside(key)
@@ -89,6 +89,26 @@ func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
 		t.addKeyRead(key, snapshot)
 	}
 	return slices.Clip(value), t.spoil(err) // what lies behind it is shared, too
+}
+
+// getSpecial answers for FoundationDB's special keys, of which there are none.
+func getSpecial(key []byte) ([]byte, error) {
+	if bytes.Equal(key, systemEnd) {
+		return nil, nil // the first of them, which never has a value
+	}
+	return nil, kv.NewError(kv.CodeSpecialKeysNoModule, "key %s: this engine has no special keys", printable(key))
+}
+
+// nothingBetween reports whether a range is empty whatever there is.
+func nothingBetween(begin, end kv.KeySelector) bool {
+	return begin.Offset >= end.Offset && bytes.Compare(begin.Key, end.Key) >= 0
+}
+
+func rangeSpecial(req kv.BatchRequest) (kv.Batch, error) {
+	if nothingBetween(plain(req.Begin), plain(req.End)) {
+		return kv.Batch{}, nil
+	}
+	return kv.Batch{}, kv.NewError(kv.CodeSpecialKeysNoModule, "from %s: this engine has no special keys", printable(req.Begin.Key))
 }
 
 // addKeyRead notes a point read that came to the database, and adds its read
@@ -232,6 +252,9 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 	if req.Mode == kv.ModeExact && (req.Limit == 0 || req.Limit == -1) {
 		return kv.Batch{}, kv.NewError(kv.CodeExactModeWithoutLimits, "ModeExact needs a Limit")
 	}
+	if isSpecial(req.Begin.Key) && isSpecial(req.End.Key) && t.fault == nil {
+		return rangeSpecial(req)
+	}
 	if err := t.usable(); err != nil {
 		return kv.Batch{}, err
 	}
@@ -249,7 +272,7 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 	}
 	req.Begin.Key, req.End.Key = shorten(req.Begin.Key), shorten(req.End.Key)
 	req.Begin, req.End = plain(req.Begin), plain(req.End)
-	if req.Begin.Offset >= req.End.Offset && bytes.Compare(req.Begin.Key, req.End.Key) >= 0 {
+	if nothingBetween(req.Begin, req.End) {
 		return kv.Batch{}, nil
 	}
 	t.read = true

@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -236,10 +237,12 @@ func (t *transaction) chooseView(version int64) {
 func (t *transaction) GetReadVersion() kv.Future[int64] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	err := cmp.Or(t.fault, t.dead)
 	if !t.started {
-		if err := t.usable(); err != nil {
-			return kv.Resolved(int64(0), err)
-		}
+		err = t.usable()
+	}
+	if err != nil {
+		return kv.Resolved(int64(0), err)
 	}
 	return kv.Resolved(t.readVersion(), nil)
 }

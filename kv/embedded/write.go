@@ -14,12 +14,14 @@ import (
 func (t *transaction) Set(key, value []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	conflict, ok := t.beginWrite(key)
-	if !ok {
+	switch {
+	case isMetadata(key):
+		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp only"))
+	case t.special(key):
 		return
 	}
-	if isMetadata(key) {
-		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp only"))
+	conflict, ok := t.beginWrite(key)
+	if !ok {
 		return
 	}
 	t.size += int64(len(key)+len(value)) + mutationCost + keyConflictSize(key, conflict)
@@ -48,14 +50,25 @@ func (t *transaction) beginWrite(key []byte) (conflict, ok bool) {
 		return false, false
 	}
 	if bytes.Compare(key, t.settings.writeEnd()) >= 0 && !isMetadata(key) {
-		if bytes.HasPrefix(key, systemEnd) && bytes.Compare(key, specialEnd) < 0 {
-			_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", printable(key)))
-		} else {
-			_ = t.fail(outside(key))
-		}
+		_ = t.fail(outside(key))
 		return false, false
 	}
 	return conflict, true
+}
+
+// special reports whether a key that is set or cleared is one of FoundationDB's
+// special keys, which is a fault before all others. Atomic operations know no
+// special keys.
+func (t *transaction) special(key []byte) bool {
+	if !isSpecial(key) {
+		return false
+	}
+	_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", printable(key)))
+	return true
+}
+
+func isSpecial(key []byte) bool {
+	return bytes.HasPrefix(key, systemEnd) && bytes.Compare(key, specialEnd) < 0
 }
 
 // takeConflict reports whether the next write adds a write conflict range.
@@ -100,6 +113,9 @@ func (t *transaction) write(key []byte, op operation, conflict bool) {
 func (t *transaction) Clear(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.started && t.special(key) {
+		return
+	}
 	conflict, ok := t.beginWrite(key)
 	if !ok || len(key) > longestBound(key) {
 		return
@@ -122,13 +138,16 @@ func (t *transaction) ClearRange(r kv.KeyRange) {
 	if t.fault != nil {
 		return
 	}
+	if bytes.Compare(r.Begin, r.End) > 0 {
+		_ = t.fail(inverted(r))
+		return
+	}
 	conflict := t.takeConflict()
 	if t.started {
 		_ = t.fail(t.misused())
 		return
 	}
-	if bytes.Compare(r.Begin, r.End) > 0 {
-		_ = t.fail(inverted(r))
+	if isSpecial(r.End) && t.special(r.Begin) {
 		return
 	}
 	if err := inLegalRange(r, t.settings.writeEnd()); err != nil {
@@ -225,11 +244,7 @@ func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
 	t.writes.hide(r.Begin, r.End)
 	at, _ := stampSpot(key)
 	least := slices.Clone(key)
-	version := int64(0)
-	if t.view != nil {
-		version = t.view.version + 1
-	}
-	copy(least[at:], versionstamp(version, 0))
+	copy(least[at:], versionstamp(t.versionSeen(), 0))
 	return ownBytes(least), true
 }
 

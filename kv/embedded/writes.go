@@ -235,7 +235,20 @@ func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 
 // addConflict makes the keys from begin to end a write conflict range.
 func (m *writeMap) addConflict(begin, end []byte) {
+	for _, bound := range [][]byte{begin, end} {
+		if !m.conflictsAround(bound) {
+			m.boundAt(bound)
+		}
+	}
 	m.paint(begin, end, func(s *span) { s.conflict = true })
+}
+
+// conflictsAround reports whether key is no bound, in a gap that is a write
+// conflict range already: then it need not become one. How a range is cut by
+// bounds is seen in the size that reading it has.
+func (m *writeMap) conflictsAround(key []byte) bool {
+	at, w := m.floor(key)
+	return w.gap.conflict && !bytes.Equal(at, key)
 }
 
 // hide makes the keys from begin to end unreadable and forgets what was written
@@ -247,10 +260,8 @@ func (m *writeMap) hide(begin, end []byte) {
 	m.entries.set(begin, written{gap: span{unreadable: true}})
 }
 
-// paint changes the keys and gaps from begin to end.
+// paint changes the entries from begin to end, keys and gaps.
 func (m *writeMap) paint(begin, end []byte, change func(*span)) {
-	m.boundAt(begin)
-	m.boundAt(end)
 	var keys [][]byte
 	var c cursor[written]
 	for ok := c.seek(&m.entries, begin); ok && bytes.Compare(c.key(), end) < 0; ok = c.next() {

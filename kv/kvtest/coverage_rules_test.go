@@ -39,12 +39,13 @@ func conflictCells() area {
 
 // codesElsewhere are those that this engine has no reason to return.
 var codesElsewhere = map[kv.Code]string{
-	kv.CodeTooManyWatches:  "`kvtest.RunConformance`: watches; `kv/embedded` `TestTooManyWatches`",
-	kv.CodeIOError:         "Of a disk that fails: `kv/embedded` `TestFaults`",
-	kv.CodeInvalidOption:   "An option that does not exist: `kv/embedded` `TestOptionsWithoutEffect`",
-	kv.CodeUnknownError:    "Never returned",
-	kv.CodeInternalError:   "Never returned",
-	kv.CodeOperationFailed: "Never returned",
+	kv.CodeTooManyWatches:      "`kvtest.RunConformance`: watches; `kv/embedded` `TestTooManyWatches`",
+	kv.CodeIOError:             "Of a disk that fails: `kv/embedded` `TestFaults`",
+	kv.CodeSpecialKeysNoModule: "Reads of special keys: `kv/embedded` `TestFinds`",
+	kv.CodeInvalidOption:       "An option that does not exist: `kv/embedded` `TestOptionsWithoutEffect`",
+	kv.CodeUnknownError:        "Never returned",
+	kv.CodeInternalError:       "Never returned",
+	kv.CodeOperationFailed:     "Never returned",
 }
 
 func errorCells(t *testing.T) area {

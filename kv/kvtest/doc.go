@@ -8,6 +8,7 @@
 //
 //	func TestConformance(t *testing.T) { kvtest.RunConformance(t, open) }
 //	func TestGoldens(t *testing.T)     { kvtest.ReplayGoldens(t, open, dir) }
+//	func TestFinds(t *testing.T)       { kvtest.ReplayFinds(t, open) }
 //
 // A layer's tests:
 //
@@ -16,6 +17,8 @@
 //
 // [RunConformance] checks each law that the doc comments of kv state.
 // [ReplayGoldens] replays traces recorded on a real FoundationDB cluster.
+// [Differential] runs random programs on two engines, and [ReplayFinds] those in
+// which engines were once found to differ.
 // [CheckSerializable], [CheckCommitOrder] and [CheckLinearizable] look for
 // contradictions in what random transactions saw, in three ways; [CheckAnomaly]
 // tries to bring about one anomaly.

@@ -57,10 +57,7 @@ func (d difference) String() string {
 // runScenario replays one scenario on an engine whose keys below ff it
 // replaces, and returns what differs.
 func runScenario(ctx context.Context, db kv.Database, s *scenario) ([]difference, error) {
-	r := &replay{
-		ctx: ctx, db: db, slots: map[int]*slot{}, watches: map[int]kv.Future[struct{}]{},
-		asked: map[int]kv.Future[[]byte]{}, known: stamps{},
-	}
+	r := newReplay(ctx, db)
 	defer r.close()
 	if err := r.setUp(s); err != nil {
 		return nil, fmt.Errorf("setup: %w", err)
@@ -76,6 +73,13 @@ func runScenario(ctx context.Context, db kv.Database, s *scenario) ([]difference
 		all = append(all, d)
 	}
 	return all, nil
+}
+
+func newReplay(ctx context.Context, db kv.Database) *replay {
+	return &replay{
+		ctx: ctx, db: db, slots: map[int]*slot{}, watches: map[int]kv.Future[struct{}]{},
+		asked: map[int]kv.Future[[]byte]{}, known: stamps{},
+	}
 }
 
 // setUp replaces everything below ff.
@@ -111,8 +115,10 @@ func (r *replay) check(i int, st *step) (difference, bool) {
 	return difference{i, describe(st, r.known), want.show(r.known), got.show(r.known)}, false
 }
 
+var errHangs = errors.New("the call did not come back")
+
 func (r *replay) run(st *step) answer {
-	ctx, cancel := context.WithTimeoutCause(r.ctx, stepTimeout, errors.New("the call did not come back"))
+	ctx, cancel := context.WithTimeoutCause(r.ctx, stepTimeout, errHangs)
 	defer cancel()
 	call, ok := calls[st.Op]
 	if !ok {
@@ -136,11 +142,16 @@ func (r *replay) checkFinal(s *scenario) (difference, bool) {
 	if err != nil {
 		return difference{-1, where, err.Error(), "-"}, false
 	}
-	got, err := kv.ReadTransact(r.ctx, r.db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
-		return tx.GetRange(userKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(r.ctx)
-	})
+	got, err := r.contents()
 	a, b := answer{kind: "kvs", kvs: want}, answer{kind: "kvs", kvs: got}.orError(err)
 	return difference{-1, where, a.show(r.known), b.show(r.known)}, a.equal(b)
+}
+
+// contents are all pairs below ff.
+func (r *replay) contents() ([]kv.KeyValue, error) {
+	return kv.ReadTransact(r.ctx, r.db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(userKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(r.ctx)
+	})
 }
 
 // close gives up what the scenario left open.

@@ -67,16 +67,26 @@ func getReadVersion(ctx context.Context, _ *replay, s *slot, _ *step) answer {
 }
 
 func setReadVersion(_ context.Context, r *replay, s *slot, st *step) answer {
-	version := st.Arg
-	switch other := r.slots[st.Of]; st.Base {
+	version, other := st.Arg, r.slots[st.Of]
+	if st.Base != "" && (other == nil || other.tx == nil) {
+		return done(fmt.Errorf("transaction %d, whose version is added to, was not begun", st.Of))
+	}
+	base := int64(1)
+	switch st.Base {
 	case "read":
-		version += other.read
+		base = other.read
 	case "committed":
 		committed, err := other.tx.GetCommittedVersion()
 		if err != nil {
 			return done(fmt.Errorf("the version to add to: %w", err))
 		}
-		version += committed
+		base = committed
+	}
+	if base <= 0 {
+		return done(fmt.Errorf("transaction %d has no version to add to", st.Of))
+	}
+	if st.Base != "" {
+		version += base
 	}
 	s.tx.SetReadVersion(version)
 	return answer{}

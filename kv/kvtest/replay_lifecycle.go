@@ -62,6 +62,10 @@ func getVersionstamp(ctx context.Context, r *replay, s *slot, st *step) answer {
 	if want, err := parseWant(st.Want, r.known); err == nil && want.kind == "error" {
 		pause(ctx, future.Done(), watchWait)
 	}
+	return lookAtStamp(ctx, future)
+}
+
+func lookAtStamp(ctx context.Context, future kv.Future[[]byte]) answer {
 	if !future.Ready() {
 		return answer{kind: "ready"}
 	}

@@ -16,46 +16,47 @@ import (
 
 // scenario is one line of a recorded trace.
 type scenario struct {
-	Name  string
-	Kind  string
-	Seed  uint64
-	Setup []pairText
-	Steps []step
-	Final []pairText
+	Name  string     `json:"name"`
+	Kind  string     `json:"kind"`
+	Seed  uint64     `json:"seed"`
+	Setup []pairText `json:"setup"`
+	Steps []step     `json:"steps"`
+	Final []pairText `json:"final"`
 }
 
 // step is one call of a scenario and what the cluster answered.
 type step struct {
-	Tx       int
-	Op       string
-	GRV      bool
-	ID       int
-	WaitMS   int `json:"wait_ms"`
-	Key      text
-	Value    text
-	From, To text
-	Begin    selectorText
-	End      selectorText
-	OrEqual  bool `json:"or_equal"`
-	Offset   int
-	Limit    int
-	Reverse  bool
-	Snapshot bool
-	Mode     string
-	Mutation string
-	Option   string
-	Arg      int64
-	Base     string
-	Of       int
-	Code     int
-	Want     json.RawMessage
+	Tx       int             `json:"tx"`
+	Op       string          `json:"op"`
+	GRV      bool            `json:"grv,omitzero"`
+	ID       int             `json:"id,omitzero"`
+	WaitMS   int             `json:"wait_ms,omitzero"`
+	Key      text            `json:"key,omitzero"`
+	Value    text            `json:"value,omitzero"`
+	From     text            `json:"from,omitzero"`
+	To       text            `json:"to,omitzero"`
+	Begin    selectorText    `json:"begin,omitzero"`
+	End      selectorText    `json:"end,omitzero"`
+	OrEqual  bool            `json:"or_equal,omitzero"`
+	Offset   int             `json:"offset,omitzero"`
+	Limit    int             `json:"limit,omitzero"`
+	Reverse  bool            `json:"reverse,omitzero"`
+	Snapshot bool            `json:"snapshot,omitzero"`
+	Mode     string          `json:"mode,omitzero"`
+	Mutation string          `json:"mutation,omitzero"`
+	Option   string          `json:"option,omitzero"`
+	Arg      int64           `json:"arg,omitzero"`
+	Base     string          `json:"base,omitzero"`
+	Of       int             `json:"of,omitzero"`
+	Code     int             `json:"code,omitzero"`
+	Want     json.RawMessage `json:"want,omitzero"`
 	Or       json.RawMessage `json:"-"` // another right answer
 }
 
 type selectorText struct {
-	Key     text
-	OrEqual bool `json:"or_equal"`
-	Offset  int
+	Key     text `json:"key"`
+	OrEqual bool `json:"or_equal,omitzero"`
+	Offset  int  `json:"offset,omitzero"`
 }
 
 // pairText is a key and a value.
@@ -165,7 +166,11 @@ func readScenarios(path string) ([]scenario, error) {
 		return nil, err
 	}
 	defer f.Close()
-	decoder := json.NewDecoder(bufio.NewReaderSize(f, 1<<20))
+	return decodeScenarios(f, path)
+}
+
+func decodeScenarios(r io.Reader, name string) ([]scenario, error) {
+	decoder := json.NewDecoder(bufio.NewReaderSize(r, 1<<20))
 	var all []scenario
 	for {
 		var s scenario
@@ -176,7 +181,7 @@ func readScenarios(path string) ([]scenario, error) {
 		case io.EOF:
 			return all, nil
 		default:
-			return nil, fmt.Errorf("%s, scenario %d: %w", path, len(all)+1, err)
+			return nil, fmt.Errorf("%s, scenario %d: %w", name, len(all)+1, err)
 		}
 	}
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+)
+
+// TestDifferential compares the engine in memory with the one on a disk, whose
+// reads and commits take other ways.
+func TestDifferential(t *testing.T) {
+	options := kvtest.DifferentialOptions{Seed: kvtest.SeedT(t), Names: [2]string{"memory", "durable"}}
+	if testing.Short() {
+		options.Programs = 60
+	}
+	kvtest.Differential(t, openMemory(t), openDurable(t), options)
+}
+
+func TestFinds(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { kvtest.ReplayFinds(t, openMemory) })
+	t.Run("durable", func(t *testing.T) { kvtest.ReplayFinds(t, openDurable) })
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// legalKeys lie close together: prefixes of each other, neighbours, both ends.
+// None of them is told apart from a key with a versionstamp by the stamp's
+// bytes, which are not the same everywhere.
+var legalKeys = []string{
+	"", "\x00", "\x00\x00", "a", "a\x00", "a\x00\x00", "a\x01", "aa", "ab", "b", "b\x00", "ba", "b\xff", "c", "c\xff", "c\xff\xff",
+	"d", "k", "s", "s\x00", "s\x01", "s\xff", "t", "\xfe", "\xfe\xff", "\xfe\xff\xff",
+}
+
+// illegalKeys are beyond the keys that everybody may use.
+var illegalKeys = []string{"\xff", "\xff\x00", "\xff\x01", "\xffa", "\xff\xfe", "\xff\xff", "\xff\xff\x00"}
+
+// stampedValues are the keys whose values get versionstamps. Nothing computes
+// with them, for the result would depend on the stamp.
+var stampedValues = []string{"v", "v\x00", "w"}
+
+func literal(s string) text {
+	if s == "" {
+		return nil
+	}
+	return text{{literal: []byte(s)}}
+}
+
+// choosePool chooses the keys that a program works on.
+func (d *drawing) choosePool() {
+	d.pool = slices.Clone(legalKeys)
+	d.rng.Shuffle(len(d.pool), func(i, j int) { d.pool[i], d.pool[j] = d.pool[j], d.pool[i] })
+	n := d.theme.keys
+	if n == 0 {
+		n = 4 + d.rng.IntN(12)
+	}
+	d.pool = d.pool[:n]
+}
+
+// key is the key of a read or a write.
+func (d *drawing) key() text {
+	switch {
+	case d.illegal && d.one(8):
+		return literal(of(d, illegalKeys...))
+	case d.large && d.one(4):
+		return d.longKey()
+	case d.one(30):
+		return literal(of(d, stampedValues...))
+	case d.weights["stamped"] > 0 && d.one(10):
+		return d.stampedKey()
+	}
+	return literal(d.pool[d.rng.IntN(len(d.pool))])
+}
+
+// longKey is about as long as a key may be; some are system keys, which may be
+// longer.
+func (d *drawing) longKey() text {
+	length := of(d, kv.MaxKeySize-1, kv.MaxKeySize, kv.MaxKeySize+1, kv.MaxKeySize+2, 100)
+	if d.one(12) {
+		return literal("\xff" + strings.Repeat("l", length-1))
+	}
+	return literal("l" + strings.Repeat(of(d, "l", "m", "\xff"), length-1))
+}
+
+// stampedKey is what SetVersionstampedKey may have written.
+func (d *drawing) stampedKey() text {
+	t := text{{literal: []byte("s")}, {stamp: &stampID{d.rng.IntN(d.slots), d.rng.IntN(2)}}}
+	return append(t, literal(of(d, "", "", "x"))...)
+}
+
+// length is one that operands have.
+func (d *drawing) length() int { return of(d, 0, 1, 1, 2, 3, 4, 5, 7, 8, 8, 8, 9, 12, 16, 17) }
+
+func (d *drawing) randomBytes(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(of(d, 0, 1, 0x7f, 0x80, 0xfe, 0xff, d.rng.IntN(256)))
+	}
+	return b
+}
+
+// value is the value of a set or the operand of an atomic operation.
+func (d *drawing) value() text {
+	if d.large && d.one(6) {
+		length := of(d, kv.MaxValueSize-8, kv.MaxValueSize-1, kv.MaxValueSize, kv.MaxValueSize+1)
+		return text{{literal: bytes.Repeat([]byte{byte(of(d, 'x', 0, 0xff))}, length)}}
+	}
+	return d.shortValue()
+}
+
+func (d *drawing) shortValue() text { return literal(string(d.randomBytes(d.length()))) }
+
+// span is a range of keys, most often the right way round.
+func (d *drawing) span() (from, to text) {
+	from, to = d.key(), d.key()
+	wrong := d.illegal && d.one(6) || d.one(30)
+	a, errA := from.bytes(nil)
+	b, errB := to.bytes(nil)
+	if errA == nil && errB == nil && (bytes.Compare(a, b) > 0) != wrong {
+		from, to = to, from
+	}
+	return from, to
+}
+
+// selector is any selector, about the keys of the program or at an end.
+func (d *drawing) selector() selectorText {
+	s := selectorText{Key: d.key(), OrEqual: d.one(2), Offset: d.rng.IntN(3)}
+	switch {
+	case d.one(3):
+		s.Offset = d.rng.IntN(12) - 5
+	case d.one(20):
+		s.Offset = of(d, 100, -100, 5000, -5000) // those near 2^31 stall the storage server of a cluster
+	}
+	switch {
+	case d.one(8):
+		s.Key = nil
+	case d.one(8):
+		s.Key, s.OrEqual = literal("\xff"), s.OrEqual && d.one(9)
+	}
+	return s
+}
+
+// bounds are the ends of a range read: those of a range, or any selectors.
+func (d *drawing) bounds() (begin, end selectorText) {
+	if d.one(2) {
+		return d.selector(), d.selector()
+	}
+	from, to := d.span()
+	if d.one(3) {
+		from, to = nil, literal("\xff")
+	}
+	return selectorText{Key: from, Offset: 1}, selectorText{Key: to, Offset: 1}
+}
+
+// template is text with a place for a versionstamp and the place's offset, and
+// sometimes an offset that is none.
+func (d *drawing) template(prefix string) text {
+	suffix := of(d, "", "", "x", "\x00", "y\xff")
+	offset := len(prefix)
+	if d.one(10) {
+		offset = of(d, 0, offset+len(suffix)+1, 1<<20, -1, math.MinInt32)
+	}
+	all := append([]byte(prefix), "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"+suffix...)
+	all = binary.LittleEndian.AppendUint32(all, uint32(offset))
+	if d.one(20) {
+		all = all[:of(d, 0, 3, 4, 13)]
+	}
+	return literal(string(all))
+}
