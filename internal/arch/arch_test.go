@@ -57,6 +57,7 @@ var arrows = map[string][]string{
 	"cmd/persistgen":      {"codegen"},
 	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":    {},
+	"internal/contents":   {"kv", "tuple", "directory"},
 
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
