@@ -39,6 +39,7 @@ type reading struct {
 	options kv.RangeOptions // for a range that is not scattered
 	asIs    bool            // as the keys lie: shard behind shard
 	expect  int             // how many records are wanted; 0 if that is not known
+	begun   *kv.RangeResult // of a range that is not scattered; nil: to be begun
 }
 
 // wholeBatch is up to which limit a query is fetched in one batch.
@@ -65,14 +66,28 @@ func (r *reading) position(key []byte) []byte {
 	return r.suffix(key)
 }
 
+// merged reports whether the pairs of several shards must be put into order.
+func (r *reading) merged() bool { return r.shards != 0 && !r.asIs }
+
+// start begins the read, but of shards.
+func (r *reading) start(t *transaction) {
+	if !r.merged() {
+		pairs := t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options)
+		r.begun = &pairs
+	}
+}
+
 // batches yields the pairs in order, in batches.
 func (r reading) batches(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
-		if r.shards != 0 && !r.asIs {
+		if r.merged() {
 			newMerge(r, t).batches(ctx, yield)
 			return
 		}
-		for batch, err := range t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options).Batches(ctx) {
+		if r.begun == nil {
+			r.start(t)
+		}
+		for batch, err := range r.begun.Batches(ctx) {
 			if !yield(batch.KVs, err) || err != nil {
 				return
 			}

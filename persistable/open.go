@@ -72,11 +72,14 @@ func openAhead[R any](ctx context.Context, p *place, open func(context.Context, 
 	if guess != nil {
 		reads = start(guess)
 	}
-	o, err = open(ctx, p)
-	if err == nil && o != nil && o != guess {
+	if o, err = open(ctx, p); err != nil || o == nil {
+		var none R
+		return o, none, err
+	}
+	if o != guess {
 		reads = start(o)
 	}
-	return o, reads, err
+	return o, reads, nil
 }
 
 var metadataVersionKey = []byte(kv.MetadataVersionKey)

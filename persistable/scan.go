@@ -63,31 +63,48 @@ func (q *Query[T]) choose(o *openStore, c *cursor) (plan, error) {
 // moves the cursor along.
 func (q *Query[T]) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		o, err := t.open(ctx, q.place)
-		if err != nil {
+		if c.done {
+			return
+		}
+		plan := c.plan
+		o, b, err := openAhead(ctx, q.place, t.open, func(o *openStore) beginning {
+			c.plan = plan
+			return q.begin(o, t, c)
+		})
+		if err = cmp.Or(err, b.err); err != nil {
 			yield(nil, err)
 			return
 		}
-		if o == nil || c.done {
+		if o == nil {
 			return
 		}
-		p, err := q.choose(o, c)
-		if err != nil {
-			yield(nil, err)
+		if b.plan.index == byID {
+			q.scanRecords(ctx, t, o, b.plan, c, yield)
 			return
 		}
-		if p.index == byID {
-			q.scanRecords(ctx, t, o, p, c, yield)
-			return
-		}
-		q.scanIndex(ctx, t, o, p, c, yield)
+		q.scanIndex(ctx, t, o, b, c, yield)
 	}
 }
 
+// beginning is a scan whose first read is under way, if it is one of an index.
+type beginning struct {
+	plan    plan
+	reading reading
+	err     error
+}
+
+// begin chooses a plan and begins its reads.
+func (q *Query[T]) begin(o *openStore, t *transaction, c *cursor) (b beginning) {
+	if b.plan, b.err = q.choose(o, c); b.err == nil && b.plan.index != byID {
+		b.reading = q.reading(b.plan, entriesOf(&o.indexes[b.plan.index]), c)
+		b.reading.start(t)
+	}
+	return b
+}
+
 // scanIndex yields the records that the entries of an index name.
-func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(*T, error) bool) {
-	ix := &o.indexes[p.index]
-	r := q.reading(p, entriesOf(ix), c)
+func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, begun beginning, c *cursor, yield func(*T, error) bool) {
+	ix, r := &o.indexes[begun.plan.index], begun.reading
 	for pairs, err := range r.batches(ctx, t) {
 		if err != nil {
 			yield(nil, err)
