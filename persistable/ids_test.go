@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/lease"
@@ -250,7 +251,7 @@ func TestNoLease(t *testing.T) {
 func TestEngineClosedBeforeTheDB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultEpochMs).Add(time.Hour)))
-		engine := openMemory(t)
+		engine := enginetest.InProcess(t)
 		db := open(t, engine)
 		check(t, engine.Close())
 		if idgen.Default() != db.IDs() {

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 // Cluster tells whether Open gives databases on a cluster: there the system keys
@@ -26,14 +25,5 @@ func Leaks() []goleak.Option { return nil }
 // Open returns an empty database that lives until the test ends.
 func Open(tb testing.TB) kv.Database {
 	tb.Helper()
-	db, err := embedded.OpenMemory()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return db
+	return InProcess(tb)
 }
