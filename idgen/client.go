@@ -60,7 +60,7 @@ import (
 // forward, or the machine slept, or it is a copy of another one. The client
 // then abandons its leases, acquires others before it makes a further ID, and
 // goes on by the monotonic clock until a lease shows that the clock is right;
-// where there is none, until the jump has lasted for ten seconds. See also
+// where none can be had, until the jump has lasted for ten seconds. See also
 // [Client.AfterRestore].
 //
 // All methods are safe for concurrent use. Next and NextN take no lock and do

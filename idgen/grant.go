@@ -19,6 +19,9 @@ func (c *Client) granted(leases []Lease, err error) {
 	}
 	if err != nil {
 		c.failed(err, now)
+		if len(fresh) > 0 {
+			c.reconsider(r)
+		}
 		return
 	}
 	k := &c.keeper
@@ -30,11 +33,18 @@ func (c *Client) granted(leases []Lease, err error) {
 	if c.holdings.lasting(now) < k.want {
 		k.retryAt = now.Add(c.opts.AcquireRetryInterval)
 	}
-	if p := c.holdings.plan(r.ms, c.layout); p.mode == leased && !r.ahead() {
-		c.holdings.prune(r.ms)
-		c.change(c.leasedEra(p))
-	}
+	c.holdings.prune(r.ms)
+	c.reconsider(r)
 	k.settle()
+}
+
+// reconsider ends an era that knows nothing of leases that have just come.
+func (c *Client) reconsider(r reading) {
+	if p := c.holdings.plan(r.ms, c.layout); p.mode == leased {
+		c.change(c.leasedEra(p))
+		return
+	}
+	c.change(c.emptyEra(waiting)) // the next caller decides
 }
 
 // failed plans the next try.

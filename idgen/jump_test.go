@@ -132,7 +132,7 @@ func TestJumpWithoutProvider(t *testing.T) {
 			next(k.right)
 			k.step(time.Hour)
 			next(k.right)
-			time.Sleep(jumpPatience)
+			time.Sleep(jumpPatience + DefaultAcquireRetryMaxInterval + acquireTimeout) // the provider is asked first
 			next(k.now)
 			time.Sleep(time.Second)
 			next(k.now)

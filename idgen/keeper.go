@@ -47,7 +47,8 @@ type keeper struct {
 
 	pending   chan struct{} // closed when the first try has ended
 	isSettled bool
-	abandoned int // how often the leases were; a reply to a call from before is not used
+	doubted   time.Time // when the clock jumped last
+	abandoned int       // how often the leases were; a reply to a call from before is not used
 }
 
 func (k *keeper) init(o Options) {
@@ -63,6 +64,12 @@ func (k *keeper) rouse() {
 	case k.wake <- struct{}{}:
 	default:
 	}
+}
+
+// hasTried reports whether the provider was asked in vain since the clock
+// jumped, or there is none.
+func (k *keeper) hasTried() bool {
+	return k.isSettled && k.cancel == nil && (!k.started || k.askedAt.After(k.doubted))
 }
 
 func (k *keeper) settle() {

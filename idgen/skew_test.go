@@ -103,3 +103,55 @@ func TestLeadingClient(t *testing.T) {
 		})
 	}
 }
+
+// TestFallbackEndsAlsoForALaggingClient: the lease that comes after an outage
+// begins a little in the client's future, or is there while its clock is not
+// believed.
+func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
+	for _, behind := range []time.Duration{0, 40 * time.Millisecond, 2 * time.Second, time.Minute, -11 * time.Minute} {
+		for _, outage := range []time.Duration{0, 15 * time.Minute, time.Hour} {
+			for _, jump := range []time.Duration{0, time.Hour} {
+				synctest.Test(t, func(t *testing.T) {
+					k := newJumpyClock()
+					g := newGrantor(k.right)
+					c, end := managed(t, g, Options{Now: k.now, mono: k.mono})
+					defer end()
+					k.step(-behind)
+					c.clock.init(c.opts)
+					if outage > 0 {
+						Must(c.Next(t.Context()))
+					}
+					g.set(func() { g.down = errDown })
+					last := ID(0)
+					for range 100 {
+						time.Sleep(max(outage/100, 10*time.Millisecond))
+						last = Must(c.Next(t.Context()))
+					}
+					if !last.IsFallback() {
+						t.Fatal("no fallback in the outage")
+					}
+					g.set(func() { g.down = nil })
+					k.step(jump)
+					for end := time.Now().Add(time.Minute + max(behind, 0) + 5*time.Second); time.Now().Before(end); {
+						time.Sleep(10 * time.Millisecond)
+						last = Must(c.Next(t.Context()))
+					}
+					want := leased
+					if behind < 0 {
+						want = continued
+					}
+					got := leased
+					switch pos := uint64(last) & (1<<21 - 1); {
+					case last.IsFallback() && pos >= DefaultLayout().FallbackPositions():
+						got = random
+					case last.IsFallback():
+						got = continued
+					}
+					if got != want {
+						t.Errorf("%v behind, outage of %v, jump of %v: the IDs are %v in the end, want %v", behind, outage, jump, got, want)
+					}
+				})
+			}
+		}
+	}
+}

@@ -140,10 +140,13 @@ func (c *Client) jump() reading {
 	if c.clock.noticeJump(r) {
 		c.counts.ClockForward++
 		c.note(slog.LevelWarn, "idgen: the clock jumped ahead of the monotonic clock", "ms", r.wall-r.ms)
+		c.keeper.doubted = time.Now()
 		c.abandon()
 	}
-	at := func(ms int64) bool { return c.holdings.plan(ms, c.layout).mode == leased }
-	if at(r.wall) || c.clock.lasting(r) && !at(r.ms) && c.keeper.isSettled {
+	confirmed := c.holdings.plan(r.wall, c.layout).mode == leased
+	steady := c.holdings.plan(r.ms, c.layout)
+	denied := steady.mode != waiting || steady.next != forever // a lease of a time close to r.ms
+	if confirmed || !denied && c.clock.lasting(r) && c.keeper.hasTried() {
 		c.clock.believe(r)
 		c.note(slog.LevelInfo, "idgen: the clock is believed after its jump", "ms", r.wall-r.ms)
 		r.ms = r.wall

@@ -32,7 +32,7 @@ func TestThroughputGrowsWhenAMillisecondWasUsedUp(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		last := ID(0)
 		for _, want := range []int{256, 1024, 4096, 4096} {
-			before := len(g.requests())
+			start := time.Now()
 			ids := useUp(t, c)
 			if len(ids) != want {
 				t.Errorf("%d IDs in a millisecond, want %d", len(ids), want)
@@ -43,8 +43,8 @@ func TestThroughputGrowsWhenAMillisecondWasUsedUp(t *testing.T) {
 				}
 				last = id
 			}
-			if n := len(g.requests()); n != before {
-				t.Errorf("the provider was called inside NextN")
+			if took := time.Since(start); took != 0 {
+				t.Errorf("NextN took %v: it waited for the provider", took)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -183,8 +183,8 @@ func TestTooMuchIsAskedForLessOften(t *testing.T) {
 		c, end := managed(t, g, Options{})
 		defer end()
 		Must(c.Next(t.Context()))
-		for range 40_000 { // an hour
-			time.Sleep(90 * time.Millisecond)
+		for range 8_000 { // an hour
+			time.Sleep(450 * time.Millisecond)
 			if id := useUp(t, c)[0]; id.IsFallback() {
 				t.Fatalf("fallback ID at %v", id.Time())
 			}
