@@ -171,7 +171,10 @@ func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange
 	if err := cmp.Or(t.fault, t.dead, t.spoiled); err != nil {
 		return nil, nil, err
 	}
-	write = append(t.writes.conflicts(), t.past.sentRanges...)
+	write = t.writes.conflicts()
+	if t.settings.rywDisabled || t.attempt == nil || t.attempt.index.Load() == 0 { // else the client has forgotten what it sent early
+		write = append(write, t.past.sentRanges...)
+	}
 	for _, key := range t.past.stampKeys {
 		if r, ok := t.stampConflict(key); ok {
 			write = append(write, r)
