@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -175,14 +176,14 @@ func (c *Client) nextNow() (ID, bool) {
 }
 
 // Ready waits until there is a lease, so that a program can fail early and its
-// first ID waits for nothing. It returns a [*LeaseAcquisitionError] if the
-// first try failed, also when fallback is possible, [ErrClosed], or the cause of
-// ctx's end. In standalone mode it returns nil.
+// first ID waits for nothing. If the last try failed it returns why, also when
+// fallback is possible; else [ErrClosed], or the cause of ctx's end. In
+// standalone mode it returns nil.
 func (c *Client) Ready(ctx context.Context) error {
 	for {
 		c.lock()
 		settled, isClosed := c.awaited(), c.era.Load().mode == closed
-		err, ok := c.keeper.lastErr, c.opts.Provider == nil || c.holdings.lasting(time.Now()) > 0
+		err, ok := c.keeper.lastErr, c.opts.Provider == nil || c.hasLease()
 		c.unlock()
 		switch {
 		case isClosed:
@@ -190,7 +191,10 @@ func (c *Client) Ready(ctx context.Context) error {
 		case ok:
 			return nil
 		case settled == nil:
-			return &LeaseAcquisitionError{Cause: err}
+			if err == nil {
+				err = errors.New("the leases there were have ended, others are being acquired")
+			}
+			return fmt.Errorf("idgen: no lease: %w", err)
 		}
 		select {
 		case <-settled:
@@ -198,6 +202,11 @@ func (c *Client) Ready(ctx context.Context) error {
 			return fmt.Errorf("idgen: gave up waiting for a lease: %w", context.Cause(ctx))
 		}
 	}
+}
+
+// hasLease reports whether there is a lease to use now or soon.
+func (c *Client) hasLease() bool {
+	return c.holdings.lasting(time.Now()) > 0 || c.holdings.plan(c.clock.read().ms, c.layout).mode == leased
 }
 
 // Metrics returns what the client counts. It is quick.

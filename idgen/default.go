@@ -104,7 +104,8 @@ func (d *defaults) choose() {
 	}
 }
 
-// newIDWait is how long NewID waits for a clock that was set back.
+// newIDWait is how long NewID waits for a clock that was set back, and for the
+// first lease.
 const newIDWait = time.Second
 
 // noWait has ended: a Client given it answers at once or not at all.

@@ -16,8 +16,9 @@ var (
 
 // NewID returns a new ID from [Default], or the zero ID where the generator
 // cannot answer: the clock is outside the layout's range or was set back by too
-// much, or a strict generator has no lease. It never waits for a network, and
-// for a clock that was set back at most one second.
+// much, or a strict generator has no lease. It waits at most one second, for a
+// clock that was set back or for the generator's first lease; where that has not
+// come by then, the ID is a fallback ID.
 //
 // Generated constructors call it; the Create of a store asks the generator
 // again, with its ctx, for a record whose ID is zero, and returns the error.
