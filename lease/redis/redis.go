@@ -187,7 +187,7 @@ func (t *tx) commit(ctx context.Context) (bool, error) {
 	if len(t.writes) == 0 && t.gets <= 1 {
 		return true, nil
 	}
-	args := []any{len(t.read)}
+	args := []any{t.life, len(t.read)}
 	for key, value := range t.read {
 		args = append(args, key, present(value), value)
 	}

@@ -179,6 +179,27 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestRestartUnderATransaction restarts the server between the beginning of a
+// transaction and its commit. It runs again, so that it sees the other server:
+// otherwise a lease could be granted by what was lost meanwhile.
+func TestRestartUnderATransaction(t *testing.T) {
+	server := start(t, "--appendonly", "yes", "--appendfsync", "always")
+	store, _ := open(t, server.addr, redis.Options{})
+	var lives []string
+	err := store.Update(t.Context(), "s", func(tx lease.Tx) error {
+		lives = append(lives, tx.(lease.Incarnate).Incarnation())
+		if len(lives) == 1 {
+			server.restart(t)
+		}
+		_, err := tx.Get(t.Context(), []byte("a"))
+		tx.Set([]byte("a"), []byte("1"))
+		return err
+	})
+	if err != nil || len(lives) != 2 || lives[0] == lives[1] {
+		t.Errorf("it ran in %q: %v", lives, err)
+	}
+}
+
 // TestEviction checks that the loss of either key is noticed or made good.
 func TestEviction(t *testing.T) {
 	store, client := open(t, start(t).addr, redis.Options{})

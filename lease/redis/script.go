@@ -7,6 +7,9 @@ import goredis "github.com/redis/go-redis/v9"
 // All scripts get the sorted set of keys as KEYS[1] and the hash of values as
 // KEYS[2].
 
+// runID is the run id of the server that a script runs on, in Lua.
+const runID = `string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')`
+
 // beginScript returns the server's time in seconds and microseconds, and its run
 // id if ARGV[1] is 1. Should Redis have evicted one of the two keys: an index
 // without values is nothing; one that is missing is made again.
@@ -22,7 +25,7 @@ end
 local time = redis.call('TIME')
 local life = ''
 if ARGV[1] == '1' then
-  life = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  life = `+runID+`
   if not life then
     return redis.error_reply('ERR INFO tells no run_id; permit it, or set Options.Durable')
   end
@@ -44,12 +47,15 @@ end
 return pairs
 `)
 
-// commitScript compares and writes. ARGV[1] is the number of reads; they and the
-// writes follow, three arguments each: key, whether there is a value, value. It
-// returns 0, and writes nothing, if something read is no longer so.
+// commitScript compares and writes. ARGV[1] is the run id that beginScript told,
+// ARGV[2] the number of reads; they and the writes follow, three arguments each:
+// key, whether there is a value, value. It returns 0, and writes nothing, if
+// something read is no longer so, or another server has taken over, which may
+// lack what the one before acknowledged: the transaction is to see that.
 var commitScript = goredis.NewScript(`
-local last = 1 + 3 * tonumber(ARGV[1])
-for i = 2, last, 3 do
+if ARGV[1] ~= '' and ARGV[1] ~= `+runID+` then return 0 end
+local last = 2 + 3 * tonumber(ARGV[2])
+for i = 3, last, 3 do
   local value = redis.call('HGET', KEYS[2], ARGV[i])
   if ARGV[i + 1] == '1' then
     if value ~= ARGV[i + 2] then return 0 end
