@@ -274,3 +274,50 @@ func TestStrictClient(t *testing.T) {
 		}
 	})
 }
+
+// TestLeaseOfTheUpperQuarterIsNotContinued: random fallback IDs of other clients
+// lie there.
+func TestLeaseOfTheUpperQuarterIsNotContinued(t *testing.T) {
+	for machine, want := range map[int64]bool{0: true, 6143: true, 6144: false, 8191: false} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			g.next = machine
+			c, end := managed(t, g, Options{})
+			defer end()
+			Must(c.Next(t.Context()))
+			g.set(func() { g.down = errDown })
+			time.Sleep(11 * time.Minute)
+			for range 100 {
+				id := Must(c.Next(ended))
+				continues := uint64(id)&(1<<21-1) < DefaultLayout().FallbackPositions()
+				if !id.IsFallback() || continues != want || continues && int64(id.MachineID()-8192) != machine {
+					t.Fatalf("machine %d: fallback %v ID of machine %d, continued %v; want %v", machine, id.IsFallback(), id.MachineID(), continues, want)
+				}
+			}
+		})
+	}
+}
+
+// TestReleasedLeaseIsNotContinued: its next holder may be continuing it.
+func TestReleasedLeaseIsNotContinued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		g := newGrantor(k.now)
+		c, end := managed(t, g, Options{})
+		defer end()
+		first := Must(c.Next(t.Context())).MachineID()
+		time.Sleep(7 * time.Minute)
+		second := Must(c.Next(t.Context())).MachineID()
+		if len(g.releases()) != 1 || first == second {
+			t.Fatalf("machines %d and %d, %d releases; want the first one released", first, second, len(g.releases()))
+		}
+		g.set(func() { g.down = errDown })
+		for range 300 {
+			time.Sleep(5 * time.Second)
+			if id := Must(c.Next(ended)); id.MachineID()&8191 == first {
+				t.Fatalf("ID of machine %d, fallback %v, after its release", first, id.IsFallback())
+			}
+		}
+	})
+}
