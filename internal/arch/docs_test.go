@@ -50,17 +50,19 @@ func definedTests(t *testing.T) map[string]bool {
 	return defined
 }
 
-// TestLinksOfDocuments checks that the files which documents link to exist.
-func TestLinksOfDocuments(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
-	for _, doc := range []string{"README.md", "CHANGELOG.md", "docs/architecture.md", "docs/layout.md", "docs/guarantees.md", "docs/coverage.md", "docs/dependencies.md"} {
-		for _, found := range link.FindAllStringSubmatch(read(t, doc), -1) {
-			if strings.Contains(found[1], "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(doc), found[1])); err != nil {
-				t.Errorf("%s links to %s: %v", doc, found[1], err)
-			}
+// TestDependenciesAreExplained checks that docs/dependencies.md has each module
+// that go.mod asks for directly: what one costs is weighed before it is taken.
+func TestDependenciesAreExplained(t *testing.T) {
+	direct, _, _ := strings.Cut(read(t, "go.mod"), ")")
+	page := read(t, "docs/dependencies.md")
+	modules := regexp.MustCompile(`(?m)^\t(\S+) v`).FindAllStringSubmatch(direct, -1)
+	if len(modules) < 10 {
+		t.Fatalf("go.mod asks for %d modules", len(modules))
+	}
+	for _, module := range modules {
+		_, path, _ := strings.Cut(module[1], "/")
+		if !regexp.MustCompile("`([^ `]+/)?" + regexp.QuoteMeta(path) + "`").MatchString(page) {
+			t.Errorf("docs/dependencies.md does not say what %s is for", module[1])
 		}
 	}
 }
