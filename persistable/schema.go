@@ -71,7 +71,7 @@ type PathElement struct {
 type FieldInfo struct {
 	Name   string
 	Number int32  // in the record's protobuf encoding
-	Kind   string // its protobuf type, or the name that persist.lock uses
+	Kind   string // what persist.lock calls its type
 }
 
 // IndexOf is an index of a type T.

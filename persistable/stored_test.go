@@ -62,12 +62,12 @@ func TestLayout(t *testing.T) {
 				tuple.Tuple{"Order_Status", "Status:int", 2},
 				tuple.Tuple{"Order_Status_CreatedAt", "Status,CreatedAt:int,time", 2},
 			}, tuple.Tuple{
-				tuple.Tuple{1, "ID", "sfixed64"},
+				tuple.Tuple{1, "ID", "id"},
 				tuple.Tuple{2, "TenantID", "string"},
 				tuple.Tuple{3, "Number", "string"},
-				tuple.Tuple{4, "Status", "sint64"},
-				tuple.Tuple{5, "CreatedAt", "google.protobuf.Timestamp"},
-				tuple.Tuple{6, "Amount", "sint64"},
+				tuple.Tuple{4, "Status", "int64"},
+				tuple.Tuple{5, "CreatedAt", "time"},
+				tuple.Tuple{6, "Amount", "int64"},
 			},
 		}.Pack())),
 	}

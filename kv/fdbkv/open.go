@@ -65,7 +65,7 @@ func probe(database fdb.Database, clusterFile string) error {
 		_, err = newTransaction(nil, tr).GetApproximateSize().Get(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("fdbkv: the cluster file %s: %w", clusterFile, fromBinding(err))
+		return fmt.Errorf("fdbkv: the cluster file %s, which is to have one line, description:id@host:port,…: %w", clusterFile, fromBinding(err))
 	}
 	return nil
 }
