@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -41,9 +42,11 @@ processes that make some in the same millisecond can make the same.
 				return c.makeIDs(cmd.Context(), idgen.Options{Layout: l}, count)
 			}
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
-				return c.makeIDs(ctx, idgen.Options{
-					Provider: l.provider, ServiceID: at.service, DisableFallback: !fallback, Logger: c.logger(),
-				}, count)
+				opts := idgen.Options{Provider: l.provider, ServiceID: at.service, DisableFallback: !fallback, Logger: c.logger()}
+				if opts.DisableFallback {
+					opts.Logger = slog.New(slog.DiscardHandler) // what it would tell is the error
+				}
+				return c.makeIDs(ctx, opts, count)
 			})
 		},
 	}

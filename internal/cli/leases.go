@@ -114,7 +114,7 @@ func (f *leaseFlags) with(cmd *cobra.Command, do func(context.Context, *leases) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(ctx, l), l.close())
+	return errors.Join(explainRefusal(do(ctx, l)), l.close())
 }
 
 // options returns what the flags say, checked.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
@@ -20,6 +21,15 @@ func openHTTP(_ context.Context, o openOptions) (*leases, error) {
 		return nil, invalid(err)
 	}
 	return &leases{provider: client, list: client.List, close: func() error { return nil }}, nil
+}
+
+// explainRefusal says how to show a token to a server that asks for one.
+func explainRefusal(err error) error {
+	var refusal *leasehttp.StatusError
+	if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
+		return fmt.Errorf("%w: show its token with --token-file or %s", err, tokenVariable)
+	}
+	return err
 }
 
 // readToken returns the token of a file, or of the environment; "" if there is
