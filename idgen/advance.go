@@ -110,6 +110,9 @@ func (c *Client) leasedEra(p plan) *era {
 	}
 	e.span = min(e.place(spans), uint64(c.opts.MaxThroughputPerMs))
 	e.start = func() uint64 { return 0 }
+	if half := (e.span + 1) / 2; c.opts.SpreadSequence {
+		e.start = func() uint64 { return c.random() % half }
+	}
 	return e
 }
 

@@ -213,3 +213,40 @@ func TestExhaustionNeverFallsBack(t *testing.T) {
 		t.Errorf("400 IDs, 16 in a millisecond, took %v", took)
 	}
 }
+
+// TestSpreadSequence makes one ID a millisecond: without the option all have
+// the sequence 0, with it they are in all eighths of the lower half, and whoever
+// uses a millisecond up gets at least the upper half of it, in order.
+func TestSpreadSequence(t *testing.T) {
+	for _, spread := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			c, end := managed(t, g, Options{SpreadSequence: spread, MaxThroughputPerMs: 256})
+			defer end()
+			Must(c.Next(t.Context()))
+			var eighths [16]int
+			last := ID(0)
+			for range 400 {
+				time.Sleep(time.Millisecond)
+				id := Must(c.Next(t.Context()))
+				if id <= last || id.IsFallback() {
+					t.Fatalf("ID %d (fallback %v) after %d", id, id.IsFallback(), last)
+				}
+				last = id
+				eighths[id.Sequence()/16]++
+			}
+			for i, n := range eighths {
+				want := i == 0 && !spread || i < 8 && spread
+				if (n > 0) != want {
+					t.Errorf("spread %v: %d IDs have sequences from %d to %d", spread, n, 16*i, 16*i+15)
+				}
+			}
+			time.Sleep(time.Millisecond)
+			ids := useUp(t, c)
+			if least := map[bool]int{false: 256, true: 129}[spread]; len(ids) < least || !slices.IsSorted(ids) || ids[0] <= last {
+				t.Errorf("spread %v: %d IDs in a millisecond, want %d at least, ascending", spread, len(ids), least)
+			}
+		})
+	}
+}
