@@ -25,7 +25,7 @@ end
 local time = redis.call('TIME')
 local life = ''
 if ARGV[1] == '1' then
-  life = `+runID+`
+  life = ` + runID + `
   if not life then
     return redis.error_reply('ERR INFO tells no run_id; permit it, or set Options.Durable')
   end
@@ -53,7 +53,7 @@ return pairs
 // something read is no longer so, or another server has taken over, which may
 // lack what the one before acknowledged: the transaction is to see that.
 var commitScript = goredis.NewScript(`
-if ARGV[1] ~= '' and ARGV[1] ~= `+runID+` then return 0 end
+if ARGV[1] ~= '' and ARGV[1] ~= ` + runID + ` then return 0 end
 local last = 2 + 3 * tonumber(ARGV[2])
 for i = 3, last, 3 do
   local value = redis.call('HGET', KEYS[2], ARGV[i])
