@@ -198,11 +198,7 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request, account *accou
 	if err := account.permit(req.ServiceID); err != nil {
 		return err
 	}
-	if err := h.provider.Release(r.Context(), req); err != nil {
-		return err
-	}
-	account.released(req)
-	return nil
+	return account.release(r.Context(), h.provider, req)
 }
 
 func (h *Handler) list(w http.ResponseWriter, r *http.Request, account *account) (any, error) {

@@ -317,6 +317,33 @@ func TestTokenAtOnce(t *testing.T) {
 	}
 }
 
+// TestTokenReleasesAPart gives back one of several leases that were granted for
+// one request, and repeats that: it is granted anew, so it counts.
+func TestTokenReleasesAPart(t *testing.T) {
+	layout := idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2} // 64 positions
+	provider, err := memory.New(memory.Options{Server: lease.Options{Default: lease.ServiceConfig{Layout: layout}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 40}}})
+	res := request(t, h, "POST", "/lease", `{"throughputPerMs":40,"requestKey":"k"}`)
+	var answer struct{ Leases []idgen.Lease }
+	if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil || len(answer.Leases) < 2 {
+		t.Fatalf("got %s, want several leases: %v", res.Body, err)
+	}
+	l := answer.Leases[len(answer.Leases)-1]
+	signed, err := json.Marshal(l.Release("", l.Created, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := request(t, h, "DELETE", fmt.Sprint("/lease/", l.ID), string(signed)); res.Code != 204 {
+		t.Fatalf("%d %s", res.Code, res.Body)
+	}
+	if res := request(t, h, "POST", "/lease", `{"throughputPerMs":24,"requestKey":"k"}`); res.Code != 429 {
+		t.Errorf("the token has more than it may: %d %s", res.Code, res.Body)
+	}
+}
+
 // TestAnonymous checks a handler without tokens.
 func TestAnonymous(t *testing.T) {
 	if _, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{}); err == nil {

@@ -56,7 +56,7 @@ type account struct {
 	Token
 	hash [sha256.Size]byte // of the secret: comparisons take the same time for every length
 
-	turn chan struct{} // holds one value while a request to lease is under way
+	turn chan struct{} // holds one value while a request to lease or to release is under way
 
 	mu     sync.Mutex
 	leased map[leased]grant
@@ -130,12 +130,10 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 	if a.MaxLeasedPerMs == 0 {
 		return provider.Acquire(ctx, req)
 	}
-	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := a.await(ctx); err != nil {
+		return nil, err
 	}
+	defer a.done()
 	if err := a.room(req, now()); err != nil {
 		return nil, err
 	}
@@ -170,12 +168,47 @@ func (a *account) room(req idgen.AcquireRequest, now time.Time) error {
 	return nil
 }
 
-// released counts a lease no longer.
-func (a *account) released(req idgen.ReleaseRequest) {
-	if a == nil {
-		return
+// release gives a lease back and counts it no longer. Its request is no longer
+// answered from before then, but anew and in full: it counts from now on.
+func (a *account) release(ctx context.Context, provider idgen.LeaseProvider, req idgen.ReleaseRequest) error {
+	if a == nil || a.MaxLeasedPerMs == 0 {
+		return provider.Release(ctx, req)
+	}
+	if err := a.await(ctx); err != nil {
+		return err
+	}
+	defer a.done()
+	key := leased{named(req.ServiceID), req.ID, req.BitSeq, req.Created}
+	a.forget(key)
+	if err := provider.Release(ctx, req); err != nil {
+		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.leased, leased{named(req.ServiceID), req.ID, req.BitSeq, req.Created})
+	delete(a.leased, key)
+	return nil
 }
+
+// forget forgets the request that a lease was granted for.
+func (a *account) forget(key leased) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	request := a.leased[key].request
+	for l, g := range a.leased {
+		if g.request == request && l.service == key.service {
+			a.leased[l] = grant{expired: g.expired}
+		}
+	}
+}
+
+// await waits for the account's turn, which ends with done.
+func (a *account) await(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (a *account) done() { <-a.turn }
