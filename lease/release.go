@@ -32,8 +32,8 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		return fmt.Errorf("lease: release for service %q: %w", service, err)
 	}
 	err = s.update(ctx, service, config, func(ses *session) error {
-		if off := time.Duration(ses.now-req.Timestamp) * time.Millisecond; off > SignatureWindow || off < -SignatureWindow {
-			return fmt.Errorf("%w: it was signed %v before the store's time; at most %v either way is accepted", ErrExpiredTimestamp, off, SignatureWindow)
+		if window := SignatureWindow.Milliseconds(); req.Timestamp < ses.now-window || req.Timestamp > ses.now+window {
+			return fmt.Errorf("%w: it was signed at %d, and the store's time is %d; at most %v either way is accepted", ErrExpiredTimestamp, req.Timestamp, ses.now, SignatureWindow)
 		}
 		blocks, err := ses.blocks(ctx, [][]byte{blockKey(base)})
 		if err != nil {

@@ -63,10 +63,12 @@ func testReleaseForged(f *fixture) {
 			f.Errorf("last used at %d: got %v, want ErrLastTs", lastTs, err)
 		}
 	}
-	for _, off := range []time.Duration{-31 * time.Second, 31 * time.Second} {
-		req := l.Release("", l.Created, time.UnixMilli(f.now.Load()).Add(off))
+	for _, off := range []int64{-31_000, 31_000, -1 << 58, 1 << 58} { // 2^58 ms are 0 ns, modulo 2^64
+		req := f.sign(l, l.Created)
+		req.Timestamp = f.now.Load() + off
+		req.Signature = req.Sign(l.Secret)
 		if err := n.Release(f.Context(), req); !errors.Is(err, lease.ErrExpiredTimestamp) {
-			f.Errorf("signed %v from now: got %v, want ErrExpiredTimestamp", off, err)
+			f.Errorf("signed %d ms from now: got %v, want ErrExpiredTimestamp", off, err)
 		}
 	}
 	if got := f.list(n, lease.ListOptions{}); len(got) != 1 || !got[0].Active {
