@@ -20,6 +20,7 @@ func (c *Client) granted(leases []Lease, err error) {
 	if err != nil {
 		c.failed(err, now)
 		if len(fresh) > 0 {
+			c.holdings.prune(r.ms)
 			c.reconsider(r)
 		}
 		return

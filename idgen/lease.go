@@ -48,7 +48,8 @@ func (l Lease) Duration() time.Duration { return time.Duration(l.Expired-l.Creat
 
 // Validate reports everything that makes the lease unusable, joined by
 // [errors.Join]: an impossible layout, a machine id that does not fit below the
-// fallback bit, times that are not in order or before the epoch, no secret.
+// fallback bit, times that are not in order, before the epoch or after the end of
+// the timestamp, no secret.
 func (l Lease) Validate() error {
 	if err := l.Layout().Validate(); err != nil {
 		return fmt.Errorf("idgen: lease of machine %d: %w", l.ID, err)
@@ -65,6 +66,9 @@ func (l Lease) Validate() error {
 	}
 	if l.Expired <= l.Created {
 		fault("it ends at %d ms, not after its beginning at %d", l.Expired, l.Created)
+	}
+	if end := l.Layout().Last().UnixMilli() + 1; l.Expired > end {
+		fault("it ends at %d ms, after the last millisecond that an ID can carry, %d", l.Expired, end-1)
 	}
 	if l.Secret == "" {
 		fault("it has no secret, so it could never be released")

@@ -4,6 +4,7 @@ package idgen_test
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,13 @@ func TestLeaseValidateReportsAllFaults(t *testing.T) {
 	for _, want := range []string{"0 to 8191", "not after the epoch", "not after its beginning", "no secret"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
+		}
+	}
+	for _, end := range []int64{l.Layout().Last().UnixMilli() + 2, math.MaxInt64} { // so far that sums with it overflow
+		l = exampleLease()
+		l.Expired = end
+		if err := l.Validate(); err == nil || !strings.Contains(err.Error(), "after the last millisecond") {
+			t.Errorf("until %d: %v", end, err)
 		}
 	}
 	l = exampleLease()

@@ -97,6 +97,11 @@ func TestLeadingClient(t *testing.T) {
 				last = id
 				time.Sleep(6 * time.Second)
 			}
+			c.lock()
+			if n := len(c.holdings.leases); n > 25 {
+				t.Errorf("%v ahead: %d leases are held, most of them of no use any more", test.ahead, n)
+			}
+			c.unlock()
 			if n := len(g.requests()); n > test.most {
 				t.Errorf("%v ahead: %d requests in an hour, want at most %d", test.ahead, n, test.most)
 			}
