@@ -15,9 +15,9 @@ import (
 func OwnerKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
 
 // CheckOwner returns nil if value, which a store holds under OwnerKey(l), says
-// that nobody was granted any of the positions of l after l, and that l was not
-// released. It does not matter whether l has ended. Otherwise the error is
-// [ErrNotFound], or a [*CorruptError].
+// that nobody was granted any of the positions of l after l. It does not matter
+// whether l has ended or was released: what was made under it before is
+// nobody else's. Otherwise the error is [ErrNotFound], or a [*CorruptError].
 func CheckOwner(serviceID string, l idgen.Lease, value []byte) error {
 	if value == nil {
 		return fmt.Errorf("%w: nothing is known of machine %d any more", ErrNotFound, l.ID)
@@ -32,8 +32,6 @@ func CheckOwner(serviceID string, l idgen.Lease, value []byte) error {
 		return fmt.Errorf("%w: the positions of machine %d have been divided anew", ErrNotFound, l.ID)
 	case h.Created != l.Created || h.Secret != l.Secret:
 		return fmt.Errorf("%w: machine %d was granted again, %d ms after it", ErrNotFound, l.ID, h.Created-l.Created)
-	case h.Released != nil:
-		return fmt.Errorf("%w: machine %d was released", ErrNotFound, l.ID)
 	}
 	return nil
 }

@@ -133,9 +133,10 @@ func (g *grantedLease) made(id idgen.ID) bool {
 }
 
 // FenceOf returns the condition that the positions at which an ID was made have
-// not been granted to anybody else since, and that their lease was not
-// released; false as for [Provider.LeaseOf]. A lease that has ended and whose
-// positions nobody else has got is in force.
+// not been granted to anybody else since, nor divided anew; false as for
+// [Provider.LeaseOf]. A lease that has ended or was released, and whose
+// positions nobody else has got, is in force: clients give leases back while
+// records are still to be written under IDs made before.
 //
 // IDs stay unique without it, since leases of one position are apart in time.
 // With it, a process that was suspended for so long that its machine id is

@@ -231,6 +231,15 @@ func TestLeaseOf(t *testing.T) {
 	}
 }
 
+// ending is what the end of a lease does to the fence of an ID.
+type ending int
+
+const (
+	holds     ending = iota
+	conflicts        // with a transaction under way, and holds when that runs again
+	lost
+)
+
 // TestFenceOfMachine checks when the fence of an ID holds: as long as nobody
 // else has its positions, whether the lease has ended or not.
 func TestFenceOfMachine(t *testing.T) {
@@ -241,30 +250,30 @@ func TestFenceOfMachine(t *testing.T) {
 	}}}
 	endings := map[string]struct {
 		end  func(t *testing.T, db kv.Database, p *leasefdb.Provider, l idgen.Lease)
-		lost bool
+		want ending
 	}{
-		"valid":   {func(*testing.T, kv.Database, *leasefdb.Provider, idgen.Lease) {}, false},
-		"expired": {func(*testing.T, kv.Database, *leasefdb.Provider, idgen.Lease) { time.Sleep(time.Minute) }, false},
+		"valid":   {func(*testing.T, kv.Database, *leasefdb.Provider, idgen.Lease) {}, holds},
+		"expired": {func(*testing.T, kv.Database, *leasefdb.Provider, idgen.Lease) { time.Sleep(time.Minute) }, holds},
 		"released": {func(t *testing.T, _ kv.Database, p *leasefdb.Provider, l idgen.Lease) {
 			check(t, p.Release(ctx, l.Release("", l.Created, time.Now())))
-		}, true},
+		}, conflicts},
 		"granted again": {func(t *testing.T, db kv.Database, _ *leasefdb.Provider, l idgen.Lease) {
 			time.Sleep(time.Minute)
 			next := provider(t, db, four)
 			for range 4 {
 				acquire(t, next, idgen.AcquireRequest{})
 			}
-		}, true},
+		}, lost},
 		"merged": {func(t *testing.T, db kv.Database, _ *leasefdb.Provider, l idgen.Lease) {
 			time.Sleep(time.Minute)
 			next := provider(t, db, four)
 			for range 2 {
 				acquire(t, next, idgen.AcquireRequest{ThroughputPerMs: 8})
 			}
-		}, true},
+		}, lost},
 		"removed": {func(t *testing.T, db kv.Database, _ *leasefdb.Provider, l idgen.Lease) {
 			check(t, directory.Root().Remove(ctx, db, []string{"kazahana", "leases"}))
-		}, true},
+		}, lost},
 	}
 	for name, c := range endings {
 		t.Run(name, func(t *testing.T) {
@@ -283,12 +292,12 @@ func TestFenceOfMachine(t *testing.T) {
 				c.end(t, db, p, l)
 				if time.Since(time.UnixMilli(l.Created)) < 5*time.Second { // not too old
 					err := tx.Commit(ctx)
-					if kv.IsConflict(err) != c.lost || err != nil && !c.lost {
+					if kv.IsConflict(err) != (c.want != holds) || err != nil && c.want == holds {
 						t.Errorf("the commit of a transaction begun before: %v", err)
 					}
 				}
 				err := f.Check(ctx, begin(t, db))
-				if errors.Is(err, leasefdb.ErrLeaseLost) != c.lost || err != nil && !c.lost {
+				if errors.Is(err, leasefdb.ErrLeaseLost) != (c.want == lost) || err != nil && c.want != lost {
 					t.Errorf("the check says %v", err)
 				}
 			})

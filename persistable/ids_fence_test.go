@@ -97,10 +97,12 @@ func TestFencedIDsOfOthers(t *testing.T) {
 	wantError(t, orders.Create(ctx, order(own)), persistable.ErrExists)
 	check(t, ArticleStoreOf(db).Create(ctx, NewArticle("s", "a", nil, nil, nil, day0, nil))) // ULIDs are not concerned
 
-	// What was made before Close is refused after it: others may have the machine.
-	late := must[idgen.ID](t)(db.IDs().Next(ctx))
+	// A lease that was given back is its holder's until somebody else has it.
+	late, tooLate := must[idgen.ID](t)(db.IDs().Next(ctx)), must[idgen.ID](t)(db.IDs().Next(ctx))
 	check(t, db.Close())
-	wantAs[*persistable.FenceError](t, orders.Create(ctx, order(late)))
+	check(t, orders.Create(ctx, order(late)))
+	takeAll(t, engine, later)
+	wantAs[*persistable.FenceError](t, orders.Create(ctx, order(tooLate)))
 }
 
 // TestFencedIDsLostAcknowledgement checks that a creation that did happen is
