@@ -70,7 +70,7 @@ type QuarantineError struct {
 
 // Error names the service, the end, and the remedy.
 func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("%v: the store knows no lease of service %q from before it was set up or interrupted; nothing is granted until %s, when any that was lost has ended (set Fresh if the store is known to be new)",
+	return fmt.Sprintf("%v: the store knows no lease of service %q from before it was set up or interrupted; nothing is granted until %s, when any that was lost has ended (where nothing was lost, Server.EndQuarantine ends it; Options.Fresh says beforehand that a store is new)",
 		ErrQuarantine, e.ServiceID, e.Until.UTC().Format(time.RFC3339))
 }
 

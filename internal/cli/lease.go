@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -114,37 +115,60 @@ func (c *command) leaseQuarantine() *cobra.Command {
 	var (
 		at   leaseFlags
 		span time.Duration
+		end  bool
 	)
 	cmd := &cobra.Command{
 		Use: "quarantine", Short: "Grant nothing until leases that were forgotten have ended", Args: arguments(cobra.NoArgs),
 		Long: `Grant nothing of a service for a while: after its store was restored from a backup, which knows
 leases of another day only. Programs go on with the leases they have, and with fallback.
+
+A store that is empty begins so by itself, unless --fresh is given when it is first used. --end
+ends that: only where it is certain that no lease is in use which the store does not know.
 ` + aboutLeases,
 		Example: "  kazahana lease quarantine --leases embedded:data --service payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if end && cmd.Flags().Changed("for") {
+				return misuse(cmd, errors.New("--end and --for do not go together"))
+			}
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				if l.quarantine == nil {
-					return misuse(cmd, fmt.Errorf("--leases: name the store, not a server of its leases"))
+					return misuse(cmd, errors.New("--leases: name the store, not a server of its leases"))
 				}
-				until, err := l.quarantine(ctx, at.service, span)
+				if end {
+					return c.endQuarantine(ctx, l, at.service)
+				}
+				until, err := l.quarantine.Quarantine(ctx, at.service, span)
 				if err != nil {
 					return err
 				}
-				return c.write(quarantined{Service: at.service, Until: until})
+				return c.write(quarantined{Service: at.service, Until: &until})
 			})
 		},
 	}
 	at.add(cmd)
 	cmd.Flags().DurationVar(&span, "for", 0, "`duration`; 0: that of a lease and a minute")
+	cmd.Flags().BoolVar(&end, "end", false, "grant leases again at once: nothing was lost")
 	return cmd
 }
 
-type quarantined struct {
-	Service string    `json:"service"`
-	Until   time.Time `json:"until"`
+func (c *command) endQuarantine(ctx context.Context, l *leases, service string) error {
+	if err := l.quarantine.EndQuarantine(ctx, service); err != nil {
+		return err
+	}
+	return c.write(quarantined{Service: service})
 }
 
-func (q quarantined) text() string { return "nothing is granted until " + stamp(q.Until) }
+type quarantined struct {
+	Service string     `json:"service"`
+	Until   *time.Time `json:"until"` // nil when it was ended
+}
+
+func (q quarantined) text() string {
+	if q.Until == nil {
+		return "leases are granted again"
+	}
+	return "nothing is granted until " + stamp(*q.Until)
+}
 
 func stampMs(ms int64) string { return stamp(time.UnixMilli(ms)) }
 

@@ -66,8 +66,14 @@ func (f *leaseFlags) addStore(cmd *cobra.Command) {
 type leases struct {
 	provider   idgen.LeaseProvider
 	list       lister
-	quarantine func(ctx context.Context, serviceID string, d time.Duration) (time.Time, error) // nil if it cannot
+	quarantine quarantiner // nil if it cannot
 	close      func() error
+}
+
+// quarantiner begins and ends quarantines, as a [lease.Server] does.
+type quarantiner interface {
+	Quarantine(ctx context.Context, serviceID string, d time.Duration) (time.Time, error)
+	EndQuarantine(ctx context.Context, serviceID string) error
 }
 
 // homes are the kinds of places, by the scheme of what names them.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
 
@@ -23,11 +24,14 @@ func openHTTP(_ context.Context, o openOptions) (*leases, error) {
 	return &leases{provider: client, list: client.List, close: func() error { return nil }}, nil
 }
 
-// explainRefusal says how to show a token to a server that asks for one.
+// explainRefusal says by which flag a refusal can be answered, if by any.
 func explainRefusal(err error) error {
 	var refusal *leasehttp.StatusError
-	if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
+	switch {
+	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
 		return fmt.Errorf("%w: show its token with --token-file or %s", err, tokenVariable)
+	case errors.Is(err, lease.ErrQuarantine):
+		return fmt.Errorf("%w: if nothing was lost, kazahana lease quarantine --end ends it", err)
 	}
 	return err
 }

@@ -49,5 +49,5 @@ func serverOf(store lease.Store, o openOptions, end func() error) (*leases, erro
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &leases{provider: server, list: server.List, quarantine: server.Quarantine, close: end}, nil
+	return &leases{provider: server, list: server.List, quarantine: server, close: end}, nil
 }
