@@ -50,7 +50,7 @@ check-fdb: ## compile kv/fdbkv and the tests of a cluster without FoundationDB (
 FDB_LAYERS := ./tuple ./directory ./index ./persistable ./leasefdb ./examples/...
 
 .PHONY: test-fdb
-test-fdb: test-fdb-engine test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, which must be empty
+test-fdb: test-fdb-engine test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one
 
 .PHONY: test-fdb-engine
 test-fdb-engine: need-cluster ## the engine's own tests, which replace everything in the cluster

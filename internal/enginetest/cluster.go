@@ -87,6 +87,7 @@ func Whole(tb testing.TB) func(testing.TB) kv.Database {
 	turn.Lock()
 	tb.Cleanup(turn.Unlock)
 	refuseData(tb, OpenCluster(tb, fdbkv.Options{}))
+	tb.Cleanup(func() { explainShards(tb) })
 	tb.Cleanup(func() { clearRange(tb, userKeys()) })
 	return func(tb testing.TB) kv.Database { return OpenCluster(tb, fdbkv.Options{}) }
 }
@@ -107,6 +108,32 @@ func refuseData(tb testing.TB, db kv.Database) {
 	if len(found) > 0 {
 		tb.Fatalf("this test replaces everything in the cluster, and the cluster is not empty (its first key is %q): give the test a cluster of its own, "+
 			"or, if nothing there is needed, empty it with fdbcli --exec 'writemode on; clearrange \"\" \\xff'", found[0].Key)
+	}
+}
+
+// explainShards says so if a test failed on a cluster whose keys are split: the
+// client reads a range shard by shard, which shows in the sizes of transactions.
+// Shards stay for a while after data that was there.
+func explainShards(tb testing.TB) {
+	if !tb.Failed() {
+		return
+	}
+	ctx, cancel := patience(tb)
+	defer cancel()
+	db, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"))
+	if err != nil {
+		return
+	}
+	defer db.Close()
+	shards, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		if err := tx.(kv.Transaction).SetOption(kv.OptionReadSystemKeys, 0); err != nil {
+			return nil, err
+		}
+		r := kv.KeyRange{Begin: []byte("\xff/keyServers/"), End: []byte("\xff/keyServers/\xff")}
+		return tx.GetRange(r.Selectors(), kv.RangeOptions{}).Slice(ctx)
+	})
+	if err == nil && len(shards) > 1 {
+		tb.Logf("the cluster's keys lie in %d shards, left by earlier data: recorded sizes (GetApproximateSize) are those of a new cluster with one", len(shards))
 	}
 }
 
