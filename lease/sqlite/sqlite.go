@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -35,6 +36,11 @@ var (
 	// ErrNotLeases says that the file is a database of something else, or of a
 	// version of this package that is newer.
 	ErrNotLeases = errors.New("sqlite: the file holds no leases that this version knows")
+
+	// ErrReplaced says that the file was removed or replaced while this process
+	// had it open. What it would grant from the old one nobody else would know
+	// of. Open it anew.
+	ErrReplaced = errors.New("sqlite: the file is no longer the one that was opened")
 )
 
 // applicationID marks the files of this package ("kzhn"), version their format.
@@ -46,8 +52,10 @@ const (
 // Store is a [lease.Store] in a SQLite file. Any number of processes of one
 // machine may have it open; their transactions run one after the other.
 type Store struct {
-	db  *sql.DB
-	now func() time.Time
+	db   *sql.DB
+	now  func() time.Time
+	path string
+	file os.FileInfo // of path when it was opened
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -64,34 +72,49 @@ func Open(path string, options Options) (*Store, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	name, err := dataSource(path, options.BusyTimeout)
+	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db, err := sql.Open("sqlite", name)
+	db, err := sql.Open("sqlite", dataSource(path, options.BusyTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	db.SetMaxOpenConns(1) // transactions queue here, in order, rather than at the file's lock
-	s := &Store{db: db, now: options.Now}
-	if err := s.create(options.BusyTimeout); err != nil {
+	s := &Store{db: db, now: options.Now, path: path}
+	if err := s.begin(options.BusyTimeout); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), db.Close())
 	}
 	return s, nil
 }
 
-// dataSource returns the URI that opens path with the right modes: a
-// write-ahead log that is synced by every commit, and transactions that take the
-// write lock when they begin.
-func dataSource(path string, busy time.Duration) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("sqlite: %w", err)
+// begin makes the file what it has to be, and remembers which one it is.
+func (s *Store) begin(busy time.Duration) error {
+	if err := s.create(busy); err != nil {
+		return err
 	}
+	var err error
+	s.file, err = os.Stat(s.path)
+	return err
+}
+
+// check returns an error if the path names another file by now.
+func (s *Store) check() error {
+	file, err := os.Stat(s.path)
+	if err != nil || !os.SameFile(file, s.file) {
+		return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, s.path), err)
+	}
+	return nil
+}
+
+// dataSource returns the URI that opens path, which is absolute, with the right
+// modes: a write-ahead log that is synced by every commit, and transactions that
+// take the write lock when they begin.
+func dataSource(path string, busy time.Duration) string {
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(wal)", "synchronous(full)",
 	}}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String(), nil
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }
 
 // create makes the table in an empty file, and refuses files of others. While
@@ -156,6 +179,9 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 	}
 	if t.err != nil {
 		return failure(t.err)
+	}
+	if err := s.check(); err != nil {
+		return err
 	}
 	return failure(dbTx.Commit())
 }

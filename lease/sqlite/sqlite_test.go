@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -108,15 +109,43 @@ func TestOpen(t *testing.T) {
 
 func acquire(t *testing.T, store lease.Store) idgen.Lease {
 	t.Helper()
-	server, err := lease.NewServer(store, lease.Options{Fresh: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{})
+	leases, err := tryAcquire(t, store)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return leases[0]
+}
+
+func tryAcquire(t *testing.T, store lease.Store) ([]idgen.Lease, error) {
+	t.Helper()
+	server, err := lease.NewServer(store, lease.Options{Fresh: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.Acquire(t.Context(), idgen.AcquireRequest{})
+}
+
+// TestReplaced removes the file under a process that has it open, and puts
+// another one in its place: of the two that are then open only one grants.
+func TestReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("open files cannot be removed")
+	}
+	path := filepath.Join(t.TempDir(), "leases.db")
+	before := open(t, path, sqlite.Options{})
+	acquire(t, before)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if leases, err := tryAcquire(t, before); !errors.Is(err, sqlite.ErrReplaced) {
+		t.Errorf("granted from a removed file: %v, %v", leases, err)
+	}
+	acquire(t, open(t, path, sqlite.Options{}))
+	if leases, err := tryAcquire(t, before); !errors.Is(err, sqlite.ErrReplaced) {
+		t.Errorf("granted from a replaced file: %v, %v", leases, err)
+	}
 }
 
 // TestClock checks that leases begin by the clock of the store.
