@@ -35,10 +35,7 @@ an ID was made: now, unless --last-ts or --unused says otherwise. Make none afte
 			}
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				return c.leasesOf(args, func(g idgen.Lease) error {
-					last := g.Created - 1
-					if !unused {
-						last = max(last, min(lastMs, g.Expired-1))
-					}
+					last := lastUsed(g, lastMs, unused)
 					err := l.provider.Release(ctx, g.Release(at.service, last, time.Now()))
 					if err != nil {
 						return err
@@ -53,6 +50,16 @@ an ID was made: now, unless --last-ts or --unused says otherwise. Make none afte
 	cmd.Flags().Lookup("last-ts").DefValue = "now"
 	cmd.Flags().BoolVar(&unused, "unused", false, "no ID was made under the lease")
 	return cmd
+}
+
+// lastUsed returns the last millisecond of a lease in which an ID was made:
+// lastMs, by this machine's clock perhaps, which may be behind that of whoever
+// made it. So it is one of the lease, unless none was made for certain.
+func lastUsed(g idgen.Lease, lastMs int64, unused bool) int64 {
+	if unused {
+		return g.Created - 1
+	}
+	return min(max(lastMs, g.Created), g.Expired-1)
 }
 
 type released struct {
