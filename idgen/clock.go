@@ -5,6 +5,7 @@ package idgen
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 // clock reads the time in Unix milliseconds, and watches it by the monotonic
-// clock. The two differ by an offset, which moves slowly while the clock is
+// clock. The two differ by the anchor, which moves slowly while the clock is
 // kept right. A wall clock far ahead of it was set forward, or the machine, or
 // the copy of it that this is, was not running. A generator that followed such
 // a clock and then saw it set right again would have to wait until it catches
@@ -45,7 +46,6 @@ type clock struct {
 	mono        func() time.Duration // nil: the monotonic reading of now
 	maxBackward time.Duration        // see Options.MaxBackward
 
-	offset atomic.Int64 // wall minus monotonic milliseconds when last believed
 	jumped atomic.Int64 // monotonic milliseconds, plus 1, when a jump was noticed; 0: none is going on
 	jumpTo int64        // the offset during the jump, when last looked at; guarded by the client's mu
 }
@@ -55,7 +55,6 @@ func (k *clock) init(o Options) {
 	k.base, k.monotone = k.now(), o.monotone
 	r := k.read()
 	k.anchor.Store(r.anchor)
-	k.offset.Store(r.wall - r.mono)
 }
 
 // current returns the Unix millisecond, by the monotonic clock if possible: the
@@ -71,7 +70,17 @@ func (k *clock) current() int64 {
 	default:
 		return k.now().UnixMilli()
 	}
-	return (int64(elapsed) + k.anchor.Load()) / int64(time.Millisecond)
+	return steady(elapsed, k.anchor.Load())
+}
+
+// noAnchor is the anchor where the wall clock is beyond the year 2262, for which
+// no ID can be made.
+const noAnchor = math.MinInt64
+
+// steady returns the Unix millisecond by the monotonic clock. All go by the same:
+// were some a millisecond ahead, others would still make IDs in one that is over.
+func steady(elapsed time.Duration, anchor int64) int64 {
+	return (int64(elapsed) + anchor) / int64(time.Millisecond)
 }
 
 // reading is one look at the clock.
@@ -79,8 +88,8 @@ type reading struct {
 	ms     int64 // the time to go by, Unix milliseconds
 	wall   int64 // what the clock says
 	mono   int64
-	offset int64 // that it was judged by
-	anchor int64 // see clock
+	judge  int64 // the anchor that it was judged by
+	anchor int64 // its own; see clock
 }
 
 // ahead reports whether the wall clock is not to be believed.
@@ -92,11 +101,14 @@ func (k *clock) read() reading {
 	elapsed := k.elapsed(t)
 	r := reading{
 		wall: t.UnixMilli(), mono: elapsed.Milliseconds(),
-		offset: k.offset.Load(), anchor: t.UnixNano() - int64(elapsed),
+		judge: k.anchor.Load(), anchor: noAnchor,
+	}
+	if r.wall <= maxMillis && r.wall >= -maxMillis {
+		r.anchor = t.UnixNano() - int64(elapsed)
 	}
 	r.ms = r.wall
-	if steady := r.mono + r.offset; r.wall-steady > maxForward.Milliseconds() {
-		r.ms = steady
+	if ms := steady(elapsed, r.judge); r.judge != noAnchor && r.wall-ms > maxForward.Milliseconds() {
+		r.ms = ms
 	}
 	return r
 }
@@ -111,10 +123,7 @@ func (k *clock) elapsed(t time.Time) time.Duration {
 
 // believe makes the wall clock of r what later readings are judged by.
 func (k *clock) believe(r reading) {
-	if offset := r.wall - r.mono; offset != r.offset {
-		k.offset.CompareAndSwap(r.offset, offset)
-	}
-	k.anchor.Store(r.anchor)
+	k.anchor.CompareAndSwap(r.judge, r.anchor) // who was held up since it read the clock does not undo what others believe
 	if k.jumped.Load() != 0 {
 		k.jumped.Store(0)
 	}

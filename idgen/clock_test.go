@@ -262,3 +262,22 @@ func TestClockBackwardErrorText(t *testing.T) {
 		}
 	}
 }
+
+// TestOneMillisecondDuringAJump: while the wall clock is not believed, the
+// millisecond that is entered is the one that callers take to be still lasting,
+// whatever fractions the clocks had when they were last believed.
+func TestOneMillisecondDuringAJump(t *testing.T) {
+	for fraction := range 10 {
+		begin := time.UnixMilli(DefaultEpochMs + 1_000_000)
+		wall, mono := begin, time.Duration(fraction)*100*time.Microsecond
+		k := &clock{}
+		k.init(Options{Now: func() time.Time { return wall }, mono: func() time.Duration { return mono }, MaxBackward: new(time.Duration)})
+		wall = wall.Add(time.Hour)
+		for range 30 {
+			wall, mono = wall.Add(100*time.Microsecond), mono+100*time.Microsecond
+			if r := k.read(); !r.ahead() || r.ms != k.current() {
+				t.Fatalf("fraction %d: at %v millisecond %d is entered, and %d lasts", fraction, mono, r.ms, k.current())
+			}
+		}
+	}
+}

@@ -33,7 +33,6 @@ func (c *Client) Snapshot(opts Options) (thaw func() *Client) {
 	n := &Client{opts: opts, random: c.random, layout: c.layout, pinned: c.pinned, logged: c.logged}
 	n.clock.init(opts)
 	n.clock.base = c.clock.base
-	n.clock.offset.Store(c.clock.offset.Load())
 	n.clock.anchor.Store(c.clock.anchor.Load())
 	n.clock.jumped.Store(c.clock.jumped.Load())
 	n.clock.jumpTo = c.clock.jumpTo

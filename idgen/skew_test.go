@@ -31,7 +31,7 @@ func TestLaggingClient(t *testing.T) {
 			c, end := managed(t, g, Options{DisableFallback: test.strict, MaxBackward: new(time.Duration(0))})
 			defer end()
 			c.clock.now = k.now
-			c.clock.offset.Add(-test.behind.Milliseconds())
+			c.clock.anchor.Add(-int64(test.behind))
 			start := time.Now()
 			id, err := c.Next(t.Context())
 			if took := time.Since(start); took != test.wait {
