@@ -112,7 +112,10 @@ type Transaction interface {
 	SetOption(o Option, arg int64) error
 
 	// GetApproximateSize returns the bytes that the transaction has gathered so
-	// far against MaxTransactionSize, conflict ranges included.
+	// far against MaxTransactionSize, conflict ranges included. A range read
+	// counts one for each batch, and where it is cut may depend on what else the
+	// engine holds if its end selects a key more than some twenty places behind
+	// all keys.
 	GetApproximateSize() Future[int64]
 	// GetCommittedVersion returns the version of the last commit; -1 for a
 	// read-only transaction and before the commit.

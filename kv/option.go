@@ -11,7 +11,7 @@ const (
 	OptionCausalWriteRisky                  Option = 10
 	OptionCausalReadRisky                   Option = 20
 	OptionNextWriteNoWriteConflictRange     Option = 30  // the next write adds no write conflict range
-	OptionReadYourWritesDisable             Option = 51  // before the first read or write only (2000 otherwise)
+	OptionReadYourWritesDisable             Option = 51  // before the first read or write only (2000 otherwise); read conflict ranges that were added before are forgotten
 	OptionPrioritySystemImmediate           Option = 200 //
 	OptionPriorityBatch                     Option = 201
 	OptionAccessSystemKeys                  Option = 301 // read and write keys from \xff on

@@ -61,7 +61,7 @@ func (c *committer) decide(b *batch, r *commitRequest) {
 // judge returns why r cannot be committed, or nil.
 func (c *committer) judge(r *commitRequest, version int64) error {
 	switch {
-	case r.version < max(version-windowVersions, c.forgotten):
+	case !r.undated && r.version < max(version-windowVersions, c.forgotten):
 		return tooOld(r.version)
 	case c.resolver.conflicts(r.reads, r.version):
 		return errConflict

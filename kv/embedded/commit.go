@@ -152,6 +152,8 @@ func (t *transaction) request() *commitRequest {
 	if len(t.past.lateReads) > 0 {
 		r.reads = slices.Concat(t.reads, t.past.lateReads)
 	}
+	// FoundationDB's client gives a commit that read nothing a read conflict range, of itself, unless it may be made twice.
+	r.undated = len(r.reads) == 0 && t.settings.causalWriteRisky && !t.settings.idempotent
 	if keys, ok := t.writes.distinct(); ok && len(t.past.sent)+len(t.past.sentRanges) == 0 {
 		r.mutations, r.pointwise = keys, true
 		return r

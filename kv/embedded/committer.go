@@ -16,6 +16,7 @@ type commitRequest struct {
 	writes    []kv.KeyRange
 	mutations []mutation
 	bytes     int64   // in memory, about
+	undated   bool    // the read version does not matter
 	quiet     bool    // not every write is in a write conflict range
 	pointwise bool    // the keys of the mutations are the write conflict ranges
 	attempt   attempt // is told of the outcome

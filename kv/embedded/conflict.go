@@ -51,8 +51,9 @@ func (t *transaction) addPart(from, to, begin, end []byte) {
 }
 
 // addRangeResult adds the read conflict range of a range read: as far as a
-// write could have changed its answer.
-func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) {
+// write could have changed its answer. One between selectors behind all keys ends
+// before it begins once the end of all keys was met: FoundationDB's client fails.
+func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) error {
 	begin, end := req.Begin.Key, req.End.Key
 	first, last := []byte(nil), []byte(nil) // of the pairs, in key order
 	if n := len(got.kvs); n > 0 {
@@ -83,7 +84,11 @@ func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) {
 			to = successor(last)
 		}
 	}
+	if bytes.Compare(from, to) > 0 && !t.settings.rywDisabled {
+		return inverted(kv.KeyRange{Begin: from, End: to})
+	}
 	t.addRangeRead(from, to)
+	return nil
 }
 
 // readAll is how far a range read conflicts that met the end of all keys. Where
@@ -172,11 +177,12 @@ func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange
 		return nil, nil, err
 	}
 	write = t.writes.conflicts()
-	if t.settings.rywDisabled || t.attempt == nil || t.attempt.index.Load() == 0 { // else the client has forgotten what it sent early
+	stamp := t.stampTold()
+	if t.settings.rywDisabled { // else the client has forgotten what it sent early
 		write = append(write, t.past.sentRanges...)
 	}
 	for _, key := range t.past.stampKeys {
-		if r, ok := t.stampConflict(key); ok {
+		if r, ok := t.stampConflict(key, stamp); ok {
 			write = append(write, r)
 		}
 	}
@@ -184,18 +190,32 @@ func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange
 }
 
 // stampConflict is the write conflict range of a versionstamped key: of the key
-// that it became once that is known, else of all that it can become.
-func (t *transaction) stampConflict(key []byte) (kv.KeyRange, bool) {
-	if t.attempt != nil {
-		if index := t.attempt.index.Load(); index > 0 {
-			stamped := versionstamp(t.attempt.version.Load(), uint16(index-1))
-			at, ok := stampSpot(key)
-			key = slices.Clone(key[:len(key)-4])
-			copy(key[at:], stamped)
-			return singleKey(key), ok
-		}
+// that it becomes with stamp, or of all that it can become if that is nil.
+func (t *transaction) stampConflict(key, stamp []byte) (kv.KeyRange, bool) {
+	if stamp == nil {
+		return stampRange(key, t.versionSeen(), t.settings.readEnd())
 	}
-	return stampRange(key, t.versionSeen(), t.settings.readEnd())
+	at, ok := stampSpot(key)
+	key = slices.Clone(key[:len(key)-4])
+	copy(key[at:], stamp)
+	return singleKey(key), ok
+}
+
+// stampTold returns the versionstamp that the conflict ranges are told with, or
+// nil: that of the first attempt, for FoundationDB's client asks for it once and
+// not again after OnError.
+func (t *transaction) stampTold() []byte {
+	if t.again {
+		return t.firstStamp
+	}
+	if t.attempt == nil {
+		return nil
+	}
+	index := t.attempt.index.Load()
+	if index == 0 {
+		return nil
+	}
+	return versionstamp(t.attempt.version.Load(), uint16(index-1))
 }
 
 func (t *transaction) versionSeen() int64 {

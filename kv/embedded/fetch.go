@@ -123,6 +123,9 @@ func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool) {
 		low = minKey(low, f.low)
 		high = maxKey(high, successor(f.high))
 	}
+	if reverse && f.more && f.low != nil {
+		low = f.low // even where the begin is the beginning of all keys
+	}
 	s.learn(low, high)
 }
 

@@ -291,7 +291,9 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 		return kv.Batch{}, t.spoil(err)
 	}
 	if !snapshot {
-		t.addRangeResult(req, got)
+		if err := t.addRangeResult(req, got); err != nil {
+			return kv.Batch{}, t.spoil(err)
+		}
 	}
 	return kv.Batch{KVs: got.kvs, More: got.more}, nil
 }

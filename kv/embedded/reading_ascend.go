@@ -35,7 +35,7 @@ func (r *reading) ascend() (rangeResult, error) {
 		switch more, err := r.stepForward(); {
 		case err != nil:
 			return rangeResult{}, err
-		case more == lost && r.crossed():
+		case more == lost && r.crossed() && len(r.res.kvs) == 0:
 			return r.nothing()
 		case more == lost:
 			return r.edges()

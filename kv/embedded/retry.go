@@ -27,6 +27,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	}
 	t.awaitCommit(ctx) // a commit that was submitted goes its way
 	t.db.stats.retries.Add(1)
+	t.again, t.firstStamp = true, t.stampTold()
 	t.renew(t.settings.afterRetry())
 	t.setExpiry()
 	return nil

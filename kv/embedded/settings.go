@@ -18,6 +18,8 @@ type settings struct {
 	writeSystem      bool
 	bypassUnreadable bool
 	lenientCommit    bool // use during a commit does not spoil it
+	causalWriteRisky bool
+	idempotent       bool
 	lockAware        bool
 	readOnly         bool
 	sizeLimit        int64
@@ -50,9 +52,12 @@ func (s *settings) afterRetry() settings {
 // set changes an option that needs nothing but the settings.
 func (s *settings) set(o kv.Option, arg int64) error {
 	switch o {
-	case kv.OptionCausalWriteRisky, kv.OptionCausalReadRisky, kv.OptionPrioritySystemImmediate,
-		kv.OptionPriorityBatch, kv.OptionAutomaticIdempotency:
+	case kv.OptionCausalReadRisky, kv.OptionPrioritySystemImmediate, kv.OptionPriorityBatch:
 		// Nothing to relax or to rank: one process, one disk, no lost replies.
+	case kv.OptionCausalWriteRisky:
+		s.causalWriteRisky = true
+	case kv.OptionAutomaticIdempotency:
+		s.idempotent = true
 	case kv.OptionNextWriteNoWriteConflictRange:
 		s.noWriteConflict = true
 	case kv.OptionReadYourWritesDisable:

@@ -37,6 +37,9 @@ type transaction struct {
 
 	past *past // what bypasses the write map; never nil
 
+	again      bool   // OnError has begun another attempt since the last reset
+	firstStamp []byte // then: the versionstamp of the first; nil if it did not commit
+
 	backoff kv.Backoff
 	retries int64
 }
@@ -147,7 +150,7 @@ func (t *transaction) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renew(defaultSettings())
-	t.retries = 0
+	t.retries, t.again, t.firstStamp = 0, false, nil
 	t.deadline = &deadline{began: time.Now()}
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
 }
@@ -177,8 +180,12 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 	if o == kv.OptionReadYourWritesDisable && (t.read || !t.writes.empty()) {
 		return t.fail(kv.NewError(kv.CodeClientInvalidOperation, "read-your-writes can be disabled before the first read or write only"))
 	}
+	late := o == kv.OptionReadYourWritesDisable && !t.settings.rywDisabled
 	if err := t.settings.set(o, arg); err != nil {
 		return t.fail(err)
+	}
+	if late {
+		t.reads = nil // FoundationDB's client neither lists nor commits those that were added before
 	}
 	switch o {
 	case kv.OptionTimeout:

@@ -211,10 +211,7 @@ func (m *writeMap) clear(begin, end []byte, conflict bool) {
 // enterClear is clear on the map.
 func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 	if conflict {
-		m.boundAt(end)
-		m.entries.removeRange(begin, end)
-		m.boundAt([]byte{})
-		m.entries.set(begin, written{gap: span{cleared: true, conflict: true}})
+		m.cover(begin, end, span{cleared: true, conflict: true})
 		return
 	}
 	m.boundAt(begin)
@@ -254,10 +251,26 @@ func (m *writeMap) conflictsAround(key []byte) bool {
 // hide makes the keys from begin to end unreadable and forgets what was written
 // there, which the caller has taken out before.
 func (m *writeMap) hide(begin, end []byte) {
-	m.boundAt(end)
-	m.entries.removeRange(begin, end)
+	m.cover(begin, end, span{unreadable: true})
+}
+
+// cover makes the keys from begin to end one gap, and one with the gaps beside
+// it that are alike: how many there are is seen in the size that reading has.
+func (m *writeMap) cover(begin, end []byte, gap span) {
 	m.boundAt([]byte{})
-	m.entries.set(begin, written{gap: span{unreadable: true}})
+	at, w := m.floor(begin)
+	goesOn := w.gap == gap && (len(w.ops) == 0 || !bytes.Equal(at, begin))
+	m.boundAt(end)
+	if goesOn {
+		m.entries.removeRange(successor(begin), end) // a bound at begin stays
+	} else {
+		m.entries.removeRange(begin, end)
+		m.boundAt([]byte{})
+		m.entries.set(begin, written{gap: gap})
+	}
+	if next := m.entries.get(end); len(next.ops) == 0 && next.gap == gap {
+		m.entries.remove(end)
+	}
 }
 
 // paint changes the entries from begin to end, keys and gaps.
