@@ -50,10 +50,10 @@ func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, erro
 	sc := getScratch()
 	defer sc.free()
 	sc.id = s.schema.AppendID(sc.id[:0], id)
-	o, read, err := openAhead(ctx, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
+	o, read, err := openAhead(ctx, t, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
 		sc.key = o.records.append(sc.key[:0], sc.id)
 		return t.reader.Get(sc.key)
-	})
+	}, settled)
 	if err != nil {
 		return nil, err
 	}
@@ -172,10 +172,10 @@ func (s Store[T, ID]) Unique(ctx context.Context, i int, appendKey func([]byte) 
 func (s *source[T]) unique(ctx context.Context, t *transaction, i int, appendKey func([]byte) []byte) (*T, error) {
 	sc := getScratch()
 	defer sc.free()
-	o, read, err := openAhead(ctx, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
+	o, read, err := openAhead(ctx, t, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
 		sc.key = appendKey(append(sc.key[:0], o.indexes[i].Prefix...))
 		return t.reader.Get(sc.key)
-	})
+	}, settled)
 	if err != nil {
 		return nil, err
 	}

@@ -65,12 +65,20 @@ func (t *transaction) open(ctx context.Context, p *place) (*openStore, error) {
 
 // openAhead opens the store at a place by open, and meanwhile lets start begin
 // reads in what was last known of it, so that they do not wait for what only
-// confirms it. If the store turns out to be another one, start is called once
-// more: what it returned first must not be used, and is not returned.
-func openAhead[R any](ctx context.Context, p *place, open func(context.Context, *place) (*openStore, error), start func(*openStore) R) (o *openStore, reads R, err error) {
+// confirms it. It waits for those reads first, by settle if that is not nil: the
+// confirmation has then arrived as well, and nobody is woken up for it alone. If
+// the store turns out to be another one, start is called once more: what it
+// returned first must not be used, and is not returned.
+func openAhead[R any](ctx context.Context, t *transaction, p *place, open func(context.Context, *place) (*openStore, error),
+	start func(*openStore) R, settle func(context.Context, R) R,
+) (o *openStore, reads R, err error) {
 	guess := p.known.Load()
 	if guess != nil {
 		reads = start(guess)
+		t.askMetadataVersion()
+		if settle != nil {
+			reads = settle(ctx, reads)
+		}
 	}
 	if o, err = open(ctx, p); err != nil || o == nil {
 		var none R
@@ -82,6 +90,31 @@ func openAhead[R any](ctx context.Context, p *place, open func(context.Context, 
 	return o, reads, nil
 }
 
+// settled waits for a read.
+func settled(ctx context.Context, read kv.Future[[]byte]) kv.Future[[]byte] {
+	return kv.Resolved(read.Get(ctx))
+}
+
+// askMetadataVersion begins the read of the metadata version, once, where
+// nobody can have written it: in a transaction that does not write, and in one
+// that has only begun and is a single operation's own.
+func (t *transaction) askMetadataVersion() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.asked && (t.writer == nil || t.untouched) {
+		t.asked, t.metadata = true, t.reader.Snapshot().Get(metadataVersionKey)
+	}
+}
+
+// answer returns the read that was begun, if it may be used.
+func (t *transaction) answer() (version kv.Future[[]byte], ok bool) {
+	if !t.asked || t.writer != nil && !t.untouched {
+		return version, false
+	}
+	t.untouched = false // once: what the operation does next may write it
+	return t.metadata, true
+}
+
 var metadataVersionKey = []byte(kv.MetadataVersionKey)
 
 // openToRead is open in a transaction that writes nothing: it can always read
@@ -90,7 +123,11 @@ func (t *transaction) openToRead(ctx context.Context, p *place) (*openStore, err
 	if s, found := t.opened.find(p); found {
 		return s, nil
 	}
-	version, err := t.reader.Get(metadataVersionKey).Get(ctx)
+	asked, ok := t.answer()
+	if !ok {
+		asked = t.reader.Get(metadataVersionKey)
+	}
+	version, err := asked.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +145,7 @@ func (t *transaction) openToRead(ctx context.Context, p *place) (*openStore, err
 // itself have moved or removed directories, or changed a header, then only it
 // knows what is there, and it reads that anew each time.
 func (t *transaction) openLocked(ctx context.Context, p *place) (*openStore, error) {
-	version, readable, err := directory.MetadataVersion(ctx, t.writer)
+	version, readable, err := t.metadataVersion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +166,15 @@ func (t *transaction) openLocked(ctx context.Context, p *place) (*openStore, err
 	}
 	t.opened.add(p, s)
 	return s, t.protect(s)
+}
+
+// metadataVersion returns the metadata version, and whether it may be read.
+func (t *transaction) metadataVersion(ctx context.Context) (version string, readable bool, err error) {
+	if asked, ok := t.answer(); ok {
+		value, err := asked.Get(ctx)
+		return string(value), true, err
+	}
+	return directory.MetadataVersion(ctx, t.writer)
 }
 
 // protect makes the transaction conflict with whatever makes s untrue: a change

@@ -67,10 +67,10 @@ func (q *Query[T]) items(ctx context.Context, t *transaction, c *cursor) iter.Se
 			return
 		}
 		plan := c.plan
-		o, b, err := openAhead(ctx, q.place, t.open, func(o *openStore) beginning {
+		o, b, err := openAhead(ctx, t, q.place, t.open, func(o *openStore) beginning {
 			c.plan = plan
 			return q.begin(o, t, c)
-		})
+		}, nil)
 		if err = cmp.Or(err, b.err); err != nil {
 			yield(nil, err)
 			return

@@ -110,7 +110,7 @@ func (s *source[T]) write(ctx context.Context, fn func(*transaction) error) erro
 	case err != nil:
 		return err
 	case s.tx == nil:
-		return s.place.db.transact(ctx, fn)
+		return s.place.db.alone(ctx, fn)
 	case s.tx.writer == nil:
 		return ErrReadOnly
 	}

@@ -31,6 +31,11 @@ type transaction struct {
 	writer kv.Transaction // nil if read-only
 	mu     sync.Mutex
 	opened openPlaces
+
+	untouched bool // a single operation's own, which has not opened a place yet
+	asked     bool // the metadata version, which arrives in
+	metadata  kv.Future[[]byte]
+
 	*writing
 }
 
@@ -106,6 +111,14 @@ func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
 	return db.transact(ctx, func(t *transaction) error { return fn(Tx{t}) })
 }
 
+// alone runs a single operation in a transaction of its own.
+func (db *DB) alone(ctx context.Context, fn func(*transaction) error) error {
+	return db.transact(ctx, func(t *transaction) error {
+		t.untouched = true
+		return fn(t)
+	})
+}
+
 func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	db.mustBeOpen()
 	writer, err := db.engine.Begin()
@@ -133,7 +146,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 
 // restart forgets what the attempt before has seen.
 func (t *transaction) restart() {
-	t.opened = openPlaces{}
+	t.opened, t.asked = openPlaces{}, false
 	t.fences = nil
 	t.earlier = append(t.earlier, t.created...)
 	t.created = t.created[:0]

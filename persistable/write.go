@@ -32,13 +32,18 @@ func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, how
 		return ErrReadOnly
 	}
 	before := t.writes.Load()
-	o, unfit, err := openAhead(ctx, p, t.openForWriting, func(o *openStore) error {
+	o, unfit, err := openAhead(ctx, t, p, t.openForWriting, func(o *openStore) error {
 		w.o = o
 		if err := r.prepare(sc, o, p, t.token, v); err != nil {
 			return err
 		}
 		w.start()
 		return nil
+	}, func(ctx context.Context, unfit error) error {
+		if unfit == nil {
+			w.was = settled(ctx, w.was)
+		}
+		return unfit
 	})
 	if err = cmp.Or(err, unfit); err != nil || o == nil {
 		return err
@@ -290,10 +295,10 @@ func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, append
 	defer sc.free()
 	sc.id = appendID(sc.id[:0])
 	before := t.writes.Load()
-	o, was, err := openAhead(ctx, p, t.openForDeleting, func(o *openStore) kv.Future[[]byte] {
+	o, was, err := openAhead(ctx, t, p, t.openForDeleting, func(o *openStore) kv.Future[[]byte] {
 		sc.key = o.records.append(sc.key[:0], sc.id)
 		return t.writer.Get(sc.key)
-	})
+	}, settled)
 	if err != nil || o == nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 		return err
 	}
 	defer db.forget(t)
-	return kv.RetryRead(ctx, t, func() error { return fromBinding(fn(t)) })
+	return kv.RetryRead(ctx, reading{t}, func() error { return fromBinding(fn(t)) })
 }
 
 // adopt has the attempt's reads given up by Close and its results freed when it

@@ -163,6 +163,13 @@ func (s *futures) remove(slot int) *cFuture {
 	return c
 }
 
+// outstanding reports whether there is a future whose result was not taken.
+func (s *futures) outstanding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.free) < len(s.all)
+}
+
 // abandon frees a future whose result nobody can ask for any more.
 func (s *futures) abandon(slot int) { C.fdb_future_destroy(s.remove(slot)) }
 

@@ -22,6 +22,19 @@ type transaction struct {
 	tr      fdb.Transaction
 	current atomic.Pointer[attempt]
 	watches *futures
+	over    atomic.Bool // see reading
+}
+
+// reading is a transaction that a retry loop only reads in. At its end there is
+// mostly nothing to cancel: then the client is not asked to.
+type reading struct{ *transaction }
+
+// Cancel implements [kv.Transaction].
+func (r reading) Cancel() {
+	r.over.Store(true)
+	if a := r.current.Load(); a.futures.outstanding() {
+		a.cancel()
+	}
 }
 
 var (
@@ -54,6 +67,9 @@ func (t *transaction) renew(h handle) {
 func (t *transaction) usable() (*attempt, error) {
 	if t.db != nil && t.db.closed.Load() {
 		return nil, kv.ErrClosed
+	}
+	if t.over.Load() {
+		return nil, newError(kv.CodeTransactionCancelled, "a call behind the end of the transaction")
 	}
 	return t.current.Load(), nil
 }
