@@ -191,7 +191,7 @@ func (s *stretch) locateKey(sel kv.KeySelector) []byte {
 // learnKey makes known what resolving a selector by one request has told.
 func (s *stretch) learnKey(sel kv.KeySelector, key []byte) {
 	if sel.Offset > 0 {
-		s.learn(sel.Key, successor(key))
+		s.learn(sel.Key, minKey(successor(key), s.limit))
 	} else {
 		s.learn(key, sel.Key)
 	}

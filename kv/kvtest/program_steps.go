@@ -44,6 +44,9 @@ func drawGetKey(d *drawing, slot int) {
 func drawGetRange(d *drawing, slot int) {
 	st := step{Tx: slot, Op: "get_range", Reverse: d.one(2), Snapshot: d.one(3), Mode: of(d, slices.Sorted(maps.Keys(modeNames))...)}
 	st.Begin, st.End = d.bounds()
+	if st.End.Offset > 2 && (st.Mode == "small" || st.Mode == "medium") {
+		st.Mode = "large" // how large system keys are that the end runs over would show
+	}
 	if d.one(2) || st.Mode == "exact" && !d.one(10) {
 		st.Limit = 1 + d.rng.IntN(6)
 	}
