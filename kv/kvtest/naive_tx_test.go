@@ -166,6 +166,9 @@ func (t *naiveTx) SetOption(o kv.Option, arg int64) error {
 	case kv.OptionRetryLimit:
 		t.retries = arg
 	case kv.OptionTimeout:
+		if arg <= 0 {
+			break // none
+		}
 		time.AfterFunc(time.Duration(arg)*time.Millisecond, func() { t.kill(kv.NewError(kv.CodeTransactionTimedOut, "")) })
 	}
 	return nil
