@@ -45,7 +45,9 @@ check-fdb: ## compile kv/fdbkv and the tests of a cluster without FoundationDB (
 	go vet -tags foundationdb ./...
 	go run $(STATICCHECK) -tags foundationdb ./kv/fdbkv ./internal/enginetest
 
-# Each package's tests, on the cluster of FDB_CLUSTER_FILE. Those of kv/fdbkv need
+# Each package's tests, on the cluster of FDB_CLUSTER_FILE, one package after the
+# other: moving a directory voids what all programs on the cluster remember of
+# theirs, which tests that count transactions see. Those of kv/fdbkv need
 # one that is empty; the others work below prefixes of their own.
 FDB_LAYERS := ./tuple ./directory ./index ./persistable ./leasefdb ./examples/...
 
@@ -58,7 +60,7 @@ test-fdb-engine: need-cluster ## the engine's own tests, which replace everythin
 
 .PHONY: test-fdb-layers
 test-fdb-layers: need-cluster ## the layers' tests, which leave other data in the cluster alone
-	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m $(FDB_LAYERS)
+	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -p 1 -tags foundationdb -timeout 30m $(FDB_LAYERS)
 
 .PHONY: need-cluster
 need-cluster:
