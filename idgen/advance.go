@@ -51,12 +51,11 @@ func (c *Client) choose(e *era, r reading, wait *patience) (interval, error) {
 	}
 	p := c.holdings.plan(r.ms, c.layout)
 	settled := c.awaited()
-	late := p.next - r.ms // how long until a lease begins
 	switch {
 	case p.mode == leased:
 		c.change(c.leasedEra(p))
-	case late <= maxLeaseWait.Milliseconds() && wait.slept < maxLeaseWait:
-		return c.unlessEnded(r, wait, interval{length: min(time.Duration(late)*time.Millisecond, waitSlice)})
+	case p.next-maxLeaseWait.Milliseconds() <= r.ms && wait.slept < maxLeaseWait: // a lease begins soon
+		return c.unlessEnded(r, wait, interval{length: min(time.Duration(p.next-r.ms)*time.Millisecond, waitSlice)})
 	case settled != nil:
 		return c.unlessEnded(r, wait, interval{settled: settled})
 	case c.opts.DisableFallback:

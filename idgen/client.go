@@ -152,7 +152,8 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 	for done < len(ids) {
 		want := uint64(min(len(ids)-done, maxTake))
 		e := c.era.Load()
-		first, got := e.tryTake(uint64(c.clock.current()-e.epoch), want)
+		ts := uint64(c.clock.current() - e.epoch)
+		first, got := e.take(ts, ts, want)
 		if got == 0 {
 			var err error
 			if e, first, got, err = c.take(ctx, want); err != nil {
@@ -168,11 +169,11 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 // nextNow returns an ID if the cursor is in the current millisecond.
 func (c *Client) nextNow() (ID, bool) {
 	e := c.era.Load()
-	first, got := e.tryTake(uint64(c.clock.current()-e.epoch), 1)
-	if got == 0 {
+	word, ok := e.tryNext(uint64(c.clock.current() - e.epoch))
+	if !ok {
 		return 0, false
 	}
-	return e.id(first), true
+	return e.id(word), true
 }
 
 // Ready waits until there is a lease, so that a program can fail early and its

@@ -4,19 +4,27 @@ package idgen
 
 import "sync/atomic"
 
-// maxTake is the most positions that one step of a cursor takes.
+// maxTake is the most positions that one step of a cursor takes, so that callers
+// beside a large batch get some of the millisecond, too.
 const maxTake = 4096
 
 // cursor hands out positions: pairs of a timestamp and a number below span,
 // each pair once, in strictly ascending order, without a lock.
 //
 // All its state is one word, timestamp<<shift | number, of the last pair
-// handed out. Within a millisecond a caller adds to the word and owns what it
-// added; the first caller of a new millisecond swaps in the new timestamp with
-// a first number. A number of span or more means that the millisecond is used
-// up. Such words are never handed out, so lowering one to exactly span is safe
-// and keeps the overshoot of concurrent callers from ever reaching the
-// timestamp: the number has room for at least four times span, see init.
+// handed out. The first caller of a new millisecond swaps in the new timestamp
+// with a first number. Within a millisecond a caller that wants one position adds
+// one to the word. A caller that wants several, or that has read the clock since
+// it looked at the word, swaps the word for one that it computed: it never
+// passes span.
+//
+// A number of span or more means that the millisecond is used up. Only additions
+// make greater ones: of callers that looked at the word before others used the
+// millisecond up, and added afterwards, which makes one for each such goroutine.
+// The number has room for three times span and for more than three million beyond
+// it, see init, and whoever waits for the next millisecond lowers the word to
+// exactly span, which is safe since such words are never handed out. So the
+// number does not overflow into the timestamp.
 //
 // A cursor can be closed: the word is swapped for one whose number is used up
 // and whose timestamp lies after all others. What was handed out before is
@@ -37,9 +45,9 @@ type cursor struct {
 }
 
 // init begins a cursor whose span and start are set, with the milliseconds after
-// last. span is at most half of what the bits below the timestamp hold. The
-// reserve bit doubles the room, because a word has none: the number gets all
-// 64 - bitTs bits.
+// last. The number gets all 64 - bitTs bits, 22 at least, because a word has no
+// reserve bits. span is at most half of what the bits below the timestamp hold,
+// and so a quarter of what the number holds.
 func (c *cursor) init(bitTs int, last uint64, tally *atomic.Int64) {
 	c.shift = uint(64 - bitTs)
 	c.mask = 1<<c.shift - 1
@@ -48,45 +56,47 @@ func (c *cursor) init(bitTs int, last uint64, tally *atomic.Int64) {
 	c.word.Store(last<<c.shift | c.span) // used up. Timestamp 0: the zero ID is never made
 }
 
-// tryTake takes up to want positions of the millisecond ts if the cursor is in
-// it. It returns the first word and how many follow in sequence, or no
-// positions where the slow way is needed.
-func (c *cursor) tryTake(ts, want uint64) (first, got uint64) {
-	if word := c.word.Load(); word>>c.shift != ts || word&c.mask >= c.span {
-		return 0, 0
+// tryNext takes one position of the millisecond ts, or of a later one that
+// another caller enters meanwhile, if the cursor is in ts. It returns the word of
+// the position, or false where the slow way is needed.
+func (c *cursor) tryNext(ts uint64) (word uint64, ok bool) {
+	if word = c.word.Load(); word>>c.shift != ts || word&c.mask >= c.span {
+		return 0, false
 	}
-	first = c.word.Add(want) - want + 1
-	if first>>c.shift != ts { // somebody left the millisecond meanwhile
-		_, lost := c.owned(first, want)
-		c.tally.Add(-int64(lost))
-		return 0, 0
-	}
-	return c.owned(first, want)
+	word = c.word.Add(1)
+	return word, word&c.mask < c.span
 }
 
-// takeSince takes up to want positions of the millisecond that the cursor is
-// in, which is ts or a later one that somebody has entered meanwhile.
-func (c *cursor) takeSince(ts, want uint64) (first, got uint64) {
-	first = c.word.Add(want) - want + 1
-	if first>>c.shift < ts { // it was closed, and ran over
-		return 0, 0
+// take takes up to want positions of the millisecond that the cursor is in, if
+// that is not before least nor after most. It returns the first word and how
+// many follow in sequence, or no positions where there are none.
+func (c *cursor) take(least, most, want uint64) (first, got uint64) {
+	for {
+		word := c.word.Load()
+		ts := word >> c.shift
+		got = min(want, c.left(word))
+		if ts < least || ts > most || got == 0 {
+			return 0, 0
+		}
+		if c.word.CompareAndSwap(word, word+got) {
+			return word + 1, got
+		}
 	}
-	return c.owned(first, want)
 }
 
-// owned cuts a sequence of words off at span.
-func (c *cursor) owned(first, want uint64) (uint64, uint64) {
-	if n := first & c.mask; n < c.span {
-		return first, min(want, c.span-n)
+// left returns how many positions of word's millisecond are left.
+func (c *cursor) left(word uint64) uint64 {
+	if n := word & c.mask; n < c.span {
+		return c.span - 1 - n
 	}
-	return 0, 0
+	return 0
 }
 
 // enter moves the cursor from word to a new millisecond and takes its first
 // positions, unless another caller was faster.
 func (c *cursor) enter(word, ts, want uint64) (first, got uint64) {
 	start := c.start()
-	first, got = c.owned(ts<<c.shift|start, want)
+	first, got = ts<<c.shift|start, min(want, c.span-start)
 	if !c.word.CompareAndSwap(word, first+got-1) {
 		return 0, 0
 	}

@@ -160,3 +160,24 @@ func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
 		}
 	}
 }
+
+// TestClockBefore1970 has a provider that is down and a clock whose milliseconds
+// are negative: how long until the next lease, of which there is none, overflowed,
+// and each caller waited five seconds for it.
+func TestClockBefore1970(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		k.step(time.Until(time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)) - k.now().Sub(time.Now()))
+		g := newGrantor(k.now)
+		g.down = errDown
+		c, end := managed(t, g, Options{})
+		defer end()
+		start := time.Now()
+		if id, err := c.Next(t.Context()); id != 0 || !errors.Is(err, ErrBeforeEpoch) {
+			t.Errorf("Next = %d, %v; want ErrBeforeEpoch", id, err)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("Next took %v", took)
+		}
+	})
+}

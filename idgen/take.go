@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -67,8 +68,8 @@ func (c *Client) step(e *era, word uint64, r reading, want uint64, wait *patienc
 			c.entered(e, word, r)
 		}
 		return first, got, nil
-	case word&e.mask < e.span:
-		first, got = e.takeSince(uint64(ts), want)
+	case e.left(word) > 0:
+		first, got = e.take(uint64(ts), math.MaxUint64, want)
 		return first, got, nil
 	default:
 		return 0, 0, c.spin(e, word, wait)

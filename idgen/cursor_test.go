@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// gatedClock stands still. Once it is armed, it keeps its readers until there
+// are as many as it was made for, three times: the first time they read the
+// millisecond before.
+type gatedClock struct {
+	at      time.Time
+	readers int64
+	arrived atomic.Int64
+	gates   [3]chan struct{}
+	armed   atomic.Bool
+}
+
+func newGatedClock(at time.Time, readers int64) *gatedClock {
+	return &gatedClock{at: at, readers: readers, gates: [3]chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}}
+}
+
+func (k *gatedClock) now() time.Time {
+	if !k.armed.Load() {
+		return k.at
+	}
+	n := k.arrived.Add(1) - 1
+	gate := n / k.readers
+	if gate >= int64(len(k.gates)) {
+		return k.at
+	}
+	if n%k.readers == k.readers-1 {
+		close(k.gates[gate])
+	}
+	<-k.gates[gate]
+	if gate == 0 {
+		return k.at.Add(-time.Millisecond)
+	}
+	return k.at
+}
+
+// TestManyBatchesStayInTheirMillisecond has so many goroutines ask for a batch
+// between their look at the cursor and their step that the batches total more
+// than the number in the cursor's word holds. They overflowed into the
+// timestamp: IDs of times to come, when the lease had ended.
+func TestManyBatchesStayInTheirMillisecond(t *testing.T) {
+	const goroutines = 1100 // times 4096 is more than 2^22
+	layout := Layout{EpochMs: DefaultEpochMs, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8}
+	k := newGatedClock(epoch.AddDate(1, 0, 0), goroutines)
+	l := leaseOf(k.at, 3, 8)
+	l.BitTs, l.BitID = layout.BitTs, layout.BitID
+	provider := answers(func(AcquireRequest) ([]Lease, error) { return []Lease{l}, nil })
+	c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughputPerMs: 256, Logger: quiet}))
+	defer c.Shutdown(t.Context())
+	all := []ID{Must(c.Next(t.Context()))}
+	k.armed.Store(true)
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+	)
+	for range goroutines {
+		group.Go(func() {
+			ids := make([]ID, maxTake)
+			n, err := c.NextN(ended, ids) // ends when the millisecond is used up
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, ids[:n]...)
+			if err == nil {
+				t.Errorf("%d IDs of a millisecond that has 256", n)
+			}
+		})
+	}
+	group.Wait()
+	slices.Sort(all)
+	if len(all) != 256 || len(slices.Compact(slices.Clone(all))) != 256 {
+		t.Errorf("%d IDs of a millisecond, want 256 distinct ones", len(all))
+	}
+	if first, last := layout.Time(all[0]), layout.Time(all[len(all)-1]); !first.Equal(k.at) || !last.Equal(k.at) {
+		t.Errorf("IDs of %v to %v, at %v", first, last, k.at)
+	}
+	if m := c.Metrics(); m.LeasedIDs != int64(len(all)) {
+		t.Errorf("%d IDs are counted, want %d", m.LeasedIDs, len(all))
+	}
+}
