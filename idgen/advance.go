@@ -156,14 +156,14 @@ func (c *Client) change(next *era) {
 			l.last = max(l.last, old.lastMs(last))
 		}
 	}
-	c.begin(next, last)
+	c.begin(next, next.after(old, last))
 	c.noteMode(next.mode)
 	if next.mode == leased {
 		c.giveBack(next)
 	}
 }
 
-// begin makes e the era in force. Its first millisecond is after last.
+// begin makes e the era in force. Its first timestamp is after last.
 func (c *Client) begin(e *era, last uint64) {
 	e.init(e.layout.BitTs, last, &c.tallies[e.mode])
 	c.era.Store(e)

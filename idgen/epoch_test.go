@@ -4,6 +4,7 @@ package idgen
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -54,8 +55,8 @@ func TestForeignEpoch(t *testing.T) {
 	}
 }
 
-// TestEpochIsDecidedOnce: by the options, else by the first lease, else by the
-// default; what IDs were made with stays.
+// TestEpochIsDecidedOnce: by the options, else by the first lease; what leased IDs
+// were made with stays.
 func TestEpochIsDecidedOnce(t *testing.T) {
 	custom := Layout{EpochMs: DefaultEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}
 	t.Run("by the first lease", func(t *testing.T) {
@@ -82,20 +83,83 @@ func TestEpochIsDecidedOnce(t *testing.T) {
 			}
 		})
 	})
-	t.Run("by fallback IDs", func(t *testing.T) {
+}
+
+// TestFirstLeaseAfterFallbackDecidesTheLayout starts in an outage, without a
+// layout of its own: fallback IDs are made in the default one, until a lease says
+// which is the service's. Then IDs are leased, and nothing else is believed.
+func TestFirstLeaseAfterFallbackDecidesTheLayout(t *testing.T) {
+	for _, custom := range []Layout{
+		{EpochMs: DefaultEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
+		{EpochMs: DefaultEpochMs + 86_400_000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11},
+		{EpochMs: 0, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8},
+	} {
 		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
 			k := newSteppedClock()
 			g := newGrantor(k.now)
 			g.layout, g.down = custom, errDown
-			c, end := managed(t, g, Options{})
+			c, end := managed(t, g, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			defer end()
-			Must(c.Next(t.Context()))
+			if id := Must(c.Next(t.Context())); !id.IsFallback() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
+				t.Errorf("ID %d of %v is no fallback ID of now", id, id.Time())
+			}
 			g.set(func() { g.down = nil })
 			time.Sleep(time.Minute)
-			if id := Must(c.Next(ended)); !id.IsFallback() || c.Layout() != DefaultLayout() {
-				t.Errorf("ID %d was made in layout %+v after others of the default", id, c.Layout())
+			ids := make([]ID, 100)
+			if n, err := c.NextN(t.Context(), ids); n != len(ids) || err != nil {
+				t.Fatalf("NextN = %d, %v", n, err)
+			}
+			if c.Layout() != custom || !slices.IsSorted(ids) {
+				t.Errorf("layout %+v, IDs in order: %v; want %+v, true", c.Layout(), slices.IsSorted(ids), custom)
+			}
+			for _, id := range ids {
+				if d := k.now().Sub(custom.Time(id)); custom.IsFallback(id) || d < 0 || d > 10*time.Millisecond {
+					t.Fatalf("ID %d of %v is not a leased one of now", id, custom.Time(id))
+				}
+			}
+			g.set(func() { g.layout = DefaultLayout() })
+			time.Sleep(10 * time.Minute)
+			if id := Must(c.Next(ended)); c.Layout() != custom || c.Metrics().RejectedLeases == 0 {
+				t.Errorf("ID %d was made in layout %+v after leases of another", id, c.Layout())
+			}
+			c.lock() // the log is written by the keeper
+			text := log.String()
+			c.unlock()
+			if !strings.Contains(text, "Options.Layout") || !strings.Contains(text, "level=ERROR") {
+				t.Errorf("log %q does not tell of the change of layouts", text)
 			}
 		})
+	}
+}
+
+// TestLayoutChangesBehindTheLastMillisecond adopts a layout in the millisecond in
+// which a fallback ID was made in another: a further ID is of a later one.
+func TestLayoutChangesBehindTheLastMillisecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		custom := Layout{EpochMs: DefaultEpochMs + 5000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11}
+		k := newSteppedClock()
+		g := newGrantor(k.now)
+		g.layout, g.latency = custom, time.Minute
+		c, end := managed(t, g, Options{})
+		defer end()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		first := Must(c.Next(ctx))
+		c.lock()
+		err := c.judge(g.take(k.now().UnixMilli()))
+		c.change(c.randomEra(k.now().UnixMilli(), forever))
+		c.unlock()
+		if err != nil || c.Layout() != custom {
+			t.Fatalf("layout %+v, %v", c.Layout(), err)
+		}
+		if next, err := c.Next(ended); err == nil {
+			t.Errorf("an ID of %v after one of %v", custom.Time(next), first.Time())
+		}
+		time.Sleep(time.Millisecond)
+		if next := Must(c.Next(ended)); !custom.Time(next).After(first.Time()) {
+			t.Errorf("an ID of %v after one of %v", custom.Time(next), first.Time())
+		}
 	})
 }
 

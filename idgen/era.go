@@ -116,3 +116,12 @@ func (e *era) covers(ms int64) bool { return ms >= e.from && ms < e.until }
 
 // lastMs is the Unix millisecond of a timestamp.
 func (e *era) lastMs(ts uint64) int64 { return e.epoch + int64(ts) }
+
+// after returns the timestamp of e for the millisecond of old's timestamp last:
+// the same, unless the layout has changed.
+func (e *era) after(old *era, last uint64) uint64 {
+	if last == 0 || e.epoch == old.epoch {
+		return last
+	}
+	return uint64(min(max(old.lastMs(last)-e.epoch, 0), e.layout.maxTs()))
+}

@@ -95,20 +95,29 @@ func (c *Client) usable(leases []Lease, r reading, now time.Time) (fresh []*held
 }
 
 // judge returns why IDs cannot be made under l. The first lease decides the
-// layout if nothing has decided it before.
+// layout unless the options did.
 func (c *Client) judge(l Lease) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	layout, e := l.Layout(), c.era.Load()
-	if !c.layout.sameFrame(layout) {
-		if c.pinned || e.mode != waiting || e.word.Load()>>e.shift != 0 {
+	if layout := l.Layout(); !c.layout.sameFrame(layout) {
+		if c.pinned {
 			return &EpochMismatchError{Want: c.layout, Got: layout}
 		}
-		c.layout = layout
+		c.adopt(layout)
 	}
 	c.pinned = true
 	return nil
+}
+
+// adopt makes layout that of the eras to come. The IDs made before, without a
+// lease, were made in the default layout.
+func (c *Client) adopt(layout Layout) {
+	if e := c.era.Load(); e.word.Load()>>e.shift != 0 {
+		c.note(slog.LevelError, "idgen: fallback IDs were made in the default layout, which is not the service's: they do not sort among its IDs, nor tell their time; set Options.Layout",
+			"epoch", layout.EpochMs, "bits", fmt.Sprintf("%d+%d+%d+%d", layout.BitReserve, layout.BitTs, layout.BitID, layout.BitSeq))
+	}
+	c.layout = layout
 }
 
 // hold returns l as one of the leases of the client. It counts for about half

@@ -81,10 +81,14 @@ type Options struct {
 	// timestamp bits are what a process must agree on with all others that make
 	// IDs for the same data. The default, used for the zero Layout, is that of
 	// the first lease, and [DefaultLayout] in standalone mode and for fallback
-	// IDs made before there was a lease. A lease that contradicts the layout,
-	// the given one or the one that IDs were made with, is refused; see
-	// [EpochMismatchError]. So set it where the service's layout is not the
-	// default and fallback is not disabled.
+	// IDs made before there was a lease. A lease that contradicts the given
+	// layout, or that of the first lease, is refused; see [EpochMismatchError].
+	//
+	// Set it where the service's layout is not the default and fallback is not
+	// disabled. Otherwise the fallback IDs of a client that starts in an outage do
+	// not sort among the service's IDs and may be equal to some of them; from its
+	// first lease on the client makes IDs in the right layout, which may be less
+	// than those before.
 	Layout Layout
 
 	// MaxBackward decides what happens when the clock is set back behind the
