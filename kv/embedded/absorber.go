@@ -26,6 +26,7 @@ const (
 type absorber struct {
 	base      *base
 	log       *log
+	syncLog   func() error // of log; tests do more
 	committer *committer
 	journal   *journal
 	fault     *fault
@@ -148,13 +149,12 @@ func (a *absorber) absorbTo(horizon int64) error {
 // absorb brings what groups have written to the base, where it has not been
 // overwritten since.
 func (a *absorber) absorb(groups []journalGroup) error {
-	// What lies in the base must not be ahead of a log that a crash cuts off.
-	if err := a.log.sync(); err != nil {
+	v, err := a.durableView()
+	if err != nil {
 		return err
 	}
 	horizon := groups[len(groups)-1].last
 	a.base.horizon.Store(horizon)
-	v := a.committer.head.now.Load()
 	for rest := stretches(groups); len(rest) > 0; {
 		done, left, err := a.step(v, rest, horizon)
 		if err != nil {
@@ -179,6 +179,15 @@ func (a *absorber) absorb(groups []journalGroup) error {
 		a.base.absorbed.Store(horizon)
 	}
 	return err
+}
+
+// durableView returns the newest view, and sees to it that all commits in it are
+// on the disk. The view comes first: a commit that is in the view and not on the
+// disk may have replaced older values, which the base would then never get, while
+// a crash takes that commit from the log.
+func (a *absorber) durableView() (*view, error) {
+	v := a.committer.head.now.Load()
+	return v, a.syncLog()
 }
 
 // step absorbs some entries of the first stretches. It returns what is done of

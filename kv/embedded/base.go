@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -76,6 +77,10 @@ func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 	}
 	return o
 }
+
+// isManifestMarker reports whether a file of the base is the one whose name says
+// which manifest counts. Without it the base would begin anew.
+func isManifestMarker(name string) bool { return strings.HasPrefix(name, "marker.manifest.") }
 
 // fail records what the base cannot go on after, and ends the base's goroutine
 // that met it: it would try again for ever.

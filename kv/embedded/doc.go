@@ -46,8 +46,9 @@
 // batch is acknowledged, in segments that are dropped once the base has them on
 // disk. Opening replays what the base lacks; the torn end that a crash leaves
 // was never acknowledged and is cut off; damage anywhere else is an error that
-// names file and offset. Its frames say how far the segment was known to be on
-// disk, which is how the two are told apart.
+// names file and offset. Frames say how far the segment was known to be on the
+// disk, each segment says where the one before ends, and Close begins one and
+// notes how far the log goes: that is how the two are told apart.
 //
 // The resolver decides who conflicts. Of single keys that were set the window
 // has the versions; other write conflict ranges are a step function over the

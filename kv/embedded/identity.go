@@ -14,28 +14,27 @@ import (
 
 // identityName is the file that names the database of a folder. Each folder has
 // its own: a backup that is opened or restored becomes another database.
+//
+// It is the last file that the first opening writes: a folder that has it has
+// base and log, too.
 const identityName = "IDENTITY"
 
-// identify returns the name of the database in dir, giving it one if it has
-// none yet.
-func identify(fs vfs.FS, dir string) (string, error) {
-	name := fs.PathJoin(dir, identityName)
-	n, err := readNote(fs, name, "database")
-	if err == nil {
-		return n.field("id"), nil
+// readIdentity returns the name of the database in dir, "" if it has none yet.
+func readIdentity(fs vfs.FS, dir string) (string, error) {
+	n, err := readNote(fs, fs.PathJoin(dir, identityName), "database")
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("embedded: reading the identity of the database in %s: %w", dir, err)
 	}
-	if !errors.Is(err, iofs.ErrNotExist) {
-		return "", fmt.Errorf("embedded: reading who %s is: %w", dir, err)
-	}
+	return n.field("id"), nil
+}
+
+// writeIdentity gives the database in dir a name, which it returns.
+func writeIdentity(fs vfs.FS, dir string) (string, error) {
 	id := newID()
-	draft := name + ".new"
-	err = writeNote(fs, draft, note{kind: "database", fields: [][2]string{{"id", id}}})
-	if err == nil {
-		err = fs.Rename(draft, name)
-	}
-	if err == nil {
-		err = syncDir(fs, dir)
-	}
+	err := replaceNote(fs, dir, identityName, note{kind: "database", fields: [][2]string{{"id", id}}})
 	if err != nil {
 		return "", fmt.Errorf("embedded: naming the database in %s: %w", dir, err)
 	}

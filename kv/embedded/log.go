@@ -24,8 +24,9 @@ type segment struct {
 // log holds every commit that the base may not have on disk yet: one frame a
 // version, in segments. A commit is acknowledged once its frame is synced.
 //
-// A segment is never continued after a crash: the next one begins, and says in
-// its header where the valid part of the one before ends.
+// A segment is never continued by a later opening: the next one begins, and says
+// in its header where the valid part of the one before ends. Close begins one,
+// too, so that after it no record can be taken for one that a crash cut off.
 type log struct {
 	fs   vfs.FS
 	dir  string
@@ -38,6 +39,8 @@ type log struct {
 	last    int64 // last version written
 	size    int64 // bytes written to file
 	synced  int64 // bytes of file that are on the disk for certain
+	data    int64 // where the last frame that has writes ends in file; 0: there is none
+	told    int64 // the highest synced that a frame of file says
 	old     []segment
 	oldSize int64
 	syncs   histogram // how long they took
@@ -61,17 +64,49 @@ func (l *log) append(version int64, b []byte) error {
 	if l.err != nil {
 		return l.err
 	}
+	if err := l.write(version, b); err != nil {
+		return err
+	}
+	l.last, l.data = version, l.size
+	if l.lazy {
+		return nil
+	}
+	return l.syncLocked()
+}
+
+// write writes a frame, whose head is still to be filled in.
+func (l *log) write(version int64, b []byte) error {
 	sealFrame(b, l.number, version, l.synced)
 	n, err := l.file.Write(b)
 	l.size += int64(n)
 	if err != nil {
 		return fmt.Errorf("writing to %s: %w", segmentName(l.number), err)
 	}
-	l.last = version
+	l.told = l.synced
+	return nil
+}
+
+// keep syncs what a lazy log has written, and then writes a frame without writes
+// that says so. Of a log that is not lazy it writes that frame only. Without it
+// damage to the last frame could not be told from a write that a crash cut off.
+func (l *log) keep() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil || l.err != nil || l.data <= l.told {
+		return nil
+	}
+	if l.synced < l.data {
+		if err := l.syncLocked(); err != nil {
+			return err
+		}
+	}
+	if err := l.write(l.last, make([]byte, frameSize)); err != nil {
+		return err
+	}
 	if l.lazy {
 		return nil
 	}
-	return l.syncLocked()
+	return l.syncLocked() // at most one frame of a log that is not lazy is not on the disk
 }
 
 // sync makes what was written so far durable.
@@ -126,6 +161,7 @@ func (l *log) begin() error {
 		l.first = h.number
 	}
 	l.file, l.number, l.size, l.synced = file, h.number, headerSize, headerSize
+	l.data, l.told = 0, headerSize
 	return nil
 }
 
@@ -171,21 +207,35 @@ func (l *log) drop(version int64) error {
 	return nil
 }
 
-// close syncs and releases the log.
-func (l *log) close() error {
+// close syncs and releases the log, and returns how far it went. The last segment
+// is then one without frames, in a file of its own, which says where the one
+// before ends.
+func (l *log) close() (closing, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
+		return closing{}, l.err
+	}
+	err := errors.Join(l.syncLocked(), l.removeSpares())
+	if err == nil && l.err == nil && (l.size > headerSize || l.reused) {
+		l.err = l.begin()
+	}
+	c := closing{segment: l.number, version: l.last}
+	return c, errors.Join(err, l.err, l.releaseLocked())
+}
+
+// release closes the file that is written, and changes nothing.
+func (l *log) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.releaseLocked()
+}
+
+func (l *log) releaseLocked() error {
+	if l.file == nil {
 		return nil
 	}
-	err := l.syncLocked()
-	_ = l.removeSpares() // or the next opening will
-	if err == nil && l.reused && l.err == nil {
-		_ = l.begin() // so that the last file ends with the log; it need not
-	}
-	if l.file != nil {
-		err = errors.Join(err, l.file.Close())
-		l.file = nil
-	}
-	return err
+	file := l.file
+	l.file = nil
+	return file.Close()
 }

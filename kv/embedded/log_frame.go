@@ -16,11 +16,25 @@ import (
 //
 // A frame's CRC covers its first 24 bytes, the segment's number and the
 // payload. synced says up to where the segment had reached the disk for certain
-// when the frame was written: an invalid frame below that of any valid frame is
-// damage; otherwise it is what a crash left of the last write.
+// when the frame was written. A frame without payload and with the version of
+// the one before repeats that version only to say so.
+//
+// Which invalid bytes are damage, and which are the end that a crash has left:
+//
+//   - What the next segment's header counts to the valid part is damage. So
+//     nothing of a log that was closed is taken for torn.
+//   - So is what lies below the synced of any valid frame behind it. A log that
+//     is not lazy has at most one frame that is not on the disk.
+//   - A lazy log may have more. A crash of the machine loses whole sectors of
+//     them, in any order; they then read as zeros, because a lazy log always
+//     begins with an empty file. Invalid bytes in front of a valid frame are
+//     damage unless such a sector is among them.
+//   - What is left is torn, and cut off. So damage to the last frame before a
+//     crash is taken for torn, unless [log.keep] came after it.
 const (
 	headerSize = 36
 	frameSize  = 28
+	sectorSize = 512 // what a disk writes whole or not at all
 )
 
 var (
@@ -114,15 +128,39 @@ func decodeFrame(b []byte, number uint64) (frame, bool) {
 // syncedBeyond reports whether a frame in data, anywhere behind offset at,
 // proves that what is at that offset had reached the disk.
 func syncedBeyond(data []byte, at int64, number uint64) bool {
-	for from := at + 1; from < int64(len(data)); from++ {
-		i := bytes.Index(data[from:], frameMagic)
-		if i < 0 {
-			return false
-		}
-		from += int64(i)
-		if f, ok := decodeFrame(data[from:], number); ok && f.synced > at {
+	for next, f := nextFrame(data, at+1, number); f != nil; next, f = nextFrame(data, next+1, number) {
+		if f.synced > at {
 			return true
 		}
+	}
+	return false
+}
+
+// nextFrame returns the first valid frame of data from an offset on, and where it
+// begins; nil if there is none.
+func nextFrame(data []byte, from int64, number uint64) (at int64, f *frame) {
+	for ; from < int64(len(data)); from++ {
+		i := bytes.Index(data[from:], frameMagic)
+		if i < 0 {
+			break
+		}
+		from += int64(i)
+		if f, ok := decodeFrame(data[from:], number); ok {
+			return from, &f
+		}
+	}
+	return int64(len(data)), nil
+}
+
+// lostSector reports whether a sector, or what is left of it behind begin, is
+// zero between begin and end.
+func lostSector(data []byte, begin, end int64) bool {
+	for begin < end {
+		next := (begin/sectorSize + 1) * sectorSize
+		if next <= end && len(bytes.TrimLeft(data[begin:next], "\x00")) == 0 {
+			return true
+		}
+		begin = next
 	}
 	return false
 }

@@ -20,12 +20,16 @@ type CorruptError struct {
 	File   string // path of the file
 	Offset int64  // where in it
 	Reason string
+	Err    error // what reading it has met; nil: nothing beyond the reason
 }
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
 
 // Error implements error.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("embedded: %s is damaged at offset %d: %s; restore the whole folder from a copy, "+
-		"or look for the disk's fault before anything is written to it", e.File, e.Offset, e.Reason)
+	return fmt.Sprintf("embedded: %s is damaged at offset %d: %s; keep the folder as it is, look for the disk's fault, "+
+		"and restore a backup into another folder (Verify lists all damage)", e.File, e.Offset, e.Reason)
 }
 
 // logReader replays a log.
@@ -35,24 +39,23 @@ type logReader struct {
 	above  int64 // versions that are replayed
 	apply  func(version int64, m mutation)
 	log    *log                   // gets the segments
+	closed closing                // how far the log is known to go
+	backup *BackupInfo            // how far a backup goes; nil: the folder began as none
+	must   bool                   // there is a log: a folder without one is damaged
 	before func(size int64) error // unless nil, called before a segment of that size is read
 	torn   int64                  // bytes behind the end, which a crash has left
 }
 
-// openLog replays the versions above a given one and begins a new segment. The
-// log's last is then the highest version that was found.
-func openLog(l *log, above int64, apply func(version int64, m mutation)) error {
-	r := logReader{fs: l.fs, dir: l.dir, above: above, apply: apply, log: l}
-	if err := r.all(); err != nil {
-		return err
-	}
+// open begins a new segment of a log that was read. Its last is then the highest
+// version that was found, at least that which the base has absorbed.
+func (l *log) open(absorbed int64) error {
 	if err := l.reopen(); err != nil {
 		return err
 	}
 	if err := l.removeSpares(); err != nil {
 		return err
 	}
-	l.last = max(l.last, above)
+	l.last = max(l.last, absorbed)
 	return l.begin()
 }
 
@@ -76,10 +79,30 @@ func (r *logReader) all() error {
 	if err != nil {
 		return err
 	}
-	if len(numbers) == 0 && r.above > 0 {
-		return r.corrupt(1, 0, "the log's files are gone")
+	newest := uint64(0)
+	if len(numbers) > 0 {
+		newest = numbers[len(numbers)-1]
 	}
-	return r.replay(numbers)
+	switch {
+	case newest < r.closed.segment:
+		return r.corrupt(r.closed.segment, 0, "the file is gone: the database had it when it was closed")
+	case newest == 0 && (r.must || r.above > 0):
+		return r.corrupt(1, 0, "the files of the log are gone: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder")
+	}
+	if err := r.replay(numbers); err != nil {
+		return err
+	}
+	return r.reaches()
+}
+
+// reaches returns an error if the log lacks some of what it had when the database
+// was closed, or of the backup that it began as.
+func (r *logReader) reaches() error {
+	found := max(r.log.last, r.above)
+	if found < r.closed.version {
+		return r.corrupt(r.closed.segment, 0, fmt.Sprintf("commits are missing: they end with version %d; they ended with %d when the database was closed", found, r.closed.version))
+	}
+	return r.backup.reaches(r.fs, r.dir, found)
 }
 
 // list returns the numbers of the segments, ascending.
@@ -136,10 +159,13 @@ func (r *logReader) replay(numbers []uint64) error {
 		}
 		at = next
 	}
-	if at == nil {
-		return nil
+	switch {
+	case at != nil:
+		return r.lastSegment(at)
+	case r.must && len(numbers) > 0:
+		return r.corrupt(numbers[0], 0, errHeader.Error())
 	}
-	return r.lastSegment(at)
+	return nil
 }
 
 // load reads a segment; nil if it is the last one and a crash has prevented its
@@ -153,7 +179,7 @@ func (r *logReader) load(number uint64, last bool) (*content, error) {
 	switch {
 	case err == nil:
 		return &content{h, data}, nil
-	case !last || syncedBeyond(data, 0, number):
+	case !last || number <= r.closed.segment || syncedBeyond(data, 0, number):
 		return nil, r.corrupt(number, 0, err.Error())
 	}
 	return nil, nil
@@ -204,12 +230,30 @@ func (r *logReader) lastSegment(c *content) error {
 	if err != nil {
 		return err
 	}
-	if stop < int64(len(c.data)) && syncedBeyond(c.data, stop, c.number) {
-		return r.corrupt(c.number, stop, "the record's checksum does not fit, and valid ones follow")
+	size := int64(len(c.data))
+	if stop < size {
+		if reason := r.whyDamaged(c, stop); reason != "" {
+			return r.corrupt(c.number, stop, reason)
+		}
 	}
 	r.log.number, r.log.size = c.number, stop
-	r.torn = int64(len(c.data)) - stop
+	r.torn = size - stop
 	return nil
+}
+
+// whyDamaged returns why the invalid bytes at stop are not what a crash has left,
+// "" if they may be: see the rules at [frame].
+func (r *logReader) whyDamaged(c *content, stop int64) string {
+	next, f := nextFrame(c.data, stop+1, c.number)
+	switch {
+	case c.number == r.closed.segment:
+		return "the file goes on behind what it had when the database was closed"
+	case syncedBeyond(c.data, stop, c.number):
+		return "the record's checksum does not fit, and valid ones follow that were written once it was on the disk"
+	case f != nil && !lostSector(c.data, stop, next):
+		return "the record's checksum does not fit, valid ones follow, and no sector between them is missing"
+	}
+	return ""
 }
 
 // frames replays the frames of a segment and returns where the valid ones end.
@@ -220,7 +264,8 @@ func (r *logReader) frames(c *content) (stop int64, err error) {
 		if !ok {
 			return stop, nil
 		}
-		if f.version <= r.log.last {
+		repeats := len(f.payload) == 0 && f.version == r.log.last
+		if f.version <= r.log.last && !repeats {
 			return stop, r.corrupt(c.number, stop, fmt.Sprintf("version %d follows %d", f.version, r.log.last))
 		}
 		r.log.last = f.version

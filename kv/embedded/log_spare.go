@@ -15,6 +15,9 @@ import (
 // grows, because the file system has nothing to note. What the old segment has
 // left behind the new one's frames is invalid there: a frame's checksum covers
 // the segment's number, and never fits another.
+//
+// A lazy log does not do that: it is not synced for each frame, and what a crash
+// leaves of it can be told from damage only where a file was empty at first.
 
 const (
 	// sparePrefix begins the names of files that wait to be used again.
@@ -45,7 +48,7 @@ func (l *log) newFile(name string) (vfs.File, error) {
 func (l *log) discard(number uint64) error {
 	name := segmentName(number)
 	path := l.fs.PathJoin(l.dir, name)
-	if number < l.first || number <= l.shared || len(l.spares) >= mostSpares {
+	if l.lazy || number < l.first || number <= l.shared || len(l.spares) >= mostSpares {
 		return l.fs.Remove(path)
 	}
 	spare := sparePrefix + name

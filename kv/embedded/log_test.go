@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"testing"
@@ -81,63 +80,148 @@ func reopen(t *testing.T, fs vfs.FS) (int, error) {
 	return checkNumbered(t, db), nil
 }
 
-// TestTornTail cuts the last segment off at every byte: what is whole is there.
+// crashedLog returns what a crash of the machine leaves of a database whose log
+// holds transactions 1 to n, which are on the disk, in one segment.
+func crashedLog(t *testing.T, n int, noSync bool, before func(*log)) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewCrashableMem()
+	db := openTest(t, Options{FS: fs, NoSync: noSync, noAbsorb: true})
+	defer closeTest(t, db)
+	for i := range n {
+		if err := commitNumbered(t, db, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before(db.disk.log)
+	return wholeCopy(fs)
+}
+
+func justCommitted(*log) {}
+
+// TestTornTail cuts the last record of a crashed database off at every byte, as
+// a crash does while it is written: all others are there. Of a database that was
+// closed nothing can be torn: each cut is damage.
 func TestTornTail(t *testing.T) {
-	fs, names := logOf(t, 3, 1<<20)
-	data := readFile(t, fs, names[0])
-	most := 0
-	for size := range len(data) + 1 {
-		for _, garbage := range [][]byte{nil, make([]byte, 50), bytes.Repeat([]byte{0xf2}, 50)} {
-			for _, name := range segmentsOf(t, fs) {
-				if err := fs.Remove("db/" + name); err != nil {
-					t.Fatal(err)
+	for _, closed := range []bool{false, true} {
+		fs := crashedLog(t, 4, false, justCommitted)
+		name := segmentName(1)
+		if closed {
+			closeTest(t, openTest(t, Options{FS: fs, noAbsorb: true}))
+		}
+		data := readFile(t, fs, name)
+		from := lastFrame(t, data, 1)
+		for size := from; size < int64(len(data)); size++ {
+			for _, garbage := range [][]byte{nil, make([]byte, 50), bytes.Repeat([]byte{0xf2}, 50)} {
+				torn := wholeCopy(fs)
+				writeFile(t, torn, name, append(slices.Clone(data[:size]), garbage...))
+				last, err := reopen(t, torn)
+				if closed && !errors.As(err, new(*CorruptError)) {
+					t.Fatalf("closed, then cut at %d of %d: %v, want a CorruptError", size, len(data), err)
 				}
-			}
-			writeFile(t, fs, names[0], append(slices.Clone(data[:size]), garbage...))
-			last, err := reopen(t, fs)
-			if err != nil || last < most {
-				t.Fatalf("cut at %d of %d: transaction %d is the last, want %d or more; %v", size, len(data), last, most, err)
-			}
-			most = last
-			if again, err := reopen(t, fs); err != nil || again != last { // the torn segment is no longer the last
-				t.Fatalf("cut at %d, opened twice: transaction %d, want %d; %v", size, again, last, err)
+				if closed {
+					continue
+				}
+				if err != nil || last != 3 {
+					t.Fatalf("cut at %d of %d: transaction %d is the last, want 3; %v", size, len(data), last, err)
+				}
+				if again, err := reopen(t, torn); err != nil || again != 3 { // the torn segment is no longer the last
+					t.Fatalf("cut at %d, opened twice: transaction %d, want 3; %v", size, again, err)
+				}
 			}
 		}
 	}
-	if most != 3 {
-		t.Errorf("the whole log has %d transactions, want 3", most)
-	}
 }
 
-// TestDamage changes every byte of a log: either it is the last record, which
-// might be torn, or opening says where the damage is.
+// TestDamage changes every byte of the log of a database that was closed: opening
+// says where the damage is.
 func TestDamage(t *testing.T) {
 	fs, names := logOf(t, 12, 300)
 	if len(names) < 3 {
 		t.Fatalf("the log has %d segments, want some", len(names))
 	}
-	for i, name := range names {
+	for _, name := range names {
 		data := readFile(t, fs, name)
-		lastRecord := int64(len(data))
-		if i == len(names)-1 {
-			lastRecord = lastFrame(t, data, uint64(i+1))
-		}
 		for at := range data {
-			damaged := slices.Clone(data)
-			damaged[at] ^= 0x41
-			copied := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
-			writeFile(t, copied, name, damaged)
-			last, err := reopen(t, copied)
-			if int64(at) >= lastRecord {
-				if err != nil || last != 11 {
-					t.Fatalf("%s, byte %d of the last record: transaction %d is the last, %v", name, at, last, err)
+			expectDamage(t, fs, name, data, at)
+		}
+	}
+}
+
+// expectDamage changes one byte of a segment in a copy of the folder.
+func expectDamage(t *testing.T, fs *vfs.MemFS, name string, data []byte, at int) {
+	t.Helper()
+	damaged := slices.Clone(data)
+	damaged[at] ^= 0x41
+	copied := wholeCopy(fs)
+	writeFile(t, copied, name, damaged)
+	_, err := reopen(t, copied)
+	var corrupt *CorruptError
+	if !errors.As(err, &corrupt) || path.Base(corrupt.File) != name || corrupt.Offset > int64(at) {
+		t.Fatalf("%s, byte %d of %d: %v, want a CorruptError there", name, at, len(data), err)
+	}
+}
+
+// TestDamageAfterCrash changes every byte of the log that a crash has left. Only
+// the last record may be taken for torn, and not even that once the log has
+// written that it is on the disk.
+func TestDamageAfterCrash(t *testing.T) {
+	for _, noSync := range []bool{false, true} {
+		for _, kept := range []bool{false, true} {
+			keep := func(l *log) {
+				if err := l.sync(); err == nil && kept {
+					if err := l.keep(); err != nil {
+						t.Fatal(err)
+					}
 				}
-				continue
 			}
-			var corrupt *CorruptError
-			if !errors.As(err, &corrupt) || path.Base(corrupt.File) != name || corrupt.Offset > int64(at) {
-				t.Fatalf("%s, byte %d: %v, want a CorruptError there", name, at, err)
+			fs := crashedLog(t, 12, noSync, keep)
+			name := segmentName(1)
+			data := readFile(t, fs, name)
+			end := lastFrame(t, data, 1)
+			for at := range data[:end] {
+				expectDamage(t, fs, name, data, at)
 			}
+			for at := end; at < int64(len(data)); at++ {
+				damaged := slices.Clone(data)
+				damaged[at] ^= 0x41
+				copied := wholeCopy(fs)
+				writeFile(t, copied, name, damaged)
+				want := 11
+				if kept {
+					want = 12 // what is damaged has no writes
+				}
+				if last, err := reopen(t, copied); err != nil || last != want {
+					t.Fatalf("no sync %t, kept %t, byte %d of the last record: transaction %d, %v, want %d", noSync, kept, at, last, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestLostSectors zeroes sectors that a crash of the machine may have lost after
+// NoSync: what comes before them is there. Any other change in front of valid
+// records is damage.
+func TestLostSectors(t *testing.T) {
+	fs := crashedLog(t, 60, true, justCommitted)
+	name := segmentName(1)
+	data := readFile(t, fs, name)
+	sectors := len(data) / sectorSize
+	if sectors < 10 {
+		t.Fatalf("the log has %d sectors, want some", sectors)
+	}
+	least := 0
+	for lost := 1; lost < sectors; lost++ {
+		torn := slices.Clone(data)
+		clear(torn[lost*sectorSize : (lost+1)*sectorSize])
+		copied := wholeCopy(fs)
+		writeFile(t, copied, name, torn)
+		last, err := reopen(t, copied)
+		if err != nil || last < least || last >= 60 {
+			t.Fatalf("without sector %d of %d: transaction %d is the last, want %d or more; %v", lost, sectors, last, least, err)
+		}
+		least = last
+		for at := lost * sectorSize; at < (lost+1)*sectorSize; at += 37 {
+			expectDamage(t, fs, name, data, at)
 		}
 	}
 }
@@ -158,7 +242,7 @@ func lastFrame(t *testing.T, data []byte, number uint64) (last int64) {
 // TestMissingSegment removes each segment in turn.
 func TestMissingSegment(t *testing.T) {
 	fs, names := logOf(t, 12, 300)
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names {
 		data := readFile(t, fs, name)
 		if err := fs.Remove("db/" + name); err != nil {
 			t.Fatal(err)

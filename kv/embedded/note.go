@@ -49,6 +49,19 @@ func writeNote(fs vfs.FS, name string, n note) error {
 	return writeFileSynced(fs, name, []byte(n.text()))
 }
 
+// replaceNote puts a note in the place of the one that a folder has, if any, at
+// once: a crash leaves the one or the other. When it returns, it is on the disk.
+func replaceNote(fs vfs.FS, dir, name string, n note) error {
+	draft := fs.PathJoin(dir, name+".new")
+	if err := writeNote(fs, draft, n); err != nil {
+		return err
+	}
+	if err := fs.Rename(draft, fs.PathJoin(dir, name)); err != nil {
+		return err
+	}
+	return syncDir(fs, dir)
+}
+
 // writeFileSynced writes a file whose content is on the disk when it returns.
 func writeFileSynced(fs vfs.FS, name string, content []byte) error {
 	file, err := fs.Create(name, vfs.WriteCategoryUnspecified)

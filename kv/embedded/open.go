@@ -21,6 +21,7 @@ type disk struct {
 	log      *log
 	fault    *fault
 	absorber *absorber
+	keeper   *logKeeper
 	copies   *copies
 	options  Options
 	identity string
@@ -86,54 +87,80 @@ func makeDir(fs vfs.FS, dir string) error {
 // recoverDatabase brings back what the folder holds: the base, and over it, as
 // the window, the commits that only the log has.
 func recoverDatabase(dir string, o Options) (*Database, error) {
-	id, err := identify(o.FS, dir)
+	p, err := readParts(o.FS, dir)
 	if err != nil {
 		return nil, err
 	}
-	origin, err := readBackup(o.FS, dir)
-	if err != nil {
-		return nil, err
-	}
-	f := newFault()
-	b, err := openBase(o.FS.PathJoin(dir, baseDir), o, f)
+	absorbed, err := p.absorbed()
 	if err != nil {
 		return nil, err
 	}
 	w := newWindow(false)
 	w.journal = newJournal(o.window, o.WindowSize/2)
 	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
-	err = openLog(l, b.absorbed.Load(), func(version int64, m mutation) { w.apply(&m, version, false) })
-	if err == nil {
-		err = origin.reaches(o.FS, dir, l.last)
+	// Nothing is written before all of the log was read.
+	if err := p.reader(l, absorbed, func(version int64, m mutation) { w.apply(&m, version, false) }).all(); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = l.drop(b.absorbed.Load())
+	db := &Database{disk: &disk{log: l, fault: newFault(), copies: newCopies(), options: o}}
+	if db.disk.base, err = p.openBase(o, db.disk.fault); err != nil {
+		return nil, err
+	}
+	if err := db.begin(&p, w); err != nil {
+		return nil, errors.Join(err, l.release(), db.disk.base.close())
+	}
+	return db, nil
+}
+
+// openBase opens the folder's base, or makes it.
+func (p *parts) openBase(o Options, f *fault) (*base, error) {
+	dir := p.fs.PathJoin(p.dir, baseDir)
+	if err := makeDir(p.fs, dir); err != nil {
+		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
+	}
+	return openBase(dir, o, f)
+}
+
+// begin makes the folder, whose log is in the window, ready for commits.
+func (db *Database) begin(p *parts, w *window) (err error) {
+	d := db.disk
+	absorbed := d.base.absorbed.Load()
+	if err = d.log.open(absorbed); err == nil {
+		err = d.log.drop(absorbed)
+	}
+	if d.identity = p.identity; err == nil && d.identity == "" {
+		d.identity, err = writeIdentity(p.fs, p.dir)
 	}
 	if err != nil {
-		return nil, errors.Join(err, l.close(), b.close())
+		return err
 	}
-	db := &Database{head: head{clock: newClock(l.last)}, disk: &disk{
-		base: b, log: l, fault: f, copies: newCopies(), options: o, identity: id,
-	}}
-	first := &view{entries: w.entries.snapshot(), base: b}
+	return db.assemble(w)
+}
+
+// assemble makes the parts of a durable database, over what it holds.
+func (db *Database) assemble(w *window) (err error) {
+	d, o := db.disk, db.disk.options
+	db.head.clock = newClock(d.log.last)
+	first := &view{entries: w.entries.snapshot(), base: d.base}
 	db.head.open(first)
 	if first.metadata, err = first.get(metadataKey); err != nil {
-		return nil, errors.Join(err, l.close(), b.close())
+		return err
 	}
 	db.committer = committer{
-		head: &db.head, window: w, base: b, log: l, fault: f,
+		head: &db.head, window: w, base: d.base, log: d.log, fault: d.fault,
 		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, metadata: first.metadata,
 	}
-	b.attend = db.committer.attend
-	db.disk.absorber = &absorber{
-		base: b, log: l, committer: &db.committer, fault: f,
-		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: b.absorbed.Load(),
+	d.base.attend = db.committer.attend
+	d.absorber = &absorber{
+		base: d.base, log: d.log, syncLog: d.log.sync, committer: &db.committer, fault: d.fault,
+		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.absorbed.Load(),
 		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
 		quit:     make(chan struct{}), done: make(chan struct{}),
 	}
-	db.committer.pressure = &db.disk.absorber.pressure
+	d.keeper = newLogKeeper(d.log, d.fault)
+	db.committer.pressure = &d.absorber.pressure
 	db.committer.queue.limit = o.WindowSize
-	return db, nil
+	return nil
 }
 
 // startDisk begins the work in the background.
@@ -146,6 +173,9 @@ func (db *Database) startDisk(o Options) error {
 			return errors.Join(a.fault.raise("moving commits to the base", err), db.Close())
 		}
 	}
+	if o.keepEvery > 0 {
+		db.disk.keeper.start(o.keepEvery)
+	}
 	if o.noAbsorb {
 		close(a.done)
 	} else {
@@ -154,11 +184,16 @@ func (db *Database) startDisk(o Options) error {
 	return nil
 }
 
-// close releases everything. The committer has stopped.
+// close releases everything. The committer has stopped. Unless the disk has
+// failed, it notes how far the log went.
 func (d *disk) close() error {
 	d.copies.stop()
 	d.absorber.stop()
-	err := d.log.close()
+	d.keeper.stop()
+	c, err := d.log.close()
+	if err == nil && d.fault.get() == nil {
+		err = writeClosing(d.log.fs, d.log.dir, c)
+	}
 	if err != nil {
 		err = d.fault.raise("closing the log", err)
 	}

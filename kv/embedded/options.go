@@ -5,15 +5,18 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Options adjust a durable database. The zero value is what [Open] uses.
 type Options struct {
-	// NoSync acknowledges commits before they are on the disk. A crash of the
-	// process loses none of them; a crash of the machine may lose the last
-	// second, whole commits and the newest only. For data that can be made again.
+	// NoSync acknowledges commits before they are on the disk. The log is synced
+	// every half second, and commits wait while it is. A crash of the process
+	// loses none of them; a crash of the machine may lose the commits of the last
+	// second: whole commits, and the newest only, so that what is left is what the
+	// database was at some moment. For data that can be made again.
 	NoSync bool
 
 	// CacheSize is the memory, in bytes, for what was read from the disk lately:
@@ -38,11 +41,12 @@ type Options struct {
 	FS vfs.FS
 
 	// The rest is for tests.
-	window      int64 // age, in versions, at which commits move to the base
-	segmentSize int64 // of the log
-	flushAt     int64 // size of the log
-	memTable    int64 // of the base
-	noAbsorb    bool  // commits move to the base when the test says so
+	window      int64         // age, in versions, at which commits move to the base
+	segmentSize int64         // of the log
+	flushAt     int64         // size of the log
+	memTable    int64         // of the base
+	noAbsorb    bool          // commits move to the base when the test says so
+	keepEvery   time.Duration // how often log.keep is called; 0: every half second, and never with noAbsorb
 }
 
 const (
@@ -52,6 +56,7 @@ const (
 	defaultSegmentSize = 16 << 20
 	defaultFlushAt     = 64 << 20
 	defaultMemTable    = 64 << 20
+	defaultKeepEvery   = time.Second / 2
 )
 
 // Validate reports all faults of the options.
@@ -82,6 +87,9 @@ func (o Options) withDefaults() Options {
 		if *d.value == 0 {
 			*d.value = d.other
 		}
+	}
+	if o.keepEvery == 0 && !o.noAbsorb {
+		o.keepEvery = defaultKeepEvery
 	}
 	if o.FS == nil {
 		o.FS = vfs.Default

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"math"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -63,6 +62,7 @@ type verifier struct {
 	fs     vfs.FS
 	dir    string
 	report *Report
+	parts  parts
 }
 
 func verify(ctx context.Context, fs vfs.FS, dir string) (*Report, error) {
@@ -98,23 +98,32 @@ func (v *verifier) found(err error) error {
 	return err
 }
 
-// notes reads what the folder is.
-func (v *verifier) notes() error {
-	_, err := readNote(v.fs, v.fs.PathJoin(v.dir, identityName), "database")
-	if errors.Is(err, iofs.ErrNotExist) {
-		err = nil
+// notes reads what the folder is. A note that is damaged is one that is there.
+func (v *verifier) notes() (err error) {
+	v.parts = parts{fs: v.fs, dir: v.dir}
+	if v.parts.identity, err = readIdentity(v.fs, v.dir); err != nil {
+		v.parts.identity = "damaged"
+		if err = v.found(err); err != nil {
+			return err
+		}
 	}
-	if err := v.found(err); err != nil {
-		return err
+	if v.parts.backup, err = readBackup(v.fs, v.dir); err != nil {
+		if err = v.found(err); err != nil {
+			return err
+		}
 	}
-	v.report.Backup, err = readBackup(v.fs, v.dir)
+	v.report.Backup = v.parts.backup
+	v.parts.closed, err = readClosing(v.fs, v.dir)
+	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.segment > 0 {
+		err = &CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
+	}
 	return v.found(err)
 }
 
 // log checks the segments. What the base has absorbed need not be there.
 func (v *verifier) log(absorbed int64) error {
 	l := &log{fs: v.fs, dir: v.dir}
-	r := logReader{fs: v.fs, dir: v.dir, above: absorbed, apply: func(int64, mutation) {}, log: l}
+	r := v.parts.reader(l, absorbed, func(int64, mutation) {})
 	r.before = func(size int64) error {
 		v.report.Files++
 		v.report.Bytes += size
@@ -125,9 +134,6 @@ func (v *verifier) log(absorbed int64) error {
 	v.report.Version = l.last
 	if absorbed != math.MaxInt64 {
 		v.report.Version = max(l.last, absorbed)
-	}
-	if err == nil {
-		err = v.report.Backup.reaches(v.fs, v.dir, v.report.Version)
 	}
 	return v.found(err)
 }

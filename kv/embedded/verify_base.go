@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"math"
 	"path"
 	"slices"
@@ -24,14 +23,18 @@ import (
 // possible if that cannot be known.
 func (v *verifier) base() (absorbed int64, err error) {
 	dir := v.fs.PathJoin(v.dir, baseDir)
-	names, err := v.fs.List(dir)
-	if errors.Is(err, iofs.ErrNotExist) || err == nil && len(names) == 0 {
-		return math.MaxInt64, v.found(&CorruptError{File: dir, Reason: "the folder has no base: it is no database, or its files are gone"})
+	exists, err := v.parts.hasBase()
+	if err == nil && !exists {
+		err = &CorruptError{File: dir, Reason: "the folder has no base: it is no database, or its files are gone"}
 	}
+	if err != nil {
+		return math.MaxInt64, v.found(err)
+	}
+	names, err := v.fs.List(dir)
 	if err != nil {
 		return 0, err
 	}
-	b, err := v.openBase(dir)
+	b, err := readBase(v.fs, dir, 1<<20)
 	if err != nil {
 		return math.MaxInt64, errors.Join(v.found(err), v.tables(dir, tableFiles(names)))
 	}
@@ -50,29 +53,6 @@ func (v *verifier) base() (absorbed int64, err error) {
 	return b.absorbed.Load(), err
 }
 
-// openBase opens the base without writing anything.
-func (v *verifier) openBase(dir string) (*base, error) {
-	b := newBase(v.fs, newFault())
-	b.seal()
-	options := b.options(1<<20, 1<<20)
-	options.ReadOnly = true
-	err := unpanicked(func() (err error) {
-		if b.db, err = pebble.Open(dir, options); err == nil {
-			var absorbed int64
-			absorbed, err = b.readAbsorbed()
-			b.absorbed.Store(absorbed)
-		}
-		return err
-	})
-	if err == nil {
-		return b, nil
-	}
-	if b.db != nil {
-		err = errors.Join(err, b.db.Close())
-	}
-	return nil, &CorruptError{File: dir, Reason: fmt.Sprintf("the base cannot be read: %v", err)}
-}
-
 // unpanicked turns a panic of the storage, which it may meet in bytes that it
 // has not written, into an error.
 func unpanicked(do func() error) (err error) {
@@ -81,15 +61,18 @@ func unpanicked(do func() error) (err error) {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("%v", p)
+				err = fmt.Errorf("%w: %v", errStorage, p)
 			}
 		}()
-		err = errors.New("the storage gave up")
+		err = errStorage
 		err = do()
 	}()
 	<-done
 	return err
 }
+
+// errStorage says that the storage could not go on with what it has read.
+var errStorage = errors.New("the storage gave up")
 
 func tableFiles(names []string) (tables []table) {
 	for _, name := range names {

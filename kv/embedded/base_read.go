@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// readBase opens the base in dir without writing anything. A base that cannot be
+// read is a [CorruptError], unless the file system has failed.
+func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
+	b := newBase(fs, newFault())
+	b.seal()
+	b.rows = newRowCache(0)
+	options := b.options(cacheSize, 1<<20)
+	options.ReadOnly = true
+	options.ErrorIfNotExists = true
+	err := unpanicked(func() (err error) {
+		b.db, err = pebble.Open(dir, options)
+		return err
+	})
+	if err == nil {
+		var absorbed int64
+		absorbed, err = b.readAbsorbed()
+		b.absorbed.Store(absorbed)
+		b.horizon.Store(absorbed)
+	}
+	if err == nil {
+		return b, nil
+	}
+	if b.db != nil {
+		err = errors.Join(err, b.db.Close())
+	}
+	if isDiskFault(err) {
+		return nil, fmt.Errorf("embedded: reading the base in %s: %w", dir, err)
+	}
+	return nil, &CorruptError{File: dir, Reason: fmt.Sprintf("the base cannot be read: %v", err), Err: err}
+}
+
+// isDiskFault reports whether an error is that of the operating system, and not
+// that a file is missing: it says nothing about what the files hold.
+func isDiskFault(err error) bool {
+	path, call, number := (*iofs.PathError)(nil), (*os.SyscallError)(nil), syscall.Errno(0)
+	fromSystem := errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &number)
+	return fromSystem && !errors.Is(err, iofs.ErrNotExist)
+}
+
+// absorbed returns up to which version the folder's base has absorbed commits, 0
+// if there is no base yet. It writes nothing.
+func (p *parts) absorbed() (version int64, err error) {
+	exists, err := p.hasBase()
+	if err != nil || !exists {
+		return 0, err
+	}
+	b, err := readBase(p.fs, p.fs.PathJoin(p.dir, baseDir), 0)
+	if err != nil {
+		return 0, err
+	}
+	return b.absorbed.Load(), b.db.Close()
+}

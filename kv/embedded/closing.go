@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// closedName is the note that Close writes: how far the log went. It stays when
+// the database is opened again, because it stays true: a folder never holds less
+// than it says. So newer files of the log cannot get lost unnoticed, and a damaged
+// record is not taken for one that a crash cut off.
+const closedName = "CLOSED"
+
+// closing is how far the log went when the database was closed.
+type closing struct {
+	segment uint64 // the newest; it has no frames
+	version int64  // of the newest commit
+}
+
+func (c closing) note() note {
+	return note{kind: "closing", fields: [][2]string{
+		{"segment", strconv.FormatUint(c.segment, 10)},
+		{"version", strconv.FormatInt(c.version, 10)},
+	}}
+}
+
+// writeClosing notes how far the log went.
+func writeClosing(fs vfs.FS, dir string, c closing) error {
+	if err := replaceNote(fs, dir, closedName, c.note()); err != nil {
+		return fmt.Errorf("writing %s: %w", fs.PathJoin(dir, closedName), err)
+	}
+	return nil
+}
+
+// readClosing returns how far the log went when the database was closed last, 0
+// if it never was.
+func readClosing(fs vfs.FS, dir string) (c closing, err error) {
+	name := fs.PathJoin(dir, closedName)
+	n, err := readNote(fs, name, "closing")
+	if errors.Is(err, iofs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.segment, err = strconv.ParseUint(n.field("segment"), 10, 64)
+	if err == nil {
+		c.version, err = strconv.ParseInt(n.field("version"), 10, 64)
+	}
+	if err != nil {
+		return closing{}, &CorruptError{File: name, Reason: err.Error()}
+	}
+	return c, nil
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// damages are the ways in which a test damages a file: each returns what it
+// makes of the content, nil to remove the file.
+var damages = map[string]func(r *rand.Rand, data []byte) []byte{
+	"a bit is flipped": func(r *rand.Rand, data []byte) []byte {
+		if len(data) > 0 {
+			data[r.IntN(len(data))] ^= 1 << r.IntN(8)
+		}
+		return data
+	},
+	"a bit near the end is flipped": func(r *rand.Rand, data []byte) []byte {
+		if n := len(data); n > 0 {
+			data[n-1-r.IntN(min(n, 60))] ^= 1 << r.IntN(8)
+		}
+		return data
+	},
+	"zeros": func(r *rand.Rand, data []byte) []byte {
+		from, to := somePart(r, len(data))
+		clear(data[from:to])
+		return data
+	},
+	"noise": func(r *rand.Rand, data []byte) []byte {
+		from, to := somePart(r, len(data))
+		for i := from; i < to; i++ {
+			data[i] = byte(r.Uint32())
+		}
+		return data
+	},
+	"a part is missing": func(r *rand.Rand, data []byte) []byte {
+		from, to := somePart(r, len(data))
+		return append(data[:from:from], data[to:]...)
+	},
+	"cut":      func(r *rand.Rand, data []byte) []byte { return data[:r.IntN(len(data)+1)] },
+	"emptied":  func(*rand.Rand, []byte) []byte { return []byte{} },
+	"extended": func(r *rand.Rand, data []byte) []byte { return append(data, make([]byte, 1+r.IntN(100))...) },
+	"removed":  func(*rand.Rand, []byte) []byte { return nil },
+}
+
+func somePart(r *rand.Rand, n int) (from, to int) {
+	from = r.IntN(n + 1)
+	return from, from + r.IntN(n-from+1)
+}
+
+// foundNumbered returns the number of the last transaction that a folder holds,
+// or why it cannot be opened or read.
+func foundNumbered(t *testing.T, fs vfs.FS) (last int, err error) {
+	db, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
+		_, err := readPairs(tx, everything, kv.RangeOptions{})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return checkNumbered(t, db), nil
+}
+
+// closedDatabases are folders that were closed, whose last transaction is the
+// given one.
+func closedDatabases(t *testing.T) (folders map[string]*vfs.MemFS, last map[string]int) {
+	folders, last = map[string]*vfs.MemFS{}, map[string]int{}
+	folders["one segment"], _ = logOf(t, 100, 1<<20)
+	folders["many segments"], _ = logOf(t, 30, 1000)
+	folders["tables and segments"] = filledDatabase(t)
+	last["one segment"], last["many segments"], last["tables and segments"] = 100, 30, 60
+	return folders, last
+}
+
+// TestRandomDamage damages one file of a database that was closed, at random, in
+// every way: no transaction is ever missing without an error, and what Verify
+// calls sound is complete.
+func TestRandomDamage(t *testing.T) {
+	random, rounds := seeded(t), 12
+	if testing.Short() {
+		rounds = 3
+	}
+	folders, last := closedDatabases(t)
+	reported, harmless := map[string]int{}, map[string]int{}
+	for folder, fs := range folders {
+		files := contentsOf(t, fs, "db")
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			for _, how := range slices.Sorted(maps.Keys(damages)) {
+				for range rounds {
+					what := fmt.Sprintf("%s: %s: %s", folder, name, how)
+					copied := wholeCopy(fs)
+					if !damageFile(t, copied, name, files[name], damages[how], random) {
+						continue
+					}
+					if expectNotSilent(t, copied, what, last[folder]) {
+						reported[path.Base(name)]++
+					} else {
+						harmless[path.Base(name)]++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("reported %v; without loss %v", reported, harmless)
+}
+
+func wholeCopy(fs *vfs.MemFS) *vfs.MemFS {
+	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+}
+
+// damageFile damages a file and reports whether that has changed it.
+func damageFile(t *testing.T, fs vfs.FS, name, text string, damage func(*rand.Rand, []byte) []byte, random *rand.Rand) bool {
+	t.Helper()
+	damaged := damage(random, []byte(text))
+	switch {
+	case damaged == nil:
+		if err := fs.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	case string(damaged) == text:
+		return false
+	default:
+		overwrite(t, fs, name, damaged)
+	}
+	return true
+}
+
+// expectNotSilent opens and verifies a damaged folder. It reports whether opening
+// or reading it has failed.
+func expectNotSilent(t *testing.T, fs *vfs.MemFS, what string, want int) (failed bool) {
+	t.Helper()
+	before := contentsOf(t, fs, "db")
+	_, verified := Verify(t.Context(), "db", Options{FS: fs})
+	found, err := foundNumbered(t, fs)
+	switch {
+	case err == nil && found != want:
+		t.Fatalf("%s: opening succeeds with %d of %d transactions", what, found, want)
+	case err != nil && verified == nil:
+		t.Fatalf("%s: Verify calls it sound, and opening fails: %v", what, err)
+	case err != nil && errors.As(err, new(*CorruptError)):
+		if after := contentsOf(t, fs, "db"); !sameFiles(before, after) {
+			t.Fatalf("%s: opening fails with %v and has changed the folder", what, err)
+		}
+	}
+	return err != nil
+}
+
+// sameFiles compares folders, but for who has locked them.
+func sameFiles(a, b map[string]string) bool {
+	for _, files := range []map[string]string{a, b} {
+		delete(files, "db/"+lockName)
+		delete(files, "db/"+holderName)
+	}
+	return maps.Equal(a, b)
+}
+
+// TestMissingParts removes parts of a closed database, several files at once:
+// Open and Verify refuse what is left, and leave it as it is.
+func TestMissingParts(t *testing.T) {
+	isLog := func(name string) bool { return path.Ext(name) == ".log" && path.Dir(name) == "db" }
+	inBase := func(name string) bool { return path.Dir(name) == "db/"+baseDir }
+	parts := map[string]func(name string) bool{
+		"the base":                            inBase,
+		"the log":                             isLog,
+		"base and log":                        func(name string) bool { return isLog(name) || inBase(name) },
+		"the log and the identity":            func(name string) bool { return isLog(name) || path.Base(name) == identityName },
+		"base, log and identity":              func(name string) bool { return isLog(name) || inBase(name) || path.Base(name) == identityName },
+		"the base's markers":                  func(name string) bool { return inBase(name) && path.Ext(name) != ".sst" },
+		"base, log and what Close has noted":  func(name string) bool { return isLog(name) || inBase(name) || path.Base(name) == closedName },
+		"the log and what Close has noted":    func(name string) bool { return isLog(name) || path.Base(name) == closedName },
+		"all segments but the first":          func(name string) bool { return isLog(name) && path.Base(name) != segmentName(1) },
+		"the base and what Close has noted":   func(name string) bool { return inBase(name) || path.Base(name) == closedName },
+		"the base, and it is an empty folder": inBase,
+	}
+	folders, _ := closedDatabases(t)
+	for folder, fs := range folders {
+		files := contentsOf(t, fs, "db")
+		for part, belongs := range parts {
+			copied, removed := wholeCopy(fs), 0
+			for name := range files {
+				if belongs(name) {
+					removed++
+					if err := copied.Remove(name); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if removed == 0 {
+				continue
+			}
+			if part == "the base" {
+				if err := copied.RemoveAll("db/" + baseDir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := contentsOf(t, copied, "db")
+			for what, try := range map[string]func() error{
+				"Verify": func() error { _, err := Verify(t.Context(), "db", Options{FS: copied}); return err },
+				"Open":   func() error { _, err := foundNumbered(t, copied); return err },
+			} {
+				if err := try(); !errors.As(err, new(*CorruptError)) {
+					t.Errorf("%s, without %s: %s returns %v, want a CorruptError", folder, part, what, err)
+				}
+			}
+			if !sameFiles(before, contentsOf(t, copied, "db")) {
+				t.Errorf("%s, without %s: the folder is changed", folder, part)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// parts are what the notes of a folder tell about it.
+type parts struct {
+	fs       vfs.FS
+	dir      string
+	identity string      // "": none yet
+	backup   *BackupInfo // nil: none
+	closed   closing
+}
+
+// readParts reads the notes of a folder.
+func readParts(fs vfs.FS, dir string) (p parts, err error) {
+	p = parts{fs: fs, dir: dir}
+	if p.identity, err = readIdentity(fs, dir); err != nil {
+		return p, err
+	}
+	if p.backup, err = readBackup(fs, dir); err != nil {
+		return p, err
+	}
+	p.closed, err = readClosing(fs, dir)
+	return p, err
+}
+
+// complete reports whether the folder was filled once: it must have base and log.
+func (p *parts) complete() bool {
+	return p.identity != "" || p.backup != nil || p.closed != closing{}
+}
+
+// hasBase reports whether there is a base, and returns an error if there must be
+// one: also where there is a log, which the first opening begins after it.
+func (p *parts) hasBase() (bool, error) {
+	dir := p.fs.PathJoin(p.dir, baseDir)
+	names, err := p.fs.List(dir)
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return false, fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	}
+	if slices.ContainsFunc(names, isManifestMarker) {
+		return true, nil
+	}
+	r := logReader{fs: p.fs, dir: p.dir}
+	segments, err := r.list()
+	if err != nil {
+		return false, err
+	}
+	if p.complete() || len(segments) > 0 {
+		return false, &CorruptError{File: dir, Reason: "the base is gone, or the file in it whose name begins with marker.manifest: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder"}
+	}
+	return false, nil
+}
+
+// reader returns the reader of the folder's log, of which the base has absorbed
+// what is not above a version.
+func (p *parts) reader(l *log, above int64, apply func(version int64, m mutation)) *logReader {
+	return &logReader{fs: p.fs, dir: p.dir, above: above, apply: apply, log: l, closed: p.closed, backup: p.backup, must: p.complete()}
+}
