@@ -5,8 +5,6 @@ package directory_test
 import (
 	"bufio"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -69,13 +67,8 @@ type scriptNode struct {
 
 func readScripts(t *testing.T) []script {
 	t.Helper()
-	file, err := os.Open(filepath.Join(goldens.Dir(t), "directory.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	var scripts []script
-	lines := bufio.NewScanner(file)
+	lines := bufio.NewScanner(goldens.Trace(t, "directory"))
 	lines.Buffer(nil, 10<<20)
 	for lines.Scan() {
 		var s script

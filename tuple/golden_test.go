@@ -10,8 +10,6 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -116,13 +114,8 @@ func (e goldenElement) octets() (any, error) {
 
 func readGoldens(t *testing.T) []golden {
 	t.Helper()
-	f, err := os.Open(filepath.Join(goldens.Dir(t), "tuple.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var out []golden
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(goldens.Trace(t, "tuple"))
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var g golden

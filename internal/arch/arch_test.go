@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"kv":          {},
 	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2"},
 	"kv/fdbkv":    {"kv", "github.com/apple/foundationdb/bindings/go"},
-	"kv/kvtest":   {"kv", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
+	"kv/kvtest":   {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
 	"tuple":       {},
 	"directory":   {"kv", "tuple"},
 	"idgen":       {"github.com/oklog/ulid/v2"},

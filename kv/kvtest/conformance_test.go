@@ -3,7 +3,6 @@
 package kvtest
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +112,7 @@ func TestReplayNoticesWrongEngines(t *testing.T) {
 // replayAll replays a recording without failing the test.
 func replayAll(t *testing.T, name string, db kv.Database) *tally {
 	t.Helper()
-	scenarios, err := readScenarios(filepath.Join(goldens.Dir(t), name+".jsonl"))
+	scenarios, err := decodeScenarios(goldens.Trace(t, name), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,12 @@
 package kvtest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,32 +21,23 @@ import (
 
 //go:generate go test -v -run ^TestCoverage$ . -args -update
 
-var (
-	update = flag.Bool("update", false, "write docs/coverage.md anew")
-	adopt  = flag.Bool("adopt", false, "with -update: also if it speaks of other recordings")
-)
+var update = flag.Bool("update", false, "write docs/coverage.md anew")
 
 const ledgerFile = "../../docs/coverage.md"
 
 // TestCoverage derives from the recordings which behaviour they prove, and
-// compares docs/coverage.md with that; -update writes it. Where the recordings
-// are absent, or are not those of the page, it says so and is skipped.
+// compares docs/coverage.md with that; -update writes it.
 func TestCoverage(t *testing.T) {
-	dir := goldens.Dir(t)
-	l := readLedger(t, dir)
-	text := l.render(areas(t))
-	old, err := os.ReadFile(ledgerFile)
-	if err != nil && !*adopt {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(old, []byte(l.digest)) && !*adopt {
-		t.Skipf("docs/coverage.md speaks of other recordings than those in %s: -args -update -adopt takes these", dir)
-	}
+	text := readLedger(t, goldens.Dir(t)).render(areas(t))
 	if *update {
 		if err := os.WriteFile(ledgerFile, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
+	}
+	old, err := os.ReadFile(ledgerFile)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(old), string(text)); diff != "" {
 		t.Errorf("docs/coverage.md is not current: run make generate (-page +now):\n%s", diff)
@@ -116,9 +105,9 @@ func readLedger(t *testing.T, dir string) *ledger {
 	l := &ledger{proofs: map[string]*proof{}}
 	sum := sha256.New()
 	for _, pattern := range goldenFiles {
-		paths, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no recording %s in %s (%v)", pattern, dir, err)
+		paths, err := goldens.Glob(dir, pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
 		for _, path := range paths {
 			l.readFile(t, path, sum)
@@ -130,16 +119,16 @@ func readLedger(t *testing.T, dir string) *ledger {
 
 func (l *ledger) readFile(t *testing.T, path string, sum io.Writer) {
 	t.Helper()
-	raw, err := os.ReadFile(path)
+	trace, err := goldens.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum.Write(raw)
-	scenarios, err := readScenarios(path)
+	defer trace.Close()
+	scenarios, err := decodeScenarios(io.TeeReader(trace, sum), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	file := goldens.Name(path)
 	count := fileCount{file: file, scenarios: len(scenarios)}
 	for i := range scenarios {
 		s := &scenarios[i]

@@ -4,20 +4,19 @@ package kvtest
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
 // goldenFiles are the names of the recorded traces that speak of the contract.
 // A pattern must match at least one file.
 var goldenFiles = []string{
-	"atomics.jsonl", "ryw.jsonl", "conflicts.jsonl", "conflict-ranges.jsonl", "errors.jsonl",
-	"versionstamps.jsonl", "watches.jsonl", "random-*.jsonl",
+	"atomics", "ryw", "conflicts", "conflict-ranges", "errors", "versionstamps", "watches", "random-*",
 }
 
 // ReplayGoldens replays traces that were recorded on a real FoundationDB: on
@@ -27,18 +26,18 @@ var goldenFiles = []string{
 // its file: -run 'TestGoldens/ryw/none/serializable/get' runs a single one.
 //
 // open must return an engine of which nothing below \xff needs to be kept.
-// dir is the folder of the traces. differing names scenarios in which the engine
+// dir is the folder of the traces, JSON Lines or these compressed by gzip. differing names scenarios in which the engine
 // is known to differ: one of them that agrees fails, so that the list can only
 // shrink.
 func ReplayGoldens(t *testing.T, open func(testing.TB) kv.Database, dir string, differing ...string) {
 	t.Helper()
 	for _, pattern := range goldenFiles {
-		paths, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(paths) == 0 {
-			t.Errorf("no recording %s in %s (%v)", pattern, dir, err)
+		paths, err := goldens.Glob(dir, pattern)
+		if err != nil {
+			t.Error(err)
 		}
 		for _, path := range paths {
-			t.Run(strings.TrimSuffix(filepath.Base(path), ".jsonl"), func(t *testing.T) {
+			t.Run(goldens.Name(path), func(t *testing.T) {
 				t.Parallel()
 				replayFile(t, open, path, differing)
 			})

@@ -9,8 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
+	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -161,7 +161,7 @@ func resolvePairs(texts []pairText, known stamps) ([]kv.KeyValue, error) {
 
 // readScenarios reads a file of scenarios, one JSON object a line.
 func readScenarios(path string) ([]scenario, error) {
-	f, err := os.Open(path)
+	f, err := goldens.Open(path)
 	if err != nil {
 		return nil, err
 	}

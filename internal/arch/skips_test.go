@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// skips lists the files whose tests may skip themselves, and why no proof is
+// lost by it when CI runs `make test` and `make race`.
+var skips = map[string]string{
+	"internal/goldens/goldens.go":    "in CI it fails instead",
+	"kv/kvtest/differential_test.go": "only with -short: make test runs it",
+	"kv/kvtest/laws_lifecycle.go":    "only for engines of others: both of ours are asserted to have the optional interface",
+	"kv/selector_test.go":            "a value drawn by rapid that says nothing, not a test",
+	"lease/leasetest/concurrent.go":  "only for stores that one process has for itself",
+	"lease/model_test.go":            "a step drawn by rapid that is not possible, not a test",
+	"lease/redis/server_test.go":     "in CI it fails instead",
+	"lease/sqlite/sqlite_test.go":    "only on Windows",
+	"leasefdb/cluster_test.go":       "the part of TestProcesses that other processes run",
+	"persistable/processes_test.go":  "the part of TestUniqueAcrossProcesses that other processes run",
+	"persistable/scatter_test.go":    "only with -short, and within the run that it starts: make test runs it",
+	"tuple/fuzz_test.go":             "an input of the fuzzer that says nothing, not a test",
+}
+
+// TestSkips finds every test that can skip itself: a skipped test is a
+// proof that nobody notices to be missing. One that lacks something of its
+// surroundings must fail in CI (the environment variable CI), as
+// goldens.Datasets does.
+func TestSkips(t *testing.T) {
+	found := map[string]bool{}
+	err := filepath.WalkDir("../..", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		if callsSkip(parsed) {
+			found[filepath.ToSlash(strings.TrimPrefix(file, "../../"))] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range found {
+		if skips[file] == "" {
+			t.Errorf("%s skips a test: let it run or fail in CI, or say in this table why no proof is lost", file)
+		}
+	}
+	for file := range skips {
+		if !found[file] {
+			t.Errorf("%s skips nothing any more: take it off this table", file)
+		}
+	}
+}
+
+// callsSkip reports whether a file calls a method that skips a test, whose name
+// is one that tests give to theirs.
+func callsSkip(file *ast.File) bool {
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		if method, ok := n.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method.Sel.Name) {
+			test, named := method.X.(*ast.Ident)
+			found = found || named && slices.Contains([]string{"t", "tb", "b", "c", "f"}, test.Name)
+		}
+		return !found
+	})
+	return found
+}
