@@ -8,6 +8,8 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,50 +37,67 @@ type Result struct {
 	Said   string          // what the contest's Note said
 }
 
-// Run runs the contests of the stages, one after the other.
+// Run runs the contests of the stages, one after the other. That no stage, or no
+// contest of the stages, is asked for is an error that lists their names.
 func (r *Runner) Run(stages []Stage) ([]Result, error) {
 	var all []Result
-	for _, stage := range stages {
-		results, err := r.stage(stage)
-		all = append(all, results...)
+	var names []string // of all contests of the stages that are asked for
+	chosen := slices.DeleteFunc(slices.Clone(stages), func(s Stage) bool { return !matches(r.Stages, s.Name) })
+	if len(chosen) == 0 {
+		for _, stage := range stages {
+			names = append(names, stage.Name)
+		}
+		return nil, fmt.Errorf("no stage is named like %q: there are %s", r.Stages, strings.Join(names, ", "))
+	}
+	for _, stage := range chosen {
+		results, contests, err := r.stage(stage)
+		all, names = append(all, results...), append(names, contests...)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", stage.Name, err)
 		}
 	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no contest is named like %q: there are %s", r.Contests, strings.Join(names, ", "))
+	}
 	return all, nil
 }
 
-func (r *Runner) stage(stage Stage) (results []Result, err error) {
-	if !matches(r.Stages, stage.Name) {
-		return nil, nil
-	}
+// stage runs the contests of a stage that are asked for. It also returns the
+// names of all.
+func (r *Runner) stage(stage Stage) (results []Result, names []string, err error) {
 	dir, err := os.MkdirTemp(r.Dir, "bench-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	r.progress(stage.Name + ": opening")
 	set, err := stage.Open(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	results = set.Measured
+	for _, measured := range set.Measured {
+		names = append(names, measured.Name)
+		if matches(r.Contests, measured.Name) {
+			results = append(results, measured)
+		}
+	}
 	for _, c := range set.Contests {
+		names = append(names, c.Name)
 		if !matches(r.Contests, c.Name) {
 			continue
 		}
 		r.progress(c.Name)
 		result, err := r.contest(c, dir)
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", c.Name, err)
+			return results, names, fmt.Errorf("%s: %w", c.Name, err)
 		}
 		results = append(results, result)
 		if r.Done != nil {
 			r.Done(&result)
 		}
 	}
-	return results, nil
+	return results, names, nil
 }
 
 func matches(only *regexp.Regexp, name string) bool { return only == nil || only.MatchString(name) }

@@ -56,7 +56,9 @@ func measureAll(run string, rounds int, dir, profile, write string) error {
 	}
 	results, err := r.Run(budgets.Stages())
 	report := measure.Report(results, rounds)
-	fmt.Print(report)
+	if len(results) > 0 {
+		fmt.Print(report)
+	}
 	if err != nil || write == "" {
 		return err
 	}

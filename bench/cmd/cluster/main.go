@@ -59,7 +59,9 @@ func measureCluster(file, run string, rounds int, profile, write string) error {
 	}
 	results, err := r.Run([]measure.Stage{budgets.Cluster(file)})
 	report := measure.Report(results, rounds)
-	fmt.Print(report)
+	if len(results) > 0 {
+		fmt.Print(report)
+	}
 	if err != nil || write == "" {
 		return err
 	}

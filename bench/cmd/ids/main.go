@@ -49,7 +49,9 @@ func measureAll(run string, rounds int, span time.Duration, dir, write string) (
 	}
 	results, err := r.Run(ids.Stages())
 	report := ids.Report(results, rounds)
-	fmt.Print(report)
+	if len(results) > 0 {
+		fmt.Print(report)
+	}
 	if err != nil || write == "" {
 		return err
 	}
