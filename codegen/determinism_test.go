@@ -38,8 +38,12 @@ func TestDeterminism(t *testing.T) {
 	loadModules(t, root)
 	t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"))
 	t.Setenv("GOPROXY", "off")
+	rounds := 5
+	if testing.Short() {
+		rounds = 2
+	}
 	var first map[string]string
-	for round := range 5 {
+	for round := range rounds {
 		dir := t.TempDir()
 		if err := writeModule(dir, root); err != nil {
 			t.Fatal(err)

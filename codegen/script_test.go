@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/*.txtar. Each is a module of its own outside the
 // repository, with a replace for the checkout in its go.mod alone; nothing is
 // downloaded.
+//
+// With -short, as under the race detector, it runs few scripts, and none of the
+// programs in them: those are compiled without the detector, so they would only
+// run a second time, and type-checking takes several times as long with it.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -35,7 +39,7 @@ func TestScripts(t *testing.T) {
 	}
 	loadModules(t, root)
 	inherited := goEnv(t, "GOCACHE", "GOMODCACHE", "GOFLAGS")
-	testscript.Run(t, testscript.Params{
+	p := testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
@@ -46,7 +50,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOSUMDB", "off")
 			return writeModule(e.WorkDir, root)
 		},
-	})
+	}
+	if testing.Short() {
+		p.Dir, p.Files = "", []string{"testdata/order.txtar", "testdata/fix.txtar", "testdata/packages.txtar", "testdata/type_errors2.txtar"}
+	}
+	testscript.Run(t, p)
 }
 
 // loadModules brings into the module cache what a module that requires this one
