@@ -16,12 +16,12 @@ quickstart: ## run the example of the README
 
 .PHONY: test
 test: redis ## run every test (needs Go; Redis for those of lease/redis)
-	CGO_ENABLED=0 go test ./...
+	CGO_ENABLED=0 go test -timeout 20m ./...
 	cd bench && CGO_ENABLED=0 go test ./measure ./chart
 
 .PHONY: race
 race: redis ## run every test under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -short ./...
+	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 
 # Debian's package where apt-get may be used in CI; elsewhere a word about what
 # is left out.
