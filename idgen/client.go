@@ -67,7 +67,8 @@ import (
 // All methods are safe for concurrent use. Next and NextN take no lock and do
 // not allocate, but once in a while at the beginning of a millisecond. An ID
 // that a call returned is less than the ID of every call that began later, also
-// when leases change, when fallback begins or ends, and over clock steps.
+// when leases change, when fallback begins or ends, and over clock steps; for the
+// one exception see [Options.Layout].
 type Client struct {
 	era   atomic.Pointer[era] // written under mu, seldom
 	clock clock               // begins with what is read for each ID

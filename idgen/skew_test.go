@@ -167,7 +167,7 @@ func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
 func TestClockBefore1970(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()
-		k.step(time.Until(time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)) - k.now().Sub(time.Now()))
+		k.step(time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC).Sub(k.now()))
 		g := newGrantor(k.now)
 		g.down = errDown
 		c, end := managed(t, g, Options{})

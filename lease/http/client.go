@@ -66,10 +66,10 @@ func loopback(host string) bool {
 // Client leases from a server. It makes one request for each call: an
 // [idgen.Client] repeats, with the same request key.
 type Client struct {
-	base    *url.URL
-	token   string
-	timeout time.Duration
-	http    http.Client
+	base      *url.URL
+	authorize func(http.Header) // shows the token: as a field it would be printed with the client
+	timeout   time.Duration
+	http      http.Client
 }
 
 var (
@@ -90,10 +90,19 @@ func NewClient(options ClientOptions) (*Client, error) {
 	if options.Timeout == 0 {
 		options.Timeout = DefaultTimeout
 	}
-	return &Client{base: base, token: options.Token, timeout: options.Timeout, http: http.Client{
+	return &Client{base: base, authorize: bearer(options.Token), timeout: options.Timeout, http: http.Client{
 		Transport:     options.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// bearer returns what shows a token, if there is one.
+func bearer(token string) func(http.Header) {
+	return func(h http.Header) {
+		if token != "" {
+			h.Set("Authorization", "Bearer "+token)
+		}
+	}
 }
 
 // Acquire implements [idgen.LeaseProvider]. Errors are those of the server's
@@ -172,9 +181,7 @@ func (c *Client) request(ctx context.Context, method string, where *url.URL, bod
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json, application/problem+json")
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
+	c.authorize(req.Header)
 	return req, nil
 }
 

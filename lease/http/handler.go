@@ -106,6 +106,7 @@ func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (*Handler,
 	for _, t := range options.Tokens {
 		h.accounts = append(h.accounts, newAccount(t))
 	}
+	h.options.Tokens = nil // so that they are not printed with the handler
 	return h, nil
 }
 

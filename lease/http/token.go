@@ -77,7 +77,9 @@ type grant struct {
 }
 
 func newAccount(t Token) *account {
-	return &account{Token: t, hash: sha256.Sum256([]byte(t.Secret)), turn: make(chan struct{}, 1), leased: map[leased]grant{}}
+	hash := sha256.Sum256([]byte(t.Secret))
+	t.Secret = "" // not needed any more
+	return &account{Token: t, hash: hash, turn: make(chan struct{}, 1), leased: map[leased]grant{}}
 }
 
 // authenticate returns whose token the request bears. It compares with all of

@@ -62,6 +62,10 @@ var _ lease.Store = (*Store)(nil)
 
 // Open opens the file, and creates it if it is not there. It must lie on a local
 // file system. Each commit is synced.
+//
+// The file holds the secrets of leases: it is created for its owner alone (0600),
+// and one that everybody may read is made private to its owner, or to its group
+// where that may write. An error says so if that is not possible.
 func Open(path string, options Options) (*Store, error) {
 	if options.BusyTimeout < 0 {
 		return nil, fmt.Errorf("sqlite: the busy timeout is %v; it must not be negative", options.BusyTimeout)
@@ -75,6 +79,9 @@ func Open(path string, options Options) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	if err := makePrivate(path); err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	db, err := sql.Open("sqlite", dataSource(path, options.BusyTimeout))
 	if err != nil {
