@@ -43,7 +43,9 @@ type AcquireRequest struct {
 
 // ReleaseRequest gives a lease back. Make one with [Lease.Release]. The JSON
 // names are those of the kazahana specification, section 4.1, and additions
-// that bind the signature to one lease.
+// that bind the signature to one lease and name the last millisecond used.
+// Where the additions are missing (BitSeq, Created and LastTs are 0), the
+// signature is the specification's, of "<id>:<timestamp>".
 type ReleaseRequest struct {
 	ServiceID string `json:"serviceId,omitempty"`
 	ID        int64  `json:"id"`

@@ -20,6 +20,11 @@ const SignatureWindow = 30 * time.Second
 // by the clock of its holder, is accepted and changes nothing, since he may have
 // continued. So is one repeated; a replay has no effect on later leases.
 //
+// A request whose BitSeq, Created and LastTs are 0 is that of the
+// specification's section 4.1: the signature is HMAC-SHA-256 in hexadecimal of
+// "<id>:<timestamp>" under the lease's secret. It does not say when the last ID
+// was made, so the positions are free when the lease ends, not before.
+//
 // Errors: [ErrExpiredTimestamp], [ErrNotFound], [ErrSignature], [ErrLastTs],
 // [ErrInvalid], [ErrUnknownService], [*CorruptError], and those of the store.
 func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
@@ -28,12 +33,15 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		return err
 	}
 	base, err := config.base(req.ID, req.BitSeq)
-	if err != nil {
+	if err != nil && !literal(req) {
 		return fmt.Errorf("lease: release for service %q: %w", service, err)
 	}
 	err = s.update(ctx, service, config, func(ses *session) error {
 		if window := SignatureWindow.Milliseconds(); req.Timestamp < ses.now-window || req.Timestamp > ses.now+window {
 			return fmt.Errorf("%w: it was signed at %d, and the store's time is %d; at most %v either way is accepted", ErrExpiredTimestamp, req.Timestamp, ses.now, SignatureWindow)
+		}
+		if literal(req) {
+			return ses.releaseLiteral(ctx, req)
 		}
 		blocks, err := ses.blocks(ctx, [][]byte{blockKey(base)})
 		if err != nil {

@@ -4,9 +4,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
 )
 
 // logged is a provider that logs what it grants and refuses, without secrets.
@@ -18,7 +20,10 @@ type logged struct {
 // Acquire implements [idgen.LeaseProvider].
 func (l logged) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	leases, err := l.LeaseProvider.Acquire(ctx, req)
-	if err != nil {
+	switch {
+	case errors.Is(err, lease.ErrInvalid): // what the request says may be of any length; the error says what is wrong
+		l.log.Warn("refused", "error", err)
+	case err != nil:
 		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", req.Meta, "error", err)
 	}
 	for _, g := range leases {
@@ -30,9 +35,12 @@ func (l logged) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.
 // Release implements [idgen.LeaseProvider].
 func (l logged) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 	err := l.LeaseProvider.Release(ctx, req)
-	if err != nil {
+	switch {
+	case errors.Is(err, lease.ErrInvalid):
+		l.log.Warn("not released", "error", err)
+	case err != nil:
 		l.log.Warn("not released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq, "error", err)
-	} else {
+	default:
 		l.log.Info("released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq)
 	}
 	return err

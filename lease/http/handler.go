@@ -3,6 +3,7 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -238,7 +239,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, account *account)
 	return page, nil
 }
 
-// read reads a body of JSON, and nothing behind it.
+// read reads a body that is one JSON object, and nothing behind it.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, method string, body any) error {
 	if err := allow(w, r, method); err != nil {
 		return err
@@ -246,21 +247,27 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, method string, bo
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return fault(http.StatusUnsupportedMediaType, codeMediaType, "the content type is %q; it must be application/json", r.Header.Get("Content-Type"))
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, h.options.MaxBody))
-	err := decoder.Decode(body)
-	if err == nil {
-		_, err = decoder.Token()
-	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case errors.As(err, &tooLarge):
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.options.MaxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return fault(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has more than %d bytes", tooLarge.Limit)
-	case err == nil:
-		return fmt.Errorf("%w: the body goes on behind its JSON value", lease.ErrInvalid)
 	}
-	return fmt.Errorf("%w: the body: %w", lease.ErrInvalid, err)
+	if err == nil {
+		err = decodeObject(text, body)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the body: %w", lease.ErrInvalid, err)
+	}
+	return nil
+}
+
+// decodeObject decodes a JSON object. An empty text and null are refused: they
+// come from programs that forgot to send what they want, and would ask for a
+// lease of the default service.
+func decodeObject(text []byte, object any) error {
+	if text = bytes.TrimLeft(text, " \t\r\n"); !bytes.HasPrefix(text, []byte("{")) {
+		return fmt.Errorf("it must be a JSON object, such as {}; it begins with %.20q", text)
+	}
+	return json.Unmarshal(text, object)
 }
 
 // allow refuses other methods.

@@ -4,6 +4,8 @@ package http_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -207,6 +209,30 @@ func TestWire(t *testing.T) {
 	}
 }
 
+// TestLiteralRelease sends the body of the specification's section 7.1.
+func TestLiteralRelease(t *testing.T) {
+	provider := newMemory(t)
+	h := handler(t, provider, leasehttp.HandlerOptions{})
+	leases, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, now := leases[0], time.Now().UnixMilli()
+	mac := hmac.New(sha256.New, []byte(l.Secret))
+	fmt.Fprintf(mac, "%d:%d", l.ID, now)
+	body := fmt.Sprintf(`{"signature":"%x","timestamp":%d}`, mac.Sum(nil), now)
+	target := fmt.Sprint("/lease/", l.ID)
+	if res := request(t, h, "DELETE", target, strings.Replace(body, `:"`, `:"0`, 1)); res.Code != http.StatusForbidden {
+		t.Errorf("forged: %d %s, want 403", res.Code, res.Body)
+	}
+	if res := request(t, h, "DELETE", target, body); res.Code != http.StatusNoContent {
+		t.Errorf("%d %s, want 204", res.Code, res.Body)
+	}
+	if page, err := provider.List(t.Context(), "", lease.ListOptions{}); err != nil || len(page.Leases) != 0 {
+		t.Errorf("still active: %+v, %v", page, err)
+	}
+}
+
 // TestRefusals checks what no provider gets to see.
 func TestRefusals(t *testing.T) {
 	h := handler(t, newMemory(t), leasehttp.HandlerOptions{MaxBody: 100})
@@ -231,6 +257,13 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/lease", "{}", []string{"Content-Type", ""}, 415},
 		{"POST", "/lease", long, nil, 413},
 		{"POST", "/lease", "{", nil, 400},
+		{"POST", "/lease", "", nil, 400},
+		{"POST", "/lease", " \n", nil, 400},
+		{"POST", "/lease", "null", nil, 400},
+		{"POST", "/lease", " null ", nil, 400},
+		{"POST", "/lease", "7", nil, 400},
+		{"DELETE", "/lease/1", "", nil, 400},
+		{"DELETE", "/lease/1", "null", nil, 400},
 		{"POST", "/lease", "{} {}", nil, 400},
 		{"POST", "/lease", "[]", nil, 400},
 		{"POST", "/lease", `{"throughputPerMs":1e99}`, nil, 400},

@@ -55,6 +55,7 @@ func Run(t *testing.T, s Suite) {
 		{"ReleaseRepeated", testReleaseRepeated},
 		{"ReleaseLate", testReleaseLate},
 		{"ReleaseReplayed", testReleaseReplayed},
+		{"ReleaseLiteral", testReleaseLiteral},
 		{"Exhaustion", testExhaustion},
 		{"MixedLayouts", testMixedLayouts},
 		{"Random", testRandom},
