@@ -22,6 +22,11 @@ const (
 	// jumpPatience is how long a jump must last before it is believed where no
 	// lease can tell.
 	jumpPatience = 10 * time.Second
+
+	// maxUnwitnessed is the longest jump that is believed for lasting: a day, the
+	// longest time that a lease can last. A generator that has followed a clock
+	// to another year makes no ID until that year once the clock is right again.
+	maxUnwitnessed = 24 * time.Hour
 )
 
 // clock reads the time in Unix milliseconds, and watches it by the monotonic
@@ -142,8 +147,9 @@ func (k *clock) noticeJump(r reading) bool {
 }
 
 // lasting reports whether the jump has gone on for so long that it is believed.
+// One of more than a day never is: only a lease can tell that it is right.
 func (k *clock) lasting(r reading) bool {
-	return r.mono+1-k.jumped.Load() >= jumpPatience.Milliseconds()
+	return r.wall-r.ms <= maxUnwitnessed.Milliseconds() && r.mono+1-k.jumped.Load() >= jumpPatience.Milliseconds()
 }
 
 // waitBehind sleeps once, for at most a waitSlice, because the clock is behind

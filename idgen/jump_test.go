@@ -140,6 +140,40 @@ func TestJumpWithoutProvider(t *testing.T) {
 	}
 }
 
+// TestJumpToAnotherYearWithoutProvider: no witness tells that the clock is
+// right, so it is not followed, however long that lasts.
+func TestJumpToAnotherYearWithoutProvider(t *testing.T) {
+	for _, standalone := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			const year = 365 * 24 * time.Hour
+			k := newJumpyClock()
+			g := newGrantor(k.right)
+			g.down = errDown
+			opts := Options{Now: k.now, mono: k.mono, Logger: quiet}
+			if !standalone {
+				opts.Provider = g
+			}
+			c := Must(NewClient(opts))
+			defer c.Shutdown(t.Context())
+			last := Must(c.Next(t.Context()))
+			k.step(year)
+			for range 60 {
+				time.Sleep(time.Minute)
+				id, err := c.Next(t.Context())
+				if err != nil || id <= last || id.Time().Sub(k.right()).Abs() > time.Second {
+					t.Fatalf("Next = %d of %v, %v after %d; want an ID of %v", id, id.Time(), err, last, k.right())
+				}
+				last = id
+			}
+			k.step(-year)
+			time.Sleep(time.Millisecond)
+			if id, err := c.Next(ended); err != nil || id <= last {
+				t.Errorf("Next after the clock was set right = %d, %v", id, err)
+			}
+		})
+	}
+}
+
 func TestSmallStepsForwardAreFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, g, c, end := jumpyClient(t, Options{})

@@ -122,7 +122,7 @@ func (c *Client) releaseSpare(ctx context.Context) error {
 }
 
 func (c *Client) release(ctx context.Context, l *held) error {
-	now := c.clock.now()
+	now := time.UnixMilli(c.clock.read().ms) // also while the wall clock is not believed
 	if now.UnixMilli() >= l.Expired || l.last >= l.Expired {
 		return nil
 	}

@@ -59,7 +59,7 @@ func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 		if err != nil {
 			break
 		}
-		s.saw(service, a.record.Incarnation)
+		s.saw(service, a.record)
 		if err = a.refusal(); !errors.Is(a.refused, errAgain) {
 			break
 		}
@@ -88,15 +88,15 @@ type acquisition struct {
 // run is the transaction.
 func (a *acquisition) run(ctx context.Context) error {
 	hash := requestHash(a.req.RequestKey)
-	keys := [][]byte{serviceKey()}
+	var keys [][]byte
 	if a.req.RequestKey != "" {
 		keys = append(keys, requestRecordKey(hash))
 	}
-	values, err := a.tx.Get(ctx, keys...)
+	values, err := a.load(ctx, keys...)
 	if err != nil {
 		return err
 	}
-	quarantine, err := a.open(values[0])
+	quarantine, err := a.open()
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (a *acquisition) run(ctx context.Context) error {
 		a.refused = &QuarantineError{ServiceID: a.service, Until: time.UnixMilli(quarantine)}
 		return nil
 	}
-	if len(values) > 1 {
-		if done, err := a.repeat(ctx, keys[1], values[1]); done || err != nil {
+	if len(values) > 0 {
+		if done, err := a.repeat(ctx, keys[0], values[0]); done || err != nil {
 			return err
 		}
 		if err := a.forget(ctx); err != nil {
@@ -114,6 +114,9 @@ func (a *acquisition) run(ctx context.Context) error {
 	}
 	if err := a.grant(ctx); err != nil || a.refused != nil {
 		return err
+	}
+	if a.record.granted(a.server.id, a.now, a.config.Duration.Milliseconds()) {
+		a.save()
 	}
 	if a.req.RequestKey != "" {
 		a.remember(hash)

@@ -99,11 +99,13 @@ func (b *block) check() error {
 func (b *block) size() uint64 { return 1 << b.BitSeq }
 
 // when returns the lease that would be granted at now for duration: the
-// earliest that the bounds permit, with its continuation. passed tells that it
-// comes after the future, behind which the bounds then have to be moved.
+// earliest that the bounds permit, with its continuation. Its length is duration:
+// where whoever held the positions before may continue for longer than that, it
+// begins later. passed tells that it comes after the future, behind which the
+// bounds then have to be moved.
 func (o bounds) when(now, duration int64) (lease span, passed bool) {
-	lease.From = max(now, o.Fence)
-	lease.Until = max(lease.From+duration, o.Carry)
+	lease.From = max(now, o.Fence, o.Carry-duration)
+	lease.Until = lease.From + duration
 	if o.Future == nil || 2*lease.Until-lease.From <= o.Future.From {
 		return lease, false
 	}
@@ -153,6 +155,10 @@ func (b *block) grant(h holder, passed bool) {
 	b.Fence = h.Expired
 	b.Carry = h.Expired + (h.Expired - h.Created)
 }
+
+// wait moves the fence, and so the block's place in the queue, to a time before
+// which nothing can be granted.
+func (b *block) wait(until int64) { b.Fence = max(b.Fence, until) }
 
 // postpone moves the bounds behind the future: nothing can be granted before.
 func (b *block) postpone() {

@@ -5,6 +5,7 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/bits"
 	"time"
 
@@ -31,8 +32,10 @@ type ServiceConfig struct {
 	// the size of the smallest leases; it may change, and BitID with it.
 	Layout idgen.Layout
 	// Duration of a lease, in whole milliseconds, from a second to a day; 0
-	// means 10 minutes. A lease lasts longer where its predecessor may still
-	// continue with the fallback bit.
+	// means 10 minutes. It can change while leases are in use: every lease that
+	// is granted from then on lasts as long as this, save the last one before
+	// the timestamp's end. Positions whose last holder has a longer lease, and
+	// did not release it, are granted later, once.
 	Duration time.Duration
 }
 
@@ -87,10 +90,23 @@ type Options struct {
 	// A server that has itself seen the service in the store takes its absence
 	// for a loss in any case.
 	Fresh bool
-	// Quarantine is how long nothing is granted after a loss; 0 means the
-	// duration of the service's leases and a minute for the skew of clocks. Set
-	// it where leases used to last longer than they do now.
+	// Quarantine is how long nothing is granted after a loss; 0 means until all
+	// leases that may be in use have ended, and a minute for the skew of clocks.
+	// How long these last is what the store says, or what this server has seen
+	// there; where neither is known, because the store is empty and the server
+	// new, the duration of the service's leases. So set it for an empty store
+	// that may have lost leases which lasted longer than they do now.
 	Quarantine time.Duration
+
+	// Monotonic is the clock by which jumps of the store's clock are noticed: one
+	// that nobody sets. The default, used for nil, is that of this process, for
+	// stores whose clock is this process's ([time.Now]); the clocks of others,
+	// like Redis's, are not judged then.
+	Monotonic func() time.Duration
+
+	// Logger gets what an operator should know about clocks; nil means
+	// [slog.Default].
+	Logger *slog.Logger
 
 	// MaxThroughputPerMs bounds what one request may ask for; 0 means 16384.
 	MaxThroughputPerMs int
@@ -111,6 +127,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxLeases == 0 {
 		o.MaxLeases = DefaultMaxLeases
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
 	return o
 }
@@ -153,14 +172,6 @@ func (o Options) service(id string) (string, ServiceConfig, error) {
 		return id, ServiceConfig{}, fmt.Errorf("%w: %q is not configured", ErrUnknownService, id)
 	}
 	return id, o.Default, nil
-}
-
-// quarantine returns how long nothing is granted after a loss.
-func (o Options) quarantine(c ServiceConfig) time.Duration {
-	if o.Quarantine > 0 {
-		return o.Quarantine
-	}
-	return c.Duration + DefaultSkew
 }
 
 // checkService refuses ids that are no service's: the permitted characters are

@@ -36,6 +36,10 @@
 // positions look free. Where it is ahead, it is granted time ahead, and the time
 // until then is still granted to others.
 //
+// Where the store's clock is that of the process, a jump ahead by more than the
+// longest lease is not believed unless others lease by that time, too: leases
+// then begin by the monotonic clock. docs/architecture.md has the reasons.
+//
 // # Losses
 //
 // A store that forgets leases would grant them twice. A service that is not in

@@ -137,14 +137,24 @@ func (s *search) usable(entry freeEntry, b *block) (block, bool) {
 	if lease.From <= s.horizon {
 		return free, true
 	}
-	if passed && !s.rewind { // it stands too early in the queue
-		behind := *b
-		behind.postpone()
-		s.drop(b)
-		s.put(&behind)
-		s.requeued = true
+	if !s.rewind && (passed || lease.From > b.Fence) {
+		s.requeue(b, lease.From, passed)
 	}
 	return block{}, false
+}
+
+// requeue moves a block that stands too early in the queue: nothing can be
+// granted in it before until.
+func (s *search) requeue(b *block, until int64, passed bool) {
+	behind := *b
+	if passed {
+		behind.postpone()
+	} else {
+		behind.wait(until)
+	}
+	s.drop(b)
+	s.put(&behind)
+	s.requeued = true
 }
 
 // claim takes a usable block out of the store: the search replaces it.

@@ -56,6 +56,9 @@ func (s *Server) List(ctx context.Context, serviceID string, options ListOptions
 	var page Page
 	err = s.update(ctx, service, config, func(ses *session) error {
 		page = Page{}
+		if _, err := ses.load(ctx); err != nil {
+			return err
+		}
 		pairs, err := ses.tx.Scan(ctx, blockKey(begin), []byte{keyBlock + 1}, maxPage)
 		if err != nil {
 			return err

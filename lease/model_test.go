@@ -26,14 +26,15 @@ func smallLayout(bitSeq int) idgen.Layout {
 // world is one store with several servers, each with a layout and a clock of
 // its own, and the model.
 type world struct {
-	t       *rapid.T
-	now     int64 // the right time
-	clock   int64 // what the clock of the server that is called says
-	servers []*lease.Server
-	ledger  leasetest.Ledger
-	granted []idgen.Lease
-	over    map[idgen.Lease]bool     // released by the holder: whether the server took note
-	keys    map[string][]idgen.Lease // by request key
+	t        *rapid.T
+	now      int64 // the right time
+	clock    int64 // what the clock of the server that is called says
+	servers  []*lease.Server
+	duration time.Duration // of the leases of the server that is called
+	ledger   leasetest.Ledger
+	granted  []idgen.Lease
+	over     map[idgen.Lease]bool     // released by the holder: whether the server took note
+	keys     map[string][]idgen.Lease // by request key
 }
 
 func newWorld(t *rapid.T) *world {
@@ -43,7 +44,7 @@ func newWorld(t *rapid.T) *world {
 		store = leasetest.Hostile(store, rapid.Uint64().Draw(t, "seed"))
 	}
 	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
-		duration := time.Duration(bitSeq) * 2 * time.Minute
+		duration := durationOf(bitSeq - 1)
 		server, err := lease.NewServer(store, lease.Options{
 			Default: lease.ServiceConfig{Layout: smallLayout(bitSeq), Duration: duration}, Fresh: true,
 		})
@@ -66,8 +67,13 @@ var skews = rapid.Custom(func(t *rapid.T) time.Duration {
 
 func (w *world) server() *lease.Server {
 	w.clock = w.now + skews.Draw(w.t, "skew").Milliseconds()
-	return rapid.SampledFrom(w.servers).Draw(w.t, "server")
+	i := rapid.IntRange(0, len(w.servers)-1).Draw(w.t, "server")
+	w.duration = durationOf(i)
+	return w.servers[i]
 }
+
+// durationOf is how long leases of a server last.
+func durationOf(server int) time.Duration { return time.Duration(server+1) * 2 * time.Minute }
 
 func (w *world) acquire(t *rapid.T) {
 	w.t = t
@@ -96,6 +102,11 @@ func (w *world) acquire(t *rapid.T) {
 	}
 	if total < req.ThroughputPerMs {
 		t.Fatalf("asked for %d positions, got %d", req.ThroughputPerMs, total)
+	}
+	for _, l := range leases {
+		if l.Duration() != w.duration {
+			t.Fatalf("the lease lasts %v, want %v: %+v", l.Duration(), w.duration, l)
+		}
 	}
 	if err := w.ledger.Granted(leases...); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,8 @@ func checksum(key, text []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, text)
 }
 
-// serviceRecord is what never changes about a service, and its quarantine.
+// serviceRecord is what the store knows of a service as a whole: what never
+// changes, its quarantine, and the times by which it is leased.
 type serviceRecord struct {
 	Epoch       int64  `json:"epoch"`
 	BitReserve  int    `json:"bitReserve"`
@@ -71,13 +72,17 @@ type serviceRecord struct {
 	Incarnation string `json:"incarnation"`     // random: tells this record from one written after a loss
 	Store       string `json:"store,omitempty"` // what Incarnate said
 	Quarantine  int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
+	// Continued is until when leases that were lost may be continued: those that
+	// are granted after the quarantine end later.
+	Continued int64 `json:"continued,omitempty"`
+	times
 }
 
 func (r *serviceRecord) check() error {
-	if r.Incarnation == "" || r.Quarantine < 0 {
+	if r.Incarnation == "" || r.Quarantine < 0 || r.Continued < 0 {
 		return errors.New("it has no incarnation, or a quarantine before 1970")
 	}
-	return nil
+	return r.times.check()
 }
 
 // frontierRecord tells which positions are in blocks: those below Next.

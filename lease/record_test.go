@@ -13,7 +13,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	last := int64(7)
 	for _, record := range []interface{ check() error }{
-		&serviceRecord{Incarnation: "i"},
+		&serviceRecord{Incarnation: "i", times: times{Latest: 1, Claim: &claim{At: 2, By: "b"}, Lengths: []length{{1, 2}}}},
 		&frontierRecord{Next: 64, Sizes: 3},
 		&requestRecord{Until: 1, Leases: []leaseRef{{Base: 1, Created: 2}}},
 		&block{BitSeq: 3, bounds: bounds{Fence: 1, Carry: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
@@ -46,6 +46,10 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, record := range map[string]interface{ check() error }{
 		`{"incarnation":""}`:                                &serviceRecord{},
 		`{"incarnation":"i","quarantine":-1}`:               &serviceRecord{},
+		`{"incarnation":"i","continued":-1}`:                &serviceRecord{},
+		`{"incarnation":"i","latest":-1}`:                   &serviceRecord{},
+		`{"incarnation":"i","claim":{"at":1}}`:              &serviceRecord{},
+		`{"incarnation":"i","lengths":[{"until":1}]}`:       &serviceRecord{},
 		`{"next":1073741825}`:                               &frontierRecord{},
 		`{"until":1}`:                                       &requestRecord{},
 		`{"bitSeq":30}`:                                     &block{},

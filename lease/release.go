@@ -37,17 +37,24 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		return fmt.Errorf("lease: release for service %q: %w", service, err)
 	}
 	err = s.update(ctx, service, config, func(ses *session) error {
+		values, err := ses.load(ctx, blockKey(base))
+		if err != nil {
+			return err
+		}
 		if window := SignatureWindow.Milliseconds(); req.Timestamp < ses.now-window || req.Timestamp > ses.now+window {
 			return fmt.Errorf("%w: it was signed at %d, and the store's time is %d; at most %v either way is accepted", ErrExpiredTimestamp, req.Timestamp, ses.now, SignatureWindow)
 		}
 		if literal(req) {
 			return ses.releaseLiteral(ctx, req)
 		}
-		blocks, err := ses.blocks(ctx, [][]byte{blockKey(base)})
+		if values[0] == nil {
+			return ErrNotFound
+		}
+		b, err := ses.block(blockKey(base), values[0])
 		if err != nil {
 			return err
 		}
-		return ses.release(blocks[0], req)
+		return ses.release(b, req)
 	})
 	if err != nil {
 		return fmt.Errorf("lease: release of machine %d of service %q: %w", req.ID, service, err)
@@ -68,7 +75,7 @@ func (c ServiceConfig) base(id int64, bitSeq int) (uint64, error) {
 
 // release changes the block that req names, if that is due.
 func (ses *session) release(b *block, req idgen.ReleaseRequest) error {
-	if b == nil || b.BitSeq != req.BitSeq || b.Holder == nil {
+	if b.BitSeq != req.BitSeq || b.Holder == nil {
 		return ErrNotFound
 	}
 	h := b.Holder

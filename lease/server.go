@@ -6,9 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"sync"
-	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 )
@@ -19,8 +17,11 @@ type Server struct {
 	store   Store
 	options Options
 
+	clock *clock
+	id    string // tells this server from others
+
 	mu   sync.Mutex
-	seen map[string]string // service → incarnation of its record in the store
+	seen map[string]serviceRecord // the record of each service when this server last committed
 }
 
 var _ idgen.LeaseProvider = (*Server)(nil)
@@ -31,7 +32,8 @@ func NewServer(store Store, options Options) (*Server, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	return &Server{store: store, options: options.withDefaults(), seen: map[string]string{}}, nil
+	options = options.withDefaults()
+	return &Server{store: store, options: options, clock: newClock(options), id: randomHex(), seen: map[string]serviceRecord{}}, nil
 }
 
 // Incarnate is implemented by a [Tx] whose store may forget what it has
@@ -48,9 +50,10 @@ type session struct {
 	service string
 	config  ServiceConfig
 	tx      Tx
-	now     int64 // Unix milliseconds
+	now     int64 // Unix milliseconds; see load
 	writes  map[string][]byte
 	order   []string // of the keys of writes
+	known   bool     // the store has the record
 	record  serviceRecord
 }
 
@@ -59,8 +62,7 @@ type session struct {
 func (s *Server) update(ctx context.Context, service string, config ServiceConfig, fn func(*session) error) error {
 	return s.store.Update(ctx, service, func(tx Tx) error {
 		ses := &session{
-			server: s, service: service, config: config, tx: tx,
-			now: tx.Now().UnixMilli(), writes: map[string][]byte{},
+			server: s, service: service, config: config, tx: tx, writes: map[string][]byte{},
 		}
 		if err := fn(ses); err != nil {
 			return err
@@ -96,14 +98,25 @@ func (ses *session) decode(key, value []byte, record interface{ check() error })
 	return true, decode(ses.service, key, value, record)
 }
 
-// open reads the service's record, given its value, and returns the end of the
-// quarantine, which may begin here.
-func (ses *session) open(value []byte) (quarantine int64, err error) {
-	known, err := ses.decode(serviceKey(), value, &ses.record)
+// load reads the service's record and further keys, whose values it returns. It
+// decides which time it is.
+func (ses *session) load(ctx context.Context, keys ...[]byte) ([][]byte, error) {
+	values, err := ses.tx.Get(ctx, append([][]byte{serviceKey()}, keys...)...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if known {
+	if ses.known, err = ses.decode(serviceKey(), values[0], &ses.record); err != nil {
+		return nil, err
+	}
+	longest := max(ses.record.longest(), ses.config.Duration.Milliseconds())
+	ses.now = ses.server.clock.judge(ses.tx.Now(), ses.record.Latest, longest)
+	return values[1:], nil
+}
+
+// open checks the record that load has read, makes one if there is none, and
+// returns the end of the quarantine, which may begin here.
+func (ses *session) open() (quarantine int64, err error) {
+	if ses.known {
 		if err := ses.checkEpoch(); err != nil {
 			return 0, err
 		}
@@ -112,24 +125,28 @@ func (ses *session) open(value []byte) (quarantine int64, err error) {
 	if life, ok := ses.tx.(Incarnate); ok {
 		store = life.Incarnation()
 	}
-	seen := ses.server.incarnation(ses.service)
+	seen := ses.server.lastSeen(ses.service)
 	lost := false
 	switch {
-	case !known:
+	case !ses.known:
 		ses.record = newServiceRecord(ses.config)
-		lost = !ses.server.options.Fresh || seen != ""
-	case store != "" && store != ses.record.Store, seen != "" && seen != ses.record.Incarnation:
+		lost = !ses.server.options.Fresh || seen.Incarnation != ""
+	case store != "" && store != ses.record.Store, seen.Incarnation != "" && seen.Incarnation != ses.record.Incarnation:
 		lost = true
 	default:
-		return ses.record.Quarantine, nil
+		return ses.quarantineEnd(), nil
 	}
 	ses.record.Store = store
+	ses.record.inherit(seen.times)
 	if lost {
-		ses.record.Quarantine = max(ses.record.Quarantine, ses.now+ses.server.options.quarantine(ses.config).Milliseconds())
+		ses.quarantine(ses.server.options.Quarantine)
 	}
-	ses.set(serviceKey(), encode(serviceKey(), ses.record))
-	return ses.record.Quarantine, nil
+	ses.save()
+	return ses.quarantineEnd(), nil
 }
+
+// save notes that the service's record is to be written.
+func (ses *session) save() { ses.set(serviceKey(), encode(serviceKey(), ses.record)) }
 
 func newServiceRecord(c ServiceConfig) serviceRecord {
 	return serviceRecord{
@@ -149,67 +166,19 @@ func (ses *session) checkEpoch() error {
 	return nil
 }
 
-// incarnation returns what the service's record was when this server last
-// committed; empty if never.
-func (s *Server) incarnation(service string) string {
+// lastSeen returns the service's record as it was when this server last
+// committed; the zero record if never.
+func (s *Server) lastSeen(service string) serviceRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen[service]
 }
 
 // saw notes the record of a transaction that was committed.
-func (s *Server) saw(service, incarnation string) {
+func (s *Server) saw(service string, record serviceRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[service] = incarnation
-}
-
-// Quarantine grants nothing of the service for a time, at least until the end
-// of a quarantine under way: [Options.Quarantine] if d is 0. Call it after the
-// store was restored from a backup, whose leases are those of another day.
-func (s *Server) Quarantine(ctx context.Context, serviceID string, d time.Duration) (until time.Time, err error) {
-	return s.setQuarantine(ctx, serviceID, func(ses *session) int64 {
-		if d == 0 {
-			d = s.options.quarantine(ses.config)
-		}
-		return max(ses.record.Quarantine, ses.now+d.Milliseconds())
-	})
-}
-
-// EndQuarantine grants leases of the service again at once. Call it only when it
-// is certain that no lease is in use which the store does not know: when a
-// server whose clock was far ahead began the quarantine, for instance, or all
-// programs have been stopped.
-func (s *Server) EndQuarantine(ctx context.Context, serviceID string) error {
-	_, err := s.setQuarantine(ctx, serviceID, func(*session) int64 { return 0 })
-	return err
-}
-
-// setQuarantine changes the end of the quarantine.
-func (s *Server) setQuarantine(ctx context.Context, serviceID string, end func(*session) int64) (until time.Time, err error) {
-	service, config, err := s.options.service(serviceID)
-	if err != nil {
-		return time.Time{}, err
-	}
-	var incarnation string
-	err = s.update(ctx, service, config, func(ses *session) error {
-		values, err := ses.tx.Get(ctx, serviceKey())
-		if err != nil {
-			return err
-		}
-		if _, err := ses.open(values[0]); err != nil {
-			return err
-		}
-		ses.record.Quarantine = end(ses)
-		ses.set(serviceKey(), encode(serviceKey(), ses.record))
-		until, incarnation = time.UnixMilli(ses.record.Quarantine), ses.record.Incarnation
-		return nil
-	})
-	if err != nil {
-		return time.Time{}, fmt.Errorf("lease: quarantine of service %q: %w", service, err)
-	}
-	s.saw(service, incarnation)
-	return until, nil
+	s.seen[service] = record
 }
 
 // randomHex returns 128 random bits.

@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"idgen":       {"github.com/oklog/ulid/v2"},
 	"index":       {"kv", "tuple"},
 	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
-	"lease":       {"idgen"},
+	"lease":       {"idgen", "internal/uptime"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "github.com/oklog/ulid/v2"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
@@ -57,6 +57,7 @@ var arrows = map[string][]string{
 	"cmd/persistgen":      {"codegen"},
 	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":    {},
+	"internal/uptime":     {"golang.org/x/sys"},
 	"internal/contents":   {"kv", "tuple", "directory"},
 
 	"internal/stacktester": {"kv", "tuple", "directory"},

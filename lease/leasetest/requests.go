@@ -44,8 +44,9 @@ func testRequestKey(f *fixture) {
 	f.release(n, second[0], second[0].Created)
 	f.advance(time.Second)
 	f.granted(f.keyed(n, "b", 4), 4) // not what was released
-	other.off.Store((365 * 24 * time.Hour).Milliseconds())
-	f.granted(f.keyed(other, "c", 4), 4)
+	wrong := f.node(small(2))        // its clock is wrong from the start
+	wrong.off.Store(year.Milliseconds())
+	f.granted(f.keyed(wrong, "c", 4), 4)
 	f.granted(f.keyed(n, "c", 4), 4) // not what begins in a year
 }
 

@@ -69,30 +69,45 @@ func testMixedLayouts(f *fixture) {
 	}
 }
 
+// jumps are how far the clock of a running server is off, now and then.
+var jumps = []time.Duration{0, 0, 0, 0, 0, 0, -time.Hour, 20 * time.Minute, 24 * time.Hour, year}
+
+// nearNow checks that no lease begins at a time to which only a clock jumped: no
+// further ahead than a lease lasts, and servers disagree.
+func (f *fixture) nearNow(leases []idgen.Lease) {
+	f.Helper()
+	for _, l := range leases {
+		if ahead := l.Created - f.now.Load(); ahead > 600_000+22_000 {
+			f.Fatalf("the lease begins %v ahead: %+v", time.Duration(ahead)*time.Millisecond, l)
+		}
+	}
+}
+
 // testRandom acquires, releases and lets time pass at random, through servers
-// whose layouts and clocks differ.
+// whose layouts and clocks differ. Clocks jump, by up to a year, and back.
 func testRandom(f *fixture) {
-	seed := rand.Uint64()
-	f.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := f.random()
 	var nodes []*node
 	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
 		store := f.Open(f.T, f.name)
 		if bitSeq%2 == 0 {
 			store = Hostile(store, r.Uint64())
 		}
-		nodes = append(nodes, f.nodeOf(store, small(bitSeq)))
+		n := f.nodeOf(store, small(bitSeq))
+		f.acquire(n, 1) // its clock is right
+		nodes = append(nodes, n)
 	}
 	var current []idgen.Lease
 	for range 250 {
 		n := nodes[r.IntN(len(nodes))]
-		n.off.Store(int64(r.IntN(20_000)) - 10_000)
+		n.off.Store(int64(r.IntN(20_000)) - 10_000 + jumps[r.IntN(len(jumps))].Milliseconds())
 		switch r.IntN(5) {
 		case 0:
 			f.advance(time.Duration(r.IntN(300_000)) * time.Millisecond)
 		case 1:
 			if len(current) > 0 {
 				i := r.IntN(len(current))
+				n.off.Store(int64(r.IntN(20_000)) - 10_000)
 				f.randomRelease(r, n, current[i])
 				current = append(current[:i], current[i+1:]...)
 			}
@@ -106,6 +121,7 @@ func testRandom(f *fixture) {
 				f.Fatal(err)
 			}
 			f.granted(leases, throughput)
+			f.nearNow(leases)
 			current = append(current, leases...)
 		}
 	}

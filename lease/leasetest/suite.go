@@ -3,6 +3,7 @@
 package leasetest
 
 import (
+	"log/slog"
 	"os/exec"
 	"strings"
 	"sync/atomic"
@@ -47,7 +48,13 @@ func Run(t *testing.T, s Suite) {
 		{"Clock", testClock},
 		{"SkewedClocks", testSkewedClocks},
 		{"ClockYearAhead", testClockYearAhead},
+		{"ClockJump", testClockJump},
+		{"ClockPaused", testClockPaused},
+		{"ClockIdle", testClockIdle},
+		{"ClocksApart", testClocksApart},
 		{"Fallback", testFallback},
+		{"Shortened", testShortened},
+		{"ShortenedQueue", testShortenedQueue},
 		{"RequestKey", testRequestKey},
 		{"RequestKeyForgotten", testRequestKeyForgotten},
 		{"Release", testRelease},
@@ -64,6 +71,8 @@ func Run(t *testing.T, s Suite) {
 		{"Processes", testProcesses},
 		{"Loss", testLoss},
 		{"LossWhileRunning", testLossWhileRunning},
+		{"LossShortened", testLossShortened},
+		{"LossRandom", testLossRandom},
 		{"Corrupt", testCorrupt},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, s)) })
@@ -89,11 +98,12 @@ func newFixture(t *testing.T, s Suite) *fixture {
 func (f *fixture) advance(d time.Duration) { f.now.Add(d.Milliseconds()) }
 
 // node is a server of the store, as clients see it, with a clock that may be
-// off.
+// off, and a monotonic clock that stands still while the machine is paused.
 type node struct {
 	idgen.LeaseProvider
 	server *lease.Server
 	off    atomic.Int64 // milliseconds
+	paused atomic.Int64 // milliseconds
 }
 
 // node opens the store and returns a server of it.
@@ -105,6 +115,11 @@ func (f *fixture) node(options lease.Options) *node {
 func (f *fixture) nodeOf(store lease.Store, options lease.Options) *node {
 	f.Helper()
 	n := &node{}
+	begin := f.now.Load()
+	options.Monotonic = func() time.Duration {
+		return time.Duration(f.now.Load()-begin-n.paused.Load()) * time.Millisecond
+	}
+	options.Logger = slog.New(slog.DiscardHandler)
 	server, err := lease.NewServer(AtTime(store, func() time.Time { return time.UnixMilli(f.now.Load() + n.off.Load()) }), options)
 	if err != nil {
 		f.Fatal(err)

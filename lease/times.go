@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// times are what the store knows of the clocks that a service is leased by, and
+// of the lengths of its leases. They change a few times in the life of a lease,
+// not with each of them, so that acquisitions seldom conflict here.
+type times struct {
+	// Latest is the highest time by which leases were granted that is believed.
+	// It is a witness for clocks that went ahead; see clock. It lags behind by a
+	// quarter of a lease at most while leases are granted.
+	Latest int64 `json:"latest"`
+	// Claim is a time far ahead of Latest by which leases were granted: nobody
+	// leased for a while, or the clock of that server is wrong.
+	Claim *claim `json:"claim,omitempty"`
+
+	// Lengths are those of the leases that may be in force or be continued, the
+	// longest first. Of two the longer one is over sooner; one that is shorter
+	// and over sooner than another says nothing more.
+	Lengths []length `json:"lengths"`
+}
+
+// length says that leases may last as long as Ms until the time Until.
+type length struct {
+	Ms    int64 `json:"ms"`
+	Until int64 `json:"until"`
+}
+
+// maxLengths bounds times.Lengths. A service is hardly configured anew as often
+// within a few leases.
+const maxLengths = 4
+
+// claim is a time that one server goes by.
+type claim struct {
+	At int64  `json:"at"`
+	By string `json:"by"` // Server.id
+}
+
+func (t *times) check() error {
+	if t.Latest < 0 || t.Claim != nil && (t.Claim.At < 0 || t.Claim.By == "") {
+		return errors.New("it has a time before 1970, or a claim by nobody")
+	}
+	for _, l := range t.Lengths {
+		if l.Ms <= 0 || l.Until < 0 {
+			return fmt.Errorf("it has leases of %d ms until %d", l.Ms, l.Until)
+		}
+	}
+	return nil
+}
+
+// longest returns the length of the longest lease that may be in force or be
+// continued; 0 if none is known.
+func (t *times) longest() int64 {
+	if len(t.Lengths) == 0 {
+		return 0
+	}
+	return t.Lengths[0].Ms
+}
+
+// inherit adds what is known from before a loss.
+func (t *times) inherit(before times) {
+	for _, l := range before.Lengths {
+		t.addLength(l)
+	}
+}
+
+// granted notes that a server grants leases of a length at now. It reports
+// whether anything has changed.
+func (t *times) granted(by string, now, ms int64) bool {
+	witnessed := t.witness(by, now)
+	return t.measure(now, ms) || witnessed
+}
+
+// witness takes the time of a server into account. One that is far ahead of
+// Latest is a claim. It is believed when a second server agrees with it, or when
+// it has lasted for longer than a lease and no server has granted a lease by an
+// earlier time meanwhile.
+func (t *times) witness(by string, now int64) bool {
+	near := max(t.longest(), 1)
+	c := t.Claim
+	agrees := c != nil && now >= c.At-near && now <= c.At+near
+	lasted := c != nil && c.By == by && now > c.At+near
+	switch {
+	case t.Latest == 0:
+		t.Latest = now // there is nothing that could contradict
+	case now <= t.Latest+near: // whoever claims to be far ahead is contradicted
+		if c == nil && now <= t.Latest+near/4 {
+			return false
+		}
+		t.Latest, t.Claim = max(t.Latest, now), nil
+	case agrees && c.By != by, lasted:
+		t.Latest, t.Claim = now, nil
+	case agrees:
+		return false
+	default:
+		t.Claim = &claim{At: now, By: by}
+	}
+	return true
+}
+
+// measure takes the length of a lease into account that begins at now, or up to
+// lead later, and may be continued for as long.
+func (t *times) measure(now, ms int64) bool {
+	until := now + lead + 2*ms
+	if slices.ContainsFunc(t.Lengths, func(l length) bool { return l.Ms >= ms && l.Until >= until }) {
+		return false
+	}
+	t.Lengths = slices.DeleteFunc(slices.Clone(t.Lengths), func(l length) bool { return l.Until < t.Latest })
+	t.addLength(length{ms, until + ms}) // so that not every lease moves it
+	return true
+}
+
+// addLength adds a length, and drops those that say nothing beside it.
+func (t *times) addLength(add length) {
+	all := append(slices.Clone(t.Lengths), add)
+	slices.SortFunc(all, func(a, b length) int { return cmp.Or(cmp.Compare(b.Ms, a.Ms), cmp.Compare(b.Until, a.Until)) })
+	t.Lengths = all[:0]
+	for _, l := range all {
+		switch n := len(t.Lengths); {
+		case n > 0 && l.Until <= t.Lengths[n-1].Until:
+		case n == maxLengths:
+			t.Lengths[n-1].Until = l.Until // as if they were as long as the one before
+		default:
+			t.Lengths = append(t.Lengths, l)
+		}
+	}
+}
