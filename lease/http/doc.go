@@ -28,6 +28,7 @@
 //	POST   /lease       {"serviceId", "meta", "throughputPerMs", "requestKey"} → {"leases": […]}
 //	DELETE /lease/{id}  {"serviceId", "bitSeq", "created", "lastTs", "timestamp", "signature"} → no content
 //	GET    /leases?serviceId=&after=&limit=&ended= → {"leases": […], "next"}, without secrets
+//	GET    /services?after=&limit= → {"services": […], "next"}
 //
 // Errors are problem details (RFC 9457) whose member "code" never changes its
 // meaning; the client makes them into the errors of package lease again, for

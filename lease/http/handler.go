@@ -39,7 +39,8 @@ type HandlerOptions struct {
 	// Anonymous serves everybody who presents no token, without bounds but the
 	// provider's. For a network in which everybody may.
 	Anonymous bool
-	// Lister answers GET /leases; nil means the provider, if it is one.
+	// Lister answers GET /leases, and GET /services if it is an [Enumerator]; nil
+	// means the provider, if it is one.
 	Lister Lister
 	// MaxBody bounds the body of a request in bytes; 0 means 16 KiB.
 	MaxBody int64
@@ -163,8 +164,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, h.release(w, r, account, id)
 	case r.URL.Path == "/leases":
 		return h.list(w, r, account)
+	case r.URL.Path == "/services":
+		return h.services(w, r, account)
 	}
-	return nil, fault(http.StatusNotFound, codeNoResource, "there is %q, %q and %q", "/lease", "/lease/{id}", "/leases")
+	return nil, fault(http.StatusNotFound, codeNoResource, "there is %q, %q, %q and %q", "/lease", "/lease/{id}", "/leases", "/services")
 }
 
 // acquireAnswer is the specification's AcquireResponse.

@@ -42,6 +42,7 @@ func Run(t *testing.T, s Suite) {
 		{"Throughput", testThroughput},
 		{"RoundRobin", testRoundRobin},
 		{"Services", testServices},
+		{"Enumerate", testEnumerate},
 		{"Epoch", testEpoch},
 		{"Limits", testLimits},
 		{"List", testList},
