@@ -70,13 +70,10 @@ func (a *absorber) run() {
 	}
 }
 
-// stop ends run, unless that hangs in a base that has failed.
+// stop ends run.
 func (a *absorber) stop() {
 	close(a.quit)
-	select {
-	case <-a.done:
-	case <-a.base.failed:
-	}
+	<-a.done
 }
 
 func (a *absorber) stopped() bool {
@@ -149,6 +146,7 @@ func (a *absorber) absorbTo(horizon int64) error {
 // absorb brings what groups have written to the base, where it has not been
 // overwritten since.
 func (a *absorber) absorb(groups []journalGroup) error {
+	a.base.awaitCompactions(a.quit)
 	v, err := a.durableView()
 	if err != nil {
 		return err

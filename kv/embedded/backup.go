@@ -119,13 +119,14 @@ func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
 func (b *base) checkpoint(ctx context.Context, dir string) error {
 	b.fs.copying.Store(&copying{ctx, dir})
 	defer b.fs.copying.Store(nil)
-	return b.apart(func() error {
-		err := b.db.Checkpoint(b.fs.PathJoin(dir, baseDir))
-		if cause := context.Cause(ctx); err != nil && cause != nil {
-			return cause
-		}
-		return err
-	})
+	err := b.db.Checkpoint(b.fs.PathJoin(dir, baseDir))
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	if err == nil {
+		err = b.fault.get() // what was copied may not have been on the disk
+	}
+	return err
 }
 
 // pin keeps drop from removing segments (1), or lets it again (-1).

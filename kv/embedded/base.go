@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 
@@ -22,14 +21,17 @@ import (
 // version is older than the horizon learns that after it has read, and must not
 // use what it has read.
 type base struct {
-	db       *pebble.DB
-	fs       baseFS
-	fault    *fault
-	gate     *gate
-	rows     *rowCache
-	failed   chan struct{} // closed when db can no longer be written to
-	horizon  atomic.Int64  // readers of older versions may see too much
-	absorbed atomic.Int64  // every commit up to it is in db; the absorber writes it
+	db     *pebble.DB
+	fs     baseFS
+	fault  *fault
+	gate   *gate
+	rows   *rowCache
+	failed chan struct{} // closed when db can no longer be written to
+
+	compactions *compactions
+	compacted   chan struct{} // has an element after a compaction
+	horizon     atomic.Int64  // readers of older versions may see too much
+	absorbed    atomic.Int64  // every commit up to it is in db; the absorber writes it
 
 	vacancies chan vacancy // that reads have found
 	attend    func()       // takes them in
@@ -50,6 +52,10 @@ var absorbedKey = []byte{ownSpace, 'a', 'b', 's', 'o', 'r', 'b', 'e', 'd'}
 // baseKey appends the base's name of a user's key to b.
 func baseKey(b, key []byte) []byte { return append(append(b, userSpace), key...) }
 
+// mostSublevels is how many sublevels of tables, each of which a read must look
+// at, may await compaction.
+const mostSublevels = 12
+
 // options are measured: filters on every level make absent keys cheap; the
 // large memtable keeps short-lived keys off the disk.
 func (b *base) options(cacheSize, memTable int64) *pebble.Options {
@@ -62,6 +68,7 @@ func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 
 		FormatMajorVersion:    pebble.FormatNewest,
 		L0CompactionThreshold: 2,
+		L0StopWritesThreshold: 1 << 20, // the absorber waits, in a way that closing ends
 		MaxOpenFiles:          512,
 	}
 	for i := range o.Levels {
@@ -74,6 +81,12 @@ func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 			}
 		},
 		DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader gets an error
+		CompactionEnd: func(pebble.CompactionInfo) {
+			select {
+			case b.compacted <- struct{}{}:
+			default:
+			}
+		},
 	}
 	return o
 }
@@ -82,17 +95,18 @@ func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 // which manifest counts. Without it the base would begin anew.
 func isManifestMarker(name string) bool { return strings.HasPrefix(name, "marker.manifest.") }
 
-// fail records what the base cannot go on after, and ends the base's goroutine
-// that met it: it would try again for ever.
+// fail records what the base cannot go on after, and keeps the base from the disk.
+// The base calls it while it holds its locks.
 func (b *base) fail(err error) {
 	b.seal()
 	_ = b.fault.raise("writing the base", err)
-	runtime.Goexit()
 }
 
-// seal keeps the base from writing anything more.
+// seal keeps the base from writing anything more to the disk, and from beginning
+// compactions, which would go on in memory.
 func (b *base) seal() {
-	if !b.fs.sealed.Swap(true) {
+	if b.fs.seal() {
+		b.compactions.forbid()
 		close(b.failed)
 	}
 }
@@ -118,8 +132,11 @@ func (s silence) Fatalf(format string, args ...any) {
 }
 
 func newBase(fs vfs.FS, f *fault) *base {
-	b := &base{fault: f, gate: newGate(), failed: make(chan struct{}), vacancies: make(chan vacancy, mostHeard)}
-	b.fs = baseFS{FS: fs, sealed: new(atomic.Bool), fail: b.fail, copying: new(atomic.Pointer[copying])}
+	b := &base{
+		fault: f, gate: newGate(), compactions: newCompactions(),
+		failed: make(chan struct{}), compacted: make(chan struct{}, 1), vacancies: make(chan vacancy, mostHeard),
+	}
+	b.fs = newBaseFS(fs, b.fail)
 	return b
 }
 
@@ -131,26 +148,25 @@ const rowShare = 2
 
 // openBase opens or makes the base in dir.
 func openBase(dir string, o Options, f *fault) (*base, error) {
-	b, c := newBase(o.FS, f), newCompactions()
+	b := newBase(o.FS, f)
 	forRows := o.CacheSize / rowShare
 	b.rows = newRowCache(forRows)
-	err := b.apart(func() (err error) {
-		options := b.options(o.CacheSize-forRows, o.memTable)
-		options.Experimental.CompactionScheduler = c
-		b.db, err = pebble.Open(dir, options)
-		return err
-	})
-	if err != nil {
-		b.seal()
+	options := b.options(o.CacheSize-forRows, o.memTable)
+	options.Experimental.CompactionScheduler = b.compactions
+	var err error
+	if b.db, err = pebble.Open(dir, options); err != nil {
 		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
 	}
-	c.allow()
 	absorbed, err := b.readAbsorbed()
+	if err == nil {
+		err = f.get() // the base may not have been told of an error
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())
 	}
 	b.absorbed.Store(absorbed)
 	b.horizon.Store(absorbed)
+	b.compactions.allow()
 	return b, nil
 }
 
@@ -167,19 +183,6 @@ func (b *base) readAbsorbed() (int64, error) {
 		return 0, errors.New("the absorbed version is malformed")
 	}
 	return int64(binary.BigEndian.Uint64(value)), nil
-}
-
-// apart runs do in a goroutine, which a failing base may end or never give
-// back, and waits for it.
-func (b *base) apart(do func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	select {
-	case err := <-done:
-		return err
-	case <-b.failed:
-		return b.fault.wait()
-	}
 }
 
 // get returns the value that key has in the base, nil if there is none. It may be
@@ -231,20 +234,35 @@ func (b *base) flush(stop <-chan struct{}) (bool, error) {
 	}
 	select {
 	case <-flushed:
-		return true, nil
+		return !b.fs.sealed(), nil // else it may be in memory
 	case <-stop:
 	case <-b.failed:
 	}
 	return false, nil
 }
 
-// close waits for the readers and closes the base. One that has failed is only
-// sealed: nothing more can be asked of it.
+// awaitCompactions waits while compactions are so far behind that reads suffer,
+// unless stop is closed before.
+func (b *base) awaitCompactions(stop <-chan struct{}) {
+	for b.db.Metrics().Levels[0].Sublevels >= mostSublevels {
+		select {
+		case <-b.compacted:
+		case <-stop:
+			return
+		case <-b.failed:
+			return
+		}
+	}
+}
+
+// close waits for the readers and closes the base. Of one that has failed the
+// errors say nothing new.
 func (b *base) close() error {
 	b.gate.shut()
 	b.rows.close()
-	if b.fs.sealed.Load() {
+	err := b.db.Close()
+	if b.fs.sealed() {
 		return nil
 	}
-	return b.apart(b.db.Close)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	iofs "io/fs"
 	"strings"
 	"sync/atomic"
 
@@ -13,18 +14,34 @@ import (
 )
 
 // baseFS is the file system as the base sees it. Locking does nothing there:
-// the database's own lock covers the folder. After the base has failed the file
-// system is sealed: what the failed base still tries to write in the background
-// must not meet the files of the next opening.
+// the database's own lock covers the folder.
+//
+// After the base has failed the file system is sealed, for good: nothing that
+// the base still writes reaches the disk, where it could meet the files of the
+// next opening. The base does not stand errors when it writes its table of
+// contents: it would end the process, or hang. So a write of that kind fails the
+// base and succeeds. From then on new files are in memory and writes to the table
+// of contents on the disk are dropped. What the base had in memory stays there,
+// reads go on, and the base can be closed like any other.
 //
 // What the base writes elsewhere is a checkpoint. Its failure is no failure of
-// the base, and who asks for it syncs its folders.
+// the base, and the caller syncs the folders.
 type baseFS struct {
 	vfs.FS
-	sealed  *atomic.Bool
-	fail    func(error) // called with an error that the base would panic of
+	memory  *atomic.Pointer[vfs.MemFS] // has the new files once sealed; nil: not sealed
+	fail    func(error)                // seals
 	copying *atomic.Pointer[copying]
 }
+
+func newBaseFS(fs vfs.FS, fail func(error)) baseFS {
+	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), fail: fail, copying: new(atomic.Pointer[copying])}
+}
+
+// seal keeps everything that is written from now on from the disk. It reports
+// whether the file system was not sealed yet.
+func (fs baseFS) seal() bool { return fs.memory.CompareAndSwap(nil, vfs.NewMem()) }
+
+func (fs baseFS) sealed() bool { return fs.memory.Load() != nil }
 
 // copying is a checkpoint that is being written.
 type copying struct {
@@ -43,10 +60,14 @@ func (fs baseFS) checkpoint(name string) *copying {
 // abandoned returns why the checkpoint that a file belongs to need not be
 // written any more.
 func (fs baseFS) abandoned(name string) error {
-	if c := fs.checkpoint(name); c != nil {
-		return context.Cause(c.ctx)
+	c := fs.checkpoint(name)
+	switch {
+	case c == nil:
+		return nil
+	case fs.sealed():
+		return errSealed
 	}
-	return nil
+	return context.Cause(c.ctx)
 }
 
 var errSealed = errors.New("the database failed before")
@@ -55,35 +76,48 @@ type noLock struct{}
 
 func (noLock) Close() error { return nil }
 
+// Lock implements [vfs.FS].
 func (fs baseFS) Lock(string) (io.Closer, error) { return noLock{}, nil }
 
 // Unwrap implements [vfs.FS].
 func (fs baseFS) Unwrap() vfs.FS { return fs.FS }
 
-func (fs baseFS) check() error {
-	if fs.sealed.Load() {
-		return errSealed
-	}
-	return nil
-}
-
-func (fs baseFS) file(name string, open func() (vfs.File, error)) (vfs.File, error) {
-	if err := errors.Join(fs.check(), fs.abandoned(name)); err != nil {
-		return nil, err
-	}
-	f, err := open()
-	if err != nil {
-		return nil, err
-	}
-	return baseFile{f, fs, name}, nil
+// isContents reports whether a file belongs to the base's table of contents, or
+// is the log that the base begins and never uses: it stands no error there.
+func (fs baseFS) isContents(name string) bool {
+	base := fs.PathBase(name)
+	contents := strings.HasPrefix(base, "MANIFEST-") || strings.HasPrefix(base, "marker.") || strings.HasSuffix(base, ".log")
+	return contents && fs.checkpoint(name) == nil
 }
 
 // Create implements [vfs.FS].
 func (fs baseFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := fs.abandoned(name); err != nil {
+		return nil, err
+	}
+	if !fs.sealed() {
+		file, err := fs.createOnDisk(name, c)
+		if err == nil || !fs.isContents(name) {
+			return file, err
+		}
+		fs.fail(err)
+	}
+	memory := fs.memory.Load()
+	if err := memory.MkdirAll(fs.PathDir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return memory.Create(name, c)
+}
+
+func (fs baseFS) createOnDisk(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := fs.beforeMarker(name); err != nil {
 		return nil, err
 	}
-	return fs.file(name, func() (vfs.File, error) { return fs.FS.Create(name, c) })
+	file, err := fs.FS.Create(name, c)
+	if err != nil {
+		return nil, err
+	}
+	return baseFile{file, fs, name}, nil
 }
 
 // beforeMarker syncs the folder of a marker that is to appear or to go. A marker
@@ -97,14 +131,34 @@ func (fs baseFS) beforeMarker(name string) error {
 	return syncDir(fs.FS, fs.PathDir(name))
 }
 
-// OpenReadWrite implements [vfs.FS].
-func (fs baseFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	return fs.file(name, func() (vfs.File, error) { return fs.FS.OpenReadWrite(name, c, o...) })
+// Open implements [vfs.FS].
+func (fs baseFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	if memory := fs.memory.Load(); memory != nil {
+		if file, err := memory.Open(name, o...); err == nil {
+			return file, nil
+		}
+	}
+	return fs.FS.Open(name, o...)
 }
 
-// ReuseForWrite implements [vfs.FS].
-func (fs baseFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return fs.file(to, func() (vfs.File, error) { return fs.FS.ReuseForWrite(from, to, c) })
+// Stat implements [vfs.FS].
+func (fs baseFS) Stat(name string) (vfs.FileInfo, error) {
+	if memory := fs.memory.Load(); memory != nil {
+		if info, err := memory.Stat(name); err == nil {
+			return info, nil
+		}
+	}
+	return fs.FS.Stat(name)
+}
+
+// OpenReadWrite implements [vfs.FS]. The base never uses it.
+func (fs baseFS) OpenReadWrite(string, vfs.DiskWriteCategory, ...vfs.OpenOption) (vfs.File, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// ReuseForWrite implements [vfs.FS]. The base never uses it: it has no log.
+func (fs baseFS) ReuseForWrite(string, string, vfs.DiskWriteCategory) (vfs.File, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // Link implements [vfs.FS].
@@ -112,35 +166,43 @@ func (fs baseFS) Link(from, to string) error {
 	if err := fs.abandoned(to); err != nil {
 		return err
 	}
-	return fs.unlessSealed(func() error { return fs.FS.Link(from, to) })
+	if fs.sealed() {
+		return errSealed
+	}
+	return fs.FS.Link(from, to)
 }
 
 // Remove implements [vfs.FS].
 func (fs baseFS) Remove(name string) error {
-	return fs.unlessSealed(func() error {
-		if err := fs.beforeMarker(name); err != nil {
+	if memory := fs.memory.Load(); memory != nil {
+		if err := memory.Remove(name); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 			return err
 		}
-		return fs.FS.Remove(name)
-	})
+		return nil
+	}
+	if err := fs.beforeMarker(name); err != nil {
+		return err
+	}
+	return fs.FS.Remove(name)
 }
 
 // RemoveAll implements [vfs.FS].
 func (fs baseFS) RemoveAll(name string) error {
-	return fs.unlessSealed(func() error { return fs.FS.RemoveAll(name) })
+	if memory := fs.memory.Load(); memory != nil {
+		return memory.RemoveAll(name)
+	}
+	return fs.FS.RemoveAll(name)
 }
 
 // Rename implements [vfs.FS].
 func (fs baseFS) Rename(from, to string) error {
-	return fs.unlessSealed(func() error { return fs.FS.Rename(from, to) })
-}
-
-// unlessSealed does what do does.
-func (fs baseFS) unlessSealed(do func() error) error {
-	if err := fs.check(); err != nil {
-		return err
+	if memory := fs.memory.Load(); memory != nil {
+		if err := memory.Rename(from, to); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+			return err
+		}
+		return nil // a file on the disk keeps its name
 	}
-	return do()
+	return fs.FS.Rename(from, to)
 }
 
 // OpenDir implements [vfs.FS].
@@ -150,47 +212,4 @@ func (fs baseFS) OpenDir(name string) (vfs.File, error) {
 		return nil, err
 	}
 	return baseFolder{dir, fs, fs.checkpoint(name) != nil}, nil
-}
-
-// baseFolder is a folder that is open for syncing.
-type baseFolder struct {
-	vfs.File
-	fs      baseFS
-	foreign bool // it belongs to a checkpoint
-}
-
-// Sync implements [vfs.File]. It does not return from an error, of which the
-// base would panic.
-func (f baseFolder) Sync() error {
-	if f.foreign {
-		return nil
-	}
-	err := f.File.Sync()
-	if err != nil {
-		f.fs.fail(err)
-	}
-	return err
-}
-
-// baseFile is a file that is open for writing in a baseFS.
-type baseFile struct {
-	vfs.File
-	fs   baseFS
-	name string
-}
-
-// Write implements [io.Writer].
-func (f baseFile) Write(p []byte) (int, error) {
-	if err := errors.Join(f.fs.check(), f.fs.abandoned(f.name)); err != nil {
-		return 0, err
-	}
-	return f.File.Write(p)
-}
-
-// WriteAt implements [io.WriterAt].
-func (f baseFile) WriteAt(p []byte, at int64) (int, error) {
-	if err := f.fs.check(); err != nil {
-		return 0, err
-	}
-	return f.File.WriteAt(p, at)
 }

@@ -41,6 +41,13 @@ func (c *compactions) Unregister() {
 	}
 }
 
+// forbid lets no more compactions begin.
+func (c *compactions) forbid() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = false
+}
+
 // allow lets compactions begin: the base is open.
 func (c *compactions) allow() {
 	c.mu.Lock()

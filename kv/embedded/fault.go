@@ -43,12 +43,6 @@ func (f *fault) get() error {
 	}
 }
 
-// wait waits for the fault and returns it.
-func (f *fault) wait() error {
-	<-f.raised
-	return f.err
-}
-
 // DiskError is what every commit fails with after the disk has failed once:
 // the code is [kv.CodeIOError], and errors.Is finds the cause. Reads go on.
 // Close the database, mend the disk and open it again: whatever was

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.uber.org/goleak"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -78,6 +79,7 @@ func TestFaults(t *testing.T) {
 }
 
 func testFault(t *testing.T, wanted func(errorfs.Op) bool, after int64) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	mem := vfs.NewMem()
 	fs := newFailing(mem, wanted)
 	db := openTest(t, crashOptions(fs, false))
@@ -143,6 +145,7 @@ func TestFaultWhileOpening(t *testing.T) {
 		}
 	}
 	closeTest(t, db)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for n := int64(0); ; n++ {
 		mem := original.CrashClone(vfs.CrashCloneCfg{})
 		fs := newFailing(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -152,18 +150,11 @@ func (d *disk) measure(m *Metrics, s *stats) {
 
 // measure fills in what concerns the base, unless it is closed or has failed.
 func (b *base) measure(m *Metrics) {
-	if b.fs.sealed.Load() || !b.gate.enter() {
+	if b.fs.sealed() || !b.gate.enter() {
 		return
 	}
 	defer b.gate.leave()
-	var p *pebble.Metrics
-	err := b.apart(func() error {
-		p = b.db.Metrics()
-		return nil
-	})
-	if err != nil {
-		return
-	}
+	p := b.db.Metrics()
 	total := p.Total()
 	m.BaseBytes, m.BaseTables, m.BaseMemory = int64(p.DiskSpaceUsage()), total.TablesCount, int64(p.MemTable.Size)
 	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = p.BlockCache.Size+b.rows.size(), p.BlockCache.Hits, p.BlockCache.Misses
