@@ -89,6 +89,7 @@ func (a *absorber) stopped() bool {
 // shortens the log if that is worth it.
 func (a *absorber) pass() error {
 	old := a.horizon()
+	a.committer.head.absorbed(0)
 	if err := a.absorbTo(old); err != nil {
 		return err
 	}
@@ -136,7 +137,9 @@ func (a *absorber) absorbTo(horizon int64) error {
 		if err := a.absorb(groups); err != nil {
 			return err
 		}
-		a.stats.absorbed.Add(a.journal.settle(groups))
+		writes, bytes := a.journal.settle(groups)
+		a.stats.absorbed.Add(writes)
+		a.committer.head.absorbed(bytes)
 		a.stats.absorbTime.Add(int64(time.Since(begin)))
 		a.committer.help() // commits may have waited for room
 	}

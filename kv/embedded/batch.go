@@ -18,6 +18,7 @@ type batch struct {
 	changes  []mutation // of the accepted, resolved to sets and clears
 	frame    []byte     // for the log: the changes, encoded
 	view     *view      // the database after it
+	cost     int64      // bytes that were written to the window or copied there
 }
 
 // recordBytes is the size at which a record of the log takes no more.
@@ -132,6 +133,10 @@ func (c *committer) seal(b *batch) {
 	if slices.ContainsFunc(b.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
 		c.metadata = c.current(metadataKey)
 	}
+	b.cost = c.window.entries.takeCopied()
+	for i := range b.changes {
+		b.cost += int64(len(b.changes[i].key)+len(b.changes[i].value)) + itemCost
+	}
 	b.view = &view{version: b.version, entries: c.window.entries.snapshot(), vacant: c.vacant.snapshot(), base: c.base, metadata: c.metadata}
 }
 
@@ -147,7 +152,7 @@ func (c *committer) finish(b *batch) {
 		b.refuse(err)
 		return
 	}
-	c.head.publish(b.view)
+	c.head.publish(b.view, b.cost)
 	c.watches.changed(b.view, b.changes)
 	for _, r := range b.requests {
 		if r.err == nil {

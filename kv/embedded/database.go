@@ -30,7 +30,7 @@ var _ kv.Database = (*Database)(nil)
 func OpenMemory() (*Database, error) {
 	db := &Database{head: head{clock: newClock(0)}}
 	w := newWindow(true)
-	db.head.open(&view{entries: w.entries.snapshot()})
+	db.head.open(&view{entries: w.entries.snapshot()}, defaultWindowSize/historyShare)
 	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats}
 	return db, nil
 }
@@ -76,6 +76,7 @@ func (db *Database) Close() error {
 func (db *Database) close() error {
 	db.committer.stop(kv.ErrClosed)
 	db.watches.close(kv.ErrClosed)
+	db.head.close()
 	if db.disk == nil {
 		return nil
 	}

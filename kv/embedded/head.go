@@ -5,6 +5,7 @@ package embedded
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -19,19 +20,28 @@ type head struct {
 	assigned int64 // the last version given to a commit or a reader
 	busy     int   // how many versions of commits are neither published nor abandoned
 	past     history
+	expiry   *time.Timer // evicts what becomes too old while nothing is committed; nil: nothing will
 }
 
-func (h *head) open(first *view) {
+// historyShare is which part of the window's limit the views of the past may take
+// beside it: one in so many.
+const historyShare = 16
+
+// open begins with a view, and with a limit of bytes for those of the past.
+func (h *head) open(first *view, limit int64) {
 	first.version = h.clock.version()
 	h.assigned = first.version
-	h.past.add(first)
+	h.past.limit = limit
+	h.past.add(first, 0)
 	h.now.Store(first)
 }
 
 // replace gives the newest view other entries and vacancies that say the same.
-func (h *head) replace(entries tree[entry], vacant rangeSet) {
+// Making the entries has copied so many bytes.
+func (h *head) replace(entries tree[entry], vacant rangeSet, copied int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.past.charge(copied)
 	now := *h.now.Load()
 	last := *now.kept
 	now.entries, last.entries = entries, entries
@@ -51,13 +61,53 @@ func (h *head) assign() int64 {
 	return h.assigned
 }
 
-// publish makes the view of an assigned version the newest.
-func (h *head) publish(v *view) {
+// publish makes the view of an assigned version the newest. Its commit has written
+// or copied so many bytes.
+func (h *head) publish(v *view, cost int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.past.add(v)
+	h.past.add(v, cost)
 	h.now.Store(v)
 	h.busy--
+	h.expireLater()
+}
+
+// expireLater sees to it that views of the past are evicted once they are too old.
+// h.mu is held.
+func (h *head) expireLater() {
+	if h.expiry == nil && h.past.held < len(h.past.views)-1 {
+		h.expiry = time.AfterFunc(kv.MaxTransactionAge, h.expire)
+	}
+}
+
+// expire evicts views of the past, and goes on while there are any.
+func (h *head) expire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.past.evict(h.clock.version())
+	h.expiry = nil
+	h.expireLater()
+}
+
+// absorbed tells that the window has forgotten so many bytes, and evicts the views
+// that are too old or take too much.
+func (h *head) absorbed(bytes int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if bytes > 0 {
+		h.past.charge(bytes)
+	}
+	h.past.evict(h.clock.version())
+}
+
+// close releases the views of the past.
+func (h *head) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.past.release()
+	if h.expiry != nil {
+		h.expiry.Stop()
+	}
 }
 
 // abandon gives an assigned version up.
@@ -129,11 +179,13 @@ func (h *head) oldestRead(above int64) int64 {
 	return h.past.oldest(above)
 }
 
-// kept returns the oldest version whose view is in memory, and how many are.
-func (h *head) kept() (oldest int64, views int) {
+// kept returns the oldest version whose view is in memory, how many are, and what
+// the history's take.
+func (h *head) kept() (oldest int64, views int, bytes int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.past.kept()
+	oldest, views = h.past.kept()
+	return oldest, views, h.past.bytes
 }
 
 // viewed returns the version of the view that is read at a version.

@@ -9,50 +9,69 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// keptViews is how many past views can be read again by SetReadVersion although
-// no transaction reads them.
-const keptViews = 1024
-
 // history remembers the views of the last five seconds, for transactions that
-// choose their read version. Each commit makes a view, and a view holds the
-// nodes of the window that its commit copied: to hold all of them would take
-// more memory than what was written. So it holds the newest, and of the others
-// those that a transaction still reads, which keeps them itself.
+// choose their read version. Each commit makes a view, and a view keeps what
+// later commits replaced: nodes of the window, keys and values. So the history
+// holds the newest views only, as many as its limit allows. Of the others it
+// knows those that a transaction still reads, which keeps them itself.
 type history struct {
-	newest [keptViews]*view
-	count  int        // how many views were ever added
-	views  []pastView // of the last five seconds, ascending
-	first  int        // the views before it are forgotten
+	views []pastView // of the last five seconds, ascending
+	first int        // the views before it are forgotten
+	held  int        // the views from it on are held
+	bytes int64      // that holding them takes
+	limit int64      // of bytes
 }
 
+// pastView is a view of the past.
 type pastView struct {
 	version int64
+	cost    int64 // bytes that its commit has written or copied: what holding the views before it takes
 	view    weak.Pointer[view]
+	held    *view // nil: only transactions keep it
 }
 
-// add remembers a view that differs from the one before.
-func (h *history) add(v *view) {
+// add remembers a view that differs from the one before, whose commit has
+// written or copied so many bytes.
+func (h *history) add(v *view, cost int64) {
 	v.kept = v
-	h.newest[h.count%keptViews] = v
-	h.count++
-	h.views = append(h.views, pastView{v.version, weak.Make(v)})
-	oldest := v.version - windowVersions
-	for h.first < len(h.views)-1 && h.views[h.first+1].version <= oldest {
-		h.first++ // nobody may read it any more
+	h.views = append(h.views, pastView{v.version, cost, weak.Make(v), v})
+	h.bytes += cost
+	h.evict(v.version)
+}
+
+// charge adds bytes to what holding the past takes: the window no longer has
+// them, and views of the past still do.
+func (h *history) charge(bytes int64) {
+	h.views[len(h.views)-1].cost += bytes
+	h.bytes += bytes
+}
+
+// evict forgets the views that nobody may read any more at a version, and lets go
+// of those that take more than the limit. The newest stays.
+func (h *history) evict(now int64) {
+	last := len(h.views) - 1
+	for h.first < last && h.views[h.first+1].version <= now-windowVersions {
+		h.first++
 	}
-	if h.first > keptViews && h.first > len(h.views)/2 {
+	for h.held < last && (h.held < h.first || h.bytes > h.limit) {
+		h.views[h.held].held = nil
+		h.held++
+		h.bytes -= h.views[h.held].cost
+		h.views[h.held].cost = 0
+	}
+	if h.first > 1024 && h.first > len(h.views)/2 {
 		h.views = append(h.views[:0], h.views[h.first:]...)
+		h.held -= h.first
 		h.first = 0
 	}
 }
 
 // replaceLast puts another view of the same state in the place of the last one.
 func (h *history) replaceLast(v *view) {
-	at := &h.newest[(h.count-1)%keptViews]
+	at := &h.views[len(h.views)-1]
 	v.kept = v
-	(*at).kept = v // who reads the one before keeps this one, by which the history knows of it
-	*at = v
-	h.views[len(h.views)-1].view = weak.Make(v)
+	at.held.kept = v // who reads the one before keeps this one, by which the history knows of it
+	at.held, at.view = v, weak.Make(v)
 }
 
 // at returns the view that was the newest at a version.
@@ -64,19 +83,17 @@ func (h *history) at(version int64) (*view, error) {
 	}
 	v := views[i-1].view.Value()
 	if v == nil {
-		return nil, kv.NewError(kv.CodeTransactionTooOld, "version %d is behind the last %d commits, and no transaction reads it any more", version, keptViews)
+		return nil, kv.NewError(kv.CodeTransactionTooOld, "version %d is not in memory any more: %d bytes were written since, and no transaction reads it", version, h.bytes)
 	}
 	return v, nil
 }
 
 // release lets go of all views that no transaction reads, the newest excepted.
 func (h *history) release() {
-	last := (h.count - 1) % keptViews
-	for i := range h.newest {
-		if i != last {
-			h.newest[i] = nil
-		}
-	}
+	limit := h.limit
+	h.limit = -1
+	h.evict(0)
+	h.limit = limit
 }
 
 // oldest returns the version of the oldest view, not below the given version,

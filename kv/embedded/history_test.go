@@ -32,14 +32,15 @@ func TestVersionOfAnOpenTransaction(t *testing.T) {
 			}
 		}
 	}
-	const at = 2500
+	const at, commits = 2500, 1024
+	db.head.past.limit = commits * 1000
 	commit(0, at+1)
 	open := begin(t, db)
 	version, err := open.GetReadVersion().Get(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(at+1, at+3*keptViews)
+	commit(at+1, at+3*commits)
 	runtime.GC()
 
 	other := begin(t, db)
@@ -48,7 +49,7 @@ func TestVersionOfAnOpenTransaction(t *testing.T) {
 	if want := binary.BigEndian.AppendUint64(nil, at); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("at the version of the open transaction: %x, %v, want %x", got, err, want)
 	}
-	if n := len(db.head.past.views); n < 3*keptViews {
+	if n := len(db.head.past.views); n < 3*commits {
 		t.Errorf("the history has %d views, fewer than there were commits", n)
 	}
 	runtime.KeepAlive(open)

@@ -15,7 +15,8 @@ import (
 // place in the history. Measured by TestWindowBytes.
 const (
 	writeCost   = 160
-	versionCost = 60
+	versionCost = 80
+	itemCost    = 80 // of the entry alone
 )
 
 // journal lists what was written to the window and not absorbed yet, in the
@@ -103,14 +104,15 @@ func (j *journal) cut(horizon int64, most int) (groups []journalGroup, more bool
 }
 
 // settle takes groups that are absorbed off the account, and returns how many
-// writes they were.
-func (j *journal) settle(groups []journalGroup) (writes int64) {
+// writes they were, and their bytes.
+func (j *journal) settle(groups []journalGroup) (writes, bytes int64) {
 	for i := range groups {
 		j.bytes.Add(-groups[i].bytes)
+		bytes += groups[i].bytes
 		writes += int64(len(groups[i].keys) + len(groups[i].ranges))
 	}
 	j.keys.Add(-writes)
-	return writes
+	return writes, bytes
 }
 
 // stretchOf is a part of the key space, up to and with its last key.

@@ -38,6 +38,7 @@ type Metrics struct {
 	Version       int64 // newest that can be read
 	OldestVersion int64 // oldest that is in memory, because it is recent or because a transaction read it when the garbage collector last looked
 	Views         int   // how many versions are in memory
+	HistoryBytes  int64 // about what those take that no transaction may be reading, beyond the newest
 
 	// The window: what was written lately and is not in the base.
 	WindowBytes  int64
@@ -125,7 +126,7 @@ func (db *Database) Metrics() Metrics {
 		Watches:   db.watches.count.Load(),
 		Backups:   s.backups.Load(),
 	}
-	m.OldestVersion, m.Views = db.head.kept()
+	m.OldestVersion, m.Views, m.HistoryBytes = db.head.kept()
 	m.QueuedCommits, m.QueuedBytes = db.committer.waiting()
 	if db.disk != nil {
 		db.disk.measure(&m, s)

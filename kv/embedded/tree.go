@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 	"sync/atomic"
+	"unsafe"
 )
 
 // fanout is the most entries a node holds. Larger nodes make lookups
@@ -26,6 +27,8 @@ type tree[V any] struct {
 	edit uint64        // nodes with this mark belong to this tree alone
 	seen bool          // a snapshot was taken
 	rank func(*V) rank // if set, nodes know what is below them
+
+	copied int64 // bytes of nodes that were copied since takeCopied
 }
 
 // node is a leaf or an inner node. In an inner node items[i] is not above any
@@ -196,11 +199,21 @@ func (t *tree[V]) own(n *node[V]) *node[V] {
 	c := new(node[V])
 	*c = *n
 	c.edit = t.edit
+	t.copied += int64(unsafe.Sizeof(*n))
 	if !n.leaf() {
 		kids := *n.kids
 		c.kids = &kids
+		t.copied += int64(unsafe.Sizeof(kids))
 	}
 	return c
+}
+
+// takeCopied returns how many bytes of nodes edits have copied since it was called
+// last. Snapshots from before keep the originals.
+func (t *tree[V]) takeCopied() int64 {
+	n := t.copied
+	t.copied = 0
+	return n
 }
 
 // prepare recomputes what search needs.

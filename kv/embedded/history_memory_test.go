@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// overwrite writes the same three values, 300 kB in all, n times, and calls after
+// behind each.
+func overwriteValues(t *testing.T, db *Database, n int, after func(i int)) {
+	t.Helper()
+	for i := range n {
+		transact(t, db, func(tx kv.Transaction) {
+			for k := range 3 {
+				tx.Set([]byte{byte(k)}, make([]byte, kv.MaxValueSize))
+			}
+		})
+		after(i)
+	}
+}
+
+// TestHistoryEndsAfterFiveSeconds overwrites 300 kB eight times a second for two
+// minutes, in the time of the test. What is older than five seconds is not in
+// memory, and when the database has been idle for as long nothing but the live
+// data is.
+func TestHistoryEndsAfterFiveSeconds(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *Database{
+		"in memory": func(t *testing.T) *Database {
+			db, err := OpenMemory()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		},
+		"on disk": func(t *testing.T) *Database {
+			db, err := OpenWith(t.TempDir(), Options{NoSync: true, CacheSize: 1 << 20, memTable: 1 << 20, noAbsorb: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := open(t)
+				defer closeTest(t, db)
+				before, most := heap(), int64(0)
+				overwriteValues(t, db, 960, func(i int) {
+					time.Sleep(time.Second / 8)
+					if db.disk != nil && i%8 == 7 {
+						if err := db.disk.absorber.pass(); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if i%240 == 239 {
+						most = max(most, heap()-before)
+					}
+				})
+				time.Sleep(2 * kv.MaxTransactionAge)
+				synctest.Wait()
+				idle := heap() - before
+				t.Logf("the heap has grown by up to %d kB; %d kB when idle", most>>10, idle>>10)
+				if most > 40<<20 { // forty versions of 300 kB are 12 MB
+					t.Errorf("the heap has grown by %d bytes", most)
+				}
+				if idle > 8<<20 {
+					t.Errorf("the idle database takes %d bytes", idle)
+				}
+				runtime.KeepAlive(db)
+			})
+		})
+	}
+}
+
+// TestHistoryIsBounded overwrites 300 kB a thousand times while no time passes: the
+// past versions stay within their share of memory.
+func TestHistoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := OpenMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeTest(t, db)
+		before := heap()
+		overwriteValues(t, db, 1000, func(int) {})
+		took := heap() - before
+		t.Logf("the heap has grown by %d kB", took>>10)
+		if took > 60<<20 {
+			t.Errorf("the heap has grown by %d bytes", took)
+		}
+		runtime.KeepAlive(db)
+	})
+}
