@@ -27,6 +27,7 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("persistgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.Check, "check", false, "write nothing; print what is out of date as a diff and exit with 1")
+	flags.StringVar(&o.Against, "against", "", "with -check: also compare with the persist.lock of a `revision` of git, or with a file")
 	flags.BoolVar(&o.Fix, "fix", false, "insert the line ID idgen.ID into structs without an ID field, then generate")
 	flags.BoolVar(&o.Explain, "explain", false, "print what each method costs; write nothing")
 	flags.BoolVar(&o.Proto, "proto", false, "also write <package>.proto")

@@ -40,14 +40,15 @@ func (d directory) String() string {
 	return strings.Join(parts, "/")
 }
 
-// shape is the path as persist.lock keeps it: the Go names of fields do not
-// matter to stored data.
-func (d directory) shape() string {
+// stored is the path as persist.lock and the headers of stores keep it: fields by
+// their key-stable names, so that a renamed Go field changes nothing, and two
+// fields that change places do.
+func (d directory) stored() string {
 	parts := make([]string, len(d.elements))
 	for i, e := range d.elements {
 		parts[i] = e.name
 		if e.field != "" {
-			parts[i] = "{}"
+			parts[i] = "{" + e.bound.name + "}"
 		}
 		if e.layer != "" {
 			parts[i] += "(" + e.layer + ")"

@@ -28,7 +28,8 @@
 //
 // Options of other fields: index, unique, cover, scatter=N; name=X keeps the stored name
 // when the Go field is renamed; number=N chooses the field number; text stores
-// by MarshalText; id makes a field that is not named ID the ID; "-" leaves the
+// by MarshalText; was=KIND allows a change of the field's kind from the one in
+// persist.lock, the consequences of which persistgen then notes; id makes a field that is not named ID the ID; "-" leaves the
 // field out. A blank field with the option name=X keeps the name of a nested
 // struct.
 //
@@ -47,7 +48,14 @@
 //
 // persist.lock, a text file to be committed, holds what stored data depends on:
 // field numbers, kinds, directories, scattering, index keys. A change that data already
-// stored, or programs still running, would not survive is refused.
+// stored, or programs still running, would not survive is refused. Without the
+// lock an existing output is refused as well: fields would get other numbers. In
+// CI, -check -against REVISION compares with the lock of what is deployed, and not
+// just with what was generated last. What the lock says of a type is also in the
+// generated code and in the header of each store, where the run-time compares.
+//
+// A nested struct may be renamed or moved to another package: the field that
+// holds it tells which numbers are its own.
 //
 // # Rules
 //

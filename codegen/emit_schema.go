@@ -5,6 +5,7 @@ package codegen
 import (
 	"fmt"
 	"go/types"
+	"strconv"
 	"strings"
 )
 
@@ -18,11 +19,7 @@ func (e *emitter) schema(r *record) {
 	if r.scatter.shards != 0 {
 		e.p("Scatter: %d,", r.scatter.shards)
 	}
-	e.p("Fields: []%s.FieldInfo{", persistable)
-	for _, f := range r.message.fields {
-		e.p("{Name: %q, Number: %d, Kind: %q},", f.name, f.number, f.typ.text())
-	}
-	e.p("},")
+	e.p("Lock: %s,", rawString(r.lock))
 	selector := r.idField.selector("v")
 	e.p("ID: func(v *%s) %s { return %s },", r.goName, id, selector)
 	e.p("SetID: func(v *%s, id %s) { %s = id },", r.goName, id, selector)
@@ -33,6 +30,14 @@ func (e *emitter) schema(r *record) {
 	e.schemaCodec(r)
 	e.schemaIndexes(r)
 	e.p("}\n")
+}
+
+// rawString spells a text of several lines as a literal.
+func rawString(text string) string {
+	if strings.Contains(text, "`") {
+		return strconv.Quote(text)
+	}
+	return "`" + text + "`"
 }
 
 func pathElements(d directory) string {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
+
+// lockName is the name of the lock file beside a package's source.
+const lockName = "persist.lock"
 
 // evolution brings a package and its lock together: numbers are assigned from
 // the lock, new ones are added to it, and what stored data could not survive is
@@ -16,276 +19,172 @@ import (
 type evolution struct {
 	*faults
 	pkg   *pkg
-	old   *lock
-	next  *lock
+	old   *schema.Schema
+	next  *schema.Schema
+	bases map[*message]*schema.Block // of which block in old each message is the present form
+	owner map[*schema.Field]*field   // of the fields in next that the source has
 	notes []string
 }
 
-// evolve returns the lock as it is to be written and notes for the user. It
-// sets the field numbers of the package's messages.
-func evolve(p *pkg, old *lock, f *faults) (*lock, []string) {
-	e := &evolution{faults: f, pkg: p, old: old, next: &lock{}}
+// evolve makes the lock as it is to be written, and notes for the user. It sets
+// the field numbers of the package's messages.
+func evolve(p *pkg, old *schema.Schema, f *faults) *evolution {
+	e := &evolution{faults: f, pkg: p, old: old, next: &schema.Schema{}, bases: map[*message]*schema.Block{}, owner: map[*schema.Field]*field{}}
+	e.findBases()
 	for _, m := range p.messages {
 		e.message(m)
 	}
-	for _, b := range old.blocks {
-		if e.next.block(b.name) == nil {
+	for _, b := range old.Blocks {
+		if e.next.Block(b.Name) == nil {
 			e.removedBlock(b)
 		}
 	}
-	return e.next, e.notes
+	for _, r := range p.records {
+		r.lock = e.next.OfType(r.name).Text()
+	}
+	e.check(against{old, relative(f.dir, filepath.Join(p.dir, lockName))})
+	return e
 }
 
-// removedBlock keeps the block of a type that left the source.
-func (e *evolution) removedBlock(b *lockBlock) {
-	kept := *b
-	kept.removed = true
-	e.next.blocks = append(e.next.blocks, &kept)
-	if b.removed || !b.isType {
-		return
+// findBases finds the block of each message. A record's is that of its name. A
+// nested struct's is the one that a field held which now holds the struct: what
+// is stored depends on the field, not on the struct's name or package, so both
+// may change. A struct that no field held before has the block of its name, if
+// there is one.
+func (e *evolution) findBases() {
+	for _, r := range e.pkg.records {
+		e.bases[r.message] = e.old.Block(r.name)
 	}
 	for _, r := range e.pkg.records {
-		if e.old.block(r.name) == nil && sameFields(b, e.next.block(r.name)) {
-			e.note("%s has the fields of the removed type %s; if it was renamed, write _ persistable.Type `persist:%q` into it, or its records are not found",
-				r.goName, b.name, b.name)
+		e.basesBelow(r.message, map[*message]bool{})
+	}
+	for _, m := range e.pkg.messages {
+		if e.bases[m] == nil {
+			e.bases[m] = e.old.Block(m.name)
+		}
+		if e.bases[m] == nil {
+			e.bases[m] = &schema.Block{}
 		}
 	}
 }
 
-func sameFields(a, b *lockBlock) bool {
-	return b != nil && slices.EqualFunc(a.fields, b.fields, func(x, y *lockField) bool {
-		return x.name == y.name && x.kind == y.kind
+func (e *evolution) basesBelow(m *message, seen map[*message]bool) {
+	if seen[m] || e.bases[m] == nil {
+		return
+	}
+	seen[m] = true
+	for _, f := range m.fields {
+		inner, was := f.typ.innerMessage(), e.bases[m].Field(f.name)
+		if inner == nil || was == nil {
+			continue
+		}
+		if b := e.old.Message(was); b != nil && e.bases[inner] == nil {
+			e.bases[inner] = b
+		}
+		e.basesBelow(inner, seen)
+	}
+}
+
+// removedBlock keeps the block of a type that left the source.
+func (e *evolution) removedBlock(b *schema.Block) {
+	kept := *b
+	kept.Removed = true
+	e.next.Blocks = append(e.next.Blocks, &kept)
+	if b.Removed || !b.IsType {
+		return
+	}
+	renamed := false
+	for _, r := range e.pkg.records {
+		if e.old.Block(r.name) == nil && sameFields(b, e.next.Block(r.name)) {
+			renamed = true
+			e.note("%s has the fields of the removed type %s; if it was renamed, write _ persistable.Type `persist:%q` into it, or its records are not found",
+				r.goName, b.Name, b.Name)
+		}
+	}
+	if !renamed {
+		e.note("the type %s is gone; if it moved to another package, copy its block from here into the %s there", b.Name, lockName)
+	}
+}
+
+func sameFields(a, b *schema.Block) bool {
+	return b != nil && slices.EqualFunc(a.Fields, b.Fields, func(x, y *schema.Field) bool {
+		return x.Name == y.Name && x.Kind == y.Kind
 	})
 }
 
 func (e *evolution) note(format string, args ...any) {
-	e.notes = append(e.notes, "note: "+fmt.Sprintf(format, args...))
+	if note := "note: " + fmt.Sprintf(format, args...); !slices.Contains(e.notes, note) {
+		e.notes = append(e.notes, note)
+	}
 }
 
-// where names a line of the lock file.
-func (e *evolution) where(line int) string {
-	return relative(e.dir, filepath.Join(e.pkg.dir, lockName)) + ":" + strconv.Itoa(line)
-}
-
-// message assigns the numbers of one message and checks it against its block.
+// message assigns the numbers of one message and makes its block.
 func (e *evolution) message(m *message) {
-	old := e.old.block(m.name)
-	if old == nil {
-		old = &lockBlock{}
-	}
-	next := &lockBlock{isType: m.record != nil, name: m.name}
-	e.next.blocks = append(e.next.blocks, next)
+	base := e.bases[m]
+	next := &schema.Block{IsType: m.record != nil, Name: m.name}
+	e.next.Blocks = append(e.next.Blocks, next)
 	if m.record != nil {
-		e.record(m.record, old, next)
+		e.record(m.record, base, next)
 	}
-	e.pin(m, old)
+	e.pin(m, base)
 	for _, f := range m.fields {
 		if f.number == 0 {
-			f.number = nextNumber(m, old)
+			f.number = nextNumber(m, base)
 		}
-		next.fields = append(next.fields, &lockField{number: f.number, name: f.name, kind: f.typ.text()})
+		one := &schema.Field{Number: f.number, Name: f.name, Kind: f.typ.text(), Was: e.kindsBefore(f, base)}
+		next.Fields, e.owner[one] = append(next.Fields, one), f
 	}
-	for _, was := range old.fields {
-		if next.byNumber(was.number) == nil {
-			next.fields = append(next.fields, &lockField{number: was.number, name: was.name, kind: was.kind, reserved: true})
-			e.maybeRenamed(m, was, old, next)
+	for _, was := range base.Fields {
+		if next.ByNumber(was.Number) == nil {
+			kept := *was
+			kept.Reserved = true
+			next.Fields = append(next.Fields, &kept)
+			e.maybeRenamed(m, was, base, next)
 		}
 	}
 }
 
-// pin sets the numbers that the lock or the source decides.
-func (e *evolution) pin(m *message, old *lockBlock) {
-	for _, f := range m.fields {
-		was := old.field(f.name)
-		asked := f.options.number
-		switch {
-		case m.record != nil && f == m.record.idField:
-		case was != nil && asked != 0 && asked != was.number:
-			e.add(f.optionAt("number"), f.subject, "number=%d, but %s has number %d (%s); a number is for ever: remove the option",
-				asked, f.name, was.number, e.where(was.line))
-			f.number = was.number
-		case was != nil:
-			f.number = was.number
-		}
-		if was != nil {
-			if m.record == nil || f != m.record.idField || old.id == f.typ.keyText() {
-				e.compare(f, was)
-			}
-			continue
-		}
-		if owner := old.byNumber(f.number); f.number != 0 && owner != nil {
-			e.reused(f, owner, m)
-			f.number = 0
+// kindsBefore are the kinds that a field had: those in the lock, and the one
+// that the option was= says.
+func (e *evolution) kindsBefore(f *field, base *schema.Block) (was []string) {
+	list := []string{f.options.was}
+	if old := base.Field(f.name); old != nil {
+		list = append(list, old.Was...)
+	}
+	for _, kind := range list {
+		if kind != "" && kind != f.typ.text() && !slices.Contains(was, kind) {
+			was = append(was, kind)
 		}
 	}
-	e.twice(m)
+	return was
 }
 
-// reused reports a field that takes a number which another has, or had.
-func (e *evolution) reused(f *field, owner *lockField, m *message) {
-	at := f.optionAt("number")
-	switch {
-	case m.record != nil && f == m.record.idField:
-		e.add(f.at, f.subject, "the ID field was %s (%s); keep the name of it with name=%s", owner.name, e.where(owner.line), owner.name)
-	case owner.reserved:
-		e.add(at, f.subject, "the number %d was that of the removed field %s (%s), whose data may still be stored; choose another, or remove the option",
-			f.number, owner.name, e.where(owner.line))
-	default:
-		e.add(at, f.subject, "the number %d is that of %s (%s); choose another, or, if %s was renamed, write name=%s instead",
-			f.number, owner.name, e.where(owner.line), owner.name, owner.name)
+// record fills in what the block of a type has besides fields.
+func (e *evolution) record(r *record, base, next *schema.Block) {
+	next.Origin = e.pkg.path
+	if base.Origin != "" {
+		next.Origin = base.Origin
 	}
-}
-
-// twice reports two fields of the source with one number.
-func (e *evolution) twice(m *message) {
-	byNumber := map[int32]*field{}
-	for _, f := range m.fields {
-		if f.number == 0 {
-			continue
+	next.ID, next.Directory, next.Scatter = r.idField.typ.keyText(), r.directory.stored(), r.scatter.shards
+	for _, d := range r.indexes {
+		next.Indexes = append(next.Indexes, &schema.Index{Name: d.key(), Signature: d.lockSignature()})
+	}
+	for _, was := range base.Indexes {
+		if next.Index(was.Name) == nil {
+			next.Indexes = append(next.Indexes, &schema.Index{Name: was.Name, Signature: was.Signature, Removed: true})
 		}
-		if first := byNumber[f.number]; first != nil {
-			e.add(f.optionAt("number"), f.subject, "the number %d is that of %s already; choose another", f.number, first.goName)
-		}
-		byNumber[f.number] = f
 	}
-}
-
-// nextNumber is the lowest number that neither is nor ever was in use.
-func nextNumber(m *message, old *lockBlock) int32 {
-	used := map[int32]bool{}
-	for _, f := range m.fields {
-		used[f.number] = true
-	}
-	next := int32(1)
-	if m.record != nil {
-		next = idNumber + 1
-	}
-	for used[next] || old.byNumber(next) != nil || next >= reservedNumbers && next < reservedNumbers+1000 {
-		next++
-	}
-	return next
-}
-
-// compare refuses a type change that stored values do not survive.
-func (e *evolution) compare(f *field, was *lockField) {
-	now := f.typ.text()
-	if compatible(was.kind, now) {
-		return
-	}
-	e.add(f.at, f.subject, "its type changed from %s to %s (%s); stored records could not be read: restore the type, or add a new field and leave this one out",
-		was.kind, now, e.where(was.line))
-}
-
-// compatible reports whether a field of kind was may become now: the same,
-// with or without null, or a wider integer.
-func compatible(was, now string) bool {
-	was, now = strings.TrimPrefix(was, "*"), strings.TrimPrefix(now, "*")
-	if was == now {
-		return true
-	}
-	for _, prefix := range []string{"[]int", "[]uint", "int", "uint"} {
-		before, ok1 := strings.CutPrefix(was, prefix)
-		after, ok2 := strings.CutPrefix(now, prefix)
-		if !ok1 || !ok2 {
-			continue
-		}
-		x, err1 := strconv.Atoi(before)
-		y, err2 := strconv.Atoi(after)
-		return err1 == nil && err2 == nil && x <= y
-	}
-	return false
 }
 
 // maybeRenamed notes a removed field beside a new one of its type.
-func (e *evolution) maybeRenamed(m *message, was *lockField, old, next *lockBlock) {
-	if was.reserved {
+func (e *evolution) maybeRenamed(m *message, was *schema.Field, base, next *schema.Block) {
+	if was.Reserved {
 		return
 	}
 	for _, f := range m.fields {
-		if old.field(f.name) == nil && next.field(f.name).kind == was.kind {
+		if base.Field(f.name) == nil && next.Field(f.name).Kind == was.Kind {
 			e.note("%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost",
-				m.goName+"."+was.name, f.subject, was.kind, was.name)
+				m.goName+"."+was.Name, f.subject, was.Kind, was.Name)
 		}
 	}
-}
-
-// record compares the ID, the directory and the indexes of a type.
-func (e *evolution) record(r *record, old, next *lockBlock) {
-	next.id, next.directory = r.idField.typ.keyText(), r.directory.shape()
-	if old.id != "" && old.id != next.id {
-		e.add(r.idField.at, r.idField.subject, "the ID's type changed from %s to %s (%s); stored records would not be found: restore it, or make a new type",
-			old.id, next.id, e.where(old.idLine))
-	}
-	if old.directory != "" && old.directory != next.directory {
-		at := r.directory.at
-		e.add(at, r.goName, "the directory changed from %s to %s (%s); stored records would not be found: restore it; where there is no data, delete the line from the lock",
-			old.directory, next.directory, e.where(old.directoryLine))
-	}
-	e.scatter(r, old, next)
-	for _, d := range r.indexes {
-		next.indexes = append(next.indexes, &lockIndex{name: d.key(), signature: d.lockSignature()})
-		e.index(r, d, old)
-	}
-	for _, was := range old.indexes {
-		if next.index(was.name) == nil {
-			next.indexes = append(next.indexes, &lockIndex{name: was.name, signature: was.signature, removed: true})
-		}
-	}
-}
-
-// scatter refuses another number of shards: stored records stay where they are.
-func (e *evolution) scatter(r *record, old, next *lockBlock) {
-	next.scatter = r.scatter.shards
-	if !old.isType || old.scatter == next.scatter {
-		return
-	}
-	at, line, remedy := r.scatter.at, old.scatterLine, fmt.Sprintf("put the line \"scatter %d\" into the block", next.scatter)
-	if at.Line == 0 {
-		at, remedy = r.at, "delete the line"
-	}
-	if line == 0 {
-		line = old.line
-	}
-	e.add(at, r.goName, "the scattering changed from %s to %s (%s); records that are stored stay as they are, in each directory that has any: "+
-		"restore it, and copy records into a new type to scatter them otherwise; where there is no data, or only new directories are meant, %s",
-		scatter{shards: old.scatter}.text(), r.scatter.text(), e.where(line), remedy)
-}
-
-// index refuses an index whose name is that of entries of another layout.
-func (e *evolution) index(r *record, d *indexDef, old *lockBlock) {
-	was := old.index(d.key())
-	if was == nil || was.signature == d.lockSignature() {
-		return
-	}
-	e.add(d.at, r.goName, "the keys of the index %s changed from %s to %s (%s); old entries could not be used: give the index a new name with name=, which builds it anew",
-		d.key(), was.signature, d.lockSignature(), e.where(was.line))
-}
-
-// signature names the kinds of the components, which decide the bytes of keys.
-// A field that may be null is another kind: the zero of a field without null is
-// not in the record, and would be read as null.
-func (d *indexDef) signature() string {
-	kinds := make([]string, len(d.components))
-	for i, one := range d.components {
-		kinds[i] = one.element.keyText()
-		if one.nullable {
-			kinds[i] = "*" + kinds[i]
-		}
-		if one.slice {
-			kinds[i] = "[]" + kinds[i]
-		}
-	}
-	return strings.Join(kinds, ",")
-}
-
-// lockSignature is all that the entries depend on.
-func (d *indexDef) lockSignature() string {
-	text := d.fieldNames() + " " + d.signature()
-	if d.cover {
-		text += " cover"
-	}
-	if d.scatter.shards != 0 {
-		text += " scatter=" + d.scatter.text()
-	}
-	return text
 }

@@ -52,13 +52,7 @@ func (c *collector) outside(p *types.Package) bool { return p != nil && p.Path()
 // messageName is the key-stable name of a nested struct: its Go name, with the
 // import path if it is of another package, or what a blank field says.
 func (c *collector) messageName(named *types.Named) string {
-	name := types.TypeString(named, func(p *types.Package) string {
-		if c.outside(p) {
-			return p.Path()
-		}
-		return ""
-	})
-	name = strings.ReplaceAll(name, " ", "") // names are words of persist.lock
+	name := c.stableName(named)
 	s, ok := named.Underlying().(*types.Struct)
 	if !ok || c.outside(named.Obj().Pkg()) {
 		return name
@@ -78,6 +72,18 @@ func (c *collector) messageName(named *types.Named) string {
 		}
 	}
 	return name
+}
+
+// stableName is the Go name of a type, with the import path if it is of another
+// package. Names are words of persist.lock.
+func (c *collector) stableName(named *types.Named) string {
+	name := types.TypeString(named, func(p *types.Package) string {
+		if c.outside(p) {
+			return p.Path()
+		}
+		return ""
+	})
+	return strings.ReplaceAll(name, " ", "")
 }
 
 // walk collects the stored fields of a struct into m, embedded structs
@@ -135,7 +141,7 @@ func (c *collector) slot(m *message, v *types.Var, site fieldSite, o fieldOption
 	}
 	f := &field{
 		goName: v.Name(), name: v.Name(), path: path, at: site.at, subject: site.subject,
-		options: o, number: o.number,
+		options: o, number: o.number, foreign: c.foreign > 0,
 	}
 	if o.name != "" {
 		f.name = o.name

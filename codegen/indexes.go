@@ -243,3 +243,32 @@ func (c *collector) bindDirectory(r *record, site fieldSite) {
 		}
 	}
 }
+
+// signature names the kinds of the components, which decide the bytes of keys.
+// A field that may be null is another kind: the zero of a field without null is
+// not in the record, and would be read as null.
+func (d *indexDef) signature() string {
+	kinds := make([]string, len(d.components))
+	for i, one := range d.components {
+		kinds[i] = one.element.keyText()
+		if one.nullable {
+			kinds[i] = "*" + kinds[i]
+		}
+		if one.slice {
+			kinds[i] = "[]" + kinds[i]
+		}
+	}
+	return strings.Join(kinds, ",")
+}
+
+// lockSignature is all that the entries depend on.
+func (d *indexDef) lockSignature() string {
+	text := d.fieldNames() + " " + d.signature()
+	if d.cover {
+		text += " cover"
+	}
+	if d.scatter.shards != 0 {
+		text += " scatter=" + d.scatter.text()
+	}
+	return text
+}

@@ -174,54 +174,6 @@ func commonLength(a, b []string) int {
 	return table[0][0]
 }
 
-func TestLockRoundTrip(t *testing.T) {
-	l := &lock{blocks: []*lockBlock{
-		{
-			isType: true, name: "B", id: "int", directory: "a b/{}", fields: []*lockField{{number: 2, name: "x", kind: "map[string]int64"}, {number: 1, name: "ID", kind: "id", reserved: true}},
-			indexes: []*lockIndex{{name: "B_x", signature: "x string cover"}, {name: "B_a_unique", signature: "a int", removed: true}},
-		},
-		{name: "example.com/a.A", removed: true},
-	}}
-	text := l.format()
-	parsed, faults := parseLock(text)
-	if len(faults) > 0 {
-		t.Fatalf("faults in\n%s\n%v", text, faults)
-	}
-	if diff := cmp.Diff(string(text), string(parsed.format())); diff != "" {
-		t.Errorf("lock changed (-want +got):\n%s", diff)
-	}
-	if !parsed.block("example.com/a.A").removed || parsed.block("B").directory != "a b/{}" || !parsed.block("B").index("B_a_unique").removed {
-		t.Errorf("parsed %s", parsed.format())
-	}
-	if _, faults := parseLock(nil); len(faults) > 0 {
-		t.Errorf("no lock yet is a fault: %v", faults)
-	}
-}
-
-// FuzzLock: any bytes are a lock or have faults with a line; a lock survives
-// being written and read again.
-func FuzzLock(f *testing.F) {
-	f.Add("format 1\n\ntype A\n\tid int\n\tdirectory \"a\"\n\tfield 1 ID id\n\tindex A_x x int\n")
-	f.Add("format 2")
-	f.Add("<<<<<<< HEAD\n")
-	f.Fuzz(func(t *testing.T, content string) {
-		l, faults := parseLock([]byte(content))
-		for _, one := range faults {
-			if one.line < 1 || one.line > 1+strings.Count(content, "\n") || one.message == "" {
-				t.Fatalf("fault %+v", one)
-			}
-		}
-		if len(faults) > 0 {
-			return
-		}
-		once := l.format()
-		again, faults := parseLock(once)
-		if len(faults) > 0 || string(again.format()) != string(once) {
-			t.Fatalf("%q became\n%s\n%v", content, once, faults)
-		}
-	})
-}
-
 // FuzzTag: any literal is read as a tag or refused; positions stay inside it.
 func FuzzTag(f *testing.F) {
 	for _, seed := range []string{"`persist:\"index\"`", "\"persist:\\\"a,b=c\\\"\"", "`json:\"x\" persist:\"tenants/{T}/o,layer=partition\"`", "`persist:\"\\u00e9,\\x41\"`", "`", "``"} {
@@ -277,35 +229,6 @@ func TestTagPositions(t *testing.T) {
 	}
 }
 
-func TestCompatible(t *testing.T) {
-	cases := []struct {
-		was, now string
-		want     bool
-	}{
-		{"string", "string", true},
-		{"string", "*string", true},
-		{"*string", "string", true},
-		{"int32", "int64", true},
-		{"int64", "int32", false},
-		{"*int8", "int16", true},
-		{"uint8", "uint64", true},
-		{"uint8", "int16", false},
-		{"int8", "uint16", false},
-		{"[]int8", "[]int64", true},
-		{"[]int64", "[]int8", false},
-		{"int8", "[]int8", false},
-		{"string", "bytes", false},
-		{"bytes[16]", "bytes", false},
-		{"message(A)", "message(B)", false},
-		{"map[string]int8", "map[string]int16", false},
-	}
-	for _, c := range cases {
-		if got := compatible(c.was, c.now); got != c.want {
-			t.Errorf("compatible(%s, %s) = %v, want %v", c.was, c.now, got, c.want)
-		}
-	}
-}
-
 func TestNameConstraints(t *testing.T) {
 	cases := map[string]string{
 		"order.go": "", "linux.go": "", "order_linux.go": "linux", "order_amd64.go": "amd64",
@@ -326,6 +249,8 @@ func TestOptionsValidate(t *testing.T) {
 		{Options{}, nil},
 		{Options{Check: true, Proto: true}, nil},
 		{Options{Check: true, Fix: true}, []string{"-check writes nothing"}},
+		{Options{Check: true, Against: "main"}, nil},
+		{Options{Against: "main"}, []string{"-against goes with -check"}},
 		{Options{Explain: true, Proto: true, Patterns: []string{""}}, []string{"-explain only prints", "pattern is empty"}},
 	}
 	for _, c := range cases {

@@ -42,6 +42,7 @@ type kind struct {
 	elem    *kind    // formPointer, formSlice, formMap
 	key     *kind    // formMap
 	message *message // formMessage
+	codec   string   // formBinary and formText: the key-stable name of the type
 }
 
 // scalar reports whether repeated fields of the kind are packed.
@@ -62,10 +63,14 @@ func (k *kind) text() string {
 		return "float"
 	case formFloat64:
 		return "double"
-	case formString, formText:
+	case formString:
 		return "string"
-	case formBytes, formBinary:
+	case formText:
+		return "text(" + k.codec + ")"
+	case formBytes:
 		return "bytes"
+	case formBinary:
+		return "binary(" + k.codec + ")"
 	case formArray:
 		return fmt.Sprintf("bytes[%d]", k.length)
 	case formUUID, formULID:

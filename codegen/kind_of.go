@@ -50,7 +50,7 @@ func (c *collector) kindOf(t types.Type, text bool) (*kind, string) {
 		if !isNamed || !marshals(named, "Text") {
 			return nil, fmt.Sprintf("option text: %s has no MarshalText and UnmarshalText", c.typeText(t))
 		}
-		k.form = formText
+		k.form, k.codec = formText, c.stableName(named)
 		return k, ""
 	}
 	if k.plain(actual) {
@@ -59,10 +59,10 @@ func (c *collector) kindOf(t types.Type, text bool) (*kind, string) {
 	if isNamed {
 		switch {
 		case marshals(named, "Binary"):
-			k.form = formBinary
+			k.form, k.codec = formBinary, c.stableName(named)
 			return k, ""
 		case marshals(named, "Text"):
-			k.form = formText
+			k.form, k.codec = formText, c.stableName(named)
 			return k, ""
 		}
 	}

@@ -30,6 +30,7 @@ type record struct {
 	idField   *field
 	id        idKind
 	indexes   []*indexDef
+	lock      string // what persist.lock says of it
 }
 
 // message is a struct that is stored as one protobuf message.
@@ -64,6 +65,7 @@ type field struct {
 	options fieldOptions
 	typ     *kind
 	number  int32
+	foreign bool // of a struct of another package, which cannot be tagged here
 	short   bool // the promoted selector v.goName is unambiguous
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // namePattern is what type, field and index names may be.
@@ -35,7 +37,7 @@ const (
 // fieldOptions are the options of a field's persist tag.
 type fieldOptions struct {
 	index, unique, cover, text, id, ignore bool
-	name                                   string
+	name, was                              string
 	number                                 int32
 	scatter                                scatter
 	at                                     map[string]int            // offset in the tag's literal of each option
@@ -43,7 +45,7 @@ type fieldOptions struct {
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "text", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "was=", "text", "id", "-"}
 
 // uniqueScatter is the fault of a unique index with the option scatter.
 const uniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
@@ -87,6 +89,11 @@ func (o *fieldOptions) set(w word) (message string, at int) {
 	case w.key == "name":
 		o.name = w.value
 		return checkName(w.value), w.valueAt
+	case w.key == "was":
+		o.was = w.value
+		if _, ok := schema.ParseKind(w.value); !ok {
+			return fmt.Sprintf("was=%s is not a kind; write the one that persist.lock had", w.value), w.valueAt
+		}
 	case w.key == "scatter":
 		o.scatter, message = parseScatter(w)
 		return message, w.scatterAt()

@@ -10,19 +10,21 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // protoFile is a .proto file being written.
 type protoFile struct {
 	pkg   *pkg
-	lock  *lock
+	lock  *schema.Schema
 	names map[*message]string
 	body  bytes.Buffer
 }
 
 // emitProto returns the records and nested messages of a package as a proto3
 // file, for programs in other languages and for people.
-func emitProto(p *pkg, l *lock) []byte {
+func emitProto(p *pkg, l *schema.Schema) []byte {
 	w := &protoFile{pkg: p, lock: l, names: map[*message]string{}}
 	taken := map[string]bool{}
 	for _, m := range p.messages {
@@ -97,12 +99,12 @@ func (w *protoFile) message(m *message) {
 // reserved writes the numbers of fields that were removed.
 func (w *protoFile) reserved(m *message, taken map[string]bool) {
 	var numbers, names []string
-	for _, f := range w.lock.block(m.name).fields {
-		if !f.reserved {
+	for _, f := range w.lock.Block(m.name).Fields {
+		if !f.Reserved {
 			continue
 		}
-		numbers = append(numbers, fmt.Sprint(f.number))
-		if name := snakeCase(f.name); !taken[name] {
+		numbers = append(numbers, fmt.Sprint(f.Number))
+		if name := snakeCase(f.Name); !taken[name] {
 			names = append(names, fmt.Sprintf("%q", name))
 			taken[name] = true
 		}

@@ -29,6 +29,11 @@ type Options struct {
 	// Check writes nothing: what is out of date is printed as a unified diff,
 	// and Run returns ErrOutOfDate.
 	Check bool
+	// Against is a git revision or a file. A checking Run also compares each
+	// package's lock with the one that it had in that revision, or that is in the
+	// file, and refuses what the data stored since then would not survive: for CI,
+	// where the lock beside the source is the one that was just generated.
+	Against string
 	// Fix inserts an ID field where it is missing, before generating.
 	Fix bool
 	// Explain prints what each generated method costs, and writes nothing.
@@ -45,6 +50,9 @@ func (o Options) Validate() error {
 	var faults []error
 	if o.Check && o.Fix {
 		faults = append(faults, errors.New("persistgen: -check writes nothing, so it goes not with -fix"))
+	}
+	if o.Against != "" && !o.Check {
+		faults = append(faults, errors.New("persistgen: -against goes with -check"))
 	}
 	if o.Explain && (o.Check || o.Fix || o.Proto) {
 		faults = append(faults, errors.New("persistgen: -explain only prints; give it alone"))
@@ -193,19 +201,15 @@ func (r *run) checkForeign(p *pkg) {
 // produce computes the outputs of one package.
 func (r *run) produce(p *pkg) error {
 	lockFile := filepath.Join(p.dir, lockName)
-	content, err := os.ReadFile(lockFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("persistgen: read the lock: %w", err)
+	old, err := r.readLock(p, lockFile)
+	if err != nil || old == nil {
+		return err
 	}
-	old, lockFaults := parseLock(content)
-	for _, one := range lockFaults {
-		r.list = append(r.list, Diagnostic{File: relative(r.loader.dir, lockFile), Line: one.line, Message: one.message})
+	e := evolve(p, old, r.faults)
+	if err := r.compareWith(e); err != nil {
+		return err
 	}
-	if len(lockFaults) > 0 {
-		return nil
-	}
-	next, notes := evolve(p, old, r.faults)
-	r.notes = append(r.notes, notes...)
+	r.notes = append(r.notes, e.notes...)
 	if len(r.list) > 0 {
 		return nil
 	}
@@ -215,9 +219,9 @@ func (r *run) produce(p *pkg) error {
 	}
 	r.outputs = append(r.outputs,
 		output{filepath.Join(p.dir, p.name+generatedSuffix), code},
-		output{lockFile, next.format()})
+		output{lockFile, e.next.Lock()})
 	if protoFile := filepath.Join(p.dir, p.name+".proto"); r.Proto {
-		r.outputs = append(r.outputs, output{protoFile, emitProto(p, next)})
+		r.outputs = append(r.outputs, output{protoFile, emitProto(p, e.next)})
 	}
 	return nil
 }

@@ -9,22 +9,18 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // catalog is a store's header: what the directory holds of one type. It is
-// written by the first write, and by what changes an index's state. Its value
-// is the packed tuple
+// written by the first write, and by what changes an index's state or adds to
+// the schema. Its value is the packed tuple
 //
-//	(1, ((key name, layout, state), …), ((number, name, kind), …))
-//	(2, ((key name, layout, state), …), ((number, name, kind), …), shards)
-//
-// The second form is that of scattered records: a program that knows only the
-// first would look for them in the wrong places.
+//	(1, ((key name, layout, state), …), text of the schema)
 type catalog struct {
 	indexes []catalogIndex // by name
-	fields  []FieldInfo    // by number
-	scatter index.Shards   // of the records; never changes
+	schema  *schema.Schema // of all programs that wrote here; never changed in place
 }
 
 type catalogIndex struct {
@@ -32,25 +28,15 @@ type catalogIndex struct {
 	state        index.State
 }
 
-// The formats of all keys and values of a store.
-const (
-	catalogFormat   = 1
-	scatteredFormat = 2
-	newestFormat    = scatteredFormat
-)
+// catalogFormat is the format of all keys and values of a store.
+const catalogFormat = 1
 
 func (c *catalog) encode() ([]byte, error) {
-	indexes, fields := tuple.Tuple{}, tuple.Tuple{}
+	indexes := tuple.Tuple{}
 	for _, ix := range c.indexes {
 		indexes = append(indexes, tuple.Tuple{ix.name, ix.layout, int64(ix.state)})
 	}
-	for _, f := range c.fields {
-		fields = append(fields, tuple.Tuple{int64(f.Number), f.Name, f.Kind})
-	}
-	if c.scatter == 0 {
-		return tuple.Tuple{int64(catalogFormat), indexes, fields}.Pack()
-	}
-	return tuple.Tuple{int64(scatteredFormat), indexes, fields, int64(c.scatter)}.Pack()
+	return tuple.Tuple{int64(catalogFormat), indexes, c.schema.Text()}.Pack()
 }
 
 func decodeCatalog(value []byte) (*catalog, error) {
@@ -58,64 +44,58 @@ func decodeCatalog(value []byte) (*catalog, error) {
 	if err != nil {
 		return nil, &headerError{"the store's header is damaged", remedyCorrupt}
 	}
-	if format > newestFormat {
-		return nil, &headerError{"the store: " + fmt.Sprintf(reasonNewerFormat, format, newestFormat), remedyNewer}
+	if format > catalogFormat {
+		return nil, &headerError{"the store: " + fmt.Sprintf(reasonNewerFormat, format, catalogFormat), remedyNewer}
 	}
 	t, err := tuple.Unpack(value)
 	c := &catalog{}
-	if err == nil && format >= catalogFormat && int64(len(t)) == 2+format && c.readIndexes(t[1]) && c.readFields(t[2]) && c.readScatter(t[3:]) {
+	if err == nil && format == catalogFormat && len(t) == 3 && c.readIndexes(t[1]) && c.readSchema(t[2]) {
 		return c, nil
 	}
 	return nil, &headerError{"the store's header is damaged", remedyCorrupt}
 }
 
 func (c *catalog) readIndexes(element any) bool {
-	return eachTriple(element, func(t tuple.Tuple) bool {
-		name, ok1 := t[0].(string)
-		layout, ok2 := t[1].(string)
-		state, ok3 := t[2].(int64)
-		c.indexes = append(c.indexes, catalogIndex{name, layout, index.State(state)})
-		return ok1 && ok2 && ok3 && state >= 0 && state <= int64(index.Readable)
-	})
-}
-
-func (c *catalog) readFields(element any) bool {
-	return eachTriple(element, func(t tuple.Tuple) bool {
-		number, ok1 := t[0].(int64)
-		name, ok2 := t[1].(string)
-		kind, ok3 := t[2].(string)
-		c.fields = append(c.fields, FieldInfo{name, int32(number), kind})
-		return ok1 && ok2 && ok3
-	})
-}
-
-func (c *catalog) readScatter(rest tuple.Tuple) bool {
-	if len(rest) == 0 {
-		return true
-	}
-	shards, ok := rest[0].(int64)
-	c.scatter = index.Shards(shards)
-	return ok && shards != 0 && c.scatter.Validate() == nil
-}
-
-func eachTriple(element any, read func(tuple.Tuple) bool) bool {
 	list, ok := element.(tuple.Tuple)
 	if !ok {
 		return false
 	}
 	for _, e := range list {
-		t, ok := e.(tuple.Tuple)
-		if !ok || len(t) != 3 || !read(t) {
+		if !c.readIndex(e) {
 			return false
 		}
 	}
 	return true
 }
 
+func (c *catalog) readIndex(element any) bool {
+	t, ok := element.(tuple.Tuple)
+	if !ok || len(t) != 3 {
+		return false
+	}
+	name, ok1 := t[0].(string)
+	layout, ok2 := t[1].(string)
+	state, ok3 := t[2].(int64)
+	c.indexes = append(c.indexes, catalogIndex{name, layout, index.State(state)})
+	return ok1 && ok2 && ok3 && state >= 0 && state <= int64(index.Readable)
+}
+
+func (c *catalog) readSchema(element any) bool {
+	text, ok := element.(string)
+	if !ok {
+		return false
+	}
+	var err error
+	c.schema, err = schema.ParseType(text)
+	return err == nil
+}
+
+// scatter is over how many shards the records are scattered. It never changes.
+func (c *catalog) scatter() index.Shards { return index.Shards(c.schema.Type().Scatter) }
+
 // newCatalog is the header of a store without records: every index is complete.
 func newCatalog(p *place) *catalog {
-	c := &catalog{scatter: p.scatter}
-	c.addFields(p.fields)
+	c := &catalog{schema: p.lock.Scattered(int(p.scatter))}
 	for _, d := range p.definitions {
 		c.setState(d, index.Readable)
 	}
@@ -164,21 +144,17 @@ func (c *catalog) disableOthers(definitions []*index.Definition) (changed bool) 
 	return changed
 }
 
-// addFields adds the fields whose numbers the header lacks. It never takes one
-// away, so that programs of different age do not undo each other's writes.
-func (c *catalog) addFields(fields []FieldInfo) (changed bool) {
-	for _, f := range fields {
-		at, found := slices.BinarySearchFunc(c.fields, f.Number, func(g FieldInfo, n int32) int { return cmp.Compare(g.Number, n) })
-		if !found {
-			c.fields, changed = slices.Insert(c.fields, at, f), true
-		}
-	}
+// addSchema adds what the program's schema has and the header lacks. It never
+// takes anything away, so that programs of different age do not undo each other's
+// writes.
+func (c *catalog) addSchema(program *schema.Schema) (changed bool) {
+	c.schema, changed = schema.Union(c.schema, program)
 	return changed
 }
 
 // clone returns a copy that may be changed.
 func (c *catalog) clone() *catalog {
-	return &catalog{slices.Clone(c.indexes), slices.Clone(c.fields), c.scatter}
+	return &catalog{slices.Clone(c.indexes), c.schema}
 }
 
 func (c *catalog) equal(o *catalog) bool {

@@ -3,15 +3,17 @@
 package persistable
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 func FuzzDecodeCatalog(f *testing.F) {
-	c := &catalog{fields: []FieldInfo{{"ID", 1, "string"}}}
+	c := &catalog{schema: lockOf(f, "field 1 ID string", "field 2 Total []message(Money)", "message Money", "field 1 Cents int64 was int32")}
 	c.setState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}, index.Building)
 	good, err := c.encode()
 	if err != nil {
@@ -32,6 +34,16 @@ func FuzzDecodeCatalog(f *testing.F) {
 			t.Errorf("%q was decoded as %+v, and that as %+v, %v", value, c, back, err)
 		}
 	})
+}
+
+// lockOf parses the text of a type T.
+func lockOf(t testing.TB, lines ...string) *schema.Schema {
+	t.Helper()
+	s, err := parseLock("T", "type T\n"+strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func FuzzParseHeader(f *testing.F) {
@@ -61,10 +73,8 @@ func TestCatalogOfPrograms(t *testing.T) {
 	a := &index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}
 	b := &index.Definition{Name: "T_B", Fields: []string{"B"}, Signature: "int"}
 	changed := &index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "string"}
-	c := newCatalog(&place{definitions: []*index.Definition{a, b}, fields: []FieldInfo{{"B", 2, "int"}, {"A", 1, "int"}}})
-	if c.fields[0].Number != 1 {
-		t.Errorf("the fields are not sorted: %v", c.fields)
-	}
+	lock := lockOf(t, "field 2 B int64", "field 1 A int64")
+	c := newCatalog(&place{definitions: []*index.Definition{a, b}, lock: lock})
 	for name, got := range map[string]index.State{"a": c.state(a), "b": c.state(b)} {
 		if got != index.Readable {
 			t.Errorf("%s is %v in a new store", name, got)
@@ -73,7 +83,7 @@ func TestCatalogOfPrograms(t *testing.T) {
 	if c.state(changed) != index.Disabled {
 		t.Error("a changed index is trusted")
 	}
-	if c.disableOthers([]*index.Definition{a, b}) || c.addFields([]FieldInfo{{"renamed", 1, "int"}}) {
+	if c.disableOthers([]*index.Definition{a, b}) || c.addSchema(lockOf(t, "field 1 A int64")) {
 		t.Error("what is known changes the header")
 	}
 	if !c.disableOthers([]*index.Definition{a}) || c.state(b) != index.Disabled || c.state(a) != index.Readable {
@@ -82,7 +92,7 @@ func TestCatalogOfPrograms(t *testing.T) {
 	if c.disableOthers([]*index.Definition{a}) {
 		t.Error("the second write of the program changes the header again")
 	}
-	if !c.addFields([]FieldInfo{{"C", 3, "int"}}) || len(c.fields) != 3 {
+	if !c.addSchema(lockOf(t, "field 1 A int64", "field 3 C int64")) || len(c.schema.Type().Fields) != 3 || len(lock.Type().Fields) != 2 {
 		t.Error("a new field is not added")
 	}
 }

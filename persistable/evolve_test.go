@@ -31,7 +31,7 @@ func version(db *persistable.DB, indexes ...int) ArticleStore {
 
 func versionWith(db *persistable.DB, indexes ...persistable.IndexOf[Article]) ArticleStore {
 	schema := &persistable.Schema[Article, string]{
-		Type: "Article", Directory: articleSchema.Directory, Fields: articleSchema.Fields,
+		Type: "Article", Directory: articleSchema.Directory, Lock: articleSchema.Lock,
 		ID: articleSchema.ID, SetID: articleSchema.SetID, NewID: articleSchema.NewID, IsZeroID: articleSchema.IsZeroID,
 		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID,
 		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown, Indexes: indexes,
@@ -250,7 +250,7 @@ func TestChangedIndexIsNotTrusted(t *testing.T) {
 	changed := articleIndexes[tags]
 	changed.Signature = "[]int"
 	schema := &persistable.Schema[Article, string]{
-		Type: "Article", Directory: articleSchema.Directory, ID: articleSchema.ID, SetID: articleSchema.SetID,
+		Type: "Article", Directory: articleSchema.Directory, Lock: articleSchema.Lock, ID: articleSchema.ID, SetID: articleSchema.SetID,
 		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID, Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown,
 		Indexes: []persistable.IndexOf[Article]{changed},
 	}

@@ -42,7 +42,7 @@ const maxChunks = kv.MaxTransactionSize/kv.MaxValueSize + 1
 const (
 	reasonNewerFormat = "it is of format %d; this program knows formats up to %d"
 	remedyNewer       = "update the program that reads it"
-	remedyCorrupt     = "restore the record from a backup, or delete its key"
+	remedyCorrupt     = "if a newer version of the program wrote it, update this one; otherwise restore it from a backup"
 )
 
 // headerError is the fault of a header; the caller adds type and key.

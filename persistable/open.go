@@ -28,7 +28,7 @@ type openStore struct {
 
 func (p *place) openStore(d *directory.Directory, prefix []byte, c *catalog) *openStore {
 	s := &openStore{directory: d, prefix: prefix, catalog: c}
-	s.records = keyspace{tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), c.scatter}
+	s.records = keyspace{tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), c.scatter()}
 	s.header = s.system(p)
 	for _, d := range p.definitions {
 		s.indexes = append(s.indexes, index.Index{
@@ -39,7 +39,7 @@ func (p *place) openStore(d *directory.Directory, prefix []byte, c *catalog) *op
 		})
 	}
 	next := c.clone()
-	s.upToDate = !next.disableOthers(p.definitions) && !next.addFields(p.fields)
+	s.upToDate = !next.disableOthers(p.definitions) && !next.addSchema(p.lock)
 	return s
 }
 
@@ -234,7 +234,9 @@ func (p *place) load(ctx context.Context, t *transaction, metadata string) (*ope
 	return s, nil
 }
 
-// read reads the header of the store in a directory; nil if there is none.
+// read reads the header of the store in a directory; nil if there is none. It
+// refuses a store with whose schema the program does not agree: no record or
+// entry has been read by then, and none written.
 func (p *place) read(ctx context.Context, reader kv.ReadTransaction, d *directory.Directory) (*openStore, error) {
 	prefix, err := d.Prefix()
 	if err != nil {
@@ -249,6 +251,9 @@ func (p *place) read(ctx context.Context, reader kv.ReadTransaction, d *director
 	c, err := decodeCatalog(value)
 	if err != nil {
 		return nil, recordError(p.typ, "", key, err)
+	}
+	if err := p.checkSchema(c); err != nil {
+		return nil, err
 	}
 	return p.openStore(d, prefix, c), nil
 }
@@ -291,7 +296,7 @@ func (t *transaction) bringUpToDate(ctx context.Context, p *place, s *openStore)
 	}
 	next := s.catalog.clone()
 	next.disableOthers(p.definitions)
-	next.addFields(p.fields)
+	next.addSchema(p.lock)
 	return t.setCatalog(ctx, p, s, next)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // place is where the records of one type are for one list of directory
@@ -20,8 +21,8 @@ import (
 type place struct {
 	db          *DB
 	typ         string
-	scatter     index.Shards // of a store that is yet to be made
-	fields      []FieldInfo
+	scatter     index.Shards   // of a store that is yet to be made
+	lock        *schema.Schema // of the program
 	definitions []*index.Definition
 	args        []string
 	path        []string
@@ -43,7 +44,7 @@ const maxArgument = 4096
 
 // newPlace checks the arguments of a store.
 func newPlace[T any](db *DB, r *record[T], elements []PathElement, args []string) (*place, error) {
-	p := &place{db: db, typ: r.typ, scatter: r.scatter, fields: r.fields, definitions: r.definitions, args: slices.Clone(args)}
+	p := &place{db: db, typ: r.typ, scatter: r.scatter, lock: r.lock, definitions: r.definitions, args: slices.Clone(args)}
 	next := 0
 	for i, e := range elements {
 		name := e.Name

@@ -21,7 +21,7 @@ import (
 // compares every key and value of its directory with the bytes shown there.
 func TestScatteredLayoutDocument(t *testing.T) {
 	schema := &persistable.Schema[Order, idgen.ID]{
-		Type: "Order", Directory: orderSchema.Directory, Scatter: 256, Fields: orderSchema.Fields,
+		Type: "Order", Directory: orderSchema.Directory, Scatter: 256, Lock: orderSchema.Lock,
 		ID: orderSchema.ID, SetID: orderSchema.SetID, NewID: orderSchema.NewID, IsZeroID: orderSchema.IsZeroID,
 		AppendID: orderSchema.AppendID, ReadID: orderSchema.ReadID, CheckArgs: orderSchema.CheckArgs,
 		Encode: orderSchema.Encode, Decode: orderSchema.Decode, Known: orderSchema.Known, Indexes: slices.Clone(orderSchema.Indexes),

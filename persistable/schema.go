@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/oklog/ulid/v2"
 )
@@ -27,8 +28,11 @@ type Schema[T, ID any] struct {
 	// scattered by their ids; 0 for not at all. The header of a directory that
 	// has records already says how those are, and that is what counts there.
 	Scatter index.Shards
-	// Fields describe the record for tools that do not have the Go code.
-	Fields []FieldInfo
+	// Lock is what persist.lock says of the type: its fields, with those of nested
+	// structs, and its directory. The header of each store holds the same, so that
+	// tools can show records without the Go code; a store whose header does not
+	// agree with it is refused, with a [SchemaError].
+	Lock string
 
 	// ID and SetID read and write the id field.
 	ID    func(v *T) ID
@@ -65,13 +69,6 @@ type PathElement struct {
 	Name  string // a fixed name
 	Field string // or the field whose value is the name
 	Layer string // the directory's layer; empty for none in particular
-}
-
-// FieldInfo describes a field of a record.
-type FieldInfo struct {
-	Name   string
-	Number int32  // in the record's protobuf encoding
-	Kind   string // what persist.lock calls its type
 }
 
 // IndexOf is an index of a type T.
@@ -117,7 +114,7 @@ func IsZero[ID comparable](id ID) bool {
 type record[T any] struct {
 	typ         string
 	scatter     index.Shards
-	fields      []FieldInfo
+	lock        *schema.Schema
 	definitions []*index.Definition
 	indexes     []IndexOf[T]
 	decode      func(b []byte, v *T) error
@@ -133,10 +130,13 @@ func (s *Schema[T, ID]) record() (*record[T], error) {
 	s.once.Do(func() {
 		s.invalid = s.Validate()
 		s.erased = &record[T]{
-			typ: s.Type, scatter: s.Scatter, fields: s.Fields, indexes: s.Indexes,
+			typ: s.Type, scatter: s.Scatter, indexes: s.Indexes,
 			decode: s.Decode, encode: s.Encode, known: s.Known, checkArgs: s.CheckArgs,
 			appendID: func(b []byte, v *T) []byte { return s.AppendID(b, s.ID(v)) },
 			readID:   s.readID,
+		}
+		if s.invalid == nil {
+			s.erased.lock, s.invalid = parseLock(s.Type, s.Lock)
 		}
 		for i := range s.Indexes {
 			s.erased.definitions = append(s.erased.definitions, &s.Indexes[i].Definition)

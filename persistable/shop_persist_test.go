@@ -69,14 +69,17 @@ var OrderFields = struct {
 var orderSchema = persistable.Schema[Order, idgen.ID]{
 	Type:      "Order",
 	Directory: []persistable.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "TenantID", Number: 2, Kind: "string"},
-		{Name: "Number", Number: 3, Kind: "string"},
-		{Name: "Status", Number: 4, Kind: "int64"},
-		{Name: "CreatedAt", Number: 5, Kind: "time"},
-		{Name: "Amount", Number: 6, Kind: "int64"},
-	},
+	Lock: `type Order
+	origin example.com/shop
+	id int
+	directory "tenants/{TenantID}(partition)/orders"
+	field 1 ID id
+	field 2 TenantID string
+	field 3 Number string
+	field 4 Status int64
+	field 5 CreatedAt time
+	field 6 Amount int64
+`,
 	ID:       func(v *Order) idgen.ID { return v.ID },
 	SetID:    func(v *Order, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -248,16 +251,19 @@ var ArticleFields = struct {
 var articleSchema = persistable.Schema[Article, string]{
 	Type:      "Article",
 	Directory: []persistable.PathElement{{Name: "articles"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "string"},
-		{Name: "Section", Number: 2, Kind: "string"},
-		{Name: "Slug", Number: 3, Kind: "string"},
-		{Name: "ISBN", Number: 4, Kind: "optional string"},
-		{Name: "Editor", Number: 5, Kind: "optional string"},
-		{Name: "Tags", Number: 6, Kind: "repeated string"},
-		{Name: "Published", Number: 7, Kind: "google.protobuf.Timestamp"},
-		{Name: "Body", Number: 8, Kind: "bytes"},
-	},
+	Lock: `type Article
+	origin example.com/shop
+	id string
+	directory "articles"
+	field 1 ID string
+	field 2 Section string
+	field 3 Slug string
+	field 4 ISBN *string
+	field 5 Editor *string
+	field 6 Tags []string
+	field 7 Published time
+	field 8 Body bytes
+`,
 	ID:       func(v *Article) string { return v.ID },
 	SetID:    func(v *Article, id string) { v.ID = id },
 	NewID:    persistable.ULIDString,
@@ -408,12 +414,18 @@ func (s ArtStore) OrderedByName() persistable.RangeQuery[Art, string] {
 var artSchema = persistable.Schema[Art, int32]{
 	Type:      "Art",
 	Directory: []persistable.PathElement{{Name: "articles"}},
-	Fields:    []persistable.FieldInfo{{Name: "ID", Number: 1, Kind: "sint64"}, {Name: "Name", Number: 2, Kind: "string"}},
-	ID:        func(v *Art) int32 { return v.ID },
-	SetID:     func(v *Art, id int32) { v.ID = id },
-	IsZeroID:  persistable.IsZero[int32],
-	AppendID:  index.AppendInt[int32],
-	ReadID:    index.ReadInt[int32],
+	Lock: `type Art
+	origin example.com/shop
+	id int
+	directory "articles"
+	field 1 ID int32
+	field 2 Name string
+`,
+	ID:       func(v *Art) int32 { return v.ID },
+	SetID:    func(v *Art, id int32) { v.ID = id },
+	IsZeroID: persistable.IsZero[int32],
+	AppendID: index.AppendInt[int32],
+	ReadID:   index.ReadInt[int32],
 	Encode: func(b []byte, v *Art) ([]byte, error) {
 		b = wire.AppendZigzag(append(b, 0x08), int64(v.ID))
 		return wire.AppendString(append(b, 0x12), v.Name), nil

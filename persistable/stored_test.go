@@ -61,14 +61,7 @@ func TestLayout(t *testing.T) {
 				tuple.Tuple{"Order_Number_unique", "Number:string", 2},
 				tuple.Tuple{"Order_Status", "Status:int", 2},
 				tuple.Tuple{"Order_Status_CreatedAt", "Status,CreatedAt:int,time", 2},
-			}, tuple.Tuple{
-				tuple.Tuple{1, "ID", "id"},
-				tuple.Tuple{2, "TenantID", "string"},
-				tuple.Tuple{3, "Number", "string"},
-				tuple.Tuple{4, "Status", "int64"},
-				tuple.Tuple{5, "CreatedAt", "time"},
-				tuple.Tuple{6, "Amount", "int64"},
-			},
+			}, orderSchema.Lock,
 		}.Pack())),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -220,15 +213,16 @@ func TestStoreOfANewerFormat(t *testing.T) {
 		reason string
 		header tuple.Tuple
 	}{
-		{"format 3", tuple.Tuple{3, "whatever"}},
+		{"format 2", tuple.Tuple{2, "whatever"}},
 		{"damaged", tuple.Tuple{1, none}},
-		{"damaged", tuple.Tuple{0, none}},
-		{"damaged", tuple.Tuple{1, none, none, 8}}, // shards are of format 2
-		{"damaged", tuple.Tuple{2, none, none}},
-		{"damaged", tuple.Tuple{2, none, none, 0}},
-		{"damaged", tuple.Tuple{2, none, none, 3}},
-		{"damaged", tuple.Tuple{2, none, none, 512}},
-		{"damaged", tuple.Tuple{2, none, none, "8"}},
+		{"damaged", tuple.Tuple{0, none, artSchema.Lock}},
+		{"damaged", tuple.Tuple{1, none, none}},
+		{"damaged", tuple.Tuple{1, none, ""}},
+		{"damaged", tuple.Tuple{1, none, artSchema.Lock + "\tscatter 3\n"}},
+		{"damaged", tuple.Tuple{1, none, artSchema.Lock + "\tscatter 512\n"}},
+		{"damaged", tuple.Tuple{1, none, artSchema.Lock + "\tfield 3 A unheard\n"}},
+		{"damaged", tuple.Tuple{1, none, artSchema.Lock + "\tfield 3 A message(B)\n"}},
+		{"damaged", tuple.Tuple{1, none, artSchema.Lock, 8}},
 	} {
 		write(t, db, func(tx kv.Transaction) { tx.Set(key, must[[]byte](t)(c.header.Pack())) })
 		s := ArtStoreOf(open(t, engine)) // nothing cached

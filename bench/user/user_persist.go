@@ -77,13 +77,16 @@ var UserFields = struct {
 var userSchema = persistable.Schema[User, idgen.ID]{
 	Type:      "User",
 	Directory: []persistable.PathElement{{Name: "users"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Email", Number: 2, Kind: "string"},
-		{Name: "Name", Number: 3, Kind: "string"},
-		{Name: "Category", Number: 4, Kind: "string"},
-		{Name: "CreatedAt", Number: 5, Kind: "time"},
-	},
+	Lock: `type User
+	origin github.com/kazahana-db/kazahana/bench/user
+	id int
+	directory "users"
+	field 1 ID id
+	field 2 Email string
+	field 3 Name string
+	field 4 Category string
+	field 5 CreatedAt time
+`,
 	ID:       func(v *User) idgen.ID { return v.ID },
 	SetID:    func(v *User, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,

@@ -6,9 +6,10 @@
 //	//go:generate go tool persistgen
 //
 // Flags: -check writes nothing and fails where something is out of date (for
-// CI), -fix inserts missing ID fields, -explain prints what each method costs,
-// -proto also writes <package>.proto, -tags sets build tags. The annotations
-// are described in the package codegen.
+// CI); with -against REVISION or FILE also where the stored data of that revision
+// would not survive; -fix inserts missing ID fields, -explain prints what each
+// method costs, -proto also writes <package>.proto, -tags sets build tags. The
+// annotations are described in the package codegen.
 package main
 
 import (

@@ -76,12 +76,15 @@ var AlbumFields = struct {
 var albumSchema = persistable.Schema[Album, idgen.ID]{
 	Type:      "Album",
 	Directory: []persistable.PathElement{{Name: "music"}, {Name: "albums"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Number", Number: 2, Kind: "int64"},
-		{Name: "ArtistID", Number: 3, Kind: "id"},
-		{Name: "Title", Number: 4, Kind: "string"},
-	},
+	Lock: `type Album
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "music/albums"
+	field 1 ID id
+	field 2 Number int64
+	field 3 ArtistID id
+	field 4 Title string
+`,
 	ID:       func(v *Album) idgen.ID { return v.ID },
 	SetID:    func(v *Album, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -173,11 +176,14 @@ var ArtistFields = struct {
 var artistSchema = persistable.Schema[Artist, idgen.ID]{
 	Type:      "Artist",
 	Directory: []persistable.PathElement{{Name: "music"}, {Name: "artists"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Number", Number: 2, Kind: "int64"},
-		{Name: "Name", Number: 3, Kind: "string"},
-	},
+	Lock: `type Artist
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "music/artists"
+	field 1 ID id
+	field 2 Number int64
+	field 3 Name string
+`,
 	ID:       func(v *Artist) idgen.ID { return v.ID },
 	SetID:    func(v *Artist, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -298,17 +304,27 @@ var CustomerFields = struct {
 var customerSchema = persistable.Schema[Customer, idgen.ID]{
 	Type:      "Customer",
 	Directory: []persistable.PathElement{{Name: "customers"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Number", Number: 2, Kind: "int64"},
-		{Name: "FirstName", Number: 3, Kind: "string"},
-		{Name: "LastName", Number: 4, Kind: "string"},
-		{Name: "Email", Number: 5, Kind: "string"},
-		{Name: "Company", Number: 6, Kind: "*string"},
-		{Name: "Address", Number: 7, Kind: "message(Address)"},
-		{Name: "Country", Number: 8, Kind: "string"},
-		{Name: "SupportRepID", Number: 9, Kind: "id"},
-	},
+	Lock: `type Customer
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "customers"
+	field 1 ID id
+	field 2 Number int64
+	field 3 FirstName string
+	field 4 LastName string
+	field 5 Email string
+	field 6 Company *string
+	field 7 Address message(Address)
+	field 8 Country string
+	field 9 SupportRepID id
+message Address
+	field 1 Street string
+	field 2 City string
+	field 3 State *string
+	field 4 PostalCode *string
+	field 5 Phone *string
+	field 6 Fax *string
+`,
 	ID:       func(v *Customer) idgen.ID { return v.ID },
 	SetID:    func(v *Customer, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -429,19 +445,29 @@ var EmployeeFields = struct {
 var employeeSchema = persistable.Schema[Employee, idgen.ID]{
 	Type:      "Employee",
 	Directory: []persistable.PathElement{{Name: "staff"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Number", Number: 2, Kind: "int64"},
-		{Name: "LastName", Number: 3, Kind: "string"},
-		{Name: "FirstName", Number: 4, Kind: "string"},
-		{Name: "Title", Number: 5, Kind: "string"},
-		{Name: "Email", Number: 6, Kind: "string"},
-		{Name: "ReportsTo", Number: 7, Kind: "*id"},
-		{Name: "BirthDate", Number: 8, Kind: "time"},
-		{Name: "HireDate", Number: 9, Kind: "time"},
-		{Name: "Address", Number: 10, Kind: "message(Address)"},
-		{Name: "Country", Number: 11, Kind: "string"},
-	},
+	Lock: `type Employee
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "staff"
+	field 1 ID id
+	field 2 Number int64
+	field 3 LastName string
+	field 4 FirstName string
+	field 5 Title string
+	field 6 Email string
+	field 7 ReportsTo *id
+	field 8 BirthDate time
+	field 9 HireDate time
+	field 10 Address message(Address)
+	field 11 Country string
+message Address
+	field 1 Street string
+	field 2 City string
+	field 3 State *string
+	field 4 PostalCode *string
+	field 5 Phone *string
+	field 6 Fax *string
+`,
 	ID:       func(v *Employee) idgen.ID { return v.ID },
 	SetID:    func(v *Employee, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -559,15 +585,25 @@ var InvoiceFields = struct {
 var invoiceSchema = persistable.Schema[Invoice, idgen.ID]{
 	Type:      "Invoice",
 	Directory: []persistable.PathElement{{Name: "countries"}, {Field: "Country", Layer: "partition"}, {Name: "invoices"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Country", Number: 2, Kind: "string"},
-		{Name: "Number", Number: 3, Kind: "int64"},
-		{Name: "CustomerID", Number: 4, Kind: "id"},
-		{Name: "Date", Number: 5, Kind: "time"},
-		{Name: "Billing", Number: 6, Kind: "message(Address)"},
-		{Name: "Total", Number: 7, Kind: "int64"},
-	},
+	Lock: `type Invoice
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "countries/{Country}(partition)/invoices"
+	field 1 ID id
+	field 2 Country string
+	field 3 Number int64
+	field 4 CustomerID id
+	field 5 Date time
+	field 6 Billing message(Address)
+	field 7 Total int64
+message Address
+	field 1 Street string
+	field 2 City string
+	field 3 State *string
+	field 4 PostalCode *string
+	field 5 Phone *string
+	field 6 Fax *string
+`,
 	ID:       func(v *Invoice) idgen.ID { return v.ID },
 	SetID:    func(v *Invoice, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -678,15 +714,18 @@ var InvoiceLineFields = struct {
 var invoiceLineSchema = persistable.Schema[InvoiceLine, idgen.ID]{
 	Type:      "InvoiceLine",
 	Directory: []persistable.PathElement{{Name: "countries"}, {Field: "Country", Layer: "partition"}, {Name: "lines"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Country", Number: 2, Kind: "string"},
-		{Name: "InvoiceID", Number: 3, Kind: "id"},
-		{Name: "Number", Number: 4, Kind: "int64"},
-		{Name: "TrackID", Number: 5, Kind: "id"},
-		{Name: "Price", Number: 6, Kind: "int64"},
-		{Name: "Quantity", Number: 7, Kind: "int64"},
-	},
+	Lock: `type InvoiceLine
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "countries/{Country}(partition)/lines"
+	field 1 ID id
+	field 2 Country string
+	field 3 InvoiceID id
+	field 4 Number int64
+	field 5 TrackID id
+	field 6 Price int64
+	field 7 Quantity int64
+`,
 	ID:       func(v *InvoiceLine) idgen.ID { return v.ID },
 	SetID:    func(v *InvoiceLine, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,
@@ -821,19 +860,22 @@ var TrackFields = struct {
 var trackSchema = persistable.Schema[Track, idgen.ID]{
 	Type:      "Track",
 	Directory: []persistable.PathElement{{Name: "music"}, {Name: "tracks"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "Number", Number: 2, Kind: "int64"},
-		{Name: "Name", Number: 3, Kind: "string"},
-		{Name: "AlbumID", Number: 4, Kind: "id"},
-		{Name: "Genre", Number: 5, Kind: "string"},
-		{Name: "MediaType", Number: 6, Kind: "string"},
-		{Name: "Composer", Number: 7, Kind: "*string"},
-		{Name: "Length", Number: 8, Kind: "duration"},
-		{Name: "Bytes", Number: 9, Kind: "int64"},
-		{Name: "Price", Number: 10, Kind: "int64"},
-		{Name: "Playlists", Number: 11, Kind: "[]string"},
-	},
+	Lock: `type Track
+	origin github.com/kazahana-db/kazahana/examples/chinook
+	id int
+	directory "music/tracks"
+	field 1 ID id
+	field 2 Number int64
+	field 3 Name string
+	field 4 AlbumID id
+	field 5 Genre string
+	field 6 MediaType string
+	field 7 Composer *string
+	field 8 Length duration
+	field 9 Bytes int64
+	field 10 Price int64
+	field 11 Playlists []string
+`,
 	ID:       func(v *Track) idgen.ID { return v.ID },
 	SetID:    func(v *Track, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,

@@ -95,14 +95,17 @@ var OrderFields = struct {
 var orderSchema = persistable.Schema[Order, idgen.ID]{
 	Type:      "Order",
 	Directory: []persistable.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
-	Fields: []persistable.FieldInfo{
-		{Name: "ID", Number: 1, Kind: "id"},
-		{Name: "TenantID", Number: 2, Kind: "string"},
-		{Name: "Number", Number: 3, Kind: "string"},
-		{Name: "Status", Number: 4, Kind: "int64"},
-		{Name: "CreatedAt", Number: 5, Kind: "time"},
-		{Name: "Amount", Number: 6, Kind: "int64"},
-	},
+	Lock: `type Order
+	origin github.com/kazahana-db/kazahana/examples/quickstart
+	id int
+	directory "tenants/{TenantID}(partition)/orders"
+	field 1 ID id
+	field 2 TenantID string
+	field 3 Number string
+	field 4 Status int64
+	field 5 CreatedAt time
+	field 6 Amount int64
+`,
 	ID:       func(v *Order) idgen.ID { return v.ID },
 	SetID:    func(v *Order, id idgen.ID) { v.ID = id },
 	NewID:    persistable.KazahanaID,

@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"index":       {"kv", "tuple"},
 	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":       {"idgen", "internal/uptime"},
-	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "github.com/oklog/ulid/v2"},
+	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "github.com/oklog/ulid/v2"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/kazahana": {"internal/cli"},
 
-	"codegen":             {"golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+	"codegen":             {"internal/schema", "golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":      {"codegen"},
 	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":    {},
@@ -62,6 +62,8 @@ var arrows = map[string][]string{
 
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
+
+	"internal/schema": {},
 
 	"internal/arch": {},
 }

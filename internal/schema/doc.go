@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schema is what stored data depends on, as text, and the rules by which
+// it may change. persistgen keeps the text of a package in persist.lock, writes
+// the text of each type into the generated code, and the run-time keeps it in
+// the header of each store. So there is one grammar, and one comparison:
+// [Succession] for what is generated, [Coexistence] for a store and a program.
+//
+// # Text
+//
+// Blocks of lines, whose words are separated by spaces:
+//
+//	type NAME [removed]            a persistable type
+//	message NAME [removed]         a nested struct
+//	origin PATH                    the Go package in which the type was first declared
+//	id KIND                        the kind of the id in keys
+//	directory "PATH"               elements; {Field} is the field's name
+//	scatter N                      shards of the records
+//	field NUMBER NAME KIND [was KIND…]
+//	reserved NUMBER NAME KIND [was KIND…]
+//	index NAME SIGNATURE…          in persist.lock only
+//	dropped NAME SIGNATURE…        an index that was removed; in persist.lock only
+//
+// NUMBER and NAME of a field are for ever: one number never means two names,
+// one name never has two numbers. KIND may change as the table of [Kind.Change]
+// says, and only where the new line names the old kind behind was. The names of
+// messages are labels: what is stored does not depend on them, so the comparison
+// follows the fields from the type on and looks at what the messages hold.
+package schema

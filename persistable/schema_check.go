@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/schema"
+)
+
+// SchemaError says that a store was written by programs whose schema does not
+// agree with this program's: to read it would mix up values, to write it would
+// make it unreadable for those programs. Nothing was read or written.
+//
+// It is not returned for what the rules of evolution allow: fields and indexes
+// that only one of the programs knows, and changes of kinds that persist.lock
+// tells of.
+type SchemaError struct {
+	Type        string
+	Path        []string // of the store's directory
+	Differences []SchemaDifference
+}
+
+// SchemaDifference is one reason of a [SchemaError].
+type SchemaDifference struct {
+	Field   string // the names that lead to the field, with dots; empty if the type as a whole is meant
+	Number  int32  // of the field; 0 if none is meant
+	Store   string // what the store's header says: a package, directory, name, number or kind
+	Program string // what this program says
+	Reason  string // the difference in words
+	Remedy  string // the ways out
+}
+
+// Error implements error.
+func (e *SchemaError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "persistable: %s: the store in the directory %s has another schema than this program; nothing was read or written", e.Type, quotePath(e.Path))
+	for i, d := range e.Differences {
+		if i == maxDifferences {
+			fmt.Fprintf(&b, "; and %d more differences", len(e.Differences)-i)
+			break
+		}
+		b.WriteString("; " + d.Reason)
+	}
+	seen := map[string]bool{}
+	for _, d := range e.Differences {
+		if !seen[d.Remedy] {
+			seen[d.Remedy] = true
+			b.WriteString(": " + d.Remedy)
+		}
+	}
+	return b.String()
+}
+
+// maxDifferences is how many differences the text of an error shows.
+const maxDifferences = 5
+
+// The ways out, by what differs.
+const (
+	remedyOrigin = "two packages have a type of this name and directory: give one of them another name with persistable.Type, or another directory; " +
+		"if it is one type that moved, its block in persist.lock must move with it"
+	remedyDirectory = "restore the Directory marker, or give the type another name with persistable.Type"
+	remedyNumbers   = "if persist.lock was lost, emptied or merged by hand, restore it from version control and run go generate, then deploy that; " +
+		"if the field was renamed, keep its stored name with name=; persistgen -check -against REVISION finds this before a deployment; " +
+		"for records of another kind give the type another name with persistable.Type"
+	remedyKind = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
+	remedyWas  = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
+)
+
+// checkSchema compares the program's schema with the one in a store's header.
+func (p *place) checkSchema(c *catalog) error {
+	differences := schema.Coexistence(c.schema, p.lock)
+	if len(differences) == 0 {
+		return nil
+	}
+	e := &SchemaError{Type: p.typ, Path: p.path}
+	for _, d := range differences {
+		e.Differences = append(e.Differences, SchemaDifference{
+			Field: d.Path, Number: d.Number, Store: d.There, Program: d.Here,
+			Reason: d.Text("the store", "this program"), Remedy: remedyFor(d),
+		})
+		if d.What == schema.Origin {
+			e.Differences = e.Differences[len(e.Differences)-1:] // another type: its fields need not agree
+			break
+		}
+	}
+	return e
+}
+
+func remedyFor(d schema.Difference) string {
+	switch d.What {
+	case schema.Origin:
+		return remedyOrigin
+	case schema.Directory:
+		return remedyDirectory
+	case schema.FieldName, schema.FieldNumber:
+		return remedyNumbers
+	}
+	if len(d.Consequences) > 0 {
+		return fmt.Sprintf(remedyWas, "what follows is meant ("+strings.Join(d.Consequences, "; ")+")", d.There)
+	}
+	return remedyKind
+}
+
+// parseLock reads what a generated schema says of its type.
+func parseLock(typ, text string) (*schema.Schema, error) {
+	s, err := schema.ParseType(text)
+	if err == nil && s.Type().Name != typ {
+		err = fmt.Errorf("it is of the type %s", s.Type().Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("persistable: schema of %q: Lock: %w", typ, err)
+	}
+	return s, nil
+}
