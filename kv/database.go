@@ -7,8 +7,10 @@ import "context"
 // ReadTransactor runs read-only functions in transactions.
 type ReadTransactor interface {
 	// ReadTransact runs fn with a transaction and runs it again after a
-	// retryable error. Reads see one version; nothing is committed. Called on a
-	// [Transaction], it runs fn once, in that transaction.
+	// retryable error. Reads see one version; nothing is committed. If three
+	// attempts last longer than MaxTransactionAge, five seconds, the error is a
+	// *RetryError: read less at once. If ctx has ended already, fn is not run.
+	// Called on a [Transaction], it runs fn once, in that transaction.
 	ReadTransact(ctx context.Context, fn func(ReadTransaction) error) error
 }
 
@@ -23,9 +25,13 @@ type Transactor interface {
 	// and runs fn again, so fn must have no effect outside the transaction.
 	// Any other error of fn cancels the transaction and is returned.
 	//
+	// An attempt that lasts longer than MaxTransactionAge, five seconds, cannot
+	// commit: fn must do less. If three attempts end so, or a thousand in a row
+	// by conflicts, the error is a *RetryError.
+	//
 	// ctx's deadline becomes the transaction's timeout and its end cancels the
-	// transaction. If it ends while a commit is under way, the error wraps
-	// ErrOutcomeUnknown and ctx's error.
+	// transaction. If it has ended already, fn is not run. If it ends while a
+	// commit is under way, the error wraps ErrOutcomeUnknown and ctx's error.
 	//
 	// Called on a Transaction, Transact runs fn once, in that transaction, and
 	// commits nothing: retry and commit belong to whoever opened it.

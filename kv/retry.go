@@ -14,6 +14,9 @@ import (
 type Attempt struct {
 	// Number is 1 for the first attempt.
 	Number int
+	// Conflicts is how many attempts in a row, directly before this one, failed
+	// because of a conflict (see [IsConflict]).
+	Conflicts int
 	// MaybeCommitted is set once an earlier attempt failed with an error after
 	// which it may have committed (see [IsMaybeCommitted]).
 	MaybeCommitted bool
@@ -21,26 +24,35 @@ type Attempt struct {
 
 // Retry is the retry loop of every engine's [Transactor.Transact]: it runs fn,
 // commits tx, and after a retryable error lets tx.OnError wait and reset
-// before the next attempt. It cancels tx when ctx ends or fn fails for good.
-// Layers that must know of earlier attempts call it on a transaction of their
-// own from [Database.Begin].
+// before the next attempt. It cancels tx when ctx ends or fn fails for good, or
+// when another attempt cannot end otherwise: see [RetryError]. If ctx has ended
+// already, fn is not run. Layers that must know of earlier attempts call it on a
+// transaction of their own from [Database.Begin].
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	defer bindContext(ctx, tx)()
-	attempt := Attempt{Number: 1}
-	for {
-		err := fn(attempt)
-		if err == nil {
-			err = commit(ctx, tx)
-		}
-		if err == nil {
-			return nil
-		}
-		if err := again(ctx, tx, err); err != nil {
-			tx.Cancel()
+	return retry(ctx, tx, func(a Attempt) error {
+		if err := fn(a); err != nil {
 			return err
 		}
-		attempt.Number++
-		attempt.MaybeCommitted = attempt.MaybeCommitted || IsMaybeCommitted(err)
+		return commit(ctx, tx)
+	})
+}
+
+// retry runs fn until it succeeds or fails for good; then it cancels tx.
+func retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
+	a := attempts{Attempt: Attempt{Number: 1}}
+	for {
+		err := a.ended(ctx)
+		if err == nil {
+			if err = fn(a.Attempt); err == nil {
+				return nil
+			}
+			if err = again(ctx, tx, &a, err); err == nil {
+				continue
+			}
+		}
+		tx.Cancel()
+		return err
 	}
 }
 
@@ -58,33 +70,33 @@ func commit(ctx context.Context, tx Transaction) error {
 func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
 	defer bindContext(ctx, tx)()
 	defer tx.Cancel()
-	for {
-		err := fn()
-		if err == nil {
-			return nil
-		}
-		if err := again(ctx, tx, err); err != nil {
-			return err
-		}
-	}
+	return retry(ctx, tx, func(Attempt) error { return fn() })
 }
 
 // again returns nil if the transaction was reset for another attempt, else the
-// error to report: err, below ctx's error or what made OnError refuse.
-func again(ctx context.Context, tx Transaction, err error) error {
+// error to report: err, below ctx's error or what made OnError refuse, or the
+// error with which to give up.
+func again(ctx context.Context, tx Transaction, a *attempts, err error) error {
 	code := CodeOf(err)
+	if code == 0 || !IsRetryable(err) {
+		err = a.explain(ctx, err)
+	}
 	if code == 0 {
 		return err
 	}
 	if ended := context.Cause(ctx); ended != nil {
-		return fmt.Errorf("%w: %w", ended, err)
+		return a.unknown(fmt.Errorf("%w: %w", ended, err))
+	}
+	if givenUp := a.fail(err); givenUp != nil {
+		return givenUp
 	}
 	refused := tx.OnError(ctx, err)
 	switch ended := context.Cause(ctx); {
 	case refused == nil:
+		a.begin()
 		return nil
 	case ended != nil:
-		return fmt.Errorf("%w: %w", ended, err)
+		return a.unknown(fmt.Errorf("%w: %w", ended, err))
 	case CodeOf(refused) != code:
 		return fmt.Errorf("%w: %w", refused, err)
 	}

@@ -77,7 +77,7 @@ func TestRetry(t *testing.T) {
 			name:     "conflict, then commits",
 			fns:      []error{nil, nil},
 			commits:  []error{coded(1020)},
-			attempts: []kv.Attempt{{Number: 1}, {Number: 2}},
+			attempts: []kv.Attempt{{Number: 1}, {Number: 2, Conflicts: 1}},
 		},
 		{
 			name:     "the function's own retryable error",
@@ -88,7 +88,7 @@ func TestRetry(t *testing.T) {
 			name:     "a lost acknowledgement is remembered through later errors",
 			fns:      []error{nil, nil, coded(1007), nil},
 			commits:  []error{coded(1021), coded(1020)},
-			attempts: []kv.Attempt{{Number: 1}, {Number: 2, MaybeCommitted: true}, {Number: 3, MaybeCommitted: true}, {Number: 4, MaybeCommitted: true}},
+			attempts: []kv.Attempt{{Number: 1}, {Number: 2, MaybeCommitted: true}, {Number: 3, Conflicts: 1, MaybeCommitted: true}, {Number: 4, MaybeCommitted: true}},
 		},
 		{
 			name:     "a foreign error ends it without a commit",

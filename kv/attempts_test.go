@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// TestRetryGivesUpSlowFunctions runs functions that take longer than a
+// transaction may last: they end, and the error says why.
+func TestRetryGivesUpSlowFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		slow := func() error {
+			runs++
+			time.Sleep(kv.MaxTransactionAge + time.Second)
+			return coded(kv.CodeTransactionTooOld)
+		}
+		for name, run := range map[string]func() error{
+			"Retry":     func() error { return kv.Retry(t.Context(), &scriptedTx{}, func(kv.Attempt) error { return slow() }) },
+			"RetryRead": func() error { return kv.RetryRead(t.Context(), &scriptedTx{}, slow) },
+		} {
+			runs = 0
+			err := run()
+			var givenUp *kv.RetryError
+			if !errors.As(err, &givenUp) || givenUp.Code != kv.CodeTransactionTooOld || runs != 3 {
+				t.Errorf("%s = %v after %d runs, want a *RetryError after 3", name, err, runs)
+				continue
+			}
+			if !strings.Contains(err.Error(), "1007, transaction_too_old") || !strings.Contains(err.Error(), "do less in one transaction") {
+				t.Errorf("%s: the error does not say what to do: %v", name, err)
+			}
+			if kv.IsRetryable(err) || kv.CodeOf(err) != 0 {
+				t.Errorf("%s: a loop around would retry %v", name, err)
+			}
+		}
+	})
+}
+
+// TestRetryKeepsFastFunctions lets a function fail with 1007 many times without
+// having taken long, and one that goes on where it stopped take long.
+func TestRetryKeepsFastFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			takes time.Duration
+			err   error
+		}{
+			"fast":      {time.Second, coded(kv.CodeTransactionTooOld)},
+			"goes on":   {time.Minute, kv.Progress(coded(kv.CodeTransactionTooOld))},
+			"otherwise": {time.Minute, coded(kv.CodeProcessBehind)},
+		} {
+			runs := 0
+			err := kv.RetryRead(t.Context(), &scriptedTx{}, func() error {
+				if runs++; runs == 50 {
+					return nil
+				}
+				time.Sleep(test.takes)
+				return test.err
+			})
+			if err != nil {
+				t.Errorf("%s: %v after %d runs", name, err, runs)
+			}
+		}
+	})
+}
+
+// TestRetryGivesUpConflicts lets every commit conflict.
+func TestRetryGivesUpConflicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tx, runs := &scriptedTx{}, 0
+		err := kv.Retry(t.Context(), tx, func(kv.Attempt) error {
+			if runs++; runs == 1 {
+				return coded(kv.CodeCommitUnknownResult)
+			}
+			return coded(kv.CodeNotCommitted)
+		})
+		var givenUp *kv.RetryError
+		if !errors.As(err, &givenUp) || givenUp.Code != kv.CodeNotCommitted || givenUp.Attempts != 1000 || runs != 1001 {
+			t.Fatalf("Retry = %v after %d runs, want a *RetryError after 1001", err, runs)
+		}
+		if !errors.Is(err, kv.ErrOutcomeUnknown) || tx.cancelled.Load() == 0 {
+			t.Errorf("%v does not say that the first attempt may have committed, or the transaction was not cancelled", err)
+		}
+	})
+}
+
+// TestEndedContextRunsNothing begins with a context that has ended.
+func TestEndedContextRunsNothing(t *testing.T) {
+	cause := errors.New("server is shutting down")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	tx := &scriptedTx{}
+	run := func() error { t.Error("the function was run"); return nil }
+	if err := kv.Retry(ctx, tx, func(kv.Attempt) error { return run() }); !errors.Is(err, cause) {
+		t.Errorf("Retry = %v, want %v", err, cause)
+	}
+	if err := kv.RetryRead(ctx, tx, run); !errors.Is(err, cause) {
+		t.Errorf("RetryRead = %v, want %v", err, cause)
+	}
+	if tx.cancelled.Load() < 2 {
+		t.Error("a transaction was not cancelled")
+	}
+}
+
+// TestEndedContextNamesEarlierErrors ends the context in a later attempt: the
+// error tells why there was an earlier one, and that it may have committed.
+func TestEndedContextNamesEarlierErrors(t *testing.T) {
+	for _, first := range []kv.Code{kv.CodeTransactionTooOld, kv.CodeCommitUnknownResult} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := kv.Retry(ctx, &scriptedTx{}, func(a kv.Attempt) error {
+			if a.Number == 1 {
+				return coded(first)
+			}
+			cancel()
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), kv.NewError(first, "scripted").Error()) {
+			t.Errorf("Retry = %v, want the context's end and %d", err, first)
+		}
+		if errors.Is(err, kv.ErrOutcomeUnknown) != (first == kv.CodeCommitUnknownResult) {
+			t.Errorf("after %d: %v", first, err)
+		}
+	}
+}
