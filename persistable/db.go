@@ -25,6 +25,8 @@ type DB struct {
 	tokenKey []byte           // authenticates page tokens
 	fences   []leasefdb.Fence // that its transactions check
 	ids      *identities
+
+	functions *functions // that run in its transactions
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
@@ -46,7 +48,7 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize)}
+	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize), functions: new(functions)}
 	if db.tokenKey, err = db.loadTokenKey(ctx); err != nil {
 		return nil, fmt.Errorf("persistable: open: %w", err)
 	}

@@ -20,8 +20,14 @@ import (
 type Tx struct{ t *transaction }
 
 // KV returns the transaction beneath, for keys of one's own. Keys in the
-// directories of types belong to their stores. In ReadTransact it is nil.
-func (tx Tx) KV() kv.Transaction { return tx.t.writer }
+// directories of types belong to their stores. It is nil in ReadTransact, and
+// that of the zero Tx.
+func (tx Tx) KV() kv.Transaction {
+	if tx.t == nil {
+		return nil
+	}
+	return tx.t.writer
+}
 
 // transaction is one attempt of a transaction, and what the attempts of one
 // call have in common.
@@ -45,6 +51,7 @@ type writing struct {
 	lock    sync.Mutex          // held from a write's last look to its end
 	writes  atomic.Int64        // that have ended
 	fences  []leasefdb.Checking // of the DB, once they are begun to be checked
+	outside outside             // what the function writes outside of the transaction
 	created [][]byte            // the keys of the records that this attempt created
 	earlier [][]byte            // those of earlier attempts
 }
@@ -105,10 +112,26 @@ func newToken() (t token) {
 // somebody deleted it in the meantime, it runs again: let it read what it
 // changes, and not just add to it.
 //
+// Stores take part in the transaction only if they are bound to it by their In. A
+// function that reads a record through a bound store and writes it through one
+// that is not conflicts with itself each time: that is an
+// [ErrOutsideTransaction].
+//
+// A transaction lives five seconds. A function that takes longer is run three
+// times, then Transact returns a *[kv.RetryError] that names the code 1007: let
+// it do less, in several transactions, and read what is large by a Scan or a
+// query that is not bound to the transaction: such a one takes as long as it
+// must. A thousand conflicts in a row are a *kv.RetryError, too.
+//
 // ctx's deadline becomes the transaction's timeout, and its end cancels the
-// transaction.
+// transaction. If ctx has ended already, fn is not run.
 func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
-	return db.transact(ctx, func(t *transaction) error { return fn(Tx{t}) })
+	return db.transact(ctx, func(t *transaction) error {
+		if t.outside.watched {
+			defer db.functions.enter(t)()
+		}
+		return fn(Tx{t})
+	})
 }
 
 // alone runs a single operation in a transaction of its own.
@@ -126,9 +149,13 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		return err
 	}
 	t := newWriting(db, writer)
+	defer db.functions.note(t)
 	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
 		if a.Number > 1 {
 			t.restart()
+			if err := t.outside.check(a); err != nil {
+				return err
+			}
 		}
 		if a.MaybeCommitted {
 			committed, err := t.committedEarlier(ctx)
@@ -192,15 +219,26 @@ func (t *transaction) noteDeleted(key []byte) {
 // ReadTransact runs fn in a transaction that only reads: all its reads see one
 // version, and none conflicts with anybody. Writes fail with [ErrReadOnly].
 // After a retryable error it runs fn again.
+//
+// A version can be read for five seconds. A function that takes longer is run
+// three times, then ReadTransact returns a *[kv.RetryError] that names the code
+// 1007: read less in it, or read by a Scan or a query that is not bound to the
+// transaction, which goes on at a new version.
 func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
-	return db.read(ctx, func(t *transaction) error { return fn(Tx{t}) })
+	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
 }
 
-func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
+func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	db.mustBeOpen()
 	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
 		return fn(&transaction{db: db, reader: reader.Snapshot()})
 	})
+}
+
+// read is readOnly for operations that may take longer than a version can be
+// read, because their next attempt goes on where this one stopped.
+func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
+	return db.readOnly(ctx, func(t *transaction) error { return kv.Progress(fn(t)) })
 }
 
 // In returns a transaction that the caller has opened, for stores to take part
