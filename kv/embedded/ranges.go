@@ -114,7 +114,10 @@ func (s *stretch) readStored(req kv.BatchRequest, l limits) rangeResult {
 		return rangeResult{}
 	}
 	res := s.pairs(b.key, e.key, l, req.Reverse)
-	res.toBegin = (b.toBegin || e.toBegin) && !(req.Reverse && res.more)
+	// FoundationDB's client knows the empty key for the beginning without reading
+	// as far as there.
+	atOnce := len(req.Begin.Key) == 0 && req.Begin.Offset < 1
+	res.toBegin = (b.toBegin || e.toBegin) && (atOnce || !(req.Reverse && res.more))
 	res.toEnd = (b.beyond > 0 || e.beyond > 0) && (req.Reverse || !res.more)
 	return res
 }

@@ -282,6 +282,9 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, er
 		if err := t.settleEnd(s, &req, snapshot); err != nil {
 			return kv.Batch{}, t.spoil(err)
 		}
+		if nothingBetween(req.Begin, req.End) {
+			return kv.Batch{}, nil
+		}
 	}
 	got, err := s.readRange(req)
 	if err == nil {
