@@ -147,11 +147,23 @@ type Transaction interface {
 	Cancel()
 }
 
-// ConflictRanger is implemented by transactions that can show the conflict
-// ranges gathered so far, in order and merged (FoundationDB's
-// \xff\xff/transaction/ keys). It explains conflicts in tools and tests.
+// ConflictRanger is implemented by transactions that can show their conflict
+// ranges (FoundationDB's \xff\xff/transaction/ keys). It explains conflicts in
+// tools, logs and tests. The transactions of every engine of this module
+// implement it.
 type ConflictRanger interface {
+	// ConflictRanges returns the conflict ranges gathered so far, in order and
+	// merged.
 	ConflictRanges(ctx context.Context) (read, write []KeyRange, err error)
+
+	// ConflictingKeys returns which of the read conflict ranges others had
+	// written to when the last commit with [OptionReportConflictingKeys] failed
+	// with CodeNotCommitted, in order and merged; nil if none has. At least one
+	// range is told; one that only a commit of the same moment wrote to may be
+	// missing beside others. The ranges stay after OnError and Reset, so that the
+	// next attempt of a retry loop can read them, until another commit with the
+	// option fails so.
+	ConflictingKeys(ctx context.Context) ([]KeyRange, error)
 }
 
 // Transact runs fn like [Transactor.Transact] and returns its value.

@@ -74,6 +74,12 @@ var ErrOutcomeUnknown = errors.New("kv: commit outcome unknown")
 type Error struct {
 	Code   Code
 	Detail string // what was wrong and where; may be empty
+
+	// Conflicts are the transaction's read conflict ranges that others wrote to,
+	// in order and merged. They are told with CodeNotCommitted by
+	// [Transaction.Commit] if the transaction has [OptionReportConflictingKeys]
+	// set; else nil.
+	Conflicts []KeyRange
 }
 
 // NewError returns an error with the code and a formatted detail.
@@ -103,6 +109,16 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return 0
+}
+
+// ConflictsOf returns the conflicting keys of the first *Error in err's chain:
+// see [Error.Conflicts].
+func ConflictsOf(err error) []KeyRange {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Conflicts
+	}
+	return nil
 }
 
 // IsConflict reports whether the transaction failed because something that it

@@ -28,10 +28,7 @@ func listedCodes(t *testing.T) map[string]kv.Code {
 		t.Fatal(err)
 	}
 	config := types.Config{Importer: importer.ForCompiler(fset, "source", nil), Error: func(error) {}}
-	pkg, err := config.Check("kv", fset, []*ast.File{file}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pkg, _ := config.Check("kv", fset, []*ast.File{file}, nil) // names of other files are missing
 	codes := map[string]kv.Code{}
 	for _, name := range pkg.Scope().Names() {
 		c, ok := pkg.Scope().Lookup(name).(*types.Const)

@@ -96,3 +96,11 @@ func ExampleRetry() {
 	fmt.Println(err)
 	// Output: <nil>
 }
+
+func ExampleConflictsOf() {
+	err := error(kv.NewConflictError([]kv.KeyRange{{Begin: []byte("stock/42"), End: []byte("stock/42\x00")}})) // of Commit
+	for _, r := range kv.ConflictsOf(err) {
+		fmt.Printf("others wrote to keys from %q to %q\n", r.Begin, r.End)
+	}
+	// Output: others wrote to keys from "stock/42" to "stock/42\x00"
+}

@@ -26,5 +26,6 @@ const (
 	OptionLockAware                         Option = 700
 	OptionUsedDuringCommitProtectionDisable Option = 701
 	OptionReadLockAware                     Option = 702
+	OptionReportConflictingKeys             Option = 712  // a commit that fails with CodeNotCommitted tells which reads were the cause: see [Error.Conflicts] and [ConflictRanger]
 	OptionBypassUnreadable                  Option = 1100 // read what a versionstamped write hides
 )

@@ -20,6 +20,8 @@ type attempt struct {
 	request *commitRequest // which it is a part of
 	version atomic.Int64   // of the last commit; -1 if there is none
 	index   atomic.Int32   // the second part of its versionstamp, plus one; 0 before it
+
+	conflicts atomic.Pointer[[]kv.KeyRange] // why it failed; nil: it was not told
 }
 
 // outcome is what became of a commitRequest.

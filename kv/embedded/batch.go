@@ -65,12 +65,23 @@ func (c *committer) judge(r *commitRequest, version int64) error {
 	case !r.undated && r.version < max(version-windowVersions, c.forgotten):
 		return tooOld(r.version)
 	case c.resolver.conflicts(r.reads, r.version):
-		return errConflict
+		return c.conflictError(r)
 	}
 	return nil
 }
 
-var errConflict = kv.NewError(kv.CodeNotCommitted, "something that the transaction read was written since")
+// conflictError returns the error of a request that conflicts, and tells its
+// attempt which reads are the cause if it asked for that.
+func (c *committer) conflictError(r *commitRequest) error {
+	if !r.reports {
+		return errConflict
+	}
+	lost := merged(c.resolver.conflicting(r.reads, r.version))
+	r.attempt.conflicts.Store(&lost)
+	return kv.NewConflictError(lost)
+}
+
+var errConflict = kv.NewConflictError(nil)
 
 // apply writes the mutations of r to the window and to the frame.
 func (c *committer) apply(b *batch, r *commitRequest) {

@@ -147,8 +147,11 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 // request returns what a commit has to do.
 func (t *transaction) request() *commitRequest {
 	r := t.attempt.request
-	r.reads, r.quiet = t.reads, t.quiet
+	r.reads, r.quiet, r.reports = t.reads, t.quiet, t.settings.reportConflicts
 	r.pending = pendingCommit{&t.attempt.commit, &t.db.committer}
+	if r.reports && !t.settings.rywDisabled {
+		r.reads = merged(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
+	}
 	if len(t.past.lateReads) > 0 {
 		r.reads = slices.Concat(t.reads, t.past.lateReads)
 	}

@@ -19,6 +19,7 @@ type commitRequest struct {
 	undated   bool    // the read version does not matter
 	quiet     bool    // not every write is in a write conflict range
 	pointwise bool    // the keys of the mutations are the write conflict ranges
+	reports   bool    // the attempt is told which reads conflict
 	attempt   attempt // is told of the outcome
 	pending   pendingCommit
 	err       error  // why it was not committed

@@ -189,6 +189,13 @@ func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange
 	return merged(slices.Concat(t.reads, t.past.lateReads)), merged(write), nil
 }
 
+// ConflictingKeys implements [kv.ConflictRanger].
+func (t *transaction) ConflictingKeys(context.Context) ([]kv.KeyRange, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lastConflicts(), nil
+}
+
 // stampConflict is the write conflict range of a versionstamped key: of the key
 // that it becomes with stamp, or of all that it can become if that is nil.
 func (t *transaction) stampConflict(key, stamp []byte) (kv.KeyRange, bool) {

@@ -16,7 +16,8 @@ type Database struct {
 	watches   watchTable
 	committer committer
 	stats     stats
-	disk      *disk // nil: in memory
+	defaults  settings // of its transactions
+	disk      *disk    // nil: in memory
 	closed    atomic.Bool
 	lastBatch lastBatch
 	closing   sync.Once
@@ -27,8 +28,15 @@ var _ kv.Database = (*Database)(nil)
 
 // OpenMemory returns an empty database that lives as long as the process. It is
 // the engine of [Open] without its disk.
-func OpenMemory() (*Database, error) {
-	db := &Database{head: head{clock: newClock(0)}}
+func OpenMemory() (*Database, error) { return OpenMemoryWith(Options{}) }
+
+// OpenMemoryWith is [OpenMemory] with options, of which those of the disk have no
+// effect.
+func OpenMemoryWith(o Options) (*Database, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	db := &Database{head: head{clock: newClock(0)}, defaults: defaultSettings(o.Transactions)}
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.snapshot()}, defaultWindowSize/historyShare)
 	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats}

@@ -30,3 +30,14 @@ func TestGoldens(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) { kvtest.RunConformance(t, openMemory) }
+
+func TestDefaults(t *testing.T) {
+	kvtest.RunDefaults(t, func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+		db, err := embedded.OpenMemoryWith(embedded.Options{Transactions: d})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() { _ = db.Close() })
+		return db
+	})
+}

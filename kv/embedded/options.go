@@ -8,10 +8,15 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Options adjust a durable database. The zero value is what [Open] uses.
+// Options adjust a database. The zero value is what [Open] and [OpenMemory] use.
 type Options struct {
+	// Transactions are the defaults of the database's transactions.
+	Transactions kv.TransactionDefaults
+
 	// NoSync acknowledges commits before they are on the disk. The log is synced
 	// every half second, and commits wait while it is. A crash of the process
 	// loses none of them; a crash of the machine may lose the commits of the last
@@ -67,6 +72,9 @@ func (o Options) Validate() error {
 	}
 	if o.WindowSize < 0 || o.WindowSize > 0 && o.WindowSize < leastWindowSize {
 		errs = append(errs, fmt.Errorf("embedded: WindowSize is %d; use 0 for the default or at least %d bytes", o.WindowSize, leastWindowSize))
+	}
+	if err := o.Transactions.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("embedded: Transactions: %w", err))
 	}
 	return errors.Join(errs...)
 }

@@ -49,6 +49,16 @@ func (r *resolver) conflicts(reads []kv.KeyRange, version int64) bool {
 	return false
 }
 
+// conflicting returns the ranges in which anything was written after version.
+func (r *resolver) conflicting(reads []kv.KeyRange, version int64) (lost []kv.KeyRange) {
+	for i := range reads {
+		if r.conflicts(reads[i:i+1], version) {
+			lost = append(lost, reads[i])
+		}
+	}
+	return lost
+}
+
 // lastKey returns the highest version within the range that the window has.
 func (r *resolver) lastKey(read kv.KeyRange) int64 {
 	if !isSuccessor(read.End, read.Begin) {

@@ -28,7 +28,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	t.awaitCommit(ctx) // a commit that was submitted goes its way
 	t.db.stats.retries.Add(1)
 	t.again, t.firstStamp = true, t.stampTold()
-	t.renew(t.settings.afterRetry())
+	t.renew(t.settings.afterRetry(t.db.defaults))
 	t.setExpiry()
 	return nil
 }

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -22,6 +23,7 @@ type settings struct {
 	idempotent       bool
 	lockAware        bool
 	readOnly         bool
+	reportConflicts  bool
 	sizeLimit        int64
 
 	lasting // not reset by OnError
@@ -34,19 +36,29 @@ type lasting struct {
 	maxDelay   time.Duration
 }
 
-func defaultSettings() settings {
-	return settings{
-		snapshotRYW: 1,
-		sizeLimit:   kv.MaxTransactionSize,
-		lasting:     lasting{retryLimit: -1, maxDelay: time.Second},
+// defaultSettings returns what transactions of a database with such defaults
+// begin with.
+func defaultSettings(d kv.TransactionDefaults) settings {
+	s := settings{
+		snapshotRYW:     1,
+		reportConflicts: d.ReportConflictingKeys,
+		sizeLimit:       cmp.Or(int64(d.SizeLimit), kv.MaxTransactionSize),
+		lasting:         lasting{timeout: d.Timeout.Truncate(time.Millisecond), retryLimit: -1, maxDelay: time.Second},
 	}
+	if d.RetryLimit > 0 {
+		s.retryLimit = int64(d.RetryLimit)
+	}
+	if d.MaxRetryDelay > 0 {
+		s.maxDelay = d.MaxRetryDelay.Truncate(time.Millisecond)
+	}
+	return s
 }
 
-// afterRetry returns the settings of the next attempt.
-func (s *settings) afterRetry() settings {
-	next := defaultSettings()
-	next.lasting = s.lasting
-	return next
+// afterRetry returns the settings of the next attempt, which begins with those
+// of first.
+func (s *settings) afterRetry(first settings) settings {
+	first.lasting = s.lasting
+	return first
 }
 
 // set changes an option that needs nothing but the settings.
@@ -77,6 +89,8 @@ func (s *settings) set(o kv.Option, arg int64) error {
 		s.lockAware = true
 	case kv.OptionUsedDuringCommitProtectionDisable:
 		s.lenientCommit = true
+	case kv.OptionReportConflictingKeys:
+		s.reportConflicts = true
 	case kv.OptionBypassUnreadable:
 		s.bypassUnreadable = true
 	default:

@@ -18,15 +18,16 @@ type transaction struct {
 
 	mu         sync.Mutex
 	settings   settings
-	deadline   *deadline // nil: none was ever set
-	attempt    *attempt  // nil: nothing awaits the commit yet
-	committed  int64     // the version of the commit before the attempt; -1: there is none
-	unmeasured bool      // it only reads, and nobody can ask for its size
-	quiet      bool      // some write adds no write conflict range
-	started    bool      // the commit has begun: nothing else may be called
-	fault      error     // what an earlier write did wrong; reported by the next call
-	dead       error     // why the transaction cannot be used until it is reset
-	spoiled    error     // what the first read that failed failed with
+	deadline   *deadline     // nil: none was ever set
+	attempt    *attempt      // nil: nothing awaits the commit yet
+	committed  int64         // the version of the commit before the attempt; -1: there is none
+	conflicted []kv.KeyRange // the conflicting keys told to an attempt before; nil: none
+	unmeasured bool          // it only reads, and nobody can ask for its size
+	quiet      bool          // some write adds no write conflict range
+	started    bool          // the commit has begun: nothing else may be called
+	fault      error         // what an earlier write did wrong; reported by the next call
+	dead       error         // why the transaction cannot be used until it is reset
+	spoiled    error         // what the first read that failed failed with
 
 	view   *view // what it reads; nil until the first read
 	read   bool  // something was read
@@ -71,8 +72,12 @@ var (
 )
 
 func newTransaction(db *Database) *transaction {
-	t := &transaction{db: db, settings: defaultSettings(), committed: -1, past: &nothingPast}
-	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
+	t := &transaction{db: db, settings: db.defaults, committed: -1, past: &nothingPast}
+	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
+	if t.settings.timeout > 0 {
+		t.deadline = &deadline{began: time.Now()}
+		t.setExpiry()
+	}
 	return t
 }
 
@@ -149,10 +154,11 @@ func (t *transaction) Cancel() {
 func (t *transaction) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.renew(defaultSettings())
+	t.renew(t.db.defaults)
 	t.retries, t.again, t.firstStamp = 0, false, nil
 	t.deadline = &deadline{began: time.Now()}
-	t.backoff = kv.Backoff{Initial: firstDelay, Max: t.settings.maxDelay}
+	t.setExpiry()
+	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
 }
 
 // renew begins a new attempt. t.mu is held.
@@ -162,7 +168,7 @@ func (t *transaction) renew(s settings) {
 		t.deadline.expires = time.Time{}
 	}
 	t.attempt.drop()
-	t.committed, t.attempt = t.lastCommitted(), nil
+	t.committed, t.conflicted, t.attempt = t.lastCommitted(), t.lastConflicts(), nil
 	t.settings = s
 	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
 	t.view, t.read, t.size, t.quiet = nil, false, 0, false
@@ -277,6 +283,16 @@ func (t *transaction) lastCommitted() int64 {
 		return t.committed
 	}
 	return t.attempt.version.Load()
+}
+
+// lastConflicts returns the conflicting keys that were told last; nil if none were.
+func (t *transaction) lastConflicts() []kv.KeyRange {
+	if t.attempt != nil {
+		if told := t.attempt.conflicts.Load(); told != nil {
+			return *told
+		}
+	}
+	return t.conflicted
 }
 
 // awaiting returns the attempt, for something to await its commit.

@@ -19,7 +19,13 @@ import (
 var ErrWrapped = errors.New("fdbkv: the transaction was wrapped: whoever made it commits and retries it")
 
 // Commit implements [kv.Transaction].
-func (t *transaction) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
+func (t *transaction) Commit(ctx context.Context) error {
+	err := kv.AwaitCommit(ctx, t.CommitAsync())
+	if err == nil {
+		return nil
+	}
+	return t.explainConflict(ctx, err)
+}
 
 // CommitAsync implements [kv.Transaction].
 func (t *transaction) CommitAsync() kv.Future[struct{}] {

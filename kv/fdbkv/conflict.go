@@ -18,6 +18,7 @@ import (
 const (
 	readRanges  = "\xff\xff/transaction/read_conflict_range/"
 	writeRanges = "\xff\xff/transaction/write_conflict_range/"
+	conflicting = "\xff\xff/transaction/conflicting_keys/"
 )
 
 // ConflictRanges implements [kv.ConflictRanger].
@@ -30,6 +31,31 @@ func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyR
 		return nil, nil, fmt.Errorf("fdbkv: reading the conflict ranges: %w", err)
 	}
 	return read, write, nil
+}
+
+// ConflictingKeys implements [kv.ConflictRanger]. The client remembers them; the
+// cluster is not asked.
+func (t *transaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
+	view := reader{t: t, snapshot: true}
+	ranges, err := collectRanges(ctx, conflicting, view.GetRange(below(conflicting), kv.RangeOptions{}))
+	if err != nil {
+		return nil, fmt.Errorf("fdbkv: reading the conflicting keys: %w", err)
+	}
+	return ranges, nil
+}
+
+// explainConflict returns the error of a commit with the conflicting keys, if
+// the transaction asked for them. An error that hides them is no reason to hide
+// the commit's.
+func (t *transaction) explainConflict(ctx context.Context, err error) error {
+	if !t.reports.Load() || !kv.IsConflict(err) {
+		return err
+	}
+	ranges, unknown := t.ConflictingKeys(ctx)
+	if unknown != nil || len(ranges) == 0 {
+		return err
+	}
+	return &clientError{kv.NewConflictError(ranges)}
 }
 
 // below is everything that the module of special keys at prefix holds.

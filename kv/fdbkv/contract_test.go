@@ -11,10 +11,17 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 func TestConformance(t *testing.T) { kvtest.RunConformance(t, enginetest.Whole(t)) }
+
+func TestDefaults(t *testing.T) {
+	kvtest.RunDefaults(t, func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+		return enginetest.OpenCluster(tb, fdbkv.Options{Transactions: d})
+	})
+}
 
 func TestGoldens(t *testing.T) {
 	open := func(tb testing.TB) kv.Database { return enginetest.Whole(tb)(tb) } // each file in its turn

@@ -18,9 +18,10 @@ import (
 // Database is a client of a cluster: a [kv.Database]. It is safe for concurrent
 // use.
 type Database struct {
-	fdb     fdb.Database
-	closed  atomic.Bool
-	watches futures
+	fdb      fdb.Database
+	defaults kv.TransactionDefaults
+	closed   atomic.Bool
+	watches  futures
 
 	handle sync.RWMutex // held for writing while fdb is closed
 

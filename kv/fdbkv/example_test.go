@@ -22,7 +22,7 @@ func ExampleOpenWith() {
 	defer cancel()
 	db, err := fdbkv.OpenWith(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{
 		AutomaticIdempotency: true, // no commit_unknown_result, where the cluster can
-		MaxRetryDelay:        200 * time.Millisecond,
+		Transactions:         kv.TransactionDefaults{MaxRetryDelay: 200 * time.Millisecond},
 	})
 	if err != nil {
 		log.Fatal(err)

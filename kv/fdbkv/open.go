@@ -50,7 +50,7 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 		database.Close()
 		return nil, err
 	}
-	return &Database{fdb: database, open: map[*futures]struct{}{}}, nil
+	return &Database{fdb: database, defaults: o.Transactions, open: map[*futures]struct{}{}}, nil
 }
 
 // probe returns the fault of a cluster file, which the client keeps to itself
@@ -128,12 +128,14 @@ func (o Options) apply(d fdb.DatabaseOptions) error {
 		value int64
 		set   func(int64) error
 	}
+	t := o.Transactions
 	on := func(set func() error) func(int64) error { return func(int64) error { return set() } }
 	for _, s := range []option{
-		{"Timeout", o.Timeout.Milliseconds(), d.SetTransactionTimeout},
-		{"RetryLimit", int64(o.RetryLimit), d.SetTransactionRetryLimit},
-		{"MaxRetryDelay", o.MaxRetryDelay.Milliseconds(), d.SetTransactionMaxRetryDelay},
-		{"SizeLimit", int64(o.SizeLimit), d.SetTransactionSizeLimit},
+		{"Timeout", t.Timeout.Milliseconds(), d.SetTransactionTimeout},
+		{"RetryLimit", int64(t.RetryLimit), d.SetTransactionRetryLimit},
+		{"MaxRetryDelay", t.MaxRetryDelay.Milliseconds(), d.SetTransactionMaxRetryDelay},
+		{"SizeLimit", int64(t.SizeLimit), d.SetTransactionSizeLimit},
+		{"ReportConflictingKeys", one(t.ReportConflictingKeys), on(d.SetTransactionReportConflictingKeys)},
 		{"AutomaticIdempotency", one(o.AutomaticIdempotency), on(d.SetTransactionAutomaticIdempotency)},
 		{"CausalReadRisky", one(o.CausalReadRisky), on(d.SetTransactionCausalReadRisky)},
 		{"MaxWatches", int64(o.MaxWatches), d.SetMaxWatches},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -24,19 +23,10 @@ type Options struct {
 	// [NetworkError].
 	Network Network
 
-	// The defaults of this database's transactions, which SetOption overrides.
+	// Transactions are the defaults of the database's transactions. The next two
+	// are such defaults as well.
+	Transactions kv.TransactionDefaults
 
-	// Timeout ends transactions with CodeTransactionTimedOut, retries included.
-	// 0: none. Otherwise at least a millisecond.
-	Timeout time.Duration
-	// RetryLimit is how often OnError retries before it returns the error.
-	// 0: without limit.
-	RetryLimit int
-	// MaxRetryDelay is the cap of OnError's back-off. 0: the client's, one second.
-	MaxRetryDelay time.Duration
-	// SizeLimit is the most bytes of a transaction, 32 to [kv.MaxTransactionSize].
-	// 0: that.
-	SizeLimit int
 	// AutomaticIdempotency has commits recognized by the cluster, so that a lost
 	// acknowledgement is answered by what became of the commit instead of
 	// CodeCommitUnknownResult. It costs a little space for each commit. It needs
@@ -62,18 +52,13 @@ type Options struct {
 func (o Options) Validate() error {
 	errs := []error{o.Network.Validate()}
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("fdbkv: "+format, args...)) }
-	for name, d := range map[string]time.Duration{"Timeout": o.Timeout, "MaxRetryDelay": o.MaxRetryDelay} {
-		if d != 0 && (d < time.Millisecond || d.Milliseconds() > math.MaxInt32) {
-			fault("%s is %v; use 0 for the default, or a millisecond to %d ms", name, d, math.MaxInt32)
-		}
+	if err := o.Transactions.Validate(); err != nil {
+		fault("Transactions: %w", err)
 	}
-	for name, n := range map[string]int{"RetryLimit": o.RetryLimit, "MaxWatches": o.MaxWatches, "LocationCacheSize": o.LocationCacheSize} {
+	for name, n := range map[string]int{"MaxWatches": o.MaxWatches, "LocationCacheSize": o.LocationCacheSize} {
 		if n < 0 || n > math.MaxInt32 {
 			fault("%s is %d; use 0 for the default, or at most %d", name, n, math.MaxInt32)
 		}
-	}
-	if o.SizeLimit != 0 && (o.SizeLimit < 32 || o.SizeLimit > kv.MaxTransactionSize) {
-		fault("SizeLimit is %d; use 0 for the default, or 32 to %d bytes", o.SizeLimit, kv.MaxTransactionSize)
 	}
 	return errors.Join(errs...)
 }

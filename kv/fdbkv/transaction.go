@@ -23,6 +23,7 @@ type transaction struct {
 	current atomic.Pointer[attempt]
 	watches *futures
 	over    atomic.Bool // see reading
+	reports atomic.Bool // OptionReportConflictingKeys is set
 }
 
 // reading is a transaction that a retry loop only reads in. At its end there is
@@ -58,6 +59,7 @@ func newTransaction(db *Database, tr fdb.Transaction) *transaction {
 func (t *transaction) renew(h handle) {
 	a := &attempt{handle: h, tr: t.tr, futures: &futures{}}
 	t.db.adopt(a)
+	t.reports.Store(t.db != nil && t.db.defaults.ReportConflictingKeys)
 	if before := t.current.Swap(a); before != nil {
 		t.db.release(before.futures)
 	}
@@ -131,6 +133,9 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 	}
 	if code := t.current.Load().setOption(o, value); code != 0 {
 		return newError(kv.Code(code), optionText(o, arg))
+	}
+	if o == kv.OptionReportConflictingKeys {
+		t.reports.Store(true)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ var lawGroups = []struct {
 	{"isolation", isolationLaws},
 	{"anomalies", anomalyLaws},
 	{"conflicts", conflictLaws},
+	{"conflicting keys", reportLaws},
 	{"read your writes", overlayLaws},
 	{"selectors", selectorLaws},
 	{"ranges", rangeLaws},
@@ -64,11 +65,15 @@ const lawTimeout = 5 * time.Minute
 // checkLaw checks a law on a database that it empties first.
 func checkLaw(tb testing.TB, l law, db kv.Database, open func(testing.TB) kv.Database, limit time.Duration) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, errors.New("the law's check hangs"))
-	tb.Cleanup(cancel)
-	c := &conformance{TB: tb, ctx: ctx, db: db, open: open}
+	c := newConformance(tb, db, open, limit)
 	c.update(func(tx kv.Transaction) { tx.ClearRange(userKeys()) })
 	l.check(c)
+}
+
+func newConformance(tb testing.TB, db kv.Database, open func(testing.TB) kv.Database, limit time.Duration) *conformance {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, errors.New("the law's check hangs"))
+	tb.Cleanup(cancel)
+	return &conformance{TB: tb, ctx: ctx, db: db, open: open}
 }
 
 // conformance is the check of one law under way, with the words that checks

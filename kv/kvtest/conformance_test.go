@@ -3,6 +3,7 @@
 package kvtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,46 @@ import (
 )
 
 func TestConformanceOfTheNaiveEngine(t *testing.T) { RunConformance(t, openMemory) }
+
+func TestDefaultsOfTheNaiveEngine(t *testing.T) { RunDefaults(t, openWithDefaults) }
+
+func openWithDefaults(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+	tb.Helper()
+	db := newNaive()
+	db.defaults = d
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestDefaultsNoticeWrongEngines(t *testing.T) {
+	for _, l := range defaultLaws {
+		ignorant := func(tb testing.TB, _ kv.TransactionDefaults) kv.Database { return openMemory(tb) }
+		if failures := record(t, func(tb testing.TB) { checkDefault(tb, l, ignorant, time.Second) }); len(failures) == 0 {
+			t.Errorf("the law %q holds on an engine without defaults", l.name)
+		}
+	}
+}
+
+// forgottenDefaults is an engine that takes the defaults once: after OnError and
+// Reset its transactions have the engine's own.
+func TestDefaultsNoticeForgetting(t *testing.T) {
+	for _, name := range []string{"a default retry limit bounds OnError", "a default size limit holds again after OnError and Reset", "conflicting keys are told by default, after OnError too"} {
+		forgetful := func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+			db := openWithDefaults(tb, d).(*naiveDB)
+			return wrongDB{db, func(tx kv.Transaction) kv.Transaction {
+				db.defaults = kv.TransactionDefaults{}
+				return tx
+			}}
+		}
+		i := slices.IndexFunc(defaultLaws, func(l defaultLaw) bool { return l.name == name })
+		if i < 0 {
+			t.Fatalf("there is no law %q", name)
+		}
+		if failures := record(t, func(tb testing.TB) { checkDefault(tb, defaultLaws[i], forgetful, time.Second) }); len(failures) == 0 {
+			t.Errorf("the law %q holds", name)
+		}
+	}
+}
 
 func TestLawsHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
@@ -48,6 +89,10 @@ var wrongEngines = []struct {
 	{"snapshot reads conflict", func(tx kv.Transaction) kv.Transaction { return sharedSnapshot{tx} }, "a snapshot read does not conflict", "conflicts"},
 	{"commits have the read version", func(tx kv.Transaction) kv.Transaction { return denseVersion{tx} }, "versions grow with commits", ""},
 	{"writes are reads", func(tx kv.Transaction) kv.Transaction { return overeagerConflict{tx} }, "a blind write does not conflict", "conflicts"},
+	{"conflicts are not told", func(tx kv.Transaction) kv.Transaction { return muteConflicts{tx} }, "a conflict tells the reads that others wrote to", ""},
+	{"all reads are told as conflicts", func(tx kv.Transaction) kv.Transaction { return &allConflicts{Transaction: tx} }, "a conflict tells the reads that others wrote to", ""},
+	{"conflicts are told unasked", func(tx kv.Transaction) kv.Transaction { return chattyConflicts{tx}.asking() }, "a conflict tells nothing unless the transaction asks", ""},
+	{"conflicts are forgotten by OnError", func(tx kv.Transaction) kv.Transaction { return forgetsConflicts{tx} }, "conflicting keys stay until the next report", ""},
 	{"arguments are used after the call", func(tx kv.Transaction) kv.Transaction { return keepsArguments{tx, new([][2][]byte)} }, "arguments are copied", ""},
 }
 

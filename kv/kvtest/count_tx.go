@@ -109,5 +109,18 @@ func (t *countedTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) 
 
 // ConflictRanges implements [kv.ConflictRanger] where the engine does.
 func (t *countedTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	return conflictRangesOf(ctx, t.inner)
+	ranger, err := rangerOf(t.inner)
+	if err != nil {
+		return nil, nil, err
+	}
+	return ranger.ConflictRanges(ctx)
+}
+
+// ConflictingKeys implements [kv.ConflictRanger] where the engine does.
+func (t *countedTx) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
+	ranger, err := rangerOf(t.inner)
+	if err != nil {
+		return nil, err
+	}
+	return ranger.ConflictingKeys(ctx)
 }

@@ -61,6 +61,8 @@ func methodCells() area {
 				a.explain("Kazahana's own: `kvtest.RunConformance`: closing")
 			case "AddReadConflictKey", "AddWriteConflictKey", "SetOption":
 				a.explain("Such faults show in the next call that reads or commits, and those are recorded (Error codes, below)")
+			case "ConflictingKeys":
+				a.explain("FoundationDB's client: `kvtest.RunConformance`: conflicting keys")
 			case "CommitAsync":
 				a.explain("The outcome is recorded where the commit is awaited (Error codes, below)")
 			}
@@ -80,6 +82,8 @@ func optionCells(t *testing.T) area {
 		switch kv.Option(c.value) {
 		case kv.OptionAccessSystemKeys, kv.OptionReadSystemKeys:
 			a.explain("Only the range of legal keys changes; there is nothing else behind `\\xff` here: `kv/embedded` `TestSystemKeys`")
+		case kv.OptionReportConflictingKeys:
+			a.explain("FoundationDB's client: `kvtest.RunConformance`: conflicting keys")
 		case kv.OptionAutomaticIdempotency:
 			a.explain("Nothing to do: a reply is never lost in one process. `kv/embedded` `TestOptionsWithoutEffect`")
 		}

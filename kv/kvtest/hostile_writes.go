@@ -83,14 +83,27 @@ func (t *hostileTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) 
 
 // ConflictRanges implements [kv.ConflictRanger] where the engine does.
 func (t *hostileTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	return conflictRangesOf(ctx, t.inner)
-}
-
-// conflictRangesOf asks the transaction beneath a wrapper.
-func conflictRangesOf(ctx context.Context, tx kv.Transaction) (read, write []kv.KeyRange, err error) {
-	ranger, ok := tx.(kv.ConflictRanger)
-	if !ok {
-		return nil, nil, kv.NewError(kv.CodeClientInvalidOperation, "the engine's transactions are no kv.ConflictRanger")
+	ranger, err := rangerOf(t.inner)
+	if err != nil {
+		return nil, nil, err
 	}
 	return ranger.ConflictRanges(ctx)
+}
+
+// ConflictingKeys implements [kv.ConflictRanger] where the engine does.
+func (t *hostileTx) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
+	ranger, err := rangerOf(t.inner)
+	if err != nil {
+		return nil, err
+	}
+	return ranger.ConflictingKeys(ctx)
+}
+
+// rangerOf returns the transaction beneath a wrapper as a [kv.ConflictRanger].
+func rangerOf(tx kv.Transaction) (kv.ConflictRanger, error) {
+	ranger, ok := tx.(kv.ConflictRanger)
+	if !ok {
+		return nil, kv.NewError(kv.CodeClientInvalidOperation, "the engine's transactions are no kv.ConflictRanger")
+	}
+	return ranger, nil
 }

@@ -3,6 +3,7 @@
 package kvtest
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -15,6 +16,9 @@ func (c *conformance) getUntilError(tx kv.ReadTransaction) error {
 		_, err := tx.Get([]byte("a")).Get(c.ctx)
 		if err != nil {
 			return err
+		}
+		if c.ctx.Err() != nil {
+			return context.Cause(c.ctx)
 		}
 		time.Sleep(time.Millisecond)
 	}

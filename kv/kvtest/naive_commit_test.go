@@ -82,8 +82,13 @@ func (t *naiveTx) commit() (stamp []byte, err error) {
 		return nil, kv.NewError(kv.CodeTransactionTooLarge, "")
 	case len(t.writes)+len(t.conflicts) == 0:
 		return nil, nil
-	case t.version != 0 && t.db.conflicts(t.reads, t.version):
-		return nil, kv.NewError(kv.CodeNotCommitted, "")
+	}
+	if lost := t.db.conflicting(merged(t.reads), t.version); t.version != 0 && len(lost) > 0 {
+		if !t.reports {
+			return nil, kv.NewConflictError(nil)
+		}
+		t.told = lost
+		return nil, kv.NewConflictError(lost)
 	}
 	stamp = t.db.apply(t.writes, t.conflicts)
 	t.committed = t.db.last().number

@@ -22,6 +22,7 @@ type naiveDB struct {
 	mu       sync.Mutex
 	versions []naiveVersion // oldest first
 	watches  map[*naiveWatch]bool
+	defaults kv.TransactionDefaults
 	closed   bool
 }
 
@@ -60,7 +61,7 @@ func (d *naiveDB) Begin() (kv.Transaction, error) {
 	t := &naiveTx{db: d, committed: -1}
 	t.naiveView = naiveView{t, false}
 	t.renew()
-	t.retries = -1
+	t.begun()
 	return t, nil
 }
 
@@ -111,19 +112,17 @@ func (d *naiveDB) at(version int64) (model, error) {
 	return d.versions[i].pairs, nil
 }
 
-// conflicts reports whether anything of reads was written after a version.
-func (d *naiveDB) conflicts(reads []kv.KeyRange, version int64) bool {
-	for _, v := range slices.Backward(d.versions) {
-		if v.number <= version {
-			break
-		}
-		for _, w := range v.wrote {
-			if slices.ContainsFunc(reads, func(r kv.KeyRange) bool { return overlap(r, w) }) {
-				return true
-			}
+// conflicting returns those of reads to which something was written after a
+// version.
+func (d *naiveDB) conflicting(reads []kv.KeyRange, version int64) (lost []kv.KeyRange) {
+	for _, r := range reads {
+		if slices.ContainsFunc(d.versions, func(v naiveVersion) bool {
+			return v.number > version && slices.ContainsFunc(v.wrote, func(w kv.KeyRange) bool { return overlap(r, w) })
+		}) {
+			lost = append(lost, r)
 		}
 	}
-	return false
+	return lost
 }
 
 func overlap(a, b kv.KeyRange) bool {

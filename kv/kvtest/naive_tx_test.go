@@ -4,6 +4,7 @@ package kvtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -16,8 +17,10 @@ type naiveTx struct {
 	naiveView
 	db        *naiveDB
 	committed int64
-	retries   int64 // left; -1 is unlimited
-	dead      error // cancelled or timed out: until Reset
+	retries   int64         // left; -1 is unlimited
+	timer     *time.Timer   // of the timeout; nil: there was none
+	dead      error         // cancelled or timed out: until Reset
+	told      []kv.KeyRange // the conflicting keys of the last commit that asked for them
 	naiveAttempt
 }
 
@@ -34,6 +37,7 @@ type naiveAttempt struct {
 	rywOff      bool
 	snapshotOff int
 	quiet       bool // the next write adds no conflict
+	reports     bool // conflicting keys
 	watches     []*naiveWatch
 	stamps      []*kv.Promise[[]byte]
 }
@@ -41,7 +45,24 @@ type naiveAttempt struct {
 // renew begins another attempt.
 func (t *naiveTx) renew() {
 	t.give(kv.NewError(kv.CodeTransactionCancelled, ""))
-	t.naiveAttempt = naiveAttempt{limit: kv.MaxTransactionSize}
+	d := t.db.defaults
+	t.naiveAttempt = naiveAttempt{limit: cmp.Or(int64(d.SizeLimit), kv.MaxTransactionSize), reports: d.ReportConflictingKeys}
+}
+
+// begun sets what a retry keeps to the defaults.
+func (t *naiveTx) begun() {
+	t.dead, t.retries = nil, cmp.Or(int64(t.db.defaults.RetryLimit), -1)
+	t.expire(t.db.defaults.Timeout)
+}
+
+// expire kills the transaction after a time, unless that is 0 or another is set.
+func (t *naiveTx) expire(after time.Duration) {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	if after > 0 {
+		t.timer = time.AfterFunc(after, func() { t.kill(kv.NewError(kv.CodeTransactionTimedOut, "")) })
+	}
 }
 
 // give ends futures that are not ready.
@@ -161,15 +182,14 @@ func (t *naiveTx) SetOption(o kv.Option, arg int64) error {
 		t.snapshotOff--
 	case kv.OptionNextWriteNoWriteConflictRange:
 		t.quiet = true
+	case kv.OptionReportConflictingKeys:
+		t.reports = true
 	case kv.OptionSizeLimit:
 		t.limit = arg
 	case kv.OptionRetryLimit:
 		t.retries = arg
 	case kv.OptionTimeout:
-		if arg <= 0 {
-			break // none
-		}
-		time.AfterFunc(time.Duration(arg)*time.Millisecond, func() { t.kill(kv.NewError(kv.CodeTransactionTimedOut, "")) })
+		t.expire(time.Duration(arg) * time.Millisecond)
 	}
 	return nil
 }
@@ -193,7 +213,7 @@ func (t *naiveTx) Reset() {
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	t.renew()
-	t.dead, t.retries = nil, -1
+	t.begun()
 }
 
 func (t *naiveTx) OnError(_ context.Context, err error) error {
@@ -221,6 +241,12 @@ func (t *naiveTx) ConflictRanges(context.Context) (read, write []kv.KeyRange, er
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	return merged(t.reads), merged(t.conflicts), t.usable()
+}
+
+func (t *naiveTx) ConflictingKeys(context.Context) ([]kv.KeyRange, error) {
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	return t.told, nil
 }
 
 // merged sorts ranges and joins those that touch.

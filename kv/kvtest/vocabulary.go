@@ -30,5 +30,6 @@ var (
 		"lock_aware": kv.OptionLockAware, "read_lock_aware": kv.OptionReadLockAware,
 		"used_during_commit_protection_disable": kv.OptionUsedDuringCommitProtectionDisable,
 		"bypass_unreadable":                     kv.OptionBypassUnreadable,
+		"report_conflicting_keys":               kv.OptionReportConflictingKeys,
 	}
 )
