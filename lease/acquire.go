@@ -35,7 +35,7 @@ var errAgain = errors.New("lease: the queue of free blocks was outdated")
 
 // Acquire implements [idgen.LeaseProvider]. It grants one lease if there are
 // that many adjacent positions free, else several. Errors: [ErrInvalid],
-// [ErrUnknownService], [*ExhaustedError], [*QuarantineError], [*EpochError],
+// [ErrUnknownService], [*ExhaustedError], [*BudgetError], [*QuarantineError], [*EpochError],
 // [*CorruptError], [*idgen.TimeRangeError] if the store's clock is outside of
 // what the layout can express, and those of the store.
 func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
@@ -47,7 +47,10 @@ func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 	if err != nil {
 		return nil, fmt.Errorf("lease: acquire for service %q: %w", service, err)
 	}
-	a := acquisition{req: req, throughput: throughput, bitSeq: bitSeq}
+	a := acquisition{req: req, throughput: throughput, bitSeq: bitSeq, budget: budgetOf(ctx)}
+	if a.budget != nil {
+		a.budget.kept.Store(true)
+	}
 	if req.RequestKey != "" {
 		a.request = hex.EncodeToString(requestHash(req.RequestKey))
 	}
@@ -78,6 +81,8 @@ type acquisition struct {
 	request    string // hash of the request key, hexadecimal; empty without one
 	throughput int
 	bitSeq     int // of the block to look for
+	budget     *Budget
+	account    accountRecord // of the budget
 
 	stored   *frontierRecord // what the store has; nil if it was not read
 	outlived []byte          // the forgetKey of what was granted for the request key, but no longer holds
@@ -88,11 +93,7 @@ type acquisition struct {
 // run is the transaction.
 func (a *acquisition) run(ctx context.Context) error {
 	hash := requestHash(a.req.RequestKey)
-	var keys [][]byte
-	if a.req.RequestKey != "" {
-		keys = append(keys, requestRecordKey(hash))
-	}
-	values, err := a.load(ctx, keys...)
+	request, err := a.read(ctx, requestRecordKey(hash))
 	if err != nil {
 		return err
 	}
@@ -104,13 +105,16 @@ func (a *acquisition) run(ctx context.Context) error {
 		a.refused = &QuarantineError{ServiceID: a.service, Until: time.UnixMilli(quarantine)}
 		return nil
 	}
-	if len(values) > 0 {
-		if done, err := a.repeat(ctx, keys[0], values[0]); done || err != nil {
+	if a.req.RequestKey != "" {
+		if done, err := a.repeat(ctx, requestRecordKey(hash), request); done || err != nil {
 			return err
 		}
 		if err := a.forget(ctx); err != nil {
 			return err
 		}
+	}
+	if a.refused = a.afford(); a.refused != nil {
+		return nil
 	}
 	if err := a.grant(ctx); err != nil || a.refused != nil {
 		return err
@@ -122,6 +126,33 @@ func (a *acquisition) run(ctx context.Context) error {
 		a.remember(hash)
 	}
 	return nil
+}
+
+// read reads in one round what every acquisition needs, and returns the value of
+// the record of its request key.
+func (a *acquisition) read(ctx context.Context, request []byte) ([]byte, error) {
+	keys := [][]byte{request}
+	if a.req.RequestKey == "" {
+		keys = nil
+	}
+	var account []byte
+	if a.budget != nil {
+		account = accountKey(accountHash(a.budget.Account))
+		keys = append(keys, account)
+	}
+	values, err := a.load(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	if a.account = (accountRecord{}); account != nil {
+		if _, err := a.decode(account, values[len(values)-1], &a.account); err != nil {
+			return nil, err
+		}
+	}
+	if a.req.RequestKey == "" {
+		return nil, nil
+	}
+	return values[0], nil
 }
 
 // repeat answers from what was granted for the request key before, and reports

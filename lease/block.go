@@ -65,6 +65,7 @@ type holder struct {
 	Meta     map[string]string `json:"meta,omitempty"`
 	Released *int64            `json:"released,omitempty"` // the last millisecond used, if it was released
 	Before   *released         `json:"before,omitempty"`   // the lease before this one, if it was released
+	Charge   *charge           `json:"charge,omitempty"`   // where it counts; nil if it was granted without a budget
 }
 
 // released is a lease that was released, for whoever repeats that.

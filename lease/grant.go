@@ -109,7 +109,7 @@ func (s *search) lease(blocks []block) error {
 			return &idgen.TimeRangeError{Time: time.UnixMilli(lease.From), First: s.config.Layout.First(), Last: s.config.Layout.Last()}
 		}
 		b.grant(holder{
-			Created: lease.From, Expired: min(lease.Until, last+1),
+			Created: lease.From, Expired: min(lease.Until, last+1), Charge: s.charged(lease, 1<<b.BitSeq),
 			Secret: randomHex(), Request: s.request, Meta: maps.Clone(s.req.Meta),
 		}, passed)
 		s.put(b)

@@ -18,6 +18,7 @@ const (
 	keyFree     = 'q' // + bitSeq, time, base: the blocks by the time they become free; see freeKey
 	keyRequest  = 'r' // + hash of the request key: what was granted for it
 	keyForget   = 'x' // + time, hash: when what was granted for it can be forgotten
+	keyAccount  = 'a' // + hash of an account: what it has leased
 )
 
 func serviceKey() []byte { return []byte{keyService} }
@@ -91,6 +92,8 @@ func requestHash(requestKey string) []byte {
 }
 
 func requestRecordKey(hash []byte) []byte { return append([]byte{keyRequest}, hash...) }
+
+func accountKey(hash []byte) []byte { return append([]byte{keyAccount}, hash...) }
 
 func forgetKey(at int64, hash []byte) []byte {
 	return append(binary.BigEndian.AppendUint64([]byte{keyForget}, uint64(at)), hash...)

@@ -16,6 +16,7 @@ func FuzzDecode(f *testing.F) {
 		&serviceRecord{Incarnation: "i", times: times{Latest: 1, Claim: &claim{At: 2, By: "b"}, Lengths: []length{{1, 2}}}},
 		&frontierRecord{Next: 64, Sizes: 3},
 		&requestRecord{Until: 1, Leases: []leaseRef{{Base: 1, Created: 2}}},
+		&accountRecord{Leased: []leasedUntil{{1, 2}}},
 		&block{BitSeq: 3, bounds: bounds{Fence: 1, Carry: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
 	} {
 		value := encode([]byte("b"), record)
@@ -26,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 		if sealed {
 			value = seal(key, value)
 		}
-		for _, record := range []interface{ check() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &block{}} {
+		for _, record := range []interface{ check() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &accountRecord{}, &block{}} {
 			err := decode("service", key, value, record)
 			var corrupt *CorruptError
 			if err != nil && (!errors.As(err, &corrupt) || !bytes.Equal(corrupt.Key, key)) {
@@ -52,6 +53,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"incarnation":"i","lengths":[{"until":1}]}`:       &serviceRecord{},
 		`{"next":1073741825}`:                               &frontierRecord{},
 		`{"until":1}`:                                       &requestRecord{},
+		`{"leased":[{"until":1,"perMs":-1}]}`:               &accountRecord{},
 		`{"bitSeq":30}`:                                     &block{},
 		`{"bitSeq":-1}`:                                     &block{},
 		`{"bitSeq":1,"fence":-1}`:                           &block{},

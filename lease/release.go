@@ -54,7 +54,7 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		if err != nil {
 			return err
 		}
-		return ses.release(b, req)
+		return ses.release(ctx, b, req)
 	})
 	if err != nil {
 		return fmt.Errorf("lease: release of machine %d of service %q: %w", req.ID, service, err)
@@ -74,7 +74,7 @@ func (c ServiceConfig) base(id int64, bitSeq int) (uint64, error) {
 }
 
 // release changes the block that req names, if that is due.
-func (ses *session) release(b *block, req idgen.ReleaseRequest) error {
+func (ses *session) release(ctx context.Context, b *block, req idgen.ReleaseRequest) error {
 	if b.BitSeq != req.BitSeq || b.Holder == nil {
 		return ErrNotFound
 	}
@@ -93,6 +93,9 @@ func (ses *session) release(b *block, req idgen.ReleaseRequest) error {
 	}
 	if req.Timestamp >= h.Expired {
 		return nil
+	}
+	if err := ses.refund(ctx, b); err != nil {
+		return err
 	}
 	ses.drop(b)
 	b.release(req.LastTs)

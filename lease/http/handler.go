@@ -49,9 +49,6 @@ type HandlerOptions struct {
 	// Logger gets the errors whose text clients are not told: those of the
 	// store. nil discards them.
 	Logger *slog.Logger
-	// Now is the clock by which leases count against a token; nil means
-	// [time.Now].
-	Now func() time.Time
 }
 
 // Validate reports everything that is wrong with the options.
@@ -97,9 +94,6 @@ func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (*Handler,
 	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
-	}
-	if options.Now == nil {
-		options.Now = time.Now
 	}
 	if options.Lister == nil {
 		options.Lister, _ = provider.(Lister)
@@ -183,7 +177,7 @@ func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, account *accou
 	if err := account.permit(req.ServiceID); err != nil {
 		return nil, err
 	}
-	leases, err := account.acquire(r.Context(), h.provider, req, h.options.Now)
+	leases, err := account.acquire(r.Context(), h.provider, req)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +197,7 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request, account *accou
 	if err := account.permit(req.ServiceID); err != nil {
 		return err
 	}
-	return account.release(r.Context(), h.provider, req)
+	return h.provider.Release(r.Context(), req)
 }
 
 func (h *Handler) list(w http.ResponseWriter, r *http.Request, account *account) (any, error) {

@@ -292,7 +292,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handler(t, provider, leasehttp.HandlerOptions{Now: func() time.Time { return now }, Tokens: []leasehttp.Token{
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{
 		{Name: "orders", Secret: secret, Services: []string{"orders"}, MaxThroughputPerMs: 512, MaxLeasedPerMs: 1024},
 		{Name: "ops", Secret: ops, List: true},
 	}})
@@ -375,6 +375,72 @@ func TestTokenReleasesAPart(t *testing.T) {
 	if res := request(t, h, "POST", "/lease", `{"throughputPerMs":24,"requestKey":"k"}`); res.Code != 429 {
 		t.Errorf("the token has more than it may: %d %s", res.Code, res.Body)
 	}
+}
+
+// TestTokenBound tries to get around the bound of a token: by a release through
+// another token and the old request key, and through a second server of the
+// store.
+func TestTokenBound(t *testing.T) {
+	const ops = "the-secret-of-operators"
+	store := memory.NewStore(nil)
+	var handlers []*leasehttp.Handler
+	var server *lease.Server
+	for range 2 {
+		var err error
+		if server, err = lease.NewServer(store, lease.Options{Fresh: true}); err != nil {
+			t.Fatal(err)
+		}
+		handlers = append(handlers, handler(t, server, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{
+			{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}, {Name: "ops", Secret: ops},
+		}}))
+	}
+	acquire := func(h http.Handler, key string, want int) (l idgen.Lease) {
+		t.Helper()
+		res := request(t, h, "POST", "/lease", fmt.Sprintf(`{"throughputPerMs":512,"requestKey":%q}`, key))
+		if res.Code != want {
+			t.Fatalf("%s: %d %s, want %d", key, res.Code, res.Body, want)
+		}
+		var answer struct{ Leases []idgen.Lease }
+		if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if want == 200 {
+			l = answer.Leases[0]
+		}
+		return l
+	}
+	first := acquire(handlers[0], "1", 200)
+	acquire(handlers[1], "2", 200)
+	acquire(handlers[1], "3", 429)
+	signed, err := json.Marshal(first.Release("", first.Created, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := request(t, handlers[0], "DELETE", fmt.Sprint("/lease/", first.ID), string(signed), "Authorization", "Bearer "+ops); res.Code != 204 {
+		t.Fatalf("%d %s", res.Code, res.Body)
+	}
+	acquire(handlers[0], "4", 200) // what was released is there again
+	acquire(handlers[0], "1", 429)
+	page, err := server.List(t.Context(), "", lease.ListOptions{})
+	if err != nil || len(page.Leases) != 2 {
+		t.Errorf("%d leases of 512 are active, want 2: %v", len(page.Leases), err)
+	}
+}
+
+// TestTokenBoundIsKept checks that a provider which keeps no account is not
+// served under a bound that it does not know.
+func TestTokenBoundIsKept(t *testing.T) {
+	h := handler(t, forgetful{newMemory(t)}, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
+	if res := request(t, h, "POST", "/lease", "{}"); res.Code != 500 {
+		t.Errorf("%d %s, want 500", res.Code, res.Body)
+	}
+}
+
+// forgetful is a provider that loses the context.
+type forgetful struct{ idgen.LeaseProvider }
+
+func (p forgetful) Acquire(_ context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	return p.LeaseProvider.Acquire(context.Background(), req)
 }
 
 // TestAnonymous checks a handler without tokens.

@@ -98,6 +98,7 @@ var sentinels = []struct {
 	code   string
 }{
 	{lease.ErrInvalid, http.StatusBadRequest, codeInvalid},
+	{lease.ErrBudget, http.StatusTooManyRequests, codeTooMuch},
 	{lease.ErrUnknownService, http.StatusNotFound, codeUnknownService},
 	{lease.ErrNotFound, http.StatusNotFound, codeNotFound},
 	{lease.ErrSignature, http.StatusForbidden, codeSignature},

@@ -111,6 +111,7 @@ var reasons = []struct {
 	word string
 }{
 	{lease.ErrExhausted, "exhausted"},
+	{lease.ErrBudget, "budget"},
 	{lease.ErrQuarantine, "quarantine"},
 	{lease.ErrUnknownService, "unknown_service"},
 	{lease.ErrInvalid, "invalid"},

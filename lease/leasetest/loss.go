@@ -97,9 +97,14 @@ func testCorrupt(f *fixture) {
 	store := f.Open(f.T, f.name)
 	first := f.keyed(n, "key", 4)
 	f.granted(first, 4)
-	for range 11 {
+	for range 10 {
 		f.acquire(n, 4)
 	}
+	charged, err := f.within(n, "account", 4, idgen.AcquireRequest{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.granted(charged, 1)
 	reported := map[byte]bool{}
 	for _, pair := range scan(f, store, lease.DefaultService, []byte{0}, []byte{0xff}, 1000) {
 		if bytes.IndexByte([]byte("qx"), pair.Key[0]) >= 0 {
@@ -111,7 +116,7 @@ func testCorrupt(f *fixture) {
 		}
 		f.put(store, pair.Key, pair.Value)
 	}
-	for _, kind := range []byte("sfbr") {
+	for _, kind := range []byte("sfbra") {
 		if !reported[kind] {
 			f.Errorf("damage of no record %q was reported", kind)
 		}
@@ -155,6 +160,11 @@ func (f *fixture) damaged(n *node, key []byte, l idgen.Lease, reported map[byte]
 	for _, requestKey := range []string{"", "key"} {
 		if err := f.corrupt(n, requestKey, key); err != nil {
 			reported[key[0]] = true
+		}
+	}
+	if _, err := f.within(n, "account", 4, idgen.AcquireRequest{}); !errors.Is(err, lease.ErrBudget) {
+		if f.named(err, key); key[0] == 'a' {
+			reported['a'] = true
 		}
 	}
 	err := n.Release(f.Context(), f.sign(l, l.Created-2)) // one that changes nothing

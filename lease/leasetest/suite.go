@@ -74,6 +74,8 @@ func Run(t *testing.T, s Suite) {
 		{"LossWhileRunning", testLossWhileRunning},
 		{"LossShortened", testLossShortened},
 		{"LossRandom", testLossRandom},
+		{"Budget", testBudget},
+		{"BudgetRandom", testBudgetRandom},
 		{"Corrupt", testCorrupt},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, s)) })

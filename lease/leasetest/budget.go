@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// within acquires on a budget, which is asked of the server itself: what it
+// travels in does not pass a network.
+func (f *fixture) within(n *node, account string, perMs int, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	f.Helper()
+	budget := &lease.Budget{Account: account, PerMs: perMs}
+	leases, err := n.server.Acquire(lease.WithBudget(f.Context(), budget), req)
+	if err == nil && !budget.Kept() {
+		f.Error("the budget is not kept")
+	}
+	return leases, err
+}
+
+// testBudget checks that an account cannot have more than its budget: through
+// other servers, or by requests that are repeated when what they were granted was
+// released through somebody else.
+func testBudget(f *fixture) {
+	n, other := f.node(fresh()), f.node(fresh())
+	request := func(key string) idgen.AcquireRequest {
+		return idgen.AcquireRequest{ThroughputPerMs: 512, RequestKey: key}
+	}
+	first, err := f.within(n, "a", 1024, request("1"))
+	second, again := f.within(other, "a", 1024, request("2"))
+	if err := errors.Join(err, again); err != nil {
+		f.Fatal(err)
+	}
+	f.granted(slices.Concat(first, second), 1024)
+	refused := func(what string, req idgen.AcquireRequest) {
+		f.Helper()
+		for _, n := range []*node{n, other} {
+			leases, err := f.within(n, "a", 1024, req)
+			var budget *lease.BudgetError
+			if !errors.As(err, &budget) || !errors.Is(err, lease.ErrBudget) || budget.Leased != 1024 || budget.PerMs != 1024 || leases != nil {
+				f.Errorf("%s: got %+v and %v, want a BudgetError", what, leases, err)
+			}
+		}
+	}
+	refused("a third", request("3"))
+	refused("the least", idgen.AcquireRequest{})
+	if repeated, err := f.within(other, "a", 1024, request("1")); err != nil || !slices.Equal(repeated, first) {
+		f.Errorf("repeated: got %+v and %v, want %+v", repeated, err, first)
+	}
+	if leases, err := f.within(n, "b", 256, idgen.AcquireRequest{}); err != nil || f.ledger.Granted(leases...) != nil {
+		f.Errorf("another account: %v", err)
+	}
+	f.acquire(n, 4096) // on no budget
+	f.release(n, first[0], first[0].Created)
+	f.advance(time.Millisecond)
+	third, err := f.within(other, "a", 1024, request("3"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.granted(third, 512)
+	refused("the first again, which is not answered from before", request("1"))
+	f.advance(10*time.Minute + 30*time.Second)
+	if leases, err := f.within(n, "a", 1024, idgen.AcquireRequest{ThroughputPerMs: 1024}); err != nil || f.ledger.Granted(leases...) != nil {
+		f.Errorf("when all have ended: %v", err)
+	}
+}
+
+// testBudgetRandom acquires on a budget, repeats requests and releases at random
+// through several servers, and compares with what the account has.
+func testBudgetRandom(f *fixture) {
+	r := f.random()
+	const most = 24
+	var nodes []*node
+	for bitSeq := 1; bitSeq <= 3; bitSeq++ {
+		store := f.Open(f.T, f.name)
+		if bitSeq == 2 {
+			store = Hostile(store, r.Uint64())
+		}
+		nodes = append(nodes, f.nodeOf(store, small(bitSeq)))
+	}
+	var held []idgen.Lease
+	leased := func(since time.Duration) (total int) {
+		for _, l := range held {
+			if f.now.Load() < l.Expired+since.Milliseconds() {
+				total += l.ThroughputPerMs()
+			}
+		}
+		return total
+	}
+	granted, refusals := 0, 0
+	for range 400 {
+		n := nodes[r.IntN(len(nodes))]
+		switch r.IntN(8) {
+		case 0:
+			f.advance(time.Duration(r.Int64N(int64(3 * time.Minute))))
+		case 1, 2:
+			if len(held) > 0 {
+				i := r.IntN(len(held))
+				l := held[i]
+				if err := n.Release(f.Context(), f.sign(l, l.Created)); err != nil && !errors.Is(err, lease.ErrNotFound) {
+					f.Fatal(err)
+				}
+				if f.now.Load() < l.Expired { // else it counts a little longer
+					held = slices.Delete(held, i, i+1)
+					f.ledger.Released(l, l.Created)
+				}
+			}
+		default:
+			req := idgen.AcquireRequest{ThroughputPerMs: 1 + r.IntN(8), RequestKey: fmt.Sprint(r.IntN(12))}
+			leases, err := f.within(n, "a", most, req)
+			switch {
+			case errors.Is(err, lease.ErrBudget):
+				refusals++
+				if total := leased(20 * time.Second); total+req.ThroughputPerMs <= most {
+					f.Fatalf("%d positions are refused where %d of %d are leased", req.ThroughputPerMs, total, most)
+				}
+			case err == nil && !slices.ContainsFunc(leases, func(l idgen.Lease) bool { return slices.Contains(held, l) }):
+				granted++
+				if total := leased(0); total+req.ThroughputPerMs > most {
+					f.Fatalf("%d positions are granted where %d of %d are leased", req.ThroughputPerMs, total, most)
+				}
+				f.granted(leases, req.ThroughputPerMs)
+				held = append(held, leases...)
+			case err != nil && !errors.Is(err, lease.ErrExhausted):
+				f.Fatal(err)
+			}
+		}
+	}
+	if granted < 20 || refusals < 10 {
+		f.Errorf("%d requests were granted and %d refused: the test misses something", granted, refusals)
+	}
+}
