@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -24,13 +25,15 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
   0  done
   1  failed: the clock, a file, the network, a server or a store
   2  wrong use: an unknown command or flag, a missing argument, options that do not go together
-  3  invalid input: no ID, no external ID, no key
+  3  invalid input: no ID, no external ID, no key, no lease
   4  there is no such lease, or it is not the caller's to release`
 
 // Run runs the command with the arguments that follow its name, and returns
 // its exit code. It ends early, in order, when ctx does.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	c := &command{Streams: streams, json: asksForJSON(args)}
+	json := asksForJSON(args)
+	streams.Out, streams.Err = printable{streams.Out, json}, printable{streams.Err, json}
+	c := &command{Streams: streams, json: json}
 	root := c.root()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -56,6 +59,7 @@ type command struct {
 
 func (c *command) root() *cobra.Command {
 	root := group("kazahana", "Make and read kazahana IDs, serve their leases", c.id(), c.lease())
+	root.SetHelpCommand(help())
 	root.Long = about
 	root.Version = version()
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -80,6 +84,29 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	}
 	g.AddCommand(commands...)
 	return g
+}
+
+// help is the command that shows the help of another one.
+func help() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command...]", Short: "Help about any command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+			if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range about.Commands() {
+					words = append(words, sub.Name())
+				}
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return misuse(cmd.Root(), fmt.Errorf("there is no help about %q, which is no command", strings.Join(args, " ")))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
 }
 
 func suggestion(cmd *cobra.Command, word string) string {

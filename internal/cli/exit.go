@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,7 @@ func exitCode(err error) int {
 // fail reports an error and returns its exit code.
 func (c *command) fail(err error) int {
 	code := exitCode(err)
+	err = explain(err)
 	if c.json {
 		report := struct {
 			Error string `json:"error"`
@@ -63,10 +65,14 @@ func (c *command) fail(err error) int {
 		}{err.Error(), code}
 		_ = json.NewEncoder(c.Err).Encode(report)
 	} else {
-		fmt.Fprintln(c.Err, "kazahana:", err)
+		fmt.Fprintln(c.Err, "kazahana:", indented(err.Error()))
 	}
 	return code
 }
+
+// indented returns a text whose lines behind the first one cannot be taken for
+// lines of their own.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // noLease reports whether an error says that there is no such lease, or that it
 // is not the caller's to release.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,21 +33,27 @@ func (f *layoutFlags) layout(cmd *cobra.Command) (idgen.Layout, error) {
 	if err != nil {
 		return idgen.Layout{}, misuse(cmd, fmt.Errorf("--epoch %q: %w", f.epoch, err))
 	}
-	l := idgen.Layout{EpochMs: epoch}
+	l, err := parseBits(epoch, f.bits)
+	if err != nil {
+		return l, misuse(cmd, fmt.Errorf("--epoch %s --bits %q: %w", f.epoch, f.bits, err))
+	}
+	return l, nil
+}
+
+// parseBits returns the layout of "reserve+timestamp+machine+sequence", checked.
+func parseBits(epochMs int64, text string) (l idgen.Layout, err error) {
+	l.EpochMs = epochMs
 	parts := []*int{&l.BitReserve, &l.BitTs, &l.BitID, &l.BitSeq}
-	words := strings.Split(f.bits, "+")
+	words := strings.Split(text, "+")
 	if len(words) != len(parts) {
-		return l, misuse(cmd, fmt.Errorf("--bits %q: want four numbers, as in 1+41+14+8", f.bits))
+		return l, errors.New("want four numbers, as in 1+41+14+8")
 	}
 	for i, word := range words {
 		if *parts[i], err = strconv.Atoi(word); err != nil {
-			return l, misuse(cmd, fmt.Errorf("--bits %q: %q is no number", f.bits, word))
+			return l, fmt.Errorf("%q is no number", word)
 		}
 	}
-	if err := l.Validate(); err != nil {
-		return l, misuse(cmd, fmt.Errorf("--epoch %s --bits %s: %w", f.epoch, f.bits, err))
-	}
-	return l, nil
+	return l, l.Validate()
 }
 
 func parseEpoch(text string) (ms int64, err error) {
@@ -67,28 +74,59 @@ type breakdown struct {
 	Hex      string    `json:"hex"`
 	Time     time.Time `json:"time"`
 	UnixMs   int64     `json:"unixMs"`
-	Machine  int       `json:"machine"`  // without the fallback bit
+	Machine  int       `json:"machine"`  // as ID.MachineID has it: with the fallback bit
+	Leased   int       `json:"leased"`   // without it: the machine id of a lease of the layout's size
 	Sequence int       `json:"sequence"` // within the millisecond
 	Fallback bool      `json:"fallback"` // made without a valid lease
+	Kind     kind      `json:"kind"`
+}
+
+// kind is what can be told of how an ID was made.
+type kind string
+
+const (
+	leasedID       kind = "leased"          // under a lease
+	randomFallback kind = "random_fallback" // in positions where no lease is continued
+	// Behind a lease that had just ended, which makes it unique, unless a client
+	// without a provider made it: then it is random. The bits do not tell.
+	otherFallback kind = "cached_or_standalone_fallback"
+)
+
+func kindOf(l idgen.Layout, id idgen.ID) kind {
+	position := uint64(l.MachineID(id)&(1<<(l.BitID-1)-1))<<l.BitSeq | uint64(l.Sequence(id))
+	switch {
+	case !l.IsFallback(id):
+		return leasedID
+	case position >= l.FallbackPositions():
+		return randomFallback
+	}
+	return otherFallback
 }
 
 func breakDown(l idgen.Layout, id idgen.ID) breakdown {
 	t := l.Time(id)
 	return breakdown{
-		ID: id, Hex: fmt.Sprintf("%#016x", int64(id)), Time: t, UnixMs: t.UnixMilli(),
-		Machine: l.MachineID(id) & (1<<(l.BitID-1) - 1), Sequence: l.Sequence(id), Fallback: l.IsFallback(id),
+		ID: id, Hex: fmt.Sprintf("%#016x", int64(id)), Time: t, UnixMs: t.UnixMilli(), Machine: l.MachineID(id),
+		Leased: l.MachineID(id) & (1<<(l.BitID-1) - 1), Sequence: l.Sequence(id), Fallback: l.IsFallback(id), Kind: kindOf(l, id),
 	}
 }
 
-func (b breakdown) text() string {
-	kind := "leased"
-	if b.Fallback {
-		kind = "fallback: made without a valid lease; machine and sequence may be random"
+// about explains a kind.
+func (b breakdown) about() string {
+	switch b.Kind {
+	case randomFallback:
+		return "fallback: random, made without a lease; unique by odds"
+	case otherFallback:
+		return fmt.Sprintf("fallback: continued behind the lease of machine %d, and unique; or random, if a client without a provider made it", b.Leased)
 	}
+	return "leased"
+}
+
+func (b breakdown) lines() []string {
 	pairs := []any{"id", b.ID}
 	if b.External != "" {
 		pairs = append(pairs, "external", b.External)
 	}
-	return fields(append(pairs, "hex", b.Hex, "time", b.Time.Format("2006-01-02T15:04:05.000Z07:00"),
-		"machine", b.Machine, "sequence", b.Sequence, "kind", kind)...) + "\n"
+	return append(fields(append(pairs, "hex", b.Hex, "time", b.Time.Format("2006-01-02T15:04:05.000Z07:00"),
+		"machine", b.Machine, "sequence", b.Sequence, "kind", b.about())...), "")
 }

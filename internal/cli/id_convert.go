@@ -85,11 +85,11 @@ type conversion struct {
 	decoded  bool
 }
 
-func (v conversion) text() string {
+func (v conversion) lines() []string {
 	if v.decoded {
-		return v.ID.String()
+		return []string{v.ID.String()}
 	}
-	return v.External
+	return []string{v.External}
 }
 
 // convert writes what of returns for each word.

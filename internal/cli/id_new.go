@@ -41,8 +41,12 @@ processes that make some in the same millisecond can make the same.
 				}
 				return c.makeIDs(cmd.Context(), idgen.Options{Layout: l}, count)
 			}
+			at.creates = true
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				opts := idgen.Options{Provider: l.provider, ServiceID: at.service, DisableFallback: !fallback, Logger: c.logger()}
+				if cmd.Flags().Changed("epoch") || cmd.Flags().Changed("bits") {
+					opts.Layout = l.layout
+				}
 				if opts.DisableFallback {
 					opts.Logger = slog.New(slog.DiscardHandler) // what it would tell is the error
 				}
@@ -50,7 +54,7 @@ processes that make some in the same millisecond can make the same.
 			})
 		},
 	}
-	at.add(cmd)
+	at.add(c, cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 1, "how many")
 	cmd.Flags().BoolVar(&fallback, "fallback", false, "make fallback IDs where no lease can be had")
 	return cmd
@@ -59,7 +63,7 @@ processes that make some in the same millisecond can make the same.
 // newID is an ID that was made. As text it is the number alone.
 type newID struct{ breakdown }
 
-func (n newID) text() string { return n.ID.String() }
+func (n newID) lines() []string { return []string{n.ID.String()} }
 
 // makeIDs makes IDs and writes them. The lease goes back at the end, also where
 // that is early.

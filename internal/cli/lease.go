@@ -16,7 +16,7 @@ import (
 
 func (c *command) lease() *cobra.Command {
 	g := group("lease", "Serve, list, acquire and release leases of machine ids",
-		c.leaseServe(), c.leaseList(), c.leaseAcquire(), c.leaseRelease(), c.leaseQuarantine())
+		c.leaseServe(), c.leaseServices(), c.leaseList(), c.leaseAcquire(), c.leaseRelease(), c.leaseQuarantine())
 	g.Long = "Serve, list, acquire and release leases of machine ids.\n" + aboutLeases
 	return g
 }
@@ -34,19 +34,24 @@ func (c *command) leaseList() *cobra.Command {
 			return at.with(cmd, func(ctx context.Context, l *leases) error { return c.listLeases(ctx, l, at.service, ended) })
 		},
 	}
-	at.add(cmd)
+	at.add(c, cmd)
 	cmd.Flags().BoolVar(&ended, "ended", false, "also leases that have ended or were released, while nobody else has their positions")
 	return cmd
 }
 
 func (c *command) listLeases(ctx context.Context, l *leases, service string, ended bool) error {
-	for options := (lease.ListOptions{Ended: ended}); ; {
+	return l.eachLease(ctx, service, lease.ListOptions{Ended: ended}, func(info lease.Info) error { return c.write(listedLease{info}) })
+}
+
+// eachLease calls do with each lease of a service, a page at a time.
+func (l *leases) eachLease(ctx context.Context, service string, options lease.ListOptions, do func(lease.Info) error) error {
+	for {
 		page, err := l.list(ctx, service, options)
 		if err != nil {
 			return err
 		}
 		for _, info := range page.Leases {
-			if err := c.write(listedLease{info}); err != nil {
+			if err := do(info); err != nil {
 				return err
 			}
 		}
@@ -59,7 +64,7 @@ func (c *command) listLeases(ctx context.Context, l *leases, service string, end
 // listedLease is a line of a listing.
 type listedLease struct{ lease.Info }
 
-func (l listedLease) text() string {
+func (l listedLease) lines() []string {
 	state := "active"
 	switch {
 	case l.LastTs != nil:
@@ -67,7 +72,7 @@ func (l listedLease) text() string {
 	case !l.Active:
 		state = "ended"
 	}
-	return fmt.Sprintf("machine %-6d bits %-3d %-9s %s to %s%s", l.ID, l.BitSeq, state, stamp(l.Created), stamp(l.Expired), describe(l.Meta))
+	return []string{fmt.Sprintf("machine %-6d bits %-3d %-9s %s to %s%s", l.ID, l.BitSeq, state, stamp(l.Created), stamp(l.Expired), describe(l.Meta))}
 }
 
 func (c *command) leaseAcquire() *cobra.Command {
@@ -82,6 +87,7 @@ with their secrets: keep them for lease release, which reads them.
 ` + aboutLeases,
 		Example: "  kazahana lease acquire --leases https://id.example.com --service payments --json > lease.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			at.creates = true
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				req.ServiceID = at.service
 				granted, err := l.provider.Acquire(ctx, req)
@@ -97,7 +103,7 @@ with their secrets: keep them for lease release, which reads them.
 			})
 		},
 	}
-	at.add(cmd)
+	at.add(c, cmd)
 	cmd.Flags().IntVar(&req.ThroughputPerMs, "throughput", 1, "`number` of IDs a millisecond")
 	cmd.Flags().StringVar(&req.RequestKey, "request-key", "", "`text` that makes the request idempotent: the same for each try")
 	cmd.Flags().StringToStringVar(&req.Meta, "meta", nil, "`name=value` pairs to show in listings")
@@ -107,8 +113,8 @@ with their secrets: keep them for lease release, which reads them.
 // grantedLease is a lease with its secret, which only JSON shows.
 type grantedLease struct{ idgen.Lease }
 
-func (g grantedLease) text() string {
-	return fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stampMs(g.Created), stampMs(g.Expired))
+func (g grantedLease) lines() []string {
+	return []string{fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stampMs(g.Created), stampMs(g.Expired))}
 }
 
 func (c *command) leaseQuarantine() *cobra.Command {
@@ -145,7 +151,7 @@ ends that: only where it is certain that no lease is in use which the store does
 			})
 		},
 	}
-	at.add(cmd)
+	at.add(c, cmd)
 	cmd.Flags().DurationVar(&span, "for", 0, "`duration`; 0: that of a lease and a minute")
 	cmd.Flags().BoolVar(&end, "end", false, "grant leases again at once: nothing was lost")
 	return cmd
@@ -163,11 +169,11 @@ type quarantined struct {
 	Until   *time.Time `json:"until"` // nil when it was ended
 }
 
-func (q quarantined) text() string {
+func (q quarantined) lines() []string {
 	if q.Until == nil {
-		return "leases are granted again"
+		return []string{"leases are granted again"}
 	}
-	return "nothing is granted until " + stamp(*q.Until)
+	return []string{"nothing is granted until " + stamp(*q.Until)}
 }
 
 func stampMs(ms int64) string { return stamp(time.UnixMilli(ms)) }
@@ -179,7 +185,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func describe(meta map[string]string) string {
 	text := ""
 	for _, name := range sortedKeys(meta) {
-		text += fmt.Sprintf(" %s=%s", name, meta[name])
+		text += " " + word(name) + "=" + word(meta[name])
 	}
 	return text
 }

@@ -22,9 +22,9 @@ func (l logged) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.
 	leases, err := l.LeaseProvider.Acquire(ctx, req)
 	switch {
 	case errors.Is(err, lease.ErrInvalid): // what the request says may be of any length; the error says what is wrong
-		l.log.Warn("refused", "error", err)
+		l.log.Warn("refused", "error", explain(err))
 	case err != nil:
-		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", req.Meta, "error", err)
+		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", req.Meta, "error", explain(err))
 	}
 	for _, g := range leases {
 		l.log.Info("granted", "service", req.ServiceID, "machine", g.ID, "bits", g.BitSeq, "until", stampMs(g.Expired), "holder", req.Meta)
@@ -37,9 +37,9 @@ func (l logged) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 	err := l.LeaseProvider.Release(ctx, req)
 	switch {
 	case errors.Is(err, lease.ErrInvalid):
-		l.log.Warn("not released", "error", err)
+		l.log.Warn("not released", "error", explain(err))
 	case err != nil:
-		l.log.Warn("not released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq, "error", err)
+		l.log.Warn("not released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq, "error", explain(err))
 	default:
 		l.log.Info("released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
 )
 
 func (c *command) leaseRelease() *cobra.Command {
@@ -26,7 +27,8 @@ func (c *command) leaseRelease() *cobra.Command {
 		Use: "release [file...]", Short: "Release leases, given as JSON",
 		Long: `Release leases that were acquired, given as the JSON of lease acquire, secret included, in files
 or on the input. Others can have their positions from the millisecond after the last one in which
-an ID was made: now, unless --last-ts or --unused says otherwise. Make none afterwards.
+an ID was made: now, unless --last-ts or --unused says otherwise. Make none afterwards. Releasing a
+lease again does no harm; what was said first counts.
 ` + aboutLeases,
 		Example: "  kazahana lease release --leases https://id.example.com --service payments lease.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,16 +38,20 @@ an ID was made: now, unless --last-ts or --unused says otherwise. Make none afte
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				return c.leasesOf(args, func(g idgen.Lease) error {
 					last := lastUsed(g, lastMs, unused)
+					r := released{Service: at.service, ID: g.ID, BitSeq: g.BitSeq, LastTs: &last}
 					err := l.provider.Release(ctx, g.Release(at.service, last, time.Now()))
+					if errors.Is(err, lease.ErrLastTs) && !unused && !cmd.Flags().Changed("last-ts") {
+						r.LastTs, r.Before, err = nil, true, nil // only now is later than it was then
+					}
 					if err != nil {
 						return err
 					}
-					return c.write(released{Service: at.service, ID: g.ID, BitSeq: g.BitSeq, LastTs: last})
+					return c.write(r)
 				})
 			})
 		},
 	}
-	at.add(cmd)
+	at.add(c, cmd)
 	cmd.Flags().Int64Var(&lastMs, "last-ts", time.Now().UnixMilli(), "last `millisecond`, Unix, in which an ID was made")
 	cmd.Flags().Lookup("last-ts").DefValue = "now"
 	cmd.Flags().BoolVar(&unused, "unused", false, "no ID was made under the lease")
@@ -66,11 +72,16 @@ type released struct {
 	Service string `json:"service"`
 	ID      int64  `json:"id"`
 	BitSeq  int    `json:"bitSeq"`
-	LastTs  int64  `json:"lastTs"`
+	LastTs  *int64 `json:"lastTs,omitempty"`
+	Before  bool   `json:"before,omitempty"` // it had been released before, with another last millisecond
 }
 
-func (r released) text() string {
-	return fmt.Sprintf("machine %-6d bits %-3d released", r.ID, r.BitSeq)
+func (r released) lines() []string {
+	when := ""
+	if r.Before {
+		when = " before"
+	}
+	return []string{fmt.Sprintf("machine %-6d bits %-3d released%s", r.ID, r.BitSeq, when)}
 }
 
 // leasesOf calls do with each lease in the files or, where there are none, on

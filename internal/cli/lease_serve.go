@@ -29,7 +29,7 @@ type serveFlags struct {
 	leaseFlags
 	listen, metrics string
 	cert, key       string
-	services        []string
+	only            []string // services
 	maxThroughput   int
 	open            bool
 
@@ -48,17 +48,17 @@ have several instead, in JSON, each with what it permits:
   [{"name": "orders", "secret": "…", "services": ["orders"], "maxLeasedPerMs": 65536, "list": true}]
 Whoever can acquire leases can use them all up: without a token it listens to this machine alone,
 unless --open says that something else decides who may connect.
-` + aboutLeases,
+` + aboutServices + "\n" + aboutLeases,
 		Example: "  kazahana lease serve --leases sqlite:leases.db --listen :7320 --token-file token --tls-cert cert.pem --tls-key key.pem",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.serve(cmd, &f) },
 	}
-	f.addStore(cmd)
+	f.addStore(c, cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7320", "`address` to listen at")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the token that clients show")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate, and those above it; with --tls-key: HTTPS")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the certificate's key")
-	flags.StringSliceVar(&f.services, "service", nil, "`name` of a service to serve, repeated; otherwise whichever is asked for")
+	flags.StringSliceVar(&f.only, "service", nil, "`name` of a service to serve, repeated; otherwise whichever is asked for")
 	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughputPerMs, "`number` of IDs a millisecond that one request may ask for")
 	flags.StringVar(&f.metrics, "metrics", "", "`address` to show metrics at, in Prometheus' format; no token is asked for there")
 	flags.BoolVar(&f.open, "open", false, "listen to other machines without a token")
@@ -86,7 +86,7 @@ func (c *command) serveLeases(ctx context.Context, f *serveFlags, o openOptions,
 		return err
 	}
 	handler, err := leasehttp.NewHandler(logged{counted, log}, leasehttp.HandlerOptions{
-		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Lister: lister(l.list), Logger: log,
+		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Lister: listing{l}, Logger: log,
 	})
 	if err != nil {
 		return invalid(err)
@@ -98,7 +98,7 @@ func (c *command) serveLeases(ctx context.Context, f *serveFlags, o openOptions,
 	if err != nil {
 		return fmt.Errorf("--metrics: %w", err)
 	}
-	metrics := &http.Server{Handler: metricsHandler(reader), ReadTimeout: 5 * time.Second, WriteTimeout: 15 * time.Second}
+	metrics := &http.Server{Handler: metricsHandler(reader, log, &population{leases: l, now: time.Now}), ReadTimeout: 5 * time.Second, WriteTimeout: 15 * time.Second}
 	go func() { _ = metrics.Serve(listener) }() // until it is closed
 	log.Info("metrics", "url", "http://"+listener.Addr().String()+"/metrics")
 	return errors.Join(c.listen(ctx, f, handler, log), metrics.Close())
@@ -113,13 +113,13 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (openOptions, error) {
 	if scheme, _, _ := strings.Cut(o.at, ":"); scheme == "http" || scheme == "https" {
 		return o, misuse(cmd, errors.New("--leases: name the store, not another server of its leases"))
 	}
-	o.serves = true
+	o.serves, o.creates = true, true
+	if f.maxThroughput < 1 {
+		return o, misuse(cmd, fmt.Errorf("--max-throughput %d: it must be 1 or more", f.maxThroughput))
+	}
 	o.server.MaxThroughputPerMs = f.maxThroughput
-	for _, service := range f.services {
-		if o.server.Services == nil {
-			o.server.Services, o.server.OnlyListed = map[string]lease.ServiceConfig{}, true
-		}
-		o.server.Services[service] = o.server.Default
+	if len(f.only) > 0 {
+		o.server.Services, o.server.OnlyListed = f.listed(o.server), true
 	}
 	if err := o.server.Validate(); err != nil {
 		return o, misuse(cmd, err)
@@ -134,6 +134,18 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (openOptions, error) {
 		return o, misuse(cmd, fmt.Errorf("--listen %s would serve other machines without a token: give --token-file, or --open if something else decides who may connect", f.listen))
 	}
 	return o, nil
+}
+
+// listed returns the configurations of the services that --service names.
+func (f *serveFlags) listed(server lease.Options) map[string]lease.ServiceConfig {
+	services := map[string]lease.ServiceConfig{}
+	for _, id := range f.only {
+		services[id] = server.Default
+		if config, ok := server.Services[id]; ok {
+			services[id] = config
+		}
+	}
+	return services
 }
 
 // loopback reports whether an address is reached from this machine alone.
@@ -189,12 +201,16 @@ func (f *serveFlags) listener() (listener net.Listener, scheme string, err error
 	return listener, "https", err
 }
 
-// lister is a function that lists leases.
-type lister func(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
+// listing is what the server lists: it implements [leasehttp.Lister] and
+// [leasehttp.Enumerator].
+type listing struct{ *leases }
 
-// List implements [leasehttp.Lister].
-func (l lister) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
-	return l(ctx, serviceID, options)
+func (l listing) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
+	return l.list(ctx, serviceID, options)
+}
+
+func (l listing) Services(ctx context.Context, after string, limit int) ([]string, error) {
+	return l.services(ctx, after, limit)
 }
 
 // serving is where the server listens.
@@ -202,4 +218,4 @@ type serving struct {
 	URL string `json:"url"`
 }
 
-func (s serving) text() string { return "serving leases at " + s.URL }
+func (s serving) lines() []string { return []string{"serving leases at " + s.URL} }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -31,22 +32,25 @@ const aboutLeases = `
   fdb:/etc/…/fdb.cluster      in a FoundationDB cluster (builds with the tag foundationdb)
   https://id.example.com      at a lease server
 
-All who use one store agree on --epoch and --bits. A password or token is not taken from an
+All who use one store agree on --epoch and --bits, and on --services-file. A password or token is not taken from an
 argument: put it into KAZAHANA_LEASES or KAZAHANA_TOKEN, or a token into the file --token-file.`
 
 // leaseFlags say where leases are and how a store is used.
 type leaseFlags struct {
 	layoutFlags
-	at, service, tokenFile string
-	duration, timeout      time.Duration
-	fresh, plainHTTP       bool
+	at, service, tokenFile, servicesFile string
+	duration, timeout                    time.Duration
+	fresh, plainHTTP                     bool
+
+	creates bool // the command may create a store that is not there
+	log     func() *slog.Logger
 }
 
 // add adds the flags of a command that does something with the leases of a
 // service.
-func (f *leaseFlags) add(cmd *cobra.Command) {
+func (f *leaseFlags) add(c *command, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.addStore(cmd)
+	f.addStore(c, cmd)
 	flags.StringVar(&f.service, "service", lease.DefaultService, "`name` of the service")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the token of a lease server")
 	flags.BoolVar(&f.plainHTTP, "plain-http", false, "talk to a lease server without TLS, over a network that encrypts")
@@ -54,21 +58,31 @@ func (f *leaseFlags) add(cmd *cobra.Command) {
 }
 
 // addStore adds the flags that say where the leases are and what they are like.
-func (f *leaseFlags) addStore(cmd *cobra.Command) {
+func (f *leaseFlags) addStore(c *command, cmd *cobra.Command) {
+	f.log = c.logger
 	flags := cmd.Flags()
 	f.layoutFlags.add(flags)
 	flags.StringVar(&f.at, "leases", "", "`where` the leases are; see above")
 	flags.BoolVar(&f.fresh, "fresh", false, "the store is known to be new, not emptied: grant at once")
 	flags.DurationVar(&f.duration, "duration", lease.DefaultDuration, "`duration` of a lease that a store grants")
+	flags.StringVar(&f.servicesFile, "services-file", "", "`file` with the epoch, bits and duration of services that have their own; see kazahana lease serve --help")
 }
 
 // leases is where leases are.
 type leases struct {
 	provider   idgen.LeaseProvider
 	list       lister
+	services   enumerator
 	quarantine quarantiner // nil if it cannot
+	layout     idgen.Layout
 	close      func() error
 }
+
+// lister is a function that lists leases.
+type lister func(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
+
+// enumerator is a function that lists services.
+type enumerator func(ctx context.Context, after string, limit int) ([]string, error)
 
 // quarantiner begins and ends quarantines, as a [lease.Server] does.
 type quarantiner interface {
@@ -94,6 +108,7 @@ type openOptions struct {
 	rest      string // behind the scheme and the colon
 	server    lease.Options
 	serves    bool   // others will lease from here
+	creates   bool   // a store that is not there
 	token     string // of a lease server
 	plainHTTP bool
 }
@@ -120,7 +135,7 @@ func (f *leaseFlags) with(cmd *cobra.Command, do func(context.Context, *leases) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(explainRefusal(do(ctx, l)), l.close())
+	return errors.Join(do(ctx, l), l.close())
 }
 
 // options returns what the flags say, checked.
@@ -129,7 +144,12 @@ func (f *leaseFlags) options(cmd *cobra.Command) (o openOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = openOptions{at: f.at, plainHTTP: f.plainHTTP, server: lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}, Fresh: f.fresh}}
+	o = openOptions{at: f.at, plainHTTP: f.plainHTTP, creates: f.creates, server: lease.Options{
+		Default: lease.ServiceConfig{Layout: layout, Duration: f.duration}, Fresh: f.fresh, Logger: f.log(),
+	}}
+	if o.server.Services, err = f.services(o.server.Default); err != nil {
+		return o, err
+	}
 	switch {
 	case o.at == "":
 		o.at = os.Getenv(leasesVariable)
@@ -157,6 +177,7 @@ func (o openOptions) open(ctx context.Context, cmd *cobra.Command) (*leases, err
 	if err != nil {
 		return nil, fmt.Errorf("opening the leases: %w", err)
 	}
+	l.layout = o.server.Default.Layout
 	return l, nil
 }
 

@@ -5,13 +5,10 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 
-	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
 
@@ -21,19 +18,7 @@ func openHTTP(_ context.Context, o openOptions) (*leases, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return &leases{provider: client, list: client.List, close: func() error { return nil }}, nil
-}
-
-// explainRefusal says by which flag a refusal can be answered, if by any.
-func explainRefusal(err error) error {
-	var refusal *leasehttp.StatusError
-	switch {
-	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%w: show its token with --token-file or %s", err, tokenVariable)
-	case errors.Is(err, lease.ErrQuarantine):
-		return fmt.Errorf("%w: if nothing was lost, kazahana lease quarantine --end ends it", err)
-	}
-	return err
+	return &leases{provider: client, list: client.List, services: client.Services, close: func() error { return nil }}, nil
 }
 
 // readToken returns the token of a file, or of the environment; "" if there is
@@ -63,9 +48,7 @@ func readTokens(file string) ([]leasehttp.Token, error) {
 		return []leasehttp.Token{{Name: "token", Secret: string(text), List: true}}, nil
 	}
 	var tokens []leasehttp.Token
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&tokens); err != nil {
+	if err := strictly(text, &tokens); err != nil {
 		return nil, invalid(fmt.Errorf("--token-file %s: %w", file, err))
 	}
 	if len(tokens) == 0 {

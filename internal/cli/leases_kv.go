@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -16,6 +17,9 @@ import (
 func openEmbedded(_ context.Context, o openOptions) (*leases, error) {
 	if o.rest == "" {
 		return nil, invalid(errors.New("embedded: which folder? As in embedded:data"))
+	}
+	if err := o.expect(filepath.Join(o.rest, "IDENTITY"), "no database in the folder "+o.rest); err != nil {
+		return nil, err
 	}
 	db, err := embedded.Open(o.rest)
 	if err != nil {
@@ -49,5 +53,5 @@ func serverOf(store lease.Store, o openOptions, end func() error) (*leases, erro
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &leases{provider: server, list: server.List, quarantine: server, close: end}, nil
+	return &leases{provider: server, list: server.List, services: server.Services, quarantine: server, close: end}, nil
 }

@@ -13,6 +13,9 @@ func openSQLite(_ context.Context, o openOptions) (*leases, error) {
 	if o.rest == "" {
 		return nil, invalid(errors.New("sqlite: which file? As in sqlite:leases.db"))
 	}
+	if err := o.expect(o.rest, "no file "+o.rest); err != nil {
+		return nil, err
+	}
 	store, err := sqlite.Open(o.rest, sqlite.Options{})
 	if err != nil {
 		return nil, err

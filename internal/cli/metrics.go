@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -14,11 +15,15 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// metricsHandler shows Prometheus what reader collects.
-func metricsHandler(reader *sdk.ManualReader) http.Handler {
+// metricsHandler shows Prometheus what reader and others collect. What fails is
+// logged, and left out.
+func metricsHandler(reader *sdk.ManualReader, log *slog.Logger, others ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{reader})
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	registry.MustRegister(others...)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	})
 }
 
 // collector gives Prometheus what OpenTelemetry measures. OpenTelemetry's own

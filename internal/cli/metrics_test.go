@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"log/slog"
 	"net/http/httptest"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestMetricsHandler(t *testing.T) {
 		duration.Record(t.Context(), seconds)
 	}
 	w := httptest.NewRecorder()
-	metricsHandler(reader).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	metricsHandler(reader, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	want := `# HELP kazahana_lease_duration_seconds Time of calls.
 # TYPE kazahana_lease_duration_seconds histogram
 kazahana_lease_duration_seconds_bucket{le="0.25"} 1

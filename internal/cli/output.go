@@ -6,14 +6,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"text/tabwriter"
 )
 
-// result is what a command found or did: a JSON object, and text for people.
+// result is what a command found or did: a JSON object, and lines for people.
 type result interface {
-	text() string
+	lines() []string
 }
 
 // write writes a result: its JSON on one line with --json, else its text.
@@ -23,19 +24,23 @@ func (c *command) write(r result) error {
 		enc.SetEscapeHTML(false)
 		return enc.Encode(r)
 	}
-	_, err := fmt.Fprintln(c.Out, r.text())
+	var text strings.Builder
+	for _, line := range r.lines() {
+		text.WriteString(flat(line) + "\n")
+	}
+	_, err := io.WriteString(c.Out, text.String())
 	return err
 }
 
-// fields formats names and values as two columns.
-func fields(pairs ...any) string {
+// fields formats names and values as two columns, a line each.
+func fields(pairs ...any) []string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for i := 0; i < len(pairs); i += 2 {
 		fmt.Fprintf(w, "%v\t%v\n", pairs[i], pairs[i+1])
 	}
 	_ = w.Flush() // to memory
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
 // each calls do with each argument or, where there is none or it is "-", with

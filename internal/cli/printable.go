@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// printable is the edge of the command: all that it writes passes here. Whatever
+// a terminal might act on is escaped, since holders of leases, servers and files
+// may say anything: control characters but line breaks and tabs, invisible
+// characters, those that change the direction of text, bytes that are no UTF-8.
+// JSON stays JSON of the same meaning.
+//
+// A line break that is foreign is the business of who puts lines together: see
+// [command.write] and [command.fail].
+type printable struct {
+	io.Writer
+	json bool
+}
+
+// Write implements [io.Writer]. Callers write whole lines.
+func (p printable) Write(text []byte) (int, error) {
+	if _, err := p.Writer.Write(p.escape(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+func (p printable) escape(text []byte) []byte {
+	safe := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch broken := r == utf8.RuneError && size == 1; {
+		case broken && p.json:
+			safe = append(safe, `\ufffd`...)
+		case broken:
+			safe = fmt.Appendf(safe, `\x%02x`, text[0])
+		case r == '\n' || r == '\t' || unicode.IsPrint(r):
+			safe = append(safe, text[:size]...)
+		case p.json:
+			for _, unit := range utf16.AppendRune(nil, r) {
+				safe = fmt.Appendf(safe, `\u%04x`, unit)
+			}
+		default:
+			quoted := strconv.QuoteRune(r)
+			safe = append(safe, quoted[1:len(quoted)-1]...)
+		}
+		text = text[size:]
+	}
+	return safe
+}
+
+// flat returns a line without the line breaks and tabs in it.
+var flat = strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace
+
+// word returns text as one word of a line: quoted where it would be several, or
+// look like another one.
+func word(text string) string {
+	if text == "" || strings.ContainsAny(text, " \"=\n\t") {
+		return strconv.Quote(text)
+	}
+	return text
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// strictly reads one JSON value of a configuration. A key that is not known is
+// an error that names the nearest one that is.
+func strictly(text []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	if err == nil {
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			return errors.New("it goes on behind its JSON value")
+		}
+		return nil
+	}
+	quoted, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !unknown {
+		return fmt.Errorf("it is not the JSON that it should be: %w", err)
+	}
+	keys := keysOf(reflect.TypeOf(v))
+	return fmt.Errorf("there is no key %s: did you mean %q? There is %s", quoted, nearest(strings.Trim(quoted, `"`), keys), strings.Join(keys, ", "))
+}
+
+// keysOf returns the keys of JSON objects of a type, or of those in it.
+func keysOf(t reflect.Type) (keys []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "" {
+			name = strings.ToLower(field.Name[:1]) + field.Name[1:]
+		}
+		keys = append(keys, name)
+	}
+	return keys
+}
+
+// nearest returns the word that is the fewest edits away from a mistyped one.
+func nearest(mistyped string, words []string) string {
+	return slices.MinFunc(words, func(a, b string) int { return edits(mistyped, a) - edits(mistyped, b) })
+}
+
+// edits is the distance of Levenshtein, "Binary codes capable of correcting
+// deletions, insertions, and reversals" (1966), between words in lower case.
+func edits(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
