@@ -19,6 +19,8 @@ type batch struct {
 	frame    []byte     // for the log: the changes, encoded
 	view     *view      // the database after it
 	cost     int64      // bytes that were written to the window or copied there
+
+	published bool // the view is one that can be read
 }
 
 // recordBytes is the size at which a record of the log takes no more.
@@ -164,12 +166,7 @@ func (c *committer) finish(b *batch) {
 		return
 	}
 	c.head.publish(b.view, b.cost)
-	c.watches.changed(b.view, b.changes)
-	for _, r := range b.requests {
-		if r.err == nil {
-			c.watches.arm(b.view, r.attempt.watches)
-		}
-	}
+	b.published = true
 }
 
 // refuse lets none of the batch be committed.
@@ -181,15 +178,24 @@ func (b *batch) refuse(err error) {
 	}
 }
 
-// answer tells the batch what became of it, and is done with it.
+// answer fires the watches on what the batch has changed, arms those of its
+// transactions, and tells them what became of them. It is done with the batch.
 func (c *committer) answer(b *batch) {
 	c.stats.answered(b)
+	if b.published {
+		c.watches.changed(b.view, b.changes)
+	}
+	for _, r := range b.requests {
+		if b.published && r.err == nil {
+			c.watches.arm(c.head, r.attempt.watches)
+		}
+	}
 	for _, r := range b.requests {
 		r.attempt.finish(outcome{version: b.version, index: r.index, err: r.err})
 	}
 	clear(b.requests)
 	clear(b.changes)
-	b.requests, b.changes, b.accepted, b.view = b.requests[:0], b.changes[:0], 0, nil
+	b.requests, b.changes, b.accepted, b.view, b.published = b.requests[:0], b.changes[:0], 0, nil, false
 	if cap(b.frame) > 1<<20 {
 		b.frame = nil
 	}

@@ -81,7 +81,7 @@ func (t *transaction) commit() kv.Future[struct{}] {
 		return kv.Resolved(struct{}{}, err)
 	}
 	if request == nil {
-		t.db.watches.armNow(&t.db.head, attempt.watches)
+		t.db.watches.arm(&t.db.head, attempt.watches)
 		attempt.finishReadOnly()
 		return kv.Await[struct{}](&attempt.commit)
 	}

@@ -84,11 +84,18 @@ func (c *committer) vacate(v vacancy) {
 	if bytes.Compare(v.keys.Begin, v.keys.End) >= 0 {
 		return
 	}
-	if c.vacant.count >= mostVacancies {
-		c.vacant = rangeSet{} // what matters is found again
-	}
+	c.makeRoomForVacancy()
 	c.vacant.join(v.keys)
 	c.stale = true
+}
+
+// makeRoomForVacancy evicts the oldest quarter of the vacancies where there are as
+// many as may be: several at once, because finding out which they are takes as
+// long as looking at all.
+func (c *committer) makeRoomForVacancy() {
+	if c.vacant.count >= mostVacancies {
+		c.vacant.evict(mostVacancies / 4)
+	}
 }
 
 // occupy makes the vacancies true again after a resolved mutation.
@@ -96,12 +103,8 @@ func (c *committer) occupy(m *mutation) {
 	if m.op == opClearRange || m.value == nil {
 		return
 	}
-	r, in := c.vacant.holding(m.key, false)
-	switch {
-	case !in:
-	case c.vacant.count >= mostVacancies:
-		c.vacant.drop(r)
-	default:
+	if _, in := c.vacant.holding(m.key, false); in {
+		c.makeRoomForVacancy()
 		c.vacant.cut(bytes.Clone(m.key)) // which may be part of something large
 	}
 }

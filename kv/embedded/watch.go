@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,19 +20,24 @@ type watch struct {
 	key     []byte
 	value   []byte // nil: absent
 
-	armed   bool // it is in the table; guarded by table.mu
+	armed   bool  // it is in the table; guarded by table.mu
+	since   int64 // commits up to this version do not fire it; guarded by table.mu
 	counted atomic.Bool
 }
 
-// watchTable holds the armed watches of a database and counts all of them.
+// watchTable holds the armed watches of a database and counts all of them. Its
+// lock is held to change the table only: values are read, and watches resolved,
+// without it.
 type watchTable struct {
 	mu     sync.Mutex
-	keys   tree[[]*watch]
+	keys   tree[watchSet]
 	closed error        // why no watch is armed any more
 	armed  atomic.Int64 // watches in keys
-	arming atomic.Int64 // goroutines that are about to arm some
 	count  atomic.Int64 // watches that are not finished
 }
+
+// watchSet are the armed watches on one key.
+type watchSet map[*watch]struct{}
 
 // add makes a watch, or fails if there are too many.
 func (t *watchTable) add(key, value []byte) (*watch, error) {
@@ -46,9 +52,9 @@ func (t *watchTable) add(key, value []byte) (*watch, error) {
 
 // finish resolves the watch and forgets it.
 func (w *watch) finish(err error) {
-	w.promise.Resolve(struct{}{}, err)
 	if w.counted.CompareAndSwap(true, false) {
 		w.table.count.Add(-1)
+		w.promise.Resolve(struct{}{}, err)
 	}
 }
 
@@ -60,68 +66,67 @@ func (w *watch) Result() (struct{}, error) { return w.promise.Result() }
 
 // Cancel implements [kv.Pending].
 func (w *watch) Cancel() {
-	w.table.mu.Lock()
-	w.table.disarm(w)
-	w.table.mu.Unlock()
 	w.finish(kv.NewError(kv.CodeOperationCancelled, "the watch was cancelled"))
+	w.table.mu.Lock() // a goroutine that arms the watch sees there that it is finished, or has armed it
+	defer w.table.mu.Unlock()
+	w.table.disarm(w)
 }
 
 // finished reports whether the watch has fired or failed.
-func (w *watch) finished() bool {
-	select {
-	case <-w.promise.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (w *watch) finished() bool { return !w.counted.Load() }
 
-// arm puts watches into the table; v is the newest view. A watch whose key has
-// another value already fires at once.
-func (t *watchTable) arm(v *view, watches []*watch) {
+// arm puts watches into the table. A watch whose key has another value already
+// fires at once.
+//
+// The watches are in the table before the newest view is looked at. So a commit
+// that is published before is seen in that view, and one that is published later
+// finds the watches.
+func (t *watchTable) arm(h *head, watches []*watch) {
 	if len(watches) == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.armLocked(v, watches)
+	if err := t.enter(watches, h.now.Load().version); err != nil {
+		finishAll(watches, err)
+		return
+	}
+	v := h.now.Load()
+	for _, w := range watches {
+		if value, err := v.get(w.key); err != nil || !same(value, w.value) {
+			t.withdraw(w)
+			w.finish(err)
+		}
+	}
 }
 
-func (t *watchTable) armLocked(v *view, watches []*watch) {
+// enter puts watches into the table, unless it is closed. Commits up to a version,
+// which is published, do not fire them: arm looks at what those have left.
+func (t *watchTable) enter(watches []*watch, published int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed != nil {
+		return t.closed
+	}
 	for _, w := range watches {
-		if w.finished() {
+		if w.armed || w.finished() {
 			continue
 		}
-		if t.closed != nil {
-			w.finish(t.closed)
-			continue
+		set := t.keys.get(w.key)
+		if set == nil {
+			t.keys.set(w.key, watchSet{w: {}})
+		} else {
+			(*set)[w] = struct{}{}
 		}
-		if value, err := v.get(w.key); err != nil || !same(value, w.value) {
-			w.finish(err)
-			continue
-		}
-		var list []*watch
-		if old := t.keys.get(w.key); old != nil {
-			list = *old
-		}
-		t.keys.set(w.key, append(list, w))
-		w.armed = true
+		w.armed, w.since = true, published
 		t.armed.Add(1)
 	}
+	return nil
 }
 
-// armNow arms the watches of a transaction that committed without writing. A
-// commit that is published before the newest view is looked at is seen there;
-// one that is published later finds the watch in the table.
-func (t *watchTable) armNow(h *head, watches []*watch) {
-	if len(watches) == 0 {
-		return
-	}
-	t.arming.Add(1) // commits from now on look into the table
-	defer t.arming.Add(-1)
+// withdraw takes a watch out of the table.
+func (t *watchTable) withdraw(w *watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.armLocked(h.now.Load(), watches)
+	t.disarm(w)
 }
 
 // disarm takes a watch out of the table. t.mu is held.
@@ -131,66 +136,84 @@ func (t *watchTable) disarm(w *watch) {
 	}
 	w.armed = false
 	t.armed.Add(-1)
-	list := slices.DeleteFunc(slices.Clone(*t.keys.get(w.key)), func(o *watch) bool { return o == w })
-	if len(list) == 0 {
+	set := *t.keys.get(w.key)
+	if delete(set, w); len(set) == 0 {
 		t.keys.remove(w.key)
-		return
 	}
-	t.keys.set(w.key, list)
 }
 
-// changed fires the watches on keys that the changes gave another value in v.
+// changed fires the watches on keys that the changes gave another value in v,
+// which is published.
 func (t *watchTable) changed(v *view, changes []mutation) {
-	if t.armed.Load() == 0 && t.arming.Load() == 0 {
+	if t.armed.Load() == 0 {
 		return
 	}
+	for i := range changes {
+		for _, w := range t.concerned(&changes[i]) {
+			value, err := v.get(w.key) // in the window of v, which the change was written to
+			if err == nil && same(value, w.value) {
+				continue
+			}
+			if t.take(w, v.version) {
+				w.finish(err)
+			}
+		}
+	}
+}
+
+// concerned returns the armed watches on keys that a resolved mutation writes.
+func (t *watchTable) concerned(m *mutation) (watches []*watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range changes {
-		m := &changes[i]
-		if m.op != opClearRange {
-			if list := t.keys.get(m.key); list != nil {
-				t.fire(v, *list)
-			}
-			continue
+	if m.op != opClearRange {
+		if set := t.keys.get(m.key); set != nil {
+			watches = slices.AppendSeq(watches, maps.Keys(*set))
 		}
-		var hit [][]*watch
-		var c cursor[[]*watch]
-		for ok := c.seek(&t.keys, m.key); ok && m.covers(c.key()); ok = c.next() {
-			hit = append(hit, *c.val())
-		}
-		for _, list := range hit {
-			t.fire(v, list)
-		}
+		return watches
 	}
+	var c cursor[watchSet]
+	for ok := c.seek(&t.keys, m.key); ok && m.covers(c.key()); ok = c.next() {
+		watches = slices.AppendSeq(watches, maps.Keys(*c.val()))
+	}
+	return watches
 }
 
-// fire finishes those of the watches, which are on one key, whose value is no
-// longer what v has. t.mu is held.
-func (t *watchTable) fire(v *view, list []*watch) {
-	value, err := v.get(list[0].key)
-	for _, w := range slices.Clone(list) {
-		if err != nil || !same(value, w.value) {
-			t.disarm(w)
-			w.finish(err)
-		}
+// take takes a watch whose value a version has changed out of the table, and
+// reports whether it is to fire.
+func (t *watchTable) take(w *watch, version int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !w.armed || version <= w.since {
+		return false
 	}
+	t.disarm(w)
+	return true
 }
 
 // close fails all armed watches, and those that were to be.
-func (t *watchTable) close(err error) {
+func (t *watchTable) close(err error) { finishAll(t.shut(err), err) }
+
+// shut lets no more watches in, and takes out those that are armed.
+func (t *watchTable) shut(err error) (watches []*watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = err
-	var c cursor[[]*watch]
+	var c cursor[watchSet]
 	for ok := c.seek(&t.keys, nil); ok; ok = c.next() {
-		for _, w := range *c.val() {
+		for w := range *c.val() {
 			w.armed = false
-			w.finish(err)
+			watches = append(watches, w)
 		}
 	}
-	t.keys = tree[[]*watch]{}
+	t.keys = tree[watchSet]{}
 	t.armed.Store(0)
+	return watches
+}
+
+func finishAll(watches []*watch, err error) {
+	for _, w := range watches {
+		w.finish(err)
+	}
 }
 
 // same reports whether two values are equal; absent and empty differ.

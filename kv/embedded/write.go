@@ -236,11 +236,7 @@ func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
 		return key, true
 	}
 	p.sent = t.writes.compile(p.sent, r.Begin, r.End)
-	for _, c := range t.writes.conflicts() {
-		if begin, end := maxKey(c.Begin, r.Begin), minKey(c.End, r.End); bytes.Compare(begin, end) < 0 {
-			p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: begin, End: end})
-		}
-	}
+	p.sentRanges = append(p.sentRanges, t.writes.conflictsWithin(r.Begin, r.End)...)
 	t.writes.hide(r.Begin, r.End)
 	at, _ := stampSpot(key)
 	least := slices.Clone(key)

@@ -320,13 +320,17 @@ func (m *writeMap) compile(mutations []mutation, begin, end []byte) []mutation {
 }
 
 // conflicts returns the write conflict ranges, merged.
-func (m *writeMap) conflicts() []kv.KeyRange {
+func (m *writeMap) conflicts() []kv.KeyRange { return m.conflictsWithin([]byte{}, systemEnd) }
+
+// conflictsWithin returns what lies between begin and end of the write conflict
+// ranges, merged.
+func (m *writeMap) conflictsWithin(begin, end []byte) []kv.KeyRange {
 	var ranges []kv.KeyRange
-	for s := m.segments([]byte{}); s.valid(); s.next() {
+	for s := m.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
 		if !s.span().conflict {
 			continue
 		}
-		r := kv.KeyRange{Begin: s.begin(), End: s.end(systemEnd)}
+		r := kv.KeyRange{Begin: maxKey(begin, s.begin()), End: minKey(s.end(systemEnd), end)}
 		if n := len(ranges); n > 0 && bytes.Equal(ranges[n-1].End, r.Begin) {
 			ranges[n-1].End = r.End
 			continue
