@@ -48,9 +48,13 @@ type BackupInfo struct {
 // disk may be the cause, leaves the database as it was and in use. Backups are
 // made one at a time; ctx ends waiting and copying. Close ends a backup with
 // [kv.ErrClosed]. A database in memory has nothing to back up: [errors.ErrUnsupported].
+// Nor is one that is open for reading backed up: [ErrReadOnly].
 func (db *Database) Backup(ctx context.Context, dir string) (BackupInfo, error) {
 	if db.disk == nil {
 		return BackupInfo{}, fmt.Errorf("embedded: a database in memory cannot be backed up: %w", errors.ErrUnsupported)
+	}
+	if db.disk.options.ReadOnly {
+		return BackupInfo{}, fmt.Errorf("embedded: backing up to %s: %w", dir, ErrReadOnly)
 	}
 	dir, err := db.disk.options.place(dir)
 	if err != nil {

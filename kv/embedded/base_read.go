@@ -18,8 +18,9 @@ import (
 func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
 	b := newBase(fs, newFault())
 	b.seal()
-	b.rows = newRowCache(0)
-	options := b.options(cacheSize, 1<<20)
+	forRows := cacheSize / rowShare
+	b.rows = newRowCache(forRows)
+	options := b.options(cacheSize-forRows, 1<<20)
 	options.ReadOnly = true
 	options.ErrorIfNotExists = true
 	err := unpanicked(func() (err error) {

@@ -73,8 +73,9 @@
 //
 // After a disk error nothing more is committed: every commit fails with a
 // *[DiskError] (1510), reads go on, and opening the database again recovers
-// what was acknowledged. One process may have a folder open: another gets a
-// *[LockedError].
+// what was acknowledged. Damage is a *[CorruptError]. One process may have a
+// folder open: another gets a *[LockedError]. [Options.ReadOnly] reads a folder
+// that cannot, or must not, be written to.
 //
 // # Operations
 //

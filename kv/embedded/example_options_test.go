@@ -48,3 +48,38 @@ func ExampleOpenWith() {
 	fmt.Println(errors.As(err, &locked), locked.PID == os.Getpid())
 	// Output: true true
 }
+
+// A database is opened for reading only: nothing in its folder changes.
+func ExampleOptions_readOnly() {
+	dir, err := os.MkdirTemp("", "embedded")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	set := func(tx kv.Transaction) error {
+		tx.Set([]byte("hello"), []byte("world"))
+		return nil
+	}
+	db, err := embedded.Open(dir)
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(db.Transact(ctx, set), db.Close()); err != nil {
+		panic(err)
+	}
+
+	db, err = embedded.OpenWith(dir, embedded.Options{ReadOnly: true})
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	value, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]byte, error) {
+		return tx.Get([]byte("hello")).Get(ctx)
+	})
+	fmt.Printf("%s %v\n", value, err)
+	fmt.Println(errors.Is(db.Transact(ctx, set), embedded.ErrReadOnly))
+	// Output:
+	// world <nil>
+	// true
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -45,6 +46,9 @@ func OpenWith(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
+	if o.ReadOnly {
+		return openReadOnly(dir, o)
+	}
 	if err := makeDir(o.FS, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
 	}
@@ -56,6 +60,9 @@ func OpenWith(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	db, err := recoverDatabase(dir, o)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = fmt.Errorf("%w (make room, or read what is there with Options.ReadOnly)", err)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -192,7 +199,7 @@ func (d *disk) close() error {
 	d.absorber.stop()
 	d.keeper.stop()
 	c, err := d.log.close()
-	if err == nil && d.fault.get() == nil {
+	if err == nil && d.fault.get() == nil && !d.options.ReadOnly {
 		err = writeClosing(d.log.fs, d.log.dir, c)
 	}
 	if err != nil {

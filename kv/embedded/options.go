@@ -41,6 +41,17 @@ type Options struct {
 	// 0: 256 MB. The least is 1 MB.
 	WindowSize int64
 
+	// ReadOnly opens a database that is there, for reading, and writes nothing: a
+	// full disk, a backup, or a read-only file system can be read as they are.
+	// Commits that write fail with [ErrReadOnly]. What a crash has left is read as
+	// [Open] would find it; commits of a process that was killed are among it even
+	// if they were not synced yet, and a loss of power could still take those.
+	//
+	// All commits that the base does not have yet are held in memory. The folder's
+	// lock is taken, so that it has one owner as with Open, except where it has no
+	// file LOCK, because it was never opened, or the file system is read-only.
+	ReadOnly bool
+
 	// FS is the file system that the database lives in. nil: the operating
 	// system's. Tests use one that crashes or fails.
 	FS vfs.FS

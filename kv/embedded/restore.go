@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -80,7 +81,11 @@ func hold(fs vfs.FS, dir string) (io.Closer, error) {
 	if !slices.Contains(names, lockName) {
 		return noLock{}, nil
 	}
-	return takeLock(fs, dir)
+	lock, err := takeLock(fs, dir)
+	if errors.Is(err, syscall.EROFS) {
+		return noLock{}, nil // no process can have it open for writing
+	}
+	return lock, err
 }
 
 // fill copies the files of a backup, those excepted that make it a database.

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// ErrReadOnly is why a database that was opened with [Options.ReadOnly] refuses
+// commits that write, and backups. The code of such a commit's error is
+// [kv.CodeTransactionReadOnly].
+var ErrReadOnly = errors.New("embedded: the database is open for reading only")
+
+// openReadOnly opens a folder and writes nothing.
+func openReadOnly(dir string, o Options) (*Database, error) {
+	lock, err := hold(o.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := readDatabase(dir, o)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	db.disk.lock = lock
+	return db, nil
+}
+
+// readDatabase reads the log of a folder into a window over its base.
+func readDatabase(dir string, o Options) (*Database, error) {
+	p, err := readParts(o.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	exists, err := p.hasBase()
+	if err == nil && !exists {
+		err = fmt.Errorf("embedded: %s holds no database: %w", dir, iofs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := readBase(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize)
+	if err != nil {
+		return nil, err
+	}
+	db := &Database{disk: &disk{
+		base: b, log: &log{fs: o.FS, dir: dir}, fault: newFault(), copies: newCopies(), options: o, identity: p.identity,
+	}}
+	if err := db.replay(&p); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	close(db.disk.absorber.done) // it does not run
+	db.committer.queue.err = fmt.Errorf("%w: %w", ErrReadOnly, kv.NewError(kv.CodeTransactionReadOnly, "the transaction writes"))
+	return db, nil
+}
+
+// replay reads the log into a window, and puts the database together.
+func (db *Database) replay(p *parts) error {
+	d, w := db.disk, newWindow(false)
+	w.journal = newJournal(d.options.window, d.options.WindowSize)
+	absorbed := d.base.absorbed.Load()
+	err := p.reader(d.log, absorbed, func(version int64, m mutation) { w.apply(&m, version, false) }).all()
+	if err != nil {
+		return err
+	}
+	d.log.last = max(d.log.last, absorbed)
+	return db.assemble(w)
+}
