@@ -38,6 +38,7 @@ type reading struct {
 	bounds  index.Bounds
 	options kv.RangeOptions // for a range that is not scattered
 	asIs    bool            // as the keys lie: shard behind shard
+	whole   bool            // records, whose chunks have keys of their own
 	expect  int             // how many records are wanted; 0 if that is not known
 	begun   *kv.RangeResult // of a range that is not scattered; nil: to be begun
 }
@@ -77,11 +78,43 @@ func (r *reading) start(t *transaction) {
 	}
 }
 
-// batches yields the pairs in order, in batches.
+// batches yields the pairs in order, in batches, but for those that the
+// transaction has set since. Where a limit counted such, it reads on.
 func (r reading) batches(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
+		s := t.beginScan(&r)
+		defer s.end()
+		for missing := 1; missing > 0; {
+			missing = 0
+			var last []byte
+			for pairs, err := range r.stream(ctx, t) {
+				if n := len(pairs); n > 0 {
+					last = pairs[n-1].Key
+					pairs = s.without(pairs, &r)
+					if missing += n - len(pairs); len(pairs) == 0 {
+						continue
+					}
+				}
+				if !yield(pairs, err) || err != nil {
+					return
+				}
+			}
+			if r.options.Limit == 0 || r.merged() || missing == 0 {
+				return
+			}
+			r.bounds, r.options.Limit, r.begun = r.bounds.Resume(r.place(last), r.options.Reverse), missing, nil
+		}
+	}
+}
+
+// place returns the key relative to the prefix.
+func (r *reading) place(key []byte) []byte { return key[len(r.prefix):] }
+
+// stream yields the pairs in order, in batches.
+func (r *reading) stream(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
+	return func(yield func([]kv.KeyValue, error) bool) {
 		if r.merged() {
-			newMerge(r, t).batches(ctx, yield)
+			newMerge(*r, t).batches(ctx, yield)
 			return
 		}
 		if r.begun == nil {

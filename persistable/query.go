@@ -19,7 +19,15 @@ import (
 // and sees one version of the database. Only if it takes longer than the five
 // seconds that a version can be read, it goes on, behind the last record, in a
 // new one; a query bound to a transaction then fails with the engine's error
-// 1007. Records come in the order of the index; where an index is on a slice
+// 1007.
+//
+// A query bound to a transaction sees what that has written before the query
+// began. What is written while it runs, by the loop over its records for
+// example, is not yielded: each record comes at most once for each entry that it
+// had when the query began. A record that is changed or deleted meanwhile may
+// still come as it was.
+//
+// Records come in the order of the index; where an index is on a slice
 // field, a record comes once for each of its elements in the range.
 //
 // Cost: one range read and one parallel round of gets for each batch, only the

@@ -67,7 +67,7 @@ func (q *Query[T]) decodeGroup(g group) (*T, error) {
 func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
 		r := q.reading(p, o.records, c)
-		r.options.Limit, r.options.Mode = 0, kv.ModeIterator
+		r.options.Limit, r.options.Mode, r.whole = 0, kv.ModeIterator, true
 		a := assembler{reading: r}
 		var ready []group
 		for pairs, err := range r.batches(ctx, t) {

@@ -51,6 +51,7 @@ type writing struct {
 	lock    sync.Mutex          // held from a write's last look to its end
 	writes  atomic.Int64        // that have ended
 	fences  []leasefdb.Checking // of the DB, once they are begun to be checked
+	fresh   freshKeys           // that it sets while queries read on
 	outside outside             // what the function writes outside of the transaction
 	created [][]byte            // the keys of the records that this attempt created
 	earlier [][]byte            // those of earlier attempts

@@ -246,6 +246,7 @@ func (r *record[T]) store(t *transaction, o *openStore, sc *scratch, old *stored
 			was.Value = oldValue
 		}
 	}
+	t.fresh.noteRecord(sc.key, old == nil, o.indexes, before, &sc.now)
 	sc.entry = index.Maintain(t.writer, o.indexes, before, &sc.now, was, is, sc.entry)
 	return nil
 }
