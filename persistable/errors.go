@@ -31,8 +31,10 @@ var (
 	ErrClosed = kv.ErrClosed
 )
 
-// UniqueError says that another record has the values of a unique index. It is
-// not retryable: nothing was written.
+// UniqueError says that another record has the values of a unique index, as the
+// transaction sees it: also one to which the transaction has yet to give other
+// values. It is not retryable: nothing was written. How two records exchange
+// values says [Store.Save].
 type UniqueError struct {
 	Type   string
 	Index  string      // as in [index.Definition].Name

@@ -161,6 +161,15 @@ func (s Store[T, ID]) CreateWithID(ctx context.Context, id ID, v *T) error {
 // that this program does not know stay as stored. Errors are those of Create
 // but for ErrExists.
 //
+// Save does not ask what the caller has read: it writes over what others have
+// saved since, and a record that others have deleted since is there again. To
+// change what is stored use [Store.Update], or [Store.SaveExisting] and
+// [Store.SaveIfUnchanged].
+//
+// Unique values are checked with each Save. Two records of one transaction that
+// are to exchange theirs need a third value, or null, for one of them first:
+// save it, then the other, and then the first again.
+//
 // Cost: one round of reads and the commit.
 func (s Store[T, ID]) Save(ctx context.Context, v *T) error {
 	if err := s.ensureID(ctx, v); err != nil {

@@ -15,11 +15,13 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// putting is how a record is put: as a new one only, or whatever is there
-// before; and under which fence, if it is new.
+// putting is how a record is put: as a new one only, over one that is there, over
+// one that is as the caller has seen it, or whatever is there before; and
+// under which fence, if it is new.
 type putting struct {
-	mustBeNew bool
-	fence     idFence
+	mustBeNew, mustExist bool
+	seen                 []byte // what the caller has seen, encoded; nil if that does not matter
+	fence                idFence
 }
 
 // put writes a record. All reads, of the stored record, of the unique keys and
@@ -32,7 +34,11 @@ func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, how
 		return ErrReadOnly
 	}
 	before := t.writes.Load()
-	o, unfit, err := openAhead(ctx, t, p, t.openForWriting, func(o *openStore) error {
+	open := t.openForWriting
+	if how.mustExist {
+		open = t.openForDeleting
+	}
+	o, unfit, err := openAhead(ctx, t, p, open, func(o *openStore) error {
 		w.o = o
 		if err := r.prepare(sc, o, p, t.token, v); err != nil {
 			return err
@@ -45,8 +51,11 @@ func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, how
 		}
 		return unfit
 	})
-	if err = cmp.Or(err, unfit); err != nil || o == nil {
+	if err = cmp.Or(err, unfit); err != nil {
 		return err
+	}
+	if o == nil {
+		return fmt.Errorf("%w: %s %s%s", ErrNotFound, r.typ, idText(r.appendID(nil, v)), p.in())
 	}
 	return w.run(ctx, before, w.look, w.put)
 }
@@ -106,6 +115,8 @@ func (w *write[T]) look(ctx context.Context) error {
 	switch w.value = value; {
 	case err != nil:
 		return err
+	case value == nil && w.mustExist:
+		return fmt.Errorf("%w: %s %s", ErrNotFound, w.typ, idText(w.sc.id))
 	case value == nil:
 		if err := cmp.Or(w.fence.err, w.owner.Wait(ctx)); err != nil {
 			return fenceError(w.typ, w.sc.id, err)
@@ -115,6 +126,9 @@ func (w *write[T]) look(ctx context.Context) error {
 		return fmt.Errorf("%w: %s %s", ErrExists, w.typ, idText(w.sc.id))
 	}
 	if err := w.lookAtStored(ctx); err != nil {
+		return err
+	}
+	if err := w.checkSeen(); err != nil {
 		return err
 	}
 	return w.indexError(w.sc.claims.Check(ctx, w.o.indexes, &w.sc.now, &w.sc.before, w.sc.id))
