@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// note is a record of strings whose fields differ from program to program.
+type note struct {
+	id     int64
+	values map[string]string
+}
+
+// noteProgram is one version of a program that keeps notes.
+type noteProgram struct {
+	origin    string
+	directory string         // as in persist.lock: one {Field}, or two
+	numbers   map[string]int // of the fields, from 2
+	kinds     map[string]string
+	more      string // further lines of its lock: nested structs
+}
+
+func (p noteProgram) lock() string {
+	lines := []string{"type Note", "origin " + p.origin, "id int", fmt.Sprintf("directory %q", p.directory), "field 1 ID int64"}
+	names := slices.SortedFunc(maps.Keys(p.numbers), func(a, b string) int { return p.numbers[a] - p.numbers[b] })
+	for _, name := range names {
+		kind := "string"
+		if p.kinds[name] != "" {
+			kind = p.kinds[name]
+		}
+		lines = append(lines, fmt.Sprintf("field %d %s %s", p.numbers[name], name, kind))
+	}
+	return strings.Join(lines, "\n") + "\n" + p.more
+}
+
+// noteStore is a store of notes as a program sees it.
+type noteStore struct {
+	persistable.Store[note, int64]
+}
+
+// store returns the program's store; it has an index on each of the fields.
+func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string) noteStore {
+	known := []int32{1}
+	for _, number := range p.numbers {
+		known = append(known, int32(number))
+	}
+	slices.Sort(known)
+	schema := &persistable.Schema[note, int64]{
+		Type: "Note", Lock: p.lock(),
+		ID: func(v *note) int64 { return v.id }, SetID: func(v *note, id int64) { v.id = id },
+		AppendID: index.AppendInt[int64], ReadID: index.ReadInt[int64],
+		Encode: p.encode, Decode: p.decode, Known: &wire.Known{Numbers: known},
+	}
+	if len(args) > 0 {
+		schema.CheckArgs = func(*note, []string) (field, got string, ok bool) { return "", "", true }
+	}
+	for _, element := range strings.Split(p.directory, "/") {
+		name, isField := strings.CutPrefix(element, "{")
+		if isField {
+			schema.Directory = append(schema.Directory, persistable.PathElement{Field: strings.TrimSuffix(name, "}")})
+		} else {
+			schema.Directory = append(schema.Directory, persistable.PathElement{Name: name})
+		}
+	}
+	for _, name := range indexed {
+		schema.Indexes = append(schema.Indexes, persistable.IndexOf[note]{
+			Definition: index.Definition{Name: index.Name("Note", name), Fields: []string{name}, Signature: "string"},
+			Entries:    func(e *index.Entries, v *note) { e.End(index.AppendString(e.Begin(), v.values[name])) },
+		})
+	}
+	return noteStore{persistable.NewStore(db, schema, args...)}
+}
+
+func (p noteProgram) encode(b []byte, v *note) ([]byte, error) {
+	b = wire.AppendZigzag(append(b, 0x08), v.id)
+	for _, name := range slices.Sorted(maps.Keys(p.numbers)) {
+		if v.values[name] != "" {
+			b = wire.AppendString(append(b, byte(p.numbers[name]<<3|2)), v.values[name])
+		}
+	}
+	return b, nil
+}
+
+func (p noteProgram) decode(b []byte, v *note) error {
+	v.values = map[string]string{}
+	r := wire.NewReader(b)
+	for r.Next() {
+		name := ""
+		for field, number := range p.numbers {
+			if r.Field() == int32(number) {
+				name = field
+			}
+		}
+		switch {
+		case r.Field() == 1:
+			v.id = r.Zigzag()
+		case name != "":
+			v.values[name] = r.String()
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+// attempts are all that can be done with a store.
+func (s noteStore) attempts(indexed bool) map[string]error {
+	all := map[string]error{
+		"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, 1, 2)), "Exists": second(s.Exists(ctx, 1)),
+		"Scan": second(s.Scan().Slice(ctx)), "Reverse": second(s.Scan().Reverse().Slice(ctx)), "Count": second(s.Scan().Count(ctx)),
+		"Page": second(s.Scan().Page(ctx, "")), "First": second(s.Scan().First(ctx)),
+		"Create": s.Create(ctx, &note{id: 7}), "Save": s.Save(ctx, &note{id: 1}), "Delete": s.Delete(ctx, 1),
+		"BuildIndexes": s.BuildIndexes(ctx), "RemoveUnusedIndexes": s.RemoveUnusedIndexes(ctx), "Verify": second(s.Verify(ctx)),
+	}
+	if indexed {
+		all["index"] = second(s.Index(0).Slice(ctx))
+		all["RebuildIndex"] = s.RebuildIndex(ctx, "Note_A")
+	}
+	return all
+}
+
+// TestSchemaErrors: a store that was written with another schema is refused by
+// every operation, with the difference and a way out that spares the data;
+// nothing is written, in the process that has used the store or in a new one.
+func TestSchemaErrors(t *testing.T) {
+	base := noteProgram{origin: "example.com/a", directory: "t/{Region}/{Org}", numbers: map[string]int{"A": 2, "B": 3}}
+	with := func(change func(p *noteProgram)) noteProgram {
+		p := base
+		p.numbers = maps.Clone(base.numbers)
+		change(&p)
+		return p
+	}
+	nested := func(fields ...string) func(p *noteProgram) {
+		return func(p *noteProgram) {
+			p.numbers["C"], p.kinds = 4, map[string]string{"C": "[]message(M)"}
+			p.more = "message M\nfield 1 " + fields[0] + " string\nfield 2 " + fields[1] + " string\n"
+		}
+	}
+	for name, c := range map[string]struct {
+		writer, reader noteProgram
+		want           persistable.SchemaDifference
+		text           []string
+	}{
+		"a lost lock": {
+			base, with(func(p *noteProgram) { p.numbers = map[string]int{"B": 2, "A": 3} }),
+			persistable.SchemaDifference{Field: "B", Number: 2, Store: "A", Program: "B", Reason: "the number 2 is the field A in the store, and B in this program"},
+			[]string{"restore it from version control", "name=", "-check -against", "nothing was read or written"},
+		},
+		"other fields in the directory": {
+			base, with(func(p *noteProgram) { p.directory = "t/{Org}/{Region}" }),
+			persistable.SchemaDifference{Store: "t/{Region}/{Org}", Program: "t/{Org}/{Region}", Reason: "its directory is t/{Region}/{Org} in the store, and t/{Org}/{Region} in this program"},
+			[]string{"restore the Directory marker"},
+		},
+		"another package": {
+			base, with(func(p *noteProgram) { p.origin, p.numbers = "example.com/b", map[string]int{"X": 2} }),
+			persistable.SchemaDifference{Store: "example.com/a", Program: "example.com/b", Reason: "it belongs to the package example.com/a in the store, and to example.com/b in this program"},
+			[]string{"two packages", "another name with persistable.Type", "must move with it"},
+		},
+		"another package that has the same fields": {
+			base, with(func(p *noteProgram) { p.origin = "example.com/b" }),
+			persistable.SchemaDifference{Store: "example.com/a", Program: "example.com/b", Reason: "it belongs to the package example.com/a in the store, and to example.com/b in this program"},
+			[]string{"two packages"},
+		},
+		"a kind": {
+			base, with(func(p *noteProgram) { p.kinds = map[string]string{"A": "text(net/netip.Addr)"} }),
+			persistable.SchemaDifference{Field: "A", Number: 2, Store: "string", Program: "text(net/netip.Addr)", Reason: "the field A (2) is string in the store, and text(net/netip.Addr) in this program"},
+			[]string{"was=string", "UnmarshalText refuses"},
+		},
+		"a kind that cannot be": {
+			base, with(func(p *noteProgram) { p.kinds = map[string]string{"A": "int64"} }),
+			persistable.SchemaDifference{Field: "A", Number: 2, Store: "string", Program: "int64", Reason: "the field A (2) is string in the store, and int64 in this program"},
+			[]string{"restore it or add a new field"},
+		},
+		"fields of a nested struct": {
+			with(nested("X", "Y")), with(nested("Y", "X")),
+			persistable.SchemaDifference{Field: "C.Y", Number: 1, Store: "X", Program: "Y", Reason: "the number 1 of C is the field X in the store, and Y in this program"},
+			[]string{"restore it from version control"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := openMemory(t)
+			db := open(t, engine)
+			check(t, c.writer.store(db, []string{"A"}, "eu", "us").Create(ctx, &note{id: 1, values: map[string]string{"A": "a", "B": "b"}}))
+			before := dump(t, db)
+			for _, db := range []*persistable.DB{db, open(t, engine)} {
+				for verb, err := range c.reader.store(db, []string{"A"}, "eu", "us").attempts(true) {
+					e := wantAs[*persistable.SchemaError](t, err)
+					got := e.Differences[0]
+					got.Remedy = ""
+					if diff := cmp.Diff(c.want, got); diff != "" || e.Type != "Note" || !slices.Equal(e.Path, []string{"t", "eu", "us"}) {
+						t.Errorf("%s: %v (-want +got):\n%s", verb, e, diff)
+					}
+					for _, text := range append(c.text, c.want.Reason) {
+						if !strings.Contains(e.Error(), text) {
+							t.Errorf("%s: %q is not in %v", verb, text, e)
+						}
+					}
+				}
+			}
+			if diff := cmp.Diff(before, dump(t, db)); diff != "" {
+				t.Errorf("something was written (-before +after):\n%s", diff)
+			}
+			if got := must[*note](t)(c.writer.store(open(t, engine), []string{"A"}, "eu", "us").Get(ctx, 1)); got.values["A"] != "a" || got.values["B"] != "b" {
+				t.Errorf("the record is %v", got.values)
+			}
+		})
+	}
+}
+
+// TestSchemaOfProgramsByTurns: programs that only know more or less of a type go
+// on beside each other, in whatever order they begin. Each adds to the header
+// once, and then none of them changes it.
+func TestSchemaOfProgramsByTurns(t *testing.T) {
+	programs := []noteProgram{
+		{numbers: map[string]int{"A": 2, "B": 3}},
+		{numbers: map[string]int{"A": 2, "C": 4}, kinds: map[string]string{"A": "text(X) was string"}}, // B was removed
+		{numbers: map[string]int{"A": 2, "C": 4, "D": 5}, kinds: map[string]string{"A": "string was text(X)"}},
+	}
+	for i := range programs {
+		programs[i].origin, programs[i].directory = "example.com/a", "notes"
+	}
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		for round, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}} {
+			id := int64(round + 1)
+			for turn := range 3 {
+				for _, i := range order {
+					check(t, programs[i].store(db, nil).Save(ctx, &note{id: id, values: map[string]string{"A": fmt.Sprint("by ", i, turn), "B": "b", "C": "c", "D": "d"}}))
+					for j := range programs {
+						got := must[*note](t)(programs[j].store(db, nil).Get(ctx, id))
+						if got.values["A"] != fmt.Sprint("by ", i, turn) {
+							t.Fatalf("program %d reads %v after program %d wrote", j, got.values, i)
+						}
+					}
+				}
+			}
+			want := map[string]string{"A": "by " + fmt.Sprint(order[2], 2), "C": "c", "D": "d"}
+			if diff := cmp.Diff(want, must[*note](t)(programs[2].store(db, nil).Get(ctx, id)).values); diff != "" {
+				t.Errorf("order %v (-want +got):\n%s", order, diff)
+			}
+			header := headerOf(t, db)
+			for _, i := range order {
+				check(t, programs[i].store(db, nil).Save(ctx, &note{id: id}))
+			}
+			if again := headerOf(t, db); again != header {
+				t.Errorf("the header changes for ever, from %s to %s", header, again)
+			}
+			check(t, db.RemoveDirectory(ctx, "notes"))
+		}
+	})
+}
+
+// headerOf returns the text of the schema in the header of the notes.
+func headerOf(t testing.TB, db *persistable.DB) string {
+	t.Helper()
+	key := slices.Concat(prefixOf(t, db, "notes"), must[[]byte](t)(tuple.Tuple{"S", "Note"}.Pack()))
+	return must[tuple.Tuple](t)(tuple.Unpack(dump(t, db)[string(key)]))[2].(string)
+}
+
+// TestSchemasAtRandom: programs with random fields and numbers, some from one
+// history, some whose lock was lost, write and read one store by turns. What a
+// program reads of a field is what was last written of it under that name by a
+// program that knows it, or an error; never what belongs to another field.
+func TestSchemasAtRandom(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		db := open(t, openMemory(t))
+		defer closeDB(t, db)
+		history := map[string]int{"A": 2, "B": 3, "C": 4, "D": 5, "E": 6, "F": 7}
+		names := slices.Sorted(maps.Keys(history))
+		want := map[string]string{}
+		for step := range 20 {
+			p := noteProgram{origin: "example.com/a", directory: "notes", numbers: map[string]int{}}
+			lost := rapid.IntRange(0, 4).Draw(rt, "lost") == 0
+			fields := rapid.Permutation(names).Draw(rt, "fields")[:rapid.IntRange(1, len(names)).Draw(rt, "n")]
+			for i, name := range fields {
+				p.numbers[name] = history[name]
+				if lost {
+					p.numbers[name] = i + 2
+				}
+			}
+			s := p.store(db, nil)
+			if rapid.Bool().Draw(rt, "read") {
+				got, err := s.Get(ctx, 1)
+				if err != nil {
+					continue // no record yet, or another schema
+				}
+				for _, name := range fields {
+					if got.values[name] != want[name] {
+						rt.Fatalf("step %d: %v reads %s = %q, want %q", step, p.numbers, name, got.values[name], want[name])
+					}
+				}
+				continue
+			}
+			next := &note{id: 1, values: map[string]string{}}
+			for _, name := range fields {
+				next.values[name] = fmt.Sprint(name, " in step ", step)
+			}
+			if s.Save(ctx, next) == nil {
+				maps.Copy(want, next.values)
+			}
+		}
+	})
+}
