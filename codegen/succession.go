@@ -107,14 +107,15 @@ func (e *evolution) refusal(old against, f *field, d schema.Difference) string {
 // numberRefusal is the refusal where names and numbers do not agree: within one
 // package's history only if two structs became one.
 func (e *evolution) numberRefusal(old against, d schema.Difference) string {
-	line, remedy := d.ThereBlock.Line, "restore "+e.lockFile()+" from version control, or merge the two, and run persistgen"
+	here, line := e.lockFile(), d.ThereBlock.Line
+	remedy := "restore " + here + " from version control, or merge the two, and run persistgen"
 	if d.ThereField != nil {
 		line = d.ThereField.Line
 	}
 	if old.lock == e.old {
-		remedy = "two structs that became one had different numbers: keep both"
+		here, remedy = "the source", "two structs that became one had different numbers: keep both"
 	}
-	return fmt.Sprintf("%s (%s); stored values would be lost or mixed up: %s", d.Text(old.name, e.lockFile()), old.where(line), remedy)
+	return fmt.Sprintf("%s (%s); stored values would be lost or mixed up: %s", d.Text(old.name, here), old.where(line), remedy)
 }
 
 // kindRefusal is the refusal of a changed kind.
