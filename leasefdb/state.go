@@ -46,7 +46,7 @@ func decodeState(name string, key, fence, renewal []byte) (State, error) {
 		return s, nil
 	}
 	if err := s.decode(fence); err != nil {
-		return s, &StateError{Name: name, Key: key, Reason: "the value cannot be used; remove the key if nobody holds the lease, but then its epochs begin anew", Err: err}
+		return s, &StateError{Name: name, Key: key, Reason: "the value cannot be used: if a newer version of the program wrote it, update this one; otherwise restore it from a backup, so that its epochs go on", Err: err}
 	}
 	if len(renewal) == 8 {
 		s.Revision = int64(binary.LittleEndian.Uint64(renewal))
