@@ -120,7 +120,11 @@ func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
 	}
 	for _, w := range a.watches {
 		within := bytes.Compare(r.Begin, w.key) <= 0 && bytes.Compare(w.key, r.End) < 0
-		if within && (op.op != opSet || !same(op.value, w.value)) {
+		switch {
+		case !within:
+		case op.op == opSet && w.unread:
+			w.set = &op
+		case op.op != opSet || !same(op.value, w.value):
 			w.finish(nil)
 		}
 	}

@@ -21,19 +21,23 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.read = true
-	value, known, err := t.getOver(&t.writes, key)
+	p, err := t.look(&t.writes, key)
 	if err != nil {
 		return failed(err)
 	}
-	if !known {
+	if !p.known {
 		t.addKeyRead(key, false)
 	}
-	w, err := t.db.watches.add(ownBytes(key), value)
+	w, err := t.db.watches.add(ownBytes(key), p.value)
 	if err != nil {
 		return failed(err)
 	}
 	a := t.awaiting()
 	a.watches = append(a.watches, w)
+	if !p.there {
+		p.key, w.unread = w.key, true
+		startRead(t, p.fetch, func() (struct{}, error) { return struct{}{}, w.learn(p.value, p.err) })
+	}
 	return kv.Await[struct{}](w)
 }
 
@@ -71,22 +75,38 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 // made together with others. Tests make it longer.
 var unattended = 5 * time.Millisecond
 
-// commit submits the transaction's writes.
+// commit submits the transaction's writes, once its reads have ended.
 func (t *transaction) commit() kv.Future[struct{}] {
 	t.mu.Lock()
-	request, err := t.startCommit()
+	if err := t.startCommit(); err != nil {
+		t.mu.Unlock()
+		return kv.Resolved(struct{}{}, err)
+	}
 	attempt := t.awaiting()
+	attempt.begun = true
+	attempt.request.pending = pendingCommit{&attempt.commit, &t.db.committer}
+	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
+		t.mu.Unlock()
+		return kv.Await[struct{}](&attempt.request.pending)
+	}
+	request, err := t.finishStart()
 	t.mu.Unlock()
 	if err != nil {
+		attempt.commit.Resolve(struct{}{}, err)
 		return kv.Resolved(struct{}{}, err)
 	}
 	if request == nil {
-		t.db.watches.arm(&t.db.head, attempt.watches)
-		attempt.finishReadOnly()
+		t.finishReadOnly(attempt)
 		return kv.Await[struct{}](&attempt.commit)
 	}
-	t.db.committer.submit(request)
+	t.db.committer.prepare(request)
 	return kv.Await[struct{}](&request.pending)
+}
+
+// finishReadOnly ends the commit of a transaction that wrote nothing.
+func (t *transaction) finishReadOnly(a *attempt) {
+	t.db.watches.arm(&t.db.head, a.watches)
+	a.finishReadOnly()
 }
 
 // pendingCommit is a commit that was submitted. Whoever waits for it sets the
@@ -104,7 +124,7 @@ func (p *pendingCommit) Done() <-chan struct{} {
 
 // awaitCommit waits for a commit that was submitted. t.mu is held.
 func (t *transaction) awaitCommit(ctx context.Context) {
-	if !t.started || t.attempt == nil || !t.attempt.begun {
+	if !t.started || t.attempt == nil || !t.attempt.begun || t.commitWaits {
 		return
 	}
 	t.db.committer.help()
@@ -114,24 +134,29 @@ func (t *transaction) awaitCommit(ctx context.Context) {
 	}
 }
 
-// startCommit returns what the committer must do; nil if there is nothing.
-func (t *transaction) startCommit() (*commitRequest, error) {
+// startCommit begins the commit, whose reads may still be under way.
+func (t *transaction) startCommit() error {
 	if t.started && t.fault == nil {
-		return nil, t.misused()
+		return t.misused()
 	}
 	if err := t.usable(); err != nil {
 		if errors.Is(err, kv.ErrClosed) {
 			t.attempt.fail(err) // there will be no other commit
 		}
-		return nil, err
+		return err
 	}
 	t.started = true
+	return nil
+}
+
+// finishStart returns what the committer must do; nil if there is nothing. No read
+// is under way.
+func (t *transaction) finishStart() (*commitRequest, error) {
+	t.stopTimer()
 	if t.spoiled != nil {
 		t.attempt.failWatches(t.spoiled)
 		return nil, t.spoiled
 	}
-	t.stopTimer()
-	t.awaiting().begun = true
 	r := t.request()
 	if len(r.mutations) == 0 && len(r.writes) == 0 {
 		return nil, nil
@@ -148,7 +173,6 @@ func (t *transaction) startCommit() (*commitRequest, error) {
 func (t *transaction) request() *commitRequest {
 	r := t.attempt.request
 	r.reads, r.quiet, r.reports = t.reads, t.quiet, t.settings.reportConflicts
-	r.pending = pendingCommit{&t.attempt.commit, &t.db.committer}
 	if r.reports && !t.settings.rywDisabled {
 		r.reads = merged(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
 	}

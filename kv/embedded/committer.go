@@ -22,6 +22,7 @@ type commitRequest struct {
 	reports   bool    // the attempt is told which reads conflict
 	attempt   attempt // is told of the outcome
 	pending   pendingCommit
+	inputs    atomicInputs
 	err       error  // why it was not committed
 	index     uint16 // its place in the version
 }
@@ -39,6 +40,7 @@ type committer struct {
 	head    *head
 	watches *watchTable
 	stats   *stats
+	readers *readers
 
 	// Of a durable database only.
 	base      *base

@@ -170,9 +170,12 @@ func inverted(r kv.KeyRange) error {
 }
 
 // ConflictRanges implements [kv.ConflictRanger].
-func (t *transaction) ConflictRanges(context.Context) (read, write []kv.KeyRange, err error) {
+func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.awaitReads(ctx); err != nil {
+		return nil, nil, err
+	}
 	if err := cmp.Or(t.fault, t.dead, t.spoiled); err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 type Database struct {
 	head      head
 	watches   watchTable
+	readers   readers
 	committer committer
 	stats     stats
 	defaults  settings // of its transactions
@@ -39,7 +40,7 @@ func OpenMemoryWith(o Options) (*Database, error) {
 	db := &Database{head: head{clock: newClock(0)}, defaults: defaultSettings(o.Transactions)}
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.snapshot()}, defaultWindowSize/historyShare)
-	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats}
+	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers}
 	return db, nil
 }
 
@@ -85,6 +86,7 @@ func (db *Database) close() error {
 	db.committer.stop(kv.ErrClosed)
 	db.watches.close(kv.ErrClosed)
 	db.head.close()
+	defer db.readers.wait()
 	if db.disk == nil {
 		return nil
 	}

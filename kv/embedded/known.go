@@ -23,6 +23,15 @@ type knownKeys struct {
 // fewKnown is how many ranges are looked through one by one.
 const fewKnown = 8
 
+// fork returns a copy that can be changed on its own.
+func (k *knownKeys) fork() *knownKeys {
+	if k.empty() {
+		return &knownKeys{}
+	}
+	k.settle()
+	return &knownKeys{ranges: k.ranges.snapshot()}
+}
+
 func (k *knownKeys) empty() bool { return k == nil || len(k.late) == 0 && k.ranges.empty() }
 
 // add makes the keys of r known. It keeps the range.

@@ -156,7 +156,7 @@ func (db *Database) assemble(w *window) (err error) {
 	}
 	db.committer = committer{
 		head: &db.head, window: w, base: d.base, log: d.log, fault: d.fault,
-		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, metadata: first.metadata,
+		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, metadata: first.metadata,
 	}
 	d.base.attend = db.committer.attend
 	d.absorber = &absorber{

@@ -20,23 +20,23 @@ func (c *committer) persist(b *batch) error {
 
 // learn tells the window what the base says of the keys that r's atomic
 // operations need and the window does not know. The operations overwrite it.
+//
+// A value of r's inputs was current at the version of the inputs. The window has
+// every later write that it has not forgotten. So where it does not know the key,
+// and has forgotten nothing later than that version, the value is still current.
 func (c *committer) learn(r *commitRequest) error {
-	if c.base == nil {
+	if len(r.inputs.values) == 0 {
 		return nil
 	}
-	for i := range r.mutations {
-		m := &r.mutations[i]
-		if !m.needsValue() {
+	for i := range r.inputs.values {
+		in := &r.inputs.values[i]
+		if _, k := lookUp(&c.window.entries, in.key); k != unknown {
 			continue
 		}
-		if _, k := lookUp(&c.window.entries, m.key); k != unknown {
-			continue
+		if r.inputs.version < c.forgotten {
+			return tooOld(r.inputs.version)
 		}
-		value, err := c.base.get(m.key)
-		if err != nil {
-			return err
-		}
-		c.window.learn(m.key, value)
+		c.window.learn(in.key, in.value)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
 		l.rows = unlimited
 	}
 	switch {
-	case s.tx.settings.rywDisabled:
+	case s.rywDisabled:
 		return s.readStored(req, l), nil
 	case s.untouched(req.SelectorRange):
 		res := s.pairs(req.Begin.Key, req.End.Key, l, req.Reverse)
@@ -76,13 +76,16 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 	if own.operated != nil || own.gap.cleared || own.gap.unreadable || bytes.Compare(own.keys.End, r.End.Key) < 0 {
 		return false
 	}
-	return !s.tx.known.touches(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
+	return !s.known.touches(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
 }
 
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
 // Nothing else may be read from the stretch afterwards.
 func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeResult) {
-	scan, last := s.stored(), &s.tx.db.lastBatch
+	scan, last := s.stored(), s.lastSize
+	if s.err != nil {
+		return rangeResult{}
+	}
 	g := l.gather(last)
 	if reverse {
 		res.more = scan.gatherBelow(begin, end, &g)
@@ -95,7 +98,7 @@ func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeRes
 
 // learnPairs makes known what a read of an untouched range has told.
 func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
-	if s.tx.unmeasured {
+	if s.unmeasured || s.err != nil {
 		return
 	}
 	begin, end := req.Begin.Key, req.End.Key
@@ -104,7 +107,10 @@ func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
 	} else if res.more {
 		end = successor(res.kvs[last].Key)
 	}
-	s.learn(begin, end)
+	s.learned = append(s.learned, kv.KeyRange{Begin: begin, End: end})
+	if s.forked {
+		s.known.add(kv.KeyRange{Begin: begin, End: end})
+	}
 }
 
 // readStored reads a batch past own writes, where read-your-writes is disabled.
@@ -125,10 +131,10 @@ func (s *stretch) readStored(req kv.BatchRequest, l limits) rangeResult {
 // resolveKey returns the key that a selector selects.
 func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 	sel = plain(sel)
-	if s.tx.settings.rywDisabled {
+	if s.rywDisabled {
 		return s.locateKey(sel), nil
 	}
-	if s.writes == nil && s.tx.known.empty() {
+	if s.writes == nil && s.known.empty() {
 		switch { // what the ends alone tell
 		case sel.Offset > 0 && bytes.Compare(sel.Key, s.limit) >= 0:
 			return s.limit, nil
@@ -136,7 +142,7 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 			return []byte{}, nil
 		}
 		key := s.locateKey(sel)
-		if !s.tx.unmeasured {
+		if !s.unmeasured {
 			s.learnKey(sel, key)
 		}
 		return key, nil

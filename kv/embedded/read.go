@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -14,33 +15,25 @@ import (
 type snapshot struct{ *transaction }
 
 // Get implements [kv.ReadTransaction].
-func (t *transaction) Get(key []byte) kv.Future[[]byte] { return kv.Resolved(t.get(key, false)) }
+func (t *transaction) Get(key []byte) kv.Future[[]byte] { return t.get(key, false) }
 
 // Get implements [kv.ReadTransaction].
-func (s snapshot) Get(key []byte) kv.Future[[]byte] { return kv.Resolved(s.get(key, true)) }
+func (s snapshot) Get(key []byte) kv.Future[[]byte] { return s.get(key, true) }
 
 // GetKey implements [kv.ReadTransaction].
-func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	return kv.Resolved(t.getKey(sel, false))
-}
+func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return t.getKey(sel, false) }
 
 // GetKey implements [kv.ReadTransaction].
-func (s snapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	return kv.Resolved(s.getKey(sel, true))
-}
+func (s snapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return s.getKey(sel, true) }
 
 // GetRange implements [kv.ReadTransaction].
 func (t *transaction) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
-	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] {
-		return kv.Resolved(t.getRange(req, false))
-	})
+	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] { return t.getRange(req, false) })
 }
 
 // GetRange implements [kv.ReadTransaction].
 func (s snapshot) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
-	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] {
-		return kv.Resolved(s.getRange(req, true))
-	})
+	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] { return s.getRange(req, true) })
 }
 
 // ReadTransact implements [kv.ReadTransactor].
@@ -68,27 +61,41 @@ func (t *transaction) ownWrites(snapshot bool) *writeMap {
 	return &t.writes
 }
 
-func (t *transaction) get(key []byte, snapshot bool) ([]byte, error) {
+func (t *transaction) get(key []byte, snapshot bool) kv.Future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if isSpecial(key) && t.fault == nil {
-		return getSpecial(key)
-	}
-	if err := t.usable(); err != nil {
-		return nil, err
-	}
-	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
-		return nil, outside(key)
-	}
-	if len(key) > longestBound(key) {
-		return nil, nil // no such key can exist
+	if answered, err := t.checkGet(key); answered || err != nil {
+		return kv.Resolved[[]byte](nil, err)
 	}
 	t.read = true
-	value, known, err := t.getOver(t.ownWrites(snapshot), key)
-	if err == nil && !known {
+	p, err := t.look(t.ownWrites(snapshot), key)
+	if err != nil {
+		return kv.Resolved[[]byte](nil, t.spoil(err))
+	}
+	if !p.known {
 		t.addKeyRead(key, snapshot)
 	}
-	return slices.Clip(value), t.spoil(err) // what lies behind it is shared, too
+	if p.there {
+		return kv.Resolved(slices.Clip(p.value), nil) // what lies behind it is shared, too
+	}
+	p.key = bytes.Clone(key)
+	return startRead(t, p.fetch, func() ([]byte, error) { return slices.Clip(p.value), t.spoil(p.err) })
+}
+
+// checkGet reports whether the value of key is known to be absent before
+// anything is read, or why key cannot be read.
+func (t *transaction) checkGet(key []byte) (answered bool, err error) {
+	if isSpecial(key) && t.fault == nil {
+		_, err := getSpecial(key)
+		return true, err
+	}
+	if err := t.usable(); err != nil {
+		return true, err
+	}
+	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
+		return true, outside(key)
+	}
+	return len(key) > longestBound(key), nil // no such key can exist
 }
 
 // getSpecial answers for FoundationDB's special keys, of which there are none.
@@ -137,83 +144,151 @@ func (t *transaction) learn(r kv.KeyRange) {
 		t.known = &knownKeys{}
 	}
 	t.known.add(r)
+	t.learned++
 }
 
-// getOver reads key over own writes. known reports that the value does not come
-// from the database, so that the read cannot conflict.
-func (t *transaction) getOver(writes *writeMap, key []byte) (value []byte, known bool, err error) {
-	if writes == nil {
-		value, err = t.getStored(key)
-		return value, false, err
+// learnFrom makes known what a read has told.
+func (t *transaction) learnFrom(s *stretch) {
+	if s.forked && s.since == t.learned {
+		t.known, t.learned = s.known, t.learned+1
+		return
 	}
-	at, w := writes.floor(key)
-	if !bytes.Equal(at, key) || len(w.ops) == 0 {
-		switch {
-		case w.gap.unreadable && !t.settings.bypassUnreadable:
-			return nil, false, unreadable(key)
-		case w.gap.cleared:
-			return nil, true, nil
+	for _, r := range s.learned { // other reads have told something meanwhile
+		t.learn(r)
+	}
+}
+
+// pointRead is a read of one key: of what own writes, and the view, had when it
+// was begun.
+type pointRead struct {
+	value []byte
+	there bool // value is the answer; else fetch gets it
+	known bool // it does not come from the database, so that the read cannot conflict
+
+	key    []byte
+	view   *view
+	ticket ticket
+	over   written // own operations on what the database holds
+	err    error   // of fetch
+}
+
+// look begins a read of key over own writes. t.mu is held.
+func (t *transaction) look(writes *writeMap, key []byte) (p pointRead, err error) {
+	if writes != nil {
+		at, w := writes.floor(key)
+		span, operated := w.gap, bytes.Equal(at, key) && len(w.ops) > 0
+		if operated {
+			span, p.over = w.key, w
 		}
-		value, err = t.getStored(key)
-		return value, false, err
+		switch {
+		case span.unreadable && !t.settings.bypassUnreadable:
+			return p, unreadable(key)
+		case operated && w.known():
+			return pointRead{value: w.value(nil), there: true, known: true}, nil
+		case !operated && w.gap.cleared:
+			return pointRead{there: true, known: true}, nil
+		}
 	}
-	if w.key.unreadable && !t.settings.bypassUnreadable {
-		return nil, false, unreadable(key)
-	}
-	if !w.dependent() {
-		return w.value(nil), true, nil
-	}
-	if w.gap.cleared {
-		return w.value(nil), true, nil
-	}
-	below, err := t.getStored(key)
-	if err != nil {
-		return nil, false, err
-	}
-	return w.value(below), false, nil
-}
-
-// getStored returns what the database holds.
-func (t *transaction) getStored(key []byte) ([]byte, error) {
-	v, err := t.readable()
-	if err != nil {
-		return nil, err
+	if p.view, err = t.readable(); err != nil {
+		return p, err
 	}
 	if isMetadata(key) {
-		return v.metadata, nil
+		p.value, p.there = p.view.metadata, true
+	} else if p.value, p.there, p.ticket, err = p.view.atHand(key); err != nil {
+		return p, err
 	}
-	return v.get(key)
+	if p.there {
+		p.value = p.over.value(p.value)
+	}
+	return p, nil
+}
+
+// fetch reads what was not at hand. It may wait for the disk.
+func (p *pointRead) fetch(*atomic.Bool) {
+	if p.value, p.err = p.view.fetch(p.ticket, p.key); p.err == nil {
+		p.value = p.over.value(p.value)
+	}
 }
 
 func unreadable(key []byte) error {
 	return kv.NewError(kv.CodeAccessedUnreadable, "key %s awaits its versionstamp", printable(key))
 }
 
-func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
+// answer makes a read over own writes and what the database holds: at once if
+// memory has what it needs and it is short, else by a goroutine, with the writes
+// and the version of now. walk reads, the transaction being locked or not; note
+// takes what was read into the transaction, which is locked. long says that many
+// steps are likely. t.mu is held.
+func answer[A, T any](t *transaction, snapshot, long bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
+	s := t.newStretch(snapshot)
+	s.budget.most = atOnce
+	if long {
+		s.budget.most = atOnceIfLong
+	}
+	a, err := walkToEnd(s, walk)
+	if err == errNotAtHand {
+		return answerLater(t, snapshot, walk, note)
+	}
+	return kv.Resolved(noteRead(t, s, a, err, note))
+}
+
+// answerLater lets a goroutine make a read.
+func answerLater[A, T any](t *transaction, snapshot bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
+	v, err := t.readable()
+	if err != nil {
+		var none T
+		return kv.Resolved(none, t.spoil(err))
+	}
+	s := t.newStretch(snapshot).detach(v)
+	var a A
+	read := func(quit *atomic.Bool) {
+		s.budget.quit = quit
+		a, err = walkToEnd(s, walk)
+	}
+	return startRead(t, read, func() (T, error) { return noteRead(t, s, a, err, note) })
+}
+
+// walkToEnd walks and releases what the walk has held.
+func walkToEnd[A any](s *stretch, walk func(*stretch) (A, error)) (A, error) {
+	a, err := walk(s)
+	if closed := s.close(); closed != nil && (err == nil || closed == errNotAtHand) {
+		err = closed
+	}
+	return a, err
+}
+
+// noteRead takes a read that has ended into the transaction. t.mu is held.
+func noteRead[A, T any](t *transaction, s *stretch, a A, err error, note func(*stretch, A) (T, error)) (result T, _ error) {
+	if err == nil {
+		t.learnFrom(s)
+		result, err = note(s, a)
+	}
+	if err != nil {
+		var none T
+		return none, t.spoil(err)
+	}
+	return result, nil
+}
+
+func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.usable(); err != nil {
-		return nil, err
+		return kv.Resolved[[]byte](nil, err)
 	}
-	limit := t.settings.readEnd()
-	if bytes.Compare(sel.Key, limit) > 0 {
-		return nil, outside(sel.Key)
+	if bytes.Compare(sel.Key, t.settings.readEnd()) > 0 {
+		return kv.Resolved[[]byte](nil, outside(sel.Key))
 	}
-	sel.Key = shorten(sel.Key)
+	sel.Key = bytes.Clone(shorten(sel.Key))
 	t.read = true
-	s := t.newStretch(snapshot)
-	defer s.close()
-	key, err := s.resolveKey(sel)
-	if err == nil {
-		err = s.close()
-	}
-	if err != nil {
-		return nil, t.spoil(err)
-	}
-	if !snapshot {
-		t.addSelectorRead(sel, key, s.beyond)
-	}
-	return slices.Clip(key), nil
+	long := sel.Offset > atOnce/2 || sel.Offset < -atOnce/2
+	return answer(t, snapshot, long, func(s *stretch) ([]byte, error) { return s.resolveKey(sel) },
+		func(s *stretch, key []byte) ([]byte, error) {
+			if !snapshot {
+				t.addSelectorRead(sel, key, s.beyond)
+			}
+			return slices.Clip(key), nil
+		})
 }
 
 // addSelectorRead adds the read conflict range of a selector that became key,
@@ -246,73 +321,98 @@ func systemKey(beyond int) []byte {
 	return systemEnd
 }
 
-func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) (kv.Batch, error) {
+func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.Batch] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if answered, err := t.checkRange(&req); answered || err != nil {
+		return kv.Resolved(kv.Batch{}, err)
+	}
+	t.read = true
+	long := req.Mode == kv.ModeExact && req.Limit > atOnce/2
+	return answer(t, snapshot, long, func(s *stretch) (batchRead, error) { return s.readBatch(req) },
+		func(_ *stretch, b batchRead) (kv.Batch, error) {
+			if !snapshot {
+				if err := t.addBatchRead(b); err != nil {
+					return kv.Batch{}, err
+				}
+			}
+			return kv.Batch{KVs: b.kvs, More: b.more}, nil
+		})
+}
+
+// checkRange makes a request plain. It reports whether the range is empty
+// whatever the database holds, or why it cannot be read.
+func (t *transaction) checkRange(req *kv.BatchRequest) (answered bool, err error) {
 	if req.Mode == kv.ModeExact && (req.Limit == 0 || req.Limit == -1) {
-		return kv.Batch{}, kv.NewError(kv.CodeExactModeWithoutLimits, "ModeExact needs a Limit")
+		return true, kv.NewError(kv.CodeExactModeWithoutLimits, "ModeExact needs a Limit")
 	}
 	if isSpecial(req.Begin.Key) && isSpecial(req.End.Key) && t.fault == nil {
-		return rangeSpecial(req)
+		_, err := rangeSpecial(*req)
+		return true, err
 	}
 	if err := t.usable(); err != nil {
-		return kv.Batch{}, err
+		return true, err
 	}
 	end := t.settings.readEnd()
 	for _, key := range [][]byte{req.Begin.Key, req.End.Key} {
 		if bytes.Compare(key, end) > 0 {
-			return kv.Batch{}, outside(key)
+			return true, outside(key)
 		}
 	}
 	if req.Limit == -1 {
 		req.Limit = 0 // FoundationDB's ROW_LIMIT_UNLIMITED
 	}
 	if req.Limit < 0 {
-		return kv.Batch{}, kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", req.Limit)
+		return true, kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", req.Limit)
 	}
 	req.Begin.Key, req.End.Key = shorten(req.Begin.Key), shorten(req.End.Key)
 	req.Begin, req.End = plain(req.Begin), plain(req.End)
-	if nothingBetween(req.Begin, req.End) {
-		return kv.Batch{}, nil
-	}
-	t.read = true
-	s := t.newStretch(snapshot)
-	defer s.close()
-	if t.settings.rywDisabled && req.Reverse && req.End.Offset > 1 {
-		if err := t.settleEnd(s, &req, snapshot); err != nil {
-			return kv.Batch{}, t.spoil(err)
-		}
-		if nothingBetween(req.Begin, req.End) {
-			return kv.Batch{}, nil
-		}
-	}
-	got, err := s.readRange(req)
-	if err == nil {
-		err = s.close()
-	}
-	if err != nil {
-		return kv.Batch{}, t.spoil(err)
-	}
-	if !snapshot {
-		if err := t.addRangeResult(req, got); err != nil {
-			return kv.Batch{}, t.spoil(err)
-		}
-	}
-	return kv.Batch{KVs: got.kvs, More: got.more}, nil
+	return nothingBetween(req.Begin, req.End), nil
 }
 
-// settleEnd reads the end of a backward range as a key of its own, as
-// FoundationDB's client does where read-your-writes is disabled.
-func (t *transaction) settleEnd(s *stretch, req *kv.BatchRequest, snapshot bool) error {
-	key, err := s.resolveKey(req.End)
-	if err != nil {
-		return err
+// batchRead is a batch that was read, with what its conflict ranges depend on.
+type batchRead struct {
+	rangeResult
+	req   kv.BatchRequest // as it was made
+	first *selectorRead   // the end that was read before; nil: none was
+	none  bool            // that has told that there is nothing between
+}
+
+// selectorRead is a selector that was read.
+type selectorRead struct {
+	sel    kv.KeySelector
+	key    []byte
+	beyond int
+}
+
+// readBatch reads a batch of a range. Where read-your-writes is disabled
+// FoundationDB's client reads the end of a backward range as a key of its own.
+func (s *stretch) readBatch(req kv.BatchRequest) (b batchRead, err error) {
+	if s.rywDisabled && req.Reverse && req.End.Offset > 1 {
+		key, err := s.resolveKey(req.End)
+		if err != nil {
+			return b, err
+		}
+		b.first = &selectorRead{req.End, key, s.beyond}
+		req.End = kv.FirstGreaterOrEqual(key)
+		if b.none = nothingBetween(req.Begin, req.End); b.none {
+			return b, nil
+		}
 	}
-	if !snapshot {
-		t.addSelectorRead(req.End, key, s.beyond)
+	b.req = req
+	b.rangeResult, err = s.readRange(req)
+	return b, err
+}
+
+// addBatchRead adds the read conflict ranges of a batch.
+func (t *transaction) addBatchRead(b batchRead) error {
+	if f := b.first; f != nil {
+		t.addSelectorRead(f.sel, f.key, f.beyond)
 	}
-	req.End = kv.FirstGreaterOrEqual(key)
-	return nil
+	if b.none {
+		return nil
+	}
+	return t.addRangeResult(b.req, b.rangeResult)
 }
 
 // plain returns the selector without OrEqual.

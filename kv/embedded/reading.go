@@ -106,7 +106,7 @@ func (r *reading) settle(sel kv.KeySelector) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.tx.unmeasured {
+	if r.unmeasured {
 		r.learnKey(sel, key)
 	}
 	r.about = kv.KeyRange{}

@@ -221,6 +221,7 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 		db.committer.working.Lock() // so that they make one batch
 		for _, p := range going {
 			p.submit(t)
+			db.readers.wait() // for the inputs of its atomic operations: then it is queued
 		}
 		db.committer.working.Unlock()
 		for _, p := range going {

@@ -27,6 +27,7 @@ type scan struct {
 	lend   bool          // pairs of the base need not be copied: they are used before the next step
 	passed int           // how many entries without a value were passed one by one
 	runs   []kv.KeyRange // long ones of such
+	budget *budget       // of the read; nil: no bound
 	err    error
 }
 
@@ -71,6 +72,14 @@ func (s *scan) close() error {
 		}
 	}
 	return s.err
+}
+
+// step counts a step and reports whether the scan may go on.
+func (s *scan) step() bool {
+	if s.budget != nil {
+		s.fail(s.budget.step())
+	}
+	return s.err == nil
 }
 
 // found makes a pair the scan's present one.
@@ -175,7 +184,7 @@ func (s *scan) ascend() bool {
 }
 
 func (s *scan) ascendTo() bool {
-	for {
+	for s.step() {
 		if s.gap == unknown {
 			if s.base.seek(s, s.where) && (!s.at.valid() || bytes.Compare(s.base.key(), s.at.key()) < 0) {
 				return s.foundStored()
@@ -204,6 +213,7 @@ func (s *scan) ascendTo() bool {
 			s.leap()
 		}
 	}
+	return false
 }
 
 // seekBelow moves to the last key below from.
@@ -234,6 +244,9 @@ func (s *scan) descend() bool {
 
 func (s *scan) descendTo() bool {
 	for s.at.valid() {
+		if !s.step() {
+			return false
+		}
 		e := s.at.val()
 		if s.view.base != nil && s.descendBase(e) {
 			s.where = spotOf{s.key, false}

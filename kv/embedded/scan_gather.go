@@ -36,7 +36,7 @@ func (s *scan) gatherStored(end []byte, g *gathering) (full bool) {
 		end = minKey(end, s.at.key())
 	}
 	b := &s.base
-	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0; b.ok = b.iter.Next() {
+	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.Next() {
 		if full = g.copy(b.key(), b.iter.Value()); full {
 			return true
 		}
@@ -69,7 +69,7 @@ func (s *scan) gatherStoredBelow(begin []byte, g *gathering) (full bool) {
 		return false
 	}
 	b := &s.base
-	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0; b.ok = b.iter.Prev() {
+	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0 && s.step(); b.ok = b.iter.Prev() {
 		if full = g.copy(b.key(), b.iter.Value()); full {
 			return true
 		}

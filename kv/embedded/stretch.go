@@ -12,12 +12,23 @@ import (
 // database holds, as far as the transaction knows it, with own writes laid over.
 // It is walked in sections.
 type stretch struct {
-	tx     *transaction
-	scan   *scan // nil until the database is needed: own writes alone do not fix the read version
+	tx     *transaction // which is locked; nil: the read is made by a goroutine
+	view   *view        // what the database holds; nil until it is needed: own writes alone do not fix the read version
+	scan   *scan        // over view
+	budget budget
 	err    error
 	writes *writeMap // nil: none
-	limit  []byte    // the first key that cannot be read
-	beyond int       // how far the last selector went behind all keys, past own writes
+
+	rywDisabled bool
+	unmeasured  bool       // the size cannot be asked for
+	lastSize    *lastBatch // of the database
+
+	known   *knownKeys    // what is known; shared with the transaction until the read tells something
+	forked  bool          // known belongs to this read
+	learned []kv.KeyRange // what the read has told
+	since   int           // tx.learned when the read began
+	limit   []byte        // the first key that cannot be read
+	beyond  int           // how far the last selector went behind all keys, past own writes
 
 	own   ownPart     // the own writes around the last section
 	about kv.KeyRange // the known or unknown keys around it
@@ -32,31 +43,60 @@ type ownPart struct {
 	gap      span
 }
 
+// newStretch returns the stretch of a read that is made while t.mu is held.
 func (t *transaction) newStretch(snapshot bool) *stretch {
-	return &stretch{tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd()}
+	return &stretch{
+		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, since: t.learned,
+		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.db.lastBatch,
+	}
 }
 
-// close releases the scan and returns the first error that it met.
-func (s *stretch) close() error {
-	if s.scan == nil || s.err != nil {
-		return s.err
+// detach makes a stretch of its own from one that was not read: for a goroutine,
+// which reads v, and own writes and known keys as they are now. t.mu is held.
+func (s *stretch) detach(v *view) *stretch {
+	d := *s
+	d.tx, d.view, d.since = nil, v, s.tx.learned
+	if s.writes != nil {
+		d.writes = &writeMap{entries: s.writes.order().snapshot()}
 	}
-	return s.scan.close()
+	d.known, d.forked = s.tx.known.fork(), true
+	return &d
+}
+
+// close releases the scan and returns the first error that the read met.
+func (s *stretch) close() error {
+	if s.scan != nil {
+		if err := s.scan.close(); s.err == nil {
+			s.err = err
+		}
+	}
+	return s.err
 }
 
 // stored returns the scan of what the database holds; if that cannot be read,
-// of nothing.
+// or not at once, of nothing.
 func (s *stretch) stored() *scan {
-	if s.scan != nil {
-		return s.scan
+	if s.scan == nil {
+		if s.view == nil {
+			s.fixView()
+		}
+		scan := s.view.newScan()
+		scan.budget = &s.budget
+		s.scan = &scan
 	}
+	return s.scan
+}
+
+// fixView gives the stretch the transaction's view.
+func (s *stretch) fixView() {
 	v, err := s.tx.readable()
+	if err == nil && v.base != nil {
+		err = errNotAtHand
+	}
 	if err != nil {
 		s.err, v = err, &view{}
 	}
-	scan := v.newScan()
-	s.scan = &scan
-	return s.scan
+	s.view = v
 }
 
 // section is a key with a value, or a range of keys that are alike.
@@ -210,7 +250,7 @@ func (s *stretch) ownAround(key []byte, below bool) *ownPart {
 // knownAround reports whether key, or what lies just below it, is known.
 func (s *stretch) knownAround(key []byte, below bool) bool {
 	if s.about.End == nil || !holds(s.about, key, below) {
-		s.about, s.sure = s.tx.known.around(key, below)
+		s.about, s.sure = s.known.around(key, below)
 	}
 	return s.sure
 }
@@ -225,7 +265,12 @@ func holds(r kv.KeyRange, key []byte, below bool) bool {
 
 // learn makes the keys from begin to end known.
 func (s *stretch) learn(begin, end []byte) {
-	s.tx.learn(kv.KeyRange{Begin: begin, End: end})
+	if !s.forked {
+		s.known, s.forked = s.known.fork(), true
+	}
+	r := kv.KeyRange{Begin: begin, End: end}
+	s.known.add(r)
+	s.learned = append(s.learned, r)
 	s.about = kv.KeyRange{}
 }
 

@@ -29,12 +29,17 @@ type transaction struct {
 	dead       error         // why the transaction cannot be used until it is reset
 	spoiled    error         // what the first read that failed failed with
 
-	view   *view // what it reads; nil until the first read
-	read   bool  // something was read
-	writes writeMap
-	reads  []kv.KeyRange // read conflict ranges, neither sorted nor merged
-	known  *knownKeys    // what its reads have told; nil: nothing, or nobody can ask for the size
-	size   int64         // as GetApproximateSize counts
+	view    *view // what it reads; nil until the first read
+	read    bool  // something was read
+	writes  writeMap
+	reads   []kv.KeyRange // read conflict ranges, neither sorted nor merged
+	known   *knownKeys    // what its reads have told; nil: nothing, or the size cannot be asked for
+	learned int           // how often known was changed or replaced
+	size    int64         // as GetApproximateSize counts
+
+	pending     []unfinished  // reads under way
+	commitWaits bool          // the commit has begun and waits for them
+	ended       chan struct{} // closed when no read is under way; nil: no goroutine waits for that
 
 	past *past // what bypasses the write map; never nil
 
@@ -121,6 +126,8 @@ func (t *transaction) misused() error {
 // kill makes the transaction unusable until it is reset.
 func (t *transaction) kill(err error) {
 	t.dead = err
+	t.commitWaits = false
+	t.giveUpReads(err)
 	t.attempt.interrupt(err)
 }
 
@@ -167,6 +174,8 @@ func (t *transaction) renew(s settings) {
 	if t.deadline != nil {
 		t.deadline.expires = time.Time{}
 	}
+	t.commitWaits = false
+	t.giveUpReads(errCancelled)
 	t.attempt.drop()
 	t.committed, t.conflicted, t.attempt = t.lastCommitted(), t.lastConflicts(), nil
 	t.settings = s

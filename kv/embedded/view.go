@@ -31,17 +31,38 @@ type view struct {
 // moved to that write or beyond, before; so the check that follows refuses the
 // value, and otherwise it is the right one.
 func (v *view) get(key []byte) ([]byte, error) {
+	value, ok, t, err := v.atHand(key)
+	if ok || err != nil {
+		return value, err
+	}
+	return v.fetch(t, key)
+}
+
+// atHand is get without the disk. If memory does not have the value, ok is false
+// and fetch reads it.
+func (v *view) atHand(key []byte) (value []byte, ok bool, t ticket, err error) {
 	if v.base == nil {
 		if e := v.entries.get(key); e != nil && e.point == present {
-			return e.value, nil
+			value = e.value
 		}
-		return nil, nil
+		return value, true, ticket{}, nil
 	}
-	value, k := lookUp(&v.entries, key)
-	if k != unknown {
-		return value, nil
+	if value, k := lookUp(&v.entries, key); k != unknown {
+		return value, true, ticket{}, nil
 	}
-	value, err := v.base.get(key)
+	if value, ok, t = v.base.rows.get(key); !ok {
+		return nil, false, t, nil
+	}
+	if err := v.base.check(v.version); err != nil {
+		return nil, false, ticket{}, err
+	}
+	return value, true, ticket{}, nil
+}
+
+// fetch is the rest of get, for a key that is not at hand. It may wait for the
+// disk.
+func (v *view) fetch(t ticket, key []byte) ([]byte, error) {
+	value, err := v.base.read(t, key)
 	if err == nil {
 		err = v.base.check(v.version)
 	}

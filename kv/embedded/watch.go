@@ -20,6 +20,9 @@ type watch struct {
 	key     []byte
 	value   []byte // nil: absent
 
+	unread bool       // value is being read; guarded by the transaction's mutex
+	set    *operation // then: the last set or clear of the key by the transaction itself
+
 	armed   bool  // it is in the table; guarded by table.mu
 	since   int64 // commits up to this version do not fire it; guarded by table.mu
 	counted atomic.Bool
@@ -56,6 +59,19 @@ func (w *watch) finish(err error) {
 		w.table.count.Add(-1)
 		w.promise.Resolve(struct{}{}, err)
 	}
+}
+
+// learn takes the value that the transaction sees, or why it cannot be read. What
+// the transaction has set or cleared meanwhile fires the watch if it differs.
+func (w *watch) learn(value []byte, err error) error {
+	w.value, w.unread = value, false
+	switch {
+	case err != nil:
+		w.finish(err)
+	case w.set != nil && !same(w.set.value, value):
+		w.finish(nil)
+	}
+	return nil
 }
 
 // Done implements [kv.Pending].

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// appending appends a byte to the value of a cold key in a transaction of its own,
+// whose outcome it sends.
+func appending(t *testing.T, db *Database, key []byte, options ...kv.Option) <-chan error {
+	done := make(chan error, 1)
+	ctx := bounded(t)
+	go func() {
+		done <- db.Transact(ctx, func(tx kv.Transaction) error {
+			for _, o := range options {
+				if err := tx.SetOption(o, 0); err != nil {
+					return err
+				}
+			}
+			tx.Atomic(kv.AppendIfFits, key, []byte("+"))
+			return nil
+		})
+	}()
+	return done
+}
+
+func valueOf(t *testing.T, db *Database, key []byte) string {
+	t.Helper()
+	value, err := kv.ReadTransact(bounded(t), db, func(tx kv.ReadTransaction) ([]byte, error) {
+		return tx.Get(key).Get(bounded(t))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value)
+}
+
+// TestColdAtomicBlocksNoOtherCommit lets the disk hang under the value that an
+// atomic operation needs: other commits go on, atomic operations on keys at hand
+// among them.
+func TestColdAtomicBlocksNoOtherCommit(t *testing.T) {
+	db, disk := openCold(t)
+	before := valueOf(t, db, coldKey(0))
+	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("hot"), []byte("hot")) })
+	disk.block(true)
+	done := appending(t, db, coldKey(500))
+	disk.await(t, 1)
+	for range 3 {
+		err := db.Transact(bounded(t), func(tx kv.Transaction) error {
+			tx.Set([]byte("blind"), nil)
+			tx.Atomic(kv.AppendIfFits, []byte("hot"), []byte("+"))
+			tx.Atomic(kv.AppendIfFits, coldKey(0), []byte("+")) // whose row is cached
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("while another commit waits for the disk: %v", err)
+		}
+	}
+	select {
+	case err := <-done:
+		t.Fatalf("the commit that waits for the disk has ended: %v", err)
+	default:
+	}
+	disk.block(false)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"hot": "hot+++", string(coldKey(0)): before + "+++"} {
+		if got := valueOf(t, db, []byte(key)); got != want {
+			t.Errorf("%s holds %d bytes, want %d", key, len(got), len(want))
+		}
+	}
+	if got := valueOf(t, db, coldKey(500)); len(got) != 1001 || got[1000] != '+' {
+		t.Errorf("the cold key holds %d bytes, want 1001 that end in +", len(got))
+	}
+}
+
+// TestColdAtomicOverLaterWrites writes the key of an atomic operation while its
+// value is being read: the operation applies to the later value, wherever that is
+// by then.
+func TestColdAtomicOverLaterWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		write   func(tx kv.Transaction)
+		absorb  bool
+		options []kv.Option
+		want    string
+	}{
+		"set":                        {write: func(tx kv.Transaction) { tx.Set(coldKey(500), []byte("new")) }, want: "new+"},
+		"cleared":                    {write: func(tx kv.Transaction) { tx.Clear(coldKey(500)) }, want: "+"},
+		"range cleared":              {write: func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: coldKey(1), End: coldKey(900)}) }, want: "+"},
+		"set, and moved to the base": {write: func(tx kv.Transaction) { tx.Set(coldKey(500), []byte("new")) }, absorb: true, want: "new+"},
+		"the same, whatever was committed since the read version": {
+			write: func(tx kv.Transaction) { tx.Set(coldKey(500), []byte("new")) }, absorb: true,
+			options: []kv.Option{kv.OptionCausalWriteRisky}, want: "new+",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, disk := openCold(t)
+			disk.block(true)
+			done := appending(t, db, coldKey(500), c.options...)
+			disk.await(t, 1)
+			transact(t, db, c.write)
+			if c.absorb {
+				transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("later"), nil) })
+				if err := db.disk.absorber.pass(); err != nil {
+					t.Fatal(err)
+				}
+				if _, k := lookUp(&db.head.newest().entries, coldKey(500)); k != unknown {
+					t.Fatal("the window still knows the key")
+				}
+			}
+			disk.block(false)
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if got := valueOf(t, db, coldKey(500)); got != c.want {
+				t.Errorf("the key holds %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestColdAtomicAndClose closes a database while a commit reads the value that it
+// needs: Close waits for the disk, the commit gets ErrClosed, and nothing is left.
+func TestColdAtomicAndClose(t *testing.T) {
+	db, disk := openCold(t)
+	disk.block(true)
+	done := appending(t, db, coldKey(500))
+	disk.await(t, 1)
+	closed := make(chan error, 1)
+	go func() { closed <- db.Close() }()
+	for !db.closed.Load() {
+	}
+	disk.block(false)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil && !errors.Is(err, kv.ErrClosed) {
+		t.Errorf("the commit under way gets %v, want success or ErrClosed", err)
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// pendingRead is a read that one of the database's goroutines makes, because it
+// may wait for the disk or take long. The transaction is not locked meanwhile: its
+// reads overlap, and Cancel, Reset, OnError and the timeout resolve the futures of
+// those that are under way.
+type pendingRead[T any] struct {
+	kv.Promise[T]
+	tx    *transaction
+	place int         // in tx.pending, -1 if the transaction has given the read up; guarded by tx.mu
+	quit  atomic.Bool // the transaction has given the read up
+
+	read   func(quit *atomic.Bool) // makes the read; the transaction is not locked
+	finish func() (T, error)       // takes what was read into the transaction, which is locked
+}
+
+// unfinished is a pendingRead of any type.
+type unfinished interface {
+	task
+	giveUp(err error)
+	moveTo(place int)
+}
+
+// startRead starts a read and returns its future. t.mu is held.
+func startRead[T any](t *transaction, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
+	p := &pendingRead[T]{tx: t, read: read, finish: finish}
+	p.moveTo(len(t.pending))
+	t.pending = append(t.pending, p)
+	t.db.readers.start(p)
+	return kv.Await[T](p)
+}
+
+func (p *pendingRead[T]) moveTo(place int) { p.place = place }
+
+// run makes the read. The last read of a transaction whose commit has begun goes
+// on with the commit.
+func (p *pendingRead[T]) run() {
+	if !p.quit.Load() {
+		p.read(&p.quit)
+	}
+	t := p.tx
+	t.mu.Lock()
+	if p.place < 0 {
+		t.mu.Unlock()
+		return
+	}
+	t.endPending(p.place)
+	value, err := p.finish()
+	var request *commitRequest
+	if len(t.pending) == 0 {
+		request = t.endReads()
+	}
+	t.mu.Unlock()
+	p.Resolve(value, err)
+	if request != nil {
+		t.db.committer.prepare(request)
+		t.db.committer.help()
+	}
+}
+
+// endPending takes a read out of the list of those under way.
+func (t *transaction) endPending(place int) {
+	last := len(t.pending) - 1
+	t.pending[place] = t.pending[last]
+	t.pending[place].moveTo(place)
+	t.pending[last] = nil
+	t.pending = t.pending[:last]
+}
+
+// giveUp resolves the future with err and lets the read end.
+func (p *pendingRead[T]) giveUp(err error) {
+	var none T
+	p.place = -1
+	p.quit.Store(true)
+	p.Resolve(none, err)
+}
+
+// giveUpReads resolves the futures of all reads under way with err. t.mu is held.
+func (t *transaction) giveUpReads(err error) {
+	for _, p := range t.pending {
+		p.giveUp(err)
+	}
+	t.pending = nil
+	t.wakeReadWaiters()
+}
+
+// endReads is called when no read is under way any more. It returns what the
+// committer must do if a commit has waited for the reads. t.mu is held.
+func (t *transaction) endReads() *commitRequest {
+	t.wakeReadWaiters()
+	if !t.commitWaits {
+		return nil
+	}
+	t.commitWaits = false
+	request, err := t.finishStart()
+	switch {
+	case err != nil:
+		t.attempt.commit.Resolve(struct{}{}, err)
+	case request == nil:
+		t.finishReadOnly(t.attempt)
+	}
+	return request
+}
+
+// awaitReads waits until no read is under way. t.mu is held, but not meanwhile.
+func (t *transaction) awaitReads(ctx context.Context) error {
+	for len(t.pending) > 0 {
+		if t.ended == nil {
+			t.ended = make(chan struct{})
+		}
+		ended := t.ended
+		t.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		t.mu.Lock()
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *transaction) wakeReadWaiters() {
+	if t.ended != nil {
+		close(t.ended)
+		t.ended = nil
+	}
+}
