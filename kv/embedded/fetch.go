@@ -95,15 +95,16 @@ func (s *stretch) ahead(edge []byte, next bool) bool {
 
 // fetched is what a request to the storage servers tells.
 type fetched struct {
-	low, high []byte // of the pairs; nil: there are none
+	pairs     []kv.KeyValue // in the order in which they were asked for
+	low, high []byte        // of the pairs; nil: there are none
 	more      bool
 	toBegin   bool
 	toEnd     bool
 }
 
 // fetch asks the database as FoundationDB's client does, for the pairs between
-// two selectors, and makes known what the answer tells. The values are read
-// again when the walk comes to them.
+// two selectors, and makes known what the answer tells. The walk takes its pairs
+// from the answer when it comes to them.
 func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool) {
 	f := s.ask(begin, end, l, reverse)
 	low, high := systemEnd, []byte{}
@@ -127,6 +128,7 @@ func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool) {
 		low = f.low // even where the begin is the beginning of all keys
 	}
 	s.learn(low, high)
+	s.run = storedRun{keys: kv.KeyRange{Begin: low, End: minKey(high, s.limit)}, pairs: f.pairs, back: reverse}
 }
 
 // ask answers a request.
@@ -136,11 +138,15 @@ func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool) fetched
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return f
 	}
-	a := answering{scan: s.stored(), limit: s.limit, left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	a := answering{stretch: s, batch: l.gather(s.lastSize), left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
 	if e.beyond > 0 && !bytes.Equal(s.limit, systemEnd) {
 		a.strange = e.beyond - max(b.beyond, 1)
 	}
 	a.run(&f, reverse)
+	if f.pairs = a.batch.finish(s.lastSize); len(f.pairs) > 0 {
+		f.note(f.pairs[0].Key)
+		f.note(f.pairs[len(f.pairs)-1].Key)
+	}
 	if a.whole && len(b.key) == 0 && !(reverse && f.more) {
 		f.toBegin = true
 	}
@@ -150,8 +156,8 @@ func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool) fetched
 
 // answering is an answer in the making.
 type answering struct {
-	scan       *scan
-	limit      []byte
+	stretch    *stretch
+	batch      gathering
 	left       limits
 	begin, end []byte
 	whole      bool // a selector left the keys of its server: then servers are asked until all limits are reached
@@ -166,10 +172,11 @@ const strangePair = 64
 
 // run reads pairs until the limits are reached or there are no more.
 func (a *answering) run(f *fetched, reverse bool) {
+	a.batch.left = &a.left
 	for {
 		f.more = a.reply(f, reverse)
 		satisfied := !a.whole && a.left.bytes != unlimited && a.left.least == 0
-		if reached := a.left.reached(); reached || !f.more || satisfied {
+		if reached := a.left.reached(); reached || !f.more || satisfied || a.stretch.err != nil {
 			f.more = f.more || reached
 			return
 		}
@@ -178,7 +185,7 @@ func (a *answering) run(f *fetched, reverse bool) {
 
 // sendable is how much a server is asked to send at a time. Once the bytes are
 // used up it is asked for the rows that are still missing, whatever their size.
-func (l limits) sendable() (rows, room int) {
+func (l *limits) sendable() (rows, room int) {
 	rows, room = replyBytes, replyBytes
 	switch {
 	case l.bytes == 0:
@@ -195,56 +202,49 @@ func (l limits) sendable() (rows, room int) {
 // reply reads as much as a server sends at a time and reports whether that was
 // cut off.
 func (a *answering) reply(f *fetched, reverse bool) (cut bool) {
-	rows, room := a.left.sendable()
-	for rows > 0 && room > 0 {
-		key, size := a.next(reverse)
-		if key == nil {
-			return false
-		}
-		f.note(key, reverse)
-		a.left.take(size)
-		rows--
-		room -= size + serverPairCost
+	g := &a.batch
+	if g.rows, g.bytes = a.left.sendable(); g.rows <= 0 || g.bytes <= 0 {
+		return true
 	}
-	return true
+	if reverse && a.replyStrange(f) {
+		return true
+	}
+	before := len(g.pairs)
+	full := bytes.Compare(a.begin, a.end) < 0 && a.stretch.gather(a.begin, a.end, g, reverse)
+	if len(g.pairs) > before && reverse {
+		a.end = g.last()
+	} else if len(g.pairs) > before {
+		a.begin = successor(g.last())
+	}
+	if !full && !reverse {
+		return a.replyStrange(f)
+	}
+	return full
+}
+
+// replyStrange counts keys of the system to the reply and reports whether that
+// was cut off.
+func (a *answering) replyStrange(f *fetched) (cut bool) {
+	for a.strange > 0 {
+		a.strange--
+		f.note(strangeKey)
+		if a.batch.count(strangePair) {
+			return true
+		}
+	}
+	return false
 }
 
 // note adds a key to those that were answered.
-func (f *fetched) note(key []byte, reverse bool) {
-	if f.low == nil {
-		f.low, f.high = key, key
-	} else if reverse {
-		f.low = key
-	} else {
-		f.high = key
-	}
+func (f *fetched) note(key []byte) {
+	f.low = minOf(f.low, key)
+	f.high = maxKey(f.high, key)
 }
 
-// next takes the next pair and returns its key and size.
-func (a *answering) next(reverse bool) ([]byte, int) {
-	if reverse && a.strange > 0 || !reverse && bytes.Compare(a.begin, a.limit) >= 0 {
-		return a.nextStrange()
+// minOf is minKey where a may be nil, which is no key.
+func minOf(a, b []byte) []byte {
+	if a == nil {
+		return b
 	}
-	scan := a.scan
-	if reverse {
-		if bytes.Compare(a.begin, a.end) >= 0 || !scan.seekBelow(a.end) || bytes.Compare(scan.key, a.begin) < 0 {
-			return nil, 0
-		}
-		a.end = scan.key
-		return scan.key, len(scan.key) + len(scan.value)
-	}
-	if !scan.seek(a.begin) || bytes.Compare(scan.key, a.end) >= 0 {
-		a.begin = a.limit
-		return a.nextStrange()
-	}
-	a.begin = successor(scan.key)
-	return scan.key, len(scan.key) + len(scan.value)
-}
-
-func (a *answering) nextStrange() ([]byte, int) {
-	if a.strange == 0 {
-		return nil, 0
-	}
-	a.strange--
-	return strangeKey, strangePair
+	return minKey(a, b)
 }

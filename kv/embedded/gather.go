@@ -14,9 +14,10 @@ import (
 type gathering struct {
 	rows, bytes int // what the limits leave
 	pairs       []kv.KeyValue
-	room        []byte // what is left of the memory for copies
-	spent       int    // bytes of it used, for good
-	rowBytes    int    // how large a row of the batch before was
+	room        []byte  // what is left of the memory for copies
+	spent       int     // bytes of it used, for good
+	rowBytes    int     // how large a row of the batch before was
+	left        *limits // the client's, which count the pairs too; nil: none do
 }
 
 // lastBatch is how large the last batch was, in rows and in bytes: the next one
@@ -44,11 +45,19 @@ func (l *limits) gather(last *lastBatch) gathering {
 // keep takes a pair that stays as it is, and reports whether the batch is full.
 func (g *gathering) keep(key, value []byte) (full bool) {
 	g.pairs = append(g.pairs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
+	return g.count(len(key) + len(value))
+}
+
+// count counts a pair of so many bytes, and reports whether the batch is full.
+func (g *gathering) count(size int) (full bool) {
+	if g.left != nil {
+		g.left.take(size)
+	}
 	if g.rows != unlimited {
 		g.rows--
 	}
 	if g.bytes != unlimited {
-		g.bytes = max(g.bytes-len(key)-len(value)-serverPairCost, 0)
+		g.bytes = max(g.bytes-size-serverPairCost, 0)
 	}
 	return g.rows == 0 || g.bytes == 0
 }

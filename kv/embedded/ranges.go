@@ -80,19 +80,16 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 }
 
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
-// Nothing else may be read from the stretch afterwards.
 func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeResult) {
-	scan, last := s.stored(), s.lastSize
+	if s.view == nil {
+		s.fixView()
+	}
 	if s.err != nil {
 		return rangeResult{}
 	}
-	g := l.gather(last)
-	if reverse {
-		res.more = scan.gatherBelow(begin, end, &g)
-	} else {
-		res.more = scan.gather(begin, end, &g)
-	}
-	res.kvs = g.finish(last)
+	g := l.gather(s.lastSize)
+	res.more = s.gather(begin, end, &g, reverse)
+	res.kvs = g.finish(s.lastSize)
 	return res
 }
 

@@ -91,6 +91,7 @@ func (r *reading) stepForward() (progress, error) {
 		r.take(&r.at)
 	}
 	r.at = r.after(&r.at)
+	r.mergeForward()
 	return onward, nil
 }
 

@@ -90,6 +90,7 @@ func (r *reading) stepBackward() (progress, error) {
 		return over, nil
 	}
 	r.at = r.before(&r.at)
+	r.mergeBackward()
 	return onward, nil
 }
 

@@ -30,6 +30,7 @@ type stretch struct {
 	limit   []byte        // the first key that cannot be read
 	beyond  int           // how far the last selector went behind all keys, past own writes
 
+	run   storedRun   // stored pairs that were read at once
 	own   ownPart     // the own writes around the last section
 	about kv.KeyRange // the known or unknown keys around it
 	sure  bool        // about is known
@@ -85,6 +86,25 @@ func (s *stretch) stored() *scan {
 		s.scan = &scan
 	}
 	return s.scan
+}
+
+// gather collects stored pairs of [begin, end), and reports whether g became full.
+func (s *stretch) gather(begin, end []byte, g *gathering, back bool) (full bool) {
+	if s.view == nil {
+		s.fixView()
+	}
+	if s.err != nil {
+		return false
+	}
+	scan := s.view.newScan()
+	scan.budget = &s.budget
+	if back {
+		full = scan.gatherBelow(begin, end, g)
+	} else {
+		full = scan.gather(begin, end, g)
+	}
+	s.err = scan.close()
+	return full
 }
 
 // fixView gives the stretch the transaction's view.

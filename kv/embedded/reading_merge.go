@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Between two requests a walk goes over keys that are known. What it meets there
+// are stored pairs and own writes, in order, and nothing but the limits and
+// unreadable keys can end it. So it merges the two in a loop, instead of going
+// section by section: the result is the same.
+
+// storedRun is what the database holds of some keys.
+type storedRun struct {
+	keys  kv.KeyRange   // all stored pairs of these keys are among pairs
+	pairs []kv.KeyValue // in the order of the walk
+	back  bool          // it goes backward
+}
+
+// from returns the pairs from edge on, in the order of the walk.
+func (r *storedRun) from(edge []byte) []kv.KeyValue {
+	at := sort.Search(len(r.pairs), func(i int) bool {
+		c := bytes.Compare(r.pairs[i].Key, edge)
+		return r.back && c < 0 || !r.back && c >= 0
+	})
+	return r.pairs[at:]
+}
+
+// merging is a merge of stored pairs and own writes.
+type merging struct {
+	*reading
+	stored []kv.KeyValue   // not yet passed, in the order of the walk
+	own    cursor[written] // the entry whose key or gap comes next; not valid: there are no own writes
+	edge   []byte          // how far the merge has come
+	after  bool            // it has come to the key behind edge
+	bound  []byte          // where it ends
+	moved  bool            // it has passed something
+}
+
+// mergeForward goes over known keys from r.at on.
+func (r *reading) mergeForward() {
+	m, ok := r.merge(false)
+	if !ok {
+		return
+	}
+	if m.own.depth = 0; r.writes != nil {
+		m.own.seekFloor(r.writes.order(), m.edge)
+	}
+	m.forward()
+	if !m.moved {
+		return
+	}
+	if m.after {
+		m.edge = successor(m.edge)
+	}
+	r.at = r.after(&section{end: m.edge})
+}
+
+// mergeBackward goes back over known keys from r.at.
+func (r *reading) mergeBackward() {
+	m, ok := r.merge(true)
+	if !ok {
+		return
+	}
+	if r.writes != nil {
+		m.own.seekBelow(r.writes.order(), m.edge)
+	}
+	m.backward()
+	if m.moved {
+		r.at = r.before(&section{begin: m.edge})
+	}
+}
+
+// merge prepares a merge from r.at up to the goal. It reports whether there is
+// anything to merge.
+func (r *reading) merge(back bool) (m merging, ok bool) {
+	m = merging{reading: r, edge: r.at.far(!back)}
+	if !r.at.told() || r.left.reached() || r.err != nil {
+		return m, false
+	}
+	if back {
+		m.bound = r.goal.end
+	} else {
+		m.bound = r.goal.begin
+	}
+	if !m.ahead(m.bound, back) || !r.knownAround(m.edge, back) {
+		return m, false
+	}
+	if back {
+		m.bound = maxKey(m.bound, r.about.Begin)
+	} else {
+		m.bound = minKey(m.bound, r.about.End)
+	}
+	if !r.ensureRun(m.edge, m.bound, back) {
+		return m, false
+	}
+	if back {
+		m.bound = maxKey(m.bound, r.run.keys.Begin)
+	} else {
+		m.bound = minKey(m.bound, r.run.keys.End)
+	}
+	m.stored = r.run.from(m.edge)
+	return m, m.ahead(m.bound, back)
+}
+
+// ahead reports whether key lies before the merge.
+func (m *merging) ahead(key []byte, back bool) bool {
+	if back {
+		return bytes.Compare(m.edge, key) > 0
+	}
+	return bytes.Compare(m.edge, key) < 0
+}
+
+// ensureRun sees to it that the run holds the stored pairs next to edge, which is
+// known. One that was read for a request mostly does. Else it is read, up to
+// bound, unless there is room for one key only.
+func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
+	if r.run.keys.End != nil && r.run.back == back && holds(r.run.keys, edge, back) {
+		return true
+	}
+	keys := kv.KeyRange{Begin: edge, End: bound}
+	if back {
+		keys = kv.KeyRange{Begin: bound, End: edge}
+	}
+	if isSuccessor(keys.End, keys.Begin) {
+		return false
+	}
+	g := r.left.gather(r.lastSize)
+	if r.left.bytes == 0 {
+		g.rows, g.bytes = r.left.sendable()
+	}
+	if full := r.gather(keys.Begin, keys.End, &g, back); full && back {
+		keys.Begin = g.last()
+	} else if full {
+		keys.End = successor(g.last())
+	}
+	r.run = storedRun{keys: keys, pairs: g.finish(r.lastSize), back: back}
+	return r.err == nil
+}
+
+// passed notes how far the merge has come: to edge, or to the key behind it.
+func (m *merging) passed(edge []byte, after bool) { m.edge, m.after, m.moved = edge, after, true }
+
+// forward merges until a limit, an unreadable key or the bound.
+func (m *merging) forward() {
+	if !m.own.valid() {
+		m.takeUpTo(m.bound)
+		return
+	}
+	for atKey := bytes.Equal(m.own.key(), m.edge); ; atKey = true {
+		key, w := m.own.key(), m.own.val()
+		if atKey && bytes.Compare(key, m.bound) >= 0 || m.left.reached() {
+			return
+		}
+		if atKey && !m.takeOwn(key, w) {
+			return
+		}
+		more, end := m.own.next(), m.bound
+		if more {
+			end = minKey(end, m.own.key())
+		}
+		if !m.takeGap(w, end, key, len(w.ops) > 0) || !more {
+			return
+		}
+	}
+}
+
+// takeOwn passes the key of an entry, and reports whether the merge goes on.
+func (m *merging) takeOwn(key []byte, w *written) bool {
+	switch {
+	case len(w.ops) == 0:
+		m.passed(key, false)
+		return true
+	case w.key.unreadable:
+		return false
+	}
+	var below []byte
+	if len(m.stored) > 0 && bytes.Equal(m.stored[0].Key, key) {
+		below, m.stored = m.stored[0].Value, m.stored[1:]
+	}
+	if w.known() {
+		below = nil
+	}
+	if value := w.value(below); value != nil {
+		m.add(key, value)
+	}
+	m.passed(key, true)
+	return true
+}
+
+// takeGap passes the gap of an entry up to end, and reports whether the merge
+// goes on.
+func (m *merging) takeGap(w *written, end, key []byte, operated bool) bool {
+	switch {
+	case w.gap.cleared:
+		for len(m.stored) > 0 && bytes.Compare(m.stored[0].Key, end) < 0 {
+			m.stored = m.stored[1:]
+		}
+		return true
+	case w.gap.unreadable:
+		return operated && isSuccessor(end, key) // there is no gap
+	}
+	return m.takeUpTo(end)
+}
+
+// takeUpTo takes the stored pairs before end, and reports whether the limits let
+// it take all.
+func (m *merging) takeUpTo(end []byte) bool {
+	n := 0
+	for ; n < len(m.stored) && bytes.Compare(m.stored[n].Key, end) < 0; n++ {
+		if m.left.reached() {
+			break
+		}
+		m.left.take(len(m.stored[n].Key) + len(m.stored[n].Value))
+	}
+	return m.takeStored(n, true)
+}
+
+// takeStored adds the next n stored pairs to the result and reports whether the
+// limits are not reached.
+func (m *merging) takeStored(n int, after bool) bool {
+	switch {
+	case n == 0:
+	case m.res.kvs == nil && n == len(m.stored):
+		m.passed(m.stored[n-1].Key, after)
+		m.res.kvs, m.stored = slices.Clip(m.stored), nil
+	default:
+		if cap(m.res.kvs)-len(m.res.kvs) < n {
+			m.res.kvs = slices.Grow(m.res.kvs, len(m.stored))
+		}
+		m.res.kvs = append(m.res.kvs, m.stored[:n]...)
+		m.passed(m.stored[n-1].Key, after)
+		m.stored = m.stored[n:]
+	}
+	return !m.left.reached()
+}
+
+// add adds a pair to the result.
+func (m *merging) add(key, value []byte) {
+	m.res.kvs = append(m.res.kvs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
+	m.left.take(len(key) + len(value))
+}
+
+// backward is forward from the end.
+func (m *merging) backward() {
+	if !m.own.valid() {
+		m.takeDownTo(m.bound)
+		return
+	}
+	for {
+		key, w := m.own.key(), m.own.val()
+		begin := key
+		if len(w.ops) > 0 {
+			begin = successor(key)
+		}
+		if !m.takeGapBelow(w, maxKey(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
+			return
+		}
+		if !m.takeOwnBelow(key, w) || m.left.reached() || !m.own.prev() || !m.ahead(m.bound, true) {
+			return
+		}
+	}
+}
+
+// takeOwnBelow is takeOwn backward.
+func (m *merging) takeOwnBelow(key []byte, w *written) bool {
+	ok := m.takeOwn(key, w)
+	m.after = false
+	return ok
+}
+
+// takeGapBelow is takeGap backward, down to begin.
+func (m *merging) takeGapBelow(w *written, begin []byte) bool {
+	switch {
+	case w.gap.cleared:
+		for len(m.stored) > 0 && bytes.Compare(m.stored[0].Key, begin) >= 0 {
+			m.stored = m.stored[1:]
+		}
+		return true
+	case w.gap.unreadable:
+		return bytes.Compare(begin, m.edge) >= 0 // there is no gap
+	}
+	return m.takeDownTo(begin)
+}
+
+// takeDownTo is takeUpTo backward.
+func (m *merging) takeDownTo(begin []byte) bool {
+	n := 0
+	for ; n < len(m.stored) && bytes.Compare(m.stored[n].Key, begin) >= 0; n++ {
+		if m.left.reached() {
+			break
+		}
+		m.left.take(len(m.stored[n].Key) + len(m.stored[n].Value))
+	}
+	return m.takeStored(n, false)
+}
