@@ -123,7 +123,8 @@ func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
 		switch {
 		case !within:
 		case op.op == opSet && w.unread:
-			w.set = &op
+			set := op // which stays on the stack elsewhere
+			w.set = &set
 		case op.op != opSet || !same(op.value, w.value):
 			w.finish(nil)
 		}

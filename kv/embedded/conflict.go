@@ -30,6 +30,7 @@ func (t *transaction) addRangeRead(begin, end []byte) {
 		p.lateReads = append(p.lateReads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
 		return
 	}
+	begin, end = slices.Clone(begin), slices.Clone(end)
 	if t.writes.empty() {
 		t.addPart(begin, end, begin, end)
 		return
@@ -41,13 +42,14 @@ func (t *transaction) addRangeRead(begin, end []byte) {
 	}
 }
 
-// addPart adds a part of a read range; the size counts the whole each time.
+// addPart adds a part of a read range, whose bounds it keeps; the size counts the
+// whole each time.
 func (t *transaction) addPart(from, to, begin, end []byte) {
 	if bytes.Compare(from, to) >= 0 {
 		return
 	}
 	t.size += int64(len(begin)+len(end)) + rangeCost
-	t.reads = append(t.reads, kv.KeyRange{Begin: slices.Clone(from), End: slices.Clone(to)})
+	t.reads = append(t.reads, kv.KeyRange{Begin: from, End: to})
 }
 
 // addRangeResult adds the read conflict range of a range read: as far as a
@@ -114,6 +116,7 @@ func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
 		return err
 	}
 	if t.settings.rywDisabled {
+		r = kv.KeyRange{Begin: slices.Clone(r.Begin), End: slices.Clone(r.End)}
 		t.addPart(r.Begin, r.End, r.Begin, r.End)
 	} else {
 		t.addRangeRead(r.Begin, r.End)

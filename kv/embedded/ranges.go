@@ -27,6 +27,7 @@ func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
 	case s.rywDisabled:
 		return s.readStored(req, l), nil
 	case s.untouched(req.SelectorRange):
+		s.alone = true
 		res := s.pairs(req.Begin.Key, req.End.Key, l, req.Reverse)
 		s.learnPairs(req, &res)
 		return res, nil
@@ -132,6 +133,7 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		return s.locateKey(sel), nil
 	}
 	if s.writes == nil && s.known.empty() {
+		s.alone = true
 		switch { // what the ends alone tell
 		case sel.Offset > 0 && bytes.Compare(sel.Key, s.limit) >= 0:
 			return s.limit, nil

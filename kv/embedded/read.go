@@ -227,19 +227,19 @@ func answer[A, T any](t *transaction, snapshot, long bool, walk func(*stretch) (
 	}
 	a, err := walkToEnd(s, walk)
 	if err == errNotAtHand {
-		return answerLater(t, snapshot, walk, note)
+		return answerLater(t, s, snapshot, walk, note)
 	}
 	return kv.Resolved(noteRead(t, s, a, err, note))
 }
 
-// answerLater lets a goroutine make a read.
-func answerLater[A, T any](t *transaction, snapshot bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
+// answerLater lets a goroutine make a read that could not be made at once.
+func answerLater[A, T any](t *transaction, s *stretch, snapshot bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
 	v, err := t.readable()
 	if err != nil {
 		var none T
 		return kv.Resolved(none, t.spoil(err))
 	}
-	s := t.newStretch(snapshot).detach(v)
+	s.detach(v, snapshot)
 	var a A
 	read := func(quit *atomic.Bool) {
 		s.budget.quit = quit

@@ -184,35 +184,6 @@ func wider(from, to []byte, back bool) bool {
 	return !isSuccessor(to, from)
 }
 
-// lookAhead returns the last section to be fetched by the request that begins at
-// r.at: it goes on over pairs that are known, and over single keys that are known
-// to be absent, but not over more than that. It counts those keys.
-func (r *reading) lookAhead(back bool) (last section, singles int) {
-	at, edge := r.at, r.at.far(!back)
-	last = at
-	for n := r.skips() + farthest; n > 0 && !at.is(&r.goal); n-- {
-		switch at.kind {
-		case veiled:
-			return last, singles
-		case empty:
-			if wider(edge, at.far(back), back) {
-				return last, singles
-			}
-			singles++
-		default:
-			edge = at.far(back)
-			if at.kind == unread {
-				last = at
-			}
-		}
-		at = r.step(&at, back)
-	}
-	if at.kind == unread {
-		last = at
-	}
-	return last, singles
-}
-
 // countSingles counts the single keys known to be absent from g on, at most so
 // many, up to the first wider gap.
 func (r *reading) countSingles(g section, most int, back bool) (singles int) {

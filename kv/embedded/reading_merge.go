@@ -256,7 +256,7 @@ func (m *merging) backward() {
 		key, w := m.own.key(), m.own.val()
 		begin := key
 		if len(w.ops) > 0 {
-			begin = successor(key)
+			begin = behind(key)
 		}
 		if !m.takeGapBelow(w, maxKey(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
 			return

@@ -50,7 +50,7 @@ func (s *segments) enter(atKey bool) {
 	case atKey && len(w.ops) > 0:
 		s.operated = w
 	case len(w.ops) > 0:
-		s.first = successor(s.cursor.key())
+		s.first = behind(s.cursor.key())
 	}
 }
 
@@ -75,11 +75,10 @@ func (s *segments) begin() []byte {
 // segment.
 func (s *segments) end(limit []byte) []byte {
 	if s.operated != nil {
-		return successor(s.cursor.key())
+		return behind(s.cursor.key())
 	}
-	next := s.cursor
-	if next.next() {
-		return next.key()
+	if next, ok := s.cursor.peek(); ok {
+		return next
 	}
 	return limit
 }
@@ -88,14 +87,22 @@ func (s *segments) end(limit []byte) []byte {
 func (s *segments) next() {
 	if s.operated != nil {
 		s.enter(false)
-		after := s.cursor
-		if !after.next() || !bytes.Equal(after.key(), s.first) {
+		if next, ok := s.cursor.peek(); !ok || !bytes.Equal(next, s.first) {
 			return
 		}
 	}
 	if s.ok = s.cursor.next(); s.ok {
 		s.enter(true)
 	}
+}
+
+// behind is successor for a key that is never modified: where a zero byte follows
+// it in memory, as behind what ownBytes returns, nothing is copied.
+func behind(key []byte) []byte {
+	if n := len(key); n < cap(key) && key[:n+1][n] == 0 {
+		return key[: n+1 : n+1]
+	}
+	return successor(key)
 }
 
 // successor returns a new key that is the first behind key.

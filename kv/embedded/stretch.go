@@ -18,6 +18,7 @@ type stretch struct {
 	budget budget
 	err    error
 	writes *writeMap // nil: none
+	alone  bool      // neither own writes nor known keys concern the read
 
 	rywDisabled bool
 	unmeasured  bool       // the size cannot be asked for
@@ -52,16 +53,19 @@ func (t *transaction) newStretch(snapshot bool) *stretch {
 	}
 }
 
-// detach makes a stretch of its own from one that was not read: for a goroutine,
-// which reads v, and own writes and known keys as they are now. t.mu is held.
-func (s *stretch) detach(v *view) *stretch {
-	d := *s
-	d.tx, d.view, d.since = nil, v, s.tx.learned
-	if s.writes != nil {
-		d.writes = &writeMap{entries: s.writes.order().snapshot()}
+// detach begins the stretch anew, for a goroutine, which reads v, and own writes
+// and known keys as they are now. t.mu is held.
+func (s *stretch) detach(v *view, snapshot bool) {
+	t, alone := s.tx, s.alone
+	*s = *t.newStretch(snapshot)
+	if s.tx, s.view = nil, v; alone {
+		s.writes, s.known = nil, nil
+		return
 	}
-	d.known, d.forked = s.tx.known.fork(), true
-	return &d
+	if s.writes != nil {
+		s.writes = &writeMap{entries: s.writes.order().snapshot()}
+	}
+	s.known, s.forked = s.known.fork(), true
 }
 
 // close releases the scan and returns the first error that the read met.

@@ -106,6 +106,18 @@ func (c *cursor[V]) next() bool {
 	return false
 }
 
+// peek returns the key of the following entry, and whether there is one.
+func (c *cursor[V]) peek() ([]byte, bool) {
+	if at := &c.path[c.depth-1]; at.i+1 < int(at.n.n) {
+		return at.n.items[at.i+1].key, true
+	}
+	next := *c
+	if !next.next() {
+		return nil, false
+	}
+	return next.key(), true
+}
+
 // prev moves to the entry before.
 func (c *cursor[V]) prev() bool {
 	at := &c.path[c.depth-1]
