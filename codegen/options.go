@@ -86,6 +86,8 @@ func (o *fieldOptions) set(w word) (message string, at int) {
 		return fmt.Sprintf("option %s takes no value", w.key), w.valueAt
 	case isFlag:
 		*flag = true
+	case unsupported(w) != "":
+		return unsupported(w), w.at
 	case w.key == "name":
 		o.name = w.value
 		return checkName(w.value), w.valueAt
@@ -110,6 +112,17 @@ func (o *fieldOptions) set(w word) (message string, at int) {
 		return fmt.Sprintf("unknown option %s", w.key) + didYouMean(w.key, fieldOptionWords), w.at
 	}
 	return "", 0
+}
+
+// unsupported returns why an option that other libraries have is refused, or "".
+func unsupported(w word) string {
+	switch w.key {
+	case "desc", "descending", "asc", "ascending":
+		return fmt.Sprintf("option %s is not supported: an index has no direction, every query reads both ways (Reverse)", w.key)
+	case "sparse", "partial":
+		return fmt.Sprintf("option %s is not supported: an index holds all records; a unique one leaves nulls out", w.key)
+	}
+	return ""
 }
 
 // meantFlag asks for the option without a value that a capitalised word spells,
@@ -179,6 +192,8 @@ func parseIndexOptions(t tag) (o indexOptions, found []fault) {
 			if o.scatter, message = parseScatter(w); message != "" {
 				bad(w.scatterAt(), "%s", message)
 			}
+		case unsupported(w) != "":
+			bad(w.at, "%s", unsupported(w))
 		case w.hasValue:
 			bad(w.at, "unknown option %s%s", w.key, didYouMean(w.key, []string{"name=", "cover", "scatter="}))
 		case w.text == "cover" && o.cover:
