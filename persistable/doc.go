@@ -14,6 +14,25 @@
 //	for o, err := range orders.ByStatusCreatedAt(Pending).From(t0).Reverse().Limit(20).All(ctx) { … }
 //	err = db.RemoveDirectory(ctx, "tenants", "tenant-1") // its records and indexes are gone
 //
+// # Tags
+//
+// Blank fields of the types [Type], [Directory], [Index] and [Unique] say where
+// and how a struct is stored. The options of other fields, persist:"…":
+//
+//	index, unique   an index on this field alone
+//	cover           its entries hold a copy of the record
+//	scatter=N       its entries are scattered over N shards
+//	name=X          the stored name, kept when the Go field is renamed
+//	number=N        the field's number
+//	was=KIND        accept a change of the field's kind from the one in persist.lock
+//	text            stored by MarshalText
+//	id              this field is the ID, although it is not named ID
+//	-               not stored
+//
+// Descending indexes are not supported: every query reads both ways. Other
+// options are errors. docs/tags.md explains each, the ranges of nullable
+// fields, page tokens, and the order in which to deploy a changed schema.
+//
 // # Transactions
 //
 // Every operation is one transaction: it sees one version of the database, the
@@ -33,7 +52,9 @@
 //
 // Entries are maintained from the stored record, never from the caller's copy.
 // An index that is added over existing data is disabled until
-// [Store.BuildIndexes] has run; queries say so by an *[IndexStateError].
+// [Store.BuildIndexes] has run; queries say so by an *[IndexStateError]. Run it
+// when no older program writes any more: one that does not know the index takes
+// it offline with its first write.
 //
 // # Scattering
 //
