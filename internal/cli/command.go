@@ -67,6 +67,9 @@ func (c *command) root() *cobra.Command {
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
 	root.PersistentFlags().BoolVar(&c.json, "json", c.json, "write one JSON object a line; errors as JSON too")
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Args, completion.RunE = cobra.ArbitraryArgs, helpAlone
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(cmd, err) })
 	return root
 }
@@ -74,16 +77,19 @@ func (c *command) root() *cobra.Command {
 // group is a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return misuse(cmd, fmt.Errorf("unknown command %q%s", args[0], suggestion(cmd, args[0])))
-			}
-			return cmd.Help()
-		},
+		Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: helpAlone,
 	}
 	g.AddCommand(commands...)
 	return g
+}
+
+// helpAlone shows the help of a command that only has subcommands, unless one is
+// asked for that there is not.
+func helpAlone(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return misuse(cmd, fmt.Errorf("unknown command %q%s", args[0], suggestion(cmd, args[0])))
+	}
+	return cmd.Help()
 }
 
 // help is the command that shows the help of another one.

@@ -190,6 +190,22 @@ func TestServerLogsHostileText(t *testing.T) {
 	}
 }
 
+// TestLogOfHolders: a holder's description cannot pass for that of another one.
+func TestLogOfHolders(t *testing.T) {
+	meta := map[string]string{"host": "a task:b", "n": "1"}
+	for _, test := range []struct {
+		json bool
+		want string
+	}{{false, `holder="host=\"a task:b\" n=1"`}, {true, `"holder":{"host":"a task:b","n":"1"}`}} {
+		var text bytes.Buffer
+		c := &command{Streams: Streams{Err: printable{&text, test.json}}, json: test.json}
+		c.logger().Info("granted", "holder", holder(meta))
+		if !strings.Contains(text.String(), test.want) {
+			t.Errorf("logged %s, want %s", &text, test.want)
+		}
+	}
+}
+
 // locked is a buffer for several goroutines.
 type locked struct {
 	mu sync.Mutex

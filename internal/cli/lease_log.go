@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
@@ -24,10 +25,10 @@ func (l logged) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.
 	case errors.Is(err, lease.ErrInvalid): // what the request says may be of any length; the error says what is wrong
 		l.log.Warn("refused", "error", explain(err))
 	case err != nil:
-		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", req.Meta, "error", explain(err))
+		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", holder(req.Meta), "error", explain(err))
 	}
 	for _, g := range leases {
-		l.log.Info("granted", "service", req.ServiceID, "machine", g.ID, "bits", g.BitSeq, "until", stampMs(g.Expired), "holder", req.Meta)
+		l.log.Info("granted", "service", req.ServiceID, "machine", g.ID, "bits", g.BitSeq, "until", stampMs(g.Expired), "holder", holder(req.Meta))
 	}
 	return leases, err
 }
@@ -45,3 +46,9 @@ func (l logged) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 	}
 	return err
 }
+
+// holder is the description of a holder: a map in JSON, words in text.
+type holder map[string]string
+
+// String implements [fmt.Stringer].
+func (h holder) String() string { return strings.TrimPrefix(describe(h), " ") }

@@ -92,39 +92,40 @@ func (c *command) leasesOf(files []string, do func(idgen.Lease) error) error {
 	}
 	for _, name := range files {
 		if err := c.leasesIn(name, do); err != nil {
-			if name == "-" {
-				name = "the input"
-			}
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 	}
 	return nil
 }
 
 func (c *command) leasesIn(name string, do func(idgen.Lease) error) error {
-	in := c.In
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		in = file
+	if name == "-" {
+		return eachLeaseOf(c.In, "the input", do)
 	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return eachLeaseOf(file, name, do)
+}
+
+// eachLeaseOf calls do with each lease in what is called name.
+func eachLeaseOf(in io.Reader, name string, do func(idgen.Lease) error) error {
 	for dec := json.NewDecoder(in); ; {
 		var g idgen.Lease
 		err := dec.Decode(&g)
-		switch {
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
-			return invalid(fmt.Errorf("this is no lease in JSON: %w", err))
+		}
+		if err != nil {
+			return invalid(fmt.Errorf("%s: this is no lease in JSON: %w", name, err))
 		}
 		if err := g.Validate(); err != nil {
-			return invalid(err)
+			return invalid(fmt.Errorf("%s: %w", name, err))
 		}
 		if err := do(g); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func Open(path string, options Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	if err := makePrivate(path); err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	db, err := sql.Open("sqlite", dataSource(path, options.BusyTimeout))
 	if err != nil {
