@@ -5,6 +5,7 @@ package http
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 )
 
 // redacted stands for a secret where values are printed.
@@ -44,4 +45,15 @@ func (o ClientOptions) public() any {
 		o.Token = redacted
 	}
 	return ClientOptions(o)
+}
+
+// LogValue implements [slog.LogValuer]: options are logged without the secrets of
+// the tokens.
+func (o HandlerOptions) LogValue() slog.Value {
+	type plain HandlerOptions
+	o.Tokens = slices.Clone(o.Tokens)
+	for i := range o.Tokens {
+		o.Tokens[i].Secret = redacted
+	}
+	return slog.AnyValue(plain(o))
 }
