@@ -69,6 +69,13 @@
 // cluster without a difference (TestGoldens). The page docs/coverage.md lists
 // which behaviour they prove.
 //
+// A read that memory can answer is answered at once. One that needs the disk, or
+// many steps, is made by a goroutine, with the transaction's writes and version of
+// the moment in which it was begun: reads of one transaction overlap, and its
+// Cancel, Reset, OnError and timeout end them. A commit waits for the
+// transaction's reads. The values that atomic operations need are read before the
+// commit is queued, so that no commit waits for the reads of another.
+//
 // # Failures
 //
 // After a disk error nothing more is committed: every commit fails with a
