@@ -82,7 +82,7 @@ func (s Store[T, ID]) Find(conditions ...Condition[T]) (Query[T], error) {
 		plans = append(plans, s.record.plan(i, equals, ranges))
 	}
 	if len(plans) == 0 {
-		return Query[T]{}, s.record.noIndex(conditions, "")
+		return Query[T]{}, s.record.noIndex(conditions, nullReason(equals))
 	}
 	return Query[T]{source: s.source, plan: plans[0], others: plans[1:]}, nil
 }

@@ -21,6 +21,9 @@ func (s Store[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
 		return nil, err
 	}
 	if s.tx != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return s.get(ctx, s.tx, id)
 	}
 	// All that the attempts need is one allocation.

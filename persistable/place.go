@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -59,7 +60,7 @@ func newPlace[T any](db *DB, r *record[T], elements []PathElement, args []string
 		if e.Layer != "" {
 			p.expects = append(p.expects, directory.ElementAs(i, e.Layer))
 		}
-		if reason := checkName(name); reason != "" {
+		if reason := cmp.Or(checkName(name), p.checkZero(i, name)); reason != "" {
 			return nil, &DirectoryError{Type: r.typ, Path: p.path, Field: e.Field, Reason: reason}
 		}
 	}

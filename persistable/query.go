@@ -83,6 +83,9 @@ func (q Query[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 				return nil // the engine asks again, the caller has enough
 			}
 			for v, err := range q.items(ctx, t, &c) {
+				if err == nil && ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
 				if err != nil {
 					return err
 				}

@@ -113,6 +113,8 @@ func (s *source[T]) write(ctx context.Context, fn func(*transaction) error) erro
 		return s.place.db.alone(ctx, fn)
 	case s.tx.writer == nil:
 		return ErrReadOnly
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
 	return fn(s.tx)
 }
@@ -124,6 +126,8 @@ func (s *source[T]) read(ctx context.Context, fn func(*transaction) error) error
 		return err
 	case s.tx == nil:
 		return s.place.db.read(ctx, fn)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
 	return fn(s.tx)
 }
