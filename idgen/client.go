@@ -224,6 +224,7 @@ func (c *Client) Metrics() Metrics {
 	if e.mode == leased {
 		m.ActiveLeases = len(e.leases)
 	}
+	m.LeasedPerMs = c.holdings.positions(c.clock.read().ms)
 	var made [modes]int64
 	for mode := range c.tallies {
 		made[mode] = c.tallies[mode].Load()

@@ -106,6 +106,17 @@ func (h *holdings) lasting(now time.Time) int {
 	return total
 }
 
+// positions returns how many positions the leases have that have not ended at ms.
+func (h *holdings) positions(ms int64) int {
+	total := 0
+	for _, l := range h.leases {
+		if ms < l.Expired {
+			total += l.ThroughputPerMs()
+		}
+	}
+	return total
+}
+
 // nextRenewal returns when the next of the leases that count at now stops to.
 func (h *holdings) nextRenewal(now time.Time) (first time.Time, ok bool) {
 	for _, l := range h.leases {

@@ -30,6 +30,12 @@ type Metrics struct {
 	// Clock.
 	ClockBackward int64 // how often it was found set back
 	ClockForward  int64 // how often it was found far ahead: set forward, or the machine slept
+
+	// LeasedPerMs is how many positions of a millisecond the client has leased,
+	// also under leases that it does not use at the moment. The sum over all
+	// clients of a service is what is taken of the service's positions: 2^21 in
+	// the default layout.
+	LeasedPerMs int
 }
 
 // IDs returns the number of all IDs made.

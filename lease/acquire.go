@@ -35,7 +35,7 @@ var errAgain = errors.New("lease: the queue of free blocks was outdated")
 
 // Acquire implements [idgen.LeaseProvider]. It grants one lease if there are
 // that many adjacent positions free, else several. Errors: [ErrInvalid],
-// [ErrUnknownService], [*ExhaustedError], [*BudgetError], [*QuarantineError], [*EpochError],
+// [ErrUnknownService], [ErrTooManyServices], [*ExhaustedError], [*BudgetError], [*QuarantineError], [*EpochError],
 // [*CorruptError], [*idgen.TimeRangeError] if the store's clock is outside of
 // what the layout can express, and those of the store.
 func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
@@ -61,6 +61,13 @@ func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 		})
 		if err != nil {
 			break
+		}
+		if errors.Is(a.refused, errUnfounded) {
+			if err = s.found(ctx, service, config); err != nil {
+				break
+			}
+			err = errUnfounded
+			continue
 		}
 		s.saw(service, a.record)
 		if err = a.refusal(); !errors.Is(a.refused, errAgain) {
@@ -96,6 +103,10 @@ func (a *acquisition) run(ctx context.Context) error {
 	request, err := a.read(ctx, requestRecordKey(hash))
 	if err != nil {
 		return err
+	}
+	if !a.founded() {
+		a.refused = errUnfounded
+		return nil
 	}
 	quarantine, err := a.open()
 	if err != nil {
@@ -217,6 +228,9 @@ func (a *acquisition) forget(ctx context.Context) error {
 	}
 	return nil
 }
+
+// earliest returns when leases can begin.
+func (ses *session) earliest() int64 { return max(ses.now, ses.record.Floor) }
 
 // checkClock refuses a time that the layout cannot express.
 func (ses *session) checkClock() error {

@@ -19,6 +19,7 @@ const (
 	DefaultSkew                          = time.Minute
 	DefaultMaxThroughputPerMs            = 16384
 	DefaultMaxLeases                     = 64
+	DefaultMaxServices                   = 256
 	minDuration, maxDuration             = time.Second, 24 * time.Hour
 	maxMetaEntries, maxMetaBytes         = 16, 1024
 	maxServiceLength, maxRequestKeyBytes = 100, 128
@@ -82,6 +83,11 @@ type Options struct {
 	// [ErrUnknownService]. Otherwise each well-formed service id that is asked
 	// for becomes a service, with records of its own in the store.
 	OnlyListed bool
+	// MaxServices bounds the services in the store that Services does not list,
+	// the default one aside; 0 means [DefaultMaxServices]. Where there are as
+	// many, those give way that hold nothing: all their leases have ended, and
+	// can be continued no more. Where there is none, [ErrTooManyServices].
+	MaxServices int
 
 	// Fresh says that a service which is not in the store is new, so that its
 	// first lease is granted at once. Leave it false where the store can lose
@@ -128,6 +134,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxLeases == 0 {
 		o.MaxLeases = DefaultMaxLeases
 	}
+	if o.MaxServices == 0 {
+		o.MaxServices = DefaultMaxServices
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -150,6 +159,9 @@ func (o Options) Validate() error {
 	}
 	if o.MaxThroughputPerMs < 0 {
 		faults = append(faults, fmt.Errorf("lease: MaxThroughputPerMs is %d; it must not be negative", o.MaxThroughputPerMs))
+	}
+	if o.MaxServices < 0 {
+		faults = append(faults, fmt.Errorf("lease: MaxServices is %d; it must not be negative", o.MaxServices))
 	}
 	if o.MaxLeases < 0 || o.MaxLeases > DefaultMaxLeases {
 		faults = append(faults, fmt.Errorf("lease: MaxLeases is %d; it must be from 0 to %d", o.MaxLeases, DefaultMaxLeases))

@@ -104,7 +104,7 @@ func (s *search) lease(blocks []block) error {
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		lease, passed := b.when(s.now, s.config.Duration.Milliseconds())
+		lease, passed := b.when(s.earliest(), s.config.Duration.Milliseconds())
 		if lease.From > last {
 			return &idgen.TimeRangeError{Time: time.UnixMilli(lease.From), First: s.config.Layout.First(), Last: s.config.Layout.Last()}
 		}
@@ -133,11 +133,11 @@ func (s *search) usable(entry freeEntry, b *block) (block, bool) {
 			return block{}, false
 		}
 	}
-	lease, passed := free.when(s.now, s.config.Duration.Milliseconds())
+	lease, passed := free.when(s.earliest(), s.config.Duration.Milliseconds())
 	if lease.From <= s.horizon {
 		return free, true
 	}
-	if !s.rewind && (passed || lease.From > b.Fence) {
+	if !s.rewind && (passed || lease.From > max(b.Fence, s.record.Floor)) {
 		s.requeue(b, lease.From, passed)
 	}
 	return block{}, false

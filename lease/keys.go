@@ -19,6 +19,7 @@ const (
 	keyRequest  = 'r' // + hash of the request key: what was granted for it
 	keyForget   = 'x' // + time, hash: when what was granted for it can be forgotten
 	keyAccount  = 'a' // + hash of an account: what it has leased
+	keyGone     = 'g' // of the default service: what is left of services that were removed
 )
 
 func serviceKey() []byte { return []byte{keyService} }
@@ -92,6 +93,8 @@ func requestHash(requestKey string) []byte {
 }
 
 func requestRecordKey(hash []byte) []byte { return append([]byte{keyRequest}, hash...) }
+
+func goneKey() []byte { return []byte{keyGone} }
 
 func accountKey(hash []byte) []byte { return append([]byte{keyAccount}, hash...) }
 

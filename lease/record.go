@@ -75,11 +75,17 @@ type serviceRecord struct {
 	// Continued is until when leases that were lost may be continued: those that
 	// are granted after the quarantine end later.
 	Continued int64 `json:"continued,omitempty"`
+	// Floor is when the leases have ended of services that were removed:
+	// nothing is granted before.
+	Floor     int64  `json:"floor,omitempty"`
+	After     string `json:"after,omitempty"`     // the incarnation of this service that was removed before
+	Unsettled bool   `json:"unsettled,omitempty"` // the floor is not known yet
+	Removing  bool   `json:"removing,omitempty"`  // nothing is granted: the keys are being removed
 	times
 }
 
 func (r *serviceRecord) check() error {
-	if r.Incarnation == "" || r.Quarantine < 0 || r.Continued < 0 {
+	if r.Incarnation == "" || r.Quarantine < 0 || r.Continued < 0 || r.Floor < 0 {
 		return errors.New("it has no incarnation, or a quarantine before 1970")
 	}
 	return r.times.check()

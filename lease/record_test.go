@@ -17,6 +17,7 @@ func FuzzDecode(f *testing.F) {
 		&frontierRecord{Next: 64, Sizes: 3},
 		&requestRecord{Until: 1, Leases: []leaseRef{{Base: 1, Created: 2}}},
 		&accountRecord{Leased: []leasedUntil{{1, 2}}},
+		&goneRecord{Floor: 1, Frame: &frame{1, 2, 3}, Removed: []removedService{{"s", "i"}}},
 		&block{BitSeq: 3, bounds: bounds{Fence: 1, Carry: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
 	} {
 		value := encode([]byte("b"), record)
@@ -27,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 		if sealed {
 			value = seal(key, value)
 		}
-		for _, record := range []interface{ check() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &accountRecord{}, &block{}} {
+		for _, record := range []interface{ check() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &accountRecord{}, &goneRecord{}, &block{}} {
 			err := decode("service", key, value, record)
 			var corrupt *CorruptError
 			if err != nil && (!errors.As(err, &corrupt) || !bytes.Equal(corrupt.Key, key)) {
@@ -53,6 +54,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"incarnation":"i","lengths":[{"until":1}]}`:       &serviceRecord{},
 		`{"next":1073741825}`:                               &frontierRecord{},
 		`{"until":1}`:                                       &requestRecord{},
+		`{"floor":-1}`:                                      &goneRecord{},
 		`{"leased":[{"until":1,"perMs":-1}]}`:               &accountRecord{},
 		`{"bitSeq":30}`:                                     &block{},
 		`{"bitSeq":-1}`:                                     &block{},

@@ -232,7 +232,7 @@ func (s *search) mergeAt(ctx context.Context, base uint64) (whole block, ok bool
 	if whole, ok = merge(base, s.bitSeq, parts); !ok {
 		return whole, false, nil
 	}
-	if lease, _ := whole.when(s.now, s.config.Duration.Milliseconds()); lease.From > s.horizon {
+	if lease, _ := whole.when(s.earliest(), s.config.Duration.Milliseconds()); lease.From > s.horizon {
 		return whole, false, nil
 	}
 	values, err := s.tx.Get(ctx, keys...) // what was scanned is to be so at the commit

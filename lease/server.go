@@ -20,6 +20,8 @@ type Server struct {
 	clock *clock
 	id    string // tells this server from others
 
+	founding chan struct{} // holds one value while a service is made
+
 	mu   sync.Mutex
 	seen map[string]serviceRecord // the record of each service when this server last committed
 }
@@ -33,7 +35,7 @@ func NewServer(store Store, options Options) (*Server, error) {
 		return nil, err
 	}
 	options = options.withDefaults()
-	return &Server{store: store, options: options, clock: newClock(options), id: randomHex(), seen: map[string]serviceRecord{}}, nil
+	return &Server{store: store, options: options, clock: newClock(options), id: randomHex(), founding: make(chan struct{}, 1), seen: map[string]serviceRecord{}}, nil
 }
 
 // Incarnate is implemented by a [Tx] whose store may forget what it has
@@ -130,8 +132,10 @@ func (ses *session) open() (quarantine int64, err error) {
 	switch {
 	case !ses.known:
 		ses.record = newServiceRecord(ses.config)
+		ses.record.Unsettled = ses.service != DefaultService
 		lost = !ses.server.options.Fresh || seen.Incarnation != ""
-	case store != "" && store != ses.record.Store, seen.Incarnation != "" && seen.Incarnation != ses.record.Incarnation:
+	case store != "" && store != ses.record.Store,
+		seen.Incarnation != "" && seen.Incarnation != ses.record.Incarnation && seen.Incarnation != ses.record.After:
 		lost = true
 	default:
 		return ses.quarantineEnd(), nil

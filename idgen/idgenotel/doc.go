@@ -22,6 +22,7 @@
 //	kazahana.id.exhausted     counter {millisecond}  milliseconds whose IDs were used up before their end
 //	kazahana.id.throughput    up-down {id}/ms        IDs a millisecond that can be made now
 //	kazahana.lease.active     up-down {lease}        leases in use; 0 in fallback
+//	kazahana.lease.positions  up-down {position}     positions that are leased, of 2^21 of the default layout
 //	kazahana.lease.acquires   counter {call}         calls of the provider; outcome is ok or failed
 //	kazahana.lease.releases   counter {call}         likewise
 //	kazahana.lease.rejected   counter {lease}        leases that were not usable: of another epoch, for instance

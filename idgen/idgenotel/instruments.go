@@ -50,6 +50,9 @@ var definitions = []definition{
 	{name: "kazahana.lease.active", unit: "{lease}", about: "Leases in use.", upDown: true, points: []point{
 		one(func(m idgen.Metrics) int64 { return int64(m.ActiveLeases) }),
 	}},
+	{name: "kazahana.lease.positions", unit: "{position}", about: "Positions of a millisecond that are leased.", upDown: true, points: []point{
+		one(func(m idgen.Metrics) int64 { return int64(m.LeasedPerMs) }),
+	}},
 	{name: "kazahana.lease.acquires", unit: "{call}", about: "Calls of the provider for leases.", points: []point{
 		one(func(m idgen.Metrics) int64 { return m.Acquires }, outcomeKey.String("ok")),
 		one(func(m idgen.Metrics) int64 { return m.AcquireFailures }, outcomeKey.String("failed")),

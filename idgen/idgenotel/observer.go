@@ -65,7 +65,7 @@ func (o *Observer) Observe(read func() idgen.Metrics) (forget func()) {
 // retire keeps the counts of a client that was shut down, and lets go of it.
 func (o *Observer) retire(c *client) {
 	last := c.read()
-	last.ActiveLeases, last.ThroughputPerMs = 0, 0
+	last.ActiveLeases, last.ThroughputPerMs, last.LeasedPerMs = 0, 0, 0
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.clients[c]; known {
@@ -110,6 +110,7 @@ func sum(a, b idgen.Metrics) idgen.Metrics {
 		ServiceID:         b.ServiceID,
 		ActiveLeases:      a.ActiveLeases + b.ActiveLeases,
 		ThroughputPerMs:   a.ThroughputPerMs + b.ThroughputPerMs,
+		LeasedPerMs:       a.LeasedPerMs + b.LeasedPerMs,
 		LeasedIDs:         a.LeasedIDs + b.LeasedIDs,
 		CachedFallbackIDs: a.CachedFallbackIDs + b.CachedFallbackIDs,
 		RandomFallbackIDs: a.RandomFallbackIDs + b.RandomFallbackIDs,

@@ -93,6 +93,7 @@ func TestEveryMetricIsReported(t *testing.T) {
 		"kazahana.lease.releases{kazahana.service=payments,outcome=failed}":                 11,
 		"kazahana.clock.jumps{kazahana.clock.direction=backward,kazahana.service=payments}": 12,
 		"kazahana.clock.jumps{kazahana.clock.direction=forward,kazahana.service=payments}":  13,
+		"kazahana.lease.positions{kazahana.service=payments}":                               14,
 	}
 	if diff := cmp.Diff(want, read()); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)

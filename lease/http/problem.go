@@ -29,6 +29,7 @@ const (
 	codeUnauthorized     = "unauthorized"
 	codeForbidden        = "forbidden"
 	codeTooMuch          = "too-much"
+	codeTooManyServices  = "too-many-services"
 	codeTooLarge         = "too-large"
 	codeMediaType        = "media-type"
 	codeMethod           = "method"
@@ -99,6 +100,7 @@ var sentinels = []struct {
 }{
 	{lease.ErrInvalid, http.StatusBadRequest, codeInvalid},
 	{lease.ErrBudget, http.StatusTooManyRequests, codeTooMuch},
+	{lease.ErrTooManyServices, http.StatusTooManyRequests, codeTooManyServices},
 	{lease.ErrUnknownService, http.StatusNotFound, codeUnknownService},
 	{lease.ErrNotFound, http.StatusNotFound, codeNotFound},
 	{lease.ErrSignature, http.StatusForbidden, codeSignature},

@@ -94,7 +94,7 @@ func (p *provider) timed(ctx context.Context, operation, service string, begin t
 	if service == "" {
 		service = lease.DefaultService
 	}
-	if !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrUnknownService) {
+	if !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrUnknownService) && !errors.Is(err, lease.ErrTooManyServices) {
 		attributes = append(attributes, serviceKey.String(service)) // else callers could make up any number of them
 	}
 	if err != nil {
@@ -114,6 +114,7 @@ var reasons = []struct {
 	{lease.ErrBudget, "budget"},
 	{lease.ErrQuarantine, "quarantine"},
 	{lease.ErrUnknownService, "unknown_service"},
+	{lease.ErrTooManyServices, "too_many_services"},
 	{lease.ErrInvalid, "invalid"},
 	{lease.ErrCorrupt, "corrupt"},
 	{lease.ErrNotFound, "not_found"},

@@ -102,6 +102,14 @@ func (w wrapped) Update(ctx context.Context, service string, fn func(lease.Tx) e
 	return w.Store.Update(ctx, service, func(tx lease.Tx) error { return fn(w.wrap(tx)) })
 }
 
+// Services implements [lease.Enumerator], if the store below does.
+func (w wrapped) Services(ctx context.Context, after string, limit int) ([]string, error) {
+	if store, ok := w.Store.(lease.Enumerator); ok {
+		return store.Services(ctx, after, limit)
+	}
+	return nil, errors.ErrUnsupported
+}
+
 // incarnation is that of the transaction below a wrapper.
 func incarnation(tx lease.Tx) string {
 	if life, ok := tx.(lease.Incarnate); ok {

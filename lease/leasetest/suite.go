@@ -43,6 +43,8 @@ func Run(t *testing.T, s Suite) {
 		{"RoundRobin", testRoundRobin},
 		{"Services", testServices},
 		{"Enumerate", testEnumerate},
+		{"MadeUpServices", testMadeUpServices},
+		{"RemovedService", testRemovedService},
 		{"Epoch", testEpoch},
 		{"Limits", testLimits},
 		{"List", testList},
