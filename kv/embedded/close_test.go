@@ -86,7 +86,8 @@ func closeInFlight(t *testing.T) {
 	for range 2 {
 		run(func(int) error {
 			return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-				_, err := readPairs(tx, everything, kv.RangeOptions{Mode: kv.ModeSmall})
+				// A hundred batches: of all keys a slow machine reads for longer than a transaction may last, again and again.
+				_, err := readPairs(tx, everything, kv.RangeOptions{Mode: kv.ModeSmall, Limit: 300})
 				return err
 			})
 		})

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// TestWatchesBesideChanges makes watches, by transactions that write and by others,
+// while the key is changed. A watch whose transaction has read another value than
+// the last fires; one that has read the last does not.
+func TestWatchesBesideChanges(t *testing.T) {
+	rounds := 150
+	if testing.Short() {
+		rounds = 40
+	}
+	for name, open := range map[string]func() (*Database, error){
+		"in memory": OpenMemory,
+		"on disk":   func() (*Database, error) { return OpenWith("db", Options{FS: vfs.NewMem(), NoSync: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeTest(t, db)
+			for round := range rounds {
+				watchBesideChanges(t, db, fmt.Appendf(nil, "key %d", round))
+			}
+		})
+	}
+}
+
+// madeWatch is a watch whose transaction has read a value.
+type madeWatch struct {
+	read  string
+	fired kv.Future[struct{}]
+}
+
+func watchBesideChanges(t *testing.T, db *Database, key []byte) {
+	const watchers, changes = 8, 5
+	var wg sync.WaitGroup
+	made := make([][]madeWatch, watchers)
+	for w := range watchers {
+		wg.Go(func() {
+			for i := range 4 {
+				m, err := makeWatch(t.Context(), db, key, fmt.Appendf(nil, "other %d", w), i%2 == 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				made[w] = append(made[w], m)
+			}
+		})
+	}
+	for i := range changes {
+		transact(t, db, func(tx kv.Transaction) { tx.Set(key, fmt.Append(nil, i)) })
+	}
+	wg.Wait()
+	last := fmt.Sprint(changes - 1)
+	for _, m := range flatten(made) {
+		if m.read != last {
+			if _, err := m.fired.Get(soon(t)); err != nil {
+				t.Errorf("a watch on %q, which has changed to %q since: %v", m.read, last, err)
+			}
+		} else if m.fired.Ready() {
+			t.Errorf("a watch on %q, which has not changed since, has fired", m.read)
+		}
+		m.fired.Cancel()
+	}
+}
+
+func flatten(made [][]madeWatch) (all []madeWatch) {
+	for _, m := range made {
+		all = append(all, m...)
+	}
+	return all
+}
+
+// makeWatch makes a watch on key in a transaction that writes another key, or not.
+func makeWatch(ctx context.Context, db *Database, key, other []byte, writes bool) (m madeWatch, err error) {
+	err = db.Transact(ctx, func(tx kv.Transaction) error {
+		value, err := tx.Get(key).Get(ctx)
+		m = madeWatch{read: string(value), fired: tx.Watch(key)}
+		if writes {
+			tx.Set(other, nil)
+		}
+		return err
+	})
+	return m, err
+}
