@@ -143,3 +143,35 @@ func TestColdAtomicAndClose(t *testing.T) {
 		t.Errorf("the commit under way gets %v, want success or ErrClosed", err)
 	}
 }
+
+// TestStaleInputs queues a commit after the value that its atomic operation needs
+// was written again, and that has left the window.
+func TestStaleInputs(t *testing.T) {
+	db, _ := openCold(t)
+	valueOf(t, db, coldKey(500)) // its row is cached now
+	tx := begin(t, db).(*transaction)
+	if err := tx.SetOption(kv.OptionCausalWriteRisky, 0); err != nil {
+		t.Fatal(err)
+	}
+	tx.Atomic(kv.AppendIfFits, coldKey(500), []byte("+"))
+	tx.awaiting().begun = true
+	r, err := tx.finishStart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cold, err := r.gatherInputs(db.head.newest()); cold != 0 || err != nil {
+		t.Fatalf("%d inputs are not at hand (%v)", cold, err)
+	}
+	transact(t, db, func(tx kv.Transaction) { tx.Set(coldKey(500), []byte("new")) })
+	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("later"), nil) })
+	if err := db.disk.absorber.pass(); err != nil {
+		t.Fatal(err)
+	}
+	db.committer.submit(r)
+	db.committer.help()
+	_, err = r.attempt.commit.Future().Get(bounded(t))
+	wantCode(t, "the commit", err, kv.CodeTransactionTooOld)
+	if got := valueOf(t, db, coldKey(500)); got != "new" {
+		t.Errorf("the key holds %d bytes, want new", len(got))
+	}
+}
