@@ -71,6 +71,20 @@ type ReadTransaction interface {
 	// if this is the first read.
 	GetReadVersion() Future[int64]
 
+	// GetEstimatedRangeSizeBytes estimates how many bytes the keys and values of a
+	// range have. It neither depends on the read version nor sees the
+	// transaction's own writes, and cannot conflict. The engine counts a sample in
+	// which large pairs are more likely: an estimate above 3 MB is good to about a
+	// tenth, while that of a small range may be 0. Fails with CodeInvertedRange.
+	GetEstimatedRangeSizeBytes(r KeyRange) Future[int64]
+
+	// GetRangeSplitPoints returns keys that divide a range into parts of about
+	// chunkSize bytes, by the same sample: in order, the first one r.Begin and
+	// the last one r.End. So a large range can be read by several transactions.
+	// Fails with CodeInvertedRange, with CodeClientInvalidOperation for a chunkSize
+	// below 1, and with CodeKeyOutsideLegalRange beyond what may be read.
+	GetRangeSplitPoints(r KeyRange, chunkSize int64) Future[[][]byte]
+
 	// Snapshot returns a view whose reads add no read conflict ranges. They see
 	// the same version, and the transaction's own writes.
 	Snapshot() ReadTransaction

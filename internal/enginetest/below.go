@@ -51,6 +51,19 @@ type belowReads struct {
 
 func (r belowReads) Get(key []byte) kv.Future[[]byte] { return r.inner.Get(r.space.in(key)) }
 func (r belowReads) GetReadVersion() kv.Future[int64] { return r.inner.GetReadVersion() }
+func (r belowReads) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
+	return r.inner.GetEstimatedRangeSizeBytes(r.space.keys(keys))
+}
+
+func (r belowReads) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	return mapped(r.inner.GetRangeSplitPoints(r.space.keys(keys), chunkSize), func(points [][]byte) [][]byte {
+		for i := range points {
+			points[i] = r.space.out(points[i])
+		}
+		return points
+	})
+}
+
 func (r belowReads) Snapshot() kv.ReadTransaction {
 	return belowView{belowReads{r.inner.Snapshot(), r.space}}
 }

@@ -23,6 +23,14 @@ func newBelowTx(tx kv.Transaction, s space) kv.Transaction {
 func (t belowTx) Get(key []byte) kv.Future[[]byte]            { return t.reads.Get(key) }
 func (t belowTx) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return t.reads.GetKey(sel) }
 func (t belowTx) Snapshot() kv.ReadTransaction                { return t.reads.Snapshot() }
+func (t belowTx) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	return t.reads.GetEstimatedRangeSizeBytes(r)
+}
+
+func (t belowTx) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	return t.reads.GetRangeSplitPoints(r, chunkSize)
+}
+
 func (t belowTx) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
 	return t.reads.GetRange(keys, o)
 }

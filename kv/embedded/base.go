@@ -26,6 +26,7 @@ type base struct {
 	fault  *fault
 	gate   *gate
 	rows   *rowCache
+	sample sample        // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
 
 	compactions *compactions
@@ -158,6 +159,9 @@ func openBase(dir string, o Options, f *fault) (*base, error) {
 		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
 	}
 	absorbed, err := b.readAbsorbed()
+	if err == nil {
+		err = b.readSample()
+	}
 	if err == nil {
 		err = f.get() // the base may not have been told of an error
 	}

@@ -93,7 +93,9 @@ func (b *baseBatch) apply() error {
 	err := errors.Join(b.flushRun(), b.flushClear())
 	if err == nil && !b.batch.Empty() {
 		changes := b.batch.Reader()
-		err = errors.Join(b.batch.Commit(pebble.NoSync), b.base.outdate(changes))
+		if err = b.sampleChanges(changes); err == nil {
+			err = errors.Join(b.batch.Commit(pebble.NoSync), b.base.outdate(changes))
+		}
 	}
 	b.release()
 	return err

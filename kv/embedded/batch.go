@@ -96,6 +96,9 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 			c.resolver.addKey(m.key, b.version) // which the window would not tell of
 		}
 		c.window.apply(&m, b.version, r.pointwise)
+		if c.sample != nil {
+			c.sample.apply(&m)
+		}
 		c.occupy(&m)
 		if c.log != nil {
 			b.frame = appendChange(b.frame, &m)

@@ -18,6 +18,8 @@ package fdbkv
 #cgo noescape fdb_transaction_add_conflict_range
 #cgo noescape fdb_transaction_set_option
 #cgo noescape fdb_transaction_watch
+#cgo noescape fdb_transaction_get_estimated_range_size_bytes
+#cgo noescape fdb_transaction_get_range_split_points
 #cgo noescape kz_take_pairs
 
 #define FDB_API_VERSION 730
@@ -43,6 +45,26 @@ static kz_bytes kz_value(FDBFuture* f) {
 static kz_bytes kz_key(FDBFuture* f) {
 	kz_bytes b = {0};
 	b.error = fdb_future_get_key(f, &b.bytes, &b.length);
+	return b;
+}
+
+typedef struct {
+	fdb_error_t error;
+	const FDBKey* first;
+	int count;
+} kz_keys;
+
+static kz_keys kz_key_array(FDBFuture* f) {
+	kz_keys k = {0};
+	k.error = fdb_future_get_key_array(f, &k.first, &k.count);
+	return k;
+}
+
+// kz_key_at is here because Go cannot lay out structures without padding.
+static kz_bytes kz_key_at(const FDBKey* first, int i) {
+	kz_bytes b = {0};
+	b.bytes = first[i].key;
+	b.length = first[i].key_length;
 	return b;
 }
 
@@ -149,6 +171,14 @@ func (h handle) getRange(req kv.BatchRequest, mode C.FDBStreamingMode, snapshot 
 		C.int(req.Limit), 0, mode, C.int(req.Iteration), flag(snapshot), flag(req.Reverse))
 }
 
+func (h handle) estimatedSize(r kv.KeyRange) *cFuture {
+	return C.fdb_transaction_get_estimated_range_size_bytes(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End))
+}
+
+func (h handle) splitPoints(r kv.KeyRange, chunkSize int64) *cFuture {
+	return C.fdb_transaction_get_range_split_points(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End), C.int64_t(chunkSize))
+}
+
 func (h handle) readVersion() *cFuture     { return C.fdb_transaction_get_read_version(h.c) }
 func (h handle) approximateSize() *cFuture { return C.fdb_transaction_get_approximate_size(h.c) }
 func (h handle) versionstamp() *cFuture    { return C.fdb_transaction_get_versionstamp(h.c) }
@@ -234,6 +264,20 @@ func takeKey(f *cFuture) ([]byte, cCode) {
 func takeNumber(f *cFuture) (int64, cCode) {
 	n := C.kz_int64(f)
 	return int64(n.n), n.error
+}
+
+// takeKeys copies the keys of an array.
+func takeKeys(f *cFuture) ([][]byte, cCode) {
+	a := C.kz_key_array(f)
+	if a.error != 0 {
+		return nil, a.error
+	}
+	keys := make([][]byte, a.count)
+	for i := range keys {
+		k := C.kz_key_at(a.first, C.int(i))
+		keys[i] = copied(k)
+	}
+	return keys, 0
 }
 
 // copied is never nil.

@@ -5,6 +5,7 @@
 package fdbkv
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -60,6 +61,37 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 		return kv.Resolved(int64(0), err)
 	}
 	return await(a, a.readVersion(), "GetReadVersion", takeNumber)
+}
+
+// GetEstimatedRangeSizeBytes implements [kv.ReadTransaction]. What the client
+// would fall over is answered here.
+func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
+	a, err := r.t.usable()
+	if err == nil {
+		err = kv.CheckSizeRange(keys)
+	}
+	if err != nil {
+		return kv.Resolved(int64(0), err)
+	}
+	if bytes.Equal(keys.Begin, keys.End) {
+		return kv.Resolved(int64(0), nil)
+	}
+	return await(a, a.estimatedSize(keys), "GetEstimatedRangeSizeBytes", takeNumber)
+}
+
+// GetRangeSplitPoints implements [kv.ReadTransaction].
+func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	a, err := r.t.usable()
+	if err == nil {
+		err = kv.CheckSplit(keys, chunkSize)
+	}
+	if err != nil {
+		return kv.Resolved[[][]byte](nil, err)
+	}
+	if bytes.Equal(keys.Begin, keys.End) {
+		return kv.Resolved([][]byte{bytes.Clone(keys.Begin)}, nil)
+	}
+	return await(a, a.splitPoints(keys, chunkSize), "GetRangeSplitPoints", takeKeys)
 }
 
 // snapshot is the snapshot view of a transaction.

@@ -35,6 +35,7 @@ var lawGroups = []struct {
 	{"versionstamps", versionstampLaws},
 	{"watches", watchLaws},
 	{"limits", limitLaws},
+	{"sizes", sizeLaws},
 	{"life cycle", lifecycleLaws},
 	{"transact", transactLaws},
 	{"contexts", contextLaws},

@@ -108,6 +108,18 @@ func (v countedView) GetReadVersion() kv.Future[int64] {
 	return v.view.GetReadVersion()
 }
 
+// GetEstimatedRangeSizeBytes implements [kv.ReadTransaction].
+func (v countedView) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	v.add(func(n *Counts) { n.Gets++ })
+	return counted(v.rounds, v.view.GetEstimatedRangeSizeBytes(r))
+}
+
+// GetRangeSplitPoints implements [kv.ReadTransaction].
+func (v countedView) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	v.add(func(n *Counts) { n.Gets++ })
+	return counted(v.rounds, v.view.GetRangeSplitPoints(r, chunkSize))
+}
+
 // Snapshot implements [kv.ReadTransaction].
 func (v countedView) Snapshot() kv.ReadTransaction { return countedView{v.rounds, v.view.Snapshot()} }
 

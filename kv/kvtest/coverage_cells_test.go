@@ -61,6 +61,8 @@ func methodCells() area {
 				a.explain("Kazahana's own: `kvtest.RunConformance`: closing")
 			case "AddReadConflictKey", "AddWriteConflictKey", "SetOption":
 				a.explain("Such faults show in the next call that reads or commits, and those are recorded (Error codes, below)")
+			case "GetEstimatedRangeSizeBytes", "GetRangeSplitPoints":
+				a.explain("Estimates, which no two databases share: `kvtest.RunConformance`: sizes; `kv/embedded` `TestSampleModel`")
 			case "ConflictingKeys":
 				a.explain("FoundationDB's client: `kvtest.RunConformance`: conflicting keys")
 			case "CommitAsync":

@@ -49,6 +49,16 @@ func (v hostileView) GetReadVersion() kv.Future[int64] {
 	return read(v.t, v.view.GetReadVersion)
 }
 
+// GetEstimatedRangeSizeBytes implements [kv.ReadTransaction].
+func (v hostileView) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	return read(v.t, func() kv.Future[int64] { return v.view.GetEstimatedRangeSizeBytes(r) })
+}
+
+// GetRangeSplitPoints implements [kv.ReadTransaction].
+func (v hostileView) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	return read(v.t, func() kv.Future[[][]byte] { return v.view.GetRangeSplitPoints(r, chunkSize) })
+}
+
 // GetRange implements [kv.ReadTransaction].
 func (v hostileView) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
 	if o.Limit < 0 || o.Limit == 0 && o.Mode == kv.ModeExact {

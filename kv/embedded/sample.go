@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+	"sync"
+)
+
+// sample is FoundationDB's byte sample (its StorageMetrics): a few of the keys,
+// each with the bytes that it stands for. A pair is in it with a probability
+// that grows with its size, decided by a hash of its key, so that a write needs
+// no look at what was there before: the same key is in the sample or not. It is
+// safe for concurrent use.
+type sample struct {
+	mu   sync.Mutex
+	keys tree[int64]
+}
+
+// A pair is sampled with the probability size/(len(key)+sampleOverhead)/sampleFactor,
+// so that the sample takes about 1/sampleFactor of the space of all pairs.
+const (
+	sampleFactor   = 250
+	sampleOverhead = 100
+)
+
+// sampled returns the bytes that a pair stands for; 0: it is not in the sample.
+func sampled(key []byte, valueSize int) int64 {
+	size := float64(len(key) + valueSize)
+	probability := min(size/float64(len(key)+sampleOverhead)/sampleFactor, 1)
+	if float64(sampleHash(key)) >= probability*(1<<32) {
+		return 0
+	}
+	return int64(size / probability)
+}
+
+// sampleHash is FNV-1a with a finalizer (that of MurmurHash3), since keys that
+// differ in their last byte only must be far apart.
+func sampleHash(key []byte) uint32 {
+	h := uint64(14695981039346656037)
+	for _, c := range key {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(h >> 32)
+}
+
+// set notes that a pair was written. It returns the bytes that the pair stands
+// for, and whether the sample has changed. The sample keeps the key.
+func (s *sample) set(key []byte, valueSize int) (size int64, changed bool) {
+	size = sampled(key, valueSize)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size == 0 {
+		return 0, s.keys.remove(key)
+	}
+	s.keys.set(key, size)
+	return size, true
+}
+
+// remove notes that a key was cleared, and reports whether the sample has changed.
+func (s *sample) remove(key []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys.remove(key)
+}
+
+// removeRange notes that a range was cleared; a nil end is no bound.
+func (s *sample) removeRange(begin, end []byte) {
+	if end == nil {
+		end = systemEnd
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys.removeRange(begin, end)
+}
+
+// snapshot returns the sample as it is.
+func (s *sample) snapshot() tree[int64] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys.snapshot()
+}
+
+// apply notes a mutation, resolved to a set or a clear.
+func (s *sample) apply(m *mutation) {
+	switch {
+	case m.op == opClearRange:
+		s.removeRange(m.key, m.value)
+	case m.value == nil:
+		s.remove(m.key)
+	default:
+		s.set(m.key, len(m.value))
+	}
+}
+
+// weighed is a key of a sample and the bytes that it stands for.
+type weighed struct {
+	key  []byte
+	size int64
+}
+
+// weigh returns the sample of a view within a range, in order: what the base has
+// sampled, but for keys of which the window knows better.
+func (v *view) weigh(of tree[int64], begin, end []byte) []weighed {
+	var all []weighed
+	var base cursor[int64]
+	base.seek(&of, begin)
+	addBase := func(below []byte) {
+		for ; base.valid() && bytes.Compare(base.key(), below) < 0; base.next() {
+			if _, k := lookUp(&v.entries, base.key()); v.base == nil || k == unknown {
+				all = append(all, weighed{base.key(), *base.val()})
+			}
+		}
+	}
+	if v.base != nil {
+		var window cursor[entry]
+		for ok := window.seek(&v.entries, begin); ok && bytes.Compare(window.key(), end) < 0; ok = window.next() {
+			if e := window.val(); e.point == present {
+				if size := sampled(window.key(), len(e.value)); size > 0 {
+					addBase(window.key())
+					all = append(all, weighed{window.key(), size})
+				}
+			}
+		}
+	}
+	addBase(end)
+	return all
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// GetEstimatedRangeSizeBytes implements [kv.ReadTransaction].
+func (t *transaction) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	if err := t.sizable(kv.CheckSizeRange(r)); err != nil {
+		return kv.Resolved(int64(0), err)
+	}
+	var size int64
+	for _, w := range t.db.weigh(r) {
+		size += w.size
+	}
+	return kv.Resolved(size, nil)
+}
+
+// GetRangeSplitPoints implements [kv.ReadTransaction].
+func (t *transaction) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	err := t.sizable(kv.CheckSplit(r, chunkSize))
+	if err == nil {
+		err = t.splittable(r)
+	}
+	if err != nil {
+		return kv.Resolved[[][]byte](nil, err)
+	}
+	points, part := [][]byte{bytes.Clone(r.Begin)}, int64(0)
+	for _, w := range t.db.weigh(r) {
+		if part > 0 && part+w.size > chunkSize && !bytes.Equal(w.key, r.Begin) {
+			points, part = append(points, bytes.Clone(w.key)), 0
+		}
+		part += w.size
+	}
+	if !bytes.Equal(r.Begin, r.End) {
+		points = append(points, bytes.Clone(r.End))
+	}
+	return kv.Resolved(points, nil)
+}
+
+// sizable returns fault, or why the transaction cannot be asked.
+func (t *transaction) sizable(fault error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return err
+	}
+	return fault
+}
+
+// splittable returns an error unless the range may be read.
+func (t *transaction) splittable(r kv.KeyRange) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return inLegalRange(r, t.settings.readEnd())
+}
+
+// weigh returns the sample of what is committed in a range.
+func (db *Database) weigh(r kv.KeyRange) []weighed {
+	of := db.committer.sample
+	v := db.head.newest()
+	if v.base != nil {
+		of = &v.base.sample
+	}
+	return v.weigh(of.snapshot(), r.Begin, r.End)
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvtest
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Faults of sizes. Each embeds a right transaction of the naive engine.
+type (
+	noSizes      struct{ kv.Transaction } // every range has 0 bytes
+	growingSizes struct{ kv.Transaction } // what was cleared counts
+	noSplits     struct{ kv.Transaction } // every range is one part
+	readingSizes struct{ kv.Transaction } // they read at the read version, and conflict
+)
+
+func (w noSizes) GetEstimatedRangeSizeBytes(kv.KeyRange) kv.Future[int64] {
+	return kv.Resolved(int64(0), nil)
+}
+
+func (w growingSizes) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	size, err := w.Transaction.GetEstimatedRangeSizeBytes(r).Get(context.Background())
+	return kv.Resolved(max(size, sizedPairs*sizedBytes), err)
+}
+
+func (w noSplits) Snapshot() kv.ReadTransaction { return w }
+
+func (w noSplits) GetRangeSplitPoints(r kv.KeyRange, _ int64) kv.Future[[][]byte] {
+	return kv.Resolved([][]byte{r.Begin, r.End}, nil)
+}
+
+func (w readingSizes) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	_, err := w.GetRange(r.Selectors(), kv.RangeOptions{}).Slice(context.Background())
+	return kv.Resolved(int64(0), err)
+}
