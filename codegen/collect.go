@@ -15,6 +15,7 @@ import (
 const (
 	modulePath      = "github.com/kazahana-db/kazahana"
 	persistablePath = modulePath + "/persistable"
+	persistimplPath = modulePath + "/persistable/persistimpl"
 	wirePath        = modulePath + "/persistable/wire"
 	indexPath       = modulePath + "/index"
 	idgenPath       = modulePath + "/idgen"

@@ -27,9 +27,9 @@ func emit(p *pkg) ([]byte, error) {
 	if p.constraint != "" {
 		fmt.Fprintf(&out, "//go:build %s\n\n", p.constraint)
 	}
-	persistable := e.pkg(persistablePath)
+	persistimpl := e.pkg(persistimplPath)
 	fmt.Fprintf(&out, "package %s\n\n%s\n", p.name, e.imports())
-	fmt.Fprintf(&out, "// The run-time must be one that this file was generated for.\nconst _ = %s.GeneratedVersion1\n\n", persistable)
+	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version2\n\n", persistimpl)
 	out.Write(e.body.Bytes())
 	formatted, err := format.Source(out.Bytes())
 	if err != nil {

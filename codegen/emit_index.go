@@ -112,38 +112,37 @@ func (e *emitter) indexMethod(r *record, d *indexDef, i int, m indexMethod) {
 	for n, c := range m.equal {
 		parameters = append(parameters, names[n]+" "+e.componentType(c))
 	}
-	persistable := e.pkg(persistablePath)
+	persistable, persistimpl := e.pkg(persistablePath), e.pkg(persistimplPath)
 	e.methodComment(r, m)
-	receiver := fmt.Sprintf("func (s %s) %s", r.storeType(), m.name)
+	receiver := fmt.Sprintf("func (s *%s) %s", r.storeType(), m.name)
 	switch m.kind {
 	case methodUnique:
 		parameters = append([]string{"ctx " + e.pkg("context") + ".Context"}, parameters...)
 		e.p("%s(%s) (*%s, error) {", receiver, strings.Join(parameters, ", "), r.goName)
-		e.p("return s.Unique(ctx, %d, func(k []byte) []byte {", i)
-		e.keyStatements(m.equal, names)
-		e.p("return k\n})\n}\n")
+		e.p("return %s.Unique(ctx, &s.Store, %d, %s)\n}\n", persistimpl, i, e.key(m.equal, names))
 	case methodEqual:
-		e.p("%s(%s) %s.Query[%s] {", receiver, strings.Join(parameters, ", "), persistable, r.goName)
-		e.p("return s.Index(%d).Equal(%s)\n}\n", i, e.componentKey(m.equal[0], "nil", names[0]))
+		e.p("%s(%s) *%s.Query[*%s] {", receiver, strings.Join(parameters, ", "), persistable, r.goName)
+		e.p("return %s.Query(&s.Store, %d, %s)\n}\n", persistimpl, i, e.key(m.equal, names))
 	default:
-		e.p("%s(%s) %s.RangeQuery[%s, %s] {", receiver, strings.Join(parameters, ", "), persistable, r.goName, e.componentType(m.next))
-		query := fmt.Sprintf("s.Index(%d)", i)
-		if len(m.equal) == 1 {
-			query += fmt.Sprintf(".Equal(%s)", e.componentKey(m.equal[0], "nil", names[0]))
-		} else if len(m.equal) > 1 {
-			e.p("var k []byte")
-			e.keyStatements(m.equal, names)
-			query += ".Equal(k)"
-		}
-		e.p("return %s.Range(%s, %s)\n}\n", persistable, query, e.componentEncoder(m.next))
+		e.p("%s(%s) *%s.RangeQuery[*%s, %s] {", receiver, strings.Join(parameters, ", "), persistable, r.goName, e.componentType(m.next))
+		e.p("return %s.Range(&s.Store, %d, %s, %s)\n}\n", persistimpl, i, e.key(m.equal, names), e.componentEncoder(m.next))
 	}
 }
 
-// keyStatements appends parameters to the key k.
-func (e *emitter) keyStatements(components []*component, names []string) {
-	for n, c := range components {
-		e.p("k = %s", e.componentKey(c, "k", names[n]))
+// key is the expression of the packed values of parameters. For more than one
+// it writes statements that append them to a variable.
+func (e *emitter) key(components []*component, names []string) string {
+	switch len(components) {
+	case 0:
+		return "nil"
+	case 1:
+		return e.componentKey(components[0], "nil", names[0])
 	}
+	e.p("k := %s", e.componentKey(components[0], "nil", names[0]))
+	for n, c := range components[1:] {
+		e.p("k = %s", e.componentKey(c, "k", names[n+1]))
+	}
+	return "k"
 }
 
 // methodComment writes the doc comment of a query method.
@@ -207,14 +206,15 @@ func (e *emitter) fieldsVar(r *record) {
 		}
 	}
 	persistable := e.pkg(persistablePath)
+	persistimpl := e.pkg(persistimplPath)
 	e.p("// %s are the indexed fields of %s, for conditions of Find and FindOne.", r.fieldsVar(), r.goName)
 	e.p("var %s = struct {", r.fieldsVar())
 	for _, c := range list {
-		e.p("%s %s.Field[%s, %s]", c.goName(), persistable, r.goName, e.componentType(c))
+		e.p("%s %s.Field[*%s, %s]", c.goName(), persistable, r.goName, e.componentType(c))
 	}
 	e.p("}{")
 	for _, c := range list {
-		e.p("%s: %s.FieldOf[%s](%q, %s),", c.goName(), persistable, r.goName, c.name(), e.componentEncoder(c))
+		e.p("%s: %s.Field[*%s](%q, %s),", c.goName(), persistimpl, r.goName, c.name(), e.componentEncoder(c))
 	}
 	e.p("}\n")
 }

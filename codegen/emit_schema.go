@@ -11,19 +11,17 @@ import (
 
 // schema writes the variable that tells the run-time about a type.
 func (e *emitter) schema(r *record) {
-	persistable, id := e.pkg(persistablePath), e.typ(r.idField.typ.goType)
+	persistimpl := e.pkg(persistimplPath)
 	e.p("// %s is what the run-time knows of %s.", r.schemaVar(), r.goName)
-	e.p("var %s = %s.Schema[%s, %s]{", r.schemaVar(), persistable, r.goName, id)
+	e.p("var %s = %s.Schema{", r.schemaVar(), persistimpl)
 	e.p("Type: %q,", r.name)
-	e.p("Directory: []%s.PathElement{%s},", persistable, pathElements(r.directory))
+	e.p("Directory: []%s.PathElement{%s},", persistimpl, pathElements(r.directory))
 	if r.scatter.shards != 0 {
 		e.p("Scatter: %d,", r.scatter.shards)
 	}
 	e.p("Lock: %s,", rawString(r.lock))
-	selector := r.idField.selector("v")
-	e.p("ID: func(v *%s) %s { return %s },", r.goName, id, selector)
-	e.p("SetID: func(v *%s, id %s) { %s = id },", r.goName, id, selector)
-	e.schemaID(r, id)
+	e.p("IDs: %s,", e.idKind(r))
+	e.p("ID: func(v any) any { return &%s },", r.idField.selector(fmt.Sprintf("v.(*%s)", r.goName)))
 	if len(r.directory.fields()) > 0 {
 		e.checkArgs(r)
 	}
@@ -55,39 +53,43 @@ func pathElements(d directory) string {
 	return strings.Join(list, ", ")
 }
 
-// schemaID writes how IDs are made, recognized and packed.
-func (e *emitter) schemaID(r *record, id string) {
-	persistable, k := e.pkg(persistablePath), r.idField.typ
+// idKind is the expression of how IDs are made, recognized and packed.
+func (e *emitter) idKind(r *record) string {
+	persistimpl, id, k := e.pkg(persistimplPath), e.typ(r.idField.typ.goType), r.idField.typ
+	makeID := ""
 	switch r.id {
 	case idKazahana:
-		e.p("NewID: %s.KazahanaID,", persistable)
+		return persistimpl + ".KazahanaIDs"
 	case idULID:
-		e.p("NewID: %s.ULID,", persistable)
-	case idUUID:
-		e.p("NewID: %s.UUID[%s],", persistable, id)
+		return persistimpl + ".ULIDs"
 	case idULIDString:
 		if types.Identical(k.goType, types.Typ[types.String]) {
-			e.p("NewID: %s.ULIDString,", persistable)
-			break
+			return persistimpl + ".ULIDStrings"
 		}
-		e.p("NewID: func(ctx %s.Context) (%s, error) {", e.pkg("context"), id)
-		e.p("id, err := %s.ULIDString(ctx)\nreturn %s(id), err\n},", persistable, id)
+		makeID = fmt.Sprintf("New: %s.NewULIDString[%s], ", persistimpl, id)
+	case idUUID:
+		makeID = fmt.Sprintf("New: %s.NewUUID[%s], ", persistimpl, id)
 	}
+	return fmt.Sprintf("&%s.IDs[%s]{%s%sAppend: %s, Parse: %s}", persistimpl, id, makeID, e.isZeroID(k, id), e.keyEncoder(k), e.keyDecoder(k))
+}
+
+// isZeroID is the element of an IDs literal that recognizes an ID that was not
+// set, or "" where every value is an ID.
+func (e *emitter) isZeroID(k *kind, id string) string {
 	switch k.form {
-	case formBool, formFloat32, formFloat64: // every value is an ID
+	case formBool, formFloat32, formFloat64:
+		return ""
 	case formBytes:
-		e.p("IsZeroID: func(id %s) bool { return len(id) == 0 },", id)
+		return fmt.Sprintf("IsZero: func(id %s) bool { return len(id) == 0 }, ", id)
 	default:
-		e.p("IsZeroID: %s.IsZero[%s],", persistable, id)
+		return fmt.Sprintf("IsZero: %s.IsZero[%s], ", e.pkg(persistimplPath), id)
 	}
-	e.p("AppendID: %s,", e.keyEncoder(k))
-	e.p("ReadID: %s,", e.keyDecoder(k))
 }
 
 // checkArgs writes the comparison of a record's {Field}s with a store's
 // arguments.
 func (e *emitter) checkArgs(r *record) {
-	e.p("CheckArgs: func(v *%s, args []string) (field, got string, ok bool) {", r.goName)
+	e.p("CheckArgs: func(record any, args []string) (field, got string, ok bool) {\nv := record.(*%s)", r.goName)
 	i := 0
 	for _, element := range r.directory.elements {
 		if element.bound == nil {
@@ -100,16 +102,14 @@ func (e *emitter) checkArgs(r *record) {
 	e.p("return \"\", \"\", true\n},")
 }
 
-// schemaCodec names the functions that encode and decode the record.
+// schemaCodec writes the functions that encode and decode the record.
 func (e *emitter) schemaCodec(r *record) {
-	m := r.message
+	m, depth := r.message, ""
 	if m.recursive {
-		e.p("Encode: func(b []byte, v *%s) ([]byte, error) { return append%s(b, v, %d) },", r.goName, m.function, maxDepth)
-		e.p("Decode: func(b []byte, v *%s) error { return decode%s(b, v, %d) },", r.goName, m.function, maxDepth)
-	} else {
-		e.p("Encode: append%s,", m.function)
-		e.p("Decode: decode%s,", m.function)
+		depth = fmt.Sprintf(", %d", maxDepth)
 	}
+	e.p("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.function, r.goName, depth)
+	e.p("Decode: func(b []byte) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v%s)\n},", r.goName, m.function, depth)
 	e.p("Known: &%s,", m.knownVar())
 }
 
@@ -119,33 +119,39 @@ func (e *emitter) schemaIndexes(r *record) {
 		return
 	}
 	index := e.pkg(indexPath)
-	e.p("Indexes: []%s.IndexOf[%s]{", e.pkg(persistablePath), r.goName)
+	e.p("Indexes: []%s.Definition{", index)
 	for _, d := range r.indexes {
-		var names []string
-		for _, c := range d.components {
-			names = append(names, fmt.Sprintf("%q", c.name()))
-		}
-		e.p("{")
-		options := ""
-		if d.unique {
-			options += ", Unique: true"
-		}
-		if d.cover {
-			options += ", Cover: true"
-		}
-		if d.scatter.shards != 0 {
-			options += fmt.Sprintf(", Scatter: %d", d.scatter.shards)
-		}
-		if sparse := d.sparse(); len(sparse) > 0 {
-			options += fmt.Sprintf(", Sparse: %#v", sparse)
-		}
-		e.p("Definition: %s.Definition{Name: %q, Fields: []string{%s}%s, Signature: %q},",
-			index, d.name, strings.Join(names, ", "), options, d.signature())
-		e.p("Entries: func(e *%s.Entries, v *%s) {", index, r.goName)
-		e.entries(d)
-		e.p("},\n},")
+		e.definition(d)
 	}
 	e.p("},")
+	e.p("Entries: func(i int, e *%s.Entries, record any) {\nv := record.(*%s)\nswitch i {", index, r.goName)
+	for i, d := range r.indexes {
+		e.p("case %d:", i)
+		e.entries(d)
+	}
+	e.p("}\n},")
+}
+
+// definition writes the definition of an index.
+func (e *emitter) definition(d *indexDef) {
+	var names []string
+	for _, c := range d.components {
+		names = append(names, fmt.Sprintf("%q", c.name()))
+	}
+	options := ""
+	if d.unique {
+		options += ", Unique: true"
+	}
+	if d.cover {
+		options += ", Cover: true"
+	}
+	if d.scatter.shards != 0 {
+		options += fmt.Sprintf(", Scatter: %d", d.scatter.shards)
+	}
+	if sparse := d.sparse(); len(sparse) > 0 {
+		options += fmt.Sprintf(", Sparse: %#v", sparse)
+	}
+	e.p("{Name: %q, Fields: []string{%s}%s, Signature: %q},", d.name, strings.Join(names, ", "), options, d.signature())
 }
 
 // entries writes the body of Entries: one entry, or one per element of a slice.

@@ -11,7 +11,7 @@ import (
 func (e *emitter) store(r *record) {
 	persistable, id := e.pkg(persistablePath), e.typ(r.idField.typ.goType)
 	e.p("// %s holds the records of type %s of one directory.", r.storeType(), r.goName)
-	e.p("type %s struct {\n\t%s.Store[%s, %s]\n}\n", r.storeType(), persistable, r.goName, id)
+	e.p("type %s struct {\n\t%s.Store[*%s, %s]\n}\n", r.storeType(), persistable, r.goName, id)
 	names := e.parameters(r)
 	fields := r.directory.fields()
 	signature := "db *" + persistable + ".DB"
@@ -19,10 +19,10 @@ func (e *emitter) store(r *record) {
 		signature += ", " + e.signature(fields, names)
 	}
 	e.p("// %s returns the store of the directory %s.", r.storeOf(), r.directory)
-	e.p("func %s(%s) %s {", r.storeOf(), signature, r.storeType())
-	e.p("return %s{%s.NewStore(db, &%s%s)}\n}\n", r.storeType(), persistable, r.schemaVar(), e.storeArguments(r, names))
+	e.p("func %s(%s) *%s {", r.storeOf(), signature, r.storeType())
+	e.p("return &%s{%s.NewStore[*%s, %s](db, &%s%s)}\n}\n", r.storeType(), e.pkg(persistimplPath), r.goName, id, r.schemaVar(), e.storeArguments(r, names))
 	e.p("// In returns the store bound to a transaction.")
-	e.p("func (s %s) In(tx %s.Tx) %s { return %s{s.Store.In(tx)} }\n", r.storeType(), persistable, r.storeType(), r.storeType())
+	e.p("func (s *%s) In(tx %s.Tx) *%s { return &%s{s.Store.In(tx)} }\n", r.storeType(), persistable, r.storeType(), r.storeType())
 	if len(fields) > 0 {
 		e.storeNew(r, names, fields)
 	}
@@ -73,7 +73,7 @@ func (e *emitter) storeNew(r *record, names map[*field]string, bound []*field) {
 		}
 	}
 	e.p("// New returns %s of this store's directory, %s.", article(r.goName), r.idComment())
-	e.p("func (s %s) New(%s) *%s {", r.storeType(), e.signature(parameters, names), r.goName)
+	e.p("func (s *%s) New(%s) *%s {", r.storeType(), e.signature(parameters, names), r.goName)
 	for _, f := range bound {
 		e.fromArgument(r, f, names[f])
 	}
@@ -92,7 +92,7 @@ func (e *emitter) fromArgument(r *record, f *field, name string) {
 			index++
 		}
 	}
-	argument := fmt.Sprintf("s.Arg(%d)", index)
+	argument := fmt.Sprintf("%s.Arg(&s.Store, %d)", e.pkg(persistimplPath), index)
 	t := e.typ(f.typ.goType)
 	switch f.typ.form {
 	case formInt, formID:

@@ -169,7 +169,7 @@ func (k *kind) innerMessage() *message {
 // their bodies: the run-time's, and those of the fields' types. Parameters
 // must not hide them.
 func (p *pkg) packageNames() map[string]bool {
-	names := map[string]bool{"persistable": true, "index": true, "idgen": true, "strconv": true}
+	names := map[string]bool{"persistable": true, "persistimpl": true, "index": true, "idgen": true, "strconv": true}
 	for _, m := range p.messages {
 		for _, s := range m.literal {
 			s.packageNames(names)

@@ -42,7 +42,7 @@ func newPrinter(p *pkg) *printer {
 }
 
 // localNames are the variables of generated functions.
-var localNames = []string{"b", "v", "s", "r", "k", "e", "i", "at", "n", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m"}
+var localNames = []string{"b", "v", "s", "r", "k", "e", "i", "at", "n", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m", "record"}
 
 // p prints a line.
 func (w *printer) p(format string, args ...any) {

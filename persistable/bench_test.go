@@ -12,6 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -103,7 +104,7 @@ func BenchmarkStoreOf(b *testing.B) {
 	db := open(b, openMemory(b))
 	b.ReportAllocs()
 	for b.Loop() {
-		if OrderStoreOf(db, "tenant-1").Arg(0) == "" {
+		if persistimpl.Arg(&OrderStoreOf(db, "tenant-1").Store, 0) == "" {
 			b.Fatal("no argument")
 		}
 	}

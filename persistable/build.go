@@ -12,13 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// BuildIndexes completes the indexes that are not readable in this store's
-// directory: those added to the type since the first record was written there.
-// It runs beside readers and writers, in many small transactions, and may be
-// interrupted: run again, by whatever process, it goes on where it stopped.
-// Records that share values of a unique index are reported, all at the end, by
-// a *[NotUniqueError]. Where nothing is to be built it does nothing.
-func (s Store[T, ID]) BuildIndexes(ctx context.Context) error {
+// buildIndexes completes the indexes that are not readable.
+func (s source) buildIndexes(ctx context.Context) error {
 	if err := s.mayBuild(); err != nil {
 		return err
 	}
@@ -30,21 +25,21 @@ func (s Store[T, ID]) BuildIndexes(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("persistable: %s: programs that do not know all indexes keep writing: update them first", s.record.typ)
+	return fmt.Errorf("persistable: %s: programs that do not know all indexes keep writing: update them first", s.record.Type)
 }
 
-func (s *source[T]) mayBuild() error {
+func (s *source) mayBuild() error {
 	switch err := s.usable(); {
 	case err != nil:
 		return err
 	case s.tx != nil:
-		return fmt.Errorf("persistable: %s: indexes are built and verified in transactions of their own: use a store that is not bound to one", s.record.typ)
+		return fmt.Errorf("persistable: %s: indexes are built and verified in transactions of their own: use a store that is not bound to one", s.record.Type)
 	}
 	return nil
 }
 
 // changeState sets the state of the indexes that which picks.
-func (s *source[T]) changeState(ctx context.Context, t *transaction, to index.State, which func(int, index.State) bool) error {
+func (s *source) changeState(ctx context.Context, t *transaction, to index.State, which func(int, index.State) bool) error {
 	o, err := t.openForDeleting(ctx, s.place)
 	if err != nil || o == nil {
 		return err
@@ -78,14 +73,14 @@ func (o *openStore) anyIn(state index.State) (first int, found bool) {
 
 // build brings disabled indexes to the state building, fills those in that
 // state, and makes them readable.
-func (s *source[T]) build(ctx context.Context) error {
+func (s *source) build(ctx context.Context) error {
 	err := s.place.db.transact(ctx, func(t *transaction) error {
 		return s.changeState(ctx, t, index.Building, func(_ int, is index.State) bool { return is == index.Disabled })
 	})
 	if err != nil {
 		return err
 	}
-	b := builder[T]{source: s, size: s.place.db.options.BuildBatch}
+	b := builder{source: s, size: s.place.db.options.BuildBatch}
 	for done := false; !done; {
 		if done, err = b.batch(ctx); err != nil {
 			return err
@@ -95,8 +90,8 @@ func (s *source[T]) build(ctx context.Context) error {
 }
 
 // builder fills indexes batch by batch.
-type builder[T any] struct {
-	*source[T]
+type builder struct {
+	*source
 	size  int // records of the next batch, at most
 	taken int // records of the last batch
 }
@@ -107,7 +102,7 @@ const maxBatchBytes = 1_000_000
 
 // batch fills the indexes from the next records and reports whether there were
 // none left. Where a transaction turns out too large, it takes half as many.
-func (b *builder[T]) batch(ctx context.Context) (done bool, err error) {
+func (b *builder) batch(ctx context.Context) (done bool, err error) {
 	for {
 		done, err = b.tryBatch(ctx)
 		if kv.CodeOf(err) != kv.CodeTransactionTooLarge || b.taken < 2 {
@@ -119,7 +114,7 @@ func (b *builder[T]) batch(ctx context.Context) (done bool, err error) {
 
 // tryBatch is batch with transactions of the next size. Batches shrink where
 // transactions fail, and grow again.
-func (b *builder[T]) tryBatch(ctx context.Context) (done bool, err error) {
+func (b *builder) tryBatch(ctx context.Context) (done bool, err error) {
 	attempts := 0
 	err = b.place.db.transact(ctx, func(t *transaction) error {
 		if attempts++; attempts > 1 {
@@ -135,7 +130,7 @@ func (b *builder[T]) tryBatch(ctx context.Context) (done bool, err error) {
 	return done, err
 }
 
-func (b *builder[T]) fill(ctx context.Context, t *transaction) (done bool, err error) {
+func (b *builder) fill(ctx context.Context, t *transaction) (done bool, err error) {
 	o, err := t.open(ctx, b.place)
 	if err != nil || o == nil {
 		return true, err
@@ -164,8 +159,8 @@ func (b *builder[T]) fill(ctx context.Context, t *transaction) (done bool, err e
 }
 
 // fillFrom adds the records behind the cursor to a batch, as many as fit.
-func (b *builder[T]) fillFrom(ctx context.Context, t *transaction, o *openStore, c *cursor, fill *index.Fill) (n int, err error) {
-	q := Query[T]{source: *b.source, plan: plan{index: byID, asIs: true}}
+func (b *builder) fillFrom(ctx context.Context, t *transaction, o *openStore, c *cursor, fill *index.Fill) (n int, err error) {
+	q := query{source: *b.source, plan: plan{Index: byID, AsIs: true}}
 	var set index.Set
 	read := 0
 	for g, err := range q.groups(ctx, t, o, q.plan, c) {

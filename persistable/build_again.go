@@ -11,15 +11,14 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// RebuildIndex throws the entries of the index with that name away and builds
-// it again: the remedy for what Verify finds.
-func (s Store[T, ID]) RebuildIndex(ctx context.Context, name string) error {
+// rebuildIndex clears the index with that name and builds it again.
+func (s source) rebuildIndex(ctx context.Context, name string) error {
 	if err := s.mayBuild(); err != nil {
 		return err
 	}
-	at := slices.IndexFunc(s.record.definitions, func(d *index.Definition) bool { return d.Name == name })
+	at := slices.IndexFunc(s.place.definitions, func(d *index.Definition) bool { return d.Name == name })
 	if at < 0 {
-		return &NoIndexError{Type: s.record.typ, Reason: fmt.Sprintf("no index has the name %q", name), Indexes: s.record.indexFields()}
+		return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no index has the name %q", name), Indexes: s.record.indexFields()}
 	}
 	err := s.place.db.transact(ctx, func(t *transaction) error {
 		return s.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
@@ -27,12 +26,11 @@ func (s Store[T, ID]) RebuildIndex(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.BuildIndexes(ctx)
+	return s.buildIndexes(ctx)
 }
 
-// RemoveUnusedIndexes clears the entries of indexes that the type no longer
-// has. Do it when no older program writes any more.
-func (s Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {
+// removeUnusedIndexes clears the entries of indexes that the type no longer has.
+func (s source) removeUnusedIndexes(ctx context.Context) error {
 	if err := s.mayBuild(); err != nil {
 		return err
 	}
@@ -44,7 +42,7 @@ func (s Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {
 		next := o.catalog.clone()
 		next.indexes = nil
 		for _, ix := range o.catalog.indexes {
-			if slices.ContainsFunc(s.record.definitions, func(d *index.Definition) bool { return d.KeyName() == ix.name }) {
+			if slices.ContainsFunc(s.place.definitions, func(d *index.Definition) bool { return d.KeyName() == ix.name }) {
 				next.indexes = append(next.indexes, ix)
 				continue
 			}
@@ -61,9 +59,9 @@ func (s Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {
 	})
 }
 
-func (r *record[T]) indexFields() (all [][]string) {
-	for i := range r.indexes {
-		all = append(all, r.indexes[i].Fields)
+func (r *record) indexFields() (all [][]string) {
+	for i := range r.Indexes {
+		all = append(all, r.Indexes[i].Fields)
 	}
 	return all
 }

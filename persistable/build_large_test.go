@@ -14,14 +14,14 @@ import (
 )
 
 // uniqueTags is a unique index over a slice: many entries of one record.
-func uniqueTags(cover bool) persistable.IndexOf[Article] {
-	ix := articleIndexes[tags]
+func uniqueTags(cover bool) articleIndex {
+	ix := indexOfArticles(tags)
 	ix.Unique, ix.Cover, ix.Scatter = true, cover, 0
 	return ix
 }
 
 // tagged creates an article with n tags of its own and a body.
-func tagged(t testing.TB, s ArticleStore, slug string, n, body int) {
+func tagged(t testing.TB, s *ArticleStore, slug string, n, body int) {
 	t.Helper()
 	var all []string
 	for i := range n {
@@ -65,7 +65,7 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 			if slices.ContainsFunc(*all, isTooLarge) {
 				t.Errorf("a batch was too large: %v", *all)
 			}
-			if n := must[int](t)(s.Index(0).Count(ctx)); n != c.records*c.tags {
+			if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != c.records*c.tags {
 				t.Errorf("%d entries, want %d", n, c.records*c.tags)
 			}
 			sound(t, s.Verify)
@@ -87,7 +87,7 @@ func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 	if !slices.ContainsFunc(*all, isTooLarge) {
 		t.Errorf("no batch was too large: %v", *all)
 	}
-	if n := must[int](t)(s.Index(0).Count(ctx)); n != 116 {
+	if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 116 {
 		t.Errorf("%d entries, want 116", n)
 	}
 	sound(t, s.Verify)

@@ -37,11 +37,11 @@ func (e *NotUniqueError) Error() string {
 }
 
 // finish settles the violations and makes the indexes readable that have none.
-func (s *source[T]) finish(ctx context.Context) error {
+func (s *source) finish(ctx context.Context) error {
 	var left *NotUniqueError
 	broken := map[int]bool{}
-	for i := range s.record.indexes {
-		if !s.record.indexes[i].Unique {
+	for i := range s.record.Indexes {
+		if !s.record.Indexes[i].Unique {
 			continue
 		}
 		found, more, err := s.settle(ctx, i)
@@ -50,7 +50,7 @@ func (s *source[T]) finish(ctx context.Context) error {
 		}
 		if len(found) > 0 {
 			if left == nil {
-				left = &NotUniqueError{Type: s.record.typ}
+				left = &NotUniqueError{Type: s.record.Type}
 			}
 			broken[i] = true
 			left.Violations, left.More = append(left.Violations, found...), left.More || more
@@ -64,7 +64,7 @@ func (s *source[T]) finish(ctx context.Context) error {
 		if i, found := o.anyIn(index.Disabled); found {
 			return s.state(o, i)
 		}
-		if err := o.anyViolation(ctx, t, s.record.typ, broken); err != nil {
+		if err := o.anyViolation(ctx, t, s.record.Type, broken); err != nil {
 			return err
 		}
 		return s.changeState(ctx, t, index.Readable, func(i int, is index.State) bool { return is == index.Building && !broken[i] })
@@ -99,7 +99,7 @@ const (
 
 // settle looks at all violations of an index again and returns those that are
 // left.
-func (s *source[T]) settle(ctx context.Context, i int) (left []Violation, more bool, err error) {
+func (s *source) settle(ctx context.Context, i int) (left []Violation, more bool, err error) {
 	var after, next []byte
 	for {
 		var batch []Violation
@@ -125,7 +125,7 @@ func (s *source[T]) settle(ctx context.Context, i int) (left []Violation, more b
 	}
 }
 
-func (s *source[T]) settleBatch(ctx context.Context, t *transaction, o *openStore, i int, after []byte) (left []Violation, next []byte, err error) {
+func (s *source) settleBatch(ctx context.Context, t *transaction, o *openStore, i int, after []byte) (left []Violation, next []byte, err error) {
 	ix := &o.indexes[i]
 	found, next, err := ix.Violations(ctx, t.reader, after, violationBatch)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *source[T]) settleBatch(ctx context.Context, t *transaction, o *openStor
 	return left, next, nil
 }
 
-func (s *source[T]) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
+func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
 	key := o.records.append(nil, v.Record)
 	value, err := t.reader.Get(key).Get(ctx)
 	if err != nil {
@@ -171,14 +171,14 @@ func (s *source[T]) settleOne(ctx context.Context, t *transaction, o *openStore,
 	return o.indexes[i].Settle(ctx, t.writer, i, v, &set, r)
 }
 
-func (r *record[T]) violation(ix *index.Index, v index.Violation, owner []byte) Violation {
+func (r *record) violation(ix *index.Index, v index.Violation, owner []byte) Violation {
 	values, _ := tuple.Unpack(v.Key[len(ix.Prefix):])
 	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
 }
 
 // idValue is the id in its own type, or its text if it cannot be read.
-func (r *record[T]) idValue(packed []byte) any {
-	if id, err := r.readID(packed); err == nil {
+func (r *record) idValue(packed []byte) any {
+	if id, err := r.IDs.Read(packed); err == nil {
 		return id
 	}
 	return idText(packed)

@@ -24,7 +24,7 @@ func changing(t *testing.T, db *persistable.DB, fn func(tx kv.Transaction)) {
 
 // hold begins a transaction with a record in s, and checks what its commit says
 // after what others have done meanwhile.
-func hold(t *testing.T, db *persistable.DB, s OrderStore, meanwhile func(), conflicts bool) {
+func hold(t *testing.T, db *persistable.DB, s *OrderStore, meanwhile func(), conflicts bool) {
 	t.Helper()
 	must[[]*Order](t)(s.Scan().Slice(ctx)) // the store is opened and cached
 	tx := must[kv.Transaction](t)(db.Engine().Begin())
@@ -113,15 +113,15 @@ func TestHeadersChangedInOneTransaction(t *testing.T) {
 		changed := []*Article{NewArticle("s", "x", nil, nil, []string{"all"}, day0, nil), NewArticle("s", "y", nil, nil, []string{"all"}, day0, nil)}
 		order := orders.New("1", Paid, day0, 1)
 		check(t, kv.Transactor(db.Engine()).Transact(ctx, func(kvtx kv.Transaction) error {
-			for i, s := range []ArticleStore{version(db, tags), version(db, editor)} {
+			for i, s := range []*ArticleStore{version(db, tags), version(db, editor)} {
 				if err := s.In(db.In(kvtx)).Save(ctx, changed[i]); err != nil {
 					return err
 				}
 			}
 			return orders.In(db.In(kvtx)).Save(ctx, order)
 		}))
-		for _, s := range []ArticleStore{newer, version(db, tags), version(db, editor)} {
-			wantAs[*persistable.IndexStateError](t, second(s.Index(0).Slice(ctx)))
+		for _, s := range []*ArticleStore{newer, version(db, tags), version(db, editor)} {
+			wantAs[*persistable.IndexStateError](t, second(byIndex(s, 0).Slice(ctx)))
 		}
 		check(t, newer.BuildIndexes(ctx))
 		if n := must[int](t)(byTag(newer, "all").Count(ctx)); n != 5 {

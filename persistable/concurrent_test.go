@@ -139,10 +139,10 @@ func TestReadOnlyTransactions(t *testing.T) {
 		s := OrderStoreOf(db, "t")
 		o := s.New("1", Paid, day0, 1)
 		check(t, s.Create(ctx, o))
-		for name, work := range map[string]func(OrderStore) error{
-			"Create": func(s OrderStore) error { return s.Create(ctx, s.New("2", Paid, day0, 1)) },
-			"Save":   func(s OrderStore) error { return s.Save(ctx, o) },
-			"Delete": func(s OrderStore) error { return s.Delete(ctx, o.ID) },
+		for name, work := range map[string]func(*OrderStore) error{
+			"Create": func(s *OrderStore) error { return s.Create(ctx, s.New("2", Paid, day0, 1)) },
+			"Save":   func(s *OrderStore) error { return s.Save(ctx, o) },
+			"Delete": func(s *OrderStore) error { return s.Delete(ctx, o.ID) },
 		} {
 			err := db.ReadTransact(ctx, func(tx persistable.Tx) error { return work(s.In(tx)) })
 			if !errors.Is(err, persistable.ErrReadOnly) {

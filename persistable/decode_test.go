@@ -39,7 +39,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 // lockOf parses the text of a type T.
 func lockOf(t testing.TB, lines ...string) *schema.Schema {
 	t.Helper()
-	s, err := parseLock("T", "type T\n"+strings.Join(lines, "\n"))
+	s, err := schema.ParseType("type T\n" + strings.Join(lines, "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

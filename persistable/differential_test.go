@@ -162,7 +162,7 @@ type transactFunc = func(context.Context, func(persistable.Tx) error) error
 func (p *program) step(transact transactFunc) {
 	switch p.rng.IntN(10) {
 	case 0, 1, 2, 3:
-		p.write(ArticleStoreOf(p.db), func(tenant string) OrderStore { return OrderStoreOf(p.db, tenant) })
+		p.write(ArticleStoreOf(p.db), func(tenant string) *OrderStore { return OrderStoreOf(p.db, tenant) })
 	case 4, 5:
 		p.several(transact)
 	case 6:
@@ -186,7 +186,7 @@ func (p *program) several(transact transactFunc) {
 		inner := &program{t: p.t, rng: rand.New(rand.NewPCG(seed, 0)), db: p.db, log: slices.Clone(before)}
 		defer func() { p.log = inner.log }()
 		for range 1 + inner.rng.IntN(4) {
-			inner.write(ArticleStoreOf(p.db).In(tx), func(tenant string) OrderStore { return OrderStoreOf(p.db, tenant).In(tx) })
+			inner.write(ArticleStoreOf(p.db).In(tx), func(tenant string) *OrderStore { return OrderStoreOf(p.db, tenant).In(tx) })
 			inner.read(ArticleStoreOf(p.db).In(tx), OrderStoreOf(p.db, "t1").In(tx))
 		}
 		if inner.rng.IntN(3) == 0 {
@@ -197,7 +197,7 @@ func (p *program) several(transact transactFunc) {
 	p.note("Transact", nil, err)
 }
 
-func (p *program) write(articles ArticleStore, orders func(string) OrderStore) {
+func (p *program) write(articles *ArticleStore, orders func(string) *OrderStore) {
 	a, tenant := p.article(), p.tenant()
 	o := p.order(tenant)
 	switch p.rng.IntN(8) {
@@ -216,7 +216,7 @@ func (p *program) write(articles ArticleStore, orders func(string) OrderStore) {
 	}
 }
 
-func (p *program) read(articles ArticleStore, orders OrderStore) {
+func (p *program) read(articles *ArticleStore, orders *OrderStore) {
 	id, isbn := pickOf(p, "1", "2", "3", "4", "1\x00"), p.text()
 	switch p.rng.IntN(8) {
 	case 0:
@@ -243,7 +243,7 @@ func (p *program) read(articles ArticleStore, orders OrderStore) {
 }
 
 // pages reads a query page by page; the tokens are opaque.
-func (p *program) pages(what string, q persistable.Query[Article]) {
+func (p *program) pages(what string, q *persistable.Query[*Article]) {
 	q = q.Limit(1 + p.rng.IntN(3))
 	for token := ""; ; {
 		page, err := q.Page(ctx, token)
@@ -280,7 +280,7 @@ func (p *program) between() {
 		for range 2 + p.rng.IntN(5) {
 			in := p.db.In(tx[p.rng.IntN(2)])
 			if p.rng.IntN(2) == 0 {
-				p.write(ArticleStoreOf(p.db).In(in), func(tenant string) OrderStore { return OrderStoreOf(p.db, tenant).In(in) })
+				p.write(ArticleStoreOf(p.db).In(in), func(tenant string) *OrderStore { return OrderStoreOf(p.db, tenant).In(in) })
 			} else {
 				p.read(ArticleStoreOf(p.db).In(in), OrderStoreOf(p.db, p.tenant()).In(in))
 			}

@@ -20,7 +20,7 @@ func TestEndedContext(t *testing.T) {
 	cause := errors.New("server is shutting down")
 	ended, cancel := context.WithCancelCause(ctx)
 	cancel(cause)
-	operations := func(s OrderStore) map[string]error {
+	operations := func(s *OrderStore) map[string]error {
 		_, get := s.Get(ended, 1000)
 		_, exists := s.Exists(ended, 1000)
 		_, page := s.OrderedByStatus().Page(ended, "")

@@ -134,7 +134,7 @@ func slugs(articles []*Article) []string {
 
 // someOrders creates n orders with the numbers 00, 01, …; three in a row are of
 // one day, and their states alternate.
-func someOrders(t testing.TB, s OrderStore, n int) []*Order {
+func someOrders(t testing.TB, s *OrderStore, n int) []*Order {
 	t.Helper()
 	var all []*Order
 	for i := range n {

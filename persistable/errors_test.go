@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
 func TestErrorTexts(t *testing.T) {
@@ -59,7 +60,7 @@ func TestNilRecords(t *testing.T) {
 // A store without a database says so, whatever is done with it.
 func TestStoresWithoutADatabase(t *testing.T) {
 	db := open(t, openMemory(t))
-	for name, s := range map[string]OrderStore{
+	for name, s := range map[string]*OrderStore{
 		"zero store": {}, "nil DB": OrderStoreOf(nil, "t"), "zero DB": OrderStoreOf(new(persistable.DB), "t"),
 	} {
 		o := &Order{ID: 1, TenantID: "t"}
@@ -74,7 +75,7 @@ func TestStoresWithoutADatabase(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, verb, err)
 			}
 		}
-		if s.Path() != nil || s.Arg(0) != "" {
+		if s.Path() != nil || persistimpl.Arg(&s.Store, 0) != "" {
 			t.Errorf("%s has the path %v", name, s.Path())
 		}
 	}

@@ -16,27 +16,53 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // The versions of a program: which indexes of Article each knows, by their
-// place in articleIndexes.
-func version(db *persistable.DB, indexes ...int) ArticleStore {
-	var all []persistable.IndexOf[Article]
+// place in articleSchema.
+func version(db *persistable.DB, indexes ...int) *ArticleStore {
+	var all []articleIndex
 	for _, i := range indexes {
-		all = append(all, articleIndexes[i])
+		all = append(all, indexOfArticles(i))
 	}
 	return versionWith(db, all...)
 }
 
-func versionWith(db *persistable.DB, indexes ...persistable.IndexOf[Article]) ArticleStore {
-	schema := &persistable.Schema[Article, string]{
-		Type: "Article", Directory: articleSchema.Directory, Lock: articleSchema.Lock,
-		ID: articleSchema.ID, SetID: articleSchema.SetID, NewID: articleSchema.NewID, IsZeroID: articleSchema.IsZeroID,
-		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID,
-		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown, Indexes: indexes,
+func versionWith(db *persistable.DB, indexes ...articleIndex) *ArticleStore {
+	return articlesOf(db, articleSchemaWith(indexes...))
+}
+
+// articleIndex is an index with the entries of that one of articleSchema.
+type articleIndex struct {
+	index.Definition
+	entries int
+}
+
+// indexOfArticles returns the i-th index of articleSchema.
+func indexOfArticles(i int) articleIndex { return articleIndex{articleSchema.Indexes[i], i} }
+
+// articleSchemaWith returns a copy of articleSchema with other indexes.
+func articleSchemaWith(indexes ...articleIndex) *persistimpl.Schema {
+	schema := &persistimpl.Schema{
+		Type: "Article", Directory: articleSchema.Directory, Lock: articleSchema.Lock, IDs: articleSchema.IDs, ID: articleSchema.ID,
+		Encode: articleSchema.Encode, Decode: articleSchema.Decode, Known: &articleKnown,
 	}
-	return ArticleStore{persistable.NewStore(db, schema)}
+	for _, ix := range indexes {
+		schema.Indexes = append(schema.Indexes, ix.Definition)
+		schema.Entries = func(i int, e *index.Entries, v any) { articleSchema.Entries(indexes[i].entries, e, v) }
+	}
+	return schema
+}
+
+func articlesOf(db *persistable.DB, schema *persistimpl.Schema) *ArticleStore {
+	return &ArticleStore{persistimpl.NewStore[*Article, string](db, schema)}
+}
+
+// byIndex returns the records in the order of the schema's i-th index.
+func byIndex(s *ArticleStore, i int) *persistable.Query[*Article] {
+	return persistimpl.Query(&s.Store, i, nil)
 }
 
 const (
@@ -49,11 +75,11 @@ const (
 )
 
 // Queries of a version with indexes[0] == tags, or with one unique index.
-func byTag(s ArticleStore, tag string) persistable.Query[Article] {
-	return s.Index(0).Equal(index.AppendString(nil, tag))
+func byTag(s *ArticleStore, tag string) *persistable.Query[*Article] {
+	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, tag))
 }
 
-func articles(t testing.TB, s ArticleStore, n int) []*Article {
+func articles(t testing.TB, s *ArticleStore, n int) []*Article {
 	t.Helper()
 	var all []*Article
 	for i := range n {
@@ -200,7 +226,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		if diff := cmp.Diff(want, build()); diff != "" {
 			t.Errorf("violations (-want +got):\n%s", diff)
 		}
-		wantAs[*persistable.IndexStateError](t, second(s.Index(0).Count(ctx)))
+		wantAs[*persistable.IndexStateError](t, second(byIndex(s, 0).Count(ctx)))
 
 		// A record of a violation can be saved as it is, even over a covering
 		// entry that is not its own; new ones cannot join.
@@ -217,7 +243,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		all[4].ISBN = nil
 		check(t, s.Save(ctx, all[4]))
 		check(t, s.BuildIndexes(ctx))
-		if n := must[int](t)(s.Index(0).Count(ctx)); n != 4 {
+		if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 4 {
 			t.Errorf("%d entries, want 4", n)
 		}
 		sound(t, s.Verify)
@@ -247,14 +273,10 @@ func TestChangedIndexIsNotTrusted(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := version(db, tags)
 	articles(t, s, 3)
-	changed := articleIndexes[tags]
+	changed := indexOfArticles(tags)
 	changed.Signature = "[]int"
-	schema := &persistable.Schema[Article, string]{
-		Type: "Article", Directory: articleSchema.Directory, Lock: articleSchema.Lock, ID: articleSchema.ID, SetID: articleSchema.SetID,
-		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID, Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown,
-		Indexes: []persistable.IndexOf[Article]{changed},
-	}
-	other := ArticleStore{persistable.NewStore(db, schema)}
+	schema := articleSchemaWith(changed)
+	other := articlesOf(db, schema)
 	wantAs[*persistable.IndexStateError](t, second(byTag(other, "all").Count(ctx)))
 	check(t, other.BuildIndexes(ctx))
 	if n := must[int](t)(byTag(other, "all").Count(ctx)); n != 3 {
@@ -283,14 +305,14 @@ func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
 	old := version(db, sectionPublished)
 	articles(t, old, 3)
 	s := version(db, sectionSlug, sectionPublished) // both begin with Section
-	q := must[persistable.Query[Article]](t)(s.Find(ArticleFields.Section.Equal("s")))
-	page := must[persistable.Page[Article]](t)(q.Limit(1).Page(ctx, ""))
+	q := must[*persistable.Query[*Article]](t)(s.Find(ArticleFields.Section.Equal("s")))
+	page := must[persistable.Page[*Article]](t)(q.Limit(1).Page(ctx, ""))
 	if len(page.Records) != 1 || page.Next == "" {
 		t.Fatalf("page %+v", page)
 	}
 	check(t, s.BuildIndexes(ctx))
 	// The token goes on in the index in which it was made.
-	rest := must[persistable.Page[Article]](t)(q.Limit(5).Page(ctx, page.Next))
+	rest := must[persistable.Page[*Article]](t)(q.Limit(5).Page(ctx, page.Next))
 	if len(rest.Records) != 2 {
 		t.Errorf("the rest is %v", slugs(rest.Records))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-func exampleOrders() (OrderStore, *persistable.DB) {
+func exampleOrders() (*OrderStore, *persistable.DB) {
 	db, err := persistable.Open(context.Background(), mustMemory())
 	if err != nil {
 		panic(err)

@@ -23,7 +23,7 @@ func claim(t testing.TB, engine kv.Database, owner string) leasefdb.Grant {
 func TestUnderALease(t *testing.T) {
 	type writer struct {
 		db     *persistable.DB
-		orders OrderStore
+		orders *OrderStore
 		old    *Order
 	}
 	writes := map[string]func(w writer) error{

@@ -17,7 +17,7 @@ func TestFindRangeWithNulls(t *testing.T) {
 	check(t, s.Create(ctx, NewArticle("s", "a", ptr("1"), ptr("1"), nil, day0, nil)))
 	check(t, s.Create(ctx, NewArticle("s", "b", nil, nil, nil, day1, nil)))
 	f := ArticleFields
-	for name, c := range map[string][2]persistable.Condition[Article]{
+	for name, c := range map[string][2]persistable.Condition[*Article]{
 		"Before":    {f.ISBN.Before(ptr("5")), f.Editor.Before(ptr("5"))},
 		"To":        {f.ISBN.To(ptr("5")), f.Editor.To(ptr("5"))},
 		"From(nil)": {f.ISBN.From(nil), f.Editor.From(nil)},
@@ -26,13 +26,13 @@ func TestFindRangeWithNulls(t *testing.T) {
 		if _, err := s.Find(c[0]); !errors.As(err, &none) {
 			t.Errorf("%s on the unique field: %v, want a *NoIndexError", name, err)
 		}
-		q := must[persistable.Query[Article]](t)(s.Find(c[1]))
+		q := must[*persistable.Query[*Article]](t)(s.Find(c[1]))
 		if n := must[int](t)(q.Count(ctx)); n != 2 {
 			t.Errorf("%s on the plain field: %d records, want 2", name, n)
 		}
 	}
-	for name, c := range map[string]persistable.Condition[Article]{"After(nil)": f.ISBN.After(nil), "From": f.ISBN.From(ptr("0"))} {
-		q := must[persistable.Query[Article]](t)(s.Find(c))
+	for name, c := range map[string]persistable.Condition[*Article]{"After(nil)": f.ISBN.After(nil), "From": f.ISBN.From(ptr("0"))} {
+		q := must[*persistable.Query[*Article]](t)(s.Find(c))
 		if n := must[int](t)(q.Count(ctx)); n != 1 {
 			t.Errorf("%s on the unique field: %d records, want 1", name, n)
 		}
@@ -44,8 +44,8 @@ func TestLargestPage(t *testing.T) {
 	s := ArticleStoreOf(open(t, openMemory(t)))
 	articles(t, s, 3)
 	for _, limit := range []int{math.MaxInt32, math.MaxInt} {
-		for _, q := range []persistable.Query[Article]{s.OrderedByPublished().Limit(limit).Query(), s.Scan().Limit(limit).Query()} {
-			page := must[persistable.Page[Article]](t)(q.Page(ctx, ""))
+		for _, q := range []*persistable.Query[*Article]{s.OrderedByPublished().Limit(limit).Query(), s.Scan().Limit(limit).Query()} {
+			page := must[persistable.Page[*Article]](t)(q.Page(ctx, ""))
 			if len(page.Records) != 3 || page.Next != "" {
 				t.Errorf("Limit(%d): %d records, next %q", limit, len(page.Records), page.Next)
 			}

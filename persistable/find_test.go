@@ -16,7 +16,7 @@ func TestFind(t *testing.T) {
 		s := OrderStoreOf(db, "t")
 		someOrders(t, s, 9)
 		f := OrderFields
-		type conditions = []persistable.Condition[Order]
+		type conditions = []persistable.Condition[*Order]
 		cases := map[string]struct {
 			conditions conditions
 			want       string
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 		}
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
-				q := must[persistable.Query[Order]](t)(s.Find(c.conditions...))
+				q := must[*persistable.Query[*Order]](t)(s.Find(c.conditions...))
 				want := strings.Fields(c.want)
 				if diff := cmp.Diff(want, numbers(must[[]*Order](t)(q.Slice(ctx)))); diff != "" {
 					t.Errorf("Find (-want +got):\n%s", diff)
@@ -81,7 +81,7 @@ func TestFindOnNullsAndSlices(t *testing.T) {
 	check(t, s.Create(ctx, NewArticle("s", "a", ptr("1"), nil, []string{"x", "y"}, day0, nil)))
 	check(t, s.Create(ctx, NewArticle("s", "b", nil, ptr("ed"), nil, day1, nil)))
 	f := ArticleFields
-	for want, c := range map[string]persistable.Condition[Article]{
+	for want, c := range map[string]persistable.Condition[*Article]{
 		"a": f.ISBN.Equal(ptr("1")), "b": f.Editor.Equal(ptr("ed")),
 	} {
 		if got := must[*Article](t)(s.FindOne(ctx, c)); got.Slug != want {

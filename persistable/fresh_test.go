@@ -19,14 +19,14 @@ func TestMoveAheadOfAQuery(t *testing.T) {
 	const n = 700 // more than some batches
 	for name, test := range map[string]struct {
 		step  OrderStatus
-		query func(OrderStore) iter.Seq2[*Order, error]
+		query func(*OrderStore) iter.Seq2[*Order, error]
 		want  int
 	}{
-		"forward":   {1, func(s OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().All(ctx) }, n},
-		"backward":  {-1, func(s OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Reverse().All(ctx) }, n},
-		"limited":   {1, func(s OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Limit(n - 1).All(ctx) }, n - 1},
-		"unlimited": {1, func(s OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Limit(2 * n).All(ctx) }, n},
-		"compound":  {1, func(s OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatusCreatedAt().All(ctx) }, n},
+		"forward":   {1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().All(ctx) }, n},
+		"backward":  {-1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Reverse().All(ctx) }, n},
+		"limited":   {1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Limit(n - 1).All(ctx) }, n - 1},
+		"unlimited": {1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Limit(2 * n).All(ctx) }, n},
+		"compound":  {1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatusCreatedAt().All(ctx) }, n},
 	} {
 		db := open(t, openMemory(t))
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error { return createOrders(ctx, OrderStoreOf(db, "t").In(tx), 0, n) }))
@@ -130,7 +130,7 @@ func TestLimitAheadOfAQuery(t *testing.T) {
 }
 
 // createOrders creates n orders with the ids from 1000+from on.
-func createOrders(ctx context.Context, s OrderStore, from, n int) error {
+func createOrders(ctx context.Context, s *OrderStore, from, n int) error {
 	for i := range n {
 		id := idgen.ID(1000 + from + i)
 		if err := s.Create(ctx, &Order{ID: id, TenantID: "t", Number: fmt.Sprint(id), Status: 100, CreatedAt: day0}); err != nil {

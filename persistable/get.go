@@ -12,11 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// Get returns the record with that id, or [ErrNotFound]. Bytes that cannot be
-// decoded are a *[RecordError].
-//
-// Cost: one round of reads.
-func (s Store[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
+// get returns the record with the packed id in sc.
+func (s source) get(ctx context.Context, sc *scratch) (any, error) {
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
@@ -24,35 +21,32 @@ func (s Store[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return s.get(ctx, s.tx, id)
+		return s.getIn(ctx, s.tx, sc)
 	}
 	// All that the attempts need is one allocation.
-	g := getting[T, ID]{store: s, ctx: ctx, id: id}
+	g := getting{source: s, ctx: ctx, sc: sc}
 	if err := s.place.db.engine.ReadTransact(ctx, g.run); err != nil {
 		return nil, err
 	}
 	return g.v, nil
 }
 
-// getting is a Get in a transaction of its own.
-type getting[T, ID any] struct {
-	store Store[T, ID]
-	ctx   context.Context
-	id    ID
-	t     transaction
-	v     *T
+// getting is a get in a transaction of its own.
+type getting struct {
+	source source
+	ctx    context.Context
+	sc     *scratch
+	t      transaction
+	v      any
 }
 
-func (g *getting[T, ID]) run(reader kv.ReadTransaction) (err error) {
-	g.t = transaction{db: g.store.place.db, reader: reader.Snapshot()}
-	g.v, err = g.store.get(g.ctx, &g.t, g.id)
+func (g *getting) run(reader kv.ReadTransaction) (err error) {
+	g.t = transaction{db: g.source.place.db, reader: reader.Snapshot()}
+	g.v, err = g.source.getIn(g.ctx, &g.t, g.sc)
 	return err
 }
 
-func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, error) {
-	sc := getScratch()
-	defer sc.free()
-	sc.id = s.schema.AppendID(sc.id[:0], id)
+func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, error) {
 	o, read, err := openAhead(ctx, t, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
 		sc.key = o.records.append(sc.key[:0], sc.id)
 		return t.reader.Get(sc.key)
@@ -73,23 +67,18 @@ func (s *Store[T, ID]) get(ctx context.Context, t *transaction, id ID) (*T, erro
 	return s.record.read(ctx, t.reader, sc.id, sc.key, value)
 }
 
-func (s *source[T]) notFound(id []byte) error {
-	return fmt.Errorf("%w: %s %s%s", ErrNotFound, s.record.typ, idText(id), s.place.in())
+func (s *source) notFound(id []byte) error {
+	return fmt.Errorf("%w: %s %s%s", ErrNotFound, s.record.Type, idText(id), s.place.in())
 }
 
-// Exists reports whether there is a record with that id. It does not decode it.
-//
-// Cost: one round of reads.
-func (s Store[T, ID]) Exists(ctx context.Context, id ID) (bool, error) {
+// exists reports whether there is a record with the packed id in sc.
+func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 	found := false
 	err := s.read(ctx, func(t *transaction) error {
 		o, err := t.open(ctx, s.place)
 		if found = false; err != nil || o == nil {
 			return err
 		}
-		sc := getScratch()
-		defer sc.free()
-		sc.id = s.schema.AppendID(sc.id[:0], id)
 		sc.key = o.records.append(sc.key[:0], sc.id)
 		value, err := t.reader.Get(sc.key).Get(ctx)
 		found = value != nil
@@ -98,38 +87,37 @@ func (s Store[T, ID]) Exists(ctx context.Context, id ID) (bool, error) {
 	return found && err == nil, err
 }
 
-// GetMany returns the records with those ids, in their order, with nil where
-// there is none.
-//
-// Cost: one round of reads, all in parallel.
-func (s Store[T, ID]) GetMany(ctx context.Context, ids ...ID) ([]*T, error) {
-	var all []*T
-	err := s.read(ctx, func(t *transaction) error {
-		all = make([]*T, len(ids))
+// getMany hands the records with n packed ids to take, in order, and nil where
+// there is none. In another attempt it begins again with the first.
+func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) error {
+	return s.read(ctx, func(t *transaction) error {
 		o, err := t.open(ctx, s.place)
-		if err != nil || o == nil {
+		if err != nil {
 			return err
 		}
-		f := fetches[T]{record: s.record, reader: t.reader, records: o.records}
-		for _, id := range ids {
-			f.start(s.schema.AppendID(nil, id))
+		f := fetches{record: s.record, reader: t.reader}
+		for i := range n {
+			if o == nil {
+				take(i, nil)
+				continue
+			}
+			f.records = o.records
+			f.start(id(i))
 		}
-		for i := range ids {
-			if all[i], err = f.wait(ctx, i); err != nil {
+		for i := range f.values {
+			v, err := f.wait(ctx, i)
+			if err != nil {
 				return err
 			}
+			take(i, v)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // fetches are reads of records under way.
-type fetches[T any] struct {
-	record  *record[T]
+type fetches struct {
+	record  *record
 	reader  kv.ReadTransaction
 	records keyspace
 	keys    [][]byte
@@ -137,14 +125,14 @@ type fetches[T any] struct {
 }
 
 // start starts the read of the record with that packed id.
-func (f *fetches[T]) start(id []byte) {
+func (f *fetches) start(id []byte) {
 	key := f.records.append(nil, id)
 	f.keys = append(f.keys, key)
 	f.values = append(f.values, f.reader.Get(key))
 }
 
 // wait returns the i-th record, nil if there is none.
-func (f *fetches[T]) wait(ctx context.Context, i int) (*T, error) {
+func (f *fetches) wait(ctx context.Context, i int) (any, error) {
 	value, err := f.values[i].Get(ctx)
 	if err != nil || value == nil {
 		return nil, err
@@ -153,17 +141,15 @@ func (f *fetches[T]) wait(ctx context.Context, i int) (*T, error) {
 }
 
 // id returns the packed id of the i-th record.
-func (f *fetches[T]) id(i int) []byte { return f.records.suffix(f.keys[i]) }
+func (f *fetches) id(i int) []byte { return f.records.suffix(f.keys[i]) }
 
-// Unique returns the record that has a key of the schema's i-th index, which is
-// unique, or [ErrNotFound]. It is for generated code: appendKey appends the
-// values.
+// byUnique returns the record that has a key of the schema's i-th index, which
+// is unique, or [ErrNotFound].
 //
 // Cost: two rounds of reads, one if the index is covering.
-func (s Store[T, ID]) Unique(ctx context.Context, i int, appendKey func([]byte) []byte) (*T, error) {
-	var v *T
-	err := s.read(ctx, func(t *transaction) (err error) {
-		v, err = s.unique(ctx, t, i, appendKey)
+func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err error) {
+	err = s.read(ctx, func(t *transaction) (err error) {
+		v, err = s.unique(ctx, t, i, values)
 		return err
 	})
 	if err != nil {
@@ -172,18 +158,18 @@ func (s Store[T, ID]) Unique(ctx context.Context, i int, appendKey func([]byte) 
 	return v, nil
 }
 
-func (s *source[T]) unique(ctx context.Context, t *transaction, i int, appendKey func([]byte) []byte) (*T, error) {
+func (s *source) unique(ctx context.Context, t *transaction, i int, values []byte) (any, error) {
 	sc := getScratch()
 	defer sc.free()
 	o, read, err := openAhead(ctx, t, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
-		sc.key = appendKey(append(sc.key[:0], o.indexes[i].Prefix...))
+		sc.key = append(append(sc.key[:0], o.indexes[i].Prefix...), values...)
 		return t.reader.Get(sc.key)
 	}, settled)
 	if err != nil {
 		return nil, err
 	}
 	if o == nil {
-		return nil, s.noOwner(i, appendKey(nil))
+		return nil, s.noOwner(i, values)
 	}
 	if err := s.state(o, i); err != nil {
 		return nil, err
@@ -194,18 +180,18 @@ func (s *source[T]) unique(ctx context.Context, t *transaction, i int, appendKey
 		return nil, err
 	}
 	if value == nil {
-		return nil, s.noOwner(i, sc.key[len(ix.Prefix):])
+		return nil, s.noOwner(i, values)
 	}
 	return s.owned(ctx, t, o, ix, sc.key, value)
 }
 
 // owned returns the record that a unique entry names or holds.
-func (s *source[T]) owned(ctx context.Context, t *transaction, o *openStore, ix *index.Index, entry, value []byte) (*T, error) {
+func (s *source) owned(ctx context.Context, t *transaction, o *openStore, ix *index.Index, entry, value []byte) (any, error) {
 	id, record, err := index.SplitUnique(ix.Definition, entry, value)
 	if err != nil {
 		return nil, s.record.indexError(err)
 	}
-	f := fetches[T]{record: s.record, reader: t.reader, records: o.records}
+	f := fetches{record: s.record, reader: t.reader, records: o.records}
 	if len(record) > 0 {
 		return s.record.read(ctx, t.reader, id, o.records.append(nil, id), record)
 	}
@@ -218,18 +204,18 @@ func (s *source[T]) owned(ctx context.Context, t *transaction, o *openStore, ix 
 }
 
 // dangling is the fault of an index entry without a record.
-func (r *record[T]) dangling(ix *index.Index, entry, id []byte) error {
+func (r *record) dangling(ix *index.Index, entry, id []byte) error {
 	return &RecordError{
-		Type: r.typ, ID: idText(id), Key: slices.Clone(entry),
+		Type: r.Type, ID: idText(id), Key: slices.Clone(entry),
 		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",
 		Remedy: "run Verify, then RebuildIndex",
 	}
 }
 
-func (s *source[T]) noOwner(i int, values []byte) error {
+func (s *source) noOwner(i int, values []byte) error {
 	var with string
 	if have, err := tuple.Unpack(values); err == nil {
-		with = valuesText(s.record.indexes[i].Fields, have)
+		with = valuesText(s.record.Indexes[i].Fields, have)
 	}
-	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.typ, with, s.place.in())
+	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.Type, with, s.place.in())
 }

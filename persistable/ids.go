@@ -134,15 +134,19 @@ func (ids *identities) own() *idgen.Client {
 	return ids.client
 }
 
-// newID makes an id for a record of the store.
-func (s *Store[T, ID]) newID(ctx context.Context) (id ID, err error) {
-	if own := s.place.db.ids.own(); own != nil {
-		if kazahana, ok := any(&id).(*idgen.ID); ok {
-			*kazahana, err = own.Next(ctx)
-			return id, err
-		}
+// setNewID makes an id for a record of the store and sets it.
+func (s *source) setNewID(ctx context.Context, v any) error {
+	field := s.record.ID(v)
+	kazahana, ok := field.(*idgen.ID)
+	own := s.place.db.ids.own()
+	if !ok || own == nil {
+		return s.record.IDs.Make(ctx, field)
 	}
-	return s.schema.NewID(ctx)
+	id, err := own.Next(ctx)
+	if err == nil {
+		*kazahana = id
+	}
+	return err
 }
 
 // untilClosed is the provider of a DB. When the engine turns out to be closed,
@@ -217,19 +221,19 @@ type idFence struct {
 }
 
 // idFence returns the fence of v's id, if creations are fenced.
-func (s *Store[T, ID]) idFence(v *T) (f idFence) {
+func (s *source) idFence(v any) (f idFence) {
 	ids := s.place.db.ids
 	if !ids.options.Fenced {
 		return f
 	}
-	id, ok := any(s.schema.ID(v)).(idgen.ID)
+	id, ok := s.record.ID(v).(*idgen.ID)
 	if !ok {
 		return f
 	}
 	service := ids.options.Client.ServiceID
-	if f.fence, ok = ids.provider.FenceOf(service, id); !ok {
+	if f.fence, ok = ids.provider.FenceOf(service, *id); !ok {
 		f.err = &leasefdb.LostError{
-			Name:   fmt.Sprintf("the machine id of %d", int64(id)),
+			Name:   fmt.Sprintf("the machine id of %d", int64(*id)),
 			Reason: "the id was made without a lease of this DB: by another generator, in fallback, or too long ago",
 		}
 	}

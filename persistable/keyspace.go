@@ -47,8 +47,8 @@ type reading struct {
 const wholeBatch = 1000
 
 // reading returns what is to be read of a plan behind the cursor.
-func (q *Query[T]) reading(p plan, keys keyspace, c *cursor) reading {
-	r := reading{keyspace: keys, bounds: p.bounds, asIs: p.asIs, expect: c.limit}
+func (q *query) reading(p plan, keys keyspace, c *cursor) reading {
+	r := reading{keyspace: keys, bounds: p.Bounds, asIs: p.AsIs, expect: c.limit}
 	if c.position != nil {
 		r.bounds = r.bounds.Resume(c.position, q.reverse)
 	}

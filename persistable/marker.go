@@ -41,7 +41,3 @@ type (
 	// scatter: who looks for its values has no id, which decides on the shard.
 	Unique struct{}
 )
-
-// GeneratedVersion1 is named by generated code of the first version. A program
-// whose generated code and run-time do not fit does not compile.
-const GeneratedVersion1 = 1

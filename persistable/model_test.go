@@ -31,7 +31,7 @@ func TestIndexesAgainstAMap(t *testing.T) {
 
 type model struct {
 	db    *persistable.DB
-	store ArticleStore
+	store *ArticleStore
 	map_  map[string]*Article // by id
 
 	seldom int // compare at one step in so many more
@@ -73,7 +73,7 @@ func drawArticle(rt *rapid.T) *Article {
 }
 
 // put writes through a store and says what the map would say.
-func (m *model) put(rt *rapid.T, s ArticleStore, mustBeNew bool) {
+func (m *model) put(rt *rapid.T, s *ArticleStore, mustBeNew bool) {
 	a := drawArticle(rt)
 	var err error
 	if mustBeNew {
@@ -112,7 +112,7 @@ func (m *model) owner(a *Article) (ids []string) {
 	return ids
 }
 
-func (m *model) delete(rt *rapid.T, s ArticleStore) {
+func (m *model) delete(rt *rapid.T, s *ArticleStore) {
 	id := smallID.Draw(rt, "id")
 	if err := s.Delete(ctx, id); err != nil {
 		rt.Fatal(err)
@@ -159,7 +159,7 @@ func (m *model) transaction(rt *rapid.T) {
 }
 
 // step is one write of a transaction. An engine's error ends the transaction.
-func (m *model) step(rt *rapid.T, s ArticleStore) error {
+func (m *model) step(rt *rapid.T, s *ArticleStore) error {
 	if rapid.Bool().Draw(rt, "delete") {
 		id := smallID.Draw(rt, "id")
 		if err := s.Delete(ctx, id); err != nil {
@@ -228,8 +228,8 @@ func (m *model) compare(rt *rapid.T) {
 	}
 }
 
-func (m *model) queries(rt *rapid.T, s ArticleStore) (failed error) {
-	same := func(name string, q persistable.Query[Article], want []string) {
+func (m *model) queries(rt *rapid.T, s *ArticleStore) (failed error) {
+	same := func(name string, q *persistable.Query[*Article], want []string) {
 		if failed != nil {
 			return
 		}

@@ -14,10 +14,10 @@ import (
 )
 
 // pages reads all pages of a query.
-func pages(t testing.TB, q persistable.Query[Order]) (sizes []int, all []string) {
+func pages(t testing.TB, q *persistable.Query[*Order]) (sizes []int, all []string) {
 	t.Helper()
 	for token := ""; ; {
-		page := must[persistable.Page[Order]](t)(q.Page(ctx, token))
+		page := must[persistable.Page[*Order]](t)(q.Page(ctx, token))
 		sizes = append(sizes, len(page.Records))
 		all = append(all, numbers(page.Records)...)
 		if token = page.Next; token == "" {
@@ -34,7 +34,7 @@ func TestPages(t *testing.T) {
 		s := OrderStoreOf(db, "t")
 		someOrders(t, s, 12)
 		cases := map[string]struct {
-			query persistable.Query[Order]
+			query *persistable.Query[*Order]
 			sizes []int
 		}{
 			"uneven":     {s.OrderedByNumber().Limit(5).Query(), []int{5, 5, 2}},
@@ -74,10 +74,10 @@ func TestPageBehindADeletedRecord(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := OrderStoreOf(db, "t")
 		all := someOrders(t, s, 6)
-		for _, q := range []persistable.Query[Order]{s.OrderedByNumber().Limit(3).Query(), s.Scan().Limit(3).Query()} {
-			page := must[persistable.Page[Order]](t)(q.Page(ctx, ""))
+		for _, q := range []*persistable.Query[*Order]{s.OrderedByNumber().Limit(3).Query(), s.Scan().Limit(3).Query()} {
+			page := must[persistable.Page[*Order]](t)(q.Page(ctx, ""))
 			check(t, s.Delete(ctx, page.Records[2].ID))
-			next := must[persistable.Page[Order]](t)(q.Page(ctx, page.Next))
+			next := must[persistable.Page[*Order]](t)(q.Page(ctx, page.Next))
 			if got := numbers(next.Records); !slices.Equal(got, []string{"03", "04", "05"}) {
 				t.Errorf("the second page is %v", got)
 			}
@@ -93,18 +93,18 @@ func TestTokensAreBound(t *testing.T) {
 	someOrders(t, s, 9)
 	someOrders(t, OrderStoreOf(db, "u"), 9)
 	q := s.ByStatusCreatedAt(Pending).Limit(1)
-	token := must[persistable.Page[Order]](t)(q.Page(ctx, "")).Next
+	token := must[persistable.Page[*Order]](t)(q.Page(ctx, "")).Next
 	if token == "" {
 		t.Fatal("no token")
 	}
-	must[persistable.Page[Order]](t)(q.Page(ctx, token))
+	must[persistable.Page[*Order]](t)(q.Page(ctx, token))
 	// The same database opened again knows its tokens, and the page size may differ.
 	again := OrderStoreOf(open(t, engine), "t")
-	must[persistable.Page[Order]](t)(again.ByStatusCreatedAt(Pending).Limit(2).Page(ctx, token))
+	must[persistable.Page[*Order]](t)(again.ByStatusCreatedAt(Pending).Limit(2).Page(ctx, token))
 
 	elsewhere := OrderStoreOf(open(t, openMemory(t)), "t")
 	someOrders(t, elsewhere, 9)
-	for name, other := range map[string]persistable.Query[Order]{
+	for name, other := range map[string]*persistable.Query[*Order]{
 		"other value":     s.ByStatusCreatedAt(Paid).Query(),
 		"other bound":     s.ByStatusCreatedAt(Pending).From(day0).Query(),
 		"other direction": s.ByStatusCreatedAt(Pending).Reverse().Query(),
@@ -136,7 +136,7 @@ func FuzzPageToken(f *testing.F) {
 	s := OrderStoreOf(open(f, openMemory(f)), "t")
 	someOrders(f, s, 3)
 	q := s.OrderedByNumber().Limit(1)
-	token := must[persistable.Page[Order]](f)(q.Page(ctx, "")).Next
+	token := must[persistable.Page[*Order]](f)(q.Page(ctx, "")).Next
 	f.Add(token)
 	f.Add("AQEx")
 	f.Fuzz(func(t *testing.T, text string) {

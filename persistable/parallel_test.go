@@ -55,14 +55,14 @@ func TestParallelWritesInOneTransaction(t *testing.T) {
 		a.ID = id
 		return a
 	}
-	type work func(ArticleStore) error
+	type work func(*ArticleStore) error
 	create := func(id, slug string) work {
-		return func(s ArticleStore) error { return s.Create(ctx, article(id, slug)) }
+		return func(s *ArticleStore) error { return s.Create(ctx, article(id, slug)) }
 	}
 	save := func(id, slug string) work {
-		return func(s ArticleStore) error { return s.Save(ctx, article(id, slug)) }
+		return func(s *ArticleStore) error { return s.Save(ctx, article(id, slug)) }
 	}
-	remove := func(s ArticleStore) error { return s.Delete(ctx, "old") }
+	remove := func(s *ArticleStore) error { return s.Delete(ctx, "old") }
 	taken := func(err error) bool { return errors.As(err, new(*persistable.UniqueError)) }
 	exists := func(err error) bool { return errors.Is(err, persistable.ErrExists) }
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
 // place is where the records of one type are for one list of directory
@@ -21,6 +22,7 @@ import (
 // DB that mean it.
 type place struct {
 	db          *DB
+	record      *record
 	typ         string
 	scatter     index.Shards   // of a store that is yet to be made
 	lock        *schema.Schema // of the program
@@ -44,14 +46,21 @@ func (p *place) in() string {
 const maxArgument = 4096
 
 // newPlace checks the arguments of a store.
-func newPlace[T any](db *DB, r *record[T], elements []PathElement, args []string) (*place, error) {
-	p := &place{db: db, typ: r.typ, scatter: r.scatter, lock: r.lock, definitions: r.definitions, args: slices.Clone(args)}
+func newPlace(db *DB, r *record, args []string) (*place, error) {
+	lock, err := (*erased.Schema)(r).Parsed()
+	if err != nil {
+		return nil, err
+	}
+	p := &place{db: db, record: r, typ: r.Type, scatter: r.Scatter, lock: lock, args: slices.Clone(args)}
+	for i := range r.Indexes {
+		p.definitions = append(p.definitions, &r.Indexes[i])
+	}
 	next := 0
-	for i, e := range elements {
+	for i, e := range r.Directory {
 		name := e.Name
 		if e.Field != "" {
 			if next == len(args) {
-				return nil, &DirectoryError{Type: r.typ, Field: e.Field, Reason: "an argument for this {Field} is missing"}
+				return nil, &DirectoryError{Type: r.Type, Field: e.Field, Reason: "an argument for this {Field} is missing"}
 			}
 			name = args[next]
 			next++
@@ -61,11 +70,11 @@ func newPlace[T any](db *DB, r *record[T], elements []PathElement, args []string
 			p.expects = append(p.expects, directory.ElementAs(i, e.Layer))
 		}
 		if reason := cmp.Or(checkName(name), p.checkZero(i, name)); reason != "" {
-			return nil, &DirectoryError{Type: r.typ, Path: p.path, Field: e.Field, Reason: reason}
+			return nil, &DirectoryError{Type: r.Type, Path: p.path, Field: e.Field, Reason: reason}
 		}
 	}
 	if next < len(args) {
-		return nil, &DirectoryError{Type: r.typ, Path: p.path, Reason: fmt.Sprintf("%d arguments for %d {Field}s", len(args), next)}
+		return nil, &DirectoryError{Type: r.Type, Path: p.path, Reason: fmt.Sprintf("%d arguments for %d {Field}s", len(args), next)}
 	}
 	return p, nil
 }

@@ -5,15 +5,14 @@ package persistable
 import (
 	"context"
 	"iter"
-	"time"
 
-	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
 // Query is a question to an index: a range of its keys, a direction and a
 // limit. It is immutable: every method returns a new one. Nothing is read
-// before All, Slice, First, Count or Page.
+// before All, Slice, First, Count or Page. T is a pointer to an annotated
+// struct.
 //
 // A query of a store that is not bound to a transaction runs in one of its own
 // and sees one version of the database. Only if it takes longer than the five
@@ -35,144 +34,66 @@ import (
 // scattered over N shards, then N range reads, all in one round; each is asked
 // for its share of Limit and some more, which for one query in ten thousand with
 // 16 shards, one in two hundred with 256, is too little and takes another round.
-type Query[T any] struct {
-	source[T]
-	plan
-	others  []plan // served if the index of plan is not readable
-	reverse bool
-	limit   int
-}
-
-// plan is an index, or the records themselves, and a range of its keys.
-type plan struct {
-	index  int // into the schema's; byID
-	bounds index.Bounds
-	asIs   bool // in the order of the keys, which is another one where they are scattered
-}
-
-// byID is the plan's index for the order of ids.
-const byID = -1
-
-// Equal narrows the query to records whose next fields, in the order of the
-// index, have the values, given as tuple elements. It is for generated code.
-func (q Query[T]) Equal(values []byte) Query[T] {
-	q.bounds = q.bounds.Equal(values)
-	return q
-}
+type Query[T any] erased.Query
 
 // Reverse turns the direction around.
-func (q Query[T]) Reverse() Query[T] {
-	q.reverse = !q.reverse
-	return q
-}
+//
+//go:noinline
+func (q *Query[T]) Reverse() *Query[T] { return (*Query[T])((*erased.Query)(q).Reverse()) }
 
 // Limit lets the query return at most n records; for Page it is the size of a
 // page. 0 is no limit.
-func (q Query[T]) Limit(n int) Query[T] {
-	q.limit = max(n, 0)
-	return q
-}
+//
+//go:noinline
+func (q *Query[T]) Limit(n int) *Query[T] { return (*Query[T])((*erased.Query)(q).Limit(n)) }
 
 // All yields the records. After an error it stops.
-func (q Query[T]) All(ctx context.Context) iter.Seq2[*T, error] {
-	return func(yield func(*T, error) bool) {
-		stopped := false
-		c := cursor{limit: q.limit}
-		err := q.read(ctx, func(t *transaction) error {
-			if stopped {
-				return nil // the engine asks again, the caller has enough
-			}
-			for v, err := range q.items(ctx, t, &c) {
-				if err == nil && ctx.Err() != nil {
-					err = context.Cause(ctx)
-				}
-				if err != nil {
-					return err
-				}
-				if stopped = !yield(v, nil); stopped {
-					return nil
-				}
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			yield(nil, err)
-		}
-	}
+//
+//go:noinline
+func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
+	return allOf[T](ctx, (*erased.Query)(q))
 }
 
 // Slice returns all records.
-func (q Query[T]) Slice(ctx context.Context) ([]*T, error) {
-	records, _, err := q.collect(ctx, cursor{limit: q.limit})
-	return records, err
+//
+//go:noinline
+func (q *Query[T]) Slice(ctx context.Context) ([]T, error) {
+	return sliceOf[T](ctx, (*erased.Query)(q))
 }
 
 // First returns the first record, or [ErrNotFound].
-func (q Query[T]) First(ctx context.Context) (*T, error) {
-	records, _, err := q.collect(ctx, cursor{limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return nil, q.nothing()
-	}
-	return records[0], nil
+//
+//go:noinline
+func (q *Query[T]) First(ctx context.Context) (T, error) {
+	return typed[T](newQuery((*erased.Query)(q)).first(ctx))
 }
 
 // Count returns the number of records. It reads keys only, unless it counts all
 // records by id.
-func (q Query[T]) Count(ctx context.Context) (int, error) {
-	n := 0
-	err := q.once(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
-		for _, err := range q.keys(ctx, t, c) {
-			if err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+//
+//go:noinline
+func (q *Query[T]) Count(ctx context.Context) (int, error) {
+	return newQuery((*erased.Query)(q)).count(ctx)
 }
 
-// collect returns the records behind a cursor and the cursor behind them.
-func (q *Query[T]) collect(ctx context.Context, from cursor) (records []*T, end cursor, err error) {
-	err = q.once(ctx, from, func() { records = nil }, func(t *transaction, c *cursor) error {
-		for v, err := range q.items(ctx, t, c) {
-			if err != nil {
-				return err
-			}
-			records = append(records, v)
-		}
-		end = *c
-		return nil
-	})
-	if err != nil {
-		return nil, end, err
-	}
-	return records, end, nil
+// Page returns the records behind a token, or the first ones if token is empty:
+// as many as Limit says, or [Options].PageSize without one. A token holds a
+// place in the index, so it works also if the record there was deleted. It is
+// bound to the query (index, bounds, direction), the tenant and the database,
+// and authenticated: any other token is an [ErrBadToken]. Tokens do not expire;
+// the size of the page may differ from call to call.
+//
+// Each page is a transaction of its own.
+//
+//go:noinline
+func (q *Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
+	return pageOf[T](ctx, (*erased.Query)(q), token)
 }
 
-// mostOfAge is when an attempt that fails is so old that another could not
-// come further.
-const mostOfAge = kv.MaxTransactionAge * 4 / 5
-
-// once runs fn so that what it gathers is of one version: before another
-// attempt, reset drops what was gathered. Only behind an attempt that used up a
-// version's age it goes on where that one stopped.
-func (q *Query[T]) once(ctx context.Context, from cursor, reset func(), fn func(*transaction, *cursor) error) error {
-	c := from
-	var began time.Time
-	return q.read(ctx, func(t *transaction) error {
-		now := time.Now()
-		if began.IsZero() || now.Sub(began) < mostOfAge {
-			reset()
-			c = from
-		}
-		began = now
-		return fn(t, &c)
-	})
+// Page is a part of a query's records.
+type Page[T any] struct {
+	Records []T
+	// Next is the token of the next page, empty on the last one. It is made of
+	// letters, digits, "-" and "_".
+	Next string
 }

@@ -21,7 +21,7 @@ func TestQueryOrders(t *testing.T) {
 		pending := s.ByStatusCreatedAt(Pending)
 		byNumber := s.OrderedByNumber()
 		cases := map[string]struct {
-			query persistable.Query[Order]
+			query *persistable.Query[*Order]
 			want  string
 		}{
 			"equality":                {s.ByStatus(Paid), "01 04 07 10"},
@@ -146,7 +146,7 @@ func TestEntriesOfNull(t *testing.T) {
 			check(t, s.Create(ctx, NewArticle("s", slug, nil, editor, nil, day0, nil)))
 		}
 		cases := map[string]struct {
-			query persistable.Query[Article]
+			query *persistable.Query[*Article]
 			want  []string
 		}{
 			"null":             {s.ByEditor(nil), []string{"none"}},
@@ -211,7 +211,7 @@ func TestEntriesOfStringsWithZeroBytes(t *testing.T) {
 			}
 			q := s.OrderedByNumber()
 			for name, c := range map[string]struct {
-				q    persistable.RangeQuery[Order, string]
+				q    *persistable.RangeQuery[*Order, string]
 				want []string
 			}{
 				"From":   {q.From(number), all[i:]},

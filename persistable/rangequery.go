@@ -5,86 +5,103 @@ package persistable
 import (
 	"context"
 	"iter"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
 // RangeQuery is a [Query] whose next field, of type F, can be narrowed to a
 // range. It is immutable: every method returns a new one. Several bounds on one
 // side: the tighter one counts. Null sorts before every value.
-type RangeQuery[T, F any] struct {
-	query Query[T]
-	enc   func([]byte, F) []byte
-}
-
-// Range returns q as a query with a range on its next field, whose values enc
-// appends as tuple elements. It is for generated code.
-func Range[T, F any](q Query[T], enc func([]byte, F) []byte) RangeQuery[T, F] {
-	return RangeQuery[T, F]{q, enc}
-}
+type RangeQuery[T, F any] erased.Range[F]
 
 // From narrows the range to values not below v.
-func (q RangeQuery[T, F]) From(v F) RangeQuery[T, F] {
-	if q.enc != nil {
-		q.query.bounds = q.query.bounds.From(q.enc(nil, v))
-	}
-	return q
+//
+//go:noinline
+func (q *RangeQuery[T, F]) From(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.From, v))
 }
 
 // After narrows the range to values above v.
-func (q RangeQuery[T, F]) After(v F) RangeQuery[T, F] {
-	if q.enc != nil {
-		q.query.bounds = q.query.bounds.After(q.enc(nil, v))
-	}
-	return q
+//
+//go:noinline
+func (q *RangeQuery[T, F]) After(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.After, v))
 }
 
 // To narrows the range to values not above v.
-func (q RangeQuery[T, F]) To(v F) RangeQuery[T, F] {
-	if q.enc != nil {
-		q.query.bounds = q.query.bounds.To(q.enc(nil, v))
-	}
-	return q
+//
+//go:noinline
+func (q *RangeQuery[T, F]) To(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.To, v))
 }
 
 // Before narrows the range to values below v, null included.
-func (q RangeQuery[T, F]) Before(v F) RangeQuery[T, F] {
-	if q.enc != nil {
-		q.query.bounds = q.query.bounds.Before(q.enc(nil, v))
-	}
-	return q
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Before(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.Before, v))
 }
 
 // Equal narrows the range to the value v.
-func (q RangeQuery[T, F]) Equal(v F) RangeQuery[T, F] { return q.From(v).To(v) }
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Equal(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.Equal, v))
+}
 
 // Reverse turns the direction around.
-func (q RangeQuery[T, F]) Reverse() RangeQuery[T, F] {
-	q.query = q.query.Reverse()
-	return q
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Reverse() *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Reverse())
 }
 
 // Limit lets the query return at most n records; for Page it is the size of a
 // page. 0 is no limit.
-func (q RangeQuery[T, F]) Limit(n int) RangeQuery[T, F] {
-	q.query = q.query.Limit(n)
-	return q
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Limit(n int) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Limit(n))
 }
 
 // Query returns the query without the type of its range.
-func (q RangeQuery[T, F]) Query() Query[T] { return q.query }
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Query() *Query[T] {
+	return (*Query[T])((*erased.Range[F])(q).Query())
+}
 
 // All is [Query.All].
-func (q RangeQuery[T, F]) All(ctx context.Context) iter.Seq2[*T, error] { return q.query.All(ctx) }
+//
+//go:noinline
+func (q *RangeQuery[T, F]) All(ctx context.Context) iter.Seq2[T, error] {
+	return allOf[T](ctx, (*erased.Range[F])(q).Query())
+}
 
 // Slice is [Query.Slice].
-func (q RangeQuery[T, F]) Slice(ctx context.Context) ([]*T, error) { return q.query.Slice(ctx) }
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Slice(ctx context.Context) ([]T, error) {
+	return sliceOf[T](ctx, (*erased.Range[F])(q).Query())
+}
 
 // First is [Query.First].
-func (q RangeQuery[T, F]) First(ctx context.Context) (*T, error) { return q.query.First(ctx) }
+//
+//go:noinline
+func (q *RangeQuery[T, F]) First(ctx context.Context) (T, error) {
+	return typed[T](newQuery((*erased.Range[F])(q).Query()).first(ctx))
+}
 
 // Count is [Query.Count].
-func (q RangeQuery[T, F]) Count(ctx context.Context) (int, error) { return q.query.Count(ctx) }
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Count(ctx context.Context) (int, error) {
+	return newQuery((*erased.Range[F])(q).Query()).count(ctx)
+}
 
 // Page is [Query.Page].
-func (q RangeQuery[T, F]) Page(ctx context.Context, token string) (Page[T], error) {
-	return q.query.Page(ctx, token)
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Page(ctx context.Context, token string) (Page[T], error) {
+	return pageOf[T](ctx, (*erased.Range[F])(q).Query(), token)
 }

@@ -10,8 +10,18 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// record is a schema, with what the run-time does with it.
+type record erased.Schema
+
+// appendID appends the packed id of a record to b.
+func (r *record) appendID(b []byte, v any) []byte { return (*erased.Schema)(r).AppendID(b, v) }
+
+// hasID reports whether the id of a record is set.
+func (r *record) hasID(v any) bool { return (*erased.Schema)(r).HasID(v) }
 
 // idText shows a packed id to people.
 func idText(id []byte) string { return tuple.Describe(id) }
@@ -34,10 +44,10 @@ func corrupt(typ string, id, key []byte, format string, args ...any) error {
 
 // whole returns a stored record with all its bytes, fetching the chunks behind
 // its first value if there are any.
-func (r *record[T]) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (stored, error) {
+func (r *record) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (stored, error) {
 	s, err := parseHeader(value)
 	if err != nil {
-		return s, recordError(r.typ, idText(id), key, err)
+		return s, recordError(r.Type, idText(id), key, err)
 	}
 	if s.chunks == 0 {
 		return s, nil
@@ -54,7 +64,7 @@ func (r *record[T]) whole(ctx context.Context, reader kv.ReadTransaction, id, ke
 			return s, err
 		}
 		if part == nil {
-			return s, corrupt(r.typ, id, key, "of its %d further chunks, the %d. is missing", s.chunks, i+1)
+			return s, corrupt(r.Type, id, key, "of its %d further chunks, the %d. is missing", s.chunks, i+1)
 		}
 		whole = append(whole, part...)
 	}
@@ -68,21 +78,21 @@ func chunkRange(key []byte) kv.KeyRange {
 }
 
 // decodeRecord decodes a stored record and checks that it is the one its key says.
-func (r *record[T]) decodeRecord(s stored, id, key []byte) (*T, error) {
-	v := new(T)
-	if err := r.decode(s.payload, v); err != nil {
-		return nil, recordError(r.typ, idText(id), key, err)
+func (r *record) decodeRecord(s stored, id, key []byte) (any, error) {
+	v, err := r.Decode(s.payload)
+	if err != nil {
+		return nil, recordError(r.Type, idText(id), key, err)
 	}
 	sc := getScratch()
 	defer sc.free()
 	if sc.id = r.appendID(sc.id[:0], v); !bytes.Equal(sc.id, id) {
-		return nil, corrupt(r.typ, id, key, "it says that its id is %s", idText(sc.id))
+		return nil, corrupt(r.Type, id, key, "it says that its id is %s", idText(sc.id))
 	}
 	return v, nil
 }
 
 // read decodes the value under a record's key.
-func (r *record[T]) read(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (*T, error) {
+func (r *record) read(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (any, error) {
 	s, err := r.whole(ctx, reader, id, key, value)
 	if err != nil {
 		return nil, err

@@ -30,13 +30,13 @@ func (c *cursor) pass(position []byte) {
 	}
 }
 
-func (q *Query[T]) nothing() error {
-	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.typ, q.place.in())
+func (q *query) nothing() error {
+	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.in())
 }
 
 // choose returns the first plan whose index is readable, and the cursor's once
 // it has a position.
-func (q *Query[T]) choose(o *openStore, c *cursor) (plan, error) {
+func (q *query) choose(o *openStore, c *cursor) (plan, error) {
 	var first error
 	for i := range 1 + len(q.others) {
 		if c.plan != 0 && c.plan != i+1 {
@@ -46,10 +46,10 @@ func (q *Query[T]) choose(o *openStore, c *cursor) (plan, error) {
 		if i > 0 {
 			p = q.others[i-1]
 		}
-		if p.index == byID {
+		if p.Index == byID {
 			return p, nil
 		}
-		err := q.state(o, p.index)
+		err := q.state(o, p.Index)
 		if err == nil {
 			c.plan = i + 1
 			return p, nil
@@ -61,8 +61,8 @@ func (q *Query[T]) choose(o *openStore, c *cursor) (plan, error) {
 
 // items yields the records behind the cursor, within one transaction, and
 // moves the cursor along.
-func (q *Query[T]) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[*T, error] {
-	return func(yield func(*T, error) bool) {
+func (q *query) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
 		if c.done {
 			return
 		}
@@ -78,7 +78,7 @@ func (q *Query[T]) items(ctx context.Context, t *transaction, c *cursor) iter.Se
 		if o == nil {
 			return
 		}
-		if b.plan.index == byID {
+		if b.plan.Index == byID {
 			q.scanRecords(ctx, t, o, b.plan, c, yield)
 			return
 		}
@@ -94,23 +94,23 @@ type beginning struct {
 }
 
 // begin chooses a plan and begins its reads.
-func (q *Query[T]) begin(o *openStore, t *transaction, c *cursor) (b beginning) {
-	if b.plan, b.err = q.choose(o, c); b.err == nil && b.plan.index != byID {
-		b.reading = q.reading(b.plan, entriesOf(&o.indexes[b.plan.index]), c)
+func (q *query) begin(o *openStore, t *transaction, c *cursor) (b beginning) {
+	if b.plan, b.err = q.choose(o, c); b.err == nil && b.plan.Index != byID {
+		b.reading = q.reading(b.plan, entriesOf(&o.indexes[b.plan.Index]), c)
 		b.reading.start(t)
 	}
 	return b
 }
 
 // scanIndex yields the records that the entries of an index name.
-func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, begun beginning, c *cursor, yield func(*T, error) bool) {
-	ix, r := &o.indexes[begun.plan.index], begun.reading
+func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun beginning, c *cursor, yield func(any, error) bool) {
+	ix, r := &o.indexes[begun.plan.Index], begun.reading
 	for pairs, err := range r.batches(ctx, t) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		b := entryBatch[T]{ix: ix, fetches: fetches[T]{record: q.record, reader: t.reader, records: o.records}}
+		b := entryBatch{ix: ix, fetches: fetches{record: q.record, reader: t.reader, records: o.records}}
 		if err := b.start(pairs); err != nil {
 			yield(nil, err)
 			return
@@ -133,8 +133,8 @@ func (q *Query[T]) scanIndex(ctx context.Context, t *transaction, o *openStore, 
 // be had, and why. It reads them whole, before the caller sees the first: a
 // caller that deletes or saves in its loop must not change what is still to be
 // read of the others.
-func (b *entryBatch[T]) all(ctx context.Context) ([]*T, error) {
-	records := make([]*T, 0, len(b.entries))
+func (b *entryBatch) all(ctx context.Context) ([]any, error) {
+	records := make([]any, 0, len(b.entries))
 	for i := range b.entries {
 		v, err := b.wait(ctx, i)
 		if err != nil {
@@ -147,8 +147,8 @@ func (b *entryBatch[T]) all(ctx context.Context) ([]*T, error) {
 
 // entryBatch turns a batch of index entries into records: those that a covering
 // entry holds at once, the others by gets that are all under way together.
-type entryBatch[T any] struct {
-	fetches[T]
+type entryBatch struct {
+	fetches
 	ix      *index.Index
 	entries []entry
 }
@@ -159,7 +159,7 @@ type entry struct {
 	fetch   int    // which of the fetches
 }
 
-func (b *entryBatch[T]) start(pairs []kv.KeyValue) error {
+func (b *entryBatch) start(pairs []kv.KeyValue) error {
 	b.entries = make([]entry, len(pairs))
 	for i, pair := range pairs {
 		e, err := splitEntry(b.ix, pair)
@@ -189,7 +189,7 @@ func splitEntry(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 	return e, err
 }
 
-func (b *entryBatch[T]) wait(ctx context.Context, i int) (*T, error) {
+func (b *entryBatch) wait(ctx context.Context, i int) (any, error) {
 	e := &b.entries[i]
 	if len(e.covered) > 0 {
 		return b.record.read(ctx, b.reader, e.id, b.records.append(nil, e.id), e.covered)
@@ -202,7 +202,7 @@ func (b *entryBatch[T]) wait(ctx context.Context, i int) (*T, error) {
 }
 
 // keys yields the keys behind the cursor, without fetching records.
-func (q *Query[T]) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[]byte, error] {
+func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		o, err := t.open(ctx, q.place)
 		if err != nil {
@@ -217,7 +217,7 @@ func (q *Query[T]) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq
 			yield(nil, err)
 			return
 		}
-		if p.index == byID {
+		if p.Index == byID {
 			for g, err := range q.groups(ctx, t, o, p, c) {
 				if !yield(g.id, err) || c.done {
 					return
@@ -225,7 +225,7 @@ func (q *Query[T]) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq
 			}
 			return
 		}
-		r := q.reading(p, entriesOf(&o.indexes[p.index]), c)
+		r := q.reading(p, entriesOf(&o.indexes[p.Index]), c)
 		if r.options.Mode == kv.ModeIterator {
 			r.options.Mode = kv.ModeWantAll
 		}

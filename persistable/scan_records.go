@@ -22,7 +22,7 @@ type group struct {
 }
 
 // scanRecords yields the records in the order of their ids.
-func (q *Query[T]) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(*T, error) bool) {
+func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
 	for g, err := range q.groups(ctx, t, o, p, c) {
 		if err != nil {
 			yield(nil, err)
@@ -35,19 +35,19 @@ func (q *Query[T]) scanRecords(ctx context.Context, t *transaction, o *openStore
 	}
 }
 
-func (q *Query[T]) decodeGroup(g group) (*T, error) {
+func (q *query) decodeGroup(g group) (any, error) {
 	if g.astray {
-		return nil, corrupt(q.record.typ, g.id, g.key, "it lies in another shard than that of its id, where Get does not find it")
+		return nil, corrupt(q.record.Type, g.id, g.key, "it lies in another shard than that of its id, where Get does not find it")
 	}
 	if g.value == nil {
-		return nil, corrupt(q.record.typ, g.id, g.key, "there are further chunks that no header counts")
+		return nil, corrupt(q.record.Type, g.id, g.key, "there are further chunks that no header counts")
 	}
 	s, err := parseHeader(g.value)
 	if err != nil {
-		return nil, recordError(q.record.typ, idText(g.id), g.key, err)
+		return nil, recordError(q.record.Type, idText(g.id), g.key, err)
 	}
 	if s.chunks != len(g.chunks) {
-		return nil, corrupt(q.record.typ, g.id, g.key, "it has %d further chunks, its header says %d", len(g.chunks), s.chunks)
+		return nil, corrupt(q.record.Type, g.id, g.key, "it has %d further chunks, its header says %d", len(g.chunks), s.chunks)
 	}
 	if s.chunks > 0 {
 		if q.reverse {
@@ -64,7 +64,7 @@ func (q *Query[T]) decodeGroup(g group) (*T, error) {
 
 // groups yields the records behind the cursor undecoded. A limit is not passed
 // on to the engine as it is, because chunks count as keys there.
-func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[group, error] {
+func (q *query) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
 		r := q.reading(p, o.records, c)
 		r.options.Limit, r.options.Mode, r.whole = 0, kv.ModeIterator, true
@@ -96,10 +96,10 @@ func (q *Query[T]) groups(ctx context.Context, t *transaction, o *openStore, p p
 }
 
 // scanError tells of which type the key is that cannot be read.
-func (q *Query[T]) scanError(err error) error {
+func (q *query) scanError(err error) error {
 	var e *keyError
 	if errors.As(err, &e) {
-		return recordError(q.record.typ, "", e.key, e.err)
+		return recordError(q.record.Type, "", e.key, e.err)
 	}
 	return err
 }

@@ -37,22 +37,22 @@ func TestScatteredConflictsAsPlain(t *testing.T) {
 }
 
 // drawChange draws the change of a record, often the first or last of an answer.
-func drawChange(rt *rapid.T, answer []*Article) func(s ArticleStore) error {
+func drawChange(rt *rapid.T, answer []*Article) func(s *ArticleStore) error {
 	id := twinID
 	if len(answer) > 0 && rapid.Bool().Draw(rt, "of the answer") {
 		id = rapid.SampledFrom([]string{answer[0].ID, answer[len(answer)-1].ID, answer[len(answer)/2].ID})
 	}
 	a := drawTwin(rt, id.Draw(rt, "id"))
 	if rapid.Bool().Draw(rt, "remove") {
-		return func(s ArticleStore) error { return s.Delete(ctx, a.ID) }
+		return func(s *ArticleStore) error { return s.Delete(ctx, a.ID) }
 	}
-	return func(s ArticleStore) error { return s.Save(ctx, a) }
+	return func(s *ArticleStore) error { return s.Save(ctx, a) }
 }
 
 // conflicts puts a question in a transaction that writes something else, makes
 // a change before it commits, and tells whether it then conflicts, and how many
 // records it saw.
-func (tw *twins) conflicts(rt *rapid.T, query func(ArticleStore) persistable.Query[Article], s ArticleStore, change func(ArticleStore) error) (conflict bool, seen int) {
+func (tw *twins) conflicts(rt *rapid.T, query func(*ArticleStore) *persistable.Query[*Article], s *ArticleStore, change func(*ArticleStore) error) (conflict bool, seen int) {
 	tx, err := tw.db.Engine().Begin()
 	if err != nil {
 		rt.Fatal(err)
@@ -106,11 +106,13 @@ func TestScatteredQueueConflicts(t *testing.T) {
 // of the same transaction yields: what the query has read ahead is void.
 func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
 	for _, size := range []int{10, 3_000, 110_000} {
-		for name, query := range map[string]func(ArticleStore) persistable.Query[Article]{
-			"by id":               func(s ArticleStore) persistable.Query[Article] { return s.Scan().Query() },
-			"by id, back":         func(s ArticleStore) persistable.Query[Article] { return s.Scan().Reverse().Query() },
-			"by tags":             func(s ArticleStore) persistable.Query[Article] { return s.OrderedByTags().Query() },
-			"by tags, back, some": func(s ArticleStore) persistable.Query[Article] { return s.OrderedByTags().Reverse().Limit(30).Query() },
+		for name, query := range map[string]func(*ArticleStore) *persistable.Query[*Article]{
+			"by id":       func(s *ArticleStore) *persistable.Query[*Article] { return s.Scan().Query() },
+			"by id, back": func(s *ArticleStore) *persistable.Query[*Article] { return s.Scan().Reverse().Query() },
+			"by tags":     func(s *ArticleStore) *persistable.Query[*Article] { return s.OrderedByTags().Query() },
+			"by tags, back, some": func(s *ArticleStore) *persistable.Query[*Article] {
+				return s.OrderedByTags().Reverse().Limit(30).Query()
+			},
 		} {
 			db := open(t, openMemory(t))
 			s := sharded(db, "a", 4, 8)

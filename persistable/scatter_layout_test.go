@@ -14,21 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
 // TestScatteredLayoutDocument saves the scattered order of docs/layout.md and
 // compares every key and value of its directory with the bytes shown there.
 func TestScatteredLayoutDocument(t *testing.T) {
-	schema := &persistable.Schema[Order, idgen.ID]{
+	schema := &persistimpl.Schema{
 		Type: "Order", Directory: orderSchema.Directory, Scatter: 256, Lock: orderSchema.Lock,
-		ID: orderSchema.ID, SetID: orderSchema.SetID, NewID: orderSchema.NewID, IsZeroID: orderSchema.IsZeroID,
-		AppendID: orderSchema.AppendID, ReadID: orderSchema.ReadID, CheckArgs: orderSchema.CheckArgs,
-		Encode: orderSchema.Encode, Decode: orderSchema.Decode, Known: orderSchema.Known, Indexes: slices.Clone(orderSchema.Indexes),
+		IDs: orderSchema.IDs, ID: orderSchema.ID, CheckArgs: orderSchema.CheckArgs,
+		Encode: orderSchema.Encode, Decode: orderSchema.Decode, Known: orderSchema.Known,
+		Indexes: slices.Clone(orderSchema.Indexes), Entries: orderSchema.Entries,
 	}
 	scatterIndexes(schema.Indexes, 16)
 	db := open(t, openMemory(t))
-	s := persistable.NewStore(db, schema, "tenant-1")
+	s := persistimpl.NewStore[*Order, idgen.ID](db, schema, "tenant-1")
 	o := NewOrder("tenant-1", "A-1001", Paid, time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), 1000)
 	check(t, s.CreateWithID(ctx, 0x0102030405060708, o))
 	prefix := string(prefixOf(t, db, "tenants", "tenant-1", "orders"))

@@ -20,6 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	n := index.Shards(*scatterAll)
 	orderSchema.Scatter, articleSchema.Scatter, artSchema.Scatter = n, n, n
 	scatterIndexes(orderSchema.Indexes, n)
-	scatterIndexes(articleIndexes, n)
+	scatterIndexes(articleSchema.Indexes, n)
 	scatterIndexes(artSchema.Indexes, n)
 	os.Exit(m.Run())
 }
@@ -58,7 +59,7 @@ func unscattered(t testing.TB) {
 }
 
 // scatterIndexes scatters the indexes that can be.
-func scatterIndexes[T any](indexes []persistable.IndexOf[T], n index.Shards) {
+func scatterIndexes(indexes []index.Definition, n index.Shards) {
 	for i := range indexes {
 		if !indexes[i].Unique {
 			indexes[i].Scatter = n
@@ -78,15 +79,12 @@ func recordKey(prefix []byte, typ string, id any) []byte {
 
 // sharded returns the store of articles in a directory, with records and
 // indexes scattered as given.
-func sharded(db *persistable.DB, directory string, records, indexes index.Shards) ArticleStore {
-	schema := &persistable.Schema[Article, string]{
-		Type: "Article", Directory: []persistable.PathElement{{Name: directory}}, Scatter: records, Lock: articleSchema.Lock,
-		ID: articleSchema.ID, SetID: articleSchema.SetID, NewID: articleSchema.NewID, IsZeroID: articleSchema.IsZeroID,
-		AppendID: articleSchema.AppendID, ReadID: articleSchema.ReadID,
-		Encode: appendArticle, Decode: decodeArticle, Known: &articleKnown, Indexes: slices.Clone(articleIndexes),
-	}
+func sharded(db *persistable.DB, directory string, records, indexes index.Shards) *ArticleStore {
+	schema := articleSchemaWith()
+	schema.Directory, schema.Scatter = []persistimpl.PathElement{{Name: directory}}, records
+	schema.Indexes, schema.Entries = slices.Clone(articleSchema.Indexes), articleSchema.Entries
 	scatterIndexes(schema.Indexes, indexes)
-	return ArticleStore{persistable.NewStore(db, schema)}
+	return articlesOf(db, schema)
 }
 
 // stored returns the pairs below a directory, their keys as tuples.
@@ -274,13 +272,13 @@ func TestVerifyFindsWhatIsAstray(t *testing.T) {
 func TestScatterThatCannotBe(t *testing.T) {
 	db := open(t, openMemory(t))
 	for _, n := range []index.Shards{-2, 1, 3, 12, 512} {
-		for _, s := range []ArticleStore{sharded(db, "a", n, 0), sharded(db, "a", 0, n)} {
+		for _, s := range []*ArticleStore{sharded(db, "a", n, 0), sharded(db, "a", 0, n)} {
 			if err := second(s.Get(ctx, "1")); !strings.Contains(fmt.Sprint(err), "a power of two from 2 to 256") {
 				t.Errorf("%d shards: %v", n, err)
 			}
 		}
 	}
-	ix := articleIndexes[isbn]
+	ix := indexOfArticles(isbn)
 	ix.Scatter = 2
 	if err := second(versionWith(db, ix).Get(ctx, "1")); !strings.Contains(fmt.Sprint(err), "is unique and cannot be scattered") {
 		t.Error(err)

@@ -21,7 +21,7 @@ import (
 // twins are two stores that get the same writes: one plain, one scattered.
 type twins struct {
 	db               *persistable.DB
-	plain, scattered ArticleStore
+	plain, scattered *ArticleStore
 }
 
 func newTwins(t *testing.T, rt *rapid.T, engine kv.Database) twins {
@@ -73,9 +73,9 @@ func drawTwin(rt *rapid.T, id string) *Article {
 }
 
 // both runs fn for either store, in one transaction.
-func (tw *twins) both(rt *rapid.T, fn func(s ArticleStore) error) {
+func (tw *twins) both(rt *rapid.T, fn func(s *ArticleStore) error) {
 	err := tw.db.Transact(ctx, func(tx persistable.Tx) error {
-		for _, s := range []ArticleStore{tw.plain.In(tx), tw.scattered.In(tx)} {
+		for _, s := range []*ArticleStore{tw.plain.In(tx), tw.scattered.In(tx)} {
 			if err := fn(s); err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func (tw *twins) fill(rt *rapid.T) {
 	for _, id := range rapid.SliceOfNDistinct(twinID, 0, 50, rapid.ID[string]).Draw(rt, "ids") {
 		all = append(all, drawTwin(rt, id))
 	}
-	tw.both(rt, func(s ArticleStore) error {
+	tw.both(rt, func(s *ArticleStore) error {
 		for _, a := range all {
 			if err := s.Save(ctx, a); err != nil {
 				return err
@@ -104,16 +104,16 @@ func (tw *twins) fill(rt *rapid.T) {
 }
 
 // drawQuery draws a query that can be put to either store.
-func drawQuery(rt *rapid.T) func(s ArticleStore) persistable.Query[Article] {
+func drawQuery(rt *rapid.T) func(s *ArticleStore) *persistable.Query[*Article] {
 	return drawQueryOf(rt, twinQuery.Draw(rt, "query"))
 }
 
-func drawQueryOf(rt *rapid.T, kind string) func(s ArticleStore) persistable.Query[Article] {
+func drawQueryOf(rt *rapid.T, kind string) func(s *ArticleStore) *persistable.Query[*Article] {
 	tag := twinTag.Draw(rt, "tag")
 	id, at := rapid.SliceOfN(twinID, 2, 2).Draw(rt, "ids"), rapid.SliceOfN(twinTime, 2, 2).Draw(rt, "times")
 	bounds, reverse, limit := rapid.IntRange(0, 5).Draw(rt, "bounds"), rapid.Bool().Draw(rt, "reverse"), rapid.IntRange(-20, 40).Draw(rt, "limit")
-	return func(s ArticleStore) persistable.Query[Article] {
-		var q persistable.Query[Article]
+	return func(s *ArticleStore) *persistable.Query[*Article] {
+		var q *persistable.Query[*Article]
 		switch kind {
 		case "id":
 			q = bounded(s.Scan(), bounds, id[0], id[1])
@@ -137,7 +137,7 @@ func drawQueryOf(rt *rapid.T, kind string) func(s ArticleStore) persistable.Quer
 	}
 }
 
-func bounded[F any](q persistable.RangeQuery[Article, F], bounds int, a, b F) persistable.Query[Article] {
+func bounded[F any](q *persistable.RangeQuery[*Article, F], bounds int, a, b F) *persistable.Query[*Article] {
 	switch bounds {
 	case 0:
 		q = q.From(a)
@@ -152,7 +152,7 @@ func bounded[F any](q persistable.RangeQuery[Article, F], bounds int, a, b F) pe
 }
 
 // answers is all that a query says, as text.
-func answers(s persistable.Query[Article], pageSizes []int) (string, error) {
+func answers(s *persistable.Query[*Article], pageSizes []int) (string, error) {
 	var out strings.Builder
 	all, err := s.Slice(ctx)
 	if err != nil {
@@ -195,7 +195,7 @@ func TestScatteredAsPlain(t *testing.T) {
 			for range steps {
 				step.Draw(rt, "step")(rt)
 			}
-			for _, s := range []ArticleStore{tw.plain, tw.scattered} {
+			for _, s := range []*ArticleStore{tw.plain, tw.scattered} {
 				if report, err := s.Verify(ctx); err != nil || len(report.Faults) > 0 {
 					rt.Fatal(report.Faults, err)
 				}
@@ -210,7 +210,7 @@ func TestScatteredAsPlain(t *testing.T) {
 
 func (tw *twins) write(rt *rapid.T) {
 	a := drawTwin(rt, twinID.Draw(rt, "id"))
-	tw.both(rt, func(s ArticleStore) error { return s.Save(ctx, a) })
+	tw.both(rt, func(s *ArticleStore) error { return s.Save(ctx, a) })
 }
 
 // deleteSome deletes what a query yields, while it yields it. The query yields
@@ -219,7 +219,7 @@ func (tw *twins) write(rt *rapid.T) {
 func (tw *twins) deleteSome(rt *rapid.T) {
 	query := drawQueryOf(rt, rapid.SampledFrom([]string{"id", "published", "section", "tag", "editors"}).Draw(rt, "query"))
 	every := rapid.IntRange(2, 9).Draw(rt, "every")
-	tw.both(rt, func(s ArticleStore) error {
+	tw.both(rt, func(s *ArticleStore) error {
 		i := 0
 		for a, err := range query(s).Limit(0).All(ctx) {
 			if err != nil {
@@ -249,7 +249,7 @@ func (tw *twins) askInside(rt *rapid.T) {
 	plain, scattered := tw.plain.In(in), tw.scattered.In(in)
 	for _, id := range rapid.SliceOfN(twinID, 0, 5).Draw(rt, "ids") {
 		a, remove := drawTwin(rt, id), rapid.Bool().Draw(rt, "remove")
-		for _, s := range []ArticleStore{plain, scattered} {
+		for _, s := range []*ArticleStore{plain, scattered} {
 			if err = s.Delete(ctx, id); err == nil && !remove {
 				err = s.Save(ctx, a)
 			}
@@ -264,7 +264,7 @@ func (tw *twins) askInside(rt *rapid.T) {
 	tw.compare(rt, plain, scattered)
 }
 
-func (tw *twins) compare(rt *rapid.T, plain, scattered ArticleStore) {
+func (tw *twins) compare(rt *rapid.T, plain, scattered *ArticleStore) {
 	query, sizes := drawQuery(rt), rapid.SliceOfN(rapid.IntRange(1, 30), 1, 3).Draw(rt, "page sizes")
 	want, err := answers(query(plain), sizes)
 	if kv.IsRetryable(err) {

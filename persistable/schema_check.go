@@ -102,15 +102,3 @@ func remedyFor(d schema.Difference) string {
 	}
 	return remedyKind
 }
-
-// parseLock reads what a generated schema says of its type.
-func parseLock(typ, text string) (*schema.Schema, error) {
-	s, err := schema.ParseType(text)
-	if err == nil && s.Type().Name != typ {
-		err = fmt.Errorf("it is of the type %s", s.Type().Name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("persistable: schema of %q: Lock: %w", typ, err)
-	}
-	return s, nil
-}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -48,40 +49,45 @@ func (p noteProgram) lock() string {
 
 // noteStore is a store of notes as a program sees it.
 type noteStore struct {
-	persistable.Store[note, int64]
+	persistable.Store[*note, int64]
 }
 
 // store returns the program's store; it has an index on each of the fields.
-func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string) noteStore {
+func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string) *noteStore {
 	known := []int32{1}
 	for _, number := range p.numbers {
 		known = append(known, int32(number))
 	}
 	slices.Sort(known)
-	schema := &persistable.Schema[note, int64]{
+	schema := &persistimpl.Schema{
 		Type: "Note", Lock: p.lock(),
-		ID: func(v *note) int64 { return v.id }, SetID: func(v *note, id int64) { v.id = id },
-		AppendID: index.AppendInt[int64], ReadID: index.ReadInt[int64],
-		Encode: p.encode, Decode: p.decode, Known: &wire.Known{Numbers: known},
+		IDs:    &persistimpl.IDs[int64]{Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+		ID:     func(v any) any { return &v.(*note).id },
+		Encode: func(b []byte, v any) ([]byte, error) { return p.encode(b, v.(*note)) },
+		Decode: func(b []byte) (any, error) {
+			v := new(note)
+			return v, p.decode(b, v)
+		},
+		Known: &wire.Known{Numbers: known},
 	}
 	if len(args) > 0 {
-		schema.CheckArgs = func(*note, []string) (field, got string, ok bool) { return "", "", true }
+		schema.CheckArgs = func(any, []string) (field, got string, ok bool) { return "", "", true }
 	}
 	for _, element := range strings.Split(p.directory, "/") {
 		name, isField := strings.CutPrefix(element, "{")
 		if isField {
-			schema.Directory = append(schema.Directory, persistable.PathElement{Field: strings.TrimSuffix(name, "}")})
+			schema.Directory = append(schema.Directory, persistimpl.PathElement{Field: strings.TrimSuffix(name, "}")})
 		} else {
-			schema.Directory = append(schema.Directory, persistable.PathElement{Name: name})
+			schema.Directory = append(schema.Directory, persistimpl.PathElement{Name: name})
 		}
 	}
 	for _, name := range indexed {
-		schema.Indexes = append(schema.Indexes, persistable.IndexOf[note]{
-			Definition: index.Definition{Name: index.Name("Note", name), Fields: []string{name}, Signature: "string"},
-			Entries:    func(e *index.Entries, v *note) { e.End(index.AppendString(e.Begin(), v.values[name])) },
-		})
+		schema.Indexes = append(schema.Indexes, index.Definition{Name: index.Name("Note", name), Fields: []string{name}, Signature: "string"})
+		schema.Entries = func(i int, e *index.Entries, v any) {
+			e.End(index.AppendString(e.Begin(), v.(*note).values[indexed[i]]))
+		}
 	}
-	return noteStore{persistable.NewStore(db, schema, args...)}
+	return &noteStore{persistimpl.NewStore[*note, int64](db, schema, args...)}
 }
 
 func (p noteProgram) encode(b []byte, v *note) ([]byte, error) {
@@ -117,7 +123,7 @@ func (p noteProgram) decode(b []byte, v *note) error {
 }
 
 // attempts are all that can be done with a store.
-func (s noteStore) attempts(indexed bool) map[string]error {
+func (s *noteStore) attempts(indexed bool) map[string]error {
 	all := map[string]error{
 		"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, 1, 2)), "Exists": second(s.Exists(ctx, 1)),
 		"Scan": second(s.Scan().Slice(ctx)), "Reverse": second(s.Scan().Reverse().Slice(ctx)), "Count": second(s.Scan().Count(ctx)),
@@ -126,7 +132,7 @@ func (s noteStore) attempts(indexed bool) map[string]error {
 		"BuildIndexes": s.BuildIndexes(ctx), "RemoveUnusedIndexes": s.RemoveUnusedIndexes(ctx), "Verify": second(s.Verify(ctx)),
 	}
 	if indexed {
-		all["index"] = second(s.Index(0).Slice(ctx))
+		all["index"] = second(persistimpl.Query(&s.Store, 0, nil).Slice(ctx))
 		all["RebuildIndex"] = s.RebuildIndex(ctx, "Note_A")
 	}
 	return all

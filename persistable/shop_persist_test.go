@@ -9,66 +9,67 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-const _ = persistable.GeneratedVersion1
+const _ = persistimpl.Version2
 
 func NewOrder(tenantID, number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
 	return &Order{ID: idgen.NewID(), TenantID: tenantID, Number: number, Status: status, CreatedAt: createdAt, Amount: amount}
 }
 
 type OrderStore struct {
-	persistable.Store[Order, idgen.ID]
+	persistable.Store[*Order, idgen.ID]
 }
 
-func OrderStoreOf(db *persistable.DB, tenantID string) OrderStore {
-	return OrderStore{persistable.NewStore(db, &orderSchema, tenantID)}
+func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
+	return &OrderStore{persistimpl.NewStore[*Order, idgen.ID](db, &orderSchema, tenantID)}
 }
 
-func (s OrderStore) In(tx persistable.Tx) OrderStore { return OrderStore{s.Store.In(tx)} }
+func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
-func (s OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
-	return NewOrder(s.Arg(0), number, status, createdAt, amount)
+func (s *OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
+	return NewOrder(persistimpl.Arg(&s.Store, 0), number, status, createdAt, amount)
 }
 
-func (s OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return s.Unique(ctx, 0, func(k []byte) []byte { return index.AppendString(k, number) })
+func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
+	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
 }
 
-func (s OrderStore) OrderedByNumber() persistable.RangeQuery[Order, string] {
-	return persistable.Range(s.Index(0), index.AppendString[string])
+func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
 }
 
-func (s OrderStore) ByStatus(status OrderStatus) persistable.Query[Order] {
-	return s.Index(1).Equal(index.AppendInt(nil, status))
+func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
+	return persistimpl.Query(&s.Store, 1, index.AppendInt(nil, status))
 }
 
-func (s OrderStore) OrderedByStatus() persistable.RangeQuery[Order, OrderStatus] {
-	return persistable.Range(s.Index(1), index.AppendInt[OrderStatus])
+func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[OrderStatus])
 }
 
-func (s OrderStore) ByStatusCreatedAt(status OrderStatus) persistable.RangeQuery[Order, time.Time] {
-	return persistable.Range(s.Index(2).Equal(index.AppendInt(nil, status)), index.AppendTime)
+func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
+	return persistimpl.Range(&s.Store, 2, index.AppendInt(nil, status), index.AppendTime)
 }
 
-func (s OrderStore) OrderedByStatusCreatedAt() persistable.RangeQuery[Order, OrderStatus] {
-	return persistable.Range(s.Index(2), index.AppendInt[OrderStatus])
+func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
+	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[OrderStatus])
 }
 
 var OrderFields = struct {
-	Number    persistable.Field[Order, string]
-	Status    persistable.Field[Order, OrderStatus]
-	CreatedAt persistable.Field[Order, time.Time]
+	Number    persistable.Field[*Order, string]
+	Status    persistable.Field[*Order, OrderStatus]
+	CreatedAt persistable.Field[*Order, time.Time]
 }{
-	Number:    persistable.FieldOf[Order]("Number", index.AppendString[string]),
-	Status:    persistable.FieldOf[Order]("Status", index.AppendInt[OrderStatus]),
-	CreatedAt: persistable.FieldOf[Order]("CreatedAt", index.AppendTime),
+	Number:    persistimpl.Field[*Order]("Number", index.AppendString[string]),
+	Status:    persistimpl.Field[*Order]("Status", index.AppendInt[OrderStatus]),
+	CreatedAt: persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
 }
 
-var orderSchema = persistable.Schema[Order, idgen.ID]{
+var orderSchema = persistimpl.Schema{
 	Type:      "Order",
-	Directory: []persistable.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
+	Directory: []persistimpl.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
 	Lock: `type Order
 	origin example.com/shop
 	id int
@@ -80,39 +81,39 @@ var orderSchema = persistable.Schema[Order, idgen.ID]{
 	field 5 CreatedAt time
 	field 6 Amount int64
 `,
-	ID:       func(v *Order) idgen.ID { return v.ID },
-	SetID:    func(v *Order, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	CheckArgs: func(v *Order, args []string) (field, got string, ok bool) {
+	IDs: persistimpl.KazahanaIDs,
+	ID:  func(v any) any { return &v.(*Order).ID },
+	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
+		v := record.(*Order)
 		if v.TenantID != args[0] {
 			return "TenantID", v.TenantID, false
 		}
 		return "", "", true
 	},
-	Encode: appendOrder,
-	Decode: decodeOrder,
-	Known:  &orderKnown,
-	Indexes: []persistable.IndexOf[Order]{
-		{
-			Definition: index.Definition{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
-			Entries:    func(e *index.Entries, v *Order) { e.End(index.AppendString(e.Begin(), v.Number)) },
-		},
-		{
-			Definition: index.Definition{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
-			Entries:    func(e *index.Entries, v *Order) { e.End(index.AppendInt(e.Begin(), v.Status)) },
-		},
-		{
-			Definition: index.Definition{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
-			Entries: func(e *index.Entries, v *Order) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Status)
-				k = index.AppendTime(k, v.CreatedAt)
-				e.End(k)
-			},
-		},
+	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Order)
+		return v, decodeOrder(b, v)
+	},
+	Known: &orderKnown,
+	Indexes: []index.Definition{
+		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
+		{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
+		{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Order)
+		switch i {
+		case 0:
+			e.End(index.AppendString(e.Begin(), v.Number))
+		case 1:
+			e.End(index.AppendInt(e.Begin(), v.Status))
+		case 2:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Status)
+			k = index.AppendTime(k, v.CreatedAt)
+			e.End(k)
+		}
 	},
 }
 
@@ -125,14 +126,14 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	}
 	if v.TenantID != "" {
 		if !wire.ValidString(v.TenantID) {
-			return b, persistable.InvalidString("Order", "TenantID")
+			return b, &persistable.FieldError{Type: "Order", Field: "TenantID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
 		b = append(b, 0x12)
 		b = wire.AppendString(b, v.TenantID)
 	}
 	if v.Number != "" {
 		if !wire.ValidString(v.Number) {
-			return b, persistable.InvalidString("Order", "Number")
+			return b, &persistable.FieldError{Type: "Order", Field: "Number", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
 		b = append(b, 0x1a)
 		b = wire.AppendString(b, v.Number)
@@ -180,77 +181,76 @@ func NewArticle(section, slug string, isbn, editor *string, tags []string, publi
 }
 
 type ArticleStore struct {
-	persistable.Store[Article, string]
+	persistable.Store[*Article, string]
 }
 
-func ArticleStoreOf(db *persistable.DB) ArticleStore {
-	return ArticleStore{persistable.NewStore(db, &articleSchema)}
+func ArticleStoreOf(db *persistable.DB) *ArticleStore {
+	return &ArticleStore{persistimpl.NewStore[*Article, string](db, &articleSchema)}
 }
 
-func (s ArticleStore) In(tx persistable.Tx) ArticleStore { return ArticleStore{s.Store.In(tx)} }
+func (s *ArticleStore) In(tx persistable.Tx) *ArticleStore { return &ArticleStore{s.Store.In(tx)} }
 
-func (s ArticleStore) BySectionSlug(ctx context.Context, section, slug string) (*Article, error) {
-	return s.Unique(ctx, 0, func(k []byte) []byte {
-		k = index.AppendString(k, section)
-		return index.AppendString(k, slug)
-	})
+func (s *ArticleStore) BySectionSlug(ctx context.Context, section, slug string) (*Article, error) {
+	k := index.AppendString(nil, section)
+	k = index.AppendString(k, slug)
+	return persistimpl.Unique(ctx, &s.Store, 0, k)
 }
 
-func (s ArticleStore) BySectionThenSlug(section string) persistable.RangeQuery[Article, string] {
-	return persistable.Range(s.Index(0).Equal(index.AppendString(nil, section)), index.AppendString[string])
+func (s *ArticleStore) BySectionThenSlug(section string) *persistable.RangeQuery[*Article, string] {
+	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, section), index.AppendString[string])
 }
 
-func (s ArticleStore) OrderedBySectionSlug() persistable.RangeQuery[Article, string] {
-	return persistable.Range(s.Index(0), index.AppendString[string])
+func (s *ArticleStore) OrderedBySectionSlug() *persistable.RangeQuery[*Article, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
 }
 
-func (s ArticleStore) BySectionPublished(section string) persistable.RangeQuery[Article, time.Time] {
-	return persistable.Range(s.Index(1).Equal(index.AppendString(nil, section)), index.AppendTime)
+func (s *ArticleStore) BySectionPublished(section string) *persistable.RangeQuery[*Article, time.Time] {
+	return persistimpl.Range(&s.Store, 1, index.AppendString(nil, section), index.AppendTime)
 }
 
-func (s ArticleStore) ByISBN(ctx context.Context, isbn *string) (*Article, error) {
-	return s.Unique(ctx, 2, func(k []byte) []byte { return index.AppendNullable(k, isbn, index.AppendString[string]) })
+func (s *ArticleStore) ByISBN(ctx context.Context, isbn *string) (*Article, error) {
+	return persistimpl.Unique(ctx, &s.Store, 2, index.AppendNullable(nil, isbn, index.AppendString[string]))
 }
 
-func (s ArticleStore) ByEditor(editor *string) persistable.Query[Article] {
-	return s.Index(3).Equal(index.AppendNullable(nil, editor, index.AppendString[string]))
+func (s *ArticleStore) ByEditor(editor *string) *persistable.Query[*Article] {
+	return persistimpl.Query(&s.Store, 3, index.AppendNullable(nil, editor, index.AppendString[string]))
 }
 
-func (s ArticleStore) OrderedByEditor() persistable.RangeQuery[Article, *string] {
-	return persistable.Range(s.Index(3), index.Nullable(index.AppendString[string]))
+func (s *ArticleStore) OrderedByEditor() *persistable.RangeQuery[*Article, *string] {
+	return persistimpl.Range(&s.Store, 3, nil, index.Nullable(index.AppendString[string]))
 }
 
-func (s ArticleStore) ByTags(tag string) persistable.Query[Article] {
-	return s.Index(4).Equal(index.AppendString(nil, tag))
+func (s *ArticleStore) ByTags(tag string) *persistable.Query[*Article] {
+	return persistimpl.Query(&s.Store, 4, index.AppendString(nil, tag))
 }
 
-func (s ArticleStore) OrderedByTags() persistable.RangeQuery[Article, string] {
-	return persistable.Range(s.Index(4), index.AppendString[string])
+func (s *ArticleStore) OrderedByTags() *persistable.RangeQuery[*Article, string] {
+	return persistimpl.Range(&s.Store, 4, nil, index.AppendString[string])
 }
 
-func (s ArticleStore) OrderedByPublished() persistable.RangeQuery[Article, time.Time] {
-	return persistable.Range(s.Index(5), index.AppendTime)
+func (s *ArticleStore) OrderedByPublished() *persistable.RangeQuery[*Article, time.Time] {
+	return persistimpl.Range(&s.Store, 5, nil, index.AppendTime)
 }
 
 var ArticleFields = struct {
-	Section   persistable.Field[Article, string]
-	Slug      persistable.Field[Article, string]
-	Published persistable.Field[Article, time.Time]
-	ISBN      persistable.Field[Article, *string]
-	Editor    persistable.Field[Article, *string]
-	Tags      persistable.Field[Article, string]
+	Section   persistable.Field[*Article, string]
+	Slug      persistable.Field[*Article, string]
+	Published persistable.Field[*Article, time.Time]
+	ISBN      persistable.Field[*Article, *string]
+	Editor    persistable.Field[*Article, *string]
+	Tags      persistable.Field[*Article, string]
 }{
-	Section:   persistable.FieldOf[Article]("Section", index.AppendString[string]),
-	Slug:      persistable.FieldOf[Article]("Slug", index.AppendString[string]),
-	Published: persistable.FieldOf[Article]("Published", index.AppendTime),
-	ISBN:      persistable.FieldOf[Article]("ISBN", index.Nullable(index.AppendString[string])),
-	Editor:    persistable.FieldOf[Article]("Editor", index.Nullable(index.AppendString[string])),
-	Tags:      persistable.FieldOf[Article]("Tags", index.AppendString[string]),
+	Section:   persistimpl.Field[*Article]("Section", index.AppendString[string]),
+	Slug:      persistimpl.Field[*Article]("Slug", index.AppendString[string]),
+	Published: persistimpl.Field[*Article]("Published", index.AppendTime),
+	ISBN:      persistimpl.Field[*Article]("ISBN", index.Nullable(index.AppendString[string])),
+	Editor:    persistimpl.Field[*Article]("Editor", index.Nullable(index.AppendString[string])),
+	Tags:      persistimpl.Field[*Article]("Tags", index.AppendString[string]),
 }
 
-var articleSchema = persistable.Schema[Article, string]{
+var articleSchema = persistimpl.Schema{
 	Type:      "Article",
-	Directory: []persistable.PathElement{{Name: "articles"}},
+	Directory: []persistimpl.PathElement{{Name: "articles"}},
 	Lock: `type Article
 	origin example.com/shop
 	id string
@@ -264,65 +264,49 @@ var articleSchema = persistable.Schema[Article, string]{
 	field 7 Published time
 	field 8 Body bytes
 `,
-	ID:       func(v *Article) string { return v.ID },
-	SetID:    func(v *Article, id string) { v.ID = id },
-	NewID:    persistable.ULIDString,
-	IsZeroID: persistable.IsZero[string],
-	AppendID: index.AppendString[string],
-	ReadID:   index.ReadString[string],
-	Encode:   appendArticle,
-	Decode:   decodeArticle,
-	Known:    &articleKnown,
-	Indexes:  articleIndexes,
-}
-
-var articleIndexes = []persistable.IndexOf[Article]{
-	{
-		Definition: index.Definition{Name: "Article_Section_Slug", Fields: []string{"Section", "Slug"}, Unique: true, Signature: "string,string"},
-		Entries: func(e *index.Entries, v *Article) {
+	IDs:    persistimpl.ULIDStrings,
+	ID:     func(v any) any { return &v.(*Article).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendArticle(b, v.(*Article)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Article)
+		return v, decodeArticle(b, v)
+	},
+	Known: &articleKnown,
+	Indexes: []index.Definition{
+		{Name: "Article_Section_Slug", Fields: []string{"Section", "Slug"}, Unique: true, Signature: "string,string"},
+		{Name: "Article_Section_Published", Fields: []string{"Section", "Published"}, Cover: true, Signature: "string,time"},
+		{Name: "Article_ISBN", Fields: []string{"ISBN"}, Unique: true, Cover: true, Sparse: []string{"ISBN"}, Signature: "string?"},
+		{Name: "Article_Editor", Fields: []string{"Editor"}, Signature: "string?"},
+		{Name: "Article_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
+		{Name: "Article_Published", Fields: []string{"Published"}, Signature: "time"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Article)
+		switch i {
+		case 0:
 			k := e.Begin()
 			k = index.AppendString(k, v.Section)
 			k = index.AppendString(k, v.Slug)
 			e.End(k)
-		},
-	},
-	{
-		Definition: index.Definition{Name: "Article_Section_Published", Fields: []string{"Section", "Published"}, Cover: true, Signature: "string,time"},
-		Entries: func(e *index.Entries, v *Article) {
+		case 1:
 			k := e.Begin()
 			k = index.AppendString(k, v.Section)
 			k = index.AppendTime(k, v.Published)
 			e.End(k)
-		},
-	},
-	{
-		Definition: index.Definition{Name: "Article_ISBN", Fields: []string{"ISBN"}, Unique: true, Cover: true, Sparse: []string{"ISBN"}, Signature: "string?"},
-		Entries: func(e *index.Entries, v *Article) {
+		case 2:
 			if v.ISBN == nil {
 				return
 			}
 			e.End(index.AppendString(e.Begin(), *v.ISBN))
-		},
-	},
-	{
-		Definition: index.Definition{Name: "Article_Editor", Fields: []string{"Editor"}, Signature: "string?"},
-		Entries: func(e *index.Entries, v *Article) {
+		case 3:
 			e.End(index.AppendNullable(e.Begin(), v.Editor, index.AppendString[string]))
-		},
-	},
-	{
-		Definition: index.Definition{Name: "Article_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
-		Entries: func(e *index.Entries, v *Article) {
+		case 4:
 			for i := range v.Tags {
 				e.End(index.AppendString(e.Begin(), v.Tags[i]))
 			}
-		},
-	},
-	{
-		Definition: index.Definition{Name: "Article_Published", Fields: []string{"Published"}, Signature: "time"},
-		Entries: func(e *index.Entries, v *Article) {
+		case 5:
 			e.End(index.AppendTime(e.Begin(), v.Published))
-		},
+		}
 	},
 }
 
@@ -394,26 +378,26 @@ func decodeArticle(b []byte, v *Article) error {
 }
 
 type ArtStore struct {
-	persistable.Store[Art, int32]
+	persistable.Store[*Art, int32]
 }
 
-func ArtStoreOf(db *persistable.DB) ArtStore {
-	return ArtStore{persistable.NewStore(db, &artSchema)}
+func ArtStoreOf(db *persistable.DB) *ArtStore {
+	return &ArtStore{persistimpl.NewStore[*Art, int32](db, &artSchema)}
 }
 
-func (s ArtStore) In(tx persistable.Tx) ArtStore { return ArtStore{s.Store.In(tx)} }
+func (s *ArtStore) In(tx persistable.Tx) *ArtStore { return &ArtStore{s.Store.In(tx)} }
 
-func (s ArtStore) ByName(name string) persistable.Query[Art] {
-	return s.Index(0).Equal(index.AppendString(nil, name))
+func (s *ArtStore) ByName(name string) *persistable.Query[*Art] {
+	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, name))
 }
 
-func (s ArtStore) OrderedByName() persistable.RangeQuery[Art, string] {
-	return persistable.Range(s.Index(0), index.AppendString[string])
+func (s *ArtStore) OrderedByName() *persistable.RangeQuery[*Art, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
 }
 
-var artSchema = persistable.Schema[Art, int32]{
+var artSchema = persistimpl.Schema{
 	Type:      "Art",
-	Directory: []persistable.PathElement{{Name: "articles"}},
+	Directory: []persistimpl.PathElement{{Name: "articles"}},
 	Lock: `type Art
 	origin example.com/shop
 	id int
@@ -421,16 +405,15 @@ var artSchema = persistable.Schema[Art, int32]{
 	field 1 ID int32
 	field 2 Name string
 `,
-	ID:       func(v *Art) int32 { return v.ID },
-	SetID:    func(v *Art, id int32) { v.ID = id },
-	IsZeroID: persistable.IsZero[int32],
-	AppendID: index.AppendInt[int32],
-	ReadID:   index.ReadInt[int32],
-	Encode: func(b []byte, v *Art) ([]byte, error) {
+	IDs: &persistimpl.IDs[int32]{IsZero: persistimpl.IsZero[int32], Append: index.AppendInt[int32], Parse: index.ReadInt[int32]},
+	ID:  func(v any) any { return &v.(*Art).ID },
+	Encode: func(b []byte, record any) ([]byte, error) {
+		v := record.(*Art)
 		b = wire.AppendZigzag(append(b, 0x08), int64(v.ID))
 		return wire.AppendString(append(b, 0x12), v.Name), nil
 	},
-	Decode: func(b []byte, v *Art) error {
+	Decode: func(b []byte) (any, error) {
+		v := new(Art)
 		r := wire.NewReader(b)
 		for r.Next() {
 			switch r.Field() {
@@ -442,11 +425,17 @@ var artSchema = persistable.Schema[Art, int32]{
 				r.Skip()
 			}
 		}
-		return r.Err()
+		return v, r.Err()
 	},
 	Known: &wire.Known{Numbers: []int32{1, 2}},
-	Indexes: []persistable.IndexOf[Art]{{
-		Definition: index.Definition{Name: "Art_Name", Fields: []string{"Name"}, Signature: "string"},
-		Entries:    func(e *index.Entries, v *Art) { e.End(index.AppendString(e.Begin(), v.Name)) },
-	}},
+	Indexes: []index.Definition{
+		{Name: "Art_Name", Fields: []string{"Name"}, Signature: "string"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Art)
+		switch i {
+		case 0:
+			e.End(index.AppendString(e.Begin(), v.Name))
+		}
+	},
 }

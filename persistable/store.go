@@ -4,133 +4,36 @@ package persistable
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Store holds the records of type T with ids of type ID in one directory.
-// Generated stores embed it. It is a small immutable value, safe for concurrent
-// use; making one costs no round trip.
+// The methods of the generic types in this package only call what is compiled
+// once, because the compiler compiles them again for every type of record. They
+// are not inlined: where a method of an instance calls the one body for all
+// pointers instead of holding a copy, a package with twenty types compiles in
+// two thirds of the time.
+
+// Store holds the records of type T, a pointer to an annotated struct, with ids
+// of type ID in one directory. Generated stores embed it. It is immutable and
+// safe for concurrent use; making one costs no round trip.
 //
 // Bound to a transaction by In, its operations belong to that transaction;
 // otherwise each is a transaction of its own and retried until ctx ends.
-type Store[T, ID any] struct {
-	schema *Schema[T, ID]
-	source[T]
-}
-
-// source is a store without its id type.
-type source[T any] struct {
-	record *record[T]
-	place  *place
-	tx     *transaction // nil: each operation is a transaction of its own
-	err    error        // why the store cannot be used
-}
-
-// NewStore returns the store of the schema's records for the directory
-// arguments, one per {Field}. It is called by generated code. A wrong argument
-// (empty, too long, not UTF-8) is reported by every operation, as a
-// *[DirectoryError]; a "/" in one means nothing.
-func NewStore[T, ID any](db *DB, schema *Schema[T, ID], args ...string) Store[T, ID] {
-	r, err := schema.record()
-	if err == nil && !db.isOpen() {
-		err = fmt.Errorf("persistable: %s: %w", r.typ, errNoDB)
-	}
-	s := Store[T, ID]{schema, source[T]{record: r, err: err}}
-	if err != nil {
-		return s
-	}
-	key := placeKey{schema, joinArgs(args)}
-	if s.place = db.places.get(key); s.place == nil {
-		if s.place, s.err = newPlace(db, r, schema.Directory, args); s.err == nil {
-			s.place = db.places.put(key, s.place)
-		}
-	}
-	return s
-}
+type Store[T, ID any] erased.Store[ID]
 
 // In returns the store bound to a transaction.
-func (s Store[T, ID]) In(tx Tx) Store[T, ID] {
-	s.tx = tx.t
-	s.err = s.usable()
-	switch {
-	case s.err != nil:
-	case tx.t == nil:
-		s.err = fmt.Errorf("persistable: %s: the zero Tx is no transaction: use the one that Transact gives, or that of DB.In", s.record.typ)
-	case tx.t.db != s.place.db:
-		s.err = fmt.Errorf("persistable: %s: the store and the transaction belong to different databases", s.record.typ)
-	}
-	return s
-}
-
-// usable returns why the store cannot be used, or nil.
-func (s *source[T]) usable() error {
-	if s.err == nil && s.place == nil {
-		return errNoStore
-	}
-	return s.err
-}
-
-var (
-	errNoStore = errors.New("persistable: the zero store has no database: make it by its …StoreOf function, or NewStore")
-	errNoDB    = errors.New("there is no database: use the DB that Open returned")
-)
-
-// mayPut returns why v cannot be written, or nil.
-func (s *source[T]) mayPut(v *T) error {
-	err := s.usable()
-	if err == nil && v == nil {
-		return fmt.Errorf("persistable: %s: a nil *%s cannot be written", s.record.typ, s.record.typ)
-	}
-	return err
+//
+//go:noinline
+func (s *Store[T, ID]) In(tx Tx) Store[T, ID] {
+	return Store[T, ID](boundTo((*erased.Store[ID])(s), tx))
 }
 
 // Path returns the path of the store's directory, nil if it has none because
 // of a wrong argument.
-func (s Store[T, ID]) Path() []string {
-	if s.place == nil {
-		return nil
-	}
-	return append([]string(nil), s.place.path...)
-}
-
-// Arg returns the i-th directory argument, "" if there is none.
-func (s Store[T, ID]) Arg(i int) string {
-	if s.place == nil || i < 0 || i >= len(s.place.args) {
-		return ""
-	}
-	return s.place.args[i]
-}
-
-// write runs fn in the store's transaction, or in one of its own.
-func (s *source[T]) write(ctx context.Context, fn func(*transaction) error) error {
-	switch err := s.usable(); {
-	case err != nil:
-		return err
-	case s.tx == nil:
-		return s.place.db.alone(ctx, fn)
-	case s.tx.writer == nil:
-		return ErrReadOnly
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return fn(s.tx)
-}
-
-// read is write for operations that only read.
-func (s *source[T]) read(ctx context.Context, fn func(*transaction) error) error {
-	switch err := s.usable(); {
-	case err != nil:
-		return err
-	case s.tx == nil:
-		return s.place.db.read(ctx, fn)
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return fn(s.tx)
-}
+//
+//go:noinline
+func (s *Store[T, ID]) Path() []string { return sourceOf(s).path() }
 
 // Create writes a new record. If its id is zero, one is made and set before the
 // first attempt; in a transaction that is refused with [ErrNoID], because the
@@ -141,23 +44,18 @@ func (s *source[T]) read(ctx context.Context, fn func(*transaction) error) error
 //
 // Cost: one round of reads (the record's key and the unique keys, in parallel)
 // and the commit.
-func (s Store[T, ID]) Create(ctx context.Context, v *T) error {
-	if err := s.ensureID(ctx, v); err != nil {
-		return err
-	}
-	how := putting{mustBeNew: true, fence: s.idFence(v)}
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
+//
+//go:noinline
+func (s *Store[T, ID]) Create(ctx context.Context, v T) error {
+	return sourceOf(s).create(ctx, untyped(v))
 }
 
 // CreateWithID is Create under an id that the caller chooses, for imports and
 // restores. It sets v's id.
-func (s Store[T, ID]) CreateWithID(ctx context.Context, id ID, v *T) error {
-	if err := s.mayPut(v); err != nil {
-		return err
-	}
-	s.schema.SetID(v, id)
-	how := putting{mustBeNew: true}
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
+//
+//go:noinline
+func (s *Store[T, ID]) CreateWithID(ctx context.Context, id ID, v T) error {
+	return createWithID(ctx, sourceOf(s), id, untyped(v))
 }
 
 // Save writes a record, over a stored one with the same id if there is one. Its
@@ -175,65 +73,160 @@ func (s Store[T, ID]) CreateWithID(ctx context.Context, id ID, v *T) error {
 // save it, then the other, and then the first again.
 //
 // Cost: one round of reads and the commit.
-func (s Store[T, ID]) Save(ctx context.Context, v *T) error {
-	if err := s.ensureID(ctx, v); err != nil {
-		return err
-	}
-	how := putting{fence: s.idFence(v)}
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
+//
+//go:noinline
+func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
+	return sourceOf(s).save(ctx, untyped(v))
 }
 
-// ensureID gives a record an id if it has none, outside of all transactions.
-func (s *Store[T, ID]) ensureID(ctx context.Context, v *T) error {
-	if err := s.mayPut(v); err != nil {
-		return err
-	}
-	if s.schema.IsZeroID == nil || !s.schema.IsZeroID(s.schema.ID(v)) {
-		return nil
-	}
-	switch {
-	case s.schema.NewID == nil:
-		return fmt.Errorf("%w: %s: set it, ids of this type are not made", ErrNoID, s.record.typ)
-	case s.tx != nil:
-		return fmt.Errorf("%w: %s: make it before the transaction, with New%s: the function may run again and would make another", ErrNoID, s.record.typ, s.record.typ)
-	}
-	id, err := s.newID(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrNoID, s.record.typ, err)
-	}
-	s.schema.SetID(v, id)
-	return nil
+// Update reads the record with that id, lets change change it, and saves it, in
+// one transaction: no change that others make in between is lost. If there is
+// no such record it returns [ErrNotFound]; one that others delete meanwhile is
+// not written again. An error of change is returned, and nothing is written.
+//
+// change may run again after a conflict, each time with the record as it is
+// then, so it must have no effect but on the record. It must not change the id.
+// If the acknowledgement of the commit is lost, change is applied to what the
+// first attempt may have written already, as in FoundationDB itself: only a
+// change that may be applied twice is safe then.
+//
+// Bound to a transaction by In, it is a part of that.
+//
+// Cost: two rounds of reads and the commit.
+//
+//go:noinline
+func (s *Store[T, ID]) Update(ctx context.Context, id ID, change func(v T) error) error {
+	return update(ctx, (*erased.Store[ID])(s), id, change)
+}
+
+// SaveExisting is Save for a record that must be there: if it is not, for
+// example because others have deleted it, it returns [ErrNotFound] and writes
+// nothing.
+//
+// Cost: one round of reads and the commit.
+//
+//go:noinline
+func (s *Store[T, ID]) SaveExisting(ctx context.Context, v T) error {
+	return sourceOf(s).replace(ctx, untyped(v), putting{mustExist: true})
+}
+
+// SaveIfUnchanged is Save if the stored record still is as the caller has seen
+// it: was is what Get or a query returned, v what is to be stored under the same
+// id. If the record differs from was in any field that this program knows, it
+// returns [ErrChanged], and if it is gone, [ErrNotFound]; then nothing is
+// written. Read the record again and decide anew. It serves where a person, or
+// another program, changes a record between reading and saving; within one
+// function use [Store.Update].
+//
+// If the acknowledgement of the commit is lost, it may return ErrChanged for its
+// own change.
+//
+// Cost: one round of reads and the commit.
+//
+//go:noinline
+func (s *Store[T, ID]) SaveIfUnchanged(ctx context.Context, was, v T) error {
+	return sourceOf(s).saveIfUnchanged(ctx, untyped(was), untyped(v))
 }
 
 // Delete removes the record with that id and its index entries. If there is
 // none, it does nothing.
 //
 // Cost: one round of reads and the commit.
-func (s Store[T, ID]) Delete(ctx context.Context, id ID) error {
-	return s.write(ctx, func(t *transaction) error {
-		return s.record.delete(ctx, t, s.place, func(b []byte) []byte { return s.schema.AppendID(b, id) })
-	})
+//
+//go:noinline
+func (s *Store[T, ID]) Delete(ctx context.Context, id ID) error {
+	return deleteID(ctx, (*erased.Store[ID])(s), id)
 }
 
-// Index returns the query of all records in the order of the schema's i-th
-// index. It is for generated code.
-func (s Store[T, ID]) Index(i int) Query[T] {
-	return Query[T]{source: s.source, plan: plan{index: i}}
+// Get returns the record with that id, or [ErrNotFound]. Bytes that cannot be
+// decoded are a *[RecordError].
+//
+// Cost: one round of reads.
+//
+//go:noinline
+func (s *Store[T, ID]) Get(ctx context.Context, id ID) (T, error) {
+	return get[T](ctx, (*erased.Store[ID])(s), id)
+}
+
+// Exists reports whether there is a record with that id. It does not decode it.
+//
+// Cost: one round of reads.
+//
+//go:noinline
+func (s *Store[T, ID]) Exists(ctx context.Context, id ID) (bool, error) {
+	return exists(ctx, (*erased.Store[ID])(s), id)
+}
+
+// GetMany returns the records with those ids, in their order, with nil where
+// there is none.
+//
+// Cost: one round of reads, all in parallel.
+//
+//go:noinline
+func (s *Store[T, ID]) GetMany(ctx context.Context, ids ...ID) ([]T, error) {
+	return getMany[T](ctx, (*erased.Store[ID])(s), ids)
+}
+
+// Find returns the query of the records that fulfil all conditions. It picks
+// the index whose first fields are those with equality, in any order, and whose
+// next field is the one with a range, if there is one: a unique index first,
+// then the one with the fewest fields. Where none fits it returns a
+// *[NoIndexError]: no query reads records to throw them away.
+//
+//go:noinline
+func (s *Store[T, ID]) Find(conditions ...Condition[T]) (*Query[T], error) {
+	return find(sourceOf(s), conditions)
+}
+
+// FindOne returns the first record that fulfils all conditions, in the order of
+// the index that [Store.Find] picks, or [ErrNotFound].
+//
+//go:noinline
+func (s *Store[T, ID]) FindOne(ctx context.Context, conditions ...Condition[T]) (T, error) {
+	return findOne(ctx, sourceOf(s), conditions)
 }
 
 // Scan returns the query of all records in the order of their ids.
-func (s Store[T, ID]) Scan() RangeQuery[T, ID] {
-	q := Query[T]{source: s.source, plan: plan{index: byID}}
-	if s.usable() != nil {
-		return RangeQuery[T, ID]{query: q}
-	}
-	return Range(q, s.schema.AppendID)
+//
+//go:noinline
+func (s *Store[T, ID]) Scan() *RangeQuery[T, ID] {
+	return (*RangeQuery[T, ID])((*erased.Store[ID])(s).Scan())
 }
 
-// state returns the state error of an index that may not be read.
-func (s *source[T]) state(o *openStore, i int) error {
-	if ix := &o.indexes[i]; ix.State != index.Readable {
-		return &IndexStateError{Type: s.record.typ, Index: ix.Name, State: ix.State}
-	}
-	return nil
+// BuildIndexes completes the indexes that are not readable in this store's
+// directory: those added to the type since the first record was written there.
+// It runs beside readers and writers, in many small transactions, and may be
+// interrupted: run again, by whatever process, it goes on where it stopped.
+// Records that share values of a unique index are reported, all at the end, by
+// a *[NotUniqueError]. Where nothing is to be built it does nothing.
+//
+//go:noinline
+func (s *Store[T, ID]) BuildIndexes(ctx context.Context) error {
+	return sourceOf(s).buildIndexes(ctx)
+}
+
+// RebuildIndex throws the entries of the index with that name away and builds
+// it again: the remedy for what Verify finds.
+//
+//go:noinline
+func (s *Store[T, ID]) RebuildIndex(ctx context.Context, name string) error {
+	return sourceOf(s).rebuildIndex(ctx, name)
+}
+
+// RemoveUnusedIndexes clears the entries of indexes that the type no longer
+// has. Do it when no older program writes any more.
+//
+//go:noinline
+func (s *Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {
+	return sourceOf(s).removeUnusedIndexes(ctx)
+}
+
+// Verify compares every record with its entries in all readable indexes, and
+// every entry with its record. It changes nothing, runs beside readers and
+// writers, and takes as many transactions as it needs: an entry and its record
+// are compared within one. RebuildIndex repairs entries.
+//
+//go:noinline
+func (s *Store[T, ID]) Verify(ctx context.Context) (Report, error) {
+	return sourceOf(s).verify(ctx)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -228,14 +229,14 @@ func TestLongestKeyFits(t *testing.T) {
 }
 
 func TestSchemaFaults(t *testing.T) {
-	schema := persistable.Schema[Order, idgen.ID]{Directory: []persistable.PathElement{{Field: "TenantID"}}}
+	schema := persistimpl.Schema{Directory: []persistimpl.PathElement{{Field: "TenantID"}}}
 	err := schema.Validate()
-	for _, word := range []string{"Type is empty", "function for the id", "Encode", "CheckArgs"} {
+	for _, word := range []string{"Type is empty", "IDs or ID", "Encode", "CheckArgs"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("Validate does not say %q: %v", word, err)
 		}
 	}
-	store := persistable.NewStore(open(t, openMemory(t)), &schema, "t")
+	store := persistimpl.NewStore[*Order, idgen.ID](open(t, openMemory(t)), &schema, "t")
 	if err := store.Create(ctx, &Order{ID: 1}); err == nil {
 		t.Error("a store with a faulty schema creates")
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
 func TestTenants(t *testing.T) {
@@ -70,7 +72,7 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 	u := OrderStoreOf(other, "u")
 	check(t, u.Create(ctx, u.New("1", Paid, day0, 1)))
 	check(t, s.Create(ctx, s.New("2", Paid, day0, 1)))
-	for name, store := range map[string]OrderStore{"t": s, "u": u} {
+	for name, store := range map[string]*OrderStore{"t": s, "u": u} {
 		if n := must[int](t)(store.Scan().Count(ctx)); n != 1 {
 			t.Errorf("%s has %d records", name, n)
 		}
@@ -81,10 +83,10 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 // In a transaction that read before the removal and commits after it, the
 // removal wins.
 func TestTenantRemovedDuringATransaction(t *testing.T) {
-	for name, work := range map[string]func(s OrderStore, o *Order) error{
-		"Save":   func(s OrderStore, o *Order) error { return s.Save(ctx, o) },
-		"Create": func(s OrderStore, _ *Order) error { return s.Create(ctx, s.New("2", Paid, day0, 1)) },
-		"Delete": func(s OrderStore, o *Order) error { return s.Delete(ctx, o.ID) },
+	for name, work := range map[string]func(s *OrderStore, o *Order) error{
+		"Save":   func(s *OrderStore, o *Order) error { return s.Save(ctx, o) },
+		"Create": func(s *OrderStore, _ *Order) error { return s.Create(ctx, s.New("2", Paid, day0, 1)) },
+		"Delete": func(s *OrderStore, o *Order) error { return s.Delete(ctx, o.ID) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := open(t, openMemory(t))
@@ -154,7 +156,7 @@ func TestDirectoryArguments(t *testing.T) {
 		names := []string{"a/b", "a", "/", "..", "a\x00b", " ", "日本", strings.Repeat("x", 4096), "{TenantID}"}
 		for i, name := range names {
 			s := OrderStoreOf(db, name)
-			if got := s.Arg(0); got != name {
+			if got := persistimpl.Arg(&s.Store, 0); got != name {
 				t.Errorf("Arg = %q", got)
 			}
 			check(t, s.Create(ctx, s.New("1", Paid, day0, int64(i))))
@@ -196,7 +198,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{nil, {"a", "b"}} {
-		s := persistable.NewStore(db, &orderSchema, args...)
+		s := persistimpl.NewStore[*Order, idgen.ID](db, &orderSchema, args...)
 		e := wantAs[*persistable.DirectoryError](t, second(s.Get(ctx, 1)))
 		if !strings.Contains(e.Error(), "argument") {
 			t.Errorf("%v", e)

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-func firstOrder(t *testing.T, s OrderStore) {
+func firstOrder(t *testing.T, s *OrderStore) {
 	t.Helper()
 	check(t, s.CreateWithID(ctx, 1, &Order{TenantID: "t", Number: "1", Status: 1, CreatedAt: day0}))
 }
@@ -66,7 +66,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("another tenant: %v, want a *DirectoryError", err)
 		}
 		unused := func(*Order) error { t.Error("the function ran"); return nil }
-		for name, s := range map[string]OrderStore{"no record": s, "no directory": OrderStoreOf(db, "nowhere")} {
+		for name, s := range map[string]*OrderStore{"no record": s, "no directory": OrderStoreOf(db, "nowhere")} {
 			if err := s.Update(ctx, 5, unused); !errors.Is(err, persistable.ErrNotFound) {
 				t.Errorf("%s: %v, want ErrNotFound", name, err)
 			}
@@ -143,7 +143,7 @@ func TestExchangeOfUniqueValues(t *testing.T) {
 		for id, number := range map[idgen.ID]string{1: "a", 2: "b"} {
 			check(t, s.CreateWithID(ctx, id, &Order{TenantID: "t", Number: number, CreatedAt: day0}))
 		}
-		set := func(s OrderStore, id idgen.ID, number string) error {
+		set := func(s *OrderStore, id idgen.ID, number string) error {
 			return s.Update(ctx, id, func(o *Order) error { o.Number = number; return nil })
 		}
 		var taken *persistable.UniqueError

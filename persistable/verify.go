@@ -44,19 +44,17 @@ func (r *Report) fault(f Fault) {
 	r.Faults = append(r.Faults, f)
 }
 
-// Verify compares every record with its entries in all readable indexes, and
-// every entry with its record. It changes nothing, runs beside readers and
-// writers, and takes as many transactions as it needs: an entry and its record
-// are compared within one. RebuildIndex repairs entries.
-func (s Store[T, ID]) Verify(ctx context.Context) (Report, error) {
+// verify compares every record with its entries, and every entry with its
+// record.
+func (s source) verify(ctx context.Context) (Report, error) {
 	if err := s.mayBuild(); err != nil {
 		return Report{}, err
 	}
-	v := verifier[T]{source: &s.source}
+	v := verifier{source: &s}
 	if err := v.passes(ctx, byID, v.records); err != nil {
 		return v.report, err
 	}
-	for i := range s.record.indexes {
+	for i := range s.record.Indexes {
 		v.index = i
 		if err := v.passes(ctx, i, v.entries); err != nil {
 			return v.report, err
@@ -65,15 +63,15 @@ func (s Store[T, ID]) Verify(ctx context.Context) (Report, error) {
 	return v.report, nil
 }
 
-type verifier[T any] struct {
-	*source[T]
+type verifier struct {
+	*source
 	report Report
 	index  int // whose entries are being read
 }
 
 // passes runs a pass over the keys of an index, or of the records, in batches.
-func (v *verifier[T]) passes(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *Query[T], *cursor) (Report, error)) error {
-	q := Query[T]{source: *v.source, plan: plan{index: i, asIs: true}}
+func (v *verifier) passes(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *query, *cursor) (Report, error)) error {
+	q := query{source: *v.source, plan: plan{Index: i, AsIs: true}}
 	c := cursor{}
 	for done := false; !done; {
 		var part Report
@@ -102,7 +100,7 @@ func (v *verifier[T]) passes(ctx context.Context, i int, pass func(context.Conte
 	return nil
 }
 
-func (v *verifier[T]) add(part Report) {
+func (v *verifier) add(part Report) {
 	v.report.Records += part.Records
 	v.report.Entries += part.Entries
 	v.report.Skipped = append(v.report.Skipped, part.Skipped...)
@@ -113,7 +111,7 @@ func (v *verifier[T]) add(part Report) {
 }
 
 // records checks that each record has all its entries.
-func (v *verifier[T]) records(ctx context.Context, t *transaction, o *openStore, q *Query[T], c *cursor) (Report, error) {
+func (v *verifier) records(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
 	var part Report
 	var checks []entryCheck
 	for g, err := range q.groups(ctx, t, o, q.plan, c) {
@@ -179,7 +177,7 @@ func (c *entryCheck) compare(value []byte) string {
 }
 
 // entries checks that each entry has a record that has it.
-func (v *verifier[T]) entries(ctx context.Context, t *transaction, o *openStore, q *Query[T], c *cursor) (Report, error) {
+func (v *verifier) entries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
 	var part Report
 	ix := &o.indexes[v.index]
 	r := q.reading(q.plan, entriesOf(ix), c)
@@ -187,7 +185,7 @@ func (v *verifier[T]) entries(ctx context.Context, t *transaction, o *openStore,
 	if err != nil {
 		return part, err
 	}
-	f := fetches[T]{record: v.record, reader: t.reader, records: o.records}
+	f := fetches{record: v.record, reader: t.reader, records: o.records}
 	at := make([]int, len(pairs))
 	for i, pair := range pairs {
 		c.pass(r.position(pair.Key))
@@ -213,7 +211,7 @@ func (v *verifier[T]) entries(ctx context.Context, t *transaction, o *openStore,
 }
 
 // entry checks that the fetched record has the entry's key.
-func (v *verifier[T]) entry(ctx context.Context, o *openStore, part *Report, f *fetches[T], i int, key []byte) error {
+func (v *verifier) entry(ctx context.Context, o *openStore, part *Report, f *fetches, i int, key []byte) error {
 	id := f.id(i)
 	fault := func(reason string) {
 		part.fault(Fault{Index: o.indexes[v.index].Name, Key: slices.Clone(key), ID: idText(id), Reason: reason})

@@ -26,10 +26,10 @@ type putting struct {
 
 // put writes a record. All reads, of the stored record, of the unique keys and
 // of fences, are one round.
-func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, how putting) error {
+func (r *record) put(ctx context.Context, t *transaction, p *place, v any, how putting) error {
 	sc := getScratch()
 	defer sc.free()
-	w := write[T]{record: r, t: t, sc: sc, putting: how}
+	w := write{record: r, t: t, sc: sc, putting: how}
 	if t.writer == nil {
 		return ErrReadOnly
 	}
@@ -55,14 +55,14 @@ func (r *record[T]) put(ctx context.Context, t *transaction, p *place, v *T, how
 		return err
 	}
 	if o == nil {
-		return fmt.Errorf("%w: %s %s%s", ErrNotFound, r.typ, idText(r.appendID(nil, v)), p.in())
+		return fmt.Errorf("%w: %s %s%s", ErrNotFound, r.Type, idText(r.appendID(nil, v)), p.in())
 	}
 	return w.run(ctx, before, w.look, w.put)
 }
 
 // write is the write of one record, or its removal.
-type write[T any] struct {
-	*record[T]
+type write struct {
+	*record
 	putting
 	t       *transaction
 	o       *openStore
@@ -79,7 +79,7 @@ type write[T any] struct {
 // began, when so many writes (before) had ended, then it is repeated, alone:
 // most of it the engine has at hand, since this transaction has read it before.
 // So of two that claim one value or one id, one sees what the other has written.
-func (w *write[T]) run(ctx context.Context, before int64, look func(context.Context) error, change func() error) error {
+func (w *write) run(ctx context.Context, before int64, look func(context.Context) error, change func() error) error {
 	w.t.startFences()
 	err := look(ctx)
 	if lost := w.t.awaitFences(ctx); lost != nil {
@@ -98,7 +98,7 @@ func (w *write[T]) run(ctx context.Context, before int64, look func(context.Cont
 }
 
 // start begins the reads of a look.
-func (w *write[T]) start() {
+func (w *write) start() {
 	w.was = w.t.writer.Get(w.sc.key)
 	w.owner = w.fence.fence.Start(w.t.writer)
 	w.sc.claims.Start(w.t.writer, w.o.indexes, &w.sc.now)
@@ -106,7 +106,7 @@ func (w *write[T]) start() {
 }
 
 // look reads the stored form and checks that the new one may take its place.
-func (w *write[T]) look(ctx context.Context) error {
+func (w *write) look(ctx context.Context) error {
 	if !w.started {
 		w.start()
 	}
@@ -116,14 +116,14 @@ func (w *write[T]) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	case value == nil && w.mustExist:
-		return fmt.Errorf("%w: %s %s", ErrNotFound, w.typ, idText(w.sc.id))
+		return fmt.Errorf("%w: %s %s", ErrNotFound, w.Type, idText(w.sc.id))
 	case value == nil:
 		if err := cmp.Or(w.fence.err, w.owner.Wait(ctx)); err != nil {
-			return fenceError(w.typ, w.sc.id, err)
+			return fenceError(w.Type, w.sc.id, err)
 		}
 		return w.indexError(w.sc.claims.Check(ctx, w.o.indexes, &w.sc.now, nil, w.sc.id))
 	case w.mustBeNew:
-		return fmt.Errorf("%w: %s %s", ErrExists, w.typ, idText(w.sc.id))
+		return fmt.Errorf("%w: %s %s", ErrExists, w.Type, idText(w.sc.id))
 	}
 	if err := w.lookAtStored(ctx); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (w *write[T]) look(ctx context.Context) error {
 }
 
 // lookAtStored reads the rest of the stored form, and collects its entries.
-func (w *write[T]) lookAtStored(ctx context.Context) (err error) {
+func (w *write) lookAtStored(ctx context.Context) (err error) {
 	if w.old, err = w.whole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (w *write[T]) lookAtStored(ctx context.Context) (err error) {
 
 // put writes a record where there was none, or over its stored form, whose
 // creation token and unknown fields stay.
-func (w *write[T]) put() (err error) {
+func (w *write) put() (err error) {
 	if w.value == nil {
 		if err := w.store(w.t, w.o, w.sc, nil, nil); err != nil {
 			return err
@@ -153,19 +153,19 @@ func (w *write[T]) put() (err error) {
 		return nil
 	}
 	copy(w.sc.value[minHeaderSize-tokenSize:minHeaderSize], w.old.token[:])
-	if w.sc.value, err = wire.MergeUnknown(w.sc.value, minHeaderSize, w.old.payload, w.known); err != nil {
-		return recordError(w.typ, idText(w.sc.id), w.sc.key, err)
+	if w.sc.value, err = wire.MergeUnknown(w.sc.value, minHeaderSize, w.old.payload, w.Known); err != nil {
+		return recordError(w.Type, idText(w.sc.id), w.sc.key, err)
 	}
 	return w.store(w.t, w.o, w.sc, &w.old, w.value)
 }
 
 // prepare makes the key, the value and the index entries of a record's new
 // form, and refuses what cannot be stored before anything is read.
-func (r *record[T]) prepare(sc *scratch, o *openStore, p *place, t token, v *T) (err error) {
-	if r.checkArgs != nil {
-		if field, got, ok := r.checkArgs(v, p.args); !ok {
+func (r *record) prepare(sc *scratch, o *openStore, p *place, t token, v any) (err error) {
+	if r.CheckArgs != nil {
+		if field, got, ok := r.CheckArgs(v, p.args); !ok {
 			return &DirectoryError{
-				Type: r.typ, Path: p.path, Field: field,
+				Type: r.Type, Path: p.path, Field: field,
 				Reason: fmt.Sprintf("the record belongs to %q: use the store of that directory", got),
 			}
 		}
@@ -173,10 +173,10 @@ func (r *record[T]) prepare(sc *scratch, o *openStore, p *place, t token, v *T) 
 	sc.id = r.appendID(sc.id[:0], v)
 	sc.key = o.records.append(sc.key[:0], sc.id)
 	if len(sc.key)+maxChunkSuffix > kv.MaxKeySize {
-		return &FieldError{Type: r.typ, Field: "the id", Reason: fmt.Sprintf(
+		return &FieldError{Type: r.Type, Field: "the id", Reason: fmt.Sprintf(
 			"it makes a key of %d bytes; at most %d are possible: use a shorter id", len(sc.key), kv.MaxKeySize-maxChunkSuffix)}
 	}
-	if sc.value, err = r.encode(appendHeader(sc.value[:0], 0, t), v); err != nil {
+	if sc.value, err = r.Encode(appendHeader(sc.value[:0], 0, t), v); err != nil {
 		return err
 	}
 	return r.gather(&sc.now, o, sc.id, v)
@@ -186,11 +186,11 @@ func (r *record[T]) prepare(sc *scratch, o *openStore, p *place, t token, v *T) 
 const maxChunkSuffix = 4
 
 // gather collects the entries of a record in all maintained indexes.
-func (r *record[T]) gather(set *index.Set, o *openStore, id []byte, v *T) error {
+func (r *record) gather(set *index.Set, o *openStore, id []byte, v any) error {
 	set.Reset()
-	for i := range r.indexes {
+	for i := range r.Indexes {
 		if e := set.Open(&o.indexes[i], id); e != nil {
-			r.indexes[i].Entries(e, v)
+			r.Entries(i, e, v)
 		}
 		if err := set.Close(&o.indexes[i]); err != nil {
 			return r.indexError(err)
@@ -200,7 +200,7 @@ func (r *record[T]) gather(set *index.Set, o *openStore, id []byte, v *T) error 
 }
 
 // indexError turns an error of package index into one of this package.
-func (r *record[T]) indexError(err error) error {
+func (r *record) indexError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -209,27 +209,27 @@ func (r *record[T]) indexError(err error) error {
 	var entry *index.EntryError
 	switch {
 	case errors.As(err, &size):
-		return &FieldError{Type: r.typ, Field: size.Field, Reason: "it cannot be indexed", Err: size}
+		return &FieldError{Type: r.Type, Field: size.Field, Reason: "it cannot be indexed", Err: size}
 	case errors.As(err, &taken):
 		return r.uniqueError(taken)
 	case errors.As(err, &entry):
-		return &RecordError{Type: r.typ, Key: entry.Key, Reason: "an index entry is damaged", Remedy: "run BuildIndexes after disabling the index, or Verify to see more", Err: err}
+		return &RecordError{Type: r.Type, Key: entry.Key, Reason: "an index entry is damaged", Remedy: "run BuildIndexes after disabling the index, or Verify to see more", Err: err}
 	}
 	return err
 }
 
-func (r *record[T]) uniqueError(e *index.TakenError) error {
-	owner, err := r.readID(e.Owner)
+func (r *record) uniqueError(e *index.TakenError) error {
+	owner, err := r.IDs.Read(e.Owner)
 	if err != nil {
 		owner = idText(e.Owner)
 	}
-	return &UniqueError{Type: r.typ, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
+	return &UniqueError{Type: r.Type, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
 }
 
 // gatherStored collects the entries of a record's stored form.
-func (r *record[T]) gatherStored(o *openStore, sc *scratch, old stored) error {
+func (r *record) gatherStored(o *openStore, sc *scratch, old stored) error {
 	sc.before.Reset()
-	if len(r.indexes) == 0 {
+	if len(r.Indexes) == 0 {
 		return nil
 	}
 	before, err := r.decodeRecord(old, sc.id, sc.key)
@@ -241,7 +241,7 @@ func (r *record[T]) gatherStored(o *openStore, sc *scratch, old stored) error {
 
 // store writes the prepared record and the difference of its index entries.
 // old and oldValue are the stored form, or nil.
-func (r *record[T]) store(t *transaction, o *openStore, sc *scratch, old *stored, oldValue []byte) error {
+func (r *record) store(t *transaction, o *openStore, sc *scratch, old *stored, oldValue []byte) error {
 	is := index.Record{ID: sc.id}
 	hadChunks := old != nil && old.chunks > 0
 	if len(sc.value) <= kv.MaxValueSize {
@@ -270,10 +270,10 @@ const maxRecordSize = kv.MaxTransactionSize - 10*kv.MaxValueSize
 
 // storeChunks writes a record that does not fit into one value: the first
 // value with the header, and the rest in chunks under keys of their own.
-func (r *record[T]) storeChunks(t *transaction, sc *scratch, hadChunks bool) error {
+func (r *record) storeChunks(t *transaction, sc *scratch, hadChunks bool) error {
 	if len(sc.value) > maxRecordSize {
 		return &RecordError{
-			Type: r.typ, ID: idText(sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(sc.value), maxRecordSize),
+			Type: r.Type, ID: idText(sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(sc.value), maxRecordSize),
 			Remedy: "split it into several records",
 		}
 	}
@@ -300,15 +300,12 @@ func splitRecord(value []byte) (first, rest []byte) {
 	return value[:kv.MaxValueSize], value[kv.MaxValueSize:]
 }
 
-// delete removes a record and its index entries, which are those of its stored
-// form.
-func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, appendID func([]byte) []byte) error {
+// delete removes the record with the packed id in sc and its index entries,
+// which are those of its stored form.
+func (r *record) delete(ctx context.Context, t *transaction, p *place, sc *scratch) error {
 	if t.writer == nil {
 		return ErrReadOnly
 	}
-	sc := getScratch()
-	defer sc.free()
-	sc.id = appendID(sc.id[:0])
 	before := t.writes.Load()
 	o, was, err := openAhead(ctx, t, p, t.openForDeleting, func(o *openStore) kv.Future[[]byte] {
 		sc.key = o.records.append(sc.key[:0], sc.id)
@@ -317,11 +314,11 @@ func (r *record[T]) delete(ctx context.Context, t *transaction, p *place, append
 	if err != nil || o == nil {
 		return err
 	}
-	w := write[T]{record: r, t: t, o: o, sc: sc, started: true, was: was}
+	w := write{record: r, t: t, o: o, sc: sc, started: true, was: was}
 	return w.run(ctx, before, w.lookToErase, w.erase)
 }
 
-func (w *write[T]) lookToErase(ctx context.Context) (err error) {
+func (w *write) lookToErase(ctx context.Context) (err error) {
 	if !w.started {
 		w.was = w.t.writer.Get(w.sc.key)
 	}
@@ -333,7 +330,7 @@ func (w *write[T]) lookToErase(ctx context.Context) (err error) {
 }
 
 // erase removes the stored form, if there is one.
-func (w *write[T]) erase() error {
+func (w *write) erase() error {
 	if w.value == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 type kazahana struct {
 	engine kv.Database
 	db     *persistable.DB
-	users  user.UserStore
+	users  *user.UserStore
 }
 
 // Open returns the generated store on an engine, which Close closes.

@@ -19,7 +19,7 @@ import (
 
 var ctx = context.Background()
 
-func open(b *testing.B) (kv.Database, UserStore) {
+func open(b *testing.B) (kv.Database, *UserStore) {
 	b.Helper()
 	engine, err := embedded.OpenMemory()
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-// The run-time must be one that this file was generated for.
-const _ = persistable.GeneratedVersion1
+// If this does not compile, run go generate: the file was generated for another
+// version of the run-time.
+const _ = persistimpl.Version2
 
 // NewUser returns a User with an ID of its own, a kazahana ID.
 func NewUser(email, name, category string, createdAt time.Time) *User {
@@ -28,55 +30,52 @@ func NewUser(email, name, category string, createdAt time.Time) *User {
 
 // UserStore holds the records of type User of one directory.
 type UserStore struct {
-	persistable.Store[User, idgen.ID]
+	persistable.Store[*User, idgen.ID]
 }
 
 // UserStoreOf returns the store of the directory users.
-func UserStoreOf(db *persistable.DB) UserStore {
-	return UserStore{persistable.NewStore(db, &userSchema)}
+func UserStoreOf(db *persistable.DB) *UserStore {
+	return &UserStore{persistimpl.NewStore[*User, idgen.ID](db, &userSchema)}
 }
 
 // In returns the store bound to a transaction.
-func (s UserStore) In(tx persistable.Tx) UserStore { return UserStore{s.Store.In(tx)} }
+func (s *UserStore) In(tx persistable.Tx) *UserStore { return &UserStore{s.Store.In(tx)} }
 
 // ByCategoryCreatedAt returns the records with that Category, in the order of CreatedAt; a range of it can be chosen.
-func (s UserStore) ByCategoryCreatedAt(category string) persistable.RangeQuery[User, time.Time] {
-	return persistable.Range(s.Index(0).Equal(index.AppendString(nil, category)), index.AppendTime)
+func (s *UserStore) ByCategoryCreatedAt(category string) *persistable.RangeQuery[*User, time.Time] {
+	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, category), index.AppendTime)
 }
 
 // OrderedByCategoryCreatedAt returns the records in the order of Category; a range of it can be chosen.
-func (s UserStore) OrderedByCategoryCreatedAt() persistable.RangeQuery[User, string] {
-	return persistable.Range(s.Index(0), index.AppendString[string])
+func (s *UserStore) OrderedByCategoryCreatedAt() *persistable.RangeQuery[*User, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
 }
 
 // ByEmail returns the User with that Email, or persistable.ErrNotFound.
-func (s UserStore) ByEmail(ctx context.Context, email string) (*User, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendString(k, email)
-		return k
-	})
+func (s *UserStore) ByEmail(ctx context.Context, email string) (*User, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
-func (s UserStore) OrderedByEmail() persistable.RangeQuery[User, string] {
-	return persistable.Range(s.Index(1), index.AppendString[string])
+func (s *UserStore) OrderedByEmail() *persistable.RangeQuery[*User, string] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
 }
 
 // UserFields are the indexed fields of User, for conditions of Find and FindOne.
 var UserFields = struct {
-	Category  persistable.Field[User, string]
-	CreatedAt persistable.Field[User, time.Time]
-	Email     persistable.Field[User, string]
+	Category  persistable.Field[*User, string]
+	CreatedAt persistable.Field[*User, time.Time]
+	Email     persistable.Field[*User, string]
 }{
-	Category:  persistable.FieldOf[User]("Category", index.AppendString[string]),
-	CreatedAt: persistable.FieldOf[User]("CreatedAt", index.AppendTime),
-	Email:     persistable.FieldOf[User]("Email", index.AppendString[string]),
+	Category:  persistimpl.Field[*User]("Category", index.AppendString[string]),
+	CreatedAt: persistimpl.Field[*User]("CreatedAt", index.AppendTime),
+	Email:     persistimpl.Field[*User]("Email", index.AppendString[string]),
 }
 
 // userSchema is what the run-time knows of User.
-var userSchema = persistable.Schema[User, idgen.ID]{
+var userSchema = persistimpl.Schema{
 	Type:      "User",
-	Directory: []persistable.PathElement{{Name: "users"}},
+	Directory: []persistimpl.PathElement{{Name: "users"}},
 	Lock: `type User
 	origin github.com/kazahana-db/kazahana/bench/user
 	id int
@@ -87,33 +86,31 @@ var userSchema = persistable.Schema[User, idgen.ID]{
 	field 4 Category string
 	field 5 CreatedAt time
 `,
-	ID:       func(v *User) idgen.ID { return v.ID },
-	SetID:    func(v *User, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	Encode:   appendUser,
-	Decode:   decodeUser,
-	Known:    &userKnown,
-	Indexes: []persistable.IndexOf[User]{
-		{
-			Definition: index.Definition{Name: "User_Category_CreatedAt", Fields: []string{"Category", "CreatedAt"}, Signature: "string,time"},
-			Entries: func(e *index.Entries, v *User) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Category)
-				k = index.AppendTime(k, v.CreatedAt)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "User_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
-			Entries: func(e *index.Entries, v *User) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Email)
-				e.End(k)
-			},
-		},
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*User).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendUser(b, v.(*User)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(User)
+		return v, decodeUser(b, v)
+	},
+	Known: &userKnown,
+	Indexes: []index.Definition{
+		{Name: "User_Category_CreatedAt", Fields: []string{"Category", "CreatedAt"}, Signature: "string,time"},
+		{Name: "User_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*User)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendString(k, v.Category)
+			k = index.AppendTime(k, v.CreatedAt)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Email)
+			e.End(k)
+		}
 	},
 }
 

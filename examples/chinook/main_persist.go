@@ -9,11 +9,13 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-// The run-time must be one that this file was generated for.
-const _ = persistable.GeneratedVersion1
+// If this does not compile, run go generate: the file was generated for another
+// version of the run-time.
+const _ = persistimpl.Version2
 
 // NewAlbum returns an Album with an ID of its own, a kazahana ID.
 func NewAlbum(number int64, artistID idgen.ID, title string) *Album {
@@ -27,55 +29,52 @@ func NewAlbum(number int64, artistID idgen.ID, title string) *Album {
 
 // AlbumStore holds the records of type Album of one directory.
 type AlbumStore struct {
-	persistable.Store[Album, idgen.ID]
+	persistable.Store[*Album, idgen.ID]
 }
 
 // AlbumStoreOf returns the store of the directory music/albums.
-func AlbumStoreOf(db *persistable.DB) AlbumStore {
-	return AlbumStore{persistable.NewStore(db, &albumSchema)}
+func AlbumStoreOf(db *persistable.DB) *AlbumStore {
+	return &AlbumStore{persistimpl.NewStore[*Album, idgen.ID](db, &albumSchema)}
 }
 
 // In returns the store bound to a transaction.
-func (s AlbumStore) In(tx persistable.Tx) AlbumStore { return AlbumStore{s.Store.In(tx)} }
+func (s *AlbumStore) In(tx persistable.Tx) *AlbumStore { return &AlbumStore{s.Store.In(tx)} }
 
 // ByArtistIDTitle returns the records with that ArtistID, in the order of Title; a range of it can be chosen.
-func (s AlbumStore) ByArtistIDTitle(artistID idgen.ID) persistable.RangeQuery[Album, string] {
-	return persistable.Range(s.Index(0).Equal(index.AppendInt(nil, artistID)), index.AppendString[string])
+func (s *AlbumStore) ByArtistIDTitle(artistID idgen.ID) *persistable.RangeQuery[*Album, string] {
+	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, artistID), index.AppendString[string])
 }
 
 // OrderedByArtistIDTitle returns the records in the order of ArtistID; a range of it can be chosen.
-func (s AlbumStore) OrderedByArtistIDTitle() persistable.RangeQuery[Album, idgen.ID] {
-	return persistable.Range(s.Index(0), index.AppendInt[idgen.ID])
+func (s *AlbumStore) OrderedByArtistIDTitle() *persistable.RangeQuery[*Album, idgen.ID] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
 }
 
 // ByNumber returns the Album with that Number, or persistable.ErrNotFound.
-func (s AlbumStore) ByNumber(ctx context.Context, number int64) (*Album, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *AlbumStore) ByNumber(ctx context.Context, number int64) (*Album, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s AlbumStore) OrderedByNumber() persistable.RangeQuery[Album, int64] {
-	return persistable.Range(s.Index(1), index.AppendInt[int64])
+func (s *AlbumStore) OrderedByNumber() *persistable.RangeQuery[*Album, int64] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int64])
 }
 
 // AlbumFields are the indexed fields of Album, for conditions of Find and FindOne.
 var AlbumFields = struct {
-	ArtistID persistable.Field[Album, idgen.ID]
-	Title    persistable.Field[Album, string]
-	Number   persistable.Field[Album, int64]
+	ArtistID persistable.Field[*Album, idgen.ID]
+	Title    persistable.Field[*Album, string]
+	Number   persistable.Field[*Album, int64]
 }{
-	ArtistID: persistable.FieldOf[Album]("ArtistID", index.AppendInt[idgen.ID]),
-	Title:    persistable.FieldOf[Album]("Title", index.AppendString[string]),
-	Number:   persistable.FieldOf[Album]("Number", index.AppendInt[int64]),
+	ArtistID: persistimpl.Field[*Album]("ArtistID", index.AppendInt[idgen.ID]),
+	Title:    persistimpl.Field[*Album]("Title", index.AppendString[string]),
+	Number:   persistimpl.Field[*Album]("Number", index.AppendInt[int64]),
 }
 
 // albumSchema is what the run-time knows of Album.
-var albumSchema = persistable.Schema[Album, idgen.ID]{
+var albumSchema = persistimpl.Schema{
 	Type:      "Album",
-	Directory: []persistable.PathElement{{Name: "music"}, {Name: "albums"}},
+	Directory: []persistimpl.PathElement{{Name: "music"}, {Name: "albums"}},
 	Lock: `type Album
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -85,33 +84,31 @@ var albumSchema = persistable.Schema[Album, idgen.ID]{
 	field 3 ArtistID id
 	field 4 Title string
 `,
-	ID:       func(v *Album) idgen.ID { return v.ID },
-	SetID:    func(v *Album, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	Encode:   appendAlbum,
-	Decode:   decodeAlbum,
-	Known:    &albumKnown,
-	Indexes: []persistable.IndexOf[Album]{
-		{
-			Definition: index.Definition{Name: "Album_ArtistID_Title", Fields: []string{"ArtistID", "Title"}, Signature: "int,string"},
-			Entries: func(e *index.Entries, v *Album) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.ArtistID)
-				k = index.AppendString(k, v.Title)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Album_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
-			Entries: func(e *index.Entries, v *Album) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*Album).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendAlbum(b, v.(*Album)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Album)
+		return v, decodeAlbum(b, v)
+	},
+	Known: &albumKnown,
+	Indexes: []index.Definition{
+		{Name: "Album_ArtistID_Title", Fields: []string{"ArtistID", "Title"}, Signature: "int,string"},
+		{Name: "Album_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Album)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.ArtistID)
+			k = index.AppendString(k, v.Title)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		}
 	},
 }
 
@@ -126,56 +123,50 @@ func NewArtist(number int64, name string) *Artist {
 
 // ArtistStore holds the records of type Artist of one directory.
 type ArtistStore struct {
-	persistable.Store[Artist, idgen.ID]
+	persistable.Store[*Artist, idgen.ID]
 }
 
 // ArtistStoreOf returns the store of the directory music/artists.
-func ArtistStoreOf(db *persistable.DB) ArtistStore {
-	return ArtistStore{persistable.NewStore(db, &artistSchema)}
+func ArtistStoreOf(db *persistable.DB) *ArtistStore {
+	return &ArtistStore{persistimpl.NewStore[*Artist, idgen.ID](db, &artistSchema)}
 }
 
 // In returns the store bound to a transaction.
-func (s ArtistStore) In(tx persistable.Tx) ArtistStore { return ArtistStore{s.Store.In(tx)} }
+func (s *ArtistStore) In(tx persistable.Tx) *ArtistStore { return &ArtistStore{s.Store.In(tx)} }
 
 // ByNumber returns the Artist with that Number, or persistable.ErrNotFound.
-func (s ArtistStore) ByNumber(ctx context.Context, number int64) (*Artist, error) {
-	return s.Unique(ctx, 0, func(k []byte) []byte {
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *ArtistStore) ByNumber(ctx context.Context, number int64) (*Artist, error) {
+	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s ArtistStore) OrderedByNumber() persistable.RangeQuery[Artist, int64] {
-	return persistable.Range(s.Index(0), index.AppendInt[int64])
+func (s *ArtistStore) OrderedByNumber() *persistable.RangeQuery[*Artist, int64] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[int64])
 }
 
 // ByName returns the Artist with that Name, or persistable.ErrNotFound.
-func (s ArtistStore) ByName(ctx context.Context, name string) (*Artist, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendString(k, name)
-		return k
-	})
+func (s *ArtistStore) ByName(ctx context.Context, name string) (*Artist, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, name))
 }
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
-func (s ArtistStore) OrderedByName() persistable.RangeQuery[Artist, string] {
-	return persistable.Range(s.Index(1), index.AppendString[string])
+func (s *ArtistStore) OrderedByName() *persistable.RangeQuery[*Artist, string] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
 }
 
 // ArtistFields are the indexed fields of Artist, for conditions of Find and FindOne.
 var ArtistFields = struct {
-	Number persistable.Field[Artist, int64]
-	Name   persistable.Field[Artist, string]
+	Number persistable.Field[*Artist, int64]
+	Name   persistable.Field[*Artist, string]
 }{
-	Number: persistable.FieldOf[Artist]("Number", index.AppendInt[int64]),
-	Name:   persistable.FieldOf[Artist]("Name", index.AppendString[string]),
+	Number: persistimpl.Field[*Artist]("Number", index.AppendInt[int64]),
+	Name:   persistimpl.Field[*Artist]("Name", index.AppendString[string]),
 }
 
 // artistSchema is what the run-time knows of Artist.
-var artistSchema = persistable.Schema[Artist, idgen.ID]{
+var artistSchema = persistimpl.Schema{
 	Type:      "Artist",
-	Directory: []persistable.PathElement{{Name: "music"}, {Name: "artists"}},
+	Directory: []persistimpl.PathElement{{Name: "music"}, {Name: "artists"}},
 	Lock: `type Artist
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -184,32 +175,30 @@ var artistSchema = persistable.Schema[Artist, idgen.ID]{
 	field 2 Number int64
 	field 3 Name string
 `,
-	ID:       func(v *Artist) idgen.ID { return v.ID },
-	SetID:    func(v *Artist, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	Encode:   appendArtist,
-	Decode:   decodeArtist,
-	Known:    &artistKnown,
-	Indexes: []persistable.IndexOf[Artist]{
-		{
-			Definition: index.Definition{Name: "Artist_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
-			Entries: func(e *index.Entries, v *Artist) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Artist_Name", Fields: []string{"Name"}, Unique: true, Signature: "string"},
-			Entries: func(e *index.Entries, v *Artist) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Name)
-				e.End(k)
-			},
-		},
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*Artist).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendArtist(b, v.(*Artist)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Artist)
+		return v, decodeArtist(b, v)
+	},
+	Known: &artistKnown,
+	Indexes: []index.Definition{
+		{Name: "Artist_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
+		{Name: "Artist_Name", Fields: []string{"Name"}, Unique: true, Signature: "string"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Artist)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Name)
+			e.End(k)
+		}
 	},
 }
 
@@ -230,80 +219,73 @@ func NewCustomer(number int64, firstName, lastName, email string, company *strin
 
 // CustomerStore holds the records of type Customer of one directory.
 type CustomerStore struct {
-	persistable.Store[Customer, idgen.ID]
+	persistable.Store[*Customer, idgen.ID]
 }
 
 // CustomerStoreOf returns the store of the directory customers.
-func CustomerStoreOf(db *persistable.DB) CustomerStore {
-	return CustomerStore{persistable.NewStore(db, &customerSchema)}
+func CustomerStoreOf(db *persistable.DB) *CustomerStore {
+	return &CustomerStore{persistimpl.NewStore[*Customer, idgen.ID](db, &customerSchema)}
 }
 
 // In returns the store bound to a transaction.
-func (s CustomerStore) In(tx persistable.Tx) CustomerStore { return CustomerStore{s.Store.In(tx)} }
+func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerStore{s.Store.In(tx)} }
 
 // BySupportRepIDCompanyCountry returns the records with that SupportRepID and Company, in the order of Country; a range of it can be chosen.
-func (s CustomerStore) BySupportRepIDCompanyCountry(supportRepID idgen.ID, company *string) persistable.RangeQuery[Customer, string] {
-	var k []byte
-	k = index.AppendInt(k, supportRepID)
+func (s *CustomerStore) BySupportRepIDCompanyCountry(supportRepID idgen.ID, company *string) *persistable.RangeQuery[*Customer, string] {
+	k := index.AppendInt(nil, supportRepID)
 	k = index.AppendNullable(k, company, index.AppendString[string])
-	return persistable.Range(s.Index(0).Equal(k), index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, k, index.AppendString[string])
 }
 
 // BySupportRepIDThenCompanyCountry returns the records with that SupportRepID, in the order of Company; a range of it can be chosen.
-func (s CustomerStore) BySupportRepIDThenCompanyCountry(supportRepID idgen.ID) persistable.RangeQuery[Customer, *string] {
-	return persistable.Range(s.Index(0).Equal(index.AppendInt(nil, supportRepID)), index.Nullable(index.AppendString[string]))
+func (s *CustomerStore) BySupportRepIDThenCompanyCountry(supportRepID idgen.ID) *persistable.RangeQuery[*Customer, *string] {
+	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, supportRepID), index.Nullable(index.AppendString[string]))
 }
 
 // OrderedBySupportRepIDCompanyCountry returns the records in the order of SupportRepID; a range of it can be chosen.
-func (s CustomerStore) OrderedBySupportRepIDCompanyCountry() persistable.RangeQuery[Customer, idgen.ID] {
-	return persistable.Range(s.Index(0), index.AppendInt[idgen.ID])
+func (s *CustomerStore) OrderedBySupportRepIDCompanyCountry() *persistable.RangeQuery[*Customer, idgen.ID] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
 }
 
 // ByNumber returns the Customer with that Number, or persistable.ErrNotFound.
-func (s CustomerStore) ByNumber(ctx context.Context, number int64) (*Customer, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *CustomerStore) ByNumber(ctx context.Context, number int64) (*Customer, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s CustomerStore) OrderedByNumber() persistable.RangeQuery[Customer, int64] {
-	return persistable.Range(s.Index(1), index.AppendInt[int64])
+func (s *CustomerStore) OrderedByNumber() *persistable.RangeQuery[*Customer, int64] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int64])
 }
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
-func (s CustomerStore) ByEmail(ctx context.Context, email string) (*Customer, error) {
-	return s.Unique(ctx, 2, func(k []byte) []byte {
-		k = index.AppendString(k, email)
-		return k
-	})
+func (s *CustomerStore) ByEmail(ctx context.Context, email string) (*Customer, error) {
+	return persistimpl.Unique(ctx, &s.Store, 2, index.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
-func (s CustomerStore) OrderedByEmail() persistable.RangeQuery[Customer, string] {
-	return persistable.Range(s.Index(2), index.AppendString[string])
+func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, string] {
+	return persistimpl.Range(&s.Store, 2, nil, index.AppendString[string])
 }
 
 // CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
-	SupportRepID persistable.Field[Customer, idgen.ID]
-	Company      persistable.Field[Customer, *string]
-	Country      persistable.Field[Customer, string]
-	Number       persistable.Field[Customer, int64]
-	Email        persistable.Field[Customer, string]
+	SupportRepID persistable.Field[*Customer, idgen.ID]
+	Company      persistable.Field[*Customer, *string]
+	Country      persistable.Field[*Customer, string]
+	Number       persistable.Field[*Customer, int64]
+	Email        persistable.Field[*Customer, string]
 }{
-	SupportRepID: persistable.FieldOf[Customer]("SupportRepID", index.AppendInt[idgen.ID]),
-	Company:      persistable.FieldOf[Customer]("Company", index.Nullable(index.AppendString[string])),
-	Country:      persistable.FieldOf[Customer]("Country", index.AppendString[string]),
-	Number:       persistable.FieldOf[Customer]("Number", index.AppendInt[int64]),
-	Email:        persistable.FieldOf[Customer]("Email", index.AppendString[string]),
+	SupportRepID: persistimpl.Field[*Customer]("SupportRepID", index.AppendInt[idgen.ID]),
+	Company:      persistimpl.Field[*Customer]("Company", index.Nullable(index.AppendString[string])),
+	Country:      persistimpl.Field[*Customer]("Country", index.AppendString[string]),
+	Number:       persistimpl.Field[*Customer]("Number", index.AppendInt[int64]),
+	Email:        persistimpl.Field[*Customer]("Email", index.AppendString[string]),
 }
 
 // customerSchema is what the run-time knows of Customer.
-var customerSchema = persistable.Schema[Customer, idgen.ID]{
+var customerSchema = persistimpl.Schema{
 	Type:      "Customer",
-	Directory: []persistable.PathElement{{Name: "customers"}},
+	Directory: []persistimpl.PathElement{{Name: "customers"}},
 	Lock: `type Customer
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -325,42 +307,37 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	ID:       func(v *Customer) idgen.ID { return v.ID },
-	SetID:    func(v *Customer, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	Encode:   appendCustomer,
-	Decode:   decodeCustomer,
-	Known:    &customerKnown,
-	Indexes: []persistable.IndexOf[Customer]{
-		{
-			Definition: index.Definition{Name: "Customer_SupportRepID_Company_Country", Fields: []string{"SupportRepID", "Company", "Country"}, Signature: "int,*string,string"},
-			Entries: func(e *index.Entries, v *Customer) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.SupportRepID)
-				k = index.AppendNullable(k, v.Company, index.AppendString[string])
-				k = index.AppendString(k, v.Country)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Customer_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
-			Entries: func(e *index.Entries, v *Customer) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Customer_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
-			Entries: func(e *index.Entries, v *Customer) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Email)
-				e.End(k)
-			},
-		},
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*Customer).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Customer)
+		return v, decodeCustomer(b, v)
+	},
+	Known: &customerKnown,
+	Indexes: []index.Definition{
+		{Name: "Customer_SupportRepID_Company_Country", Fields: []string{"SupportRepID", "Company", "Country"}, Signature: "int,*string,string"},
+		{Name: "Customer_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
+		{Name: "Customer_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Customer)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.SupportRepID)
+			k = index.AppendNullable(k, v.Company, index.AppendString[string])
+			k = index.AppendString(k, v.Country)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendString(k, v.Email)
+			e.End(k)
+		}
 	},
 }
 
@@ -383,68 +360,62 @@ func NewEmployee(number int64, lastName, firstName, title, email string, reports
 
 // EmployeeStore holds the records of type Employee of one directory.
 type EmployeeStore struct {
-	persistable.Store[Employee, idgen.ID]
+	persistable.Store[*Employee, idgen.ID]
 }
 
 // EmployeeStoreOf returns the store of the directory staff.
-func EmployeeStoreOf(db *persistable.DB) EmployeeStore {
-	return EmployeeStore{persistable.NewStore(db, &employeeSchema)}
+func EmployeeStoreOf(db *persistable.DB) *EmployeeStore {
+	return &EmployeeStore{persistimpl.NewStore[*Employee, idgen.ID](db, &employeeSchema)}
 }
 
 // In returns the store bound to a transaction.
-func (s EmployeeStore) In(tx persistable.Tx) EmployeeStore { return EmployeeStore{s.Store.In(tx)} }
+func (s *EmployeeStore) In(tx persistable.Tx) *EmployeeStore { return &EmployeeStore{s.Store.In(tx)} }
 
 // ByNumber returns the Employee with that Number, or persistable.ErrNotFound.
-func (s EmployeeStore) ByNumber(ctx context.Context, number int64) (*Employee, error) {
-	return s.Unique(ctx, 0, func(k []byte) []byte {
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *EmployeeStore) ByNumber(ctx context.Context, number int64) (*Employee, error) {
+	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s EmployeeStore) OrderedByNumber() persistable.RangeQuery[Employee, int64] {
-	return persistable.Range(s.Index(0), index.AppendInt[int64])
+func (s *EmployeeStore) OrderedByNumber() *persistable.RangeQuery[*Employee, int64] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[int64])
 }
 
 // ByEmail returns the Employee with that Email, or persistable.ErrNotFound.
-func (s EmployeeStore) ByEmail(ctx context.Context, email string) (*Employee, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendString(k, email)
-		return k
-	})
+func (s *EmployeeStore) ByEmail(ctx context.Context, email string) (*Employee, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
-func (s EmployeeStore) OrderedByEmail() persistable.RangeQuery[Employee, string] {
-	return persistable.Range(s.Index(1), index.AppendString[string])
+func (s *EmployeeStore) OrderedByEmail() *persistable.RangeQuery[*Employee, string] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
 }
 
 // ByReportsTo returns the records with that ReportsTo, in the order of their IDs.
-func (s EmployeeStore) ByReportsTo(reportsTo *idgen.ID) persistable.Query[Employee] {
-	return s.Index(2).Equal(index.AppendNullable(nil, reportsTo, index.AppendInt[idgen.ID]))
+func (s *EmployeeStore) ByReportsTo(reportsTo *idgen.ID) *persistable.Query[*Employee] {
+	return persistimpl.Query(&s.Store, 2, index.AppendNullable(nil, reportsTo, index.AppendInt[idgen.ID]))
 }
 
 // OrderedByReportsTo returns the records in the order of ReportsTo; a range of it can be chosen.
-func (s EmployeeStore) OrderedByReportsTo() persistable.RangeQuery[Employee, *idgen.ID] {
-	return persistable.Range(s.Index(2), index.Nullable(index.AppendInt[idgen.ID]))
+func (s *EmployeeStore) OrderedByReportsTo() *persistable.RangeQuery[*Employee, *idgen.ID] {
+	return persistimpl.Range(&s.Store, 2, nil, index.Nullable(index.AppendInt[idgen.ID]))
 }
 
 // EmployeeFields are the indexed fields of Employee, for conditions of Find and FindOne.
 var EmployeeFields = struct {
-	Number    persistable.Field[Employee, int64]
-	Email     persistable.Field[Employee, string]
-	ReportsTo persistable.Field[Employee, *idgen.ID]
+	Number    persistable.Field[*Employee, int64]
+	Email     persistable.Field[*Employee, string]
+	ReportsTo persistable.Field[*Employee, *idgen.ID]
 }{
-	Number:    persistable.FieldOf[Employee]("Number", index.AppendInt[int64]),
-	Email:     persistable.FieldOf[Employee]("Email", index.AppendString[string]),
-	ReportsTo: persistable.FieldOf[Employee]("ReportsTo", index.Nullable(index.AppendInt[idgen.ID])),
+	Number:    persistimpl.Field[*Employee]("Number", index.AppendInt[int64]),
+	Email:     persistimpl.Field[*Employee]("Email", index.AppendString[string]),
+	ReportsTo: persistimpl.Field[*Employee]("ReportsTo", index.Nullable(index.AppendInt[idgen.ID])),
 }
 
 // employeeSchema is what the run-time knows of Employee.
-var employeeSchema = persistable.Schema[Employee, idgen.ID]{
+var employeeSchema = persistimpl.Schema{
 	Type:      "Employee",
-	Directory: []persistable.PathElement{{Name: "staff"}},
+	Directory: []persistimpl.PathElement{{Name: "staff"}},
 	Lock: `type Employee
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -468,40 +439,35 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	ID:       func(v *Employee) idgen.ID { return v.ID },
-	SetID:    func(v *Employee, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	Encode:   appendEmployee,
-	Decode:   decodeEmployee,
-	Known:    &employeeKnown,
-	Indexes: []persistable.IndexOf[Employee]{
-		{
-			Definition: index.Definition{Name: "Employee_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
-			Entries: func(e *index.Entries, v *Employee) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Employee_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
-			Entries: func(e *index.Entries, v *Employee) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Email)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Employee_ReportsTo", Fields: []string{"ReportsTo"}, Signature: "*int"},
-			Entries: func(e *index.Entries, v *Employee) {
-				k := e.Begin()
-				k = index.AppendNullable(k, v.ReportsTo, index.AppendInt[idgen.ID])
-				e.End(k)
-			},
-		},
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*Employee).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendEmployee(b, v.(*Employee)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Employee)
+		return v, decodeEmployee(b, v)
+	},
+	Known: &employeeKnown,
+	Indexes: []index.Definition{
+		{Name: "Employee_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
+		{Name: "Employee_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
+		{Name: "Employee_ReportsTo", Fields: []string{"ReportsTo"}, Signature: "*int"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Employee)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Email)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendNullable(k, v.ReportsTo, index.AppendInt[idgen.ID])
+			e.End(k)
+		}
 	},
 }
 
@@ -520,71 +486,68 @@ func NewInvoice(country string, number int64, customerID idgen.ID, dateValue tim
 
 // InvoiceStore holds the records of type Invoice of one directory.
 type InvoiceStore struct {
-	persistable.Store[Invoice, idgen.ID]
+	persistable.Store[*Invoice, idgen.ID]
 }
 
 // InvoiceStoreOf returns the store of the directory countries/{Country}/invoices.
-func InvoiceStoreOf(db *persistable.DB, country string) InvoiceStore {
-	return InvoiceStore{persistable.NewStore(db, &invoiceSchema, country)}
+func InvoiceStoreOf(db *persistable.DB, country string) *InvoiceStore {
+	return &InvoiceStore{persistimpl.NewStore[*Invoice, idgen.ID](db, &invoiceSchema, country)}
 }
 
 // In returns the store bound to a transaction.
-func (s InvoiceStore) In(tx persistable.Tx) InvoiceStore { return InvoiceStore{s.Store.In(tx)} }
+func (s *InvoiceStore) In(tx persistable.Tx) *InvoiceStore { return &InvoiceStore{s.Store.In(tx)} }
 
 // New returns an Invoice of this store's directory, with an ID of its own, a kazahana ID.
-func (s InvoiceStore) New(number int64, customerID idgen.ID, dateValue time.Time, billing Address, total Cents) *Invoice {
-	country := s.Arg(0)
+func (s *InvoiceStore) New(number int64, customerID idgen.ID, dateValue time.Time, billing Address, total Cents) *Invoice {
+	country := persistimpl.Arg(&s.Store, 0)
 	return NewInvoice(country, number, customerID, dateValue, billing, total)
 }
 
 // ByCustomerIDDate returns the records with that CustomerID, in the order of Date; a range of it can be chosen.
-func (s InvoiceStore) ByCustomerIDDate(customerID idgen.ID) persistable.RangeQuery[Invoice, time.Time] {
-	return persistable.Range(s.Index(0).Equal(index.AppendInt(nil, customerID)), index.AppendTime)
+func (s *InvoiceStore) ByCustomerIDDate(customerID idgen.ID) *persistable.RangeQuery[*Invoice, time.Time] {
+	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, customerID), index.AppendTime)
 }
 
 // OrderedByCustomerIDDate returns the records in the order of CustomerID; a range of it can be chosen.
-func (s InvoiceStore) OrderedByCustomerIDDate() persistable.RangeQuery[Invoice, idgen.ID] {
-	return persistable.Range(s.Index(0), index.AppendInt[idgen.ID])
+func (s *InvoiceStore) OrderedByCustomerIDDate() *persistable.RangeQuery[*Invoice, idgen.ID] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
 }
 
 // ByNumber returns the Invoice with that Number, or persistable.ErrNotFound.
-func (s InvoiceStore) ByNumber(ctx context.Context, number int64) (*Invoice, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *InvoiceStore) ByNumber(ctx context.Context, number int64) (*Invoice, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s InvoiceStore) OrderedByNumber() persistable.RangeQuery[Invoice, int64] {
-	return persistable.Range(s.Index(1), index.AppendInt[int64])
+func (s *InvoiceStore) OrderedByNumber() *persistable.RangeQuery[*Invoice, int64] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int64])
 }
 
 // ByDate returns the records with that Date, in the order of their IDs.
-func (s InvoiceStore) ByDate(dateValue time.Time) persistable.Query[Invoice] {
-	return s.Index(2).Equal(index.AppendTime(nil, dateValue))
+func (s *InvoiceStore) ByDate(dateValue time.Time) *persistable.Query[*Invoice] {
+	return persistimpl.Query(&s.Store, 2, index.AppendTime(nil, dateValue))
 }
 
 // OrderedByDate returns the records in the order of Date; a range of it can be chosen.
-func (s InvoiceStore) OrderedByDate() persistable.RangeQuery[Invoice, time.Time] {
-	return persistable.Range(s.Index(2), index.AppendTime)
+func (s *InvoiceStore) OrderedByDate() *persistable.RangeQuery[*Invoice, time.Time] {
+	return persistimpl.Range(&s.Store, 2, nil, index.AppendTime)
 }
 
 // InvoiceFields are the indexed fields of Invoice, for conditions of Find and FindOne.
 var InvoiceFields = struct {
-	CustomerID persistable.Field[Invoice, idgen.ID]
-	Date       persistable.Field[Invoice, time.Time]
-	Number     persistable.Field[Invoice, int64]
+	CustomerID persistable.Field[*Invoice, idgen.ID]
+	Date       persistable.Field[*Invoice, time.Time]
+	Number     persistable.Field[*Invoice, int64]
 }{
-	CustomerID: persistable.FieldOf[Invoice]("CustomerID", index.AppendInt[idgen.ID]),
-	Date:       persistable.FieldOf[Invoice]("Date", index.AppendTime),
-	Number:     persistable.FieldOf[Invoice]("Number", index.AppendInt[int64]),
+	CustomerID: persistimpl.Field[*Invoice]("CustomerID", index.AppendInt[idgen.ID]),
+	Date:       persistimpl.Field[*Invoice]("Date", index.AppendTime),
+	Number:     persistimpl.Field[*Invoice]("Number", index.AppendInt[int64]),
 }
 
 // invoiceSchema is what the run-time knows of Invoice.
-var invoiceSchema = persistable.Schema[Invoice, idgen.ID]{
+var invoiceSchema = persistimpl.Schema{
 	Type:      "Invoice",
-	Directory: []persistable.PathElement{{Name: "countries"}, {Field: "Country", Layer: "partition"}, {Name: "invoices"}},
+	Directory: []persistimpl.PathElement{{Name: "countries"}, {Field: "Country", Layer: "partition"}, {Name: "invoices"}},
 	Lock: `type Invoice
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -604,47 +567,43 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	ID:       func(v *Invoice) idgen.ID { return v.ID },
-	SetID:    func(v *Invoice, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	CheckArgs: func(v *Invoice, args []string) (field, got string, ok bool) {
+	IDs: persistimpl.KazahanaIDs,
+	ID:  func(v any) any { return &v.(*Invoice).ID },
+	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
+		v := record.(*Invoice)
 		if got := v.Country; got != args[0] {
 			return "Country", got, false
 		}
 		return "", "", true
 	},
-	Encode: appendInvoice,
-	Decode: decodeInvoice,
-	Known:  &invoiceKnown,
-	Indexes: []persistable.IndexOf[Invoice]{
-		{
-			Definition: index.Definition{Name: "Invoice_CustomerID_Date", Fields: []string{"CustomerID", "Date"}, Signature: "int,time"},
-			Entries: func(e *index.Entries, v *Invoice) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.CustomerID)
-				k = index.AppendTime(k, v.Date)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Invoice_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
-			Entries: func(e *index.Entries, v *Invoice) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Invoice_Date", Fields: []string{"Date"}, Cover: true, Signature: "time"},
-			Entries: func(e *index.Entries, v *Invoice) {
-				k := e.Begin()
-				k = index.AppendTime(k, v.Date)
-				e.End(k)
-			},
-		},
+	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoice(b, v.(*Invoice)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Invoice)
+		return v, decodeInvoice(b, v)
+	},
+	Known: &invoiceKnown,
+	Indexes: []index.Definition{
+		{Name: "Invoice_CustomerID_Date", Fields: []string{"CustomerID", "Date"}, Signature: "int,time"},
+		{Name: "Invoice_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
+		{Name: "Invoice_Date", Fields: []string{"Date"}, Cover: true, Signature: "time"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Invoice)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.CustomerID)
+			k = index.AppendTime(k, v.Date)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendTime(k, v.Date)
+			e.End(k)
+		}
 	},
 }
 
@@ -663,57 +622,55 @@ func NewInvoiceLine(country string, invoiceID idgen.ID, number int64, trackID id
 
 // InvoiceLineStore holds the records of type InvoiceLine of one directory.
 type InvoiceLineStore struct {
-	persistable.Store[InvoiceLine, idgen.ID]
+	persistable.Store[*InvoiceLine, idgen.ID]
 }
 
 // InvoiceLineStoreOf returns the store of the directory countries/{Country}/lines.
-func InvoiceLineStoreOf(db *persistable.DB, country string) InvoiceLineStore {
-	return InvoiceLineStore{persistable.NewStore(db, &invoiceLineSchema, country)}
+func InvoiceLineStoreOf(db *persistable.DB, country string) *InvoiceLineStore {
+	return &InvoiceLineStore{persistimpl.NewStore[*InvoiceLine, idgen.ID](db, &invoiceLineSchema, country)}
 }
 
 // In returns the store bound to a transaction.
-func (s InvoiceLineStore) In(tx persistable.Tx) InvoiceLineStore {
-	return InvoiceLineStore{s.Store.In(tx)}
+func (s *InvoiceLineStore) In(tx persistable.Tx) *InvoiceLineStore {
+	return &InvoiceLineStore{s.Store.In(tx)}
 }
 
 // New returns an InvoiceLine of this store's directory, with an ID of its own, a kazahana ID.
-func (s InvoiceLineStore) New(invoiceID idgen.ID, number int64, trackID idgen.ID, price Cents, quantity int64) *InvoiceLine {
-	country := s.Arg(0)
+func (s *InvoiceLineStore) New(invoiceID idgen.ID, number int64, trackID idgen.ID, price Cents, quantity int64) *InvoiceLine {
+	country := persistimpl.Arg(&s.Store, 0)
 	return NewInvoiceLine(country, invoiceID, number, trackID, price, quantity)
 }
 
 // ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID and Number, or persistable.ErrNotFound.
-func (s InvoiceLineStore) ByInvoiceIDNumber(ctx context.Context, invoiceID idgen.ID, number int64) (*InvoiceLine, error) {
-	return s.Unique(ctx, 0, func(k []byte) []byte {
-		k = index.AppendInt(k, invoiceID)
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *InvoiceLineStore) ByInvoiceIDNumber(ctx context.Context, invoiceID idgen.ID, number int64) (*InvoiceLine, error) {
+	k := index.AppendInt(nil, invoiceID)
+	k = index.AppendInt(k, number)
+	return persistimpl.Unique(ctx, &s.Store, 0, k)
 }
 
 // ByInvoiceIDThenNumber returns the records with that InvoiceID, in the order of Number; a range of it can be chosen.
-func (s InvoiceLineStore) ByInvoiceIDThenNumber(invoiceID idgen.ID) persistable.RangeQuery[InvoiceLine, int64] {
-	return persistable.Range(s.Index(0).Equal(index.AppendInt(nil, invoiceID)), index.AppendInt[int64])
+func (s *InvoiceLineStore) ByInvoiceIDThenNumber(invoiceID idgen.ID) *persistable.RangeQuery[*InvoiceLine, int64] {
+	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, invoiceID), index.AppendInt[int64])
 }
 
 // OrderedByInvoiceIDNumber returns the records in the order of InvoiceID; a range of it can be chosen.
-func (s InvoiceLineStore) OrderedByInvoiceIDNumber() persistable.RangeQuery[InvoiceLine, idgen.ID] {
-	return persistable.Range(s.Index(0), index.AppendInt[idgen.ID])
+func (s *InvoiceLineStore) OrderedByInvoiceIDNumber() *persistable.RangeQuery[*InvoiceLine, idgen.ID] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
 }
 
 // InvoiceLineFields are the indexed fields of InvoiceLine, for conditions of Find and FindOne.
 var InvoiceLineFields = struct {
-	InvoiceID persistable.Field[InvoiceLine, idgen.ID]
-	Number    persistable.Field[InvoiceLine, int64]
+	InvoiceID persistable.Field[*InvoiceLine, idgen.ID]
+	Number    persistable.Field[*InvoiceLine, int64]
 }{
-	InvoiceID: persistable.FieldOf[InvoiceLine]("InvoiceID", index.AppendInt[idgen.ID]),
-	Number:    persistable.FieldOf[InvoiceLine]("Number", index.AppendInt[int64]),
+	InvoiceID: persistimpl.Field[*InvoiceLine]("InvoiceID", index.AppendInt[idgen.ID]),
+	Number:    persistimpl.Field[*InvoiceLine]("Number", index.AppendInt[int64]),
 }
 
 // invoiceLineSchema is what the run-time knows of InvoiceLine.
-var invoiceLineSchema = persistable.Schema[InvoiceLine, idgen.ID]{
+var invoiceLineSchema = persistimpl.Schema{
 	Type:      "InvoiceLine",
-	Directory: []persistable.PathElement{{Name: "countries"}, {Field: "Country", Layer: "partition"}, {Name: "lines"}},
+	Directory: []persistimpl.PathElement{{Name: "countries"}, {Field: "Country", Layer: "partition"}, {Name: "lines"}},
 	Lock: `type InvoiceLine
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -726,31 +683,33 @@ var invoiceLineSchema = persistable.Schema[InvoiceLine, idgen.ID]{
 	field 6 Price int64
 	field 7 Quantity int64
 `,
-	ID:       func(v *InvoiceLine) idgen.ID { return v.ID },
-	SetID:    func(v *InvoiceLine, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	CheckArgs: func(v *InvoiceLine, args []string) (field, got string, ok bool) {
+	IDs: persistimpl.KazahanaIDs,
+	ID:  func(v any) any { return &v.(*InvoiceLine).ID },
+	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
+		v := record.(*InvoiceLine)
 		if got := v.Country; got != args[0] {
 			return "Country", got, false
 		}
 		return "", "", true
 	},
-	Encode: appendInvoiceLine,
-	Decode: decodeInvoiceLine,
-	Known:  &invoiceLineKnown,
-	Indexes: []persistable.IndexOf[InvoiceLine]{
-		{
-			Definition: index.Definition{Name: "InvoiceLine_InvoiceID_Number", Fields: []string{"InvoiceID", "Number"}, Unique: true, Signature: "int,int"},
-			Entries: func(e *index.Entries, v *InvoiceLine) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.InvoiceID)
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
+	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoiceLine(b, v.(*InvoiceLine)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(InvoiceLine)
+		return v, decodeInvoiceLine(b, v)
+	},
+	Known: &invoiceLineKnown,
+	Indexes: []index.Definition{
+		{Name: "InvoiceLine_InvoiceID_Number", Fields: []string{"InvoiceID", "Number"}, Unique: true, Signature: "int,int"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*InvoiceLine)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.InvoiceID)
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		}
 	},
 }
 
@@ -773,93 +732,90 @@ func NewTrack(number int64, name string, albumID idgen.ID, genre, mediaType stri
 
 // TrackStore holds the records of type Track of one directory.
 type TrackStore struct {
-	persistable.Store[Track, idgen.ID]
+	persistable.Store[*Track, idgen.ID]
 }
 
 // TrackStoreOf returns the store of the directory music/tracks.
-func TrackStoreOf(db *persistable.DB) TrackStore {
-	return TrackStore{persistable.NewStore(db, &trackSchema)}
+func TrackStoreOf(db *persistable.DB) *TrackStore {
+	return &TrackStore{persistimpl.NewStore[*Track, idgen.ID](db, &trackSchema)}
 }
 
 // In returns the store bound to a transaction.
-func (s TrackStore) In(tx persistable.Tx) TrackStore { return TrackStore{s.Store.In(tx)} }
+func (s *TrackStore) In(tx persistable.Tx) *TrackStore { return &TrackStore{s.Store.In(tx)} }
 
 // ByAlbumIDLength returns the records with that AlbumID, in the order of Length; a range of it can be chosen.
-func (s TrackStore) ByAlbumIDLength(albumID idgen.ID) persistable.RangeQuery[Track, time.Duration] {
-	return persistable.Range(s.Index(0).Equal(index.AppendInt(nil, albumID)), index.AppendInt[time.Duration])
+func (s *TrackStore) ByAlbumIDLength(albumID idgen.ID) *persistable.RangeQuery[*Track, time.Duration] {
+	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, albumID), index.AppendInt[time.Duration])
 }
 
 // OrderedByAlbumIDLength returns the records in the order of AlbumID; a range of it can be chosen.
-func (s TrackStore) OrderedByAlbumIDLength() persistable.RangeQuery[Track, idgen.ID] {
-	return persistable.Range(s.Index(0), index.AppendInt[idgen.ID])
+func (s *TrackStore) OrderedByAlbumIDLength() *persistable.RangeQuery[*Track, idgen.ID] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
 }
 
 // ByGenreName returns the records with that Genre, in the order of Name; a range of it can be chosen.
-func (s TrackStore) ByGenreName(genre string) persistable.RangeQuery[Track, string] {
-	return persistable.Range(s.Index(1).Equal(index.AppendString(nil, genre)), index.AppendString[string])
+func (s *TrackStore) ByGenreName(genre string) *persistable.RangeQuery[*Track, string] {
+	return persistimpl.Range(&s.Store, 1, index.AppendString(nil, genre), index.AppendString[string])
 }
 
 // OrderedByGenreName returns the records in the order of Genre; a range of it can be chosen.
-func (s TrackStore) OrderedByGenreName() persistable.RangeQuery[Track, string] {
-	return persistable.Range(s.Index(1), index.AppendString[string])
+func (s *TrackStore) OrderedByGenreName() *persistable.RangeQuery[*Track, string] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
 }
 
 // ByPriceLength returns the records with that Price, in the order of Length; a range of it can be chosen.
-func (s TrackStore) ByPriceLength(price Cents) persistable.RangeQuery[Track, time.Duration] {
-	return persistable.Range(s.Index(2).Equal(index.AppendInt(nil, price)), index.AppendInt[time.Duration])
+func (s *TrackStore) ByPriceLength(price Cents) *persistable.RangeQuery[*Track, time.Duration] {
+	return persistimpl.Range(&s.Store, 2, index.AppendInt(nil, price), index.AppendInt[time.Duration])
 }
 
 // OrderedByPriceLength returns the records in the order of Price; a range of it can be chosen.
-func (s TrackStore) OrderedByPriceLength() persistable.RangeQuery[Track, Cents] {
-	return persistable.Range(s.Index(2), index.AppendInt[Cents])
+func (s *TrackStore) OrderedByPriceLength() *persistable.RangeQuery[*Track, Cents] {
+	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[Cents])
 }
 
 // ByPlaylistsName returns the records with that element of Playlists, in the order of Name; a range of it can be chosen.
-func (s TrackStore) ByPlaylistsName(playlists string) persistable.RangeQuery[Track, string] {
-	return persistable.Range(s.Index(3).Equal(index.AppendString(nil, playlists)), index.AppendString[string])
+func (s *TrackStore) ByPlaylistsName(playlists string) *persistable.RangeQuery[*Track, string] {
+	return persistimpl.Range(&s.Store, 3, index.AppendString(nil, playlists), index.AppendString[string])
 }
 
 // OrderedByPlaylistsName returns the records in the order of the elements of Playlists, a record once for each; a range of it can be chosen.
-func (s TrackStore) OrderedByPlaylistsName() persistable.RangeQuery[Track, string] {
-	return persistable.Range(s.Index(3), index.AppendString[string])
+func (s *TrackStore) OrderedByPlaylistsName() *persistable.RangeQuery[*Track, string] {
+	return persistimpl.Range(&s.Store, 3, nil, index.AppendString[string])
 }
 
 // ByNumber returns the Track with that Number, or persistable.ErrNotFound.
-func (s TrackStore) ByNumber(ctx context.Context, number int64) (*Track, error) {
-	return s.Unique(ctx, 4, func(k []byte) []byte {
-		k = index.AppendInt(k, number)
-		return k
-	})
+func (s *TrackStore) ByNumber(ctx context.Context, number int64) (*Track, error) {
+	return persistimpl.Unique(ctx, &s.Store, 4, index.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s TrackStore) OrderedByNumber() persistable.RangeQuery[Track, int64] {
-	return persistable.Range(s.Index(4), index.AppendInt[int64])
+func (s *TrackStore) OrderedByNumber() *persistable.RangeQuery[*Track, int64] {
+	return persistimpl.Range(&s.Store, 4, nil, index.AppendInt[int64])
 }
 
 // TrackFields are the indexed fields of Track, for conditions of Find and FindOne.
 var TrackFields = struct {
-	AlbumID   persistable.Field[Track, idgen.ID]
-	Length    persistable.Field[Track, time.Duration]
-	Genre     persistable.Field[Track, string]
-	Name      persistable.Field[Track, string]
-	Price     persistable.Field[Track, Cents]
-	Playlists persistable.Field[Track, string]
-	Number    persistable.Field[Track, int64]
+	AlbumID   persistable.Field[*Track, idgen.ID]
+	Length    persistable.Field[*Track, time.Duration]
+	Genre     persistable.Field[*Track, string]
+	Name      persistable.Field[*Track, string]
+	Price     persistable.Field[*Track, Cents]
+	Playlists persistable.Field[*Track, string]
+	Number    persistable.Field[*Track, int64]
 }{
-	AlbumID:   persistable.FieldOf[Track]("AlbumID", index.AppendInt[idgen.ID]),
-	Length:    persistable.FieldOf[Track]("Length", index.AppendInt[time.Duration]),
-	Genre:     persistable.FieldOf[Track]("Genre", index.AppendString[string]),
-	Name:      persistable.FieldOf[Track]("Name", index.AppendString[string]),
-	Price:     persistable.FieldOf[Track]("Price", index.AppendInt[Cents]),
-	Playlists: persistable.FieldOf[Track]("Playlists", index.AppendString[string]),
-	Number:    persistable.FieldOf[Track]("Number", index.AppendInt[int64]),
+	AlbumID:   persistimpl.Field[*Track]("AlbumID", index.AppendInt[idgen.ID]),
+	Length:    persistimpl.Field[*Track]("Length", index.AppendInt[time.Duration]),
+	Genre:     persistimpl.Field[*Track]("Genre", index.AppendString[string]),
+	Name:      persistimpl.Field[*Track]("Name", index.AppendString[string]),
+	Price:     persistimpl.Field[*Track]("Price", index.AppendInt[Cents]),
+	Playlists: persistimpl.Field[*Track]("Playlists", index.AppendString[string]),
+	Number:    persistimpl.Field[*Track]("Number", index.AppendInt[int64]),
 }
 
 // trackSchema is what the run-time knows of Track.
-var trackSchema = persistable.Schema[Track, idgen.ID]{
+var trackSchema = persistimpl.Schema{
 	Type:      "Track",
-	Directory: []persistable.PathElement{{Name: "music"}, {Name: "tracks"}},
+	Directory: []persistimpl.PathElement{{Name: "music"}, {Name: "tracks"}},
 	Lock: `type Track
 	origin github.com/kazahana-db/kazahana/examples/chinook
 	id int
@@ -876,62 +832,51 @@ var trackSchema = persistable.Schema[Track, idgen.ID]{
 	field 10 Price int64
 	field 11 Playlists []string
 `,
-	ID:       func(v *Track) idgen.ID { return v.ID },
-	SetID:    func(v *Track, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	Encode:   appendTrack,
-	Decode:   decodeTrack,
-	Known:    &trackKnown,
-	Indexes: []persistable.IndexOf[Track]{
-		{
-			Definition: index.Definition{Name: "Track_AlbumID_Length", Fields: []string{"AlbumID", "Length"}, Signature: "int,duration"},
-			Entries: func(e *index.Entries, v *Track) {
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*Track).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendTrack(b, v.(*Track)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Track)
+		return v, decodeTrack(b, v)
+	},
+	Known: &trackKnown,
+	Indexes: []index.Definition{
+		{Name: "Track_AlbumID_Length", Fields: []string{"AlbumID", "Length"}, Signature: "int,duration"},
+		{Name: "Track_Genre_Name", Fields: []string{"Genre", "Name"}, Signature: "string,string"},
+		{Name: "Track_Price_Length", Fields: []string{"Price", "Length"}, Signature: "int,duration"},
+		{Name: "Track_Playlists_Name", Fields: []string{"Playlists", "Name"}, Sparse: []string{"Playlists"}, Signature: "[]string,string"},
+		{Name: "Track_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Track)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.AlbumID)
+			k = index.AppendInt(k, v.Length)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Genre)
+			k = index.AppendString(k, v.Name)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Price)
+			k = index.AppendInt(k, v.Length)
+			e.End(k)
+		case 3:
+			for _, element := range v.Playlists {
 				k := e.Begin()
-				k = index.AppendInt(k, v.AlbumID)
-				k = index.AppendInt(k, v.Length)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Track_Genre_Name", Fields: []string{"Genre", "Name"}, Signature: "string,string"},
-			Entries: func(e *index.Entries, v *Track) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Genre)
+				k = index.AppendString(k, element)
 				k = index.AppendString(k, v.Name)
 				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Track_Price_Length", Fields: []string{"Price", "Length"}, Signature: "int,duration"},
-			Entries: func(e *index.Entries, v *Track) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Price)
-				k = index.AppendInt(k, v.Length)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Track_Playlists_Name", Fields: []string{"Playlists", "Name"}, Sparse: []string{"Playlists"}, Signature: "[]string,string"},
-			Entries: func(e *index.Entries, v *Track) {
-				for _, element := range v.Playlists {
-					k := e.Begin()
-					k = index.AppendString(k, element)
-					k = index.AppendString(k, v.Name)
-					e.End(k)
-				}
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Track_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
-			Entries: func(e *index.Entries, v *Track) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Number)
-				e.End(k)
-			},
-		},
+			}
+		case 4:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Number)
+			e.End(k)
+		}
 	},
 }
 

@@ -81,7 +81,7 @@ func run(ctx context.Context, out io.Writer, engine kv.Database) error {
 
 func (t tour) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-func (t tour) orders(tenant string) OrderStore { return OrderStoreOf(t.db, tenant) }
+func (t tour) orders(tenant string) *OrderStore { return OrderStoreOf(t.db, tenant) }
 
 // greet tells what earlier runs left.
 func (t tour) greet(ctx context.Context) error {

@@ -10,11 +10,13 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-// The run-time must be one that this file was generated for.
-const _ = persistable.GeneratedVersion1
+// If this does not compile, run go generate: the file was generated for another
+// version of the run-time.
+const _ = persistimpl.Version2
 
 // NewOrder returns an Order with an ID of its own, a kazahana ID.
 func NewOrder(tenantID, number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
@@ -30,71 +32,68 @@ func NewOrder(tenantID, number string, status OrderStatus, createdAt time.Time, 
 
 // OrderStore holds the records of type Order of one directory.
 type OrderStore struct {
-	persistable.Store[Order, idgen.ID]
+	persistable.Store[*Order, idgen.ID]
 }
 
 // OrderStoreOf returns the store of the directory tenants/{TenantID}/orders.
-func OrderStoreOf(db *persistable.DB, tenantID string) OrderStore {
-	return OrderStore{persistable.NewStore(db, &orderSchema, tenantID)}
+func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
+	return &OrderStore{persistimpl.NewStore[*Order, idgen.ID](db, &orderSchema, tenantID)}
 }
 
 // In returns the store bound to a transaction.
-func (s OrderStore) In(tx persistable.Tx) OrderStore { return OrderStore{s.Store.In(tx)} }
+func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 // New returns an Order of this store's directory, with an ID of its own, a kazahana ID.
-func (s OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
-	tenantID := s.Arg(0)
+func (s *OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
+	tenantID := persistimpl.Arg(&s.Store, 0)
 	return NewOrder(tenantID, number, status, createdAt, amount)
 }
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
-func (s OrderStore) ByStatusCreatedAt(status OrderStatus) persistable.RangeQuery[Order, time.Time] {
-	return persistable.Range(s.Index(0).Equal(index.AppendInt(nil, status)), index.AppendTime)
+func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
+	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, status), index.AppendTime)
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
-func (s OrderStore) OrderedByStatusCreatedAt() persistable.RangeQuery[Order, OrderStatus] {
-	return persistable.Range(s.Index(0), index.AppendInt[OrderStatus])
+func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[OrderStatus])
 }
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
-func (s OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return s.Unique(ctx, 1, func(k []byte) []byte {
-		k = index.AppendString(k, number)
-		return k
-	})
+func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
-func (s OrderStore) OrderedByNumber() persistable.RangeQuery[Order, string] {
-	return persistable.Range(s.Index(1), index.AppendString[string])
+func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
 }
 
 // ByStatus returns the records with that Status, in the order of their IDs.
-func (s OrderStore) ByStatus(status OrderStatus) persistable.Query[Order] {
-	return s.Index(2).Equal(index.AppendInt(nil, status))
+func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
+	return persistimpl.Query(&s.Store, 2, index.AppendInt(nil, status))
 }
 
 // OrderedByStatus returns the records in the order of Status; a range of it can be chosen.
-func (s OrderStore) OrderedByStatus() persistable.RangeQuery[Order, OrderStatus] {
-	return persistable.Range(s.Index(2), index.AppendInt[OrderStatus])
+func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
+	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[OrderStatus])
 }
 
 // OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
-	Status    persistable.Field[Order, OrderStatus]
-	CreatedAt persistable.Field[Order, time.Time]
-	Number    persistable.Field[Order, string]
+	Status    persistable.Field[*Order, OrderStatus]
+	CreatedAt persistable.Field[*Order, time.Time]
+	Number    persistable.Field[*Order, string]
 }{
-	Status:    persistable.FieldOf[Order]("Status", index.AppendInt[OrderStatus]),
-	CreatedAt: persistable.FieldOf[Order]("CreatedAt", index.AppendTime),
-	Number:    persistable.FieldOf[Order]("Number", index.AppendString[string]),
+	Status:    persistimpl.Field[*Order]("Status", index.AppendInt[OrderStatus]),
+	CreatedAt: persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
+	Number:    persistimpl.Field[*Order]("Number", index.AppendString[string]),
 }
 
 // orderSchema is what the run-time knows of Order.
-var orderSchema = persistable.Schema[Order, idgen.ID]{
+var orderSchema = persistimpl.Schema{
 	Type:      "Order",
-	Directory: []persistable.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
+	Directory: []persistimpl.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
 	Lock: `type Order
 	origin github.com/kazahana-db/kazahana/examples/quickstart
 	id int
@@ -106,47 +105,43 @@ var orderSchema = persistable.Schema[Order, idgen.ID]{
 	field 5 CreatedAt time
 	field 6 Amount int64
 `,
-	ID:       func(v *Order) idgen.ID { return v.ID },
-	SetID:    func(v *Order, id idgen.ID) { v.ID = id },
-	NewID:    persistable.KazahanaID,
-	IsZeroID: persistable.IsZero[idgen.ID],
-	AppendID: index.AppendInt[idgen.ID],
-	ReadID:   index.ReadInt[idgen.ID],
-	CheckArgs: func(v *Order, args []string) (field, got string, ok bool) {
+	IDs: persistimpl.KazahanaIDs,
+	ID:  func(v any) any { return &v.(*Order).ID },
+	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
+		v := record.(*Order)
 		if got := v.TenantID; got != args[0] {
 			return "TenantID", got, false
 		}
 		return "", "", true
 	},
-	Encode: appendOrder,
-	Decode: decodeOrder,
-	Known:  &orderKnown,
-	Indexes: []persistable.IndexOf[Order]{
-		{
-			Definition: index.Definition{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
-			Entries: func(e *index.Entries, v *Order) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Status)
-				k = index.AppendTime(k, v.CreatedAt)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
-			Entries: func(e *index.Entries, v *Order) {
-				k := e.Begin()
-				k = index.AppendString(k, v.Number)
-				e.End(k)
-			},
-		},
-		{
-			Definition: index.Definition{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
-			Entries: func(e *index.Entries, v *Order) {
-				k := e.Begin()
-				k = index.AppendInt(k, v.Status)
-				e.End(k)
-			},
-		},
+	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Order)
+		return v, decodeOrder(b, v)
+	},
+	Known: &orderKnown,
+	Indexes: []index.Definition{
+		{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
+		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
+		{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Order)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Status)
+			k = index.AppendTime(k, v.CreatedAt)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Number)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Status)
+			e.End(k)
+		}
 	},
 }
 

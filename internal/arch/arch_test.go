@@ -31,13 +31,16 @@ var arrows = map[string][]string{
 	"index":       {"kv", "tuple"},
 	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":       {"idgen", "internal/uptime"},
-	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "github.com/oklog/ulid/v2"},
+	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},
 	"lease/http":      {"lease", "idgen"},
 	"lease/leasetest": {"lease", "idgen"},
+
+	"persistable/internal/erased": {"index", "internal/schema", "persistable/wire"},
+	"persistable/persistimpl":     {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
 	"persistable/wire": {
 		"google.golang.org/protobuf",

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistimpl
+
+import (
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// Version2 is named by generated code of the second version. A program whose
+// generated code and run-time do not fit does not compile.
+const Version2 = 2
+
+type (
+	// Schema is what the run-time knows of a type.
+	Schema = erased.Schema
+	// PathElement is one element of a type's directory.
+	PathElement = erased.PathElement
+)
+
+// NewStore returns the store of the schema's records for the directory
+// arguments, one per {Field}. T is a pointer to the struct, ID the type of its
+// ids.
+func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
+	return persistable.Store[T, ID](erased.NewStore[ID](erased.Runtime.Open(db, schema, args), schema))
+}
+
+// Arg returns the i-th directory argument of a store, "" if there is none.
+func Arg[T, ID any](s *persistable.Store[T, ID], i int) string {
+	args := erased.Runtime.Args((*erased.Store[ID])(s).Source())
+	if i < 0 || i >= len(args) {
+		return ""
+	}
+	return args[i]
+}

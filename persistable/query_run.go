@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// query is a query that is about to run.
+type query struct {
+	source
+	plan
+	others  []plan
+	reverse bool
+	limit   int
+}
+
+// plan is an index, or the records themselves, and a range of its keys.
+type plan = erased.Plan
+
+// byID is the plan's index for the order of ids.
+const byID = erased.ByID
+
+// newQuery returns what runs a query. A nil query is one of the zero store.
+func newQuery(q *erased.Query) *query {
+	if q == nil {
+		return &query{}
+	}
+	spec := q.Spec()
+	return &query{newSource(&spec.Source), spec.Plan, spec.Others, spec.Reverse, spec.Limit}
+}
+
+// all yields the records. After an error it stops.
+func (q *query) all(ctx context.Context, yield func(any, error) bool) {
+	stopped := false
+	c := cursor{limit: q.limit}
+	err := q.read(ctx, func(t *transaction) error {
+		if stopped {
+			return nil // the engine asks again, the caller has enough
+		}
+		for v, err := range q.items(ctx, t, &c) {
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			if stopped = !yield(v, nil); stopped {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil && !stopped {
+		yield(nil, err)
+	}
+}
+
+func (q *query) first(ctx context.Context) (first any, err error) {
+	q.limit = 1
+	if _, err := q.collect(ctx, func(v any) { first = v }); err != nil {
+		return nil, err
+	}
+	if first == nil {
+		return nil, q.nothing()
+	}
+	return first, nil
+}
+
+func (q *query) count(ctx context.Context) (int, error) {
+	n := 0
+	err := q.once(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
+		for _, err := range q.keys(ctx, t, c) {
+			if err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// collect hands all records to take, and nil where the records so far do not
+// count, and returns the cursor behind them.
+func (q *query) collect(ctx context.Context, take func(any)) (end cursor, err error) {
+	err = q.once(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
+		for v, err := range q.items(ctx, t, c) {
+			if err != nil {
+				return err
+			}
+			take(v)
+		}
+		end = *c
+		return nil
+	})
+	return end, err
+}
+
+// mostOfAge is when an attempt that fails is so old that another could not
+// come further.
+const mostOfAge = kv.MaxTransactionAge * 4 / 5
+
+// once runs fn so that what it gathers is of one version: before another
+// attempt, reset drops what was gathered. Only behind an attempt that used up a
+// version's age it goes on where that one stopped.
+func (q *query) once(ctx context.Context, from cursor, reset func(), fn func(*transaction, *cursor) error) error {
+	c := from
+	var began time.Time
+	return q.read(ctx, func(t *transaction) error {
+		now := time.Now()
+		if began.IsZero() || now.Sub(began) < mostOfAge {
+			reset()
+			c = from
+		}
+		began = now
+		return fn(t, &c)
+	})
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// source is where the operations of a store or a query take place.
+type source struct {
+	record *record
+	place  *place
+	tx     *transaction // nil: each operation is a transaction of its own
+	err    error        // why the store cannot be used
+}
+
+// newSource returns the source behind a store or a query.
+func newSource(e *erased.Source) source {
+	s := source{err: e.Err}
+	s.place, _ = e.Place.(*place)
+	s.tx, _ = e.Tx.(*transaction)
+	if s.place != nil {
+		s.record = s.place.record
+	}
+	return s
+}
+
+// erased returns what a query of the source is made with.
+func (s *source) erased() erased.Source {
+	e := erased.Source{Err: s.err}
+	if s.place != nil {
+		e.Place = s.place
+	}
+	if s.tx != nil {
+		e.Tx = s.tx
+	}
+	return e
+}
+
+func init() { erased.Runtime = implementation{} }
+
+// implementation is what package persistimpl calls.
+type implementation struct{}
+
+func (implementation) Open(db any, schema *erased.Schema, args []string) erased.Source {
+	return openSource(db.(*DB), schema, args)
+}
+
+func (implementation) Args(e *erased.Source) []string {
+	s := newSource(e)
+	if s.place == nil {
+		return nil
+	}
+	return s.place.args
+}
+
+func (implementation) Unique(ctx context.Context, e *erased.Source, i int, values []byte) (any, error) {
+	return newSource(e).byUnique(ctx, i, values)
+}
+
+// openSource returns the source of the schema's records for the directory
+// arguments, one per {Field}. A wrong argument (empty, too long, not UTF-8) is
+// reported by every operation, as a *[DirectoryError].
+func openSource(db *DB, schema *erased.Schema, args []string) erased.Source {
+	_, err := schema.Parsed()
+	if err == nil && !db.isOpen() {
+		err = fmt.Errorf("persistable: %s: %w", schema.Type, errNoDB)
+	}
+	if err != nil {
+		return erased.Source{Err: err}
+	}
+	key := placeKey{schema, joinArgs(args)}
+	if known := db.places.get(key); known != nil {
+		return erased.Source{Place: known}
+	}
+	p, err := newPlace(db, (*record)(schema), args)
+	if err != nil {
+		return erased.Source{Err: err}
+	}
+	return erased.Source{Place: db.places.put(key, p)}
+}
+
+// bind binds a source to a transaction.
+func bind(e *erased.Source, tx Tx) {
+	s := newSource(e)
+	e.Tx = tx.t
+	e.Err = s.usable()
+	switch {
+	case e.Err != nil:
+	case tx.t == nil:
+		e.Err = fmt.Errorf("persistable: %s: the zero Tx is no transaction: use the one that Transact gives, or that of DB.In", s.record.Type)
+	case tx.t.db != s.place.db:
+		e.Err = fmt.Errorf("persistable: %s: the store and the transaction belong to different databases", s.record.Type)
+	}
+}
+
+// usable returns why the store cannot be used, or nil.
+func (s *source) usable() error {
+	if s.err == nil && s.place == nil {
+		return errNoStore
+	}
+	return s.err
+}
+
+var (
+	errNoStore = errors.New("persistable: the zero store has no database: make it by its …StoreOf function")
+	errNoDB    = errors.New("there is no database: use the DB that Open returned")
+)
+
+// path returns the path of the directory, nil if it has none.
+func (s source) path() []string {
+	if s.place == nil {
+		return nil
+	}
+	return append([]string(nil), s.place.path...)
+}
+
+// write runs fn in the source's transaction, or in one of its own.
+func (s *source) write(ctx context.Context, fn func(*transaction) error) error {
+	switch err := s.usable(); {
+	case err != nil:
+		return err
+	case s.tx == nil:
+		return s.place.db.alone(ctx, fn)
+	case s.tx.writer == nil:
+		return ErrReadOnly
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fn(s.tx)
+}
+
+// read is write for operations that only read.
+func (s *source) read(ctx context.Context, fn func(*transaction) error) error {
+	switch err := s.usable(); {
+	case err != nil:
+		return err
+	case s.tx == nil:
+		return s.place.db.read(ctx, fn)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fn(s.tx)
+}
+
+// state returns the state error of an index that may not be read.
+func (s *source) state(o *openStore, i int) error {
+	if ix := &o.indexes[i]; ix.State != index.Readable {
+		return &IndexStateError{Type: s.record.Type, Index: ix.Name, State: ix.State}
+	}
+	return nil
+}
+
+// mayPut returns why v cannot be written, or nil.
+func (s *source) mayPut(v any) error {
+	err := s.usable()
+	if err == nil && v == nil {
+		return fmt.Errorf("persistable: %s: a nil *%s cannot be written", s.record.Type, s.record.Type)
+	}
+	return err
+}
+
+func (s source) create(ctx context.Context, v any) error {
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	return s.put(ctx, v, putting{mustBeNew: true, fence: s.idFence(v)})
+}
+
+func (s source) save(ctx context.Context, v any) error {
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	return s.put(ctx, v, putting{fence: s.idFence(v)})
+}
+
+// put writes a record in the source's transaction, or in one of its own.
+func (s *source) put(ctx context.Context, v any, how putting) error {
+	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
+}
+
+// delete removes the record with the packed id in sc.
+func (s *source) delete(ctx context.Context, sc *scratch) error {
+	return s.write(ctx, func(t *transaction) error { return s.record.delete(ctx, t, s.place, sc) })
+}
+
+// ensureID gives a record an id if it has none, outside of all transactions.
+func (s *source) ensureID(ctx context.Context, v any) error {
+	if err := s.mayPut(v); err != nil {
+		return err
+	}
+	if s.record.hasID(v) {
+		return nil
+	}
+	switch {
+	case !s.record.IDs.Made():
+		return fmt.Errorf("%w: %s: set it, ids of this type are not made", ErrNoID, s.record.Type)
+	case s.tx != nil:
+		return fmt.Errorf("%w: %s: make it before the transaction, with New%s: the function may run again and would make another", ErrNoID, s.record.Type, s.record.Type)
+	}
+	if err := s.setNewID(ctx, v); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrNoID, s.record.Type, err)
+	}
+	return nil
+}

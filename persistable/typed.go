@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"iter"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// The functions in this file are between the generic types and what has no type
+// parameters. They have one body for all types of records, since those are
+// pointers.
+
+// sourceOf returns where the operations of a store take place.
+func sourceOf[T, ID any](s *Store[T, ID]) source {
+	return newSource((*erased.Store[ID])(s).Source())
+}
+
+// boundTo returns the store bound to a transaction.
+func boundTo[ID any](s *erased.Store[ID], tx Tx) erased.Store[ID] {
+	next := *s
+	bind(next.Source(), tx)
+	return next
+}
+
+// untyped returns the record without its type, and nil for a nil pointer.
+func untyped[T any](v T) any {
+	var none T
+	if any(v) == any(none) {
+		return nil
+	}
+	return v
+}
+
+// typed returns the record with its type, and the nil pointer for nil.
+func typed[T any](v any, err error) (T, error) {
+	record, _ := v.(T)
+	return record, err
+}
+
+// collector gathers records. A call with nil drops what was gathered.
+func collector[T any](into *[]T) func(v any) {
+	return func(v any) {
+		if v == nil {
+			*into = nil
+			return
+		}
+		*into = append(*into, v.(T))
+	}
+}
+
+func createWithID[ID any](ctx context.Context, s source, id ID, v any) error {
+	if err := s.mayPut(v); err != nil {
+		return err
+	}
+	*s.record.ID(v).(*ID) = id
+	return s.put(ctx, v, putting{mustBeNew: true})
+}
+
+func update[T, ID any](ctx context.Context, store *erased.Store[ID], id ID, change func(v T) error) error {
+	s := newSource(store.Source())
+	return s.update(ctx, store.AppendID(nil, id), func(v any) error { return change(v.(T)) })
+}
+
+func deleteID[ID any](ctx context.Context, typed *erased.Store[ID], id ID) error {
+	sc := getScratch()
+	defer sc.free()
+	sc.id = typed.AppendID(sc.id[:0], id)
+	s := newSource(typed.Source())
+	return s.delete(ctx, sc)
+}
+
+func get[T, ID any](ctx context.Context, store *erased.Store[ID], id ID) (T, error) {
+	sc := getScratch()
+	defer sc.free()
+	sc.id = store.AppendID(sc.id[:0], id)
+	return typed[T](newSource(store.Source()).get(ctx, sc))
+}
+
+func exists[ID any](ctx context.Context, typed *erased.Store[ID], id ID) (bool, error) {
+	sc := getScratch()
+	defer sc.free()
+	sc.id = typed.AppendID(sc.id[:0], id)
+	s := newSource(typed.Source())
+	return s.exists(ctx, sc)
+}
+
+func getMany[T, ID any](ctx context.Context, store *erased.Store[ID], ids []ID) ([]T, error) {
+	all := make([]T, len(ids))
+	s := newSource(store.Source())
+	err := s.getMany(ctx, len(ids), func(i int) []byte { return store.AppendID(nil, ids[i]) }, func(i int, v any) {
+		all[i], _ = v.(T)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func find[T any](s source, conditions []Condition[T]) (*Query[T], error) {
+	clauses := make([]erased.Clause, len(conditions))
+	for i, c := range conditions {
+		clauses[i] = erased.Condition(c).Clause()
+	}
+	q, err := s.find(clauses)
+	return (*Query[T])(q), err
+}
+
+func findOne[T any](ctx context.Context, s source, conditions []Condition[T]) (T, error) {
+	q, err := find(s, conditions)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return q.First(ctx)
+}
+
+func allOf[T any](ctx context.Context, q *erased.Query) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		newQuery(q).all(ctx, func(v any, err error) bool { return yield(typed[T](v, err)) })
+	}
+}
+
+func sliceOf[T any](ctx context.Context, q *erased.Query) ([]T, error) {
+	var all []T
+	if _, err := newQuery(q).collect(ctx, collector(&all)); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func pageOf[T any](ctx context.Context, q *erased.Query, token string) (Page[T], error) {
+	var p Page[T]
+	size, next, err := newQuery(q).page(ctx, token, collector(&p.Records))
+	if err != nil {
+		return Page[T]{}, err
+	}
+	p.Records, p.Next = p.Records[:min(size, len(p.Records))], next
+	return p, nil
+}
