@@ -101,10 +101,12 @@ func (t *watchTable) arm(h *head, watches []*watch) {
 	if len(watches) == 0 {
 		return
 	}
-	if err := t.enter(watches, h.now.Load().version); err != nil {
+	displaced, err := t.enter(watches, h.now.Load().version)
+	if err != nil {
 		finishAll(watches, err)
 		return
 	}
+	finishAll(displaced, nil)
 	v := h.now.Load()
 	for _, w := range watches {
 		if value, err := v.get(w.key); err != nil || !same(value, w.value) {
@@ -115,15 +117,20 @@ func (t *watchTable) arm(h *head, watches []*watch) {
 }
 
 // enter puts watches into the table, unless it is closed. Commits up to a version,
-// which is published, do not fire them: arm looks at what those have left.
-func (t *watchTable) enter(watches []*watch, published int64) error {
+// which is published, do not fire them: arm looks at what those have left. It
+// returns the watches that the caller fires because of others: see displace.
+func (t *watchTable) enter(watches []*watch, published int64) (displaced []*watch, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed != nil {
-		return t.closed
+		return nil, t.closed
 	}
 	for _, w := range watches {
-		if w.armed || w.finished() {
+		if w.armed {
+			continue
+		}
+		if w.finished() {
+			displaced = append(displaced, t.displace(w)...)
 			continue
 		}
 		set := t.keys.get(w.key)
@@ -135,7 +142,27 @@ func (t *watchTable) enter(watches []*watch, published int64) error {
 		w.armed, w.since = true, published
 		t.armed.Add(1)
 	}
-	return nil
+	return displaced, nil
+}
+
+// displace disarms the watches on the key of w that wait for another value to
+// change, and returns them. w was made by a transaction that committed, and has
+// fired before, by a write of its own. FoundationDB's client has one watch for
+// each key, at the newest version: one for another value takes its place.
+func (t *watchTable) displace(w *watch) (displaced []*watch) {
+	set := t.keys.get(w.key)
+	if set == nil || w.unread {
+		return nil
+	}
+	for other := range *set {
+		if !same(other.value, w.value) {
+			displaced = append(displaced, other)
+		}
+	}
+	for _, other := range displaced {
+		t.disarm(other)
+	}
+	return displaced
 }
 
 // withdraw takes a watch out of the table.

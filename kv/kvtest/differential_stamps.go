@@ -42,6 +42,7 @@ func comparableRanges(ctx context.Context, r *replay, s *slot, st *step) answer 
 		return a
 	}
 	first := binary.BigEndian.AppendUint64(nil, uint64(version))
+	a = a.named(r.known) // they may begin with the read version
 	a = a.with(func(b []byte) []byte {
 		if bytes.HasPrefix(b, userKeys().End) {
 			return userKeys().End
