@@ -217,9 +217,3 @@ func fenceError(typ string, id []byte, err error) error {
 	}
 	return e
 }
-
-// InvalidString is the error of generated code for a string that is not UTF-8,
-// which protobuf does not allow.
-func InvalidString(typ, field string) error {
-	return &FieldError{Type: typ, Field: field, Reason: "the string is not valid UTF-8: use []byte for such data"}
-}
