@@ -45,7 +45,7 @@ type log struct {
 	oldSize int64
 	syncs   histogram // how long they took
 	pins    int       // copies under way, which need the segments
-	err     error     // why no segment could be begun
+	err     error     // the first of a write or a sync: the log goes no further
 
 	first  uint64   // segment of this opening
 	shared uint64   // segments up to it may be a part of a backup, too
@@ -58,11 +58,10 @@ type log struct {
 func (l *log) append(version int64, b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size >= l.cut && l.err == nil {
-		l.err = l.begin()
-	}
-	if l.err != nil {
-		return l.err
+	if l.size >= l.cut {
+		if err := l.begin(); err != nil {
+			return err
+		}
 	}
 	if err := l.write(version, b); err != nil {
 		return err
@@ -76,14 +75,28 @@ func (l *log) append(version int64, b []byte) error {
 
 // write writes a frame, whose head is still to be filled in.
 func (l *log) write(version int64, b []byte) error {
+	if l.err != nil {
+		return l.err
+	}
 	sealFrame(b, l.number, version, l.synced)
 	n, err := l.file.Write(b)
 	l.size += int64(n)
 	if err != nil {
-		return fmt.Errorf("writing to %s: %w", segmentName(l.number), err)
+		return l.fail("writing to", l.number, err)
 	}
 	l.told = l.synced
 	return nil
+}
+
+// fail keeps the error of a write or a sync, after which the log goes no further.
+// A part of a frame may be in the file then, which no later segment may count to
+// the valid part. And a later sync may succeed although the disk has dropped what
+// the first was to bring to it.
+func (l *log) fail(doing string, number uint64, err error) error {
+	if l.err == nil {
+		l.err = fmt.Errorf("%s %s: %w", doing, segmentName(number), err)
+	}
+	return l.err
 }
 
 // keep syncs what a lazy log has written, and then writes a frame without writes
@@ -117,12 +130,12 @@ func (l *log) sync() error {
 }
 
 func (l *log) syncLocked() error {
-	if l.file == nil || l.synced == l.size {
+	if l.err != nil || l.file == nil || l.synced == l.size {
 		return l.err
 	}
 	begin := time.Now()
 	if err := l.file.SyncData(); err != nil {
-		return fmt.Errorf("syncing %s: %w", segmentName(l.number), err)
+		return l.fail("syncing", l.number, err)
 	}
 	l.syncs.add(int64(time.Since(begin)))
 	l.synced = l.size
@@ -131,12 +144,15 @@ func (l *log) syncLocked() error {
 
 // begin ends the segment that is written and begins the next one.
 func (l *log) begin() error {
+	if err := l.syncLocked(); err != nil {
+		return err
+	}
 	h := header{number: l.number + 1, beforeEnd: l.size, before: l.last}
 	if l.file != nil {
-		err := errors.Join(l.syncLocked(), l.file.Close())
+		err := l.file.Close()
 		l.file = nil
 		if err != nil {
-			return err
+			return l.fail("closing", l.number, err)
 		}
 		l.old = append(l.old, segment{l.number, l.last, l.size})
 		l.oldSize += l.size
@@ -155,7 +171,7 @@ func (l *log) begin() error {
 		if file != nil {
 			err = errors.Join(err, file.Close())
 		}
-		return fmt.Errorf("beginning %s: %w", segmentName(h.number), err)
+		return l.fail("beginning", h.number, err)
 	}
 	if l.first == 0 {
 		l.first = h.number
@@ -186,11 +202,13 @@ func (l *log) backlog() (bytes int64, segments int) {
 func (l *log) drop(version int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last <= version && l.size > headerSize && l.err == nil {
-		l.err = l.begin()
-	}
 	if l.err != nil {
 		return l.err
+	}
+	if l.last <= version && l.size > headerSize {
+		if err := l.begin(); err != nil {
+			return err
+		}
 	}
 	for l.pins == 0 && len(l.old) > 0 && l.old[0].last <= version {
 		// In order, and each for good before the next: a gap would be damage.
@@ -217,11 +235,11 @@ func (l *log) close() (closing, error) {
 		return closing{}, l.err
 	}
 	err := errors.Join(l.syncLocked(), l.removeSpares())
-	if err == nil && l.err == nil && (l.size > headerSize || l.reused) {
-		l.err = l.begin()
+	if err == nil && (l.size > headerSize || l.reused) {
+		err = l.begin()
 	}
 	c := closing{segment: l.number, version: l.last}
-	return c, errors.Join(err, l.err, l.releaseLocked())
+	return c, errors.Join(err, l.releaseLocked())
 }
 
 // release closes the file that is written, and changes nothing.
