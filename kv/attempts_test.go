@@ -129,3 +129,33 @@ func TestEndedContextNamesEarlierErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedRetryNamesUnknownOutcome lets OnError refuse another attempt, because
+// of a limit or a timeout, after one that may have committed: the error says so.
+func TestRefusedRetryNamesUnknownOutcome(t *testing.T) {
+	for name, refuse := range map[string]error{
+		"retry limit": coded(kv.CodeNotCommitted),
+		"timeout":     coded(kv.CodeTransactionTimedOut),
+		"no retry":    coded(kv.CodeTransactionTooLarge),
+	} {
+		for _, first := range []kv.Code{kv.CodeCommitUnknownResult, kv.CodeNotCommitted} {
+			tx := &scriptedTx{}
+			err := kv.Retry(t.Context(), tx, func(a kv.Attempt) error {
+				if a.Number == 1 {
+					return coded(first)
+				}
+				tx.refuse = refuse
+				if name == "no retry" {
+					return refuse
+				}
+				return coded(kv.CodeNotCommitted)
+			})
+			if err == nil || errors.Is(err, kv.ErrOutcomeUnknown) != (first == kv.CodeCommitUnknownResult) {
+				t.Errorf("%s after %d: %v", name, first, err)
+			}
+			if kv.CodeOf(err) != kv.CodeOf(refuse) {
+				t.Errorf("%s after %d: the code is %d, want %d", name, first, kv.CodeOf(err), kv.CodeOf(refuse))
+			}
+		}
+	}
+}

@@ -65,8 +65,10 @@ const (
 var ErrClosed = errors.New("kv: the database is closed")
 
 // ErrOutcomeUnknown marks an error after which a transaction may or may not
-// have committed, because waiting for its commit was abandoned (the context
-// ended). The error also wraps the context's error.
+// have committed: waiting for its commit was abandoned, because the context
+// ended; or a retry loop has ended, for the reason that the error gives, after an
+// attempt that may have committed. The error also wraps the context's error, or
+// that of the last attempt.
 var ErrOutcomeUnknown = errors.New("kv: commit outcome unknown")
 
 // Error is an engine's error with FoundationDB's code. Find it in an error

@@ -98,9 +98,9 @@ func again(ctx context.Context, tx Transaction, a *attempts, err error) error {
 	case ended != nil:
 		return a.unknown(fmt.Errorf("%w: %w", ended, err))
 	case CodeOf(refused) != code:
-		return fmt.Errorf("%w: %w", refused, err)
+		return a.unknown(fmt.Errorf("%w: %w", refused, err))
 	}
-	return err
+	return a.unknown(err)
 }
 
 // AwaitCommit waits for a commit started with [Transaction.CommitAsync]. It is
