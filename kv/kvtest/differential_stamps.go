@@ -21,7 +21,7 @@ func (a answer) named(known stamps) answer {
 	rename := func(b []byte) []byte {
 		for id, stamp := range known {
 			if bytes.Contains(b, stamp) {
-				b = bytes.ReplaceAll(b, stamp, fmt.Appendf(nil, "‹stamp %d.%d›", id.Slot, id.N))
+				b = bytes.ReplaceAll(b, stamp, stampName(id))
 			}
 		}
 		return b
@@ -42,16 +42,42 @@ func comparableRanges(ctx context.Context, r *replay, s *slot, st *step) answer 
 		return a
 	}
 	first := binary.BigEndian.AppendUint64(nil, uint64(version))
-	a = a.named(r.known) // they may begin with the read version
+	r.current = nil
+	least := append(bytes.Clone(first), 0, 0) // of the stamps that a key may get
+	for id, stamp := range r.known {
+		if bytes.Equal(stamp, least) {
+			r.current = append(r.current, id)
+		}
+	}
 	a = a.with(func(b []byte) []byte {
 		if bytes.HasPrefix(b, userKeys().End) {
 			return userKeys().End
 		}
-		return bytes.ReplaceAll(b, first, []byte("‹read version›"))
+		return bytes.ReplaceAll(b, first, readVersionName)
 	})
 	a.read, a.write = slices.DeleteFunc(a.read, isEmpty), slices.DeleteFunc(a.write, isEmpty)
 	return a
 }
+
+var readVersionName = []byte("‹read version›")
+
+// asLeast returns the answer with the names of stamps replaced by that of the
+// least stamp behind the read version. An engine whose read version is that of a
+// commit cannot tell the two apart.
+func (a answer) asLeast(ids []stampID) answer {
+	if len(ids) == 0 {
+		return a
+	}
+	least := append(bytes.Clone(readVersionName), 0, 0)
+	return a.with(func(b []byte) []byte {
+		for _, id := range ids {
+			b = bytes.ReplaceAll(b, stampName(id), least)
+		}
+		return b
+	})
+}
+
+func stampName(id stampID) []byte { return fmt.Appendf(nil, "‹stamp %d.%d›", id.Slot, id.N) }
 
 func isEmpty(r kv.KeyRange) bool { return bytes.Equal(r.Begin, r.End) }
 

@@ -25,6 +25,7 @@ type replay struct {
 	watches map[int]kv.Future[struct{}]
 	asked   map[int]kv.Future[[]byte]
 	known   stamps
+	current []stampID // stamps that the last read version of comparableRanges is the beginning of
 	opened  []kv.Transaction
 }
 
