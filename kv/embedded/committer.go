@@ -63,6 +63,7 @@ type committer struct {
 	}
 
 	undecided atomic.Int64 // requests that are queued or taken
+	fetching  atomic.Int64 // bytes of requests whose inputs are being fetched
 
 	// working guards the first stage. In a hurry is who waits for it while the
 	// disk is idle.
@@ -94,8 +95,7 @@ func (c *committer) submit(r *commitRequest) {
 		err = c.fault.get()
 	}
 	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.bytes > c.queue.limit {
-		c.stats.refused.Add(1)
-		err = kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", c.queue.bytes)
+		err = c.tooMany(c.queue.bytes)
 	}
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
@@ -106,6 +106,12 @@ func (c *committer) submit(r *commitRequest) {
 	if err != nil {
 		r.attempt.finish(outcome{err: err})
 	}
+}
+
+// tooMany counts a refused request and returns its error: so many bytes wait.
+func (c *committer) tooMany(bytes int64) error {
+	c.stats.refused.Add(1)
+	return kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", bytes)
 }
 
 // help sees to it that what is queued is committed. Of a durable database it

@@ -83,6 +83,7 @@ func (db *Database) Close() error {
 }
 
 func (db *Database) close() error {
+	db.readers.wait() // commits that have begun may wait for reads
 	db.committer.stop(kv.ErrClosed)
 	db.watches.close(kv.ErrClosed)
 	db.head.close()

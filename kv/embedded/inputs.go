@@ -63,8 +63,14 @@ func (r *commitRequest) gatherInputs(v *view) (cold int, err error) {
 }
 
 // fetchInputs lets goroutines read the inputs that are not at hand. The last of
-// them submits the request.
+// them submits the request. Requests that wait for that are bounded as those in
+// the queue are.
 func (c *committer) fetchInputs(r *commitRequest, v *view, cold int) {
+	if waiting := c.fetching.Add(r.bytes); c.queue.limit > 0 && waiting > max(c.queue.limit, r.bytes) {
+		c.fetching.Add(-r.bytes)
+		r.attempt.finish(outcome{err: c.tooMany(waiting - r.bytes)})
+		return
+	}
 	r.inputs.missing.Store(int64(cold))
 	for i := range r.inputs.values {
 		if r.inputs.values[i].cold {
@@ -90,6 +96,7 @@ func (f *inputFetch) run() {
 	if r.inputs.missing.Add(-1) > 0 {
 		return
 	}
+	f.committer.fetching.Add(-r.bytes)
 	if err := r.inputs.err.Load(); err != nil {
 		r.attempt.finish(outcome{err: *err})
 		return

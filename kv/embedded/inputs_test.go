@@ -3,7 +3,7 @@
 package embedded
 
 import (
-	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -124,23 +124,67 @@ func TestColdAtomicOverLaterWrites(t *testing.T) {
 	}
 }
 
-// TestColdAtomicAndClose closes a database while a commit reads the value that it
-// needs: Close waits for the disk, the commit gets ErrClosed, and nothing is left.
-func TestColdAtomicAndClose(t *testing.T) {
+// TestColdCommitsAndClose closes a database while commits that have begun wait for
+// the disk: one for the value that its atomic operation needs, one for a read of
+// its transaction. Close finishes both, and nothing is left.
+func TestColdCommitsAndClose(t *testing.T) {
 	db, disk := openCold(t)
 	disk.block(true)
-	done := appending(t, db, coldKey(500))
-	disk.await(t, 1)
+	appends, reads := begin(t, db), begin(t, db)
+	appends.Atomic(kv.AppendIfFits, coldKey(500), []byte("+"))
+	reads.Get(coldKey(200))
+	reads.Set([]byte("after a read"), nil)
+	commits := []kv.Future[struct{}]{appends.CommitAsync(), reads.CommitAsync()}
+	disk.await(t, 2)
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close() }()
 	for !db.closed.Load() {
+		runtime.Gosched()
 	}
 	disk.block(false)
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if err := <-done; err != nil && !errors.Is(err, kv.ErrClosed) {
-		t.Errorf("the commit under way gets %v, want success or ErrClosed", err)
+	for i, commit := range commits {
+		if _, err := commit.Get(bounded(t)); err != nil {
+			t.Errorf("commit %d, which had begun before Close, gets %v", i, err)
+		}
+	}
+}
+
+// TestColdAtomicsAreBounded begins commits that wait for the disk, more than may
+// wait: those beyond are refused.
+func TestColdAtomicsAreBounded(t *testing.T) {
+	db, disk := openCold(t)
+	db.committer.queue.limit = 100_000
+	disk.block(true)
+	var commits []kv.Future[struct{}]
+	for i := range 20 {
+		tx := begin(t, db)
+		tx.Atomic(kv.AppendIfFits, coldKey(10*i+100), make([]byte, 10_000))
+		commits = append(commits, tx.CommitAsync())
+	}
+	disk.await(t, 5)
+	refused := 0
+	for _, commit := range commits {
+		if !commit.Ready() {
+			continue
+		}
+		_, err := commit.Get(bounded(t))
+		wantCode(t, "a commit beyond the bound", err, kv.CodeProxyMemoryLimitExceeded)
+		refused++
+	}
+	if refused < 10 || refused > 11 {
+		t.Errorf("%d of 20 commits of 10 kB were refused, want those beyond 100 kB", refused)
+	}
+	disk.block(false)
+	for _, commit := range commits {
+		if _, err := commit.Get(bounded(t)); err != nil && kv.CodeOf(err) != kv.CodeProxyMemoryLimitExceeded {
+			t.Error(err)
+		}
+	}
+	if bytes := db.committer.fetching.Load(); bytes != 0 {
+		t.Errorf("%d bytes wait for the disk when no commit does", bytes)
 	}
 }
 
