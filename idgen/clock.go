@@ -8,6 +8,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/uptime"
 )
 
 const (
@@ -23,8 +25,8 @@ const (
 	// lease can tell.
 	jumpPatience = 10 * time.Second
 
-	// maxUnwitnessed is the longest jump that is believed for lasting: a day, the
-	// longest time that a lease can last. A generator that has followed a clock
+	// maxUnwitnessed is the longest jump, without the time that the machine slept,
+	// that is believed for lasting: a day, the longest time that a lease can last. A generator that has followed a clock
 	// to another year makes no ID until that year once the clock is right again.
 	maxUnwitnessed = 24 * time.Hour
 )
@@ -53,13 +55,29 @@ type clock struct {
 
 	jumped atomic.Int64 // monotonic milliseconds, plus 1, when a jump was noticed; 0: none is going on
 	jumpTo int64        // the offset during the jump, when last looked at; guarded by the client's mu
+
+	asleep func() time.Duration // how long the machine has slept since base
+	woke   time.Duration        // asleep when a jump was last believed; guarded by the client's mu
 }
 
 func (k *clock) init(o Options) {
 	k.now, k.mono, k.maxBackward = o.Now, o.mono, *o.MaxBackward
 	k.base, k.monotone = k.now(), o.monotone
+	k.asleep = o.asleep
+	if k.asleep == nil {
+		k.asleep = sleepSince(uptime.New(), time.Now())
+	}
 	r := k.read()
 	k.anchor.Store(r.anchor)
+}
+
+// sleepSince returns a function that tells how long the machine has slept since
+// begin, when passed was made: the monotonic readings of times leave that out.
+func sleepSince(passed uptime.Clock, begin time.Time) func() time.Duration {
+	return func() time.Duration {
+		now := time.Now()
+		return max(passed.Elapsed(now)-now.Sub(begin), 0)
+	}
 }
 
 // current returns the Unix millisecond, by the monotonic clock if possible: the
@@ -147,9 +165,21 @@ func (k *clock) noticeJump(r reading) bool {
 }
 
 // lasting reports whether the jump has gone on for so long that it is believed.
-// One of more than a day never is: only a lease can tell that it is right.
+// One of more than a day, beside the time that the machine slept, never is: only
+// a lease can tell that it is right. The caller holds the client's mu.
 func (k *clock) lasting(r reading) bool {
-	return r.wall-r.ms <= maxUnwitnessed.Milliseconds() && r.mono+1-k.jumped.Load() >= jumpPatience.Milliseconds()
+	if r.mono+1-k.jumped.Load() < jumpPatience.Milliseconds() {
+		return false
+	}
+	slept := k.asleep() - k.woke
+	return r.wall-r.ms <= (maxUnwitnessed + slept).Milliseconds()
+}
+
+// believeJump believes the wall clock of r, which is ahead. The caller holds the
+// client's mu.
+func (k *clock) believeJump(r reading) {
+	k.believe(r)
+	k.woke = k.asleep()
 }
 
 // waitBehind sleeps once, for at most a waitSlice, because the clock is behind

@@ -3,6 +3,7 @@
 package idgen
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -169,6 +170,73 @@ func TestJumpToAnotherYearWithoutProvider(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			if id, err := c.Next(ended); err != nil || id <= last {
 				t.Errorf("Next after the clock was set right = %d, %v", id, err)
+			}
+		})
+	}
+}
+
+// TestLongSleepWithoutProvider: a machine that slept for longer than a day is not
+// one whose clock jumped to another year. Its clock is followed as after a
+// shorter jump; once, and not when the clock jumps later.
+func TestLongSleepWithoutProvider(t *testing.T) {
+	for _, standalone := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			const night = 60 * time.Hour
+			k := newJumpyClock()
+			g := newGrantor(k.right)
+			g.down = errDown
+			slept := time.Duration(0)
+			opts := Options{Now: k.now, mono: k.mono, asleep: func() time.Duration { return slept }, Logger: quiet}
+			if !standalone {
+				opts.Provider = g
+			}
+			c := Must(NewClient(opts))
+			defer c.Shutdown(t.Context())
+			Must(c.Next(t.Context()))
+			settle := func() ID {
+				time.Sleep(time.Second)
+				Must(c.Next(t.Context()))
+				time.Sleep(jumpPatience + DefaultAcquireRetryMaxInterval + acquireTimeout)
+				return Must(c.Next(t.Context()))
+			}
+			for range 3 {
+				k.step(night)
+				slept += night
+				if id := settle(); id.Time().Sub(k.now()).Abs() > time.Second {
+					t.Fatalf("after a sleep of %v the IDs are of %v, at %v", night, id.Time(), k.now())
+				}
+			}
+			k.step(night)
+			if id := settle(); k.now().Sub(id.Time()) < night-time.Second {
+				t.Errorf("a jump of %v without sleep is followed: the ID is of %v, at %v", night, id.Time(), k.now())
+			}
+		})
+	}
+}
+
+// TestClockBeforeTheEpochIsSetRight starts on a machine that has no time yet, as
+// small ones do: when it is set no ID was made by the wrong time, nor could be.
+func TestClockBeforeTheEpochIsSetRight(t *testing.T) {
+	for _, standalone := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newJumpyClock()
+			off := time.Duration(k.now().UnixNano()) - time.Hour // it begins in 1970
+			k.step(-off)
+			g := newGrantor(k.right)
+			g.down = errDown
+			opts := Options{Now: k.now, mono: k.mono, Logger: quiet}
+			if !standalone {
+				opts.Provider = g
+			}
+			c := Must(NewClient(opts))
+			defer c.Shutdown(t.Context())
+			var early *TimeRangeError
+			if id, err := c.Next(t.Context()); !errors.As(err, &early) {
+				t.Errorf("Next in 1970 = %d, %v; want a TimeRangeError", id, err)
+			}
+			k.step(off)
+			if id, err := c.Next(t.Context()); err != nil || id.Time().Sub(k.right()).Abs() > time.Minute {
+				t.Errorf("Next when the clock is right = %d of %v, %v", id, id.Time(), err)
 			}
 		})
 	}

@@ -118,6 +118,7 @@ type Options struct {
 
 	monotone bool                 // Now was nil
 	mono     func() time.Duration // monotonic time, if Now's times carry none (tests)
+	asleep   func() time.Duration // how long the machine has slept, if not as the system says (tests)
 }
 
 // Validate reports everything that is wrong with the options, joined by

@@ -147,8 +147,9 @@ func (c *Client) jump() reading {
 	confirmed := c.holdings.plan(r.wall, c.layout).mode == leased
 	steady := c.holdings.plan(r.ms, c.layout)
 	denied := steady.mode != waiting || steady.next != forever // a lease of a time close to r.ms
-	if confirmed || !denied && c.clock.lasting(r) && c.keeper.hasTried() {
-		c.clock.believe(r)
+	early := r.ms < c.layout.First().UnixMilli()               // no ID can be made by that time
+	if confirmed || early || !denied && c.clock.lasting(r) && c.keeper.hasTried() {
+		c.clock.believeJump(r)
 		c.note(slog.LevelInfo, "idgen: the clock is believed after its jump", "ms", r.wall-r.ms)
 		r.ms = r.wall
 	}

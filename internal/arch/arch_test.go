@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"kv/kvtest":   {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
 	"tuple":       {},
 	"directory":   {"kv", "tuple"},
-	"idgen":       {"github.com/oklog/ulid/v2"},
+	"idgen":       {"internal/uptime", "github.com/oklog/ulid/v2"},
 	"index":       {"kv", "tuple"},
 	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":       {"idgen", "internal/uptime"},
