@@ -21,7 +21,9 @@ import (
 // others lease, which is in the service's record. A time that lies ahead of
 // both by more than the longest lease is not believed: leases then begin by the
 // monotonic clock. A clock that is behind is followed. It costs nobody anything,
-// since fences keep leases apart.
+// since fences keep leases apart. A clock that was before the epoch, as that of a
+// machine without a battery is until it is set, is followed to any time: no lease
+// could begin by it.
 type clock struct {
 	monotonic func() time.Duration // nil: this process's
 	passed    uptime.Clock
@@ -39,9 +41,10 @@ func newClock(o Options) *clock {
 }
 
 // judge returns the time to go by, in Unix milliseconds, where the store says t.
-// latest is the time by which leases were granted last, as the store knows it,
-// and longest the length of the longest lease that may be in force.
-func (c *clock) judge(t time.Time, latest, longest int64) int64 {
+// first is the first time that the layout can express, latest the time by which
+// leases were granted last, as the store knows it, and longest the length of the
+// longest lease that may be in force.
+func (c *clock) judge(t time.Time, first, latest, longest int64) int64 {
 	said := t.UnixMilli()
 	if c.monotonic == nil && t == t.Round(0) { //nolint:staticcheck // whether it has a monotonic reading
 		return said // the clock of another machine, or one that a program made up: nothing here can judge it
@@ -53,7 +56,7 @@ func (c *clock) judge(t time.Time, latest, longest int64) int64 {
 		c.known, c.line = true, said-passed
 	}
 	steady := c.line + passed
-	jumped := said > max(steady, latest)+longest
+	jumped := steady >= first && said > max(steady, latest)+longest
 	if jumped != c.jumped {
 		c.jumped = jumped
 		c.note(jumped, said-steady)

@@ -111,7 +111,8 @@ func (ses *session) load(ctx context.Context, keys ...[]byte) ([][]byte, error) 
 		return nil, err
 	}
 	longest := max(ses.record.longest(), ses.config.Duration.Milliseconds())
-	ses.now = ses.server.clock.judge(ses.tx.Now(), ses.record.Latest, longest)
+	first := ses.config.Layout.First().UnixMilli()
+	ses.now = ses.server.clock.judge(ses.tx.Now(), first, ses.record.Latest, longest)
 	return values[1:], nil
 }
 

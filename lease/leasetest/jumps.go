@@ -3,6 +3,7 @@
 package leasetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -111,4 +112,20 @@ func testClocksApart(f *fixture) {
 		jumps.off.Store(0)
 		f.advance(5 * time.Minute)
 	}
+}
+
+// testClockSetLate starts a server on a machine that has no time yet. When its
+// clock is set, it leases by that, and then believes no jump.
+func testClockSetLate(f *fixture) {
+	n := f.node(small(2))
+	n.off.Store(time.Hour.Milliseconds() - f.now.Load())
+	for range 2 {
+		if leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.Is(err, idgen.ErrBeforeEpoch) {
+			f.Fatalf("in 1970: got %+v, %v", leases, err)
+		}
+	}
+	n.off.Store(0)
+	f.begins(n, "when the clock is set")
+	n.off.Store(year.Milliseconds())
+	f.begins(n, "after a jump")
 }

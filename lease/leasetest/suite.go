@@ -54,6 +54,7 @@ func Run(t *testing.T, s Suite) {
 		{"ClockJump", testClockJump},
 		{"ClockPaused", testClockPaused},
 		{"ClockIdle", testClockIdle},
+		{"ClockSetLate", testClockSetLate},
 		{"ClocksApart", testClocksApart},
 		{"Fallback", testFallback},
 		{"Shortened", testShortened},
