@@ -44,34 +44,56 @@ func (h *Handler) services(w http.ResponseWriter, r *http.Request, account *acco
 			return nil, fmt.Errorf("%w: the limit is %q", lease.ErrInvalid, text)
 		}
 	}
-	ids, err := store.Services(r.Context(), query.Get("after"), limit)
+	ids, err := account.services(r.Context(), store, query.Get("after"), limit)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, fault(http.StatusForbidden, codeForbidden, "the store of this server does not list services")
 	}
 	if err != nil {
 		return nil, err
 	}
-	answer := servicesAnswer{Services: []string{}}
+	answer := servicesAnswer{Services: append([]string{}, ids...)}
 	if len(ids) > 0 {
 		answer.Next = ids[len(ids)-1]
 	}
-	answer.Services = append(answer.Services, slices.DeleteFunc(ids, func(id string) bool { return account.permit(id) != nil })...)
 	return answer, nil
+}
+
+// fullPage is the most services that an [Enumerator] returns at once.
+const fullPage = 1000
+
+// services returns services behind after, at most limit of them: those that the
+// token may lease for, since the names of others are not its business. There are
+// none only where there are no more.
+func (a *account) services(ctx context.Context, store Enumerator, after string, limit int) ([]string, error) {
+	if a == nil || len(a.Services) == 0 {
+		return store.Services(ctx, after, limit)
+	}
+	step := limit
+	if limit > 0 {
+		step = max(limit, fullPage) // few of them may be the token's
+	}
+	for {
+		ids, err := store.Services(ctx, after, step)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		after = ids[len(ids)-1]
+		ids = slices.DeleteFunc(ids, func(id string) bool { return a.permit(id) != nil })
+		if limit > 0 {
+			ids = ids[:min(limit, len(ids))]
+		}
+		if len(ids) > 0 {
+			return ids, nil
+		}
+	}
 }
 
 // Services implements [Enumerator], for tokens that may list: those of the
 // server's services that the token may lease for. Errors are as for Acquire.
-func (c *Client) Services(ctx context.Context, after string, limit int) (ids []string, err error) {
-	for {
-		where := c.base.JoinPath("services")
-		where.RawQuery = url.Values{"after": {after}, "limit": {strconv.Itoa(limit)}}.Encode()
-		var answer servicesAnswer
-		if err := c.call(ctx, http.MethodGet, where, nil, &answer); err != nil {
-			return nil, err
-		}
-		if len(answer.Services) > 0 || answer.Next <= after {
-			return answer.Services, nil
-		}
-		after = answer.Next // none of these is the token's
-	}
+func (c *Client) Services(ctx context.Context, after string, limit int) ([]string, error) {
+	where := c.base.JoinPath("services")
+	where.RawQuery = url.Values{"after": {after}, "limit": {strconv.Itoa(limit)}}.Encode()
+	var answer servicesAnswer
+	err := c.call(ctx, http.MethodGet, where, nil, &answer)
+	return answer.Services, err
 }
