@@ -31,9 +31,8 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
 // Run runs the command with the arguments that follow its name, and returns
 // its exit code. It ends early, in order, when ctx does.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	json := asksForJSON(args)
-	streams.Out, streams.Err = printable{streams.Out, json}, printable{streams.Err, json}
-	c := &command{Streams: streams, json: json}
+	c := &command{Streams: streams, json: asksForJSON(args)}
+	c.Out, c.Err = printable{streams.Out, &c.json}, printable{streams.Err, &c.json}
 	root := c.root()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {

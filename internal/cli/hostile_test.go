@@ -149,7 +149,7 @@ func checkHarmless(t *testing.T, args []string, text string, asJSON bool) {
 func TestHostileTextStaysTheSameInJSON(t *testing.T) {
 	const name = "\x1b[2J\u202e\U000e0001\u009b\n\t\x7f"
 	var out bytes.Buffer
-	c := &command{Streams: Streams{Out: printable{&out, true}}, json: true}
+	c := &command{Streams: Streams{Out: printable{&out, new(true)}}, json: true}
 	if err := c.write(service{name}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestServerLogsHostileText(t *testing.T) {
 	}
 	for _, asJSON := range []bool{false, true} {
 		var text locked
-		c := &command{Streams: Streams{Err: printable{&text, asJSON}}, json: asJSON}
+		c := &command{Streams: Streams{Err: printable{&text, &asJSON}}, json: asJSON}
 		l := logged{provider, c.logger()}
 		for _, req := range []idgen.AcquireRequest{
 			{Meta: map[string]string{evil: evil}}, {ServiceID: evil}, {ServiceID: "a", Meta: map[string]string{"host": "b"}},
@@ -198,7 +198,7 @@ func TestLogOfHolders(t *testing.T) {
 		want string
 	}{{false, `holder="host=\"a task:b\" n=1"`}, {true, `"holder":{"host":"a task:b","n":"1"}`}} {
 		var text bytes.Buffer
-		c := &command{Streams: Streams{Err: printable{&text, test.json}}, json: test.json}
+		c := &command{Streams: Streams{Err: printable{&text, &test.json}}, json: test.json}
 		c.logger().Info("granted", "holder", holder(meta))
 		if !strings.Contains(text.String(), test.want) {
 			t.Errorf("logged %s, want %s", &text, test.want)
@@ -222,4 +222,25 @@ func (l *locked) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// TestJSONOfEachSpelling lists what JSON and terminals escape differently: it is
+// JSON of the same meaning, however the flag is written.
+func TestJSONOfEachSpelling(t *testing.T) {
+	store := "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
+	const host = "\x7f\u202e\U000e0001\u009b"
+	var out bytes.Buffer
+	if code := Run(t.Context(), []string{"lease", "acquire", "--leases", store, "--fresh", "--meta", "host=" + host}, Streams{Out: &out, Err: &out}); code != ExitDone {
+		t.Fatalf("exit code %d: %s", code, &out)
+	}
+	for _, flag := range []string{"--json", "--json=true", "--json=1"} {
+		out.Reset()
+		if code := Run(t.Context(), []string{"lease", "list", "--leases", store, flag}, Streams{Out: &out, Err: &out}); code != ExitDone {
+			t.Fatalf("%s: exit code %d: %s", flag, code, &out)
+		}
+		var info lease.Info
+		if err := json.Unmarshal(out.Bytes(), &info); err != nil || info.Meta["host"] != host {
+			t.Errorf("%s: %v in %s, host is %q", flag, err, &out, info.Meta["host"])
+		}
+	}
 }

@@ -22,7 +22,7 @@ type logged struct {
 func (l logged) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	leases, err := l.LeaseProvider.Acquire(ctx, req)
 	switch {
-	case errors.Is(err, lease.ErrInvalid): // what the request says may be of any length; the error says what is wrong
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService): // what the request says may be of any length; the error says what is wrong
 		l.log.Warn("refused", "error", explain(err))
 	case err != nil:
 		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", holder(req.Meta), "error", explain(err))

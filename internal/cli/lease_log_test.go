@@ -34,6 +34,15 @@ func TestLogOfRefusedRequests(t *testing.T) {
 			t.Errorf("%d bytes are logged: %.300s", n, text.String())
 		}
 	}
+	listed, err := memory.New(memory.Options{Server: lease.Options{OnlyListed: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.Reset()
+	unknown := idgen.AcquireRequest{ServiceID: "made-up", Meta: map[string]string{"host": long}}
+	if _, err := (logged{listed, l.log}).Acquire(t.Context(), unknown); err == nil || text.Len() > 500 || !strings.Contains(text.String(), "made-up") {
+		t.Errorf("a service that there is not: %v, logged %d bytes: %.300s", err, text.Len(), text.String())
+	}
 	text.Reset()
 	if err := l.Release(t.Context(), idgen.ReleaseRequest{ServiceID: long, ID: 1}); err == nil || text.Len() == 0 || text.Len() > 500 {
 		t.Errorf("release: %v, logged %d bytes", err, text.Len())

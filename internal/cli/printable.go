@@ -22,7 +22,7 @@ import (
 // [command.write] and [command.fail].
 type printable struct {
 	io.Writer
-	json bool
+	json *bool // as --json says, once flags are parsed
 }
 
 // Write implements [io.Writer]. Callers write whole lines.
@@ -38,13 +38,13 @@ func (p printable) escape(text []byte) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch broken := r == utf8.RuneError && size == 1; {
-		case broken && p.json:
+		case broken && *p.json:
 			safe = append(safe, `\ufffd`...)
 		case broken:
 			safe = fmt.Appendf(safe, `\x%02x`, text[0])
 		case r == '\n' || r == '\t' || unicode.IsPrint(r):
 			safe = append(safe, text[:size]...)
-		case p.json:
+		case *p.json:
 			for _, unit := range utf16.AppendRune(nil, r) {
 				safe = fmt.Appendf(safe, `\u%04x`, unit)
 			}
