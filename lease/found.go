@@ -37,13 +37,13 @@ func (s *Server) found(ctx context.Context, service string, config ServiceConfig
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	record, err := s.record(ctx, service, config)
+	record, now, err := s.record(ctx, service, config)
 	if err == nil && record.Removing {
 		_, err = s.remove(ctx, service)
 		record = serviceRecord{}
 	}
 	if err == nil && record.Incarnation == "" {
-		err = s.admit(ctx, service)
+		err = s.admit(ctx, service, now)
 	}
 	if err != nil {
 		return err
@@ -74,14 +74,15 @@ func (s *Server) found(ctx context.Context, service string, config ServiceConfig
 	})
 }
 
-// record returns the record of a service, the zero record if there is none.
-func (s *Server) record(ctx context.Context, service string, config ServiceConfig) (record serviceRecord, err error) {
+// record returns the record of a service, the zero record if there is none, and
+// the time.
+func (s *Server) record(ctx context.Context, service string, config ServiceConfig) (record serviceRecord, now int64, err error) {
 	err = s.update(ctx, service, config, func(ses *session) error {
 		_, err := ses.load(ctx)
-		record = ses.record
+		record, now = ses.record, ses.now
 		return err
 	})
-	return record, err
+	return record, now, err
 }
 
 // settle makes a new service ready to grant leases.
@@ -99,11 +100,31 @@ func (ses *session) settle(gone goneRecord) error {
 	return nil
 }
 
+// full is when no service gave way to another one, and how many there were. To
+// find that out takes a look at all of them: requests for services that somebody
+// makes up must not cost the store that each.
+type full struct {
+	at       int64 // Unix milliseconds
+	services int
+}
+
+// fullFor is how long, in milliseconds, no service is looked at again.
+const fullFor = 1000
+
+// error refuses a service.
+func (f full) error(service string) error {
+	return fmt.Errorf("%w: the store has %d services that are not configured, all with leases in force; list %q in the server's configuration, or raise MaxServices",
+		ErrTooManyServices, f.services, service)
+}
+
 // admit makes room for a service that nobody configured. Servers that admit at
 // the same time may pass the bound, by one each.
-func (s *Server) admit(ctx context.Context, service string) error {
+func (s *Server) admit(ctx context.Context, service string, now int64) error {
 	if _, listed := s.options.Services[service]; listed {
 		return nil
+	}
+	if s.full.services > 0 && now >= s.full.at && now < s.full.at+fullFor {
+		return s.full.error(service)
 	}
 	made, err := s.madeUp(ctx)
 	if err != nil || len(made) < s.options.MaxServices {
@@ -114,8 +135,8 @@ func (s *Server) admit(ctx context.Context, service string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the store has %d services that are not configured, all with leases in force; list %q in the server's configuration, or raise MaxServices",
-		ErrTooManyServices, len(made), service)
+	s.full = full{at: now, services: len(made)}
+	return s.full.error(service)
 }
 
 // madeUp returns the services in the store that nobody configured. Of a store

@@ -4,6 +4,7 @@ package lease_test
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,5 +56,43 @@ func TestAcquireReads(t *testing.T) {
 	reads.Store(0)
 	if leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 4096}); err != nil || len(leases) != 1 || reads.Load() > 12 {
 		t.Errorf("16 blocks merged: %d leases, %d reads, want 1 and at most 12; %v", len(leases), reads.Load(), err)
+	}
+}
+
+// TestReadsOfMadeUpServices fills a store with services: to refuse one more takes
+// a look at all of them, and then none for a second.
+func TestReadsOfMadeUpServices(t *testing.T) {
+	now := time.UnixMilli(idgen.DefaultEpochMs + 1)
+	var reads atomic.Int64
+	store := leasetest.Counting(memory.NewStore(func() time.Time { return now }), &reads)
+	const most = 40
+	server, err := lease.NewServer(store, lease.Options{Fresh: true, MaxServices: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acquire := func(service string) (int64, error) {
+		reads.Store(0)
+		_, err := server.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service})
+		return reads.Load(), err
+	}
+	for i := range most {
+		if _, err := acquire(fmt.Sprint("service", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for second := range 3 {
+		if n, err := acquire(fmt.Sprint("first", second)); !errors.Is(err, lease.ErrTooManyServices) || n < most || n > most+4 {
+			t.Errorf("one too many: %d reads, %v", n, err)
+		}
+		for i := range 20 {
+			if n, err := acquire(fmt.Sprint("more", i)); !errors.Is(err, lease.ErrTooManyServices) || n > 2 {
+				t.Errorf("a moment later: %d reads, %v", n, err)
+			}
+		}
+		now = now.Add(time.Second)
+	}
+	now = now.Add(time.Hour)
+	if _, err := acquire("later"); err != nil {
+		t.Errorf("when the others hold nothing: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/kazahana-db/kazahana/idgen"
 )
 
 // goneRecord is what is left of services that were removed. It lies in the map of
@@ -34,6 +36,10 @@ type frame struct {
 	Epoch      int64 `json:"epoch"`
 	BitReserve int   `json:"bitReserve"`
 	BitTs      int   `json:"bitTs"`
+}
+
+func frameOf(l idgen.Layout) frame {
+	return frame{Epoch: l.EpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs}
 }
 
 func (r *serviceRecord) frame() frame {
@@ -97,7 +103,9 @@ func (s *Server) gone(ctx context.Context, change func(*goneRecord) bool) (recor
 // behind which all services begin that are made from then on. So it does not
 // matter whether the clock that said so is right. Then the service is marked, so
 // that nothing is granted any more, and its keys are removed, its record last.
-// Removing can be continued by another server.
+// Removing can be continued by another server. A service of another frame than
+// this server gives to those that nobody configured is left alone: some other
+// server has a configuration for it.
 func (s *Server) remove(ctx context.Context, service string) (removed bool, err error) {
 	record, now := serviceRecord{}, int64(0)
 	read := func(ses *session) error {
@@ -109,7 +117,7 @@ func (s *Server) remove(ctx context.Context, service string) (removed bool, err 
 		return false, err
 	}
 	over := record.over()
-	if record.Incarnation == "" || over >= now {
+	if record.Incarnation == "" || over >= now || record.frame() != frameOf(s.options.Default.Layout) {
 		return false, nil
 	}
 	other := false
@@ -138,6 +146,9 @@ func (s *Server) remove(ctx context.Context, service string) (removed bool, err 
 		if err != nil {
 			return false, err
 		}
+	}
+	if removed {
+		s.forget(service)
 	}
 	return removed, nil
 }

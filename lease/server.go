@@ -21,6 +21,7 @@ type Server struct {
 	id    string // tells this server from others
 
 	founding chan struct{} // holds one value while a service is made
+	full     full          // guarded by founding
 
 	mu   sync.Mutex
 	seen map[string]serviceRecord // the record of each service when this server last committed
@@ -184,6 +185,13 @@ func (s *Server) saw(service string, record serviceRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[service] = record
+}
+
+// forget forgets the record of a service that was removed.
+func (s *Server) forget(service string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, service)
 }
 
 // randomHex returns 128 random bits.

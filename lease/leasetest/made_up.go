@@ -116,3 +116,31 @@ func testRemovedService(f *fixture) {
 		f.advance(time.Hour)
 	}
 }
+
+// testOthersServices lets a server meet services that only another server lists,
+// with an epoch of their own: it does not remove them, and what it removes keeps
+// no service from being made.
+func testOthersServices(f *fixture) {
+	lists := few()
+	apart := lists.Default
+	apart.Layout.EpochMs -= 1000
+	lists.Services = map[string]lease.ServiceConfig{"apart": apart}
+	owner, n := f.node(lists), f.node(few())
+	if _, err := f.of(owner, "apart"); err != nil {
+		f.Fatal(err)
+	}
+	for round := range 3 {
+		f.advance(40 * time.Minute)
+		for i := range 2 {
+			if _, err := f.of(n, fmt.Sprint("round", round, "-", i)); err != nil {
+				f.Fatalf("round %d: %v", round, err)
+			}
+		}
+		if _, err := f.of(n, "more"); !errors.Is(err, lease.ErrTooManyServices) {
+			f.Fatalf("round %d: got %v, want ErrTooManyServices", round, err)
+		}
+		if len(scan(f, f.Open(f.T, f.name), "apart", []byte{0}, []byte{0xff}, 10)) == 0 {
+			f.Fatalf("round %d: the service of another server was removed", round)
+		}
+	}
+}

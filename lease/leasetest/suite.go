@@ -45,6 +45,7 @@ func Run(t *testing.T, s Suite) {
 		{"Enumerate", testEnumerate},
 		{"MadeUpServices", testMadeUpServices},
 		{"RemovedService", testRemovedService},
+		{"OthersServices", testOthersServices},
 		{"Epoch", testEpoch},
 		{"Limits", testLimits},
 		{"List", testList},
