@@ -85,9 +85,11 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 			pairs.ReplaceOrInsert(w)
 		}
 	}
-	if pairs.Len() > 0 {
-		s.services[service] = pairs
+	if pairs.Len() == 0 {
+		delete(s.services, service)
+		return nil
 	}
+	s.services[service] = pairs
 	return nil
 }
 

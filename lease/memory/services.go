@@ -17,6 +17,6 @@ func (s *Store) Services(_ context.Context, after string, limit int) ([]string, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Sorted(maps.Keys(s.services))
-	all = slices.DeleteFunc(all, func(id string) bool { return id <= after || s.services[id].Len() == 0 })
+	all = slices.DeleteFunc(all, func(id string) bool { return id <= after })
 	return all[:min(limit, len(all))], nil
 }
