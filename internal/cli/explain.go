@@ -57,6 +57,7 @@ var goNames = strings.NewReplacer(
 	"BitID is", "the number of machine bits is",
 	"BitSeq is", "the number of sequence bits is",
 	"EpochMs is", "the epoch, in Unix milliseconds, is",
+	"in the server's configuration, or raise MaxServices", "in --services-file, or raise --max-services of lease serve",
 	"MaxThroughputPerMs", "maxThroughputPerMs",
 	"MaxLeasedPerMs", "maxLeasedPerMs",
 	"lower bitSeq", "give fewer bits to the sequence",

@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -58,6 +59,7 @@ func TestErrorsNameNoGoSymbols(t *testing.T) {
 		{[]string{"id", "new", "--bits", "20+41+2"}, "four numbers"},
 		{[]string{"id", "new", "--epoch", "2200-01-01T00:00:00Z"}, "before the epoch"},
 		{[]string{"lease", "serve", "--leases", "memory:", "--max-throughput", "-1"}, "--max-throughput"},
+		{[]string{"lease", "serve", "--leases", "memory:", "--max-services", "0"}, "--max-services"},
 		{[]string{"lease", "serve", "--leases", "memory:", "--token-file", file("tokens", `[{"name":"a","secret":"0123456789abcdef","maxLeasedPerMs":-1}]`)}, "maxLeasedPerMs"},
 		{[]string{"lease", "serve", "--leases", "memory:", "--token-file", file("short", `[{"name":"a","secret":"0"}]`)}, "16 characters"},
 		{[]string{"lease", "serve", "--leases", "memory:", "--services-file", file("services", `{"a":{"bits":"1+2+3+58"}}`)}, "service"},
@@ -149,5 +151,22 @@ func TestPopulation(t *testing.T) {
 	}
 	if calls != 4 {
 		t.Errorf("%d listings, want those of two services at the beginning and after %v", calls, countEvery)
+	}
+}
+
+// TestTooManyServicesExplained: the way out is a flag of the command.
+func TestTooManyServicesExplained(t *testing.T) {
+	provider, err := memory.New(memory.Options{Server: lease.Options{MaxServices: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		_, err = provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: id})
+	}
+	if !errors.Is(err, lease.ErrTooManyServices) {
+		t.Fatalf("got %v, want ErrTooManyServices", err)
+	}
+	if text := explain(err).Error(); !strings.Contains(text, "--max-services") || strings.Contains(text, "MaxServices") {
+		t.Errorf("it is explained as %q", text)
 	}
 }

@@ -31,6 +31,7 @@ type serveFlags struct {
 	cert, key       string
 	only            []string // services
 	maxThroughput   int
+	maxServices     int
 	open            bool
 
 	tokens []leasehttp.Token // read from the file or the environment
@@ -60,6 +61,7 @@ unless --open says that something else decides who may connect.
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the certificate's key")
 	flags.StringSliceVar(&f.only, "service", nil, "`name` of a service to serve, repeated; otherwise whichever is asked for")
 	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughputPerMs, "`number` of IDs a millisecond that one request may ask for")
+	flags.IntVar(&f.maxServices, "max-services", lease.DefaultMaxServices, "`number` of services that neither --service nor --services-file names, at most")
 	flags.StringVar(&f.metrics, "metrics", "", "`address` to show metrics at, in Prometheus' format; no token is asked for there")
 	flags.BoolVar(&f.open, "open", false, "listen to other machines without a token")
 	return cmd
@@ -117,7 +119,10 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (openOptions, error) {
 	if f.maxThroughput < 1 {
 		return o, misuse(cmd, fmt.Errorf("--max-throughput %d: it must be 1 or more", f.maxThroughput))
 	}
-	o.server.MaxThroughputPerMs = f.maxThroughput
+	if f.maxServices < 1 {
+		return o, misuse(cmd, fmt.Errorf("--max-services %d: it must be 1 or more; --service permits no others at all", f.maxServices))
+	}
+	o.server.MaxThroughputPerMs, o.server.MaxServices = f.maxThroughput, f.maxServices
 	if len(f.only) > 0 {
 		o.server.Services, o.server.OnlyListed = f.listed(o.server), true
 	}
