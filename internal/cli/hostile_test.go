@@ -244,3 +244,19 @@ func TestJSONOfEachSpelling(t *testing.T) {
 		}
 	}
 }
+
+// TestPasswordsAreNotQuoted mistypes places of leases that have a password.
+func TestPasswordsAreNotQuoted(t *testing.T) {
+	for _, at := range []string{
+		"redis://:hunter2%zz@localhost", "redis://u:hunter2@localhost:port/0", "redis://u:hunter2@localhost/x",
+		"redis://u:hunter2@127.0.0.1:1/0?x=1", "redi://u:hunter2@localhost", "u:hunter2@redis",
+		"https://u:hunter2%zz@h", "https://u:hunter2@h", "http://u:hunter2@h:bad", "https://u:hunter2/@h", "http://u:hunter2@h",
+	} {
+		t.Setenv(leasesVariable, at)
+		var out bytes.Buffer
+		code := Run(t.Context(), []string{"lease", "list", "--timeout", "1s"}, Streams{Out: &out, Err: &out})
+		if code == ExitDone || out.Len() == 0 || strings.Contains(out.String(), "hunter2") {
+			t.Errorf("%s: exit code %d: %s", at, code, &out)
+		}
+	}
+}

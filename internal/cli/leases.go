@@ -170,7 +170,7 @@ func (o openOptions) open(ctx context.Context, cmd *cobra.Command) (*leases, err
 	scheme, rest, ok := strings.Cut(o.at, ":")
 	open := homes[scheme]
 	if !ok || open == nil {
-		return nil, misuse(cmd, fmt.Errorf("--leases %q: it must begin with one of %s, and a colon", o.at, strings.Join(sortedKeys(homes), ", ")))
+		return nil, misuse(cmd, fmt.Errorf("--leases begins with %q: it must begin with one of %s, and a colon", scheme, strings.Join(sortedKeys(homes), ", ")))
 	}
 	o.rest = rest
 	l, err := open(ctx, o)

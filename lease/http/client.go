@@ -45,8 +45,8 @@ func (o ClientOptions) Validate() error {
 	var faults []error
 	base, err := url.Parse(o.URL)
 	switch {
-	case err != nil:
-		faults = append(faults, fmt.Errorf("lease/http: %w", err))
+	case err != nil: // the cause may quote a password
+		faults = append(faults, errors.New("lease/http: the URL cannot be parsed; it must be like https://host:port/path"))
 	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
 		faults = append(faults, fmt.Errorf("lease/http: the URL is %q; it must be like https://host:port/path", base.Redacted()))
 	case base.Scheme == "http" && !o.PlainHTTP && !loopback(base.Hostname()):

@@ -5,6 +5,7 @@ package http
 import (
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 )
 
@@ -43,6 +44,11 @@ func (o ClientOptions) public() any {
 	type ClientOptions options // the name that %#v prints
 	if o.Token != "" {
 		o.Token = redacted
+	}
+	if u, err := url.Parse(o.URL); err != nil {
+		o.URL = redacted // there may be a password in it
+	} else if u.User != nil {
+		o.URL = u.Redacted()
 	}
 	return ClientOptions(o)
 }
