@@ -20,8 +20,9 @@ const (
 )
 
 // addRangeRead adds the read conflict ranges of what a read saw of [begin, end):
-// those parts that do not come from own writes.
-func (t *transaction) addRangeRead(begin, end []byte) {
+// those parts that do not come from writes, the own writes that the read has seen.
+// Later ones, made while the read was under way, hide nothing from it.
+func (t *transaction) addRangeRead(writes *writeMap, begin, end []byte) {
 	if bytes.Compare(begin, end) >= 0 {
 		return
 	}
@@ -31,11 +32,11 @@ func (t *transaction) addRangeRead(begin, end []byte) {
 		return
 	}
 	begin, end = slices.Clone(begin), slices.Clone(end)
-	if t.writes.empty() {
+	if writes == nil || writes.empty() {
 		t.addPart(begin, end, begin, end)
 		return
 	}
-	for s := t.writes.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
+	for s := writes.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
 		if s.operated != nil && !s.operated.known() || s.operated == nil && !s.gap.cleared {
 			t.addPart(maxKey(begin, s.begin()), minKey(end, s.end(systemEnd)), begin, end)
 		}
@@ -55,7 +56,7 @@ func (t *transaction) addPart(from, to, begin, end []byte) {
 // addRangeResult adds the read conflict range of a range read: as far as a
 // write could have changed its answer. One between selectors behind all keys ends
 // before it begins once the end of all keys was met: FoundationDB's client fails.
-func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) error {
+func (t *transaction) addRangeResult(writes *writeMap, req kv.BatchRequest, got rangeResult) error {
 	begin, end := req.Begin.Key, req.End.Key
 	first, last := []byte(nil), []byte(nil) // of the pairs, in key order
 	if n := len(got.kvs); n > 0 {
@@ -89,7 +90,7 @@ func (t *transaction) addRangeResult(req kv.BatchRequest, got rangeResult) error
 	if bytes.Compare(from, to) > 0 && !t.settings.rywDisabled {
 		return inverted(kv.KeyRange{Begin: from, End: to})
 	}
-	t.addRangeRead(from, to)
+	t.addRangeRead(writes, from, to)
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
 		r = kv.KeyRange{Begin: slices.Clone(r.Begin), End: slices.Clone(r.End)}
 		t.addPart(r.Begin, r.End, r.Begin, r.End)
 	} else {
-		t.addRangeRead(r.Begin, r.End)
+		t.addRangeRead(&t.writes, r.Begin, r.End)
 	}
 	return nil
 }

@@ -285,7 +285,7 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte
 	return answer(t, snapshot, long, func(s *stretch) ([]byte, error) { return s.resolveKey(sel) },
 		func(s *stretch, key []byte) ([]byte, error) {
 			if !snapshot {
-				t.addSelectorRead(sel, key, s.beyond)
+				t.addSelectorRead(s.writes, sel, key, s.beyond)
 			}
 			return slices.Clip(key), nil
 		})
@@ -293,18 +293,18 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte
 
 // addSelectorRead adds the read conflict range of a selector that became key,
 // or went some keys beyond all others: all that lies between them.
-func (t *transaction) addSelectorRead(sel kv.KeySelector, key []byte, beyond int) {
+func (t *transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key []byte, beyond int) {
 	base := sel.Key
 	if sel.OrEqual {
 		base = successor(base)
 	}
 	switch {
 	case sel.Offset <= 0:
-		t.addRangeRead(key, base)
+		t.addRangeRead(writes, key, base)
 	case t.settings.rywDisabled && beyond > 0:
-		t.addRangeRead(base, successor(systemKey(beyond)))
+		t.addRangeRead(writes, base, successor(systemKey(beyond)))
 	default:
-		t.addRangeRead(base, successor(key))
+		t.addRangeRead(writes, base, successor(key))
 	}
 }
 
@@ -330,9 +330,9 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.
 	t.read = true
 	long := req.Mode == kv.ModeExact && req.Limit > atOnce/2
 	return answer(t, snapshot, long, func(s *stretch) (batchRead, error) { return s.readBatch(req) },
-		func(_ *stretch, b batchRead) (kv.Batch, error) {
+		func(s *stretch, b batchRead) (kv.Batch, error) {
 			if !snapshot {
-				if err := t.addBatchRead(b); err != nil {
+				if err := t.addBatchRead(s.writes, b); err != nil {
 					return kv.Batch{}, err
 				}
 			}
@@ -405,14 +405,14 @@ func (s *stretch) readBatch(req kv.BatchRequest) (b batchRead, err error) {
 }
 
 // addBatchRead adds the read conflict ranges of a batch.
-func (t *transaction) addBatchRead(b batchRead) error {
+func (t *transaction) addBatchRead(writes *writeMap, b batchRead) error {
 	if f := b.first; f != nil {
-		t.addSelectorRead(f.sel, f.key, f.beyond)
+		t.addSelectorRead(writes, f.sel, f.key, f.beyond)
 	}
 	if b.none {
 		return nil
 	}
-	return t.addRangeResult(b.req, b.rangeResult)
+	return t.addRangeResult(writes, b.req, b.rangeResult)
 }
 
 // plain returns the selector without OrEqual.
