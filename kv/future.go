@@ -19,9 +19,11 @@ type Future[T any] struct {
 	pending Pending[T] // nil: value and err are final
 }
 
-// Pending is what an engine implements behind a [Future] that is not ready. If it
-// has a method Ready() bool as well, [Future.Ready] calls that: for engines where
-// it costs something that somebody waits.
+// Pending is what an engine implements behind a [Future] that is not ready. Two
+// more methods are optional. [Future.Ready] calls Ready() bool if there is one, for
+// engines where it costs something that a goroutine waits. [Future.Get] calls
+// Help(context.Context) before it waits: there the calling goroutine may do what
+// brings about the result. Help returns when its context ends.
 type Pending[T any] interface {
 	// Done is closed when the result is known.
 	Done() <-chan struct{}
@@ -42,6 +44,9 @@ func Await[T any](p Pending[T]) Future[T] { return Future[T]{pending: p} }
 func (f Future[T]) Get(ctx context.Context) (T, error) {
 	if f.pending == nil {
 		return f.value, f.err
+	}
+	if p, ok := f.pending.(interface{ Help(context.Context) }); ok {
+		p.Help(ctx)
 	}
 	done := f.pending.Done()
 	ended := ctx.Done()

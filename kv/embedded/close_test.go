@@ -57,13 +57,10 @@ func closeInFlight(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; ; i++ {
 				err := do(i)
-				if i == 3 {
+				if i == 3 || i < 3 && err != nil {
 					started.Done()
 				}
 				if errors.Is(err, kv.ErrClosed) {
-					if i < 3 {
-						started.Done()
-					}
 					return
 				}
 				if err != nil {

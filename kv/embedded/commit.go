@@ -36,7 +36,7 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	a.watches = append(a.watches, w)
 	if !p.there {
 		p.key, w.unread = w.key, true
-		startRead(t, p.fetch, func() (struct{}, error) { return struct{}{}, w.learn(p.value, p.err) })
+		startRead(t, true, p.fetch, func() (struct{}, error) { return struct{}{}, w.learn(p.value, p.err) })
 	}
 	return kv.Await[struct{}](w)
 }
@@ -86,6 +86,7 @@ func (t *transaction) commit() kv.Future[struct{}] {
 	attempt.begun = true
 	attempt.request.pending = pendingCommit{&attempt.commit, &t.db.committer}
 	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
+		t.startHeld()
 		t.mu.Unlock()
 		return kv.Await[struct{}](&attempt.request.pending)
 	}

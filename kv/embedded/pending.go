@@ -9,16 +9,21 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// pendingRead is a read that one of the database's goroutines makes, because it
-// may wait for the disk or take long. The transaction is not locked meanwhile: its
+// pendingRead is a read that may wait for the disk or take long. One of the
+// database's goroutines makes it; the transaction is not locked meanwhile: its
 // reads overlap, and Cancel, Reset, OnError and the timeout resolve the futures of
 // those that are under way.
+//
+// Handing a read to another goroutine costs more than most reads do. So the only
+// read of a transaction is held back until another begins, the commit begins, or a
+// goroutine asks for the result, which then makes a short read itself.
 type pendingRead[T any] struct {
 	kv.Promise[T]
 	tx    *transaction
 	place int         // in tx.pending, -1 if the transaction has given the read up; guarded by tx.mu
 	quit  atomic.Bool // the transaction has given the read up
 
+	short  bool                    // it needs a few accesses to the disk
 	read   func(quit *atomic.Bool) // makes the read; the transaction is not locked
 	finish func() (T, error)       // takes what was read into the transaction, which is locked
 }
@@ -30,13 +35,60 @@ type unfinished interface {
 	moveTo(place int)
 }
 
-// startRead starts a read and returns its future. t.mu is held.
-func startRead[T any](t *transaction, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
-	p := &pendingRead[T]{tx: t, read: read, finish: finish}
+// startRead starts a read, or holds it back, and returns its future. t.mu is held.
+func startRead[T any](t *transaction, short bool, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
+	p := &pendingRead[T]{tx: t, short: short, read: read, finish: finish}
 	p.moveTo(len(t.pending))
 	t.pending = append(t.pending, p)
+	if len(t.pending) == 1 {
+		t.held = p
+		return kv.Await[T](p)
+	}
+	t.startHeld()
 	t.db.readers.start(p)
 	return kv.Await[T](p)
+}
+
+// startHeld hands the read that was held back, if any, to one of the database's
+// goroutines. t.mu is held.
+func (t *transaction) startHeld() {
+	if t.held != nil {
+		t.db.readers.start(t.held)
+		t.held = nil
+	}
+}
+
+// Done implements [kv.Pending]. It starts a read that was held back.
+func (p *pendingRead[T]) Done() <-chan struct{} {
+	t := p.tx
+	t.mu.Lock()
+	if t.held == unfinished(p) {
+		t.startHeld()
+	}
+	t.mu.Unlock()
+	return p.Promise.Done()
+}
+
+// Help makes the read in the goroutine that waits for it, if it was held back. A
+// read that is not short is made so only where neither the context nor a timeout
+// can end it. A context that ends during a short one is noticed behind it.
+func (p *pendingRead[T]) Help(ctx context.Context) {
+	if p.claim(p.short || ctx.Done() == nil) {
+		p.run()
+	}
+}
+
+// claim takes a read that was held back from the transaction, for the caller, if
+// the caller may wait for it.
+func (p *pendingRead[T]) claim(patient bool) bool {
+	t := p.tx
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !patient || t.held != unfinished(p) || !p.short && t.deadline != nil {
+		return false
+	}
+	t.held = nil
+	return true
 }
 
 func (p *pendingRead[T]) moveTo(place int) { p.place = place }
@@ -89,7 +141,7 @@ func (t *transaction) giveUpReads(err error) {
 	for _, p := range t.pending {
 		p.giveUp(err)
 	}
-	t.pending = nil
+	t.pending, t.held = nil, nil
 	t.wakeReadWaiters()
 }
 
@@ -113,6 +165,7 @@ func (t *transaction) endReads() *commitRequest {
 
 // awaitReads waits until no read is under way. t.mu is held, but not meanwhile.
 func (t *transaction) awaitReads(ctx context.Context) error {
+	t.startHeld()
 	for len(t.pending) > 0 {
 		if t.ended == nil {
 			t.ended = make(chan struct{})

@@ -284,12 +284,15 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			}
 			db.readers.running = mostReaders
 			wait := read(tx)
+			tx.(*transaction).mu.Lock()
+			tx.(*transaction).startHeld()
+			tx.(*transaction).mu.Unlock()
 			if _, err := tx.Get([]byte("000001")).Get(bounded(t)); err != nil {
 				t.Errorf("a Get beside it: %v", err)
 			}
 			tx.Cancel()
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)
-			queued := db.readers.queue[0].(interface{ run() })
+			queued := db.readers.queue[0]
 			db.readers.queue, db.readers.running = nil, 0
 			queued.run() // without effect
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)

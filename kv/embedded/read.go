@@ -79,7 +79,7 @@ func (t *transaction) get(key []byte, snapshot bool) kv.Future[[]byte] {
 		return kv.Resolved(slices.Clip(p.value), nil) // what lies behind it is shared, too
 	}
 	p.key = bytes.Clone(key)
-	return startRead(t, p.fetch, func() ([]byte, error) { return slices.Clip(p.value), t.spoil(p.err) })
+	return startRead(t, true, p.fetch, func() ([]byte, error) { return slices.Clip(p.value), t.spoil(p.err) })
 }
 
 // checkGet reports whether the value of key is known to be absent before
@@ -227,13 +227,14 @@ func answer[A, T any](t *transaction, snapshot, long bool, walk func(*stretch) (
 	}
 	a, err := walkToEnd(s, walk)
 	if err == errNotAtHand {
-		return answerLater(t, s, snapshot, walk, note)
+		long = long || s.budget.steps >= s.budget.most
+		return answerLater(t, s, snapshot, long, walk, note)
 	}
 	return kv.Resolved(noteRead(t, s, a, err, note))
 }
 
 // answerLater lets a goroutine make a read that could not be made at once.
-func answerLater[A, T any](t *transaction, s *stretch, snapshot bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
+func answerLater[A, T any](t *transaction, s *stretch, snapshot, long bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
 	v, err := t.readable()
 	if err != nil {
 		var none T
@@ -245,7 +246,7 @@ func answerLater[A, T any](t *transaction, s *stretch, snapshot bool, walk func(
 		s.budget.quit = quit
 		a, err = walkToEnd(s, walk)
 	}
-	return startRead(t, read, func() (T, error) { return noteRead(t, s, a, err, note) })
+	return startRead(t, !long, read, func() (T, error) { return noteRead(t, s, a, err, note) })
 }
 
 // walkToEnd walks and releases what the walk has held.
@@ -281,7 +282,7 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte
 	}
 	sel.Key = bytes.Clone(shorten(sel.Key))
 	t.read = true
-	long := sel.Offset > atOnce/2 || sel.Offset < -atOnce/2
+	long := isFar(sel.Offset)
 	return answer(t, snapshot, long, func(s *stretch) ([]byte, error) { return s.resolveKey(sel) },
 		func(s *stretch, key []byte) ([]byte, error) {
 			if !snapshot {
@@ -290,6 +291,9 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte
 			return slices.Clip(key), nil
 		})
 }
+
+// isFar reports whether a selector with this offset takes many steps.
+func isFar(offset int) bool { return offset > atOnce/2 || offset < -atOnce/2 }
 
 // addSelectorRead adds the read conflict range of a selector that became key,
 // or went some keys beyond all others: all that lies between them.
@@ -328,7 +332,7 @@ func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.
 		return kv.Resolved(kv.Batch{}, err)
 	}
 	t.read = true
-	long := req.Mode == kv.ModeExact && req.Limit > atOnce/2
+	long := req.Mode == kv.ModeExact && req.Limit > atOnce/2 || isFar(req.Begin.Offset) || isFar(req.End.Offset)
 	return answer(t, snapshot, long, func(s *stretch) (batchRead, error) { return s.readBatch(req) },
 		func(s *stretch, b batchRead) (kv.Batch, error) {
 			if !snapshot {

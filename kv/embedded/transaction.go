@@ -38,6 +38,7 @@ type transaction struct {
 	size    int64         // as GetApproximateSize counts
 
 	pending     []unfinished  // reads under way
+	held        unfinished    // the only one of them, if it was not started yet; else nil
 	commitWaits bool          // the commit has begun and waits for them
 	ended       chan struct{} // closed when no read is under way; nil: no goroutine waits for that
 
