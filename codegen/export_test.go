@@ -18,7 +18,7 @@ import (
 // follows the time that it takes to compile, and does not depend on the machine.
 const (
 	exportedTypes = 20
-	maxExportSize = 12_000_000
+	maxExportSize = 11_000_000
 )
 
 // TestExportSize builds a package with twenty types like the one of the README,

@@ -238,7 +238,7 @@ func (p *program) read(articles *ArticleStore, orders *OrderStore) {
 	case 6:
 		p.pages("by section", articles.BySectionPublished(p.text()).To(day1).Query())
 	default:
-		p.pages("all", articles.Scan().After(id).Query())
+		p.pages("all", persistable.ScanRange(&articles.Store).After(id).Query())
 	}
 }
 

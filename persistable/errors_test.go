@@ -67,7 +67,7 @@ func TestStoresWithoutADatabase(t *testing.T) {
 		for verb, err := range map[string]error{
 			"Create": s.Create(ctx, o), "CreateWithID": s.CreateWithID(ctx, 1, o), "Save": s.Save(ctx, o), "Delete": s.Delete(ctx, 1),
 			"Get": second(s.Get(ctx, 1)), "Exists": second(s.Exists(ctx, 1)), "GetMany": second(s.GetMany(ctx, 1)), "Unique": second(s.ByNumber(ctx, "1")),
-			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(s.Scan().From(idgen.ID(1)).Slice(ctx)),
+			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(idgen.ID(1)).Slice(ctx)),
 			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Count": second(s.Scan().Count(ctx)), "Build": s.BuildIndexes(ctx), "Verify": second(s.Verify(ctx)),
 			"bound": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
 		} {

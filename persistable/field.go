@@ -11,11 +11,6 @@ type Condition[T any] erased.Condition
 // made of. Generated code has a variable with one for each.
 type Field[T, F any] erased.Field[F]
 
-// Name returns the field's name.
-//
-//go:noinline
-func (f *Field[T, F]) Name() string { return (*erased.Field[F])(f).Name() }
-
 // Equal is the condition that the field is v. A field that is a slice must have
 // v as an element.
 //

@@ -44,7 +44,7 @@ func TestLargestPage(t *testing.T) {
 	s := ArticleStoreOf(open(t, openMemory(t)))
 	articles(t, s, 3)
 	for _, limit := range []int{math.MaxInt32, math.MaxInt} {
-		for _, q := range []*persistable.Query[*Article]{s.OrderedByPublished().Limit(limit).Query(), s.Scan().Limit(limit).Query()} {
+		for _, q := range []*persistable.Query[*Article]{s.OrderedByPublished().Limit(limit).Query(), s.Scan().Limit(limit)} {
 			page := must[persistable.Page[*Article]](t)(q.Page(ctx, ""))
 			if len(page.Records) != 3 || page.Next != "" {
 				t.Errorf("Limit(%d): %d records, next %q", limit, len(page.Records), page.Next)

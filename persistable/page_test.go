@@ -43,8 +43,8 @@ func TestPages(t *testing.T) {
 			"no limit":   {s.OrderedByNumber().Query(), []int{12}},
 			"reverse":    {s.OrderedByNumber().Reverse().Limit(7).Query(), []int{7, 5}},
 			"bounded":    {s.OrderedByNumber().After("02").Before("10").Limit(3).Query(), []int{3, 3, 1}},
-			"by id":      {s.Scan().Limit(5).Query(), []int{5, 5, 2}},
-			"by id back": {s.Scan().Reverse().Limit(5).Query(), []int{5, 5, 2}},
+			"by id":      {s.Scan().Limit(5), []int{5, 5, 2}},
+			"by id back": {s.Scan().Reverse().Limit(5), []int{5, 5, 2}},
 			"compound":   {s.ByStatusCreatedAt(Paid).Limit(3).Query(), []int{3, 1}},
 			"nothing":    {s.ByStatus(99), []int{0}},
 		}
@@ -74,7 +74,7 @@ func TestPageBehindADeletedRecord(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := OrderStoreOf(db, "t")
 		all := someOrders(t, s, 6)
-		for _, q := range []*persistable.Query[*Order]{s.OrderedByNumber().Limit(3).Query(), s.Scan().Limit(3).Query()} {
+		for _, q := range []*persistable.Query[*Order]{s.OrderedByNumber().Limit(3).Query(), s.Scan().Limit(3)} {
 			page := must[persistable.Page[*Order]](t)(q.Page(ctx, ""))
 			check(t, s.Delete(ctx, page.Records[2].ID))
 			next := must[persistable.Page[*Order]](t)(q.Page(ctx, page.Next))
@@ -109,7 +109,7 @@ func TestTokensAreBound(t *testing.T) {
 		"other bound":     s.ByStatusCreatedAt(Pending).From(day0).Query(),
 		"other direction": s.ByStatusCreatedAt(Pending).Reverse().Query(),
 		"other index":     s.ByStatus(Pending),
-		"by id":           s.Scan().Query(),
+		"by id":           s.Scan(),
 		"other tenant":    OrderStoreOf(db, "u").ByStatusCreatedAt(Pending).Query(),
 		"other database":  elsewhere.ByStatusCreatedAt(Pending).Query(),
 	} {

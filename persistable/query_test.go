@@ -48,8 +48,8 @@ func TestQueryOrders(t *testing.T) {
 			"unique, after":           {byNumber.After("09").Query(), "10 11"},
 			"unique, prefix no match": {byNumber.Equal("0").Query(), ""},
 			"unique, reverse, limit":  {byNumber.Reverse().Limit(2).Query(), "11 10"},
-			"by id":                   {s.Scan().Query(), "00 01 02 03 04 05 06 07 08 09 10 11"},
-			"by id, reverse, limit":   {s.Scan().Reverse().Limit(3).Query(), "11 10 09"},
+			"by id":                   {s.Scan(), "00 01 02 03 04 05 06 07 08 09 10 11"},
+			"by id, reverse, limit":   {s.Scan().Reverse().Limit(3), "11 10 09"},
 		}
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {

@@ -105,3 +105,13 @@ func (q *RangeQuery[T, F]) Count(ctx context.Context) (int, error) {
 func (q *RangeQuery[T, F]) Page(ctx context.Context, token string) (Page[T], error) {
 	return pageOf[T](ctx, (*erased.Range[F])(q).Query(), token)
 }
+
+// ScanRange is [Store.Scan] with a range of ids:
+//
+//	persistable.ScanRange(&orders.Store).From(id).Limit(20).All(ctx)
+//
+// It is not a method of the store, so that only a program that uses it compiles
+// a range of ids for each of its types.
+func ScanRange[T, ID any](s *Store[T, ID]) *RangeQuery[T, ID] {
+	return (*RangeQuery[T, ID])((*erased.Store[ID])(s).Scan())
+}

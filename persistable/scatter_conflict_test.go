@@ -107,8 +107,8 @@ func TestScatteredQueueConflicts(t *testing.T) {
 func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
 	for _, size := range []int{10, 3_000, 110_000} {
 		for name, query := range map[string]func(*ArticleStore) *persistable.Query[*Article]{
-			"by id":       func(s *ArticleStore) *persistable.Query[*Article] { return s.Scan().Query() },
-			"by id, back": func(s *ArticleStore) *persistable.Query[*Article] { return s.Scan().Reverse().Query() },
+			"by id":       func(s *ArticleStore) *persistable.Query[*Article] { return s.Scan() },
+			"by id, back": func(s *ArticleStore) *persistable.Query[*Article] { return s.Scan().Reverse() },
 			"by tags":     func(s *ArticleStore) *persistable.Query[*Article] { return s.OrderedByTags().Query() },
 			"by tags, back, some": func(s *ArticleStore) *persistable.Query[*Article] {
 				return s.OrderedByTags().Reverse().Limit(30).Query()

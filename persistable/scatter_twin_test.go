@@ -116,7 +116,7 @@ func drawQueryOf(rt *rapid.T, kind string) func(s *ArticleStore) *persistable.Qu
 		var q *persistable.Query[*Article]
 		switch kind {
 		case "id":
-			q = bounded(s.Scan(), bounds, id[0], id[1])
+			q = bounded(persistable.ScanRange(&s.Store), bounds, id[0], id[1])
 		case "published":
 			q = bounded(s.OrderedByPublished(), bounds, at[0], at[1])
 		case "section":

@@ -186,11 +186,12 @@ func (s *Store[T, ID]) FindOne(ctx context.Context, conditions ...Condition[T]) 
 	return findOne(ctx, sourceOf(s), conditions)
 }
 
-// Scan returns the query of all records in the order of their ids.
+// Scan returns the query of all records in the order of their ids. [ScanRange]
+// narrows it to a range of ids.
 //
 //go:noinline
-func (s *Store[T, ID]) Scan() *RangeQuery[T, ID] {
-	return (*RangeQuery[T, ID])((*erased.Store[ID])(s).Scan())
+func (s *Store[T, ID]) Scan() *Query[T] {
+	return (*Query[T])((*erased.Store[ID])(s).Scan().Query())
 }
 
 // BuildIndexes completes the indexes that are not readable in this store's

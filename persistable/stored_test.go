@@ -101,7 +101,7 @@ func TestChunks(t *testing.T) {
 			if diff := compare(len(a.Body), len(got.Body)); diff != "" || !bytes.Equal(got.Body, a.Body) {
 				t.Fatalf("%d bytes came back as %d", size, len(got.Body))
 			}
-			for _, q := range []*persistable.Query[*Article]{s.Scan().Query(), s.Scan().Reverse().Query(), s.ByTags("t"), s.Scan().From(a.ID).Limit(1).Query()} {
+			for _, q := range []*persistable.Query[*Article]{s.Scan(), s.Scan().Reverse(), s.ByTags("t"), persistable.ScanRange(&s.Store).From(a.ID).Limit(1).Query()} {
 				found := false
 				for v, err := range q.All(ctx) {
 					check(t, err)

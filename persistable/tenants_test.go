@@ -188,7 +188,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 		s := OrderStoreOf(db, name)
 		for verb, err := range map[string]error{
 			"Create": s.Create(ctx, s.New("1", Paid, day0, 1)), "Get": second(s.Get(ctx, 1)), "Delete": s.Delete(ctx, 1),
-			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(s.Scan().From(1).Slice(ctx)),
+			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(1).Slice(ctx)),
 			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Build": s.BuildIndexes(ctx), "Count": second(s.Scan().Count(ctx)),
 		} {
 			e := wantAs[*persistable.DirectoryError](t, err)

@@ -58,9 +58,6 @@ func NewField[F any](name string, encode func([]byte, F) []byte) Field[F] {
 	return Field[F]{name, encode}
 }
 
-// Name returns the field's name.
-func (f *Field[F]) Name() string { return f.name }
-
 // Where returns the condition that the field compares so with v.
 func (f *Field[F]) Where(c Comparison, v F) Condition {
 	return Condition{Clause{f.name, c, f.encode(nil, v)}}

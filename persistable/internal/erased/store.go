@@ -27,6 +27,7 @@ type Source struct {
 
 // Store is a store with ids of type ID.
 type Store[ID any] struct {
+	_      [0]func() // stores have no ==, for which the compiler writes a function a type
 	source Source
 	ids    *IDs[ID]
 }
@@ -34,7 +35,7 @@ type Store[ID any] struct {
 // NewStore returns the store of a source. The schema's ids are of type ID.
 func NewStore[ID any](source Source, schema *Schema) Store[ID] {
 	ids, _ := schema.IDs.(*IDs[ID])
-	return Store[ID]{source, ids}
+	return Store[ID]{source: source, ids: ids}
 }
 
 // Source returns where the store's operations take place.
