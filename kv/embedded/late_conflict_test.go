@@ -17,14 +17,17 @@ func TestLateReadsConflict(t *testing.T) {
 	reads := map[string]func(tx kv.Transaction) func() error{
 		"get": func(tx kv.Transaction) func() error {
 			f := tx.Get(coldKey(500))
+			f.Ready() // or it is held back
 			return func() error { _, err := f.Get(bounded(t)); return err }
 		},
 		"key": func(tx kv.Transaction) func() error {
 			f := tx.GetKey(kv.KeySelector{Key: from, Offset: 30})
+			f.Ready()
 			return func() error { _, err := f.Get(bounded(t)); return err }
 		},
 		"range": func(tx kv.Transaction) func() error {
 			f := tx.(*transaction).getRange(kv.BatchRequest{SelectorRange: everything.Selectors(), RangeOptions: kv.RangeOptions{Mode: kv.ModeWantAll}}, false)
+			f.Ready()
 			return func() error { _, err := f.Get(bounded(t)); return err }
 		},
 	}
