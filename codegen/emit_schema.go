@@ -24,6 +24,7 @@ func (e *emitter) schema(r *record) {
 	e.p("ID: func(v any) any { return &%s },", r.idField.selector(fmt.Sprintf("v.(*%s)", r.goName)))
 	if len(r.directory.fields()) > 0 {
 		e.checkArgs(r)
+		e.fillArgs(r)
 	}
 	e.schemaCodec(r)
 	e.schemaIndexes(r)
@@ -100,6 +101,27 @@ func (e *emitter) checkArgs(r *record) {
 		i++
 	}
 	e.p("return \"\", \"\", true\n},")
+}
+
+// fillArgs writes what sets a record's zero {Field}s to a store's arguments.
+func (e *emitter) fillArgs(r *record) {
+	e.p("FillArgs: func(record any, args []string) {\nv := record.(*%s)", r.goName)
+	i := 0
+	for _, element := range r.directory.elements {
+		if element.bound == nil {
+			continue
+		}
+		fill := "FillString"
+		switch element.bound.typ.form {
+		case formInt, formID:
+			fill = "FillInt"
+		case formUint:
+			fill = "FillUint"
+		}
+		e.p("%s.%s(&%s, args[%d])", e.pkg(persistimplPath), fill, element.bound.selector("v"), i)
+		i++
+	}
+	e.p("},")
 }
 
 // schemaCodec writes the functions that encode and decode the record.

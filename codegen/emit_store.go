@@ -4,6 +4,7 @@ package codegen
 
 import (
 	"fmt"
+	"go/types"
 	"strings"
 )
 
@@ -12,8 +13,8 @@ func (e *emitter) store(r *record) {
 	persistable, id := e.pkg(persistablePath), e.typ(r.idField.typ.goType)
 	e.p("// %s holds the records of type %s of one directory.", r.storeType(), r.goName)
 	e.p("type %s struct {\n\t%s.Store[*%s, %s]\n}\n", r.storeType(), persistable, r.goName, id)
-	names := e.parameters(r)
 	fields := r.directory.fields()
+	names := e.parameters(fields)
 	signature := "db *" + persistable + ".DB"
 	if len(fields) > 0 {
 		signature += ", " + e.signature(fields, names)
@@ -24,8 +25,37 @@ func (e *emitter) store(r *record) {
 	e.p("// In returns the store bound to a transaction.")
 	e.p("func (s *%s) In(tx %s.Tx) *%s { return &%s{s.Store.In(tx)} }\n", r.storeType(), persistable, r.storeType(), r.storeType())
 	if len(fields) > 0 {
-		e.storeNew(r, names, fields)
+		e.storeNew(r)
 	}
+}
+
+// parameters names the parameter of each {Field} of a directory.
+func (e *emitter) parameters(fields []*field) map[*field]string {
+	var goNames []string
+	for _, f := range fields {
+		goNames = append(goNames, f.goName)
+	}
+	names := map[*field]string{}
+	list := e.model.parameterNames(goNames, "db")
+	for i, f := range fields {
+		names[f] = list[i]
+	}
+	return names
+}
+
+// signature lists the parameters of the fields, neighbours of one type joined.
+func (e *emitter) signature(fields []*field, names map[*field]string) string {
+	var b strings.Builder
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(names[f])
+		if i+1 == len(fields) || !types.Identical(f.typ.goType, fields[i+1].typ.goType) {
+			b.WriteString(" " + e.typ(f.typ.goType))
+		}
+	}
+	return b.String()
 }
 
 // storeArguments lists the directory arguments, one per {Field} of the path.
@@ -55,56 +85,14 @@ func (e *emitter) toArgument(f *field, value string) string {
 }
 
 // storeNew writes the store's own New, which fills the {Field}s from its path.
-func (e *emitter) storeNew(r *record, names map[*field]string, bound []*field) {
-	var parameters []*field
-	var arguments []string
-	isBound := map[*field]bool{}
-	for _, f := range bound {
-		isBound[f] = true
+func (e *emitter) storeNew(r *record) {
+	var filled []string
+	for _, f := range r.directory.fields() {
+		filled = append(filled, f.goName)
 	}
-	for _, f := range r.message.ordered() {
-		switch {
-		case f == r.idField:
-		case isBound[f]:
-			arguments = append(arguments, names[f])
-		default:
-			parameters = append(parameters, f)
-			arguments = append(arguments, names[f])
-		}
-	}
-	e.p("// New returns %s of this store's directory, %s.", article(r.goName), r.idComment())
-	e.p("func (s *%s) New(%s) *%s {", r.storeType(), e.signature(parameters, names), r.goName)
-	for _, f := range bound {
-		e.fromArgument(r, f, names[f])
-	}
-	e.p("return %s(%s)\n}\n", r.constructor(), strings.Join(arguments, ", "))
-}
-
-// fromArgument declares a variable with a {Field}'s value, taken from the
-// store's arguments.
-func (e *emitter) fromArgument(r *record, f *field, name string) {
-	index := 0
-	for _, element := range r.directory.elements {
-		if element.bound == f {
-			break
-		}
-		if element.bound != nil {
-			index++
-		}
-	}
-	argument := fmt.Sprintf("%s.Arg(&s.Store, %d)", e.pkg(persistimplPath), index)
-	t := e.typ(f.typ.goType)
-	switch f.typ.form {
-	case formInt, formID:
-		e.p("%sText, _ := %s.ParseInt(%s, 10, 64) // it was formatted by %s", name, e.pkg("strconv"), argument, r.storeOf())
-		e.p("%s := %s(%sText)", name, t, name)
-	case formUint:
-		e.p("%sText, _ := %s.ParseUint(%s, 10, 64) // it was formatted by %s", name, e.pkg("strconv"), argument, r.storeOf())
-		e.p("%s := %s(%sText)", name, t, name)
-	default:
-		if t != "string" {
-			argument = t + "(" + argument + ")"
-		}
-		e.p("%s := %s", name, argument)
-	}
+	e.p("// New is %s for this store's directory: it fills %s.", r.constructor(), strings.Join(filled, ", "))
+	e.p("// A literal that says another directory panics.")
+	e.p("func (s *%s) New(literal %s) *%s {", r.storeType(), r.goName, r.goName)
+	e.p("%s.FillArgs(&s.Store, &%s, &literal)", e.pkg(persistimplPath), r.schemaVar())
+	e.p("return %s(literal)\n}\n", r.constructor())
 }

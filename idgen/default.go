@@ -44,11 +44,16 @@ func newDefaults(builtIn Generator) *defaults {
 // global is used by Default, SetDefault, InstallDefault and NewID.
 var global = newDefaults(Must(NewClient(Options{})))
 
-// Default returns the generator that [NewID] and the generated constructors
-// use: the one given to [SetDefault]; failing that, the one installed by
-// [InstallDefault]; failing that, a standalone [Client] with default options.
-// It is safe for concurrent use.
+// Default returns the generator that [NewID] uses: the one given to
+// [SetDefault]; failing that, the one installed by [InstallDefault]; failing
+// that, the built-in one, a standalone [Client] with default options, whose IDs
+// are unique only by odds across processes. It is safe for concurrent use.
 func Default() Generator { return global.current.Load().generator }
+
+// Installed reports whether [Default] was given to [SetDefault] or
+// [InstallDefault], that is, whether it is not the built-in generator. It is
+// safe for concurrent use.
+func Installed() bool { return global.current.Load() != global.builtIn }
 
 // SetDefault makes g the default generator, whatever libraries install with
 // [InstallDefault], before or after. nil takes the program's choice back. Call
@@ -116,21 +121,34 @@ var noWait = func() context.Context {
 }()
 
 // newID asks the default generator, patient enough for a small step of the
-// clock and no more. One that was taken back and shut down meanwhile is not the
-// default any more: the next one is asked.
-func (d *defaults) newID() ID {
-	c := d.current.Load()
-	for {
-		id, err := c.newID()
-		if err == nil {
-			return id
-		}
-		now := d.current.Load()
-		if now == c || !errors.Is(err, ErrClosed) {
-			return 0
-		}
-		c = now
+// clock and no more.
+func (d *defaults) newID() (id ID) {
+	for c := d.current.Load(); c != nil; {
+		id, c = d.ask(c)
 	}
+	return id
+}
+
+// newInstalledID is newID while the default is not the built-in generator, and
+// returns 0 while it is.
+func (d *defaults) newInstalledID() (id ID) {
+	for c := d.current.Load(); c != nil && c != d.builtIn; {
+		id, c = d.ask(c)
+	}
+	return id
+}
+
+// ask asks a generator that was the default. If it was taken back and shut down
+// meanwhile, ask returns the new default, which is to be asked next.
+func (d *defaults) ask(c *choice) (id ID, next *choice) {
+	id, err := c.newID()
+	if err == nil {
+		return id, nil
+	}
+	if next = d.current.Load(); next == c || !errors.Is(err, ErrClosed) {
+		next = nil
+	}
+	return 0, next
 }
 
 // newID asks the generator. The context that can wait is made only when needed.

@@ -80,9 +80,44 @@ func TestNewIDIsZeroWhereTheGeneratorCannotAnswer(t *testing.T) {
 	}
 }
 
+func TestNewInstalledIDAsksNoBuiltInGenerator(t *testing.T) {
+	d := newDefaults(fixed{id: 1})
+	expect := func(what string, want ID) {
+		t.Helper()
+		if got := d.newInstalledID(); got != want {
+			t.Errorf("%s: the ID is %d, want %d", what, got, want)
+		}
+	}
+	expect("nothing installed", 0)
+	uninstall := d.install(fixed{id: 2})
+	expect("an offer", 2)
+	uninstall()
+	expect("the offer taken back", 0)
+	d.set(d.builtIn.generator)
+	expect("the built-in generator by choice", 1)
+	d.set(nil)
+	expect("the choice taken back", 0)
+	uninstall = d.install(closing{func() { uninstall() }})
+	expect("shut down and taken back while it was asked", 0)
+}
+
+// closing is a generator that is taken back and shut down while it is asked.
+type closing struct{ close func() }
+
+func (c closing) Next(context.Context) (ID, error) {
+	c.close()
+	return 0, ErrClosed
+}
+
 func TestSetDefaultDecidesNewID(t *testing.T) {
 	builtIn := Default()
+	if Installed() || NewInstalledID() != 0 {
+		t.Error("a generator is installed in the beginning")
+	}
 	uninstall := InstallDefault(fixed{id: 6})
+	if !Installed() || NewInstalledID() != 6 {
+		t.Error("an offer is not installed")
+	}
 	if id := NewID(); id != 6 {
 		t.Errorf("NewID = %d with an offer, want 6", id)
 	}

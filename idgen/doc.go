@@ -28,9 +28,9 @@
 //	err = ids.Ready(ctx)                     // optional: fail now rather than at the first ID
 //
 // Most programs make no generator: [NewID], [NewULID], [NewULIDString] and
-// [NewUUID] are what generated constructors call, and what a program calls for
-// an id of its own. NewID asks [Default], which [SetDefault] and
-// [InstallDefault] decide.
+// [NewUUID] are what a program calls for an id of its own. NewID asks [Default],
+// which [SetDefault] and [InstallDefault] decide. Generated constructors call
+// [NewInstalledID], which makes no ID before one of the two was called.
 //
 // # Sources
 //

@@ -20,12 +20,19 @@ var (
 // clock that was set back or for the generator's first lease; where that has not
 // come by then, the ID is a fallback ID.
 //
-// Generated constructors call it; the Create of a store asks the generator
-// again, with its ctx, for a record whose ID is zero, and returns the error.
+// Before a generator is installed, the ID is one of the built-in generator,
+// unique only by odds across processes: [NewInstalledID] returns zero there.
 // Code that needs the error itself calls Default().Next(ctx). NewID is safe for
 // concurrent use. Never call it inside a function that a transaction may run
 // again: every attempt would have another ID.
 func NewID() ID { return global.newID() }
+
+// NewInstalledID is [NewID] where a generator was given to [SetDefault] or
+// [InstallDefault]. Where none was, so that the default is the built-in one, it
+// returns the zero ID. Generated constructors call it; the Create of a store asks
+// for an ID again, with its ctx, for a record whose ID is zero, and returns the
+// error.
+func NewInstalledID() ID { return global.newInstalledID() }
 
 // NewULID returns a new ULID from a [ULIDSource] of the process: greater than
 // all that it returned before. It never waits, and returns the zero ULID only

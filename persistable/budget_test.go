@@ -19,10 +19,10 @@ func TestBudgets(t *testing.T) {
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	all := someOrders(t, orders, 9)
 	isbn := ptr("978")
-	a := NewArticle("s", "a", isbn, nil, []string{"x", "y"}, day0, nil)
+	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: isbn, Tags: []string{"x", "y"}, Published: day0})
 	check(t, articles.Create(ctx, a))
-	check(t, articles.Create(ctx, NewArticle("s", "b", nil, nil, nil, day1, nil)))
-	big := NewArticle("big", "c", nil, nil, nil, day1, make([]byte, 350_000))
+	check(t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Published: day1})))
+	big := NewArticle(Article{Section: "big", Slug: "c", Published: day1, Body: make([]byte, 350_000)})
 	check(t, articles.Create(ctx, big))
 	must[*Order](t)(orders.Get(ctx, all[0].ID)) // open both
 	must[*Article](t)(articles.Get(ctx, a.ID))
@@ -42,12 +42,12 @@ func TestBudgets(t *testing.T) {
 		// One unique and two other indexes: the record and the unique key are read.
 		{"Create", budget{1, 2, 0, 4, 1}, func() error {
 			n++
-			return orders.Create(ctx, orders.New(fmt.Sprint("n", n), Paid, day0, 1))
+			return orders.Create(ctx, orders.New(Order{Number: fmt.Sprint("n", n), Status: Paid, CreatedAt: day0, Amount: 1}))
 		}},
 		// Two unique indexes, four others, two tags: 3 reads, 1+2+3+2 writes.
 		{"Create, many indexes", budget{1, 3, 0, 8, 1}, func() error {
 			n++
-			return articles.Create(ctx, NewArticle("s", fmt.Sprint(n), ptr(fmt.Sprint(n)), nil, []string{"x", "y"}, day0, nil))
+			return articles.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(n), ISBN: ptr(fmt.Sprint(n)), Tags: []string{"x", "y"}, Published: day0}))
 		}},
 		{"Save, nothing changed", budget{1, 2, 0, 1, 1}, func() error { return orders.Save(ctx, all[0]) }},
 		{"Save, indexes changed", budget{1, 2, 0, 7, 1}, func() error {

@@ -27,7 +27,7 @@ func tagged(t testing.TB, s *ArticleStore, slug string, n, body int) {
 	for i := range n {
 		all = append(all, fmt.Sprintf("%s-%04d-%s", slug, i, strings.Repeat("x", 12)))
 	}
-	check(t, s.Create(ctx, NewArticle("s", slug, nil, nil, all, day0, make([]byte, body))))
+	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: slug, Tags: all, Published: day0, Body: make([]byte, body)})))
 }
 
 // commits notes what each commit of the engine returned.
@@ -114,7 +114,7 @@ func TestViolationsOfLongKeys(t *testing.T) {
 			value := strings.Repeat("x", c.value)
 			var all []*Article
 			for i := range 3 {
-				a := NewArticle("s", fmt.Sprint(i), ptr(value), nil, nil, day0, nil)
+				a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), ISBN: ptr(value), Published: day0})
 				a.ID = strings.Repeat("i", c.id) + fmt.Sprint(i)
 				check(t, version(db).Create(ctx, a))
 				all = append(all, a)

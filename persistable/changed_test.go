@@ -29,7 +29,7 @@ func hold(t *testing.T, db *persistable.DB, s *OrderStore, meanwhile func(), con
 	must[[]*Order](t)(s.Scan().Slice(ctx)) // the store is opened and cached
 	tx := must[kv.Transaction](t)(db.Engine().Begin())
 	defer tx.Cancel()
-	check(t, s.In(db.In(tx)).Create(ctx, s.New("held", Paid, day0, 1)))
+	check(t, s.In(db.In(tx)).Create(ctx, s.New(Order{Number: "held", Status: Paid, CreatedAt: day0, Amount: 1})))
 	meanwhile()
 	if err := tx.Commit(ctx); kv.IsConflict(err) != conflicts || !conflicts && err != nil {
 		t.Errorf("Commit = %v, want a conflict: %v", err, conflicts)
@@ -50,7 +50,7 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := open(t, openMemory(t))
 			s := OrderStoreOf(db, "t")
-			o := s.New("1", Paid, day0, 1)
+			o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 			check(t, s.Create(ctx, o))
 			before := must[*directory.Directory](t)(directory.Root().Open(ctx, db.Engine(), append(tenant, "orders")))
 			changing(t, db, func(kvtx kv.Transaction) {
@@ -60,8 +60,8 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 				check(t, directory.Root().Remove(ctx, kvtx, tenant))
 				wantError(t, second(s.In(tx()).Get(ctx, o.ID)), persistable.ErrNotFound)
 				check(t, s.In(tx()).Delete(ctx, o.ID))
-				check(t, s.In(tx()).Create(ctx, s.New("2", Paid, day0, 1)))
-				check(t, s.In(tx()).Create(ctx, s.New("3", Paid, day0, 1)))
+				check(t, s.In(tx()).Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))
+				check(t, s.In(tx()).Create(ctx, s.New(Order{Number: "3", Status: Paid, CreatedAt: day0, Amount: 1})))
 				if n := must[int](t)(s.In(tx()).Scan().Count(ctx)); n != 2 {
 					t.Errorf("the transaction sees %d records, want 2", n)
 				}
@@ -83,7 +83,7 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 func TestMoveInTheSameTransaction(t *testing.T) {
 	db := open(t, openMemory(t))
 	old, moved := OrderStoreOf(db, "old"), OrderStoreOf(db, "new")
-	o := old.New("1", Paid, day0, 1)
+	o := old.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, old.Create(ctx, o))
 	changing(t, db, func(kvtx kv.Transaction) {
 		tx := db.In(kvtx)
@@ -92,7 +92,7 @@ func TestMoveInTheSameTransaction(t *testing.T) {
 		wantError(t, second(old.In(tx).Get(ctx, o.ID)), persistable.ErrNotFound)
 		must[*Order](t)(moved.In(tx).Get(ctx, o.ID))
 		check(t, moved.In(tx).Delete(ctx, o.ID))
-		check(t, old.In(tx).Create(ctx, old.New("2", Paid, day0, 1)))
+		check(t, old.In(tx).Create(ctx, old.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))
 	})
 	for name, want := range map[string]int{"old": 1, "new": 0} {
 		s := OrderStoreOf(db, name)
@@ -110,8 +110,11 @@ func TestHeadersChangedInOneTransaction(t *testing.T) {
 		newer := version(db, tags, editor)
 		articles(t, newer, 3)
 		orders := OrderStoreOf(db, "t")
-		changed := []*Article{NewArticle("s", "x", nil, nil, []string{"all"}, day0, nil), NewArticle("s", "y", nil, nil, []string{"all"}, day0, nil)}
-		order := orders.New("1", Paid, day0, 1)
+		changed := []*Article{
+			NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, Published: day0}),
+			NewArticle(Article{Section: "s", Slug: "y", Tags: []string{"all"}, Published: day0}),
+		}
+		order := orders.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 		check(t, kv.Transactor(db.Engine()).Transact(ctx, func(kvtx kv.Transaction) error {
 			for i, s := range []*ArticleStore{version(db, tags), version(db, editor)} {
 				if err := s.In(db.In(kvtx)).Save(ctx, changed[i]); err != nil {
@@ -154,14 +157,14 @@ func TestCachedStoreAndOthersChanges(t *testing.T) {
 		"another tenant moved":   {func(db *persistable.DB) error { return move(db, []string{"tenants", "u"}, []string{"tenants", "v"}) }, false},
 		"another tenant created": {func(db *persistable.DB) error {
 			s := OrderStoreOf(db, "w")
-			return s.Create(ctx, s.New("1", Paid, day0, 1))
+			return s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1}))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := open(t, openMemory(t))
 			s, u := OrderStoreOf(db, "t"), OrderStoreOf(db, "u")
-			check(t, s.Create(ctx, s.New("1", Paid, day0, 1)))
-			check(t, u.Create(ctx, u.New("1", Paid, day0, 1)))
+			check(t, s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
+			check(t, u.Create(ctx, u.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
 			hold(t, db, s, func() { check(t, c.meanwhile(db)) }, c.conflicts)
 		})
 	}

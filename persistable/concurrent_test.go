@@ -22,7 +22,7 @@ func TestConcurrentClaimsOfOneValue(t *testing.T) {
 			for range 8 {
 				claims.Go(func() {
 					var taken *persistable.UniqueError
-					switch err := s.Create(ctx, s.New(fmt.Sprint(round), Paid, day0, 1)); {
+					switch err := s.Create(ctx, s.New(Order{Number: fmt.Sprint(round), Status: Paid, CreatedAt: day0, Amount: 1})); {
 					case err == nil:
 						won.Add(1)
 					case errors.As(err, &taken):
@@ -50,7 +50,7 @@ func TestConcurrentCreatesOfOneRecord(t *testing.T) {
 			var creates sync.WaitGroup
 			for w := range 6 {
 				creates.Go(func() {
-					a := NewArticle("s", fmt.Sprint(round, w), nil, nil, []string{fmt.Sprint(w)}, day0, nil)
+					a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(round, w), Tags: []string{fmt.Sprint(w)}, Published: day0})
 					a.ID = fmt.Sprint(round)
 					switch err := s.Create(ctx, a); {
 					case err == nil:
@@ -75,7 +75,7 @@ func TestConcurrentCreatesOfOneRecord(t *testing.T) {
 func TestConcurrentTransfers(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		one, two := OrderStoreOf(db, "one"), OrderStoreOf(db, "two")
-		a, b := one.New("a", Pending, day0, 100), two.New("b", Pending, day0, 100)
+		a, b := one.New(Order{Number: "a", Status: Pending, CreatedAt: day0, Amount: 100}), two.New(Order{Number: "b", Status: Pending, CreatedAt: day0, Amount: 100})
 		check(t, one.Create(ctx, a))
 		check(t, two.Create(ctx, b))
 		receipts := ArticleStoreOf(db)
@@ -83,7 +83,7 @@ func TestConcurrentTransfers(t *testing.T) {
 		for w := range 4 {
 			transfers.Go(func() {
 				for i := range 8 {
-					receipt := NewArticle("receipt", fmt.Sprint(w, "-", i), nil, nil, nil, day0, nil)
+					receipt := NewArticle(Article{Section: "receipt", Slug: fmt.Sprint(w, "-", i), Published: day0})
 					err := db.Transact(ctx, func(tx persistable.Tx) error {
 						from, err := one.In(tx).Get(ctx, a.ID)
 						if err != nil {
@@ -137,10 +137,12 @@ func TestConcurrentTransfers(t *testing.T) {
 func TestReadOnlyTransactions(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := OrderStoreOf(db, "t")
-		o := s.New("1", Paid, day0, 1)
+		o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 		check(t, s.Create(ctx, o))
 		for name, work := range map[string]func(*OrderStore) error{
-			"Create": func(s *OrderStore) error { return s.Create(ctx, s.New("2", Paid, day0, 1)) },
+			"Create": func(s *OrderStore) error {
+				return s.Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1}))
+			},
 			"Save":   func(s *OrderStore) error { return s.Save(ctx, o) },
 			"Delete": func(s *OrderStore) error { return s.Delete(ctx, o.ID) },
 		} {
@@ -166,7 +168,7 @@ func TestOneTransactionByManyGoroutines(t *testing.T) {
 		s := OrderStoreOf(db, "t")
 		var all []*Order
 		for i := range 8 {
-			all = append(all, s.New(fmt.Sprint(i), Paid, day0, 1))
+			all = append(all, s.New(Order{Number: fmt.Sprint(i), Status: Paid, CreatedAt: day0, Amount: 1}))
 		}
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 			var creates sync.WaitGroup

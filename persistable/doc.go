@@ -8,9 +8,9 @@
 //	engine, err := embedded.Open("data")
 //	db, err := persistable.Open(ctx, engine)
 //	orders := OrderStoreOf(db, "tenant-1")
-//	o := orders.New("A-1001", Pending, time.Now(), 1000) // the id is set already
+//	o := orders.New(Order{Number: "A-1001", CreatedAt: time.Now()}) // the id and the tenant are set
 //	err = orders.Create(ctx, o)
-//	o, err = orders.ByNumber(ctx, "A-1001")              // or ErrNotFound
+//	o, err = orders.ByNumber(ctx, "A-1001") // or ErrNotFound
 //	for o, err := range orders.ByStatusCreatedAt(Pending).From(t0).Reverse().Limit(20).All(ctx) { … }
 //	err = db.RemoveDirectory(ctx, "tenants", "tenant-1") // its records and indexes are gone
 //
@@ -32,6 +32,15 @@
 // Descending indexes are not supported: every query reads both ways. Other
 // options are errors. docs/tags.md explains each, the ranges of nullable
 // fields, page tokens, and the order in which to deploy a changed schema.
+//
+// # Constructors
+//
+// NewOrder takes a literal of the struct and returns a pointer to a copy with an
+// id. The New of a store fills the {Field}s of its directory as well. A literal
+// that has an id, or another directory than the store, panics: it is a fault of
+// the program. For a record whose id is known use [Store.CreateWithID]. Before
+// [Open], after [DB.Close], and where the generator cannot answer, the id stays
+// zero; [Store.Create] then makes it.
 //
 // # Transactions
 //

@@ -138,7 +138,7 @@ func someOrders(t testing.TB, s *OrderStore, n int) []*Order {
 	t.Helper()
 	var all []*Order
 	for i := range n {
-		o := s.New(fmt.Sprintf("%02d", i), OrderStatus(i%3), day0.AddDate(0, 0, i/3), int64(i))
+		o := s.New(Order{Number: fmt.Sprintf("%02d", i), Status: OrderStatus(i % 3), CreatedAt: day0.AddDate(0, 0, i/3), Amount: int64(i)})
 		check(t, s.Create(ctx, o))
 		all = append(all, o)
 	}

@@ -20,7 +20,9 @@ var (
 	ErrNotFound = errors.New("persistable: not found")
 	// ErrExists: Create found a record with that id.
 	ErrExists = errors.New("persistable: a record with this id exists already")
-	// ErrNoID: the record has no id, and none can be made here.
+	// ErrNoID: the record has no id, and none can be made here: in a
+	// transaction, without a generator that answers, or because the caller
+	// assigns the ids of its type.
 	ErrNoID = errors.New("persistable: the record has no id")
 	// ErrReadOnly: a write was tried in ReadTransact.
 	ErrReadOnly = errors.New("persistable: the transaction is read-only")

@@ -9,25 +9,24 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
 func TestErrorTexts(t *testing.T) {
 	db := open(t, openMemory(t))
 	orders, articles := OrderStoreOf(db, "t/1"), ArticleStoreOf(db)
-	o := orders.New("A-1001", Paid, day0, 1)
+	o := orders.New(Order{Number: "A-1001", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, orders.CreateWithID(ctx, 7, o))
-	a := NewArticle("s", "one", nil, nil, nil, day0, nil)
+	a := NewArticle(Article{Section: "s", Slug: "one", Published: day0})
 	a.ID = "a"
 	check(t, articles.Create(ctx, a))
-	b := NewArticle("s", "one", nil, nil, nil, day0, nil)
+	b := NewArticle(Article{Section: "s", Slug: "one", Published: day0})
 	id := o.ID.String()
 	directory := ` in the directory "tenants"/"t/1"/"orders"`
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{orders.Create(ctx, orders.New("A-1001", Paid, day0, 1)), `persistable: Order: Number = "A-1001" is taken by the Order with the id ` + id},
+		{orders.Create(ctx, orders.New(Order{Number: "A-1001", Status: Paid, CreatedAt: day0, Amount: 1})), `persistable: Order: Number = "A-1001" is taken by the Order with the id ` + id},
 		{articles.Create(ctx, b), `persistable: Article: (Section, Slug) = ("s", "one") is taken by the Article with the id a`},
 		{second(orders.Get(ctx, 1)), `persistable: not found: Order (1)` + directory},
 		{second(OrderStoreOf(db, "none").Get(ctx, 1)), `persistable: not found: Order (1) in the directory "tenants"/"none"/"orders"`},
@@ -75,7 +74,7 @@ func TestStoresWithoutADatabase(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, verb, err)
 			}
 		}
-		if s.Path() != nil || persistimpl.Arg(&s.Store, 0) != "" {
+		if s.Path() != nil || s.New(Order{}).TenantID != "" {
 			t.Errorf("%s has the path %v", name, s.Path())
 		}
 	}

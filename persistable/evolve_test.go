@@ -83,7 +83,7 @@ func articles(t testing.TB, s *ArticleStore, n int) []*Article {
 	t.Helper()
 	var all []*Article
 	for i := range n {
-		a := NewArticle("s", fmt.Sprintf("%03d", i), nil, nil, []string{"all", fmt.Sprint("mod", i%3)}, day0, nil)
+		a := NewArticle(Article{Section: "s", Slug: fmt.Sprintf("%03d", i), Tags: []string{"all", fmt.Sprint("mod", i%3)}, Published: day0})
 		check(t, s.Create(ctx, a))
 		all = append(all, a)
 	}
@@ -187,7 +187,7 @@ func TestBuildBesideWriters(t *testing.T) {
 					case 1:
 						err = s.Save(ctx, &a)
 					case 2:
-						err = s.Create(ctx, NewArticle("s", fmt.Sprint(w, i), nil, nil, []string{"fresh"}, day0, nil))
+						err = s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(w, i), Tags: []string{"fresh"}, Published: day0}))
 					}
 					if err != nil {
 						t.Error(err)
@@ -209,7 +209,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		old, s := version(db), version(db, isbn)
 		var all []*Article
 		for i, number := range []string{"1", "2", "1", "3", "1", "2"} {
-			a := NewArticle("s", fmt.Sprint(i), &number, nil, nil, day0, nil)
+			a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), ISBN: &number, Published: day0})
 			check(t, old.Create(ctx, a))
 			all = append(all, a)
 		}
@@ -232,7 +232,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		// entry that is not its own; new ones cannot join.
 		all[2].Body = []byte("changed")
 		check(t, s.Save(ctx, all[2]))
-		wantAs[*persistable.UniqueError](t, s.Create(ctx, NewArticle("s", "7", ptr("3"), nil, nil, day0, nil)))
+		wantAs[*persistable.UniqueError](t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "7", ISBN: ptr("3"), Published: day0})))
 		// One changes its value, the owner of the others goes.
 		all[5].ISBN = ptr("4")
 		check(t, s.Save(ctx, all[5]))
@@ -258,9 +258,9 @@ func TestOlderProgramWrites(t *testing.T) {
 		articles(t, s, 5)
 		must[int](t)(old.Scan().Count(ctx))
 		must[int](t)(byTag(s, "all").Count(ctx)) // reading does no harm
-		check(t, old.Create(ctx, NewArticle("s", "x", nil, nil, []string{"all"}, day0, nil)))
+		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, Published: day0})))
 		wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Count(ctx)))
-		check(t, old.Create(ctx, NewArticle("s", "y", nil, nil, []string{"all"}, day0, nil)))
+		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "y", Tags: []string{"all"}, Published: day0})))
 		check(t, s.BuildIndexes(ctx))
 		if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 7 {
 			t.Errorf("%d entries, want 7", n)
@@ -330,7 +330,7 @@ func TestBuildInATransactionIsRefused(t *testing.T) {
 func TestVerifyFindsFaults(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := ArticleStoreOf(db)
-	a := NewArticle("s", "a", ptr("1"), nil, []string{"x"}, day0, nil)
+	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0})
 	check(t, s.Create(ctx, a))
 	prefix := prefixOf(t, db, "articles")
 	pack := func(elements ...any) []byte {

@@ -37,7 +37,7 @@ func Example() {
 	orders := OrderStoreOf(db, "tenant-1")
 	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i, number := range []string{"A-1001", "A-1002", "A-1003"} {
-		if err := orders.Create(ctx, orders.New(number, Pending, march.AddDate(0, 0, i), 1000)); err != nil {
+		if err := orders.Create(ctx, orders.New(Order{Number: number, Status: Pending, CreatedAt: march.AddDate(0, 0, i), Amount: 1000})); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -49,7 +49,7 @@ func Example() {
 		fmt.Println(o.Number, o.CreatedAt.Format(time.DateOnly))
 	}
 	var taken *persistable.UniqueError
-	if err := orders.Create(ctx, orders.New("A-1001", Paid, march, 1)); errors.As(err, &taken) {
+	if err := orders.Create(ctx, orders.New(Order{Number: "A-1001", Status: Paid, CreatedAt: march, Amount: 1})); errors.As(err, &taken) {
 		fmt.Println("taken:", taken.Index, taken.Values)
 	}
 	// Output:
@@ -68,7 +68,8 @@ func ExampleDB_Transact() {
 	defer db.Close()
 	orders := OrderStoreOf(db, "tenant-1")
 	articles := ArticleStoreOf(db)
-	o, a := orders.New("A-1", Pending, time.Now(), 5), NewArticle("news", "first-order", nil, nil, nil, time.Now(), nil)
+	o := orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: time.Now(), Amount: 5})
+	a := NewArticle(Article{Section: "news", Slug: "first-order", Published: time.Now()})
 	err = db.Transact(ctx, func(tx persistable.Tx) error { // the ids were made before
 		if err := orders.In(tx).Create(ctx, o); err != nil {
 			return err
@@ -88,7 +89,7 @@ func ExampleQuery_Page() {
 	orders, db := exampleOrders()
 	defer db.Close()
 	for i := range 5 {
-		_ = orders.Create(ctx, orders.New(fmt.Sprint(i), Paid, time.Now(), 1))
+		_ = orders.Create(ctx, orders.New(Order{Number: fmt.Sprint(i), Status: Paid, CreatedAt: time.Now(), Amount: 1}))
 	}
 	token := ""
 	for {
@@ -120,7 +121,7 @@ func ExampleStore_FindOne() {
 	ctx := context.Background()
 	orders, db := exampleOrders()
 	defer db.Close()
-	_ = orders.Create(ctx, orders.New("A-1", Paid, time.Now(), 42))
+	_ = orders.Create(ctx, orders.New(Order{Number: "A-1", Status: Paid, CreatedAt: time.Now(), Amount: 42}))
 	o, err := orders.FindOne(ctx, OrderFields.Number.Equal("A-1"))
 	fmt.Println(o.Amount, err)
 	_, err = orders.FindOne(ctx, OrderFields.CreatedAt.Before(time.Now()))
@@ -140,7 +141,7 @@ func ExampleDB_RemoveDirectory() {
 	defer db.Close()
 	for _, tenant := range []string{"tenant-1", "tenant-2"} {
 		orders := OrderStoreOf(db, tenant)
-		_ = orders.Create(ctx, orders.New("A-1", Paid, time.Now(), 1))
+		_ = orders.Create(ctx, orders.New(Order{Number: "A-1", Status: Paid, CreatedAt: time.Now(), Amount: 1}))
 	}
 	fmt.Println(db.ListDirectory(ctx, "tenants"))
 	fmt.Println(db.RemoveDirectory(ctx, "tenants", "tenant-1"))

@@ -27,7 +27,9 @@ func TestUnderALease(t *testing.T) {
 		old    *Order
 	}
 	writes := map[string]func(w writer) error{
-		"Create": func(w writer) error { return w.orders.Create(ctx, w.orders.New("new", Pending, day0, 1)) },
+		"Create": func(w writer) error {
+			return w.orders.Create(ctx, w.orders.New(Order{Number: "new", Status: Pending, CreatedAt: day0, Amount: 1}))
+		},
 		"Save": func(w writer) error {
 			changed := *w.old
 			changed.Amount++
@@ -132,9 +134,11 @@ func TestUnderCosts(t *testing.T) {
 	db := open(t, counter)
 	g := claim(t, counter, "me")
 	orders := OrderStoreOf(db.Under(g.Fence()), "t")
-	check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
+	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 	must[int](t)(orders.Scan().Count(ctx)) // it is opened
-	n, err := counter.Measure(func() error { return orders.Create(ctx, orders.New("1", Pending, day0, 1)) })
+	n, err := counter.Measure(func() error {
+		return orders.Create(ctx, orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1}))
+	})
 	check(t, err)
 	if n.Rounds != 1 || n.Gets != 3 {
 		t.Errorf("a fenced Create costs %v", n)
@@ -148,7 +152,7 @@ func TestUnderDoesNotMix(t *testing.T) {
 	g := claim(t, db.Engine(), "me")
 	orders := OrderStoreOf(db, "t")
 	err := db.Under(g.Fence()).Transact(ctx, func(tx persistable.Tx) error {
-		return orders.In(tx).Create(ctx, orders.New("1", Pending, day0, 1))
+		return orders.In(tx).Create(ctx, orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1}))
 	})
 	if err == nil {
 		t.Error("a store without the fence wrote in a fenced transaction")

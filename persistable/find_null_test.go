@@ -14,8 +14,8 @@ import (
 // which has no nulls, must not answer them; a plain one does.
 func TestFindRangeWithNulls(t *testing.T) {
 	s := ArticleStoreOf(open(t, openMemory(t)))
-	check(t, s.Create(ctx, NewArticle("s", "a", ptr("1"), ptr("1"), nil, day0, nil)))
-	check(t, s.Create(ctx, NewArticle("s", "b", nil, nil, nil, day1, nil)))
+	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Editor: ptr("1"), Published: day0})))
+	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Published: day1})))
 	f := ArticleFields
 	for name, c := range map[string][2]persistable.Condition[*Article]{
 		"Before":    {f.ISBN.Before(ptr("5")), f.Editor.Before(ptr("5"))},

@@ -78,8 +78,8 @@ func TestFindSaysThatNoIndexFits(t *testing.T) {
 
 func TestFindOnNullsAndSlices(t *testing.T) {
 	s := ArticleStoreOf(open(t, openMemory(t)))
-	check(t, s.Create(ctx, NewArticle("s", "a", ptr("1"), nil, []string{"x", "y"}, day0, nil)))
-	check(t, s.Create(ctx, NewArticle("s", "b", nil, ptr("ed"), nil, day1, nil)))
+	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x", "y"}, Published: day0})))
+	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Editor: ptr("ed"), Published: day1})))
 	f := ArticleFields
 	for want, c := range map[string]persistable.Condition[*Article]{
 		"a": f.ISBN.Equal(ptr("1")), "b": f.Editor.Equal(ptr("ed")),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -19,7 +20,8 @@ import (
 // from the database itself: unique across all processes that open it so,
 // without anything to configure. The DB offers the client as the default
 // generator, by [idgen.InstallDefault]: that is what the generated constructors
-// use, unless the program has chosen another one with [idgen.SetDefault].
+// use, unless the program has chosen another one with [idgen.SetDefault]. While
+// there is neither, before Open and after Close, constructors leave the id zero.
 //
 // The first id asked for leases a machine id, one transaction, and waits for it
 // for up to a second in a constructor, and as long as ctx allows in Create. If
@@ -34,8 +36,10 @@ type IDOptions struct {
 	// Generator makes the ids instead, and is offered as the default. The
 	// program closes it. The default value leases from the database.
 	Generator idgen.Generator
-	// Off offers no generator and leases nothing: ids come from whatever
-	// [idgen.Default] is. The default value is false.
+	// Off offers no generator and leases nothing: Create takes ids from whatever
+	// [idgen.Default] is, and constructors do if it was installed or chosen. A
+	// program that wants the standalone generator in its constructors chooses
+	// it: idgen.SetDefault(idgen.Default()). The default value is false.
 	Off bool
 	// Fenced makes the creation of a record under an id of type idgen.ID
 	// conflict with any change of who owns the machine id of it; see
@@ -79,6 +83,8 @@ type identities struct {
 	client    *idgen.Client      // nil if nothing is leased
 	uninstall func()
 
+	engineClosed atomic.Bool // the DB closed itself because its engine was closed
+
 	once sync.Once
 	err  error // of closing
 }
@@ -119,10 +125,12 @@ var leasing sync.Map // *idgen.Client → nothing
 
 // own returns the DB's client where it decides on ids: where the default
 // generator is a DB's, this one's or that of one opened before, and not one that
-// the program has chosen. Otherwise it returns nil.
+// the program has chosen; and where no generator is installed any more, because
+// the DB is closed: its client then returns an error, where the built-in
+// generator would make an id without a lease. Otherwise own returns nil.
 func (ids *identities) own() *idgen.Client {
-	if ids.client == nil {
-		return nil
+	if ids.client == nil || !idgen.Installed() {
+		return ids.client
 	}
 	standard, ok := idgen.Default().(*idgen.Client)
 	if !ok {
@@ -143,10 +151,21 @@ func (s *source) setNewID(ctx context.Context, v any) error {
 		return s.record.IDs.Make(ctx, field)
 	}
 	id, err := own.Next(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		*kazahana = id
+	case errors.Is(err, idgen.ErrClosed):
+		err = s.place.db.ids.closedError(err)
 	}
 	return err
+}
+
+// closedError says why the DB's client, which answered err, is shut down.
+func (ids *identities) closedError(err error) error {
+	if ids.engineClosed.Load() {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return fmt.Errorf("the DB is closed: %w", err)
 }
 
 // untilClosed is the provider of a DB. When the engine turns out to be closed,
@@ -160,6 +179,7 @@ type untilClosed struct {
 func (p untilClosed) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	leases, err := p.Provider.Acquire(ctx, req)
 	if errors.Is(err, kv.ErrClosed) {
+		p.ids.engineClosed.Store(true)
 		go func() { _ = p.ids.close() }() // waits for this call
 	}
 	return leases, err

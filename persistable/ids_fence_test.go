@@ -36,9 +36,9 @@ func TestFencedIDs(t *testing.T) {
 				engine := &faulty{Database: openMemory(t)}
 				db := openWith(t, engine, fencedOptions(fenced))
 				orders := OrderStoreOf(db, "t")
-				first := orders.New("first", Pending, day0, 1)
+				first := orders.New(Order{Number: "first", Status: Pending, CreatedAt: day0, Amount: 1})
 				check(t, orders.Create(ctx, first)) // the fence holds
-				stalled := orders.New("stalled", Pending, day0, 1)
+				stalled := orders.New(Order{Number: "stalled", Status: Pending, CreatedAt: day0, Amount: 1})
 				engine.begin(nil, func(n int, commit func() error) error {
 					if n == 1 {
 						takeAll(t, engine.Database, later)
@@ -95,7 +95,7 @@ func TestFencedIDsOfOthers(t *testing.T) {
 	own := must[idgen.ID](t)(db.IDs().Next(ctx))
 	check(t, orders.Create(ctx, order(own)))
 	wantError(t, orders.Create(ctx, order(own)), persistable.ErrExists)
-	check(t, ArticleStoreOf(db).Create(ctx, NewArticle("s", "a", nil, nil, nil, day0, nil))) // ULIDs are not concerned
+	check(t, ArticleStoreOf(db).Create(ctx, NewArticle(Article{Section: "s", Slug: "a", Published: day0}))) // ULIDs are not concerned
 
 	// A lease that was given back is its holder's until somebody else has it.
 	late, tooLate := must[idgen.ID](t)(db.IDs().Next(ctx)), must[idgen.ID](t)(db.IDs().Next(ctx))
@@ -112,8 +112,8 @@ func TestFencedIDsLostAcknowledgement(t *testing.T) {
 	engine := &faulty{Database: openMemory(t)}
 	db := openWith(t, engine, fencedOptions(true))
 	orders := OrderStoreOf(db, "t")
-	check(t, orders.Create(ctx, orders.New("first", Pending, day0, 1)))
-	o := orders.New("second", Pending, day0, 1)
+	check(t, orders.Create(ctx, orders.New(Order{Number: "first", Status: Pending, CreatedAt: day0, Amount: 1})))
+	o := orders.New(Order{Number: "second", Status: Pending, CreatedAt: day0, Amount: 1})
 	engine.begin(nil, func(n int, commit func() error) error {
 		if n > 1 {
 			return commit()
@@ -132,9 +132,11 @@ func TestFencedIDsCost(t *testing.T) {
 	counter := kvtest.Count(openMemory(t))
 	db := openWith(t, counter, fencedOptions(true))
 	orders := OrderStoreOf(db, "t")
-	check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
+	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 	must[int](t)(orders.Scan().Count(ctx)) // it is opened
-	n, err := counter.Measure(func() error { return orders.Create(ctx, orders.New("1", Pending, day0, 1)) })
+	n, err := counter.Measure(func() error {
+		return orders.Create(ctx, orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1}))
+	})
 	check(t, err)
 	if n.Rounds != 1 || n.Gets != 3 {
 		t.Errorf("a Create under a fenced id costs %v", n)

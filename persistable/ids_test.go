@@ -33,7 +33,7 @@ func TestZeroConfiguration(t *testing.T) {
 			t.Errorf("%d leases before any id was made", n)
 		}
 		orders := OrderStoreOf(db, "t")
-		o := orders.New("1", Pending, day0, 1)
+		o := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})
 		if o.ID == 0 || o.ID.IsFallback() {
 			t.Fatalf("the constructor made the id %v, fallback %v", o.ID, o.ID.IsFallback())
 		}
@@ -225,7 +225,7 @@ func TestNoLease(t *testing.T) {
 	takeAll(t, engine, time.Now)
 	lenient := openWith(t, engine, fencedOptions(false))
 	orders := OrderStoreOf(lenient, "t")
-	o := orders.New("1", Pending, day0, 1)
+	o := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})
 	if o.ID == 0 || !four.Default.Layout.IsFallback(o.ID) {
 		t.Errorf("the constructor made %d", o.ID)
 	}
@@ -236,7 +236,7 @@ func TestNoLease(t *testing.T) {
 	strict.IDs.Client.DisableFallback = true
 	db := openWith(t, engine, strict)
 	orders = OrderStoreOf(db, "t")
-	if o = orders.New("2", Pending, day0, 1); o.ID != 0 {
+	if o = orders.New(Order{Number: "2", Status: Pending, CreatedAt: day0, Amount: 1}); o.ID != 0 {
 		t.Errorf("the constructor made %d", o.ID)
 	}
 	err := orders.Create(ctx, o)

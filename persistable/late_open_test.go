@@ -15,8 +15,8 @@ import (
 func TestStoreOpenedLateInATransaction(t *testing.T) {
 	engine := openMemory(t)
 	db := open(t, engine)
-	check(t, OrderStoreOf(db, "a").Create(ctx, OrderStoreOf(db, "a").New("1", Pending, day0, 1)))
-	o := OrderStoreOf(db, "b").New("1", Pending, day0, 1)
+	check(t, OrderStoreOf(db, "a").Create(ctx, OrderStoreOf(db, "a").New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})))
+	o := OrderStoreOf(db, "b").New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})
 	check(t, OrderStoreOf(db, "b").Create(ctx, o))
 
 	fresh := open(t, engine) // another process, which has opened nothing yet

@@ -37,10 +37,10 @@ func TestLaw1ExactlyOnceCreate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			engine := &faulty{Database: openMemory(t)}
 			orders := OrderStoreOf(open(t, engine), "t")
-			check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
+			check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 
 			engine.begin(nil, fates(fates_...))
-			o := orders.New("A-1", Pending, day0, 1)
+			o := orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 1})
 			id := o.ID
 			check(t, orders.Create(ctx, o))
 			engine.begin(nil, nil)
@@ -61,7 +61,7 @@ func TestLaw1ExactlyOnceCreate(t *testing.T) {
 func TestLaw1UnknownOutcomeThenOtherErrors(t *testing.T) {
 	engine := &faulty{Database: openMemory(t)}
 	orders := OrderStoreOf(open(t, engine), "t")
-	check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
+	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 	committed := 0
 	engine.begin(func(int) error {
 		if committed == 1 { // the first read behind the lost acknowledgement
@@ -76,7 +76,7 @@ func TestLaw1UnknownOutcomeThenOtherErrors(t *testing.T) {
 		}
 		return commit()
 	})
-	check(t, orders.Create(ctx, orders.New("A-1", Pending, day0, 1)))
+	check(t, orders.Create(ctx, orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 1})))
 	if committed != 2 {
 		t.Fatal("the read did not fail")
 	}
@@ -91,12 +91,12 @@ func TestLaw1ExactlyOnceTransact(t *testing.T) {
 	engine := &faulty{Database: openMemory(t)}
 	db := open(t, engine)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
-	counter := orders.New("counter", Pending, day0, 0)
+	counter := orders.New(Order{Number: "counter", Status: Pending, CreatedAt: day0, Amount: 0})
 	check(t, orders.Create(ctx, counter))
-	check(t, articles.Create(ctx, NewArticle("s", "zero", nil, nil, nil, day0, nil)))
+	check(t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: "zero", Published: day0})))
 
 	engine.begin(nil, fates(lost, conflict))
-	o, a := orders.New("A-1", Pending, day0, 1), NewArticle("s", "one", nil, nil, nil, day0, nil)
+	o, a := orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 1}), NewArticle(Article{Section: "s", Slug: "one", Published: day0})
 	runs := 0
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		runs++
@@ -128,9 +128,9 @@ func TestLaw1CreatedAndDeleted(t *testing.T) {
 	engine := &faulty{Database: openMemory(t)}
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "t")
-	check(t, orders.Create(ctx, orders.New("0", Pending, day0, 0)))
+	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 0})))
 	engine.begin(nil, fates(lost))
-	gone, kept := orders.New("gone", Pending, day0, 0), orders.New("kept", Pending, day0, 0)
+	gone, kept := orders.New(Order{Number: "gone", Status: Pending, CreatedAt: day0, Amount: 0}), orders.New(Order{Number: "kept", Status: Pending, CreatedAt: day0, Amount: 0})
 	runs := 0
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		runs++
@@ -153,7 +153,7 @@ func TestLaw1CreatedAndDeleted(t *testing.T) {
 func TestLaw2IndexesFromTheStoredRecord(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		orders := OrderStoreOf(db, "t")
-		stale := orders.New("A-1", Pending, day0, 1)
+		stale := orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 1})
 		check(t, orders.Create(ctx, stale))
 		fresh := *stale
 		fresh.Number, fresh.Status, fresh.CreatedAt = "A-2", Paid, day1
@@ -171,7 +171,7 @@ func TestLaw2IndexesFromTheStoredRecord(t *testing.T) {
 		if r := sound(t, orders.Verify); r.Entries != 0 {
 			t.Errorf("%d orphaned entries", r.Entries)
 		}
-		check(t, orders.Create(ctx, orders.New("A-2", Paid, day1, 1)))
+		check(t, orders.Create(ctx, orders.New(Order{Number: "A-2", Status: Paid, CreatedAt: day1, Amount: 1})))
 	})
 }
 
@@ -234,7 +234,7 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 	db := open(t, engine)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	all := someOrders(t, orders, 6)
-	big := NewArticle("s", "big", ptr("1"), nil, []string{"a", "b"}, day0, make([]byte, 250_000))
+	big := NewArticle(Article{Section: "s", Slug: "big", ISBN: ptr("1"), Tags: []string{"a", "b"}, Published: day0, Body: make([]byte, 250_000)})
 	check(t, articles.Create(ctx, big))
 	n := 0
 	operations := map[string]func() error{
@@ -244,7 +244,7 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		"Unique":  func() error { return second(orders.ByNumber(ctx, "01")) },
 		"Create": func() error {
 			n++
-			return orders.Create(ctx, orders.New(fmt.Sprint("new", n), Paid, day0, 1))
+			return orders.Create(ctx, orders.New(Order{Number: fmt.Sprint("new", n), Status: Paid, CreatedAt: day0, Amount: 1}))
 		},
 		"Save":     func() error { return orders.Save(ctx, all[0]) },
 		"Delete":   func() error { return orders.Delete(ctx, all[5].ID) },
@@ -260,7 +260,7 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		"new tenant": func() error {
 			n++
 			s := OrderStoreOf(db, fmt.Sprint("tenant", n))
-			return s.Create(ctx, s.New("1", Pending, day0, 1))
+			return s.Create(ctx, s.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1}))
 		},
 		"List":   func() error { return second(db.ListDirectory(ctx, "tenants")) },
 		"Remove": func() error { return ignore(db.RemoveDirectory(ctx, "tenants", "tenant1"), persistable.ErrNotFound) },
@@ -339,7 +339,7 @@ func TestLaw7Limits(t *testing.T) {
 	articles := ArticleStoreOf(db)
 	err := db.Transact(ctx, func(tx persistable.Tx) error {
 		for i := range 12 {
-			a := NewArticle("s", fmt.Sprint(i), nil, nil, nil, day0, make([]byte, 900_000))
+			a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, 900_000)})
 			if err := articles.In(tx).Create(ctx, a); err != nil {
 				return err
 			}
@@ -350,7 +350,7 @@ func TestLaw7Limits(t *testing.T) {
 		t.Errorf("a transaction of 11 MB: %v, want code %d", err, kv.CodeTransactionTooLarge)
 	}
 	// A record over one value's limit is stored in chunks that keep it.
-	a := NewArticle("s", "big", nil, nil, nil, day0, make([]byte, 1_000_000))
+	a := NewArticle(Article{Section: "s", Slug: "big", Published: day0, Body: make([]byte, 1_000_000)})
 	check(t, articles.Create(ctx, a))
 	for key, value := range dump(t, db) {
 		if len(value) > kv.MaxValueSize || len(key) > kv.MaxKeySize {
@@ -363,7 +363,7 @@ func TestLaw7Limits(t *testing.T) {
 func TestLaw8StoreStaysInItsDirectory(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		one, two := OrderStoreOf(db, "tenant-1"), OrderStoreOf(db, "tenant-2")
-		o := one.New("A-1", Pending, day0, 1)
+		o := one.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 1})
 		check(t, one.Create(ctx, o))
 		for name, write := range map[string]error{"Create": two.Create(ctx, o), "Save": two.Save(ctx, o), "CreateWithID": two.CreateWithID(ctx, 99, &Order{TenantID: "tenant-1"})} {
 			e := wantAs[*persistable.DirectoryError](t, write)
@@ -379,7 +379,7 @@ func TestLaw8StoreStaysInItsDirectory(t *testing.T) {
 		must[*Order](t)(one.Get(ctx, o.ID))
 
 		// The same values are free in the other tenant.
-		other := two.New("A-1", Pending, day0, 2)
+		other := two.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 2})
 		check(t, two.CreateWithID(ctx, o.ID, other))
 		if got := must[*Order](t)(one.ByNumber(ctx, "A-1")); got.Amount != 1 {
 			t.Errorf("tenant-1 sees the record of tenant-2: %+v", got)

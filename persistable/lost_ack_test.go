@@ -14,8 +14,8 @@ func TestLaw1CreatedTwoDeletedOne(t *testing.T) {
 	engine := &faulty{Database: openMemory(t)}
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "t")
-	check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
-	a, b := orders.New("A", Pending, day0, 1), orders.New("B", Pending, day0, 1)
+	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
+	a, b := orders.New(Order{Number: "A", Status: Pending, CreatedAt: day0, Amount: 1}), orders.New(Order{Number: "B", Status: Pending, CreatedAt: day0, Amount: 1})
 	engine.begin(nil, fates(lost))
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		s := orders.In(tx)
@@ -39,8 +39,8 @@ func TestLaw1OthersDeleteOneOfTheCreated(t *testing.T) {
 		db := open(t, engine)
 		other := OrderStoreOf(open(t, mem), "t")
 		orders := OrderStoreOf(db, "t")
-		check(t, orders.Create(ctx, orders.New("0", Pending, day0, 1)))
-		a, b := orders.New("A", Pending, day0, 1), orders.New("B", Pending, day0, 1)
+		check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
+		a, b := orders.New(Order{Number: "A", Status: Pending, CreatedAt: day0, Amount: 1}), orders.New(Order{Number: "B", Status: Pending, CreatedAt: day0, Amount: 1})
 		engine.begin(nil, func(n int, commit func() error) error {
 			if n > 1 {
 				return commit()

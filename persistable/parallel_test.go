@@ -51,7 +51,7 @@ func (m *meeting) arrive() {
 // transaction, one sees what the other has written.
 func TestParallelWritesInOneTransaction(t *testing.T) {
 	article := func(id, slug string) *Article {
-		a := NewArticle("s", slug, ptr("978"+id+slug), nil, []string{id, slug}, day0, nil)
+		a := NewArticle(Article{Section: "s", Slug: slug, ISBN: ptr("978" + id + slug), Tags: []string{id, slug}, Published: day0})
 		a.ID = id
 		return a
 	}

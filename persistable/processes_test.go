@@ -79,7 +79,7 @@ func TestIDProcess(t *testing.T) {
 	for g := range 10 {
 		group.Go(func() {
 			for i := range idsOfAProcess / 10 {
-				o := orders.New(fmt.Sprint(os.Getpid(), "-", g, "-", i), Pending, day0, 1)
+				o := orders.New(Order{Number: fmt.Sprint(os.Getpid(), "-", g, "-", i), Status: Pending, CreatedAt: day0, Amount: 1})
 				if err := orders.Create(ctx, o); err != nil {
 					t.Error(err)
 					return

@@ -111,7 +111,7 @@ func TestStoppingAnIteration(t *testing.T) {
 func TestQuerySeesItsTransaction(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		orders := OrderStoreOf(db, "t")
-		first, second := orders.New("1", Pending, day0, 1), orders.New("2", Pending, day0, 1)
+		first, second := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1}), orders.New(Order{Number: "2", Status: Pending, CreatedAt: day0, Amount: 1})
 		check(t, orders.Create(ctx, first))
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 			s := orders.In(tx)
@@ -143,7 +143,7 @@ func TestEntriesOfNull(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := ArticleStoreOf(db)
 		for slug, editor := range map[string]*string{"none": nil, "empty": ptr(""), "zero": ptr("\x00"), "ann": ptr("ann")} {
-			check(t, s.Create(ctx, NewArticle("s", slug, nil, editor, nil, day0, nil)))
+			check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: slug, Editor: editor, Published: day0})))
 		}
 		cases := map[string]struct {
 			query *persistable.Query[*Article]
@@ -166,11 +166,11 @@ func TestEntriesOfNull(t *testing.T) {
 func TestEntriesOfSlices(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := ArticleStoreOf(db)
-		a := NewArticle("s", "a", nil, nil, []string{"go", "db", "go", ""}, day0, nil)
-		b := NewArticle("s", "b", nil, nil, []string{"db"}, day0, nil)
+		a := NewArticle(Article{Section: "s", Slug: "a", Tags: []string{"go", "db", "go", ""}, Published: day0})
+		b := NewArticle(Article{Section: "s", Slug: "b", Tags: []string{"db"}, Published: day0})
 		check(t, s.Create(ctx, a))
 		check(t, s.Create(ctx, b))
-		check(t, s.Create(ctx, NewArticle("s", "untagged", nil, nil, nil, day0, nil)))
+		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "untagged", Published: day0})))
 		want := func(tag string, slugs_ ...string) {
 			t.Helper()
 			if got := slugs(must[[]*Article](t)(s.ByTags(tag).Slice(ctx))); !slices.Equal(got, slugs_) {
@@ -200,7 +200,7 @@ func TestEntriesOfStringsWithZeroBytes(t *testing.T) {
 		s := OrderStoreOf(db, "t")
 		all := []string{"", "\x00", "\x00\x00", "\x00a", "a", "a\x00", "a\x00\x00", "a\x00b", "a\x01", "ab"}
 		for _, number := range all {
-			check(t, s.Create(ctx, s.New(number, Pending, day0, 1)))
+			check(t, s.Create(ctx, s.New(Order{Number: number, Status: Pending, CreatedAt: day0, Amount: 1})))
 		}
 		if diff := cmp.Diff(all, numbers(must[[]*Order](t)(s.OrderedByNumber().Slice(ctx)))); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
@@ -242,7 +242,7 @@ func TestEntriesOfTimes(t *testing.T) {
 		}
 		for i := range times { // created in an order of its own
 			at := (i*7 + 3) % len(times)
-			check(t, s.Create(ctx, NewArticle("s", fmt.Sprintf("%02d", at), nil, nil, nil, times[at], nil)))
+			check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprintf("%02d", at), Published: times[at]})))
 		}
 		var want []string
 		for i := range times {
@@ -266,7 +266,7 @@ func TestEntriesOfTimes(t *testing.T) {
 func TestCoveringIndexes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := ArticleStoreOf(db)
-		a := NewArticle("go", "a", ptr("1"), nil, nil, day0, []byte("first"))
+		a := NewArticle(Article{Section: "go", Slug: "a", ISBN: ptr("1"), Published: day0, Body: []byte("first")})
 		check(t, s.Create(ctx, a))
 		read := func() {
 			t.Helper()
@@ -306,7 +306,7 @@ func TestCoveringIndexes(t *testing.T) {
 func TestPrefixesOfTypeNames(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		articles, arts := ArticleStoreOf(db), ArtStoreOf(db) // one directory
-		a := NewArticle("s", "a", nil, nil, nil, day0, nil)
+		a := NewArticle(Article{Section: "s", Slug: "a", Published: day0})
 		check(t, articles.Create(ctx, a))
 		for i := range 5 {
 			check(t, arts.Create(ctx, &Art{ID: int32(10*i - 15), Name: "art"}))

@@ -80,7 +80,7 @@ func TestScatteredQueueConflicts(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := sharded(db, "a", 16, 16)
 	for i := range 5 {
-		check(t, s.Create(ctx, NewArticle("s", fmt.Sprint(i), nil, nil, nil, day0.Add(time.Duration(i)), nil)))
+		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0.Add(time.Duration(i))})))
 	}
 	for name, c := range map[string]struct {
 		at       time.Time
@@ -91,7 +91,7 @@ func TestScatteredQueueConflicts(t *testing.T) {
 			in := s.In(db.In(tx))
 			first := must[*Article](t)(in.OrderedByPublished().First(ctx))
 			check(t, in.Delete(ctx, first.ID))
-			added := NewArticle("s", fmt.Sprint(name, i), nil, nil, nil, c.at, nil)
+			added := NewArticle(Article{Section: "s", Slug: fmt.Sprint(name, i), Published: c.at})
 			check(t, s.Create(ctx, added))
 			if err := tx.Commit(ctx); kv.IsConflict(err) != c.conflict || !c.conflict && err != nil {
 				t.Fatalf("one record was added %s the first: %v", name, err)
@@ -119,7 +119,7 @@ func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
 			var all []*Article
 			check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 				for i := range min(200, 4_000_000/size) {
-					a := NewArticle("s", fmt.Sprint(i), nil, nil, []string{fmt.Sprint("x", i%7), fmt.Sprint("y", i%5)}, day0, make([]byte, size))
+					a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Tags: []string{fmt.Sprint("x", i%7), fmt.Sprint("y", i%5)}, Published: day0, Body: make([]byte, size)})
 					if err := s.In(tx).Create(ctx, a); err != nil {
 						return err
 					}

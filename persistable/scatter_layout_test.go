@@ -22,14 +22,14 @@ import (
 func TestScatteredLayoutDocument(t *testing.T) {
 	schema := &persistimpl.Schema{
 		Type: "Order", Directory: orderSchema.Directory, Scatter: 256, Lock: orderSchema.Lock,
-		IDs: orderSchema.IDs, ID: orderSchema.ID, CheckArgs: orderSchema.CheckArgs,
+		IDs: orderSchema.IDs, ID: orderSchema.ID, CheckArgs: orderSchema.CheckArgs, FillArgs: orderSchema.FillArgs,
 		Encode: orderSchema.Encode, Decode: orderSchema.Decode, Known: orderSchema.Known,
 		Indexes: slices.Clone(orderSchema.Indexes), Entries: orderSchema.Entries,
 	}
 	scatterIndexes(schema.Indexes, 16)
 	db := open(t, openMemory(t))
 	s := persistimpl.NewStore[*Order, idgen.ID](db, schema, "tenant-1")
-	o := NewOrder("tenant-1", "A-1001", Paid, time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), 1000)
+	o := NewOrder(Order{TenantID: "tenant-1", Number: "A-1001", Status: Paid, CreatedAt: time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), Amount: 1000})
 	check(t, s.CreateWithID(ctx, 0x0102030405060708, o))
 	prefix := string(prefixOf(t, db, "tenants", "tenant-1", "orders"))
 	var got []string

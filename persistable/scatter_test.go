@@ -104,7 +104,7 @@ func stored(t testing.TB, db *persistable.DB, directory string) map[string]strin
 func TestScatteredLayout(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := sharded(db, "a", 256, 16)
-	check(t, s.CreateWithID(ctx, "id", NewArticle("s", "b", ptr("1"), nil, []string{"x"}, time.Unix(0, 7), make([]byte, 100_000))))
+	check(t, s.CreateWithID(ctx, "id", NewArticle(Article{Section: "s", Slug: "b", ISBN: ptr("1"), Tags: []string{"x"}, Published: time.Unix(0, 7), Body: make([]byte, 100_000)})))
 	keys := slices.Sorted(maps.Keys(stored(t, db, "a")))
 	want := []string{
 		`("I", "Article_Editor", 6, nil, "id")`,
@@ -133,7 +133,7 @@ func TestScatteredBudgets(t *testing.T) {
 	db := open(t, counter)
 	s := sharded(db, "a", 16, 16)
 	for i := range 40 {
-		a := NewArticle("s", fmt.Sprint(i), ptr(fmt.Sprint(i)), nil, []string{"x", "y"}, day0, nil)
+		a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), ISBN: ptr(fmt.Sprint(i)), Tags: []string{"x", "y"}, Published: day0})
 		a.ID = fmt.Sprintf("%02d", i)
 		check(t, s.Create(ctx, a))
 	}
@@ -146,7 +146,7 @@ func TestScatteredBudgets(t *testing.T) {
 	}{
 		{"Get", budget{1, 1, 0, 0, 0}, func() error { return second(s.Get(ctx, "07")) }},
 		{"Create", budget{1, 3, 0, 8, 1}, func() error {
-			return s.Create(ctx, NewArticle("s", "a", ptr("a"), nil, []string{"x", "y"}, day0, nil))
+			return s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("a"), Tags: []string{"x", "y"}, Published: day0}))
 		}},
 		{"Save", budget{1, 3, 0, 1, 1}, func() error { return s.Save(ctx, saved) }},
 		{"Delete", budget{1, 1, 0, 8, 1}, func() error { return s.Delete(ctx, "03") }},
@@ -175,11 +175,11 @@ func TestScatterOfADirectoryStays(t *testing.T) {
 	for _, was := range []index.Shards{0, 8} {
 		onEngines(t, func(t *testing.T, db *persistable.DB) {
 			s := sharded(db, "a", was, 0)
-			check(t, s.CreateWithID(ctx, "1", NewArticle("s", "1", nil, nil, nil, day0, nil)))
+			check(t, s.CreateWithID(ctx, "1", NewArticle(Article{Section: "s", Slug: "1", Published: day0})))
 			for _, now := range []index.Shards{0, 8, 16} {
 				s = sharded(db, "a", now, 0)
 				id := fmt.Sprint("new-", now)
-				check(t, s.CreateWithID(ctx, id, NewArticle("s", id, nil, nil, nil, day0, nil)))
+				check(t, s.CreateWithID(ctx, id, NewArticle(Article{Section: "s", Slug: id, Published: day0})))
 				for _, id := range []string{"1", id} {
 					must[*Article](t)(s.Get(ctx, id))
 				}
@@ -198,7 +198,7 @@ func TestScatterOfADirectoryStays(t *testing.T) {
 				}
 			}
 			check(t, db.RemoveDirectory(ctx, "a"))
-			check(t, s.CreateWithID(ctx, "1", NewArticle("s", "1", nil, nil, nil, day0, nil)))
+			check(t, s.CreateWithID(ctx, "1", NewArticle(Article{Section: "s", Slug: "1", Published: day0})))
 			if _, found := stored(t, db, "a")[`("R", "Article", `+fmt.Sprint(index.Shards(16).Of([]byte("\x021\x00")))+`, "1")`]; !found {
 				t.Errorf("a new directory has %v", stored(t, db, "a"))
 			}
@@ -239,7 +239,7 @@ func TestIndexScatteredOverData(t *testing.T) {
 func TestVerifyFindsWhatIsAstray(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := sharded(db, "a", 16, 16)
-	check(t, s.CreateWithID(ctx, "id", NewArticle("s", "b", nil, nil, []string{"x"}, day0, nil)))
+	check(t, s.CreateWithID(ctx, "id", NewArticle(Article{Section: "s", Slug: "b", Tags: []string{"x"}, Published: day0})))
 	prefix := prefixOf(t, db, "a")
 	at := func(elements ...any) []byte { return slices.Concat(prefix, tuple.Tuple(elements).MustPack()) }
 	record := dump(t, db)[string(at("R", "Article", 6, "id"))]

@@ -72,6 +72,7 @@ func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string)
 	}
 	if len(args) > 0 {
 		schema.CheckArgs = func(any, []string) (field, got string, ok bool) { return "", "", true }
+		schema.FillArgs = func(any, []string) {}
 	}
 	for _, element := range strings.Split(p.directory, "/") {
 		name, isField := strings.CutPrefix(element, "{")

@@ -15,8 +15,9 @@ import (
 
 const _ = persistimpl.Version2
 
-func NewOrder(tenantID, number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
-	return &Order{ID: idgen.NewID(), TenantID: tenantID, Number: number, Status: status, CreatedAt: createdAt, Amount: amount}
+func NewOrder(literal Order) *Order {
+	persistimpl.SetID(&orderSchema, &literal)
+	return &literal
 }
 
 type OrderStore struct {
@@ -29,8 +30,9 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
-func (s *OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
-	return NewOrder(persistimpl.Arg(&s.Store, 0), number, status, createdAt, amount)
+func (s *OrderStore) New(literal Order) *Order {
+	persistimpl.FillArgs(&s.Store, &orderSchema, &literal)
+	return NewOrder(literal)
 }
 
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
@@ -89,6 +91,10 @@ var orderSchema = persistimpl.Schema{
 			return "TenantID", v.TenantID, false
 		}
 		return "", "", true
+	},
+	FillArgs: func(record any, args []string) {
+		v := record.(*Order)
+		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
 	Decode: func(b []byte) (any, error) {
@@ -176,8 +182,9 @@ func decodeOrder(b []byte, v *Order) error {
 	return r.Err()
 }
 
-func NewArticle(section, slug string, isbn, editor *string, tags []string, published time.Time, body []byte) *Article {
-	return &Article{ID: idgen.NewULIDString(), Section: section, Slug: slug, ISBN: isbn, Editor: editor, Tags: tags, Published: published, Body: body}
+func NewArticle(literal Article) *Article {
+	persistimpl.SetID(&articleSchema, &literal)
+	return &literal
 }
 
 type ArticleStore struct {

@@ -18,7 +18,7 @@ import (
 func TestCreateGetSaveDelete(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		orders := OrderStoreOf(db, "tenant-1")
-		o := orders.New("A-1001", Pending, day0, 1000)
+		o := orders.New(Order{Number: "A-1001", Status: Pending, CreatedAt: day0, Amount: 1000})
 		check(t, orders.Create(ctx, o))
 		if diff := compare(o, must[*Order](t)(orders.Get(ctx, o.ID))); diff != "" {
 			t.Errorf("Get mismatch (-want +got):\n%s", diff)
@@ -55,7 +55,7 @@ func TestCreateGetSaveDelete(t *testing.T) {
 func TestSaveCreates(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		articles := ArticleStoreOf(db)
-		a := NewArticle("go", "iterators", ptr("978-1"), nil, []string{"go", "iter"}, day0, []byte("text"))
+		a := NewArticle(Article{Section: "go", Slug: "iterators", ISBN: ptr("978-1"), Tags: []string{"go", "iter"}, Published: day0, Body: []byte("text")})
 		check(t, articles.Save(ctx, a))
 		if diff := compare(a, must[*Article](t)(articles.Get(ctx, a.ID))); diff != "" {
 			t.Errorf("Get mismatch (-want +got):\n%s", diff)
@@ -127,7 +127,7 @@ func TestStrictGeneratorInOutage(t *testing.T) {
 	idgen.SetDefault(failing{outage})
 	t.Cleanup(func() { idgen.SetDefault(nil) })
 	orders := OrderStoreOf(open(t, openMemory(t)), "t")
-	o := orders.New("1", Pending, day0, 1)
+	o := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})
 	if o.ID != 0 {
 		t.Fatalf("the constructor made the id %v without a generator", o.ID)
 	}
@@ -139,9 +139,9 @@ func TestStrictGeneratorInOutage(t *testing.T) {
 func TestUniqueError(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		orders := OrderStoreOf(db, "t")
-		first := orders.New("A-1", Pending, day0, 1)
+		first := orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: day0, Amount: 1})
 		check(t, orders.Create(ctx, first))
-		e := wantAs[*persistable.UniqueError](t, orders.Create(ctx, orders.New("A-1", Paid, day1, 2)))
+		e := wantAs[*persistable.UniqueError](t, orders.Create(ctx, orders.New(Order{Number: "A-1", Status: Paid, CreatedAt: day1, Amount: 2})))
 		want := &persistable.UniqueError{
 			Type: "Order", Index: "Order_Number", Fields: []string{"Number"},
 			Values: tuple.Tuple{"A-1"}, Owner: first.ID,
@@ -149,7 +149,7 @@ func TestUniqueError(t *testing.T) {
 		if diff := compare(want, e); diff != "" {
 			t.Errorf("UniqueError mismatch (-want +got):\n%s", diff)
 		}
-		second := orders.New("A-2", Pending, day0, 1)
+		second := orders.New(Order{Number: "A-2", Status: Pending, CreatedAt: day0, Amount: 1})
 		check(t, orders.Create(ctx, second))
 		second.Number = "A-1"
 		wantAs[*persistable.UniqueError](t, orders.Save(ctx, second))
@@ -163,9 +163,9 @@ func TestUniqueError(t *testing.T) {
 func TestNullsAreNeverTaken(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		articles := ArticleStoreOf(db)
-		a := NewArticle("s", "a", nil, nil, nil, day0, nil)
+		a := NewArticle(Article{Section: "s", Slug: "a", Published: day0})
 		check(t, articles.Create(ctx, a))
-		check(t, articles.Create(ctx, NewArticle("s", "b", nil, nil, nil, day0, nil)))
+		check(t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Published: day0})))
 		_, err := articles.ByISBN(ctx, nil)
 		wantError(t, err, persistable.ErrNotFound)
 
@@ -174,7 +174,7 @@ func TestNullsAreNeverTaken(t *testing.T) {
 		if got := must[*Article](t)(articles.ByISBN(ctx, ptr(""))); got.ID != a.ID {
 			t.Errorf("the empty ISBN belongs to %v", got.ID)
 		}
-		e := wantAs[*persistable.UniqueError](t, articles.Create(ctx, NewArticle("s", "c", ptr(""), nil, nil, day0, nil)))
+		e := wantAs[*persistable.UniqueError](t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: "c", ISBN: ptr(""), Published: day0})))
 		if e.Owner != a.ID {
 			t.Errorf("Owner = %v, want %v", e.Owner, a.ID)
 		}
@@ -187,7 +187,7 @@ func TestValuesThatCannotBeStored(t *testing.T) {
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	long := strings.Repeat("x", 10_000)
 
-	e := wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New(long, Pending, day0, 1)))
+	e := wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New(Order{Number: long, Status: Pending, CreatedAt: day0, Amount: 1})))
 	if e.Type != "Order" || e.Field != "Number" {
 		t.Errorf("the error names %s.%s", e.Type, e.Field)
 	}
@@ -196,21 +196,21 @@ func TestValuesThatCannotBeStored(t *testing.T) {
 			t.Errorf("the error does not say %q: %v", word, e)
 		}
 	}
-	e = wantAs[*persistable.FieldError](t, articles.Create(ctx, NewArticle("s", long, nil, nil, nil, day0, nil)))
+	e = wantAs[*persistable.FieldError](t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: long, Published: day0})))
 	if e.Field != "Slug" {
 		t.Errorf("the error names the field %s, want the longest one, Slug", e.Field)
 	}
-	a := NewArticle("s", "x", nil, nil, nil, day0, nil)
+	a := NewArticle(Article{Section: "s", Slug: "x", Published: day0})
 	a.ID = long
 	e = wantAs[*persistable.FieldError](t, articles.Create(ctx, a))
 	if e.Field != "the id" {
 		t.Errorf("the error names %s, want the id", e.Field)
 	}
-	e = wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New("\xff", Pending, day0, 1)))
+	e = wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New(Order{Number: "\xff", Status: Pending, CreatedAt: day0, Amount: 1})))
 	if e.Field != "Number" {
 		t.Errorf("the error names the field %s, want Number", e.Field)
 	}
-	huge := NewArticle("s", "x", nil, nil, nil, day0, make([]byte, 11_000_000))
+	huge := NewArticle(Article{Section: "s", Slug: "x", Published: day0, Body: make([]byte, 11_000_000)})
 	r := wantAs[*persistable.RecordError](t, articles.Create(ctx, huge))
 	if !strings.Contains(r.Error(), "split it") {
 		t.Errorf("the error has no remedy: %v", r)
@@ -221,7 +221,7 @@ func TestLongestKeyFits(t *testing.T) {
 	// The key is the directory's prefix, ("I", name), the value and the id.
 	db := open(t, openMemory(t))
 	articles := ArticleStoreOf(db)
-	a := NewArticle("s", "x", nil, nil, []string{strings.Repeat("x", 9_900)}, day0, nil)
+	a := NewArticle(Article{Section: "s", Slug: "x", Tags: []string{strings.Repeat("x", 9_900)}, Published: day0})
 	check(t, articles.Create(ctx, a))
 	if n := must[int](t)(articles.ByTags(a.Tags[0]).Count(ctx)); n != 1 {
 		t.Errorf("found %d by the long tag", n)
@@ -231,7 +231,7 @@ func TestLongestKeyFits(t *testing.T) {
 func TestSchemaFaults(t *testing.T) {
 	schema := persistimpl.Schema{Directory: []persistimpl.PathElement{{Field: "TenantID"}}}
 	err := schema.Validate()
-	for _, word := range []string{"Type is empty", "IDs or ID", "Encode", "CheckArgs"} {
+	for _, word := range []string{"Type is empty", "IDs or ID", "Encode", "CheckArgs and FillArgs"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("Validate does not say %q: %v", word, err)
 		}
@@ -256,7 +256,7 @@ func TestClosedEngine(t *testing.T) {
 	engine := openMemory(t)
 	orders := OrderStoreOf(open(t, engine), "t")
 	check(t, engine.Close())
-	wantError(t, orders.Create(ctx, orders.New("1", Pending, day0, 1)), persistable.ErrClosed)
+	wantError(t, orders.Create(ctx, orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})), persistable.ErrClosed)
 	_, err := orders.Get(ctx, 1)
 	wantError(t, err, kv.ErrClosed)
 }
@@ -277,7 +277,7 @@ func TestTimesKeepTheirValue(t *testing.T) {
 		time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Unix(0, 0).UTC(), time.Unix(-1, 999_999_999).UTC(),
 		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(-5000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
-		o := orders.New(string(rune('a'+i)), Pending, at, 1)
+		o := orders.New(Order{Number: string(rune('a' + i)), Status: Pending, CreatedAt: at, Amount: 1})
 		check(t, orders.Create(ctx, o))
 		if got := must[*Order](t)(orders.Get(ctx, o.ID)).CreatedAt; !got.Equal(at) || got.Location() != time.UTC {
 			t.Errorf("%v came back as %v", at, got)

@@ -89,10 +89,10 @@ func TestCreationTokenSurvivesUpdates(t *testing.T) {
 func TestChunks(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := ArticleStoreOf(db)
-		neighbour := NewArticle("s", "before", nil, nil, nil, day0, nil)
+		neighbour := NewArticle(Article{Section: "s", Slug: "before", Published: day0})
 		check(t, s.Create(ctx, neighbour))
-		a := NewArticle("s", "a", nil, nil, []string{"t"}, day0, nil)
-		check(t, s.Create(ctx, NewArticle("s", "after", nil, nil, nil, day0, make([]byte, 120_000))))
+		a := NewArticle(Article{Section: "s", Slug: "a", Tags: []string{"t"}, Published: day0})
+		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "after", Published: day0, Body: make([]byte, 120_000)})))
 		overhead := 10 + 2 + len(a.ID) + 3 + 3 + 3 + 1 + 3 + 6 + 1
 		for _, size := range []int{0, 250_000, 100_000 - overhead - 2, 99_999, 100_001, 199_000, 450_000, 100_000, 10} {
 			a.Body = bytes.Repeat([]byte{byte(size)}, size)
@@ -241,7 +241,7 @@ func TestStoreOfANewerFormat(t *testing.T) {
 func TestDanglingEntry(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := OrderStoreOf(db, "t")
-	o := s.New("A-1", Paid, day0, 1)
+	o := s.New(Order{Number: "A-1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, s.Create(ctx, o))
 	record := recordKey(prefixOf(t, db, "tenants", "t", "orders"), "Order", int64(o.ID))
 	write(t, db, func(tx kv.Transaction) { tx.Clear(record) })
@@ -265,7 +265,7 @@ func TestDanglingEntry(t *testing.T) {
 func FuzzStoredRecord(f *testing.F) {
 	db := open(f, openMemory(f))
 	s := ArticleStoreOf(db)
-	a := NewArticle("s", "a", ptr("1"), nil, []string{"x"}, day0, []byte("body"))
+	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0, Body: []byte("body")})
 	check(f, s.Create(ctx, a))
 	key := recordKey(prefixOf(f, db, "articles"), "Article", a.ID)
 	f.Add(dump(f, db)[string(key)])
@@ -289,7 +289,7 @@ func FuzzStoredRecord(f *testing.F) {
 func FuzzStoredEntry(f *testing.F) {
 	db := open(f, openMemory(f))
 	s := ArticleStoreOf(db)
-	a := NewArticle("s", "a", ptr("1"), nil, []string{"x"}, day0, []byte("body"))
+	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0, Body: []byte("body")})
 	check(f, s.Create(ctx, a))
 	entries := slices.Concat(prefixOf(f, db, "articles"), []byte("\x02I\x00"))
 	f.Add([]byte("\x02Article_Tags\x00\x02x\x00\x02id\x00"), []byte{})

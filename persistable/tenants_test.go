@@ -22,7 +22,7 @@ func TestTenants(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		for _, name := range []string{"b", "a", "c"} {
 			s := OrderStoreOf(db, name)
-			check(t, s.Create(ctx, s.New("same number", Paid, day0, 1)))
+			check(t, s.Create(ctx, s.New(Order{Number: "same number", Status: Paid, CreatedAt: day0, Amount: 1})))
 		}
 		list := func(want ...string) {
 			t.Helper()
@@ -46,7 +46,7 @@ func TestTenants(t *testing.T) {
 		}
 
 		// Created again it is empty, and nothing of the old one comes back.
-		check(t, b.Create(ctx, b.New("new number", Paid, day0, 1)))
+		check(t, b.Create(ctx, b.New(Order{Number: "new number", Status: Paid, CreatedAt: day0, Amount: 1})))
 		list("a", "b", "c")
 		if n := must[int](t)(b.Scan().Count(ctx)); n != 1 {
 			t.Errorf("the new tenant has %d records", n)
@@ -61,7 +61,7 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 	engine := openMemory(t)
 	one, other := open(t, engine), open(t, engine)
 	s := OrderStoreOf(one, "t")
-	o := s.New("1", Paid, day0, 1)
+	o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, s.Create(ctx, o))
 	must[*Order](t)(s.Get(ctx, o.ID))
 	check(t, other.RemoveDirectory(ctx, "tenants", "t"))
@@ -70,8 +70,8 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 
 	// Somebody else gets the next prefix; then the first one writes again.
 	u := OrderStoreOf(other, "u")
-	check(t, u.Create(ctx, u.New("1", Paid, day0, 1)))
-	check(t, s.Create(ctx, s.New("2", Paid, day0, 1)))
+	check(t, u.Create(ctx, u.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
+	check(t, s.Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))
 	for name, store := range map[string]*OrderStore{"t": s, "u": u} {
 		if n := must[int](t)(store.Scan().Count(ctx)); n != 1 {
 			t.Errorf("%s has %d records", name, n)
@@ -84,14 +84,16 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 // removal wins.
 func TestTenantRemovedDuringATransaction(t *testing.T) {
 	for name, work := range map[string]func(s *OrderStore, o *Order) error{
-		"Save":   func(s *OrderStore, o *Order) error { return s.Save(ctx, o) },
-		"Create": func(s *OrderStore, _ *Order) error { return s.Create(ctx, s.New("2", Paid, day0, 1)) },
+		"Save": func(s *OrderStore, o *Order) error { return s.Save(ctx, o) },
+		"Create": func(s *OrderStore, _ *Order) error {
+			return s.Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1}))
+		},
 		"Delete": func(s *OrderStore, o *Order) error { return s.Delete(ctx, o.ID) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := open(t, openMemory(t))
 			s := OrderStoreOf(db, "t")
-			o := s.New("1", Paid, day0, 1)
+			o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 			check(t, s.Create(ctx, o))
 			tx := must[kv.Transaction](t)(db.Engine().Begin())
 			defer tx.Cancel()
@@ -117,7 +119,7 @@ func TestTenantsRemovedWhileWritten(t *testing.T) {
 			writers.Go(func() {
 				s := OrderStoreOf(db, names[w%2])
 				for i := range 25 {
-					o := s.New(fmt.Sprint(w, "-", i), Paid, day0, 1)
+					o := s.New(Order{Number: fmt.Sprint(w, "-", i), Status: Paid, CreatedAt: day0, Amount: 1})
 					if err := s.Create(ctx, o); err != nil {
 						t.Error(err)
 						return
@@ -156,10 +158,10 @@ func TestDirectoryArguments(t *testing.T) {
 		names := []string{"a/b", "a", "/", "..", "a\x00b", " ", "日本", strings.Repeat("x", 4096), "{TenantID}"}
 		for i, name := range names {
 			s := OrderStoreOf(db, name)
-			if got := persistimpl.Arg(&s.Store, 0); got != name {
-				t.Errorf("Arg = %q", got)
+			if got := s.New(Order{}).TenantID; got != name {
+				t.Errorf("a new record has the TenantID %q, want %q", got, name)
 			}
-			check(t, s.Create(ctx, s.New("1", Paid, day0, int64(i))))
+			check(t, s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: int64(i)})))
 		}
 		for i, name := range names {
 			s := OrderStoreOf(db, name)
@@ -187,7 +189,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 	} {
 		s := OrderStoreOf(db, name)
 		for verb, err := range map[string]error{
-			"Create": s.Create(ctx, s.New("1", Paid, day0, 1)), "Get": second(s.Get(ctx, 1)), "Delete": s.Delete(ctx, 1),
+			"Create": s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})), "Get": second(s.Get(ctx, 1)), "Delete": s.Delete(ctx, 1),
 			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(1).Slice(ctx)),
 			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Build": s.BuildIndexes(ctx), "Count": second(s.Scan().Count(ctx)),
 		} {
@@ -210,7 +212,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 func TestTenantMoved(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := OrderStoreOf(db, "old")
-	o := s.New("1", Paid, day0, 1)
+	o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, s.Create(ctx, o))
 	tx := must[kv.Transaction](t)(db.Engine().Begin())
 	defer tx.Cancel()
@@ -222,7 +224,7 @@ func TestTenantMoved(t *testing.T) {
 	}
 	wantError(t, second(s.Get(ctx, o.ID)), persistable.ErrNotFound)
 	must[*Order](t)(OrderStoreOf(db, "new").Get(ctx, o.ID))
-	check(t, s.Create(ctx, s.New("2", Paid, day0, 1)))
+	check(t, s.Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))
 	if n := must[int](t)(OrderStoreOf(db, "new").Scan().Count(ctx)); n != 1 {
 		t.Errorf("%d records at the new place", n)
 	}
@@ -243,9 +245,9 @@ func TestPartitionHasOnePrefix(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := OrderStoreOf(db, "t")
 	before := dump(t, db)
-	check(t, s.Create(ctx, s.New("1", Paid, day0, 1)))
+	check(t, s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
 	other := OrderStoreOf(db, "u")
-	check(t, other.Create(ctx, other.New("1", Paid, day0, 1)))
+	check(t, other.Create(ctx, other.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
 	one, two := prefixOf(t, db, "tenants", "t", "orders"), prefixOf(t, db, "tenants", "u", "orders")
 	if len(one) < 3 || string(one[:2]) == string(two[:2]) && one[2] == two[2] {
 		t.Errorf("the prefixes %x and %x are of one partition", one, two)

@@ -16,7 +16,7 @@ func TestDeleteWhileIteratingAnIndex(t *testing.T) {
 		db := open(t, openMemory(t))
 		s := ArticleStoreOf(db)
 		for i := range 3 {
-			check(t, s.Create(ctx, NewArticle("s", fmt.Sprint(i), nil, nil, []string{"x", "y"}, day0, make([]byte, size))))
+			check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Tags: []string{"x", "y"}, Published: day0, Body: make([]byte, size)})))
 		}
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 			for a, err := range s.In(tx).OrderedByTags().All(ctx) {
@@ -43,7 +43,7 @@ func TestDeleteAheadOfAScan(t *testing.T) {
 		s := ArticleStoreOf(db)
 		var all []*Article
 		for i, size := range []int{10, 150_000, 10, 150_000} {
-			a := NewArticle("s", fmt.Sprint(i), nil, nil, nil, day0, make([]byte, size))
+			a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, size)})
 			a.ID = fmt.Sprint(i)
 			check(t, s.Create(ctx, a))
 			all = append(all, a)

@@ -28,7 +28,9 @@ func Open(ctx context.Context, engine kv.Database) (Store, error) {
 	return &kazahana{engine, db, user.UserStoreOf(db)}, nil
 }
 
-func record(u User) *user.User { return user.NewUser(u.Email, u.Name, u.Category, u.CreatedAt) }
+func record(u User) *user.User {
+	return user.NewUser(user.User{Email: u.Email, Name: u.Name, Category: u.Category, CreatedAt: u.CreatedAt})
+}
 
 func plain(u *user.User) User { return User{u.Email, u.Name, u.Category, u.CreatedAt} }
 

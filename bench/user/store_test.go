@@ -36,7 +36,7 @@ func open(b *testing.B) (kv.Database, *UserStore) {
 
 func numbered(i int) *User {
 	n := strconv.Itoa(i)
-	return NewUser("user"+n+"@example.com", "User "+n, "premium", sample.CreatedAt)
+	return NewUser(User{Email: "user" + n + "@example.com", Name: "User " + n, Category: "premium", CreatedAt: sample.CreatedAt})
 }
 
 // BenchmarkGet reads a user by id: through the store, and by hand on kv.

@@ -17,15 +17,12 @@ import (
 // version of the run-time.
 const _ = persistimpl.Version2
 
-// NewUser returns a User with an ID of its own, a kazahana ID.
-func NewUser(email, name, category string, createdAt time.Time) *User {
-	return &User{
-		ID:        idgen.NewID(),
-		Email:     email,
-		Name:      name,
-		Category:  category,
-		CreatedAt: createdAt,
-	}
+// NewUser returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewUser(literal User) *User {
+	persistimpl.SetID(&userSchema, &literal)
+	return &literal
 }
 
 // UserStore holds the records of type User of one directory.

@@ -18,7 +18,7 @@ func (l *loader) artistTable() table[artistRow] {
 		known: l.artists,
 		find:  finder(store.OrderedByNumber(), func(a *Artist) (int64, idgen.ID) { return a.Number, a.ID }),
 		make: func(r artistRow) (idgen.ID, save, error) {
-			a := NewArtist(r.ArtistID, r.Name)
+			a := NewArtist(Artist{Number: r.ArtistID, Name: r.Name})
 			return a.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, a) }, nil
 		},
 	}
@@ -35,7 +35,7 @@ func (l *loader) albumTable() table[albumRow] {
 			if err != nil {
 				return 0, nil, err
 			}
-			a := NewAlbum(r.AlbumID, artist, r.Title)
+			a := NewAlbum(Album{Number: r.AlbumID, ArtistID: artist, Title: r.Title})
 			return a.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, a) }, nil
 		},
 	}
@@ -52,9 +52,12 @@ func (l *loader) trackTable() table[trackRow] {
 			if err != nil {
 				return 0, nil, err
 			}
-			t := NewTrack(r.TrackID, r.Name, album, names.genres[r.GenreID], names.mediaTypes[r.MediaTypeID],
-				r.Composer.value(), time.Duration(r.Milliseconds)*time.Millisecond, r.Bytes, Cents(r.UnitPrice),
-				names.playlists[r.TrackID])
+			t := NewTrack(Track{
+				Number: r.TrackID, Name: r.Name, AlbumID: album,
+				Genre: names.genres[r.GenreID], MediaType: names.mediaTypes[r.MediaTypeID], Composer: r.Composer.value(),
+				Length: time.Duration(r.Milliseconds) * time.Millisecond, Bytes: r.Bytes, Price: Cents(r.UnitPrice),
+				Playlists: names.playlists[r.TrackID],
+			})
 			return t.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, t) }, nil
 		},
 	}

@@ -25,8 +25,10 @@ func (l *loader) employeeTable() table[employeeRow] {
 				superior = &id
 			}
 			home := Address{r.Address, r.City, r.State.value(), r.PostalCode.value(), r.Phone.value(), r.Fax.value()}
-			e := NewEmployee(r.EmployeeID, r.LastName, r.FirstName, r.Title, r.Email, superior,
-				r.BirthDate.Time, r.HireDate.Time, home, r.Country)
+			e := NewEmployee(Employee{
+				Number: r.EmployeeID, LastName: r.LastName, FirstName: r.FirstName, Title: r.Title, Email: r.Email,
+				ReportsTo: superior, BirthDate: r.BirthDate.Time, HireDate: r.HireDate.Time, Address: home, Country: r.Country,
+			})
 			return e.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, e) }, nil
 		},
 	}
@@ -44,7 +46,10 @@ func (l *loader) customerTable() table[customerRow] {
 				return 0, nil, err
 			}
 			home := Address{r.Address, r.City, r.State.value(), r.PostalCode.value(), r.Phone.value(), r.Fax.value()}
-			c := NewCustomer(r.CustomerID, r.FirstName, r.LastName, r.Email, r.Company.value(), home, r.Country, agent)
+			c := NewCustomer(Customer{
+				Number: r.CustomerID, FirstName: r.FirstName, LastName: r.LastName, Email: r.Email,
+				Company: r.Company.value(), Address: home, Country: r.Country, SupportRepID: agent,
+			})
 			return c.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, c) }, nil
 		},
 	}
@@ -67,7 +72,7 @@ func (l *loader) invoiceTable(country string, rows []invoiceRow, lines map[int64
 				Street: r.BillingAddress, City: r.BillingCity,
 				State: r.BillingState.value(), PostalCode: r.BillingPostalCode.value(),
 			}
-			i := store.New(r.InvoiceID, customer, r.InvoiceDate.Time, billing, Cents(r.Total))
+			i := store.New(Invoice{Number: r.InvoiceID, CustomerID: customer, Date: r.InvoiceDate.Time, Billing: billing, Total: Cents(r.Total)})
 			made, err := l.makeLines(i, lines[r.InvoiceID])
 			return i.ID, func(ctx context.Context, tx persistable.Tx) error { return l.saveInvoice(ctx, tx, i, made) }, err
 		},
@@ -81,7 +86,9 @@ func (l *loader) makeLines(i *Invoice, rows []lineRow) ([]*InvoiceLine, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines[n] = NewInvoiceLine(i.Country, i.ID, r.InvoiceLineID, track, Cents(r.UnitPrice), r.Quantity)
+		lines[n] = NewInvoiceLine(InvoiceLine{
+			Country: i.Country, InvoiceID: i.ID, Number: r.InvoiceLineID, TrackID: track, Price: Cents(r.UnitPrice), Quantity: r.Quantity,
+		})
 	}
 	return lines, nil
 }

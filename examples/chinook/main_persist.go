@@ -17,14 +17,12 @@ import (
 // version of the run-time.
 const _ = persistimpl.Version2
 
-// NewAlbum returns an Album with an ID of its own, a kazahana ID.
-func NewAlbum(number int64, artistID idgen.ID, title string) *Album {
-	return &Album{
-		ID:       idgen.NewID(),
-		Number:   number,
-		ArtistID: artistID,
-		Title:    title,
-	}
+// NewAlbum returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewAlbum(literal Album) *Album {
+	persistimpl.SetID(&albumSchema, &literal)
+	return &literal
 }
 
 // AlbumStore holds the records of type Album of one directory.
@@ -112,13 +110,12 @@ var albumSchema = persistimpl.Schema{
 	},
 }
 
-// NewArtist returns an Artist with an ID of its own, a kazahana ID.
-func NewArtist(number int64, name string) *Artist {
-	return &Artist{
-		ID:     idgen.NewID(),
-		Number: number,
-		Name:   name,
-	}
+// NewArtist returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewArtist(literal Artist) *Artist {
+	persistimpl.SetID(&artistSchema, &literal)
+	return &literal
 }
 
 // ArtistStore holds the records of type Artist of one directory.
@@ -202,19 +199,12 @@ var artistSchema = persistimpl.Schema{
 	},
 }
 
-// NewCustomer returns a Customer with an ID of its own, a kazahana ID.
-func NewCustomer(number int64, firstName, lastName, email string, company *string, address Address, country string, supportRepID idgen.ID) *Customer {
-	return &Customer{
-		ID:           idgen.NewID(),
-		Number:       number,
-		FirstName:    firstName,
-		LastName:     lastName,
-		Email:        email,
-		Company:      company,
-		Address:      address,
-		Country:      country,
-		SupportRepID: supportRepID,
-	}
+// NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewCustomer(literal Customer) *Customer {
+	persistimpl.SetID(&customerSchema, &literal)
+	return &literal
 }
 
 // CustomerStore holds the records of type Customer of one directory.
@@ -341,21 +331,12 @@ message Address
 	},
 }
 
-// NewEmployee returns an Employee with an ID of its own, a kazahana ID.
-func NewEmployee(number int64, lastName, firstName, title, email string, reportsTo *idgen.ID, birthDate, hireDate time.Time, address Address, country string) *Employee {
-	return &Employee{
-		ID:        idgen.NewID(),
-		Number:    number,
-		LastName:  lastName,
-		FirstName: firstName,
-		Title:     title,
-		Email:     email,
-		ReportsTo: reportsTo,
-		BirthDate: birthDate,
-		HireDate:  hireDate,
-		Address:   address,
-		Country:   country,
-	}
+// NewEmployee returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewEmployee(literal Employee) *Employee {
+	persistimpl.SetID(&employeeSchema, &literal)
+	return &literal
 }
 
 // EmployeeStore holds the records of type Employee of one directory.
@@ -471,17 +452,12 @@ message Address
 	},
 }
 
-// NewInvoice returns an Invoice with an ID of its own, a kazahana ID.
-func NewInvoice(country string, number int64, customerID idgen.ID, dateValue time.Time, billing Address, total Cents) *Invoice {
-	return &Invoice{
-		ID:         idgen.NewID(),
-		Country:    country,
-		Number:     number,
-		CustomerID: customerID,
-		Date:       dateValue,
-		Billing:    billing,
-		Total:      total,
-	}
+// NewInvoice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewInvoice(literal Invoice) *Invoice {
+	persistimpl.SetID(&invoiceSchema, &literal)
+	return &literal
 }
 
 // InvoiceStore holds the records of type Invoice of one directory.
@@ -497,10 +473,11 @@ func InvoiceStoreOf(db *persistable.DB, country string) *InvoiceStore {
 // In returns the store bound to a transaction.
 func (s *InvoiceStore) In(tx persistable.Tx) *InvoiceStore { return &InvoiceStore{s.Store.In(tx)} }
 
-// New returns an Invoice of this store's directory, with an ID of its own, a kazahana ID.
-func (s *InvoiceStore) New(number int64, customerID idgen.ID, dateValue time.Time, billing Address, total Cents) *Invoice {
-	country := persistimpl.Arg(&s.Store, 0)
-	return NewInvoice(country, number, customerID, dateValue, billing, total)
+// New is NewInvoice for this store's directory: it fills Country.
+// A literal that says another directory panics.
+func (s *InvoiceStore) New(literal Invoice) *Invoice {
+	persistimpl.FillArgs(&s.Store, &invoiceSchema, &literal)
+	return NewInvoice(literal)
 }
 
 // ByCustomerIDDate returns the records with that CustomerID, in the order of Date; a range of it can be chosen.
@@ -576,6 +553,10 @@ message Address
 		}
 		return "", "", true
 	},
+	FillArgs: func(record any, args []string) {
+		v := record.(*Invoice)
+		persistimpl.FillString(&v.Country, args[0])
+	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoice(b, v.(*Invoice)) },
 	Decode: func(b []byte) (any, error) {
 		v := new(Invoice)
@@ -607,17 +588,12 @@ message Address
 	},
 }
 
-// NewInvoiceLine returns an InvoiceLine with an ID of its own, a kazahana ID.
-func NewInvoiceLine(country string, invoiceID idgen.ID, number int64, trackID idgen.ID, price Cents, quantity int64) *InvoiceLine {
-	return &InvoiceLine{
-		ID:        idgen.NewID(),
-		Country:   country,
-		InvoiceID: invoiceID,
-		Number:    number,
-		TrackID:   trackID,
-		Price:     price,
-		Quantity:  quantity,
-	}
+// NewInvoiceLine returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewInvoiceLine(literal InvoiceLine) *InvoiceLine {
+	persistimpl.SetID(&invoiceLineSchema, &literal)
+	return &literal
 }
 
 // InvoiceLineStore holds the records of type InvoiceLine of one directory.
@@ -635,10 +611,11 @@ func (s *InvoiceLineStore) In(tx persistable.Tx) *InvoiceLineStore {
 	return &InvoiceLineStore{s.Store.In(tx)}
 }
 
-// New returns an InvoiceLine of this store's directory, with an ID of its own, a kazahana ID.
-func (s *InvoiceLineStore) New(invoiceID idgen.ID, number int64, trackID idgen.ID, price Cents, quantity int64) *InvoiceLine {
-	country := persistimpl.Arg(&s.Store, 0)
-	return NewInvoiceLine(country, invoiceID, number, trackID, price, quantity)
+// New is NewInvoiceLine for this store's directory: it fills Country.
+// A literal that says another directory panics.
+func (s *InvoiceLineStore) New(literal InvoiceLine) *InvoiceLine {
+	persistimpl.FillArgs(&s.Store, &invoiceLineSchema, &literal)
+	return NewInvoiceLine(literal)
 }
 
 // ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID and Number, or persistable.ErrNotFound.
@@ -692,6 +669,10 @@ var invoiceLineSchema = persistimpl.Schema{
 		}
 		return "", "", true
 	},
+	FillArgs: func(record any, args []string) {
+		v := record.(*InvoiceLine)
+		persistimpl.FillString(&v.Country, args[0])
+	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoiceLine(b, v.(*InvoiceLine)) },
 	Decode: func(b []byte) (any, error) {
 		v := new(InvoiceLine)
@@ -713,21 +694,12 @@ var invoiceLineSchema = persistimpl.Schema{
 	},
 }
 
-// NewTrack returns a Track with an ID of its own, a kazahana ID.
-func NewTrack(number int64, name string, albumID idgen.ID, genre, mediaType string, composer *string, length time.Duration, bytes int64, price Cents, playlists []string) *Track {
-	return &Track{
-		ID:        idgen.NewID(),
-		Number:    number,
-		Name:      name,
-		AlbumID:   albumID,
-		Genre:     genre,
-		MediaType: mediaType,
-		Composer:  composer,
-		Length:    length,
-		Bytes:     bytes,
-		Price:     price,
-		Playlists: playlists,
-	}
+// NewTrack returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewTrack(literal Track) *Track {
+	persistimpl.SetID(&trackSchema, &literal)
+	return &literal
 }
 
 // TrackStore holds the records of type Track of one directory.

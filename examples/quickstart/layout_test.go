@@ -29,7 +29,7 @@ func TestLayoutDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	o := NewOrder("tenant-1", "A-1001", Paid, time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), 1000)
+	o := NewOrder(Order{TenantID: "tenant-1", Number: "A-1001", Status: Paid, CreatedAt: time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), Amount: 1000})
 	if err := OrderStoreOf(db, "tenant-1").CreateWithID(ctx, 0x0102030405060708, o); err != nil {
 		t.Fatal(err)
 	}

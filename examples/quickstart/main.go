@@ -107,7 +107,10 @@ func (t tour) create(ctx context.Context) error {
 	t.say("\nCreate: the constructor gives each order an ID: 64 bits, ordered by time, unique among all processes,")
 	t.say("because the machine id in it is leased from the database.")
 	for i := range 3 {
-		o := NewOrder("tenant-1", number(n+i), Pending, t.now.Add(time.Duration(i)*time.Minute), 1000*int64(i+1))
+		o := NewOrder(Order{
+			TenantID: "tenant-1", Number: number(n + i), Status: Pending,
+			CreatedAt: t.now.Add(time.Duration(i) * time.Minute), Amount: 1000 * int64(i+1),
+		})
 		if err := orders.Create(ctx, o); err != nil {
 			return err
 		}
@@ -135,7 +138,7 @@ func (t tour) get(ctx context.Context) error {
 
 // unique shows that a number belongs to one order of a tenant.
 func (t tour) unique(ctx context.Context) error {
-	err := t.orders("tenant-1").Create(ctx, NewOrder("tenant-1", number(0), Pending, t.now, 1))
+	err := t.orders("tenant-1").Create(ctx, NewOrder(Order{TenantID: "tenant-1", Number: number(0), Status: Pending, CreatedAt: t.now, Amount: 1}))
 	var taken *persistable.UniqueError
 	if !errors.As(err, &taken) {
 		return fmt.Errorf("a second order %s should have been refused: %w", number(0), err)
@@ -183,7 +186,7 @@ func (t tour) transact(ctx context.Context) error {
 // tenants shows two tenants side by side and removes one.
 func (t tour) tenants(ctx context.Context) error {
 	other := t.orders("tenant-2")
-	if err := other.Create(ctx, other.New(number(0), Pending, t.now, 7)); err != nil {
+	if err := other.Create(ctx, other.New(Order{Number: number(0), Status: Pending, CreatedAt: t.now, Amount: 7})); err != nil {
 		return err
 	}
 	t.say("\ntenant-2 has its own directory, so it may use the number %s too:", number(0))

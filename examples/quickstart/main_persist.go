@@ -18,16 +18,12 @@ import (
 // version of the run-time.
 const _ = persistimpl.Version2
 
-// NewOrder returns an Order with an ID of its own, a kazahana ID.
-func NewOrder(tenantID, number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
-	return &Order{
-		ID:        idgen.NewID(),
-		TenantID:  tenantID,
-		Number:    number,
-		Status:    status,
-		CreatedAt: createdAt,
-		Amount:    amount,
-	}
+// NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewOrder(literal Order) *Order {
+	persistimpl.SetID(&orderSchema, &literal)
+	return &literal
 }
 
 // OrderStore holds the records of type Order of one directory.
@@ -43,10 +39,11 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 // In returns the store bound to a transaction.
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
-// New returns an Order of this store's directory, with an ID of its own, a kazahana ID.
-func (s *OrderStore) New(number string, status OrderStatus, createdAt time.Time, amount int64) *Order {
-	tenantID := persistimpl.Arg(&s.Store, 0)
-	return NewOrder(tenantID, number, status, createdAt, amount)
+// New is NewOrder for this store's directory: it fills TenantID.
+// A literal that says another directory panics.
+func (s *OrderStore) New(literal Order) *Order {
+	persistimpl.FillArgs(&s.Store, &orderSchema, &literal)
+	return NewOrder(literal)
 }
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
@@ -113,6 +110,10 @@ var orderSchema = persistimpl.Schema{
 			return "TenantID", got, false
 		}
 		return "", "", true
+	},
+	FillArgs: func(record any, args []string) {
+		v := record.(*Order)
+		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
 	Decode: func(b []byte) (any, error) {

@@ -24,12 +24,3 @@ type (
 func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
 	return persistable.Store[T, ID](erased.NewStore[ID](erased.Runtime.Open(db, schema, args), schema))
 }
-
-// Arg returns the i-th directory argument of a store, "" if there is none.
-func Arg[T, ID any](s *persistable.Store[T, ID], i int) string {
-	args := erased.Runtime.Args((*erased.Store[ID])(s).Source())
-	if i < 0 || i >= len(args) {
-		return ""
-	}
-	return args[i]
-}

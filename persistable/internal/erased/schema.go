@@ -40,6 +40,9 @@ type Schema struct {
 	// returns the first field that differs and its value. It is nil where the
 	// directory has no {Field}.
 	CheckArgs func(record any, args []string) (field, got string, ok bool)
+	// FillArgs sets those {Field}s of the record that are zero to the store's
+	// arguments. It is nil where CheckArgs is.
+	FillArgs func(record any, args []string)
 
 	// Encode appends the record to b. Decode reads it into a new record.
 	Encode func(b []byte, record any) ([]byte, error)
@@ -100,7 +103,7 @@ func (s *Schema) Validate() error {
 	fault(s.IDs == nil || s.ID == nil, "IDs or ID is missing")
 	fault(s.Encode == nil || s.Decode == nil || s.Known == nil, "Encode, Decode or Known is missing")
 	hasFields := slices.ContainsFunc(s.Directory, func(e PathElement) bool { return e.Field != "" })
-	fault(hasFields != (s.CheckArgs != nil), "CheckArgs must be there if, and only if, Directory has a {Field}")
+	fault(hasFields != (s.CheckArgs != nil) || hasFields != (s.FillArgs != nil), "CheckArgs and FillArgs must be there if, and only if, Directory has a {Field}")
 	fault((len(s.Indexes) > 0) != (s.Entries != nil), "Entries must be there if, and only if, there are Indexes")
 	for i := range s.Indexes {
 		faults = append(faults, s.Indexes[i].Validate())

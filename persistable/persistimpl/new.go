@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistimpl
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// SetID gives a new record its id. record is a pointer to a copy of the literal
+// that the program wrote; a literal that has an id panics. The id of an
+// idgen.ID stays zero where no generator was installed, or the installed one
+// cannot answer: Create makes it. SetID is not for types whose ids the caller
+// assigns.
+func SetID(schema *Schema, record any) {
+	id := schema.ID(record)
+	if schema.HasID(record) {
+		panic(fmt.Sprintf("persistable: the literal of a new %s has an id already: %v. A new record gets an id of its own: leave the id out. "+
+			"For a record whose id is known, write &%s{…} and call CreateWithID or Save", goName(record), reflect.ValueOf(id).Elem(), goName(record)))
+	}
+	if kazahana, ok := id.(*idgen.ID); ok {
+		*kazahana = idgen.NewInstalledID()
+		return
+	}
+	_ = schema.IDs.Make(context.Background(), id) // where this fails the id stays zero: Create tries again and returns the error
+}
+
+// FillArgs gives a new record the {Field}s of a store's directory. record is a
+// pointer to a copy of the literal that the program wrote; a literal that says
+// another directory panics. A store that cannot be used, because an argument
+// was wrong, fills nothing: its operations return the error.
+func FillArgs[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
+	fillArgs(schema, erased.Runtime.Args((*erased.Store[ID])(s).Source()), record)
+}
+
+func fillArgs(schema *Schema, args []string, record any) {
+	if args == nil {
+		return
+	}
+	schema.FillArgs(record, args)
+	field, got, ok := schema.CheckArgs(record, args)
+	if ok {
+		return
+	}
+	panic(fmt.Sprintf("persistable: the literal of a new %s has %s %q, but the store's is %q: leave %s out, or use the store of %q",
+		goName(record), field, got, argOf(schema, field, args), field, got))
+}
+
+// argOf returns the argument of a {Field}.
+func argOf(schema *Schema, field string, args []string) string {
+	i := 0
+	for _, element := range schema.Directory {
+		switch element.Field {
+		case "":
+		case field:
+			return args[i]
+		default:
+			i++
+		}
+	}
+	return ""
+}
+
+// goName is the name of a record's struct, with its package.
+func goName(record any) string { return fmt.Sprintf("%T", record)[1:] }
+
+// FillString sets a {Field} that is a string to a store's argument, unless it is
+// set.
+func FillString[S ~string](field *S, arg string) {
+	if *field == "" {
+		*field = S(arg)
+	}
+}
+
+// FillInt sets a {Field} that is a signed integer to a store's argument, unless
+// it is set. The argument was formatted from a value of the same type.
+func FillInt[I index.Signed](field *I, arg string) {
+	if n, err := strconv.ParseInt(arg, 10, 64); err == nil && *field == 0 {
+		*field = I(n)
+	}
+}
+
+// FillUint is FillInt for unsigned integers.
+func FillUint[U index.Unsigned](field *U, arg string) {
+	if n, err := strconv.ParseUint(arg, 10, 64); err == nil && *field == 0 {
+		*field = U(n)
+	}
+}
