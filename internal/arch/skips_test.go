@@ -18,6 +18,8 @@ import (
 var skips = map[string]string{
 	"internal/goldens/goldens.go":    "in CI it fails instead",
 	"kv/kvtest/differential_test.go": "only with -short: make test runs it",
+	"kv/embedded/mend_test.go":       "only where the system does not tell which files are open; Linux does",
+	"kv/kvtest/laws_reports.go":      "only for engines of others: both of ours are asserted to have the optional interface",
 	"kv/kvtest/laws_lifecycle.go":    "only for engines of others: both of ours are asserted to have the optional interface",
 	"kv/selector_test.go":            "a value drawn by rapid that says nothing, not a test",
 	"lease/leasetest/concurrent.go":  "only for stores that one process has for itself",
