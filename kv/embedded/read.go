@@ -258,10 +258,14 @@ func walkToEnd[A any](s *stretch, walk func(*stretch) (A, error)) (A, error) {
 	return a, err
 }
 
-// noteRead takes a read that has ended into the transaction. t.mu is held.
+// noteRead takes a read that has ended into the transaction. A read that met an
+// unreadable key has told what lies before it: FoundationDB's client caches each
+// reply as it arrives. t.mu is held.
 func noteRead[A, T any](t *transaction, s *stretch, a A, err error, note func(*stretch, A) (T, error)) (result T, _ error) {
-	if err == nil {
+	if err == nil || kv.CodeOf(err) == kv.CodeAccessedUnreadable {
 		t.learnFrom(s)
+	}
+	if err == nil {
 		result, err = note(s, a)
 	}
 	if err != nil {
