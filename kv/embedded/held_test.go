@@ -12,9 +12,8 @@ import (
 // for the only read of its transaction makes that read.
 func TestLoneReadNeedsNoReader(t *testing.T) {
 	db, _ := openCold(t)
-	db.readers.mu.Lock()
-	db.readers.running = mostReaders
-	db.readers.mu.Unlock()
+	db.readers.wait()
+	occupy(db)
 	tx := begin(t, db)
 	if value, err := tx.Get(coldKey(1)).Get(bounded(t)); err != nil || len(value) != 1000 {
 		t.Errorf("Get: %d bytes, %v", len(value), err)

@@ -282,7 +282,8 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			if err := read(tx)(bounded(t)); err != nil {
 				t.Fatal(err)
 			}
-			db.readers.running = mostReaders
+			db.readers.wait() // for the goroutine that made the read to end
+			occupy(db)
 			wait := read(tx)
 			tx.(*transaction).mu.Lock()
 			tx.(*transaction).startHeld()
@@ -292,10 +293,24 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			}
 			tx.Cancel()
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)
-			queued := db.readers.queue[0]
-			db.readers.queue, db.readers.running = nil, 0
-			queued.run() // without effect
+			release(db).run() // without effect
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)
 		})
 	}
+}
+
+// occupy makes all goroutines that may read seem busy.
+func occupy(db *Database) {
+	db.readers.mu.Lock()
+	defer db.readers.mu.Unlock()
+	db.readers.running = mostReaders
+}
+
+// release undoes occupy, and returns the first task that was queued meanwhile.
+func release(db *Database) task {
+	db.readers.mu.Lock()
+	defer db.readers.mu.Unlock()
+	first := db.readers.queue[0]
+	db.readers.queue, db.readers.running = nil, 0
+	return first
 }
