@@ -100,7 +100,9 @@ func (c *conformance) fillSizes() {
 func (c *conformance) size(r kv.KeyRange) int64 {
 	c.Helper()
 	size, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) (int64, error) {
-		c.get(tx, "x") // by then the server knows of all commits before
+		if _, err := tx.Get([]byte("x")).Get(c.ctx); err != nil { // after it the server knows of all commits before
+			return 0, err
+		}
 		return tx.GetEstimatedRangeSizeBytes(r).Get(c.ctx)
 	})
 	if err != nil {
@@ -120,7 +122,9 @@ func (c *conformance) wantSize(what string, r kv.KeyRange, want int64) {
 func (c *conformance) splits(r kv.KeyRange, chunk int64) [][]byte {
 	c.Helper()
 	points, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) ([][]byte, error) {
-		c.get(tx, "x")
+		if _, err := tx.Get([]byte("x")).Get(c.ctx); err != nil {
+			return nil, err
+		}
 		return tx.Snapshot().GetRangeSplitPoints(r, chunk).Get(c.ctx)
 	})
 	if err != nil {

@@ -112,6 +112,7 @@ var optionArguments = map[string][]int64{
 	"next_write_no_write_conflict_range": {0}, "read_your_writes_disable": {0},
 	"snapshot_ryw_enable": {0}, "snapshot_ryw_disable": {0}, "bypass_unreadable": {0},
 	"used_during_commit_protection_disable": {0},
+	"report_conflicting_keys":               {0},
 	"timeout":                               {0, 1_000_000, 0x7fffffff, -1},
 	"retry_limit":                           {-1, 0, 1, 2, -2, 0x7fffffff},
 	"max_retry_delay":                       {0, 1, 20, -1},
