@@ -33,6 +33,9 @@ var arrows = map[string][]string{
 	"lease":       {"idgen", "internal/uptime"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
+	"rafttimer":               {"rafttimer/internal/turn"},
+	"rafttimer/internal/turn": {},
+
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer
+
+import (
+	"context"
+	"log"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/rafttimer/internal/turn"
+)
+
+// Driver runs a [Machine] by a clock: it is the RaftTimer of the specification. Events go to
+// callbacks, or where there is none to [Driver.Events].
+//
+// All methods are safe for concurrent use, and may be called by callbacks. When
+// a method that stops, starts or resets a timer or changes the role has
+// returned, no callback for an earlier event runs, and none is left in Events: the method waits
+// for a callback that runs. Only a call from inside of a callback does not wait. So do not
+// hold a lock that a callback needs while calling such a method.
+//
+// After Close the methods that can say so return [ErrClosed]; the others do nothing.
+type Driver struct {
+	options Options
+	contact atomic.Int64 // the latest that the machine does not know of, as a time; 0: none
+	alarm   alarm
+	events  chan Event // of all kinds, at most one of each
+
+	turn     turn.Turn // guards what follows
+	machine  *Machine
+	election func(Event) // in place of Options.OnElectionTimeout
+	beat     func(Event) // in place of Options.OnHeartbeat
+	closed   bool
+	release  func() bool // ends the wait for the context
+	gone     func()      // waits until what the alarm has started is gone; set by Close
+}
+
+// New returns a driver without a role, none of whose timers runs. It is closed
+// when ctx ends, or by [Driver.Close], which every Driver needs. The error is
+// that of [Options.Validate].
+func New(ctx context.Context, o Options) (*Driver, error) {
+	machine, err := NewMachine(o.Config, o.Source)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{options: o, machine: machine, events: make(chan Event, kinds)}
+	d.turn.Lock() // the alarm and the context may fire at once
+	defer d.turn.Unlock()
+	if o.Time == nil {
+		d.alarm = newSystemAlarm(d.wake)
+	} else {
+		d.alarm = newProviderAlarm(o.Time, d.wake)
+	}
+	d.release = context.AfterFunc(ctx, func() { d.Close() })
+	return d, nil
+}
+
+// Close stops all timers, closes Events and frees what the driver holds. When it
+// returns, no callback runs and no goroutine of the driver is left; from inside
+// of a callback, once that has returned. Closing again does nothing. It returns nil.
+func (d *Driver) Close() error {
+	d.turn.Lock()
+	if !d.closed {
+		d.close()
+	}
+	d.turn.Unlock()
+	if !turn.InCallback() {
+		d.gone()
+	}
+	return nil
+}
+
+// close does the part of Close that holds the turn.
+func (d *Driver) close() {
+	d.closed = true
+	d.machine.StopAll()
+	d.release()
+	d.gone = d.alarm.end()
+	close(d.events)
+}
+
+// Contact says that the node has heard from a valid leader just now: the election
+// timeout counts anew. It waits for nothing and allocates nothing.
+func (d *Driver) Contact() { d.contact.Store(int64(d.alarm.now())) }
+
+// ObserveBroadcast is [Machine.ObserveBroadcast].
+func (d *Driver) ObserveBroadcast(took time.Duration) {
+	d.turn.LockNow()
+	defer d.turn.Unlock()
+	if !d.closed {
+		d.machine.ObserveBroadcast(took)
+		d.setAlarm()
+	}
+}
+
+// State tells which timers run.
+func (d *Driver) State() TimerState {
+	d.turn.LockNow()
+	defer d.turn.Unlock()
+	return d.machine.State()
+}
+
+// Role returns the role; NoRole after Close.
+func (d *Driver) Role() Role {
+	d.turn.LockNow()
+	defer d.turn.Unlock()
+	return d.machine.Role()
+}
+
+// Current reports whether nothing has made the event stale since: see
+// [Machine.Current].
+func (d *Driver) Current(e Event) bool {
+	d.turn.LockNow()
+	defer d.turn.Unlock()
+	d.learnContact()
+	return !d.closed && d.machine.Current(e)
+}
+
+// Now returns the present time as events count it: since New.
+func (d *Driver) Now() time.Duration { return d.alarm.now() }
+
+// Events returns the channel of the events for which there is no callback. It holds at most one
+// event of each kind: a new one takes the place of one that was not received,
+// and a heartbeat counts what it replaces as missed. Stale events are taken back. It is closed
+// by Close.
+func (d *Driver) Events() <-chan Event { return d.events }
+
+// change has f change the machine, and sets the alarm anew.
+func (d *Driver) change(f func(m *Machine, now time.Duration) error) error {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	d.learnContact()
+	if err := f(d.machine, d.alarm.now()); err != nil {
+		return err
+	}
+	d.offer(Event{})
+	d.setAlarm()
+	return nil
+}
+
+// learnContact tells the machine of the latest contact.
+func (d *Driver) learnContact() {
+	if at := d.contact.Swap(0); at != 0 {
+		d.machine.Contact(time.Duration(at))
+	}
+}
+
+// setAlarm has the driver woken up at the machine's next deadline. A contact leaves the
+// alarm alone: it comes too early then, and is set anew.
+func (d *Driver) setAlarm() {
+	if deadline, ok := d.machine.NextDeadline(); ok {
+		d.alarm.set(deadline - d.alarm.now())
+	} else {
+		d.alarm.stop()
+	}
+}
+
+// wake serves the alarm. The alarm is set anew before callbacks run: one of them may
+// advance a mocked time.
+func (d *Driver) wake() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if d.closed {
+		return
+	}
+	d.learnContact()
+	now := d.alarm.now()
+	events := d.machine.Stalled(make([]Event, 0, kinds), now, d.alarm.slept())
+	events = d.machine.Advance(events, now)
+	d.setAlarm()
+	for _, e := range events {
+		if !d.closed && d.machine.Current(e) { // not so if an earlier event's callback changed it
+			d.deliver(e)
+		}
+	}
+}
+
+// deliver gives an event to its callback or to the channel.
+func (d *Driver) deliver(e Event) {
+	f := d.callback(e.Kind)
+	if f == nil {
+		d.offer(e)
+		return
+	}
+	d.turn.Call(func() { d.call(f, e) })
+}
+
+func (d *Driver) callback(k Kind) func(Event) {
+	switch {
+	case k == Stall:
+		return d.options.OnStall
+	case k == ElectionTimeout && d.election != nil:
+		return d.election
+	case k == ElectionTimeout:
+		return d.options.OnElectionTimeout
+	case d.beat != nil:
+		return d.beat
+	}
+	return d.options.OnHeartbeat
+}
+
+// call runs a callback, and reports its panic.
+func (d *Driver) call(f func(Event), e Event) {
+	defer func() {
+		if v := recover(); v != nil {
+			d.report(&PanicError{Event: e, Value: v, Stack: debug.Stack()})
+		}
+	}()
+	f(e)
+}
+
+func (d *Driver) report(err *PanicError) {
+	if d.options.OnPanic != nil {
+		d.options.OnPanic(err)
+		return
+	}
+	log.Printf("%v\n%s", err, err.Stack)
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer
+
+import (
+	"math"
+	"time"
+)
+
+// election is the timer of the election timeout. A contact moves its base and
+// leaves the roll: only an arming draws anew. (etcd's issue 4887 shows what
+// drawing more often costs: shorter timeouts and more split votes.)
+type election struct {
+	generation uint64        // of starts and stops of both timers, at the latest of this one
+	base       time.Duration // of the timeout: the arming, or the latest contact
+	roll       time.Duration // uniform between the bounds of the Config
+	timeout    time.Duration // the roll, stretched by back-off and adaptation
+	running    bool
+}
+
+func (e *election) deadline() time.Duration { return e.base + e.timeout }
+
+// StartElectionTimeout arms the election timeout anew, with a new roll. If
+// it runs already, the new one takes its place. A leader's is refused, with a
+// [*RoleError].
+func (m *Machine) StartElectionTimeout(now time.Duration) error {
+	if m.role == Leader {
+		return &RoleError{m.role, "StartElectionTimeout"}
+	}
+	m.setNow(now)
+	m.startElection()
+	return nil
+}
+
+// ResetElectionTimeout is [Machine.StartElectionTimeout]. To note that the
+// leader is alive, [Machine.Contact] costs less.
+func (m *Machine) ResetElectionTimeout(now time.Duration) error {
+	if m.role == Leader {
+		return &RoleError{m.role, "ResetElectionTimeout"}
+	}
+	return m.StartElectionTimeout(now)
+}
+
+// StopElectionTimeout stops the election timeout. If it does not run, nothing
+// happens. That of a follower or candidate is refused, with a [*RoleError].
+func (m *Machine) StopElectionTimeout() error {
+	if m.role.Timers().ElectionTimeout {
+		return &RoleError{m.role, "StopElectionTimeout"}
+	}
+	m.stopElection()
+	return nil
+}
+
+// Contact says that the node has heard from a valid leader at a time, which may
+// lie before that of the latest call: the election timeout counts from then. It
+// ends the back-off. It moves a number: no roll, no allocation. Without
+// a running election timeout nothing happens.
+func (m *Machine) Contact(at time.Duration) {
+	if !m.election.running {
+		return
+	}
+	m.election.base = max(m.election.base, at)
+	if m.failed > 0 {
+		m.failed = 0
+		m.stretchElection()
+	}
+}
+
+// ObserveBroadcast takes a measured broadcast time into account: how long a
+// message to the other nodes and their answers took. If Config.BroadcastFactor is
+// set, the timeouts adapt, that which runs too. A time of zero or less is ignored.
+func (m *Machine) ObserveBroadcast(took time.Duration) {
+	m.broadcast.observe(took)
+	if m.config.BroadcastFactor > 0 {
+		m.stretchElection()
+	}
+}
+
+// BroadcastTime returns the broadcast time as estimated, a bound for nearly all of them;
+// 0 before the first observation.
+func (m *Machine) BroadcastTime() time.Duration { return m.broadcast.bound() }
+
+func (m *Machine) startElection() {
+	m.stopElection()
+	m.armElection()
+	m.election.running = true
+}
+
+func (m *Machine) stopElection() {
+	m.election.running = false
+	m.election.generation = m.nextGeneration()
+}
+
+// nextGeneration numbers the starts and stops of both timers, so that the
+// numbers also tell which timer was armed first.
+func (m *Machine) nextGeneration() uint64 {
+	return max(m.election.generation, m.heartbeat.generation) + 1
+}
+
+// armElection draws a timeout that counts from now.
+func (m *Machine) armElection() {
+	window := m.config.ElectionTimeoutMax - m.config.ElectionTimeoutMin
+	m.election.base = m.now
+	m.election.roll = m.config.ElectionTimeoutMin + time.Duration(m.random.Int64N(int64(window)+1))
+	m.stretchElection()
+}
+
+func (m *Machine) stretchElection() {
+	m.election.timeout = m.election.roll
+	if factor := m.backoff() * m.adaptation(); factor > 1 {
+		m.election.timeout = multiply(m.election.roll, factor)
+	}
+}
+
+// backoff returns the factor by which failed elections stretch the timeout.
+func (m *Machine) backoff() float64 {
+	if m.failed == 0 {
+		return 1
+	}
+	return min(math.Pow(m.config.BackoffFactor, float64(m.failed)), m.config.BackoffLimit)
+}
+
+// adaptation returns the factor by which the network stretches the timeout.
+func (m *Machine) adaptation() float64 {
+	least := multiply(m.broadcast.bound(), m.config.BroadcastFactor)
+	least = min(max(least, m.config.ElectionTimeoutMin), m.config.BroadcastLimit)
+	return float64(least) / float64(m.config.ElectionTimeoutMin)
+}
+
+func (m *Machine) postponeElection() {
+	if m.election.running && m.election.deadline() <= m.now {
+		m.election.base = m.now
+	}
+}
+
+func (m *Machine) fireElectionTimeout(events []Event) []Event {
+	due := m.election.deadline()
+	if !m.election.running || due > m.now {
+		return events
+	}
+	if m.role == Candidate && m.failed < math.MaxUint16 {
+		m.failed++
+	}
+	events = append(events, Event{
+		Kind: ElectionTimeout, Role: m.role, Epoch: m.epoch, Generation: m.election.generation,
+		Due: due, Late: m.now - due, Failed: int(m.failed),
+	})
+	if m.election.running = m.role != NoRole; m.election.running {
+		m.armElection()
+	}
+	return events
+}

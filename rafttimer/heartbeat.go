@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer
+
+import "time"
+
+// heartbeat is the timer of a leader's heartbeats. They keep a grid: the k-th is
+// due k intervals after the start, however late the earlier ones were.
+type heartbeat struct {
+	generation uint64        // of starts and stops of both timers, at the latest of this one
+	next       time.Duration // deadline
+	running    bool
+}
+
+// StartHeartbeat starts the heartbeats: the first is due one interval from now.
+// A leader that has just been elected sends one itself. If they run already, they
+// start anew. Those of a follower or candidate are refused, with a [*RoleError].
+func (m *Machine) StartHeartbeat(now time.Duration) error {
+	if m.role.Timers().ElectionTimeout {
+		return &RoleError{m.role, "StartHeartbeat"}
+	}
+	m.setNow(now)
+	m.startHeartbeat()
+	return nil
+}
+
+// StopHeartbeat stops the heartbeats. If they do not run, nothing happens. Those
+// of a leader are refused, with a [*RoleError].
+func (m *Machine) StopHeartbeat() error {
+	if m.role == Leader {
+		return &RoleError{m.role, "StopHeartbeat"}
+	}
+	m.stopHeartbeat()
+	return nil
+}
+
+func (m *Machine) startHeartbeat() {
+	m.stopHeartbeat()
+	m.heartbeat.next = m.now + m.config.HeartbeatInterval
+	m.heartbeat.running = true
+}
+
+func (m *Machine) stopHeartbeat() {
+	m.heartbeat.running = false
+	m.heartbeat.generation = m.nextGeneration()
+}
+
+// fireHeartbeat makes one event of all heartbeats that are due: the latest.
+func (m *Machine) fireHeartbeat(events []Event) []Event {
+	late := m.now - m.heartbeat.next
+	if !m.heartbeat.running || late < 0 {
+		return events
+	}
+	interval := m.config.HeartbeatInterval
+	missed := late / interval
+	due := m.heartbeat.next + missed*interval
+	m.heartbeat.next = due + interval
+	return append(events, Event{
+		Kind: Heartbeat, Role: m.role, Epoch: m.epoch, Generation: m.heartbeat.generation,
+		Due: due, Late: m.now - due, Missed: int(missed),
+	})
+}

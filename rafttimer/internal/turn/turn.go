@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package turn lets the owner of a lock run callbacks without it, so that no
+// callback runs any more once a later caller has got the lock:
+//
+//	var t turn.Turn
+//	t.Lock()                 // waits for a callback that runs
+//	decide()
+//	t.Call(func() { user() }) // the lock is free meanwhile, but for Lock
+//	decideAnew()              // the callback may have changed everything
+//	t.Unlock()
+//
+// A callback may call Lock itself, or what does: it does not wait for itself.
+// Go has no re-entrant lock, so that such a call is recognised by its stack.
+package turn
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Turn is a lock that also waits for callbacks. The zero value is unlocked.
+type Turn struct {
+	mu      sync.Mutex
+	ended   sync.Cond // a callback has ended; its L is set by the first who waits
+	running int       // callbacks, of which all but one wait for those that they have called
+}
+
+// Lock locks t once no callback of t runs. A call from inside of any callback, of this Turn or
+// of another, waits for none: two callbacks that stop each other's timers would wait for ever.
+func (t *Turn) Lock() {
+	t.mu.Lock()
+	if t.running == 0 || InCallback() {
+		return
+	}
+	t.ended.L = &t.mu
+	for t.running > 0 {
+		t.ended.Wait()
+	}
+}
+
+// LockNow locks t without waiting for callbacks, for what stops none.
+func (t *Turn) LockNow() { t.mu.Lock() }
+
+// Unlock unlocks t.
+func (t *Turn) Unlock() { t.mu.Unlock() }
+
+// Call calls f, which is a callback, without the lock, and returns with it. The caller has locked t. What f
+// panics with goes on to the caller, and so does runtime.Goexit, with the lock held.
+func (t *Turn) Call(f func()) {
+	t.running++
+	t.mu.Unlock()
+	defer t.end()
+	callback(f)
+}
+
+func (t *Turn) end() {
+	t.mu.Lock()
+	t.running--
+	t.ended.Broadcast()
+}
+
+// callback is the mark on the stack of what runs inside of a callback.
+//
+//go:noinline
+func callback(f func()) { f() }
+
+// mark is the name of the function callback.
+const mark = "github.com/kazahana-db/kazahana/rafttimer/internal/turn.callback"
+
+// InCallback reports whether a callback of any Turn has called the caller. Goroutines
+// that a callback started are not part of it.
+func InCallback() bool {
+	for skip := 2; ; {
+		var pcs [64]uintptr
+		n := runtime.Callers(skip, pcs[:])
+		if holdsMark(pcs[:n]) {
+			return true
+		}
+		if n < len(pcs) {
+			return false
+		}
+		skip += n
+	}
+}
+
+func holdsMark(pcs []uintptr) bool {
+	frames := runtime.CallersFrames(pcs)
+	for {
+		frame, more := frames.Next()
+		if frame.Function == mark {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Machine decides when the timers of one Raft node fire. It has no clock, no
+// goroutine and no lock: the caller says what time it is, as the time since an
+// origin of its choice, and calls [Machine.Advance] when [Machine.NextDeadline]
+// is reached. The same calls with the same random source give the same events.
+//
+// A time that lies before that of an earlier call says that the clock was set
+// back: the deadlines are then moved back with it. A clock that jumps ahead
+// looks like a stall.
+//
+// A Machine is not safe for concurrent use. Its zero value is not usable; see
+// [NewMachine] and [Timing.Machine].
+type Machine struct {
+	config    *Config // complete and valid; shared
+	random    rand.Rand
+	now       time.Duration // of the latest call
+	epoch     uint64
+	election  election
+	heartbeat heartbeat
+	broadcast estimate
+	failed    uint16 // elections since the last contact
+	role      Role
+}
+
+// Timing is a [Config] that is valid and has its defaults. Any number of machines
+// share one. It is immutable.
+type Timing struct{ config Config }
+
+// Timing returns the complete Config, or the error of [Config.Validate].
+func (c Config) Timing() (*Timing, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Timing{c.withDefaults()}, nil
+}
+
+// Config returns the Config with its defaults.
+func (t *Timing) Config() Config { return t.config }
+
+// Machine returns a machine without a role, none of whose timers runs. It draws
+// its election timeouts from the source; nil is a source that is seeded at
+// random. The caller must not use the source elsewhere at the same time.
+func (t *Timing) Machine(source rand.Source) Machine {
+	if source == nil {
+		source = rand.NewPCG(rand.Uint64(), rand.Uint64())
+	}
+	return Machine{config: &t.config, random: *rand.New(source)}
+}
+
+// NewMachine is [Timing.Machine] for a Config of its own. Its error is that of
+// [Config.Validate].
+func NewMachine(c Config, source rand.Source) (*Machine, error) {
+	timing, err := c.Timing()
+	if err != nil {
+		return nil, err
+	}
+	m := timing.Machine(source)
+	return &m, nil
+}
+
+// Role returns the role of the latest role change.
+func (m *Machine) Role() Role { return m.role }
+
+// Epoch returns the number of role changes.
+func (m *Machine) Epoch() uint64 { return m.epoch }
+
+// State tells which timers run.
+func (m *Machine) State() TimerState {
+	return TimerState{ElectionTimeout: m.election.running, HeartbeatInterval: m.heartbeat.running}
+}
+
+// NextDeadline returns the time at which Advance has something to do, and false
+// if no timer runs.
+func (m *Machine) NextDeadline() (time.Duration, bool) {
+	switch s := m.State(); {
+	case s.ElectionTimeout && s.HeartbeatInterval:
+		return min(m.election.deadline(), m.heartbeat.next), true
+	case s.ElectionTimeout:
+		return m.election.deadline(), true
+	default:
+		return m.heartbeat.next, s.HeartbeatInterval
+	}
+}
+
+// Advance says that it is now, and appends the events that are due to events, in
+// the order of their deadlines: no event comes before its deadline. Calls that
+// come too early append nothing.
+//
+// If the first deadline passed more than Config.StallThreshold ago, a Stall comes first,
+// and an election timeout that is due is put off by one timeout: the node could not
+// hear a leader while it stood still. Heartbeats that were missed are left out,
+// and counted by the next one.
+//
+// In a role, an election timeout that fires is armed anew, with a new roll: the
+// timers of the role go on running. With NoRole it fires once.
+func (m *Machine) Advance(events []Event, now time.Duration) []Event {
+	m.setNow(now)
+	if due, ok := m.NextDeadline(); ok && now-due > m.config.StallThreshold {
+		events = append(events, m.stall(due))
+		m.postponeElection()
+	}
+	if m.electionIsFirst() {
+		return m.fireHeartbeat(m.fireElectionTimeout(events))
+	}
+	return m.fireElectionTimeout(m.fireHeartbeat(events))
+}
+
+// Stalled says that the process stood still for a time which its clock does not
+// show, as a monotonic clock does not show that a machine was suspended. It
+// appends a Stall to events if that time exceeds Config.StallThreshold; the
+// election timeout then counts from now.
+func (m *Machine) Stalled(events []Event, now, by time.Duration) []Event {
+	m.setNow(now)
+	if by <= m.config.StallThreshold {
+		return events
+	}
+	m.election.base = max(m.election.base, m.now)
+	return append(events, m.stall(m.now-by))
+}
+
+// stall returns the event of a stall that lasted from due until now.
+func (m *Machine) stall(due time.Duration) Event {
+	return Event{Kind: Stall, Role: m.role, Epoch: m.epoch, Due: due, Late: m.now - due}
+}
+
+// electionIsFirst reports whether the election timeout comes before the next
+// heartbeat: by its deadline, or by its arming if both have one deadline.
+func (m *Machine) electionIsFirst() bool {
+	if deadline := m.election.deadline(); deadline != m.heartbeat.next {
+		return deadline < m.heartbeat.next
+	}
+	return m.election.generation < m.heartbeat.generation
+}
+
+// setNow adopts the time of a call. If the clock was set back, so are the
+// deadlines: what was left of each is left of it still.
+func (m *Machine) setNow(now time.Duration) {
+	if back := m.now - now; back > 0 {
+		m.election.base -= back
+		m.heartbeat.next -= back
+	}
+	m.now = now
+}
+
+// Current reports whether nothing has happened since an event of this machine that
+// makes it stale: no role change; no start, stop or reset of its timer; for an
+// election timeout, no contact.
+func (m *Machine) Current(e Event) bool {
+	switch {
+	case e.Epoch != m.epoch:
+		return false
+	case e.Kind == ElectionTimeout:
+		return e.Generation == m.election.generation && m.election.base <= e.At()
+	case e.Kind == Heartbeat:
+		return e.Generation == m.heartbeat.generation
+	}
+	return true
+}
