@@ -15,7 +15,6 @@ type election struct {
 	base       time.Duration // of the timeout: the arming, or the latest contact
 	roll       time.Duration // uniform between the bounds of the Config
 	timeout    time.Duration // the roll, stretched by back-off and adaptation
-	running    bool
 }
 
 func (e *election) deadline() time.Duration { return e.base + e.timeout }
@@ -56,7 +55,7 @@ func (m *Machine) StopElectionTimeout() error {
 // ends the back-off. It moves a number: no roll, no allocation. Without
 // a running election timeout nothing happens.
 func (m *Machine) Contact(at time.Duration) {
-	if !m.election.running {
+	if !m.running.ElectionTimeout {
 		return
 	}
 	m.election.base = max(m.election.base, at)
@@ -83,11 +82,11 @@ func (m *Machine) BroadcastTime() time.Duration { return m.broadcast.bound() }
 func (m *Machine) startElection() {
 	m.stopElection()
 	m.armElection()
-	m.election.running = true
+	m.running.ElectionTimeout = true
 }
 
 func (m *Machine) stopElection() {
-	m.election.running = false
+	m.running.ElectionTimeout = false
 	m.election.generation = m.nextGeneration()
 }
 
@@ -128,14 +127,14 @@ func (m *Machine) adaptation() float64 {
 }
 
 func (m *Machine) postponeElection() {
-	if m.election.running && m.election.deadline() <= m.now {
+	if m.running.ElectionTimeout && m.election.deadline() <= m.now {
 		m.election.base = m.now
 	}
 }
 
 func (m *Machine) fireElectionTimeout(events []Event) []Event {
 	due := m.election.deadline()
-	if !m.election.running || due > m.now {
+	if !m.running.ElectionTimeout || due > m.now {
 		return events
 	}
 	if m.role == Candidate && m.failed < math.MaxUint16 {
@@ -145,7 +144,7 @@ func (m *Machine) fireElectionTimeout(events []Event) []Event {
 		Kind: ElectionTimeout, Role: m.role, Epoch: m.epoch, Generation: m.election.generation,
 		Due: due, Late: m.now - due, Failed: int(m.failed),
 	})
-	if m.election.running = m.role != NoRole; m.election.running {
+	if m.running.ElectionTimeout = m.role != NoRole; m.running.ElectionTimeout {
 		m.armElection()
 	}
 	return events

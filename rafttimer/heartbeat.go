@@ -9,7 +9,6 @@ import "time"
 type heartbeat struct {
 	generation uint64        // of starts and stops of both timers, at the latest of this one
 	next       time.Duration // deadline
-	running    bool
 }
 
 // StartHeartbeat starts the heartbeats: the first is due one interval from now.
@@ -37,18 +36,18 @@ func (m *Machine) StopHeartbeat() error {
 func (m *Machine) startHeartbeat() {
 	m.stopHeartbeat()
 	m.heartbeat.next = m.now + m.config.HeartbeatInterval
-	m.heartbeat.running = true
+	m.running.HeartbeatInterval = true
 }
 
 func (m *Machine) stopHeartbeat() {
-	m.heartbeat.running = false
+	m.running.HeartbeatInterval = false
 	m.heartbeat.generation = m.nextGeneration()
 }
 
 // fireHeartbeat makes one event of all heartbeats that are due: the latest.
 func (m *Machine) fireHeartbeat(events []Event) []Event {
 	late := m.now - m.heartbeat.next
-	if !m.heartbeat.running || late < 0 {
+	if !m.running.HeartbeatInterval || late < 0 {
 		return events
 	}
 	interval := m.config.HeartbeatInterval

@@ -28,6 +28,7 @@ type Machine struct {
 	broadcast estimate
 	failed    uint16 // elections since the last contact
 	role      Role
+	running   TimerState
 }
 
 // Timing is a [Config] that is valid and has its defaults. Any number of machines
@@ -73,20 +74,18 @@ func (m *Machine) Role() Role { return m.role }
 func (m *Machine) Epoch() uint64 { return m.epoch }
 
 // State tells which timers run.
-func (m *Machine) State() TimerState {
-	return TimerState{ElectionTimeout: m.election.running, HeartbeatInterval: m.heartbeat.running}
-}
+func (m *Machine) State() TimerState { return m.running }
 
 // NextDeadline returns the time at which Advance has something to do, and false
 // if no timer runs.
 func (m *Machine) NextDeadline() (time.Duration, bool) {
-	switch s := m.State(); {
-	case s.ElectionTimeout && s.HeartbeatInterval:
+	switch {
+	case m.running.ElectionTimeout && m.running.HeartbeatInterval:
 		return min(m.election.deadline(), m.heartbeat.next), true
-	case s.ElectionTimeout:
+	case m.running.ElectionTimeout:
 		return m.election.deadline(), true
 	default:
-		return m.heartbeat.next, s.HeartbeatInterval
+		return m.heartbeat.next, m.running.HeartbeatInterval
 	}
 }
 
