@@ -151,13 +151,19 @@ func (d *Driver) learnContact() {
 }
 
 // setAlarm has the driver woken up at the machine's next deadline. A contact leaves the
-// alarm alone: it comes too early then, and is set anew.
+// alarm alone: it comes too early then, and is set anew. It also comes when a contact from
+// now on could be due that ends a back-off.
 func (d *Driver) setAlarm() {
-	if deadline, ok := d.machine.NextDeadline(); ok {
-		d.alarm.set(deadline - d.alarm.now())
-	} else {
+	deadline, ok := d.machine.NextDeadline()
+	if !ok {
 		d.alarm.stop()
+		return
 	}
+	delay := deadline - d.alarm.now()
+	if heard := d.machine.ContactTimeout(); heard > 0 {
+		delay = min(delay, heard)
+	}
+	d.alarm.set(delay)
 }
 
 // wake serves the alarm. The alarm is set anew before callbacks run: one of them may

@@ -65,6 +65,20 @@ func (m *Machine) Contact(at time.Duration) {
 	}
 }
 
+// ContactTimeout returns what the election timeout would be after a contact: the
+// present one without back-off; 0 if it does not run. A caller that keeps contacts
+// to itself hands the latest in this long after it last did, as well as at
+// NextDeadline: a contact that ends the back-off may bring the deadline forward.
+func (m *Machine) ContactTimeout() time.Duration {
+	switch {
+	case !m.running.ElectionTimeout:
+		return 0
+	case m.failed == 0:
+		return m.election.timeout
+	}
+	return m.stretch(m.adaptation())
+}
+
 // ObserveBroadcast takes a measured broadcast time into account: how long a
 // message to the other nodes and their answers took. If Config.BroadcastFactor is
 // set, the timeouts adapt, that which runs too. A time of zero or less is ignored.
@@ -104,11 +118,14 @@ func (m *Machine) armElection() {
 	m.stretchElection()
 }
 
-func (m *Machine) stretchElection() {
-	m.election.timeout = m.election.roll
-	if factor := m.backoff() * m.adaptation(); factor > 1 {
-		m.election.timeout = multiply(m.election.roll, factor)
+func (m *Machine) stretchElection() { m.election.timeout = m.stretch(m.backoff() * m.adaptation()) }
+
+// stretch returns the roll times a factor.
+func (m *Machine) stretch(factor float64) time.Duration {
+	if factor > 1 {
+		return multiply(m.election.roll, factor)
 	}
+	return m.election.roll
 }
 
 // backoff returns the factor by which failed elections stretch the timeout.

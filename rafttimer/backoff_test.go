@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/rafttimer"
+)
+
+// TestContactEndsBackoffInTime checks that a leader that is heard once after failed
+// elections, and then dies, is missed after a timeout without back-off: the driver's
+// alarm stands at the end of the longer one when the contact comes.
+func TestContactEndsBackoffInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fired []rafttimer.Event
+		d, err := rafttimer.New(t.Context(), rafttimer.Options{
+			Config:            rafttimer.Config{BackoffFactor: 8},
+			OnElectionTimeout: func(e rafttimer.Event) { fired = append(fired, e) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		d.BecomeCandidate()
+		for len(fired) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		d.BecomeFollower() // its timeout is at least 1.2 s
+		time.Sleep(100 * time.Millisecond)
+		d.Contact()
+		heard := d.Now()
+		time.Sleep(time.Second)
+		if len(fired) < 2 {
+			t.Fatal("no election timeout in the second after the contact")
+		}
+		if after := fired[1].At() - heard; after < rafttimer.DefaultElectionTimeoutMin || after > rafttimer.DefaultElectionTimeoutMax {
+			t.Errorf("the leader was missed %v after its last contact", after)
+		}
+	})
+}
+
+// TestContactTimeout checks what a contact would make of the election timeout.
+func TestContactTimeout(t *testing.T) {
+	m, err := rafttimer.NewMachine(rafttimer.Config{BackoffFactor: 2, BroadcastFactor: 10}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.ContactTimeout(); got != 0 {
+		t.Errorf("%v without a timeout", got)
+	}
+	m.BecomeCandidate(0)
+	m.ObserveBroadcast(20 * time.Millisecond)
+	for now := time.Duration(0); ; {
+		deadline, _ := m.NextDeadline()
+		want := m.ContactTimeout()
+		heard := *m
+		heard.Contact(now)
+		if got, _ := heard.NextDeadline(); got != now+want {
+			t.Fatalf("ContactTimeout is %v; a contact made it %v", want, got-now)
+		}
+		if now = deadline; now > time.Minute {
+			return
+		}
+		m.Advance(nil, now)
+	}
+}
