@@ -13,14 +13,16 @@ import (
 
 // On an engine that retries everything, loses acknowledgements and answers
 // late, each record is stored once all the same.
-func TestHostileEngine(t *testing.T) {
+func TestHostileEngine(t *testing.T) { eachStore(t, testHostileEngine) }
+
+func testHostileEngine(t *testing.T, file string) {
 	t.Parallel()
 	db, err := persistable.Open(t.Context(), kvtest.HostileT(t, enginetest.Open(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	data := part(mustRead(t))
+	data := part(mustRead(t, file))
 	for run, want := range []int{data.size(), 0} {
 		if stored, err := loadAll(t.Context(), db, data, &countUp{}); err != nil || stored != want {
 			t.Fatalf("run %d stored %d rows (%v), want %d", run, stored, err, want)

@@ -35,35 +35,53 @@ func TestMain(m *testing.M) {
 
 // A loader that is killed again and again, and started again each time, leaves
 // the same database as one that is not.
-func TestKill(t *testing.T) {
+func TestKill(t *testing.T) { eachStore(t, testKill) }
+
+func testKill(t *testing.T, file string) {
 	t.Parallel()
-	data, dir := mustRead(t), t.TempDir()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	acknowledged, kills := 0, 0
-	for {
-		rows, killed := killAfter(t, dir, random.IntN(21))
+	k := &killer{data: mustRead(t, file), file: file, random: rand.New(rand.NewPCG(seed, 0))}
+	for kills := 0; kills < 3; { // a loader may come to its end before it dies
+		kills += k.load(t, t.TempDir())
+		t.Logf("killed %d times", kills)
+	}
+}
+
+// killer starts the program and kills it.
+type killer struct {
+	data   *dataset
+	file   string
+	random *rand.Rand
+}
+
+// load loads the data set into a folder with as many programs as it takes, and
+// returns how many of them it has killed.
+func (k *killer) load(t *testing.T, dir string) (kills int) {
+	t.Helper()
+	for acknowledged := 0; ; kills++ {
+		rows, killed := k.killAfter(t, dir, k.random.IntN(21))
 		acknowledged += rows
-		if !killed {
-			break
-		}
-		kills++
 		db, closeDB := openDisk(t, dir)
-		if stored := countStored(t, db, data); stored < acknowledged {
+		if stored := countStored(t, db, k.data); stored < acknowledged {
 			t.Fatalf("kill %d: the program said it stored %d rows, but %d are there", kills, acknowledged, stored)
 		}
+		if !killed {
+			k.checkLoaded(t, db)
+		}
 		closeDB()
+		if !killed {
+			return kills
+		}
 	}
-	t.Logf("killed %d times", kills)
-	if kills < 3 {
-		t.Errorf("killed %d times only", kills)
-	}
-	db, closeDB := openDisk(t, dir)
-	defer closeDB()
-	checkComplete(t, db, data)
-	checkAnswers(t, db, data)
-	if stored, err := loadAll(t.Context(), db, data, &countUp{}); err != nil || stored != 0 {
+}
+
+// checkLoaded checks that all is there.
+func (k *killer) checkLoaded(t *testing.T, db *persistable.DB) {
+	t.Helper()
+	checkComplete(t, db, k.data)
+	checkAnswers(t, db, k.data)
+	if stored, err := loadAll(t.Context(), db, k.data, &countUp{}); err != nil || stored != 0 {
 		t.Errorf("one more run stored %d rows (%v), want 0", stored, err)
 	}
 }
@@ -103,10 +121,10 @@ func countStored(t *testing.T, db *persistable.DB, data *dataset) (stored int) {
 // killAfter runs the program and kills it when it has stored so many batches,
 // at once if none. It returns how many rows the program said it stored, and
 // whether it was killed before its end.
-func killAfter(t *testing.T, dir string, batches int) (acknowledged int, killed bool) {
+func (k *killer) killAfter(t *testing.T, dir string, batches int) (acknowledged int, killed bool) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childDir+"="+dir, childFile+"="+file(t))
+	child.Env = append(os.Environ(), childDir+"="+dir, childFile+"="+k.file)
 	var complaints strings.Builder
 	child.Stderr = &complaints
 	out, err := child.StdoutPipe()

@@ -74,7 +74,7 @@ func start(ctx context.Context, out io.Writer, at place, file string) (err error
 }
 
 // run does start's work on an engine.
-func run(ctx context.Context, out io.Writer, engine kv.Database, at place, data *dataset) error {
+func run(ctx context.Context, out io.Writer, engine kv.Database, at place, data *dataset) (err error) {
 	db, err := persistable.Open(ctx, engine)
 	if err != nil {
 		return err

@@ -22,32 +22,33 @@ func Dir(t testing.TB) string {
 	return filepath.Join(root(t), "internal", "goldens", "testdata")
 }
 
-// Datasets returns the folder of the data sets: the environment variable
-// KAZAHANA_DATASETS, or ../shared/datasets beside the repository. Where it
-// does not exist the test is skipped, and in CI it fails.
-func Datasets(t testing.TB) string {
+// DatasetsVariable is the environment variable that names the folder of the
+// data sets.
+const DatasetsVariable = "KAZAHANA_DATASETS"
+
+// Dataset returns the path of a data set, and whether the machine has it: in
+// the folder that [DatasetsVariable] names or, where it is not set, among what
+// the machine's clones share. A test must prove its point without it, too. It
+// fails the test if the variable is set and the data set is not in its folder.
+func Dataset(t testing.TB, name string) (path string, found bool) {
 	t.Helper()
-	dir := os.Getenv("KAZAHANA_DATASETS")
-	if dir == "" {
+	dir := os.Getenv(DatasetsVariable)
+	named := dir != ""
+	if !named {
 		dir = beside(t, "datasets")
 	}
-	if _, err := os.Stat(dir); err != nil {
-		skip(t, "there are no data sets (%v): set KAZAHANA_DATASETS to their folder", err)
+	path = filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		if named {
+			t.Fatalf("the environment variable %s names a folder without the data set %s: %v", DatasetsVariable, name, err)
+		}
+		return "", false
 	}
-	return dir
+	return path, true
 }
 
-// skip skips a test that lacks something. In CI, where the environment variable
-// CI is set, it fails the test: what CI does not run is not proved.
-func skip(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// beside returns the path of what a machine shares among clones.
+// beside returns a folder among what the machine's clones share, which there
+// need not be.
 func beside(t testing.TB, name string) string {
 	t.Helper()
 	return filepath.Join(root(t), "..", "shared", name)

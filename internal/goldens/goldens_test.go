@@ -33,35 +33,35 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
-// TestSkipFailsInCI checks that nothing is skipped in CI.
-func TestSkipFailsInCI(t *testing.T) {
-	for _, test := range []struct {
-		ci   string
-		want string
-	}{{"", "skipped"}, {"true", "failed"}} {
-		t.Setenv("CI", test.ci)
-		tb := &recorder{TB: t}
-		if skip(tb, "nothing"); tb.outcome != test.want {
-			t.Errorf("with CI=%q the test is %s, want %s", test.ci, tb.outcome, test.want)
-		}
+// TestDataset finds a data set in the folder that the environment names, and
+// fails where it is not in it.
+func TestDataset(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "there.json")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(DatasetsVariable, dir)
+	if got, found := Dataset(t, "there.json"); got != path || !found {
+		t.Errorf("the data set is at %q (%v), want %q", got, found, path)
+	}
+	failed := &recorder{TB: t}
+	if _, found := Dataset(failed, "missing.json"); found || !failed.failed {
+		t.Errorf("a data set that is missing is found (%v), or is no failure (%v)", found, failed.failed)
+	}
+	t.Setenv(DatasetsVariable, "")
+	if _, found := Dataset(t, "missing.json"); found {
+		t.Error("a data set is found that there is not")
 	}
 }
 
-// recorder records how a test ends.
+// recorder records that a test fails.
 type recorder struct {
 	testing.TB
-	outcome string
+	failed bool
 }
 
-func (r *recorder) Skipf(string, ...any)  { r.set("skipped") }
-func (r *recorder) Fatalf(string, ...any) { r.set("failed") }
-
-// set keeps the first outcome: the real methods do not return.
-func (r *recorder) set(outcome string) {
-	if r.outcome == "" {
-		r.outcome = outcome
-	}
-}
+func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 
 // digest returns the hash of a trace's content; that of none if there is none.
 func digest(t *testing.T, path string) (sum [sha256.Size]byte) {
