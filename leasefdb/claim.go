@@ -136,8 +136,15 @@ func (n *Names) claim(ctx context.Context, tx kv.Transaction, name string, c Cla
 	return Grant{Name: name, Owner: state.Owner, Epoch: state.Epoch, Duration: state.Duration, keys: k, value: state.encode()}, nil
 }
 
-// renew counts a grant or a renewal. It reads nothing.
+// renew counts a change: a grant, a renewal, a return. It reads nothing.
 func (k keys) renew(tx kv.Transaction) { tx.Atomic(kv.Add, k.renewal, kv.Int64(1)) }
+
+// giveBack frees the name and keeps the epoch. It counts, so that every change of a
+// name shows in its renewal key.
+func (k keys) giveBack(tx kv.Transaction, epoch int64) {
+	tx.Set(k.fence, State{Epoch: epoch}.encode())
+	k.renew(tx)
+}
 
 // Fence returns the condition that the grant is in force: nobody has released
 // it or taken it over.
@@ -200,7 +207,7 @@ func (g Grant) Release(ctx context.Context, t kv.Transactor) error {
 		if err != nil || !bytes.Equal(found, g.value) {
 			return err
 		}
-		tx.Set(g.keys.fence, State{Epoch: g.Epoch}.encode())
+		g.keys.giveBack(tx, g.Epoch)
 		return nil
 	})
 }
@@ -226,7 +233,7 @@ func (n *Names) Break(ctx context.Context, t kv.Transactor, name string, epoch i
 		if err != nil || !state.Held() || state.Epoch != epoch {
 			return err
 		}
-		tx.Set(k.fence, State{Epoch: epoch}.encode())
+		k.giveBack(tx, epoch)
 		return nil
 	})
 }

@@ -29,7 +29,8 @@
 // Who has lost a lease may not know yet: he was suspended, or his clock runs
 // slowly. What he writes in a transaction with [Grant.Check] is refused all the
 // same, by the engine's conflict detection: the check reads the fence key, which
-// is written exactly when the holder changes, and no clock is asked.
+// is written exactly when the holder changes, and no clock is asked. [Fence.Under]
+// adds the check to every transaction of a database.
 //
 // When a lease may be taken over is judged without comparing clocks. Holders
 // count their renewals in a key of its own; who waits looks at the count and

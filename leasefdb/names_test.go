@@ -307,7 +307,7 @@ func TestRounds(t *testing.T) {
 		{"get", 1, 2, 0, func() error { _, err := names.Get(ctx, db, "job"); return err }},
 		{"renew", 1, 1, 1, func() error { _, err := g.Renew(ctx, db); return err }},
 		{"check", 1, 1, 0, func() error { return db.Transact(ctx, func(tx kv.Transaction) error { return g.Check(ctx, tx) }) }},
-		{"release", 1, 1, 1, func() error { return g.Release(ctx, db) }},
+		{"release", 1, 1, 2, func() error { return g.Release(ctx, db) }},
 	} {
 		n, err := db.Measure(c.run)
 		check(t, err)

@@ -17,7 +17,7 @@ type State struct {
 	Epoch    int64         // of the last grant; 0 if there was none
 	Request  string        // the RequestID of that grant
 	Duration time.Duration // of the grant; the holder renews it more often
-	Revision int64         // how often it was granted and renewed, ever
+	Revision int64         // how often it was granted, renewed and given back, ever
 }
 
 // Held reports whether somebody holds the name: has claimed it, and has neither
@@ -94,16 +94,25 @@ type Observation struct {
 
 // Observe returns the observation after another look, which ended just now and
 // showed state.
-func (o Observation) Observe(state State) Observation {
+func (o Observation) Observe(state State) Observation { return o.ObserveAt(state, time.Now()) }
+
+// ObserveAt is [Observation.Observe] for a look that ended at a time.
+func (o Observation) ObserveAt(state State, now time.Time) Observation {
 	if !o.since.IsZero() && o.sees(state) {
 		return o
 	}
-	return Observation{state, time.Now()}
+	return Observation{state, now}
 }
 
 // Left returns how long the state must not change from now on until the lease
 // has lapsed; 0 or less if it has.
-func (o Observation) Left() time.Duration { return o.state.Duration - time.Since(o.since) }
+func (o Observation) Left() time.Duration { return o.LeftAt(time.Now()) }
+
+// LeftAt is [Observation.Left] at a time.
+func (o Observation) LeftAt(now time.Time) time.Duration { return o.state.Duration - now.Sub(o.since) }
+
+// State returns the state that was observed.
+func (o Observation) State() State { return o.state }
 
 // sees reports whether state is the one observed: granted and renewed as often.
 func (o Observation) sees(state State) bool {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasefdb_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/leasefdb"
+)
+
+var key = []byte("\x01data")
+
+// TestUnder lets each kind of transaction commit under a fence that holds, lose it before the
+// transaction and lose it in the middle. Without the fence all of them write.
+func TestUnder(t *testing.T) {
+	writes := map[string]func(db kv.Database, between func()) error{
+		"Transact": func(db kv.Database, between func()) error {
+			return db.Transact(ctx, func(tx kv.Transaction) error {
+				tx.Set(key, nil)
+				_, err := tx.Get(key).Get(ctx)
+				between()
+				return err
+			})
+		},
+		"Transact without a read": func(db kv.Database, between func()) error {
+			return db.Transact(ctx, func(tx kv.Transaction) error {
+				between()
+				tx.Set(key, nil)
+				return nil
+			})
+		},
+		"Commit": func(db kv.Database, between func()) error {
+			tx := must[kv.Transaction](t)(db.Begin())
+			return kv.Retry(ctx, tx, func(kv.Attempt) error {
+				_, err := tx.Get(key).Get(ctx)
+				tx.Set(key, nil)
+				between()
+				return err
+			})
+		},
+		"CommitAsync": func(db kv.Database, between func()) error {
+			tx := must[kv.Transaction](t)(db.Begin())
+			defer tx.Cancel()
+			for {
+				_, err := tx.GetRange(kv.PrefixRange(key).Selectors(), kv.RangeOptions{}).Slice(ctx)
+				if err == nil {
+					tx.Set(key, nil)
+					between()
+					_, err = tx.CommitAsync().Get(ctx)
+				}
+				if err == nil {
+					return nil
+				}
+				if err := tx.OnError(ctx, err); err != nil {
+					return err
+				}
+			}
+		},
+	}
+	for name, write := range writes {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(t *testing.T, db kv.Database) {
+				names := openNames(t, db)
+				claim := func() leasefdb.Grant {
+					return must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{}))
+				}
+				g := claim()
+				check(t, write(g.Fence().Under(db), func() {}))
+				err := write(g.Fence().Under(db), func() { check(t, g.Release(ctx, db)) })
+				wantError(t, err, leasefdb.ErrLeaseLost)
+				if kv.IsRetryable(err) {
+					t.Error("the error is retryable")
+				}
+				wantError(t, write(g.Fence().Under(db), func() {}), leasefdb.ErrLeaseLost)
+				check(t, write(db, func() {}))
+				check(t, write(leasefdb.Fence{}.Under(db), func() {}))
+			})
+		})
+	}
+}
+
+// TestUnderCosts checks that the fence costs a read and no round.
+func TestUnderCosts(t *testing.T) {
+	db := kvtest.Count(enginetest.Open(t))
+	g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
+	n, err := db.Measure(func() error {
+		return g.Fence().Under(db).Transact(ctx, func(tx kv.Transaction) error {
+			_, err := tx.Get(key).Get(ctx)
+			tx.Set(key, nil)
+			return err
+		})
+	})
+	check(t, err)
+	if n.Rounds != 1 || n.Gets != 2 {
+		t.Errorf("a fenced transaction of one read costs %v", n)
+	}
+}
+
+// TestUnderLetsOptionsBeSet checks that the fence is not read before the function
+// had its chance to set what must be set first.
+func TestUnderLetsOptionsBeSet(t *testing.T) {
+	db := enginetest.Open(t)
+	g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
+	check(t, g.Fence().Under(db).Transact(ctx, func(tx kv.Transaction) error {
+		version, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) (int64, error) { return tx.GetReadVersion().Get(ctx) })
+		tx.SetReadVersion(version)
+		tx.Set(key, nil)
+		return err
+	}))
+}
+
+// TestWatch checks that a watch of a name sees each change of it, the first claim
+// too, and that of a grant only its end.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openMemory(t)
+		names := openNames(t, db)
+		var g leasefdb.Grant
+		changes := []struct {
+			name  string
+			ends  bool
+			epoch int64
+			do    func() error
+		}{
+			{"claim", false, 1, func() (err error) { g, err = names.Claim(ctx, db, "job", leasefdb.Claim{}); return err }},
+			{"renewal", false, 1, func() (err error) { g, err = g.Renew(ctx, db); return err }},
+			{"release", true, 1, func() error { return g.Release(ctx, db) }},
+			{"claim again", false, 2, func() (err error) { g, err = names.Claim(ctx, db, "job", leasefdb.Claim{}); return err }},
+			{"break", true, 2, func() error { return names.Break(ctx, db, "job", 2) }},
+		}
+		for _, c := range changes {
+			_, seen, err := names.Watch(ctx, db, "job")
+			check(t, err)
+			held := kv.Resolved(struct{}{}, nil)
+			if g.Epoch > 0 && c.name != "claim again" {
+				check(t, db.Transact(ctx, func(tx kv.Transaction) (err error) { held, err = g.Watch(ctx, tx); return err }))
+			}
+			synctest.Wait()
+			check(t, c.do())
+			patient, stop := context.WithTimeout(ctx, time.Minute)
+			_, err = seen.Get(patient)
+			stop()
+			if err != nil {
+				t.Errorf("%s: the watch of the name: %v", c.name, err)
+			}
+			synctest.Wait()
+			if c.ends != held.Ready() && c.name != "claim" && c.name != "claim again" {
+				t.Errorf("%s: the watch of the grant is ready: %v", c.name, held.Ready())
+			}
+			held.Cancel()
+			if s := must[leasefdb.State](t)(names.Get(ctx, db, "job")); s.Epoch != c.epoch {
+				t.Errorf("%s: %+v", c.name, s)
+			}
+		}
+		check(t, g.Release(ctx, db))
+		err := db.Transact(ctx, func(tx kv.Transaction) error { _, err := g.Watch(ctx, tx); return err })
+		wantError(t, err, leasefdb.ErrLeaseLost)
+	})
+}
