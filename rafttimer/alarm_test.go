@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+)
+
+// A suspend during which the monotonic clock stood still shows as a wall clock
+// that is ahead: the leader is told of the stall, once, with its length.
+func TestSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stalls []Event
+		d, err := New(t.Context(), Options{OnStall: func(e Event) { stalls = append(stalls, e) }, OnHeartbeat: func(Event) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		d.BecomeLeader()
+		time.Sleep(time.Second)
+		d.turn.Lock()
+		d.alarm.(*systemAlarm).ahead -= time.Hour // as if the wall clock had gained an hour since
+		d.turn.Unlock()
+		time.Sleep(time.Second)
+		if len(stalls) != 1 || stalls[0].Late != time.Hour || stalls[0].Role != Leader {
+			t.Errorf("stalls %v", stalls)
+		}
+	})
+}
+
+// A wall clock that is set back is no stall.
+func TestWallClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, err := New(t.Context(), Options{OnStall: func(e Event) { t.Errorf("%v", e) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		d.alarm.(*systemAlarm).ahead += time.Hour
+		d.BecomeLeader()
+		time.Sleep(time.Second)
+	})
+}
+
+// A host of many groups keeps a machine for each.
+func TestMachineSize(t *testing.T) {
+	if size := unsafe.Sizeof(Machine{}); size > 128 {
+		t.Errorf("a machine has %d bytes", size)
+	}
+}

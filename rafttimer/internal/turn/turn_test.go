@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// InCallback finds the callback at any depth, and only there.
+func TestInCallback(t *testing.T) {
+	var turn Turn
+	var deep func(n int) bool
+	deep = func(n int) bool {
+		if n == 0 {
+			return InCallback()
+		}
+		return deep(n - 1)
+	}
+	for _, n := range []int{0, 1, 60, 61, 62, 63, 64, 65, 126, 127, 128, 1000} {
+		if deep(n) {
+			t.Errorf("outside, %d calls deep: found", n)
+		}
+		turn.Lock()
+		turn.Call(func() {
+			if !deep(n) {
+				t.Errorf("inside, %d calls deep: not found", n)
+			}
+			var elsewhere sync.WaitGroup
+			elsewhere.Go(func() {
+				if deep(n) {
+					t.Error("found in a goroutine that the callback started")
+				}
+			})
+			elsewhere.Wait()
+		})
+		turn.Unlock()
+	}
+}
+
+// Lock waits for the callback, LockNow does not, and the callback itself waits
+// for nothing.
+func TestLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turn Turn
+		begin := time.Now()
+		go func() {
+			turn.Lock()
+			defer turn.Unlock()
+			turn.Call(func() {
+				turn.Lock()
+				turn.Call(func() { time.Sleep(time.Second) })
+				turn.Unlock()
+				time.Sleep(time.Second)
+			})
+		}()
+		synctest.Wait()
+		turn.LockNow()
+		turn.Unlock()
+		if waited := time.Since(begin); waited != 0 {
+			t.Errorf("LockNow waited %v", waited)
+		}
+		turn.Lock()
+		defer turn.Unlock()
+		if waited := time.Since(begin); waited != 2*time.Second {
+			t.Errorf("Lock waited %v", waited)
+		}
+	})
+}
+
+// A callback that panics ends its call all the same.
+func TestPanic(t *testing.T) {
+	var turn Turn
+	turn.Lock()
+	func() {
+		defer func() { recover() }()
+		turn.Call(func() { panic("") })
+	}()
+	turn.Unlock()
+	turn.Lock() // would wait for ever
+	turn.Unlock()
+}

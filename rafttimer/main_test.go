@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rafttimer_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/kazahana-db/kazahana/rafttimer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+// seeded returns a source of chance and prints its seed, which the environment
+// variable KAZAHANA_SEED sets.
+func seeded(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// newMachine returns a machine whose rolls are those of a seed.
+func newMachine(t testing.TB, c rafttimer.Config, seed uint64) *rafttimer.Machine {
+	t.Helper()
+	m, err := rafttimer.NewMachine(c, rand.NewPCG(seed, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// newDriver returns a driver that the end of the test closes.
+func newDriver(t testing.TB, o rafttimer.Options) *rafttimer.Driver {
+	t.Helper()
+	d, err := rafttimer.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
