@@ -45,6 +45,42 @@ func TestWallClockSetBack(t *testing.T) {
 	})
 }
 
+// Close leaves nothing behind: neither the goroutine nor the wait for the context.
+func TestCloseFrees(t *testing.T) {
+	for range 200 {
+		d, err := New(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.BecomeLeader()
+		d.Close()
+		select {
+		case <-d.alarm.(*systemAlarm).gone:
+		default:
+			t.Fatal("Close returned before the goroutine had ended")
+		}
+		if d.release() {
+			t.Fatal("after Close the driver still waits for its context")
+		}
+	}
+}
+
+// Timeouts that have fired, or were cleared, are forgotten.
+func TestSystemTimeProviderForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p SystemTimeProvider
+		for range 10 {
+			p.SetTimeout(func() {}, time.Second)
+			p.ClearTimeout(p.SetTimeout(func() {}, time.Second))
+		}
+		time.Sleep(2 * time.Second)
+		p.timers.Range(func(id, _ any) bool {
+			t.Errorf("timeout %v is left", id)
+			return true
+		})
+	})
+}
+
 // A host of many groups keeps a machine for each.
 func TestMachineSize(t *testing.T) {
 	if size := unsafe.Sizeof(Machine{}); size > 128 {

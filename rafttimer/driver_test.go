@@ -206,6 +206,28 @@ func TestGoexit(t *testing.T) {
 	})
 }
 
+// A role's callbacks are those of the options, also after a start with another.
+func TestRolesHaveTheirOwnCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		beats, elections := 0, 0
+		d := newDriver(t, rafttimer.Options{
+			OnHeartbeat:       func(rafttimer.Event) { beats++ },
+			OnElectionTimeout: func(rafttimer.Event) { elections++ },
+		})
+		defer d.Close()
+		other := func(rafttimer.Event) { t.Error("the callback of an earlier start is called") }
+		d.StartHeartbeat(other)
+		d.StartElectionTimeout(other)
+		d.BecomeLeader()
+		time.Sleep(51 * ms)
+		d.BecomeFollower()
+		time.Sleep(301 * ms)
+		if beats != 1 || elections == 0 {
+			t.Errorf("%d heartbeats, %d election timeouts", beats, elections)
+		}
+	})
+}
+
 func TestClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriver(t, rafttimer.Options{})

@@ -63,10 +63,11 @@ func TestCallbacksOfTheMock(t *testing.T) {
 		note("outer")()
 		p.Advance(50 * ms) // beyond the end of the outer one
 		note("outer again")()
+		p.SetTimeout(note("at once"), 0)
 	}, 20*ms)
 	p.SetTimeout(note("inside"), 25*ms)
 	p.Advance(30 * ms)
-	want := []string{"first 10ms", "set inside 15ms", "outer 20ms", "inside 25ms", "outer again 70ms"}
+	want := []string{"first 10ms", "set inside 15ms", "outer 20ms", "inside 25ms", "outer again 70ms", "at once 70ms"}
 	if !slices.Equal(ran, want) || p.Now().Sub(start) != 70*ms {
 		t.Errorf("ran %v at %v, want %v", ran, p.Now().Sub(start), want)
 	}
