@@ -118,6 +118,25 @@ func TestStopWaitsForTheCallback(t *testing.T) {
 	})
 }
 
+// A stop waits for one callback, not for those that follow it without a pause,
+// because each takes longer than the interval.
+func TestStopComesBetweenCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 100 {
+			began := 0
+			d := newDriver(t, rafttimer.Options{OnHeartbeat: func(rafttimer.Event) {
+				began++
+				time.Sleep(120 * ms)
+			}})
+			d.BecomeLeader()
+			time.Sleep(100 * ms) // into the middle of a callback
+			if err := d.Close(); err != nil || began != 1 {
+				t.Fatalf("%d callbacks began before the driver was closed (%v)", began, err)
+			}
+		}
+	})
+}
+
 // From inside of a callback everything may be called: the role of the node
 // changes at once, and what was due for the old one is dropped.
 func TestCallsFromCallbacks(t *testing.T) {

@@ -22,21 +22,31 @@ import (
 // Turn is a lock that also waits for callbacks. The zero value is unlocked.
 type Turn struct {
 	mu      sync.Mutex
-	ended   sync.Cond // a callback has ended; its L is set by the first who waits
+	free    sync.Cond // no callback runs any more, or a ticket was served; each call of Lock that waits sets its L
 	running int       // callbacks, of which all but one wait for those that they have called
+
+	tickets uint64 // given to calls of Lock that wait
+	served  uint64 // tickets whose call of Lock has returned
 }
 
 // Lock locks t once no callback of t runs. A call from inside of any callback, of this Turn or
 // of another, waits for none: two callbacks that stop each other's timers would wait for ever.
+//
+// Calls that wait are served in their order. Without the order, a goroutine that runs one callback
+// after the other takes the lock again each time before a goroutine that waits has woken up.
 func (t *Turn) Lock() {
 	t.mu.Lock()
-	if t.running == 0 || InCallback() {
+	if t.running == 0 && t.served == t.tickets || InCallback() {
 		return
 	}
-	t.ended.L = &t.mu
-	for t.running > 0 {
-		t.ended.Wait()
+	t.free.L = &t.mu
+	ticket := t.tickets
+	t.tickets++
+	for t.running > 0 || t.served != ticket {
+		t.free.Wait()
 	}
+	t.served++
+	t.free.Broadcast() // the next ticket's turn comes with Unlock
 }
 
 // LockNow locks t without waiting for callbacks, for what stops none.
@@ -57,7 +67,7 @@ func (t *Turn) Call(f func()) {
 func (t *Turn) end() {
 	t.mu.Lock()
 	t.running--
-	t.ended.Broadcast()
+	t.free.Broadcast()
 }
 
 // callback is the mark on the stack of what runs inside of a callback.

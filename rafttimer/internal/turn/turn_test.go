@@ -3,6 +3,7 @@
 package turn
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -66,6 +67,40 @@ func TestLock(t *testing.T) {
 		defer turn.Unlock()
 		if waited := time.Since(begin); waited != 2*time.Second {
 			t.Errorf("Lock waited %v", waited)
+		}
+	})
+}
+
+// Calls of Lock are served in their order, before the next callback, although a
+// goroutine runs one callback after the other.
+func TestLockIsFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turn Turn
+		callbacks := 0
+		runCallback := func() {
+			turn.Lock()
+			defer turn.Unlock()
+			turn.Call(func() { callbacks++; time.Sleep(time.Second) })
+		}
+		var order, began []int
+		var all sync.WaitGroup
+		all.Go(func() {
+			for range 100 {
+				runCallback()
+			}
+		})
+		time.Sleep(time.Second / 2) // into the middle of the first callback
+		for n := range 5 {
+			synctest.Wait()
+			all.Go(func() {
+				turn.Lock()
+				defer turn.Unlock()
+				order, began = append(order, n), append(began, callbacks)
+			})
+		}
+		all.Wait()
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) || !slices.Equal(began, []int{1, 1, 1, 1, 1}) {
+			t.Errorf("the lock was got in the order %v, after %v callbacks", order, began)
 		}
 	})
 }
