@@ -33,6 +33,8 @@ var arrows = map[string][]string{
 	"lease":       {"idgen", "internal/uptime"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
+	"idbuilder/format": {},
+
 	"rafttimer":               {"rafttimer/internal/turn"},
 	"rafttimer/internal/turn": {},
 

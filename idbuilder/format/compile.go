@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package format
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	_ "time/tzdata" // IANA time zones, whatever the machine has
+)
+
+// Bounds of a format.
+const (
+	maxParts  = 32
+	maxText   = 256 // bytes of a text, characters of a set
+	maxLength = 64  // characters of a number, random characters
+)
+
+// Compile checks parts and makes a Format of them. The error joins a [*PartError] for
+// each fault. Parts that cannot make unique IDs are a fault: see [Format.Guarantee].
+func Compile(parts []Part) (*Format, error) {
+	c := compiler{parts: parts}
+	c.bound(-1, "", len(parts), 1, maxParts, "parts")
+	f := &Format{}
+	for i, p := range parts {
+		f.parts = append(f.parts, c.compile(i, p))
+	}
+	if len(c.faults) == 0 {
+		c.checkUnique(f)
+	}
+	return f, errors.Join(c.faults...)
+}
+
+// compiler gathers the faults of parts.
+type compiler struct {
+	parts  []Part
+	faults []error
+}
+
+func (c *compiler) fault(i int, parameter, format string, args ...any) {
+	c.faults = append(c.faults, &PartError{Part: i, Parameter: parameter, Reason: fmt.Sprintf(format, args...)})
+}
+
+// bound checks a number.
+func (c *compiler) bound(i int, parameter string, n, low, high int, unit string) {
+	if n < low || n > high {
+		c.fault(i, parameter, "%d %s, allowed are %d to %d", n, unit, low, high)
+	}
+}
+
+// compile compiles one part. If it has a fault its result is not used.
+func (c *compiler) compile(i int, p Part) part {
+	if allowed[p.Type] == nil {
+		c.fault(i, "type", "%q is unknown; allowed are %s", p.Type, strings.Join(types(), ", "))
+		return part{}
+	}
+	for name, set := range p.parameters() {
+		if set && !slices.Contains(allowed[p.Type], name) {
+			c.fault(i, name, "a part of type %s has no such parameter; it has %s", p.Type, strings.Join(allowed[p.Type], ", "))
+		}
+	}
+	compiled := part{kind: p.Type, zone: c.zone(i, p)}
+	switch p.Type {
+	case FixedChars:
+		compiled.text = c.text(i, p)
+	case FixedPollingChar, FixedRandomChars:
+		compiled.chars, compiled.count = c.chars(i, p), max(p.Length, 1)
+		c.bound(i, "length", compiled.count, 1, maxLength, "characters")
+	case DateFormat:
+		compiled.date = c.date(i, p)
+	case Timestamp:
+		compiled.base = p.BaseTS
+	case UnixSeconds:
+		compiled.base = p.BaseUnix
+	case AutoIncrement:
+		c.checkNumber(i, p)
+		compiled.number, compiled.reset = newNumber(p), p.ResetScope
+		if p.ResetScope == "" {
+			compiled.reset = ResetNever
+		}
+	}
+	return compiled
+}
+
+func types() []string {
+	return []string{"fixed-chars", "fixed-polling-char", "fixed-random-chars", "date-format", "timestamp", "unix-seconds", "auto-increment"}
+}
+
+// zone returns the time zone of a part: its own, or that of the first date.
+func (c *compiler) zone(i int, p Part) *time.Location {
+	name, of := p.TimeZone, i
+	if name == "" {
+		name, of = c.firstZone()
+	}
+	zone, err := time.LoadLocation(name)
+	if name == "Local" || err != nil {
+		if of == i {
+			c.fault(i, "time_zone", "%q is no IANA time zone, such as Asia/Tokyo or UTC", name)
+		}
+		return time.UTC
+	}
+	return zone
+}
+
+func (c *compiler) firstZone() (string, int) {
+	for i, p := range c.parts {
+		if p.Type == DateFormat && p.TimeZone != "" {
+			return p.TimeZone, i
+		}
+	}
+	return "UTC", -1
+}
+
+func (c *compiler) text(i int, p Part) string {
+	c.bound(i, "value", len(p.Value), 1, maxText, "bytes")
+	if !utf8.ValidString(p.Value) {
+		c.fault(i, "value", "is not UTF-8")
+	}
+	return p.Value
+}
+
+// chars returns the characters of a set, all different.
+func (c *compiler) chars(i int, p Part) []rune {
+	chars := []rune(p.CharsScope)
+	c.bound(i, "chars_scope", len(chars), 1, maxText, "characters")
+	for n, r := range chars {
+		if r == utf8.RuneError {
+			c.fault(i, "chars_scope", "is not UTF-8")
+		} else if slices.Contains(chars[:n], r) {
+			c.fault(i, "chars_scope", "has %q twice", r)
+		}
+	}
+	return chars
+}
+
+func (c *compiler) date(i int, p Part) *Date {
+	d, err := ParseDate(p.Format)
+	if err != nil {
+		c.fault(i, "format", "%v", err)
+	}
+	return d
+}
+
+func (c *compiler) checkNumber(i int, p Part) {
+	if p.NumberBase != 0 {
+		c.bound(i, "number_base", p.NumberBase, 2, 36, "as the base")
+	}
+	if p.Length != 0 || p.LengthFixed {
+		c.bound(i, "length", p.Length, 1, maxLength, "characters")
+	}
+	if !slices.Contains([]string{"", "prefix", "suffix"}, p.PaddingMode) {
+		c.fault(i, "padding_mode", "%q is neither prefix nor suffix", p.PaddingMode)
+	}
+	if p.ResetScope != "" && !slices.Contains([]Reset{ResetNever, ResetYear, ResetMonth, ResetDate}, p.ResetScope) {
+		c.fault(i, "reset_scope", "%q is none of none, year, month, date", p.ResetScope)
+	}
+	if r := []rune(p.PaddingChar); len(r) > 1 || len(r) == 1 && r[0] >= utf8.RuneSelf {
+		c.fault(i, "padding_char", "%q is not one ASCII character", p.PaddingChar)
+	}
+	c.checkPadding(i, p)
+}
+
+// checkPadding refuses padding after which two numbers look alike: 1 and 10, padded
+// behind with zeros; 5 and 55, padded before with fives.
+func (c *compiler) checkPadding(i int, p Part) {
+	n := newNumber(p)
+	pad := []rune(n.padding)
+	if n.length == 0 || len(pad) != 1 || n.base < 2 || n.base > 36 || !isDigit(pad[0], n.base) || pad[0] == '0' && !n.suffix {
+		return
+	}
+	c.fault(i, "padding_char", "%q is a digit: padded numbers would be equal, such as 1 and 1%s; pad with another character, or with 0 on the side of the prefix", n.padding, n.padding)
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package format
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Format makes IDs of parts. It is immutable and safe for concurrent use.
+type Format struct {
+	parts []part
+}
+
+// part is a compiled Part. Exactly one of the fields in the second group is set.
+type part struct {
+	kind Type
+	zone *time.Location // of dates and of resets
+	base int64          // of timestamps
+
+	text   string
+	chars  []rune
+	count  int // of random characters
+	date   *Date
+	number *number
+	reset  Reset
+}
+
+// Counter is a sequence of numbers that a Format consumes: one for each ID. The
+// numbers of each period begin at 1. No number may be given to a Format twice.
+type Counter struct {
+	Part  int // index of the part, from 0
+	Reset Reset
+	Zone  *time.Location
+	Max   int64 // the last number that the part can show
+}
+
+// Period returns the name of the period that a time is in, see [Reset.Period].
+func (c Counter) Period(now time.Time) string { return c.Reset.Period(now.In(c.Zone)) }
+
+// Counters returns the counters of the format, in the order of their parts: those
+// of its auto-increment parts, and of its polling characters.
+func (f *Format) Counters() []Counter {
+	var counters []Counter
+	for i, p := range f.parts {
+		switch p.kind {
+		case AutoIncrement:
+			counters = append(counters, Counter{Part: i, Reset: p.reset, Zone: p.zone, Max: p.number.max})
+		case FixedPollingChar:
+			counters = append(counters, Counter{Part: i, Reset: ResetNever, Zone: time.UTC, Max: 1<<63 - 1})
+		}
+	}
+	return counters
+}
+
+// Append appends the ID of a time to dst. Numbers has the number of each counter, in
+// the order of Counters, from the period that now is in. Random is where random
+// characters come from: crypto/rand.Reader. The error is [ErrExhausted],
+// [ErrBeforeBase], or that of random.
+func (f *Format) Append(dst []byte, now time.Time, numbers []int64, random io.Reader) ([]byte, error) {
+	var err error
+	for _, p := range f.parts {
+		var n int64
+		if p.kind == AutoIncrement || p.kind == FixedPollingChar {
+			n, numbers = numbers[0], numbers[1:]
+		}
+		if dst, err = p.append(dst, now, n, random); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+func (p part) append(dst []byte, now time.Time, n int64, random io.Reader) ([]byte, error) {
+	switch p.kind {
+	case FixedChars:
+		return append(dst, p.text...), nil
+	case FixedPollingChar:
+		place := (n - 1) % int64(len(p.chars))
+		return append(dst, string(p.chars[place])...), nil
+	case FixedRandomChars:
+		return appendRandom(dst, p.chars, p.count, random)
+	case DateFormat:
+		return p.date.Append(dst, now.In(p.zone)), nil
+	case Timestamp:
+		return appendSince(dst, now.UnixMilli(), p.base)
+	case UnixSeconds:
+		return appendSince(dst, now.Unix(), p.base)
+	}
+	return p.number.append(dst, n)
+}
+
+// appendSince appends the time since a base.
+func appendSince(dst []byte, now, base int64) ([]byte, error) {
+	if now < base {
+		return dst, fmt.Errorf("%w by %d", ErrBeforeBase, base-now)
+	}
+	return strconv.AppendInt(dst, now-base, 10), nil
+}
+
+// appendRandom appends characters, each with the same probability: bytes beyond
+// the last multiple of their number are drawn again.
+func appendRandom(dst []byte, chars []rune, count int, random io.Reader) ([]byte, error) {
+	limit := 1 << 16 / len(chars) * len(chars)
+	var b [2]byte
+	for count > 0 {
+		if _, err := io.ReadFull(random, b[:]); err != nil {
+			return dst, err
+		}
+		if v := int(b[0])<<8 | int(b[1]); v < limit {
+			dst = append(dst, string(chars[v%len(chars)])...)
+			count--
+		}
+	}
+	return dst, nil
+}
+
+// width returns the number of characters that the part always has, or -1.
+func (p part) width() int {
+	switch p.kind {
+	case FixedChars:
+		return utf8.RuneCountInString(p.text)
+	case FixedPollingChar:
+		return 1
+	case FixedRandomChars:
+		return p.count
+	case DateFormat:
+		return p.date.fixed
+	case AutoIncrement:
+		if p.number.fixed {
+			return p.number.length
+		}
+	}
+	return -1
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package format
+
+import "time"
+
+// Reset says when an auto-increment part begins at 1 again.
+type Reset string
+
+// Resets.
+const (
+	ResetNever Reset = "none"
+	ResetYear  Reset = "year"
+	ResetMonth Reset = "month"
+	ResetDate  Reset = "date"
+)
+
+// layouts are how periods are named, as package time writes them.
+var layouts = map[Reset]string{ResetNever: "", ResetYear: "2006", ResetMonth: "2006-01", ResetDate: "2006-01-02"}
+
+// Period returns the name of the period that t is in: "2026", "2026-11" or
+// "2026-11-22"; "" for ResetNever. Numbers of one period belong to one counter,
+// so that a clock that is set back to an earlier period goes on there.
+func (r Reset) Period(t time.Time) string { return t.Format(layouts[r]) }
