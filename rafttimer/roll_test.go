@@ -143,7 +143,7 @@ func TestSeeds(t *testing.T) {
 		}
 		return rolls
 	}
-	if draw(1) != draw(1) {
+	if first, second := draw(1), draw(1); first != second {
 		t.Error("one seed gives two sequences")
 	}
 	if draw(1) == draw(2) {

@@ -115,5 +115,5 @@ func TestPanic(t *testing.T) {
 	}()
 	turn.Unlock()
 	turn.Lock() // would wait for ever
-	turn.Unlock()
+	defer turn.Unlock()
 }
