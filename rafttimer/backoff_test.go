@@ -67,3 +67,24 @@ func TestContactTimeout(t *testing.T) {
 		m.Advance(nil, now)
 	}
 }
+
+// TestAdaptationIsNoStall checks that a timeout which measurements make shorter than what
+// has passed of it is due now. A deadline in the past would look like a stall.
+func TestAdaptationIsNoStall(t *testing.T) {
+	m := newMachine(t, rafttimer.Config{BroadcastFactor: 10}, 1)
+	m.ObserveBroadcast(50 * ms)
+	m.BecomeFollower(0)
+	deadline, _ := m.NextDeadline()
+	now := deadline - 1
+	m.Advance(nil, now)
+	for range 100 {
+		m.ObserveBroadcast(ms)
+	}
+	if before := deadline; timeout(t, m, now) != 0 {
+		deadline, _ = m.NextDeadline()
+		t.Errorf("at %v the deadline is %v, was %v", now, deadline, before)
+	}
+	if events := m.Advance(nil, now); len(events) != 1 || events[0].Kind != rafttimer.ElectionTimeout || events[0].Late != 0 {
+		t.Errorf("events %v", events)
+	}
+}

@@ -41,7 +41,8 @@
 //
 // A process that was suspended or blocked finds out by its timers being late. It gets a
 // [Stall] with the length. A leader may have lost its office meanwhile. A follower
-// has not listened, so that its election timeout begins anew. Heartbeats that were missed
+// has not listened, so that its election timeout begins anew, once until the next
+// contact. Heartbeats that were missed
 // are counted, not sent in a burst.
 //
 // # Clocks

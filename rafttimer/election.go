@@ -11,7 +11,7 @@ import (
 // leaves the roll: only an arming draws anew. (etcd's issue 4887 shows what
 // drawing more often costs: shorter timeouts and more split votes.)
 type election struct {
-	generation uint64        // of starts and stops of both timers, at the latest of this one
+	generation uint64        // of starts, stops and contacts of both timers, at the latest of this one
 	base       time.Duration // of the timeout: the arming, or the latest contact
 	roll       time.Duration // uniform between the bounds of the Config
 	timeout    time.Duration // the roll, stretched by back-off and adaptation
@@ -51,14 +51,17 @@ func (m *Machine) StopElectionTimeout() error {
 }
 
 // Contact says that the node has heard from a valid leader at a time, which may
-// lie before that of the latest call: the election timeout counts from then. It
-// ends the back-off. It moves a number: no roll, no allocation. Without
-// a running election timeout nothing happens.
+// lie before that of the latest call: the election timeout counts from then, events of it are
+// stale, and the back-off ends. A contact that lies before the arming, or before another contact,
+// changes nothing. One that turns out to lie after the time of the next call counts from that.
+// Contact moves numbers: no roll, no allocation.
 func (m *Machine) Contact(at time.Duration) {
-	if !m.running.ElectionTimeout {
+	if at < m.election.base {
 		return
 	}
-	m.election.base = max(m.election.base, at)
+	m.election.base = at
+	m.election.generation = m.nextGeneration()
+	m.postponed = false
 	if m.failed > 0 {
 		m.failed = 0
 		m.stretchElection()
@@ -104,8 +107,8 @@ func (m *Machine) stopElection() {
 	m.election.generation = m.nextGeneration()
 }
 
-// nextGeneration numbers the starts and stops of both timers, so that the
-// numbers also tell which timer was armed first.
+// nextGeneration numbers the starts, stops and contacts of both timers, so that
+// the numbers also tell which timer began to count first.
 func (m *Machine) nextGeneration() uint64 {
 	return max(m.election.generation, m.heartbeat.generation) + 1
 }
@@ -113,12 +116,18 @@ func (m *Machine) nextGeneration() uint64 {
 // armElection draws a timeout that counts from now.
 func (m *Machine) armElection() {
 	window := m.config.ElectionTimeoutMax - m.config.ElectionTimeoutMin
-	m.election.base = m.now
+	m.election.base, m.postponed = m.now, false
 	m.election.roll = m.config.ElectionTimeoutMin + time.Duration(m.random.Int64N(int64(window)+1))
 	m.stretchElection()
 }
 
-func (m *Machine) stretchElection() { m.election.timeout = m.stretch(m.backoff() * m.adaptation()) }
+// stretchElection sets the timeout to what back-off and adaptation make of the
+// roll. A deadline that comes forward does not come before the latest call: it would
+// look as if the caller had missed it.
+func (m *Machine) stretchElection() {
+	m.election.timeout = m.stretch(m.backoff() * m.adaptation())
+	m.election.base = max(m.election.base, m.now-m.election.timeout)
+}
 
 // stretch returns the roll times a factor.
 func (m *Machine) stretch(factor float64) time.Duration {
@@ -143,9 +152,10 @@ func (m *Machine) adaptation() float64 {
 	return float64(least) / float64(m.config.ElectionTimeoutMin)
 }
 
+// postponeElection has the timeout count from now, once: see Machine.postponed.
 func (m *Machine) postponeElection() {
-	if m.running.ElectionTimeout && m.election.deadline() <= m.now {
-		m.election.base = m.now
+	if !m.postponed {
+		m.election.base, m.postponed = m.now, true
 	}
 }
 

@@ -41,7 +41,7 @@ type Event struct {
 	Role Role // of the node when the event was made
 
 	// Epoch is the number of role changes before the event, and Generation
-	// that of starts and stops of its timer. An event whose numbers are not the
+	// that of starts, stops and contacts. An event whose numbers are not the
 	// latest is stale: see [Machine.Current].
 	Epoch      uint64
 	Generation uint64

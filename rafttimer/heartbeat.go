@@ -7,7 +7,7 @@ import "time"
 // heartbeat is the timer of a leader's heartbeats. They keep a grid: the k-th is
 // due k intervals after the start, however late the earlier ones were.
 type heartbeat struct {
-	generation uint64        // of starts and stops of both timers, at the latest of this one
+	generation uint64        // of starts, stops and contacts of both timers, at the latest of this one
 	next       time.Duration // deadline
 }
 
@@ -46,16 +46,21 @@ func (m *Machine) stopHeartbeat() {
 
 // fireHeartbeat makes one event of all heartbeats that are due: the latest.
 func (m *Machine) fireHeartbeat(events []Event) []Event {
-	late := m.now - m.heartbeat.next
-	if !m.running.HeartbeatInterval || late < 0 {
+	due, missed := m.latestHeartbeat()
+	if !m.running.HeartbeatInterval || due > m.now {
 		return events
 	}
-	interval := m.config.HeartbeatInterval
-	missed := late / interval
-	due := m.heartbeat.next + missed*interval
-	m.heartbeat.next = due + interval
+	m.heartbeat.next = due + m.config.HeartbeatInterval
 	return append(events, Event{
 		Kind: Heartbeat, Role: m.role, Epoch: m.epoch, Generation: m.heartbeat.generation,
-		Due: due, Late: m.now - due, Missed: int(missed),
+		Due: due, Late: m.now - due, Missed: missed,
 	})
+}
+
+// latestHeartbeat returns the deadline of the latest heartbeat that is due, and how many
+// before it are due too; if none is due, the next deadline.
+func (m *Machine) latestHeartbeat() (due time.Duration, missed int) {
+	late := max(m.now-m.heartbeat.next, 0)
+	passed := late / m.config.HeartbeatInterval
+	return m.heartbeat.next + passed*m.config.HeartbeatInterval, int(passed)
 }

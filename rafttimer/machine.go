@@ -29,6 +29,7 @@ type Machine struct {
 	failed    uint16 // elections since the last contact
 	role      Role
 	running   TimerState
+	postponed bool // a stall has put off the election timeout since its arming or the latest contact
 }
 
 // Timing is a [Config] that is valid and has its defaults. Any number of machines
@@ -95,7 +96,8 @@ func (m *Machine) NextDeadline() (time.Duration, bool) {
 //
 // If the first deadline passed more than Config.StallThreshold ago, a Stall comes first,
 // and an election timeout that is due is put off by one timeout: the node could not
-// hear a leader while it stood still. Heartbeats that were missed are left out,
+// hear a leader while it stood still. Until a contact or an arming, further stalls do not put it off
+// again, so that a node which is late every time starts elections all the same. Heartbeats that were missed are left out,
 // and counted by the next one.
 //
 // In a role, an election timeout that fires is armed anew, with a new roll: the
@@ -104,7 +106,9 @@ func (m *Machine) Advance(events []Event, now time.Duration) []Event {
 	m.setNow(now)
 	if due, ok := m.NextDeadline(); ok && now-due > m.config.StallThreshold {
 		events = append(events, m.stall(due))
-		m.postponeElection()
+		if m.election.deadline() <= now {
+			m.postponeElection()
+		}
 	}
 	if m.electionIsFirst() {
 		return m.fireHeartbeat(m.fireElectionTimeout(events))
@@ -115,13 +119,13 @@ func (m *Machine) Advance(events []Event, now time.Duration) []Event {
 // Stalled says that the process stood still for a time which its clock does not
 // show, as a monotonic clock does not show that a machine was suspended. It
 // appends a Stall to events if that time exceeds Config.StallThreshold; the
-// election timeout then counts from now.
+// election timeout then counts from now, unless an earlier stall has put it off, as for Advance.
 func (m *Machine) Stalled(events []Event, now, by time.Duration) []Event {
 	m.setNow(now)
 	if by <= m.config.StallThreshold {
 		return events
 	}
-	m.election.base = max(m.election.base, m.now)
+	m.postponeElection()
 	return append(events, m.stall(m.now-by))
 }
 
@@ -130,23 +134,26 @@ func (m *Machine) stall(due time.Duration) Event {
 	return Event{Kind: Stall, Role: m.role, Epoch: m.epoch, Due: due, Late: m.now - due}
 }
 
-// electionIsFirst reports whether the election timeout comes before the next
-// heartbeat: by its deadline, or by its arming if both have one deadline.
+// electionIsFirst reports whether the election timeout comes before the latest heartbeat
+// that is due: by its deadline, or by its arming if both have one deadline.
 func (m *Machine) electionIsFirst() bool {
-	if deadline := m.election.deadline(); deadline != m.heartbeat.next {
-		return deadline < m.heartbeat.next
+	beat, _ := m.latestHeartbeat()
+	if deadline := m.election.deadline(); deadline != beat {
+		return deadline < beat
 	}
 	return m.election.generation < m.heartbeat.generation
 }
 
 // setNow adopts the time of a call. If the clock was set back, so are the
-// deadlines: what was left of each is left of it still.
+// deadlines: what was left of each is left of it still. A contact that lies ahead was
+// noted before the clock was set back.
 func (m *Machine) setNow(now time.Duration) {
 	if back := m.now - now; back > 0 {
 		m.election.base -= back
 		m.heartbeat.next -= back
 	}
 	m.now = now
+	m.election.base = min(m.election.base, now)
 }
 
 // Current reports whether nothing has happened since an event of this machine that
@@ -157,7 +164,7 @@ func (m *Machine) Current(e Event) bool {
 	case e.Epoch != m.epoch:
 		return false
 	case e.Kind == ElectionTimeout:
-		return e.Generation == m.election.generation && m.election.base <= e.At()
+		return e.Generation == m.election.generation
 	case e.Kind == Heartbeat:
 		return e.Generation == m.heartbeat.generation
 	}

@@ -21,6 +21,8 @@ type model struct {
 	now     time.Duration
 	timers  []modelTimer // in the order of arming
 	timeout time.Duration
+
+	postponed bool // the election timeout, by a stall, since its arming or the latest contact
 }
 
 type modelTimer struct {
@@ -53,24 +55,44 @@ func (m *model) setNow(now time.Duration) {
 		}
 	}
 	m.now = now
+	if e := m.find(rafttimer.ElectionTimeout); e != nil {
+		e.due = min(e.due, now+m.timeout) // a contact that lay ahead
+	}
 }
 
 // advance returns what is due, described.
 func (m *model) advance(now time.Duration) (said []string) {
 	m.setNow(now)
-	first := slices.SortedStableFunc(slices.Values(m.timers), func(a, b modelTimer) int { return cmp.Compare(a.due, b.due) })
-	if len(first) > 0 && now-first[0].due > m.config.StallThreshold {
-		said = append(said, fmt.Sprintf("stall %v", now-first[0].due))
-		if e := m.find(rafttimer.ElectionTimeout); e != nil && e.due <= now {
-			e.due = now + m.timeout
-		}
+	byDeadline := func(a, b modelTimer) int { return cmp.Compare(a.due, b.due) }
+	if len(m.timers) > 0 {
+		said = m.stall(slices.MinFunc(m.timers, byDeadline).due)
 	}
-	for _, t := range first {
+	byLatest := func(a, b modelTimer) int { return cmp.Compare(m.latest(a), m.latest(b)) }
+	for _, t := range slices.SortedStableFunc(slices.Values(m.timers), byLatest) {
 		if live := m.find(t.kind); live.due <= now {
 			said = append(said, m.fire(live))
 		}
 	}
 	return said
+}
+
+// stall says that nothing was done since a deadline, if that is long ago.
+func (m *model) stall(since time.Duration) []string {
+	if m.now-since <= m.config.StallThreshold {
+		return nil
+	}
+	if e := m.find(rafttimer.ElectionTimeout); e != nil && e.due <= m.now && !m.postponed {
+		e.due, m.postponed = m.now+m.timeout, true
+	}
+	return []string{fmt.Sprintf("stall %v", m.now-since)}
+}
+
+// latest returns the latest deadline of a timer that has passed, or its next one.
+func (m *model) latest(t modelTimer) time.Duration {
+	for t.kind == rafttimer.Heartbeat && t.due+m.config.HeartbeatInterval <= m.now {
+		t.due += m.config.HeartbeatInterval
+	}
+	return t.due
 }
 
 func (m *model) fire(t *modelTimer) string {
@@ -115,7 +137,7 @@ func FuzzMachine(f *testing.F) {
 		}
 		p := pair{t: t, machine: newMachine(t, config, seed), model: &model{config: timing.Config()}}
 		for ; len(program) >= 2; program = program[2:] {
-			p.step(program[0]%12, time.Duration(program[1])*2*ms)
+			p.step(program[0]%13, time.Duration(program[1])*2*ms)
 		}
 	})
 }
@@ -140,9 +162,14 @@ func (p *pair) step(verb byte, d time.Duration) {
 		p.verb(p.machine.StopHeartbeat(), func() { p.model.remove(rafttimer.Heartbeat) })
 	case 7:
 		interval := p.model.config.HeartbeatInterval
-		p.verb(p.machine.StartHeartbeat(p.now), func() { p.model.arm(rafttimer.Heartbeat, p.now+interval) })
+		p.verb(p.machine.StartHeartbeat(p.now), func() {
+			p.model.setNow(p.now)
+			p.model.arm(rafttimer.Heartbeat, p.now+interval)
+		})
 	case 8:
 		p.contact(p.now - d)
+	case 12:
+		p.contact(p.now + d) // before the clock is set back
 	case 9, 11:
 		p.advance(p.now + d)
 	case 10:
@@ -172,7 +199,10 @@ func (p *pair) verb(err error, apply func()) {
 func (p *pair) contact(at time.Duration) {
 	p.machine.Contact(at)
 	if e := p.model.find(rafttimer.ElectionTimeout); e != nil {
-		e.due = max(e.due, at+p.model.timeout)
+		if due := at + p.model.timeout; due >= e.due {
+			e.due, p.model.postponed = due, false
+			p.model.arm(e.kind, due) // it counts anew: it comes after what was armed before
+		}
 	}
 }
 
@@ -196,7 +226,7 @@ func (p *pair) learnRoll() {
 	if p.model.timeout < 150*ms || p.model.timeout > 300*ms {
 		p.t.Fatalf("a roll of %v", p.model.timeout)
 	}
-	e.due = p.now + p.model.timeout
+	e.due, p.model.postponed = p.now+p.model.timeout, false
 }
 
 func (p *pair) compare() {
