@@ -1,0 +1,12 @@
+module github.com/kazahana-db/kazahana/examples/raft
+
+go 1.26.0
+
+replace github.com/kazahana-db/kazahana => ../..
+
+require (
+	github.com/kazahana-db/kazahana v0.0.0-00010101000000-000000000000
+	go.etcd.io/raft/v3 v3.7.0
+)
+
+require google.golang.org/protobuf v1.36.12

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"math"
+	"time"
+)
+
+// clock is a node's own. It goes at a rate of its own, can jump, and stands still
+// while its machine is suspended.
+type clock struct {
+	world   *schedule
+	rate    float64
+	since   time.Duration // true time of the latest change
+	reading time.Duration // then
+	stopped bool
+}
+
+func (c *clock) now() time.Duration {
+	if c.stopped {
+		return c.reading
+	}
+	return c.reading + time.Duration(float64(c.world.now-c.since)*c.rate)
+}
+
+// change makes what the clock has counted until now its new origin.
+func (c *clock) change() { c.reading, c.since = c.now(), c.world.now }
+
+func (c *clock) jump(by time.Duration) {
+	c.change()
+	c.reading += by
+}
+
+func (c *clock) stop() {
+	c.change()
+	c.stopped = true
+}
+
+func (c *clock) start() {
+	c.change()
+	c.stopped = false
+}
+
+// lasts returns the true time in which the clock counts d.
+func (c *clock) lasts(d time.Duration) time.Duration {
+	return time.Duration(math.Ceil(float64(d) / c.rate))
+}

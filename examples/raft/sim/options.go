@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"time"
+
+	"github.com/kazahana-db/kazahana/rafttimer"
+)
+
+// Options configure a run. The zero value runs five nodes on rafttimer's
+// defaults, without faults.
+type Options struct {
+	Nodes  int              // the default value is 5
+	Timing rafttimer.Config // of every node
+	Sticky bool             // CheckQuorum and PreVote
+
+	// Ticks has etcd/raft's own timers run the group instead of rafttimer.
+	Ticks *Ticks
+
+	Network Network
+	// Drift is the largest deviation of a clock's rate, 0.2 for clocks that go
+	// between 20 % slow and 20 % fast.
+	Drift float64
+	// Hiccup is how often each node stands still for as long as HiccupFor at most. The default
+	// value, 0, is never.
+	Hiccup    time.Duration
+	HiccupFor time.Duration
+
+	Mutation Mutation
+}
+
+// Ticks are etcd/raft's own timers.
+type Ticks struct {
+	Every     time.Duration
+	Election  int // ticks
+	Heartbeat int // ticks
+}
+
+// Network says how messages travel.
+type Network struct {
+	MinDelay, MaxDelay time.Duration
+	Loss               float64 // probability
+	Duplicate          float64 // probability
+	Straggle           float64 // probability of a delay up to twenty times MaxDelay
+}
+
+// Mutation is a fault of the program rather than of its surroundings. The oracle must
+// notice each.
+type Mutation int
+
+// Mutations.
+const (
+	None         Mutation = iota
+	ForgetVotes           // the disk does not keep votes
+	LoseTail              // the disk does not keep the last entry over a crash
+	NeverContact          // no contact is told to the timers
+	LeaseReads            // a leader answers reads without asking the others
+	LoseAlarm             // an alarm that comes too early, because of a contact, is not set again
+)
+
+const defaultNodes = 5
+
+func (o Options) withDefaults() Options {
+	if o.Nodes == 0 {
+		o.Nodes = defaultNodes
+	}
+	o.Network.MaxDelay = max(o.Network.MaxDelay, o.Network.MinDelay)
+	return o
+}
+
+// longest returns the longest election timeout that a node can draw, in true time.
+func (o Options) longest(t rafttimer.Config) time.Duration {
+	d := t.ElectionTimeoutMax
+	if t.BackoffFactor > 1 {
+		d = time.Duration(float64(d) * t.BackoffLimit)
+	}
+	return time.Duration(float64(d) / (1 - o.Drift))
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/examples/raft/core"
+	"go.etcd.io/raft/v3"
+)
+
+// Takeover is what it took to replace a leader that has crashed.
+type Takeover struct {
+	Took      time.Duration // from the crash until another node leads, in true time
+	Elections int           // that nodes began meanwhile
+
+	Watched  time.Duration // before the crash, while there was a leader
+	Needless int           // elections that nodes began meanwhile
+}
+
+// errNoTakeover says that a group had no leader for a hundred election timeouts.
+var errNoTakeover = errors.New("sim: no leader for a hundred election timeouts")
+
+// RunTakeover has a group elect a leader and run for a while, between five and ten of
+// the longest election timeouts, and then has its leader crash for good. The faults are those of the
+// options, from beginning to end.
+func RunTakeover(seed uint64, o Options) (Takeover, error) {
+	w, err := newWorld(seed, o)
+	if err != nil {
+		return Takeover{}, err
+	}
+	unit := o.longest(w.timing.Config())
+	if !w.run(100*unit, func() bool { return w.leader() != nil }) {
+		return Takeover{}, errors.Join(errNoTakeover, w.err())
+	}
+	t := Takeover{Watched: w.between(5*unit, 10*unit), Needless: -w.elections()}
+	w.run(t.Watched, nil)
+	t.Needless += w.elections()
+	w.awaitAnyLeader(100 * unit)
+	return w.replaceLeader(t, 100*unit)
+}
+
+// awaitAnyLeader waits for a node that leads the highest term that had a leader.
+func (w *world) awaitAnyLeader(within time.Duration) {
+	if w.latestLeader() == nil {
+		w.run(within, func() bool { return w.latestLeader() != nil })
+	}
+}
+
+// latestLeader returns the node that leads the highest term that had a leader; nil if it does no more.
+func (w *world) latestLeader() *process {
+	p := w.process(w.oracle.leaders[w.oracle.highest])
+	if !p.up() || p.core.Status() != (core.Status{ID: p.id, Term: w.oracle.highest, State: raft.StateLeader, Leader: p.id}) {
+		return nil
+	}
+	return p
+}
+
+func (w *world) replaceLeader(t Takeover, within time.Duration) (Takeover, error) {
+	leader := w.latestLeader()
+	if leader == nil {
+		return t, errors.Join(errNoTakeover, w.err())
+	}
+	crashed, term, before := w.now, w.oracle.highest, w.elections()
+	leader.crash()
+	if !w.run(within, func() bool { return w.oracle.highest > term }) {
+		return t, errors.Join(errNoTakeover, w.err())
+	}
+	t.Took, t.Elections = w.oracle.led-crashed, w.elections()-before
+	return t, nil
+}
