@@ -18,10 +18,12 @@ quickstart: ## run the example of the README
 test: redis ## run every test (needs Go; Redis for those of lease/redis)
 	CGO_ENABLED=0 go test -timeout 20m ./...
 	cd bench && CGO_ENABLED=0 go test ./measure ./chart
+	cd examples/raft && CGO_ENABLED=0 go test -timeout 20m ./...
 
 .PHONY: race
 race: redis ## run every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
+	cd examples/raft && CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 
 # Debian's package where apt-get may be used in CI; elsewhere a word about what
 # is left out.
@@ -36,8 +38,10 @@ lint: export CGO_ENABLED := 0
 lint: ## vet, staticcheck, gofumpt
 	go vet ./...
 	cd bench && go vet ./...
+	cd examples/raft && go vet ./...
 	$(TOOLS) go install $(STATICCHECK)
 	bin/staticcheck ./...
+	cd examples/raft && ../../bin/staticcheck ./...
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not gofumpt'ed:"; echo "$$unformatted"; exit 1; }
 
 .PHONY: check-fdb
@@ -104,6 +108,7 @@ bench: ## measure engine and IDs against their budgets (bench/ is a module of it
 	cd bench && CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 7 ./user
 
 .PHONY: tidy
-tidy: ## tidy both modules
+tidy: ## tidy all modules
 	go mod tidy
 	cd bench && go mod tidy
+	cd examples/raft && go mod tidy
