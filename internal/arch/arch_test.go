@@ -38,6 +38,9 @@ var arrows = map[string][]string{
 	"rafttimer":               {"rafttimer/internal/turn"},
 	"rafttimer/internal/turn": {},
 
+	"election":                    {"kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate"},
+	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},
+
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package election
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/election/internal/candidate"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+)
+
+// action is what a candidate wants to be done: run runs in a goroutine of its own and
+// changes nothing of the campaign, what it returns tells the candidate the outcome, in the
+// campaign's goroutine.
+type action struct {
+	run func() (outcome func(now time.Duration))
+}
+
+// start begins an action.
+func (c *campaign) start(do candidate.Action) {
+	c.doing = do
+	run := map[candidate.Action]func() action{candidate.Look: c.look, candidate.Claim: c.claim, candidate.Renew: c.renew}[do]().run
+	go func() { c.outcome <- run() }()
+}
+
+// look reads the name, watches it, and renews the registration.
+func (c *campaign) look() action {
+	c.self.beats++
+	self := c.self
+	return action{func() func(time.Duration) {
+		var (
+			state     leasefdb.State
+			watch     kv.Future[struct{}]
+			outranked bool
+		)
+		err := c.transactWatching(c.actions, func(tx kv.Transaction, watched bool) (err error) {
+			watch = unwatched()
+			if outranked, err = c.register(c.actions, tx, self); err != nil {
+				return err
+			}
+			if watched {
+				state, watch, err = c.names.Watch(c.actions, tx, c.name)
+				return err
+			}
+			state, err = c.names.Get(c.actions, tx, c.name)
+			return err
+		})
+		return func(now time.Duration) {
+			if err != nil {
+				c.count(func(m *Metrics) { m.Failures++ })
+				c.fail(now, err)
+				return
+			}
+			c.setWatch(watch, true)
+			c.candidate.Looked(now, state, outranked)
+		}
+	}}
+}
+
+// claim claims the name, takes the registration away and watches the grant.
+func (c *campaign) claim() action {
+	claim := leasefdb.Claim{Owner: c.options.Owner, Duration: c.options.Duration, RequestID: c.request, Seen: c.candidate.Seen()}
+	self := c.self
+	return action{func() func(time.Duration) {
+		var (
+			grant leasefdb.Grant
+			watch kv.Future[struct{}]
+		)
+		err := c.transactWatching(c.actions, func(tx kv.Transaction, watched bool) (err error) {
+			watch = unwatched()
+			if grant, err = c.names.Claim(c.actions, tx, c.name, claim); err != nil {
+				return err
+			}
+			if watched {
+				if watch, err = grant.Watch(c.actions, tx); err != nil {
+					return err
+				}
+			}
+			return c.unregister(c.actions, tx, self)
+		})
+		return func(now time.Duration) {
+			var held *leasefdb.HeldError
+			switch {
+			case err == nil:
+				c.granted(now, grant, watch, claim.Seen.State().Held())
+			case errors.As(err, &held):
+				c.candidate.Refused(now, held.State)
+			default:
+				c.count(func(m *Metrics) { m.Failures++ })
+				c.fail(now, err)
+			}
+		}
+	}}
+}
+
+func (c *campaign) granted(now time.Duration, g leasefdb.Grant, watch kv.Future[struct{}], takeover bool) {
+	c.grant = g
+	c.setWatch(watch, true)
+	if c.candidate.Granted(now, c.began(g)); c.candidate.Leading() {
+		c.noteTerm(takeover)
+	}
+}
+
+// began returns the time before the claim, or the renewal, was sent.
+func (c *campaign) began(g leasefdb.Grant) time.Duration {
+	return g.Deadline().Sub(c.origin) - g.Duration
+}
+
+// renew renews the grant, and watches it if no watch is left.
+func (c *campaign) renew() action {
+	ctx, cancel := context.WithDeadline(c.actions, c.origin.Add(c.candidate.Deadline()))
+	before, watching := c.grant, c.watching
+	return action{func() func(time.Duration) {
+		defer cancel()
+		var grant leasefdb.Grant
+		watch := unwatched()
+		err := c.transactWatching(ctx, func(tx kv.Transaction, watched bool) (err error) {
+			if grant, err = before.Renew(ctx, tx); err == nil && watched && !watching {
+				watch, err = grant.Watch(ctx, tx)
+			}
+			return err
+		})
+		return func(now time.Duration) {
+			c.noteRenewal(err)
+			if err != nil {
+				c.fail(now, err)
+				return
+			}
+			c.grant = grant
+			if !watching {
+				c.setWatch(watch, true)
+			}
+			c.candidate.Renewed(now, c.began(grant))
+			c.startSweep()
+		}
+	}}
+}
+
+// transactWatching runs fn in a transaction, and again without a watch if the engine
+// can give none.
+func (c *campaign) transactWatching(ctx context.Context, fn func(tx kv.Transaction, watched bool) error) error {
+	err := c.db.Transact(ctx, func(tx kv.Transaction) error { return fn(tx, true) })
+	if unwatchable(err) {
+		err = c.db.Transact(ctx, func(tx kv.Transaction) error { return fn(tx, false) })
+	}
+	return err
+}
+
+// startSweep sweeps the registrations, beside renewals, which must not wait for it.
+func (c *campaign) startSweep() {
+	if !c.sweeping.CompareAndSwap(false, true) {
+		return
+	}
+	term := Term{c.grant}
+	c.sweeps.Go(func() {
+		defer c.sweeping.Store(false)
+		standbys, err := c.sweep(c.actions, term, &c.sweeper)
+		if err == nil { // else the next one does it
+			c.count(func(m *Metrics) { m.Standbys = int64(standbys) })
+		}
+	})
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package election_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/election"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// withPriority are options of a candidate with a priority.
+func withPriority(owner string, priority int32) election.Options {
+	o := short(owner)
+	o.Priority = priority
+	return o
+}
+
+// TestPriority checks that at a vacancy the living standby of the highest priority leads, after
+// a resignation as well as after a crash; that a standby of a higher priority takes
+// the office from nobody; and that a dead one delays the next leader within the bound.
+func TestPriority(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		terms := make(chan event, 10)
+		low := start(t, db, withPriority("low", -1), terms)
+		leader := <-terms
+		high, middle := &cut{Database: db}, &cut{Database: db}
+		ends := []func(){
+			start(t, high, withPriority("high", 5), terms).endOf(t),
+			start(t, middle, withPriority("middle", 3), terms).endOf(t),
+			start(t, db, withPriority("equal", -1), terms).endOf(t),
+		}
+		time.Sleep(time.Minute)
+		if leader.ctx.Err() != nil || len(terms) > 0 {
+			t.Fatal("a leader was deposed by a priority")
+		}
+		low.Resign()
+		if next := <-terms; next.who != "high" {
+			t.Fatalf("%s follows a resignation", next.who)
+		}
+		time.Sleep(time.Minute)
+		high.off.Store(true)
+		if next := <-terms; next.who != "middle" {
+			t.Fatalf("%s follows a crash", next.who)
+		}
+		time.Sleep(time.Minute)
+		// Now the leader and the highest standby die at once.
+		high.off.Store(false)
+		time.Sleep(time.Minute)
+		high.off.Store(true)
+		middle.off.Store(true)
+		died := time.Now()
+		next := <-terms
+		if next.who != "low" && next.who != "equal" {
+			t.Fatalf("%s follows the crash of both", next.who)
+		}
+		if took := next.at.Sub(died); took > lease+window+latency {
+			t.Errorf("%s leads after %v", next.who, took)
+		}
+		high.off.Store(false)
+		middle.off.Store(false)
+		for _, end := range append(ends, low.endOf(t)) {
+			end()
+		}
+	})
+}
+
+func (p *process) endOf(t *testing.T) func() { return func() { p.stop(t) } }
+
+// TestStandbys checks that candidates are registered while they do not lead, that those
+// that end in order go at once, and those that die a lease and two renewals later.
+func TestStandbys(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		terms := make(chan event, 10)
+		e := newElection(t, db, short("observer"))
+		want := func(when string, want ...election.Standby) {
+			t.Helper()
+			if diff := cmp.Diff(want, must[[]election.Standby](t)(e.Standbys(ctx, db))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", when, diff)
+			}
+		}
+		want("at first")
+		a := start(t, db, short("a"), terms)
+		<-terms
+		dying := &cut{Database: db}
+		b := start(t, dying, withPriority("b", 1), terms)
+		c := start(t, db, short("c"), terms)
+		time.Sleep(time.Minute)
+		want("two standbys", election.Standby{Owner: "b", Priority: 1}, election.Standby{Owner: "c"})
+		if n := a.Metrics().Standbys; n != 2 {
+			t.Errorf("the leader counts %d standbys", n)
+		}
+		dying.off.Store(true)
+		time.Sleep(lease / 2)
+		want("one has died", election.Standby{Owner: "b", Priority: 1}, election.Standby{Owner: "c"})
+		time.Sleep(lease*5/3 - lease/2 + latency)
+		want("it was forgotten", election.Standby{Owner: "c"})
+		dying.off.Store(false)
+		time.Sleep(lease)
+		want("it lives", election.Standby{Owner: "b", Priority: 1}, election.Standby{Owner: "c"})
+		c.stop(t)
+		want("one has ended", election.Standby{Owner: "b", Priority: 1})
+		a.Resign()
+		<-terms
+		time.Sleep(latency)
+		want("the leader is none", election.Standby{Owner: "a"})
+		a.stop(t)
+		b.stop(t)
+		want("at last")
+	})
+}
