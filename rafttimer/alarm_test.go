@@ -31,6 +31,40 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
+// A suspend while no timer ran is no stall of those that are started later.
+func TestSuspendWithoutTimers(t *testing.T) {
+	starts := map[string]func(*Driver) error{
+		"role":      (*Driver).BecomeLeader,
+		"heartbeat": func(d *Driver) error { return d.StartHeartbeat(nil) },
+	}
+	for name, start := range starts {
+		synctest.Test(t, func(t *testing.T) {
+			d, err := New(t.Context(), Options{OnStall: func(e Event) { t.Errorf("%s: %v", name, e) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			d.alarm = &suspendedAlarm{alarm: d.alarm, by: time.Hour}
+			if err := start(d); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		})
+	}
+}
+
+// suspendedAlarm has a clock that has stood still.
+type suspendedAlarm struct {
+	alarm
+	by time.Duration
+}
+
+func (a *suspendedAlarm) slept() time.Duration {
+	by := a.by
+	a.by = 0
+	return by
+}
+
 // A wall clock that is set back is no stall.
 func TestWallClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ package rafttimer
 import (
 	"context"
 	"log"
+	"math"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ import (
 // After Close the methods that can say so return [ErrClosed]; the others do nothing.
 type Driver struct {
 	options Options
-	contact atomic.Int64 // the latest that the machine does not know of, as a time; 0: none
+	contact atomic.Int64 // the latest that the machine does not know of, as a time, or noContact
 	alarm   alarm
 	events  chan Event // of all kinds, at most one of each
 
@@ -37,6 +38,9 @@ type Driver struct {
 	gone     func()      // waits until what the alarm has started is gone; set by Close
 }
 
+// noContact is a time before all others.
+const noContact = math.MinInt64
+
 // New returns a driver without a role, none of whose timers runs. It is closed
 // when ctx ends, or by [Driver.Close], which every Driver needs. The error is
 // that of [Options.Validate].
@@ -46,6 +50,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{options: o, machine: machine, events: make(chan Event, kinds)}
+	d.contact.Store(noContact)
 	d.turn.Lock() // the alarm and the context may fire at once
 	defer d.turn.Unlock()
 	if o.Time == nil {
@@ -76,6 +81,7 @@ func (d *Driver) Close() error {
 func (d *Driver) close() {
 	d.closed = true
 	d.machine.StopAll()
+	d.offer(Event{})
 	d.release()
 	d.gone = d.alarm.end()
 	close(d.events)
@@ -83,13 +89,23 @@ func (d *Driver) close() {
 
 // Contact says that the node has heard from a valid leader just now: the election
 // timeout counts anew. It waits for nothing and allocates nothing.
-func (d *Driver) Contact() { d.contact.Store(int64(d.alarm.now())) }
+func (d *Driver) Contact() {
+	at := int64(d.alarm.now())
+	for {
+		known := d.contact.Load()
+		if known >= at || d.contact.CompareAndSwap(known, at) {
+			return
+		}
+	}
+}
 
 // ObserveBroadcast is [Machine.ObserveBroadcast].
 func (d *Driver) ObserveBroadcast(took time.Duration) {
 	d.turn.LockNow()
 	defer d.turn.Unlock()
 	if !d.closed {
+		d.learnContact()
+		d.machine.setNow(d.alarm.now())
 		d.machine.ObserveBroadcast(took)
 		d.setAlarm()
 	}
@@ -135,6 +151,9 @@ func (d *Driver) change(f func(m *Machine, now time.Duration) error) error {
 		return ErrClosed
 	}
 	d.learnContact()
+	if d.machine.State() == (TimerState{}) {
+		d.alarm.slept() // no timer ran meanwhile, so that none has stood still
+	}
 	if err := f(d.machine, d.alarm.now()); err != nil {
 		return err
 	}
@@ -145,7 +164,7 @@ func (d *Driver) change(f func(m *Machine, now time.Duration) error) error {
 
 // learnContact tells the machine of the latest contact.
 func (d *Driver) learnContact() {
-	if at := d.contact.Swap(0); at != 0 {
+	if at := d.contact.Swap(noContact); at != noContact {
 		d.machine.Contact(time.Duration(at))
 	}
 }
@@ -179,10 +198,20 @@ func (d *Driver) wake() {
 	events := d.machine.Stalled(make([]Event, 0, kinds), now, d.alarm.slept())
 	events = d.machine.Advance(events, now)
 	d.setAlarm()
-	for _, e := range events {
-		if !d.closed && d.machine.Current(e) { // not so if an earlier event's callback changed it
-			d.deliver(e)
-		}
+	d.deliverAll(events)
+}
+
+// deliverAll delivers events in their order, but those that an earlier one's callback, or a
+// contact meanwhile, has made stale. If a callback ends the goroutine by runtime.Goexit, the later
+// events are delivered all the same.
+func (d *Driver) deliverAll(events []Event) {
+	if len(events) == 0 {
+		return
+	}
+	defer d.deliverAll(events[1:])
+	d.learnContact()
+	if !d.closed && d.machine.Current(events[0]) {
+		d.deliver(events[0])
 	}
 }
 

@@ -50,6 +50,7 @@ func TestStaleEventsAreTakenBack(t *testing.T) {
 		"role":    (*rafttimer.Driver).BecomeCandidate,
 		"again":   (*rafttimer.Driver).BecomeLeader,
 		"stop":    (*rafttimer.Driver).StopAll,
+		"close":   (*rafttimer.Driver).Close,
 		"restart": func(d *rafttimer.Driver) error { return d.StartHeartbeat(nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
