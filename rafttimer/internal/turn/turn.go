@@ -15,6 +15,7 @@
 package turn
 
 import (
+	"reflect"
 	"runtime"
 	"sync"
 )
@@ -75,8 +76,9 @@ func (t *Turn) end() {
 //go:noinline
 func callback(f func()) { f() }
 
-// mark is the name of the function callback.
-const mark = "github.com/kazahana-db/kazahana/rafttimer/internal/turn.callback"
+// entry is where the function callback begins. Its name would not do: tools that
+// obfuscate programs change it.
+var entry = reflect.ValueOf(callback).Pointer()
 
 // InCallback reports whether a callback of any Turn has called the caller. Goroutines
 // that a callback started are not part of it.
@@ -84,7 +86,7 @@ func InCallback() bool {
 	for skip := 2; ; {
 		var pcs [64]uintptr
 		n := runtime.Callers(skip, pcs[:])
-		if holdsMark(pcs[:n]) {
+		if holdsCallback(pcs[:n]) {
 			return true
 		}
 		if n < len(pcs) {
@@ -94,11 +96,11 @@ func InCallback() bool {
 	}
 }
 
-func holdsMark(pcs []uintptr) bool {
+func holdsCallback(pcs []uintptr) bool {
 	frames := runtime.CallersFrames(pcs)
 	for {
 		frame, more := frames.Next()
-		if frame.Function == mark {
+		if frame.Entry == entry {
 			return true
 		}
 		if !more {
