@@ -57,20 +57,6 @@ type writeMap struct {
 
 func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.empty() }
 
-// order brings what is listed into the map.
-func (m *writeMap) order() *tree[written] {
-	listed := m.listed
-	m.listed = nil
-	for i := range listed {
-		if l := &listed[i]; l.op == opClearRange {
-			m.enterClear(l.key, l.value, true)
-		} else {
-			m.enter(l.key, operation{l.op, l.value}, true)
-		}
-	}
-	return &m.entries
-}
-
 // distinct returns what is listed, in the order of keys, if that is all there is,
 // no key is there twice, and no two keys follow each other at once, whose ranges
 // would count as one.
@@ -101,11 +87,16 @@ func (m *writeMap) floor(key []byte) ([]byte, written) {
 	return at, *w
 }
 
-// boundAt makes key an entry, so that gaps end there.
-func (m *writeMap) boundAt(key []byte) {
+// begin makes the map one that covers all keys: its first entry is the empty key.
+func (m *writeMap) begin() {
 	if m.order().empty() {
 		m.entries.set([]byte{}, written{})
 	}
+}
+
+// boundAt makes key an entry, so that gaps end there.
+func (m *writeMap) boundAt(key []byte) {
+	m.begin()
 	if at, w := m.floor(key); !bytes.Equal(at, key) {
 		m.entries.set(key, written{gap: w.gap})
 	}
@@ -123,33 +114,39 @@ func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
 
 // enter is mutate on the map.
 func (m *writeMap) enter(key []byte, op operation, conflict bool) {
-	m.boundAt([]byte{})
+	m.begin()
 	at, w := m.floor(key)
-	exact := bytes.Equal(at, key)
-	here, ops := w.gap, w.ops
-	if exact && len(ops) > 0 {
+	if !bytes.Equal(at, key) {
+		w = written{gap: w.gap}
+	}
+	m.entries.set(key, w.then([]operation{op}, conflict))
+}
+
+// then returns what an entry without operations, or with some, becomes with one
+// more. The entry keeps added, which holds that one.
+func (w written) then(added []operation, conflict bool) written {
+	op, here := added[0], w.gap
+	if len(w.ops) > 0 {
 		here = w.key
-	} else {
-		ops = nil
 	}
 	stamps := op.op == kv.SetVersionstampedKey || op.op == kv.SetVersionstampedValue
 	next := written{gap: w.gap, key: span{
 		conflict:   conflict || here.conflict,
 		unreadable: here.unreadable || stamps,
 	}}
-	overCleared := len(ops) == 0 && w.gap.cleared && !op.independent()
+	overCleared := len(w.ops) == 0 && w.gap.cleared && !op.independent()
 	replaces := !here.unreadable && (op.op == opSet || op.op == kv.SetVersionstampedValue)
 	switch {
 	case overCleared:
 		next.ops = fold([]operation{{op: opSet}}, op)
-	case !exact || len(ops) == 0 || replaces:
-		next.ops = []operation{op}
+	case len(w.ops) == 0 || replaces:
+		next.ops = added
 	case !next.key.unreadable:
-		next.ops = fold(ops, op)
+		next.ops = fold(w.ops, op)
 	default:
-		next.ops = append(ops[:len(ops):len(ops)], op)
+		next.ops = append(w.ops[:len(w.ops):len(w.ops)], op)
 	}
-	m.entries.set(key, next)
+	return next
 }
 
 // fold adds an operation to those on one key, merged with the last one if the
@@ -223,7 +220,7 @@ func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 		}
 	}
 	m.entries.removeRange(begin, end)
-	m.boundAt([]byte{})
+	m.begin()
 	m.entries.set(begin, written{gap: span{cleared: true}})
 	for _, r := range bounds {
 		m.addConflict(r.Begin, r.End)
@@ -257,7 +254,7 @@ func (m *writeMap) hide(begin, end []byte) {
 // cover makes the keys from begin to end one gap, and one with the gaps beside
 // it that are alike: how many there are is seen in the size that reading has.
 func (m *writeMap) cover(begin, end []byte, gap span) {
-	m.boundAt([]byte{})
+	m.begin()
 	at, w := m.floor(begin)
 	goesOn := w.gap == gap && (len(w.ops) == 0 || !bytes.Equal(at, begin))
 	m.boundAt(end)
@@ -265,7 +262,7 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 		m.entries.removeRange(successor(begin), end) // a bound at begin stays
 	} else {
 		m.entries.removeRange(begin, end)
-		m.boundAt([]byte{})
+		m.begin()
 		m.entries.set(begin, written{gap: gap})
 	}
 	if next := m.entries.get(end); len(next.ops) == 0 && next.gap == gap {

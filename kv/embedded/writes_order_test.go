@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// TestOrderIsThatOfEntering checks that a map which is built at once is the same
+// as one into which the operations were entered one after the other, whatever
+// their keys, and that it can be changed as well.
+func TestOrderIsThatOfEntering(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		listed := drawListed(t, "listed")
+		built, entered := &writeMap{listed: slices.Clone(listed)}, &writeMap{}
+		built.order()
+		entered.enterAll(listed)
+		checkEntries(t, built, entered)
+		later := drawListed(t, "later")
+		built.enterAll(later)
+		entered.enterAll(later)
+		checkEntries(t, built, entered)
+	})
+}
+
+// drawListed draws operations on single keys, of which some are equal and some may
+// follow each other at once.
+func drawListed(t *rapid.T, label string) []mutation {
+	keys := [][]byte{{}, []byte("a"), []byte("ab"), []byte("b")}
+	if rapid.Bool().Draw(t, "near") {
+		keys = append(keys, []byte{0}, []byte("a\x00"), []byte("a\x00\x00"), []byte("b\x00"))
+	}
+	for i := range rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "others") {
+		keys = append(keys, benchKey(i))
+	}
+	ops := []kv.MutationType{opSet, opClearRange, kv.Add, kv.BitOr, kv.AppendIfFits, kv.CompareAndClear, kv.SetVersionstampedValue, kv.ByteMin}
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mutation {
+		m := mutation{op: rapid.SampledFrom(ops).Draw(t, "op"), key: rapid.SampledFrom(keys).Draw(t, "key")}
+		if m.value = rapid.SliceOfN(rapid.Byte(), 1, 3).Draw(t, "operand"); m.op == opClearRange {
+			m.value = successor(m.key)
+		}
+		return m
+	}), 1, 120).Draw(t, label)
+}
+
+// checkEntries compares two maps, entry by entry.
+func checkEntries(t *rapid.T, got, want *writeMap) {
+	t.Helper()
+	if diff := cmp.Diff(entriesOf(want), entriesOf(got), cmp.AllowUnexported(enteredAt{}, written{}, operation{}, span{})); diff != "" {
+		t.Fatalf("entries (-entered +built):\n%s", diff)
+	}
+}
+
+// enteredAt is an entry with its key.
+type enteredAt struct {
+	key   string
+	entry written
+}
+
+func entriesOf(m *writeMap) (all []enteredAt) {
+	var c cursor[written]
+	for ok := c.seek(&m.entries, nil); ok; ok = c.next() {
+		all = append(all, enteredAt{string(c.key()), *c.val()})
+	}
+	return all
+}
+
+// TestTreeBuild checks trees of all sizes that are built at once: they hold what
+// they were built of and can be changed.
+func TestTreeBuild(t *testing.T) {
+	for _, n := range []int{0, 1, 2, built, built + 1, 2 * built, fanout * built, fanout*built + 1, built*built*built + 7} {
+		var items []item[int]
+		for i := range n {
+			items = append(items, item[int]{benchKey(i), i})
+		}
+		var tr tree[int]
+		tr.build(items)
+		keys, values := contents(&tr)
+		if len(keys) != n || !slices.IsSorted(keys) || !slices.IsSorted(values) {
+			t.Fatalf("a tree of %d has %d keys, or not in order", n, len(keys))
+		}
+		for i := range n {
+			if v := tr.get(benchKey(i)); v == nil || *v != i {
+				t.Fatalf("a tree of %d: key %d has %v", n, i, v)
+			}
+			tr.set(append(benchKey(i), 'x'), -i)
+		}
+		if keys, _ := contents(&tr); len(keys) != 2*n || !slices.IsSorted(keys) {
+			t.Fatalf("a tree of %d has %d keys after as many more were set, or not in order", n, len(keys))
+		}
+	}
+}
