@@ -95,7 +95,7 @@ func (s *stretch) ahead(edge []byte, next bool) bool {
 
 // fetched is what a request to the storage servers tells.
 type fetched struct {
-	pairs     []kv.KeyValue // in the order in which they were asked for
+	pairs     []kv.KeyValue // in the order in which they were asked for, behind those that were there before
 	low, high []byte        // of the pairs; nil: there are none
 	more      bool
 	toBegin   bool
@@ -104,9 +104,10 @@ type fetched struct {
 
 // fetch asks the database as FoundationDB's client does, for the pairs between
 // two selectors, and makes known what the answer tells. The walk takes its pairs
-// from the answer when it comes to them.
-func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool) {
-	f := s.ask(begin, end, l, reverse)
+// from the answer when it comes to them. fetch returns the pairs of front, which it
+// takes over, and behind them those of the answer.
+func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool, front []kv.KeyValue) []kv.KeyValue {
+	f := s.ask(begin, end, l, reverse, front)
 	low, high := systemEnd, []byte{}
 	if begin.Offset <= 1 && !(reverse && f.more) {
 		low = begin.Key
@@ -128,23 +129,24 @@ func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool) {
 		low = f.low // even where the begin is the beginning of all keys
 	}
 	s.learn(low, high)
-	s.run = storedRun{keys: kv.KeyRange{Begin: low, End: minKey(high, s.limit)}, pairs: f.pairs, back: reverse}
+	s.run = storedRun{keys: kv.KeyRange{Begin: low, End: minKey(high, s.limit)}, pairs: f.pairs[len(front):], back: reverse}
+	return f.pairs
 }
 
-// ask answers a request.
-func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool) fetched {
-	f := fetched{toBegin: len(begin.Key) == 0 && begin.Offset < 1}
+// ask answers a request, behind the pairs of front.
+func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool, front []kv.KeyValue) fetched {
+	f := fetched{pairs: front, toBegin: len(begin.Key) == 0 && begin.Offset < 1}
 	b, e := s.locate(begin), s.locate(end)
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return f
 	}
-	a := answering{stretch: s, batch: l.gather(s.lastSize), left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	a := answering{stretch: s, batch: l.gather(s.lastSize, front), left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
 	if e.beyond > 0 && !bytes.Equal(s.limit, systemEnd) {
 		a.strange = e.beyond - max(b.beyond, 1)
 	}
 	a.run(&f, reverse)
-	if f.pairs = a.batch.finish(s.lastSize); len(f.pairs) > 0 {
-		f.note(f.pairs[0].Key)
+	if f.pairs = a.batch.finish(s.lastSize); len(f.pairs) > len(front) {
+		f.note(f.pairs[len(front)].Key)
 		f.note(f.pairs[len(f.pairs)-1].Key)
 	}
 	if a.whole && len(b.key) == 0 && !(reverse && f.more) {

@@ -18,6 +18,7 @@ type gathering struct {
 	spent       int     // bytes of it used, for good
 	rowBytes    int     // how large a row of the batch before was
 	left        *limits // the client's, which count the pairs too; nil: none do
+	front       int     // how many of pairs were there before
 }
 
 // lastBatch is how large the last batch was, in rows and in bytes: the next one
@@ -27,9 +28,10 @@ type lastBatch struct{ rows, bytes atomic.Int32 }
 // The least and the most memory for copies that is asked for at a time.
 const leastRoom, mostRoom = 512, 64 << 10
 
-// gather begins to collect, within the limits of a server.
-func (l *limits) gather(last *lastBatch) gathering {
-	g := gathering{rows: l.rows, bytes: l.bytes}
+// gather begins to collect, within the limits of a server, behind the pairs of
+// front, whose memory it may take over.
+func (l *limits) gather(last *lastBatch, front []kv.KeyValue) gathering {
+	g := gathering{rows: l.rows, bytes: l.bytes, front: len(front)}
 	if g.bytes != unlimited {
 		g.bytes = min(g.bytes, replyBytes)
 	}
@@ -38,7 +40,11 @@ func (l *limits) gather(last *lastBatch) gathering {
 	if l.rows != unlimited {
 		before = min(before, l.rows)
 	}
-	g.pairs = make([]kv.KeyValue, 0, max(before, 1))
+	if g.pairs = front; front == nil {
+		g.pairs = make([]kv.KeyValue, 0, max(before, 1))
+	} else {
+		g.pairs = slices.Grow(front, max(before, 1))
+	}
 	return g
 }
 
@@ -86,17 +92,22 @@ func (g *gathering) grow(size int) {
 	g.room = make([]byte, max(size, min(max(likely, leastRoom), mostRoom)))
 }
 
-// finish returns the pairs.
+// finish returns the pairs, those of front as well.
 func (g *gathering) finish(last *lastBatch) []kv.KeyValue {
-	if rows, bytes := int32(len(g.pairs)), int32(g.spent); rows != last.rows.Load() || bytes != last.bytes.Load() {
+	if rows, bytes := int32(len(g.pairs)-g.front), int32(g.spent); rows != last.rows.Load() || bytes != last.bytes.Load() {
 		last.rows.Store(rows)
 		last.bytes.Store(bytes)
 	}
-	if len(g.pairs) == 0 {
+	return trim(g.pairs)
+}
+
+// trim returns pairs that hold no more memory than twice what they need.
+func trim(pairs []kv.KeyValue) []kv.KeyValue {
+	switch {
+	case len(pairs) == 0:
 		return nil
+	case len(pairs) < cap(pairs)/2:
+		return slices.Clone(pairs)
 	}
-	if len(g.pairs) < cap(g.pairs)/2 {
-		return slices.Clone(g.pairs)
-	}
-	return g.pairs
+	return pairs
 }

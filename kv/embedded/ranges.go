@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -44,6 +45,7 @@ func (s *stretch) over(keys kv.SelectorRange, l limits, reverse bool) (res range
 		res, err = r.ascend()
 	}
 	*s = r.stretch
+	res.kvs = slices.Clip(trim(res.kvs))
 	return res, err
 }
 
@@ -88,7 +90,7 @@ func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeRes
 	if s.err != nil {
 		return rangeResult{}
 	}
-	g := l.gather(s.lastSize)
+	g := l.gather(s.lastSize, nil)
 	res.more = s.gather(begin, end, &g, reverse)
 	res.kvs = g.finish(s.lastSize)
 	return res

@@ -27,6 +27,7 @@ type reading struct {
 	asked      section // where the last request began
 	idle       int     // how many requests in a row began there
 	res        rangeResult
+	whole      []kv.KeyValue // what res has so far and behind it, perhaps after a gap, the pairs of run; nil: res is on its own
 }
 
 // nothing is the result of a range that is empty whatever the database holds.
@@ -102,6 +103,8 @@ func (r *reading) count(sel *kv.KeySelector, at section) section {
 // settle resolves a selector on its own and notes whether it ran off an end. The
 // walk goes on from what that has told, also where nobody can ask for sizes.
 func (r *reading) settle(sel kv.KeySelector) ([]byte, error) {
+	r.run = storedRun{}
+	r.part()
 	key, err := r.resolveKey(sel)
 	if err != nil {
 		return nil, err
@@ -123,8 +126,16 @@ func (r *reading) take(g *section) {
 	case r.left.reached():
 		r.past++
 	default:
+		r.part()
 		r.res.kvs = append(r.res.kvs, kv.KeyValue{Key: slices.Clip(g.begin), Value: slices.Clip(value)})
 		r.left.take(len(g.begin) + len(value))
+	}
+}
+
+// part makes the result one whose memory holds nothing behind it.
+func (r *reading) part() {
+	if r.whole != nil {
+		r.res.kvs, r.whole = slices.Clip(r.res.kvs), nil
 	}
 }
 
@@ -145,8 +156,11 @@ func (r *reading) fetch(begin, end kv.KeySelector, l limits, back bool) {
 		r.learn([]byte{}, systemEnd)
 		return
 	}
-	r.stretch.fetch(begin, end, l, back)
+	r.place(r.stretch.fetch(begin, end, l, back, r.res.kvs))
 }
+
+// place notes that whole has the result in front of the pairs of run.
+func (r *reading) place(whole []kv.KeyValue) { r.res.kvs, r.whole = whole[:len(r.res.kvs)], whole }
 
 // skips returns how many keys cleared one by one the next request passes: none
 // at first, then ever more.

@@ -85,13 +85,18 @@ func (r *reading) stepForward() (progress, error) {
 			r.res.more = true
 			return over, nil
 		}
+		if err := r.ready(); err != nil {
+			return over, err
+		}
 		r.fetchForward()
 		return onward, nil
 	case pair:
+		if r.mergeForward() {
+			return onward, nil
+		}
 		r.take(&r.at)
 	}
 	r.at = r.after(&r.at)
-	r.mergeForward()
 	return onward, nil
 }
 

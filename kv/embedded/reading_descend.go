@@ -81,16 +81,21 @@ func (r *reading) stepBackward() (progress, error) {
 			r.res.more = true
 			return over, nil
 		}
+		if err := r.ready(); err != nil {
+			return over, err
+		}
 		r.fetchBackward()
 		return onward, nil
 	case pair:
+		if r.mergeBackward() {
+			return onward, nil
+		}
 		r.take(&r.at)
 	}
 	if r.at.is(&r.goal) {
 		return over, nil
 	}
 	r.at = r.before(&r.at)
-	r.mergeBackward()
 	return onward, nil
 }
 

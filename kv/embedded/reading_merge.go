@@ -42,45 +42,49 @@ type merging struct {
 	moved  bool            // it has passed something
 }
 
-// mergeForward goes over known keys from r.at on.
-func (r *reading) mergeForward() {
+// mergeForward goes over known keys from r.at on, and reports whether it passed any.
+func (r *reading) mergeForward() bool {
 	m, ok := r.merge(false)
 	if !ok {
-		return
+		return false
 	}
-	if m.own.depth = 0; r.writes != nil {
+	if r.writes != nil {
 		m.own.seekFloor(r.writes.order(), m.edge)
 	}
-	m.forward()
-	if !m.moved {
-		return
+	if m.forward(); !m.moved {
+		return false
 	}
 	if m.after {
-		m.edge = successor(m.edge)
+		m.edge = behind(m.edge)
 	}
+	r.run.pairs, r.run.keys.Begin = m.stored, m.edge
 	r.at = r.after(&section{end: m.edge})
+	return true
 }
 
-// mergeBackward goes back over known keys from r.at.
-func (r *reading) mergeBackward() {
+// mergeBackward goes back over known keys from r.at, and reports whether it passed
+// any.
+func (r *reading) mergeBackward() bool {
 	m, ok := r.merge(true)
 	if !ok {
-		return
+		return false
 	}
 	if r.writes != nil {
 		m.own.seekBelow(r.writes.order(), m.edge)
 	}
-	m.backward()
-	if m.moved {
-		r.at = r.before(&section{begin: m.edge})
+	if m.backward(); !m.moved {
+		return false
 	}
+	r.run.pairs, r.run.keys.End = m.stored, m.edge
+	r.at = r.before(&section{begin: m.edge})
+	return true
 }
 
 // merge prepares a merge from r.at up to the goal. It reports whether there is
 // anything to merge.
 func (r *reading) merge(back bool) (m merging, ok bool) {
 	m = merging{reading: r, edge: r.at.far(!back)}
-	if !r.at.told() || r.left.reached() || r.err != nil {
+	if r.left.reached() || r.err != nil {
 		return m, false
 	}
 	if back {
@@ -130,7 +134,7 @@ func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
 	if isSuccessor(keys.End, keys.Begin) {
 		return false
 	}
-	g := r.left.gather(r.lastSize)
+	g := r.left.gather(r.lastSize, r.res.kvs)
 	if r.left.bytes == 0 {
 		g.rows, g.bytes = r.left.sendable()
 	}
@@ -139,7 +143,8 @@ func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
 	} else if full {
 		keys.End = successor(g.last())
 	}
-	r.run = storedRun{keys: keys, pairs: g.finish(r.lastSize), back: back}
+	r.place(g.finish(r.lastSize))
+	r.run = storedRun{keys: keys, pairs: r.whole[len(r.res.kvs):], back: back}
 	return r.err == nil
 }
 
@@ -211,37 +216,60 @@ func (m *merging) takeGap(w *written, end, key []byte, operated bool) bool {
 // takeUpTo takes the stored pairs before end, and reports whether the limits let
 // it take all.
 func (m *merging) takeUpTo(end []byte) bool {
-	n := 0
-	for ; n < len(m.stored) && bytes.Compare(m.stored[n].Key, end) < 0; n++ {
-		if m.left.reached() {
+	return m.takeStored(m.until(end, false), true)
+}
+
+// until returns how many stored pairs come before a bound. It looks at ever more
+// at a time: between own writes there are few, or very many.
+func (m *merging) until(bound []byte, back bool) int {
+	beyond := func(p *kv.KeyValue) bool {
+		c := bytes.Compare(p.Key, bound)
+		return back && c < 0 || !back && c >= 0
+	}
+	from, to := 0, 1
+	for ; to <= len(m.stored) && !beyond(&m.stored[to-1]); to *= 2 {
+		from = to
+	}
+	rest := m.stored[from:min(to, len(m.stored))]
+	return from + sort.Search(len(rest), func(i int) bool { return beyond(&rest[i]) })
+}
+
+// takeStored adds up to n stored pairs to the result, as many as the limits let
+// it, and reports whether they are not reached.
+func (m *merging) takeStored(n int, after bool) bool {
+	left := &m.left
+	for i := range m.stored[:n] {
+		if left.reached() {
+			n = i
 			break
 		}
-		m.left.take(len(m.stored[n].Key) + len(m.stored[n].Value))
+		left.take(len(m.stored[i].Key) + len(m.stored[i].Value))
 	}
-	return m.takeStored(n, true)
+	if n > 0 {
+		m.passed(m.stored[n-1].Key, after)
+		m.keep(n)
+	}
+	return !left.reached()
 }
 
-// takeStored adds the next n stored pairs to the result and reports whether the
-// limits are not reached.
-func (m *merging) takeStored(n int, after bool) bool {
-	switch {
-	case n == 0:
-	case m.res.kvs == nil && n == len(m.stored):
-		m.passed(m.stored[n-1].Key, after)
-		m.res.kvs, m.stored = slices.Clip(m.stored), nil
-	default:
-		if cap(m.res.kvs)-len(m.res.kvs) < n {
-			m.res.kvs = slices.Grow(m.res.kvs, len(m.stored))
-		}
+// keep adds n stored pairs to the result. Where nothing lies between the two, they
+// are where they belong already.
+func (m *merging) keep(n int) {
+	if end := len(m.res.kvs) + n; m.whole != nil && end+len(m.stored)-n == len(m.whole) {
+		m.res.kvs = m.whole[:end]
+	} else {
 		m.res.kvs = append(m.res.kvs, m.stored[:n]...)
-		m.passed(m.stored[n-1].Key, after)
-		m.stored = m.stored[n:]
 	}
-	return !m.left.reached()
+	m.stored = m.stored[n:]
 }
 
-// add adds a pair to the result.
+// add adds a pair to the result: in place of a stored one that was passed, if there
+// is one.
 func (m *merging) add(key, value []byte) {
+	if m.whole != nil && len(m.stored) > 0 && len(m.res.kvs)+len(m.stored) == len(m.whole) {
+		m.part()
+		m.res.kvs = slices.Grow(m.res.kvs, 2*len(m.stored))
+	}
 	m.res.kvs = append(m.res.kvs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
 	m.left.take(len(key) + len(value))
 }
@@ -290,12 +318,5 @@ func (m *merging) takeGapBelow(w *written, begin []byte) bool {
 
 // takeDownTo is takeUpTo backward.
 func (m *merging) takeDownTo(begin []byte) bool {
-	n := 0
-	for ; n < len(m.stored) && bytes.Compare(m.stored[n].Key, begin) >= 0; n++ {
-		if m.left.reached() {
-			break
-		}
-		m.left.take(len(m.stored[n].Key) + len(m.stored[n].Value))
-	}
-	return m.takeStored(n, false)
+	return m.takeStored(m.until(begin, true), false)
 }

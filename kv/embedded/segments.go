@@ -15,8 +15,7 @@ type segments struct {
 }
 
 // segments returns a walk from the segment that holds key.
-func (m *writeMap) segments(key []byte) *segments {
-	s := &segments{}
+func (m *writeMap) segments(key []byte) (s segments) {
 	if m.order().empty() {
 		return s
 	}
@@ -27,8 +26,7 @@ func (m *writeMap) segments(key []byte) *segments {
 
 // segmentsBelow returns the segment that ends at or holds what lies just below
 // key.
-func (m *writeMap) segmentsBelow(key []byte) *segments {
-	s := &segments{}
+func (m *writeMap) segmentsBelow(key []byte) (s segments) {
 	if m.order().empty() || len(key) == 0 {
 		return s
 	}

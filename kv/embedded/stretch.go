@@ -39,7 +39,7 @@ type stretch struct {
 
 // ownPart is a section of own writes.
 type ownPart struct {
-	walk     *segments
+	walk     segments
 	keys     kv.KeyRange
 	operated *written // as in segments
 	gap      span
@@ -111,6 +111,14 @@ func (s *stretch) gather(begin, end []byte, g *gathering, back bool) (full bool)
 	return full
 }
 
+// ready returns why the database cannot be read, or not at once.
+func (s *stretch) ready() error {
+	if s.view == nil {
+		s.fixView()
+	}
+	return s.err
+}
+
 // fixView gives the stretch the transaction's view.
 func (s *stretch) fixView() {
 	v, err := s.tx.readable()
@@ -161,8 +169,10 @@ func (s *stretch) at(key []byte) section {
 	if found {
 		return g
 	}
-	if low := s.lastStored(g.begin, key); low != nil {
-		g.begin = successor(low)
+	if bytes.Compare(g.begin, key) < 0 {
+		if low, _ := s.lastStored(g.begin, key); low != nil {
+			g.begin = successor(low)
+		}
 	}
 	return s.upTo(g, key)
 }
@@ -182,16 +192,33 @@ func (s *stretch) after(g *section) section {
 
 // upTo ends a section of stored keys at the first pair from key on, or is it.
 func (s *stretch) upTo(g section, key []byte) section {
-	scan := s.stored()
+	next, value, there := s.firstStored(key, g.end)
 	switch {
-	case !scan.seek(key) || bytes.Compare(scan.key, g.end) >= 0:
+	case !there:
 		g.kind = empty
-	case bytes.Equal(scan.key, key):
-		g = section{kind: pair, begin: scan.key, end: successor(scan.key), value: scan.value}
+	case bytes.Equal(next, key):
+		g = section{kind: pair, begin: next, end: successor(next), value: value}
 	default:
-		g.kind, g.end = empty, scan.key
+		g.kind, g.end = empty, next
 	}
 	return g
+}
+
+// firstStored returns the first pair that the database holds in [begin, end), from
+// what was read last if that tells it.
+func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool) {
+	if r := &s.run; r.keys.End != nil && !r.back && holds(r.keys, begin, false) {
+		if pairs := r.from(begin); len(pairs) > 0 {
+			return pairs[0].Key, pairs[0].Value, bytes.Compare(pairs[0].Key, end) < 0
+		} else if bytes.Compare(end, r.keys.End) <= 0 {
+			return nil, nil, false
+		}
+	}
+	scan := s.stored()
+	if !scan.seek(begin) || bytes.Compare(scan.key, end) >= 0 {
+		return nil, nil, false
+	}
+	return scan.key, scan.value, true
 }
 
 // before returns the section in front of g, which is not the first.
@@ -201,25 +228,33 @@ func (s *stretch) before(g *section) section {
 	if found {
 		return prev
 	}
-	low := s.lastStored(prev.begin, g.begin)
+	low, value := s.lastStored(prev.begin, g.begin)
 	switch {
 	case low == nil:
 		prev.kind = empty
 	case isSuccessor(g.begin, low):
-		prev = section{kind: pair, begin: low, end: g.begin, value: s.scan.value}
+		prev = section{kind: pair, begin: low, end: g.begin, value: value}
 	default:
 		prev.kind, prev.begin = empty, successor(low)
 	}
 	return prev
 }
 
-// lastStored returns the last key that the database holds in [begin, end), or nil.
-func (s *stretch) lastStored(begin, end []byte) []byte {
+// lastStored returns the last pair that the database holds in [begin, end), or nil,
+// from what was read last if that tells it.
+func (s *stretch) lastStored(begin, end []byte) (key, value []byte) {
+	if r := &s.run; r.keys.End != nil && r.back && holds(r.keys, end, true) {
+		if pairs := r.from(end); len(pairs) > 0 && bytes.Compare(pairs[0].Key, begin) >= 0 {
+			return pairs[0].Key, pairs[0].Value
+		} else if len(pairs) > 0 || bytes.Compare(r.keys.Begin, begin) <= 0 {
+			return nil, nil
+		}
+	}
 	scan := s.stored()
 	if there := scan.course == descending && scan.key != nil && isSuccessor(end, scan.key); (there || scan.seekBelow(end)) && bytes.Compare(scan.key, begin) >= 0 {
-		return scan.key
+		return scan.key, scan.value
 	}
-	return nil
+	return nil, nil
 }
 
 // frame returns what own writes and known keys tell of the section that holds
@@ -259,7 +294,7 @@ func (s *stretch) ownAround(key []byte, below bool) *ownPart {
 	case s.writes == nil:
 		o.keys = kv.KeyRange{Begin: []byte{}, End: systemEnd}
 		return o
-	case o.walk != nil && !below && bytes.Equal(key, o.keys.End):
+	case o.walk.ok && !below && bytes.Equal(key, o.keys.End):
 		o.walk.next()
 	case below:
 		o.walk = s.writes.segmentsBelow(key)
