@@ -21,10 +21,12 @@ func TestSuspend(t *testing.T) {
 		defer d.Close()
 		d.BecomeLeader()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		d.turn.Lock()
 		d.alarm.(*systemAlarm).ahead -= time.Hour // as if the wall clock had gained an hour since
 		d.turn.Unlock()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(stalls) != 1 || stalls[0].Late != time.Hour || stalls[0].Role != Leader {
 			t.Errorf("stalls %v", stalls)
 		}

@@ -29,7 +29,7 @@ func TestEvents(t *testing.T) {
 		d := newDriver(t, rafttimer.Options{})
 		defer d.Close()
 		d.BecomeLeader()
-		time.Sleep(501 * ms)
+		sleep(501 * ms)
 		e, _ := received(d)
 		if e.Kind != rafttimer.Heartbeat || e.Due != 500*ms || e.Missed != 9 {
 			t.Errorf("have %v", e)
@@ -37,7 +37,7 @@ func TestEvents(t *testing.T) {
 		if e, ok := received(d); ok {
 			t.Errorf("a second event: %v", e)
 		}
-		time.Sleep(50 * ms)
+		sleep(50 * ms)
 		if e, ok := received(d); !ok || e.Missed != 0 {
 			t.Errorf("next %v", e)
 		}
@@ -58,7 +58,7 @@ func TestStaleEventsAreTakenBack(t *testing.T) {
 				d := newDriver(t, rafttimer.Options{})
 				defer d.Close()
 				d.BecomeLeader()
-				time.Sleep(51 * ms)
+				sleep(51 * ms)
 				if err := change(d); err != nil {
 					t.Fatal(err)
 				}

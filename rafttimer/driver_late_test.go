@@ -100,7 +100,7 @@ func TestObserveBroadcastIsNoStall(t *testing.T) {
 		defer d.Close()
 		d.ObserveBroadcast(50 * ms) // timeouts of at least 1.5 s
 		d.BecomeFollower()
-		time.Sleep(1400 * ms)
+		sleep(1400 * ms)
 		for range 100 {
 			d.ObserveBroadcast(ms)
 		}

@@ -16,36 +16,35 @@ import (
 // A node goes through the roles by its callbacks, as the specification shows.
 func TestDriverRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var elections, beats int
+		var elections, beats atomic.Int64
 		var d *rafttimer.Driver
 		d = newDriver(t, rafttimer.Options{
 			OnElectionTimeout: func(e rafttimer.Event) {
-				elections++
-				if elections == 3 {
+				if elections.Add(1) == 3 {
 					d.BecomeLeader()
 					return
 				}
 				d.BecomeCandidate()
 			},
-			OnHeartbeat: func(rafttimer.Event) { beats++ },
+			OnHeartbeat: func(rafttimer.Event) { beats.Add(1) },
 		})
 		defer d.Close()
 		d.BecomeFollower()
 		for range 20 {
-			time.Sleep(100 * ms)
+			sleep(100 * ms)
 			d.Contact()
 		}
-		if elections != 0 {
-			t.Fatalf("%d elections in spite of contacts", elections)
+		if n := elections.Load(); n != 0 {
+			t.Fatalf("%d elections in spite of contacts", n)
 		}
-		time.Sleep(900 * ms)
-		if elections != 3 || d.Role() != rafttimer.Leader || d.State() != rafttimer.Leader.Timers() {
-			t.Fatalf("%d elections, now a %v with %v", elections, d.Role(), d.State())
+		sleep(900 * ms)
+		if elections.Load() != 3 || d.Role() != rafttimer.Leader || d.State() != rafttimer.Leader.Timers() {
+			t.Fatalf("%d elections, now a %v with %v", elections.Load(), d.Role(), d.State())
 		}
-		before := beats
-		time.Sleep(10 * time.Second)
-		if beats-before != 200 {
-			t.Errorf("%d heartbeats in 10 s", beats-before)
+		before := beats.Load()
+		sleep(10 * time.Second)
+		if n := beats.Load() - before; n != 200 {
+			t.Errorf("%d heartbeats in 10 s", n)
 		}
 	})
 }
@@ -89,30 +88,30 @@ func stopAtTheInstant(t *testing.T, stop func(*rafttimer.Driver) error) int {
 	}
 	stopped.Store(true)
 	synctest.Wait()
-	time.Sleep(time.Second)
+	sleep(time.Second)
 	return calls
 }
 
 // A stop waits for the callback that runs.
 func TestStopWaitsForTheCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		running := false
+		var running atomic.Bool
 		d := newDriver(t, rafttimer.Options{OnHeartbeat: func(rafttimer.Event) {
-			running = true
+			running.Store(true)
 			time.Sleep(time.Hour)
-			running = false
+			running.Store(false)
 		}})
 		defer d.Close()
 		d.BecomeLeader()
-		time.Sleep(time.Second)
-		if !running {
+		sleep(time.Second)
+		if !running.Load() {
 			t.Fatal("the callback does not run")
 		}
 		if s := d.State(); !s.HeartbeatInterval || !d.Current(rafttimer.Event{Kind: rafttimer.Stall, Epoch: 1}) {
 			t.Errorf("while it runs: %v", s) // looking does not wait
 		}
 		d.BecomeFollower()
-		if running {
+		if running.Load() {
 			t.Error("the role change returned while the callback ran")
 		}
 	})
@@ -166,7 +165,7 @@ func TestCallsFromCallbacks(t *testing.T) {
 			},
 		})
 		d.BecomeLeader()
-		time.Sleep(time.Minute)
+		sleep(time.Minute)
 		if want := []string{"beat", "stall", "election"}; len(log) != 3 || log[1] != want[1] || log[2] != want[2] {
 			t.Errorf("callbacks %v, want %v", log, want)
 		}
@@ -183,7 +182,7 @@ func TestCallbacksThatStopEachOther(t *testing.T) {
 		defer b.Close()
 		a.BecomeLeader()
 		b.BecomeLeader()
-		time.Sleep(10 * time.Second)
+		sleep(10 * time.Second)
 	})
 }
 
@@ -197,7 +196,7 @@ func TestPanics(t *testing.T) {
 		})
 		defer d.Close()
 		d.BecomeLeader()
-		time.Sleep(101 * ms)
+		sleep(101 * ms)
 		if len(reports) != 2 || !errors.Is(reports[0], cause) || len(reports[0].Stack) == 0 || reports[1].Event.Due != 100*ms {
 			t.Errorf("reports %v", reports)
 		}
@@ -217,7 +216,7 @@ func TestGoexit(t *testing.T) {
 			goexit()
 		}})
 		d.BecomeLeader()
-		time.Sleep(201 * ms)
+		sleep(201 * ms)
 		d.Close()
 		if calls != 4 {
 			t.Errorf("%d heartbeats, want 4", calls)
@@ -238,9 +237,9 @@ func TestRolesHaveTheirOwnCallbacks(t *testing.T) {
 		d.StartHeartbeat(other)
 		d.StartElectionTimeout(other)
 		d.BecomeLeader()
-		time.Sleep(51 * ms)
+		sleep(51 * ms)
 		d.BecomeFollower()
-		time.Sleep(301 * ms)
+		sleep(301 * ms)
 		if beats != 1 || elections == 0 {
 			t.Errorf("%d heartbeats, %d election timeouts", beats, elections)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -31,6 +32,13 @@ func seeded(t testing.TB) *rand.Rand {
 	}
 	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// sleep sleeps in a bubble of synctest, and waits until the other goroutines have done what is
+// due by then. The race detector knows that they have.
+func sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 // newMachine returns a machine whose rolls are those of a seed.

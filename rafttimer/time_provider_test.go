@@ -152,7 +152,7 @@ func TestSystemTimeProvider(t *testing.T) {
 		cleared := p.SetTimeout(func() { t.Error("a cleared timeout fires") }, 10*ms)
 		p.ClearTimeout(cleared)
 		p.ClearTimeout(cleared)
-		time.Sleep(time.Second)
+		sleep(time.Second)
 		if len(fired) != 2 || <-fired != 20*ms {
 			t.Errorf("%d fired", len(fired))
 		}
