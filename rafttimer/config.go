@@ -37,8 +37,8 @@ type Config struct {
 	HeartbeatInterval time.Duration
 
 	// StallThreshold is the lateness from which on a deadline tells of a stall:
-	// the process was suspended or blocked. The default value is
-	// ElectionTimeoutMin.
+	// the process was suspended or blocked. It should be greater than the
+	// precision of the system's timers. The default value is ElectionTimeoutMin.
 	StallThreshold time.Duration
 
 	// BackoffFactor multiplies the election timeout once more for each election
@@ -53,7 +53,7 @@ type Config struct {
 
 	// BroadcastFactor makes election timeouts adapt to the network: both bounds
 	// are stretched so that the lower one is at least this multiple of the
-	// broadcast time that [Machine.ObserveBroadcast] estimates. It is at
+	// broadcast time that [Machine.BroadcastTime] estimates. It is at
 	// least 1; 10 is an order of magnitude, as the paper asks. The default
 	// value is 0: timeouts do not adapt.
 	BroadcastFactor float64

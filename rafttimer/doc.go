@@ -37,6 +37,22 @@
 // [Driver.Current] there, which compares the role epoch and the generation of the
 // timer that each event carries.
 //
+// # Locks and event loops
+//
+// A stop or a role change waits until a callback that runs has returned. A callback must
+// therefore not wait for the goroutine that makes such a call: not for a mutex that it holds, and
+// not for a channel that it receives from. A program that guards its state with a mutex, or
+// handles everything in one goroutine, sets no callbacks and receives from [Driver.Events]. Then no
+// method waits:
+//
+//	for e := range timers.Events() {
+//		mu.Lock()
+//		if timers.Current(e) { // nothing has happened since it was sent
+//			node.handle(e) // calls timers.BecomeCandidate, for example
+//		}
+//		mu.Unlock()
+//	}
+//
 // # Stalls
 //
 // A process that was suspended or blocked finds out by its timers being late. It gets a
@@ -47,7 +63,8 @@
 //
 // # Clocks
 //
-// A Driver goes by Go's monotonic clock. Timers are as precise as the system's,
+// A Driver goes by Go's monotonic clock. Where that stands still during a suspend, the wall clock
+// shows how long: a wall clock that is set ahead while timers run is reported as a [Stall], too. Timers are as precise as the system's,
 // 1 to 15 ms late at worst on a machine with time to spare.
 //
 // The times follow Ongaro and Ousterhout, "In Search of an Understandable Consensus

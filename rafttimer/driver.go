@@ -19,8 +19,9 @@ import (
 // All methods are safe for concurrent use, and may be called by callbacks. When
 // a method that stops, starts or resets a timer or changes the role has
 // returned, no callback for an earlier event runs, and none is left in Events: the method waits
-// for a callback that runs. Only a call from inside of a callback does not wait. So do not
-// hold a lock that a callback needs while calling such a method.
+// for a callback that runs. Only a call from inside of a callback, of this Driver or another, does
+// not wait; a goroutine that a callback has started is not inside of it. So do not hold a lock that a
+// callback needs while calling such a method: see "Locks and event loops" in the package's documentation.
 //
 // After Close the methods that can say so return [ErrClosed]; the others do nothing.
 type Driver struct {

@@ -62,6 +62,23 @@ func ExampleDriver_StartElectionTimeout() {
 	// 0 timers run
 }
 
+// A program that guards its state with a mutex receives events, and asks under the mutex
+// whether each is current.
+func ExampleDriver_Events() {
+	var clock rafttimer.MockTimeProvider
+	timers, _ := rafttimer.New(context.Background(), rafttimer.Options{Time: &clock})
+	defer timers.Close()
+	timers.BecomeFollower()
+	clock.Advance(300 * time.Millisecond)
+	e := <-timers.Events()
+	fmt.Println(e.Kind, timers.Current(e))
+	timers.Contact() // a message of the leader comes before the event is handled
+	fmt.Println(e.Kind, timers.Current(e))
+	// Output:
+	// election timeout true
+	// election timeout false
+}
+
 // A simulation gives a Machine the time of its own clock.
 func ExampleMachine() {
 	m, _ := rafttimer.NewMachine(rafttimer.Config{}, rand.NewPCG(1, 0))

@@ -12,7 +12,7 @@ import (
 // origin of its choice, and calls [Machine.Advance] when [Machine.NextDeadline]
 // is reached. The same calls with the same random source give the same events.
 //
-// A time that lies before that of an earlier call says that the clock was set
+// All times must lie within 73 years of the origin. A time that lies before that of an earlier call says that the clock was set
 // back: the deadlines are then moved back with it. A clock that jumps ahead
 // looks like a stall.
 //
@@ -33,7 +33,7 @@ type Machine struct {
 }
 
 // Timing is a [Config] that is valid and has its defaults. Any number of machines
-// share one. It is immutable.
+// share one. It is immutable. Its zero value is not usable; see [Config.Timing].
 type Timing struct{ config Config }
 
 // Timing returns the complete Config, or the error of [Config.Validate].

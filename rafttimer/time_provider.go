@@ -9,8 +9,9 @@ import (
 )
 
 // TimeProvider is the time that a [Driver] goes by: a real clock, or one that a
-// test moves by hand. Its methods must be safe for concurrent use, and SetTimeout
-// must not call the callback before it returns.
+// test moves by hand. Its methods must be safe for concurrent use. Callbacks call them,
+// so that a provider holds no lock while it calls one, and SetTimeout must not call the callback
+// before it returns.
 type TimeProvider interface {
 	// Now returns the present time.
 	Now() time.Time
