@@ -49,6 +49,13 @@ type attempt struct {
 	handle
 	tr      fdb.Transaction // keeps handle valid
 	futures *futures
+	group   *group // nil: handle belongs to this transaction alone
+}
+
+// newAttempt returns an attempt on a transaction of the client, which a group
+// shares, if there is one.
+func newAttempt(h handle, tr fdb.Transaction, g *group) *attempt {
+	return &attempt{handle: h, tr: tr, futures: &futures{}, group: g}
 }
 
 // await returns the future of c.

@@ -44,7 +44,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	if t.db == nil {
 		return orInvalid(err)
 	}
-	a, closed := t.usable()
+	a, closed := t.alone()
 	if closed != nil {
 		return closed
 	}
@@ -85,17 +85,23 @@ func orInvalid(err error) error {
 // Reset implements [kv.Transaction]. A wrapped transaction is cancelled instead:
 // what its maker wrote must not vanish from a commit that then succeeds.
 func (t *transaction) Reset() {
-	a := t.current.Load()
-	if t.db == nil {
+	a, err := t.alone()
+	switch {
+	case err != nil: // closed: later calls tell
+	case t.db == nil:
 		a.cancel()
-		return
+	default:
+		a.reset()
+		t.renew(a.handle)
 	}
-	a.reset()
-	t.renew(a.handle)
 }
 
 // Cancel implements [kv.Transaction].
-func (t *transaction) Cancel() { t.current.Load().cancel() }
+func (t *transaction) Cancel() {
+	if a, err := t.alone(); err == nil {
+		a.cancel()
+	}
+}
 
 func optionText(o kv.Option, arg int64) string {
 	return fmt.Sprintf("setting transaction option %d (argument %d)", int(o), arg)

@@ -22,6 +22,7 @@ type Database struct {
 	defaults kv.TransactionDefaults
 	closed   atomic.Bool
 	watches  futures
+	groups   groups
 
 	handle sync.RWMutex // held for writing while fdb is closed
 
@@ -41,16 +42,22 @@ func (db *Database) Begin() (kv.Transaction, error) {
 }
 
 func (db *Database) begin() (*transaction, error) {
+	tr, err := db.create()
+	if err != nil {
+		return nil, err
+	}
+	return newTransaction(db, tr), nil
+}
+
+// create returns a new transaction of the client.
+func (db *Database) create() (fdb.Transaction, error) {
 	db.handle.RLock()
 	defer db.handle.RUnlock()
 	if db.closed.Load() {
-		return nil, kv.ErrClosed
+		return fdb.Transaction{}, kv.ErrClosed
 	}
 	tr, err := db.fdb.CreateTransaction()
-	if err != nil {
-		return nil, fromBinding(err)
-	}
-	return newTransaction(db, tr), nil
+	return tr, fromBinding(err)
 }
 
 // Transact implements [kv.Transactor]. Errors of the official binding that fn
@@ -64,9 +71,11 @@ func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error)
 	return kv.Retry(ctx, t, func(kv.Attempt) error { return fromBinding(fn(t)) })
 }
 
-// ReadTransact implements [kv.ReadTransactor].
+// ReadTransact implements [kv.ReadTransactor]. Functions of many calls at once read
+// in transactions of the client that they share: see [sharing].
 func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	t, err := db.begin()
+	defer db.groups.leave()
+	t, err := db.beginReading(db.groups.enter())
 	if err != nil {
 		return err
 	}
@@ -104,7 +113,13 @@ func (db *Database) release(s *futures) {
 }
 
 // forget is called when a retry loop is over: nobody waits for its reads.
-func (db *Database) forget(t *transaction) { db.release(t.current.Load().futures) }
+func (db *Database) forget(t *transaction) {
+	for _, a := range []*attempt{t.shared.Load(), t.current.Load()} {
+		if a != nil {
+			db.release(a.futures)
+		}
+	}
+}
 
 // Close implements [kv.Database]. Reads, watches and waits of OnError that are
 // under way fail with [kv.ErrClosed]; commits that have begun are finished by the

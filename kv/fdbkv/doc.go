@@ -36,7 +36,10 @@
 //
 // # Futures and contexts
 //
-// Reads are sent when they are started. No goroutine and no thread waits for a
+// Reads are sent when they are started, with one exception: while more than eight
+// functions of ReadTransact are under way, they share transactions of the client,
+// and the first read of each is sent when the read version of the functions before
+// has arrived. No goroutine and no thread waits for a
 // read: the client calls back if somebody waits, and whoever waits for a context
 // that ends stops waiting at once. A deadline of Transact's context cancels the
 // transaction in the client. Results, and the client's memory for them, live as

@@ -26,6 +26,7 @@ import "C"
 import (
 	"runtime"
 	"runtime/cgo"
+	"slices"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -47,8 +48,9 @@ type pending[T any] struct {
 	cleanup runtime.Cleanup // of a watch
 
 	mu    sync.Mutex
-	c     *cFuture      // nil: the result was taken
-	done  chan struct{} // nil: nobody has waited
+	call  func(handle) *cFuture // the call that is yet to be made; nil: it was made, or was given up
+	c     *cFuture              // nil: call is yet to be made, or the result was taken
+	done  chan struct{}         // nil: nobody has waited
 	value T
 	err   error
 }
@@ -60,23 +62,34 @@ func (p *pending[T]) Done() <-chan struct{} {
 	switch {
 	case p.done != nil:
 		return p.done
-	case p.c == nil || C.fdb_future_is_ready(p.c) != 0:
+	case p.readyLocked():
 		return alreadyDone
 	}
 	p.done = make(chan struct{})
-	h := cgo.NewHandle(p)
-	if code := C.kz_await(p.c, C.uintptr_t(h)); code != 0 { // never seen: it would be of no use to wait
-		h.Delete()
-		close(p.done)
+	if p.call == nil {
+		callBack(p.c, p)
 	}
 	return p.done
+}
+
+// callBack has the client call w.ready once c is ready, perhaps at once.
+func callBack(c *cFuture, w waiting) {
+	h := cgo.NewHandle(w)
+	if code := C.kz_await(c, C.uintptr_t(h)); code != 0 { // never seen: it would be of no use to wait
+		h.Delete()
+		w.ready()
+	}
 }
 
 // Ready is asked by [kv.Future.Ready]: it does not make the client call back.
 func (p *pending[T]) Ready() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.c == nil || C.fdb_future_is_ready(p.c) != 0
+	return p.readyLocked()
+}
+
+func (p *pending[T]) readyLocked() bool {
+	return p.call == nil && (p.c == nil || C.fdb_future_is_ready(p.c) != 0)
 }
 
 var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -110,8 +123,41 @@ func (p *pending[T]) Result() (T, error) {
 func (p *pending[T]) Cancel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.c != nil {
+	switch {
+	case p.call != nil:
+		p.failLocked(p.owner.explain(cCode(kv.CodeOperationCancelled), p.what))
+	case p.c != nil:
 		C.fdb_future_cancel(p.c)
+	}
+}
+
+// issue implements [queued].
+func (p *pending[T]) issue() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.call == nil {
+		return
+	}
+	p.c, p.call = p.call(p.attempt.handle), nil
+	p.slot = p.owner.issued(p, kept{c: p.c})
+	if p.done != nil {
+		callBack(p.c, p)
+	}
+}
+
+// fail implements [queued].
+func (p *pending[T]) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.call != nil {
+		p.failLocked(err)
+	}
+}
+
+func (p *pending[T]) failLocked(err error) {
+	p.call, p.attempt, p.take, p.err = nil, nil, nil, err
+	if p.done != nil {
+		close(p.done)
 	}
 }
 
@@ -120,8 +166,16 @@ func (p *pending[T]) Cancel() {
 type futures struct {
 	mu     sync.Mutex
 	all    []kept
-	free   []int // slots of all
-	closed error // why they were given up; nil: they were not
+	free   []int    // slots of all
+	queued []queued // reads that the client was not asked for yet
+	closed error    // why they were given up; nil: they were not
+}
+
+// queued is a read that waits for the client to be asked. Its methods may be
+// called while no lock of futures is held.
+type queued interface {
+	issue()     // asks the client, unless the read has failed
+	fail(error) // makes the error the result, unless the client was asked
 }
 
 // kept is a future in its slot; commits go their way when the others are given up.
@@ -140,6 +194,10 @@ func (k kept) giveUp() {
 func (s *futures) add(k kept) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addLocked(k)
+}
+
+func (s *futures) addLocked(k kept) int {
 	if s.closed != nil {
 		k.giveUp()
 	}
@@ -153,6 +211,28 @@ func (s *futures) add(k kept) int {
 	return len(s.all) - 1
 }
 
+// queue keeps a read that the client was not asked for yet. If everything was
+// given up, the read fails.
+func (s *futures) queue(q queued) {
+	s.mu.Lock()
+	closed := s.closed
+	if closed == nil {
+		s.queued = append(s.queued, q)
+	}
+	s.mu.Unlock()
+	if closed != nil {
+		q.fail(closed)
+	}
+}
+
+// issued is add for a read that was queued.
+func (s *futures) issued(q queued, k kept) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queued = slices.DeleteFunc(s.queued, func(other queued) bool { return other == q })
+	return s.addLocked(k)
+}
+
 // remove forgets a future, which the caller destroys.
 func (s *futures) remove(slot int) *cFuture {
 	s.mu.Lock()
@@ -163,11 +243,11 @@ func (s *futures) remove(slot int) *cFuture {
 	return c
 }
 
-// outstanding reports whether there is a future whose result was not taken.
+// outstanding reports whether there may be a future whose result was not taken.
 func (s *futures) outstanding() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.free) < len(s.all)
+	return len(s.free) < len(s.all) || len(s.queued) > 0
 }
 
 // abandon frees a future whose result nobody can ask for any more.
@@ -175,12 +255,23 @@ func (s *futures) abandon(slot int) { C.fdb_future_destroy(s.remove(slot)) }
 
 // giveUp cancels all futures: their results become err unless they are known.
 func (s *futures) giveUp(err error) {
+	for _, q := range s.giveUpIssued(err) {
+		q.fail(err)
+	}
+}
+
+// giveUpIssued cancels the futures of the client, and returns the reads that it
+// was not asked for.
+func (s *futures) giveUpIssued(err error) []queued {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = err
 	for _, k := range s.all {
 		k.giveUp()
 	}
+	queued := s.queued
+	s.queued = nil
+	return queued
 }
 
 // destroy frees all futures. Nobody can ask for their results any more.

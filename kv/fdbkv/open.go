@@ -50,7 +50,9 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 		database.Close()
 		return nil, err
 	}
-	return &Database{fdb: database, defaults: o.Transactions, open: map[*futures]struct{}{}}, nil
+	db := &Database{fdb: database, defaults: o.Transactions, open: map[*futures]struct{}{}}
+	db.groups.few = fewReaders
+	return db, nil
 }
 
 // probe returns the fault of a cluster file, which the client keeps to itself

@@ -17,20 +17,38 @@ type reader struct {
 	snapshot bool
 }
 
+// attempt returns the attempt in which to make a read that begins at key.
+// Special keys show the transaction that they are read in, so that is its own.
+func (r reader) attempt(key []byte) (*attempt, error) {
+	if bytes.HasPrefix(key, []byte(specialKeys)) {
+		return r.t.usable()
+	}
+	return r.t.forReading()
+}
+
+const specialKeys = "\xff\xff"
+
 // Get implements [kv.ReadTransaction].
 func (r reader) Get(key []byte) kv.Future[[]byte] {
-	a, err := r.t.usable()
+	a, err := r.attempt(key)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
+	}
+	if a.group != nil {
+		return r.getShared(a, key)
 	}
 	return await(a, a.get(key, r.snapshot), "Get", takeValue)
 }
 
 // GetKey implements [kv.ReadTransaction].
 func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	a, err := r.t.usable()
+	a, err := r.attempt(sel.Key)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
+	}
+	if a.group != nil {
+		sel.Key = bytes.Clone(sel.Key)
+		return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.getKey(sel, snapshot) }, "GetKey", takeKey)
 	}
 	return await(a, a.getKey(sel, r.snapshot), "GetKey", takeKey)
 }
@@ -43,7 +61,7 @@ func (r reader) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResul
 }
 
 func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
-	a, err := r.t.usable()
+	a, err := r.attempt(req.Begin.Key)
 	if err != nil {
 		return kv.Resolved(kv.Batch{}, err)
 	}
@@ -51,14 +69,20 @@ func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	if !ok {
 		return kv.Resolved(kv.Batch{}, newError(kv.CodeClientInvalidOperation, "GetRange: no such streaming mode"))
 	}
+	if a.group != nil { // the keys of req are its own
+		return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.getRange(req, mode, snapshot) }, "GetRange", takeBatch)
+	}
 	return await(a, a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
 }
 
 // GetReadVersion implements [kv.ReadTransaction].
 func (r reader) GetReadVersion() kv.Future[int64] {
-	a, err := r.t.usable()
+	a, err := r.t.forReading()
 	if err != nil {
 		return kv.Resolved(int64(0), err)
+	}
+	if a.group != nil {
+		return awaitShared(a, handle.readVersion, "GetReadVersion", takeNumber)
 	}
 	return await(a, a.readVersion(), "GetReadVersion", takeNumber)
 }
@@ -66,7 +90,7 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction]. What the client
 // would fall over is answered here.
 func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
-	a, err := r.t.usable()
+	a, err := r.attempt(keys.Begin)
 	if err == nil {
 		err = kv.CheckSizeRange(keys)
 	}
@@ -76,12 +100,16 @@ func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
 	if bytes.Equal(keys.Begin, keys.End) {
 		return kv.Resolved(int64(0), nil)
 	}
+	if a.group != nil {
+		keys = kv.KeyRange{Begin: bytes.Clone(keys.Begin), End: bytes.Clone(keys.End)}
+		return awaitShared(a, func(h handle) *cFuture { return h.estimatedSize(keys) }, "GetEstimatedRangeSizeBytes", takeNumber)
+	}
 	return await(a, a.estimatedSize(keys), "GetEstimatedRangeSizeBytes", takeNumber)
 }
 
 // GetRangeSplitPoints implements [kv.ReadTransaction].
 func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
-	a, err := r.t.usable()
+	a, err := r.attempt(keys.Begin)
 	if err == nil {
 		err = kv.CheckSplit(keys, chunkSize)
 	}
@@ -90,6 +118,10 @@ func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future
 	}
 	if bytes.Equal(keys.Begin, keys.End) {
 		return kv.Resolved([][]byte{bytes.Clone(keys.Begin)}, nil)
+	}
+	if a.group != nil {
+		keys = kv.KeyRange{Begin: bytes.Clone(keys.Begin), End: bytes.Clone(keys.End)}
+		return awaitShared(a, func(h handle) *cFuture { return h.splitPoints(keys, chunkSize) }, "GetRangeSplitPoints", takeKeys)
 	}
 	return await(a, a.splitPoints(keys, chunkSize), "GetRangeSplitPoints", takeKeys)
 }

@@ -18,12 +18,13 @@ import (
 // lock while it calls the client, which is safe for concurrent use.
 type transaction struct {
 	reader
-	db      *Database // nil: wrapped
-	tr      fdb.Transaction
-	current atomic.Pointer[attempt]
+	db      *Database               // nil: wrapped
+	tr      fdb.Transaction         // of current
+	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see sharing
 	watches *futures
 	over    atomic.Bool // see reading
 	reports atomic.Bool // OptionReportConflictingKeys is set
+	sharing
 }
 
 // reading is a transaction that a retry loop only reads in. At its end there is
@@ -33,7 +34,10 @@ type reading struct{ *transaction }
 // Cancel implements [kv.Transaction].
 func (r reading) Cancel() {
 	r.over.Store(true)
-	if a := r.current.Load(); a.futures.outstanding() {
+	if a := r.shared.Load(); a != nil && a.futures.outstanding() {
+		a.leave()
+	}
+	if a := r.current.Load(); a != nil && a.futures.outstanding() {
 		a.cancel()
 	}
 }
@@ -44,20 +48,27 @@ var (
 )
 
 func newTransaction(db *Database, tr fdb.Transaction) *transaction {
-	t := &transaction{db: db, tr: tr}
+	t := newReading(db)
+	t.tr = tr
+	t.renew(handleOf(tr))
+	return t
+}
+
+// newReading returns a transaction that has no transaction of the client.
+func newReading(db *Database) *transaction {
+	t := &transaction{db: db}
 	t.reader = reader{t: t}
 	if db == nil {
 		t.watches = &futures{}
 	} else {
 		t.watches = &db.watches
 	}
-	t.renew(handleOf(tr))
 	return t
 }
 
 // renew begins the next attempt.
 func (t *transaction) renew(h handle) {
-	a := &attempt{handle: h, tr: t.tr, futures: &futures{}}
+	a := newAttempt(h, t.tr, nil)
 	t.db.adopt(a)
 	t.reports.Store(t.db != nil && t.db.defaults.ReportConflictingKeys)
 	if before := t.current.Swap(a); before != nil {
@@ -65,15 +76,32 @@ func (t *transaction) renew(h handle) {
 	}
 }
 
-// usable returns the attempt, or an error if the database is closed.
+// usable returns the transaction's own attempt, or an error if the database is
+// closed.
 func (t *transaction) usable() (*attempt, error) {
+	if err := t.ended(); err != nil {
+		return nil, err
+	}
+	return t.own()
+}
+
+// ended returns the error of all calls, or nil.
+func (t *transaction) ended() error {
 	if t.db != nil && t.db.closed.Load() {
-		return nil, kv.ErrClosed
+		return kv.ErrClosed
 	}
 	if t.over.Load() {
-		return nil, newError(kv.CodeTransactionCancelled, "a call behind the end of the transaction")
+		return newError(kv.CodeTransactionCancelled, "a call behind the end of the transaction")
 	}
-	return t.current.Load(), nil
+	return nil
+}
+
+// change has the transaction's own attempt do what returns nothing. Where there
+// is none, a later call tells why.
+func (t *transaction) change(do func(*attempt)) {
+	if a, err := t.own(); err == nil {
+		do(a)
+	}
 }
 
 // Transact implements [kv.Transactor]: fn becomes a part of this transaction.
@@ -88,17 +116,19 @@ func (t *transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction
 func (t *transaction) Snapshot() kv.ReadTransaction { return snapshot{reader{t: t, snapshot: true}} }
 
 // Set implements [kv.Transaction].
-func (t *transaction) Set(key, value []byte) { t.current.Load().set(key, value) }
+func (t *transaction) Set(key, value []byte) {
+	t.change(func(a *attempt) { a.set(key, value) })
+}
 
 // Clear implements [kv.Transaction].
-func (t *transaction) Clear(key []byte) { t.current.Load().clear(key) }
+func (t *transaction) Clear(key []byte) { t.change(func(a *attempt) { a.clear(key) }) }
 
 // ClearRange implements [kv.Transaction].
-func (t *transaction) ClearRange(r kv.KeyRange) { t.current.Load().clearRange(r) }
+func (t *transaction) ClearRange(r kv.KeyRange) { t.change(func(a *attempt) { a.clearRange(r) }) }
 
 // Atomic implements [kv.Transaction].
 func (t *transaction) Atomic(op kv.MutationType, key, operand []byte) {
-	t.current.Load().atomic(op, key, operand)
+	t.change(func(a *attempt) { a.atomic(op, key, operand) })
 }
 
 // AddReadConflictRange implements [kv.Transaction].
@@ -118,11 +148,17 @@ func (t *transaction) AddWriteConflictKey(key []byte) error {
 }
 
 func (t *transaction) addConflict(r kv.KeyRange, write bool) error {
-	return codeError(t.current.Load().addConflict(r, write), "adding a conflict range")
+	a, err := t.own()
+	if err != nil {
+		return err
+	}
+	return codeError(a.addConflict(r, write), "adding a conflict range")
 }
 
 // SetReadVersion implements [kv.Transaction].
-func (t *transaction) SetReadVersion(version int64) { t.current.Load().setReadVersion(version) }
+func (t *transaction) SetReadVersion(version int64) {
+	t.change(func(a *attempt) { a.setReadVersion(version) })
+}
 
 // SetOption implements [kv.Transaction].
 func (t *transaction) SetOption(o kv.Option, arg int64) error {
@@ -131,7 +167,11 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 	case kv.OptionTimeout, kv.OptionRetryLimit, kv.OptionMaxRetryDelay, kv.OptionSizeLimit:
 		value = binary.LittleEndian.AppendUint64(make([]byte, 0, 8), uint64(arg))
 	}
-	if code := t.current.Load().setOption(o, value); code != 0 {
+	a, err := t.own()
+	if err != nil {
+		return err
+	}
+	if code := a.setOption(o, value); code != 0 {
 		return newError(kv.Code(code), optionText(o, arg))
 	}
 	if o == kv.OptionReportConflictingKeys {
@@ -160,7 +200,11 @@ func (t *transaction) GetApproximateSize() kv.Future[int64] {
 
 // GetCommittedVersion implements [kv.Transaction].
 func (t *transaction) GetCommittedVersion() (int64, error) {
-	version, code := t.current.Load().committedVersion()
+	a, err := t.own()
+	if err != nil {
+		return 0, err
+	}
+	version, code := a.committedVersion()
 	if code != 0 {
 		return 0, newError(kv.Code(code), "GetCommittedVersion")
 	}

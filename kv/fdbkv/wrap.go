@@ -38,6 +38,9 @@ func Unwrap(tx kv.Transaction) (fdb.Transaction, bool) {
 	if !ok {
 		return fdb.Transaction{}, false
 	}
+	if _, err := t.own(); err != nil {
+		return fdb.Transaction{}, false
+	}
 	return t.tr, true
 }
 
