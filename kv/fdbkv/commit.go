@@ -19,13 +19,7 @@ import (
 var ErrWrapped = errors.New("fdbkv: the transaction was wrapped: whoever made it commits and retries it")
 
 // Commit implements [kv.Transaction].
-func (t *transaction) Commit(ctx context.Context) error {
-	err := kv.AwaitCommit(ctx, t.CommitAsync())
-	if err == nil {
-		return nil
-	}
-	return t.explainConflict(ctx, err)
-}
+func (t *transaction) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
 
 // CommitAsync implements [kv.Transaction].
 func (t *transaction) CommitAsync() kv.Future[struct{}] {
@@ -36,8 +30,31 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	return kv.Await[struct{}](newPending(a, kept{c: a.commit(), commit: true}, "commit", takeNothing))
+	commit := kv.Await[struct{}](newPending(a, kept{c: a.commit(), commit: true}, "commit", takeNothing))
+	if t.reports.Load() {
+		return t.explained(commit)
+	}
+	return commit
 }
+
+// explained returns a commit whose error tells the conflicting keys. The client
+// has to be asked for them when the commit has failed, so a goroutine waits.
+func (t *transaction) explained(commit kv.Future[struct{}]) kv.Future[struct{}] {
+	e := explainedCommit{kv.NewPromise[struct{}](), commit}
+	go func() {
+		_, err := commit.Get(context.Background())
+		e.Resolve(struct{}{}, t.explainConflict(context.Background(), err))
+	}()
+	return kv.Await[struct{}](e)
+}
+
+type explainedCommit struct {
+	*kv.Promise[struct{}]
+	commit kv.Future[struct{}]
+}
+
+// Cancel implements [kv.Pending].
+func (e explainedCommit) Cancel() { e.commit.Cancel() }
 
 // OnError implements [kv.Transaction]. The client decides and waits.
 func (t *transaction) OnError(ctx context.Context, err error) error {

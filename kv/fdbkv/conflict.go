@@ -21,6 +21,9 @@ const (
 	conflicting = "\xff\xff/transaction/conflicting_keys/"
 )
 
+// allKeysEnd is behind all keys that the database holds.
+const allKeysEnd = "\xff\xff"
+
 // ConflictRanges implements [kv.ConflictRanger].
 func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
 	view := reader{t: t, snapshot: true}
@@ -44,11 +47,10 @@ func (t *transaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error
 	return ranges, nil
 }
 
-// explainConflict returns the error of a commit with the conflicting keys, if
-// the transaction asked for them. An error that hides them is no reason to hide
-// the commit's.
+// explainConflict returns the error of a commit with the conflicting keys. An
+// error that hides them is no reason to hide the commit's.
 func (t *transaction) explainConflict(ctx context.Context, err error) error {
-	if !t.reports.Load() || !kv.IsConflict(err) {
+	if !kv.IsConflict(err) {
 		return err
 	}
 	ranges, unknown := t.ConflictingKeys(ctx)
@@ -63,18 +65,20 @@ func below(prefix string) kv.SelectorRange {
 	return kv.KeyRange{Begin: []byte(prefix), End: []byte(prefix + "\xff\xff")}.Selectors()
 }
 
+// collectRanges makes ranges of their ends. The client does not show where a
+// range ends that ends behind all keys.
 func collectRanges(ctx context.Context, prefix string, bounds kv.RangeResult) (ranges []kv.KeyRange, err error) {
-	var begin []byte
+	open := false
 	for bound, err := range bounds.All(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		key := bytes.TrimPrefix(bound.Key, []byte(prefix))
-		if string(bound.Value) == "1" {
-			begin = key
-			continue
+		if open = string(bound.Value) == "1"; open {
+			ranges = append(ranges, kv.KeyRange{Begin: key, End: []byte(allKeysEnd)})
+		} else {
+			ranges[len(ranges)-1].End = key
 		}
-		ranges = append(ranges, kv.KeyRange{Begin: begin, End: key})
 	}
 	return ranges, nil
 }
