@@ -112,6 +112,9 @@ func nothingBetween(begin, end kv.KeySelector) bool {
 }
 
 func rangeSpecial(req kv.BatchRequest) (kv.Batch, error) {
+	if req.Limit < -1 {
+		return kv.Batch{}, invalidLimit(req.Limit)
+	}
 	if nothingBetween(plain(req.Begin), plain(req.End)) {
 		return kv.Batch{}, nil
 	}
@@ -310,7 +313,7 @@ func (t *transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key 
 	case sel.Offset <= 0:
 		t.addRangeRead(writes, key, base)
 	case t.settings.rywDisabled && beyond > 0:
-		t.addRangeRead(writes, base, successor(systemKey(beyond)))
+		t.addRangeRead(writes, base, keyBehind(systemKey(beyond)))
 	default:
 		t.addRangeRead(writes, base, successor(key))
 	}
@@ -371,11 +374,15 @@ func (t *transaction) checkRange(req *kv.BatchRequest) (answered bool, err error
 		req.Limit = 0 // FoundationDB's ROW_LIMIT_UNLIMITED
 	}
 	if req.Limit < 0 {
-		return true, kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", req.Limit)
+		return true, invalidLimit(req.Limit)
 	}
 	req.Begin.Key, req.End.Key = shorten(req.Begin.Key), shorten(req.End.Key)
 	req.Begin, req.End = plain(req.Begin), plain(req.End)
 	return nothingBetween(req.Begin, req.End), nil
+}
+
+func invalidLimit(limit int) error {
+	return kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", limit)
 }
 
 // batchRead is a batch that was read, with what its conflict ranges depend on.
@@ -426,7 +433,16 @@ func (t *transaction) addBatchRead(writes *writeMap, b batchRead) error {
 // plain returns the selector without OrEqual.
 func plain(s kv.KeySelector) kv.KeySelector {
 	if s.OrEqual {
-		s.Key, s.OrEqual = successor(s.Key), false
+		s.Key, s.OrEqual = keyBehind(s.Key), false
 	}
 	return s
+}
+
+// keyBehind returns the first key behind key. No key follows the end of all keys:
+// FoundationDB's keyAfter returns it as it is.
+func keyBehind(key []byte) []byte {
+	if bytes.Equal(key, systemEnd) {
+		return systemEnd
+	}
+	return successor(key)
 }
