@@ -2,7 +2,11 @@
 
 package rafttimer
 
-import "time"
+import (
+	"time"
+
+	"github.com/kazahana-db/kazahana/rafttimer/internal/clock"
+)
 
 // alarm wakes a Driver up, once after each set. An alarm that comes too early or
 // too often does no harm.
@@ -21,15 +25,14 @@ type alarm interface {
 // systemAlarm is a goroutine with a timer. A channel timer, unlike time.AfterFunc,
 // delivers nothing once it was stopped (Go 1.23).
 type systemAlarm struct {
-	origin time.Time
-	timer  *time.Timer
-	ended  chan struct{} // closed by end
-	gone   chan struct{} // closed by the goroutine's end
-	ahead  time.Duration // of the wall clock, since origin, at the last call of slept
+	clock clock.Clock
+	timer *time.Timer
+	ended chan struct{} // closed by end
+	gone  chan struct{} // closed by the goroutine's end
 }
 
 func newSystemAlarm(wake func()) *systemAlarm {
-	a := &systemAlarm{origin: time.Now(), timer: time.NewTimer(maxTimeout), ended: make(chan struct{}), gone: make(chan struct{})}
+	a := &systemAlarm{clock: clock.New(), timer: time.NewTimer(maxTimeout), ended: make(chan struct{}), gone: make(chan struct{})}
 	a.timer.Stop()
 	go a.run(wake)
 	return a
@@ -58,17 +61,8 @@ func (a *systemAlarm) run(wake func()) {
 
 func (a *systemAlarm) set(delay time.Duration) { a.timer.Reset(delay) }
 func (a *systemAlarm) stop()                   { a.timer.Stop() }
-func (a *systemAlarm) now() time.Duration      { return time.Since(a.origin) }
-
-// slept compares the wall clock with the monotonic one, which stands still during
-// suspend on Linux and macOS. A wall clock that is set ahead looks the same.
-func (a *systemAlarm) slept() time.Duration {
-	now := time.Now()
-	ahead := now.Round(0).Sub(a.origin.Round(0)) - now.Sub(a.origin)
-	slept := ahead - a.ahead
-	a.ahead = ahead
-	return slept
-}
+func (a *systemAlarm) now() time.Duration      { return a.clock.Now() }
+func (a *systemAlarm) slept() time.Duration    { return a.clock.Slept() }
 
 func (a *systemAlarm) end() (wait func()) {
 	a.timer.Stop()
