@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import "sync"
+
+// Shared is a lock that many owners share, of whose callbacks one runs at a time. An owner waits for
+// its own callback only, as with a [Turn] of its own. The zero value is unlocked.
+type Shared[Owner comparable] struct {
+	mu      sync.Mutex
+	ended   sync.Cond // the callback has ended; its L is set by the first who waits
+	owner   Owner     // of the callback that runs; the zero value if none does
+	waiting int       // for ended
+}
+
+// Lock locks s once no callback of the owner runs. A call from inside of any callback does not wait,
+// as with [Turn.Lock].
+func (s *Shared[Owner]) Lock(o Owner) {
+	s.mu.Lock()
+	if s.owner != o || InCallback() {
+		return
+	}
+	s.ended.L = &s.mu
+	s.waiting++
+	for s.owner == o {
+		s.ended.Wait()
+	}
+	s.waiting--
+}
+
+// LockNow locks s without waiting for callbacks, for what stops none.
+func (s *Shared[Owner]) LockNow() { s.mu.Lock() }
+
+// Unlock unlocks s.
+func (s *Shared[Owner]) Unlock() { s.mu.Unlock() }
+
+// Call calls f, which is a callback of the owner, as [Turn.Call] does. Calls do not overlap, and the owner
+// is not the zero value.
+func (s *Shared[Owner]) Call(o Owner, f func()) {
+	s.owner = o
+	s.mu.Unlock()
+	defer s.end()
+	callback(f)
+}
+
+func (s *Shared[Owner]) end() {
+	s.mu.Lock()
+	var none Owner
+	s.owner = none
+	if s.waiting > 0 {
+		s.ended.Broadcast()
+	}
+}
