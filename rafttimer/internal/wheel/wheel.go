@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wheel is a hierarchical timing wheel: Varghese and Lauck, "Hashed and
+// Hierarchical Timing Wheels", SOSP 1987, scheme 7. Pushing and popping an
+// entry take constant time, however many there are.
+//
+// Time is counted in ticks. Entries are numbers, and there is no way to remove one: the owner
+// recognises what it no longer wants. Each level has 256 slots, each of which spans as much as
+// the level below. Bitmaps of occupied slots let the time jump.
+package wheel
+
+const (
+	slotBits = 8
+	slots    = 1 << slotBits
+	levels   = 3
+
+	// Horizon is the number of ticks ahead of the present one for which entries
+	// are kept exactly.
+	Horizon = (slots - 1) << (slotBits * (levels - 1))
+)
+
+// Entry is what the wheel holds.
+type Entry struct {
+	Index uint32 // of the owner's choice
+	tick  uint32 // the last bits of its tick, which is less than 2^32 ahead
+}
+
+// Wheel holds entries until their ticks. The zero value is empty, at tick 0. It is not safe for
+// concurrent use.
+type Wheel struct {
+	now    uint64 // the tick whose entries are in due; all before it are gone
+	due    *block
+	out    *block // whose entries Pop has returned
+	levels [levels]level
+	blocks pool
+}
+
+// Now returns the tick up to which Pop has emptied the wheel.
+func (w *Wheel) Now() uint64 { return w.now }
+
+// Push adds an entry for a tick, and returns the tick at which it will be popped: the next one if that
+// tick is over, or one at the Horizon if it lies beyond.
+func (w *Wheel) Push(index uint32, tick uint64) uint64 {
+	farthest := (w.now>>(slotBits*(levels-1)) + slots - 1) << (slotBits * (levels - 1))
+	tick = min(max(tick, w.now+1), farthest)
+	w.place(Entry{index, uint32(tick)}, tick)
+	return tick
+}
+
+// place puts an entry into the lowest level whose slots reach its tick.
+func (w *Wheel) place(e Entry, tick uint64) {
+	for l := range w.levels {
+		shift := slotBits * l
+		if tick>>shift-w.now>>shift < slots {
+			w.levels[l].put(&w.blocks, uint(tick>>shift)%slots, e)
+			return
+		}
+	}
+	panic("wheel: an entry beyond the horizon")
+}
+
+// Pop returns entries of one tick, which is not after to, a block of them at a time; none if there are no more. Entries
+// come in the order of ticks, those of one tick in any order. The next call takes the slice back.
+func (w *Wheel) Pop(to uint64) (entries []Entry, tick uint64) {
+	if w.out != nil {
+		w.blocks.put(w.out)
+		w.out = nil
+	}
+	for w.due == nil {
+		next, ok := w.Next()
+		if !ok || next > to {
+			w.now = max(w.now, to)
+			return nil, 0
+		}
+		w.turn(next)
+	}
+	w.out, w.due = w.due, w.due.next
+	return w.out.entries[:w.out.n], w.now
+}
+
+// Next returns the tick at which Pop has something to do, not later than that of the first entry;
+// false if the wheel is empty.
+func (w *Wheel) Next() (tick uint64, ok bool) {
+	if w.due != nil {
+		return w.now, true
+	}
+	for l := range w.levels {
+		at := w.now >> (slotBits * l)
+		if d := w.levels[l].distance(uint(at) % slots); d > 0 {
+			if t := (at + uint64(d)) << (slotBits * l); !ok || t < tick {
+				tick, ok = t, true
+			}
+		}
+	}
+	return tick, ok
+}
+
+// turn moves the time on to a tick before which no slot has to be emptied. Slots of higher levels whose span
+// begins there are dealt out to the levels below, so that the lowest level has all that is due.
+func (w *Wheel) turn(tick uint64) {
+	w.now = tick
+	for l := levels - 1; l > 0; l-- {
+		if shift := slotBits * l; tick&(1<<shift-1) == 0 {
+			w.deal(w.levels[l].take(uint(tick>>shift) % slots))
+		}
+	}
+	w.due = w.levels[0].take(uint(tick) % slots)
+}
+
+func (w *Wheel) deal(entries *block) {
+	for entries != nil {
+		e := w.blocks.pop(&entries)
+		w.place(e, w.now+uint64(e.tick-uint32(w.now)))
+	}
+}
