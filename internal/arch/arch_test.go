@@ -35,8 +35,11 @@ var arrows = map[string][]string{
 
 	"idbuilder/format": {},
 
-	"rafttimer":               {"rafttimer/internal/turn"},
-	"rafttimer/internal/turn": {},
+	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
+	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},
+	"rafttimer/internal/clock": {},
+	"rafttimer/internal/turn":  {},
+	"rafttimer/internal/wheel": {},
 
 	"election":                    {"kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate"},
 	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},

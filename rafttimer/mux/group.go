@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mux
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/rafttimer"
+)
+
+// Group has the timers of one Raft group's member in this process. Its methods are those of
+// [rafttimer.Driver], with the same guarantees: when a method that stops or starts timers or changes the
+// role has returned, the handler does not run for an earlier event of the group, nor will it; the method waits
+// for a handler that runs. Only a call from inside of the handler, for whichever group, does not wait. So do
+// not hold a lock that the handler needs while calling such a method.
+//
+// After Close, of the group or of the Mux, the methods that can say so return [rafttimer.ErrClosed];
+// the others do nothing.
+type Group[T any] struct {
+	shard   *shard[T]
+	pulse   *pulse // what a Contact reads stands at the beginning, in one cache line
+	state   atomic.Uint32
+	index   uint32 // in the shard
+	value   T
+	machine rafttimer.Machine // guarded by shard.turn
+}
+
+// States of a group, which a contact asks for.
+const (
+	ready   = iota // a contact moves the pulse
+	backoff        // it ends a back-off, and may bring the deadline forward
+	closed
+)
+
+// Value returns what [Mux.NewGroup] was given.
+func (g *Group[T]) Value() T { return g.value }
+
+// BecomeFollower is [rafttimer.Machine.BecomeFollower].
+func (g *Group[T]) BecomeFollower() error { return g.become((*rafttimer.Machine).BecomeFollower) }
+
+// BecomeCandidate is [rafttimer.Machine.BecomeCandidate].
+func (g *Group[T]) BecomeCandidate() error { return g.become((*rafttimer.Machine).BecomeCandidate) }
+
+// BecomeLeader is [rafttimer.Machine.BecomeLeader].
+func (g *Group[T]) BecomeLeader() error { return g.become((*rafttimer.Machine).BecomeLeader) }
+
+// StopAll is [rafttimer.Machine.StopAll].
+func (g *Group[T]) StopAll() error {
+	return g.become(func(m *rafttimer.Machine, _ time.Duration) { m.StopAll() })
+}
+
+func (g *Group[T]) become(role func(*rafttimer.Machine, time.Duration)) error {
+	g.shard.turn.Lock(g)
+	defer g.shard.turn.Unlock()
+	if g.state.Load() == closed {
+		return rafttimer.ErrClosed
+	}
+	g.learnContact()
+	now := g.shard.mux.Now()
+	role(&g.machine, now)
+	g.pulse.reset(now)
+	g.shard.settle(g)
+	return nil
+}
+
+// Contact says that the node has heard from a valid leader of the group just now: the election timeout counts
+// anew. It waits for no handler and allocates nothing: it reads the monotonic clock and moves a number. Only one
+// that ends a back-off takes the shard's lock.
+func (g *Group[T]) Contact() { g.ContactAt(g.shard.mux.Now()) }
+
+// ContactAt is Contact at a time of [Mux.Now], so that one reading of the clock serves all groups of
+// which a message speaks. A time before that of the latest contact or role change has no effect. One
+// that lies ahead is taken as it is: the timeout counts from then.
+func (g *Group[T]) ContactAt(at time.Duration) {
+	if g.state.Load() == closed {
+		return
+	}
+	g.pulse.contact(at)
+	if g.state.Load() == backoff {
+		g.endBackoff()
+	}
+}
+
+// endBackoff has the deadline follow the contact. A back-off that began before the contact was noted is seen by the
+// caller; one that begins later sees the contact: both come after an atomic write of the other.
+func (g *Group[T]) endBackoff() {
+	g.shard.turn.LockNow()
+	defer g.shard.turn.Unlock()
+	if g.state.Load() == backoff {
+		g.learnContact()
+		g.shard.settle(g)
+	}
+}
+
+// ObserveBroadcast is [rafttimer.Machine.ObserveBroadcast].
+func (g *Group[T]) ObserveBroadcast(took time.Duration) {
+	g.shard.turn.LockNow()
+	defer g.shard.turn.Unlock()
+	if g.state.Load() != closed {
+		g.learnContact()
+		g.machine.ObserveBroadcast(took)
+		g.shard.settle(g)
+	}
+}
+
+// State tells which timers run.
+func (g *Group[T]) State() rafttimer.TimerState {
+	g.shard.turn.LockNow()
+	defer g.shard.turn.Unlock()
+	return g.machine.State()
+}
+
+// Role returns the role; NoRole after Close.
+func (g *Group[T]) Role() rafttimer.Role {
+	g.shard.turn.LockNow()
+	defer g.shard.turn.Unlock()
+	return g.machine.Role()
+}
+
+// Current reports whether nothing has made the event stale since: see [rafttimer.Machine.Current].
+func (g *Group[T]) Current(e rafttimer.Event) bool {
+	g.shard.turn.LockNow()
+	defer g.shard.turn.Unlock()
+	g.learnContact()
+	return g.state.Load() != closed && g.machine.Current(e)
+}
+
+// Close stops the timers and takes the group out of the Mux. Closing again does nothing. It returns nil.
+func (g *Group[T]) Close() error {
+	g.shard.turn.Lock(g)
+	defer g.shard.turn.Unlock()
+	if g.state.Load() != closed {
+		g.shard.remove(g)
+	}
+	return nil
+}
+
+// learnContact tells the machine of the latest contact.
+func (g *Group[T]) learnContact() {
+	if at, ok := g.pulse.lastContact(); ok {
+		g.machine.Contact(at)
+	}
+}
+
+// plan returns when to look at the group, its deadline and its state.
+func (g *Group[T]) plan() (span, time.Duration, uint32) {
+	deadline, ok := g.machine.NextDeadline()
+	heard := g.machine.ContactTimeout()
+	switch {
+	case !ok:
+		return 0, 0, ready
+	case heard == 0: // heartbeats
+		return -span(deadline), deadline, ready
+	case g.pulse.since()+heard < deadline:
+		return -span(deadline), deadline, backoff
+	}
+	return span(heard), deadline, ready
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mux
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// pulse is the time since which the election timeout of a group counts: twice the time of the latest
+// contact, plus one; or twice that of its arming, if there was no contact since. It only grows
+// while the timeout runs.
+type pulse struct{ atomic.Int64 }
+
+// latestContact bounds the times of contacts, so that a deadline never overflows.
+const latestContact = time.Duration(math.MaxInt64 / 4)
+
+// contact notes a contact.
+func (p *pulse) contact(at time.Duration) {
+	p.raise(2*int64(min(max(at, -1), latestContact)) + 1)
+}
+
+// restart says that the timeout counts from a time unless a later contact was noted.
+func (p *pulse) restart(at time.Duration) { p.raise(2 * int64(at)) }
+
+func (p *pulse) raise(to int64) {
+	for {
+		old := p.Load()
+		if old >= to || p.CompareAndSwap(old, to) {
+			return
+		}
+	}
+}
+
+// reset says that the timeout counts from a time, whatever was noted before.
+func (p *pulse) reset(at time.Duration) { p.Store(2 * int64(at)) }
+
+// since returns the time since which the timeout counts.
+func (p *pulse) since() time.Duration { return time.Duration(p.Load() >> 1) }
+
+// lastContact returns the time of the latest contact, and false if there was none since the
+// arming.
+func (p *pulse) lastContact() (time.Duration, bool) {
+	noted := p.Load()
+	return time.Duration(noted >> 1), noted&1 != 0
+}
