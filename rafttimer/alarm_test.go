@@ -23,7 +23,7 @@ func TestSuspend(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		d.turn.Lock()
-		d.alarm.(*systemAlarm).ahead -= time.Hour // as if the wall clock had gained an hour since
+		d.alarm.(*systemAlarm).clock.Ahead -= time.Hour // as if the wall clock had gained an hour since
 		d.turn.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -75,7 +75,7 @@ func TestWallClockSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		d.alarm.(*systemAlarm).ahead += time.Hour
+		d.alarm.(*systemAlarm).clock.Ahead += time.Hour
 		d.BecomeLeader()
 		time.Sleep(time.Second)
 	})

@@ -59,7 +59,9 @@ func (g *Group[T]) become(role func(*rafttimer.Machine, time.Duration)) error {
 	g.learnContact()
 	now := g.shard.mux.Now()
 	role(&g.machine, now)
-	g.pulse.reset(now)
+	if g.machine.State().ElectionTimeout {
+		g.pulse.reset(now)
+	}
 	g.shard.settle(g)
 	return nil
 }
@@ -138,7 +140,7 @@ func (g *Group[T]) Close() error {
 
 // learnContact tells the machine of the latest contact.
 func (g *Group[T]) learnContact() {
-	if at, ok := g.pulse.lastContact(); ok {
+	if at, ok := g.pulse.takeContact(); ok {
 		g.machine.Contact(at)
 	}
 }

@@ -22,6 +22,7 @@ type subject struct {
 	mu       sync.Mutex // virtual time keeps handler and test apart, but the race detector does not know
 	role     rafttimer.Role
 	since    time.Duration // election timeout: of arming or contact; heartbeat: the latest deadline
+	base     time.Duration // of the latest election timeout: its arming or contact
 	failures int           // elections, as the event counts them
 }
 
@@ -66,7 +67,7 @@ func runModel(t *testing.T, random *rand.Rand, c rafttimer.Config, resolution ti
 func (s *subject) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.role, s.failures = rafttimer.NoRole, 0
+	s.role, s.failures, s.base = rafttimer.NoRole, 0, 0
 }
 
 // step has something happen to a group.
@@ -77,7 +78,10 @@ func (s *subject) step(t *testing.T, verb int, now time.Duration) {
 		if err := f(s.group); err != nil {
 			t.Fatal(err)
 		}
-		if s.role, s.since = r, now; r == rafttimer.Leader {
+		if s.role, s.since = r, now; r.Timers().ElectionTimeout {
+			s.base = now
+		}
+		if r == rafttimer.Leader {
 			s.failures = 0
 		}
 	}
@@ -106,8 +110,11 @@ func (s *subject) step(t *testing.T, verb int, now time.Duration) {
 }
 
 func (s *subject) contact(at time.Duration) {
-	if s.role.Timers().ElectionTimeout && at >= s.since {
-		s.since, s.failures = at, 0
+	if at < s.base {
+		return
+	}
+	if s.base, s.failures = at, 0; s.role.Timers().ElectionTimeout {
+		s.since = at
 	}
 }
 
@@ -145,7 +152,7 @@ func (s *subject) take(t *testing.T, e rafttimer.Event, resolution time.Duration
 		if s.role == rafttimer.Candidate {
 			s.failures++
 		}
-		s.since = e.At()
+		s.since, s.base = e.At(), e.At()
 		if e.Failed != s.failures {
 			t.Errorf("%v counts %d failed elections, want %d", e, e.Failed, s.failures)
 		}

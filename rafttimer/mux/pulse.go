@@ -9,8 +9,8 @@ import (
 )
 
 // pulse is the time since which the election timeout of a group counts: twice the time of the latest
-// contact, plus one; or twice that of its arming, if there was no contact since. It only grows
-// while the timeout runs.
+// contact or of its arming, plus one if that is a contact which the machine does not know of. It only grows while the
+// timeout runs.
 type pulse struct{ atomic.Int64 }
 
 // latestContact bounds the times of contacts, so that a deadline never overflows.
@@ -39,9 +39,12 @@ func (p *pulse) reset(at time.Duration) { p.Store(2 * int64(at)) }
 // since returns the time since which the timeout counts.
 func (p *pulse) since() time.Duration { return time.Duration(p.Load() >> 1) }
 
-// lastContact returns the time of the latest contact, and false if there was none since the
-// arming.
-func (p *pulse) lastContact() (time.Duration, bool) {
+// takeContact returns the time of the latest contact, and false if it was taken before, or if there was none since
+// the arming.
+func (p *pulse) takeContact() (time.Duration, bool) {
 	noted := p.Load()
+	if noted&1 != 0 {
+		p.CompareAndSwap(noted, noted-1) // if it fails, there is a later one for the next call
+	}
 	return time.Duration(noted >> 1), noted&1 != 0
 }

@@ -120,7 +120,8 @@ func (s *shard[T]) deliver() (called bool) {
 	for len(s.events) > 0 {
 		g, e := s.firing, s.events[0]
 		s.events = s.events[1:]
-		if g.state.Load() != closed && g.machine.Current(e) { // not so if an earlier event's handler changed it
+		g.learnContact()
+		if g.state.Load() != closed && g.machine.Current(e) { // not so if an earlier event's handler, or a contact meanwhile, changed it
 			s.turn.Call(g, func() { s.mux.call(g, e) })
 			called = true
 		}
@@ -149,8 +150,11 @@ func (s *shard[T]) wakeNext() bool {
 	}
 	now := s.mux.Now()
 	g.learnContact()
+	before, _ := g.machine.NextDeadline()
 	s.firing, s.events = g, g.machine.Stalled(s.buffer[:0], now, s.slept)
-	g.pulse.restart(now)
+	if after, _ := g.machine.NextDeadline(); after != before {
+		g.pulse.restart(now) // the stall has put the election timeout off
+	}
 	s.settle(g)
 	s.deliver()
 	return true

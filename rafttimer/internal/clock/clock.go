@@ -5,10 +5,10 @@ package clock
 
 import "time"
 
-// Clock counts the time since it was made. Now is safe for concurrent use.
+// Clock counts the time since it was made. Now is safe for concurrent use. Tests change Ahead.
 type Clock struct {
 	origin time.Time
-	ahead  time.Duration // of the wall clock, since origin, at the last call of Slept
+	Ahead  time.Duration // of the wall clock, since origin, at the last call of Slept
 }
 
 // New returns a clock that begins at 0.
@@ -23,7 +23,7 @@ func (c *Clock) Now() time.Duration { return time.Since(c.origin) }
 func (c *Clock) Slept() time.Duration {
 	now := time.Now()
 	ahead := now.Round(0).Sub(c.origin.Round(0)) - now.Sub(c.origin)
-	slept := ahead - c.ahead
-	c.ahead = ahead
+	slept := ahead - c.Ahead
+	c.Ahead = ahead
 	return slept
 }
