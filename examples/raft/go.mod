@@ -9,4 +9,7 @@ require (
 	go.etcd.io/raft/v3 v3.7.0
 )
 
-require google.golang.org/protobuf v1.36.12
+require (
+	go.uber.org/goleak v1.3.0
+	google.golang.org/protobuf v1.36.12
+)

@@ -26,8 +26,8 @@ type Timers interface {
 // StateMachine is what the entries of the log are applied to.
 type StateMachine interface {
 	// Apply applies a committed entry. Its data is empty where a leader's
-	// term begins.
-	Apply(e *raftpb.Entry)
+	// term begins. An error ends the node.
+	Apply(e *raftpb.Entry) error
 	// Snapshot returns the whole state, up to the entry applied last.
 	Snapshot() ([]byte, error)
 	// Restore replaces the state by that of a snapshot.

@@ -74,7 +74,9 @@ func (n *Core) apply(r raft.Ready) error {
 		n.applied, n.snapshot = s.GetMetadata().GetIndex(), s.GetMetadata().GetIndex()
 	}
 	for _, e := range r.CommittedEntries {
-		n.config.State.Apply(e)
+		if err := n.config.State.Apply(e); err != nil {
+			return err
+		}
 		n.applied = e.GetIndex()
 	}
 	return nil

@@ -21,12 +21,13 @@ type ledger struct {
 }
 
 // Apply implements core.StateMachine.
-func (l *ledger) Apply(e *raftpb.Entry) {
+func (l *ledger) Apply(e *raftpb.Entry) error {
 	if e.GetIndex() != l.index+1 {
 		l.oracle.world.fail(Mismatch, "node %d applies entry %d after entry %d", l.process.id, e.GetIndex(), l.index)
 	}
 	l.index, l.sum = e.GetIndex(), sum(l.sum, e)
 	l.oracle.apply(l.process, e, l.sum)
+	return nil
 }
 
 // Snapshot implements core.StateMachine.

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/examples/raft/core"
+	"github.com/kazahana-db/kazahana/examples/raft/kv"
+	"github.com/kazahana-db/kazahana/rafttimer"
+)
+
+// ErrClosed is returned by the methods of a [Node] that is closed, or has
+// failed: then it is joined with the error.
+var ErrClosed = errors.New("node: closed")
+
+// snapshotEvery is the number of entries after which the log is compacted.
+const snapshotEvery = 1000
+
+// Options configure a [Node]. All but Timing and OnStatus are required.
+type Options struct {
+	ID       uint64
+	Members  []uint64               // this node included
+	Address  func(id uint64) string // of a member; called for each connection
+	Listener net.Listener           // closed by the node
+	Disk     core.Disk
+
+	Timing rafttimer.Config
+	// OnStatus is told of each new status, by the goroutine that owns the core: it
+	// must not wait.
+	OnStatus func(core.Status)
+}
+
+// Node is a running node. Its methods are safe for concurrent use.
+type Node struct {
+	options   Options
+	transport *transport
+	timers    *rafttimer.Driver
+	requests  chan func()
+	status    atomic.Pointer[core.Status]
+
+	context context.Context
+	cancel  context.CancelFunc
+	done    chan struct{}
+	err     error // set before done is closed
+
+	// The rest belongs to the goroutine that runs the node.
+	core  *core.Core
+	state kv.Map
+	puts  map[uint64]*put
+	gets  map[uint64]*get
+}
+
+// Start starts a node in the state of its disk.
+func Start(o Options) (*Node, error) {
+	timers, err := rafttimer.New(context.Background(), rafttimer.Options{Config: o.Timing})
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		options: o, timers: timers, requests: make(chan func()), done: make(chan struct{}),
+		puts: map[uint64]*put{}, gets: map[uint64]*get{},
+	}
+	n.context, n.cancel = context.WithCancel(context.Background())
+	n.state.Applied = n.applied
+	n.transport = startTransport(o)
+	if err := n.startCore(); err != nil {
+		n.stop()
+		return nil, err
+	}
+	go n.run()
+	return n, nil
+}
+
+func (n *Node) startCore() (err error) {
+	n.core, err = core.New(core.Config{
+		ID: n.options.ID, Disk: n.options.Disk, Timers: n.timers, State: &n.state,
+		Send: n.transport.send, Read: n.readable,
+		Timing: n.options.Timing, Sticky: true, SnapshotEvery: snapshotEvery,
+	})
+	if err == nil {
+		n.publish()
+	}
+	return err
+}
+
+// Close ends the node as a crash does: without a word to the others. No goroutine is left. It returns
+// what the node has failed with, if it has.
+func (n *Node) Close() error {
+	n.cancel()
+	<-n.done
+	return n.err
+}
+
+func (n *Node) stop() {
+	n.cancel()
+	n.transport.close()
+	n.timers.Close()
+}
+
+// Status returns what the node knows of its group.
+func (n *Node) Status() core.Status { return *n.status.Load() }
+
+// closed returns the error of a node that has ended.
+func (n *Node) closed() error { return errors.Join(ErrClosed, n.err) }
