@@ -10,11 +10,16 @@ import (
 )
 
 // Validate reports all faults of the Config, each a [*ConfigError], joined; nil
-// if there is none. Fields that are zero have their defaults.
+// if there is none. Fields that are zero have their defaults. If ElectionTimeoutMin has
+// a fault, no field is compared with it, and none is blamed for a default that follows from it.
 func (c Config) Validate() error {
 	var faults faults
+	faults.minimum(c.ElectionTimeoutMin)
+	sound := len(faults) == 0
+	if !sound {
+		c.ElectionTimeoutMin = 0
+	}
 	c = c.withDefaults()
-	faults.positive("ElectionTimeoutMin", c.ElectionTimeoutMin)
 	faults.positive("ElectionTimeoutMax", c.ElectionTimeoutMax)
 	faults.positive("HeartbeatInterval", c.HeartbeatInterval)
 	faults.positive("StallThreshold", c.StallThreshold)
@@ -23,13 +28,16 @@ func (c Config) Validate() error {
 	if c.BroadcastFactor != 0 {
 		faults.atLeastOne("BroadcastFactor", c.BroadcastFactor)
 	}
-	c.compare(&faults)
+	if sound {
+		c.compare(&faults)
+	}
+	c.checkOverflow(&faults)
 	return faults.join()
 }
 
 // compare looks for faults between fields.
 func (c Config) compare(faults *faults) {
-	if c.ElectionTimeoutMin >= c.ElectionTimeoutMax {
+	if c.ElectionTimeoutMax > 0 && c.ElectionTimeoutMin >= c.ElectionTimeoutMax {
 		faults.add("ElectionTimeoutMax", c.ElectionTimeoutMax, "must be greater than ElectionTimeoutMin, %v", c.ElectionTimeoutMin)
 	}
 	if c.HeartbeatInterval > c.ElectionTimeoutMin/2 {
@@ -38,6 +46,10 @@ func (c Config) compare(faults *faults) {
 	if c.BroadcastLimit < c.ElectionTimeoutMin {
 		faults.add("BroadcastLimit", c.BroadcastLimit, "must not be less than ElectionTimeoutMin, %v", c.ElectionTimeoutMin)
 	}
+}
+
+// checkOverflow looks for times that are too long.
+func (c Config) checkOverflow(faults *faults) {
 	if longest := c.longest(); longest > maxTimeout {
 		faults.add("ElectionTimeoutMax", c.ElectionTimeoutMax, "overflows: with back-off and adaptation a timeout could exceed %v", maxTimeout)
 	}
@@ -63,6 +75,16 @@ type faults []error
 
 func (f *faults) add(field string, value any, format string, args ...any) {
 	*f = append(*f, &ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(format, args...)})
+}
+
+// minimum checks ElectionTimeoutMin, where zero stands for the default.
+func (f *faults) minimum(d time.Duration) {
+	switch {
+	case d < 0:
+		f.positive("ElectionTimeoutMin", d)
+	case d > maxTimeout:
+		f.add("ElectionTimeoutMin", d, "overflows: it must be at most %v", maxTimeout)
+	}
 }
 
 func (f *faults) positive(field string, d time.Duration) {
