@@ -5,6 +5,9 @@ package rafttimer_test
 import (
 	"context"
 	"errors"
+	"log"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -204,6 +207,22 @@ func TestPanics(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Without OnPanic the log gets value and stack.
+func TestPanicsAreLogged(t *testing.T) {
+	var b strings.Builder
+	log.SetOutput(&b)
+	defer log.SetOutput(os.Stderr)
+	var clock rafttimer.MockTimeProvider
+	d := newDriver(t, rafttimer.Options{Time: &clock, OnHeartbeat: func(rafttimer.Event) { panic("cause") }})
+	d.BecomeLeader()
+	clock.Advance(50 * ms)
+	for _, want := range []string{"callback of heartbeat panicked: cause", "TestPanicsAreLogged"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the log does not have %q:\n%s", want, &b)
+		}
+	}
 }
 
 // A callback that ends its goroutine, as FailNow of a test does, does not end the

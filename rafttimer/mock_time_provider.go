@@ -18,7 +18,8 @@ const maxStandstill = 1_000_000
 // [MockTimeProvider.Advance] moves it. Callbacks run inside Advance, in the
 // goroutine that called it, so that a test of one goroutine is deterministic.
 // The zero value is ready to use and begins at the start of the year 2000, UTC.
-// It is safe for concurrent use.
+// It is safe for concurrent use, but callbacks that several calls of Advance run at once
+// may find a time after their deadlines.
 type MockTimeProvider struct {
 	mu      sync.Mutex
 	elapsed time.Duration // since the beginning
@@ -34,7 +35,8 @@ type mockTimer struct {
 
 var mockOrigin = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Now implements [TimeProvider]. In a callback it is the callback's deadline.
+// Now implements [TimeProvider]. In a callback it is the callback's deadline, if only one
+// goroutine advances the time.
 func (p *MockTimeProvider) Now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
