@@ -3,6 +3,7 @@
 package mux_test
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -12,9 +13,6 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
-
-// groups is how many a process hosts in the benchmarks.
-const groups = 100_000
 
 // idleTime is how long the use of the processor is measured for.
 const idleTime = 5 * time.Second
@@ -31,44 +29,82 @@ func cpu(tb testing.TB, who int) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// inUse returns the heap in use, settled.
+// inUse returns the memory that heap and stacks use, settled.
 func inUse() uint64 {
 	for range 3 {
 		runtime.GC()
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapInuse
+	return m.HeapInuse + m.StackInuse
 }
 
-// seconds12 are the timeouts that hosts of many groups use.
-var seconds12 = rafttimer.Config{ElectionTimeoutMin: time.Second, ElectionTimeoutMax: 2 * time.Second}
+// seconds are the timeouts that hosts of many groups use.
+var seconds = rafttimer.Config{ElectionTimeoutMin: time.Second, ElectionTimeoutMax: 2 * time.Second}
 
-// BenchmarkIdle runs 100,000 groups in which nothing happens, and reports what share of one processor
-// that takes, apart from what gives the contacts, and the heap in use divided by the number of groups.
-func BenchmarkIdle(b *testing.B) {
-	b.Run("stopped", func(b *testing.B) { idle(b, rafttimer.Config{}, (*mux.Group[int]).StopAll, 0) })
-	b.Run("followers-150ms", func(b *testing.B) {
-		idle(b, rafttimer.Config{}, (*mux.Group[int]).BecomeFollower, 50*time.Millisecond)
-	})
-	b.Run("followers-1s", func(b *testing.B) {
-		idle(b, seconds12, (*mux.Group[int]).BecomeFollower, 333*time.Millisecond)
-	})
-	b.Run("leaders-50ms", func(b *testing.B) { idle(b, rafttimer.Config{}, (*mux.Group[int]).BecomeLeader, 0) })
-	b.Run("leaders-333ms", func(b *testing.B) { idle(b, seconds12, (*mux.Group[int]).BecomeLeader, 0) })
+// member is a [mux.Group] or a [rafttimer.Driver].
+type member interface {
+	BecomeFollower() error
+	BecomeLeader() error
+	StopAll() error
+	Contact()
 }
 
-func idle(b *testing.B, c rafttimer.Config, begin func(*mux.Group[int]) error, every time.Duration) {
-	for range b.N {
-		before := inUse()
-		var counts [rafttimer.Stall + 1]atomic.Int64
-		m, err := mux.New(b.Context(), func(_ *mux.Group[int], e rafttimer.Event) { counts[e.Kind].Add(1) }, mux.Options{Config: c})
+// host runs the timers of many groups.
+type host func(b *testing.B, c rafttimer.Config, on func(rafttimer.Event)) (newMember func() member, close func())
+
+func muxHost(b *testing.B, c rafttimer.Config, on func(rafttimer.Event)) (func() member, func()) {
+	m := newMux(b, func(_ *mux.Group[int], e rafttimer.Event) { on(e) }, mux.Options{Config: c})
+	return func() member { return newGroup(b, m, 0) }, func() { m.Close() }
+}
+
+// driverHost has a driver for each, each with a goroutine.
+func driverHost(b *testing.B, c rafttimer.Config, on func(rafttimer.Event)) (func() member, func()) {
+	var all []*rafttimer.Driver
+	newDriver := func() member {
+		d, err := rafttimer.New(context.Background(), rafttimer.Options{Config: c, OnElectionTimeout: on, OnHeartbeat: on, OnStall: on})
 		if err != nil {
 			b.Fatal(err)
 		}
-		all := make([]*mux.Group[int], groups)
+		all = append(all, d)
+		return d
+	}
+	return newDriver, func() {
+		for _, d := range all {
+			d.Close()
+		}
+	}
+}
+
+// BenchmarkIdle runs 100,000 groups in which nothing happens but contacts or heartbeats, and reports what
+// share of one processor their timers take, apart from the thread that gives the contacts: the whole
+// process (%process), and what is more than while the timers are stopped (%timers). It also reports the memory in use, stacks included,
+// divided by the number of groups.
+func BenchmarkIdle(b *testing.B) {
+	for _, host := range []struct {
+		name string
+		host host
+	}{{"mux", muxHost}, {"drivers", driverHost}} {
+		b.Run("stopped/"+host.name, func(b *testing.B) { idle(b, host.host, rafttimer.Config{}, member.StopAll, 0) })
+		b.Run("followers-150ms/"+host.name, func(b *testing.B) {
+			idle(b, host.host, rafttimer.Config{}, member.BecomeFollower, 50*time.Millisecond)
+		})
+		b.Run("followers-1s/"+host.name, func(b *testing.B) {
+			idle(b, host.host, seconds, member.BecomeFollower, 333*time.Millisecond)
+		})
+		b.Run("leaders-50ms/"+host.name, func(b *testing.B) { idle(b, host.host, rafttimer.Config{}, member.BecomeLeader, 0) })
+		b.Run("leaders-333ms/"+host.name, func(b *testing.B) { idle(b, host.host, seconds, member.BecomeLeader, 0) })
+	}
+}
+
+func idle(b *testing.B, host host, c rafttimer.Config, begin func(member) error, every time.Duration) {
+	for range b.N {
+		var counts [rafttimer.Stall + 1]atomic.Int64
+		all := make([]member, groups)
+		before := inUse()
+		newMember, end := host(b, c, func(e rafttimer.Event) { counts[e.Kind].Add(1) })
 		for i := range all {
-			all[i], _ = m.NewGroup(i)
+			all[i] = newMember()
 		}
 		f := feed(b, all, every)
 		stopped, _ := f.measure(b)
@@ -76,15 +112,17 @@ func idle(b *testing.B, c rafttimer.Config, begin func(*mux.Group[int]) error, e
 			begin(g)
 		}
 		time.Sleep(time.Second)
-		b.ReportMetric(float64(inUse()-before)/groups-8, "B/group") // but for the pointers of all
+		b.ReportMetric(float64(inUse()-before)/groups, "B/group")
+		begun := counts[rafttimer.Heartbeat].Load()
 		running, contacts := f.measure(b)
-		b.ReportMetric(running, "%core")
-		b.ReportMetric(running-stopped, "%mux")
+		beats := counts[rafttimer.Heartbeat].Load() - begun
+		b.ReportMetric(running, "%process")
+		b.ReportMetric(running-stopped, "%timers")
 		b.ReportMetric(contacts, "%contacts")
 		b.ReportMetric(float64(counts[rafttimer.ElectionTimeout].Load()), "elections")
-		b.ReportMetric(float64(counts[rafttimer.Heartbeat].Load()), "heartbeats")
+		b.ReportMetric(float64(beats)/idleTime.Seconds(), "beats/s")
 		close(f.ask)
-		m.Close()
+		end()
 	}
 }
 
@@ -95,7 +133,7 @@ type feeder struct {
 }
 
 // feed has each group hear from its leader once in a while, a part of them each millisecond or so.
-func feed(b *testing.B, all []*mux.Group[int], every time.Duration) *feeder {
+func feed(b *testing.B, all []member, every time.Duration) *feeder {
 	f := &feeder{make(chan struct{}), make(chan time.Duration)}
 	go func() {
 		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestShared checks that an owner waits for its own callback, and for nothing else.
+func TestShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Shared[int]
+		go func() {
+			s.LockNow()
+			defer s.Unlock()
+			defer func() { recover() }()
+			s.Call(1, func() {
+				s.Lock(1) // a callback does not wait for itself
+				s.Unlock()
+				time.Sleep(time.Hour)
+				panic("a fault, after which the lock is held again")
+			})
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		for _, lock := range []func(){s.LockNow, func() { s.Lock(2) }} {
+			lock()
+			s.Unlock()
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("another owner has waited %v", took)
+		}
+		for range 3 {
+			go func() {
+				s.Lock(1)
+				s.Unlock()
+			}()
+		}
+		s.Lock(1)
+		s.Unlock()
+		if took := time.Since(begun); took != time.Hour {
+			t.Errorf("the owner has waited %v, want an hour", took)
+		}
+		synctest.Wait() // all who waited are through, or the bubble would not end
+	})
+}
