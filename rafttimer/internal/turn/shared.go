@@ -8,9 +8,10 @@ import "sync"
 // its own callback only, as with a [Turn] of its own. The zero value is unlocked.
 type Shared[Owner comparable] struct {
 	mu      sync.Mutex
-	ended   sync.Cond // the callback has ended; its L is set by the first who waits
+	ended   sync.Cond // the callback has ended; its L is set by each call that waits
+	passed  sync.Cond // the calls that waited for ended have returned; its L is set with ended's
 	owner   Owner     // of the callback that runs; the zero value if none does
-	waiting int       // for ended
+	waiting int       // calls of Lock that wait for ended
 }
 
 // Lock locks s once no callback of the owner runs. A call from inside of any callback does not wait,
@@ -20,12 +21,14 @@ func (s *Shared[Owner]) Lock(o Owner) {
 	if s.owner != o || InCallback() {
 		return
 	}
-	s.ended.L = &s.mu
+	s.ended.L, s.passed.L = &s.mu, &s.mu
 	s.waiting++
 	for s.owner == o {
 		s.ended.Wait()
 	}
-	s.waiting--
+	if s.waiting--; s.waiting == 0 {
+		s.passed.Signal()
+	}
 }
 
 // LockNow locks s without waiting for callbacks, for what stops none.
@@ -34,8 +37,9 @@ func (s *Shared[Owner]) LockNow() { s.mu.Lock() }
 // Unlock unlocks s.
 func (s *Shared[Owner]) Unlock() { s.mu.Unlock() }
 
-// Call calls f, which is a callback of the owner, as [Turn.Call] does. Calls do not overlap, and the owner
-// is not the zero value.
+// Call calls f, which is a callback of the owner, as [Turn.Call] does. Calls of Lock that wait for the
+// callback get the lock before Call returns with it: a goroutine that runs one callback after the other
+// does not keep them waiting. Calls do not overlap, and the owner is not the zero value.
 func (s *Shared[Owner]) Call(o Owner, f func()) {
 	s.owner = o
 	s.mu.Unlock()
@@ -49,5 +53,8 @@ func (s *Shared[Owner]) end() {
 	s.owner = none
 	if s.waiting > 0 {
 		s.ended.Broadcast()
+	}
+	for s.waiting > 0 {
+		s.passed.Wait()
 	}
 }

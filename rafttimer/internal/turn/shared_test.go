@@ -3,6 +3,8 @@
 package turn
 
 import (
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,5 +46,35 @@ func TestShared(t *testing.T) {
 			t.Errorf("the owner has waited %v, want an hour", took)
 		}
 		synctest.Wait() // all who waited are through, or the bubble would not end
+	})
+}
+
+// A goroutine that runs one callback of an owner after the other, and keeps the lock in between, lets
+// a call of Lock through that waited for the first.
+func TestSharedLockComesBetweenCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Shared[int]
+		callbacks := 0
+		var began []int
+		var all sync.WaitGroup
+		all.Go(func() {
+			s.LockNow()
+			defer s.Unlock()
+			for range 100 {
+				s.Call(1, func() { callbacks++; time.Sleep(time.Second) })
+			}
+		})
+		time.Sleep(time.Second / 2) // into the middle of the first callback
+		for range 5 {
+			all.Go(func() {
+				s.Lock(1)
+				defer s.Unlock()
+				began = append(began, callbacks)
+			})
+		}
+		all.Wait()
+		if !slices.Equal(began, []int{1, 1, 1, 1, 1}) {
+			t.Errorf("the lock was got after %v callbacks", began)
+		}
 	})
 }
