@@ -15,6 +15,7 @@
 //   - two nodes apply different entries at one index, or a leader lacks an entry that was
 //     committed in an earlier term, or two logs agree on an entry and not on those before it,
 //   - a read may be answered without a write that was known to be committed when it began,
+//   - a node starts an election of which rafttimer knows nothing,
 //   - no leader is followed by all nodes within a bound after all faults have ended, or a
 //     leader that is followed by all nodes does not stay.
 package sim

@@ -57,6 +57,7 @@ const (
 	NeverContact          // no contact is told to the timers
 	LeaseReads            // a leader answers reads without asking the others
 	LoseAlarm             // an alarm that comes too early, because of a contact, is not set again
+	CountTicks            // etcd/raft's ticks run beside rafttimer, one for each heartbeat interval
 )
 
 const defaultNodes = 5
@@ -67,6 +68,17 @@ func (o Options) withDefaults() Options {
 	}
 	o.Network.MaxDelay = max(o.Network.MaxDelay, o.Network.MinDelay)
 	return o
+}
+
+// tick returns the interval of ticks; 0 is none.
+func (o Options) tick(t rafttimer.Config) time.Duration {
+	switch {
+	case o.Ticks != nil:
+		return o.Ticks.Every
+	case o.Mutation == CountTicks:
+		return t.HeartbeatInterval
+	}
+	return 0
 }
 
 // longest returns the longest election timeout that a node can draw, in true time.

@@ -55,7 +55,7 @@ func (o *oracle) observe(p *process, before, after core.Status) {
 func (o *oracle) checkElection(p *process, before, after core.Status) {
 	campaigns := after.State == raft.StatePreCandidate || after.State == raft.StateCandidate && after.Term > before.Term
 	if campaigns && before.State != raft.StatePreCandidate && !p.timedOut && o.world.options.Ticks == nil {
-		o.world.fail(Broken, "node %d campaigns without an election timeout", p.id)
+		o.world.fail(NoTimeout, "node %d campaigns without an election timeout", p.id)
 	}
 }
 

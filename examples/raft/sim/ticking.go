@@ -18,10 +18,10 @@ func (i idle) Now() time.Duration     { return i.clock.now() }
 func (p *process) startTicking() {
 	running := true
 	p.ticking = &running
-	if p.world.options.Ticks == nil {
+	every := p.clock.lasts(p.world.options.tick(p.world.timing.Config()))
+	if every == 0 {
 		return
 	}
-	every := p.clock.lasts(p.world.options.Ticks.Every)
 	missed := false
 	var tick func()
 	tick = func() {

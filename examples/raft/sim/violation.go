@@ -19,6 +19,7 @@ const (
 	NoLeader   Kind = "no leader within the bound"
 	Unstable   Kind = "a leader without reason to fall did not stay"
 	Stuck      Kind = "an entry was not applied within the bound"
+	NoTimeout  Kind = "an election without an election timeout"
 	Panicked   Kind = "etcd/raft found its invariants broken"
 	Broken     Kind = "the simulation is broken"
 )
