@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/examples/raft/core"
@@ -20,7 +21,7 @@ var ErrClosed = errors.New("node: closed")
 // snapshotEvery is the number of entries after which the log is compacted.
 const snapshotEvery = 1000
 
-// Options configure a [Node]. All but Timing and OnStatus are required.
+// Options configure a [Node], which must be one of the members. All but Timing and OnStatus are required.
 type Options struct {
 	ID       uint64
 	Members  []uint64               // this node included
@@ -32,6 +33,21 @@ type Options struct {
 	// OnStatus is told of each new status, by the goroutine that owns the core: it
 	// must not wait.
 	OnStatus func(core.Status)
+}
+
+// validate reports all faults.
+func (o Options) validate() error {
+	var faults []error
+	check := func(ok bool, fault string) {
+		if !ok {
+			faults = append(faults, errors.New("node: Options."+fault))
+		}
+	}
+	check(o.ID != 0 && slices.Contains(o.Members, o.ID), "Members must have Options.ID, which must not be 0")
+	check(o.Address != nil, "Address is required")
+	check(o.Listener != nil, "Listener is required")
+	check(o.Disk != nil, "Disk is required")
+	return errors.Join(append(faults, o.Timing.Validate())...)
 }
 
 // Node is a running node. Its methods are safe for concurrent use.
@@ -54,8 +70,12 @@ type Node struct {
 	gets  map[uint64]*get
 }
 
-// Start starts a node in the state of its disk.
+// Start starts a node in the state of its disk. An error that joins all faults of the options leaves the
+// listener open.
 func Start(o Options) (*Node, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
 	timers, err := rafttimer.New(context.Background(), rafttimer.Options{Config: o.Timing})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package node_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/examples/raft/core"
 	"github.com/kazahana-db/kazahana/examples/raft/node"
+	"github.com/kazahana-db/kazahana/rafttimer"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/goleak"
 )
@@ -67,11 +69,23 @@ func patience(t *testing.T) context.Context {
 	return ctx
 }
 
+// put sets the key, and again if a leader is lost meanwhile.
+func put(ctx context.Context, n *node.Node, value string) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := n.Put(limited, "key", value)
+		cancel()
+		if !errors.Is(err, node.ErrOutcomeUnknown) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // checkServes checks that a write at one node is read at another.
 func checkServes(t *testing.T, writer, reader *node.Node, value string) {
 	t.Helper()
 	ctx := patience(t)
-	if err := writer.Put(ctx, "key", value); err != nil {
+	if err := put(ctx, writer, value); err != nil {
 		t.Fatal(err)
 	}
 	if got, found, err := reader.Get(ctx, "key"); err != nil || !found || got != value {
@@ -189,5 +203,14 @@ func TestDiskFails(t *testing.T) {
 	}
 	if err := n.Close(); !errors.Is(err, errDisk) {
 		t.Errorf("Close returns %v", err)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	n, err := node.Start(node.Options{ID: 4, Members: []uint64{1, 2, 3}, Timing: rafttimer.Config{HeartbeatInterval: -1}})
+	for _, fault := range []string{"Members", "Address", "Listener", "Disk", "HeartbeatInterval"} {
+		if !strings.Contains(fmt.Sprint(err), fault) {
+			t.Errorf("%v, %v does not mention %s", n, err, fault)
+		}
 	}
 }
