@@ -32,7 +32,7 @@ func (t *transaction) addRangeRead(writes *writeMap, begin, end []byte) {
 		return
 	}
 	begin, end = slices.Clone(begin), slices.Clone(end)
-	if writes == nil || writes.empty() {
+	if writes == nil || writes.empty() || writes.misses(begin, end) {
 		t.addPart(begin, end, begin, end)
 		return
 	}
@@ -50,6 +50,9 @@ func (t *transaction) addPart(from, to, begin, end []byte) {
 		return
 	}
 	t.size += int64(len(begin)+len(end)) + rangeCost
+	if n := len(t.reads); n == cap(t.reads) && n > 0 {
+		t.reads = slices.Grow(t.reads, n) // append makes less room for many
+	}
 	t.reads = append(t.reads, kv.KeyRange{Begin: from, End: to})
 }
 

@@ -68,8 +68,11 @@ type located struct {
 // locate walks a selector without OrEqual over stored keys. One with offset 1
 // stays where it is.
 func (s *stretch) locate(sel kv.KeySelector) located {
-	at, scan := located{key: sel.Key}, s.stored()
-	offset := sel.Offset
+	at, offset := located{key: sel.Key}, sel.Offset
+	if offset == 1 {
+		return at
+	}
+	scan := s.stored()
 	for ; offset > 1; offset-- {
 		if !s.ahead(at.key, offset < sel.Offset) || bytes.Compare(scan.key, s.limit) >= 0 {
 			return located{key: s.limit, beyond: offset}

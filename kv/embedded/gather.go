@@ -19,6 +19,7 @@ type gathering struct {
 	rowBytes    int     // how large a row of the batch before was
 	left        *limits // the client's, which count the pairs too; nil: none do
 	front       int     // how many of pairs were there before
+	cost        int     // what a pair counts beside its bytes
 }
 
 // lastBatch is how large the last batch was, in rows and in bytes: the next one
@@ -31,21 +32,27 @@ const leastRoom, mostRoom = 512, 64 << 10
 // gather begins to collect, within the limits of a server, behind the pairs of
 // front, whose memory it may take over.
 func (l *limits) gather(last *lastBatch, front []kv.KeyValue) gathering {
-	g := gathering{rows: l.rows, bytes: l.bytes, front: len(front)}
+	g := gathering{rows: l.rows, bytes: l.bytes, front: len(front), cost: serverPairCost}
 	if g.bytes != unlimited {
 		g.bytes = min(g.bytes, replyBytes)
 	}
-	before := int(last.rows.Load())
-	g.rowBytes = int(last.bytes.Load())/max(before, 1) + 1
-	if l.rows != unlimited {
-		before = min(before, l.rows)
-	}
+	g.rowBytes = int(last.bytes.Load())/max(int(last.rows.Load()), 1) + 1
 	if g.pairs = front; front == nil {
-		g.pairs = make([]kv.KeyValue, 0, max(before, 1))
+		g.pairs = make([]kv.KeyValue, 0, l.likely(last))
 	} else {
-		g.pairs = slices.Grow(front, max(before, 1))
+		g.pairs = slices.Grow(front, l.likely(last))
 	}
 	return g
+}
+
+// likely returns how many pairs will be collected if there are as many as in the
+// last batch.
+func (l *limits) likely(last *lastBatch) int {
+	rows := int(last.rows.Load())
+	if l.rows != unlimited {
+		rows = min(rows, l.rows)
+	}
+	return max(rows, 1)
 }
 
 // keep takes a pair that stays as it is, and reports whether the batch is full.
@@ -63,7 +70,7 @@ func (g *gathering) count(size int) (full bool) {
 		g.rows--
 	}
 	if g.bytes != unlimited {
-		g.bytes = max(g.bytes-size-serverPairCost, 0)
+		g.bytes = max(g.bytes-size-g.cost, 0)
 	}
 	return g.rows == 0 || g.bytes == 0
 }

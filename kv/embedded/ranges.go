@@ -75,9 +75,11 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 	if r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
 		return false
 	}
-	own := s.ownAround(r.Begin.Key, false)
-	if own.operated != nil || own.gap.cleared || own.gap.unreadable || bytes.Compare(own.keys.End, r.End.Key) < 0 {
-		return false
+	if s.writes != nil && !s.writes.misses(r.Begin.Key, r.End.Key) {
+		own := s.ownAround(r.Begin.Key, false)
+		if own.operated != nil || own.gap.cleared || own.gap.unreadable || bytes.Compare(own.keys.End, r.End.Key) < 0 {
+			return false
+		}
 	}
 	return !s.known.touches(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
 }

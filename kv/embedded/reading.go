@@ -126,7 +126,10 @@ func (r *reading) take(g *section) {
 	case r.left.reached():
 		r.past++
 	default:
-		r.part()
+		if len(r.run.pairs) > 0 {
+			r.part()
+		}
+		r.makeRoom()
 		r.res.kvs = append(r.res.kvs, kv.KeyValue{Key: slices.Clip(g.begin), Value: slices.Clip(value)})
 		r.left.take(len(g.begin) + len(value))
 	}
@@ -156,7 +159,16 @@ func (r *reading) fetch(begin, end kv.KeySelector, l limits, back bool) {
 		r.learn([]byte{}, systemEnd)
 		return
 	}
+	r.makeRoom()
 	r.place(r.stretch.fetch(begin, end, l, back, r.res.kvs))
+}
+
+// makeRoom makes the first room for the result: for what is read, and for a pair
+// before and one behind that, which may be own ones.
+func (r *reading) makeRoom() {
+	if r.res.kvs == nil {
+		r.res.kvs = make([]kv.KeyValue, 0, r.left.likely(r.lastSize)+2)
+	}
 }
 
 // place notes that whole has the result in front of the pairs of run.

@@ -135,6 +135,7 @@ func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
 		return false
 	}
 	g := r.left.gather(r.lastSize, r.res.kvs)
+	g.cost = clientPairCost // no server is asked for what is known
 	if r.left.bytes == 0 {
 		g.rows, g.bytes = r.left.sendable()
 	}

@@ -4,7 +4,6 @@ package embedded
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -52,6 +51,7 @@ func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
 // listed at first; the map is made of them once it is asked for.
 type writeMap struct {
 	listed  []mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
+	byKey   []mutation // what was listed when its order was last asked for, in that order
 	entries tree[written]
 }
 
@@ -64,12 +64,7 @@ func (m *writeMap) distinct() ([]mutation, bool) {
 	if !m.entries.empty() {
 		return nil, false
 	}
-	byKey := func(a, b mutation) int { return bytes.Compare(a.key, b.key) }
-	sorted := m.listed
-	if !slices.IsSortedFunc(sorted, byKey) {
-		sorted = slices.Clone(sorted)
-		slices.SortFunc(sorted, byKey)
-	}
+	sorted := m.ordered()
 	for i := 1; i < len(sorted); i++ {
 		if before, key := sorted[i-1].key, sorted[i].key; bytes.Equal(before, key) || isSuccessor(key, before) {
 			return nil, false

@@ -10,42 +10,57 @@ import (
 
 // order brings what is listed into the map.
 func (m *writeMap) order() *tree[written] {
-	listed := m.listed
-	m.listed = nil
-	switch {
-	case len(listed) == 0:
-	case apart(listed):
-		m.build(listed)
-	default:
+	if len(m.listed) == 0 {
+		return &m.entries
+	}
+	listed, ordered := m.listed, m.ordered()
+	m.listed, m.byKey = nil, nil
+	if apart(ordered) {
+		m.build(ordered)
+	} else {
 		m.enterAll(listed)
 	}
 	return &m.entries
 }
 
-// apart sorts what is listed by key, and reports whether no two keys follow each
-// other at once. Then what is done to one does not concern the others.
-func apart(listed []mutation) bool {
-	byKey := func(a, b mutation) int { return bytes.Compare(a.key, b.key) }
-	if !slices.IsSortedFunc(listed, byKey) {
-		sorted := sortedByKey(listed)
-		for i := 1; i < len(sorted); i++ {
-			if isSuccessor(sorted[i].key, sorted[i-1].key) {
-				return false
-			}
-		}
-		copy(listed, sorted)
-		return true
+// misses reports whether the map is only a list, and nothing on it is in
+// [begin, end). It brings the list in order, unless it has done so when that was
+// more than half as long: a transaction that reads and writes in turns needs the
+// tree.
+func (m *writeMap) misses(begin, end []byte) bool {
+	n, before := len(m.listed), len(m.byKey)
+	if n == 0 || before < n && 2*before >= n {
+		return false
 	}
-	for i := 1; i < len(listed); i++ {
-		if isSuccessor(listed[i].key, listed[i-1].key) {
+	ordered := m.ordered()
+	at, _ := slices.BinarySearchFunc(ordered, begin, func(l mutation, key []byte) int { return bytes.Compare(l.key, key) })
+	return at == n || bytes.Compare(ordered[at].key, end) >= 0
+}
+
+// apart reports whether no two keys of what is listed, in order, follow each other
+// at once. Then what is done to one does not concern the others.
+func apart(ordered []mutation) bool {
+	for i := 1; i < len(ordered); i++ {
+		if isSuccessor(ordered[i].key, ordered[i-1].key) {
 			return false
 		}
 	}
 	return true
 }
 
-// sortedByKey returns a copy in the order of keys; what is done to one key stays
+// ordered returns what is listed in the order of keys; what is done to one key is
 // in the order in which it was listed.
+func (m *writeMap) ordered() []mutation {
+	if len(m.byKey) < len(m.listed) {
+		m.byKey = m.listed
+		if !slices.IsSortedFunc(m.listed, func(a, b mutation) int { return bytes.Compare(a.key, b.key) }) {
+			m.byKey = sortedByKey(m.listed)
+		}
+	}
+	return m.byKey
+}
+
+// sortedByKey returns a copy in the order of keys.
 func sortedByKey(listed []mutation) []mutation {
 	places := make([]int, len(listed))
 	for i := range places {

@@ -29,6 +29,23 @@ func TestOrderIsThatOfEntering(t *testing.T) {
 	})
 }
 
+// TestMisses compares what a list tells of a range with what is on it: also as it
+// grows, as long as it answers.
+func TestMisses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &writeMap{}
+		for range 3 {
+			m.listed = append(m.listed, drawListed(t, "listed")...)
+			r := kv.KeyRange{Begin: benchKey(rapid.IntRange(0, 100).Draw(t, "begin")), End: benchKey(rapid.IntRange(0, 100).Draw(t, "end"))}
+			within := func(l mutation) bool { return string(r.Begin) <= string(l.key) && string(l.key) < string(r.End) }
+			asked := 2*len(m.byKey) < len(m.listed)
+			if got, want := m.misses(r.Begin, r.End), asked && !slices.ContainsFunc(m.listed, within); got != want && string(r.Begin) < string(r.End) {
+				t.Fatalf("that nothing is in %q: %v, want %v", r, got, want)
+			}
+		}
+	})
+}
+
 // drawListed draws operations on single keys, of which some are equal and some may
 // follow each other at once.
 func drawListed(t *rapid.T, label string) []mutation {
