@@ -165,7 +165,7 @@ type answering struct {
 	batch      gathering
 	left       limits
 	begin, end []byte
-	whole      bool // a selector left the keys of its server: then servers are asked until all limits are reached
+	whole      bool // a selector left the keys of its server
 	strange    int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
 }
 
@@ -175,14 +175,23 @@ var strangeKey = []byte("\xff\x02")
 
 const strangePair = 64
 
-// run reads pairs until the limits are reached or there are no more.
+// run reads pairs until the limits are reached or there are no more. A reply that
+// was cut off is all there is to an answer that is limited in bytes. Where a
+// selector left the keys of its server, FoundationDB's client asks for what lies
+// between the resolved keys, and so knows that nothing is left when a reply that
+// was cut off has come to the end of that.
 func (a *answering) run(f *fetched, reverse bool) {
 	a.batch.left = &a.left
 	for {
 		f.more = a.reply(f, reverse)
-		satisfied := !a.whole && a.left.bytes != unlimited && a.left.least == 0
-		if reached := a.left.reached(); reached || !f.more || satisfied || a.stretch.err != nil {
-			f.more = f.more || reached
+		switch satisfied := a.left.bytes != unlimited && a.left.least == 0; {
+		case a.left.reached():
+			f.more = true
+			return
+		case f.more && a.whole && a.strange == 0 && bytes.Compare(a.begin, a.end) >= 0:
+			f.more = false
+			return
+		case !f.more || satisfied || a.stretch.err != nil:
 			return
 		}
 	}
