@@ -90,6 +90,9 @@ func Differential(t testing.TB, a, b kv.Database, o DifferentialOptions) Differe
 	}
 	o = o.withDefaults()
 	d := &duel{ctx: context.Background(), sides: [2]kv.Database{a, b}, names: o.Names, settling: settling}
+	if err := d.awaitAge(); err != nil {
+		t.Fatalf("%v", err)
+	}
 	seen := map[string]bool{}
 	for i := range o.Programs {
 		program := drawProgram(o.Seed, o.First+i, o.Steps)

@@ -40,6 +40,24 @@ var late = []kv.Code{
 	kv.CodeGRVProxyMemoryLimit, kv.CodeTagThrottled, kv.CodeProxyTagThrottled, kv.CodeOperationCancelled,
 }
 
+// awaitAge waits until both engines are so old that the oldest versions that
+// programs set are versions: those of a cluster begin at 0.
+func (d *duel) awaitAge() error {
+	for i, db := range d.sides {
+		for {
+			version, err := kv.ReadTransact(d.ctx, db, func(tx kv.ReadTransaction) (int64, error) { return tx.GetReadVersion().Get(d.ctx) })
+			if err != nil {
+				return fmt.Errorf("%s: %w", d.names[i], err)
+			}
+			if version > oldest {
+				break
+			}
+			pause(d.ctx, nil, 100*time.Millisecond)
+		}
+	}
+	return nil
+}
+
 // fight runs a program on both engines and returns how they differ. It fills in
 // the program's answers: those of the first engine.
 func (d *duel) fight(s *scenario) (differences []difference, err error) {

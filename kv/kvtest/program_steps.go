@@ -131,11 +131,15 @@ func drawOption(d *drawing, slot int) {
 	d.add(step{Tx: slot, Op: "set_option", Option: name, Arg: of(d, optionArguments[name]...)})
 }
 
+// oldest is how far before others the oldest versions are that programs set: too
+// old to read.
+const oldest = 10 * kv.VersionsPerSecond
+
 func drawSetReadVersion(d *drawing, slot int) {
 	if d.one(2) {
 		d.renew(slot)
 	}
-	st := step{Tx: slot, Op: "set_read_version", Arg: of(d, int64(0), 0, 0, -1, 1, -10*kv.VersionsPerSecond, 1e12)}
+	st := step{Tx: slot, Op: "set_read_version", Arg: of(d, int64(0), 0, 0, -1, 1, -oldest, 1e12)}
 	if d.one(8) {
 		st.Arg = of(d, int64(0), -1)
 	} else {
