@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 
 	"election":                    {"kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate"},
 	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},
+	"election/electionotel":       {"election", "go.opentelemetry.io/otel"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},

@@ -16,6 +16,7 @@ import (
 // skips lists the files whose tests may skip themselves, and why no proof is
 // lost by it when CI runs `make test` and `make race`.
 var skips = map[string]string{
+	"election/cluster_test.go":        "the part of TestProcesses that other processes run",
 	"examples/chinook/stores_test.go": "TestKnownFacts, where the data set, which is not part of the repository, is missing: the other tests of the package run on a store that they make",
 	"kv/kvtest/differential_test.go":  "only with -short: make test runs it",
 	"kv/embedded/mend_test.go":        "only where the system does not tell which files are open; Linux does",
