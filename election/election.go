@@ -55,7 +55,8 @@ func New(db kv.Database, name string, o Options) (*Election, error) {
 // term ended by its own will first leaves the others an ElectionTimeout.
 //
 // ctx ends it all: a leader's context ends with it, Run waits until lead has returned, gives
-// the name back and returns ctx's cause. Run returns sooner
+// the name back, for which it takes a Duration at most if the database does not answer, and
+// returns ctx's cause. Run returns sooner
 //
 //   - with lead's error, if it has one that is no consequence of its context's end
 //     (neither an [ErrDeposed], [ErrResigned] nor context.Canceled);

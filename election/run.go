@@ -55,7 +55,8 @@ func (e *Election) run(ctx context.Context, lead func(context.Context, Term) err
 	for {
 		c := e.newCampaign(ctx, giveWay)
 		err := c.runFor(ctx)
-		if err == nil {
+		served := err == nil && c.candidate.Over() == nil // else it was over before it could begin
+		if served {
 			err = c.serve(ctx, lead)
 		}
 		c.end(ctx)
@@ -65,9 +66,10 @@ func (e *Election) run(ctx context.Context, lead func(context.Context, Term) err
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case e.options.Once && over != nil:
+		case !served || !e.options.Once:
+		case over != nil:
 			return deposed(c.grant, over)
-		case e.options.Once:
+		default:
 			return nil
 		}
 		giveWay = 0
@@ -96,7 +98,7 @@ func (e *Election) newCampaign(ctx context.Context, giveWay time.Duration) *camp
 // runFor campaigns until the candidate leads. The error is ctx's, or one after which
 // it cannot.
 func (c *campaign) runFor(ctx context.Context) error {
-	c.until(ctx.Done(), c.candidate.Leading)
+	c.until(ctx.Done(), func() bool { return c.candidate.Leading() || c.candidate.Over() != nil })
 	if c.failed == nil && ctx.Err() != nil {
 		c.awaitClaim()
 		return context.Cause(ctx)

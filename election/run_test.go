@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // TestRunReturns lays out when Run ends, and with what.
@@ -77,6 +78,22 @@ func TestRunsOnce(t *testing.T) {
 		<-terms
 		wantError(t, p.Run(ctx, func(context.Context, election.Term) error { return nil }), election.ErrRunning)
 		p.stop(t)
+	})
+}
+
+// TestClosedDatabase checks that a leader learns that its database was closed, and that Run
+// ends.
+func TestClosedDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		terms := make(chan event, 1)
+		p := start(t, db, short("a"), terms)
+		first := <-terms
+		check(t, db.Close())
+		<-first.ctx.Done()
+		wantError(t, context.Cause(first.ctx), election.ErrDeposed)
+		wantError(t, context.Cause(first.ctx), kv.ErrClosed)
+		wantError(t, <-p.ended, kv.ErrClosed)
 	})
 }
 

@@ -28,6 +28,8 @@ type node struct {
 	request  string
 	epoch    int64
 	leading  bool // its function that leads runs
+	asked    bool // something that the candidate wanted is under way
+	ended    int  // the campaign whose term has ended, while its function has not returned
 	alarm    time.Duration
 
 	readySince time.Duration // campaigning, without a fault and without giving way; 0: not
@@ -46,7 +48,7 @@ func (n *node) start() { n.campaignAfter(0) }
 func (n *node) campaignAfter(giveWay time.Duration) {
 	n.campaign++
 	n.request = n.name + "/" + strconv.Itoa(n.gen) + "/" + strconv.Itoa(n.campaign)
-	n.leading, n.epoch, n.alarm = false, 0, 0
+	n.leading, n.asked, n.epoch, n.alarm = false, false, 0, 0
 	n.c = candidate.New(candidate.Config{
 		Request: n.request, Duration: lease, Window: window, GiveWay: giveWay,
 		Source: rand.NewPCG(n.rng.Uint64(), 0), Origin: epochTime,
@@ -65,10 +67,20 @@ func (n *node) pump() {
 		n.deposed()
 		return
 	}
-	if n.leading && n.c.Over() == nil && !n.c.Leading() {
+	if n.c.Over() != nil { // before it could begin to lead, or while it is winding up
+		if n.ended != n.campaign {
+			n.start()
+			n.pump()
+		}
+		return
+	}
+	if n.leading && !n.c.Leading() {
 		n.violate("%s leads no longer, and does not say why", n.name)
 	}
 	do, wake, timed := n.c.Next()
+	if n.asked = n.asked || do != candidate.None; !n.asked && !timed {
+		n.violate("%s waits for nothing", n.name)
+	}
 	switch do {
 	case candidate.Look:
 		n.look()
@@ -201,6 +213,7 @@ func (n *node) look() {
 			n.watch(true)
 		},
 		done: func(now, _ time.Duration, a *attempt, _ error) {
+			n.asked = false
 			state := a.state
 			if n.mutation == takeoverEarly {
 				state.Duration /= 2
@@ -251,6 +264,7 @@ func (n *node) claim() {
 			n.watch(false)
 		},
 		done: func(now, began time.Duration, a *attempt, err error) {
+			n.asked = false
 			if err != nil {
 				n.c.Refused(now, a.state)
 				return
@@ -282,6 +296,7 @@ func (n *node) renew() {
 			}
 		},
 		done: func(now, began time.Duration, _ *attempt, err error) {
+			n.asked = false
 			switch {
 			case err != nil:
 				n.c.Failed(now, err)

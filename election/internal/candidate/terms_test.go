@@ -78,7 +78,7 @@ func (n *node) lead() {
 // ended. Until then it writes.
 func (n *node) deposed() {
 	campaign := n.campaign
-	n.leading = false
+	n.leading, n.ended = false, campaign
 	n.after(n.between(0, lease), n, func() { n.returned(campaign, 0) })
 }
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package candidate_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/election/internal/candidate"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+)
+
+// newCandidate returns a candidate that has looked and waits for the next thing.
+func newCandidate(t *testing.T, giveWay time.Duration) *candidate.Candidate {
+	t.Helper()
+	c := candidate.New(candidate.Config{
+		Request: "mine", Duration: lease, Window: window, GiveWay: giveWay, Source: rand.NewPCG(1, 2), Origin: epochTime,
+	}, 0)
+	want(t, c, candidate.Look)
+	return c
+}
+
+// want checks what the candidate wants to be done.
+func want(t *testing.T, c *candidate.Candidate, action candidate.Action) (wake time.Duration) {
+	t.Helper()
+	do, wake, _ := c.Next()
+	if do != action {
+		t.Fatalf("the candidate wants action %d, not %d", do, action)
+	}
+	return wake
+}
+
+var (
+	free = leasefdb.State{Name: "job", Epoch: 4}
+	held = leasefdb.State{Name: "job", Epoch: 5, Owner: "other", Request: "other's", Duration: lease, Revision: 9}
+)
+
+// leader returns a candidate that leads since 10 ms; its claim began at 0.
+func leader(t *testing.T) *candidate.Candidate {
+	c := newCandidate(t, 0)
+	c.Looked(0, free, false)
+	want(t, c, candidate.Claim)
+	c.Granted(10*time.Millisecond, 0)
+	if !c.Leading() || c.Deadline() != lease {
+		t.Fatalf("it leads: %v, until %v", c.Leading(), c.Deadline())
+	}
+	return c
+}
+
+// TestVacancy lays out when a name that is free is claimed.
+func TestVacancy(t *testing.T) {
+	for name, c := range map[string]struct {
+		giveWay   time.Duration
+		outranked bool
+		claim     time.Duration
+	}{
+		"at once":                 {0, false, 0},
+		"after a higher priority": {0, true, window},
+		"after all others":        {2 * window, false, 2 * window},
+		"after all others, lower": {2 * window, true, 2 * window},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cand := newCandidate(t, c.giveWay)
+			cand.Looked(0, free, c.outranked)
+			if c.claim > 0 {
+				want(t, cand, candidate.None)
+				cand.Advance(c.claim - 1)
+				if wake := want(t, cand, candidate.None); wake != c.claim {
+					t.Errorf("it claims at %v, want %v", wake, c.claim)
+				}
+				cand.Advance(c.claim)
+			}
+			want(t, cand, candidate.Claim)
+		})
+	}
+}
+
+// TestFollower lays out that a follower claims a lease and a part of the window after
+// the last renewal that it saw, and a window later if it is outranked.
+func TestFollower(t *testing.T) {
+	for _, outranked := range []bool{false, true} {
+		c := newCandidate(t, 0)
+		c.Looked(0, held, outranked)
+		renewed := held
+		renewed.Revision++
+		c.Advance(lease / 2)
+		c.Changed()
+		want(t, c, candidate.Look)
+		c.Looked(lease/2, renewed, outranked)
+		c.Advance(lease + lease/2 - 1)
+		wake := want(t, c, candidate.None)
+		if wake < lease+lease/2 || wake > lease+lease/2+window {
+			t.Errorf("it wakes up at %v", wake)
+		}
+		c.Advance(wake)
+		if outranked {
+			want(t, c, candidate.None)
+			c.Advance(wake + window)
+		}
+		want(t, c, candidate.Claim)
+		if c.Seen().State() != renewed {
+			t.Errorf("it has seen %+v", c.Seen())
+		}
+	}
+}
+
+// TestLeader lays out what ends a term: the lease, sleep, and a certain loss; not a failure
+// that may pass.
+func TestLeader(t *testing.T) {
+	for name, test := range map[string]struct {
+		befall func(c *candidate.Candidate)
+		over   bool
+	}{
+		"nothing":          {func(c *candidate.Candidate) { c.Advance(lease - 1) }, false},
+		"the lease ends":   {func(c *candidate.Candidate) { c.Advance(lease) }, true},
+		"a short sleep":    {func(c *candidate.Candidate) { c.Slept(lease/4, lease/4) }, false},
+		"a long sleep":     {func(c *candidate.Candidate) { c.Slept(lease/4, lease*3/4) }, true},
+		"deposed":          {func(c *candidate.Candidate) { c.Failed(lease/3, lost(5)) }, true},
+		"closed":           {func(c *candidate.Candidate) { c.Failed(lease/3, kv.ErrClosed) }, true},
+		"it may pass":      {func(c *candidate.Candidate) { c.Failed(lease/3, errors.New("passing")) }, false},
+		"renewed too late": {func(c *candidate.Candidate) { c.Renewed(lease+1, 1) }, true},
+		"renewed":          {func(c *candidate.Candidate) { c.Renewed(lease/3+1, lease/3); c.Advance(lease) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := leader(t)
+			c.Advance(lease / 4)
+			test.befall(c)
+			if over := c.Over() != nil; over != test.over || c.Leading() == over {
+				t.Errorf("over: %v, leading: %v", c.Over(), c.Leading())
+			}
+			if test.over {
+				c.Advance(10 * lease)
+				c.Changed()
+				want(t, c, candidate.None)
+			}
+		})
+	}
+}
+
+// TestLateGrant checks that a claim that was granted too late is no term, and is asked for again.
+func TestLateGrant(t *testing.T) {
+	c := newCandidate(t, 0)
+	c.Looked(0, free, false)
+	want(t, c, candidate.Claim)
+	c.Granted(lease, 0)
+	want(t, c, candidate.Look)
+	mine := held
+	mine.Request = "mine"
+	c.Looked(lease, mine, true)
+	want(t, c, candidate.Claim)
+}
