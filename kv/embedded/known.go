@@ -17,11 +17,13 @@ import (
 type knownKeys struct {
 	ranges rangeSet
 	late   []kv.KeyRange // not taken into ranges yet
+	looks  int           // how often late was looked through one by one
 	room   [1]kv.KeyRange
 }
 
-// fewKnown is how many ranges are looked through one by one.
-const fewKnown = 8
+// fewKnown is how many ranges are looked through one by one each time, and
+// firstLooks how often more are, before they are brought in order.
+const fewKnown, firstLooks = 8, 4
 
 // fork returns a copy that can be changed on its own.
 func (k *knownKeys) fork() *knownKeys {
@@ -60,7 +62,8 @@ func (k *knownKeys) touches(r kv.KeyRange) bool {
 	if k.empty() {
 		return false
 	}
-	if k.ranges.empty() && len(k.late) <= fewKnown {
+	if k.ranges.empty() && (len(k.late) <= fewKnown || k.looks < firstLooks) {
+		k.looks++
 		for _, l := range k.late {
 			if bytes.Compare(l.Begin, r.End) < 0 && bytes.Compare(r.Begin, l.End) < 0 {
 				return true
@@ -84,8 +87,12 @@ func (k *knownKeys) around(key []byte, below bool) (r kv.KeyRange, known bool) {
 
 // settle takes late ranges into ranges.
 func (k *knownKeys) settle() {
-	for _, r := range k.late {
-		k.ranges.join(r)
+	if k.ranges.empty() && len(k.late) > 1 {
+		k.ranges.build(k.late)
+	} else {
+		for _, r := range k.late {
+			k.ranges.join(r)
+		}
 	}
 	k.late = k.late[:0]
 }

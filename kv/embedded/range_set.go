@@ -83,6 +83,27 @@ func (s *rangeSet) join(r kv.KeyRange) {
 	s.count += 1 - len(met)
 }
 
+// build fills an empty set with ranges, and keeps them: as if they were joined one
+// after the other, at once.
+func (s *rangeSet) build(ranges []kv.KeyRange) {
+	ranges = slices.Clone(ranges)
+	byBegin := func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) }
+	if !slices.IsSortedFunc(ranges, byBegin) {
+		slices.SortFunc(ranges, byBegin)
+	}
+	items := make([]item[rangeEnd], 0, len(ranges))
+	for _, r := range ranges {
+		s.joins++
+		if n := len(items); n > 0 && bytes.Compare(items[n-1].val.key, r.Begin) >= 0 {
+			items[n-1].val = rangeEnd{maxKey(items[n-1].val.key, r.End), s.joins}
+			continue
+		}
+		items = append(items, item[rangeEnd]{r.Begin, rangeEnd{r.End, s.joins}})
+	}
+	s.ends.build(items)
+	s.count = len(items)
+}
+
 // cut takes key out of the set.
 func (s *rangeSet) cut(key []byte) {
 	r, in := s.holding(key, false)
