@@ -36,9 +36,10 @@ type Config struct {
 	// ElectionTimeoutMin.
 	HeartbeatInterval time.Duration
 
-	// StallThreshold is the lateness from which on a deadline tells of a stall:
-	// the process was suspended or blocked. It should be greater than the
-	// precision of the system's timers. The default value is ElectionTimeoutMin.
+	// StallThreshold is the lateness from which on a deadline tells of a stall: the
+	// process was suspended or blocked. It should be greater than the precision of
+	// the system's timers; but the higher it is, the more needless elections
+	// begin where processes stand still. The default value is HeartbeatInterval.
 	StallThreshold time.Duration
 
 	// BackoffFactor multiplies the election timeout once more for each election
@@ -68,7 +69,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.ElectionTimeoutMin, DefaultElectionTimeoutMin)
 	setDefault(&c.ElectionTimeoutMax, multiply(c.ElectionTimeoutMin, 2))
 	setDefault(&c.HeartbeatInterval, c.ElectionTimeoutMin/3)
-	setDefault(&c.StallThreshold, c.ElectionTimeoutMin)
+	setDefault(&c.StallThreshold, max(c.HeartbeatInterval, 1))
 	setDefault(&c.BackoffFactor, 1)
 	setDefault(&c.BackoffLimit, DefaultBackoffLimit)
 	setDefault(&c.BroadcastLimit, multiply(c.ElectionTimeoutMin, 10))

@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := rafttimer.Config{
 		ElectionTimeoutMin: 150 * ms, ElectionTimeoutMax: 300 * ms, HeartbeatInterval: 50 * ms,
-		StallThreshold: 150 * ms, BackoffFactor: 1, BackoffLimit: 8, BroadcastLimit: 1500 * ms,
+		StallThreshold: 50 * ms, BackoffFactor: 1, BackoffLimit: 8, BroadcastLimit: 1500 * ms,
 	}
 	if diff := cmp.Diff(want, timing.Config()); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

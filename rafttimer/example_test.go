@@ -84,12 +84,12 @@ func ExampleMachine() {
 	m, _ := rafttimer.NewMachine(rafttimer.Config{}, rand.NewPCG(1, 0))
 	m.BecomeLeader(0)
 	fmt.Println(m.Advance(nil, 50*time.Millisecond))
-	fmt.Println(m.Advance(nil, 220*time.Millisecond)) // three heartbeats late
+	fmt.Println(m.Advance(nil, 140*time.Millisecond)) // late
 	fmt.Println(m.Advance(nil, time.Second))          // suspended
 	// Output:
 	// [heartbeat of a leader, due at 50ms]
-	// [heartbeat of a leader, due at 200ms, late by 20ms, missed 2]
-	// [stall of a leader, due at 250ms, late by 750ms heartbeat of a leader, due at 1s, missed 15]
+	// [heartbeat of a leader, due at 100ms, late by 40ms]
+	// [stall of a leader, due at 150ms, late by 850ms heartbeat of a leader, due at 1s, missed 17]
 }
 
 // The warnings for a slow network.

@@ -30,7 +30,7 @@ type contest struct {
 var contests = []contest{
 	{"Timeouts of 225 ms in the mean", []entrant{
 		{"rafttimer, 150–300 ms, beat 50 ms", rafttimer.Config{}, nil},
-		{"… stalls from 50 ms on", rafttimer.Config{StallThreshold: 50 * ms}, nil},
+		{"… stalls from 150 ms on", rafttimer.Config{StallThreshold: 150 * ms}, nil},
 		{"10–19 ticks of 16 ms, beat 48 ms", rafttimer.Config{}, &sim.Ticks{Every: 16 * ms, Election: 10, Heartbeat: 3}},
 		{"4–7 ticks of 45 ms, beat 45 ms", rafttimer.Config{}, &sim.Ticks{Every: 45 * ms, Election: 4, Heartbeat: 1}},
 		{"2–3 ticks of 112 ms, beat 112 ms", rafttimer.Config{}, &sim.Ticks{Every: 112 * ms, Election: 2, Heartbeat: 1}},
