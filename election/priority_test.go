@@ -29,9 +29,9 @@ func TestPriority(t *testing.T) {
 		leader := <-terms
 		high, middle := &cut{Database: db}, &cut{Database: db}
 		ends := []func(){
-			start(t, high, withPriority("high", 5), terms).endOf(t),
+			start(t, db, withPriority("equal", -1), terms).endOf(t), // its watch may fire first
 			start(t, middle, withPriority("middle", 3), terms).endOf(t),
-			start(t, db, withPriority("equal", -1), terms).endOf(t),
+			start(t, high, withPriority("high", 5), terms).endOf(t),
 		}
 		time.Sleep(time.Minute)
 		if leader.ctx.Err() != nil || len(terms) > 0 {

@@ -99,7 +99,7 @@ func FuzzSimulation(f *testing.F) {
 	f.Add(uint64(0))
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		if err := newWorld(seed, none).run(20); err != nil {
+		if err := newWorld(seed, none).run(3); err != nil {
 			t.Fatal(err)
 		}
 	})
