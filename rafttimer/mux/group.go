@@ -10,7 +10,7 @@ import (
 )
 
 // Group has the timers of one Raft group's member in this process. Its methods are those of
-// [rafttimer.Driver], with the same guarantees: when a method that stops or starts timers or changes the
+// [rafttimer.Driver] but for Events and the verbs of single timers, with the same guarantees: when a method that stops or starts timers or changes the
 // role has returned, the handler does not run for an earlier event of the group, nor will it; the method waits
 // for a handler that runs. Only a call from inside of the handler, for whichever group, does not wait. So do
 // not hold a lock that the handler needs while calling such a method.
@@ -57,10 +57,11 @@ func (g *Group[T]) become(role func(*rafttimer.Machine, time.Duration)) error {
 		return rafttimer.ErrClosed
 	}
 	g.learnContact()
+	known := g.pulse.Load()
 	now := g.shard.mux.Now()
 	role(&g.machine, now)
 	if g.machine.State().ElectionTimeout {
-		g.pulse.reset(now)
+		g.pulse.reset(now, known)
 	}
 	g.shard.settle(g)
 	return nil
@@ -90,7 +91,7 @@ func (g *Group[T]) endBackoff() {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	if g.state.Load() == backoff {
-		g.learnContact()
+		g.catchUp()
 		g.shard.settle(g)
 	}
 }
@@ -100,7 +101,7 @@ func (g *Group[T]) ObserveBroadcast(took time.Duration) {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	if g.state.Load() != closed {
-		g.learnContact()
+		g.catchUp()
 		g.machine.ObserveBroadcast(took)
 		g.shard.settle(g)
 	}
@@ -142,6 +143,23 @@ func (g *Group[T]) Close() error {
 func (g *Group[T]) learnContact() {
 	if at, ok := g.pulse.takeContact(); ok {
 		g.machine.Contact(at)
+	}
+}
+
+// catchUp tells the machine what time it is, and of the latest contact. The machine needs the time before a change that
+// brings the deadline forward: a deadline that lay in the past would look as if the shard had missed it.
+func (g *Group[T]) catchUp() {
+	now := g.shard.mux.Now()
+	g.machine.Stalled(nil, now, 0) // no stall, but the time
+	g.keepAhead(now)
+	g.learnContact()
+}
+
+// keepAhead has a contact that lies ahead count from its own time: the machine, when it was told that it is now, has
+// cut the contact off.
+func (g *Group[T]) keepAhead(now time.Duration) {
+	if since := g.pulse.since(); since > now {
+		g.machine.Contact(since)
 	}
 }
 

@@ -33,8 +33,13 @@ func (p *pulse) raise(to int64) {
 	}
 }
 
-// reset says that the timeout counts from a time, whatever was noted before.
-func (p *pulse) reset(at time.Duration) { p.Store(2 * int64(at)) }
+// reset says that the timeout counts from a time, whatever the pulse was when it was known, unless a later contact
+// was noted since.
+func (p *pulse) reset(at time.Duration, known int64) {
+	if !p.CompareAndSwap(known, 2*int64(at)) {
+		p.restart(at)
+	}
+}
 
 // since returns the time since which the timeout counts.
 func (p *pulse) since() time.Duration { return time.Duration(p.Load() >> 1) }

@@ -107,6 +107,10 @@ func (s *shard[T]) fireNext(now time.Duration) time.Duration {
 // fire advances a group's machine, and reports whether the handler was called.
 func (s *shard[T]) fire(g *Group[T], now time.Duration) bool {
 	g.learnContact()
+	if deadline, ok := g.machine.NextDeadline(); ok && deadline > now { // a contact has come after the look
+		s.settle(g)
+		return false
+	}
 	s.firing, s.events = g, g.machine.Advance(s.buffer[:0], now)
 	if len(s.events) > 0 {
 		g.pulse.restart(now) // what fires counts from now on
@@ -148,13 +152,14 @@ func (s *shard[T]) wakeNext() bool {
 	if g == nil || g.machine.State() == (rafttimer.TimerState{}) {
 		return true
 	}
-	now := s.mux.Now()
 	g.learnContact()
+	now := s.mux.Now()
 	before, _ := g.machine.NextDeadline()
 	s.firing, s.events = g, g.machine.Stalled(s.buffer[:0], now, s.slept)
 	if after, _ := g.machine.NextDeadline(); after != before {
 		g.pulse.restart(now) // the stall has put the election timeout off
 	}
+	g.keepAhead(now)
 	s.settle(g)
 	s.deliver()
 	return true

@@ -77,7 +77,7 @@ func (s *shard[T]) add(value T) (*Group[T], error) {
 	}
 	index := s.index()
 	g := &Group[T]{shard: s, pulse: &s.wardAt(index / wardSize).pulses[index%wardSize], index: index, value: value, machine: s.mux.timing.Machine(s.source)}
-	g.pulse.reset(0) // it was another's
+	g.pulse.Store(0) // it was another's
 	s.groups[index] = g
 	s.live.Add(1)
 	return g, nil

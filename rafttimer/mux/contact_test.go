@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mux
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/rafttimer"
+)
+
+const ms = time.Millisecond
+
+// alone returns a group of a Mux of its own, and the events that it gets.
+func alone(t *testing.T, c rafttimer.Config) (*Group[int], chan rafttimer.Event) {
+	t.Helper()
+	events := make(chan rafttimer.Event, 100)
+	m, err := New(t.Context(), func(_ *Group[int], e rafttimer.Event) { events <- e }, Options{Config: c, Shards: 1, Resolution: ms})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	g, err := m.NewGroup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, events
+}
+
+// wantTimeout waits for a single event, an election timeout that comes in time.
+func wantTimeout(t *testing.T, events chan rafttimer.Event) rafttimer.Event {
+	t.Helper()
+	e := <-events
+	if e.Kind != rafttimer.ElectionTimeout || e.Late < 0 || e.Late > ms {
+		t.Errorf("have %v, want an election timeout in time", e)
+	}
+	return e
+}
+
+// TestObserveBroadcastIsNoStall has the network become so fast that the deadline of a running timeout comes forward,
+// into the past: it fires at once, and nothing was late.
+func TestObserveBroadcastIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, events := alone(t, rafttimer.Config{BroadcastFactor: 10})
+		g.ObserveBroadcast(50 * ms) // timeouts of at least 1.5 s
+		g.BecomeFollower()
+		time.Sleep(1400 * ms)
+		for range 100 {
+			g.ObserveBroadcast(ms)
+		}
+		if e := wantTimeout(t, events); e.Due != 1400*ms {
+			t.Errorf("due at %v, want 1.4s", e.Due)
+		}
+	})
+}
+
+// TestOldContactIsNoStall has a contact that was long under way end a back-off, so that the deadline comes
+// forward, into the past.
+func TestOldContactIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, events := alone(t, rafttimer.Config{BackoffFactor: 8})
+		g.BecomeCandidate()
+		at := wantTimeout(t, events).At() // the next timeout has at least 1.2 s
+		time.Sleep(at + 1100*ms - g.shard.mux.Now())
+		g.ContactAt(at + ms)
+		if e := wantTimeout(t, events); e.Due != at+1100*ms {
+			t.Errorf("due at %v, want %v", e.Due, at+1100*ms)
+		}
+	})
+}
+
+// TestContactAhead has a timeout count from a time ahead, whatever else happens to the group meanwhile.
+func TestContactAhead(t *testing.T) {
+	const ahead = 5 * time.Second
+	for name, meanwhile := range map[string]func(g *Group[int]){
+		"nothing":          func(*Group[int]) {},
+		"Current":          func(g *Group[int]) { g.Current(rafttimer.Event{}) },
+		"ObserveBroadcast": func(g *Group[int]) { g.ObserveBroadcast(ms) },
+		"twice observed":   func(g *Group[int]) { g.ObserveBroadcast(ms); time.Sleep(ms); g.ObserveBroadcast(ms) },
+		"a look that began before it": func(g *Group[int]) {
+			g.shard.turn.LockNow()
+			defer g.shard.turn.Unlock()
+			g.shard.fire(g, g.shard.mux.Now())
+		},
+		"suspend": func(g *Group[int]) {
+			g.shard.turn.LockNow()
+			defer g.shard.turn.Unlock()
+			g.shard.clock.Ahead -= time.Hour
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, events := alone(t, rafttimer.Config{BroadcastFactor: 10})
+				g.BecomeFollower()
+				g.ContactAt(ahead)
+				meanwhile(g)
+				if name == "suspend" {
+					if e := <-events; e.Kind != rafttimer.Stall || e.Late != time.Hour {
+						t.Errorf("have %v, want a stall", e)
+					}
+				}
+				if e := wantTimeout(t, events); e.Due < ahead+150*ms || e.Due > ahead+300*ms {
+					t.Errorf("due at %v, want 150 to 300 ms after %v", e.Due, ahead)
+				}
+			})
+		})
+	}
+}
+
+// TestContactDuringRoleChange notes a contact after the role change has read the clock, and before it ends.
+func TestContactDuringRoleChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, events := alone(t, rafttimer.Config{})
+		synctest.Wait() // the shard's goroutine does not wait for the lock
+		g.become(func(m *rafttimer.Machine, now time.Duration) {
+			m.BecomeFollower(now)
+			time.Sleep(200 * ms)
+			g.Contact()
+		})
+		if e := wantTimeout(t, events); e.Due < 350*ms || e.Due > 500*ms {
+			t.Errorf("due at %v, want 150 to 300 ms after 200ms", e.Due)
+		}
+	})
+}
+
+// TestContactInTheHandlerOfAStall has the handler of a stall note a contact: the election timeout that was due with the
+// stall is stale. The stalls come from another group's handler, which blocks the shard. The first stall puts the
+// election timeout off, the second does not.
+func TestContactInTheHandlerOfAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stalls, elections atomic.Int64
+		m, err := New(t.Context(), func(g *Group[bool], e rafttimer.Event) {
+			switch blocks := g.Value(); {
+			case blocks:
+				time.Sleep(5 * time.Second)
+			case e.Kind == rafttimer.ElectionTimeout:
+				elections.Add(1)
+			case stalls.Add(1)%2 == 0:
+				g.Contact()
+			}
+		}, Options{Shards: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		blocker, _ := m.NewGroup(true)
+		follower, _ := m.NewGroup(false)
+		blocker.BecomeLeader()
+		follower.BecomeFollower()
+		time.Sleep(5 * time.Minute)
+		if stalls.Load() < 4 || elections.Load() != 0 {
+			t.Errorf("%d stalls, %d elections, want some and none", stalls.Load(), elections.Load())
+		}
+	})
+}
+
+// TestRoleChangeTakesContactBack has a role change end a timeout that counts from a time ahead.
+func TestRoleChangeTakesContactBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, events := alone(t, rafttimer.Config{})
+		g.BecomeFollower()
+		g.ContactAt(time.Hour)
+		g.BecomeCandidate()
+		if e := wantTimeout(t, events); e.Due < 150*ms || e.Due > 300*ms {
+			t.Errorf("due at %v, want 150 to 300 ms", e.Due)
+		}
+	})
+}
+
+// TestSuspendWithoutTimers suspends a Mux none of whose timers runs: the group that begins afterwards is told nothing.
+func TestSuspendWithoutTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, events := alone(t, rafttimer.Config{})
+		for range 3 {
+			g.shard.turn.LockNow()
+			g.shard.clock.Ahead -= time.Hour
+			g.shard.turn.Unlock()
+			g.BecomeFollower()
+			wantTimeout(t, events)
+			g.StopAll()
+			time.Sleep(time.Second) // what the timeout has left in the wheel is gone
+		}
+	})
+}
