@@ -12,7 +12,8 @@
 //	replica.timers.BecomeFollower()
 //	replica.timers.Contact() // for each message of the leader
 //
-// A [Group] has the verbs and the guarantees of a Driver, and a [rafttimer.Machine] of its own.
+// A [Group] has the role changes, the contacts and the guarantees of a Driver, and a [rafttimer.Machine] of its
+// own. It has no verbs of single timers: its role says which of them run.
 //
 // # Cost
 //
@@ -20,6 +21,9 @@
 // has moved comes up, the Mux finds the new one. So a group that is alive costs one look per election
 // timeout, not one per message; eight groups share a look. A stopped group costs nothing. Messages that speak for many groups
 // need one reading of the clock, see [Group.ContactAt].
+//
+// A Mux keeps about 30 bytes for each of the most groups that it has had at a time, until it is garbage itself. New
+// groups use them again.
 //
 // # Precision
 //
