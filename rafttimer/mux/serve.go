@@ -36,24 +36,28 @@ func (s *shard[T]) serve() {
 	defer s.turn.Unlock()
 	s.planned = 0 // the timer is set at the end
 	s.deliver()
-	s.noticeSleep()
-	for s.wakeNext() {
+	for s.noticeSleep(); s.fireDue(); {
 	}
-	s.fireDue()
 	s.planNext()
 }
 
-// fireDue looks at the wards whose ticks have come.
-func (s *shard[T]) fireDue() {
+// fireDue tells the groups of a suspend, if there was one, and looks at the wards whose ticks have come. It returns
+// true if the clock has stood still meanwhile, so that the groups must be told first.
+func (s *shard[T]) fireDue() (again bool) {
+	for s.wakeNext() {
+	}
 	for now := s.mux.Now(); !s.closed; {
-		if len(s.entries) == 0 && s.due == 0 && !s.popEntries(now) {
-			return
+		if len(s.entries) == 0 && s.due == 0 {
+			if s.noticeSleep(); s.slept != 0 || !s.popEntries(now) {
+				return s.slept != 0
+			}
 		}
 		s.lookAround(now)
 		if s.due != 0 {
 			now = s.fireNext(now)
 		}
 	}
+	return false
 }
 
 // popEntries takes a block of entries that are due out of the wheel; it reports false if none is.

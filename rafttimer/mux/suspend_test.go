@@ -57,3 +57,34 @@ func TestSuspend(t *testing.T) {
 		}
 	})
 }
+
+// TestSuspendOfABusyShard has the same happen to a shard whose handlers take so long that something is always
+// due: its groups are told all the same.
+func TestSuspendOfABusyShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told atomic.Bool
+		m, err := New(t.Context(), func(_ *Group[int], e rafttimer.Event) {
+			if e.Kind == rafttimer.Stall && e.Late == time.Hour {
+				told.Store(true)
+			}
+			time.Sleep(60 * time.Millisecond) // longer than a heartbeat's interval
+		}, Options{Shards: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		for n := range 2 {
+			g, _ := m.NewGroup(n)
+			g.BecomeLeader()
+		}
+		time.Sleep(time.Second)
+		s := m.shards[0]
+		s.turn.LockNow()
+		s.clock.Ahead -= time.Hour
+		s.turn.Unlock()
+		time.Sleep(time.Second)
+		if !told.Load() {
+			t.Error("no group is told of the suspend")
+		}
+	})
+}
