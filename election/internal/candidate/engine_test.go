@@ -24,7 +24,7 @@ func TestModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := kvtest.SeedT(t)
 		var conflicts, taken int
-		for run := range uint64(40) {
+		for run := range uint64(100) {
 			p := pair{t: t, rng: rand.New(rand.NewPCG(seed, run)), db: enginetest.InProcess(t), grants: map[string]leasefdb.Grant{}}
 			var err error
 			if p.names, err = leasefdb.NewNames(p.db, leasefdb.NameOptions{}); err != nil {
