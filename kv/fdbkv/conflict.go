@@ -68,16 +68,16 @@ func below(prefix string) kv.SelectorRange {
 // collectRanges makes ranges of their ends. The client does not show where a
 // range ends that ends behind all keys.
 func collectRanges(ctx context.Context, prefix string, bounds kv.RangeResult) (ranges []kv.KeyRange, err error) {
-	open := false
 	for bound, err := range bounds.All(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		key := bytes.TrimPrefix(bound.Key, []byte(prefix))
-		if open = string(bound.Value) == "1"; open {
+		switch last := len(ranges) - 1; {
+		case string(bound.Value) == "1":
 			ranges = append(ranges, kv.KeyRange{Begin: key, End: []byte(allKeysEnd)})
-		} else {
-			ranges[len(ranges)-1].End = key
+		case last >= 0:
+			ranges[last].End = key
 		}
 	}
 	return ranges, nil
