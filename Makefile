@@ -68,7 +68,7 @@ test-fdb: test-fdb-engine test-fdb-layers ## run the tests on the cluster of FDB
 
 .PHONY: test-fdb-engine
 test-fdb-engine: need-cluster ## the engine's own tests, which replace everything in the cluster
-	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 20m ./kv/fdbkv
+	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 40m ./kv/fdbkv
 
 .PHONY: test-fdb-layers
 test-fdb-layers: need-cluster ## the layers' tests, which leave other data in the cluster alone

@@ -61,6 +61,9 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	if t.db == nil {
 		return orInvalid(err)
 	}
+	if closed := t.ended(); closed != nil {
+		return closed
+	}
 	a, closed := t.alone()
 	if closed != nil {
 		return closed

@@ -31,7 +31,10 @@ func TestGoldens(t *testing.T) {
 
 // onHistories checks random histories with few and with many goroutines.
 func onHistories(t *testing.T, check func(testing.TB, kv.Database, kvtest.LoadOptions)) {
-	db := enginetest.Whole(t)(t)
+	checkHistories(t, enginetest.Whole(t)(t), check)
+}
+
+func checkHistories(t *testing.T, db kv.Database, check func(testing.TB, kv.Database, kvtest.LoadOptions)) {
 	for _, goroutines := range []int{2, 8, 32} {
 		t.Run(fmt.Sprint(goroutines), func(t *testing.T) {
 			total := 640

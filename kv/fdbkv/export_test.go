@@ -4,6 +4,12 @@
 
 package fdbkv
 
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
 // SetFewReaders changes from how many functions of ReadTransact on those of
 // databases that are opened from then on share transactions, and returns what
 // undoes that.
@@ -11,4 +17,27 @@ func SetFewReaders(n int64) (undo func()) {
 	before := fewReaders
 	fewReaders = n
 	return func() { fewReaders = before }
+}
+
+// Sharing is a database all of whose transactions begin as those of ReadTransact
+// do when many read: also those that write.
+type Sharing struct{ *Database }
+
+// Begin implements [kv.Database].
+func (s Sharing) Begin() (kv.Transaction, error) {
+	t, err := s.beginReading(true)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Transact implements [kv.Transactor].
+func (s Sharing) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	t, err := s.beginReading(true)
+	if err != nil {
+		return err
+	}
+	defer s.forget(t)
+	return kv.Retry(ctx, t, func(kv.Attempt) error { return fn(t) })
 }

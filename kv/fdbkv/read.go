@@ -17,20 +17,33 @@ type reader struct {
 	snapshot bool
 }
 
-// attempt returns the attempt in which to make a read that begins at key.
-// Special keys show the transaction that they are read in, so that is its own.
-func (r reader) attempt(key []byte) (*attempt, error) {
-	if bytes.HasPrefix(key, []byte(specialKeys)) {
-		return r.t.usable()
+// attempt returns the attempt in which to make a read. One that is not plain is
+// made in the transaction's own: special keys show the transaction that they are
+// read in, and what the client answers or refuses without a read does not fix the
+// read version.
+func (r reader) attempt(plain bool) (*attempt, error) {
+	if plain {
+		return r.t.forReading()
 	}
-	return r.t.forReading()
+	return r.t.usable()
 }
 
-const specialKeys = "\xff\xff"
+// isUserKey reports whether key can be one of a user.
+func isUserKey(key []byte) bool { return string(key) < userEnd && len(key) <= kv.MaxKeySize }
+
+// userEnd is behind all keys of users.
+const userEnd = "\xff"
+
+// isPlain reports whether the client has to read for a batch.
+func isPlain(req kv.BatchRequest) bool {
+	begin, end := req.Begin.Key, req.End.Key
+	return isUserKey(begin) && string(end) <= userEnd && len(end) <= kv.MaxKeySize && string(begin) < string(end) &&
+		req.Limit >= 0 && (req.Limit > 0 || req.Mode != kv.ModeExact)
+}
 
 // Get implements [kv.ReadTransaction].
 func (r reader) Get(key []byte) kv.Future[[]byte] {
-	a, err := r.attempt(key)
+	a, err := r.attempt(isUserKey(key) || string(key) == kv.MetadataVersionKey)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
@@ -42,7 +55,7 @@ func (r reader) Get(key []byte) kv.Future[[]byte] {
 
 // GetKey implements [kv.ReadTransaction].
 func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	a, err := r.attempt(sel.Key)
+	a, err := r.attempt(isUserKey(sel.Key) && len(sel.Key) > 0)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
@@ -61,7 +74,7 @@ func (r reader) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResul
 }
 
 func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
-	a, err := r.attempt(req.Begin.Key)
+	a, err := r.attempt(isPlain(req))
 	if err != nil {
 		return kv.Resolved(kv.Batch{}, err)
 	}
@@ -90,7 +103,7 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction]. What the client
 // would fall over is answered here.
 func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
-	a, err := r.attempt(keys.Begin)
+	a, err := r.t.usable()
 	if err == nil {
 		err = kv.CheckSizeRange(keys)
 	}
@@ -100,16 +113,12 @@ func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
 	if bytes.Equal(keys.Begin, keys.End) {
 		return kv.Resolved(int64(0), nil)
 	}
-	if a.group != nil {
-		keys = kv.KeyRange{Begin: bytes.Clone(keys.Begin), End: bytes.Clone(keys.End)}
-		return awaitShared(a, func(h handle) *cFuture { return h.estimatedSize(keys) }, "GetEstimatedRangeSizeBytes", takeNumber)
-	}
 	return await(a, a.estimatedSize(keys), "GetEstimatedRangeSizeBytes", takeNumber)
 }
 
 // GetRangeSplitPoints implements [kv.ReadTransaction].
 func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
-	a, err := r.attempt(keys.Begin)
+	a, err := r.t.usable()
 	if err == nil {
 		err = kv.CheckSplit(keys, chunkSize)
 	}
@@ -118,10 +127,6 @@ func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future
 	}
 	if bytes.Equal(keys.Begin, keys.End) {
 		return kv.Resolved([][]byte{bytes.Clone(keys.Begin)}, nil)
-	}
-	if a.group != nil {
-		keys = kv.KeyRange{Begin: bytes.Clone(keys.Begin), End: bytes.Clone(keys.End)}
-		return awaitShared(a, func(h handle) *cFuture { return h.splitPoints(keys, chunkSize) }, "GetRangeSplitPoints", takeKeys)
 	}
 	return await(a, a.splitPoints(keys, chunkSize), "GetRangeSplitPoints", takeKeys)
 }

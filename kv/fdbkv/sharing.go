@@ -18,13 +18,19 @@ import (
 // sharing is the part of a transaction that may read in a group's transaction of
 // the client. It joins the group by its first read. It gets a transaction of the
 // client for itself by the first call that is not a read: that one reads at the
-// group's version, if the transaction has joined it, and has made the same reads
-// that can conflict. So a program sees no difference. The second attempt of a
+// group's version, if the transaction has joined it, and has made the same reads.
+// So a program sees no difference. The second attempt of a
 // retry loop shares nothing.
 type sharing struct {
 	mu     sync.Mutex // held while shared is joined, and while own waits
 	shared atomic.Pointer[attempt]
-	reads  []func(handle) *cFuture // those made in the group that can conflict
+	reads  []sharedRead // those made in the group
+}
+
+// sharedRead is a read that was made in a group, as a snapshot read.
+type sharedRead struct {
+	call     func(h handle, snapshot bool) *cFuture
+	snapshot bool // it was asked for so
 }
 
 // beginReading returns a transaction for a function of ReadTransact. A default
@@ -136,19 +142,16 @@ func (t *transaction) alone() (*attempt, error) {
 // repeat makes another transaction of the client, a new one, read at the
 // attempt's version what the attempt has read. Its futures belong to the attempt,
 // whose end ends the waiting for them.
-func (a *attempt) repeat(tr fdb.Transaction, reads []func(handle) *cFuture) error {
+func (a *attempt) repeat(tr fdb.Transaction, reads []sharedRead) error {
 	version, err := awaitShared(a, handle.readVersion, "GetReadVersion", takeNumber).Get(context.Background())
 	if err != nil {
 		return err
 	}
 	other := &attempt{handle: handleOf(tr), tr: tr, futures: a.futures}
 	other.setReadVersion(version)
-	results := make([]kv.Future[struct{}], len(reads))
-	for i, read := range reads {
-		results[i] = await(other, read(other.handle), "repeating a read", takeNothing)
-	}
-	for _, result := range results {
-		if _, err := result.Get(context.Background()); err != nil && !refused(err) {
+	for _, read := range reads {
+		again := await(other, read.call(other.handle, read.snapshot), "repeating a read", takeNothing)
+		if _, err := again.Get(context.Background()); err != nil && !refused(err) {
 			return err
 		}
 	}
@@ -171,19 +174,17 @@ func awaitShared[T any](a *attempt, call func(handle) *cFuture, what string, tak
 	return kv.Await[T](p)
 }
 
-// readShared is awaitShared for a read, which is made as a snapshot read: in a
-// group nothing conflicts. One that is none is noted.
+// readShared is awaitShared for a read, which is noted, and made as a snapshot
+// read: in a group nothing conflicts.
 func readShared[T any](r reader, a *attempt, call func(h handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	if !r.snapshot {
-		if own := r.t.note(func(h handle) *cFuture { return call(h, false) }); own != nil {
-			return await(own, call(own.handle, false), what, take)
-		}
+	if own := r.t.note(sharedRead{call, r.snapshot}); own != nil {
+		return await(own, call(own.handle, r.snapshot), what, take)
 	}
 	return awaitShared(a, func(h handle) *cFuture { return call(h, true) }, what, take)
 }
 
 // note has own repeat a read, and returns nil, or what own has returned meanwhile.
-func (t *transaction) note(read func(handle) *cFuture) *attempt {
+func (t *transaction) note(read sharedRead) *attempt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if a := t.current.Load(); a != nil {
@@ -195,11 +196,15 @@ func (t *transaction) note(read func(handle) *cFuture) *attempt {
 
 // getShared is Get in a group. The metadata version is there once for all.
 func (r reader) getShared(a *attempt, key []byte) kv.Future[[]byte] {
-	if r.snapshot && string(key) == kv.MetadataVersionKey {
+	if r.snapshot && string(key) == kv.MetadataVersionKey && r.t.note(sharedRead{getMetadataVersion, true}) == nil {
 		return a.metadataVersion()
 	}
 	key = bytes.Clone(key)
 	return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.get(key, snapshot) }, "Get", takeValue)
+}
+
+func getMetadataVersion(h handle, snapshot bool) *cFuture {
+	return h.get([]byte(kv.MetadataVersionKey), snapshot)
 }
 
 // metadataVersion reads the metadata version of the attempt's group.

@@ -7,32 +7,57 @@ package fdbkv_test
 import (
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
-// TestSharing runs the tests of this package once more with every function of
-// ReadTransact sharing its transaction of the client, as if there were many.
+// TestSharing runs the tests of the engine's contract once more with every
+// transaction, those that write as well, beginning in a transaction of the client
+// that it shares with others.
 func TestSharing(t *testing.T) {
-	t.Cleanup(fdbkv.SetFewReaders(0))
-	for name, test := range map[string]func(*testing.T){
-		"Conformance":  TestConformance,
-		"Hostile":      TestConformanceBelowTheHostileWrapper,
-		"Defaults":     TestDefaults,
-		"Finds":        TestFinds,
-		"Goldens":      TestGoldens,
-		"Serializable": TestSerializable,
-		"CommitOrder":  TestCommitOrder,
-		"Linearizable": TestLinearizable,
-		"Anomalies":    TestAnomalies,
+	sharingAlways(t)
+	for name, test := range map[string]func(*testing.T, func(testing.TB) kv.Database){
+		"Conformance": func(t *testing.T, open func(testing.TB) kv.Database) { kvtest.RunConformance(t, open) },
+		"Hostile": func(t *testing.T, open func(testing.TB) kv.Database) {
+			options := kvtest.HostileOptions{Seed: kvtest.SeedT(t), SpareExplicit: true}
+			kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return kvtest.Hostile(open(tb), options) })
+		},
+		"Finds": func(t *testing.T, open func(testing.TB) kv.Database) { kvtest.ReplayFinds(t, open) },
+		"Serializable": func(t *testing.T, open func(testing.TB) kv.Database) {
+			checkHistories(t, open(t), kvtest.CheckSerializable)
+		},
+		"CommitOrder": func(t *testing.T, open func(testing.TB) kv.Database) {
+			checkHistories(t, open(t), kvtest.CheckCommitOrder)
+		},
+		"Linearizable": func(t *testing.T, open func(testing.TB) kv.Database) {
+			checkHistories(t, open(t), kvtest.CheckLinearizable)
+		},
+		"Anomalies": func(t *testing.T, open func(testing.TB) kv.Database) {
+			for _, a := range kvtest.Anomalies {
+				t.Run(string(a), func(t *testing.T) { kvtest.CheckAnomaly(t, open, a) })
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := enginetest.Whole(t)
+			test(t, func(tb testing.TB) kv.Database { return share(whole(tb)) })
+		})
+	}
+}
 
-		"AbandonedReads":             TestAbandonedReads,
-		"FuturesOutlive":             TestFuturesOutliveTransactions,
-		"CloseWithTransactions":      TestCloseWithTransactionsAlive,
-		"ContextEndsWaiting":         TestContextEndsWaitingForAClusterThatIsDown,
-		"CloseEndsWaiting":           TestCloseEndsWaitingForAClusterThatIsDown,
-		"NoGoroutineWaitsForARead":   TestNoGoroutineWaitsForARead,
-		"WatchOutlives":              TestWatchOutlivesItsTransaction,
-		"DatabasesOfOneClusterApart": TestDatabasesOfOneClusterAreApart,
+func share(db kv.Database) kv.Database { return fdbkv.Sharing{Database: db.(*fdbkv.Database)} }
+
+// Lifetimes, too, where functions of ReadTransact share.
+func TestLifetimesOfSharing(t *testing.T) {
+	sharingAlways(t)
+	for name, test := range map[string]func(*testing.T){
+		"AbandonedReads":        TestAbandonedReads,
+		"CloseWithTransactions": TestCloseWithTransactionsAlive,
+		"CancelDuringCommit":    TestCancelDuringCommit,
+		"DatabasesAreApart":     TestDatabasesOfOneClusterAreApart,
+		"Defaults":              TestDefaults,
 	} {
 		t.Run(name, test)
 	}
