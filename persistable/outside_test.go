@@ -12,6 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -80,7 +81,9 @@ func TestConflictsAreNotOutside(t *testing.T) {
 // may last.
 func TestSlowTransactionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := open(t, openMemory(t))
+		engine, err := embedded.OpenMemory() // whose clock is the bubble's
+		check(t, err)
+		db := open(t, engine)
 		orders := OrderStoreOf(db, "t")
 		check(t, orders.CreateWithID(ctx, idgen.ID(1), &Order{TenantID: "t", Number: "1"}))
 		slow := func(tx persistable.Tx) error {
@@ -100,6 +103,7 @@ func TestSlowTransactionsEnd(t *testing.T) {
 			}
 		}
 		check(t, db.Close())
+		check(t, engine.Close())
 	})
 }
 
