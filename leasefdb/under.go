@@ -58,22 +58,33 @@ type fencedTransaction struct {
 	checking *Checking // of this attempt; nil until it has begun
 }
 
-// start begins the check, unless it has begun.
-func (t *fencedTransaction) start() Checking {
+// start begins the check of this attempt, unless it has begun.
+func (t *fencedTransaction) start() *Checking {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.checking == nil {
 		checking := t.fence.Start(t.Transaction)
 		t.checking = &checking
 	}
-	return *t.checking
+	return t.checking
 }
 
-// begin makes the next check that of another attempt.
-func (t *fencedTransaction) begin() {
+// forget drops the check: it is that of an attempt that has ended.
+func (t *fencedTransaction) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.checking = nil
+}
+
+// commit starts the commit of the attempt of a check that has passed. After a reset
+// the transaction is another attempt, which that check says nothing of.
+func (t *fencedTransaction) commit(passed *Checking) kv.Future[struct{}] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.checking != passed {
+		return kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTransactionCancelled, "it was reset before its commit")))
+	}
+	return t.Transaction.CommitAsync()
 }
 
 // Get implements [kv.ReadTransaction].
@@ -113,7 +124,7 @@ func (t *fencedTransaction) CommitAsync() kv.Future[struct{}] {
 	go func() {
 		err := checking.Wait(context.Background())
 		if err == nil {
-			_, err = t.Transaction.CommitAsync().Get(context.Background())
+			_, err = t.commit(checking).Get(context.Background())
 		}
 		committed.Resolve(struct{}{}, err)
 	}()
@@ -122,14 +133,17 @@ func (t *fencedTransaction) CommitAsync() kv.Future[struct{}] {
 
 // OnError implements [kv.Transaction].
 func (t *fencedTransaction) OnError(ctx context.Context, err error) error {
-	t.begin()
+	t.forget()       // a commit that waits for it is given up
+	defer t.forget() // what was read meanwhile belongs to the attempt that ends here
 	return t.Transaction.OnError(ctx, err)
 }
 
 // Reset implements [kv.Transaction].
 func (t *fencedTransaction) Reset() {
-	t.begin()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.Transaction.Reset()
+	t.checking = nil
 }
 
 // ConflictRanges implements [kv.ConflictRanger] where the engine does.

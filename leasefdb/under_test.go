@@ -163,3 +163,90 @@ func TestWatch(t *testing.T) {
 		wantError(t, err, leasefdb.ErrLeaseLost)
 	})
 }
+
+// TestUnderChecksEachAttempt resets a transaction at the moments at which a check of the attempt
+// before could be taken for one of the attempt that follows. No commit may be made by that.
+func TestUnderChecksEachAttempt(t *testing.T) {
+	ends := map[string]func(tx kv.Transaction) error{
+		"Reset":   func(tx kv.Transaction) error { tx.Reset(); return nil },
+		"OnError": func(tx kv.Transaction) error { return tx.OnError(ctx, kv.NewError(kv.CodeNotCommitted, "made up")) },
+	}
+	for name, end := range ends {
+		t.Run(name+" while a commit waits for its check", func(t *testing.T) {
+			db := enginetest.Open(t)
+			g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
+			answer := kv.NewPromise[[]byte]()
+			value := must[[]byte](t)(kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]byte, error) { return tx.Get(g.Fence().Key()).Get(ctx) }))
+			tx := must[kv.Transaction](t)(g.Fence().Under(&staged{Database: db, get: answer.Future}).Begin())
+			defer tx.Cancel()
+			committed := tx.CommitAsync()
+			check(t, end(tx))
+			tx.Set(key, []byte{1})
+			check(t, g.Release(ctx, db))
+			answer.Resolve(value, nil)
+			_, err := committed.Get(ctx)
+			if kv.CodeOf(err) != kv.CodeTransactionCancelled {
+				t.Errorf("the commit that was given up says %v", err)
+			}
+			wantNothing(t, db)
+		})
+		t.Run(name+" while another goroutine reads", func(t *testing.T) {
+			db := enginetest.Open(t)
+			g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
+			under := &staged{Database: db}
+			tx := must[kv.Transaction](t)(g.Fence().Under(under).Begin())
+			defer tx.Cancel()
+			if name == "OnError" {
+				under.onError = func() { check(t, ignore(tx.Get(key).Get(ctx))) }
+			}
+			check(t, ignore(tx.Get(key).Get(ctx)))
+			check(t, end(tx))
+			check(t, g.Release(ctx, db))
+			tx.Set(key, []byte{1})
+			wantError(t, tx.Commit(ctx), leasefdb.ErrLeaseLost)
+			wantNothing(t, db)
+		})
+	}
+}
+
+func ignore[T any](_ T, err error) error { return err }
+
+func wantNothing(t *testing.T, db kv.Database) {
+	t.Helper()
+	found := must[[]byte](t)(kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]byte, error) { return tx.Get(key).Get(ctx) }))
+	if found != nil {
+		t.Error("a write was committed though the fence did not hold")
+	}
+}
+
+// staged is a database whose transactions answer reads as get says, and call onError before
+// their OnError.
+type staged struct {
+	kv.Database
+	get     func() kv.Future[[]byte]
+	onError func()
+}
+
+func (s *staged) Begin() (kv.Transaction, error) {
+	tx, err := s.Database.Begin()
+	return stagedTransaction{tx, s}, err
+}
+
+type stagedTransaction struct {
+	kv.Transaction
+	stage *staged
+}
+
+func (t stagedTransaction) Get(key []byte) kv.Future[[]byte] {
+	if t.stage.get != nil {
+		return t.stage.get()
+	}
+	return t.Transaction.Get(key)
+}
+
+func (t stagedTransaction) OnError(ctx context.Context, err error) error {
+	if t.stage.onError != nil {
+		t.stage.onError()
+	}
+	return t.Transaction.OnError(ctx, err)
+}
