@@ -10,7 +10,7 @@ import (
 )
 
 // Term is a leader's time in office. It is an immutable value, and safe for
-// concurrent use.
+// concurrent use. Under the zero Term nothing can be written.
 type Term struct{ grant leasefdb.Grant }
 
 // Name returns the name of the election.

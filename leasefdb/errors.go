@@ -20,8 +20,8 @@ var (
 )
 
 // LostError says why a lease is no longer its holder's. It is an
-// [ErrLeaseLost]. It is not retryable: a transaction that checks the lease
-// changed nothing.
+// [ErrLeaseLost]. It is not retryable: the attempt of a transaction that checks the
+// lease changed nothing.
 type LostError struct {
 	Name   string // of the lease, quoted, or the machine id
 	Epoch  int64  // under which it was held; 0 for a machine id

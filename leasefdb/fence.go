@@ -15,17 +15,17 @@ import (
 // that the engine itself finds out about a change between the read and the
 // commit, and refuses the commit with a conflict. No clock is asked.
 //
-// The zero Fence is always in force and reads nothing. A Fence is immutable and
-// safe for concurrent use.
+// The zero Fence is always in force and reads nothing. That of the zero [Grant] is never
+// in force. A Fence is immutable and safe for concurrent use.
 type Fence struct {
 	key  []byte
 	owns func(found []byte) error // what the key's value, nil if absent, tells
 }
 
 // IsZero reports whether the fence is the zero Fence.
-func (f Fence) IsZero() bool { return f.key == nil }
+func (f Fence) IsZero() bool { return f.owns == nil }
 
-// Key returns a copy of the key that [Fence.Check] reads.
+// Key returns a copy of the key that [Fence.Check] reads; nil if it reads none.
 func (f Fence) Key() []byte { return bytes.Clone(f.key) }
 
 // Check reads the key of the fence in tx, serializably, and returns an error,
@@ -38,6 +38,9 @@ func (f Fence) Check(ctx context.Context, tx kv.Transaction) error { return f.St
 func (f Fence) Start(tx kv.Transaction) Checking {
 	if f.IsZero() {
 		return Checking{}
+	}
+	if f.key == nil {
+		return Checking{f, kv.Resolved[[]byte](nil, nil)}
 	}
 	return Checking{f, tx.Get(f.key)}
 }

@@ -12,8 +12,9 @@ import (
 // Under returns db as its owner may write to it: each of its transactions,
 // whether Transact runs it or Begin returns it, commits only while the fence
 // holds. Otherwise its commit is not made, and the error is an [ErrLeaseLost],
-// which no retry loop repeats. The check is part of each attempt; it costs one
-// read, in a round with the first read of the function, if that reads.
+// which no retry loop repeats. It tells of the last attempt: an earlier one whose
+// outcome is unknown (see [kv.IsMaybeCommitted]) may have committed while the fence
+// held. The check is part of each attempt; it costs one read, in a round with the first read of the function, if that reads.
 // ReadTransact is not fenced. Closing the result closes db.
 func (f Fence) Under(db kv.Database) kv.Database {
 	if f.IsZero() {

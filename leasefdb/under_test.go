@@ -85,6 +85,27 @@ func TestUnder(t *testing.T) {
 	}
 }
 
+// TestUnderNoGrant checks that the zero Grant lets nothing be written, where the zero Fence
+// lets everything.
+func TestUnderNoGrant(t *testing.T) {
+	db := enginetest.Open(t)
+	write := func(tx kv.Transaction) error { tx.Set(key, nil); return nil }
+	fence := leasefdb.Grant{}.Fence()
+	if fence.IsZero() || fence.Key() != nil {
+		t.Errorf("the fence of no grant: %v, key %x", fence.IsZero(), fence.Key())
+	}
+	if err := fence.Under(db).Transact(ctx, write); err == nil || kv.IsRetryable(err) {
+		t.Errorf("a write without a grant: %v", err)
+	}
+	tx := must[kv.Transaction](t)(fence.Under(db).Begin())
+	defer tx.Cancel()
+	check(t, write(tx))
+	if _, err := tx.CommitAsync().Get(ctx); err == nil {
+		t.Error("a commit without a grant was made")
+	}
+	wantNothing(t, db)
+}
+
 // TestUnderCosts checks that the fence costs a read and no round.
 func TestUnderCosts(t *testing.T) {
 	db := kvtest.Count(enginetest.Open(t))
