@@ -14,8 +14,8 @@ import (
 // holds. Otherwise its commit is not made, and the error is an [ErrLeaseLost],
 // which no retry loop repeats. It tells of the last attempt: an earlier one whose
 // outcome is unknown (see [kv.IsMaybeCommitted]) may have committed while the fence
-// held. The check is part of each attempt; it costs one read, in a round with the first read of the function, if that reads.
-// ReadTransact is not fenced. Closing the result closes db.
+// held. The check is part of each attempt; it costs one read, in a round with the first
+// read of the function, if that reads. ReadTransact is not fenced. Closing the result closes db.
 func (f Fence) Under(db kv.Database) kv.Database {
 	if f.IsZero() {
 		return db

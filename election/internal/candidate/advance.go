@@ -28,8 +28,10 @@ func (c *Candidate) Advance(now time.Duration) {
 }
 
 // Slept says that the process stood still for a time which its clock does not
-// show: a leader's deadline is that much nearer.
+// show: a leader's deadline is that much nearer, and the beginning of what is under way
+// that much longer ago.
 func (c *Candidate) Slept(now, by time.Duration) {
+	c.slept += by
 	if c.Leading() {
 		c.deadline = max(c.deadline-by, 1)
 	}

@@ -48,6 +48,7 @@ type Candidate struct {
 
 	todo  Action        // as soon as nothing is under way
 	doing Action        // what is under way
+	slept time.Duration // while it was
 	again time.Duration // when to look or renew without being told; 0: not
 	ready time.Duration // when to claim a vacancy; 0: not yet known
 	gave  bool          // it has given way in this vacancy
@@ -100,7 +101,7 @@ func Times(lease, window time.Duration) rafttimer.Config {
 // told.
 func (c *Candidate) Next() (do Action, wake time.Duration, timed bool) {
 	if c.doing == None {
-		c.doing, c.todo = c.todo, None
+		c.doing, c.todo, c.slept = c.todo, None, 0
 		do = c.doing
 	}
 	wake, timed = c.timers.NextDeadline()

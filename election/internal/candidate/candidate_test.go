@@ -152,3 +152,36 @@ func TestLateGrant(t *testing.T) {
 	c.Looked(lease, mine, true)
 	want(t, c, candidate.Claim)
 }
+
+// TestSleepDuringTransactions checks that a sleep which the candidate learns of before the
+// outcome of a claim or a renewal counts against the lease, which may have begun before it.
+func TestSleepDuringTransactions(t *testing.T) {
+	for _, c := range []struct {
+		slept time.Duration
+		leads bool
+	}{{lease / 4, true}, {lease, false}, {100 * lease, false}} {
+		claimant := newCandidate(t, 0)
+		claimant.Looked(0, free, false)
+		want(t, claimant, candidate.Claim)
+		claimant.Slept(2, c.slept)
+		claimant.Granted(3, 1)
+		if claimant.Leading() != c.leads || c.leads && claimant.Deadline() != 1+lease-c.slept {
+			t.Errorf("a claim that slept for %v: leads %v until %v", c.slept, claimant.Leading(), claimant.Deadline())
+		}
+	}
+	l := leader(t)
+	began := lease / 3
+	l.Changed()
+	want(t, l, candidate.Renew)
+	l.Slept(began+1, lease/2)
+	l.Renewed(began+2, began)
+	if l.Deadline() != began+lease/2 {
+		t.Errorf("a renewal that slept for half a lease: it leads until %v, want %v", l.Deadline(), began+lease/2)
+	}
+	l.Changed()
+	want(t, l, candidate.Renew)
+	l.Renewed(began+lease/3+1, began+lease/3)
+	if l.Deadline() != began+lease/3+lease {
+		t.Errorf("the sleep still counts in the next renewal: it leads until %v", l.Deadline())
+	}
+}

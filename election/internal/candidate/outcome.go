@@ -39,13 +39,14 @@ func (c *Candidate) mine(state leasefdb.State) bool {
 func (c *Candidate) Granted(now, began time.Duration) {
 	c.doing, c.todo, c.again, c.ready = None, None, 0, 0
 	c.setLease(c.config.Duration)
+	began -= c.slept
 	if now >= began+c.config.Duration {
 		c.want(Look)
 		return
 	}
 	c.vacant = false
 	c.timers.BecomeLeader(now)
-	c.deadline = began + c.config.Duration
+	c.deadline = max(began+c.config.Duration, 1)
 	if now-began > c.config.Duration/renewals {
 		c.want(Renew)
 	}
@@ -62,7 +63,7 @@ func (c *Candidate) Refused(now time.Duration, state leasefdb.State) {
 func (c *Candidate) Renewed(now, began time.Duration) {
 	c.doing = None
 	if c.Leading() {
-		c.deadline, c.again = began+c.config.Duration, 0
+		c.deadline, c.again = max(began-c.slept+c.config.Duration, 1), 0
 		c.lapse(now)
 	}
 }
