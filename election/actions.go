@@ -36,8 +36,7 @@ func (c *campaign) look() action {
 			watch     kv.Future[struct{}]
 			outranked bool
 		)
-		err := c.transactWatching(c.actions, func(tx kv.Transaction, watched bool) (err error) {
-			watch = unwatched()
+		err := c.transactWatching(c.actions, &watch, func(tx kv.Transaction, watched bool) (err error) {
 			if outranked, err = c.register(c.actions, tx, self); err != nil {
 				return err
 			}
@@ -69,8 +68,7 @@ func (c *campaign) claim() action {
 			grant leasefdb.Grant
 			watch kv.Future[struct{}]
 		)
-		err := c.transactWatching(c.actions, func(tx kv.Transaction, watched bool) (err error) {
-			watch = unwatched()
+		err := c.transactWatching(c.actions, &watch, func(tx kv.Transaction, watched bool) (err error) {
 			if grant, err = c.names.Claim(c.actions, tx, c.name, claim); err != nil {
 				return err
 			}
@@ -115,9 +113,11 @@ func (c *campaign) renew() action {
 	before, watching := c.grant, c.watching
 	return action{func() func(time.Duration) {
 		defer cancel()
-		var grant leasefdb.Grant
-		watch := unwatched()
-		err := c.transactWatching(ctx, func(tx kv.Transaction, watched bool) (err error) {
+		var (
+			grant leasefdb.Grant
+			watch kv.Future[struct{}]
+		)
+		err := c.transactWatching(ctx, &watch, func(tx kv.Transaction, watched bool) (err error) {
 			if grant, err = before.Renew(ctx, tx); err == nil && watched && !watching {
 				watch, err = grant.Watch(ctx, tx)
 			}
@@ -139,11 +139,14 @@ func (c *campaign) renew() action {
 	}}
 }
 
-// transactWatching runs fn in a transaction, and again without a watch if the engine
-// can give none.
-func (c *campaign) transactWatching(ctx context.Context, fn func(tx kv.Transaction, watched bool) error) error {
+// transactWatching runs fn in a transaction, in which it may set watch, and again without one
+// if the engine can give none. Then watch has failed with the engine's error, so that
+// the candidate looks by itself, or asks for another.
+func (c *campaign) transactWatching(ctx context.Context, watch *kv.Future[struct{}], fn func(tx kv.Transaction, watched bool) error) error {
+	*watch = unwatched()
 	err := c.db.Transact(ctx, func(tx kv.Transaction) error { return fn(tx, true) })
 	if unwatchable(err) {
+		*watch = kv.Resolved(struct{}{}, err)
 		err = c.db.Transact(ctx, func(tx kv.Transaction) error { return fn(tx, false) })
 	}
 	return err

@@ -20,6 +20,7 @@ import (
 type cut struct {
 	kv.Database
 	off, noWatches atomic.Bool
+	refuses        bool // the whole transaction if noWatches, else the watch alone
 }
 
 func (c *cut) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
@@ -27,17 +28,29 @@ func (c *cut) Transact(ctx context.Context, fn func(kv.Transaction) error) error
 		if c.off.Load() {
 			return kv.NewError(kv.CodeProcessBehind, "cut off")
 		}
-		return fn(cutTx{tx, c})
+		watches := new(atomic.Bool)
+		if err := fn(cutTx{tx, c, watches}); err != nil {
+			return err
+		}
+		if c.refuses && watches.Load() {
+			return kv.NewError(kv.CodeTooManyWatches, "made up")
+		}
+		return nil
 	})
 }
 
 type cutTx struct {
 	kv.Transaction
-	cut *cut
+	cut     *cut
+	watches *atomic.Bool // it asked for a watch that it did not get
 }
+
+// Transact has what takes part in the transaction see it as it is.
+func (t cutTx) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
 
 func (t cutTx) Watch(key []byte) kv.Future[struct{}] {
 	if t.cut.noWatches.Load() {
+		t.watches.Store(true)
 		return kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "made up")))
 	}
 	return t.Transaction.Watch(key)
@@ -172,32 +185,44 @@ func (s *slow) Transact(ctx context.Context, fn func(kv.Transaction) error) erro
 }
 
 // TestWithoutWatches checks that elections work where no watch can be had, a look
-// later.
+// later: where the watch fails, and where its transaction does.
 func TestWithoutWatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db := enginetest.InProcess(t)
-		terms := make(chan event, 10)
-		processes := map[string]*process{}
-		for _, name := range []string{"a", "b"} {
-			blind := &cut{Database: db}
-			blind.noWatches.Store(true)
-			processes[name] = start(t, blind, short(name), terms)
-		}
-		leader := <-terms
-		time.Sleep(3*time.Minute + time.Second)
+	for name, refuses := range map[string]bool{"the watch fails": false, "the transaction fails": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testWithoutWatches(t, refuses) })
+		})
+	}
+}
+
+func testWithoutWatches(t *testing.T, refuses bool) {
+	db := enginetest.InProcess(t)
+	terms := make(chan event, 10)
+	processes := map[string]*process{}
+	begin := func(name string) {
+		blind := &cut{Database: db, refuses: refuses}
+		blind.noWatches.Store(true)
+		processes[name] = start(t, blind, short(name), terms)
+	}
+	begin("a")
+	begin("b")
+	leader := <-terms
+	for round := range time.Duration(8) {
+		time.Sleep(3*time.Minute + round*lease/8)
 		if leader.ctx.Err() != nil {
 			t.Fatalf("the leader was deposed: %v", context.Cause(leader.ctx))
 		}
-		resigned := time.Now()
-		processes[leader.who].Resign()
+		ended := time.Now()
+		processes[leader.who].stop(t)
 		next := <-terms
-		if took := next.at.Sub(resigned); took > lease/3 || next.who == leader.who {
-			t.Errorf("%s followed after %v", next.who, took)
+		if took := next.at.Sub(ended); took > lease/3 {
+			t.Errorf("%s followed %s after %v", next.who, leader.who, took)
 		}
-		for _, p := range processes {
-			p.stop(t)
-		}
-	})
+		begin(leader.who)
+		leader = next
+	}
+	for _, p := range processes {
+		p.stop(t)
+	}
 }
 
 // TestBrokenLease checks that a leader learns at once, by its watch, that an operator
