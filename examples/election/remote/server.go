@@ -5,8 +5,10 @@ package remote
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/rpc"
+	"slices"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -43,9 +45,24 @@ func serveConn(ctx context.Context, conn net.Conn, db kv.Database) {
 	if err := server.RegisterName(service, s); err != nil {
 		panic(err)
 	}
-	server.ServeConn(conn)
+	server.ServeConn(&observedConn{conn, s.close}) // which waits for all calls
 	stop()
 	s.close()
+}
+
+// observedConn calls ended when the connection is.
+type observedConn struct {
+	net.Conn
+	ended func()
+}
+
+// Read implements [net.Conn].
+func (c *observedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.ended()
+	}
+	return n, err
 }
 
 // Session is what a connection has begun. Its exported method is called by net/rpc.
@@ -63,6 +80,7 @@ type transaction struct {
 	tx      kv.Transaction
 	mu      sync.Mutex
 	turn    sync.Cond
+	closed  bool                           // the connection has ended
 	next    uint64                         // the number of the call that comes next
 	watches map[uint64]kv.Future[struct{}] // by the number of the call
 }
@@ -104,24 +122,36 @@ func (s *Session) transaction(id uint64) (*transaction, error) {
 func (t *transaction) begin(s *Session, req Request) (wait func() (Response, error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.next != req.Number {
+	for t.next != req.Number && !t.closed {
 		t.turn.Wait()
+	}
+	if t.closed {
+		return func() (Response, error) { return Response{}, kv.ErrClosed }
 	}
 	defer t.turn.Broadcast()
 	t.next++
 	return t.start(s, req)
 }
 
-// close ends all transactions and watches.
+// close ends all transactions and watches, and the calls that wait for their turn.
 func (s *Session) close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
-	for _, t := range s.transactions {
-		t.tx.Cancel()
-		for _, w := range t.watches {
-			w.Cancel()
-		}
+	open := slices.Collect(maps.Values(s.transactions))
+	s.mu.Unlock()
+	for _, t := range open {
+		t.close()
+	}
+}
+
+func (t *transaction) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.turn.Broadcast()
+	t.tx.Cancel()
+	for _, w := range t.watches {
+		w.Cancel()
 	}
 }
 

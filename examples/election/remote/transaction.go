@@ -21,6 +21,7 @@ type remoteTx struct {
 	next     uint64 // the number of the next call
 	watches  int    // that the server has
 	finished bool
+	ended    bool // the server lets go of it
 }
 
 // finish says that only watches are left of the transaction. The server lets go of it
@@ -33,8 +34,9 @@ func (t *remoteTx) finish() {
 }
 
 func (t *remoteTx) endLocked() {
-	if t.finished && t.watches == 0 {
+	if t.finished && t.watches == 0 && !t.ended {
 		t.sendLocked(Request{Verb: end})
+		t.ended = true
 	}
 }
 
@@ -52,7 +54,14 @@ func (t *remoteTx) send(req Request) sent {
 	return t.sendLocked(req)
 }
 
+// sendLocked sends a call. After the end it fails at once: the server would take it for the
+// first call of another transaction, and wait for those before it.
 func (t *remoteTx) sendLocked(req Request) sent {
+	if t.ended {
+		call := &rpc.Call{Error: rpc.ErrShutdown, Done: make(chan *rpc.Call, 1)}
+		call.Done <- call
+		return sent{call, new(Response), t.next}
+	}
 	req.Tx, req.Number = t.id, t.next
 	t.next++
 	resp := new(Response)
