@@ -50,7 +50,7 @@ type pending[T any] struct {
 	mu    sync.Mutex
 	call  func(handle) *cFuture // the call that is yet to be made; nil: it was made, or was given up
 	c     *cFuture              // nil: call is yet to be made, or the result was taken
-	done  chan struct{}         // nil: nobody has waited
+	done  chan struct{}         // nil: no goroutine has waited
 	value T
 	err   error
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// sharing is the part of a transaction that may read in a group's transaction of
+// membership is the part of a transaction that may read in a group's transaction of
 // the client. It joins the group by its first read. It gets a transaction of the
 // client for itself by the first call that is not a read: that one reads at the
 // group's version, if the transaction has joined it, and has made the same reads.
 // So a program sees no difference. The second attempt of a
 // retry loop shares nothing.
-type sharing struct {
+type membership struct {
 	mu     sync.Mutex // held while shared is joined, and while own waits
 	shared atomic.Pointer[attempt]
 	reads  []sharedRead // those made in the group
@@ -217,7 +217,7 @@ func (a *attempt) metadataVersion() kv.Future[[]byte] {
 	return p.Future()
 }
 
-// promised is a read whose result somebody else delivers.
+// promised is a read whose result another goroutine delivers.
 type promised struct{ *kv.Promise[[]byte] }
 
 func (promised) issue()           {}

@@ -20,11 +20,11 @@ type transaction struct {
 	reader
 	db      *Database               // nil: wrapped
 	tr      fdb.Transaction         // of current
-	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see sharing
+	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
 	watches *futures
 	over    atomic.Bool // see reading
 	reports atomic.Bool // OptionReportConflictingKeys is set
-	sharing
+	membership
 }
 
 // reading is a transaction that a retry loop only reads in. At its end there is
