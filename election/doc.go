@@ -58,7 +58,7 @@
 // renewal. At a vacancy, a standby that sees one registered of higher priority leaves it
 // half of the ElectionTimeout before it claims the name itself. So the one of higher
 // priority goes first if it is alive, and one that is dead or slow delays the others once. A
-// priority takes the office from nobody: a leader leads until it resigns or fails. It
+// priority deposes no leader: a leader leads until it resigns or fails. It
 // has no part in safety.
 //
 // # Where it runs

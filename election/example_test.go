@@ -52,7 +52,7 @@ func Example() {
 	// <nil>
 }
 
-// An observer sees who leads, and each change of that.
+// An observer sees the leader, and each change of that.
 func ExampleElection_Observe() {
 	ctx := context.Background()
 	db, err := embedded.OpenMemory()
@@ -77,11 +77,11 @@ func ExampleElection_Observe() {
 			fmt.Println(status.Leader, "leads under rank", status.Rank)
 			close(seen)
 		case status.Rank > 0:
-			fmt.Println("nobody leads")
+			fmt.Println("no leader")
 			return
 		}
 	}
 	// Output:
 	// host-1 leads under rank 1
-	// nobody leads
+	// no leader
 }

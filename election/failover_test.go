@@ -61,7 +61,7 @@ func (t cutTx) Watch(key []byte) kv.Future[struct{}] {
 const latency = 100 * time.Millisecond
 
 // TestCrash checks that the next leader leads a lease and an election timeout after the
-// last renewal of one who has died, at the latest; not before its lease has lapsed; and
+// last renewal of a leader that has died, at the latest; not before its lease has lapsed; and
 // that by then its context has ended.
 func TestCrash(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {

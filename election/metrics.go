@@ -34,7 +34,7 @@ type Metrics struct {
 	FailedRenewals int64 // that failed, and were tried again
 	Failures       int64 // looks and claims that failed, and were tried again
 
-	// Vacant is how long nobody led, as far as the candidate could know: since the name
+	// Vacant is how long there was no leader, as far as the candidate could know: since the name
 	// was given back, or since a lease had lapsed.
 	Vacant time.Duration
 }
@@ -78,7 +78,7 @@ func (c *campaign) noteRenewal(err error) {
 	c.late = late
 }
 
-// noteVacancy counts the time for which nobody leads, up to now.
+// noteVacancy counts the time without a leader, up to now.
 func (c *campaign) noteVacancy(now time.Duration) {
 	vacant := c.candidate.VacantFor(now)
 	more := vacant - c.vacant

@@ -11,9 +11,9 @@ import (
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
-// Status is who leads, as far as an observer knows.
+// Status is the leader, as far as an observer knows.
 type Status struct {
-	Leader string // the owner that leads; empty if nobody does
+	Leader string // the owner that leads; empty if there is none
 	Rank   int64  // of its term, or of the last one; 0 if there was none
 }
 
@@ -50,7 +50,7 @@ type observer struct {
 	watch  kv.Future[struct{}]
 }
 
-// look finds out who leads, and watches the name.
+// look reads the leader, and watches the name.
 func (o *observer) look(ctx context.Context) error {
 	for {
 		state, watch, err := o.names.Watch(ctx, o.db, o.name)

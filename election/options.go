@@ -17,7 +17,7 @@ import (
 
 // Options configure an [Election]. The zero value is ready to use.
 type Options struct {
-	// Owner says to people and tools who the candidate is. The default value names
+	// Owner names the candidate, for people and tools. The default value names
 	// the host and the process.
 	Owner string
 
@@ -34,7 +34,7 @@ type Options struct {
 	// default value is a fifth of Duration.
 	ElectionTimeout time.Duration
 
-	// Priority says who goes first at a vacancy: the higher one. See the package's
+	// Priority orders candidates at a vacancy: the higher one goes first. See the package's
 	// documentation for what it means. The default value is 0.
 	Priority int32
 

@@ -21,7 +21,7 @@ func withPriority(owner string, priority int32) election.Options {
 
 // TestPriority checks that at a vacancy the living standby of the highest priority leads, after
 // a resignation as well as after a crash; that a standby of a higher priority takes
-// the office from nobody; and that a dead one delays the next leader within the bound.
+// the office from no leader; and that a dead one delays the next leader within the bound.
 func TestPriority(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		terms := make(chan event, 10)

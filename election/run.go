@@ -43,7 +43,7 @@ type campaign struct {
 	sweeping atomic.Bool
 	sweeps   sync.WaitGroup
 
-	vacant time.Duration // for how long nobody had led, when that was noted
+	vacant time.Duration // how long there had been no leader, when that was noted
 	noted  time.Duration // when it was
 	late   int           // renewals that were noted as late
 	failed error         // why it cannot go on

@@ -148,7 +148,7 @@ func (k keys) giveBack(tx kv.Transaction, epoch int64) {
 
 // Fence returns the condition that the grant is in force: nobody has released
 // it or taken it over. That of the zero Grant never holds: a leader that has not got its
-// grant yet must not write as one who needs none.
+// grant yet must not write as a caller that needs none does.
 func (g Grant) Fence() Fence {
 	if g.keys.fence == nil {
 		return Fence{owns: func([]byte) error { return errNoGrant }}

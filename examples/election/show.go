@@ -157,7 +157,7 @@ func (s *show) awaitLeader(ctx context.Context) (took time.Duration, err error) 
 	}
 }
 
-// awaitWrites waits until the leader has written a few times, whoever that is by then: on
+// awaitWrites waits until the leader has written a few times, also if another process leads by then: on
 // a busy machine a leader may be late and lose its office by itself.
 func (s *show) awaitWrites(ctx context.Context) error {
 	for writes := 0; writes < 10; {

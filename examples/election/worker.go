@@ -18,7 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-// The times of the election: short, for people who watch.
+// The times of the election: short, so that a reader need not wait.
 const (
 	duration        = time.Second
 	electionTimeout = 300 * time.Millisecond

@@ -100,7 +100,7 @@ func (s *shard[T]) fireNext(now time.Duration) time.Duration {
 	g := s.groups[s.looked*wardSize+i]
 	switch deadline, ok := s.wardAt(s.looked).deadline(i); {
 	case g == nil || !ok:
-	case deadline > now: // a handler has changed it, or waited for whoever did
+	case deadline > now: // a handler has changed it, or a goroutine that the handler waited for
 		s.arm(s.looked, deadline)
 	case s.fire(g, now):
 		return s.mux.Now()

@@ -16,7 +16,7 @@ type Action uint8
 // Actions.
 const (
 	None  Action = iota
-	Look         // read the name, watch it, and find out who else is registered
+	Look         // read the name, watch it, and read the other registrations
 	Claim        // claim the name; see [Candidate.Seen]
 	Renew        // renew the grant, which checks that it is in force
 )
@@ -54,7 +54,7 @@ type Candidate struct {
 	gave  bool          // it has given way in this vacancy
 
 	seen      leasefdb.Observation
-	vacant    bool          // the latest look showed that nobody holds the name
+	vacant    bool          // the latest look showed that the name has no holder
 	freeSince time.Duration // if so
 	outranked bool          // another that is registered has a higher priority
 
@@ -131,9 +131,9 @@ func (c *Candidate) Over() error { return c.over }
 // way, or because the process stood still.
 func (c *Candidate) Late() int { return c.missed }
 
-// VacantFor returns how long at least, as far as the candidate knows, nobody has led: since
+// VacantFor returns how long at least, as far as the candidate knows, there has been no leader: since
 // it saw that the name is free, or since the lease that it has seen has lapsed; 0 if
-// somebody leads.
+// there is a leader.
 func (c *Candidate) VacantFor(now time.Duration) time.Duration {
 	switch {
 	case c.Leading() || c.over != nil:

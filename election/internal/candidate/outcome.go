@@ -68,7 +68,7 @@ func (c *Candidate) Renewed(now, began time.Duration) {
 	}
 }
 
-// Failed tells that the action under way has failed. A leader who has lost its
+// Failed tells that the action under way has failed. A leader that has lost its
 // lease leads no longer; anything else is tried again soon.
 func (c *Candidate) Failed(now time.Duration, err error) {
 	c.doing = None

@@ -30,7 +30,7 @@ const (
 	noFence                // leaders do not check the fence
 	countFromEnd           // leadership is counted from the reply, not from before the claim
 	takeoverEarly          // a lease is taken over when half of it has passed
-	lostWatches            // nobody is told of a watch that has failed
+	lostWatches            // candidates are not told of a watch that has failed
 )
 
 // event is something that happens at a time.
@@ -75,7 +75,7 @@ type world struct {
 	watchers []watcher
 	standbys map[*node]time.Duration // by the time of the latest registration
 
-	stableSince time.Duration // since when nobody has claimed, renewed or released
+	stableSince time.Duration // since when the name was not claimed, renewed or released
 	elections   int
 	logged      int64         // the last rank in the log
 	longest     time.Duration // of the vacancies that were bounded

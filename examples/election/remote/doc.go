@@ -9,7 +9,7 @@
 //	db, err := remote.Dial(address)
 //	defer db.Close()
 //
-// It is for demonstrations on one machine: it asks nobody who he is. Processes that need a
+// It is for demonstrations on one machine: it checks no identity. Processes that need a
 // database over the network run FoundationDB, and change one line.
 //
 // Calls travel by net/rpc. Those of a transaction are numbered, and the server starts

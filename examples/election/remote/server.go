@@ -17,7 +17,7 @@ import (
 // service is the name under which calls are served.
 const service = "KV"
 
-// Serve serves db to whoever connects, until ctx ends; then it closes the listener
+// Serve serves db to every client that connects, until ctx ends; then it closes the listener
 // and all connections and returns nil. Else it returns the listener's error.
 func Serve(ctx context.Context, l net.Listener, db kv.Database) error {
 	var connections sync.WaitGroup

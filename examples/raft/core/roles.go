@@ -35,7 +35,7 @@ func (n *Core) adopt() error {
 }
 
 // startsAnew reports whether a node of the same role as before begins it anew: a candidate in another
-// term; a follower of a new leader, which draws a new timeout. Those who follow have longer timeouts than the
+// term; a follower of a new leader, which draws a new timeout. Its followers have longer timeouts than the
 // node that was elected: if they kept them, the next election would be late. A follower that learns of a
 // higher term alone goes on waiting.
 func (s Status) startsAnew(before Status) bool {

@@ -163,7 +163,7 @@ func TestPreCandidate(t *testing.T) {
 	f.expect("leader")
 }
 
-// TestCheckQuorum checks that a leader whom nobody answers steps down within as many beats as
+// TestCheckQuorum checks that a leader that gets no answers steps down within as many beats as
 // two election timeouts have.
 func TestCheckQuorum(t *testing.T) {
 	f := newFixture(t, true)

@@ -45,7 +45,7 @@ func TestShared(t *testing.T) {
 		if took := time.Since(begun); took != time.Hour {
 			t.Errorf("the owner has waited %v, want an hour", took)
 		}
-		synctest.Wait() // all who waited are through, or the bubble would not end
+		synctest.Wait() // all calls of Lock have returned, or the bubble would not end
 	})
 }
 
