@@ -40,6 +40,7 @@ type reading struct {
 	asIs    bool            // as the keys lie: shard behind shard
 	whole   bool            // records, whose chunks have keys of their own
 	expect  int             // how many records are wanted; 0 if that is not known
+	lacking func() int      // how many of them are not complete yet; nil if expect is 0
 	begun   *kv.RangeResult // of a range that is not scattered; nil: to be begun
 }
 
@@ -51,6 +52,9 @@ func (q *query) reading(p plan, keys keyspace, c *cursor) reading {
 	r := reading{keyspace: keys, bounds: p.Bounds, asIs: p.AsIs, expect: c.limit}
 	if c.position != nil {
 		r.bounds = r.bounds.Resume(c.position, q.reverse)
+	}
+	if c.limit > 0 {
+		r.lacking = func() int { return c.limit }
 	}
 	r.options = kv.RangeOptions{Limit: c.limit, Reverse: q.reverse}
 	if 0 < c.limit && c.limit <= wholeBatch {

@@ -157,7 +157,9 @@ func (m *merge) atEnd() bool {
 	return true
 }
 
-// next returns the pairs that are known to be next, as many as are wanted.
+// next returns the pairs that are known to be next, at most as many as there
+// are records lacking: the transaction conflicts with all that next returns, and
+// each record that lacks needs at least one pair more.
 func (m *merge) next() (pairs []kv.KeyValue) {
 	n := 0
 	m.heap = m.heap[:0]
@@ -167,8 +169,8 @@ func (m *merge) next() (pairs []kv.KeyValue) {
 			n += len(l.pairs)
 		}
 	}
-	if m.expect > 0 {
-		n = min(n, m.expect)
+	if m.lacking != nil {
+		n = min(n, max(1, m.lacking()))
 	}
 	for i := len(m.heap)/2 - 1; i >= 0; i-- {
 		m.sink(i)
@@ -187,7 +189,7 @@ func (m *merge) next() (pairs []kv.KeyValue) {
 		m.sink(0)
 	}
 	if m.expect > 0 {
-		m.expect -= len(pairs) // at 0, records have several pairs each, and nobody knows how many
+		m.expect -= len(pairs) // at 0, records have several pairs each, and their number is not known
 	}
 	return pairs
 }

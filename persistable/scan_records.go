@@ -68,8 +68,11 @@ func (q *query) groups(ctx context.Context, t *transaction, o *openStore, p plan
 	return func(yield func(group, error) bool) {
 		r := q.reading(p, o.records, c)
 		r.options.Limit, r.options.Mode, r.whole = 0, kv.ModeIterator, true
-		a := assembler{reading: r}
 		var ready []group
+		if r.lacking != nil {
+			r.lacking = func() int { return c.limit - len(ready) }
+		}
+		a := assembler{reading: r}
 		for pairs, err := range r.batches(ctx, t) {
 			if err == nil {
 				ready, err = a.addBatch(pairs, ready)

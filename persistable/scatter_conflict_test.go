@@ -102,6 +102,32 @@ func TestScatteredQueueConflicts(t *testing.T) {
 	}
 }
 
+// TestScatteredLimitConflicts: a scan of the first records does not conflict
+// with a change behind the last of them, though large records, which have
+// several pairs each, make the scan read on after as many pairs as it wants
+// records.
+func TestScatteredLimitConflicts(t *testing.T) {
+	db := open(t, openMemory(t))
+	s := sharded(db, "a", 4, 0)
+	for i := range 12 {
+		a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0})
+		if i%2 == 0 {
+			a.Body = make([]byte, 230_000)
+		}
+		check(t, s.CreateWithID(ctx, fmt.Sprintf("%02d", i), a))
+	}
+	for limit := 1; limit < 10; limit++ {
+		tx := must[kv.Transaction](t)(db.Engine().Begin())
+		must[[]*Article](t)(s.In(db.In(tx)).Scan().Limit(limit).Slice(ctx))
+		tx.Set([]byte("written"), nil)
+		check(t, s.CreateWithID(ctx, fmt.Sprintf("%02dx", limit-1), NewArticle(Article{Section: "s", Slug: fmt.Sprint("x", limit), Published: day0})))
+		if err := tx.Commit(ctx); err != nil {
+			t.Errorf("a record was added behind the first %d: %v", limit, err)
+		}
+		check(t, s.Delete(ctx, fmt.Sprintf("%02dx", limit-1)))
+	}
+}
+
 // TestDeleteAheadOfAScatteredQuery deletes all records at the first that a query
 // of the same transaction yields: what the query has read ahead is void.
 func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
