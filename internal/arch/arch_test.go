@@ -34,6 +34,7 @@ var arrows = map[string][]string{
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
 	"idbuilder/format": {},
+	"idbuilder/store":  {},
 
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound: there is no such document or sequence.
+	ErrNotFound = errors.New("store: not found")
+	// ErrConflict: another caller has changed the document or sequence since.
+	ErrConflict = errors.New("store: changed by another caller since it was read")
+	// ErrExhausted: the sequence has no further number within its bound.
+	ErrExhausted = errors.New("store: the sequence is exhausted")
+	// ErrReadOnly: the store can be read, but not written.
+	ErrReadOnly = errors.New("store: read-only")
+	// ErrLost: the store has forgotten reservations that it made before, or may
+	// have, so that it could make them again. It makes none until an operator
+	// confirms, see [Confirmer].
+	ErrLost = errors.New("store: it has, or may have, lost data; it gives no numbers until an operator confirms")
+)
+
+// SchemaError: the store has the schema of another version of this program.
+type SchemaError struct {
+	Found     int // version in the store
+	Supported int // newest version that this program knows
+}
+
+// Error implements error.
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("store: the schema has version %d, this program knows versions up to %d; run a newer program", e.Found, e.Supported)
+}
+
+// CorruptError: what the store holds is not what it wrote.
+type CorruptError struct {
+	Where  string // the file or key
+	Reason string
+	Err    error // may be nil
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	text := fmt.Sprintf("store: %s: %s", e.Where, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }

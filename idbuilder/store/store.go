@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the state of the ID service. Implementations are safe for
+// concurrent use, by several processes as well where the medium is shared. Each
+// method is atomic, and durable before it returns without an error; after an
+// error that is none of this package's, its outcome is unknown. ctx ends a call.
+type Store interface {
+	// Init creates the schema, or migrates an older one, under the store's own
+	// lock: of several processes that start at once one does so, the others wait.
+	// It can be repeated. Call it before the other methods. It returns a
+	// [*SchemaError] for the schema of a newer version, and [ErrLost].
+	Init(ctx context.Context) error
+
+	// Reserve moves a sequence ahead by up to r.Count steps and returns the numbers
+	// that it passed; fewer than r.Count where r.Bound is near. A sequence that
+	// does not exist begins at r.Start. It returns [ErrExhausted], with the
+	// sequence unchanged, if the next number would pass r.Bound.
+	// Names have 1 to 255 bytes of UTF-8 without control characters.
+	Reserve(ctx context.Context, name string, r Reservation) (Range, error)
+	// Sequence returns the state of a sequence, or [ErrNotFound].
+	Sequence(ctx context.Context, name string) (Sequence, error)
+	// SetSequence sets the value of a sequence, if its
+	// version still is the one given; 0 stands for a sequence that does not
+	// exist. It returns [ErrConflict] otherwise. The caller sees to it that
+	// no number is given twice.
+	SetSequence(ctx context.Context, name string, value, version int64) error
+
+	// Get returns a document, or [ErrNotFound].
+	Get(ctx context.Context, kind Kind, key string) (Document, error)
+	// Put stores a document if the stored one still has the version d.Version; 0
+	// stands for a document that does not exist. It returns the new version, which
+	// is greater, or [ErrConflict]. It sets Created and Updated by itself.
+	Put(ctx context.Context, kind Kind, d Document) (version int64, err error)
+	// Delete removes a document if it still has the version given. It returns
+	// [ErrConflict] if it has another one, and nil if there is none.
+	Delete(ctx context.Context, kind Kind, key string, version int64) error
+	// List returns documents in the order of their keys' bytes.
+	List(ctx context.Context, kind Kind, options ListOptions) ([]Document, error)
+
+	// Revision returns a number that [Store.Advance] raises, 0 at first. Workers
+	// keep what they have read of the store for as long as it stays the same.
+	Revision(ctx context.Context) (int64, error)
+	// Advance raises the revision. Call it after a change that workers must see.
+	Advance(ctx context.Context) (int64, error)
+
+	// Ping reports whether the store can be read and written.
+	Ping(ctx context.Context) error
+	// Close releases connections and locks. No call may follow.
+	Close() error
+}
+
+// Confirmer is a Store that can notice that it lost data: [ErrLost].
+type Confirmer interface {
+	// Confirm ends the refusal. It moves all sequences ahead by skip steps of
+	// theirs, so that numbers which were reserved and then forgotten are not given
+	// again: skip is at least as large as what may have been forgotten.
+	Confirm(ctx context.Context, skip int64) error
+}
+
+// Reservation asks for numbers of a sequence.
+type Reservation struct {
+	// Start is the value of a sequence that does not exist yet. The first number
+	// is Start + Step.
+	Start int64
+	// Step is the distance of two numbers; it is not 0, and negative for a
+	// sequence that descends.
+	Step int64
+	// Count is how many numbers are wanted, at least 1.
+	Count int64
+	// Bound is the last number that may be given: a maximum, or, where Step is
+	// negative, a minimum.
+	Bound int64
+}
+
+// Range is what a reservation got: the numbers From+Step, From+2·Step, … To.
+type Range struct {
+	From, To int64
+	// Version of the sequence after the reservation. Each reservation of a sequence
+	// has a greater one than those before it.
+	Version int64
+}
+
+// Sequence is the state of a sequence.
+type Sequence struct {
+	Value   int64 // the last number that was reserved, or the start
+	Version int64 // grows with each change, from 1
+}
+
+// Kind tells documents of different use apart.
+type Kind string
+
+// Kinds. Names have at most 32 small letters.
+const (
+	Configs  Kind = "config" // of IDs, by key
+	Tokens   Kind = "token"  // by the key that they are for; see package token
+	Workers  Kind = "worker" // that are registered, by instance
+	Leases   Kind = "lease"  // of snowflake worker ids, by key
+	Replies  Kind = "reply"  // to requests with an idempotency key
+	Settings Kind = "setting"
+)
+
+// Document is a JSON object with a version.
+type Document struct {
+	// Key has 1 to 255 bytes of UTF-8 without control characters.
+	Key string
+	// Type is the id_type of a configuration; "" for other kinds.
+	Type string
+	// Value is a JSON object of at most [MaxValue] bytes. A store may change its
+	// white space and the order of its members.
+	Value []byte
+	// Version grows with each change, also over a deletion; at least 1.
+	Version int64
+	// Expires is when the store may remove the document, by whichever clock; zero:
+	// never. The caller checks it: a store may return a document for longer.
+	Expires time.Time
+
+	Created, Updated time.Time // by the clock of the store or of the writer
+}
+
+// MaxValue is the size of the largest value of a document, in bytes.
+const MaxValue = 1 << 20
+
+// ListOptions choose documents.
+type ListOptions struct {
+	Prefix string // of the key
+	After  string // only keys greater than this one, if it is not empty
+	Limit  int    // at most so many; 0: 1000
+}
