@@ -33,8 +33,11 @@ var arrows = map[string][]string{
 	"lease":       {"idgen", "internal/uptime"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
-	"idbuilder/format": {},
-	"idbuilder/store":  {},
+	"idbuilder/format":   {},
+	"idbuilder/idconfig": {"idbuilder/format", "idbuilder/store"},
+	"idbuilder/revision": {"idbuilder/store"},
+	"idbuilder/token":    {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
+	"idbuilder/store":    {},
 
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// Type is the kind of IDs that a configuration makes.
+type Type string
+
+// Types.
+const (
+	TypeIncrement Type = "increment"
+	TypeSnowflake Type = "snowflake"
+	TypeFormatted Type = "formatted"
+)
+
+// Config is a configuration. It is immutable after it was parsed or decoded, and safe
+// for concurrent use.
+type Config struct {
+	Key  string
+	Name string // for people; may be empty
+	Type Type
+
+	// Increment, Snowflake and Formatted: the one of Type is not nil.
+	Increment *Increment
+	Snowflake *Snowflake
+	Formatted *Formatted
+
+	// KeyTokenOnly: only the token of this key, and the admin's, make IDs, not
+	// the deployed worker's global token.
+	KeyTokenOnly bool
+	// Deleted: it was deleted; what it had given is kept, so that the same key
+	// does not begin anew.
+	Deleted bool
+
+	Version          int64 // of the document; 0 if it is not stored
+	Created, Updated time.Time
+}
+
+// stored is the JSON that the store keeps: the parameters of the type, as the
+// specification lists them, and those that all types share.
+type stored struct {
+	Name         string `json:"name,omitempty"`
+	KeyTokenOnly bool   `json:"key_token_enable,omitempty"`
+	Deleted      bool   `json:"deleted,omitempty"`
+}
+
+// Encode returns the configuration as the store keeps it, a JSON object.
+func (c *Config) Encode() ([]byte, error) {
+	shared := stored{c.Name, c.KeyTokenOnly, c.Deleted}
+	switch c.Type {
+	case TypeIncrement:
+		return json.Marshal(struct {
+			stored
+			*Increment
+		}{shared, c.Increment})
+	case TypeSnowflake:
+		return json.Marshal(struct {
+			stored
+			*Snowflake
+		}{shared, c.Snowflake})
+	case TypeFormatted:
+		return json.Marshal(struct {
+			stored
+			*Formatted
+		}{shared, c.Formatted})
+	}
+	return nil, fmt.Errorf("idconfig: %q is no type of ID", c.Type)
+}
+
+// Decode returns the configuration of a document. The error is a
+// [*store.CorruptError] if the document is none.
+func Decode(d store.Document) (*Config, error) {
+	c := &Config{Key: d.Key, Type: Type(d.Type), Version: d.Version, Created: d.Created, Updated: d.Updated}
+	var shared stored
+	err := json.Unmarshal(d.Value, &shared)
+	c.Name, c.KeyTokenOnly, c.Deleted = shared.Name, shared.KeyTokenOnly, shared.Deleted
+	if err == nil {
+		err = c.decodeParameters(d.Value)
+	}
+	if err != nil {
+		return nil, &store.CorruptError{Where: fmt.Sprintf("configuration %q", d.Key), Reason: "it cannot be read", Err: err}
+	}
+	return c, nil
+}
+
+func (c *Config) decodeParameters(value []byte) error {
+	switch c.Type {
+	case TypeIncrement:
+		c.Increment = new(Increment)
+		return json.Unmarshal(value, c.Increment)
+	case TypeSnowflake:
+		c.Snowflake = new(Snowflake)
+		return json.Unmarshal(value, c.Snowflake)
+	case TypeFormatted:
+		c.Formatted = new(Formatted)
+		if err := json.Unmarshal(value, c.Formatted); err != nil {
+			return err
+		}
+		return c.Formatted.compile()
+	}
+	return fmt.Errorf("%q is no type of ID", c.Type)
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxKey is the length of the longest key, in bytes: names of sequences add the
+// counter and its period to it.
+const MaxKey = 200
+
+// CheckKey reports whether a text can be a key: 1 to [MaxKey] bytes of letters
+// and digits of any script, the characters _ - . : / @ + and single spaces between them.
+// Keys that begin or end with two underscores are reserved. The error is a
+// [*ParamError] that wraps [ErrKey].
+func CheckKey(param, key string) error {
+	refuse := func(reason string, args ...any) error {
+		return &ParamError{Param: param, Reason: fmt.Sprintf(reason, args...), Err: ErrKey}
+	}
+	switch {
+	case key == "":
+		return refuse("it is empty; allowed are 1 to %d bytes", MaxKey)
+	case len(key) > MaxKey:
+		return refuse("it has %d bytes; allowed are 1 to %d", len(key), MaxKey)
+	case !utf8.ValidString(key):
+		return refuse("%q is not UTF-8", key)
+	case strings.HasPrefix(key, "__") || strings.HasSuffix(key, "__"):
+		return refuse("%q begins or ends with two underscores, which is reserved", key)
+	case strings.HasPrefix(key, " ") || strings.HasSuffix(key, " ") || strings.Contains(key, "  "):
+		return refuse("%q has a space at an end, or two in a row", key)
+	}
+	for _, c := range key {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) && !strings.ContainsRune("_-.:/@+ ", c) {
+			return refuse("%q has the character %q; allowed are letters, digits, and _ - . : / @ + and spaces", key, c)
+		}
+	}
+	return nil
+}
+
+// SequenceName returns the name of the sequence of a formatted key's counter,
+// counted from 0 in the order of the format, in a period; "" for a counter that never begins anew.
+// The sequence of an increment key has the name of the key.
+func SequenceName(key string, counter int, period string) string {
+	name := key + "#" + strconv.Itoa(counter)
+	if period != "" {
+		name += ":" + period
+	}
+	return name
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token
+
+import "errors"
+
+var (
+	// ErrInvalid: the token is unknown, or was reset.
+	ErrInvalid = errors.New("token: unknown, or reset since")
+	// ErrExpired: the token was valid once.
+	ErrExpired = errors.New("token: expired")
+	// ErrBusy: too many unknown tokens are presented to look all of them up.
+	ErrBusy = errors.New("token: too many unknown tokens are presented")
+)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// Keys of documents that are for no key of IDs.
+const (
+	adminKey  = "__admin__"
+	globalKey = "__global__" // of the deployed worker: a token for all keys that allow it
+)
+
+// maxTokens bounds the tokens of one key that are valid at once: one for each
+// admin token that asked. The oldest gives way.
+const maxTokens = 8
+
+// hash is the SHA-256 of a token.
+type hash [sha256.Size]byte
+
+func hashOf(text string) hash { return sha256.Sum256([]byte(text)) }
+
+// index is the key of the document that says to which key a token belongs.
+func (h hash) index() string { return "#" + hex.EncodeToString(h[:]) }
+
+// record is the document of a key: its tokens.
+type record struct {
+	Tokens  []entry `json:"tokens"`
+	version int64
+}
+
+// entry is a token, as it is stored.
+type entry struct {
+	Hash    []byte    `json:"hash"`
+	Nonce   []byte    `json:"nonce,omitempty"` // of a key token
+	Created time.Time `json:"created_at"`
+	Expires time.Time `json:"expires_at,omitzero"` // zero: never
+}
+
+// valid reports whether the token has not expired.
+func (e *entry) valid(now time.Time) bool { return e.Expires.IsZero() || now.Before(e.Expires) }
+
+// pointer is the document of a hash.
+type pointer struct {
+	Key string `json:"key"`
+}
+
+func decodeRecord(d store.Document) (r record, err error) {
+	r.version = d.Version
+	if err := json.Unmarshal(d.Value, &r); err != nil {
+		return r, &store.CorruptError{Where: "token of " + d.Key, Reason: "it cannot be read", Err: err}
+	}
+	return r, nil
+}
+
+// find returns the entry of a hash, or nil. It takes as long for each hash.
+func (r *record) find(h hash) (found *entry) {
+	for i := range r.Tokens {
+		if subtle.ConstantTimeCompare(r.Tokens[i].Hash, h[:]) == 1 {
+			found = &r.Tokens[i]
+		}
+	}
+	return found
+}
+
+// drop removes expired entries, and the oldest beyond maxTokens - 1.
+func (r *record) drop(now time.Time) {
+	r.Tokens = slices.DeleteFunc(r.Tokens, func(e entry) bool { return !e.valid(now) })
+	if n := len(r.Tokens) - maxTokens + 1; n > 0 {
+		r.Tokens = slices.Delete(r.Tokens, 0, n)
+	}
+}
+
+// derive returns the key token that an admin token yields with a nonce: 64
+// characters.
+func derive(admin string, nonce []byte, key string) string {
+	mac := hmac.New(sha512.New384, []byte(admin))
+	mac.Write([]byte("kazahana idbuilder key token\x00"))
+	mac.Write([]byte{byte(len(nonce))})
+	mac.Write(nonce)
+	mac.Write([]byte(key))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
