@@ -15,23 +15,19 @@ quickstart: ## run the example of the README
 	go run ./examples/quickstart
 
 .PHONY: test
-test: redis ## run every test (needs Go; Redis for those of lease/redis)
+test: servers ## run every test (needs Go; Redis, PostgreSQL and MariaDB for those of their homes)
 	CGO_ENABLED=0 go test -timeout 20m ./...
 	cd bench && CGO_ENABLED=0 go test ./measure ./chart
 	cd examples/raft && CGO_ENABLED=0 go test -timeout 20m ./...
 
 .PHONY: race
-race: redis ## run every test under the race detector (needs a C compiler)
+race: servers ## run every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 	cd examples/raft && CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 
-# Debian's package where apt-get may be used in CI; elsewhere a word about what
-# is left out.
-.PHONY: redis
-redis:
-	@command -v redis-server >/dev/null || \
-	  { test "$$CI" = true && apt-get update -qq && apt-get install -y -qq redis-server; } || \
-	  echo "note: redis-server is not on PATH; the tests of lease/redis are skipped (apt-get install redis-server, brew install redis)"
+.PHONY: servers
+servers:
+	@.ci/servers
 
 .PHONY: lint
 lint: export CGO_ENABLED := 0

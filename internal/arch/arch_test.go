@@ -84,6 +84,8 @@ var arrows = map[string][]string{
 
 	"internal/schema": {},
 
+	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
+
 	"internal/arch": {},
 }
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servers
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// attributes let the kernel kill a server when the thread that started it ends.
+func attributes(account *account) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if account != nil {
+		attr.Credential = &syscall.Credential{Uid: uint32(account.uid), Gid: uint32(account.gid)}
+	}
+	return attr
+}
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// stopAll stops a process and its children, first the process, so that it makes
+// no more of them, and returns them all.
+func stopAll(pid int) ([]int, error) {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return nil, fmt.Errorf("servers: stop %d: %w", pid, err)
+	}
+	pids := append([]int{pid}, children(pid)...)
+	for _, child := range pids[1:] {
+		_ = syscall.Kill(child, syscall.SIGSTOP) // it may have ended by itself
+	}
+	return pids, nil
+}
+
+func signalAll(pids []int, signal syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, signal)
+	}
+}
+
+// resumeAll undoes stopAll.
+func resumeAll(pids []int) { signalAll(pids, syscall.SIGCONT) }
+
+// killAll kills a process and its children at once, as the end of the machine
+// would: PostgreSQL has a process for each connection.
+func killAll(pid int) error {
+	pids, err := stopAll(pid)
+	signalAll(pids, syscall.SIGKILL)
+	return err
+}
+
+// children returns the processes that threads of a process have started.
+func children(pid int) []int {
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	var pids []int
+	for _, task := range tasks {
+		list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		for word := range strings.FieldsSeq(string(list)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startTimeout is for how long a server may take to answer.
+const startTimeout = 60 * time.Second
+
+// Server is a server that this process has started. It can be stopped and
+// started again, on the same data and port, by one goroutine at a time.
+type Server struct {
+	// Addr is where the server listens: 127.0.0.1 and a port.
+	Addr string
+	// Folder is where it keeps its data.
+	Folder string
+
+	args    []string // program and arguments
+	account *account
+	check   func(context.Context) error // whether it answers
+	log     string
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd     // nil if it does not run
+	ended  chan struct{} // closed when cmd has ended
+	paused []int
+}
+
+// Start starts a server that was stopped, and waits until it answers.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	if err := s.start(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Kill ends the server and all its processes at once, as the end of its machine
+// would, but for what the system still writes to the disk.
+func (s *Server) Kill(tb testing.TB) {
+	tb.Helper()
+	s.end(tb, func(process *os.Process) error { return killAll(process.Pid) })
+}
+
+// Terminate asks the server to end, and waits until it has.
+func (s *Server) Terminate(tb testing.TB) {
+	tb.Helper()
+	s.end(tb, func(process *os.Process) error { return process.Signal(syscall.SIGTERM) })
+}
+
+// Restart kills the server and starts it again.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	s.Kill(tb)
+	s.Start(tb)
+}
+
+// Pause stops all processes of the server for a while: connections stay open,
+// nothing answers. [Server.Resume] or the end of the test lets them go on.
+func (s *Server) Pause(tb testing.TB) {
+	tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids, err := stopAll(s.cmd.Process.Pid)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.paused = pids
+	tb.Cleanup(s.resume)
+}
+
+// Resume ends a pause.
+func (s *Server) Resume(tb testing.TB) {
+	tb.Helper()
+	s.resume()
+}
+
+func (s *Server) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	resumeAll(s.paused)
+	s.paused = nil
+}
+
+// Log returns what the server has written about itself.
+func (s *Server) Log() string {
+	text, err := os.ReadFile(s.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func (s *Server) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd != nil {
+		return errors.New("servers: it runs already")
+	}
+	cmd, ended, err := run(s.args, s.account, s.Folder, s.log)
+	if err != nil {
+		return err
+	}
+	if err := s.ready(ended); err != nil {
+		_ = killAll(cmd.Process.Pid)
+		<-ended
+		return fmt.Errorf("servers: %s at %s: %w\n%s", filepath.Base(s.args[0]), s.Addr, err, s.Log())
+	}
+	s.cmd, s.ended = cmd, ended
+	return nil
+}
+
+// ready waits until the server answers.
+func (s *Server) ready(ended <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	for {
+		err := s.check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			return errors.New("it has ended")
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// end ends the server in a way, unless it has ended already.
+func (s *Server) end(tb testing.TB, way func(*os.Process) error) {
+	tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	if err := way(s.cmd.Process); err != nil {
+		tb.Fatal(err)
+	}
+	resumeAll(s.paused) // a stopped process handles no SIGTERM
+	<-s.ended
+	s.cmd, s.paused = nil, nil
+}
+
+// run starts a program from a thread that lasts for as long as the program does:
+// the kernel ends the program with its thread, not with the process. See
+// golang/go#27505.
+func run(args []string, account *account, folder, log string) (*exec.Cmd, chan struct{}, error) {
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = file.Close() }()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, file, file
+	cmd.SysProcAttr = attributes(account)
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+	}()
+	return cmd, ended, <-started
+}

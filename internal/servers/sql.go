@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servers
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// SQL is a server that has databases.
+type SQL struct {
+	*Server
+	// User is who may do everything, without a password.
+	User string
+
+	scheme, parameters string
+	execute            func(ctx context.Context, url, statement string) error
+	databases          atomic.Int64
+}
+
+// NewDatabase makes an empty database, which goes when the test ends, and
+// returns its URL.
+func (s *SQL) NewDatabase(tb testing.TB) string {
+	tb.Helper()
+	name := fmt.Sprintf("test_%d", s.databases.Add(1))
+	s.Execute(tb, "CREATE DATABASE "+name)
+	tb.Cleanup(func() { s.drop(name) })
+	return s.URL(s.User, "", name)
+}
+
+// URL returns the address of a database for a user.
+func (s *SQL) URL(user, password, database string) string {
+	if password != "" {
+		user += ":" + password
+	}
+	return fmt.Sprintf("%s://%s@%s/%s%s", s.scheme, user, s.Addr, database, s.parameters)
+}
+
+// Execute executes a statement as the user who may do everything.
+func (s *SQL) Execute(tb testing.TB, statement string) {
+	tb.Helper()
+	if err := s.execute(tb.Context(), s.URL(s.User, "", s.system()), statement); err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// system is a database that each server has.
+func (s *SQL) system() string {
+	return map[string]string{"postgres": "postgres", "mysql": "mysql"}[s.scheme]
+}
+
+// drop removes a database if that is possible at once: the server may be down,
+// or the test may have left a transaction open.
+func (s *SQL) drop(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	statement := "DROP DATABASE " + name
+	if s.scheme == "postgres" {
+		statement += " WITH (FORCE)"
+	}
+	_ = s.execute(ctx, s.URL(s.User, "", s.system()), statement)
+}
