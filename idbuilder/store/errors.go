@@ -20,6 +20,11 @@ var (
 	// have, so that it could make them again. It makes none until an operator
 	// confirms, see [Confirmer].
 	ErrLost = errors.New("store: it has, or may have, lost data; it gives no numbers until an operator confirms")
+	// ErrNoSchema: nothing is stored there. [Store.Init] creates the schema, where a
+	// new store is wanted.
+	ErrNoSchema = errors.New("store: there is no schema; initialise the store, or look whether it is the right one")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store: closed")
 )
 
 // SchemaError: the store has the schema of another version of this program.

@@ -52,7 +52,7 @@ type Store interface {
 
 	// Ping reports whether the store can be read and written.
 	Ping(ctx context.Context) error
-	// Close releases connections and locks. No call may follow.
+	// Close releases connections and locks. Calls that follow return [ErrClosed].
 	Close() error
 }
 
@@ -131,5 +131,5 @@ const MaxValue = 1 << 20
 type ListOptions struct {
 	Prefix string // of the key
 	After  string // only keys greater than this one, if it is not empty
-	Limit  int    // at most so many; 0: 1000
+	Limit  int    // at most so many; 0: [MaxDocuments]
 }

@@ -33,11 +33,13 @@ var arrows = map[string][]string{
 	"lease":       {"idgen", "internal/uptime"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
-	"idbuilder/format":   {},
-	"idbuilder/idconfig": {"idbuilder/format", "idbuilder/store"},
-	"idbuilder/revision": {"idbuilder/store"},
-	"idbuilder/token":    {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
-	"idbuilder/store":    {},
+	"idbuilder/format":          {},
+	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store"},
+	"idbuilder/revision":        {"idbuilder/store"},
+	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
+	"idbuilder/store":           {},
+	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
+	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
 
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},

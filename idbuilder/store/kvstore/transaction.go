@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// transaction is one attempt of a call that writes.
+type transaction struct {
+	kv.Transaction
+	keys keys
+	// maybeCommitted: an earlier attempt of this call may have committed.
+	maybeCommitted bool
+}
+
+// write runs fn in a transaction, below the directory, if the schema is one that
+// this program knows.
+func write[T any](ctx context.Context, s *Store, what string, fn func(*transaction) (T, error)) (result T, err error) {
+	if s.closed.Load() {
+		return result, store.ErrClosed
+	}
+	tx, err := s.db.Begin()
+	if err != nil {
+		return result, s.explain(what, err)
+	}
+	err = kv.Retry(ctx, tx, func(a kv.Attempt) error {
+		dir, err := s.dirs.Open(ctx, tx, s.path)
+		if err != nil {
+			return err
+		}
+		k, err := keysOf(dir)
+		if err != nil {
+			return err
+		}
+		version := tx.Get(k.schema()) // arrives while fn reads
+		result, err = fn(&transaction{Transaction: tx, keys: k, maybeCommitted: a.MaybeCommitted})
+		return errors.Join(judge(ctx, k, version), err)
+	})
+	return result, s.explain(what, err)
+}
+
+// judge waits for the version of the schema. Its errors are more important than
+// what was found in a layout that this program does not know.
+func judge(ctx context.Context, k keys, version kv.Future[[]byte]) error {
+	value, err := version.Get(ctx)
+	if err != nil {
+		return err
+	}
+	return judgeSchema(k, value)
+}
+
+// read runs fn in a transaction that only reads.
+func read[T any](ctx context.Context, s *Store, what string, fn func(kv.ReadTransaction, keys) (T, error)) (result T, err error) {
+	if s.closed.Load() {
+		return result, store.ErrClosed
+	}
+	result, err = kv.ReadTransact(ctx, s.db, func(tx kv.ReadTransaction) (result T, err error) {
+		dir, err := s.dirs.OpenRead(ctx, tx, s.path)
+		if err != nil {
+			return result, err
+		}
+		k, err := keysOf(dir)
+		if err != nil {
+			return result, err
+		}
+		version := tx.Get(k.schema())
+		result, err = fn(tx, k)
+		return result, errors.Join(judge(ctx, k, version), err)
+	})
+	return result, s.explain(what, err)
+}
+
+// explain says which call failed, and turns what the database reports of a
+// missing directory into this service's words.
+func (s *Store) explain(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, directory.ErrNotFound):
+		return fmt.Errorf("kvstore: %s: the directory %s: %w", what, s.where(), store.ErrNoSchema)
+	case errors.Is(err, kv.ErrClosed):
+		return fmt.Errorf("kvstore: %s: %w: %w", what, store.ErrClosed, err)
+	}
+	return fmt.Errorf("kvstore: %s: %w", what, err)
+}
+
+// conflict is the error of a comparison that fails after an attempt that may have
+// committed: the change may have been made, and another one since.
+func (tx *transaction) conflict() error {
+	if tx.maybeCommitted {
+		return fmt.Errorf("%w, and another caller has written since", kv.ErrOutcomeUnknown)
+	}
+	return store.ErrConflict
+}

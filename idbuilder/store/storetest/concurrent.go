@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+const (
+	goroutines = 64
+	sequences  = 3
+	each       = 4
+)
+
+// testGoroutines reserves from many goroutines through several stores: no number
+// twice, and none missing.
+func testGoroutines(f *fixture) {
+	stores := []store.Store{f.store(), f.raw(), f.raw()}
+	var ledgers [sequences]Ledger
+	var group sync.WaitGroup
+	for g := range goroutines {
+		group.Go(func() {
+			for i := range each {
+				n := (g + i) % sequences
+				got, err := stores[g%len(stores)].Reserve(f.Context(), fmt.Sprint("s", n), up(100, 1, int64(1+g)))
+				if err != nil {
+					f.Error(err)
+					return
+				}
+				ledgers[n].Add(got)
+			}
+		})
+	}
+	group.Wait()
+	total := 0
+	for n := range ledgers {
+		total += ledgers[n].Len()
+		if err := ledgers[n].Check(f.LosesAnswers); err != nil {
+			f.Error(err)
+		}
+	}
+	if total != goroutines*each {
+		f.Errorf("%d ranges were reserved, want %d", total, goroutines*each)
+	}
+}
+
+// count counts the callers who won a race.
+func (f *fixture) count(won *atomic.Int64, err error) {
+	switch {
+	case err == nil:
+		won.Add(1)
+	case !errors.Is(err, store.ErrConflict) && !f.LosesAnswers:
+		f.Error(err)
+	}
+}
+
+// one checks that one caller has won, or at most one if the winner may not know.
+func (f *fixture) one(what string, won *atomic.Int64) {
+	f.Helper()
+	if n := won.Load(); n > 1 || n == 0 && !f.LosesAnswers {
+		f.Errorf("%s: %d callers won", what, n)
+	}
+}

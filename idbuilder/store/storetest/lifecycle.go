@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// testRevision checks that the revision counts.
+func testRevision(f *fixture) {
+	s, other := f.store(), f.raw()
+	at := func(s store.Store, want int64) {
+		f.Helper()
+		if got, err := s.Revision(f.Context()); err != nil || got != want {
+			f.Errorf("the revision is %d, %v, want %d", got, err, want)
+		}
+	}
+	at(s, 0)
+	if n, err := s.Advance(f.Context()); err != nil || n < 1 {
+		f.Errorf("advance: %d, %v", n, err)
+	}
+	before, err := other.Revision(f.Context())
+	f.no(err)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 3 {
+				if _, err := []store.Store{s, other}[i%2].Advance(f.Context()); err != nil {
+					f.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	after, err := s.Revision(f.Context())
+	if err != nil || after < before+24 {
+		f.Errorf("24 times advanced: from %d to %d, %v", before, after, err)
+	}
+	at(other, after)
+}
+
+// testInit initialises from many at once, and again.
+func testInit(f *fixture) {
+	stores := make([]store.Store, 8)
+	for i := range stores {
+		stores[i] = f.raw()
+	}
+	initialise := func() {
+		var group sync.WaitGroup
+		for _, s := range stores {
+			group.Go(func() {
+				if err := s.Init(f.Context()); err != nil {
+					f.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}
+	initialise()
+	got := f.reserve(stores[3], "a", up(5, 1, 2), 5, 7)
+	version := f.put(stores[2], store.Configs, store.Document{Key: "a", Value: object(1)})
+	initialise()
+	f.sequence(stores[0], "a", store.Sequence{Value: 7, Version: got.Version})
+	if d := f.get(f.store(), store.Configs, "a"); d.Version != version {
+		f.Errorf("after another Init: %+v", d)
+	}
+}
+
+// testNoSchema checks that nothing is given by a store that was not initialised.
+func testNoSchema(f *fixture) {
+	s := f.raw()
+	if got, err := s.Reserve(f.Context(), "a", up(0, 1, 1)); err == nil {
+		f.Errorf("reserved %+v of a store without schema", got)
+	}
+	if _, err := s.Put(f.Context(), store.Configs, store.Document{Key: "a", Value: object(1)}); err == nil {
+		f.Error("stored in a store without schema")
+	}
+	f.no(s.Init(f.Context()))
+	f.reserve(s, "a", up(0, 1, 1), 0, 1)
+}
+
+// testNewerSchema checks that the schema of a newer program is left alone.
+func testNewerSchema(f *fixture) {
+	if f.SetSchema == nil {
+		return
+	}
+	f.reserve(f.store(), "a", up(0, 1, 1), 0, 1)
+	f.SetSchema(f.T, f.medium, 99)
+	err := f.raw().Init(f.Context())
+	var newer *store.SchemaError
+	if !errors.As(err, &newer) || newer.Found != 99 || newer.Supported < 1 {
+		f.Errorf("a newer schema: %v", err)
+	}
+}
+
+// testReadOnly checks a store that can be read only.
+func testReadOnly(f *fixture) {
+	if f.SetReadOnly == nil {
+		return
+	}
+	s := f.store()
+	got := f.reserve(s, "a", up(0, 1, 1), 0, 1)
+	version := f.put(s, store.Configs, store.Document{Key: "a", Value: object(1)})
+	undo := f.SetReadOnly(f.T, f.medium)
+	f.Cleanup(undo)
+	_, err := s.Reserve(f.Context(), "a", up(0, 1, 1))
+	f.is(err, store.ErrReadOnly)
+	_, err = s.Reserve(f.Context(), "b", up(0, 1, 1))
+	f.is(err, store.ErrReadOnly)
+	f.is(s.SetSequence(f.Context(), "a", 9, got.Version), store.ErrReadOnly)
+	_, err = s.Put(f.Context(), store.Configs, store.Document{Key: "a", Value: object(2), Version: version})
+	f.is(err, store.ErrReadOnly)
+	f.is(s.Delete(f.Context(), store.Configs, "a", version), store.ErrReadOnly)
+	_, err = s.Advance(f.Context())
+	f.is(err, store.ErrReadOnly)
+	f.is(s.Ping(f.Context()), store.ErrReadOnly)
+	f.sequence(s, "a", store.Sequence{Value: 1, Version: got.Version})
+	f.alike(f.get(s, store.Configs, "a").Value, object(1))
+	undo()
+	f.reserve(f.store(), "a", up(0, 1, 1), 1, 2)
+}
+
+// testPing checks a store that is well.
+func testPing(f *fixture) {
+	s := f.store()
+	for range 3 {
+		f.no(s.Ping(f.Context()))
+	}
+}
+
+// calls makes every call.
+func calls(ctx context.Context, s store.Store) map[string]error {
+	errs := map[string]error{"Init": s.Init(ctx), "Ping": s.Ping(ctx)}
+	_, errs["Reserve"] = s.Reserve(ctx, "a", up(0, 1, 1))
+	_, errs["Sequence"] = s.Sequence(ctx, "a")
+	errs["SetSequence"] = s.SetSequence(ctx, "new", 1, 0)
+	_, errs["Get"] = s.Get(ctx, store.Configs, "a")
+	_, errs["Put"] = s.Put(ctx, store.Configs, store.Document{Key: "new", Value: object(1)})
+	errs["Delete"] = s.Delete(ctx, store.Configs, "a", 1)
+	_, errs["List"] = s.List(ctx, store.Configs, store.ListOptions{})
+	_, errs["Revision"] = s.Revision(ctx)
+	_, errs["Advance"] = s.Advance(ctx)
+	return errs
+}
+
+// testContext checks that a context that has ended ends every call.
+func testContext(f *fixture) {
+	s := f.store()
+	f.reserve(s, "a", up(0, 1, 1), 0, 1)
+	for name, err := range calls(f.ended(), s) {
+		if !errors.Is(err, context.Canceled) {
+			f.Errorf("%s: %v, want context.Canceled", name, err)
+		}
+	}
+	f.no(s.Ping(f.Context()))
+}
+
+// testClose closes under load: calls end, well or with an error.
+func testClose(f *fixture) {
+	s := f.store()
+	var ledger Ledger
+	var group sync.WaitGroup
+	started := make(chan bool, 8)
+	for range 8 {
+		group.Go(func() {
+			for i := 0; ; i++ {
+				got, err := s.Reserve(f.Context(), "a", up(0, 1, 3))
+				if i == 0 {
+					started <- true
+				}
+				if err != nil {
+					return
+				}
+				ledger.Add(got)
+			}
+		})
+	}
+	for range cap(started) {
+		<-started
+	}
+	f.no(s.Close())
+	group.Wait()
+	for name, err := range calls(f.Context(), s) {
+		if !errors.Is(err, store.ErrClosed) {
+			f.Errorf("%s after Close: %v, want ErrClosed", name, err)
+		}
+	}
+	got, err := f.raw().Reserve(f.Context(), "a", up(0, 1, 1))
+	f.no(err)
+	ledger.Add(got)
+	if err := ledger.Check(true); err != nil {
+		f.Error(err)
+	}
+}

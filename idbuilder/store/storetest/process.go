@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+const (
+	processes = 4
+	// workRanges is how many ranges [Work] reserves, and workPuts how often it
+	// counts in a document.
+	workRanges, workPuts = 24, 4
+	workName             = "work"
+)
+
+// workLine is a line that Work writes: a range, or a count that was stored.
+type workLine struct {
+	Range store.Range
+	Count int64
+}
+
+// Work is what a process of [Suite.Process] does with its store, which it does
+// not close: it reserves ranges and changes a document, and writes to w what it
+// got, in JSON, one in a line.
+func Work(ctx context.Context, s store.Store, w io.Writer) error {
+	out := json.NewEncoder(w)
+	for i := range workRanges {
+		r, err := s.Reserve(ctx, workName, up(0, 1, int64(1+i%7)))
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(workLine{Range: r}); err != nil {
+			return err
+		}
+		if i%(workRanges/workPuts) != 0 {
+			continue
+		}
+		n, err := count(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(workLine{Count: n}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count raises the number in a document.
+func count(ctx context.Context, s store.Store) (int64, error) {
+	for {
+		d, err := s.Get(ctx, store.Settings, workName)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return 0, err
+		}
+		var value struct{ N int64 }
+		if err == nil {
+			if err := json.Unmarshal(d.Value, &value); err != nil {
+				return 0, err
+			}
+		}
+		value.N++
+		text, err := json.Marshal(value)
+		if err != nil {
+			return 0, err
+		}
+		_, err = s.Put(ctx, store.Settings, store.Document{Key: workName, Version: d.Version, Value: text})
+		if !errors.Is(err, store.ErrConflict) {
+			return value.N, err
+		}
+	}
+}
+
+// process is a process that works.
+type process struct {
+	cmd    *exec.Cmd
+	out    io.Reader
+	stderr bytes.Buffer
+}
+
+func (f *fixture) start() *process {
+	f.Helper()
+	p := &process{cmd: f.Process(f.T, f.medium)}
+	p.cmd.Stderr = &p.stderr
+	out, err := p.cmd.StdoutPipe()
+	f.no(err)
+	p.out = out
+	f.no(p.cmd.Start())
+	return p
+}
+
+// read returns what the process has written. It kills the process after the line
+// with the number killAt, if that is not negative.
+func (p *process) read(killAt int) (lines []workLine, err error) {
+	for in := bufio.NewScanner(p.out); in.Scan(); {
+		var line workLine
+		if !bytes.HasPrefix(in.Bytes(), []byte("{")) {
+			continue // what the test binary says at its end
+		}
+		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
+			return lines, err
+		}
+		if lines = append(lines, line); len(lines) == killAt {
+			_ = p.cmd.Process.Kill()
+		}
+	}
+	err = p.cmd.Wait()
+	if killAt >= 0 && errors.As(err, new(*exec.ExitError)) && p.cmd.ProcessState.ExitCode() == -1 {
+		err = nil // killed
+	}
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, p.stderr.Bytes())
+	}
+	return lines, err
+}
+
+// run lets processes work at once; killAt returns when to kill each.
+func (f *fixture) run(n int, killAt func(i int) int) (ranges *Ledger, counts []int64) {
+	ranges = &Ledger{}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for i := range n {
+		p, at := f.start(), killAt(i)
+		group.Go(func() {
+			lines, err := p.read(at)
+			if err != nil {
+				f.Errorf("process %d: %v", i, err)
+			}
+			for _, line := range lines {
+				if line.Count == 0 {
+					ranges.Add(line.Range)
+					continue
+				}
+				mu.Lock()
+				counts = append(counts, line.Count)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return ranges, counts
+}
+
+// testProcesses lets processes work at the same time.
+func testProcesses(f *fixture) {
+	if f.Process == nil {
+		return
+	}
+	s := f.store()
+	ranges, counts := f.run(processes, func(int) int { return -1 })
+	if err := ranges.Check(false); err != nil || ranges.Len() != processes*workRanges {
+		f.Errorf("%d ranges, want %d: %v", ranges.Len(), processes*workRanges, err)
+	}
+	if n, err := count(f.Context(), s); err != nil || n != processes*workPuts+1 || len(counts) != processes*workPuts {
+		f.Errorf("%d changes of the document, of which it has %d: %v", len(counts), n-1, err)
+	}
+}
+
+// testKilled kills processes while they work: what they told is not given again,
+// and the others go on.
+func testKilled(f *fixture) {
+	if f.Process == nil {
+		return
+	}
+	s, r := f.store(), f.random()
+	ranges, counts := f.run(6, func(int) int { return 1 + r.IntN(workRanges) })
+	for range 3 {
+		got, err := s.Reserve(f.Context(), workName, up(0, 1, 5))
+		f.no(err)
+		ranges.Add(got)
+	}
+	if err := ranges.Check(true); err != nil {
+		f.Error(err)
+	}
+	seen := map[int64]bool{}
+	for _, n := range counts {
+		if seen[n] {
+			f.Errorf("two processes changed the document from %d", n-1)
+		}
+		seen[n] = true
+	}
+	if n, err := count(f.Context(), s); err != nil || n <= int64(len(counts)) {
+		f.Errorf("the document has %d changes, of %d: %v", n-1, len(counts), err)
+	}
+}
