@@ -41,6 +41,8 @@ var arrows = map[string][]string{
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
 
+	"idbuilder/sequence": {"idbuilder/store"},
+
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},
 	"rafttimer/internal/clock": {},

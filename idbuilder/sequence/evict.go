@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence
+
+import (
+	"context"
+	"time"
+)
+
+// evictIdle drops idle sequences, until the pool is closed. Each is found at the
+// latest after one and a half times Options.Idle.
+func (p *Pool) evictIdle() {
+	defer close(p.swept)
+	if p.o.Idle < 0 {
+		return
+	}
+	ticker := time.NewTicker(max(p.o.Idle/2, 1))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-ticker.C:
+			p.sweep()
+		}
+	}
+}
+
+func (p *Pool) sweep() {
+	now := p.now()
+	for _, s := range p.list() {
+		if s.unused(now) {
+			p.evict(s)
+		}
+	}
+}
+
+// unused reports whether nothing was taken for Options.Idle. Takers note no
+// time: that would cost them more than taking.
+func (s *Sequence) unused(now time.Duration) bool {
+	if next := s.seg.Load().last(); next != s.seen || !s.checked {
+		s.seen, s.seenAt, s.checked = next, now, true
+		return false
+	}
+	return now-s.seenAt >= s.pool.o.Idle
+}
+
+// evict removes a sequence, unless it is in use.
+func (p *Pool) evict(s *Sequence) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == active || len(s.waiters) > 0 || s.seg.Load().last() != s.seen {
+		return
+	}
+	s.stopTimer()
+	s.forget()
+	s.evicted, s.checked = true, false
+	delete(p.all, s.name)
+	p.counts.evictions.Add(1)
+}
+
+func (s *Sequence) stopTimer() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	if s.phase == backoff {
+		s.setPhase(idle)
+	}
+}
+
+// takeRevived takes from a sequence that was evicted and is used again.
+func (s *Sequence) takeRevived(ctx context.Context, need uint64) (int64, error) {
+	live, err := s.pool.revive(s)
+	if err != nil {
+		return 0, err
+	}
+	return live.take(ctx, need)
+}
+
+// revive returns the sequence in memory that has the name of one that was
+// evicted; the latter itself, if there is none.
+func (p *Pool) revive(s *Sequence) (*Sequence, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	live := p.all[s.name]
+	if live == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.evicted = false
+		p.all[s.name] = s
+		return s, nil
+	}
+	if (live.seg.Load().step < 0) != (s.seg.Load().step < 0) {
+		return nil, ErrDirection
+	}
+	return live, nil
+}
+
+// Close ends the pool: calls of Take return [ErrClosed], also those that wait. It
+// waits for the reservations under way until ctx ends, then returns its error.
+// The numbers in memory are lost. It can be repeated.
+func (p *Pool) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	for _, s := range p.list() {
+		s.shut()
+	}
+	return p.queue.close(ctx, p.swept)
+}
+
+func (s *Sequence) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.stopTimer()
+	s.empty()
+	s.endWaiters(ErrClosed)
+}
+
+// close waits until all goroutines have ended.
+func (q *queue) close(ctx context.Context, others <-chan struct{}) error {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	done := make(chan struct{})
+	go func() { q.idle.Wait(); close(done) }()
+	for _, ended := range []<-chan struct{}{others, done} {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

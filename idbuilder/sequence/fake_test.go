@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeStore keeps sequences in memory, and fails and waits as tests tell it.
+type fakeStore struct {
+	store.Store // nil: no other method is called
+
+	delay time.Duration
+	calls atomic.Int64
+	// before may fail a reservation before it is made, after once it is made: the
+	// caller does not learn its outcome. Both may be nil.
+	before, after func() error
+
+	mu  sync.Mutex
+	all map[string]store.Sequence
+}
+
+func newFakeStore() *fakeStore { return &fakeStore{all: map[string]store.Sequence{}} }
+
+func (f *fakeStore) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+	f.calls.Add(1)
+	if err := r.Validate(); err != nil {
+		return store.Range{}, err
+	}
+	if err := f.wait(ctx); err != nil {
+		return store.Range{}, err
+	}
+	if f.before != nil {
+		if err := f.before(); err != nil {
+			return store.Range{}, err
+		}
+	}
+	got, err := f.reserve(name, r)
+	if err == nil && f.after != nil {
+		err = f.after()
+	}
+	return got, err
+}
+
+func (f *fakeStore) wait(ctx context.Context) error {
+	if f.delay == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(f.delay):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *fakeStore) reserve(name string, r store.Reservation) (store.Range, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old, ok := f.all[name]
+	if !ok {
+		old.Value = r.Start
+	}
+	to, err := r.Advance(old.Value)
+	if err != nil {
+		return store.Range{}, err
+	}
+	f.all[name] = store.Sequence{Value: to, Version: old.Version + 1}
+	return store.Range{From: old.Value, To: to, Version: old.Version + 1}, nil
+}
+
+func (f *fakeStore) Sequence(_ context.Context, name string) (store.Sequence, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s, ok := f.all[name]; ok {
+		return s, nil
+	}
+	return store.Sequence{}, store.ErrNotFound
+}
+
+// set sets the value of a sequence.
+func (f *fakeStore) set(name string, value int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[name] = store.Sequence{Value: value, Version: f.all[name].Version + 1}
+}
+
+func newPool(t testing.TB, s store.Store, o sequence.Options) *sequence.Pool {
+	t.Helper()
+	p, err := sequence.New(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closePool(t, p) })
+	return p
+}
+
+func closePool(t testing.TB, p *sequence.Pool) {
+	t.Helper()
+	if err := p.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func openSequence(t testing.TB, p *sequence.Pool, name string, spec sequence.Spec) *sequence.Sequence {
+	t.Helper()
+	s, err := p.Sequence(name, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// Pool serves numbers of sequences from ranges that it reserves in a store. It is
+// safe for concurrent use. Make one with [New].
+type Pool struct {
+	store  store.Store
+	o      Options
+	start  time.Time
+	ctx    context.Context // of reservations; ends with Close
+	cancel context.CancelFunc
+	queue  queue
+	counts counts
+	swept  chan struct{} // closed when the evictor has ended
+
+	mu     sync.RWMutex
+	all    map[string]*Sequence
+	closed bool
+}
+
+// New returns a pool over a store. [Pool.Close] ends it; it does not close the
+// store.
+func New(s store.Store, o Options) (*Pool, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.setDefaults()
+	p := &Pool{store: s, o: o, start: time.Now(), all: map[string]*Sequence{}, swept: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	go p.evictIdle()
+	return p, nil
+}
+
+// now returns a time that does not follow changes of the clock.
+func (p *Pool) now() time.Duration { return time.Since(p.start) }
+
+// Sequence returns the sequence of a name, with the numbers that spec says, from
+// now on for all who have it. A changed Step or Bound applies to the numbers in
+// memory, too; a changed Start to a sequence that is new to the store. It returns
+// [ErrDirection] if the sequence is in memory with the other direction.
+//
+// The call reads no store. It is cheap, but not as cheap as keeping the Sequence.
+func (p *Pool) Sequence(name string, spec Spec) (*Sequence, error) {
+	p.mu.RLock()
+	s := p.all[name]
+	p.mu.RUnlock()
+	if s != nil && s.has(spec) {
+		return s, nil
+	}
+	return p.open(name, spec)
+}
+
+func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, fmt.Errorf("sequence %q: %w", name, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	if s := p.all[name]; s != nil {
+		return s, s.respec(spec)
+	}
+	if err := store.CheckName(name); err != nil {
+		return nil, err
+	}
+	s := &Sequence{pool: p, name: name, spec: spec}
+	s.seg.Store(&segment{from: spec.Start, step: spec.Step})
+	p.all[name] = s
+	return s, nil
+}
+
+// has reports whether a sequence is live and has a specification.
+func (s *Sequence) has(spec Spec) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spec == spec && !s.evicted && !s.closed
+}
+
+// respec changes the specification. Pool.mu is held.
+func (s *Sequence) respec(spec Spec) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if (spec.Step < 0) != (s.spec.Step < 0) {
+		if s.known || s.phase != idle {
+			return fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
+		}
+	}
+	if s.spec != spec {
+		s.spec = spec
+		s.exhausted, s.tail = false, false
+		s.clip()
+	}
+	return nil
+}
+
+// Drop drops the numbers of a sequence that are in memory, and forgets where the
+// sequence was. Call it after the sequence was set to another value in the store,
+// before Take is called the next time: numbers that come before those already
+// given are accepted again.
+func (p *Pool) Drop(name string) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if s := p.all[name]; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forget()
+	}
+}
+
+// forget makes a sequence as if it were new.
+func (s *Sequence) forget() {
+	s.empty()
+	s.gen++ // a range that is under way is lost
+	s.known, s.given, s.exhausted, s.tail = false, false, false, false
+	s.version, s.low = 0, 0
+	s.pace = pace{latency: s.latency}
+	s.seg.Store(&segment{from: s.spec.Start, step: s.spec.Step})
+}
+
+// All returns the sequences in memory, in no order, for metrics.
+func (p *Pool) All() iter.Seq2[string, State] {
+	return func(yield func(string, State) bool) {
+		for _, s := range p.list() {
+			if !yield(s.name, s.State()) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Pool) list() []*Sequence {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	list := make([]*Sequence, 0, len(p.all))
+	for _, s := range p.all {
+		list = append(list, s)
+	}
+	return list
+}
+
+// Metrics says how a [Pool] does. Counts are since it was made.
+type Metrics struct {
+	Sequences    int    // in memory
+	Waits        uint64 // calls of Take that waited for the store
+	Reservations uint64 // asked of the store
+	Failures     uint64 // of those, by an error other than exhaustion
+	Dropped      uint64 // steps that were reserved and will not be given: too few for a request, or idle for too long
+	Evictions    uint64 // of idle sequences
+}
+
+type counts struct{ waits, reservations, failures, dropped, evictions atomic.Uint64 }
+
+// Metrics returns what the pool counts at the moment of the call.
+func (p *Pool) Metrics() Metrics {
+	p.mu.RLock()
+	n := len(p.all)
+	p.mu.RUnlock()
+	c := &p.counts
+	return Metrics{
+		Sequences: n, Waits: c.waits.Load(), Reservations: c.reservations.Load(),
+		Failures: c.failures.Load(), Dropped: c.dropped.Load(), Evictions: c.evictions.Load(),
+	}
+}
