@@ -12,30 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestEditDistance(t *testing.T) {
-	cases := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0},
-		{"", "abc", 3},
-		{"index", "index", 0},
-		{"indx", "index", 1},
-		{"idnex", "index", 1},
-		{"partitoin", "partition", 1},
-		{"cover", "unique", 6},
-		{"kitten", "sitting", 3},
-	}
-	for _, c := range cases {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-		if got := editDistance(c.b, c.a); got != c.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", c.b, c.a, got, c.want)
-		}
-	}
-}
-
 func TestNaming(t *testing.T) {
 	cases := []struct{ name, unexported, snake string }{
 		{"ID", "id", "id"},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kazahana-db/kazahana/internal/nearest"
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
@@ -129,7 +130,7 @@ func unsupported(w word) string {
 // give or take one letter; for others it returns "".
 func meantFlag(text string) string {
 	for _, flag := range []string{"index", "unique", "cover", "text", "id"} {
-		if strings.EqualFold(text, flag) || len(flag) > 4 && editDistance(strings.ToLower(text), flag) <= 1 {
+		if strings.EqualFold(text, flag) || len(flag) > 4 && nearest.Distance(text, flag) <= 1 {
 			return fmt.Sprintf("did you mean %s? Or ", flag)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kazahana-db/kazahana/internal/nearest"
 )
 
 // tagKey is the key of the struct tags that persistgen reads.
@@ -59,7 +61,7 @@ func parseTag(literal string) (t tag, found bool, at int, err error) {
 			return tag{}, false, whole.offset(rest), errTagSyntax
 		case key == tagKey:
 			return value, true, 0, nil
-		case editDistance(key, tagKey) <= 2 && strings.HasPrefix(key, "p"):
+		case nearest.Distance(key, tagKey) <= 2 && strings.HasPrefix(key, "p"):
 			return tag{}, false, whole.offset(rest), &misspeltKeyError{key}
 		}
 		rest = next

@@ -71,12 +71,12 @@ var arrows = map[string][]string{
 	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli": {
 		"idgen", "idgen/external", "lease", "lease/http", "lease/leaseotel", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
-		"kv", "kv/embedded", "kv/fdbkv",
+		"kv", "kv/embedded", "kv/fdbkv", "internal/nearest",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"cmd/kazahana": {"internal/cli"},
 
-	"codegen":             {"internal/schema", "golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+	"codegen":             {"internal/schema", "internal/nearest", "golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":      {"codegen"},
 	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":    {},
@@ -86,7 +86,8 @@ var arrows = map[string][]string{
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
-	"internal/schema": {},
+	"internal/schema":  {},
+	"internal/nearest": {},
 
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
 

@@ -98,23 +98,6 @@ func serverWithTokens(t *testing.T) string {
 	return server.URL
 }
 
-func TestNearest(t *testing.T) {
-	keys := []string{"epoch", "bits", "duration"}
-	for mistyped, want := range map[string]string{"duratoin": "duration", "Bit": "bits", "epcoh": "epoch", "EPOCHS": "epoch"} {
-		if got := nearest(mistyped, keys); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", mistyped, got, want)
-		}
-	}
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "SAME", 0}} {
-		if got := edits(test.a, test.b); got != test.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}
-
 // TestPopulation counts leases and positions, and looks at the store now and then
 // only.
 func TestPopulation(t *testing.T) {

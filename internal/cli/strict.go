@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/nearest"
 )
 
 // strictly reads one JSON value of a configuration. A key that is not known is
@@ -30,7 +31,8 @@ func strictly(text []byte, v any) error {
 		return fmt.Errorf("it is not the JSON that it should be: %w", err)
 	}
 	keys := keysOf(reflect.TypeOf(v))
-	return fmt.Errorf("there is no key %s: did you mean %q? There is %s", quoted, nearest(strings.Trim(quoted, `"`), keys), strings.Join(keys, ", "))
+	meant, _ := nearest.Word(strings.Trim(quoted, `"`), keys)
+	return fmt.Errorf("there is no key %s: did you mean %q? There is %s", quoted, meant, strings.Join(keys, ", "))
 }
 
 // keysOf returns the keys of JSON objects of a type, or of those in it.
@@ -46,32 +48,4 @@ func keysOf(t reflect.Type) (keys []string) {
 		keys = append(keys, name)
 	}
 	return keys
-}
-
-// nearest returns the word that is the fewest edits away from a mistyped one.
-func nearest(mistyped string, words []string) string {
-	return slices.MinFunc(words, func(a, b string) int { return edits(mistyped, a) - edits(mistyped, b) })
-}
-
-// edits is the distance of Levenshtein, "Binary codes capable of correcting
-// deletions, insertions, and reversals" (1966), between words in lower case.
-func edits(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
