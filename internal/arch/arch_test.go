@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store"},
 	"idbuilder/revision":        {"idbuilder/store"},
 	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
+	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},
 	"idbuilder/store":           {},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/nearest"
+)
+
+// Key describes one setting.
+type Key struct {
+	Path    string   // such as storage.redis.pool_size
+	Aliases []string // other paths of the same setting
+	Default string   // "" if there is none
+	Allowed string   // the range or the words
+	About   string   // what it is, in a few words
+	Secret  bool     // whether values can hold a password: flags are refused
+}
+
+// Keys returns all keys, in the order of their sections.
+func Keys() []Key {
+	list := make([]Key, len(keys))
+	for i, k := range keys {
+		list[i] = Key{Path: k.path, Aliases: slices.Clone(k.aliases), Default: k.standard, Allowed: k.kind.allowed(), About: k.about, Secret: isHider(&k)}
+	}
+	return list
+}
+
+// key is one setting: its name, what is allowed, and the field that it sets.
+type key struct {
+	path     string
+	aliases  []string
+	standard string // the default
+	kind     kind
+	field    func(*Settings) any // a pointer to the field
+	about    string
+}
+
+const (
+	day      = 24 * time.Hour
+	mebibyte = 1 << 20
+)
+
+// also lists aliases.
+func also(paths ...string) []string { return paths }
+
+var keys = []key{
+	{"server.host", nil, "0.0.0.0", text{}, func(s *Settings) any { return &s.Server.Host }, "address to listen at"},
+	{"server.port", nil, "8080", integer{0, 65535}, func(s *Settings) any { return &s.Server.Port }, "port; 0: a free one"},
+	{"server.workers", nil, "4", integer{0, 4096}, func(s *Settings) any { return &s.Server.Workers }, "threads that run at once, at most; 0: one for each CPU"},
+	{"server.tls_cert", nil, "", text{}, func(s *Settings) any { return &s.Server.TLSCert }, "file with the certificate chain; with server.tls_key: HTTPS"},
+	{"server.tls_key", nil, "", text{}, func(s *Settings) any { return &s.Server.TLSKey }, "file with the certificate's key"},
+	{"server.shutdown_timeout", nil, "20s", span{0, time.Hour}, func(s *Settings) any { return &s.Server.ShutdownTimeout }, "for requests under way when the program ends"},
+
+	{"admin.enabled", nil, "true", boolean{}, func(s *Settings) any { return &s.Admin.Enabled }, "whether there is a console, at /admin/"},
+	{"admin.listen", nil, "", address{}, func(s *Settings) any { return &s.Admin.Listen }, "address for the console and the endpoints of administrators alone"},
+	{"admin.path", nil, "", unused{"the console is part of the program"}, nil, "not used: the console is part of the program"},
+
+	{"storage.backend", nil, Embedded, choice{File, Redis, MySQL, PostgreSQL, Embedded, FoundationDB, "postgres=" + PostgreSQL, "mariadb=" + MySQL}, func(s *Settings) any { return &s.Storage.Backend }, "kind of store"},
+	{"storage.file.path", also("storage.file.data_dir"), "./data", text{}, func(s *Settings) any { return &s.Storage.File.Path }, "folder of the JSON files"},
+	{"storage.embedded.path", nil, "./idbuilder-data", text{}, func(s *Settings) any { return &s.Storage.Embedded.Path }, "folder of the embedded engine"},
+	{"storage.foundationdb.cluster_file", nil, "", text{}, func(s *Settings) any { return &s.Storage.FoundationDB.ClusterFile }, "cluster file; empty: where FoundationDB's client looks"},
+	{"storage.redis.mode", nil, standalone, choice{standalone, cluster}, func(s *Settings) any { return &s.Storage.Redis.Mode }, "several URLs without a mode stand for cluster"},
+	{"storage.redis.url", also("storage.redis.urls"), "", urls{"redis", "rediss"}, func(s *Settings) any { return &s.Storage.Redis.URL }, "of the server, or of some nodes of a cluster"},
+	{"storage.redis.pool_size", nil, "10", integer{1, 10000}, func(s *Settings) any { return &s.Storage.Redis.PoolSize }, "connections"},
+	{"storage.redis.key_prefix", nil, "idbuilder", text{}, func(s *Settings) any { return &s.Storage.Redis.KeyPrefix }, "first part of all keys"},
+	{"storage.redis.connect_timeout", nil, "5s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.Redis.ConnectTimeout }, "for a new connection"},
+	{"storage.redis.wait_replicas", nil, "0", integer{0, 100}, func(s *Settings) any { return &s.Storage.Redis.WaitReplicas }, "replicas that must have a reservation before it is used"},
+	{"storage.redis.wait_timeout", nil, "1s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.Redis.WaitTimeout }, "for those replicas"},
+	{"storage.mysql.url", nil, "", urls{"mysql"}, func(s *Settings) any { return &s.Storage.MySQL.URL }, "of the server and database"},
+	{"storage.mysql.max_connections", nil, "10", integer{1, 10000}, func(s *Settings) any { return &s.Storage.MySQL.MaxConnections }, "connections, at most"},
+	{"storage.mysql.min_connections", nil, "0", integer{0, 10000}, func(s *Settings) any { return &s.Storage.MySQL.MinConnections }, "connections that are kept open"},
+	{"storage.mysql.connect_timeout", nil, "5s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.MySQL.ConnectTimeout }, "for a new connection"},
+	{"storage.postgres.url", also("storage.postgresql.url"), "", urls{"postgresql", "postgres"}, func(s *Settings) any { return &s.Storage.Postgres.URL }, "of the server and database"},
+	{"storage.postgres.max_connections", also("storage.postgresql.max_connections"), "10", integer{1, 10000}, func(s *Settings) any { return &s.Storage.Postgres.MaxConnections }, "connections, at most"},
+	{"storage.postgres.min_connections", also("storage.postgresql.min_connections"), "0", integer{0, 10000}, func(s *Settings) any { return &s.Storage.Postgres.MinConnections }, "connections that are kept open"},
+	{"storage.postgres.connect_timeout", also("storage.postgresql.connect_timeout"), "5s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.Postgres.ConnectTimeout }, "for a new connection"},
+
+	{"controller.endpoint", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Endpoint }, "URL of the controllers; empty: there is none"},
+	{"controller.heartbeat_interval", nil, "10s", span{100 * time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Controller.HeartbeatInterval }, "between two heartbeats of a worker"},
+
+	{"sequence.default_batch_size", nil, "1000", integer{1, 1_000_000_000}, func(s *Settings) any { return &s.Sequence.DefaultBatchSize }, "numbers that are reserved at once, at first"},
+	{"sequence.prefetch_threshold", nil, "0.2", remainder{}, func(s *Settings) any { return &s.Sequence.PrefetchThreshold }, "what is left of them when the next are reserved: a fraction, or a count"},
+
+	{"snowflake.lease_duration", nil, "10m", span{time.Second, 365 * day}, func(s *Settings) any { return &s.Snowflake.LeaseDuration }, "of a worker id, to clients that ask again"},
+	{"snowflake.once_duration", nil, "24h", span{time.Second, 3650 * day}, func(s *Settings) any { return &s.Snowflake.OnceDuration }, "of a worker id, to clients that never ask again"},
+
+	{"auth.admin_token", nil, "", secret{}, func(s *Settings) any { return &s.Auth.AdminToken }, "empty: a random one is made at the first start"},
+	{"auth.key_token_expiration", nil, "720h", span{time.Second, 36500 * day}, func(s *Settings) any { return &s.Auth.KeyTokenExpiration }, "how long key tokens hold"},
+	{"auth.cache", nil, "1s", span{10 * time.Millisecond, time.Minute}, func(s *Settings) any { return &s.Auth.Cache }, "how long tokens and configurations are believed unasked"},
+
+	{"limits.requests_per_second", nil, "0", number{0, 1e9}, func(s *Settings) any { return &s.Limits.RequestsPerSecond }, "with one token; 0: any number"},
+	{"limits.burst", nil, "0", integer{0, 1_000_000_000}, func(s *Settings) any { return &s.Limits.Burst }, "requests at once, over that rate; 0: those of a second"},
+	{"limits.request_bytes", nil, "1048576", integer{1024, 64 * mebibyte}, func(s *Settings) any { return &s.Limits.RequestBytes }, "of a request's body"},
+	{"limits.request_timeout", nil, "30s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Limits.RequestTimeout }, "for a request"},
+
+	{"observability.log_level", nil, "info", choice{"trace", "debug", "info", "warn", "error"}, func(s *Settings) any { return &s.Observability.LogLevel }, "least level that is logged"},
+	{"observability.log_format", nil, "json", choice{"json", "pretty", "text=pretty"}, func(s *Settings) any { return &s.Observability.LogFormat }, "text is another word for pretty"},
+	{"observability.metrics.enabled", also("observability.metrics_enabled"), "true", boolean{}, func(s *Settings) any { return &s.Observability.Metrics.Enabled }, "metrics for Prometheus"},
+	{"observability.metrics.port", nil, "9091", integer{0, 65535}, func(s *Settings) any { return &s.Observability.Metrics.Port }, "of their own, besides the server's; 0: none"},
+	{"observability.metrics.path", also("observability.metrics_path"), "/metrics", path{}, func(s *Settings) any { return &s.Observability.Metrics.Path }, "at both ports"},
+}
+
+// known has each key by its path and its aliases.
+var known = func() map[string]*key {
+	byPath := map[string]*key{}
+	for i := range keys {
+		for _, p := range append([]string{keys[i].path}, keys[i].aliases...) {
+			byPath[p] = &keys[i]
+		}
+	}
+	return byPath
+}()
+
+// paths are all names of keys, aliases last.
+var paths = func() (all []string) {
+	for _, k := range keys {
+		all = append(all, k.path)
+	}
+	for _, k := range keys {
+		all = append(all, k.aliases...)
+	}
+	return all
+}()
+
+// nearestTo returns the path nearest to a mistyped one, which may lack sections.
+func nearestTo(mistyped string) string {
+	word, _ := nearest.Word(mistyped, endings)
+	return endingOf[word]
+}
+
+// endings are the paths, and behind them what is left of each without its first
+// sections; endingOf has the paths that end so.
+var endings, endingOf = func() (words []string, of map[string]string) {
+	of = map[string]string{}
+	for rest, depth := paths, 0; depth < 3; depth++ {
+		for i, p := range rest {
+			if _, found := of[p]; p != "" && !found {
+				words = append(words, p)
+				of[p] = paths[i]
+			}
+		}
+		rest = withoutSections(rest)
+	}
+	return words, of
+}()
+
+func withoutSections(paths []string) []string {
+	shorter := make([]string, len(paths))
+	for i, p := range paths {
+		_, shorter[i], _ = strings.Cut(p, ".")
+	}
+	return shorter
+}

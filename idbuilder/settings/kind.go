@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kind is what values a key can have.
+type kind interface {
+	// parse returns the value of a text, from the environment or a flag, or of a
+	// value of TOML.
+	parse(raw any) (any, error)
+	// check reports a value that is not allowed.
+	check(value any) error
+	// allowed tells which ones are.
+	allowed() string
+}
+
+// hider is a kind whose values can hold a password.
+type hider interface{ hides() }
+
+// words is a text from the environment or a flag: numbers are parsed from it.
+type words string
+
+// textOf returns a text from any source.
+func textOf(raw any) (string, error) {
+	switch raw := raw.(type) {
+	case words:
+		return string(raw), nil
+	case string:
+		return raw, nil
+	}
+	return "", errors.New("it must be a string, in quotes")
+}
+
+// text is any string.
+type text struct{}
+
+func (text) parse(raw any) (any, error) { return textOf(raw) }
+func (text) check(any) error            { return nil }
+func (text) allowed() string            { return "text" }
+
+// choice is one of some words; a=b stands for a, which is another word for b.
+type choice []string
+
+func (c choice) parse(raw any) (any, error) {
+	word, err := textOf(raw)
+	for _, w := range c {
+		if other, meant, ok := strings.Cut(w, "="); ok && other == word {
+			return meant, nil
+		}
+	}
+	return word, err
+}
+
+func (c choice) check(value any) error {
+	if w := value.(string); !slices.Contains(c, w) || strings.Contains(w, "=") {
+		return errors.New("allowed are " + c.allowed())
+	}
+	return nil
+}
+
+func (c choice) allowed() string {
+	list := make([]string, len(c))
+	for i, w := range c {
+		list[i], _, _ = strings.Cut(w, "=")
+	}
+	return strings.Join(list, ", ")
+}
+
+// integer is a whole number.
+type integer struct{ min, max int }
+
+func (integer) parse(raw any) (any, error) {
+	switch raw := raw.(type) {
+	case words:
+		if n, err := strconv.Atoi(string(raw)); err == nil {
+			return n, nil
+		}
+	case int64:
+		if int64(int(raw)) == raw {
+			return int(raw), nil
+		}
+	}
+	return nil, errors.New("it must be a whole number")
+}
+
+func (k integer) check(value any) error {
+	if n := value.(int); n < k.min || n > k.max {
+		return errors.New("allowed are " + k.allowed())
+	}
+	return nil
+}
+
+func (k integer) allowed() string { return fmt.Sprintf("%d to %d", k.min, k.max) }
+
+// number is a number with or without a fraction.
+type number struct{ min, max float64 }
+
+func (number) parse(raw any) (any, error) {
+	switch raw := raw.(type) {
+	case words:
+		if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			return n, nil
+		}
+	case int64:
+		return float64(raw), nil
+	case float64:
+		return raw, nil
+	}
+	return nil, errors.New("it must be a number")
+}
+
+func (k number) check(value any) error {
+	if n := value.(float64); !(n >= k.min && n <= k.max) { // NaN is neither
+		return errors.New("allowed are " + k.allowed())
+	}
+	return nil
+}
+
+func (k number) allowed() string { return fmt.Sprintf("%.0f to %.0f", k.min, k.max) }
+
+// boolean is true or false.
+type boolean struct{}
+
+func (boolean) parse(raw any) (any, error) {
+	switch raw := raw.(type) {
+	case words:
+		if b, err := strconv.ParseBool(string(raw)); err == nil {
+			return b, nil
+		}
+	case bool:
+		return raw, nil
+	}
+	return nil, errors.New("it must be true or false")
+}
+
+func (boolean) check(any) error { return nil }
+func (boolean) allowed() string { return "true, false" }
+
+// span is a duration, in seconds or as text.
+type span struct{ min, max time.Duration }
+
+func (span) parse(raw any) (any, error) {
+	text, isText := raw.(string)
+	switch raw := raw.(type) {
+	case int64:
+		return seconds(float64(raw))
+	case float64:
+		return seconds(raw)
+	case words:
+		if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			return seconds(n)
+		}
+		text, isText = string(raw), true
+	}
+	if d, err := time.ParseDuration(text); isText && err == nil {
+		return d, nil
+	}
+	return nil, errNoDuration
+}
+
+var errNoDuration = errors.New(`it must be a number of seconds, or a duration such as "1m30s"`)
+
+func seconds(n float64) (any, error) {
+	if ns := n * float64(time.Second); math.Abs(ns) < math.MaxInt64 { // not NaN either
+		return time.Duration(ns), nil
+	}
+	return nil, errNoDuration
+}
+
+func (k span) check(value any) error {
+	if d := value.(time.Duration); d < k.min || d > k.max {
+		return errors.New("allowed are " + k.allowed())
+	}
+	return nil
+}
+
+func (k span) allowed() string { return fmt.Sprintf("%s to %s", brief(k.min), brief(k.max)) }
+
+// brief formats a duration without the units that are zero.
+func brief(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// path is that of a page.
+type path struct{ text }
+
+func (path) check(value any) error {
+	if p := value.(string); !strings.HasPrefix(p, "/") || strings.ContainsAny(p, "{}? #") || len(p) < 2 || strings.HasSuffix(p, "/") {
+		return errors.New("it must be a path such as /metrics")
+	}
+	return nil
+}
+
+func (path) allowed() string { return "a path" }
+
+// address is host:port, or nothing.
+type address struct{ text }
+
+func (address) check(value any) error {
+	a := value.(string)
+	if a == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(a)
+	if n, numeric := strconv.Atoi(port); err != nil || numeric != nil || n < 0 || n > 65535 {
+		return errors.New("it must be host:port, such as 127.0.0.1:8081")
+	}
+	return nil
+}
+
+func (address) allowed() string { return "host:port" }
+
+// endpoint is a base URL of HTTP, or nothing.
+type endpoint struct{ text }
+
+func (endpoint) check(value any) error {
+	if value == "" {
+		return nil
+	}
+	u, err := url.Parse(value.(string))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return errors.New("it must be a URL such as http://controller:8090, without a user or query")
+	}
+	return nil
+}
+
+func (endpoint) allowed() string { return "http or https URL" }
+
+// unused is a key of the deployed worker that has no effect here.
+type unused struct{ reason string }
+
+func (unused) parse(raw any) (any, error) { return textOf(raw) }
+func (unused) check(any) error            { return nil }
+func (unused) allowed() string            { return "text" }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Sources are where settings come from. Each of them outranks those before it.
+type Sources struct {
+	// File is the path of a file in TOML; "" for none.
+	File string
+	// Environment has variables as os.Environ returns them. Those that begin with
+	// IDBUILDER__ or IDBUILDER_WORKER__ are settings: IDBUILDER__SERVER__PORT is
+	// server.port.
+	Environment []string
+	// Flags has texts by the paths of keys.
+	Flags map[string]string
+}
+
+// Load returns the settings that the sources make, checked. What none of them
+// sets has its default. The error is an [*Error], or says that the file cannot
+// be read.
+func Load(from Sources) (*Settings, error) {
+	file, err := readFile(from.File)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{settings: Default()}
+	for _, assignments := range [][]assignment{file.assignments(), environment(from.Environment), flags(from.Flags)} {
+		l.apply(assignments)
+	}
+	l.faults = append(l.faults, l.settings.faults(l.bad)...)
+	if err := asError(l.faults); err != nil {
+		return nil, err
+	}
+	return l.settings, nil
+}
+
+// Default returns the settings of a program that is not configured.
+func Default() *Settings {
+	s := &Settings{origins: map[string]string{}}
+	for i := range keys {
+		k := &keys[i]
+		if k.field == nil || k.standard == "" {
+			continue
+		}
+		value, err := k.kind.parse(words(k.standard))
+		if err != nil {
+			panic(fmt.Sprintf("the default of %s: %v", k.path, err))
+		}
+		k.set(s, value)
+	}
+	return s
+}
+
+// set sets the field of a key.
+func (k *key) set(s *Settings, value any) {
+	reflect.ValueOf(k.field(s)).Elem().Set(reflect.ValueOf(value))
+}
+
+// get returns the value of the field of a key.
+func (k *key) get(s *Settings) any { return reflect.ValueOf(k.field(s)).Elem().Interface() }
+
+// Origin tells where the value of a key was set: file:line, a variable or a
+// flag; "" if it has its default, or if a program set it.
+func (s *Settings) Origin(path string) string {
+	if k := known[path]; k != nil {
+		path = k.path
+	}
+	return s.origins[path]
+}
+
+// Notes tells which settings have no effect, a line each.
+func (s *Settings) Notes() []string { return s.notes }
+
+// assignment is what a source sets.
+type assignment struct {
+	path   string                   // of a key, if there is such a key
+	raw    any                      // words, or a value of TOML
+	origin string                   // file:line, or the name of the variable or flag
+	spell  func(path string) string // how the source writes a key
+	refuse string                   // why the source must not set it; "" if it may
+}
+
+// loader applies assignments.
+type loader struct {
+	settings *Settings
+	faults   []Fault
+	bad      map[string]bool // keys with a value that could not be parsed
+}
+
+// apply applies the assignments of one source.
+func (l *loader) apply(assignments []assignment) {
+	before := map[*key]applied{}
+	for _, a := range assignments {
+		k := known[a.path]
+		if k == nil {
+			l.faults = append(l.faults, a.unknown())
+			continue
+		}
+		value, err := l.parse(k, a)
+		if err != nil {
+			continue
+		}
+		if earlier, ok := before[k]; ok && !reflect.DeepEqual(earlier.value, value) {
+			l.faults = append(l.faults, a.contradicts(k, value, earlier))
+			continue
+		}
+		before[k] = applied{a, value}
+		l.set(k, value, a.origin)
+	}
+}
+
+// applied is an assignment with the value that it made.
+type applied struct {
+	assignment
+	value any
+}
+
+// parse returns the value of an assignment, or notes what is wrong with it.
+func (l *loader) parse(k *key, a assignment) (any, error) {
+	value, err := k.kind.parse(a.raw)
+	if a.refuse != "" && (err != nil || exposes(value)) {
+		err = errors.New(a.refuse)
+	}
+	if err != nil {
+		if l.bad == nil {
+			l.bad = map[string]bool{}
+		}
+		l.bad[k.path] = true
+		l.faults = append(l.faults, Fault{Key: a.path, Value: show(k, a.raw), Origin: a.origin, Reason: err.Error()})
+	}
+	return value, err
+}
+
+func (l *loader) set(k *key, value any, origin string) {
+	if none, ok := k.kind.(unused); ok {
+		l.settings.notes = append(l.settings.notes, fmt.Sprintf("%s (%s) has no effect: %s", k.path, origin, none.reason))
+		return
+	}
+	k.set(l.settings, value)
+	l.settings.origins[k.path] = origin
+}
+
+// unknown reports a key that there is not.
+func (a assignment) unknown() Fault {
+	return Fault{Key: a.spell(a.path), Origin: a.origin, Reason: "there is no such key; did you mean " + a.spell(nearestTo(a.path)) + "?"}
+}
+
+// contradicts reports two names of one key with different values.
+func (a assignment) contradicts(k *key, value any, earlier applied) Fault {
+	return Fault{Key: a.path, Value: show(k, value), Origin: a.origin, Reason: fmt.Sprintf(
+		"%s = %s (%s) is the same setting with another value; remove one of them", earlier.path, show(k, earlier.value), earlier.origin)}
+}
+
+// flags returns the assignments of flags, in the order of their names.
+func flags(given map[string]string) (list []assignment) {
+	spell := func(path string) string { return "--" + path }
+	for _, p := range slices.Sorted(maps.Keys(given)) {
+		a := assignment{path: p, raw: words(given[p]), origin: spell(p), spell: spell}
+		if k := known[p]; k != nil && isHider(k) {
+			a.refuse = "it would be seen in the arguments of the process: put it into the file, or into the variable " + variable(p)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// exposes reports whether a value has a password.
+func exposes(value any) bool {
+	switch v := value.(type) {
+	case Secret:
+		return v != ""
+	case URL:
+		return v.exposes()
+	case []URL:
+		for _, u := range v {
+			if u.exposes() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exposes reports whether a URL has, or may have, a password.
+func (u URL) exposes() bool { return u != "" && u.String() != strings.TrimSpace(string(u)) }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import "time"
+
+// Settings configure a worker or a controller. [Default] and [Load] return
+// useful ones; the zero value is not. [Keys] tells the range of each.
+type Settings struct {
+	Server        Server
+	Admin         Admin
+	Storage       Storage
+	Controller    Controller
+	Sequence      Sequence
+	Snowflake     Snowflake
+	Auth          Auth
+	Limits        Limits
+	Observability Observability
+
+	origins map[string]string // by key, where its value was set; none for a default
+	notes   []string
+}
+
+// Server is the HTTP server.
+type Server struct {
+	Host string // address to listen at
+	Port int    // 0: one that is free
+	// Workers is how many threads run the program at once, at most; 0: one for each
+	// CPU. More than there are CPUs has no effect.
+	Workers         int
+	TLSCert, TLSKey string        // files in PEM; both or neither
+	ShutdownTimeout time.Duration // for requests under way when the program ends
+}
+
+// Admin is the console and the endpoints for administrators.
+type Admin struct {
+	Enabled bool // whether there is a console
+	// Listen is an address of their own, host:port, for the console and for the
+	// endpoints that need the admin token. "": they are at the server's.
+	Listen string
+}
+
+// Backends.
+const (
+	File         = "file"
+	Redis        = "redis"
+	MySQL        = "mysql"
+	PostgreSQL   = "postgresql"
+	Embedded     = "embedded"
+	FoundationDB = "foundationdb"
+)
+
+// Storage is where sequences, configurations and tokens are kept.
+type Storage struct {
+	Backend      string // one of the constants above
+	File         FileStorage
+	Embedded     EmbeddedStorage
+	FoundationDB FoundationDBStorage
+	Redis        RedisStorage
+	MySQL        SQLStorage
+	Postgres     SQLStorage
+}
+
+// FileStorage is the store in JSON files.
+type FileStorage struct {
+	Path string // folder
+}
+
+// EmbeddedStorage is the embedded engine.
+type EmbeddedStorage struct {
+	Path string // folder
+}
+
+// FoundationDBStorage is a FoundationDB cluster.
+type FoundationDBStorage struct {
+	ClusterFile string // "": where FoundationDB's client looks by itself
+}
+
+// RedisStorage is a Redis server or cluster.
+type RedisStorage struct {
+	Mode           string // standalone or cluster
+	URL            []URL  // of the server; of some nodes of a cluster
+	PoolSize       int    // connections, for each node
+	KeyPrefix      string
+	ConnectTimeout time.Duration
+	// WaitReplicas is how many replicas must have a reservation before its numbers
+	// are used.
+	WaitReplicas int
+	WaitTimeout  time.Duration // how long to wait for them
+}
+
+// SQLStorage is a MySQL or PostgreSQL server.
+type SQLStorage struct {
+	URL            URL
+	MaxConnections int
+	MinConnections int // that are kept open while there is nothing to do
+	ConnectTimeout time.Duration
+}
+
+// Controller is how a worker reaches controllers, and what controllers do.
+type Controller struct {
+	Endpoint          string // base URL of the controllers; "": there is none
+	HeartbeatInterval time.Duration
+}
+
+// Sequence is how numbers are reserved ahead.
+type Sequence struct {
+	DefaultBatchSize  int       // numbers that are reserved at once, for a key that little is known of
+	PrefetchThreshold Threshold // what is left of them when the next ones are reserved
+}
+
+// Snowflake is how worker ids are leased to clients.
+type Snowflake struct {
+	LeaseDuration time.Duration // to clients that ask again
+	// OnceDuration is for how long the worker id of a client that never asks again,
+	// such as the deployed libraries, is given to no other.
+	OnceDuration time.Duration
+}
+
+// Auth is how callers are authenticated.
+type Auth struct {
+	AdminToken         Secret // "": a random one is made at the first start
+	KeyTokenExpiration time.Duration
+	// Cache is how long a worker believes what it read of tokens and configurations
+	// without asking the store whether they have changed.
+	Cache time.Duration
+}
+
+// Limits bound what one client can ask for.
+type Limits struct {
+	RequestsPerSecond float64 // with one token; 0: any number
+	Burst             int     // requests at once, over the rate; 0: as many as in a second
+	RequestBytes      int     // size of a request's body
+	RequestTimeout    time.Duration
+}
+
+// Observability is what the program tells about itself.
+type Observability struct {
+	LogLevel  string // trace, debug, info, warn or error
+	LogFormat string // json or pretty
+	Metrics   Metrics
+}
+
+// Metrics are those for Prometheus.
+type Metrics struct {
+	Enabled bool
+	Port    int    // of their own, besides the server's; 0: none
+	Path    string // at both
+}
