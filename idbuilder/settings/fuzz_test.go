@@ -21,9 +21,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("[sequence]\nprefetch_threshold = nan\n", "AUTH__ADMIN_TOKEN", "0123456789abcdef", "auth.cache", "1e400")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, toml, variable, value, flag, text string) {
-		if len(toml) > 2000 {
-			t.Skip("the size is bounded elsewhere")
-		}
+		toml = toml[:min(len(toml), 2000)] // TestFileFaults has the bound of its size
 		file := filepath.Join(dir, "c.toml")
 		if err := os.WriteFile(file, []byte(toml), 0o600); err != nil {
 			t.Fatal(err)
