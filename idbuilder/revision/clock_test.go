@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package revision
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestSuspendedMachine: the monotonic clock of a machine that was suspended has stood
+// still, the wall clock has gone on. Both end the validity.
+func TestSuspendedMachine(t *testing.T) {
+	now := time.Now()
+	later := now.Add(time.Second)
+	for name, c := range map[string]struct {
+		k     *known
+		valid bool
+	}{
+		"nothing known":       {nil, false},
+		"both go on":          {&known{until: later, wall: later.UnixNano()}, true},
+		"ended":               {&known{until: now, wall: now.UnixNano()}, false},
+		"suspended":           {&known{until: later, wall: now.UnixNano()}, false},
+		"wall clock set back": {&known{until: now, wall: later.UnixNano()}, false},
+	} {
+		if c.k.valid(now) != c.valid {
+			t.Errorf("%s: valid is %v", name, !c.valid)
+		}
+	}
+}
+
+// TestAnswerThatExpired: an answer that a goroutine comes to read after the
+// validity is not used.
+func TestAnswerThatExpired(t *testing.T) {
+	w := &Watch{options: Options{}.withDefaults(), life: t.Context()}
+	p := &poll{done: make(chan struct{}), known: &known{until: time.Now()}}
+	close(p.done)
+	if _, err := w.wait(t.Context(), p); !errors.Is(err, ErrLate) {
+		t.Errorf("the error is %v, want ErrLate", err)
+	}
+}
+
+// TestAnswerAfterClose: an answer that comes after Close is not remembered.
+func TestAnswerAfterClose(t *testing.T) {
+	w := &Watch{options: Options{}.withDefaults()}
+	w.life, w.stop = context.WithCancel(t.Context())
+	w.Close()
+	w.learn(1, time.Now())
+	if _, err := w.Current(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("the error is %v, want ErrClosed", err)
+	}
+}
+
+// TestLaterCallWins: of the answers of two calls that overlap, the one that
+// was asked for later is remembered, in whichever order they come.
+func TestLaterCallWins(t *testing.T) {
+	now := time.Now()
+	for _, begun := range [][]time.Time{{now, now.Add(-time.Millisecond)}, {now.Add(-time.Millisecond), now}} {
+		w := &Watch{options: Options{}.withDefaults(), life: t.Context()}
+		for _, b := range begun {
+			w.learn(b.UnixNano(), b)
+		}
+		if got := w.known.Load().revision; got != now.UnixNano() {
+			t.Errorf("the answer of the earlier call is remembered")
+		}
+	}
+}

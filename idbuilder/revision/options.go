@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package revision
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Options configure a Watch. All processes of a store use the same options: a
+// process whose Validity is longer may use what it read for longer than the
+// Announce of another process waits.
+type Options struct {
+	// Validity is for how long a revision is vouched for, and how long Announce
+	// takes. A store that takes longer to answer is as one that does not answer.
+	// The default value is a second; allowed are 10 ms to a minute.
+	Validity time.Duration
+	// Margin is added to the wait of Announce, for clocks that run at different rates.
+	// The default value is a hundredth of Validity; allowed are 0 to a minute.
+	Margin time.Duration
+}
+
+// Validate reports all that is wrong with the options.
+func (o Options) Validate() error {
+	var faults []error
+	if o.Validity != 0 && (o.Validity < 10*time.Millisecond || o.Validity > time.Minute) {
+		faults = append(faults, fmt.Errorf("revision: Validity is %v, allowed are 10ms to 1m", o.Validity))
+	}
+	if o.Margin < 0 || o.Margin > time.Minute {
+		faults = append(faults, fmt.Errorf("revision: Margin is %v, allowed are 0 to 1m", o.Margin))
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Validity == 0 {
+		o.Validity = time.Second
+	}
+	if o.Margin == 0 {
+		o.Margin = o.Validity / 100
+	}
+	return o
+}
