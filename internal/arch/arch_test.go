@@ -33,6 +33,11 @@ var arrows = map[string][]string{
 	"lease":       {"idgen", "internal/uptime"},
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
+	"idbuilder": {
+		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/store", "idbuilder/token",
+		"github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
+	},
+	"idbuilder/api":             {},
 	"idbuilder/format":          {},
 	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store"},
 	"idbuilder/revision":        {"idbuilder/store"},

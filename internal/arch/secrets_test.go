@@ -17,6 +17,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	idtoken "github.com/kazahana-db/kazahana/idbuilder/token"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/idgen/external"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
@@ -81,7 +86,21 @@ func secretive(t *testing.T) []any {
 	if err != nil {
 		t.Fatal(err)
 	}
+	service := idbuilder.Options{Tokens: idtoken.Options{Admin: marker}}
+	worker, err := idbuilder.NewWorker(storetest.Memory(t), service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := worker.Close(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
 	return []any{
+		service, service.Tokens, worker, worker.Tokens(),
+		idtoken.Token{Text: marker},
+		api.Token{Token: marker},
+		settings.Auth{AdminToken: marker},
 		fill(idgen.Lease{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
 		options,
 		fdbkv.Options{Network: fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)}},

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// call is a request that is served.
+type call struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	worker  *Worker
+	begun   time.Time
+	trace   string // id of the trace
+	span    trace.Span
+	status  int // that was sent; 0: none yet
+	entry   *keyEntry
+	who     token.Identity
+	numbers []int64
+	body    []byte
+	reply   *replyKey // of a request with an Idempotency-Key
+	context context.Context
+	cancel  context.CancelFunc
+}
+
+var calls = sync.Pool{New: func() any { return &call{body: make([]byte, 0, 512)} }}
+
+// endpoint serves a call. An error is sent as an answer, unless one was sent.
+type endpoint func(c *call) error
+
+// serve returns the handler of an endpoint.
+func (w *Worker) serve(fn endpoint) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		c := calls.Get().(*call)
+		c.w, c.r, c.worker, c.begun = rw, r, w, time.Now()
+		defer c.end()
+		c.startTrace()
+		if err := c.run(fn); err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// run runs the endpoint. A panic is an internal error of this request alone.
+func (c *call) run(fn endpoint) (err error) {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			c.worker.options.Logger.Error("idbuilder: panic", "panic", p, "trace_id", c.trace, "stack", string(debug.Stack()))
+			err = api.Errorf(api.Internal, "internal error; its trace id is %s", c.trace)
+		}
+	}()
+	return fn(c)
+}
+
+// ctx returns the context of the request, with the time limit of requests.
+func (c *call) ctx() context.Context {
+	if c.context == nil {
+		c.context, c.cancel = context.WithDeadline(c.r.Context(), c.begun.Add(c.worker.options.Timeout))
+	}
+	return c.context
+}
+
+// end reports the call and gives it back.
+func (c *call) end() {
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.report()
+	body, numbers := c.body[:0], c.numbers[:0]
+	if cap(body) > 64<<10 {
+		body = nil
+	}
+	*c = call{body: body, numbers: numbers}
+	calls.Put(c)
+}
+
+// bearer returns the token of the request: with Bearer before it, as the
+// specification says, or bare, as the deployed worker's client libraries send it.
+func bearer(r *http.Request) string {
+	text := r.Header.Get("Authorization")
+	if scheme, rest, ok := strings.Cut(text, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		text = strings.TrimLeft(rest, " ")
+	}
+	return text
+}
+
+// authenticate finds out who asks, and whether too often.
+func (c *call) authenticate() error {
+	text := bearer(c.r)
+	if text == "" {
+		return api.Errorf(api.Authentication, "Authorization: the header is missing; send `Authorization: Bearer <token>`")
+	}
+	var err error
+	if c.who, err = c.worker.tokens.Check(c.r.Context(), text); err != nil {
+		return err
+	}
+	return c.worker.limits.allow(c.who.Hash, c.begun)
+}
+
+// admin admits holders of an admin token.
+func (c *call) admin() error {
+	if err := c.authenticate(); err != nil {
+		return err
+	}
+	if !c.who.Admin {
+		return api.Errorf(api.Authorization, "Authorization: it is a key token; an admin token is needed")
+	}
+	return nil
+}
+
+// authorize admits those who may make IDs of a key, and returns the key.
+func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
+	if err := c.authenticate(); err != nil {
+		return nil, nil, err
+	}
+	if !c.who.Admin && !c.who.Global && c.who.Key != key {
+		return nil, nil, api.Errorf(api.Authorization, "Authorization: the token is not one for the key %q", key)
+	}
+	e, s, err := w.key(c.r.Context(), key, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.who.Global && s.config.KeyTokenOnly {
+		return nil, nil, api.Errorf(api.Authorization, "Authorization: the key %q needs a token of its own", key)
+	}
+	c.entry = e
+	return e, s, c.replayReply(key, t)
+}
+
+// fingerprint identifies a request that repeats another.
+func (c *call) fingerprint() [sha256.Size]byte {
+	h := sha256.New()
+	h.Write(c.who.Hash[:])
+	for _, part := range []string{c.r.Method, c.r.URL.Path, c.r.URL.RawQuery} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

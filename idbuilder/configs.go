@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// SaveConfig creates a configuration or changes it. A change that could give IDs
+// twice is refused with a [*idconfig.ChangeError] unless r.Force; a sequence
+// never goes back otherwise. When it returns nil, all workers use the new configuration.
+// It is safe to repeat.
+func (w *Worker) SaveConfig(ctx context.Context, r *idconfig.Request) error {
+	for {
+		changed, err := w.saveConfig(ctx, r)
+		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
+			continue // another change, or a reservation, was faster
+		}
+		if err == nil && changed {
+			err = w.watch.Announce(ctx)
+		}
+		return err
+	}
+}
+
+// saveConfig reports whether workers may have the configuration as it was.
+func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed bool, err error) {
+	old, err := w.storedConfig(ctx, r.Key)
+	if err != nil {
+		return false, err
+	}
+	var version int64
+	if old != nil {
+		version = old.Version
+		if r.CreateOnly && !old.Deleted {
+			return false, &api.Error{Code: api.Invalid, Status: http.StatusConflict, Message: fmt.Sprintf("name: there is a configuration %q already", r.Key)}
+		}
+		if err := idconfig.CheckChange(old, &r.Config); err != nil && !r.Force {
+			return false, err
+		}
+	}
+	if r.Type == idconfig.TypeIncrement {
+		if err := w.moveSequence(ctx, old, r); err != nil {
+			return false, err
+		}
+	}
+	return old != nil, w.putConfig(ctx, &r.Config, version)
+}
+
+// storedConfig reads a configuration, also one that was deleted; nil if there is
+// none.
+func (w *Worker) storedConfig(ctx context.Context, key string) (*idconfig.Config, error) {
+	d, err := w.store.Get(ctx, store.Configs, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("idbuilder: configuration %q: %w", key, err)
+	}
+	return idconfig.Decode(d)
+}
+
+func (w *Worker) putConfig(ctx context.Context, c *idconfig.Config, version int64) error {
+	value, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = w.store.Put(ctx, store.Configs, store.Document{Key: c.Key, Type: string(c.Type), Value: value, Version: version})
+	return err
+}
+
+// moveSequence moves the sequence of an increment key to a base that the request
+// changes. A sequence that does not exist begins at the base by itself, unless a
+// worker may still begin it at an older one.
+func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idconfig.Request) error {
+	next := r.Increment
+	before := &idconfig.Increment{Base: next.Base - 1} // another base than the next
+	if old != nil && old.Increment != nil {
+		before = old.Increment
+	}
+	s, err := w.store.Sequence(ctx, r.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		if old == nil || before.Base == next.Base {
+			return nil
+		}
+	case err != nil:
+		return err
+	case next.Rewinds(before, s.Value) && !r.Force:
+		return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is) and bases from %d on", s.Value, before.Base, s.Value)}
+	case !next.Rewinds(before, s.Value) && !next.Advances(before, s.Value):
+		return nil
+	}
+	return w.store.SetSequence(ctx, r.Key, next.Base, s.Version)
+}
+
+// DeleteConfig deletes a configuration and makes its tokens invalid, on all workers when it returns
+// nil. What the key has given is kept: a configuration that is created with the same key goes on
+// behind it.
+func (w *Worker) DeleteConfig(ctx context.Context, key string) error {
+	for {
+		c, err := w.readConfig(ctx, key)
+		if err != nil {
+			return err
+		}
+		deleted := *c
+		deleted.Deleted = true
+		if err = w.putConfig(ctx, &deleted, c.Version); err == nil {
+			return w.tokens.Revoke(ctx, key)
+		}
+		if !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// Config returns a configuration, and what is known of its use: an *[idconfig.IncrementState],
+// *[idconfig.SnowflakeState] or *[idconfig.FormattedState]. The error is a [*api.Error] if there
+// is none.
+func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any, error) {
+	c, err := w.readConfig(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch c.Type {
+	case idconfig.TypeIncrement:
+		state, err := w.incrementState(ctx, c)
+		return c, state, err
+	case idconfig.TypeSnowflake:
+		return c, nil, nil
+	}
+	return c, &idconfig.FormattedState{SampleID: c.Formatted.Format.Sample(w.options.Now())}, nil
+}
+
+// incrementState returns the last ID of a key that was given. It is exact if no other worker
+// has reserved since this one has.
+func (w *Worker) incrementState(ctx context.Context, c *idconfig.Config) (*idconfig.IncrementState, error) {
+	stored, err := w.store.Sequence(ctx, c.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		return &idconfig.IncrementState{Current: c.Increment.Base, Exact: true, Reserved: c.Increment.Base}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state := &idconfig.IncrementState{Current: stored.Value, Reserved: stored.Value, Exact: stored.Value == c.Increment.Base}
+	if known := w.keys.state(c.Key); known != nil && known.sequence != nil {
+		if mine := known.sequence.State(); mine.Given && mine.Version == stored.Version {
+			state.Current, state.Exact = mine.Last, true
+		}
+	}
+	return state, nil
+}
+
+// Configs returns a page of the configurations that were not deleted, in the
+// order of their keys.
+func (w *Worker) Configs(ctx context.Context, o store.ListOptions) (page []*idconfig.Config, more bool, err error) {
+	limit := o.Limit
+	o.Limit = limit + 1
+	for {
+		documents, err := w.store.List(ctx, store.Configs, o)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, d := range documents {
+			c, err := idconfig.Decode(d)
+			if err != nil {
+				return nil, false, err
+			}
+			if c.Deleted {
+				continue
+			}
+			if len(page) == limit {
+				return page, true, nil
+			}
+			page = append(page, c)
+		}
+		if len(documents) < o.Limit {
+			return page, false, nil
+		}
+		o.After = documents[len(documents)-1].Key
+	}
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+// TestIncrementConfig is /v1/config/increment: the answer has the fields of both
+// dialects, and the current number without consuming one.
+func TestIncrementConfig(t *testing.T) {
+	s := start(t, options())
+	s.admin("POST", "/v1/config/increment", `{"key": "orders", "name": "Orders of the shop", "base": 1000, "delta": 2, "max_request_delta": 60, "rand_delta": false}`)
+	s.admin("GET", "/v1/id/increment?key=orders&size=3", "")
+	got := s.admin("GET", "/v1/config/increment?key=orders", "").data
+	for name, want := range map[string]any{
+		"key": "orders", "name": "Orders of the shop", "base": "1000", "current": "1006", "delta": "2", "max_request_delta": "60", "rand_delta": false,
+		"start": "1002", "step": "2", "current_exact": true, "id_type": "increment", "key_token_enable": false,
+	} {
+		if fmt.Sprint(got[name]) != fmt.Sprint(want) {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"created_at", "updated_at"} {
+		if text, _ := got[name].(string); !strings.HasPrefix(text, "20") || !strings.HasSuffix(text, "Z") {
+			t.Errorf("%s is %v", name, got[name])
+		}
+	}
+	if name := s.admin("GET", "/v1/config/increment?name=orders", "").data["name"]; name != "orders" {
+		t.Errorf("to the deployed worker's clients, the name is %v", name)
+	}
+	s.refused("GET", "/v1/config/increment?key=none", "", 404, 3001, "none")
+	s.refused("GET", "/v1/config/formatted?key=orders", "", 404, 3001, "ask /v1/config/increment")
+	s.refused("POST", "/v1/config/increment", `{"key": "x"}`, 400, 1001, "base: it is missing")
+	s.refused("POST", "/v1/config/increment", `{"key": "a#b", "base": 1}`, 400, 1002, "'#'")
+	s.refused("POST", "/v1/config/increment", `{"key": "x", "base": 1, "delta": 0, "rand": 1}`, 400, 1001, "rand")
+	s.refused("POST", "/v1/config/increment", strings.Repeat(" ", 70_000), 413, 1001, "65536 bytes")
+	s.refused("POST", "/v1/config/increment", `{"name": "orders", "start": 1}`, 409, 1001, "already")
+}
+
+// TestChangesNeverRewind: a change moves a sequence ahead at most, but for force; a
+// key that was deleted goes on behind what it gave.
+func TestChangesNeverRewind(t *testing.T) {
+	shared := storetest.Memory(t)
+	s, other := startOn(t, shared, options()), startOn(t, shared, options())
+	next := func(s service) string {
+		t.Helper()
+		return s.admin("GET", "/v1/id/increment?key=k", "").ids(t)[0]
+	}
+	save := func(parameters string) {
+		t.Helper()
+		s.admin("POST", "/v1/config/increment", `{"key": "k", `+parameters+`}`)
+	}
+	save(`"base": 100`)
+	if id := next(s); id != "101" {
+		t.Error(id)
+	}
+	save(`"base": 100, "delta": 5`) // the same base: the sequence goes on
+	if id := next(s); id != "1105" && id != "106" {
+		t.Errorf("after a change of delta: %s", id)
+	}
+	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 50}`, 409, 1001, "force")
+	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 100, "step": -1}`, 409, 1001, "direction")
+	save(`"base": 50000`)
+	if id := next(s); id != "50001" {
+		t.Errorf("after a move of the base: %s", id)
+	}
+	if id := next(other); id <= "50001" {
+		t.Errorf("another worker, after a move of the base: %s", id)
+	}
+	s.admin("DELETE", "/v1/config/increment?key=k", "")
+	for _, w := range []service{s, other} {
+		w.refused("GET", "/v1/id/increment?key=k", "", 404, 3001, "no configuration")
+	}
+	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 0}`, 409, 1001, "force")
+	save(`"base": 50000`)
+	if id := next(s); id <= "50001" {
+		t.Errorf("after deletion and creation: %s", id)
+	}
+	save(`"base": 0, "force": true`)
+	if id := next(s); id != "1" {
+		t.Errorf("forced to 0: %s", id)
+	}
+}
+
+// TestFormattedChanges: a change of parts by which IDs may repeat needs force.
+func TestFormattedChanges(t *testing.T) {
+	s := start(t, options())
+	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 4}]}`)
+	s.admin("GET", "/v1/id/formatted?key=k&size=12", "")
+	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 6}]}`)
+	if ids := s.admin("GET", "/v1/id/formatted?key=k", "").ids(t); ids[0] != "A000013" {
+		t.Errorf("with more digits the next is %v", ids)
+	}
+	next := `{"key": "k", "parts": [{"type": "auto-increment", "number_base": 16}]`
+	s.refused("POST", "/v1/config/formatted", next+`}`, 409, 1001, "parts")
+	s.admin("POST", "/v1/config/formatted", next+`, "force": true}`)
+	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 1}`, 409, 1001, "id_type")
+}
+
+// TestList is GET /v1/config/list: all types, a prefix, pages, no deleted ones.
+func TestList(t *testing.T) {
+	s := start(t, options())
+	if text := s.admin("GET", "/v1/config/list", "").text; text != `{"code":0,"message":"success","data":{"items":[],"next_cursor":null,"has_more":false}}` {
+		t.Error(text)
+	}
+	for i := range 7 {
+		s.admin("POST", "/v1/config/increment", fmt.Sprintf(`{"key": "orders-%d", "base": 0}`, i))
+	}
+	s.admin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1673606841000, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+	s.admin("POST", "/v1/config/formatted", `{"key": "invoices", "parts": [{"type": "auto-increment"}]}`)
+	for _, i := range []int{1, 2, 3} {
+		s.admin("DELETE", fmt.Sprintf("/v1/config/increment?key=orders-%d", i), "")
+	}
+	for _, c := range []struct {
+		query, want, cursor string
+		more                bool
+	}{
+		{"", "events:snowflake invoices:formatted orders-0:increment orders-4:increment orders-5:increment orders-6:increment", "", false},
+		{"size=3", "events:snowflake invoices:formatted orders-0:increment", "orders-0", true},
+		{"size=3&from=orders-0", "orders-4:increment orders-5:increment orders-6:increment", "", false},
+		{"size=1&from=orders-0", "orders-4:increment", "orders-4", true},
+		{"key=inv", "invoices:formatted", "", false},
+		{"key=none", "", "", false},
+	} {
+		a := s.admin("GET", "/v1/config/list?"+c.query, "")
+		var page struct {
+			Data struct {
+				Items []struct {
+					Key    string
+					IDType string `json:"id_type"`
+				}
+				NextCursor *string `json:"next_cursor"`
+				HasMore    bool    `json:"has_more"`
+			}
+		}
+		if err := json.Unmarshal([]byte(a.text), &page); err != nil {
+			t.Fatal(err)
+		}
+		var items []string
+		for _, item := range page.Data.Items {
+			items = append(items, item.Key+":"+item.IDType)
+		}
+		cursor := ""
+		if page.Data.NextCursor != nil {
+			cursor = *page.Data.NextCursor
+		}
+		if got := strings.Join(items, " "); got != c.want || cursor != c.cursor || page.Data.HasMore != c.more {
+			t.Errorf("%s: %s", c.query, a.text)
+		}
+	}
+	for query, says := range map[string]string{"size=0": "1 to 100", "size=101": "1 to 100", "limit=1": "no such parameter", "key=a&key=b": "twice"} {
+		if a := s.ask("GET", "/v1/config/list?"+query, adminToken, ""); a.status != 400 || !strings.Contains(a.message, says) {
+			t.Errorf("%s: %s", query, a.text)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package idbuilder serves IDs over HTTP, to programs in any language: numbers of
+// a sequence, texts of parts, and worker ids for snowflake IDs. No ID comes twice,
+// whatever crashes. The command cmd/idbuilder runs it; as a library it is an
+// http.Handler:
+//
+//	s := kvstore.New(db, kvstore.Options{})
+//	if err := s.Init(ctx); err != nil {
+//		return err
+//	}
+//	w, err := idbuilder.NewWorker(s, idbuilder.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	defer w.Close(ctx)
+//	http.Handle("/ids/", http.StripPrefix("/ids", w))
+//
+// # Uniqueness
+//
+// A worker reserves ranges of numbers in the store, in one atomic operation each, and
+// gives them from memory. What a worker has left when it ends is a gap. The IDs of a
+// key increase strictly on one worker; those of several workers have no common
+// order.
+//
+// # Dialects
+//
+// Clients of the specification and those of the deployed worker are served alike:
+// see package idconfig, and docs/idbuilder.md.
+package idbuilder

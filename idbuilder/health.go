@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// serveHealth is GET /health: it is healthy if it answers.
+func (w *Worker) serveHealth(c *call) error {
+	return c.sendData(api.Health{Status: "healthy", Version: w.options.Version})
+}
+
+// Ready tells whether the worker can make IDs: whether the store answers, and
+// its lease from the controller lasts, if there is one.
+func (w *Worker) Ready(ctx context.Context) api.Readiness {
+	r := api.Readiness{Ready: true, Components: map[string]bool{}}
+	note := func(component string, ready bool, text string) {
+		r.Components[component] = ready
+		r.Ready = r.Ready && ready
+		if text != "" {
+			if r.Notes == nil {
+				r.Notes = map[string]string{}
+			}
+			r.Notes[component] = text
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(5*time.Second, w.options.Timeout))
+	defer cancel()
+	if err := w.store.Ping(ctx); err != nil {
+		w.options.Logger.Warn("idbuilder: the store does not answer", "error", err)
+		note("storage", false, w.apiError(err).Message)
+	} else {
+		note("storage", true, "")
+	}
+	if f := w.options.Controller; f != nil {
+		s := f()
+		note("controller", s.Ready, s.Note)
+	}
+	return r
+}
+
+// serveReady is GET /ready.
+func (w *Worker) serveReady(c *call) error {
+	r := w.Ready(c.ctx())
+	reply, status := api.Reply[api.Readiness]{Message: api.Success, Data: r}, http.StatusOK
+	if !r.Ready {
+		reply.Code, reply.Message, status = api.Unavailable, "service unavailable", http.StatusServiceUnavailable
+	}
+	b, err := json.Marshal(reply)
+	if err != nil {
+		return err
+	}
+	c.body = append(c.body, b...)
+	return c.send(status)
+}

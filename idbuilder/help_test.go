@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+const adminToken = "an admin token for tests alone"
+
+// service is a worker, and who asks it.
+type service struct {
+	testing.TB
+	*idbuilder.Worker
+	store store.Store
+}
+
+func options() idbuilder.Options {
+	return idbuilder.Options{
+		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 10 * time.Millisecond},
+		Logger: slog.New(slog.DiscardHandler), Version: "1.2.3", Backend: "embedded",
+	}
+}
+
+func start(t testing.TB, o idbuilder.Options) service {
+	t.Helper()
+	return startOn(t, storetest.Memory(t), o)
+}
+
+func startOn(t testing.TB, s store.Store, o idbuilder.Options) service {
+	t.Helper()
+	w, err := idbuilder.NewWorker(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
+	return service{t, w, s}
+}
+
+// answer is what a request got.
+type answer struct {
+	status  int
+	header  http.Header
+	code    int
+	message string
+	data    map[string]any
+	text    string
+}
+
+// ask sends a request with a token as the header says it.
+func (s service) ask(method, target, authorization, body string, headers ...string) (a answer) {
+	s.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, r)
+	b, _ := io.ReadAll(rec.Result().Body)
+	a.status, a.header, a.text = rec.Code, rec.Header(), string(b)
+	var reply struct {
+		Code    *int
+		Message string
+		Data    map[string]any
+	}
+	if rec.Header().Get("Content-Type") == "application/json" && rec.Header().Get("Content-Encoding") == "" {
+		d := json.NewDecoder(strings.NewReader(a.text))
+		d.UseNumber()
+		if err := d.Decode(&reply); err != nil || reply.Code == nil {
+			s.Fatalf("%s %s: %v in %s", method, target, err, a.text)
+		}
+		a.code, a.message, a.data = *reply.Code, reply.Message, reply.Data
+	}
+	return a
+}
+
+// admin asks with the admin token, and wants an answer.
+func (s service) admin(method, target, body string) answer {
+	s.Helper()
+	a := s.ask(method, target, "Bearer "+adminToken, body)
+	if a.code != 0 || a.status != http.StatusOK {
+		s.Fatalf("%s %s %s: %d %s", method, target, body, a.status, a.text)
+	}
+	return a
+}
+
+// refused asks with the admin token, and wants a refusal that says something.
+func (s service) refused(method, target, body string, status, code int, says string) {
+	s.Helper()
+	a := s.ask(method, target, "Bearer "+adminToken, body)
+	if a.status != status || a.code != code || !strings.Contains(a.message, says) {
+		s.Errorf("%s %s %s: %d %s\nwant %d, code %d, a message with %q", method, target, body, a.status, a.text, status, code, says)
+	}
+}
+
+// ids returns the IDs of an answer as texts; both dialects' must be the same.
+func (a answer) ids(t testing.TB) (ids []string) {
+	t.Helper()
+	texts := func(name string) (ids []string) {
+		list, _ := a.data[name].([]any)
+		for _, id := range list {
+			switch id := id.(type) {
+			case json.Number:
+				ids = append(ids, id.String())
+			case string:
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	}
+	if id, ids := texts("id"), texts("ids"); len(id) == 0 || strings.Join(id, " ") != strings.Join(ids, " ") {
+		t.Fatalf("id is %v, ids is %v in %d %s", id, ids, a.status, a.text)
+	}
+	return texts("id")
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+)
+
+// Metrics of the specification, and idbuilder_up of the deployed worker.
+var (
+	requestsTotal    = prometheus.NewDesc("idbuilder_requests_total", "Requests for IDs of the keys that were used of late.", []string{"key", "id_type"}, nil)
+	requestDuration  = prometheus.NewDesc("idbuilder_request_duration_seconds", "Latency of requests for IDs.", []string{"key", "id_type"}, nil)
+	sequenceCurrent  = prometheus.NewDesc("idbuilder_sequence_current", "Last number that this worker gave, or reserved.", []string{"key"}, nil)
+	cacheRemaining   = prometheus.NewDesc("idbuilder_cache_remaining", "Numbers that this worker has reserved and not given.", []string{"key"}, nil)
+	storageErrors    = prometheus.NewDesc("idbuilder_storage_errors_total", "Failed operations of the store.", []string{"backend", "operation"}, nil)
+	storageWaits     = prometheus.NewDesc("idbuilder_requests_that_waited_total", "Requests for IDs that waited for the store.", nil, nil)
+	up               = prometheus.NewDesc("idbuilder_up", "1 while the service answers.", nil, nil)
+	controllerLinked = prometheus.NewDesc("idbuilder_controller_connected", "1 while the controller answers; absent without one.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (w *Worker) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{requestsTotal, requestDuration, sequenceCurrent, cacheRemaining, storageErrors, storageWaits, up, controllerLinked} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector. Keys that were not used for [Options.Idle] are
+// left out.
+func (w *Worker) Collect(out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(up, prometheus.GaugeValue, 1)
+	out <- prometheus.MustNewConstMetric(storageWaits, prometheus.CounterValue, float64(w.pool.Metrics().Waits))
+	if f := w.options.Controller; f != nil {
+		connected := 0.0
+		if f().Connected {
+			connected = 1
+		}
+		out <- prometheus.MustNewConstMetric(controllerLinked, prometheus.GaugeValue, connected)
+	}
+	w.usage.errors.Range(func(operation, n any) bool {
+		out <- prometheus.MustNewConstMetric(storageErrors, prometheus.CounterValue, float64(n.(*count).Load()), w.options.Backend, operation.(string))
+		return true
+	})
+	w.keys.entries.Range(func(_, e any) bool {
+		e.(*keyEntry).collect(out)
+		return true
+	})
+}
+
+func (e *keyEntry) collect(out chan<- prometheus.Metric) {
+	s := e.state.Load()
+	if s == nil {
+		return
+	}
+	t := string(s.config.Type)
+	requests := e.usage.requests.Load()
+	out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(requests), e.key, t)
+	buckets, sum := make(map[float64]uint64, len(bounds)), uint64(0)
+	for i, bound := range bounds {
+		sum += uint64(e.usage.buckets[i].Load())
+		buckets[bound] = sum
+	}
+	out <- prometheus.MustNewConstHistogram(requestDuration, max(requests, sum), float64(e.usage.nanos.Load())/1e9, buckets, e.key, t)
+	if current, remaining, ok := s.position(); ok {
+		out <- prometheus.MustNewConstMetric(sequenceCurrent, prometheus.GaugeValue, current, e.key)
+		out <- prometheus.MustNewConstMetric(cacheRemaining, prometheus.GaugeValue, remaining, e.key)
+	}
+}
+
+// position returns how far the sequence of a key is, or, of a formatted key, that
+// of its first counter.
+func (s *keyState) position() (current, remaining float64, ok bool) {
+	q := s.sequence
+	if s.config.Type == idconfig.TypeFormatted && len(s.counters) > 0 {
+		if p := s.counters[0].current.Load(); p != nil {
+			q = p.Sequence
+		}
+	}
+	if q == nil {
+		return 0, 0, false
+	}
+	state := q.State()
+	current = float64(state.Reserved)
+	if state.Given {
+		current = float64(state.Last)
+	}
+	return current, float64(state.Remaining), !math.IsNaN(current)
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// Options configure a Worker. The zero value is the specification's defaults.
+type Options struct {
+	Tokens    token.Options
+	Revision  revision.Options
+	Sequences sequence.Options
+
+	// Rate bounds the requests a second of each token, Burst how many may come at
+	// once; 0: without bound, and Burst as large as Rate.
+	Rate  float64
+	Burst int
+	// Timeout bounds the time of a request; 0 means 30 seconds.
+	Timeout time.Duration
+	// MaxBody bounds the body of a request, in bytes; 0 means 64 KiB.
+	MaxBody int64
+	// CompressFrom is from which size on an answer is compressed for clients that
+	// accept gzip, in bytes; 0 means 32 KiB, negative: never.
+	CompressFrom int
+	// ReplyLifetime is for how long a request with an Idempotency-Key gets the same
+	// answer; 0 means 10 minutes.
+	ReplyLifetime time.Duration
+	// Idle is after what time a key that is not used is forgotten in memory; what
+	// it had left of its range is a gap. 0 means 10 minutes.
+	Idle time.Duration
+
+	// Backend is the name of the store in metrics, such as "postgresql".
+	Backend string
+	// Controller is asked for the state of the connection to the controller; nil: there
+	// is none.
+	Controller func() ControllerState
+	// Console serves /admin/; nil: it is not served.
+	Console func(*Worker) http.Handler
+	// AdminApart leaves /admin/, /v1/auth/ and /v1/config/ to [Worker.Admin], for an
+	// address of its own.
+	AdminApart bool
+
+	Version string // of the program, in /health
+	// Tracer makes spans; nil: there are none.
+	Tracer trace.TracerProvider
+	Logger *slog.Logger     // nil means slog.Default
+	Now    func() time.Time // nil means time.Now; for dates in IDs and expiry, never for uniqueness
+}
+
+// ControllerState is what /ready says of the controller.
+type ControllerState struct {
+	Connected bool   // the last heartbeat was answered
+	Ready     bool   // the worker's lease lasts, so that it may go on
+	Note      string // for people, such as "the controller is lost; the lease lasts until 12:00:03"
+	WorkerID  int64
+	Ping      func(ctx context.Context) error
+}
+
+// Validate reports all that is wrong with the options.
+func (o Options) Validate() error {
+	faults := []error{o.Tokens.Validate(), o.Revision.Validate(), o.Sequences.Validate()}
+	refuse := func(name string, value any) {
+		faults = append(faults, fmt.Errorf("idbuilder: %s is %v, it cannot be negative", name, value))
+	}
+	if o.Rate < 0 {
+		refuse("Rate", o.Rate)
+	}
+	if o.Burst < 0 {
+		refuse("Burst", o.Burst)
+	}
+	if o.MaxBody < 0 {
+		refuse("MaxBody", o.MaxBody)
+	}
+	for name, d := range map[string]time.Duration{"Timeout": o.Timeout, "ReplyLifetime": o.ReplyLifetime, "Idle": o.Idle} {
+		if d < 0 {
+			refuse(name, d)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	set(&o.Timeout, 30*time.Second)
+	set(&o.MaxBody, 64<<10)
+	set(&o.CompressFrom, 32<<10)
+	set(&o.ReplyLifetime, 10*time.Minute)
+	set(&o.Idle, 10*time.Minute)
+	set(&o.Backend, "store")
+	set(&o.Version, "unknown")
+	set(&o.Burst, max(1, int(o.Rate)))
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Tokens.Now == nil {
+		o.Tokens.Now = o.Now
+	}
+	return o
+}
+
+// set sets a value that is zero to its default.
+func set[T comparable](value *T, byDefault T) {
+	var zero T
+	if *value == zero {
+		*value = byDefault
+	}
+}

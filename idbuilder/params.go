@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+)
+
+// maxSize is the largest number of IDs in one answer.
+const maxSize = 1000
+
+// params are the parameters of a request for IDs.
+type params struct {
+	key      string
+	deployed bool // the request speaks the deployed worker's dialect: name, count
+	size     int
+	delta    int64 // 0: not given
+	random   *bool // rand_delta; nil: not given
+	leaseKey string
+}
+
+// parseParams reads the parameters that are allowed. The error is a [*api.Error].
+func parseParams(raw string, allowed ...string) (p params, err error) {
+	p.size = 1
+	var given [8]string // names so far
+	n := 0
+	for raw != "" && err == nil {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		if name, value, err = unescape(name, value); err != nil {
+			return p, err
+		}
+		if !slices.Contains(allowed, name) {
+			return p, api.Errorf(api.Invalid, "%s: there is no such parameter; allowed are %s", name, strings.Join(allowed, ", "))
+		}
+		if slices.Contains(given[:n], name) {
+			return p, api.Errorf(api.Invalid, "%s: it is given twice", name)
+		}
+		given[n], n = name, n+1
+		err = p.set(name, value, given[:n])
+	}
+	if err == nil && p.key == "" && !slices.Contains(given[:n], "key") && !slices.Contains(given[:n], "name") {
+		err = api.Errorf(api.Invalid, "key: it is missing")
+	}
+	return p, err
+}
+
+// unescape decodes a name and its value, which seldom need it.
+func unescape(name, value string) (string, string, error) {
+	if !strings.ContainsAny(name, "%+") && !strings.ContainsAny(value, "%+") {
+		return name, value, nil
+	}
+	n, err := url.QueryUnescape(name)
+	if err != nil {
+		return "", "", api.Errorf(api.Invalid, "%q: the name of a parameter is not well-formed: %v", name, err)
+	}
+	v, err := url.QueryUnescape(value)
+	if err != nil {
+		return "", "", api.Errorf(api.Invalid, "%s: the value is not well-formed: %v", n, err)
+	}
+	return n, v, nil
+}
+
+// alternatives are parameters that say the same in the two dialects.
+var alternatives = map[string]string{"key": "name", "name": "key", "size": "count", "count": "size"}
+
+func (p *params) set(name, value string, given []string) error {
+	if other := alternatives[name]; other != "" && slices.Contains(given, other) {
+		return api.Errorf(api.Invalid, "%s and %s say the same; give one of the two", other, name)
+	}
+	var err error
+	switch name {
+	case "key", "name":
+		p.key, p.deployed = value, name == "name"
+		if err := idconfig.CheckKey(name, value); err != nil {
+			return api.Errorf(api.InvalidKey, "%v", err)
+		}
+	case "size", "count":
+		if p.size, err = strconv.Atoi(value); err != nil || p.size < 1 || p.size > maxSize {
+			return api.Errorf(api.SizeLimit, "%s: it is %q; allowed are 1 to %d", name, value, maxSize)
+		}
+	case "delta":
+		if p.delta, err = strconv.ParseInt(value, 10, 64); err != nil || p.delta < 1 {
+			return api.Errorf(api.DeltaLimit, "delta: it is %q; allowed are 1 to the configuration's max_request_delta", value)
+		}
+	case "rand_delta":
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return api.Errorf(api.Invalid, "rand_delta: it is %q; allowed are true and false", value)
+		}
+		p.random = &b
+	case "lease_key":
+		p.leaseKey = value
+	}
+	return nil
+}

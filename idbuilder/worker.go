@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// Worker is the ID service: an http.Handler, and the same in Go. It is safe for
+// concurrent use; any number of workers may share a store.
+type Worker struct {
+	options  Options
+	store    store.Store
+	watch    *revision.Watch
+	tokens   *token.Authority
+	pool     *sequence.Pool
+	keys     keys
+	limits   limits
+	usage    usage
+	handler  http.Handler
+	admin    http.Handler
+	sweeping context.CancelFunc
+	swept    chan struct{}
+}
+
+// NewWorker returns a Worker on a store that was initialized, see
+// [store.Store.Init]. Close it before the store.
+func NewWorker(s store.Store, o Options) (*Worker, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	w := &Worker{options: o.withDefaults(), swept: make(chan struct{})}
+	w.store = observed{s, &w.usage}
+	w.limits.rate, w.limits.burst = w.options.Rate, w.options.Burst
+	var err error
+	if w.watch, err = revision.New(w.store, o.Revision); err != nil {
+		return nil, err
+	}
+	if w.tokens, err = token.New(w.store, w.watch, w.options.Tokens); err == nil {
+		w.pool, err = sequence.New(w.store, o.Sequences)
+	}
+	if err != nil {
+		w.watch.Close()
+		return nil, err
+	}
+	w.handler, w.admin = w.routes(), w.adminRoutes()
+	ctx, cancel := context.WithCancel(context.Background())
+	w.sweeping = cancel
+	go w.sweep(ctx)
+	return w, nil
+}
+
+// Tokens returns who makes and checks the worker's tokens.
+func (w *Worker) Tokens() *token.Authority { return w.tokens }
+
+// ServeHTTP implements http.Handler.
+func (w *Worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
+
+// Admin returns the handler of what admins use, for an address of its own: see
+// [Options.AdminApart].
+func (w *Worker) Admin() http.Handler { return w.admin }
+
+// Close ends what the worker does in the background. Requests that come later
+// fail. The store stays open. What was left of ranges is a gap.
+func (w *Worker) Close(ctx context.Context) error {
+	w.sweeping()
+	<-w.swept
+	w.watch.Close()
+	return w.pool.Close(ctx)
+}
+
+// sweep forgets what is not used, now and then.
+func (w *Worker) sweep(ctx context.Context) {
+	defer close(w.swept)
+	tick := time.NewTicker(w.options.Idle / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			w.keys.forgetIdle(time.Now().Add(-w.options.Idle))
+			w.limits.forgetIdle()
+		}
+	}
+}
