@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli": {
 		"idgen", "idgen/external", "lease", "lease/http", "lease/leaseotel", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
-		"kv", "kv/embedded", "kv/fdbkv", "internal/nearest",
+		"kv", "kv/embedded", "kv/fdbkv", "internal/nearest", "internal/shell",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"cmd/kazahana": {"internal/cli"},
@@ -93,6 +93,7 @@ var arrows = map[string][]string{
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
 	"internal/schema":  {},
+	"internal/shell":   {"github.com/spf13/cobra"},
 	"internal/nearest": {},
 
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen/external"
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 // keyVariable is the environment variable of the key of a version, 0 to 3.
@@ -62,7 +63,7 @@ func (f *codecFlags) codec(cmd *cobra.Command) (*external.Codec, error) {
 	}
 	codec, err := external.New(opts)
 	if err != nil {
-		return nil, misuse(cmd, err)
+		return nil, shell.Misuse(cmd, err)
 	}
 	return codec.For(f.typ), nil
 }
@@ -84,7 +85,7 @@ func (f *codecFlags) options(cmd *cobra.Command) (opts external.Options, err err
 	if opts.Mode == external.Keyed {
 		opts.Keys, err = f.keys(cmd)
 	} else if len(f.keyFiles) > 0 {
-		err = misuse(cmd, fmt.Errorf("--key-file is for --mode keyed, not for %v", opts.Mode))
+		err = shell.Misuse(cmd, fmt.Errorf("--key-file is for --mode keyed, not for %v", opts.Mode))
 	}
 	return opts, err
 }
@@ -98,7 +99,7 @@ func choose[T fmt.Stringer](cmd *cobra.Command, flag, name string, values ...T) 
 		}
 		names = append(names, v.String())
 	}
-	return values[0], misuse(cmd, fmt.Errorf("--%s %q: want one of %s", flag, name, strings.Join(names, ", ")))
+	return values[0], shell.Misuse(cmd, fmt.Errorf("--%s %q: want one of %s", flag, name, strings.Join(names, ", ")))
 }
 
 // keys reads the keys of the environment and of files. Files win.
@@ -112,7 +113,7 @@ func (f *codecFlags) keys(cmd *cobra.Command) (map[int][]byte, error) {
 		}
 		key, err := external.ParseKey([]byte(text))
 		if err != nil {
-			return nil, invalid(fmt.Errorf("%s: %w", name, err))
+			return nil, shell.Invalid(fmt.Errorf("%s: %w", name, err))
 		}
 		keys[version] = key
 	}
@@ -124,7 +125,7 @@ func (f *codecFlags) keys(cmd *cobra.Command) (map[int][]byte, error) {
 		keys[version] = key
 	}
 	if len(keys) == 0 {
-		return nil, misuse(cmd, errors.New("mode keyed needs a key: give --key-file, or set "+keyVariable+"0"))
+		return nil, shell.Misuse(cmd, errors.New("mode keyed needs a key: give --key-file, or set "+keyVariable+"0"))
 	}
 	return keys, nil
 }
@@ -142,7 +143,7 @@ func readKey(word string) (version int, key []byte, err error) {
 		return 0, nil, fmt.Errorf("--key-file: %w", err)
 	}
 	if key, err = external.ParseKey(text); err != nil {
-		return 0, nil, invalid(fmt.Errorf("--key-file %s: %w", file, err))
+		return 0, nil, shell.Invalid(fmt.Errorf("--key-file %s: %w", file, err))
 	}
 	return version, key, nil
 }

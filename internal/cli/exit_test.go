@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -24,10 +25,10 @@ func TestExitCodes(t *testing.T) {
 		{&lease.QuarantineError{}, 1},
 		{&lease.EpochError{}, 1},
 		{lease.ErrUnknownService, 1},
-		{misuse(&cobra.Command{Use: "x"}, errors.New("unknown flag")), 2},
+		{shell.Misuse(&cobra.Command{Use: "x"}, errors.New("unknown flag")), 2},
 		{idgen.ErrInvalid, 3},
 		{lease.ErrInvalid, 3},
-		{invalid(errors.New("no key")), 3},
+		{shell.Invalid(errors.New("no key")), 3},
 		{lease.ErrNotFound, 4},
 		{lease.ErrSignature, 4},
 		{lease.ErrLastTs, 4},

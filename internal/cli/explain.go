@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
@@ -35,7 +36,7 @@ func explain(err error) error {
 	switch {
 	case errors.As(err, &quarantine):
 		text = fmt.Sprintf("service %q is in quarantine until %s: the store knows no lease of it from before it was set up or interrupted. Wait, or if nothing was lost end it: kazahana lease quarantine --end --service %s (--fresh says beforehand that a store is new)",
-			quarantine.ServiceID, stamp(quarantine.Until), word(quarantine.ServiceID))
+			quarantine.ServiceID, stamp(quarantine.Until), shell.Word(quarantine.ServiceID))
 	case errors.As(err, &exhausted):
 		text = fmt.Sprintf("service %q has no %d positions per millisecond left: wait for leases to end, shorten them (--duration), or move bits from the sequence to machines (--bits)",
 			exhausted.ServiceID, exhausted.ThroughputPerMs)

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
@@ -149,8 +150,8 @@ func checkHarmless(t *testing.T, args []string, text string, asJSON bool) {
 func TestHostileTextStaysTheSameInJSON(t *testing.T) {
 	const name = "\x1b[2J\u202e\U000e0001\u009b\n\t\x7f"
 	var out bytes.Buffer
-	c := &command{Streams: Streams{Out: printable{&out, new(true)}}, json: true}
-	if err := c.write(service{name}); err != nil {
+	c := &command{&shell.Console{Streams: Streams{Out: shell.Escaping(&out, new(true))}, JSON: true}}
+	if err := c.Write(service{name}); err != nil {
 		t.Fatal(err)
 	}
 	var got service
@@ -178,8 +179,8 @@ func TestServerLogsHostileText(t *testing.T) {
 	}
 	for _, asJSON := range []bool{false, true} {
 		var text locked
-		c := &command{Streams: Streams{Err: printable{&text, &asJSON}}, json: asJSON}
-		l := logged{provider, c.logger()}
+		c := &command{&shell.Console{Streams: Streams{Err: shell.Escaping(&text, &asJSON)}, JSON: asJSON}}
+		l := logged{provider, c.Logger()}
 		for _, req := range []idgen.AcquireRequest{
 			{Meta: map[string]string{evil: evil}}, {ServiceID: evil}, {ServiceID: "a", Meta: map[string]string{"host": "b"}},
 		} {
@@ -198,8 +199,8 @@ func TestLogOfHolders(t *testing.T) {
 		want string
 	}{{false, `holder="host=\"a task:b\" n=1"`}, {true, `"holder":{"host":"a task:b","n":"1"}`}} {
 		var text bytes.Buffer
-		c := &command{Streams: Streams{Err: printable{&text, &test.json}}, json: test.json}
-		c.logger().Info("granted", "holder", holder(meta))
+		c := &command{&shell.Console{Streams: Streams{Err: shell.Escaping(&text, &test.json)}, JSON: test.json}}
+		c.Logger().Info("granted", "holder", holder(meta))
 		if !strings.Contains(text.String(), test.want) {
 			t.Errorf("logged %s, want %s", &text, test.want)
 		}

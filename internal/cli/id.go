@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 func (c *command) id() *cobra.Command {
-	return group("id", "Make, explain and convert IDs", c.idNew(), c.idInspect(), c.idEncode(), c.idDecode())
+	return shell.Group("id", "Make, explain and convert IDs", c.idNew(), c.idInspect(), c.idEncode(), c.idDecode())
 }
 
 // layoutFlags say where the parts of IDs are.
@@ -31,11 +32,11 @@ func (f *layoutFlags) add(flags *pflag.FlagSet) {
 func (f *layoutFlags) layout(cmd *cobra.Command) (idgen.Layout, error) {
 	epoch, err := parseEpoch(f.epoch)
 	if err != nil {
-		return idgen.Layout{}, misuse(cmd, fmt.Errorf("--epoch %q: %w", f.epoch, err))
+		return idgen.Layout{}, shell.Misuse(cmd, fmt.Errorf("--epoch %q: %w", f.epoch, err))
 	}
 	l, err := parseBits(epoch, f.bits)
 	if err != nil {
-		return l, misuse(cmd, fmt.Errorf("--epoch %s --bits %q: %w", f.epoch, f.bits, err))
+		return l, shell.Misuse(cmd, fmt.Errorf("--epoch %s --bits %q: %w", f.epoch, f.bits, err))
 	}
 	return l, nil
 }
@@ -122,11 +123,11 @@ func (b breakdown) about() string {
 	return "leased"
 }
 
-func (b breakdown) lines() []string {
+func (b breakdown) Lines() []string {
 	pairs := []any{"id", b.ID}
 	if b.External != "" {
 		pairs = append(pairs, "external", b.External)
 	}
-	return append(fields(append(pairs, "hex", b.Hex, "time", b.Time.Format("2006-01-02T15:04:05.000Z07:00"),
+	return append(shell.Fields(append(pairs, "hex", b.Hex, "time", b.Time.Format("2006-01-02T15:04:05.000Z07:00"),
 		"machine", b.Machine, "sequence", b.Sequence, "kind", b.about())...), "")
 }

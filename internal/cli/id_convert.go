@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/idgen/external"
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 func (c *command) idInspect() *cobra.Command {
@@ -22,7 +23,7 @@ func (c *command) idInspect() *cobra.Command {
 arguments or, without any, lines of the input.` + "\n" + aboutKeys,
 		Example: "  kazahana id inspect 211469771380744768\n  kazahana id inspect --external --key-file order.key --type order 6PkiL_g23Gw",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.convert(cmd, &codec, args, func(codec *external.Codec, l idgen.Layout, word string) (result, error) {
+			return c.convert(cmd, &codec, args, func(codec *external.Codec, l idgen.Layout, word string) (shell.Result, error) {
 				if !isExternal {
 					id, err := parseID(l, word)
 					return breakDown(l, id), err
@@ -47,7 +48,7 @@ func (c *command) idEncode() *cobra.Command {
 lines of the input.` + "\n" + aboutKeys,
 		Example: "  kazahana id encode 211469771380744768\n  kazahana id encode --key-file order.key --type order 211469771380744768",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.convert(cmd, &codec, args, func(codec *external.Codec, l idgen.Layout, word string) (result, error) {
+			return c.convert(cmd, &codec, args, func(codec *external.Codec, l idgen.Layout, word string) (shell.Result, error) {
 				id, err := parseID(l, word)
 				if err != nil {
 					return nil, err
@@ -68,7 +69,7 @@ func (c *command) idDecode() *cobra.Command {
 hyphen) or, without any, lines of the input.` + "\n" + aboutKeys,
 		Example: "  kazahana id decode OgB0XY30n3U\n  kazahana id decode --key-file order.key --type order -- 6PkiL_g23Gw",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.convert(cmd, &codec, args, func(codec *external.Codec, _ idgen.Layout, word string) (result, error) {
+			return c.convert(cmd, &codec, args, func(codec *external.Codec, _ idgen.Layout, word string) (shell.Result, error) {
 				id, err := codec.Decode(word)
 				return conversion{ID: id, External: word, decoded: true}, err
 			})
@@ -85,7 +86,7 @@ type conversion struct {
 	decoded  bool
 }
 
-func (v conversion) lines() []string {
+func (v conversion) Lines() []string {
 	if v.decoded {
 		return []string{v.ID.String()}
 	}
@@ -93,7 +94,7 @@ func (v conversion) lines() []string {
 }
 
 // convert writes what of returns for each word.
-func (c *command) convert(cmd *cobra.Command, flags *codecFlags, args []string, of func(codec *external.Codec, l idgen.Layout, word string) (result, error)) error {
+func (c *command) convert(cmd *cobra.Command, flags *codecFlags, args []string, of func(codec *external.Codec, l idgen.Layout, word string) (shell.Result, error)) error {
 	codec, err := flags.codec(cmd)
 	if err != nil {
 		return err
@@ -102,12 +103,12 @@ func (c *command) convert(cmd *cobra.Command, flags *codecFlags, args []string, 
 	if err != nil {
 		return err
 	}
-	return c.each(args, func(word string) error {
+	return c.Each(args, func(word string) error {
 		r, err := of(codec, l, word)
 		if err != nil {
 			return err
 		}
-		return c.write(r)
+		return c.Write(r)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 // batch is how many IDs are made at a time.
@@ -22,7 +23,7 @@ func (c *command) idNew() *cobra.Command {
 		fallback bool
 	)
 	cmd := &cobra.Command{
-		Use: "new", Short: "Make IDs", Args: arguments(cobra.NoArgs),
+		Use: "new", Short: "Make IDs", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Make IDs and write them, ascending, one a line; --json takes them apart.
 
 With --leases they are made under a lease, unique in the service, or not at all unless --fallback
@@ -32,7 +33,7 @@ processes that make some in the same millisecond can make the same.
 		Example: "  kazahana id new\n  kazahana id new -n 3 --leases https://id.example.com --service payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if count < 1 {
-				return misuse(cmd, errors.New("--count must be at least 1"))
+				return shell.Misuse(cmd, errors.New("--count must be at least 1"))
 			}
 			if !at.given() {
 				l, err := at.layout(cmd)
@@ -43,7 +44,7 @@ processes that make some in the same millisecond can make the same.
 			}
 			at.creates = true
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
-				opts := idgen.Options{Provider: l.provider, ServiceID: at.service, DisableFallback: !fallback, Logger: c.logger()}
+				opts := idgen.Options{Provider: l.provider, ServiceID: at.service, DisableFallback: !fallback, Logger: c.Logger()}
 				if cmd.Flags().Changed("epoch") || cmd.Flags().Changed("bits") {
 					opts.Layout = l.layout
 				}
@@ -63,7 +64,7 @@ processes that make some in the same millisecond can make the same.
 // newID is an ID that was made. As text it is the number alone.
 type newID struct{ breakdown }
 
-func (n newID) lines() []string { return []string{n.ID.String()} }
+func (n newID) Lines() []string { return []string{n.ID.String()} }
 
 // makeIDs makes IDs and writes them. The lease goes back at the end, also where
 // that is early.
@@ -80,7 +81,7 @@ func (c *command) makeIDs(ctx context.Context, opts idgen.Options, count int) (e
 			return err
 		}
 		for _, id := range ids {
-			if err := c.write(newID{breakDown(client.Layout(), id)}); err != nil {
+			if err := c.Write(newID{breakDown(client.Layout(), id)}); err != nil {
 				return err
 			}
 		}

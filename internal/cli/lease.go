@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
 func (c *command) lease() *cobra.Command {
-	g := group("lease", "Serve, list, acquire and release leases of machine ids",
+	g := shell.Group("lease", "Serve, list, acquire and release leases of machine ids",
 		c.leaseServe(), c.leaseServices(), c.leaseList(), c.leaseAcquire(), c.leaseRelease(), c.leaseQuarantine())
 	g.Long = "Serve, list, acquire and release leases of machine ids.\n" + aboutLeases
 	return g
@@ -27,7 +28,7 @@ func (c *command) leaseList() *cobra.Command {
 		ended bool
 	)
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the leases of a service", Args: arguments(cobra.NoArgs),
+		Use: "list", Short: "List the leases of a service", Args: shell.Arguments(cobra.NoArgs),
 		Long:    "List the leases of a service, in the order of their positions, without their secrets.\n" + aboutLeases,
 		Example: "  kazahana lease list --leases sqlite:leases.db\n  kazahana lease list --leases redis://localhost:6379 --service payments --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +41,7 @@ func (c *command) leaseList() *cobra.Command {
 }
 
 func (c *command) listLeases(ctx context.Context, l *leases, service string, ended bool) error {
-	return l.eachLease(ctx, service, lease.ListOptions{Ended: ended}, func(info lease.Info) error { return c.write(listedLease{info}) })
+	return l.eachLease(ctx, service, lease.ListOptions{Ended: ended}, func(info lease.Info) error { return c.Write(listedLease{info}) })
 }
 
 // eachLease calls do with each lease of a service, a page at a time.
@@ -64,7 +65,7 @@ func (l *leases) eachLease(ctx context.Context, service string, options lease.Li
 // listedLease is a line of a listing.
 type listedLease struct{ lease.Info }
 
-func (l listedLease) lines() []string {
+func (l listedLease) Lines() []string {
 	state := "active"
 	switch {
 	case l.LastTs != nil:
@@ -81,7 +82,7 @@ func (c *command) leaseAcquire() *cobra.Command {
 		req idgen.AcquireRequest
 	)
 	cmd := &cobra.Command{
-		Use: "acquire", Short: "Acquire leases by hand", Args: arguments(cobra.NoArgs),
+		Use: "acquire", Short: "Acquire leases by hand", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Acquire leases by hand, for programs that have no client of their own. With --json they come
 with their secrets: keep them for lease release, which reads them.
 ` + aboutLeases,
@@ -95,7 +96,7 @@ with their secrets: keep them for lease release, which reads them.
 					return err
 				}
 				for _, g := range granted {
-					if err := c.write(grantedLease{g}); err != nil {
+					if err := c.Write(grantedLease{g}); err != nil {
 						return err
 					}
 				}
@@ -113,7 +114,7 @@ with their secrets: keep them for lease release, which reads them.
 // grantedLease is a lease with its secret, which only JSON shows.
 type grantedLease struct{ idgen.Lease }
 
-func (g grantedLease) lines() []string {
+func (g grantedLease) Lines() []string {
 	return []string{fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stampMs(g.Created), stampMs(g.Expired))}
 }
 
@@ -124,7 +125,7 @@ func (c *command) leaseQuarantine() *cobra.Command {
 		end  bool
 	)
 	cmd := &cobra.Command{
-		Use: "quarantine", Short: "Grant nothing until leases that were forgotten have ended", Args: arguments(cobra.NoArgs),
+		Use: "quarantine", Short: "Grant nothing until leases that were forgotten have ended", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Grant nothing of a service for a while: after its store was restored from a backup, which knows
 leases of another day only. Programs go on with the leases they have, and with fallback.
 
@@ -134,11 +135,11 @@ ends that: only where it is certain that no lease is in use which the store does
 		Example: "  kazahana lease quarantine --leases embedded:data --service payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if end && cmd.Flags().Changed("for") {
-				return misuse(cmd, errors.New("--end and --for do not go together"))
+				return shell.Misuse(cmd, errors.New("--end and --for do not go together"))
 			}
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				if l.quarantine == nil {
-					return misuse(cmd, errors.New("--leases: name the store, not a server of its leases"))
+					return shell.Misuse(cmd, errors.New("--leases: name the store, not a server of its leases"))
 				}
 				if end {
 					return c.endQuarantine(ctx, l, at.service)
@@ -147,7 +148,7 @@ ends that: only where it is certain that no lease is in use which the store does
 				if err != nil {
 					return err
 				}
-				return c.write(quarantined{Service: at.service, Until: &until})
+				return c.Write(quarantined{Service: at.service, Until: &until})
 			})
 		},
 	}
@@ -161,7 +162,7 @@ func (c *command) endQuarantine(ctx context.Context, l *leases, service string) 
 	if err := l.quarantine.EndQuarantine(ctx, service); err != nil {
 		return err
 	}
-	return c.write(quarantined{Service: service})
+	return c.Write(quarantined{Service: service})
 }
 
 type quarantined struct {
@@ -169,7 +170,7 @@ type quarantined struct {
 	Until   *time.Time `json:"until"` // nil when it was ended
 }
 
-func (q quarantined) lines() []string {
+func (q quarantined) Lines() []string {
 	if q.Until == nil {
 		return []string{"leases are granted again"}
 	}
@@ -185,7 +186,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func describe(meta map[string]string) string {
 	text := ""
 	for _, name := range sortedKeys(meta) {
-		text += " " + word(name) + "=" + word(meta[name])
+		text += " " + shell.Word(name) + "=" + shell.Word(meta[name])
 	}
 	return text
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -33,7 +34,7 @@ lease again does no harm; what was said first counts.
 		Example: "  kazahana lease release --leases https://id.example.com --service payments lease.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if unused && cmd.Flags().Changed("last-ts") {
-				return misuse(cmd, errors.New("--unused and --last-ts exclude each other"))
+				return shell.Misuse(cmd, errors.New("--unused and --last-ts exclude each other"))
 			}
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
 				return c.leasesOf(args, func(g idgen.Lease) error {
@@ -46,7 +47,7 @@ lease again does no harm; what was said first counts.
 					if err != nil {
 						return err
 					}
-					return c.write(r)
+					return c.Write(r)
 				})
 			})
 		},
@@ -76,7 +77,7 @@ type released struct {
 	Before  bool   `json:"before,omitempty"` // it had been released before, with another last millisecond
 }
 
-func (r released) lines() []string {
+func (r released) Lines() []string {
 	when := ""
 	if r.Before {
 		when = " before"
@@ -119,10 +120,10 @@ func eachLeaseOf(in io.Reader, name string, do func(idgen.Lease) error) error {
 			return nil
 		}
 		if err != nil {
-			return invalid(fmt.Errorf("%s: this is no lease in JSON: %w", name, err))
+			return shell.Invalid(fmt.Errorf("%s: this is no lease in JSON: %w", name, err))
 		}
 		if err := g.Validate(); err != nil {
-			return invalid(fmt.Errorf("%s: %w", name, err))
+			return shell.Invalid(fmt.Errorf("%s: %w", name, err))
 		}
 		if err := do(g); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

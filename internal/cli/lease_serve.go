@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/leaseotel"
@@ -40,7 +41,7 @@ type serveFlags struct {
 func (c *command) leaseServe() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve leases over HTTP", Args: arguments(cobra.NoArgs),
+		Use: "serve", Short: "Serve leases over HTTP", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Serve leases over HTTP, from any store, until interrupted: requests under way are finished then.
 It writes the address once it listens, and what happens to the error output.
 
@@ -73,7 +74,7 @@ func (c *command) serve(cmd *cobra.Command, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, log := cmd.Context(), c.logger()
+	ctx, log := cmd.Context(), c.Logger()
 	l, err := o.open(ctx, cmd)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (c *command) serveLeases(ctx context.Context, f *serveFlags, o openOptions,
 		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Lister: listing{l}, Logger: log,
 	})
 	if err != nil {
-		return invalid(err)
+		return shell.Invalid(err)
 	}
 	if f.metrics == "" {
 		return c.listen(ctx, f, handler, log)
@@ -113,30 +114,30 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (openOptions, error) {
 		return o, err
 	}
 	if scheme, _, _ := strings.Cut(o.at, ":"); scheme == "http" || scheme == "https" {
-		return o, misuse(cmd, errors.New("--leases: name the store, not another server of its leases"))
+		return o, shell.Misuse(cmd, errors.New("--leases: name the store, not another server of its leases"))
 	}
 	o.serves, o.creates = true, true
 	if f.maxThroughput < 1 {
-		return o, misuse(cmd, fmt.Errorf("--max-throughput %d: it must be 1 or more", f.maxThroughput))
+		return o, shell.Misuse(cmd, fmt.Errorf("--max-throughput %d: it must be 1 or more", f.maxThroughput))
 	}
 	if f.maxServices < 1 {
-		return o, misuse(cmd, fmt.Errorf("--max-services %d: it must be 1 or more; --service permits no others at all", f.maxServices))
+		return o, shell.Misuse(cmd, fmt.Errorf("--max-services %d: it must be 1 or more; --service permits no others at all", f.maxServices))
 	}
 	o.server.MaxThroughputPerMs, o.server.MaxServices = f.maxThroughput, f.maxServices
 	if len(f.only) > 0 {
 		o.server.Services, o.server.OnlyListed = f.listed(o.server), true
 	}
 	if err := o.server.Validate(); err != nil {
-		return o, misuse(cmd, err)
+		return o, shell.Misuse(cmd, err)
 	}
 	if (f.cert == "") != (f.key == "") {
-		return o, misuse(cmd, errors.New("--tls-cert and --tls-key go together"))
+		return o, shell.Misuse(cmd, errors.New("--tls-cert and --tls-key go together"))
 	}
 	if f.tokens, err = readTokens(f.tokenFile); err != nil {
 		return o, err
 	}
 	if len(f.tokens) == 0 && !f.open && !loopback(f.listen) {
-		return o, misuse(cmd, fmt.Errorf("--listen %s would serve other machines without a token: give --token-file, or --open if something else decides who may connect", f.listen))
+		return o, shell.Misuse(cmd, fmt.Errorf("--listen %s would serve other machines without a token: give --token-file, or --open if something else decides who may connect", f.listen))
 	}
 	return o, nil
 }
@@ -173,7 +174,7 @@ func (c *command) listen(ctx context.Context, f *serveFlags, handler http.Handle
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	if err := c.write(serving{URL: scheme + "://" + listener.Addr().String()}); err != nil {
+	if err := c.Write(serving{URL: scheme + "://" + listener.Addr().String()}); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {
@@ -223,4 +224,4 @@ type serving struct {
 	URL string `json:"url"`
 }
 
-func (s serving) lines() []string { return []string{"serving leases at " + s.URL} }
+func (s serving) Lines() []string { return []string{"serving leases at " + s.URL} }

@@ -6,17 +6,19 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 func (c *command) leaseServices() *cobra.Command {
 	var at leaseFlags
 	cmd := &cobra.Command{
-		Use: "services", Short: "List the services that there are leases of", Args: arguments(cobra.NoArgs),
+		Use: "services", Short: "List the services that there are leases of", Args: shell.Arguments(cobra.NoArgs),
 		Long:    "List the services that a store, or a lease server, knows: all that have, or had, a lease.\n" + aboutLeases,
 		Example: "  kazahana lease services --leases sqlite:leases.db",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.with(cmd, func(ctx context.Context, l *leases) error {
-				return l.eachService(ctx, func(id string) error { return c.write(service{id}) })
+				return l.eachService(ctx, func(id string) error { return c.Write(service{id}) })
 			})
 		},
 	}
@@ -50,4 +52,4 @@ type service struct {
 	Service string `json:"service"`
 }
 
-func (s service) lines() []string { return []string{s.Service} }
+func (s service) Lines() []string { return []string{s.Service} }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -59,7 +60,7 @@ func (f *leaseFlags) add(c *command, cmd *cobra.Command) {
 
 // addStore adds the flags that say where the leases are and what they are like.
 func (f *leaseFlags) addStore(c *command, cmd *cobra.Command) {
-	f.log = c.logger
+	f.log = c.Logger
 	flags := cmd.Flags()
 	f.layoutFlags.add(flags)
 	flags.StringVar(&f.at, "leases", "", "`where` the leases are; see above")
@@ -154,13 +155,13 @@ func (f *leaseFlags) options(cmd *cobra.Command) (o openOptions, err error) {
 	case o.at == "":
 		o.at = os.Getenv(leasesVariable)
 	case hasPassword(o.at):
-		return o, misuse(cmd, errors.New("--leases has a password, which others can see in the arguments: put it into "+leasesVariable))
+		return o, shell.Misuse(cmd, errors.New("--leases has a password, which others can see in the arguments: put it into "+leasesVariable))
 	}
 	if o.at == "" {
-		return o, misuse(cmd, errors.New("say where the leases are: --leases or "+leasesVariable))
+		return o, shell.Misuse(cmd, errors.New("say where the leases are: --leases or "+leasesVariable))
 	}
 	if err := o.server.Validate(); err != nil {
-		return o, misuse(cmd, err)
+		return o, shell.Misuse(cmd, err)
 	}
 	return o, nil
 }
@@ -170,7 +171,7 @@ func (o openOptions) open(ctx context.Context, cmd *cobra.Command) (*leases, err
 	scheme, rest, ok := strings.Cut(o.at, ":")
 	open := homes[scheme]
 	if !ok || open == nil {
-		return nil, misuse(cmd, fmt.Errorf("--leases begins with %q: it must begin with one of %s, and a colon", scheme, strings.Join(sortedKeys(homes), ", ")))
+		return nil, shell.Misuse(cmd, fmt.Errorf("--leases begins with %q: it must begin with one of %s, and a colon", scheme, strings.Join(sortedKeys(homes), ", ")))
 	}
 	o.rest = rest
 	l, err := open(ctx, o)

@@ -10,13 +10,15 @@ import (
 	"os"
 
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 // openHTTP leases from a lease server.
 func openHTTP(_ context.Context, o openOptions) (*leases, error) {
 	client, err := leasehttp.NewClient(leasehttp.ClientOptions{URL: o.at, Token: o.token, PlainHTTP: o.plainHTTP})
 	if err != nil {
-		return nil, invalid(err)
+		return nil, shell.Invalid(err)
 	}
 	return &leases{provider: client, list: client.List, services: client.Services, close: func() error { return nil }}, nil
 }
@@ -49,10 +51,10 @@ func readTokens(file string) ([]leasehttp.Token, error) {
 	}
 	var tokens []leasehttp.Token
 	if err := strictly(text, &tokens); err != nil {
-		return nil, invalid(fmt.Errorf("--token-file %s: %w", file, err))
+		return nil, shell.Invalid(fmt.Errorf("--token-file %s: %w", file, err))
 	}
 	if len(tokens) == 0 {
-		return nil, invalid(fmt.Errorf("--token-file %s has no token", file))
+		return nil, shell.Invalid(fmt.Errorf("--token-file %s has no token", file))
 	}
 	return tokens, nil
 }
@@ -63,7 +65,7 @@ func readTokenFile(file string) ([]byte, error) {
 		return nil, fmt.Errorf("--token-file: %w", err)
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return nil, invalid(errors.New("--token-file " + file + " is empty"))
+		return nil, shell.Invalid(errors.New("--token-file " + file + " is empty"))
 	}
 	return text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
@@ -16,7 +17,7 @@ import (
 
 func openEmbedded(_ context.Context, o openOptions) (*leases, error) {
 	if o.rest == "" {
-		return nil, invalid(errors.New("embedded: which folder? As in embedded:data"))
+		return nil, shell.Invalid(errors.New("embedded: which folder? As in embedded:data"))
 	}
 	if err := o.expect(filepath.Join(o.rest, "IDENTITY"), "no database in the folder "+o.rest); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
@@ -13,7 +14,7 @@ import (
 // not know what its life before has granted to others, and waits for that to end.
 func openMemory(_ context.Context, o openOptions) (*leases, error) {
 	if !o.serves {
-		return nil, invalid(errors.New("memory: ends with the command; it is for lease serve"))
+		return nil, shell.Invalid(errors.New("memory: ends with the command; it is for lease serve"))
 	}
 	return serverOf(memory.NewStore(nil), o, func() error { return nil })
 }

@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease/redis"
 )
 
@@ -29,7 +30,7 @@ func openRedis(_ context.Context, o openOptions) (*leases, error) {
 func redisClient(url string) (*goredis.Client, error) {
 	options, err := goredis.ParseURL(url)
 	if err != nil {
-		return nil, invalid(errors.New("this is no URL of Redis, as redis://host:6379/0 is")) // the cause may quote a password
+		return nil, shell.Invalid(errors.New("this is no URL of Redis, as redis://host:6379/0 is")) // the cause may quote a password
 	}
 	return goredis.NewClient(options), nil
 }

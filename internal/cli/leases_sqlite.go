@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease/sqlite"
 )
 
 func openSQLite(_ context.Context, o openOptions) (*leases, error) {
 	if o.rest == "" {
-		return nil, invalid(errors.New("sqlite: which file? As in sqlite:leases.db"))
+		return nil, shell.Invalid(errors.New("sqlite: which file? As in sqlite:leases.db"))
 	}
 	if err := o.expect(o.rest, "no file "+o.rest); err != nil {
 		return nil, err

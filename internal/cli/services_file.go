@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -34,7 +35,7 @@ func (f *leaseFlags) services(otherwise lease.ServiceConfig) (map[string]lease.S
 	}
 	var entries map[string]serviceEntry
 	if err := strictly(text, &entries); err != nil {
-		return nil, invalid(fmt.Errorf("--services-file %s: %w", f.servicesFile, err))
+		return nil, shell.Invalid(fmt.Errorf("--services-file %s: %w", f.servicesFile, err))
 	}
 	services := map[string]lease.ServiceConfig{}
 	for _, id := range sortedKeys(entries) {
@@ -43,7 +44,7 @@ func (f *leaseFlags) services(otherwise lease.ServiceConfig) (map[string]lease.S
 			err = lease.Options{Services: map[string]lease.ServiceConfig{id: config}}.Validate()
 		}
 		if err != nil {
-			return nil, invalid(fmt.Errorf("--services-file %s: service %q: %w", f.servicesFile, id, err))
+			return nil, shell.Invalid(fmt.Errorf("--services-file %s: service %q: %w", f.servicesFile, id, err))
 		}
 		services[id] = config
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package shell
 
 import (
 	"fmt"
@@ -19,11 +19,15 @@ import (
 // JSON stays JSON of the same meaning.
 //
 // A line break that is foreign is the business of who puts lines together: see
-// [command.write] and [command.fail].
+// [Console.Write] and [Console.Fail].
 type printable struct {
 	io.Writer
 	json *bool // as --json says, once flags are parsed
 }
+
+// Escaping returns a writer that escapes. JSON tells whether what is written is
+// JSON; it is read with each write.
+func Escaping(w io.Writer, json *bool) io.Writer { return printable{w, json} }
 
 // Write implements [io.Writer]. Callers write whole lines.
 func (p printable) Write(text []byte) (int, error) {
@@ -57,12 +61,12 @@ func (p printable) escape(text []byte) []byte {
 	return safe
 }
 
-// flat returns a line without the line breaks and tabs in it.
-var flat = strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace
+// Flat returns a line without the line breaks and tabs in it.
+var Flat = strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace
 
-// word returns text as one word of a line: quoted where it would be several, or
+// Word returns text as one word of a line: quoted where it would be several, or
 // look like another one.
-func word(text string) string {
+func Word(text string) string {
 	if text == "" || strings.ContainsAny(text, " \"=\n\t") {
 		return strconv.Quote(text)
 	}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Prepare makes a command the root of all others: it adds the flag --json, help
+// and completion, and makes what cobra says of flags an error of misuse.
+func (c *Console) Prepare(root *cobra.Command) {
+	root.SetHelpCommand(help())
+	root.Version = Version()
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetIn(c.In)
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
+	root.PersistentFlags().BoolVar(&c.JSON, "json", c.JSON, "write one JSON object a line; errors as JSON too")
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Args, completion.RunE = cobra.ArbitraryArgs, helpAlone
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Misuse(cmd, err) })
+}
+
+// Group is a command that only has subcommands.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: helpAlone,
+	}
+	g.AddCommand(commands...)
+	return g
+}
+
+// helpAlone shows the help of a command that only has subcommands, unless one is
+// asked for that there is not.
+func helpAlone(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Misuse(cmd, fmt.Errorf("unknown command %q%s", args[0], suggestion(cmd, args[0])))
+	}
+	return cmd.Help()
+}
+
+// help is the command that shows the help of another one.
+func help() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command...]", Short: "Help about any command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+			if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range about.Commands() {
+					words = append(words, sub.Name())
+				}
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return Misuse(cmd.Root(), fmt.Errorf("there is no help about %q, which is no command", strings.Join(args, " ")))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+func suggestion(cmd *cobra.Command, word string) string {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return fmt.Sprintf(": did you mean %q?", near[0])
+	}
+	return ""
+}
+
+// Arguments makes a check of the number of arguments one of use.
+func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return Misuse(cmd, err)
+		}
+		return nil
+	}
+}
+
+// Version is that of the module, with the commit where it was built from one.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown)"
+	}
+	return info.Main.Version
+}

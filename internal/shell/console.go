@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Console is one run of a command.
+type Console struct {
+	Streams
+	Name string // of the command, before errors
+	JSON bool   // as the flag --json says
+}
+
+// NewConsole returns the console of a run with arguments. What is written to
+// its streams is escaped.
+func NewConsole(name string, args []string, streams Streams) *Console {
+	c := &Console{Streams: streams, Name: name, JSON: asksForJSON(args)}
+	c.Out, c.Err = Escaping(streams.Out, &c.JSON), Escaping(streams.Err, &c.JSON)
+	return c
+}
+
+// asksForJSON looks for --json before flags are parsed: what is wrong with them
+// is JSON then, too.
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// Result is what a command found or did: a JSON object, and lines for people.
+type Result interface {
+	Lines() []string
+}
+
+// Write writes a result: its JSON on one line with --json, else its text.
+func (c *Console) Write(r Result) error {
+	if c.JSON {
+		enc := json.NewEncoder(c.Out)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(r)
+	}
+	var text strings.Builder
+	for _, line := range r.Lines() {
+		text.WriteString(Flat(line) + "\n")
+	}
+	_, err := io.WriteString(c.Out, text.String())
+	return err
+}
+
+// Fail reports an error, and returns its exit code.
+func (c *Console) Fail(err error, code int) int {
+	if c.JSON {
+		report := struct {
+			Error string `json:"error"`
+			Exit  int    `json:"exit"`
+		}{err.Error(), code}
+		_ = json.NewEncoder(c.Err).Encode(report)
+	} else {
+		fmt.Fprintln(c.Err, c.Name+":", indented(err.Error()))
+	}
+	return code
+}
+
+// indented returns a text whose lines behind the first one cannot be taken for
+// lines of their own.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+// Each calls do with each argument or, where there is none or it is "-", with
+// each line of the input that is not blank.
+func (c *Console) Each(args []string, do func(word string) error) error {
+	if len(args) > 0 && (len(args) > 1 || args[0] != "-") {
+		for _, word := range args {
+			if err := do(word); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	lines := bufio.NewScanner(c.In)
+	for lines.Scan() {
+		if word := strings.TrimSpace(lines.Text()); word != "" {
+			if err := do(word); err != nil {
+				return err
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("reading the input: %w", err)
+	}
+	return nil
+}
+
+// Logger returns where what happens meanwhile is written: beside errors, in
+// their format.
+func (c *Console) Logger() *slog.Logger {
+	if c.JSON {
+		return slog.New(slog.NewJSONHandler(c.Err, nil))
+	}
+	return slog.New(slog.NewTextHandler(c.Err, nil))
+}
+
+// Fields formats names and values as two columns, a line each.
+func Fields(pairs ...any) []string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i := 0; i < len(pairs); i += 2 {
+		fmt.Fprintf(w, "%v\t%v\n", pairs[i], pairs[i+1])
+	}
+	_ = w.Flush() // to memory
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
