@@ -66,6 +66,7 @@ type holder struct {
 	Released *int64            `json:"released,omitempty"` // the last millisecond used, if it was released
 	Before   *released         `json:"before,omitempty"`   // the lease before this one, if it was released
 	Charge   *charge           `json:"charge,omitempty"`   // where it counts; nil if it was granted without a budget
+	Renewed  bool              `json:"renewed,omitempty"`  // Expired is not the end that it was granted with
 }
 
 // released is a lease that was released, for whoever repeats that.

@@ -42,9 +42,9 @@ func newClock(o Options) *clock {
 
 // judge returns the time to go by, in Unix milliseconds, where the store says t.
 // first is the first time that the layout can express, latest the time by which
-// leases were granted last, as the store knows it, and longest the length of the
-// longest lease that may be in force.
-func (c *clock) judge(t time.Time, first, latest, longest int64) int64 {
+// leases were granted last, as the store knows it, and tolerance by how much t may
+// lie ahead of both witnesses.
+func (c *clock) judge(t time.Time, first, latest, tolerance int64) int64 {
 	said := t.UnixMilli()
 	if c.monotonic == nil && t == t.Round(0) { //nolint:staticcheck // whether it has a monotonic reading
 		return said // the clock of another machine, or one that a program made up: nothing here can judge it
@@ -56,7 +56,7 @@ func (c *clock) judge(t time.Time, first, latest, longest int64) int64 {
 		c.known, c.line = true, said-passed
 	}
 	steady := c.line + passed
-	jumped := steady >= first && said > max(steady, latest)+longest
+	jumped := steady >= first && said > max(steady, latest)+tolerance
 	if jumped != c.jumped {
 		c.jumped = jumped
 		c.note(jumped, said-steady)

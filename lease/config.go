@@ -21,6 +21,7 @@ const (
 	DefaultMaxLeases                     = 64
 	DefaultMaxServices                   = 256
 	minDuration, maxDuration             = time.Second, 24 * time.Hour
+	maxPlainDuration                     = 31 * 24 * time.Hour
 	maxMetaEntries, maxMetaBytes         = 16, 1024
 	maxServiceLength, maxRequestKeyBytes = 100, 128
 )
@@ -32,12 +33,31 @@ type ServiceConfig struct {
 	// reserve and timestamp never change once a lease was granted. BitSeq is
 	// the size of the smallest leases; it may change, and BitID with it.
 	Layout idgen.Layout
-	// Duration of a lease, in whole milliseconds, from a second to a day; 0
-	// means 10 minutes. It can change while leases are in use: every lease that
+	// Duration of a lease, in whole milliseconds, from a second to a day, or to 31
+	// days if the service is plain; 0 means 10 minutes. It can change while leases are in use: every lease that
 	// is granted from then on lasts as long as this, save the last one before
 	// the timestamp's end. Positions whose last holder has a longer lease, and
 	// did not release it, are granted later, once.
 	Duration time.Duration
+	// Plain says that holders may know nothing of leases: one that does not looks
+	// neither at the begin nor at the end of its lease, and makes IDs as soon as
+	// it has the answer. So a plain service grants nothing that begins ahead of
+	// its clock; never grants the time before a lease that was granted by a clock far
+	// ahead; takes positions strictly by the time since which they are free; and
+	// believes its clock only where it goes ahead by less than [DefaultSkew].
+	// Nobody continues a lease with the fallback bit, so positions are free when
+	// their lease ends. It can be set while leases are in use, but not be taken
+	// back.
+	Plain bool
+}
+
+// tolerance returns by how much the store's clock may go ahead at once and still
+// be believed, in milliseconds, where leases may be as long as longest.
+func (c ServiceConfig) tolerance(longest int64) int64 {
+	if c.Plain {
+		return min(longest, DefaultSkew.Milliseconds())
+	}
+	return longest
 }
 
 func (c ServiceConfig) withDefaults() ServiceConfig {
@@ -54,8 +74,12 @@ func (c ServiceConfig) withDefaults() ServiceConfig {
 func (c ServiceConfig) Validate() error {
 	c = c.withDefaults()
 	faults := []error{c.Layout.Validate()}
-	if c.Duration < minDuration || c.Duration > maxDuration || c.Duration%time.Millisecond != 0 {
-		faults = append(faults, fmt.Errorf("lease: the duration is %v; it must be from %v to %v in whole milliseconds", c.Duration, minDuration, maxDuration))
+	longest := maxDuration
+	if c.Plain {
+		longest = maxPlainDuration
+	}
+	if c.Duration < minDuration || c.Duration > longest || c.Duration%time.Millisecond != 0 {
+		faults = append(faults, fmt.Errorf("lease: the duration is %v; it must be from %v to %v in whole milliseconds", c.Duration, minDuration, longest))
 	}
 	return errors.Join(faults...)
 }

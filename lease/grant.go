@@ -23,6 +23,9 @@ type window struct {
 
 // windows returns the searches in the order of preference.
 func (a *acquisition) windows() []window {
+	if a.config.Plain {
+		return []window{{until: a.now + 1, horizon: a.now}}
+	}
 	soon := a.now + lead
 	// A lease and its continuation have to end before the one that lies ahead
 	// begins, which is before that block's fence.
@@ -112,6 +115,9 @@ func (s *search) lease(blocks []block) error {
 			Created: lease.From, Expired: min(lease.Until, last+1), Charge: s.charged(lease, 1<<b.BitSeq),
 			Secret: randomHex(), Request: s.request, Meta: maps.Clone(s.req.Meta),
 		}, passed)
+		if s.config.Plain {
+			b.Carry = b.Fence // it is not continued
+		}
 		s.put(b)
 		s.leases = append(s.leases, s.config.lease(b))
 	}

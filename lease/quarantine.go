@@ -10,7 +10,8 @@ import (
 
 // quarantine grants nothing from now on for d, or, if d is 0, until all leases
 // have ended that may be in force. These may be continued for as long again; who
-// is granted their positions afterwards begins to continue later than that.
+// is granted their positions afterwards begins to continue later than that. Those of
+// a plain service are not continued.
 func (ses *session) quarantine(d time.Duration) {
 	r := &ses.record
 	if d > 0 {
@@ -20,7 +21,9 @@ func (ses *session) quarantine(d time.Duration) {
 	longest := max(r.longest(), ses.config.Duration.Milliseconds())
 	over := ses.now + DefaultSkew.Milliseconds()
 	r.Quarantine = max(r.Quarantine, over+longest)
-	r.Continued = max(r.Continued, over+2*longest)
+	if !ses.config.Plain {
+		r.Continued = max(r.Continued, over+2*longest)
+	}
 }
 
 // quarantineEnd returns when leases of the configured length can be granted.

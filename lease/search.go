@@ -103,10 +103,12 @@ func (s *search) entries(pairs []Pair) ([]freeEntry, error) {
 	return entries, nil
 }
 
-// draw returns up to n of the entries' blocks, at random, that turn out to be
-// free.
+// draw returns up to n of the entries' blocks, at random, or in their order where
+// the service is plain, that turn out to be free.
 func (s *search) draw(ctx context.Context, entries []freeEntry, n int) ([]block, error) {
-	rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+	if !s.config.Plain {
+		rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+	}
 	var drawn []block
 	var outdated error
 	for range draws {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 )
@@ -16,7 +17,11 @@ import (
 type Server struct {
 	store   Store
 	options Options
+	*memory
+}
 
+// memory is what a server knows besides the store.
+type memory struct {
 	clock *clock
 	id    string // tells this server from others
 
@@ -36,7 +41,20 @@ func NewServer(store Store, options Options) (*Server, error) {
 		return nil, err
 	}
 	options = options.withDefaults()
-	return &Server{store: store, options: options, clock: newClock(options), id: randomHex(), founding: make(chan struct{}, 1), seen: map[string]serviceRecord{}}, nil
+	known := &memory{clock: newClock(options), id: randomHex(), founding: make(chan struct{}, 1), seen: map[string]serviceRecord{}}
+	return &Server{store: store, options: options, memory: known}, nil
+}
+
+// Lasting returns a server of the services that [Options.Services] does not list,
+// whose leases last for d. Apart from that it is this server: what one knows of the clock, and of
+// losses of the store, the other knows.
+func (s *Server) Lasting(d time.Duration) (*Server, error) {
+	options := s.options
+	options.Default.Duration = d
+	if err := options.Default.Validate(); err != nil {
+		return nil, err
+	}
+	return &Server{store: s.store, options: options, memory: s.memory}, nil
 }
 
 // Incarnate is implemented by a [Tx] whose store may forget what it has
@@ -113,7 +131,7 @@ func (ses *session) load(ctx context.Context, keys ...[]byte) ([][]byte, error) 
 	}
 	longest := max(ses.record.longest(), ses.config.Duration.Milliseconds())
 	first := ses.config.Layout.First().UnixMilli()
-	ses.now = ses.server.clock.judge(ses.tx.Now(), first, ses.record.Latest, longest)
+	ses.now = ses.server.clock.judge(ses.tx.Now(), first, ses.record.Latest, ses.config.tolerance(longest))
 	return values[1:], nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/idgen/external"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -101,7 +102,7 @@ func secretive(t *testing.T) []any {
 		idtoken.Token{Text: marker},
 		api.Token{Token: marker},
 		settings.Auth{AdminToken: marker},
-		fill(idgen.Lease{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
+		fill(idgen.Lease{}), fill(lease.RenewRequest{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
 		options,
 		fdbkv.Options{Network: fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)}},
 		fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)},

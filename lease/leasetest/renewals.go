@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// plain is a plain service of two machine ids, whose leases last for duration.
+func plain(duration time.Duration) lease.Options {
+	options := small(5)
+	options.Default.Plain, options.Default.Duration = true, duration
+	return options
+}
+
+// renewal returns a request to renew l.
+func renewal(l idgen.Lease) lease.RenewRequest {
+	return lease.RenewRequest{ID: l.ID, BitSeq: l.BitSeq, Created: l.Created, Secret: l.Secret}
+}
+
+// renew renews a lease, which has to succeed, and returns its end from now.
+func (f *fixture) renew(n *node, req lease.RenewRequest) (left int64) {
+	f.Helper()
+	l, err := n.server.Renew(f.Context(), req)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if l.ID != req.ID || l.Created != req.Created || l.Secret != req.Secret {
+		f.Fatalf("renewed %+v as %+v", req, l)
+	}
+	return l.Expired - f.now.Load()
+}
+
+// testRenew checks that a renewal keeps the positions from others for as long as
+// it says, and that no renewal shortens another one.
+func testRenew(f *fixture) {
+	n := f.node(plain(10 * time.Second))
+	l, other := f.acquire(n, 1)[0], f.acquire(n, 1)[0]
+	for range 3 {
+		f.advance(6 * time.Second)
+		if left := f.renew(n, renewal(l)); left != 10_000 {
+			f.Errorf("renewed for %d ms, want 10 s", left)
+		}
+	}
+	behind := f.node(plain(10 * time.Second))
+	behind.off.Store(-5000)
+	if left := f.renew(behind, renewal(l)); left != 10_000 {
+		f.Errorf("renewed by a clock that is behind, it has %d ms left, want 10 s", left)
+	}
+	if again := f.acquire(n, 1)[0]; again.ID != other.ID {
+		f.Errorf("machine %d is granted, though it was renewed", again.ID)
+	}
+	var none *lease.ExhaustedError
+	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
+		f.Errorf("got %v, want *ExhaustedError", err)
+	}
+	f.advance(10 * time.Second)
+	if next := f.acquire(n, 1)[0]; next.Created != f.now.Load() {
+		f.Errorf("after the end of a renewed lease the next one begins at +%d", next.Created-f.now.Load())
+	}
+}
+
+// testRenewCut checks that the first renewal cuts a lease whose holder uses less
+// of it, and no later renewal does.
+func testRenewCut(f *fixture) {
+	long, short := f.node(plain(time.Hour)), f.node(plain(10*time.Second))
+	var err error
+	if short.server, err = long.server.Lasting(10 * time.Second); err != nil {
+		f.Fatal(err)
+	}
+	l := f.acquire(long, 1)[0]
+	req := renewal(l)
+	req.Uses = 20 * time.Second
+	if left := f.renew(short, req); left != 20_000 {
+		f.Errorf("%d ms are left, want the 20 s that the holder may use", left)
+	}
+	f.advance(15 * time.Second)
+	if left := f.renew(short, req); left != 10_000 {
+		f.Errorf("%d ms are left, want 10 s", left)
+	}
+	f.renew(long, req)
+	if left := f.renew(short, req); left != 3_600_000 {
+		f.Errorf("%d ms are left, want the hour of the renewal before", left)
+	}
+}
+
+// testRenewRefused checks what is not renewed.
+func testRenewRefused(f *fixture) {
+	n := f.node(plain(10 * time.Second))
+	l := f.acquire(n, 1)[0]
+	for _, c := range []struct {
+		name  string
+		forge func(*lease.RenewRequest)
+		want  error
+	}{
+		{"secret", func(r *lease.RenewRequest) { r.Secret = r.Secret[1:] + "x" }, lease.ErrSignature},
+		{"id", func(r *lease.RenewRequest) { r.ID = 1 - r.ID }, lease.ErrNotFound},
+		{"large id", func(r *lease.RenewRequest) { r.ID = 2 }, lease.ErrInvalid},
+		{"created", func(r *lease.RenewRequest) { r.Created++ }, lease.ErrNotFound},
+		{"service", func(r *lease.RenewRequest) { r.ServiceID = "other" }, lease.ErrNotFound},
+		{"uses", func(r *lease.RenewRequest) { r.Uses = -1 }, lease.ErrInvalid},
+	} {
+		req := renewal(l)
+		c.forge(&req)
+		if _, err := n.server.Renew(f.Context(), req); !errors.Is(err, c.want) {
+			f.Errorf("wrong %s: got %v, want %v", c.name, err, c.want)
+		}
+	}
+	if _, err := f.node(small(5)).server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrInvalid) {
+		f.Errorf("by a service that is not plain: got %v, want ErrInvalid", err)
+	}
+	f.advance(10 * time.Second)
+	if _, err := n.server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrNotRenewable) {
+		f.Errorf("at its end: got %v, want ErrNotRenewable", err)
+	}
+	second := f.acquire(n, 1)[0]
+	f.release(n, second, f.now.Load())
+	if _, err := n.server.Renew(f.Context(), renewal(second)); !errors.Is(err, lease.ErrNotRenewable) {
+		f.Errorf("after its release: got %v, want ErrNotRenewable", err)
+	}
+}
+
+// testPlain checks what a plain service grants to holders that look at no clock:
+// nothing that begins later, nothing before a lease that lies ahead, and the
+// positions free for longest.
+func testPlain(f *fixture) {
+	n := f.node(plain(10 * time.Second))
+	first, second := f.acquire(n, 1)[0], f.acquire(n, 1)[0]
+	f.advance(9_500 * time.Millisecond)
+	var none *lease.ExhaustedError
+	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
+		f.Errorf("half a second before a lease ends: got %v, want *ExhaustedError", err)
+	}
+	f.advance(time.Second)
+	if l := f.acquire(n, 1)[0]; l.ID != first.ID || l.Created != f.now.Load() {
+		f.Errorf("machine %d is granted from +%d, want %d at once", l.ID, l.Created-f.now.Load(), first.ID)
+	}
+	ahead := f.node(plain(10 * time.Second))
+	ahead.off.Store(30_000)
+	if l := f.acquire(ahead, 1)[0]; l.ID != second.ID {
+		f.Errorf("machine %d is granted, want %d", l.ID, second.ID)
+	}
+	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
+		f.Errorf("before a lease that lies ahead: got %v, want *ExhaustedError", err)
+	}
+}
+
+// testPlainClock checks that a plain service does not believe a clock that jumps
+// ahead by less than a lease.
+func testPlainClock(f *fixture) {
+	n := f.node(plain(time.Hour))
+	f.acquire(n, 1)
+	f.acquire(n, 1)
+	n.off.Store((61 * time.Minute).Milliseconds())
+	var none *lease.ExhaustedError
+	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
+		f.Errorf("after a jump of the clock: got %v, want *ExhaustedError", err)
+	}
+	f.advance(time.Hour)
+	if l := f.acquire(n, 1)[0]; l.Created != f.now.Load() {
+		f.Errorf("the lease begins at +%d, want now", l.Created-f.now.Load())
+	}
+}
