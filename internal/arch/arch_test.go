@@ -49,6 +49,8 @@ var arrows = map[string][]string{
 
 	"idbuilder/sequence": {"idbuilder/store"},
 
+	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
+
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},
 	"rafttimer/internal/clock": {},

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// Active returns how many worker ids of the key are leased: those of clients that
+// ask again, and those kept for clients that may not.
+func (l *Leaser) Active(ctx context.Context, key Key) (int, error) {
+	n, _, err := l.leases(ctx, newSpace(key).prefix, key.Layout.bits())
+	return n, err
+}
+
+// leases returns how many leases there are in the documents with a prefix, and
+// when the last of them ends.
+func (l *Leaser) leases(ctx context.Context, prefix string, bits int) (n int, held time.Time, err error) {
+	for after := ""; ; {
+		docs, err := l.documents.store.List(ctx, store.Leases, store.ListOptions{Prefix: prefix, After: after, Limit: 100})
+		if err != nil || len(docs) == 0 {
+			return n, held, err
+		}
+		for _, doc := range docs {
+			listed, err := l.list(ctx, doc, bits)
+			if err != nil {
+				return 0, held, err
+			}
+			n += len(listed)
+			for _, info := range listed {
+				held = latest(held, info.Expired)
+			}
+			after = doc.Key
+		}
+	}
+}
+
+// list returns the leases in a document.
+func (l *Leaser) list(ctx context.Context, doc store.Document, bits int) ([]lease.Info, error) {
+	p, err := decodePage(doc)
+	if err != nil {
+		return nil, err
+	}
+	server, err := lease.NewServer(snapshot{page: p, now: l.options.Now()}, lease.Options{
+		Default: lease.ServiceConfig{Layout: shardLayout(bits), Plain: true}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	listed, err := server.List(ctx, "", lease.ListOptions{})
+	return listed.Leases, err
+}
+
+// snapshot is a [lease.Store] to read a page.
+type snapshot struct {
+	page *page
+	now  time.Time
+}
+
+// Update implements [lease.Store]; it stores nothing.
+func (s snapshot) Update(_ context.Context, _ string, fn func(lease.Tx) error) error {
+	return fn(&transaction{now: s.now, pairs: s.page.pairs})
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// root is the document of a key: the layouts that worker ids were leased in. The
+// last one is in force.
+type root struct {
+	Format  int      `json:"format"`
+	Key     string   `json:"key"`
+	Layouts []placed `json:"layouts"`
+}
+
+// placed is a layout of a key.
+type placed struct {
+	Layout
+	Version int64 `json:"version"`
+	// Ready says that no ID of an earlier layout can come again.
+	Ready bool `json:"ready,omitempty"`
+}
+
+const rootFormat = 1
+
+// keyID names a key in the keys of documents, which have fewer characters.
+func keyID(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (r *root) current() *placed { return &r.Layouts[len(r.Layouts)-1] }
+
+// replace makes a layout the last one.
+func (r *root) replace(key Key) {
+	layouts := r.Layouts[:0:0]
+	for _, p := range r.Layouts {
+		if p.Layout != key.Layout {
+			layouts = append(layouts, p)
+		}
+	}
+	r.Layouts = append(layouts, placed{Layout: key.Layout, Version: key.Version, Ready: len(layouts) == 0})
+}
+
+// CheckChange reports whether IDs of the layout next could equal IDs that are, or
+// were, made with the layout old: a [*ChangeError], which says until when.
+// It goes by the leases as they are now, so a client that leases a
+// worker id meanwhile makes it later; [Leaser.Change] has the last word.
+func (l *Leaser) CheckChange(ctx context.Context, name string, old, next Layout) error {
+	if err := next.Validate(); err != nil || old == next {
+		return err
+	}
+	now := l.options.Now()
+	_, held, err := l.leases(ctx, newSpace(Key{Name: name, Layout: old}).prefix, old.bits())
+	if err != nil {
+		return err
+	}
+	if until := old.NoRepeatsFrom(next, latest(held, now)); until.IsZero() || until.After(now) {
+		return &ChangeError{Key: name, Until: until}
+	}
+	return nil
+}
+
+// Change puts the layout of a key in force: it ends the granting of
+// worker ids in all layouts before, and returns a [*ChangeError] as long as IDs
+// made with those could come again. With force it accepts that they may. Call
+// it when all workers know the new configuration. [Leaser.Lease] does the same, without
+// force, and fails while it is not safe.
+func (l *Leaser) Change(ctx context.Context, key Key, force bool) error {
+	_, err := l.open(ctx, key, force)
+	return err
+}
+
+// open returns the space of a key and layout once it is in force.
+func (l *Leaser) open(ctx context.Context, key Key, force bool) (*space, error) {
+	l.mu.Lock()
+	s := l.spaces[key.Name]
+	l.mu.Unlock()
+	if s != nil && s.layout == key.Layout && s.version >= key.Version {
+		return s, nil
+	}
+	if err := errors.Join(store.CheckName(key.Name), key.Layout.Validate()); err != nil {
+		return nil, err
+	}
+	unlock, err := l.documents.locks.lock(ctx, keyID(key.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := l.place(ctx, key, force); err != nil {
+		return nil, err
+	}
+	return l.remember(key), nil
+}
+
+func (l *Leaser) remember(key Key) *space {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.spaces[key.Name]
+	if s == nil || s.layout != key.Layout || s.version < key.Version {
+		s = newSpace(key)
+		l.spaces[key.Name] = s
+	}
+	return s
+}
+
+// forget has the next call look at the layouts again.
+func (l *Leaser) forget(s *space) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spaces[s.key] == s {
+		delete(l.spaces, s.key)
+	}
+}
+
+// place puts the layout of a key in force in the store, if it is not.
+func (l *Leaser) place(ctx context.Context, key Key, force bool) error {
+	for n := range attempts {
+		doc, r, err := l.root(ctx, key.Name)
+		if err != nil {
+			return err
+		}
+		done, err := l.step(ctx, r, key, force)
+		if done || err != nil {
+			return err
+		}
+		if doc.Value, err = json.Marshal(r); err != nil {
+			return err
+		}
+		if _, err := l.documents.store.Put(ctx, store.Leases, doc); err == nil {
+			continue
+		} else if !errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
+		}
+		if err := pause(ctx, n); err != nil {
+			return err
+		}
+	}
+	return errContended
+}
+
+// step reports that the layout is in force, or changes r, to be stored, towards
+// that.
+func (l *Leaser) step(ctx context.Context, r *root, key Key, force bool) (done bool, err error) {
+	switch {
+	case len(r.Layouts) == 0:
+		r.replace(key)
+	case r.current().Layout != key.Layout && r.current().Version >= key.Version:
+		return false, fmt.Errorf("%w: version %d of key %q is older than version %d", ErrStale, key.Version, key.Name, r.current().Version)
+	case r.current().Layout != key.Layout:
+		r.replace(key)
+	case !r.current().Ready:
+		if err := l.supersede(ctx, r, key, force); err != nil {
+			return false, err
+		}
+		r.current().Ready = true
+	case r.current().Version < key.Version:
+		r.current().Version = key.Version
+	default:
+		return true, nil
+	}
+	return false, nil
+}
+
+// supersede ends the granting in the layouts before, and checks that none of their
+// IDs can come again.
+func (l *Leaser) supersede(ctx context.Context, r *root, key Key, force bool) error {
+	now := l.options.Now()
+	for _, before := range r.Layouts[:len(r.Layouts)-1] {
+		old := Key{Name: key.Name, Layout: before.Layout, Version: key.Version}
+		if err := each(ctx, old, l.documents.close); err != nil {
+			return err
+		}
+		_, held, err := l.leases(ctx, newSpace(old).prefix, before.bits())
+		if err != nil {
+			return err
+		}
+		if until := before.NoRepeatsFrom(key.Layout, latest(held, now)); !force && (until.IsZero() || until.After(now)) {
+			return &ChangeError{Key: key.Name, Until: until}
+		}
+	}
+	return each(ctx, key, l.documents.open) // the layout may have been in force before
+}
+
+// each calls fn for all documents of a layout.
+func each(ctx context.Context, key Key, fn func(ctx context.Context, service string, version int64) error) error {
+	s := newSpace(key)
+	for shard := range s.layout.shards() {
+		if err := fn(ctx, s.service(shard), key.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// root reads the document of a key.
+func (l *Leaser) root(ctx context.Context, name string) (store.Document, *root, error) {
+	doc, err := l.documents.store.Get(ctx, store.Leases, keyID(name))
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Document{Key: keyID(name)}, &root{Format: rootFormat, Key: name}, nil
+	}
+	if err != nil {
+		return doc, nil, fmt.Errorf("snowflake: key %q: %w", name, err)
+	}
+	r := &root{}
+	if err := json.Unmarshal(doc.Value, r); err != nil {
+		return doc, nil, corrupt(doc, "it is not the JSON of a key's layouts", err)
+	}
+	if r.Format != rootFormat || r.Key != name || len(r.Layouts) == 0 {
+		return doc, nil, corrupt(doc, fmt.Sprintf("it has the format %d and %d layouts of the key %q", r.Format, len(r.Layouts), r.Key), nil)
+	}
+	return doc, r, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// random returns numbers from a seed that is printed on failure; KAZAHANA_SEED
+// repeats it.
+func random(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("KAZAHANA_SEED=%d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// TestNoRepeatsFrom compares the time from which a new layout is safe with all IDs of
+// two small layouts.
+func TestNoRepeatsFrom(t *testing.T) {
+	small := func(rt *rapid.T, name string) Layout {
+		return Layout{
+			BaseTS: rapid.Int64Range(0, 40).Draw(rt, name+" base"), TSSize: 8,
+			WorkerIDSize: rapid.IntRange(1, 3).Draw(rt, name+" worker"), SeqSize: rapid.IntRange(1, 3).Draw(rt, name+" seq"),
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		old, next := small(rt, "old"), small(rt, "next")
+		held := rapid.Int64Range(old.BaseTS, old.end()).Draw(rt, "held")
+		safe := next.end() // by trying: no ID of next from then on is one of old before held
+		greatest := (held-old.BaseTS)<<old.shift() - 1
+		for safe > next.BaseTS && (safe-1-next.BaseTS)<<next.shift() > greatest {
+			safe--
+		}
+		got := old.NoRepeatsFrom(next, time.UnixMilli(held))
+		if want := time.UnixMilli(safe); safe < next.end() && !got.Equal(want) || safe == next.end() && !got.IsZero() {
+			rt.Fatalf("%+v → %+v, held until %d: %v, want %v", old, next, held, got.UnixMilli(), want.UnixMilli())
+		}
+	})
+}
+
+// TestChange checks what happens when the division between worker id and sequence
+// changes while worker ids are leased.
+func TestChange(t *testing.T) {
+	w := newWorld(t)
+	x, y, old := w.worker(Options{}), w.worker(Options{}), sized(7)
+	g := w.lease(x, old, Client{})
+	end := w.now.Add(DefaultHold)
+	next := old
+	next.Layout.WorkerIDSize, next.Layout.SeqSize, next.Version = 9, 13, 2
+	var refused *ChangeError
+	if err := x.CheckChange(t.Context(), old.Name, old.Layout, next.Layout); !errors.As(err, &refused) || !refused.Until.Equal(end) {
+		t.Fatalf("got %v, want a ChangeError until %v", err, end)
+	}
+	if again := w.lease(y, old, Client{LeaseKey: g.LeaseKey}); !again.Renewed {
+		t.Fatalf("a check alone has changed something: %+v", again)
+	}
+	end = w.now.Add(DefaultDuration + DefaultSkew)
+	if _, err := x.Lease(t.Context(), next, renews); !errors.As(err, &refused) || !refused.Until.Equal(end) {
+		t.Fatalf("got %v, want a ChangeError until %v", err, end)
+	}
+	if _, err := y.Lease(t.Context(), old, Client{LeaseKey: g.LeaseKey}); !errors.Is(err, ErrStale) {
+		t.Fatalf("a worker with the old layout renews: %v", err)
+	}
+	for range 20 { // no shard of the old layout is left open
+		if _, err := y.Lease(t.Context(), old, renews); !errors.Is(err, ErrStale) {
+			t.Fatalf("a worker with the old layout leases: %v", err)
+		}
+	}
+	w.now = end
+	moved := w.lease(x, next, Client{LeaseKey: g.LeaseKey})
+	if moved.Renewed || moved.NotBefore.Before(end) {
+		t.Fatalf("got %+v", moved)
+	}
+	back := old
+	back.Version = 3
+	if _, err := y.Lease(t.Context(), back, renews); !errors.As(err, &refused) {
+		t.Fatalf("back at once: %v", err)
+	}
+	w.now = w.now.Add(DefaultHold)
+	w.lease(y, back, renews)
+	if _, err := x.Lease(t.Context(), next, renews); !errors.Is(err, ErrStale) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestChangeForced checks that an operator can accept repeated IDs, and is told
+// where time does not help.
+func TestChangeForced(t *testing.T) {
+	w := newWorld(t)
+	x, old := w.worker(Options{}), sized(4)
+	w.lease(x, old, renews)
+	next := old
+	next.Layout.BaseTS, next.Version = w.now.UnixMilli(), 2
+	var refused *ChangeError
+	if err := x.CheckChange(t.Context(), old.Name, old.Layout, next.Layout); !errors.As(err, &refused) || refused.Until.Sub(w.now) < 24*time.Hour {
+		t.Fatalf("got %v", err)
+	}
+	if err := x.Change(t.Context(), next, true); err != nil {
+		t.Fatal(err)
+	}
+	w.lease(x, next, renews)
+	if _, err := w.worker(Options{}).Lease(t.Context(), old, renews); !errors.Is(err, ErrStale) {
+		t.Errorf("got %v", err)
+	}
+	tiny := sized(4)
+	tiny.Layout = Layout{SkipSize: 16, BaseTS: w.now.UnixMilli(), TSSize: 32, WorkerIDSize: 8, SeqSize: 8}
+	if err := x.CheckChange(t.Context(), old.Name, old.Layout, tiny.Layout); !errors.As(err, &refused) || !refused.Until.IsZero() {
+		t.Errorf("got %v, want that it never is safe", err)
+	}
+	larger := old
+	larger.Layout.SkipSize, larger.Layout.SeqSize = 0, larger.Layout.SeqSize+1
+	if err := x.CheckChange(t.Context(), old.Name, old.Layout, larger.Layout); err != nil {
+		t.Errorf("a change that leaps over all IDs: %v", err)
+	}
+}

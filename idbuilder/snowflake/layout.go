@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// Layout says which bits of an ID mean what, from the uppermost down.
+type Layout struct {
+	SkipSize     int   `json:"skip_size"`      // zeros; 0 to 30
+	BaseTS       int64 `json:"base_ts"`        // Unix milliseconds of the timestamp 0; not negative
+	TSSize       int   `json:"ts_size"`        // of the timestamp in milliseconds; 32 to 62
+	WorkerIDSize int   `json:"worker_id_size"` // 1 to 21
+	SeqSize      int   `json:"seq_size"`       // 1 to 30
+}
+
+// Validate reports everything that is wrong with the layout.
+func (l Layout) Validate() error {
+	var faults []error
+	for _, size := range []struct {
+		name            string
+		value, low, top int
+	}{
+		{"skip_size", l.SkipSize, 0, 30}, {"ts_size", l.TSSize, 32, 62}, {"worker_id_size", l.WorkerIDSize, 1, 21}, {"seq_size", l.SeqSize, 1, 30},
+	} {
+		if size.value < size.low || size.value > size.top {
+			faults = append(faults, fmt.Errorf("snowflake: %s is %d; it must be from %d to %d", size.name, size.value, size.low, size.top))
+		}
+	}
+	if sum := l.SkipSize + l.TSSize + l.WorkerIDSize + l.SeqSize; sum != 64 {
+		faults = append(faults, fmt.Errorf("snowflake: skip_size, ts_size, worker_id_size and seq_size sum to %d; they must sum to 64", sum))
+	}
+	if l.BaseTS < 0 {
+		faults = append(faults, fmt.Errorf("snowflake: base_ts is %d; it must not be negative", l.BaseTS))
+	}
+	return errors.Join(faults...)
+}
+
+// end returns the first millisecond that the timestamp cannot express.
+func (l Layout) end() int64 {
+	end := l.BaseTS + 1<<l.TSSize
+	if end < l.BaseTS || end > maxTime {
+		return maxTime
+	}
+	return end
+}
+
+// maxTime is later than any lease, and small enough to calculate with.
+const maxTime = 1 << 61
+
+// shift is the number of bits below the timestamp.
+func (l Layout) shift() uint { return uint(l.WorkerIDSize + l.SeqSize) }
+
+// hash names the layout in the keys of documents.
+func (l Layout) hash() string {
+	sum := sha256.Sum256(fmt.Append(nil, l.SkipSize, l.BaseTS, l.TSSize, l.WorkerIDSize, l.SeqSize))
+	return hex.EncodeToString(sum[:8])
+}
+
+// NoRepeatsFrom returns from when on no ID of the layout next can equal an ID of l, where
+// IDs of l are made until held at the latest: from then on every ID of next
+// is greater than all of l. The zero time: never.
+//
+// An ID is (t−base_ts)·2^shift and what is below, the shift being the bits of
+// worker id and sequence. So a later base_ts, or a smaller shift, repeats IDs of
+// the past until time has made up for it. An earlier base_ts, or a larger
+// shift, leaps over them. With the same base_ts and shift, and another
+// division between worker id and sequence, IDs meet only while clients
+// of both make them.
+func (l Layout) NoRepeatsFrom(next Layout, held time.Time) (until time.Time) {
+	last := big.NewInt(held.UnixMilli() - l.BaseTS) // the first timestamp that no client of l uses
+	last.Lsh(last, l.shift())
+	unit := new(big.Int).Lsh(big.NewInt(1), next.shift())
+	first, rest := new(big.Int).QuoRem(last, unit, new(big.Int))
+	if rest.Sign() > 0 {
+		first.Add(first, big.NewInt(1))
+	}
+	first.Add(first, big.NewInt(next.BaseTS))
+	if !first.IsInt64() || first.Int64() >= next.end() {
+		return time.Time{}
+	}
+	return time.UnixMilli(max(first.Int64(), next.BaseTS))
+}

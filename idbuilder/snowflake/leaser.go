@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// Key is a snowflake key with its configuration.
+type Key struct {
+	Name   string
+	Layout Layout
+	// Version tells changes of the configuration apart: a later layout has a
+	// greater one. The version of the configuration's document is one.
+	Version int64
+}
+
+// Client is what is known of the client that asks.
+type Client struct {
+	// LeaseKey is that of the last answer; empty in the first request.
+	LeaseKey string
+	// Renews says, in the first request, that the client asks again within [Grant.Duration]. One that
+	// does not say so is taken for one that never does, until it does.
+	Renews bool
+	// Address is shown to operators; at most 256 bytes are kept.
+	Address string
+}
+
+// Grant is a leased worker id.
+type Grant struct {
+	WorkerID int64
+	LeaseKey string // to be sent with the next request; a secret
+	// The client makes IDs whose timestamps are in [NotBefore, Expires), to the
+	// millisecond, by its own clock. NotBefore is not after the worker's time.
+	NotBefore, Expires time.Time
+	Duration           time.Duration // within which the client asks again
+	Renewed            bool          // the worker id is the one that the client has
+}
+
+// Leaser leases worker ids. It is safe for concurrent use, and any number of them
+// may share a store.
+type Leaser struct {
+	documents *documents
+	options   Options
+	// Servers by the bits of their shards. They are made with the Leaser, since what
+	// they know of the clock's jumps begins there.
+	short, long [shardBits + 1]*lease.Server
+
+	mu     sync.Mutex
+	spaces map[string]*space // by key
+}
+
+// New returns a Leaser of the worker ids in a store, whose Init was called. It
+// returns what [Options.Validate] finds.
+func New(s store.Store, o Options) (*Leaser, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	l := &Leaser{documents: &documents{store: s, now: o.Now}, options: o, spaces: map[string]*space{}}
+	for bits := 1; bits <= shardBits; bits++ {
+		var err error
+		if l.long[bits], err = l.server(bits); err != nil {
+			return nil, err
+		}
+		if l.short[bits], err = l.long[bits].Lasting(o.short()); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// server returns a server of shards.
+func (l *Leaser) server(bits int) (*lease.Server, error) {
+	return lease.NewServer(l.documents, lease.Options{
+		Default: lease.ServiceConfig{Layout: shardLayout(bits), Duration: l.options.Hold, Plain: true}, MaxServices: 1 << 30, Fresh: true,
+		Monotonic: l.options.Monotonic, Logger: l.options.Logger,
+	})
+}
+
+// Lease renews the lease that the client names, or, if there is none that can be
+// renewed, grants another worker id. Errors: [*ExhaustedError], [*ChangeError],
+// [ErrStale], [ErrLeaseKey], what [Layout.Validate] finds, [*lease.QuarantineError] after a loss
+// of the store, and those of the store; after the latter the outcome may be unknown, and
+// the client asks again with the lease key that it has.
+func (l *Leaser) Lease(ctx context.Context, key Key, client Client) (Grant, error) {
+	held, err := client.held()
+	if err != nil {
+		return Grant{}, err
+	}
+	for n := 0; ; n++ {
+		s, err := l.open(ctx, key, false)
+		if err == nil {
+			err = s.checkTime(l.options.Now())
+		}
+		if err != nil {
+			return Grant{}, err
+		}
+		g, err := l.lease(ctx, s, held, client)
+		if !errors.Is(err, errClosed) || n == lookups {
+			return g, err
+		}
+		l.forget(s) // the layout was replaced since it was looked at
+	}
+}
+
+// lookups bounds how often a call looks at the layouts of its key again.
+const lookups = 3
+
+// held returns the lease that the client names; nil if it names none.
+func (c Client) held() (*leaseKey, error) {
+	if c.LeaseKey == "" {
+		return nil, nil
+	}
+	k, err := parseLeaseKey(c.LeaseKey)
+	return &k, err
+}
+
+func (l *Leaser) lease(ctx context.Context, s *space, held *leaseKey, client Client) (Grant, error) {
+	if held != nil && s.has(held.worker) {
+		g, err := l.renew(ctx, s, held)
+		if !unrenewable(err) {
+			return g, err
+		}
+	}
+	server, keep := l.long[s.layout.bits()], l.options.Hold
+	if held != nil || client.Renews {
+		server, keep = l.short[s.layout.bits()], l.options.short()
+	}
+	granted, shard, err := s.acquire(ctx, server, client.meta())
+	if err != nil {
+		return Grant{}, err
+	}
+	granted.Expired -= (keep - l.options.Duration).Milliseconds()
+	return s.grant(granted, shard, l.options.Duration), nil
+}
+
+// renew renews a lease.
+func (l *Leaser) renew(ctx context.Context, s *space, k *leaseKey) (Grant, error) {
+	shard := s.shardOf(k.worker)
+	renewed, err := l.short[s.layout.bits()].Renew(ctx, lease.RenewRequest{
+		ServiceID: s.service(shard), ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq,
+		Created: k.created, Secret: k.secret, Uses: l.options.short(),
+	})
+	if err != nil {
+		return Grant{}, err
+	}
+	renewed.Expired -= l.options.Skew.Milliseconds()
+	g := s.grant(renewed, shard, l.options.Duration)
+	g.Renewed = true
+	return g, nil
+}
+
+// unrenewable reports whether the client needs another worker id.
+func unrenewable(err error) bool {
+	return errors.Is(err, lease.ErrNotRenewable) || errors.Is(err, lease.ErrNotFound) || errors.Is(err, lease.ErrSignature)
+}
+
+// meta is what a lease tells operators of its client.
+func (c Client) meta() map[string]string {
+	if c.Address == "" {
+		return nil
+	}
+	return map[string]string{"address": c.Address[:min(len(c.Address), 256)]}
+}
+
+// Release ends a lease, whose client makes no further ID: its worker id is free
+// as soon as the clocks of clients that are behind have passed. That the lease
+// has ended, or was released, is no error. Errors: [ErrLeaseKey], and those of
+// the store.
+func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
+	k, err := parseLeaseKey(text)
+	if err != nil {
+		return err
+	}
+	s, err := l.open(ctx, key, false)
+	if err != nil || !s.has(k.worker) {
+		return err
+	}
+	now := l.options.Now()
+	last := max(now.Add(l.options.Skew).UnixMilli(), k.created-1)
+	held := idgen.Lease{ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq, Created: k.created, Secret: k.secret}
+	service := s.service(s.shardOf(k.worker))
+	err = l.short[s.layout.bits()].Release(ctx, held.Release(service, last, now))
+	if unrenewable(err) || errors.Is(err, lease.ErrLastTs) {
+		return nil // it has less than the skew left, or has ended, or was released before
+	}
+	return err
+}
+
+// Quarantine grants no worker id of a key until all leases have ended that the
+// store may have lost: call it after an operator confirmed a loss.
+func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
+	s, err := l.open(ctx, key, false)
+	if err != nil {
+		return err
+	}
+	for shard := range s.layout.shards() {
+		if _, err := l.long[s.layout.bits()].Quarantine(ctx, s.service(shard), 0); err != nil {
+			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// space is the worker ids of a key in one layout.
+type space struct {
+	key     string
+	layout  Layout
+	version int64
+	prefix  string // of its documents
+
+	mu   sync.Mutex
+	next int               // the shard to look at first
+	full map[int]fullShard // by shard
+}
+
+// fullShard is when a shard was found full.
+type fullShard struct {
+	seen time.Time
+	free time.Time // when its first lease ends
+}
+
+// fullFor is how long a full shard is not looked at again.
+const fullFor = 5 * time.Second
+
+func newSpace(key Key) *space {
+	return &space{
+		key: key.Name, layout: key.Layout, version: key.Version, prefix: keyID(key.Name) + "." + key.Layout.hash() + "-",
+		next: rand.IntN(key.Layout.shards()), full: map[int]fullShard{},
+	}
+}
+
+// service names a shard to package lease, and its document.
+func (s *space) service(shard int) string { return fmt.Sprintf("%s%d", s.prefix, shard) }
+
+func (s *space) has(worker int64) bool { return worker < 1<<s.layout.WorkerIDSize }
+
+func (s *space) shardOf(worker int64) int { return int(worker >> s.layout.bits()) }
+
+// checkTime reports whether IDs can carry a time.
+func (s *space) checkTime(now time.Time) error {
+	switch ms := now.UnixMilli(); {
+	case ms < s.layout.BaseTS:
+		return fmt.Errorf("snowflake: the base_ts of key %q, %d, is ahead of this worker's clock, %d", s.key, s.layout.BaseTS, ms)
+	case ms >= s.layout.end():
+		return &ExhaustedError{Key: s.key}
+	}
+	return nil
+}
+
+// grant returns what a client is told of a lease.
+func (s *space) grant(l idgen.Lease, shard int, duration time.Duration) Grant {
+	k := leaseKey{worker: int64(shard)<<s.layout.bits() | l.ID, created: l.Created, secret: l.Secret}
+	return Grant{
+		WorkerID: k.worker, LeaseKey: k.String(), Duration: duration,
+		NotBefore: time.UnixMilli(l.Created), Expires: time.UnixMilli(min(l.Expired, s.layout.end())),
+	}
+}
+
+// acquire leases a worker id of any shard. Shards take turns, so that worker ids
+// are given again as late as possible.
+func (s *space) acquire(ctx context.Context, server *lease.Server, meta map[string]string) (idgen.Lease, int, error) {
+	for range s.layout.shards() {
+		shard, ok := s.turn()
+		if !ok {
+			break
+		}
+		leases, err := server.Acquire(ctx, idgen.AcquireRequest{ServiceID: s.service(shard), Meta: meta})
+		if err == nil {
+			return leases[0], shard, nil
+		}
+		if !errors.Is(err, lease.ErrExhausted) {
+			return idgen.Lease{}, 0, fmt.Errorf("snowflake: key %q: %w", s.key, err)
+		}
+		if err := s.foundFull(ctx, server, shard); err != nil {
+			return idgen.Lease{}, 0, err
+		}
+	}
+	return idgen.Lease{}, 0, &ExhaustedError{Key: s.key, Workers: 1 << s.layout.WorkerIDSize, Free: s.free()}
+}
+
+// turn returns the next shard that is not known to be full.
+func (s *space) turn() (shard int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.layout.shards()
+	for range n {
+		shard, s.next = s.next, (s.next+1)%n
+		f, full := s.full[shard]
+		if !full || time.Since(f.seen) >= fullFor {
+			delete(s.full, shard)
+			return shard, true
+		}
+	}
+	return 0, false
+}
+
+// foundFull notes that nothing is free in a shard, and when something will be.
+func (s *space) foundFull(ctx context.Context, server *lease.Server, shard int) error {
+	page, err := server.List(ctx, s.service(shard), lease.ListOptions{Ended: true})
+	if err != nil {
+		return fmt.Errorf("snowflake: key %q: %w", s.key, err)
+	}
+	f := fullShard{seen: time.Now()}
+	for _, l := range page.Leases {
+		free := l.Expired
+		if l.LastTs != nil {
+			free = l.LastTs.Add(time.Millisecond)
+		}
+		if f.free.IsZero() || free.Before(f.free) {
+			f.free = free
+		}
+	}
+	if s.layout.shards() == 1 {
+		f.seen = time.Time{} // one document is looked at each time
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full[shard] = f
+	return nil
+}
+
+// free returns when the first worker id of the full shards becomes free.
+func (s *space) free() (first time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.full {
+		if first.IsZero() || f.free.Before(first) {
+			first = f.free
+		}
+	}
+	return first
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/leasetest"
+)
+
+// TestStore runs the suite of lease stores.
+func TestStore(t *testing.T) {
+	stores := map[string]*memory{}
+	leasetest.Run(t, leasetest.Suite{Open: func(_ *testing.T, name string) lease.Store {
+		if stores[name] == nil {
+			stores[name] = newMemory()
+		}
+		return enumerable{&documents{store: stores[name], now: time.Now}}
+	}})
+}
+
+// enumerable can tell which services it has, which a Leaser never asks.
+type enumerable struct{ *documents }
+
+func (e enumerable) Services(ctx context.Context, after string, limit int) (services []string, err error) {
+	docs, err := e.store.List(ctx, store.Leases, store.ListOptions{After: after, Limit: 1000})
+	for _, doc := range docs {
+		p, err := decodePage(doc)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.pairs) > 0 && len(services) < limit {
+			services = append(services, doc.Key)
+		}
+	}
+	return services, err
+}
+
+// TestForeignDocument checks that what this package did not write is an error that
+// names it, and is left as it is.
+func TestForeignDocument(t *testing.T) {
+	for _, value := range []string{
+		``, `[]`, `{}`, `{"format":2,"pairs":""}`, `{"format":1,"pairs":"AAAA"}`, `{"format":1,"pairs":"!"}`,
+		`{"format":1,"pairs":"AQMA/P8FAAE="}`, // deflated, and cut short
+	} {
+		m := newMemory()
+		m.docs["s"] = store.Document{Key: "s", Value: []byte(value), Version: 1}
+		d := &documents{store: m, now: time.Now}
+		err := d.Update(t.Context(), "s", func(tx lease.Tx) error {
+			tx.Set([]byte("k"), []byte("v"))
+			return nil
+		})
+		var corrupt *store.CorruptError
+		if !errors.As(err, &corrupt) || corrupt.Where != `lease "s"` {
+			t.Errorf("%q: got %v, want a CorruptError that names the document", value, err)
+		}
+		if string(m.docs["s"].Value) != value {
+			t.Errorf("%q was overwritten", value)
+		}
+	}
+}
