@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
 // TestIncrementConfig is /v1/config/increment: the answer has the fields of both
 // dialects, and the current number without consuming one.
-func TestIncrementConfig(t *testing.T) {
+func TestIncrementConfig(t *testing.T) { synctest.Test(t, testIncrementConfig) }
+
+func testIncrementConfig(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/increment", `{"key": "orders", "name": "Orders of the shop", "base": 1000, "delta": 2, "max_request_delta": 60, "rand_delta": false}`)
 	s.admin("GET", "/v1/id/increment?key=orders&size=3", "")
@@ -45,7 +48,9 @@ func TestIncrementConfig(t *testing.T) {
 
 // TestChangesNeverRewind: a change moves a sequence ahead at most, but for force; a
 // key that was deleted goes on behind what it gave.
-func TestChangesNeverRewind(t *testing.T) {
+func TestChangesNeverRewind(t *testing.T) { synctest.Test(t, testChangesNeverRewind) }
+
+func testChangesNeverRewind(t *testing.T) {
 	shared := storetest.Memory(t)
 	s, other := startOn(t, shared, options()), startOn(t, shared, options())
 	next := func(s service) string {
@@ -89,7 +94,9 @@ func TestChangesNeverRewind(t *testing.T) {
 }
 
 // TestFormattedChanges: a change of parts by which IDs may repeat needs force.
-func TestFormattedChanges(t *testing.T) {
+func TestFormattedChanges(t *testing.T) { synctest.Test(t, testFormattedChanges) }
+
+func testFormattedChanges(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 4}]}`)
 	s.admin("GET", "/v1/id/formatted?key=k&size=12", "")
@@ -104,7 +111,9 @@ func TestFormattedChanges(t *testing.T) {
 }
 
 // TestList is GET /v1/config/list: all types, a prefix, pages, no deleted ones.
-func TestList(t *testing.T) {
+func TestList(t *testing.T) { synctest.Test(t, testList) }
+
+func testList(t *testing.T) {
 	s := start(t, options())
 	if text := s.admin("GET", "/v1/config/list", "").text; text != `{"code":0,"message":"success","data":{"items":[],"next_cursor":null,"has_more":false}}` {
 		t.Error(text)

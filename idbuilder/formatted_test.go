@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
@@ -33,9 +34,10 @@ func (c *clock) set(t time.Time) {
 }
 
 // TestFormatted is GET /v1/id/formatted in both dialects.
-func TestFormatted(t *testing.T) {
+func TestFormatted(t *testing.T) { synctest.Test(t, testFormatted) }
+
+func testFormatted(t *testing.T) {
 	o := options()
-	o.Now = func() time.Time { return time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC) }
 	s := start(t, o)
 	s.admin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [{"type": "fixed-chars", "value": "INV"},
 		{"type": "date-format", "format": "yyyyMMdd", "time_zone": "Asia/Tokyo"}, {"type": "fixed-chars", "value": "-"},
@@ -67,7 +69,9 @@ func TestFormatted(t *testing.T) {
 // TestResetAtTheBoundary: the number begins anew with the first ID of a day in the
 // part's time zone, on two workers that share a store, while others make IDs and the clock steps back over
 // the boundary.
-func TestResetAtTheBoundary(t *testing.T) {
+func TestResetAtTheBoundary(t *testing.T) { synctest.Test(t, testResetAtTheBoundary) }
+
+func testResetAtTheBoundary(t *testing.T) {
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +113,9 @@ func TestResetAtTheBoundary(t *testing.T) {
 }
 
 // TestCountersOfParts: each counter of a format has a sequence of its own.
-func TestCountersOfParts(t *testing.T) {
+func TestCountersOfParts(t *testing.T) { synctest.Test(t, testCountersOfParts) }
+
+func testCountersOfParts(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-polling-char", "chars_scope": "AB"}, {"type": "auto-increment", "length": 3}]}`)
 	if got := strings.Join(s.admin("GET", "/v1/id/formatted?key=k&size=3", "").ids(t), " "); got != "A001 B002 A003" {

@@ -5,10 +5,13 @@ package idbuilder_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // TestIncrement is GET /v1/id/increment in both dialects.
-func TestIncrement(t *testing.T) {
+func TestIncrement(t *testing.T) { synctest.Test(t, testIncrement) }
+
+func testIncrement(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 1000}`)
 	s.admin("POST", "/v1/config/increment", `{"name": "events", "start": 1000, "step": -5, "min": 900, "max": 2000}`)
@@ -41,7 +44,9 @@ func TestIncrement(t *testing.T) {
 }
 
 // TestRefusedIncrements is the table of errors, as far as GET /v1/id/increment has them.
-func TestRefusedIncrements(t *testing.T) {
+func TestRefusedIncrements(t *testing.T) { synctest.Test(t, testRefusedIncrements) }
+
+func testRefusedIncrements(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 0, "max_request_delta": 50}`)
 	s.admin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)

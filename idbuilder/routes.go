@@ -4,6 +4,7 @@ package idbuilder
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -12,49 +13,77 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// routes returns the handler of all, or of what is not for admins if those have
-// an address of their own.
-func (w *Worker) routes() http.Handler {
-	mux := http.NewServeMux()
-	w.routeCommon(mux)
-	mux.Handle("GET /v1/id/increment", w.serve(w.serveIncrement))
-	mux.Handle("GET /v1/id/formatted", w.serve(w.serveFormatted))
-	if !w.options.AdminApart {
-		w.routeAdmin(mux)
+// route is an endpoint of the API.
+type route struct {
+	method, path string
+	endpoint     endpoint
+}
+
+// publicRoutes are for all, generationRoutes for holders of tokens of keys.
+func (w *Worker) publicRoutes() []route {
+	return []route{{"GET", "/health", w.serveHealth}, {"GET", "/ready", w.serveReady}}
+}
+
+func (w *Worker) generationRoutes() []route {
+	return []route{
+		{"GET", "/v1/id/increment", w.serveIncrement},
+		{"GET", "/v1/id/formatted", w.serveFormatted},
 	}
-	return mux
 }
 
-// adminRoutes returns the handler of what admins use.
-func (w *Worker) adminRoutes() http.Handler {
+// adminRoutes are for holders of admin tokens.
+func (w *Worker) adminRoutes() []route {
+	routes := []route{
+		{"GET", "/v1/auth/verify", w.serveVerify},
+		{"GET", "/v1/auth/token", w.serveToken},
+		{"GET", "/v1/auth/tokenreset", w.serveTokenReset},
+		{"GET", "/v1/config/list", w.serveList},
+	}
+	for _, t := range []idconfig.Type{idconfig.TypeIncrement, idconfig.TypeSnowflake, idconfig.TypeFormatted} {
+		path := "/v1/config/" + string(t)
+		routes = append(routes, route{"POST", path, w.serveSave(t)}, route{"GET", path, w.serveConfig(t)}, route{"DELETE", path, w.serveDelete(t)})
+	}
+	return routes
+}
+
+// mainHandler returns the handler of all, or of what is not for admins if that has
+// an address of its own.
+func (w *Worker) mainHandler() http.Handler {
+	routes := append(w.publicRoutes(), w.generationRoutes()...)
+	if w.options.AdminApart {
+		return w.mux(routes)
+	}
+	return w.addConsole(w.mux(append(routes, w.adminRoutes()...)))
+}
+
+// adminHandler returns the handler of what admins use.
+func (w *Worker) adminHandler() http.Handler {
+	return w.addConsole(w.mux(append(w.publicRoutes(), w.adminRoutes()...)))
+}
+
+func (w *Worker) mux(routes []route) *http.ServeMux {
 	mux := http.NewServeMux()
-	w.routeCommon(mux)
-	w.routeAdmin(mux)
-	return mux
-}
-
-func (w *Worker) routeCommon(mux *http.ServeMux) {
-	mux.Handle("GET /health", w.serve(w.serveHealth))
-	mux.Handle("GET /ready", w.serve(w.serveReady))
-	mux.Handle("GET /metrics", w.metrics())
-	mux.Handle("/", w.serve(w.serveUnknown))
-}
-
-func (w *Worker) routeAdmin(mux *http.ServeMux) {
-	for _, prefix := range []string{"/v1", "/api"} { // the deployed worker's console asks below /api
-		mux.Handle("GET "+prefix+"/auth/verify", w.serve(w.serveVerify))
-		mux.Handle("GET "+prefix+"/auth/token", w.serve(w.serveToken))
-		mux.Handle("GET "+prefix+"/auth/tokenreset", w.serve(w.serveTokenReset))
-		mux.Handle("GET "+prefix+"/config/list", w.serve(w.serveList))
-		for _, t := range []idconfig.Type{idconfig.TypeIncrement, idconfig.TypeSnowflake, idconfig.TypeFormatted} {
-			mux.Handle("POST "+prefix+"/config/"+string(t), w.serve(w.serveSave(t)))
-			mux.Handle("GET "+prefix+"/config/"+string(t), w.serve(w.serveConfig(t)))
-			mux.Handle("DELETE "+prefix+"/config/"+string(t), w.serve(w.serveDelete(t)))
+	methods := map[string][]string{} // by path
+	add := func(path string, r route) {
+		mux.Handle(r.method+" "+path, w.serve(r.endpoint))
+		methods[path] = append(methods[path], r.method)
+	}
+	for _, r := range routes {
+		add(r.path, r)
+		if rest, ok := strings.CutPrefix(r.path, "/v1/"); ok && !strings.HasPrefix(rest, "id/") {
+			add("/api/"+rest, r) // where the deployed worker's console asks
 		}
 	}
+	mux.Handle("GET /metrics", w.metrics())
+	mux.Handle("/", w.serve(refuseUnknown(methods)))
+	return mux
+}
+
+func (w *Worker) addConsole(mux *http.ServeMux) http.Handler {
 	if w.options.Console != nil {
 		mux.Handle("/admin/", w.options.Console(w))
 	}
+	return mux
 }
 
 func (w *Worker) metrics() http.Handler {
@@ -63,7 +92,13 @@ func (w *Worker) metrics() http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// serveUnknown answers requests for paths, or with methods, that are not served.
-func (w *Worker) serveUnknown(c *call) error {
-	return &api.Error{Code: api.Invalid, Status: http.StatusNotFound, Message: c.r.Method + " " + c.r.URL.Path + ": there is no such endpoint; see /openapi.json"}
+// refuseUnknown answers requests for paths, or with methods, that are not served.
+func refuseUnknown(methods map[string][]string) endpoint {
+	return func(c *call) error {
+		if allowed := methods[c.r.URL.Path]; len(allowed) > 0 {
+			c.w.Header().Set("Allow", strings.Join(allowed, ", "))
+			return &api.Error{Code: api.Invalid, Status: http.StatusMethodNotAllowed, Message: c.r.Method + " " + c.r.URL.Path + ": allowed are " + strings.Join(allowed, ", ")}
+		}
+		return &api.Error{Code: api.Invalid, Status: http.StatusNotFound, Message: c.r.Method + " " + c.r.URL.Path + ": there is no such endpoint; see docs/idbuilder.md"}
+	}
 }

@@ -50,7 +50,7 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		w.watch.Close()
 		return nil, err
 	}
-	w.handler, w.admin = w.routes(), w.adminRoutes()
+	w.handler, w.admin = w.mainHandler(), w.adminHandler()
 	ctx, cancel := context.WithCancel(context.Background())
 	w.sweeping = cancel
 	go w.sweep(ctx)

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+// TestAccess is who may do what, with both forms of the header.
+func TestAccess(t *testing.T) { synctest.Test(t, testAccess) }
+
+func testAccess(t *testing.T) {
+	s := start(t, options())
+	for _, key := range []string{"a", "b"} {
+		s.admin("POST", "/v1/config/increment", `{"key": "`+key+`", "base": 0}`)
+	}
+	s.admin("POST", "/v1/config/increment", `{"key": "own", "base": 0, "key_token_enable": true}`)
+	a := s.admin("GET", "/v1/auth/token?key=a", "").data["token"].(string)
+	global := s.admin("GET", "/v1/auth/token?key=__global__", "").data["token"].(string)
+	if len(a) != 64 {
+		t.Errorf("the token has %d characters, clients of the deployed worker know 64", len(a))
+	}
+	for _, c := range []struct {
+		method, target, header string
+		status, code           int
+	}{
+		{"GET", "/v1/auth/verify", "", 401, 2001},
+		{"GET", "/v1/auth/verify", "Bearer wrong", 401, 2001},
+		{"GET", "/v1/auth/verify", "Bearer " + adminToken, 200, 0},
+		{"GET", "/v1/auth/verify", adminToken, 200, 0},
+		{"GET", "/v1/auth/verify", "bearer " + adminToken, 200, 0},
+		{"GET", "/v1/auth/verify", "Basic " + adminToken, 401, 2001},
+		{"GET", "/v1/auth/verify", "Bearer " + a, 403, 2002},
+		{"GET", "/v1/auth/token?key=a", "Bearer " + a, 403, 2002},
+		{"GET", "/v1/auth/tokenreset?key=a", a, 403, 2002},
+		{"GET", "/v1/config/list", a, 403, 2002},
+		{"POST", "/v1/config/increment", a, 403, 2002},
+		{"GET", "/v1/config/increment?key=a", a, 403, 2002},
+		{"DELETE", "/v1/config/increment?key=a", a, 403, 2002},
+		{"GET", "/v1/id/increment?key=a", "", 401, 2001},
+		{"GET", "/v1/id/increment?key=a", "Bearer " + a, 200, 0},
+		{"GET", "/v1/id/increment?key=a", a, 200, 0},
+		{"GET", "/v1/id/increment?key=b", a, 403, 2002},
+		{"GET", "/v1/id/increment?key=none", a, 403, 2002},
+		{"GET", "/v1/id/increment?key=b", adminToken, 200, 0},
+		{"GET", "/v1/id/increment?key=b", global, 200, 0},
+		{"GET", "/v1/id/increment?key=own", global, 403, 2002},
+		{"GET", "/v1/auth/verify", global, 403, 2002},
+		{"GET", "/v1/auth/token?key=none", adminToken, 404, 3001},
+		{"GET", "/v1/auth/token", adminToken, 400, 1001},
+		{"GET", "/v1/unknown", adminToken, 404, 1001},
+		{"PUT", "/v1/config/increment", adminToken, 405, 1001},
+	} {
+		got := s.ask(c.method, c.target, c.header, `{"key": "c", "base": 1}`)
+		if got.status != c.status || got.code != c.code {
+			t.Errorf("%s %s as %q: %d %s, want %d and code %d", c.method, c.target, c.header, got.status, got.text, c.status, c.code)
+		}
+		if got.status == 401 && got.header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: no WWW-Authenticate", c.target)
+		}
+		if strings.Contains(got.text, adminToken) || strings.Contains(got.text, a) {
+			t.Errorf("%s prints a token: %s", c.target, got.text)
+		}
+	}
+}
+
+// TestTokens is /v1/auth/token and tokenreset: the same token again, and none of
+// before a reset, on no worker.
+func TestTokens(t *testing.T) { synctest.Test(t, testTokens) }
+
+func testTokens(t *testing.T) {
+	shared := storetest.Memory(t)
+	s, other := startOn(t, shared, options()), startOn(t, shared, options())
+	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	first := s.admin("GET", "/v1/auth/token?key=a", "").data
+	again := other.admin("GET", "/v1/auth/token?key=a", "").data
+	if first["token"] != again["token"] || first["key"] != "a" || first["token_type"] != "key" {
+		t.Errorf("%v, then %v", first, again)
+	}
+	if expires, err := time.Parse(time.RFC3339, fmt.Sprint(first["expires_at"])); err != nil || expires.Sub(options().Now()) < 29*24*time.Hour {
+		t.Errorf("it expires at %v", first["expires_at"])
+	}
+	old := first["token"].(string)
+	for range 20 {
+		for _, w := range []service{s, other} {
+			if a := w.ask("GET", "/v1/id/increment?key=a", old, ""); a.status != 200 {
+				t.Fatal(a.text)
+			}
+		}
+		next := s.admin("GET", "/v1/auth/tokenreset?key=a", "").data["token"].(string)
+		for _, w := range []service{other, s} {
+			if a := w.ask("GET", "/v1/id/increment?key=a", old, ""); a.status != 401 || a.code != 2001 {
+				t.Fatalf("after the reset, the old token gets %s", a.text)
+			}
+			if a := w.ask("GET", "/v1/id/increment?key=a", next, ""); a.status != 200 {
+				t.Fatal(a.text)
+			}
+		}
+		old = next
+	}
+}
+
+// TestRateLimit: each token has its own, and the answer says when to ask again.
+func TestRateLimit(t *testing.T) { synctest.Test(t, testRateLimit) }
+
+func testRateLimit(t *testing.T) {
+	o := options()
+	o.Rate, o.Burst = 2, 3
+	s := start(t, o)
+	header := http.Header{}
+	ask := func(key string) answer { return s.ask("GET", "/v1/id/increment?key="+key, header.Get(key), "") }
+	for _, key := range []string{"a", "b"} {
+		time.Sleep(10 * time.Second) // the admin's limit
+		s.admin("POST", "/v1/config/increment", `{"key": "`+key+`", "base": 0}`)
+		header.Set(key, s.admin("GET", "/v1/auth/token?key="+key, "").data["token"].(string))
+	}
+	for i := range 4 {
+		a := ask("a")
+		if limited := i == 3; (a.status == http.StatusTooManyRequests) != limited || limited && (a.header.Get("Retry-After") != "1" || a.code != 4002) {
+			t.Errorf("request %d: %d %v %s", i+1, a.status, a.header, a.text)
+		}
+	}
+	if a := ask("b"); a.status != http.StatusOK {
+		t.Errorf("another token: %s", a.text)
+	}
+	time.Sleep(500 * time.Millisecond)
+	if a, b := ask("a"), ask("a"); a.status != http.StatusOK || b.status != http.StatusTooManyRequests {
+		t.Errorf("half a second later: %d, %d", a.status, b.status)
+	}
+}
+
+// TestIdempotencyKey: a request that is repeated gets the same answer for ten minutes,
+// from any worker; another request with the key is refused.
+func TestIdempotencyKey(t *testing.T) { synctest.Test(t, testIdempotencyKey) }
+
+func testIdempotencyKey(t *testing.T) {
+	c := &clock{now: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
+	o := options()
+	o.Now = c.Now
+	shared := storetest.Memory(t)
+	s, other := startOn(t, shared, o), startOn(t, shared, o)
+	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	ask := func(w service, query, key string) answer {
+		return w.ask("GET", "/v1/id/increment?"+query, adminToken, "", "Idempotency-Key", key)
+	}
+	first := ask(s, "key=a&size=2", "one")
+	for _, w := range []service{s, other, s} {
+		if again := ask(w, "key=a&size=2", "one"); again.text != first.text || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("first %s, then %s", first.text, again.text)
+		}
+	}
+	if a := ask(s, "key=a&size=2", "two"); a.text == first.text || a.code != 0 {
+		t.Errorf("another key: %s", a.text)
+	}
+	if a := ask(s, "key=a&size=3", "one"); a.code != 1001 || !strings.Contains(a.message, "Idempotency-Key") {
+		t.Errorf("another request: %s", a.text)
+	}
+	if a := ask(s, "key=a", strings.Repeat("x", 256)); a.code != 1001 {
+		t.Errorf("a long key: %s", a.text)
+	}
+	c.set(c.now.Add(10 * time.Minute))
+	if a := ask(other, "key=a&size=2", "one"); a.text == first.text || a.code != 0 {
+		t.Errorf("ten minutes later: %s", a.text)
+	}
+	results := make(chan string, 16)
+	for i := range 16 {
+		go func() { results <- ask([]service{s, other}[i%2], "key=a", "race").text }()
+	}
+	race := <-results
+	for range 15 {
+		if text := <-results; text != race {
+			t.Errorf("at once: %s and %s", race, text)
+		}
+	}
+}
+
+// TestHeaders are those of all answers.
+func TestHeaders(t *testing.T) { synctest.Test(t, testHeaders) }
+
+func testHeaders(t *testing.T) {
+	var logged bytes.Buffer
+	o := options()
+	o.CompressFrom, o.Logger = 1000, slog.New(slog.NewTextHandler(&logged, nil))
+	s := start(t, o)
+	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	a := s.ask("GET", "/v1/id/increment?key=a", adminToken, "", "Traceparent", "00-"+trace+"-b7ad6b7169203331-01", "Accept-Encoding", "gzip")
+	if a.header.Get("X-Trace-Id") != trace || a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Content-Encoding") != "" {
+		t.Errorf("the headers are %v", a.header)
+	}
+	for _, bad := range []string{"", "00-zz-b7ad6b7169203331-01", "00-00000000000000000000000000000000-b7ad6b7169203331-01", "junk"} {
+		if id := s.ask("GET", "/health", "", "", "Traceparent", bad).header.Get("X-Trace-Id"); len(id) != 32 || id == trace || id == strings.Repeat("0", 32) {
+			t.Errorf("traceparent %q: the trace is %q", bad, id)
+		}
+	}
+	s.ask("GET", "/v1/id/increment?key=none", adminToken, "", "Traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+	if text := logged.String(); !strings.Contains(text, "trace_id="+trace) || !strings.Contains(text, "code=3001") || strings.Contains(text, adminToken) {
+		t.Errorf("the log is %s", text)
+	}
+	for accept, compressed := range map[string]bool{"gzip": true, "br, gzip;q=0.5": true, "gzip;q=0": false, "": false, "identity": false} {
+		a := s.ask("GET", "/v1/id/increment?key=a&size=1000", adminToken, "", "Accept-Encoding", accept)
+		if (a.header.Get("Content-Encoding") == "gzip") != compressed {
+			t.Errorf("Accept-Encoding %q: %v", accept, a.header)
+		}
+		if compressed {
+			z, err := gzip.NewReader(strings.NewReader(a.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := io.ReadAll(z); err != nil || !bytes.HasPrefix(b, []byte(`{"code":0`)) || !bytes.HasSuffix(b, []byte(`]}}`)) {
+				t.Error(err, string(b))
+			}
+		} else if a.header.Get("Content-Length") != strconv.Itoa(len(a.text)) {
+			t.Errorf("Content-Length is %v for %d bytes", a.header, len(a.text))
+		}
+	}
+}
+
+// TestFaultsOfTheStore: what is in memory is given while the store is down for no longer than the
+// revision is valid; then the answer is 4002, and nothing is given twice.
+func TestFaultsOfTheStore(t *testing.T) { synctest.Test(t, testFaultsOfTheStore) }
+
+func testFaultsOfTheStore(t *testing.T) {
+	var down atomic.Bool
+	shared := storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {
+		return storetest.Fault{Fail: down.Load(), Err: errors.New("the disk is gone")}
+	})
+	o := options()
+	s := startOn(t, shared, o)
+	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	s.admin("GET", "/v1/id/increment?key=a", "")
+	time.Sleep(time.Second)
+	down.Store(true)
+	time.Sleep(500 * time.Millisecond)
+	s.admin("GET", "/v1/id/increment?key=a", "")
+	time.Sleep(time.Second)
+	s.refused("GET", "/v1/id/increment?key=a", "", 503, 4002, "the store cannot be asked")
+	if a := s.ask("GET", "/ready", "", ""); a.status != 503 || a.code != 4002 || a.data["ready"] != false {
+		t.Errorf("/ready says %s", a.text)
+	}
+	if a := s.ask("GET", "/health", "", ""); a.status != 200 || a.data["status"] != "healthy" || a.data["version"] != "1.2.3" {
+		t.Errorf("/health says %s", a.text)
+	}
+	down.Store(false)
+	if a := s.ask("GET", "/ready", "", ""); a.status != 200 || a.data["ready"] != true {
+		t.Errorf("/ready says %s", a.text)
+	}
+	if ids := s.admin("GET", "/v1/id/increment?key=a", "").ids(t); ids[0] != "3" {
+		t.Errorf("after the outage: %v", ids)
+	}
+	checkMetrics(t, s)
+}
+
+// checkMetrics compares /metrics with the specification's table.
+func checkMetrics(t *testing.T, s service) {
+	metrics := s.ask("GET", "/metrics", "", "").text
+	for _, line := range []string{
+		`idbuilder_up 1`, `idbuilder_requests_total{id_type="increment",key="a"} `, `idbuilder_storage_errors_total{backend="embedded",operation="revision"} `,
+		`idbuilder_request_duration_seconds_count{id_type="increment",key="a"} `, `idbuilder_sequence_current{key="a"} `, `idbuilder_cache_remaining{key="a"} `,
+	} {
+		if !strings.Contains(metrics, "\n"+line) {
+			t.Errorf("/metrics has no %s:\n%s", line, metrics)
+		}
+	}
+}
