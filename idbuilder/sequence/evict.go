@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// evictIdle drops idle sequences, until the pool is closed. Each is found at the
+// evictIdle removes idle sequences, until the pool is closed. Each is found at the
 // latest after one and a half times Options.Idle.
 func (p *Pool) evictIdle() {
 	defer close(p.swept)
@@ -28,11 +28,13 @@ func (p *Pool) evictIdle() {
 
 func (p *Pool) sweep() {
 	now := p.now()
+	var offers []offer
 	for _, s := range p.list() {
 		if s.unused(now) {
-			p.evict(s)
+			offers = append(offers, p.evict(s)...)
 		}
 	}
+	p.giveBack(p.ctx, offers)
 }
 
 // unused reports whether nothing was taken for Options.Idle. Takers note no
@@ -45,20 +47,24 @@ func (s *Sequence) unused(now time.Duration) bool {
 	return now-s.seenAt >= s.pool.o.Idle
 }
 
-// evict removes a sequence, unless it is in use.
-func (p *Pool) evict(s *Sequence) {
+// evict removes a sequence, unless it is in use, and returns what can be given
+// back of it.
+func (p *Pool) evict(s *Sequence) []offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase == active || len(s.waiters) > 0 || s.seg.Load().last() != s.seen {
-		return
+		return nil
 	}
 	s.stopTimer()
+	s.seal()
+	offers := s.offer()
 	s.forget()
 	s.evicted, s.checked = true, false
 	delete(p.all, s.name)
 	p.counts.evictions.Add(1)
+	return offers
 }
 
 func (s *Sequence) stopTimer() {
@@ -77,7 +83,7 @@ func (s *Sequence) takeRevived(ctx context.Context, need uint64) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	return live.take(ctx, need)
+	return live.take(ctx, live.seg.Load(), need)
 }
 
 // revive returns the sequence in memory that has the name of one that was
@@ -100,47 +106,4 @@ func (p *Pool) revive(s *Sequence) (*Sequence, error) {
 		return nil, ErrDirection
 	}
 	return live, nil
-}
-
-// Close ends the pool: calls of Take return [ErrClosed], also those that wait. It
-// waits for the reservations under way until ctx ends, then returns its error.
-// The numbers in memory are lost. It can be repeated.
-func (p *Pool) Close(ctx context.Context) error {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.cancel()
-	for _, s := range p.list() {
-		s.shut()
-	}
-	return p.queue.close(ctx, p.swept)
-}
-
-func (s *Sequence) shut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	s.stopTimer()
-	s.empty()
-	s.endWaiters(ErrClosed)
-}
-
-// close waits until all goroutines have ended.
-func (q *queue) close(ctx context.Context, others <-chan struct{}) error {
-	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
-	done := make(chan struct{})
-	go func() { q.idle.Wait(); close(done) }()
-	for _, ended := range []<-chan struct{}{others, done} {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }

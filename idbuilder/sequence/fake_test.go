@@ -21,20 +21,26 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeStore struct {
 	store.Store // nil: no other method is called
 
-	delay time.Duration
 	calls atomic.Int64
+	// running and most are how many reservations run now, and ran at a time.
+	running, most atomic.Int64
 	// before may fail a reservation before it is made, after once it is made: the
 	// caller does not learn its outcome. Both may be nil.
 	before, after func() error
 
-	mu  sync.Mutex
-	all map[string]store.Sequence
+	mu    sync.Mutex
+	delay time.Duration
+	all   map[string]store.Sequence
 }
 
 func newFakeStore() *fakeStore { return &fakeStore{all: map[string]store.Sequence{}} }
 
 func (f *fakeStore) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
 	f.calls.Add(1)
+	n := f.running.Add(1)
+	defer f.running.Add(-1)
+	for m := f.most.Load(); n > m && !f.most.CompareAndSwap(m, n); m = f.most.Load() {
+	}
 	if err := r.Validate(); err != nil {
 		return store.Range{}, err
 	}
@@ -53,12 +59,21 @@ func (f *fakeStore) Reserve(ctx context.Context, name string, r store.Reservatio
 	return got, err
 }
 
+func (f *fakeStore) setDelay(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delay = d
+}
+
 func (f *fakeStore) wait(ctx context.Context) error {
-	if f.delay == 0 {
+	f.mu.Lock()
+	delay := f.delay
+	f.mu.Unlock()
+	if delay == 0 {
 		return ctx.Err()
 	}
 	select {
-	case <-time.After(f.delay):
+	case <-time.After(delay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -89,11 +104,17 @@ func (f *fakeStore) Sequence(_ context.Context, name string) (store.Sequence, er
 	return store.Sequence{}, store.ErrNotFound
 }
 
-// set sets the value of a sequence.
-func (f *fakeStore) set(name string, value int64) {
+func (f *fakeStore) SetSequence(ctx context.Context, name string, value, version int64) error {
+	if err := f.wait(ctx); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.all[name] = store.Sequence{Value: value, Version: f.all[name].Version + 1}
+	if f.all[name].Version != version {
+		return store.ErrConflict
+	}
+	f.all[name] = store.Sequence{Value: value, Version: version + 1}
+	return nil
 }
 
 func newPool(t testing.TB, s store.Store, o sequence.Options) *sequence.Pool {

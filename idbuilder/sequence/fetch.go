@@ -85,7 +85,7 @@ func (p *Pool) reserve(name string, r store.Reservation) (store.Range, error) {
 func (s *Sequence) plan() (plan, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pool.ctx.Err() != nil || s.evicted || len(s.waiters) == 0 && !s.wants() {
+	if s.closed || s.evicted || len(s.waiters) == 0 && !s.wants() {
 		s.setPhase(idle)
 		return plan{}, false
 	}
@@ -104,11 +104,15 @@ func (s *Sequence) plan() (plan, bool) {
 func (s *Sequence) settle(p plan, r store.Range, err error) (again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.gen != s.gen || s.pool.ctx.Err() != nil {
+	if p.gen != s.gen {
 		return true // the range is lost
 	}
 	if err == nil {
 		err = s.accept(p, r)
+	}
+	if s.closed {
+		s.seal()
+		return true
 	}
 	switch {
 	case errors.Is(err, store.ErrExhausted):

@@ -39,7 +39,10 @@ func TestOnePool(t *testing.T) {
 			if err != nil {
 				rt.Fatalf("%+v after %d: %v", r, last, err)
 			}
-			checkSpacing(rt, spec, last, r, ids)
+			if len(ids) != r.Count {
+				rt.Fatalf("%d numbers for %+v", len(ids), r)
+			}
+			checkSpacing(rt, spec, append([]int64{last}, ids...), r)
 			last = ids[len(ids)-1]
 			if state := s.State(); !state.Given || state.Last != last {
 				rt.Fatalf("the last number is %d, the state %+v", last, state)
@@ -92,21 +95,20 @@ func fits(spec sequence.Spec, last int64, r sequence.Request) bool {
 	return abs(spec.Bound-last) >= abs(delta)*int64(r.Count)
 }
 
-// checkSpacing checks the numbers of an answer that follows a number.
-func checkSpacing(rt *rapid.T, spec sequence.Spec, last int64, r sequence.Request, ids []int64) {
-	if len(ids) != r.Count {
-		rt.Fatalf("%d numbers for %+v", len(ids), r)
-	}
+// checkSpacing checks the numbers of an answer, or those and the one before.
+func checkSpacing(rt *rapid.T, spec sequence.Spec, ids []int64, r sequence.Request) {
 	delta := deltaOf(spec, r)
-	for _, id := range ids {
-		d := id - last
-		if r.Random && (d*delta <= 0 || abs(d) > abs(delta)) || !r.Random && d != delta {
-			rt.Fatalf("%d after %d for %+v", id, last, r)
-		}
+	for i, id := range ids {
 		if abs(id-spec.Start) > abs(spec.Bound-spec.Start) {
 			rt.Fatalf("%d is beyond the bound of %+v", id, spec)
 		}
-		last = id
+		if i == 0 {
+			continue
+		}
+		d := id - ids[i-1]
+		if r.Random && (d*delta <= 0 || abs(d) > abs(delta)) || !r.Random && d != delta {
+			rt.Fatalf("%d after %d for %+v", id, ids[i-1], r)
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 		return nil, err
 	}
 	s := &Sequence{pool: p, name: name, spec: spec}
-	s.seg.Store(&segment{from: spec.Start, step: spec.Step})
+	s.publish(span{from: spec.Start})
 	p.all[name] = s
 	return s, nil
 }
@@ -107,7 +107,7 @@ func (s *Sequence) respec(spec Spec) error {
 	return nil
 }
 
-// Drop drops the numbers of a sequence that are in memory, and forgets where the
+// Drop drops the numbers of a sequence that are in memory for good, and forgets where the
 // sequence was. Call it after the sequence was set to another value in the store,
 // before Take is called the next time: numbers that come before those already
 // given are accepted again.
@@ -123,12 +123,14 @@ func (p *Pool) Drop(name string) {
 
 // forget makes a sequence as if it were new.
 func (s *Sequence) forget() {
-	s.empty()
+	s.drop(s.total())
+	s.seal()
+	s.ahead, s.stock = nil, 0
 	s.gen++ // a range that is under way is lost
 	s.known, s.given, s.exhausted, s.tail = false, false, false, false
 	s.version, s.low = 0, 0
 	s.pace = pace{latency: s.latency}
-	s.seg.Store(&segment{from: s.spec.Start, step: s.spec.Step})
+	s.publish(span{from: s.spec.Start})
 }
 
 // All returns the sequences in memory, in no order, for metrics.
@@ -158,11 +160,12 @@ type Metrics struct {
 	Waits        uint64 // calls of Take that waited for the store
 	Reservations uint64 // asked of the store
 	Failures     uint64 // of those, by an error other than exhaustion
-	Dropped      uint64 // steps that were reserved and will not be given: too few for a request, or idle for too long
+	Dropped      uint64 // steps that were reserved and will not be given
+	Returned     uint64 // steps that were reserved and given back to the store
 	Evictions    uint64 // of idle sequences
 }
 
-type counts struct{ waits, reservations, failures, dropped, evictions atomic.Uint64 }
+type counts struct{ waits, reservations, failures, dropped, returned, evictions atomic.Uint64 }
 
 // Metrics returns what the pool counts at the moment of the call.
 func (p *Pool) Metrics() Metrics {
@@ -172,6 +175,6 @@ func (p *Pool) Metrics() Metrics {
 	c := &p.counts
 	return Metrics{
 		Sequences: n, Waits: c.waits.Load(), Reservations: c.reservations.Load(),
-		Failures: c.failures.Load(), Dropped: c.dropped.Load(), Evictions: c.evictions.Load(),
+		Failures: c.failures.Load(), Dropped: c.dropped.Load(), Returned: c.returned.Load(), Evictions: c.evictions.Load(),
 	}
 }

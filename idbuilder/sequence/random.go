@@ -27,7 +27,7 @@ func (s *Sequence) takeRandom(ctx context.Context, dst []int64, count int, delta
 	dst = slices.Grow(dst, count)[:n+count]
 	delta = min(delta, math.MaxUint64/uint64(count)) // their sum does not overflow
 	for {
-		last, err := s.take(ctx, draw(dst[n:], delta))
+		last, err := s.take(ctx, s.seg.Load(), draw(dst[n:], delta))
 		if err == nil {
 			accumulate(dst[n:], last, s.seg.Load().step)
 			return dst, nil

@@ -12,6 +12,7 @@ type segment struct {
 	size uint64 // the distance from there to the last number
 	low  uint64 // the next range is reserved when less than this is left
 	step int64  // Spec.Step
+	unit uint64 // |step|
 	used atomic.Uint64
 }
 

@@ -55,19 +55,26 @@ type Sequence struct {
 // the error of the store or of ctx, wrapped. With an error it has taken nothing
 // and returns dst as it was.
 func (s *Sequence) Take(ctx context.Context, dst []int64, r Request) ([]int64, error) {
-	step := s.seg.Load().step
-	delta, err := r.delta(step)
-	if err != nil {
-		return dst, err
+	g := s.seg.Load()
+	if r == (Request{Count: 1}) { // the usual one
+		last, err := s.take(ctx, g, g.unit)
+		if err != nil {
+			return dst, err
+		}
+		return append(dst, last+g.step), nil
 	}
-	if r.Random {
+	delta, err := r.delta(g.step)
+	switch {
+	case err != nil:
+		return dst, err
+	case r.Random:
 		return s.takeRandom(ctx, dst, r.Count, delta)
 	}
-	last, err := s.take(ctx, mulSat(delta, uint64(r.Count)))
+	last, err := s.take(ctx, g, mulSat(delta, uint64(r.Count)))
 	if err != nil {
 		return dst, err
 	}
-	return appendSpaced(dst, last, r.Count, move(0, delta, step)), nil
+	return appendSpaced(dst, last, r.Count, move(0, delta, g.step)), nil
 }
 
 func appendSpaced(dst []int64, last int64, count int, delta int64) []int64 {
@@ -81,9 +88,9 @@ func appendSpaced(dst []int64, last int64, count int, delta int64) []int64 {
 	return dst
 }
 
-// take takes the numbers up to a distance and returns the one before them.
-func (s *Sequence) take(ctx context.Context, need uint64) (int64, error) {
-	g := s.seg.Load()
+// take takes the numbers up to a distance, from the segment if it has them, and
+// returns the one before them.
+func (s *Sequence) take(ctx context.Context, g *segment, need uint64) (int64, error) {
 	last, left, ok := g.take(need)
 	if !ok {
 		return s.await(ctx, need)

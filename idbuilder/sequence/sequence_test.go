@@ -108,7 +108,7 @@ func TestSteadyStateDoesNotWait(t *testing.T) {
 	for _, size := range []int{1, 1000} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeStore()
-			f.delay = 50 * time.Millisecond
+			f.setDelay(50 * time.Millisecond)
 			p := newPool(t, f, sequence.Options{})
 			s := openSequence(t, p, "a", ascending)
 			consume := func(d time.Duration) {
@@ -136,7 +136,7 @@ func TestSteadyStateDoesNotWait(t *testing.T) {
 func TestEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
-		f.delay = time.Second
+		f.setDelay(time.Second)
 		p := newPool(t, f, sequence.Options{})
 		s := openSequence(t, p, "a", ascending)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -2,6 +2,8 @@
 
 package sequence
 
+import "slices"
+
 // The methods of this file are called with Sequence.mu held. Each change of what
 // is in memory closes the segment and publishes another.
 
@@ -51,7 +53,8 @@ func (s *Sequence) retire() span {
 
 // publish makes a range the segment.
 func (s *Sequence) publish(r span) {
-	s.seg.Store(&segment{from: r.from, size: r.size, low: s.lowOf(), step: s.spec.Step})
+	step := s.spec.Step
+	s.seg.Store(&segment{from: r.from, size: r.size, low: s.lowOf(), step: step, unit: size(step)})
 }
 
 // lowOf returns below what remainder of the segment the next range is reserved.
@@ -101,13 +104,13 @@ func (s *Sequence) clip() {
 	s.stock = s.total()
 }
 
-// empty drops all numbers in memory.
-func (s *Sequence) empty() {
+// seal takes the numbers of the segment out of reach of Take.
+func (s *Sequence) seal() {
 	left := s.retire()
-	s.drop(s.total() + left.size)
-	s.ahead = nil
+	if left.size > 0 {
+		s.ahead = slices.Insert(s.ahead, 0, left)
+	}
 	s.publish(span{from: left.from})
-	s.stock = 0
 }
 
 func (s *Sequence) setAhead(ranges []span) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// offer is numbers that were reserved last of their sequence, and not used. The
+// store takes them back if no other reservation has been made since: it compares
+// the version. No pool can have got numbers after them then, and this one has
+// taken them out of memory before. So the answer of the store, or that there is
+// none, matters only to the gap.
+type offer struct {
+	name    string
+	value   int64 // the number before them
+	version int64
+	steps   uint64
+}
+
+// offer returns what can be given back of a sequence that is sealed, if anything.
+func (s *Sequence) offer() []offer {
+	n := len(s.ahead)
+	if !s.known || n == 0 || move(s.ahead[n-1].from, s.ahead[n-1].size, s.spec.Step) != s.reserved {
+		return nil
+	}
+	r := s.ahead[n-1]
+	s.setAhead(s.ahead[:n-1])
+	return []offer{{s.name, r.from, s.version, r.size / size(s.spec.Step)}}
+}
+
+// giveBack gives numbers back to the store, until ctx ends.
+func (p *Pool) giveBack(ctx context.Context, offers []offer) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for range min(p.o.Concurrency, len(offers)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(offers)); i = next.Add(1) - 1 {
+				p.giveOneBack(ctx, offers[i])
+			}
+		})
+	}
+}
+
+func (p *Pool) giveOneBack(ctx context.Context, o offer) {
+	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
+	defer cancel()
+	err := ctx.Err()
+	if err == nil {
+		err = p.store.SetSequence(ctx, o.name, o.value, o.version)
+	}
+	if err == nil {
+		p.counts.returned.Add(o.steps)
+		return
+	}
+	p.counts.dropped.Add(o.steps)
+	if !errors.Is(err, store.ErrConflict) {
+		p.o.Log.Debug("the store takes no numbers back: they are lost", "sequence", o.name, "numbers", o.steps, "error", err)
+	}
+}

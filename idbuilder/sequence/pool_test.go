@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// TestIdle: an idle sequence leaves memory; what it had is given back, and
+// those who kept it go on.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		p := newPool(t, f, sequence.Options{Idle: time.Minute})
+		s := openSequence(t, p, "a", ascending)
+		used := openSequence(t, p, "used", ascending)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 2}), 1, 2)
+		for range 200 {
+			mustTake(t, used, sequence.Request{Count: 1})
+			time.Sleep(time.Second)
+		}
+		if m := p.Metrics(); m.Sequences != 1 || m.Evictions != 1 || m.Returned != 998 || m.Dropped != 0 {
+			t.Fatalf("%+v", m)
+		}
+		if s.State().Remaining != 0 || used.State().Remaining != 800 {
+			t.Fatalf("in memory: %+v, %+v", s.State(), used.State())
+		}
+		other := openSequence(t, p, "a", ascending)
+		wantNumbers(t, mustTake(t, other, sequence.Request{Count: 1}), 3)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 4)
+		wantNumbers(t, mustTake(t, other, sequence.Request{Count: 1}), 5)
+	})
+}
+
+// TestIdleRevived: a sequence that was evicted comes back into memory, once.
+func TestIdleRevived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, newFakeStore(), sequence.Options{Idle: time.Minute})
+		s := openSequence(t, p, "a", ascending)
+		for i := range int64(5) {
+			wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), i+1)
+			time.Sleep(time.Hour)
+		}
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 6)
+		if other := openSequence(t, p, "a", ascending); other != s {
+			t.Fatal("two sequences of one name are in memory")
+		}
+	})
+}
+
+// TestGiveBack: what is given back was not used, by any pool.
+func TestGiveBack(t *testing.T) {
+	f := newFakeStore()
+	first, second := newPool(t, f, sequence.Options{}), newPool(t, f, sequence.Options{})
+	a, b := openSequence(t, first, "a", ascending), openSequence(t, second, "a", ascending)
+	wantNumbers(t, mustTake(t, a, sequence.Request{Count: 1}), 1)
+	wantNumbers(t, mustTake(t, b, sequence.Request{Count: 1}), 1001)
+	closePool(t, first) // the second has reserved since: 2 to 1000 are lost
+	if m := first.Metrics(); m.Returned != 0 || m.Dropped != 999 {
+		t.Fatalf("%+v", m)
+	}
+	closePool(t, second)
+	if f.all["a"].Value != 1001 {
+		t.Fatalf("the store has %+v", f.all["a"])
+	}
+	third := newPool(t, f, sequence.Options{})
+	wantNumbers(t, mustTake(t, openSequence(t, third, "a", ascending), sequence.Request{Count: 1}), 1002)
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		p := newPool(t, f, sequence.Options{})
+		s, slow := openSequence(t, p, "a", ascending), openSequence(t, p, "slow", ascending)
+		mustTake(t, s, sequence.Request{Count: 1})
+		f.setDelay(time.Hour)
+		ended := make(chan error)
+		go func() {
+			_, err := slow.Take(context.Background(), nil, sequence.Request{Count: 1})
+			ended <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		closed := make(chan error)
+		go func() { closed <- p.Close(ctx) }()
+		if err := <-ended; !errors.Is(err, sequence.ErrClosed) {
+			t.Errorf("a call that waited: %v", err)
+		}
+		if err := <-closed; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close while the store hangs: %v", err)
+		}
+		if ids, err := s.Take(t.Context(), nil, sequence.Request{Count: 1}); !errors.Is(err, sequence.ErrClosed) {
+			t.Errorf("a later call: %v, %v", ids, err)
+		}
+		if _, err := p.Sequence("b", ascending); !errors.Is(err, sequence.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestCloseAwaitsReservations: a range that is under way is given back, too.
+func TestCloseAwaitsReservations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		p := newPool(t, f, sequence.Options{})
+		s := openSequence(t, p, "a", ascending)
+		mustTake(t, s, sequence.Request{Count: 1})
+		f.setDelay(time.Second)
+		wantLast(t, mustTake(t, s, sequence.Request{Count: 899}), 900) // begins a reservation
+		synctest.Wait()
+		closePool(t, p)
+		if f.all["a"].Value != 900 {
+			t.Fatalf("the store has %+v", f.all["a"])
+		}
+	})
+}
+
+// TestRespec: a change of the bound applies to numbers in memory and to the
+// memory of exhaustion; the direction stays.
+func TestRespec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		p := newPool(t, f, sequence.Options{})
+		s := openSequence(t, p, "a", ascending)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 1)
+		set := func(step, bound int64) { openSequence(t, p, "a", sequence.Spec{Step: step, Bound: bound}) }
+		set(1, 3)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 2}), 2, 3)
+		exhausted := func() {
+			t.Helper()
+			if ids, err := s.Take(t.Context(), nil, sequence.Request{Count: 1}); !errors.Is(err, store.ErrExhausted) {
+				t.Fatalf("%v, %v", ids, err)
+			}
+		}
+		exhausted()
+		calls := f.calls.Load()
+		for range 100 {
+			exhausted()
+		}
+		if n := f.calls.Load(); n != calls {
+			t.Fatalf("the store is asked %d times whether it is still exhausted", n-calls)
+		}
+		set(1, 3000)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 1001) // 4 to 1000 were reserved and dropped
+		set(7, 3000)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 2}), 1008, 1015)
+		if _, err := p.Sequence("a", sequence.Spec{Step: -1, Bound: math.MinInt64}); !errors.Is(err, sequence.ErrDirection) {
+			t.Fatal(err)
+		}
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 1022)
+	})
+}
+
+// TestRespecDuringReservation: a range that was reserved for an older bound is
+// cut; that an older bound was reached means nothing for the new one.
+func TestRespecDuringReservation(t *testing.T) {
+	for _, bounds := range [][2]int64{{10_000, 500}, {0, 500}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeStore()
+			f.setDelay(time.Second)
+			p := newPool(t, f, sequence.Options{BatchSize: 1000})
+			s := openSequence(t, p, "a", sequence.Spec{Step: 1, Bound: bounds[0]})
+			go func() {
+				time.Sleep(time.Second / 2)
+				openSequence(t, p, "a", sequence.Spec{Step: 1, Bound: bounds[1]})
+			}()
+			var ids []int64
+			var err error
+			for err == nil {
+				ids, err = s.Take(t.Context(), ids, sequence.Request{Count: 1})
+			}
+			if !errors.Is(err, store.ErrExhausted) || len(ids) != 500 || ids[499] != 500 {
+				t.Fatalf("bounds %v: %d numbers, %v", bounds, len(ids), err)
+			}
+		})
+	}
+}
+
+// TestCloseToTheBound: one pool keeps no large part of what the bound leaves.
+func TestCloseToTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, newFakeStore(), sequence.Options{})
+		s := openSequence(t, p, "a", sequence.Spec{Step: 1, Bound: 99_999})
+		for last := int64(0); last < 99_999; last++ {
+			wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), last+1)
+			synctest.Wait()
+			rest := 99_999 - last
+			if kept := int64(s.State().Remaining); kept > max(rest/8+rest/40, 20) {
+				t.Fatalf("%d of the last %d numbers are in memory", kept, rest)
+			}
+		}
+	})
+}
+
+// TestShrinks: after a busy time batches become small again.
+func TestShrinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, newFakeStore(), sequence.Options{Idle: -1})
+		s := openSequence(t, p, "a", ascending)
+		for range 10_000 {
+			mustTake(t, s, sequence.Request{Count: 100})
+			time.Sleep(time.Millisecond)
+		}
+		if left := s.State().Remaining; left < 100_000 {
+			t.Fatalf("%d numbers in memory at 100,000 a second", left)
+		}
+		for range 100_000 {
+			mustTake(t, s, sequence.Request{Count: 100})
+			time.Sleep(time.Minute)
+		}
+		if left := s.State().Remaining; left > 1200 {
+			t.Fatalf("%d numbers in memory at 100 a minute", left)
+		}
+	})
+}
+
+// TestLargeRequestsDoNotStarve: the second reservation at the latest is large
+// enough for all that wait, whatever smaller requests come meanwhile, and goes to
+// them in turn.
+func TestLargeRequestsDoNotStarve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		f.setDelay(time.Second)
+		p := newPool(t, f, sequence.Options{BatchSize: 10, MaxBatch: 10})
+		s := openSequence(t, p, "a", ascending)
+		done := make(chan int64)
+		for range 20 {
+			go func() { done <- mustTake(t, s, sequence.Request{Count: 1000})[0] }()
+			synctest.Wait()
+		}
+		go inParallel(100, func() {
+			for range 1000 {
+				_, _ = s.Take(t.Context(), nil, sequence.Request{Count: 1})
+			}
+		})
+		start, last := time.Now(), int64(0)
+		for range 20 {
+			last = max(last, <-done)
+		}
+		if took := time.Since(start); took != 2*time.Second || last > 10+20_000 {
+			t.Errorf("20 large requests took %v; the last one got the numbers from %d", took, last)
+		}
+	})
+}
+
+// TestConcurrency: reservations of many sequences run a few at a time; those
+// that a request waits for go first.
+func TestConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		p := newPool(t, f, sequence.Options{Concurrency: 2})
+		sequences := make([]*sequence.Sequence, 100)
+		for i := range sequences {
+			sequences[i] = openSequence(t, p, fmt.Sprint(i), ascending)
+			mustTake(t, sequences[i], sequence.Request{Count: 1})
+		}
+		f.setDelay(time.Second)
+		for _, s := range sequences {
+			mustTake(t, s, sequence.Request{Count: 900}) // has a range reserved in the background
+		}
+		time.Sleep(time.Second / 2)
+		start := time.Now()
+		urgent := []*sequence.Sequence{openSequence(t, p, "urgent", ascending), sequences[99]}
+		var next atomic.Int64
+		inParallel(2, func() { mustTake(t, urgent[next.Add(1)-1], sequence.Request{Count: 100}) })
+		if took := time.Since(start); took != 3*time.Second/2 {
+			t.Errorf("urgent reservations took %v: 1 s, after those under way", took)
+		}
+		time.Sleep(time.Minute)
+		if n := f.most.Load(); n != 2 {
+			t.Errorf("%d reservations at a time", n)
+		}
+		for _, s := range sequences {
+			if s.State().Remaining < 1000 {
+				t.Fatalf("%+v", s.State())
+			}
+		}
+	})
+}
