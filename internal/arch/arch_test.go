@@ -46,6 +46,9 @@ var arrows = map[string][]string{
 	"idbuilder/store":           {},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
+	"idbuilder/store/sqlstore":  {"idbuilder/store"},
+	"idbuilder/store/postgres":  {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/jackc/pgx/v5"},
+	"idbuilder/store/mysql":     {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/go-sql-driver/mysql"},
 
 	"idbuilder/sequence": {"idbuilder/store"},
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+)
+
+// Store is a [store.Store] in a PostgreSQL database.
+type Store struct{ *sqlstore.Store }
+
+var _ store.Store = (*Store)(nil)
+
+// Open returns a store. It connects when the first call needs it to.
+func Open(o Options) (*Store, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	config, err := o.pool()
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns, config.ConnConfig.ConnectTimeout = int32(o.MaxConnections), o.ConnectTimeout
+	config.MinConns, config.MinIdleConns = 0, 0
+	config.AfterConnect = prepareSession
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "idbuilder"
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	s := &server{executor: executor{pool}, pool: pool, acceptLoss: o.AcceptLoss}
+	return &Store{sqlstore.New(s, dialect, sqlstore.Limits{Call: o.CallTimeout, Init: o.InitTimeout})}, nil
+}
+
+// session sets what calls rely on: commits that are on disk when they are
+// acknowledged, and the level whose statements see what was committed before
+// them. A transaction whose process has stopped ends.
+const session = `SELECT
+	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+	set_config('default_transaction_isolation', 'read committed', false),
+	set_config('idle_in_transaction_session_timeout', '30000', false)`
+
+func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, session)
+	return err
+}

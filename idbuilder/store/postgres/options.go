@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options configure a store. All but URL have useful zero values.
+type Options struct {
+	// URL of the database: postgres://user:password@host:port/database, with
+	// parameters of libpq such as sslmode=verify-full. Errors do not show it.
+	URL string
+	// MaxConnections of this process to the server. The default value is 10.
+	MaxConnections int
+	// ConnectTimeout is for how long an attempt to connect may take. The default
+	// value is 5 s.
+	ConnectTimeout time.Duration
+	// CallTimeout is for how long a call may take if its context does not end
+	// before. The default value is 10 s.
+	CallTimeout time.Duration
+	// InitTimeout is the same for Init, which may wait for a migration by
+	// another process. The default value is 1 min.
+	InitTimeout time.Duration
+	// AcceptLoss lets Init accept a server that may lose what it has acknowledged
+	// when its machine crashes. Numbers may then be given twice.
+	AcceptLoss bool
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxConnections == 0 {
+		o.MaxConnections = 10
+	}
+	if o.ConnectTimeout == 0 {
+		o.ConnectTimeout = 5 * time.Second
+	}
+	if o.CallTimeout == 0 {
+		o.CallTimeout = 10 * time.Second
+	}
+	if o.InitTimeout == 0 {
+		o.InitTimeout = time.Minute
+	}
+	return o
+}
+
+// Validate reports all that is wrong with the options.
+func (o Options) Validate() error {
+	_, err := o.pool()
+	if o.MaxConnections < 0 || o.MaxConnections > 10_000 {
+		err = errors.Join(err, fmt.Errorf("postgres: MaxConnections is %d, allowed are 1 to 10000, and 0 for 10", o.MaxConnections))
+	}
+	for _, timeout := range []struct {
+		name  string
+		value time.Duration
+	}{{"ConnectTimeout", o.ConnectTimeout}, {"CallTimeout", o.CallTimeout}, {"InitTimeout", o.InitTimeout}} {
+		if timeout.value < 0 {
+			err = errors.Join(err, fmt.Errorf("postgres: %s is %v, allowed are positive durations, and 0 for the default value", timeout.name, timeout.value))
+		}
+	}
+	return err
+}
+
+// pool parses the URL.
+func (o Options) pool() (*pgxpool.Config, error) {
+	parsed, err := url.Parse(o.URL)
+	if err != nil || parsed.Scheme != "postgres" && parsed.Scheme != "postgresql" {
+		return nil, errors.New("postgres: the URL (not shown, as it may have a password) is not of the form postgres://user:password@host:port/database; special characters in it are written %xx")
+	}
+	config, err := pgxpool.ParseConfig(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: the URL: %s", redact(err.Error(), parsed))
+	}
+	return config, nil
+}
+
+// redact removes the passwords of a URL from a text.
+func redact(text string, u *url.URL) string {
+	secrets := []string{u.Query().Get("password"), u.Query().Get("sslpassword")}
+	if password, ok := u.User.Password(); ok {
+		secrets = append(secrets, password, url.QueryEscape(password), url.PathEscape(password), strings.TrimPrefix(u.User.String(), u.User.Username()+":"))
+	}
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "xxxxx")
+		}
+	}
+	return text
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+const (
+	insertConfig = "INSERT INTO id_configs (key_name, id_type, config_json) VALUES (?, ?, ?)"
+	updateConfig = "UPDATE id_configs SET id_type = ?, config_json = ?, updated_at = CURRENT_TIMESTAMP WHERE key_name = ?"
+	deleteConfig = "DELETE FROM id_configs WHERE key_name = ?"
+)
+
+// putConfig stores a configuration: its version and expiry in id_documents, the
+// rest in id_configs.
+func (s *Store) putConfig(ctx context.Context, d store.Document) (version int64, err error) {
+	err = s.server.Transact(ctx, func(c Conn) error {
+		if version, err = s.put(ctx, c, store.Configs, d, nil); err != nil {
+			return err
+		}
+		var rows int64
+		if d.Version == 0 {
+			rows, err = c.Exec(ctx, insertConfig, d.Key, d.Type, string(d.Value))
+		} else {
+			rows, err = c.Exec(ctx, updateConfig, d.Type, string(d.Value), d.Key)
+		}
+		if err == nil && rows == 0 {
+			err = changedByHand(d.Key)
+		}
+		return err
+	})
+	return version, err
+}
+
+// deleteConfig deletes both rows. The floor was raised before.
+func (s *Store) deleteConfig(ctx context.Context, key string, version int64) error {
+	return s.server.Transact(ctx, func(c Conn) error {
+		if err := remove(ctx, c, store.Configs, key, version); err != nil {
+			return err
+		}
+		_, err := c.Exec(ctx, deleteConfig, key)
+		return err
+	})
+}
+
+// changedByHand is the error of a configuration that has a row in one of the
+// tables only.
+func changedByHand(key string) error {
+	return &store.CorruptError{
+		Where:  fmt.Sprintf("tables id_configs and id_documents, key %q", key),
+		Reason: "one of the two has a row of this configuration and the other has none, as after a change by hand: start a worker anew, which puts it right",
+	}
+}
+
+// adopt makes configurations known whose rows in id_configs another program has
+// inserted, and forgets those whose rows it has deleted.
+func (s *Store) adopt(ctx context.Context) error {
+	const (
+		added   = "FROM id_configs c WHERE NOT EXISTS (SELECT 1 FROM id_documents d WHERE d.kind = 'config' AND d.doc_key = c.key_name)"
+		removed = "FROM id_documents d WHERE d.kind = 'config' AND NOT EXISTS (SELECT 1 FROM id_configs c WHERE c.key_name = d.doc_key)"
+	)
+	keys, _, err := list(ctx, s.server, "SELECT c.key_name, 0 "+added)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if _, _, err := s.server.Number(ctx, s.dialect.Create, string(store.Configs), key, nil, nil); err != nil {
+			return err
+		}
+	}
+	keys, versions, err := list(ctx, s.server, "SELECT d.doc_key, d.version "+removed)
+	for i, key := range keys {
+		if err = raiseFloor(ctx, s.server, versions[i]); err == nil {
+			_, err = s.server.Exec(ctx, deleteDocument, string(store.Configs), key, versions[i])
+		}
+		if err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// list returns keys and versions.
+func list(ctx context.Context, c Conn, query string) (keys []string, versions []int64, err error) {
+	err = c.Query(ctx, func(scan func(...any) error) error {
+		var key string
+		var version int64
+		err := scan(&key, &version)
+		keys, versions = append(keys, key), append(versions, version)
+		return err
+	}, query)
+	return keys, versions, err
+}

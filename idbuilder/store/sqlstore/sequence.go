@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+const (
+	readSequence   = "SELECT current_value, version FROM id_sequences WHERE key_name = ?"
+	insertSequence = "INSERT INTO id_sequences (key_name, current_value, version) VALUES (?, ?, 1)"
+	updateSequence = "UPDATE id_sequences SET current_value = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP WHERE key_name = ? AND version = ?"
+)
+
+// Reserve implements [store.Store].
+func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+	if err := errors.Join(store.CheckName(name), r.Validate()); err != nil {
+		return store.Range{}, err
+	}
+	return do(ctx, s, "reserve", func(ctx context.Context) (store.Range, error) {
+		unlock, err := s.busy.lock(ctx, name)
+		if err != nil {
+			return store.Range{}, err
+		}
+		defer unlock()
+		if got, err := s.reserveAtOnce(ctx, name, r); err != nil || got.Version > 0 {
+			return got, err
+		}
+		return s.reserve(ctx, name, r)
+	})
+}
+
+// reserveAtOnce moves a sequence in one statement, if it exists and all numbers
+// fit. Otherwise the range that it returns has the version 0.
+func (s *Store) reserveAtOnce(ctx context.Context, name string, r store.Reservation) (got store.Range, err error) {
+	distance, lowest, highest, possible := window(r)
+	if s.dialect.Reserve == "" || !possible {
+		return got, nil
+	}
+	err = s.server.Query(ctx, func(scan func(...any) error) error {
+		return scan(&got.To, &got.Version)
+	}, s.dialect.Reserve, distance, name, lowest, highest)
+	if err != nil {
+		return store.Range{}, err
+	}
+	got.From = got.To - distance
+	return got, nil
+}
+
+// window returns how far a reservation moves a sequence, and from which values
+// it does not pass the bound; not possible if that cannot be said in int64.
+func window(r store.Reservation) (distance, lowest, highest int64, possible bool) {
+	distance = r.Step * r.Count
+	if distance/r.Count != r.Step {
+		return 0, 0, 0, false
+	}
+	edge := r.Bound - distance
+	if r.Step > 0 {
+		return distance, math.MinInt64, edge, edge < r.Bound
+	}
+	return distance, edge, math.MaxInt64, edge > r.Bound
+}
+
+// reserve reads and compares until no other process comes between.
+func (s *Store) reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+	for attempt := 0; ; attempt++ {
+		from, err := sequence(ctx, s.server, name)
+		if errors.Is(err, store.ErrNotFound) {
+			from, err = store.Sequence{Value: r.Start}, nil
+		}
+		if err != nil {
+			return store.Range{}, err
+		}
+		to, err := r.Advance(from.Value)
+		if err != nil {
+			return store.Range{}, err
+		}
+		err = compareAndSet(ctx, s.server, name, to, from.Version)
+		if err == nil {
+			return store.Range{From: from.Value, To: to, Version: from.Version + 1}, nil
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return store.Range{}, err
+		}
+		if err := pause(ctx, min(attempt, 3)); err != nil {
+			return store.Range{}, err
+		}
+	}
+}
+
+func sequence(ctx context.Context, c Conn, name string) (q store.Sequence, err error) {
+	err = c.Query(ctx, func(scan func(...any) error) error {
+		return scan(&q.Value, &q.Version)
+	}, readSequence, name)
+	if err == nil && q.Version == 0 {
+		err = store.ErrNotFound
+	}
+	return q, err
+}
+
+// compareAndSet sets the value of a sequence that still has a version; 0 is that
+// of a sequence that does not exist.
+func compareAndSet(ctx context.Context, c Conn, name string, value, version int64) (err error) {
+	var rows int64
+	if version == 0 {
+		rows, err = c.Exec(ctx, insertSequence, name, value)
+	} else {
+		rows, err = c.Exec(ctx, updateSequence, value, name, version)
+	}
+	if err == nil && rows == 0 {
+		err = store.ErrConflict
+	}
+	return err
+}
+
+// Sequence implements [store.Store].
+func (s *Store) Sequence(ctx context.Context, name string) (store.Sequence, error) {
+	if err := store.CheckName(name); err != nil {
+		return store.Sequence{}, err
+	}
+	return do(ctx, s, "sequence", func(ctx context.Context) (store.Sequence, error) {
+		return sequence(ctx, s.server, name)
+	})
+}
+
+// SetSequence implements [store.Store].
+func (s *Store) SetSequence(ctx context.Context, name string, value, version int64) error {
+	if err := store.CheckName(name); err != nil {
+		return err
+	}
+	_, err := do(ctx, s, "set sequence", func(ctx context.Context) (none struct{}, err error) {
+		return none, compareAndSet(ctx, s.server, name, value, version)
+	})
+	return err
+}

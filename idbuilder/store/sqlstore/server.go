@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import "context"
+
+// Conn executes statements, in which ? stands for an argument. An argument is an
+// int64, a string, a time.Time in UTC, or nil.
+type Conn interface {
+	// Exec returns how many rows a statement found, or inserted: 0 for an
+	// insertion of a row whose key exists already.
+	Exec(ctx context.Context, statement string, args ...any) (rows int64, err error)
+	// Number is Exec for a statement that changes a row and makes a number, by
+	// RETURNING or LAST_INSERT_ID.
+	Number(ctx context.Context, statement string, args ...any) (n, rows int64, err error)
+	// Query calls row for each row of the result.
+	Query(ctx context.Context, row func(scan func(into ...any) error) error, statement string, args ...any) error
+}
+
+// Server is a pool of connections to a database.
+type Server interface {
+	Conn
+	// Transact calls fn in a transaction of the level READ COMMITTED, and commits
+	// unless fn returns an error.
+	Transact(ctx context.Context, fn func(Conn) error) error
+	// Lock calls fn with a connection that holds the lock of migrations, which
+	// ends with the connection.
+	Lock(ctx context.Context, fn func(Conn) error) error
+	// Check reports why the server cannot be used, or should not.
+	Check(ctx context.Context) error
+	// Classify tells what an error means.
+	Classify(err error) Class
+	// Reset replaces idle connections, for example to a server that is now a replica.
+	Reset()
+	Close() error
+}
+
+// Class is what an error means.
+type Class int
+
+// Classes of errors.
+const (
+	Other     Class = iota
+	Transient       // nothing has happened, by a deadlock for example: try again
+	ReadOnly        // the server does not write
+	NoTable         // a table is missing
+)
+
+// Dialect is what differs between the languages of servers.
+type Dialect struct {
+	// Name is the package's, for errors.
+	Name string
+	// Migrations lead from each version of the schema to the next, from 0.
+	Migrations []Migration
+	// Columns are those that the tables must have, each "table column type", with
+	// alternatives of the type separated by |.
+	Columns []string
+	// Schema is an expression for the schema that has the tables.
+	Schema string
+	// Create inserts a document of (kind, key, value, expiry) with the version
+	// floor + 1, which is its number. It holds a shared lock on the floor.
+	Create string
+	// Advance raises the revision, which is its number.
+	Advance string
+	// Reserve, where a server can return what an update makes, is an UPDATE with the
+	// arguments distance, name, lowest and highest: it moves the sequence by the
+	// distance if its value is in that range, and returns the new value and version.
+	Reserve string
+}
+
+// Migration is one version of the schema. Its statements can be repeated: servers
+// without transactions around them may stop in the middle.
+type Migration struct {
+	Description string
+	Statements  []string
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// Store is a [store.Store] on a [Server].
+type Store struct {
+	server  Server
+	dialect Dialect
+	limits  Limits
+	busy    names
+	closed  atomic.Bool
+	puts    atomic.Uint64 // of documents that expire
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Limits of calls.
+type Limits struct {
+	Call time.Duration // for how long a call may take
+	Init time.Duration // for how long Init may take, with the time that it waits for others
+}
+
+// New returns a store. It closes the server at its end.
+func New(server Server, dialect Dialect, limits Limits) *Store {
+	return &Store{server: server, dialect: dialect, limits: limits}
+}
+
+// Ping implements [store.Store]. The statement finds no row, and needs all that
+// one that does would need.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := do(ctx, s, "ping", func(ctx context.Context) (int64, error) {
+		return s.server.Exec(ctx, "UPDATE id_state SET value = value WHERE name = ''")
+	})
+	return err
+}
+
+// Revision implements [store.Store].
+func (s *Store) Revision(ctx context.Context) (int64, error) {
+	return do(ctx, s, "revision", func(ctx context.Context) (n int64, err error) {
+		n, found, err := number(ctx, s.server, "SELECT value FROM id_state WHERE name = 'revision'")
+		if err == nil && !found {
+			err = missing("revision")
+		}
+		return n, err
+	})
+}
+
+// Advance implements [store.Store].
+func (s *Store) Advance(ctx context.Context) (int64, error) {
+	return do(ctx, s, "advance", func(ctx context.Context) (int64, error) {
+		n, rows, err := s.server.Number(ctx, s.dialect.Advance)
+		if err == nil && rows == 0 {
+			err = missing("revision")
+		}
+		return n, err
+	})
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return s.server.Close()
+}
+
+// missing is the error of a row that each migration has made.
+func missing(name string) error {
+	return &store.CorruptError{Where: "table id_state", Reason: fmt.Sprintf("the row %q is missing: restore it from a backup", name)}
+}
+
+// number returns the number that a query finds.
+func number(ctx context.Context, c Conn, query string, args ...any) (n int64, found bool, err error) {
+	err = c.Query(ctx, func(scan func(...any) error) error {
+		found = true
+		return scan(&n)
+	}, query, args...)
+	return n, found, err
+}
+
+// attempts is how often a call is made whose transactions end in deadlocks.
+const attempts = 12
+
+// do makes a call, again where the server has undone it by itself.
+func do[T any](ctx context.Context, s *Store, what string, fn func(context.Context) (T, error)) (T, error) {
+	return within(ctx, s, what, s.limits.Call, fn)
+}
+
+func within[T any](ctx context.Context, s *Store, what string, limit time.Duration, fn func(context.Context) (T, error)) (T, error) {
+	var none T
+	if s.closed.Load() {
+		return none, store.ErrClosed
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := retry(limited, s, fn)
+	if err != nil {
+		return none, s.explain(ctx, what, limit, err)
+	}
+	return result, nil
+}
+
+func retry[T any](ctx context.Context, s *Store, fn func(context.Context) (T, error)) (result T, err error) {
+	for attempt := 0; ; attempt++ {
+		if err = ctx.Err(); err != nil {
+			return result, err
+		}
+		if result, err = fn(ctx); err == nil || attempt == attempts || s.server.Classify(err) != Transient {
+			return result, err
+		}
+		if ended := pause(ctx, attempt); ended != nil {
+			return result, errors.Join(ended, err)
+		}
+	}
+}
+
+// pause waits for longer after each attempt, for a random part of the time.
+func pause(ctx context.Context, attempt int) error {
+	timer := time.NewTimer(rand.N(time.Millisecond << min(attempt, 7)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// explain says which call failed, in this service's words where it has some.
+func (s *Store) explain(ctx context.Context, what string, limit time.Duration, err error) error {
+	switch class := s.server.Classify(err); {
+	case s.closed.Load():
+		err = fmt.Errorf("%w: %w", store.ErrClosed, err)
+	case class == ReadOnly:
+		s.server.Reset()
+		err = fmt.Errorf("%w: %w", store.ErrReadOnly, err)
+	case class == NoTable:
+		err = fmt.Errorf("%w: %w", store.ErrNoSchema, err)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		err = fmt.Errorf("no answer within %v: %w", limit, err)
+	}
+	return fmt.Errorf("%s: %s: %w", s.dialect.Name, what, err)
+}
