@@ -5,10 +5,17 @@ package idbuilder_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // BenchmarkHTTP compares requests over loopback, on connections that are kept,
@@ -82,4 +89,48 @@ func (d *discard) Write(p []byte) (int, error) {
 		d.last = string(p)
 	}
 	return len(p), nil
+}
+
+// BenchmarkMemory is what a worker remembers of each key that it was asked for, and
+// that it forgets idle keys. The store's memory is not counted.
+func BenchmarkMemory(b *testing.B) {
+	const keys = 100_000
+	o := options()
+	o.Idle = 20 * time.Second
+	o.Sequences.Idle = o.Idle
+	s := start(b, o)
+	for i := range keys {
+		c := idconfig.Config{Key: fmt.Sprint("orders-", i), Type: idconfig.TypeIncrement, Increment: &idconfig.Increment{Delta: 1, MaxRequestDelta: 100, Max: math.MaxInt64}}
+		value, err := c.Encode()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.store.Put(b.Context(), store.Configs, store.Document{Key: c.Key, Type: string(c.Type), Value: value}); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.store.Reserve(b.Context(), c.Key, c.Increment.Reservation(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	before := heap()
+	for i := range keys {
+		if _, err := s.Increment(b.Context(), nil, idbuilder.IncrementRequest{Key: fmt.Sprint("orders-", i), Size: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	used := heap() - before
+	for b.Loop() { // nothing to time
+	}
+	time.Sleep(2 * o.Idle)
+	b.ReportMetric(float64(used)/keys, "bytes/key")
+	b.ReportMetric(float64(heap()-before)/keys, "bytes/idle-key")
+	b.ReportMetric(0, "ns/op")
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
