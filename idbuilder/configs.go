@@ -26,6 +26,9 @@ func (w *Worker) SaveConfig(ctx context.Context, r *idconfig.Request) error {
 		if err == nil && changed {
 			err = w.watch.Announce(ctx)
 		}
+		if err == nil && changed && r.Type == idconfig.TypeSnowflake {
+			err = w.changeLayout(ctx, r)
+		}
 		return err
 	}
 }
@@ -42,7 +45,7 @@ func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed b
 		if r.CreateOnly && !old.Deleted {
 			return false, &api.Error{Code: api.Invalid, Status: http.StatusConflict, Message: fmt.Sprintf("name: there is a configuration %q already", r.Key)}
 		}
-		if err := idconfig.CheckChange(old, &r.Config); err != nil && !r.Force {
+		if err := w.checkChange(ctx, old, &r.Config); err != nil && !r.Force {
 			return false, err
 		}
 	}
@@ -52,6 +55,24 @@ func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed b
 		}
 	}
 	return old != nil, w.putConfig(ctx, &r.Config, version)
+}
+
+// changeLayout puts the layout of a snowflake key in force, once all workers know it.
+func (w *Worker) changeLayout(ctx context.Context, r *idconfig.Request) error {
+	c, err := w.readConfig(ctx, r.Key)
+	if err != nil || c.Type != idconfig.TypeSnowflake {
+		return err // another change came after
+	}
+	return w.leases.Change(ctx, leaseKey(c), r.Force)
+}
+
+// checkChange refuses a change by which IDs may come twice. What a snowflake key's
+// change does depends on the leases.
+func (w *Worker) checkChange(ctx context.Context, old, next *idconfig.Config) error {
+	if old.Type == idconfig.TypeSnowflake && next.Type == idconfig.TypeSnowflake {
+		return w.leases.CheckChange(ctx, next.Key, layoutOf(old.Snowflake), layoutOf(next.Snowflake))
+	}
+	return idconfig.CheckChange(old, next)
 }
 
 // storedConfig reads a configuration, also one that was deleted; nil if there is
@@ -134,7 +155,8 @@ func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any,
 		state, err := w.incrementState(ctx, c)
 		return c, state, err
 	case idconfig.TypeSnowflake:
-		return c, nil, nil
+		n, err := w.leases.Active(ctx, leaseKey(c))
+		return c, &idconfig.SnowflakeState{ActiveWorkers: n}, err
 	}
 	return c, &idconfig.FormattedState{SampleID: c.Formatted.Format.Sample(w.options.Now())}, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
@@ -34,10 +35,11 @@ type service struct {
 func options() idbuilder.Options {
 	begun := time.Now()
 	day := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	now := func() time.Time { return day.Add(time.Since(begun)) }
 	return idbuilder.Options{
 		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: time.Second},
-		Now:    func() time.Time { return day.Add(time.Since(begun)) },
-		Logger: slog.New(slog.DiscardHandler), Version: "1.2.3", Backend: "embedded",
+		Now: now, Snowflake: snowflake.Options{Now: now, Monotonic: func() time.Duration { return time.Since(begun) }},
+		Version: "1.2.3", Backend: "embedded",
 	}
 }
 
@@ -48,6 +50,9 @@ func start(t testing.TB, o idbuilder.Options) service {
 
 func startOn(t testing.TB, s store.Store, o idbuilder.Options) service {
 	t.Helper()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
 	w, err := idbuilder.NewWorker(s, o)
 	if err != nil {
 		t.Fatal(err)

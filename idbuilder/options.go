@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
@@ -22,6 +23,7 @@ type Options struct {
 	Tokens    token.Options
 	Revision  revision.Options
 	Sequences sequence.Options
+	Snowflake snowflake.Options
 
 	// Rate bounds the requests a second of each token, Burst how many may come at
 	// once; 0: without bound, and Burst as large as Rate.
@@ -70,7 +72,7 @@ type ControllerState struct {
 
 // Validate reports all that is wrong with the options.
 func (o Options) Validate() error {
-	faults := []error{o.Tokens.Validate(), o.Revision.Validate(), o.Sequences.Validate()}
+	faults := []error{o.Tokens.Validate(), o.Revision.Validate(), o.Sequences.Validate(), o.Snowflake.Validate()}
 	refuse := func(name string, value any) {
 		faults = append(faults, fmt.Errorf("idbuilder: %s is %v, it cannot be negative", name, value))
 	}
@@ -108,6 +110,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Tokens.Now == nil {
 		o.Tokens.Now = o.Now
+	}
+	if o.Snowflake.Logger == nil {
+		o.Snowflake.Logger = o.Logger
 	}
 	return o
 }

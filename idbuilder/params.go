@@ -23,6 +23,7 @@ type params struct {
 	delta    int64 // 0: not given
 	random   *bool // rand_delta; nil: not given
 	leaseKey string
+	renews   bool // the client renews its lease
 }
 
 // parseParams reads the parameters that are allowed. The error is a [*api.Error].
@@ -101,6 +102,10 @@ func (p *params) set(name, value string, given []string) error {
 		p.random = &b
 	case "lease_key":
 		p.leaseKey = value
+	case "renews":
+		if p.renews, err = strconv.ParseBool(value); err != nil {
+			return api.Errorf(api.Invalid, "renews: it is %q; allowed are true and false", value)
+		}
 	}
 	return nil
 }

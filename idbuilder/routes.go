@@ -27,6 +27,7 @@ func (w *Worker) publicRoutes() []route {
 func (w *Worker) generationRoutes() []route {
 	return []route{
 		{"GET", "/v1/id/increment", w.serveIncrement},
+		{"GET", "/v1/id/snowflake", w.serveSnowflake},
 		{"GET", "/v1/id/formatted", w.serveFormatted},
 	}
 }

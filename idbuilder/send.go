@@ -18,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
@@ -110,6 +111,8 @@ func (w *Worker) apiError(err error) *api.Error {
 	var e *api.Error
 	var param *idconfig.ParamError
 	var change *idconfig.ChangeError
+	var layout *snowflake.ChangeError
+	var full *snowflake.ExhaustedError
 	switch {
 	case errors.As(err, &e):
 		return e
@@ -119,6 +122,12 @@ func (w *Worker) apiError(err error) *api.Error {
 			code = api.InvalidKey
 		}
 		return &api.Error{Code: code, Message: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	case errors.As(err, &full):
+		return &api.Error{Code: api.Exhausted, Message: strings.TrimPrefix(err.Error(), "snowflake: "), RetryAfter: max(0, full.Free.Sub(w.options.Now())), Err: err}
+	case errors.Is(err, snowflake.ErrLeaseKey):
+		return api.Errorf(api.Invalid, "lease_key: it is not well-formed; send that of the last answer, or none")
+	case errors.As(err, &layout):
+		return &api.Error{Code: api.Invalid, Status: http.StatusConflict, Message: "base_ts: " + err.Error() + "; repeat the request with force=true to accept that IDs may come twice"}
 	case errors.As(err, &change):
 		return &api.Error{Code: api.Invalid, Status: http.StatusConflict, Message: err.Error()}
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
@@ -21,6 +22,7 @@ type Worker struct {
 	watch    *revision.Watch
 	tokens   *token.Authority
 	pool     *sequence.Pool
+	leases   *snowflake.Leaser
 	keys     keys
 	limits   limits
 	usage    usage
@@ -44,6 +46,9 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		return nil, err
 	}
 	if w.tokens, err = token.New(w.store, w.watch, w.options.Tokens); err == nil {
+		w.leases, err = snowflake.New(w.store, w.options.Snowflake)
+	}
+	if err == nil {
 		w.pool, err = sequence.New(w.store, o.Sequences)
 	}
 	if err != nil {

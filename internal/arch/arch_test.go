@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
 
 	"idbuilder": {
-		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/store", "idbuilder/token",
+		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/snowflake", "idbuilder/store", "idbuilder/token",
 		"github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
 	},
 	"idbuilder/api":             {},
@@ -44,7 +44,6 @@ var arrows = map[string][]string{
 	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
 	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},
 	"idbuilder/store":           {},
-	"idbuilder/store/file":      {"idbuilder/store", "golang.org/x/sys"},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
 	"idbuilder/store/sqlstore":  {"idbuilder/store"},

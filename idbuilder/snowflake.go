@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
+)
+
+// Snowflake leases a worker id of a snowflake key to a client, or renews its lease.
+// The error is a [*api.Error], a [*snowflake.ExhaustedError] or the store's.
+func (w *Worker) Snowflake(ctx context.Context, key string, client snowflake.Client) (api.Snowflake, error) {
+	e, s, err := w.key(ctx, key, idconfig.TypeSnowflake)
+	if err != nil {
+		return api.Snowflake{}, err
+	}
+	return w.snowflake(ctx, e, s, client)
+}
+
+func (w *Worker) snowflake(ctx context.Context, e *keyEntry, s *keyState, client snowflake.Client) (api.Snowflake, error) {
+	c := s.config.Snowflake
+	g, err := w.leases.Lease(ctx, leaseKey(s.config), client)
+	if err != nil {
+		return api.Snowflake{}, err
+	}
+	e.usage.given.Add(1)
+	return api.Snowflake{
+		SkipSize: c.SkipSize, BaseTS: c.BaseTS, TSSize: c.TSSize, WorkerID: g.WorkerID, WorkerIDSize: c.WorkerIDSize, SeqSize: c.SeqSize,
+		Epoch: c.BaseTS, WorkerBits: c.WorkerIDSize, SequenceBits: c.SeqSize,
+		LeaseKey: g.LeaseKey, LeaseDuration: g.Duration.Seconds(), LeaseStart: g.NotBefore.UnixMilli(), LeaseExpires: g.Expires.UnixMilli(),
+	}, nil
+}
+
+// leaseKey returns what package snowflake calls a key.
+func leaseKey(c *idconfig.Config) snowflake.Key {
+	return snowflake.Key{Name: c.Key, Layout: layoutOf(c.Snowflake), Version: c.Version}
+}
+
+func layoutOf(c *idconfig.Snowflake) snowflake.Layout {
+	return snowflake.Layout{SkipSize: c.SkipSize, BaseTS: c.BaseTS, TSSize: c.TSSize, WorkerIDSize: c.WorkerIDSize, SeqSize: c.SeqSize}
+}
+
+// serveSnowflake is GET /v1/id/snowflake. The deployed worker's clients may send a
+// count, which means nothing here.
+func (w *Worker) serveSnowflake(c *call) error {
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count", "lease_key", "renews")
+	if err != nil {
+		return err
+	}
+	e, s, err := c.authorize(w, p.key, idconfig.TypeSnowflake)
+	if err != nil {
+		return err
+	}
+	answer, err := w.snowflake(c.ctx(), e, s, snowflake.Client{LeaseKey: p.leaseKey, Renews: p.renews, Address: c.r.RemoteAddr})
+	if err != nil {
+		return err
+	}
+	return c.sendData(answer)
+}
