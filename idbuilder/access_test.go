@@ -5,6 +5,7 @@ package idbuilder_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -276,4 +277,30 @@ func checkMetrics(t *testing.T, s service) {
 			t.Errorf("/metrics has no %s:\n%s", line, metrics)
 		}
 	}
+}
+
+// TestTimeLimit: a request that waits for the store is answered in time, and the
+// requests behind it are served once the store answers.
+func TestTimeLimit(t *testing.T) { synctest.Test(t, testTimeLimit) }
+
+func testTimeLimit(t *testing.T) {
+	var hung atomic.Bool
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {
+		if !hung.Load() {
+			return storetest.Fault{}
+		}
+		return storetest.Fault{Before: func(ctx context.Context) { <-ctx.Done() }, Fail: true}
+	}), options())
+	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	hung.Store(true)
+	time.Sleep(2 * time.Second)
+	for _, target := range []string{"/v1/id/increment?key=a", "/v1/config/list", "/v1/config/increment?key=a", "/ready"} {
+		begun := time.Now()
+		if a := s.ask("GET", target, adminToken, ""); a.status != 503 || a.code != 4002 || time.Since(begun) > 30*time.Second {
+			t.Errorf("%s: %d %s after %v", target, a.status, a.text, time.Since(begun))
+		}
+	}
+	hung.Store(false)
+	time.Sleep(time.Second)
+	s.admin("GET", "/v1/id/increment?key=a", "")
 }

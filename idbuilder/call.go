@@ -32,8 +32,7 @@ type call struct {
 	numbers []int64
 	body    []byte
 	reply   *replyKey // of a request with an Idempotency-Key
-	context context.Context
-	cancel  context.CancelFunc
+	limit   *deadline
 }
 
 var calls = sync.Pool{New: func() any { return &call{body: make([]byte, 0, 512)} }}
@@ -67,16 +66,16 @@ func (c *call) run(fn endpoint) (err error) {
 
 // ctx returns the context of the request, with the time limit of requests.
 func (c *call) ctx() context.Context {
-	if c.context == nil {
-		c.context, c.cancel = context.WithDeadline(c.r.Context(), c.begun.Add(c.worker.options.Timeout))
+	if c.limit == nil {
+		c.limit = &deadline{parent: c.r.Context(), at: c.begun.Add(c.worker.options.Timeout)}
 	}
-	return c.context
+	return c.limit
 }
 
 // end reports the call and gives it back.
 func (c *call) end() {
-	if c.cancel != nil {
-		c.cancel()
+	if c.limit != nil {
+		c.limit.end()
 	}
 	c.report()
 	body, numbers := c.body[:0], c.numbers[:0]
@@ -104,7 +103,7 @@ func (c *call) authenticate() error {
 		return api.Errorf(api.Authentication, "Authorization: the header is missing; send `Authorization: Bearer <token>`")
 	}
 	var err error
-	if c.who, err = c.worker.tokens.Check(c.r.Context(), text); err != nil {
+	if c.who, err = c.worker.tokens.Check(c.ctx(), text); err != nil {
 		return err
 	}
 	return c.worker.limits.allow(c.who.Hash, c.begun)
@@ -129,7 +128,7 @@ func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *ke
 	if !c.who.Admin && !c.who.Global && c.who.Key != key {
 		return nil, nil, api.Errorf(api.Authorization, "Authorization: the token is not one for the key %q", key)
 	}
-	e, s, err := w.key(c.r.Context(), key, t)
+	e, s, err := w.key(c.ctx(), key, t)
 	if err != nil {
 		return nil, nil, err
 	}
