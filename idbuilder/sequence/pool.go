@@ -72,7 +72,11 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 		return nil, ErrClosed
 	}
 	if s := p.all[name]; s != nil {
-		return s, s.respec(spec)
+		if ok, err := s.respec(spec); err != nil {
+			return nil, err
+		} else if ok {
+			return s, nil
+		}
 	}
 	if err := store.CheckName(name); err != nil {
 		return nil, err
@@ -90,21 +94,24 @@ func (s *Sequence) has(spec Spec) bool {
 	return s.spec == spec && !s.evicted && !s.closed
 }
 
-// respec changes the specification. Pool.mu is held.
-func (s *Sequence) respec(spec Spec) error {
+// respec changes the specification. It reports false if that needs another
+// Sequence: one has one direction for all its life. Pool.mu is held.
+func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if (spec.Step < 0) != (s.spec.Step < 0) {
-		if s.known || s.phase != idle {
-			return fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
-		}
-	}
-	if s.spec != spec {
+	switch {
+	case s.spec == spec:
+	case (spec.Step < 0) == (s.spec.Step < 0):
 		s.spec = spec
 		s.exhausted, s.tail = false, false
 		s.clip()
+	case s.known || s.phase != idle:
+		return false, fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
+	default:
+		s.evicted = true
+		return false, nil
 	}
-	return nil
+	return true, nil
 }
 
 // Drop drops the numbers of a sequence that are in memory for good, and forgets where the

@@ -77,6 +77,27 @@ func TestGiveBack(t *testing.T) {
 	wantNumbers(t, mustTake(t, openSequence(t, third, "a", ascending), sequence.Request{Count: 1}), 1002)
 }
 
+// TestGiveBackOfSeveralRanges: only the last range can be given back. Before it are
+// numbers of another pool.
+func TestGiveBackOfSeveralRanges(t *testing.T) {
+	for bound, want := range map[int64]int64{math.MaxInt64: 2000, 1500: 3000, 2500: 3000} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeStore()
+			first, second := newPool(t, f, sequence.Options{Target: 1}), newPool(t, f, sequence.Options{})
+			s := openSequence(t, first, "a", ascending)
+			mustTake(t, s, sequence.Request{Count: 1})
+			mustTake(t, openSequence(t, second, "a", ascending), sequence.Request{Count: 1})
+			wantLast(t, mustTake(t, s, sequence.Request{Count: 899}), 900) // has 2001 to 3000 reserved
+			synctest.Wait()
+			openSequence(t, first, "a", sequence.Spec{Step: 1, Bound: bound})
+			closePool(t, first)
+			if f.all["a"].Value != want {
+				t.Fatalf("with the bound %d the store has %+v, want %d", bound, f.all["a"], want)
+			}
+		})
+	}
+}
+
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -144,6 +165,7 @@ func TestRespec(t *testing.T) {
 			}
 		}
 		exhausted()
+		synctest.Wait()
 		calls := f.calls.Load()
 		for range 100 {
 			exhausted()
@@ -162,10 +184,61 @@ func TestRespec(t *testing.T) {
 	})
 }
 
+// TestDirection: a sequence that nothing was taken from may change its direction;
+// those who have it with the old one then get no number.
+func TestDirection(t *testing.T) {
+	p := newPool(t, newFakeStore(), sequence.Options{})
+	up := openSequence(t, p, "a", ascending)
+	down := openSequence(t, p, "a", sequence.Spec{Step: -1, Bound: -10})
+	wantNumbers(t, mustTake(t, down, sequence.Request{Count: 1}), -1)
+	if ids, err := up.Take(t.Context(), nil, sequence.Request{Count: 1}); !errors.Is(err, sequence.ErrDirection) {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	if _, err := p.Sequence("a", ascending); !errors.Is(err, sequence.ErrDirection) {
+		t.Fatal(err)
+	}
+	wantNumbers(t, mustTake(t, down, sequence.Request{Count: 1}), -2)
+}
+
+// TestExhaustedUntilGivenBack: a pool notices that another one has given numbers
+// back.
+func TestExhaustedUntilGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		spec := sequence.Spec{Step: 1, Bound: 20}
+		first, second := newPool(t, f, sequence.Options{}), newPool(t, f, sequence.Options{})
+		a, b := openSequence(t, first, "a", spec), openSequence(t, second, "a", spec)
+		wantNumbers(t, mustTake(t, a, sequence.Request{Count: 1}), 1)
+		wantLast(t, mustTake(t, b, sequence.Request{Count: 9}), 19)
+		synctest.Wait()
+		take := func() error { _, err := a.Take(t.Context(), nil, sequence.Request{Count: 10}); return err }
+		if err := take(); !errors.Is(err, store.ErrExhausted) {
+			t.Fatal(err)
+		}
+		closePool(t, second) // gives 20 back
+		wantLast(t, mustTake(t, a, sequence.Request{Count: 9}), 10)
+		if _, err := a.Take(t.Context(), nil, sequence.Request{Count: 1}); !errors.Is(err, store.ErrExhausted) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		wantNumbers(t, mustTake(t, a, sequence.Request{Count: 1}), 20)
+		calls := f.calls.Load()
+		for range 10_000 {
+			if err := take(); !errors.Is(err, store.ErrExhausted) {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := f.calls.Load() - calls; n > 11 {
+			t.Fatalf("an exhausted store is asked %d times in 100 s", n)
+		}
+	})
+}
+
 // TestRespecDuringReservation: a range that was reserved for an older bound is
 // cut; that an older bound was reached means nothing for the new one.
 func TestRespecDuringReservation(t *testing.T) {
-	for _, bounds := range [][2]int64{{10_000, 500}, {0, 500}} {
+	for _, bounds := range [][2]int64{{1 << 40, 500}, {0, 500}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeStore()
 			f.setDelay(time.Second)
@@ -199,6 +272,22 @@ func TestCloseToTheBound(t *testing.T) {
 			if kept := int64(s.State().Remaining); kept > max(rest/8+rest/40, 20) {
 				t.Fatalf("%d of the last %d numbers are in memory", kept, rest)
 			}
+		}
+	})
+}
+
+// TestPlaceIsFoundFirst: a pool that does not know how close to the bound the
+// sequence is reserves little at first.
+func TestPlaceIsFoundFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		f.all["a"] = store.Sequence{Value: 99_500, Version: 1}
+		p := newPool(t, f, sequence.Options{})
+		s := openSequence(t, p, "a", sequence.Spec{Step: 1, Bound: 99_999})
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 99_501)
+		synctest.Wait()
+		if kept := s.State().Remaining; kept > 20 {
+			t.Fatalf("%d of the last 498 numbers are in memory", kept)
 		}
 	})
 }

@@ -92,6 +92,10 @@ func TestExtremes(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNumbers(t, mustTake(t, up, sequence.Request{Count: 1, Delta: math.MaxInt64, Random: true}), math.MaxInt64)
+	fresh := openSequence(t, p, "fresh", ascending)
+	if _, err := fresh.Take(t.Context(), nil, far); !errors.Is(err, store.ErrExhausted) || fresh.State().Version != 0 {
+		t.Fatalf("%v, %+v", err, fresh.State())
+	}
 	down := openSequence(t, p, "down", sequence.Spec{Start: math.MinInt64 + 2, Step: -2, Bound: math.MinInt64})
 	wantNumbers(t, mustTake(t, down, sequence.Request{Count: 1}), math.MinInt64)
 	wide := openSequence(t, p, "wide", sequence.Spec{Start: math.MinInt64, Step: math.MaxInt64, Bound: math.MaxInt64})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // waiter is a call of Take that waits for numbers of the store.
@@ -58,6 +59,7 @@ func (s *Sequence) enlist(need uint64) (w *waiter, last int64, err error) {
 		}
 		return nil, last, nil
 	}
+	s.doubt()
 	if err := s.fits(need); err != nil {
 		return nil, 0, err
 	}
@@ -126,6 +128,17 @@ func (s *Sequence) needs() uint64 {
 		sum = addSat(sum, w.need)
 	}
 	return sum
+}
+
+// recheck is how long an exhausted store is not asked again. Another pool may have
+// given numbers back.
+const recheck = 10 * time.Second
+
+// doubt forgets in time that the store is exhausted.
+func (s *Sequence) doubt() {
+	if s.exhausted && s.pool.now()-s.planned >= recheck {
+		s.exhausted, s.tail = false, false
+	}
 }
 
 // fits returns an [*ExhaustedError] if it is known that the store cannot give
