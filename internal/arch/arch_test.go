@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
 	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},
 	"idbuilder/store":           {},
+	"idbuilder/store/file":      {"idbuilder/store", "golang.org/x/sys"},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
 	"idbuilder/store/sqlstore":  {"idbuilder/store"},

@@ -5,9 +5,11 @@ package servers
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // attributes let the kernel kill a server when the thread that started it ends.
@@ -44,11 +46,24 @@ func signalAll(pids []int, signal syscall.Signal) {
 func resumeAll(pids []int) { signalAll(pids, syscall.SIGCONT) }
 
 // killAll kills a process and its children at once, as the end of the machine
-// would: PostgreSQL has a process for each connection.
+// would: PostgreSQL has a process for each connection. It waits until the
+// children have ended, as their memory keeps the server from starting again.
 func killAll(pid int) error {
 	pids, err := stopAll(pid)
 	signalAll(pids, syscall.SIGKILL)
+	deadline := time.Now().Add(10 * time.Second)
+	for err == nil && slices.ContainsFunc(pids[1:], alive) && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
 	return err
+}
+
+// alive reports whether a process exists that has not ended; one that has ended
+// may wait for its parent to notice.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, _ := strings.Cut(string(stat), ") ") // behind the name
+	return err == nil && !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
 }
 
 // children returns the processes that threads of a process have started.

@@ -47,11 +47,7 @@ func (m *media) suite() storetest.Suite {
 		LosesAnswers: m.wrap != nil,
 		SetSchema: func(t *testing.T, name string, version int) {
 			db := m.open(t, name)
-			prefix := prefixOf(t, db)
-			check(t, db.Transact(t.Context(), func(tx kv.Transaction) error {
-				tx.Set(tuple.AppendString(prefix, "V"), tuple.AppendInt(nil, int64(version)))
-				return nil
-			}))
+			set(t, db, tuple.AppendString(prefixOf(t, db), "V"), tuple.AppendInt(nil, int64(version)))
 		},
 	}
 }
@@ -87,4 +83,9 @@ func TestStore(t *testing.T) { storetest.Run(t, new(media).suite()) }
 // each transaction fails at least once, some after their commit.
 func TestHostile(t *testing.T) {
 	storetest.Run(t, (&media{wrap: kvtest.HostileT}).suite())
+}
+
+func directoryRemove(t *testing.T, db kv.Database) error {
+	t.Helper()
+	return directory.Root().Remove(t.Context(), db, []string{"kazahana", "idbuilder"})
 }

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+var errCrash = errors.New("crash")
+
+// crashing is a disk in memory on which the machine, or the process, ends at a
+// step: from then on nothing works.
+type crashing struct {
+	mem   *vfs.MemFS
+	mu    sync.Mutex
+	left  int    // steps until the crash; negative: none
+	fails string // the step that fails, without a crash
+}
+
+func (d *crashing) step(what string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fails != "" && strings.HasPrefix(what, d.fails) {
+		return errCrash
+	}
+	if d.left == 0 {
+		return errCrash
+	}
+	d.left--
+	return nil
+}
+
+func (d *crashing) do(what, path string, fn func() error) error {
+	if err := d.step(what + " " + path); err != nil {
+		return err
+	}
+	return fn()
+}
+
+func (d *crashing) ReadFile(path string) (data []byte, err error) {
+	file, err := d.mem.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err = io.ReadAll(file)
+	return data, errors.Join(err, file.Close())
+}
+
+func (d *crashing) Create(path string) (w writer, err error) {
+	if _, err := d.mem.Stat(path); err == nil {
+		return nil, fs.ErrExist
+	}
+	err = d.do("create", path, func() error {
+		file, err := d.mem.Create(path, vfs.WriteCategoryUnspecified)
+		w = crashingFile{file, d, path}
+		return err
+	})
+	return w, err
+}
+
+func (d *crashing) Rename(from, to string) error {
+	return d.do("rename", to, func() error { return d.mem.Rename(from, to) })
+}
+
+func (d *crashing) Remove(path string) error {
+	if _, err := d.mem.Stat(path); err != nil {
+		return err
+	}
+	return d.do("remove", path, func() error { return d.mem.Remove(path) })
+}
+
+func (d *crashing) MkdirAll(path string) error {
+	return d.do("mkdir", path, func() error { return d.mem.MkdirAll(path, 0o700) })
+}
+
+func (d *crashing) SyncDir(path string) error {
+	return d.do("syncdir", path, func() error {
+		dir, err := d.mem.OpenDir(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(dir.Sync(), dir.Close())
+	})
+}
+
+func (d *crashing) ReadDir(path string) ([]string, error) { return d.mem.List(path) }
+
+func (d *crashing) Lock(context.Context, string, bool) (io.Closer, error) {
+	return io.NopCloser(nil), nil
+}
+
+type crashingFile struct {
+	vfs.File
+	disk *crashing
+	path string
+}
+
+func (f crashingFile) Write(data []byte) (n int, err error) {
+	err = f.disk.do("write", f.path, func() error {
+		n, err = f.File.Write(data)
+		return err
+	})
+	if err != nil && n == 0 && f.disk.left == 0 {
+		_, _ = f.File.Write(data[:len(data)/2]) // a write that is cut short
+	}
+	return n, err
+}
+
+func (f crashingFile) Sync() error { return f.disk.do("sync", f.path, f.File.Sync) }
+
+// history is what a store has told its callers.
+type history struct {
+	ledger   storetest.Ledger
+	version  int64 // of the document
+	deleted  int64 // the last version that was deleted
+	revision int64
+}
+
+// use makes one call after another, until one fails.
+func (h *history) use(ctx context.Context, s *Store, rounds int) error {
+	for range rounds {
+		r, err := s.Reserve(ctx, "orders", up(3))
+		if err != nil {
+			return err
+		}
+		h.ledger.Add(r)
+		revision, err := s.Advance(ctx)
+		if err != nil {
+			return err
+		}
+		if revision <= h.revision {
+			return fmt.Errorf("the revision went from %d to %d", h.revision, revision)
+		}
+		h.revision = revision
+		if err := h.change(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change creates, replaces and deletes a document.
+func (h *history) change(ctx context.Context, s *Store) error {
+	d, err := s.Get(ctx, store.Tokens, "orders")
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	switch {
+	case err != nil && h.version > 0:
+		return fmt.Errorf("the document was lost, which had version %d", h.version)
+	case err == nil && d.Version <= h.deleted:
+		return fmt.Errorf("version %d came back, after version %d was deleted", d.Version, h.deleted)
+	case err == nil && d.Version < h.version:
+		return fmt.Errorf("the document went back from version %d to %d", h.version, d.Version)
+	case err == nil && d.Version%3 == 0:
+		h.version = 0 // it may be deleted, whatever the answer
+		if err := s.Delete(ctx, store.Tokens, "orders", d.Version); err != nil {
+			return err
+		}
+		h.deleted = d.Version
+		return nil
+	}
+	version, err := s.Put(ctx, store.Tokens, store.Document{Key: "orders", Value: []byte(`{}`), Version: d.Version})
+	if err != nil {
+		return err
+	}
+	if h.version = version; version <= h.deleted {
+		return fmt.Errorf("version %d after version %d was deleted", version, h.deleted)
+	}
+	return nil
+}
+
+// TestCrashes ends the machine, or the process, at each step of a history, with
+// nothing, some or all of what was not synced on the disk. Nothing that a caller
+// was told is forgotten, no number is given twice, and the store goes on.
+func TestCrashes(t *testing.T) {
+	seed, err := strconv.ParseUint(os.Getenv("KAZAHANA_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	t.Logf("KAZAHANA_SEED=%d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	steps := 0
+	for at := 0; ; at++ {
+		crashed := false
+		for _, percent := range []int{0, 30, 70, 100} {
+			crashed = crash(t, at, percent, rng)
+		}
+		if !crashed {
+			break
+		}
+		steps++
+	}
+	if steps < 60 {
+		t.Errorf("only %d steps were tried", steps)
+	}
+}
+
+// crash runs one history with a crash and reports whether it came to that.
+func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
+	t.Helper()
+	root := filepath.FromSlash("/data/ids")
+	d := &crashing{mem: vfs.NewCrashableMem(), left: at}
+	var h history
+	run := func(rounds int) error {
+		s := newStore(root, d, Options{})
+		if err := s.Init(t.Context()); err != nil {
+			return err
+		}
+		return h.use(t.Context(), s, rounds)
+	}
+	err := run(4)
+	if err != nil && !errors.Is(err, errCrash) {
+		t.Fatalf("crash at step %d: before it: %v", at, err)
+	}
+	crashed := err != nil
+	revision := h.revision
+	d = &crashing{mem: d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng}), left: -1}
+	if err := run(4); err != nil {
+		t.Fatalf("crash at step %d with %d %% of what was not synced: after it: %v", at, percent, err)
+	}
+	if err := h.ledger.Check(true); err != nil {
+		t.Fatalf("crash at step %d with %d %% of what was not synced: %v", at, percent, err)
+	}
+	if h.revision < revision+4 {
+		t.Fatalf("crash at step %d with %d %%: the revision went from %d to %d", at, percent, revision, h.revision)
+	}
+	return crashed
+}
+
+// TestFailedSync checks that nothing is written to a file, or a folder, of which
+// a sync has failed, until the store is opened anew.
+func TestFailedSync(t *testing.T) {
+	root := filepath.FromSlash("/data")
+	for _, fails := range []string{"sync " + filepath.Join(root, "sequences", "orders"), "syncdir " + filepath.Join(root, "sequences")} {
+		t.Run(fails, func(t *testing.T) {
+			d := &crashing{mem: vfs.NewCrashableMem(), left: -1}
+			s := newStore(root, d, Options{})
+			check(t, s.Init(t.Context()))
+			var ledger storetest.Ledger
+			first, err := s.Reserve(t.Context(), "orders", up(3))
+			check(t, err)
+			ledger.Add(first)
+			d.fails = fails
+			for range 2 {
+				if got, err := s.Reserve(t.Context(), "orders", up(3)); !errors.Is(err, errCrash) {
+					t.Errorf("while syncing fails: %+v, %v", got, err)
+				}
+				d.fails = ""
+			}
+			if _, err := s.Reserve(t.Context(), "others", up(3)); (err == nil) != strings.HasPrefix(fails, "sync ") {
+				t.Errorf("another sequence: %v", err)
+			}
+			_, err = s.Put(t.Context(), store.Configs, store.Document{Key: "orders", Value: []byte(`{}`)})
+			check(t, err)
+			d.mem = d.mem.CrashClone(vfs.CrashCloneCfg{})
+			again := newStore(root, d, Options{})
+			second, err := again.Reserve(t.Context(), "orders", up(3))
+			check(t, err)
+			ledger.Add(second)
+			check(t, ledger.Check(true))
+		})
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"io"
+	"os"
+	"runtime"
+)
+
+// disk is a file system. Tests bring one that fails and crashes.
+type disk interface {
+	ReadFile(path string) ([]byte, error)
+	// Create makes a file that does not exist.
+	Create(path string) (writer, error)
+	Rename(from, to string) error
+	Remove(path string) error
+	MkdirAll(path string) error
+	// SyncDir makes what was renamed and removed in a folder durable.
+	SyncDir(path string) error
+	// ReadDir returns the names of the files in a folder.
+	ReadDir(path string) ([]string, error)
+	// Lock locks a file, which it makes if it is to be locked for writing, until the
+	// lock is closed or the process ends. ctx ends the wait.
+	Lock(ctx context.Context, path string, shared bool) (io.Closer, error)
+}
+
+// writer is a file that is being written.
+type writer interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// system is the disk of the operating system.
+type system struct{}
+
+func (system) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+func (system) Rename(from, to string) error         { return os.Rename(from, to) }
+func (system) Remove(path string) error             { return os.Remove(path) }
+func (system) MkdirAll(path string) error           { return os.MkdirAll(path, 0o700) }
+
+func (system) Create(path string) (writer, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+func (system) SyncDir(path string) error {
+	if runtime.GOOS == "windows" { // which cannot, and keeps names in a journal
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if closed := dir.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func (system) ReadDir(path string) ([]string, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	if closed := dir.Close(); err == nil {
+		err = closed
+	}
+	return names, err
+}
+
+func (system) Lock(ctx context.Context, path string, shared bool) (io.Closer, error) {
+	for {
+		file, err := lockOnce(ctx, path, shared)
+		if err != nil || isCurrent(file, path) {
+			return file, err
+		}
+		_ = file.Close() // it was removed, and perhaps made again, in the meantime
+	}
+}
+
+// isCurrent reports whether an open file still is the one with a path.
+func isCurrent(file *os.File, path string) bool {
+	open, err := file.Stat()
+	named, missing := os.Stat(path)
+	return err == nil && missing == nil && os.SameFile(open, named)
+}
+
+func lockOnce(ctx context.Context, path string, shared bool) (*os.File, error) {
+	flags := os.O_RDWR | os.O_CREATE
+	if shared {
+		flags = os.O_RDONLY
+	}
+	file, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(file, shared); err == nil {
+		return file, nil
+	}
+	locked := make(chan error, 1)
+	go func() { locked <- lock(file, shared) }()
+	select {
+	case err := <-locked:
+		if err != nil {
+			_ = file.Close()
+			return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+		}
+		return file, nil
+	case <-ctx.Done():
+		go func() { // the system's wait cannot be ended: give the lock back when it comes
+			<-locked
+			_ = file.Close()
+		}()
+		return nil, context.Cause(ctx)
+	}
+}

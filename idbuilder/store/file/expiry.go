@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// item names a document.
+type item struct {
+	kind store.Kind
+	key  string
+}
+
+const (
+	// sweepGrace is how long expired documents stay: clocks differ.
+	sweepGrace = time.Minute
+	// sweepEvery is after how many documents a process removes what has expired of
+	// those that it stored.
+	sweepEvery = 16
+)
+
+// expires notes when a document that was stored expires, and removes others of
+// its kind that have. The caller has the lock of the kind.
+func (s *Store) expires(kind store.Kind, d store.Document) {
+	s.mu.Lock()
+	if d.Expires.IsZero() {
+		delete(s.due, item{kind, d.Key})
+	} else {
+		s.due[item{kind, d.Key}] = d.Expires
+	}
+	var past []item
+	if s.puts++; s.puts%sweepEvery == 0 {
+		past = s.past(kind)
+	}
+	s.mu.Unlock()
+	for _, it := range past {
+		_ = s.expire(it) // the document was stored; Init removes what is left
+	}
+}
+
+// past returns the documents of a kind that have expired, and forgets them. The
+// caller holds the mutex.
+func (s *Store) past(kind store.Kind) (past []item) {
+	for it, at := range s.due {
+		if it.kind == kind && s.isPast(at) {
+			past = append(past, it)
+			delete(s.due, it)
+		}
+	}
+	return past
+}
+
+func (s *Store) isPast(at time.Time) bool {
+	return !at.IsZero() && s.now().After(at.Add(sweepGrace))
+}
+
+// expire removes a document if it has expired. The caller has the lock of the kind.
+func (s *Store) expire(it item) error {
+	d, err := s.readDocument(s.documentPath(it.kind, it.key), it.key)
+	if err != nil || d.Version == 0 || !s.isPast(d.Expires) {
+		return err
+	}
+	return s.erase(it.kind, d)
+}
+
+// sweepAll removes the expired documents that processes before have left. What
+// it cannot remove stays, and does no harm: those who read it see that it has
+// expired.
+func (s *Store) sweepAll(ctx context.Context) error {
+	kinds, err := s.disk.ReadDir(s.path("documents"))
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		if store.Kind(kind).Validate() == nil {
+			_ = s.underLock(ctx, lockKind+kind, func() error { return s.sweep(ctx, store.Kind(kind)) })
+		}
+	}
+	return s.ended(ctx)
+}
+
+func (s *Store) sweep(ctx context.Context, kind store.Kind) error {
+	keys, err := s.keys(kind)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := s.ended(ctx); err != nil {
+			return err
+		}
+		if err := s.expire(item{kind, key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows && (!unix || solaris || aix)
+
+package file
+
+import (
+	"errors"
+	"os"
+)
+
+func tryLock(*os.File, bool) error { return errors.ErrUnsupported }
+
+func lock(*os.File, bool) error { return errors.ErrUnsupported }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"sync"
+)
+
+// queue lets one goroutine of the process at a time have a name, so that not each
+// of them waits in the system for the lock of a file.
+type queue struct {
+	mu    sync.Mutex
+	turns map[string]*turn
+}
+
+// turn is who has a name and who waits for it.
+type turn struct {
+	users int           // that have it or wait for it
+	held  chan struct{} // has an element while one has it
+}
+
+// enter waits for a name, until ctx ends. The function that it returns leaves.
+func (q *queue) enter(ctx context.Context, name string) (leave func(), err error) {
+	q.mu.Lock()
+	t := q.turns[name]
+	if t == nil {
+		t = &turn{held: make(chan struct{}, 1)}
+		if q.turns == nil {
+			q.turns = map[string]*turn{}
+		}
+		q.turns[name] = t
+	}
+	t.users++
+	q.mu.Unlock()
+	select {
+	case t.held <- struct{}{}:
+		return func() {
+			<-t.held
+			q.drop(name, t)
+		}, nil
+	case <-ctx.Done():
+		q.drop(name, t)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// drop forgets a name that is no longer used.
+func (q *queue) drop(name string, t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.users--; t.users == 0 {
+		delete(q.turns, name)
+	}
+}

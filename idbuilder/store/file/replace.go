@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// fresh ends the name of a file that is being written. No name of a key has it.
+const fresh = "~"
+
+// replace makes data the contents of a file, durably. The caller has the lock
+// that the file belongs to, so that one process writes the fresh file; a
+// fresh file that is there was left behind by a crash.
+func (s *Store) replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := errors.Join(s.failure(path), s.failure(dir)); err != nil {
+		return err
+	}
+	if err := s.remove(path + fresh); err != nil {
+		return err
+	}
+	if err := s.write(path, data); err != nil {
+		_ = s.remove(path + fresh)
+		return err
+	}
+	if err := s.disk.Rename(path+fresh, path); err != nil {
+		return err
+	}
+	return s.syncDir(dir)
+}
+
+// write writes and syncs the fresh file.
+func (s *Store) write(path string, data []byte) error {
+	file, err := s.disk.Create(path + fresh)
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(data); err != nil {
+		_ = file.Close()
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		_ = file.Close()
+		return s.fail(path, err)
+	}
+	return file.Close()
+}
+
+// remove removes a file, if there is one.
+func (s *Store) remove(path string) error {
+	if err := s.disk.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// syncDir makes the names in a folder durable.
+func (s *Store) syncDir(dir string) error {
+	if err := s.failure(dir); err != nil {
+		return err
+	}
+	if err := s.disk.SyncDir(dir); err != nil {
+		return s.fail(dir, err)
+	}
+	return nil
+}
+
+// fail remembers that a sync has failed.
+func (s *Store) fail(path string, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed[path] = err
+	return fmt.Errorf("syncing %s: %w", path, err)
+}
+
+// failure returns the error of a file or folder of which a sync has failed.
+func (s *Store) failure(path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.failed[path]; err != nil {
+		return fmt.Errorf("a sync of %s has failed before, so nothing is written there until the store is opened anew; look after the disk first: %w", path, err)
+	}
+	return nil
+}
+
+// read returns the contents of a file, and whether it exists.
+func (s *Store) read(path string) (data []byte, exists bool, err error) {
+	data, err = s.disk.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, &store.CorruptError{Where: path, Reason: "the file cannot be read: see that it is a file, and that this user may read it", Err: err}
+	case len(strings.TrimSpace(string(data))) == 0:
+		return nil, false, &store.CorruptError{Where: path, Reason: "the file is empty; " + wayOut}
+	}
+	return data, true, nil
+}
+
+// What to do about a file that is not as it was written.
+const (
+	wayOut      = "the store writes whole files only, so another program or the file system has changed it: restore the file from a backup"
+	wayOutRaise = wayOut + ", and then raise current above every number that was given since"
+)
