@@ -83,10 +83,14 @@ var keys = []key{
 	{"controller.heartbeat_interval", nil, "10s", span{100 * time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Controller.HeartbeatInterval }, "between two heartbeats of a worker"},
 
 	{"sequence.default_batch_size", nil, "1000", integer{1, 1_000_000_000}, func(s *Settings) any { return &s.Sequence.DefaultBatchSize }, "numbers that are reserved at once, at first"},
+	{"sequence.max_batch_size", nil, "10000000", integer{1, 1_000_000_000}, func(s *Settings) any { return &s.Sequence.MaxBatchSize }, "numbers that are reserved at once, at most"},
+	{"sequence.target", nil, "10s", span{time.Millisecond, day}, func(s *Settings) any { return &s.Sequence.Target }, "how long they should last, at the rate of use"},
+	{"sequence.idle", nil, "10m", span{time.Second, 365 * day}, func(s *Settings) any { return &s.Sequence.Idle }, "after which those of a key that is not used are dropped"},
 	{"sequence.prefetch_threshold", nil, "0.2", remainder{}, func(s *Settings) any { return &s.Sequence.PrefetchThreshold }, "what is left of them when the next are reserved: a fraction, or a count"},
 
-	{"snowflake.lease_duration", nil, "10m", span{time.Second, 365 * day}, func(s *Settings) any { return &s.Snowflake.LeaseDuration }, "of a worker id, to clients that ask again"},
-	{"snowflake.once_duration", nil, "24h", span{time.Second, 3650 * day}, func(s *Settings) any { return &s.Snowflake.OnceDuration }, "of a worker id, to clients that never ask again"},
+	{"snowflake.lease_duration", nil, "10m", span{time.Second, 12 * time.Hour}, func(s *Settings) any { return &s.Snowflake.LeaseDuration }, "of a worker id, to clients that ask again"},
+	{"snowflake.hold", nil, "24h", span{time.Second, 31 * day}, func(s *Settings) any { return &s.Snowflake.Hold }, "of a worker id, for clients that never ask again"},
+	{"snowflake.skew", nil, "1m", span{0, time.Hour}, func(s *Settings) any { return &s.Snowflake.Skew }, "how long a worker id stays unused after a lease"},
 
 	{"auth.admin_token", nil, "", secret{}, func(s *Settings) any { return &s.Auth.AdminToken }, "empty: a random one is made at the first start"},
 	{"auth.key_token_expiration", nil, "720h", span{time.Second, 36500 * day}, func(s *Settings) any { return &s.Auth.KeyTokenExpiration }, "how long key tokens hold"},
@@ -94,7 +98,7 @@ var keys = []key{
 
 	{"limits.requests_per_second", nil, "0", number{0, 1e9}, func(s *Settings) any { return &s.Limits.RequestsPerSecond }, "with one token; 0: any number"},
 	{"limits.burst", nil, "0", integer{0, 1_000_000_000}, func(s *Settings) any { return &s.Limits.Burst }, "requests at once, over that rate; 0: those of a second"},
-	{"limits.request_bytes", nil, "1048576", integer{1024, 64 * mebibyte}, func(s *Settings) any { return &s.Limits.RequestBytes }, "of a request's body"},
+	{"limits.request_bytes", nil, "65536", integer{1024, 64 * mebibyte}, func(s *Settings) any { return &s.Limits.RequestBytes }, "of a request's body"},
 	{"limits.request_timeout", nil, "30s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Limits.RequestTimeout }, "for a request"},
 
 	{"observability.log_level", nil, "info", choice{"trace", "debug", "info", "warn", "error"}, func(s *Settings) any { return &s.Observability.LogLevel }, "least level that is logged"},

@@ -256,6 +256,8 @@ func TestTogether(t *testing.T) {
 		"[storage]\nbackend = \"embedded\"\n[storage.embedded]\npath = \"\"":                   "storage.embedded.path",
 		"[admin]\npath = 3":                                                                    "admin.path",
 		"[snowflake]\nlease_duration = \"1ms\"":                                                "snowflake.lease_duration",
+		"[snowflake]\nhold = \"10m\"":                                                          "snowflake.hold",
+		"[sequence]\nmax_batch_size = 999":                                                     "sequence.max_batch_size",
 		"[server.port]\na = 1":                                                                 "server.port",
 		"[server]\nshutdown_timeout = \"-1s\"":                                                 "server.shutdown_timeout",
 		"[sequence]\nprefetch_threshold = 1000000001":                                          "sequence.prefetch_threshold",

@@ -105,16 +105,22 @@ type Controller struct {
 
 // Sequence is how numbers are reserved ahead.
 type Sequence struct {
-	DefaultBatchSize  int       // numbers that are reserved at once, for a key that little is known of
-	PrefetchThreshold Threshold // what is left of them when the next ones are reserved
+	DefaultBatchSize  int           // numbers that are reserved at once, for a key that is used little
+	MaxBatchSize      int           // at most, for a key that is used much
+	Target            time.Duration // how long the numbers that are reserved at once should last
+	PrefetchThreshold Threshold     // what is left of them when the next ones are reserved
+	Idle              time.Duration // after which the numbers of a key that is not used are dropped
 }
 
 // Snowflake is how worker ids are leased to clients.
 type Snowflake struct {
 	LeaseDuration time.Duration // to clients that ask again
-	// OnceDuration is for how long the worker id of a client that never asks again,
-	// such as the deployed libraries, is given to no other.
-	OnceDuration time.Duration
+	// Hold is for how long the worker id of a client that never asks again, such as
+	// the deployed libraries, is given to no other.
+	Hold time.Duration
+	// Skew is how long a worker id stays unused after a lease of it: for clients
+	// whose clocks are behind.
+	Skew time.Duration
 }
 
 // Auth is how callers are authenticated.

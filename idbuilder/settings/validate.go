@@ -30,7 +30,7 @@ func (s *Settings) faults(bad map[string]bool) (found []Fault) {
 			bad[k.path] = true
 		}
 	}
-	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkMySQL, s.checkPostgres, s.checkAdmin, s.checkPorts} {
+	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkMySQL, s.checkPostgres, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases} {
 		if path, reason := check(); reason != "" && !bad[path] {
 			found = append(found, s.fault(path, reason))
 		}
@@ -111,6 +111,21 @@ func (s *Settings) checkPorts() (path, reason string) {
 	m := s.Observability.Metrics
 	if m.Enabled && m.Port != 0 && m.Port == s.Server.Port {
 		return "observability.metrics.port", "this is server.port: metrics are there anyway; give another port, or 0"
+	}
+	return "", ""
+}
+
+// checkBatches lets a default maximum give way to a larger batch.
+func (s *Settings) checkBatches() (path, reason string) {
+	if n := s.Sequence; n.MaxBatchSize < n.DefaultBatchSize && s.Origin("sequence.max_batch_size") != "" {
+		return "sequence.max_batch_size", fmt.Sprintf("it is less than sequence.default_batch_size, which is %d", n.DefaultBatchSize)
+	}
+	return "", ""
+}
+
+func (s *Settings) checkLeases() (path, reason string) {
+	if f := s.Snowflake; f.Hold < f.LeaseDuration+f.Skew {
+		return "snowflake.hold", fmt.Sprintf("it is less than snowflake.lease_duration and snowflake.skew together, which are %s", brief(f.LeaseDuration+f.Skew))
 	}
 	return "", ""
 }
