@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kazahana-db/kazahana/internal/testcert"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of the scripts")
@@ -25,7 +27,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey{}] = &server{}
-			return writeCertificate(e.WorkDir)
+			return testcert.Write(e.WorkDir)
 		},
 		RequireUniqueNames: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Sources are where settings come from. Each of them outranks those before it.
@@ -191,3 +192,18 @@ func exposes(value any) bool {
 
 // exposes reports whether a URL has, or may have, a password.
 func (u URL) exposes() bool { return u != "" && u.String() != strings.TrimSpace(string(u)) }
+
+// Show returns the value of a key as text, without passwords; "" for a key that
+// has no effect or does not exist.
+func (s *Settings) Show(path string) string {
+	k := known[path]
+	if k == nil || k.field == nil {
+		return ""
+	}
+	switch v := k.get(s).(type) {
+	case time.Duration:
+		return brief(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

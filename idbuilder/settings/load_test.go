@@ -141,8 +141,8 @@ path = "./static"
 	want.Server.Workers, want.Server.Port = 0, 8081
 	want.Storage.Backend, want.Storage.File.Path = settings.Redis, "/var/lib/ids"
 	want.Storage.Redis.URL = []settings.URL{"redis://a:6379", "redis://b:6379"}
-	want.Storage.MySQL = settings.SQLStorage{URL: "mysql://root:password@127.0.0.1:3306/idbuilder", MinConnections: 5, MaxConnections: 20, ConnectTimeout: 5 * time.Second}
-	want.Storage.Postgres = settings.SQLStorage{URL: "postgresql://postgres:password@127.0.0.1:5432/idbuilder", MinConnections: 5, MaxConnections: 20, ConnectTimeout: 7 * time.Second}
+	want.Storage.MySQL = settings.SQLStorage{URL: "mysql://root:password@127.0.0.1:3306/idbuilder", MaxConnections: 20, ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second}
+	want.Storage.Postgres = settings.SQLStorage{URL: "postgresql://postgres:password@127.0.0.1:5432/idbuilder", MaxConnections: 20, ConnectTimeout: 7 * time.Second, CallTimeout: 10 * time.Second}
 	want.Controller.HeartbeatInterval = 30 * time.Second
 	want.Sequence.PrefetchThreshold = settings.Threshold{Count: 100}
 	want.Auth.AdminToken, want.Auth.KeyTokenExpiration = "a-token-of-their-own", 30*24*time.Hour
@@ -159,8 +159,8 @@ path = "./static"
 	if f := s.Sequence.PrefetchThreshold.Of(1000); f != 0.1 {
 		t.Errorf("100 of 1000 are %v", f)
 	}
-	if notes := s.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "admin.path ("+file+":") {
-		t.Errorf("notes %q, want one about admin.path", notes)
+	if notes := s.Notes(); len(notes) != 3 || !strings.HasPrefix(notes[0], "admin.path ("+file+":") {
+		t.Errorf("notes %q, want admin.path and two of min_connections", notes)
 	}
 }
 
@@ -241,8 +241,6 @@ func TestTogether(t *testing.T) {
 		"[storage]\nbackend = \"postgres\"":                                                    "storage.postgres.url",
 		"[storage]\nbackend = \"file\"\nfile.path = \"\"":                                      "storage.file.path",
 		"[storage.redis]\nmode = \"standalone\"\nurl = \"redis://a, redis://b\"":               "storage.redis.url",
-		"[storage.mysql]\nmin_connections = 11":                                                "storage.mysql.min_connections",
-		"[storage.postgresql]\nmin_connections = 11":                                           "storage.postgres.min_connections",
 		"[admin]\nlisten = \"0.0.0.0:8080\"":                                                   "admin.listen",
 		"[admin]\nlisten = \"8081\"":                                                           "admin.listen",
 		"[observability.metrics]\nport = 8080":                                                 "observability.metrics.port",
@@ -254,7 +252,6 @@ func TestTogether(t *testing.T) {
 		"[storage.redis]\nurl = [\"redis://a\", 3]":                                            "storage.redis.url",
 		"[storage.redis]\nurl = \"redis://:p@ss/word@host\"\n[server]\ntls_key = \"\"":         "storage.redis.url",
 		"[storage]\nbackend = \"embedded\"\n[storage.embedded]\npath = \"\"":                   "storage.embedded.path",
-		"[admin]\npath = 3":                                                                    "admin.path",
 		"[snowflake]\nlease_duration = \"1ms\"":                                                "snowflake.lease_duration",
 		"[snowflake]\nhold = \"10m\"":                                                          "snowflake.hold",
 		"[sequence]\nmax_batch_size = 999":                                                     "sequence.max_batch_size",

@@ -132,7 +132,7 @@ func (k urls) check(value any) error {
 	}
 	for _, u := range list {
 		parsed, err := url.Parse(u.Reveal()) // err would quote a password
-		if err != nil || !slices.Contains(k, parsed.Scheme) || parsed.Host == "" || strings.Contains(parsed.Path, "@") {
+		if err != nil || !slices.Contains(k, parsed.Scheme) || parsed.Host == "" && parsed.RawQuery == "" || strings.Contains(parsed.Path, "@") {
 			return fmt.Errorf("it must be a URL such as %s://host:port/…; in a password, write characters such as @ and / as %%40 and %%2F", k[0])
 		}
 	}

@@ -93,8 +93,11 @@ type RedisStorage struct {
 type SQLStorage struct {
 	URL            URL
 	MaxConnections int
-	MinConnections int // that are kept open while there is nothing to do
 	ConnectTimeout time.Duration
+	CallTimeout    time.Duration
+	// AcceptLoss uses a server that may lose what it has acknowledged when its
+	// machine crashes. IDs may then come twice.
+	AcceptLoss bool
 }
 
 // Controller is how a worker reaches controllers, and what controllers do.

@@ -30,7 +30,7 @@ func (s *Settings) faults(bad map[string]bool) (found []Fault) {
 			bad[k.path] = true
 		}
 	}
-	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkMySQL, s.checkPostgres, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases} {
+	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases} {
 		if path, reason := check(); reason != "" && !bad[path] {
 			found = append(found, s.fault(path, reason))
 		}
@@ -84,24 +84,9 @@ func (s *Settings) checkRedis() (path, reason string) {
 // Clustered reports whether Redis is a cluster: by its mode, or by several URLs.
 func (r RedisStorage) Clustered() bool { return r.Mode == cluster || len(r.URL) > 1 }
 
-func (s *Settings) checkMySQL() (path, reason string) {
-	return "storage.mysql.min_connections", tooMany(s.Storage.MySQL)
-}
-
-func (s *Settings) checkPostgres() (path, reason string) {
-	return "storage.postgres.min_connections", tooMany(s.Storage.Postgres)
-}
-
-func tooMany(s SQLStorage) string {
-	if s.MaxConnections > 0 && s.MinConnections > s.MaxConnections {
-		return fmt.Sprintf("allowed are 0 to max_connections, which is %d", s.MaxConnections)
-	}
-	return ""
-}
-
 // checkAdmin reports an address for nothing.
 func (s *Settings) checkAdmin() (path, reason string) {
-	if s.Admin.Listen != "" && s.Admin.Listen == fmt.Sprintf("%s:%d", s.Server.Host, s.Server.Port) {
+	if s.Server.Port != 0 && s.Admin.Listen == fmt.Sprintf("%s:%d", s.Server.Host, s.Server.Port) {
 		return "admin.listen", "this is the address of server.host and server.port: leave it empty, or give another one"
 	}
 	return "", ""

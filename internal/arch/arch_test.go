@@ -87,6 +87,13 @@ var arrows = map[string][]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"cmd/kazahana": {"internal/cli"},
+	"internal/idbuilderd": {
+		"idbuilder", "idbuilder/api", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/token",
+		"idbuilder/store", "idbuilder/store/kvstore", "idbuilder/store/mysql", "idbuilder/store/postgres",
+		"internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/prometheus/client_golang",
+	},
+	"cmd/idbuilder": {"internal/idbuilderd", "internal/shell"},
 
 	"codegen":             {"internal/schema", "internal/nearest", "golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 	"cmd/persistgen":      {"codegen"},
@@ -98,9 +105,10 @@ var arrows = map[string][]string{
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
-	"internal/schema":  {},
-	"internal/shell":   {"github.com/spf13/cobra"},
-	"internal/nearest": {},
+	"internal/schema":   {},
+	"internal/shell":    {"github.com/spf13/cobra"},
+	"internal/nearest":  {},
+	"internal/testcert": {},
 
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
 

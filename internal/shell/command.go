@@ -38,10 +38,19 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 // helpAlone shows the help of a command that only has subcommands, unless one is
 // asked for that there is not.
 func helpAlone(cmd *cobra.Command, args []string) error {
+	if err := OnlyCommands(cmd, args); err != nil {
+		return err
+	}
+	return cmd.Help()
+}
+
+// OnlyCommands checks the arguments of a command that has subcommands and takes
+// no arguments of its own: what is left is a command that there is not.
+func OnlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misuse(cmd, fmt.Errorf("unknown command %q%s", args[0], suggestion(cmd, args[0])))
 	}
-	return cmd.Help()
+	return nil
 }
 
 // help is the command that shows the help of another one.

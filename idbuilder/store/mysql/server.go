@@ -86,9 +86,9 @@ func (s *server) Check(ctx context.Context) error {
 	switch {
 	case s.acceptLoss:
 	case flush != 1:
-		return fmt.Errorf("%s: innodb_flush_log_at_trx_commit is %d, it must be 1 (or AcceptLoss be set)", danger, flush)
+		return fmt.Errorf("%s: innodb_flush_log_at_trx_commit is %d, it must be 1 (or AcceptLoss be set; in the settings of idbuilder, accept_loss)", danger, flush)
 	case log != 0 && sync != 1:
-		return fmt.Errorf("%s: it has a binary log, and sync_binlog is %d, it must be 1 (or AcceptLoss be set)", danger, sync)
+		return fmt.Errorf("%s: it has a binary log, and sync_binlog is %d, it must be 1 (or AcceptLoss be set; in the settings of idbuilder, accept_loss)", danger, sync)
 	}
 	return nil
 }

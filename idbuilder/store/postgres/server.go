@@ -62,7 +62,7 @@ func (s *server) Check(ctx context.Context) error {
 		return fmt.Errorf("the encoding of the database is %s, it must be UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0", encoding)
 	}
 	if (fsync != "on" || pages != "on") && !s.acceptLoss {
-		return fmt.Errorf("the server may lose what it has acknowledged, and then numbers would be given twice: fsync is %s and full_page_writes is %s, both must be on (or AcceptLoss be set)", fsync, pages)
+		return fmt.Errorf("the server may lose what it has acknowledged, and then numbers would be given twice: fsync is %s and full_page_writes is %s, both must be on (or AcceptLoss be set; in the settings of idbuilder, accept_loss)", fsync, pages)
 	}
 	return nil
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package testcert makes certificates for tests.
+//
+//	if err := testcert.Write(dir); err != nil { // dir/cert.pem and dir/key.pem
+//		return err
+//	}
+package testcert
 
 import (
 	"crypto/ecdsa"
@@ -15,9 +20,9 @@ import (
 	"time"
 )
 
-// writeCertificate writes cert.pem, of the loopback interface and signed by
+// Write writes cert.pem, of the loopback interface and signed by
 // itself, and key.pem.
-func writeCertificate(dir string) error {
+func Write(dir string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kazahana-db/kazahana/internal/servers"
+	"github.com/kazahana-db/kazahana/internal/testcert"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files of the scripts")
+
+// TestMain makes the commands idbuilder and curl available to the scripts: as
+// processes of their own, with their own arguments, environment and signals.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"idbuilder": main, "curl": curl})
+}
+
+// TestScripts runs testdata/*.txtar.
+func TestScripts(t *testing.T) { run(t, nil, "testdata/*.txtar") }
+
+// TestStores runs testdata/stores/*.txtar on each kind of store. The servers of
+// tests forego syncing, which the stores notice.
+func TestStores(t *testing.T) {
+	for name, settings := range map[string]func(t *testing.T) map[string]string{
+		"postgresql": func(t *testing.T) map[string]string {
+			return map[string]string{"IDBUILDER__STORAGE__POSTGRES__URL": servers.Postgres(t).NewDatabase(t), "IDBUILDER__STORAGE__POSTGRES__ACCEPT_LOSS": "true"}
+		},
+		"mysql": func(t *testing.T) map[string]string {
+			return map[string]string{"IDBUILDER__STORAGE__MYSQL__URL": servers.MariaDB(t).NewDatabase(t), "IDBUILDER__STORAGE__MYSQL__ACCEPT_LOSS": "true"}
+		},
+		"embedded": func(*testing.T) map[string]string { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := settings(t)
+			if env == nil {
+				env = map[string]string{}
+			}
+			env["IDBUILDER__STORAGE__BACKEND"] = name
+			run(t, env, "testdata/stores/*.txtar")
+		})
+	}
+}
+
+// run runs scripts with settings in the environment.
+func run(t *testing.T, settings map[string]string, pattern string) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d scripts, %v", pattern, len(files), err)
+	}
+	testscript.Run(t, testscript.Params{
+		Files:               files,
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Values[serverKey{}] = &server{}
+			for name, value := range settings {
+				e.Setenv(name, value)
+			}
+			e.Setenv("SETTINGS", strings.Join(slices.Collect(maps.Keys(settings)), " "))
+			return testcert.Write(e.WorkDir)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "serve": serve, "stop": stop, "freeport": freePort,
+		},
+	})
+}
+
+// exits runs the command idbuilder and checks its exit code: exits 4 config get x.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code argument...")
+	}
+	err := ts.Exec("idbuilder", args[1:]...)
+	if got := exitCode(err); got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+func exitCode(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "0"
+	case errors.As(err, &exit):
+		return fmt.Sprint(exit.ExitCode())
+	}
+	return err.Error()
+}

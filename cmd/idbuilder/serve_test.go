@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// server is a process that serves IDs.
+type server struct {
+	cmd  *exec.Cmd
+	log  *os.File
+	rest *bufio.Reader
+}
+
+// serverKey is where a script keeps its server.
+type serverKey struct{}
+
+// serve starts a server at free ports, and puts its URL into the variable URL, the
+// admin token that it shows, if any, into TOKEN and the file token: serve argument...
+// Its log goes to serve.log.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: serve argument...")
+	}
+	s := ts.Value(serverKey{}).(*server)
+	var err error
+	s.log, err = os.Create(ts.MkAbs("serve.log"))
+	ts.Check(err)
+	s.cmd = exec.Command(find(ts, "idbuilder"), append([]string{"worker", "--json", "--host", "127.0.0.1"}, args...)...)
+	s.cmd.Dir, s.cmd.Stderr = ts.MkAbs("."), s.log
+	s.cmd.Env = append(settingsOf(ts), "IDBUILDER__SERVER__PORT="+or(ts.Getenv("PORT"), "0"), "IDBUILDER__OBSERVABILITY__METRICS__PORT="+or(ts.Getenv("METRICS_PORT"), "0"))
+	out, err := s.cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(s.cmd.Start())
+	ts.Defer(func() { _ = s.cmd.Process.Kill() }) // if the script fails before it stops the server
+	s.rest = bufio.NewReader(out)
+	line, err := s.rest.ReadBytes('\n')
+	if err != nil {
+		_ = s.cmd.Wait()
+		log, _ := os.ReadFile(s.log.Name())
+		ts.Fatalf("the server ended: %v\n%s", err, log)
+	}
+	var start struct{ URL, Admin, Metrics, Admin_token string }
+	ts.Check(json.Unmarshal(line, &start))
+	ts.Setenv("URL", start.URL)
+	ts.Setenv("ADMIN_URL", start.Admin)
+	ts.Setenv("METRICS_URL", start.Metrics)
+	ts.Check(os.WriteFile(ts.MkAbs("start.json"), line, 0o600))
+	if start.Admin_token != "" {
+		ts.Setenv("TOKEN", start.Admin_token)
+		ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(start.Admin_token+"\n"), 0o600))
+	}
+}
+
+// settingsOf returns the environment of the test, and the script's settings.
+func settingsOf(ts *testscript.TestScript) []string {
+	env := os.Environ()
+	for _, name := range strings.Fields(ts.Getenv("SETTINGS")) {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	return env
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// stop ends the server with SIGTERM, or another signal, and expects that it ends
+// in order: stop [KILL].
+func stop(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(serverKey{}).(*server)
+	if neg || len(args) > 1 || s.cmd == nil {
+		ts.Fatalf("usage: stop [KILL], after serve")
+	}
+	if len(args) == 1 {
+		ts.Check(s.cmd.Process.Kill())
+		_ = s.cmd.Wait()
+	} else {
+		ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+		ts.Check(s.cmd.Wait())
+	}
+	ts.Check(s.log.Close())
+}
+
+// freePort puts the number of a free port into a variable: freeport NAME.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: freeport variable")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Check(l.Close())
+	ts.Setenv(args[0], port)
+}
+
+// find looks for a command of the script.
+func find(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	ts.Fatalf("%s is not in PATH", name)
+	return ""
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilderd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+func (c *command) migrate() *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Create or migrate the schema of the store", Args: shell.Arguments(cobra.NoArgs),
+		Long: `Create the schema of the store, or migrate an older one. A server does so when it starts; this is for
+operators who give servers no right to. Of several that run at once, one migrates and the others wait.`,
+		Example: "  idbuilder migrate --config idbuilder.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withStore(cmd.Context(), cmd, func(s *settings.Settings, h home) error {
+				return c.Write(migrated{s.Storage.Backend, h.where})
+			})
+		},
+	}
+}
+
+type migrated struct {
+	Backend string `json:"backend"`
+	Store   string `json:"store"`
+}
+
+func (m migrated) Lines() []string {
+	return []string{fmt.Sprintf("the schema of %s, %s, is what this program needs", m.Backend, m.Store)}
+}
+
+func (c *command) storeCommands() *cobra.Command {
+	return shell.Group("store", "Look after the store", c.storeConfirm())
+}
+
+func (c *command) storeConfirm() *cobra.Command {
+	var skip int64
+	cmd := &cobra.Command{
+		Use: "confirm", Short: "Let a store that lost data give numbers again", Args: shell.Arguments(cobra.NoArgs),
+		Long: `Let a store give numbers again that has, or may have, lost data: Redis after a restart without its
+newest writes, or a failover to a replica that lacks them. Servers refuse such a store with exit code 6.
+
+All sequences move ahead by --skip of their steps, so that numbers which were given and then forgotten
+do not come again. Take more than all servers can have reserved since the newest write that the store
+still has: sequence.max_batch_size for each server is enough for sequence.target of time. First make sure
+that no newer copy of the data is left that could be restored instead.`,
+		Example: "  idbuilder store confirm --skip 10000000 --config idbuilder.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if skip < 0 || !cmd.Flags().Changed("skip") {
+				return shell.Misuse(cmd, errors.New("--skip: give a number that is not negative"))
+			}
+			return c.confirm(cmd, skip)
+		},
+	}
+	cmd.Flags().Int64Var(&skip, "skip", 0, "`number` of steps that each sequence moves ahead")
+	return cmd
+}
+
+func (c *command) confirm(cmd *cobra.Command, skip int64) error {
+	s, err := c.flags.load(cmd)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	h, err := open(ctx, s.Storage, c.Logger())
+	if err != nil {
+		return err
+	}
+	if err := h.Init(ctx); err != nil && !errors.Is(err, store.ErrLost) {
+		return errors.Join(err, h.Close())
+	}
+	confirmer, ok := h.Store.(store.Confirmer)
+	if !ok {
+		return errors.Join(fmt.Errorf("a store of the kind %s loses no data that it has acknowledged: there is nothing to confirm", s.Storage.Backend), h.Close())
+	}
+	return errors.Join(confirmer.Confirm(ctx, skip), h.Close())
+}

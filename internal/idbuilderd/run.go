@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilderd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+// The exit codes of the command. They stay as they are: scripts depend on them.
+const (
+	ExitDone     = shell.ExitDone
+	ExitFailed   = shell.ExitFailed
+	ExitMisuse   = shell.ExitMisuse
+	ExitInvalid  = shell.ExitInvalid
+	ExitNotFound = 4 // no such configuration
+	ExitRefused  = 5 // no token, or one that does not permit this
+	ExitLost     = 6 // the store has, or may have, lost data: see idbuilder store confirm
+)
+
+const about = `idbuilder gives IDs to programs in any language, over HTTP: numbers of sequences, texts
+such as INV20261122-0001, and worker ids for snowflake IDs. No ID comes twice.
+
+Without arguments it is idbuilder worker: it serves, from the folder ./idbuilder-data.
+
+Settings come from the file --config (or IDBUILDER_CONFIG) in TOML, from variables such as
+IDBUILDER__SERVER__PORT, and from flags such as --server.port, each over the one before.
+idbuilder settings lists them all.
+
+Results are lines of text, or with --json one JSON object a line. Exit codes:
+  0  done
+  1  failed: a file, the network, a server or a store
+  2  wrong use: an unknown command or flag, a missing argument
+  3  invalid input: a configuration, a key, a parameter
+  4  there is no such configuration
+  5  refused: no token, or one that does not permit this
+  6  the store has, or may have, lost data: see idbuilder store confirm --help`
+
+// Run runs the command with the arguments that follow its name, and returns its
+// exit code. When ctx ends, a server finishes what is under way.
+func Run(ctx context.Context, args []string, streams shell.Streams) int {
+	c := &command{Console: shell.NewConsole("idbuilder", args, streams), raw: streams}
+	root := c.root()
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return c.Fail(err, exitCode(err))
+	}
+	return ExitDone
+}
+
+// command is one run.
+type command struct {
+	*shell.Console
+	raw   shell.Streams // that do not escape
+	flags flags
+}
+
+func (c *command) root() *cobra.Command {
+	worker := c.worker()
+	root := &cobra.Command{
+		Use: "idbuilder", Short: "Give IDs over HTTP", Long: about,
+		Args: shell.OnlyCommands, RunE: worker.RunE,
+	}
+	root.AddCommand(worker, c.settings(), c.config(), c.token(), c.id(), c.migrate(), c.storeCommands(), c.version())
+	c.Prepare(root)
+	c.flags.add(root)
+	root.SetFlagErrorFunc(explainFlag)
+	return root
+}
+
+func (c *command) version() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version of the program", Args: shell.Arguments(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error { return c.Write(version{shell.Version()}) },
+	}
+}
+
+type version struct {
+	Version string `json:"version"`
+}
+
+func (v version) Lines() []string { return []string{"idbuilder " + v.Version} }
+
+// exitCode returns the code of an error.
+func exitCode(err error) int {
+	var reply *api.Error
+	var faults *settings.Error
+	switch {
+	case errors.Is(err, store.ErrLost):
+		return ExitLost
+	case errors.As(err, &faults):
+		return ExitInvalid
+	case errors.As(err, &reply):
+		return replyCode(reply)
+	}
+	return shell.Code(err)
+}
+
+func replyCode(e *api.Error) int {
+	switch e.Code {
+	case api.Invalid, api.InvalidKey, api.SizeLimit, api.DeltaLimit:
+		return ExitInvalid
+	case api.Authentication, api.Authorization:
+		return ExitRefused
+	case api.NotFound:
+		return ExitNotFound
+	}
+	return ExitFailed
+}
