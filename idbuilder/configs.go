@@ -48,6 +48,7 @@ func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed b
 		if err := w.checkChange(ctx, old, &r.Config); err != nil && !r.Force {
 			return false, err
 		}
+		r.Succeed(old)
 	}
 	if r.Type == idconfig.TypeIncrement {
 		if err := w.moveSequence(ctx, old, r); err != nil {
@@ -102,7 +103,7 @@ func (w *Worker) putConfig(ctx context.Context, c *idconfig.Config, version int6
 // worker may still begin it at an older one.
 func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idconfig.Request) error {
 	next := r.Increment
-	before := &idconfig.Increment{Base: next.Base - 1} // another base than the next
+	before := &idconfig.Increment{Base: next.Base - 1, Delta: next.Delta} // another base than the next
 	if old != nil && old.Increment != nil {
 		before = old.Increment
 	}

@@ -108,6 +108,11 @@ func testFormattedChanges(t *testing.T) {
 	s.refused("POST", "/v1/config/formatted", next+`}`, 409, 1001, "parts")
 	s.admin("POST", "/v1/config/formatted", next+`, "force": true}`)
 	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 1}`, 409, 1001, "id_type")
+	// Each of two changes is safe, but the last format could make IDs of the first: INV-10.
+	for _, pattern := range []string{`"INV-"}, {"type": "auto-increment"}]}`, `"ORD-"}, {"type": "auto-increment"}]}`} {
+		s.admin("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": `+pattern)
+	}
+	s.refused("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": "INV-"}, {"type": "auto-increment", "number_base": 16}]}`, 409, 1001, "parts")
 }
 
 // TestList is GET /v1/config/list: all types, a prefix, pages, no deleted ones.

@@ -2,17 +2,14 @@
 
 package idconfig
 
-import (
-	"slices"
-
-	"github.com/kazahana-db/kazahana/idbuilder/format"
-)
-
 // CheckChange returns a [*ChangeError] if IDs of the configuration next could
-// equal IDs that the configuration old, of the same key, has given. Old may be
-// deleted. What an increment sequence has given is for the caller to compare:
-// see [Increment.Rewinds]. What a snowflake key has given depends on its clients; any
+// equal IDs that the configuration old, of the same key, or one before it, has given. Old may be
+// deleted. It errs on the side of refusing. What an increment sequence has given is for the caller
+// to compare: see [Increment.Rewinds]. What a snowflake key has given depends on its clients; any
 // change of its layout is refused.
+//
+// A caller that makes the change, forced or not, calls next.Succeed(old) before it
+// stores next.
 func CheckChange(old, next *Config) error {
 	switch {
 	case old.Type != next.Type:
@@ -27,15 +24,35 @@ func CheckChange(old, next *Config) error {
 	return nil
 }
 
-// Rewinds reports whether the base is one that the request moves the sequence to, and that is
+// Succeed takes over from the configuration old, which c replaces, what later
+// changes are to be compared with: the formats that the key has had. Without it, a change to
+// another format and a second change back to one like the first could be
+// allowed one by one, and give the IDs of the first again.
+func (c *Config) Succeed(old *Config) {
+	if c.Formatted == nil || old.Formatted == nil {
+		return
+	}
+	f := *c.Formatted
+	f.Earlier = earlier(old.Formatted, f.Parts)
+	c.Formatted = &f
+}
+
+// Rewinds reports whether the request moves the sequence to its base, and that is
 // before a value that the sequence has reached.
 func (c *Increment) Rewinds(old *Increment, value int64) bool {
-	return c.Base != old.Base && c.before(c.Base, value)
+	return c.moves(old) && c.before(c.Base, value)
 }
 
 // Advances reports whether the request moves the sequence ahead, to its base.
 func (c *Increment) Advances(old *Increment, value int64) bool {
-	return c.Base != old.Base && c.before(value, c.Base)
+	return c.moves(old) && c.before(value, c.Base)
+}
+
+// moves reports whether the request names another place to begin than old did. A
+// request that changes the delta alone repeats the base in the specification's
+// dialect, the first ID in the deployed worker's.
+func (c *Increment) moves(old *Increment) bool {
+	return c.Base != old.Base && c.Start() != old.Start()
 }
 
 // before reports whether a comes before b in the direction of the sequence.
@@ -44,56 +61,4 @@ func (c *Increment) before(a, b int64) bool {
 		return a > b
 	}
 	return a < b
-}
-
-// checkFormats allows a change if the IDs of the two formats differ in length, in
-// the text that they begin with, or, since no number comes twice, in their numbers.
-func checkFormats(old, next *Formatted) error {
-	switch {
-	case slices.Equal(old.Parts, next.Parts), differInPrefix(old.Parts, next.Parts), differInNumbers(old, next):
-		return nil
-	}
-	return &ChangeError{"parts", "the new IDs could equal IDs that the old format gave: they neither begin with another text nor go on with the same numbers"}
-}
-
-// differInPrefix reports whether both begin with a text, and neither text begins
-// with the other.
-func differInPrefix(a, b []format.Part) bool {
-	x, y := prefix(a), prefix(b)
-	n := min(len(x), len(y))
-	return x[:n] != y[:n]
-}
-
-func prefix(parts []format.Part) (text string) {
-	for _, p := range parts {
-		if p.Type != format.FixedChars {
-			break
-		}
-		text += p.Value
-	}
-	return text
-}
-
-// differInNumbers reports whether the formats have the same parts and one number that
-// goes on, shown in the same base, and differ at most in how it is padded with zeros.
-func differInNumbers(old, next *Formatted) bool {
-	a, b := old.Format.Counters(), next.Format.Counters()
-	if len(a) != 1 || len(b) != 1 || len(old.Parts) != len(next.Parts) || a[0].Reset != b[0].Reset || a[0].Zone.String() != b[0].Zone.String() {
-		return false
-	}
-	for i, p := range old.Parts {
-		q := next.Parts[i]
-		if p.Type == format.AutoIncrement && zeroPadded(p) && zeroPadded(q) {
-			p.Length, p.LengthFixed = q.Length, q.LengthFixed
-		}
-		if p != q || p.Type == format.Timestamp || p.Type == format.UnixSeconds {
-			return false
-		}
-	}
-	return true
-}
-
-// zeroPadded reports whether what the part shows, read as a number, is the number.
-func zeroPadded(p format.Part) bool {
-	return p.PaddingMode != "suffix" && (p.PaddingChar == "" || p.PaddingChar == "0")
 }

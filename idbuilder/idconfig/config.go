@@ -4,6 +4,7 @@ package idconfig
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,15 +52,16 @@ type stored struct {
 	Deleted      bool   `json:"deleted,omitempty"`
 }
 
-// Encode returns the configuration as the store keeps it, a JSON object.
+// Encode returns the configuration as the store keeps it, a JSON object: the members
+// that the specification lists, and others only where they say more.
 func (c *Config) Encode() ([]byte, error) {
 	shared := stored{c.Name, c.KeyTokenOnly, c.Deleted}
 	switch c.Type {
 	case TypeIncrement:
 		return json.Marshal(struct {
 			stored
-			*Increment
-		}{shared, c.Increment})
+			storedIncrement
+		}{shared, c.Increment.stored()})
 	case TypeSnowflake:
 		return json.Marshal(struct {
 			stored
@@ -90,20 +92,31 @@ func Decode(d store.Document) (*Config, error) {
 	return c, nil
 }
 
+// decodeParameters decodes and checks what the type has. Faulty parameters, such as
+// a delta of 0, are an error: they were not written by this program.
 func (c *Config) decodeParameters(value []byte) error {
+	var faults []error
 	switch c.Type {
 	case TypeIncrement:
-		c.Increment = new(Increment)
-		return json.Unmarshal(value, c.Increment)
+		var s storedIncrement
+		if err := json.Unmarshal(value, &s); err != nil {
+			return err
+		}
+		c.Increment, faults = s.increment()
 	case TypeSnowflake:
 		c.Snowflake = new(Snowflake)
-		return json.Unmarshal(value, c.Snowflake)
+		if err := json.Unmarshal(value, c.Snowflake); err != nil {
+			return err
+		}
+		faults = c.Snowflake.check(specifiedNames)
 	case TypeFormatted:
 		c.Formatted = new(Formatted)
 		if err := json.Unmarshal(value, c.Formatted); err != nil {
 			return err
 		}
 		return c.Formatted.compile()
+	default:
+		return fmt.Errorf("%q is no type of ID", c.Type)
 	}
-	return fmt.Errorf("%q is no type of ID", c.Type)
+	return errors.Join(faults...)
 }

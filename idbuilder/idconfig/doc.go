@@ -13,13 +13,17 @@
 //
 // # Dialects
 //
-// The specification names a configuration by key, and an increment's value
+// The specification names a configuration by key, and an increment's number
 // before the first ID by base: base 1000 gives 1001 first. The deployed worker names it by name,
 // and the first ID itself by start. A request may use either, not both for
-// one thing. [Config.Fields] answers with the fields of both.
+// one thing. [Config.Fields] answers with the fields of both. A request with a parameter
+// that does not exist is refused, with the nearest one that does.
 //
 // # Changes
 //
 // [CheckChange] refuses a change by which an ID could be given that was given
-// before the change, unless the caller forces it.
+// before the change, unless the caller forces it. A formatted key remembers all formats that it
+// has had ([Config.Succeed]), since of three formats the first and the last may
+// make the same IDs though neither makes those of the second. A configuration that was deleted stays, as
+// a tombstone, for the same reason.
 package idconfig

@@ -5,6 +5,7 @@ package idconfig
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 )
@@ -16,6 +17,9 @@ type Formatted struct {
 	// worker's dialect; empty otherwise.
 	Pattern       string `json:"pattern,omitempty"`
 	SequenceReset string `json:"sequence_reset,omitempty"`
+	// Earlier has the parts of the formats that the key had before, and whose
+	// IDs may be in use: see [Config.Succeed].
+	Earlier [][]format.Part `json:"earlier,omitempty"`
 
 	// Format is compiled from Parts.
 	Format *format.Format `json:"-"`
@@ -29,26 +33,35 @@ type formattedRequest struct {
 }
 
 func (r *formattedRequest) config() (*Formatted, []error) {
-	c := &Formatted{Parts: r.Parts}
 	switch {
 	case r.Parts != nil && r.Pattern != nil:
-		return c, []error{twice("parts", "pattern")}
-	case r.Parts != nil && r.SequenceReset != nil:
-		return c, []error{fault("sequence_reset", "it belongs to pattern; in parts, give the auto-increment part a reset_scope")}
+		return nil, []error{twice("parts", "pattern")}
 	case r.Pattern != nil:
-		c.Pattern, c.SequenceReset = *r.Pattern, first("never", r.SequenceReset)
-		parts, err := format.ParsePattern(c.Pattern, c.SequenceReset)
-		if err != nil {
-			return c, []error{fault("pattern", "%v", err)}
-		}
-		c.Parts = parts
+		return ofPattern(*r.Pattern, first("never", r.SequenceReset))
+	case r.SequenceReset != nil:
+		return nil, []error{fault("sequence_reset", "it belongs to a pattern; in parts, give the auto-increment part a reset_scope")}
 	case len(r.Parts) == 0:
-		return c, []error{fault("parts", "they are missing; give at least one part, or a pattern")}
+		return nil, []error{fault("parts", "they are missing; allowed are 1 to 32 parts, or a pattern")}
 	}
-	if err := c.compile(); err != nil {
-		return c, paramErrors(err)
+	c := &Formatted{Parts: r.Parts}
+	return c, paramErrors(c.compile(), partParam)
+}
+
+// ofPattern makes the configuration of a pattern.
+func ofPattern(pattern, reset string) (*Formatted, []error) {
+	parts, err := format.ParsePattern(pattern, reset)
+	switch {
+	case err != nil:
+		param, reason, found := strings.Cut(err.Error(), ": ")
+		if !found || param != "sequence_reset" && param != "pattern" {
+			param, reason = "pattern", err.Error()
+		}
+		return nil, []error{fault(param, "%s", reason)}
+	case pattern == "":
+		return nil, []error{fault("pattern", "it is empty; it needs {SEQ:N}, {RAND:N} or {UUID}")}
 	}
-	return c, nil
+	c := &Formatted{Parts: parts, Pattern: pattern, SequenceReset: reset}
+	return c, paramErrors(c.compile(), patternParam)
 }
 
 func (c *Formatted) compile() (err error) {
@@ -56,29 +69,43 @@ func (c *Formatted) compile() (err error) {
 	return err
 }
 
-// paramErrors names the parameters of the faults of a format: parts[1].length.
-func paramErrors(err error) (faults []error) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{paramError(err)}
+// paramErrors returns the faults that the errors of a format are to a client.
+func paramErrors(err error, of func(*format.PartError) error) (faults []error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
 	}
-	for _, e := range joined.Unwrap() {
-		faults = append(faults, paramError(e))
+	for _, err := range all {
+		var e *format.PartError
+		switch {
+		case errors.As(err, &e):
+			faults = append(faults, of(e))
+		case err != nil:
+			faults = append(faults, fault("parts", "%v", err))
+		}
 	}
 	return faults
 }
 
-func paramError(err error) error {
-	var e *format.PartError
-	if !errors.As(err, &e) {
-		return fault("parts", "%v", err)
-	}
+// partParam names the parameter of a part: parts[1].length.
+func partParam(e *format.PartError) error {
 	param := "parts"
 	if e.Part >= 0 {
 		param = fmt.Sprintf("parts[%d]", e.Part)
-		if e.Parameter != "" {
-			param += "." + e.Parameter
-		}
+	}
+	if e.Part >= 0 && e.Parameter != "" {
+		param += "." + e.Parameter
 	}
 	return &ParamError{Param: param, Reason: e.Reason}
+}
+
+// patternParam names the parameter of a pattern that a part was made of.
+func patternParam(e *format.PartError) error {
+	switch {
+	case e.Parameter == "reset_scope":
+		return fault("sequence_reset", "numbers would begin anew without the IDs showing when, so IDs would repeat; the pattern needs {YYYY} for yearly, {MM} too for monthly, {DD} too for daily")
+	case e.Part < 0:
+		return fault("pattern", "%s; it needs {SEQ:N}, {RAND:N} or {UUID}", e.Reason)
+	}
+	return fault("pattern", "%v (each text and placeholder is a part, counted from 0)", e)
 }

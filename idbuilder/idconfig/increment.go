@@ -28,90 +28,6 @@ type Increment struct {
 // none and whose delta is not larger.
 const DefaultMaxRequestDelta = 100
 
-// incrementRequest has the parameters of both dialects.
-type incrementRequest struct {
-	request
-	Base            *int64 `json:"base"`
-	Start           *int64 `json:"start"`
-	Delta           *int64 `json:"delta"`
-	Step            *int64 `json:"step"`
-	MaxRequestDelta *int64 `json:"max_request_delta"`
-	RandDelta       bool   `json:"rand_delta"`
-	Min             *int64 `json:"min"`
-	Max             *int64 `json:"max"`
-}
-
-func (r *incrementRequest) config() (*Increment, []error) {
-	var faults []error
-	refuse := func(err error) { faults = append(faults, err) }
-	if r.Base != nil && r.Start != nil {
-		refuse(twice("base", "start"))
-	}
-	if r.Delta != nil && r.Step != nil {
-		refuse(twice("delta", "step"))
-	}
-	c := &Increment{Delta: first(1, r.Delta, r.Step), RandDelta: r.RandDelta, Min: math.MinInt64, Max: first(math.MaxInt64, r.Max)}
-	delta := "delta"
-	if r.Step != nil {
-		delta = "step"
-	}
-	switch {
-	case c.Delta == 0, c.Delta == math.MinInt64:
-		refuse(fault(delta, "it is %d; allowed are %d to %d but 0", c.Delta, -math.MaxInt64, math.MaxInt64))
-		return c, faults
-	case c.Delta < 0 && r.Delta != nil:
-		refuse(fault("delta", "it is %d; allowed are 1 to %d (step may be negative)", c.Delta, int64(math.MaxInt64)))
-	}
-	c.setBase(r, refuse)
-	c.setBounds(r, refuse)
-	c.MaxRequestDelta = first(max(DefaultMaxRequestDelta, c.magnitude()), r.MaxRequestDelta)
-	if c.MaxRequestDelta < c.magnitude() {
-		refuse(fault("max_request_delta", "it is %d, less than the %s %d; allowed are %d to %d", c.MaxRequestDelta, delta, c.Delta, c.magnitude(), int64(math.MaxInt64)))
-	}
-	return c, faults
-}
-
-// setBase takes base, or start, which is the first ID itself.
-func (c *Increment) setBase(r *incrementRequest, refuse func(error)) {
-	switch {
-	case r.Base != nil:
-		c.Base = *r.Base
-	case r.Start == nil && r.specified():
-		refuse(fault("base", "it is missing; allowed are %d to %d", int64(math.MinInt64), int64(math.MaxInt64)))
-	default:
-		start := first(1, r.Start)
-		c.Base = start - c.Delta
-		if (c.Base < start) != (c.Delta > 0) {
-			refuse(fault("start", "%d less the step %d is no 64-bit number", start, c.Delta))
-		}
-	}
-}
-
-// setBounds takes min and max. The deployed worker's default for min is 1.
-func (c *Increment) setBounds(r *incrementRequest, refuse func(error)) {
-	if r.Min != nil {
-		c.Min = *r.Min
-	} else if !r.specified() {
-		c.Min = 1
-	}
-	if c.Min > c.Max {
-		refuse(fault("min", "it is %d, greater than max, %d", c.Min, c.Max))
-		return
-	}
-	first := c.Base + c.Delta
-	overflows := (first > c.Base) != (c.Delta > 0)
-	if name := r.baseName(); overflows || first < c.Min || first > c.Max {
-		refuse(fault(name, "the first ID would be outside min and max, %d to %d", c.Min, c.Max))
-	}
-}
-
-func (r *incrementRequest) baseName() string {
-	if r.Base != nil || r.specified() {
-		return "base"
-	}
-	return "start"
-}
-
 // magnitude is the delta without its sign.
 func (c *Increment) magnitude() int64 {
 	if c.Delta < 0 {
@@ -136,12 +52,42 @@ func (c *Increment) Reservation(count int64) store.Reservation {
 	return store.Reservation{Start: c.Base, Step: c.Delta, Count: count, Bound: c.Bound()}
 }
 
-// first returns the first value that is there, or the default.
-func first[T any](value T, given ...*T) T {
-	for _, p := range given {
-		if p != nil {
-			return *p
-		}
+// storedIncrement is an Increment as the store keeps it: with the members that the
+// specification lists, and bounds only where there are any.
+type storedIncrement struct {
+	Base            *int64 `json:"base"`
+	Delta           int64  `json:"delta"`
+	MaxRequestDelta int64  `json:"max_request_delta"`
+	RandDelta       bool   `json:"rand_delta"`
+	Min             *int64 `json:"min,omitempty"`
+	Max             *int64 `json:"max,omitempty"`
+}
+
+func (c *Increment) stored() storedIncrement {
+	s := storedIncrement{Base: &c.Base, Delta: c.Delta, MaxRequestDelta: c.MaxRequestDelta, RandDelta: c.RandDelta}
+	if c.Min != math.MinInt64 {
+		s.Min = &c.Min
 	}
-	return value
+	if c.Max != math.MaxInt64 {
+		s.Max = &c.Max
+	}
+	return s
+}
+
+// increment returns the configuration, or the faults of one that was not stored
+// by this program.
+func (s storedIncrement) increment() (*Increment, []error) {
+	c := &Increment{
+		Base: first(0, s.Base), Delta: s.Delta, MaxRequestDelta: s.MaxRequestDelta, RandDelta: s.RandDelta,
+		Min: first(math.MinInt64, s.Min), Max: first(math.MaxInt64, s.Max),
+	}
+	switch {
+	case s.Base == nil:
+		return nil, []error{fault("base", "it is missing")}
+	case c.Delta == 0 || c.Delta == math.MinInt64:
+		return nil, []error{fault("delta", "it is %d", c.Delta)}
+	case c.MaxRequestDelta < c.magnitude():
+		return nil, []error{fault("max_request_delta", "it is %d, less than the delta", c.MaxRequestDelta)}
+	}
+	return c, nil
 }

@@ -14,10 +14,13 @@ import (
 // counter and its period to it.
 const MaxKey = 200
 
+// MaxName is the length of the longest name for people, in bytes.
+const MaxName = 255
+
 // CheckKey reports whether a text can be a key: 1 to [MaxKey] bytes of letters
-// and digits of any script, the characters _ - . : / @ + and single spaces between them.
-// Keys that begin or end with two underscores are reserved. The error is a
-// [*ParamError] that wraps [ErrKey].
+// and digits of any script with their marks, the characters _ - . : / @ + and single spaces between
+// them. Keys that begin or end with two underscores are reserved. Two keys are
+// the same if their bytes are. The error is a [*ParamError] that wraps [ErrKey].
 func CheckKey(param, key string) error {
 	refuse := func(reason string, args ...any) error {
 		return &ParamError{Param: param, Reason: fmt.Sprintf(reason, args...), Err: ErrKey}
@@ -28,11 +31,11 @@ func CheckKey(param, key string) error {
 	case len(key) > MaxKey:
 		return refuse("it has %d bytes; allowed are 1 to %d", len(key), MaxKey)
 	case !utf8.ValidString(key):
-		return refuse("%q is not UTF-8", key)
+		return refuse("%q is not UTF-8; allowed are letters, digits, and _ - . : / @ + and spaces", key)
 	case strings.HasPrefix(key, "__") || strings.HasSuffix(key, "__"):
-		return refuse("%q begins or ends with two underscores, which is reserved", key)
+		return refuse("%q begins or ends with two underscores; such keys are reserved", key)
 	case strings.HasPrefix(key, " ") || strings.HasSuffix(key, " ") || strings.Contains(key, "  "):
-		return refuse("%q has a space at an end, or two in a row", key)
+		return refuse("%q has a space at an end, or two in a row; allowed are single spaces between other characters", key)
 	}
 	for _, c := range key {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) && !strings.ContainsRune("_-.:/@+ ", c) {
@@ -42,9 +45,21 @@ func CheckKey(param, key string) error {
 	return nil
 }
 
-// SequenceName returns the name of the sequence of a formatted key's counter,
-// counted from 0 in the order of the format, in a period; "" for a counter that never begins anew.
-// The sequence of an increment key has the name of the key.
+// checkName reports whether a text can be a name for people.
+func checkName(name string) error {
+	if len(name) > MaxName {
+		return fault("name", "it has %d bytes; allowed are 0 to %d", len(name), MaxName)
+	}
+	if i := strings.IndexFunc(name, unicode.IsControl); i >= 0 {
+		return fault("name", "it has a control character at byte %d; allowed are all others", i+1)
+	}
+	return nil
+}
+
+// SequenceName returns the name of the sequence from which a counter of a formatted key takes its numbers
+// in a period. Counters are counted from 0, in the order of the format. The period is "" for a
+// counter that does not begin anew. An increment key's sequence has the name of the key itself;
+// no name is that of another key's sequence, since keys have no '#'.
 func SequenceName(key string, counter int, period string) string {
 	name := key + "#" + strconv.Itoa(counter)
 	if period != "" {

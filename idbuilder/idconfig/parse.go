@@ -3,10 +3,7 @@
 package idconfig
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"time"
 )
 
@@ -33,7 +30,7 @@ type Request struct {
 
 // Parse reads the body of a request, a JSON object in either dialect, for a
 // configuration of a type. Now is for what depends on the time. The error joins a
-// [*ParamError] for each fault.
+// [*ParamError] for each fault, in the order of the parameters.
 func Parse(t Type, body []byte, now time.Time) (*Request, error) {
 	switch t {
 	case TypeIncrement:
@@ -55,7 +52,7 @@ func Parse(t Type, body []byte, now time.Time) (*Request, error) {
 			return faults
 		})
 	}
-	return nil, fault("id_type", "%q is no type; allowed are increment, snowflake and formatted", t)
+	return nil, fault("id_type", "%s is no type; allowed are increment, snowflake and formatted", excerpt(string(t)))
 }
 
 // finish decodes the body into target, and makes the configuration.
@@ -64,45 +61,22 @@ func finish(t Type, body []byte, target any, r *request, parameters func(*Config
 		return nil, err
 	}
 	result := &Request{Config: Config{Type: t, KeyTokenOnly: r.KeyTokenEnable}, Force: r.Force}
-	var faults []error
-	switch {
-	case r.Key != nil:
-		result.Key, result.Name = *r.Key, first("", r.Name)
-		faults = append(faults, CheckKey("key", result.Key))
-		if len(result.Name) > 255 {
-			faults = append(faults, fault("name", "it has %d bytes; allowed are 0 to 255", len(result.Name)))
-		}
-	case r.Name != nil:
-		result.Key, result.CreateOnly = *r.Name, !r.Force
-		faults = append(faults, CheckKey("name", result.Key))
-	default:
-		faults = append(faults, &ParamError{Param: "key", Reason: "it is missing", Err: nil})
-	}
-	faults = append(faults, parameters(&result.Config)...)
+	faults := append(result.setKey(r), parameters(&result.Config)...)
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// decode reads one JSON object, of which all members are known.
-func decode(body []byte, target any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err := d.Decode(target)
-	if err == nil {
-		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("there is more behind the JSON object")
-		}
-	}
-	var typed *json.UnmarshalTypeError
+// setKey takes the key, which is the name in the deployed worker's dialect.
+func (r *Request) setKey(from *request) []error {
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &typed):
-		return fault(typed.Field, "it is a %s; wanted is a value of type %s", typed.Value, typed.Type)
-	case err == io.EOF:
-		return fault("body", "it is empty; wanted is a JSON object")
+	case from.Key != nil:
+		r.Key, r.Name = *from.Key, first("", from.Name)
+		return []error{CheckKey("key", r.Key), checkName(r.Name)}
+	case from.Name != nil:
+		r.Key, r.CreateOnly = *from.Name, !from.Force
+		return []error{CheckKey("name", r.Key)}
 	}
-	return fault("body", "it is not a JSON object of known members: %v", err)
+	return []error{fault("key", "it is missing; allowed are 1 to %d bytes", MaxKey)}
 }

@@ -15,81 +15,61 @@ type Snowflake struct {
 	SeqSize      int   `json:"seq_size"`
 }
 
-// The deployed worker's defaults, and the size of its timestamp.
+// The deployed worker's defaults, and the sizes that it has beside those of the
+// worker id and the sequence.
 const (
-	deployedEpoch  = 1_704_067_200_000
-	deployedTSSize = 41
+	deployedEpoch        = 1_704_067_200_000
+	deployedTSSize       = 41
+	deployedWorkerBits   = 10
+	deployedSequenceBits = 12
+	deployedBits         = 22 // of both at most: one bit is left for the sign
 )
 
-type snowflakeRequest struct {
-	request
-	SkipSize     *int   `json:"skip_size"`
-	BaseTS       *int64 `json:"base_ts"`
-	Epoch        *int64 `json:"epoch"`
-	TSSize       *int   `json:"ts_size"`
-	WorkerIDSize *int   `json:"worker_id_size"`
-	WorkerBits   *int   `json:"worker_bits"`
-	SeqSize      *int   `json:"seq_size"`
-	SequenceBits *int   `json:"sequence_bits"`
-}
+// names are how a request calls the parameters of a snowflake configuration. An
+// empty skip stands for bits that follow from the others.
+type names struct{ skip, base, ts, worker, seq string }
 
-func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
-	var faults []error
-	refuse := func(param, reason string, args ...any) { faults = append(faults, fault(param, reason, args...)) }
-	for _, p := range []struct {
-		a, b string
-		both bool
+var specifiedNames = names{"skip_size", "base_ts", "ts_size", "worker_id_size", "seq_size"}
+
+// bounds of the sizes, in bits. They hold all that the deployed worker accepts.
+var sizeBounds = struct{ skip, ts, worker, seq [2]int }{skip: [2]int{0, 30}, ts: [2]int{32, 62}, worker: [2]int{1, 21}, seq: [2]int{1, 30}}
+
+// check returns what is wrong with the sizes.
+func (c *Snowflake) check(n names) (faults []error) {
+	for _, size := range []struct {
+		name   string
+		value  int
+		bounds [2]int
 	}{
-		{"base_ts", "epoch", r.BaseTS != nil && r.Epoch != nil},
-		{"worker_id_size", "worker_bits", r.WorkerIDSize != nil && r.WorkerBits != nil},
-		{"seq_size", "sequence_bits", r.SeqSize != nil && r.SequenceBits != nil},
+		{n.skip, c.SkipSize, sizeBounds.skip},
+		{n.ts, c.TSSize, sizeBounds.ts},
+		{n.worker, c.WorkerIDSize, sizeBounds.worker},
+		{n.seq, c.SeqSize, sizeBounds.seq},
 	} {
-		if p.both {
-			faults = append(faults, twice(p.a, p.b))
-		}
-	}
-	if r.specified() {
-		for name, missing := range map[string]bool{
-			"base_ts": r.BaseTS == nil && r.Epoch == nil, "ts_size": r.TSSize == nil && r.WorkerBits == nil,
-			"worker_id_size": r.WorkerIDSize == nil && r.WorkerBits == nil, "seq_size": r.SeqSize == nil && r.SequenceBits == nil,
-		} {
-			if missing {
-				refuse(name, "it is missing")
-			}
+		if size.name != "" && (size.value < size.bounds[0] || size.value > size.bounds[1]) {
+			faults = append(faults, fault(size.name, "it is %d; allowed are %d to %d", size.value, size.bounds[0], size.bounds[1]))
 		}
 	}
 	if len(faults) > 0 {
-		return nil, faults
-	}
-	c := &Snowflake{
-		BaseTS: first(deployedEpoch, r.BaseTS, r.Epoch), TSSize: first(deployedTSSize, r.TSSize),
-		WorkerIDSize: first(10, r.WorkerIDSize, r.WorkerBits), SeqSize: first(12, r.SeqSize, r.SequenceBits),
-	}
-	c.SkipSize = first(1, r.SkipSize)
-	if r.SkipSize == nil && r.TSSize == nil {
-		c.SkipSize = 64 - c.TSSize - c.WorkerIDSize - c.SeqSize // the deployed worker leaves the uppermost bits empty
-	}
-	c.check(now, refuse)
-	return c, faults
-}
-
-func (c *Snowflake) check(now time.Time, refuse func(param, reason string, args ...any)) {
-	for _, size := range []struct {
-		name           string
-		value, low, up int
-	}{
-		{"skip_size", c.SkipSize, 0, 16}, {"ts_size", c.TSSize, 32, 62}, {"worker_id_size", c.WorkerIDSize, 1, 20}, {"seq_size", c.SeqSize, 1, 20},
-	} {
-		if size.value < size.low || size.value > size.up {
-			refuse(size.name, "it is %d; allowed are %d to %d", size.value, size.low, size.up)
-		}
+		return faults
 	}
 	if sum := c.SkipSize + c.TSSize + c.WorkerIDSize + c.SeqSize; sum != 64 {
-		refuse("ts_size", "skip_size, ts_size, worker_id_size and seq_size sum to %d; they must sum to 64", sum)
+		return []error{fault(n.ts, "%s, %s, %s and %s sum to %d; they must sum to 64", n.skip, n.ts, n.worker, n.seq, sum)}
 	}
-	if c.BaseTS < 0 || c.BaseTS > now.UnixMilli() {
-		refuse("base_ts", "it is %d; allowed are 0 to now, %d", c.BaseTS, now.UnixMilli())
-	} else if c.TSSize < 62 && now.UnixMilli()-c.BaseTS >= 1<<c.TSSize {
-		refuse("base_ts", "%d bits of milliseconds since %d have ended before now", c.TSSize, c.BaseTS)
+	if bits := c.WorkerIDSize + c.SeqSize; n.skip == "" && bits > deployedBits {
+		return []error{fault(n.worker, "%s and %s sum to %d; allowed are 2 to %d", n.worker, n.seq, bits, deployedBits)}
 	}
+	return nil
+}
+
+// checkBase returns what is wrong with the base at a time. The sizes are right.
+func (c *Snowflake) checkBase(n names, now time.Time) []error {
+	since := now.UnixMilli() - c.BaseTS
+	switch {
+	case c.BaseTS < 0 || since < 0:
+		return []error{fault(n.base, "it is %d; allowed are 0 to %d, which is now, in milliseconds since 1970", c.BaseTS, now.UnixMilli())}
+	case since >= 1<<c.TSSize:
+		return []error{fault(n.base, "it is %d, and %d bits of milliseconds since then have ended; allowed are %d to %d", c.BaseTS, c.TSSize, now.UnixMilli()-1<<c.TSSize+1, now.UnixMilli())}
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 func ExampleWatch() {
 	ctx := context.Background()
 	s := &slowStore{} // any store.Store
-	w, err := revision.New(s, revision.Options{Validity: 20 * time.Millisecond})
+	w, err := revision.New(s, revision.Options{Validity: 500 * time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,8 +5,9 @@ package revision_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,15 +17,15 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 )
 
-var seed = flag.Uint64("seed", 0, "seed of the random tests; 0: a random one")
-
-func newRand(t *testing.T) *rand.Rand {
-	s := *seed
-	if s == 0 {
-		s = rand.Uint64()
+// seeded returns a source of chance and prints its seed, which the environment
+// variable KAZAHANA_SEED sets.
+func seeded(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
-	t.Logf("-seed %d", s)
-	return rand.New(rand.NewPCG(s, 0))
+	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func newWatch(t *testing.T, s *slowStore, o revision.Options) *revision.Watch {
@@ -48,8 +49,12 @@ func current(t *testing.T, w *revision.Watch, want int64) {
 // times the validity, some of them deaf to their contexts, and goroutines that ask all the time.
 // A call of Current that begins after an Announce has returned never returns an older revision.
 func TestAnnounceIsSeen(t *testing.T) {
-	r := newRand(t)
-	for range 30 {
+	r := seeded(t)
+	rounds := 30
+	if testing.Short() {
+		rounds = 5
+	}
+	for range rounds {
 		delays := rand.New(rand.NewPCG(r.Uint64(), 0))
 		deaf := r.IntN(2) == 0
 		synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	},
 	"idbuilder/api":             {},
 	"idbuilder/format":          {},
-	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store"},
+	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store", "internal/nearest"},
 	"idbuilder/revision":        {"idbuilder/store"},
 	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
 	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig
+
+import "math"
+
+// incrementRequest has the parameters of both dialects.
+type incrementRequest struct {
+	request
+	Base            *int64 `json:"base"`
+	Start           *int64 `json:"start"`
+	Delta           *int64 `json:"delta"`
+	Step            *int64 `json:"step"`
+	MaxRequestDelta *int64 `json:"max_request_delta"`
+	RandDelta       bool   `json:"rand_delta"`
+	Min             *int64 `json:"min"`
+	Max             *int64 `json:"max"`
+}
+
+// incrementReader makes an Increment of a request.
+type incrementReader struct {
+	from   *incrementRequest
+	made   Increment
+	faults []error
+}
+
+func (r *incrementRequest) config() (*Increment, []error) {
+	c := &incrementReader{from: r, made: Increment{RandDelta: r.RandDelta}}
+	if r.Base != nil && r.Start != nil {
+		c.faults = append(c.faults, twice("base", "start"))
+	}
+	if r.Delta != nil && r.Step != nil {
+		c.faults = append(c.faults, twice("delta", "step"))
+	}
+	if len(c.faults) > 0 {
+		return nil, c.faults
+	}
+	baseKnown, deltaKnown, boundsKnown := c.hasBase(), c.setDelta(), c.setBounds()
+	if deltaKnown && baseKnown && c.setBase() && boundsKnown {
+		c.checkFirst()
+	}
+	return &c.made, c.faults
+}
+
+func (r *incrementReader) refuse(param, reason string, args ...any) bool {
+	r.faults = append(r.faults, fault(param, reason, args...))
+	return false
+}
+
+// hasBase reports whether the request says where to begin. The deployed
+// worker's dialect has a default.
+func (r *incrementReader) hasBase() bool {
+	if r.from.Base == nil && r.from.Start == nil && r.from.specified() {
+		return r.refuse("base", "it is missing; allowed are %d to %d", int64(math.MinInt64), int64(math.MaxInt64))
+	}
+	return true
+}
+
+// setDelta takes delta, or step, which may be negative, and max_request_delta.
+func (r *incrementReader) setDelta() bool {
+	r.made.Delta = first(1, r.from.Delta, r.from.Step)
+	name, delta := "delta", r.made.Delta
+	switch {
+	case r.from.Step != nil:
+		name = "step"
+		if delta == 0 || delta == math.MinInt64 {
+			return r.refuse("step", "it is %d; allowed are %d to %d, but not 0", delta, -math.MaxInt64, int64(math.MaxInt64))
+		}
+	case delta < 1:
+		return r.refuse("delta", "it is %d; allowed are 1 to %d (for IDs that descend, give a negative step)", delta, int64(math.MaxInt64))
+	}
+	r.made.MaxRequestDelta = first(max(DefaultMaxRequestDelta, r.made.magnitude()), r.from.MaxRequestDelta)
+	if most := r.made.MaxRequestDelta; most < r.made.magnitude() {
+		r.refuse("max_request_delta", "it is %d, less than the %s; allowed are %d to %d", most, name, r.made.magnitude(), int64(math.MaxInt64))
+	}
+	return true
+}
+
+// setBounds takes min and max. The deployed worker's default for min is 1.
+func (r *incrementReader) setBounds() bool {
+	low := int64(math.MinInt64)
+	if !r.from.specified() {
+		low = 1
+	}
+	r.made.Min, r.made.Max = first(low, r.from.Min), first(math.MaxInt64, r.from.Max)
+	if r.made.Min > r.made.Max {
+		name := "max"
+		if r.from.Min != nil {
+			name = "min"
+		}
+		return r.refuse(name, "min is %d, greater than max, %d", r.made.Min, r.made.Max)
+	}
+	return true
+}
+
+// setBase takes base, or start, which is the first ID itself.
+func (r *incrementReader) setBase() bool {
+	if r.from.Base != nil {
+		r.made.Base = *r.from.Base
+		return true
+	}
+	start := first(1, r.from.Start)
+	r.made.Base = start - r.made.Delta
+	if (r.made.Base < start) != (r.made.Delta > 0) {
+		return r.refuse("start", "%d less the step, %d, is no 64-bit number", start, r.made.Delta)
+	}
+	return true
+}
+
+// checkFirst refuses a sequence of which not even the first ID is within the bounds.
+func (r *incrementReader) checkFirst() {
+	name := "start"
+	if r.from.Base != nil {
+		name = "base"
+	}
+	first := r.made.Start()
+	switch overflows := (first > r.made.Base) != (r.made.Delta > 0); {
+	case overflows:
+		r.refuse(name, "the first ID, %d and %d, is no 64-bit number", r.made.Base, r.made.Delta)
+	case first < r.made.Min || first > r.made.Max:
+		r.refuse(name, "the first ID is %d; allowed are %d to %d, from min to max", first, r.made.Min, r.made.Max)
+	}
+}
+
+// first returns the first value that is there, or the default.
+func first[T any](value T, given ...*T) T {
+	for _, p := range given {
+		if p != nil {
+			return *p
+		}
+	}
+	return value
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+func TestCheckKey(t *testing.T) {
+	for _, key := range []string{
+		"k", "7", "orders", "Orders", "a_b", "_k", "k_", "_", "a__b", "a-b.c:d/e@f+g", "two words", ".", "..", "/", "-",
+		"注文", "заказы", "e\u0301", "हिन्दी", "٣", strings.Repeat("k", 200), strings.Repeat("é", 100),
+	} {
+		if err := idconfig.CheckKey("key", key); err != nil {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+	for key, want := range map[string]string{
+		"":                       "it is empty; allowed are 1 to 200 bytes",
+		strings.Repeat("k", 201): "it has 201 bytes; allowed are 1 to 200",
+		strings.Repeat("é", 101): "it has 202 bytes",
+		"__":                     "two underscores",
+		"__global__":             "two underscores",
+		"__k":                    "two underscores",
+		"k__":                    "two underscores",
+		" k":                     "space at an end",
+		"k ":                     "space at an end",
+		"a  b":                   "two in a row",
+		"k\xff":                  "not UTF-8",
+		"a#b":                    `the character '#'`,
+		"a\x00b":                 "the character",
+		"a\nb":                   "the character",
+		"a\u00a0b":               "the character",
+		"a\u200db":               "the character",
+		"a\ufffdb":               "the character",
+		`a\b`:                    "the character",
+		"a*b":                    "the character",
+		"a%b":                    "the character",
+		"{a}":                    "the character",
+		"a,b":                    "the character",
+		"🙂":                      "the character",
+	} {
+		err := idconfig.CheckKey("key", key)
+		var p *idconfig.ParamError
+		if !errors.As(err, &p) || !errors.Is(err, idconfig.ErrKey) || p.Param != "key" || !strings.Contains(p.Reason, want) {
+			t.Errorf("%q: %v, want %q", key, err, want)
+		}
+	}
+}
+
+// TestSequenceNames: the names of the sequences of the longest key are names of
+// sequences, and different keys, counters and periods have different ones.
+func TestSequenceNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, key := range []string{"a", "a:2026", "a/0", "0", strings.Repeat("k", idconfig.MaxKey)} {
+		for _, name := range []string{
+			key, idconfig.SequenceName(key, 0, ""), idconfig.SequenceName(key, 31, ""), idconfig.SequenceName(key, 0, "2026"),
+			idconfig.SequenceName(key, 0, "2026-11"), idconfig.SequenceName(key, 31, "2026-11-22"),
+		} {
+			if err := store.CheckName(name); err != nil || seen[name] {
+				t.Errorf("%q: %v, twice: %v", name, err, seen[name])
+			}
+			seen[name] = true
+		}
+	}
+	if got := idconfig.SequenceName("orders", 2, "2026-11-22"); got != "orders#2:2026-11-22" {
+		t.Error(got)
+	}
+}

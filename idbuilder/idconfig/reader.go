@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// maxFaults bounds the faults that one answer lists.
+const maxFaults = 16
+
+// reader compares JSON with a Go type. Its methods return the errors of the
+// decoder, which end the reading; faults of members are gathered.
+type reader struct {
+	decoder *json.Decoder
+	faults  []error
+}
+
+func (r *reader) fault(path, reason string, args ...any) {
+	if len(r.faults) < maxFaults {
+		r.faults = append(r.faults, fault(path, reason, args...))
+	}
+}
+
+// object reads the outermost value, which is to be an object of target's type.
+func (r *reader) object(target any) error {
+	token, err := r.decoder.Token()
+	if err != nil {
+		return err
+	}
+	if token != json.Delim('{') {
+		r.fault("body", "it is %s; wanted is an object", kindOf(token))
+		return r.skip(token)
+	}
+	return r.readMembers(reflect.TypeOf(target).Elem(), "")
+}
+
+// readMembers reads the members of an object up to its end.
+func (r *reader) readMembers(t reflect.Type, path string) error {
+	known := membersOf(t)
+	seen := map[string]bool{}
+	for r.decoder.More() {
+		token, err := r.decoder.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		if err := r.member(known, seen, name, path); err != nil {
+			return err
+		}
+	}
+	_, err := r.decoder.Token()
+	return err
+}
+
+// member reads the value of a member. Seen has the members before it.
+func (r *reader) member(known members, seen map[string]bool, name, path string) error {
+	t := known.types[name]
+	place := strings.TrimPrefix(path+"."+name, ".")
+	switch {
+	case t == nil:
+		place = strings.TrimPrefix(path+"."+strings.Trim(excerpt(name), `"`), ".")
+		r.fault(place, "there is no such parameter; %s", known.suggest(name))
+		return r.value(nil, place)
+	case seen[name]:
+		r.fault(place, "it stands twice")
+	}
+	seen[name] = true
+	return r.value(t, place)
+}
+
+// value reads a value that is to be of a type; nil: of any.
+func (r *reader) value(t reflect.Type, path string) error {
+	token, err := r.decoder.Token()
+	if err != nil || token == nil {
+		return err
+	}
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+	case token == json.Delim('{') && t.Kind() == reflect.Struct:
+		return r.readMembers(t, path)
+	case token == json.Delim('[') && t.Kind() == reflect.Slice:
+		return r.elements(t.Elem(), path)
+	default:
+		r.scalar(t, token, path)
+	}
+	return r.skip(token)
+}
+
+// elements reads the elements of an array up to its end.
+func (r *reader) elements(t reflect.Type, path string) error {
+	for i := 0; r.decoder.More(); i++ {
+		if err := r.value(t, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			return err
+		}
+	}
+	_, err := r.decoder.Token()
+	return err
+}
+
+// scalar checks a value that is neither an object nor an array of the right kind.
+func (r *reader) scalar(t reflect.Type, token json.Token, path string) {
+	wanted := "a text"
+	switch t.Kind() {
+	case reflect.String:
+		if _, ok := token.(string); ok {
+			return
+		}
+	case reflect.Bool:
+		if _, ok := token.(bool); ok {
+			return
+		}
+		wanted = "true or false"
+	case reflect.Int, reflect.Int64:
+		if n, ok := token.(json.Number); ok && isInt64(n) {
+			return
+		}
+		wanted = fmt.Sprintf("a whole number from %d to %d", int64(math.MinInt64), int64(math.MaxInt64))
+	case reflect.Slice:
+		wanted = "an array"
+	default:
+		wanted = "an object"
+	}
+	r.fault(path, "it is %s; wanted is %s", kindOf(token), wanted)
+}
+
+func isInt64(n json.Number) bool {
+	_, err := strconv.ParseInt(n.String(), 10, 64)
+	return err == nil
+}
+
+// skip reads on to the end of the value that begins with a token.
+func (r *reader) skip(token json.Token) error {
+	depth := 0
+	for {
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+		var err error
+		if token, err = r.decoder.Token(); err != nil {
+			return err
+		}
+	}
+}
+
+// kindOf tells a client what it has sent.
+func kindOf(token json.Token) string {
+	switch v := token.(type) {
+	case json.Delim:
+		if v == '[' {
+			return "an array"
+		}
+		return "an object"
+	case string:
+		return "the text " + excerpt(v)
+	case json.Number:
+		return "the number " + strings.Trim(excerpt(v.String()), `"`)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return "null"
+}

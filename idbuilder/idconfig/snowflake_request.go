@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig
+
+import "time"
+
+// snowflakeRequest has the parameters of both dialects.
+type snowflakeRequest struct {
+	request
+	SkipSize     *int   `json:"skip_size"`
+	BaseTS       *int64 `json:"base_ts"`
+	Epoch        *int64 `json:"epoch"`
+	TSSize       *int   `json:"ts_size"`
+	WorkerIDSize *int   `json:"worker_id_size"`
+	WorkerBits   *int   `json:"worker_bits"`
+	SeqSize      *int   `json:"seq_size"`
+	SequenceBits *int   `json:"sequence_bits"`
+}
+
+func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
+	if faults := append(r.twice(), r.missing()...); len(faults) > 0 {
+		return nil, faults
+	}
+	c := &Snowflake{
+		BaseTS: first(deployedEpoch, r.BaseTS, r.Epoch), TSSize: first(deployedTSSize, r.TSSize),
+		WorkerIDSize: first(deployedWorkerBits, r.WorkerIDSize, r.WorkerBits), SeqSize: first(deployedSequenceBits, r.SeqSize, r.SequenceBits),
+		SkipSize: first(1, r.SkipSize),
+	}
+	n := r.names()
+	if n.skip == "" {
+		c.SkipSize = 64 - c.TSSize - c.WorkerIDSize - c.SeqSize
+	}
+	faults := c.check(n)
+	if len(faults) == 0 {
+		faults = c.checkBase(n, now)
+	}
+	return c, faults
+}
+
+// names returns the names of the parameters in the dialect that the request uses.
+// The deployed worker's dialect has no skip_size: it leaves the uppermost bits empty.
+func (r *snowflakeRequest) names() names {
+	n := specifiedNames
+	if r.SkipSize == nil && r.TSSize == nil {
+		n.skip = ""
+	}
+	for _, p := range []struct {
+		name          *string
+		given         bool
+		specification bool
+		deployed      string
+	}{
+		{&n.base, r.Epoch != nil, r.BaseTS != nil, "epoch"},
+		{&n.worker, r.WorkerBits != nil, r.WorkerIDSize != nil, "worker_bits"},
+		{&n.seq, r.SequenceBits != nil, r.SeqSize != nil, "sequence_bits"},
+	} {
+		if p.given || !p.specification && !r.specified() {
+			*p.name = p.deployed
+		}
+	}
+	return n
+}
+
+// twice returns the faults of parameters that are given in both dialects.
+func (r *snowflakeRequest) twice() (faults []error) {
+	for _, p := range []struct {
+		a, b string
+		both bool
+	}{
+		{"base_ts", "epoch", r.BaseTS != nil && r.Epoch != nil},
+		{"worker_id_size", "worker_bits", r.WorkerIDSize != nil && r.WorkerBits != nil},
+		{"seq_size", "sequence_bits", r.SeqSize != nil && r.SequenceBits != nil},
+	} {
+		if p.both {
+			faults = append(faults, twice(p.a, p.b))
+		}
+	}
+	return faults
+}
+
+// missing returns the faults of parameters that the specification requires. Ts_size
+// follows from the deployed worker's worker_bits, which leave 41 bits.
+func (r *snowflakeRequest) missing() (faults []error) {
+	if !r.specified() {
+		return nil
+	}
+	for _, p := range []struct {
+		name    string
+		missing bool
+		allowed string
+	}{
+		{"base_ts", r.BaseTS == nil && r.Epoch == nil, "0 to now, in milliseconds since 1970"},
+		{"ts_size", r.TSSize == nil && r.WorkerBits == nil, "32 to 62"},
+		{"worker_id_size", r.WorkerIDSize == nil && r.WorkerBits == nil, "1 to 21"},
+		{"seq_size", r.SeqSize == nil && r.SequenceBits == nil, "1 to 30"},
+	} {
+		if p.missing {
+			faults = append(faults, fault(p.name, "it is missing; allowed are %s", p.allowed))
+		}
+	}
+	return faults
+}
