@@ -22,15 +22,23 @@
 // are not mixed with those of another. Sequences of several pools are not ordered
 // among each other. Clocks matter to none of this.
 //
-// Numbers are lost, which leaves gaps, when
+// [Pool.Close], and the eviction of a sequence that was not used for
+// Options.Idle, give the numbers back that were reserved last and not used. The
+// store takes them if no other pool has reserved since, by the version of the
+// sequence. Numbers are lost, which leaves gaps, when
 //
-//   - a process ends: what it has in memory, up to two batches;
+//   - a process crashes: what it has in memory, up to two batches;
 //   - the outcome of a reservation is unknown: its batch;
 //   - another pool reserves in between, so that two ranges of this pool do not
 //     touch, and the rest of the first one is too small for a request: that rest.
 //     Ranges that touch are joined, and nothing is lost;
-//   - a sequence was not used for Options.Idle: what it has in memory;
+//   - numbers cannot be given back, since another pool has reserved since, or the
+//     store fails;
 //   - [Pool.Drop] is called.
+//
+// A range that begins before a number that this pool was given already is not
+// used: [ErrRewound]. This is a second line of defence against a store that has
+// lost data, within one process.
 //
 // # Reservations
 //

@@ -54,7 +54,7 @@ func (p *Pool) evict(s *Sequence) []offer {
 	defer p.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.phase == active || len(s.waiters) > 0 || s.seg.Load().last() != s.seen {
+	if s.phase == active || len(s.waiters) > 0 {
 		return nil
 	}
 	s.stopTimer()

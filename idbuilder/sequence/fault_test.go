@@ -5,6 +5,7 @@ package sequence_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -175,6 +176,9 @@ func TestRewound(t *testing.T) {
 		rewind(100)
 		p.Drop("a")
 		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 101)
+		rewind(50)
+		openSequence(t, p, "a", sequence.Spec{Start: 50, Step: 1, Bound: math.MaxInt64})
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 51)
 	})
 }
 

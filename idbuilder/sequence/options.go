@@ -53,8 +53,9 @@ type Options struct {
 	// [DefaultMinBackoff] and [DefaultMaxBackoff].
 	MinBackoff, MaxBackoff time.Duration
 	// Idle is for how long a sequence keeps its numbers in memory while it is not
-	// used. After that they are dropped, which leaves a gap. The default, used for
-	// 0, is [DefaultIdle]; a negative value means for ever.
+	// used. After that they are given back to the store, or lost if another pool has
+	// reserved since. The default, used for 0, is [DefaultIdle]; a negative value
+	// means for ever.
 	Idle time.Duration
 	// Log is told when reservations of a sequence begin to fail, and when they
 	// succeed again. The default, nil, is no log.

@@ -47,9 +47,10 @@ func New(s store.Store, o Options) (*Pool, error) {
 func (p *Pool) now() time.Duration { return time.Since(p.start) }
 
 // Sequence returns the sequence of a name, with the numbers that spec says, from
-// now on for all who have it. A changed Step or Bound applies to the numbers in
-// memory, too; a changed Start to a sequence that is new to the store. It returns
-// [ErrDirection] if the sequence is in memory with the other direction.
+// now on for all callers that have it. A changed Step or Bound applies to the
+// numbers in memory, too. A changed Start means that the sequence may have been
+// set in the store: it does what [Pool.Drop] does. Sequence returns [ErrDirection]
+// if the sequence is in memory with the other direction.
 //
 // The call reads no store. It is cheap, but not as cheap as keeping the Sequence.
 func (p *Pool) Sequence(name string, spec Spec) (*Sequence, error) {
@@ -102,9 +103,7 @@ func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 	switch {
 	case s.spec == spec:
 	case (spec.Step < 0) == (s.spec.Step < 0):
-		s.spec = spec
-		s.exhausted, s.tail = false, false
-		s.clip()
+		s.change(spec)
 	case s.known || s.phase != idle:
 		return false, fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
 	default:
@@ -112,6 +111,16 @@ func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 		return false, nil
 	}
 	return true, nil
+}
+
+func (s *Sequence) change(spec Spec) {
+	moved := spec.Start != s.spec.Start
+	s.spec = spec
+	s.exhausted, s.tail = false, false
+	s.clip()
+	if moved {
+		s.forget()
+	}
 }
 
 // Drop drops the numbers of a sequence that are in memory for good, and forgets where the

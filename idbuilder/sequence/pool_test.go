@@ -58,6 +58,20 @@ func TestIdleRevived(t *testing.T) {
 	})
 }
 
+// TestWaitingIsNotIdle: a sequence whose store is slow is not evicted.
+func TestWaitingIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		f.setDelay(time.Hour)
+		p := newPool(t, f, sequence.Options{Idle: time.Minute, Timeout: 2 * time.Hour})
+		s := openSequence(t, p, "a", ascending)
+		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 1)
+		if n := f.calls.Load(); n != 1 {
+			t.Fatalf("%d reservations", n)
+		}
+	})
+}
+
 // TestGiveBack: what is given back was not used, by any pool.
 func TestGiveBack(t *testing.T) {
 	f := newFakeStore()

@@ -56,7 +56,7 @@ type Sequence struct {
 // and returns dst as it was.
 func (s *Sequence) Take(ctx context.Context, dst []int64, r Request) ([]int64, error) {
 	g := s.seg.Load()
-	if r == (Request{Count: 1}) { // the usual one
+	if r.Count == 1 && !r.Random && (r.Delta == 0 || r.Delta == g.step) { // the usual request
 		last, err := s.take(ctx, g, g.unit)
 		if err != nil {
 			return dst, err
