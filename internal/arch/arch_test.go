@@ -110,6 +110,8 @@ var arrows = map[string][]string{
 	"internal/nearest":  {},
 	"internal/testcert": {},
 
+	"idbuilder/store/sqlstore/sqltest": {"idbuilder/store", "idbuilder/store/storetest", "internal/servers"},
+
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
 
 	"internal/arch": {},

@@ -25,24 +25,33 @@ var _ sqlstore.Conn = executor{}
 
 // Exec implements [sqlstore.Conn].
 func (e executor) Exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
-	_, rows, err = e.Number(ctx, statement, args...)
-	return rows, err
+	result, err := e.on.ExecContext(ctx, statement, args...)
+	var server *driver.MySQLError
+	if errors.As(err, &server) && server.Number == 1062 { // duplicate entry
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // Number implements [sqlstore.Conn].
 func (e executor) Number(ctx context.Context, statement string, args ...any) (n, rows int64, err error) {
 	result, err := e.on.ExecContext(ctx, statement, args...)
 	var server *driver.MySQLError
-	if errors.As(err, &server) && server.Number == 1062 { // duplicate entry
+	if errors.As(err, &server) && server.Number == 1062 {
 		return 0, 0, nil
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	if n, err = result.LastInsertId(); err != nil {
-		return 0, 0, err
+	if rows, err = result.RowsAffected(); err != nil || rows == 0 {
+		return 0, rows, err
 	}
-	rows, err = result.RowsAffected()
+	if n, err = result.LastInsertId(); err == nil && n == 0 {
+		err = errors.New("the server does not tell the number that a change has made: the tables of the ID service can have no triggers")
+	}
 	return n, rows, err
 }
 

@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -28,10 +29,16 @@ var _ sqlstore.Conn = executor{}
 func (e executor) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	tag, err := e.on.Exec(ctx, numbered(statement), args...)
 	var server *pgconn.PgError
-	if errors.As(err, &server) && server.Code == "23505" { // unique_violation
-		return 0, nil
+	if !errors.As(err, &server) {
+		return tag.RowsAffected(), err
 	}
-	return tag.RowsAffected(), err
+	switch {
+	case server.Code == "23505" && strings.HasPrefix(statement, "INSERT"): // unique_violation
+		err = nil
+	case server.Code == "22P05": // untranslatable_character
+		err = fmt.Errorf(`a text in the value has the character \u0000, which the type jsonb cannot have: %w`, err)
+	}
+	return 0, err
 }
 
 // Number implements [sqlstore.Conn].

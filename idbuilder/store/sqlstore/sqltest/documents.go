@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqltest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+var object = []byte(`{"a":1}`)
+
+// testFloor deletes a document while another process creates it, which has read
+// the floor of versions and waits before it inserts: the version does not go back.
+func testFloor(t *testing.T, h Home) {
+	at, s := h.database(t)
+	version, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "a", Value: object})
+	check(t, err)
+	for range 5 {
+		version, err = s.Put(t.Context(), store.Tokens, store.Document{Key: "a", Value: object, Version: version})
+		check(t, err)
+	}
+	for _, statement := range h.HoldInsertions {
+		h.Execute(t, at, statement)
+	}
+	release := h.Hold(t, at)
+	created := make(chan error, 1)
+	go func() {
+		_, err := h.Open(t, at, Options{}).Put(t.Context(), store.Tokens, store.Document{Key: "a", Value: object})
+		created <- err
+	}()
+	h.awaitHeld(t, at)
+	deleted := make(chan error, 1)
+	go func() { deleted <- h.Open(t, at, Options{}).Delete(t.Context(), store.Tokens, "a", version) }()
+	select { // without the shared lock the deletion ends here; with it, after the creation
+	case err := <-deleted:
+		deleted <- err
+	case <-time.After(100 * time.Millisecond):
+	}
+	release()
+	check(t, <-deleted)
+	if err := <-created; err != nil && !errors.Is(err, store.ErrConflict) {
+		t.Error(err)
+	}
+	h.Execute(t, at, h.FreeInsertions)
+	if d, err := s.Get(t.Context(), store.Tokens, "a"); err == nil && d.Version <= version {
+		t.Errorf("the version went from %d, which was deleted, to %d", version, d.Version)
+	}
+	again, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "b", Value: object})
+	if err != nil || again <= version {
+		t.Errorf("a document created afterwards has the version %d, %v", again, err)
+	}
+}
+
+// awaitHeld waits until an insertion waits for the lock.
+func (h Home) awaitHeld(t *testing.T, at string) {
+	t.Helper()
+	for ctx := within(t); len(h.Rows(t, at, waiting[h.scheme(at)])) == 0; {
+		check(t, ctx.Err())
+	}
+}
+
+// waiting are queries for statements that wait for the lock of Hold.
+var waiting = map[string]string{
+	"postgres": "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+	"mysql":    "SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'",
+}
+
+func (Home) scheme(at string) string {
+	if at[0] == 'p' {
+		return "postgres"
+	}
+	return "mysql"
+}
+
+// testSweep checks that documents which have expired go, and others stay.
+func testSweep(t *testing.T, h Home) {
+	at, s := h.database(t)
+	put := func(key string, expires time.Time) {
+		t.Helper()
+		_, err := s.Put(t.Context(), store.Replies, store.Document{Key: key, Value: object, Expires: expires})
+		check(t, err)
+	}
+	put("just", time.Now().Add(-10*time.Second))
+	put("never", time.Time{})
+	for i := range 40 {
+		put(fmt.Sprint("past", i), time.Now().Add(-time.Hour))
+	}
+	_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "config", Value: object, Expires: time.Now().Add(-time.Hour)})
+	check(t, err)
+	for i := range 16 {
+		put(fmt.Sprint("later", i), time.Now().Add(time.Hour))
+	}
+	keys := h.Rows(t, at, "SELECT doc_key FROM id_documents")
+	for _, key := range []string{"just", "never", "config", "later0"} {
+		if !slices.Contains(keys, key) {
+			t.Errorf("%q is gone", key)
+		}
+	}
+	if n := len(keys); n != 19 {
+		t.Errorf("%d documents are left, want 19: %q", n, keys)
+	}
+}
+
+// testByHand changes configurations without the store.
+func testByHand(t *testing.T, h Home) {
+	at, s := h.database(t)
+	version, err := s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Type: "increment", Value: object})
+	check(t, err)
+	for range 3 {
+		version, err = s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Type: "increment", Value: object, Version: version})
+		check(t, err)
+	}
+	h.Execute(t, at, "DELETE FROM id_configs WHERE key_name = 'gone'")
+	h.Execute(t, at, `INSERT INTO id_configs (key_name, id_type, config_json) VALUES ('new', 'increment', '{"base": 1000}')`)
+	if _, err := s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Value: object, Version: version}); !errors.As(err, new(*store.CorruptError)) {
+		t.Errorf("a change of a configuration with half of its rows: %v, want *store.CorruptError", err)
+	}
+	check(t, s.Init(t.Context()))
+	d, err := s.Get(t.Context(), store.Configs, "new")
+	if err != nil || d.Type != "increment" || d.Version < 1 {
+		t.Errorf("a row inserted by hand: %+v, %v", d, err)
+	}
+	check(t, s.Delete(t.Context(), store.Configs, "new", d.Version))
+	again, err := s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Type: "increment", Value: object})
+	if err != nil || again <= version {
+		t.Errorf("created again: version %d after %d, %v", again, version, err)
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqltest
+
+import (
+	"context"
+	"math"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/servers"
+)
+
+// Home is a home under test.
+type Home struct {
+	// Shared is a server that syncs nothing, and Durable starts one that does.
+	Shared  func(testing.TB) *servers.SQL
+	Durable func(testing.TB) *servers.SQL
+	// NewURL makes an empty database.
+	NewURL func(*testing.T, *servers.SQL) string
+	// Open opens a database, and closes it when the test ends.
+	Open func(t *testing.T, url string, o Options) store.Store
+	// Execute executes a statement in the database, as a user who may do everything.
+	Execute func(t *testing.T, url, statement string)
+	// Rows returns the rows of a query, their columns joined by spaces.
+	Rows func(t *testing.T, url, query string) []string
+	// HoldInsertions are statements that make each insertion into id_documents,
+	// after it has read the floor, wait until the lock is free which Hold takes.
+	// FreeInsertions undoes that.
+	HoldInsertions []string
+	FreeInsertions string
+	// Hold takes that lock until the function that it returns is called.
+	Hold func(t *testing.T, url string) (release func())
+}
+
+// Options of a store that a test opens.
+type Options struct {
+	CallTimeout time.Duration // 0: the home's default value
+	Strict      bool          // Init refuses a server that may lose data
+}
+
+// Run runs the tests.
+func Run(t *testing.T, h Home) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Home)
+	}{
+		{"crash", testCrash},
+		{"cut", testCut},
+		{"stalled client", testStalledClient},
+		{"floor", testFloor},
+		{"sweep", testSweep},
+		{"by hand", testByHand},
+		{"migration", testMigration},
+		{"foreign table", testForeignTable},
+		{"durability", testDurability},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, h) })
+	}
+}
+
+// database makes a database on the shared server, with the schema.
+func (h Home) database(t *testing.T) (at string, s store.Store) {
+	t.Helper()
+	at = h.NewURL(t, h.Shared(t))
+	s = h.Open(t, at, Options{})
+	check(t, s.Init(t.Context()))
+	return at, s
+}
+
+// through returns the URL of a database with the address of a proxy.
+func through(t *testing.T, at string, p *servers.Proxy) string {
+	t.Helper()
+	u, err := url.Parse(at)
+	check(t, err)
+	u.Host = p.Addr
+	return u.String()
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ten asks for ten numbers.
+var ten = store.Reservation{Step: 1, Count: 10, Bound: math.MaxInt64}
+
+// within is a context that ends soon enough for a test that fails.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
