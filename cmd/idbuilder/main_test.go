@@ -41,6 +41,7 @@ func TestStores(t *testing.T) {
 			return map[string]string{"IDBUILDER__STORAGE__MYSQL__URL": servers.MariaDB(t).NewDatabase(t), "IDBUILDER__STORAGE__MYSQL__ACCEPT_LOSS": "true"}
 		},
 		"embedded": func(*testing.T) map[string]string { return nil },
+		"file":     func(*testing.T) map[string]string { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := settings(t)

@@ -88,9 +88,9 @@ var arrows = map[string][]string{
 	},
 	"cmd/kazahana": {"internal/cli"},
 	"internal/idbuilderd": {
-		"idbuilder", "idbuilder/api", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/token",
-		"idbuilder/store", "idbuilder/store/kvstore", "idbuilder/store/mysql", "idbuilder/store/postgres",
-		"internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
+		"idbuilder", "idbuilder/api", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
+		"idbuilder/store", "idbuilder/store/file", "idbuilder/store/kvstore", "idbuilder/store/mysql", "idbuilder/store/postgres",
+		"internal/deployed", "internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/prometheus/client_golang",
 	},
 	"cmd/idbuilder": {"internal/idbuilderd", "internal/shell"},
@@ -108,6 +108,7 @@ var arrows = map[string][]string{
 	"internal/schema":   {},
 	"internal/shell":    {"github.com/spf13/cobra"},
 	"internal/nearest":  {},
+	"internal/deployed": {"idbuilder/format", "idbuilder/idconfig", "idbuilder/store"},
 	"internal/testcert": {},
 
 	"idbuilder/store/sqlstore/sqltest": {"idbuilder/store", "idbuilder/store/storetest", "internal/servers"},

@@ -162,9 +162,9 @@ ID could come twice is refused, unless force=true is among them.
 	return cmd
 }
 
-// deployed are parameters that only the deployed worker's dialect has, in which a
+// deployedOnly are parameters that only the deployed worker's dialect has, in which a
 // configuration has a name and no key.
-var deployed = []string{"start", "step", "pattern", "sequence_reset", "epoch", "worker_bits", "sequence_bits"}
+var deployedOnly = []string{"start", "step", "pattern", "sequence_reset", "epoch", "worker_bits", "sequence_bits"}
 
 // configBody returns the body of a request that sets a configuration.
 func (c *command) configBody(cmd *cobra.Command, kind, key string, args []string, create bool) ([]byte, error) {
@@ -194,9 +194,9 @@ func (c *command) configBody(cmd *cobra.Command, kind, key string, args []string
 
 // with adds the key.
 func (p parameters) with(key string, create bool) ([]byte, error) {
-	speaksDeployed := slices.ContainsFunc(deployed, func(name string) bool { _, ok := p[name]; return ok })
+	speaksDeployed := slices.ContainsFunc(deployedOnly, func(name string) bool { _, ok := p[name]; return ok })
 	if create && !speaksDeployed {
-		return nil, shell.Invalid(errors.New("--create goes with the deployed worker's parameters: " + strings.Join(deployed, ", ")))
+		return nil, shell.Invalid(errors.New("--create goes with the deployed worker's parameters: " + strings.Join(deployedOnly, ", ")))
 	}
 	name := "key"
 	if create {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/file"
 	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
@@ -28,6 +29,7 @@ type home struct {
 var homes = map[string]func(ctx context.Context, s settings.Storage, log *slog.Logger) (home, error){
 	settings.Embedded:     openEmbedded,
 	settings.FoundationDB: openFoundationDB,
+	settings.File:         openFile,
 	settings.MySQL:        openMySQL,
 	settings.PostgreSQL:   openPostgres,
 }
@@ -63,6 +65,11 @@ func openFoundationDB(_ context.Context, s settings.Storage, _ *slog.Logger) (ho
 		return home{}, err
 	}
 	return openKV(db, s.FoundationDB.ClusterFile, db.Close)
+}
+
+func openFile(_ context.Context, s settings.Storage, _ *slog.Logger) (home, error) {
+	f, err := file.Open(s.File.Path, file.Options{})
+	return home{f, s.File.Path}, err
 }
 
 func openMySQL(_ context.Context, s settings.Storage, _ *slog.Logger) (home, error) {

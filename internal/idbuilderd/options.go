@@ -10,6 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -20,6 +21,7 @@ func options(s *settings.Settings, log *slog.Logger) idbuilder.Options {
 		Tokens:     token.Options{Admin: s.Auth.AdminToken.Reveal(), Expiry: s.Auth.KeyTokenExpiration},
 		Revision:   revision.Options{Validity: s.Auth.Cache},
 		Sequences:  sequences(s.Sequence, log),
+		Snowflake:  leases(s.Snowflake, log),
 		Rate:       s.Limits.RequestsPerSecond,
 		Burst:      s.Limits.Burst,
 		Timeout:    s.Limits.RequestTimeout,
@@ -43,6 +45,14 @@ func sequences(s settings.Sequence, log *slog.Logger) sequence.Options {
 	}
 	if o.PrefetchThreshold == 0 {
 		o.PrefetchThreshold = math.SmallestNonzeroFloat64 // 0 would be the default
+	}
+	return o
+}
+
+func leases(s settings.Snowflake, log *slog.Logger) snowflake.Options {
+	o := snowflake.Options{Duration: s.LeaseDuration, Hold: s.Hold, Skew: s.Skew, Logger: log}
+	if o.Skew == 0 {
+		o.Skew = -1 // 0 would be the default
 	}
 	return o
 }

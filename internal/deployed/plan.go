@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deployed
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/format"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// Options say how a folder is taken over.
+type Options struct {
+	// Margin is by how many steps each sequence goes on behind what the folder says.
+	// It is at least the worker's batch size; the default value is 1000, the worker's
+	// own.
+	Margin int64
+	// Next has the next number of keys whose sequences the folder has lost, without a
+	// margin.
+	Next map[string]int64
+	// Skip lists keys that are left out.
+	Skip []string
+	// Now is the clock, by which a Next is of the present period; nil means
+	// time.Now.
+	Now func() time.Time
+}
+
+// Plan is what a store will hold.
+type Plan struct {
+	Keys  []*Key
+	Notes []string // for people
+}
+
+// Key is a key that is taken over.
+type Key struct {
+	Config    *idconfig.Config
+	Sequences []Sequence
+}
+
+// Sequence is a sequence of a key.
+type Sequence struct {
+	Name  string
+	Value int64 // that the store will have: the numbers behind it are not given yet
+}
+
+// planner makes a plan.
+type planner struct {
+	*Folder
+	Options
+	plan   Plan
+	used   map[string]bool // names of files of sequences
+	seen   map[string]string
+	faults []error
+}
+
+// Plan returns what a store must hold for the keys of the folder to go on. The
+// error joins all that is in the way.
+func (f *Folder) Plan(o Options) (*Plan, error) {
+	if o.Margin == 0 {
+		o.Margin = 1000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &planner{Folder: f, Options: o, used: map[string]bool{}, seen: map[string]string{}}
+	for _, c := range f.configs {
+		p.add(c)
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Next)) {
+		if p.seen[key] == "" {
+			p.faults = append(p.faults, fmt.Errorf("next: there is no key %q", key))
+		}
+	}
+	p.noteUnused()
+	return &p.plan, errors.Join(p.faults...)
+}
+
+// add plans a configuration.
+func (p *planner) add(c config) {
+	refuse := func(err error) {
+		p.faults = append(p.faults, fmt.Errorf("%s: %w; mend it, or skip the key", c.file, err))
+	}
+	name := cmp.Or(nameOf(c.body), strings.TrimSuffix(filepath.Base(c.file), ".json"))
+	if slices.Contains(p.Skip, name) {
+		p.used[fileName(name)] = true
+		return
+	}
+	r, err := idconfig.Parse(idconfig.Type(c.kind), c.body, p.Now())
+	switch other := p.seen[name]; {
+	case c.err != nil:
+		refuse(c.err)
+		return
+	case err != nil:
+		refuse(err)
+		return
+	case other != "":
+		refuse(fmt.Errorf("%s has the key %q, too, and a key has one type here", other, name))
+		return
+	}
+	p.seen[name] = c.file
+	key := &Key{Config: &r.Config}
+	if key.Sequences, err = p.sequencesOf(key.Config); err != nil {
+		refuse(err)
+		return
+	}
+	p.plan.Keys = append(p.plan.Keys, key)
+}
+
+func (p *planner) sequencesOf(c *idconfig.Config) ([]Sequence, error) {
+	switch c.Type {
+	case idconfig.TypeIncrement:
+		return p.increment(c)
+	case idconfig.TypeFormatted:
+		return p.formatted(c)
+	}
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(
+		"%s: clients have worker ids of the old worker, which this service may give to others: stop them before you switch, and start them anew afterwards", c.Key))
+	return nil, nil
+}
+
+// increment returns the sequence of an increment key: the worker makes it with the
+// configuration, so that one which is missing was lost.
+func (p *planner) increment(c *idconfig.Config) ([]Sequence, error) {
+	if next, ok := p.Next[c.Key]; ok {
+		p.used[fileName(c.Key)] = true
+		value, err := before(next, c.Increment.Delta)
+		return []Sequence{{c.Key, value}}, err
+	}
+	s, ok := p.sequence(fileName(c.Key))
+	if !ok {
+		return nil, errors.New("its sequence is missing: give the number that comes next for the key")
+	}
+	value, err := p.behind(s, c.Increment.Reservation(p.Margin))
+	return []Sequence{{c.Key, value}}, err
+}
+
+// sequence returns the sequence of a file.
+func (p *planner) sequence(name string) (sequence, bool) {
+	p.used[name] = true
+	s, ok := p.sequences[name]
+	return s, ok
+}
+
+// behind returns the value of a sequence that goes on behind the folder's by the
+// margin, or at the bound.
+func (p *planner) behind(s sequence, r store.Reservation) (int64, error) {
+	if s.err != nil {
+		return 0, fmt.Errorf("%s: %w: give the number that comes next for the key", s.file, s.err)
+	}
+	value, err := before(s.current, r.Step)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", s.file, err)
+	}
+	to, err := r.Advance(value)
+	if errors.Is(err, store.ErrExhausted) {
+		return value, nil // it was at its end
+	}
+	return to, err
+}
+
+// before returns the number a step before another one.
+func before(next, step int64) (int64, error) {
+	value := next - step
+	if (value < next) != (step > 0) {
+		return 0, fmt.Errorf("%d less the step %d is no 64-bit number", next, step)
+	}
+	return value, nil
+}
+
+// formatted returns the sequences of a formatted key: one, or one for each period
+// that the folder has. The worker makes them when they are first used.
+func (p *planner) formatted(c *idconfig.Config) (list []Sequence, err error) {
+	counters := c.Formatted.Format.Counters()
+	if len(counters) == 0 {
+		return nil, nil
+	}
+	period := counters[0].Reset.Period(p.Now().UTC())
+	if next, ok := p.Next[c.Key]; ok {
+		value, err := before(next, 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Sequence{idconfig.SequenceName(c.Key, 0, period), value})
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.sequences)) {
+		of, ok := periodOf(name, fileName(c.Key), counters[0].Reset)
+		if _, given := p.Next[c.Key]; !ok || given && of == period {
+			p.used[name] = p.used[name] || ok
+			continue
+		}
+		s, _ := p.sequence(name)
+		value, err := p.behind(s, store.Reservation{Step: 1, Count: p.Margin, Bound: math.MaxInt64})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Sequence{idconfig.SequenceName(c.Key, 0, of), value})
+	}
+	return list, nil
+}
+
+// layouts are how the worker writes periods into the names of files, by resets.
+var layouts = map[format.Reset]string{format.ResetYear: "2006", format.ResetMonth: "200601", format.ResetDate: "20060102"}
+
+// periodOf reports whether a file is of the sequence of a key, and returns its
+// period.
+func periodOf(file, key string, reset format.Reset) (period string, ok bool) {
+	layout := layouts[reset]
+	if layout == "" {
+		return "", file == key
+	}
+	text, ok := strings.CutPrefix(file, key+"_")
+	t, err := time.Parse(layout, text)
+	return reset.Period(t), ok && err == nil
+}
+
+// noteUnused notes sequences of keys that there are not.
+func (p *planner) noteUnused() {
+	for _, name := range slices.Sorted(maps.Keys(p.sequences)) {
+		if !p.used[name] {
+			p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("%s belongs to no key and is left out", p.sequences[name].file))
+		}
+	}
+}
