@@ -63,6 +63,9 @@ func testAccess(t *testing.T) {
 		{"GET", "/v1/auth/verify", global, 403, 2002},
 		{"GET", "/v1/auth/token?key=none", adminToken, 404, 3001},
 		{"GET", "/v1/auth/token", adminToken, 400, 1001},
+		{"GET", "/v1/auth/token?key=__global__&size=1", adminToken, 400, 1001},
+		{"GET", "/v1/auth/token?key=__admin__", adminToken, 400, 1002},
+		{"GET", "/v1/id/increment?key=__global__", adminToken, 404, 3001},
 		{"GET", "/v1/unknown", adminToken, 404, 1001},
 		{"PUT", "/v1/config/increment", adminToken, 405, 1001},
 	} {

