@@ -46,6 +46,7 @@ var arrows = map[string][]string{
 	"idbuilder/store":           {},
 	"idbuilder/store/file":      {"idbuilder/store", "golang.org/x/sys"},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
+	"idbuilder/store/redis":     {"idbuilder/store", "github.com/redis/go-redis/v9"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
 	"idbuilder/store/sqlstore":  {"idbuilder/store"},
 	"idbuilder/store/postgres":  {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/jackc/pgx/v5"},
