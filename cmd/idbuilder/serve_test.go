@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -78,21 +79,54 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// stop ends the server with SIGTERM, or another signal, and expects that it ends
-// in order: stop [KILL].
+// stop ends the server with SIGTERM, and expects that it ends in order: stop. With
+// KILL it ends it at once, and with TWICE by a second SIGTERM, while a request is
+// under way.
 func stop(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value(serverKey{}).(*server)
 	if neg || len(args) > 1 || s.cmd == nil {
-		ts.Fatalf("usage: stop [KILL], after serve")
+		ts.Fatalf("usage: stop [KILL|TWICE], after serve")
 	}
-	if len(args) == 1 {
+	switch strings.Join(args, "") {
+	case "KILL":
 		ts.Check(s.cmd.Process.Kill())
 		_ = s.cmd.Wait()
-	} else {
+	case "TWICE":
+		stopTwice(ts, s)
+	default:
 		ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
 		ts.Check(s.cmd.Wait())
 	}
 	ts.Check(s.log.Close())
+}
+
+// stopTwice sends SIGTERM while a request is under way, waits until the server
+// takes no further connections, sees that the request is still waited for, and
+// sends the second signal.
+func stopTwice(ts *testscript.TestScript, s *server) {
+	address := strings.TrimPrefix(ts.Getenv("URL"), "http://")
+	conn, err := net.Dial("tcp", address)
+	ts.Check(err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/config/increment HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", ts.Getenv("TOKEN"))
+	ts.Check(err)
+	reader := bufio.NewReader(conn)
+	line, err := reader.ReadString('\n') // the server reads the body now
+	if err != nil || !strings.Contains(line, "100 Continue") {
+		ts.Fatalf("the server answers %q, %v", line, err)
+	}
+	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+	for refused := false; !refused; {
+		another, err := net.Dial("tcp", address)
+		if refused = err != nil; !refused {
+			ts.Check(another.Close())
+		}
+	}
+	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+	_ = s.cmd.Wait()
+	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		ts.Fatalf("the server ended with %v, not by the second signal", s.cmd.ProcessState)
+	}
 }
 
 // freePort puts the number of a free port into a variable: freeport NAME.

@@ -5,8 +5,10 @@ package idbuilderd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,7 @@ func (c *command) token() *cobra.Command {
 		c.keyToken("get", "/v1/auth/token", "Show the token with which a program makes IDs of a key", `Show the token with which a program makes IDs of a key: the same again for as long as it holds.
 It is made from the admin token that asks: give that also where the command works on the store.`),
 		c.keyToken("reset", "/v1/auth/tokenreset", "Make a new token for a key, and the others invalid", `Make a new token for a key. When the command ends, no server accepts the tokens that the key had.`),
-		c.tokenAdmin())
+		c.tokenList(), c.tokenAdmin())
 }
 
 func (c *command) keyToken(use, path, short, long string) *cobra.Command {
@@ -87,3 +89,44 @@ type adminToken struct {
 }
 
 func (t adminToken) Lines() []string { return []string{t.Token} }
+
+func (c *command) tokenList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tokens that are stored, without their texts", Args: shell.Arguments(cobra.NoArgs),
+		Long: `List the tokens that are stored and have not expired, without their texts, in the order of their keys. The
+command works on the store that the settings name; the embedded engine can then be used by no server.`,
+		Example: "  idbuilder token list --config idbuilder.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var at serviceFlags
+			return at.withStore(cmd.Context(), c, cmd, "", func(ctx context.Context, s *service) error {
+				list, err := s.direct.Tokens().List(ctx)
+				for _, t := range list {
+					if err := c.Write(storedToken{t.Key, t.Key == "", t.Created, t.Expires}); err != nil {
+						return err
+					}
+				}
+				return err
+			})
+		},
+	}
+}
+
+// storedToken is a line of the list.
+type storedToken struct {
+	Key     string    `json:"key,omitempty"`
+	Admin   bool      `json:"admin,omitempty"`
+	Created time.Time `json:"created_at"`
+	Expires time.Time `json:"expires_at,omitzero"`
+}
+
+func (t storedToken) Lines() []string {
+	of := "key " + shell.Word(t.Key)
+	if t.Admin {
+		of = "admin"
+	}
+	line := fmt.Sprintf("%s  made %s", of, t.Created.UTC().Format(time.RFC3339))
+	if !t.Expires.IsZero() {
+		line += "  expires " + t.Expires.UTC().Format(time.RFC3339)
+	}
+	return []string{line}
+}
