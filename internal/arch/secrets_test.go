@@ -19,6 +19,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	idtoken "github.com/kazahana-db/kazahana/idbuilder/token"
@@ -97,7 +98,12 @@ func secretive(t *testing.T) []any {
 			t.Error(err)
 		}
 	})
+	toController, err := controller.NewClient(controller.ClientOptions{Endpoints: []string{"http://controller"}, Token: marker, Address: "http://worker"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return []any{
+		fill(controller.ClientOptions{}), toController,
 		service, service.Tokens, worker, worker.Tokens(),
 		idtoken.Token{Text: marker},
 		api.Token{Token: marker},
