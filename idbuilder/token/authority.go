@@ -10,46 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
-
-// Options configure an Authority.
-type Options struct {
-	// Admin is an admin token that the operator chose, beside those that are
-	// stored; at least 16 bytes. Empty: there is none.
-	Admin string
-	// Expiry is how long a key token is valid. The default value is 30 days; negative: it
-	// does not expire.
-	Expiry time.Duration
-	// Lookups bounds how many tokens a second are looked up in the store that this process
-	// has not seen; the default value is 1000.
-	Lookups int
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-}
-
-// deployedDefault is the constant admin token that the deployed worker comes with.
-const deployedDefault = "admin_change_me_in_production"
-
-// Validate reports all that is wrong with the options.
-func (o Options) Validate() error {
-	var faults []error
-	switch {
-	case o.Admin == deployedDefault:
-		faults = append(faults, errors.New("token: the admin token is the one that the deployed worker's documentation publishes; choose another one, such as `openssl rand -base64 32` makes"))
-	case o.Admin != "" && len(o.Admin) < 16:
-		faults = append(faults, fmt.Errorf("token: the admin token has %d bytes, at least 16 are needed", len(o.Admin)))
-	}
-	if o.Lookups < 0 {
-		faults = append(faults, fmt.Errorf("token: Lookups is %d, it cannot be negative", o.Lookups))
-	}
-	return errors.Join(faults...)
-}
 
 // Authority makes and checks tokens. It is safe for concurrent use.
 type Authority struct {
@@ -61,20 +27,13 @@ type Authority struct {
 	lookups *rate.Limiter
 }
 
-// New returns an Authority.
+// New returns an Authority. It uses the store and the watch, which the caller
+// closes after the last call.
 func New(s store.Store, w *revision.Watch, o Options) (*Authority, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Expiry == 0 {
-		o.Expiry = 30 * 24 * time.Hour
-	}
-	if o.Lookups == 0 {
-		o.Lookups = 1000
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.withDefaults()
 	a := &Authority{store: s, watch: w, options: o, lookups: rate.NewLimiter(rate.Limit(o.Lookups), o.Lookups)}
 	if o.Admin != "" {
 		h := hashOf(o.Admin)
@@ -92,56 +51,83 @@ type Identity struct {
 }
 
 // Check returns whose token it is: [ErrInvalid], [ErrExpired], [ErrBusy], or the
-// store's error otherwise.
+// store's error otherwise. A token that is valid is looked up in the store the first
+// time, after each revision, and each minute; the one of [Options] never is.
 func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
+	if text == "" || len(text) > maxText {
+		return Identity{}, ErrInvalid
+	}
 	h := hashOf(text)
 	if a.fixed != nil && subtle.ConstantTimeCompare(h[:], a.fixed[:]) == 1 {
 		return Identity{Admin: true, Hash: h}, nil
 	}
-	now, err := a.watch.Current(ctx)
+	revision, err := a.watch.Current(ctx)
+	if err != nil {
+		return Identity{}, fmt.Errorf("token: %w", err)
+	}
+	now := a.options.Now()
+	known, ok := a.seen.get(h)
+	if ok && known.fresh(revision, now) {
+		return known.identity, known.check(now)
+	}
+	if !ok && !a.lookups.Allow() {
+		return Identity{}, ErrBusy
+	}
+	found, err := a.lookUp(ctx, h)
+	if errors.Is(err, ErrInvalid) {
+		a.seen.remove(h)
+	}
 	if err != nil {
 		return Identity{}, err
 	}
-	if c, ok := a.seen.get(h, now); ok {
-		return c.identity, c.check(a.options.Now())
-	}
-	return a.lookUp(ctx, h, now)
+	found.revision, found.read = revision, now // both from before the reading
+	a.seen.put(h, found)
+	return found.identity, found.check(a.options.Now())
 }
 
 // lookUp reads the token from the store.
-func (a *Authority) lookUp(ctx context.Context, h hash, revision int64) (Identity, error) {
-	if !a.lookups.Allow() {
-		return Identity{}, ErrBusy
+func (a *Authority) lookUp(ctx context.Context, h hash) (cached, error) {
+	key, err := a.pointer(ctx, h)
+	if err != nil {
+		return cached{}, err
 	}
-	var p pointer
-	if err := a.read(ctx, h.index(), func(d store.Document) error { return json.Unmarshal(d.Value, &p) }); err != nil {
-		return Identity{}, err
-	}
-	var r record
-	if err := a.read(ctx, p.Key, func(d store.Document) (err error) {
-		r, err = decodeRecord(d)
-		return err
-	}); err != nil {
-		return Identity{}, err
+	r, err := a.record(ctx, key)
+	if err != nil {
+		return cached{}, err
 	}
 	e := r.find(h)
 	if e == nil {
-		return Identity{}, ErrInvalid
+		return cached{}, ErrInvalid
 	}
-	c := cached{revision: revision, expires: e.Expires, identity: identityOf(p.Key, h)}
-	a.seen.put(h, c)
-	return c.identity, c.check(a.options.Now())
+	return cached{expires: e.Expires, identity: identityOf(key, h)}, nil
 }
 
-func (a *Authority) read(ctx context.Context, key string, decode func(store.Document) error) error {
-	d, err := a.store.Get(ctx, store.Tokens, key)
+// pointer reads for which key a token may be.
+func (a *Authority) pointer(ctx context.Context, h hash) (string, error) {
+	d, err := a.store.Get(ctx, store.Tokens, h.index())
 	if errors.Is(err, store.ErrNotFound) {
-		return ErrInvalid
+		return "", ErrInvalid
 	}
 	if err != nil {
-		return fmt.Errorf("token: %w", err)
+		return "", fmt.Errorf("token: %w", err)
 	}
-	return decode(d)
+	var p pointer
+	if err := json.Unmarshal(d.Value, &p); err != nil || p.Key == "" {
+		return "", &store.CorruptError{Where: "index of the token " + d.Key, Reason: "it names no key", Err: err}
+	}
+	return p.Key, nil
+}
+
+// record reads the record of a key; one without tokens if there is none.
+func (a *Authority) record(ctx context.Context, key string) (record, error) {
+	d, err := a.store.Get(ctx, store.Tokens, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return record{}, nil
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("token: %w", err)
+	}
+	return decodeRecord(d)
 }
 
 func identityOf(key string, h hash) Identity {

@@ -10,17 +10,29 @@ import (
 // maxSeen bounds the tokens that a process remembers.
 const maxSeen = 200_000
 
-// cache remembers tokens that were looked up.
+// maxAge is for how long a token is not read again though the revision is the
+// same. A process that crashes between a reset and its announcement leaves the
+// revision as it was: the old token is accepted for no longer than this.
+const maxAge = time.Minute
+
+// cache remembers tokens that were looked up and found.
 type cache struct {
 	mu      sync.RWMutex
 	entries map[hash]cached
 }
 
-// cached is what the store said of a token under a revision.
+// cached is what the store said of a token.
 type cached struct {
 	identity Identity
 	revision int64
+	read     time.Time // by the Authority's clock
 	expires  time.Time // zero: never
+}
+
+// fresh reports whether the token need not be read again.
+func (c cached) fresh(revision int64, now time.Time) bool {
+	age := now.Sub(c.read)
+	return c.revision == revision && age >= 0 && age < maxAge
 }
 
 func (c cached) check(now time.Time) error {
@@ -30,19 +42,37 @@ func (c cached) check(now time.Time) error {
 	return nil
 }
 
-func (c *cache) get(h hash, revision int64) (cached, bool) {
+func (c *cache) get(h hash) (cached, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e, ok := c.entries[h]
-	return e, ok && e.revision == revision
+	return e, ok
 }
 
-// put remembers a token. A full cache forgets all: tokens are looked up again.
+// put remembers a token. A full cache forgets a hundredth of the others, at random.
 func (c *cache) put(h hash, e cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries == nil || len(c.entries) >= maxSeen {
+	if c.entries == nil {
 		c.entries = map[hash]cached{}
 	}
+	if len(c.entries) >= maxSeen {
+		c.shrink()
+	}
 	c.entries[h] = e
+}
+
+func (c *cache) shrink() {
+	for h := range c.entries {
+		delete(c.entries, h)
+		if len(c.entries) <= maxSeen-maxSeen/100 {
+			return
+		}
+	}
+}
+
+func (c *cache) remove(h hash) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, h)
 }

@@ -20,7 +20,29 @@
 // again for as long as that is valid, as the deployed worker's clients expect, though
 // nothing that is stored yields it.
 //
+// For each key there is a document of its tokens, which alone decides, and for each token one
+// by its hash that names the key. The latter is written first, and has no
+// effect alone. A write whose outcome is unknown is looked up: a token that is returned
+// without an error is valid.
+//
+// # Admin tokens that leak
+//
+// Key tokens do not end with the admin token that asked for them: programs that
+// have one go on when an operator changes the admin token. The new admin token gets
+// key tokens of its own; those before it are valid until they expire.
+//
+// A holder of a leaked admin token could ask for the token of every key. With a copy of the
+// store beside it, he could also derive the key tokens that were made with it. So after a leak, reset
+// the admin token first ([Authority.ResetAdmin], or change the one of the options and restart all
+// workers), and then the tokens of all keys ([Authority.Reset] or [Authority.Revoke]), [GlobalKey] included.
+//
+// A copy of the store alone yields no token, if the admin token is random. One that was made
+// up by a person can be guessed: what is stored tells whether a guess is right. [Options] refuses the
+// worst ones.
+//
 // # Resets
 //
-// A reset is in force on all workers when it returns: see package revision.
+// A reset is in force on all workers when it returns: see package revision. A process that
+// crashes after its change and before the announcement leaves a reset that its caller
+// does not know of; workers that know the old token accept it for a minute at most.
 package token

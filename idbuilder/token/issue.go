@@ -4,10 +4,9 @@ package token
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -25,8 +24,12 @@ type Token struct {
 const GlobalKey = globalKey
 
 // Key returns the key token that an admin token gets: the same for as long as it is
-// valid, a new one otherwise. Tokens that other admin tokens got stay valid.
+// valid, a new one otherwise. Tokens that other admin tokens got stay valid, the latest 7
+// of them. The caller has checked the admin token.
 func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
+	if err := checkRequest(admin, key); err != nil {
+		return Token{}, err
+	}
 	return a.replace(ctx, key, func(r record) (Token, error) {
 		now := a.options.Now()
 		for i := range r.Tokens {
@@ -36,39 +39,36 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 			}
 		}
 		r.drop(now)
-		return a.add(ctx, r, admin, key)
+		return a.addDerived(ctx, r, admin, key)
 	})
 }
 
 // Reset makes a new key token, and all others of the key invalid. When it returns
-// nil, no worker accepts them.
+// nil, no worker accepts them. A token that it returns with an error may be valid already,
+// and the others may be accepted still: repeat the call. The caller has checked the admin token.
 func (a *Authority) Reset(ctx context.Context, admin, key string) (Token, error) {
-	t, err := a.replace(ctx, key, func(r record) (Token, error) {
-		r.Tokens = nil
-		return a.add(ctx, r, admin, key)
-	})
-	if err != nil {
-		return t, err
+	if err := checkRequest(admin, key); err != nil {
+		return Token{}, err
 	}
-	return t, a.watch.Announce(ctx)
+	return a.reset(ctx, key, func(r record) (Token, error) { return a.addDerived(ctx, r, admin, key) })
 }
 
 // Revoke makes all tokens of a key invalid, on all workers, when it returns nil.
 func (a *Authority) Revoke(ctx context.Context, key string) error {
-	_, err := a.replace(ctx, key, func(r record) (Token, error) {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	_, err := a.reset(ctx, key, func(r record) (Token, error) {
 		if r.version == 0 {
 			return Token{}, nil
 		}
-		return Token{}, a.put(ctx, key, record{Tokens: []entry{}, version: r.version})
+		return Token{}, a.put(ctx, key, r)
 	})
-	if err != nil {
-		return err
-	}
-	return a.watch.Announce(ctx)
+	return err
 }
 
 // MakeAdmin makes an admin token if there is none in the store, and none in the options; ""
-// otherwise.
+// otherwise. Of several processes that start at once, one makes it.
 func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 	if a.fixed != nil {
 		return "", nil
@@ -77,27 +77,42 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 		if len(r.Tokens) > 0 {
 			return Token{}, nil
 		}
-		return a.addText(ctx, r, adminKey, random(), entry{})
+		return a.add(ctx, r, adminKey, random(), entry{})
 	})
 	return t.Text, err
 }
 
 // ResetAdmin makes a new admin token, and all others that are stored invalid. When it
-// returns nil, no worker accepts them. The one of the options stays valid.
+// returns nil, no worker accepts them. The one of the options stays valid, and so do key
+// tokens: see the package's documentation. A token that it returns with an error may be
+// valid already, and the others may be accepted still: repeat the call.
 func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
-	t, err := a.replace(ctx, adminKey, func(r record) (Token, error) {
-		r.Tokens = nil
-		return a.addText(ctx, r, adminKey, random(), entry{})
+	t, err := a.reset(ctx, adminKey, func(r record) (Token, error) { return a.add(ctx, r, adminKey, random(), entry{}) })
+	return t.Text, err
+}
+
+// reset runs fn on the record of a key, without its tokens, and announces it.
+func (a *Authority) reset(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
+	var old []entry
+	t, err := a.replace(ctx, key, func(r record) (Token, error) {
+		old, r.Tokens = r.Tokens, []entry{}
+		return fn(r)
 	})
-	if err != nil {
-		return "", err
+	if err == nil {
+		err = a.watch.Announce(ctx)
 	}
-	return t.Text, a.watch.Announce(ctx)
+	if err == nil {
+		a.forget(ctx, old)
+	}
+	return t, err
 }
 
 // replace runs fn on the record of a key, again while others change it.
 func (a *Authority) replace(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
 	for {
+		if err := ctx.Err(); err != nil {
+			return Token{}, fmt.Errorf("token: %w", err)
+		}
 		r, err := a.record(ctx, key)
 		if err != nil {
 			return Token{}, err
@@ -109,55 +124,25 @@ func (a *Authority) replace(ctx context.Context, key string, fn func(record) (To
 	}
 }
 
-// record reads the record of a key; one without tokens if there is none.
-func (a *Authority) record(ctx context.Context, key string) (record, error) {
-	d, err := a.store.Get(ctx, store.Tokens, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return record{}, nil
+// checkRequest refuses what no key token can be made of. A short admin token would
+// make key tokens that a reader of the store can derive.
+func checkRequest(admin, key string) error {
+	if len(admin) < minAdmin || len(admin) > maxText {
+		return fmt.Errorf("%w: an admin token has %d to %d bytes", ErrInvalid, minAdmin, maxText)
 	}
-	if err != nil {
-		return record{}, fmt.Errorf("token: %w", err)
-	}
-	return decodeRecord(d)
+	return checkKey(key)
 }
 
-// add adds a key token.
-func (a *Authority) add(ctx context.Context, r record, admin, key string) (Token, error) {
-	e := entry{Nonce: make([]byte, 32)}
-	rand.Read(e.Nonce) // does not fail
-	if a.options.Expiry > 0 {
-		e.Expires = a.options.Now().Add(a.options.Expiry).UTC().Truncate(time.Second)
+// checkKey refuses keys of documents that are for no key of IDs.
+func checkKey(key string) error {
+	if key == globalKey {
+		return nil
 	}
-	return a.addText(ctx, r, key, derive(admin, e.Nonce, key), e)
-}
-
-// addText adds a token: first where it is found by its hash, which is of no effect alone,
-// then to the record of the key.
-func (a *Authority) addText(ctx context.Context, r record, key, text string, e entry) (Token, error) {
-	h := hashOf(text)
-	e.Hash, e.Created = h[:], a.options.Now().UTC()
-	value, err := json.Marshal(pointer{key})
-	if err != nil {
-		return Token{}, err
+	if err := store.CheckName(key); err != nil {
+		return fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	index := store.Document{Key: h.index(), Value: value}
-	if !e.Expires.IsZero() {
-		index.Expires = e.Expires.Add(24 * time.Hour)
-	}
-	if _, err := a.store.Put(ctx, store.Tokens, index); err != nil {
-		return Token{}, fmt.Errorf("token: %w", err)
-	}
-	r.Tokens = append(r.Tokens, e)
-	return Token{key, text, e.Expires}, a.put(ctx, key, r)
-}
-
-func (a *Authority) put(ctx context.Context, key string, r record) error {
-	value, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if _, err := a.store.Put(ctx, store.Tokens, store.Document{Key: key, Value: value, Version: r.version}); err != nil {
-		return fmt.Errorf("token: %w", err)
+	if strings.HasPrefix(key, "#") || strings.HasPrefix(key, "__") {
+		return fmt.Errorf("%w: %q begins with # or __; such keys are reserved", ErrKey, key)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -58,8 +59,9 @@ type pointer struct {
 
 func decodeRecord(d store.Document) (r record, err error) {
 	r.version = d.Version
-	if err := json.Unmarshal(d.Value, &r); err != nil {
-		return r, &store.CorruptError{Where: "token of " + d.Key, Reason: "it cannot be read", Err: err}
+	err = json.Unmarshal(d.Value, &r)
+	if err != nil || slices.ContainsFunc(r.Tokens, func(e entry) bool { return len(e.Hash) != sha256.Size }) {
+		return record{}, &store.CorruptError{Where: fmt.Sprintf("tokens of %q", d.Key), Reason: "they cannot be read", Err: err}
 	}
 	return r, nil
 }

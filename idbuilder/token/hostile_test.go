@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// TestNothingStoredIsAToken: no document has a token, nor an admin token, in any encoding that is
+// at hand, and texts of the documents are no tokens.
+func TestNothingStoredIsAToken(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		made, err := p.MakeAdmin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets := []string{made, admin, p.key(made, "orders").Text, p.key(admin, "orders").Text, p.key(admin, token.GlobalKey).Text}
+		records, indexes := documents(t, s)
+		if len(records) != 3 || len(indexes) != 4 {
+			t.Fatalf("%d records, %d indexes", len(records), len(indexes))
+		}
+		for _, d := range append(records, indexes...) {
+			everything := fmt.Appendf(nil, "%s %s %s", d.Key, d.Type, d.Value)
+			for _, secret := range secrets {
+				for _, form := range []string{secret, secret[:20], hex.EncodeToString([]byte(secret[:20]))} {
+					if bytes.Contains(everything, []byte(form)) {
+						t.Errorf("%s has %q", everything, form)
+					}
+				}
+			}
+			for _, text := range bytes.FieldsFunc(everything, func(c rune) bool { return bytes.ContainsRune([]byte(` "{}[]:,#`), c) }) {
+				p.is(string(text), token.Identity{}, token.ErrInvalid)
+			}
+		}
+	})
+}
+
+// TestConcurrentKeys: 16 goroutines over 4 processes that ask for one token get the same
+// one; it is stored once.
+func TestConcurrentKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		var processes [4]process
+		for i := range processes {
+			processes[i] = start(t, s, token.Options{})
+		}
+		var got [16]token.Token
+		together(len(got), func(i int) { got[i] = processes[i%4].key(admin, "orders") })
+		for _, k := range got {
+			if k != got[0] {
+				t.Errorf("%+v and %+v", k, got[0])
+			}
+		}
+		processes[0].is(got[0].Text, token.Identity{Key: "orders"}, nil)
+		if records, indexes := documents(t, s); len(records) != 1 || len(indexes) != 1 {
+			t.Errorf("%d records and %d indexes are stored, want one of each", len(records), len(indexes))
+		}
+	})
+}
+
+// TestConcurrentResets: of 16 goroutines that ask for tokens, reset and revoke them, by two
+// admin tokens, no change is lost: at the end those tokens are valid, and only those,
+// that the store has, at most one for each admin token.
+func TestConcurrentResets(t *testing.T) {
+	for range 5 {
+		bubble(t, func(t *testing.T, s store.Store) {
+			processes := [2]process{start(t, s, token.Options{}), start(t, s, token.Options{})}
+			var mu sync.Mutex
+			given := map[string]bool{}
+			together(16, func(i int) {
+				p, who := processes[i%2], []string{admin, other}[i/2%2]
+				for range 3 {
+					var k token.Token
+					var err error
+					switch i / 4 {
+					case 0:
+						k, err = p.Reset(t.Context(), who, "orders")
+					case 1:
+						err = p.Revoke(t.Context(), "orders")
+					default:
+						k, err = p.Key(t.Context(), who, "orders")
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					given[k.Text] = true
+					mu.Unlock()
+				}
+			})
+			last := map[string]bool{processes[0].key(admin, "orders").Text: true, processes[1].key(other, "orders").Text: true}
+			delete(given, "")
+			for text := range given {
+				want := token.ErrInvalid
+				if last[text] {
+					want = nil
+				}
+				for _, p := range processes {
+					p.is(text, token.Identity{Key: "orders"}, want)
+				}
+			}
+			if n := storedTokens(t, s, "orders"); n != 2 {
+				t.Errorf("%d tokens are stored, want 2", n)
+			}
+		})
+	}
+}
+
+func storedTokens(t *testing.T, s store.Store, key string) int {
+	t.Helper()
+	d, err := s.Get(t.Context(), store.Tokens, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Tokens []any }
+	if err := json.Unmarshal(d.Value, &r); err != nil {
+		t.Fatal(err)
+	}
+	return len(r.Tokens)
+}
+
+// seeded returns a source of chance.
+func seeded(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// TestFaults: with a store whose calls fail, before or after they took effect, what is given
+// without an error is valid, and what was reset without an error is not. A process that
+// stops after any call leaves nothing that a repetition does not mend.
+func TestFaults(t *testing.T) {
+	random := seeded(t)
+	bubble(t, func(t *testing.T, s store.Store) {
+		faults := true
+		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
+			if !faults || c.Method == "Revision" {
+				return storetest.Fault{}
+			}
+			return storetest.Fault{Fail: random.IntN(6) == 0, Lose: random.IntN(4) == 0}
+		})
+		p, q := start(t, f, token.Options{}), start(t, s, token.Options{})
+		var valid token.Token
+		counts := map[string]int{}
+		for range 200 {
+			var k token.Token
+			var err error
+			reset := random.IntN(3) == 0
+			if reset {
+				k, err = p.Reset(t.Context(), admin, "orders")
+			} else {
+				k, err = p.Key(t.Context(), admin, "orders")
+			}
+			counts[fmt.Sprint(reset, err == nil)]++
+			if err != nil {
+				if !errors.Is(err, storetest.ErrFault) {
+					t.Fatal(err)
+				}
+				valid = token.Token{} // a reset may have been made
+				continue
+			}
+			q.is(k.Text, token.Identity{Key: "orders"}, nil)
+			switch {
+			case reset && valid.Text != "":
+				q.is(valid.Text, token.Identity{}, token.ErrInvalid)
+			case valid.Text != "" && valid != k:
+				t.Error("a token that is valid was replaced")
+			}
+			valid = k
+		}
+		if len(counts) != 4 {
+			t.Errorf("%v: not all cases were met", counts)
+		}
+		faults = false
+		q.is(p.reset(admin, "orders").Text, token.Identity{Key: "orders"}, nil)
+	})
+}
+
+// TestLostAcknowledgement: tokens whose making succeeds, though the store's answer is lost, are
+// given; else the operator of a new installation would have no admin token.
+func TestLostAcknowledgement(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
+			return storetest.Fault{Lose: c.Method == "Put" && c.Name[0] != '#'}
+		})
+		p := start(t, f, token.Options{})
+		made, err := p.MakeAdmin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.is(made, token.Identity{Admin: true}, nil)
+		next, err := p.ResetAdmin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.is(made, token.Identity{}, token.ErrInvalid)
+		p.is(next, token.Identity{Admin: true}, nil)
+		p.is(p.key(next, "orders").Text, token.Identity{Key: "orders"}, nil)
+	})
+}
+
+// TestUnannounced: a reset whose announcement failed returns an error and the token; workers
+// accept the old one for a minute at most, or until the reset is repeated.
+func TestUnannounced(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault { return storetest.Fault{Fail: c.Method == "Advance"} })
+		p, q := start(t, f, token.Options{}), start(t, s, token.Options{})
+		old := p.key(admin, "orders")
+		q.is(old.Text, token.Identity{Key: "orders"}, nil)
+		next, err := p.Reset(t.Context(), admin, "orders")
+		if !errors.Is(err, storetest.ErrFault) || next.Text == "" {
+			t.Fatal(next, err)
+		}
+		q.is(old.Text, token.Identity{Key: "orders"}, nil)
+		q.is(next.Text, token.Identity{Key: "orders"}, nil)
+		time.Sleep(time.Minute)
+		q.is(old.Text, token.Identity{}, token.ErrInvalid)
+	})
+}
+
+// TestStoreDown: while the store is down, a token of the options is accepted; others
+// are the store's error once nothing is vouched for.
+func TestStoreDown(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		down := false
+		p := start(t, storetest.Faulty(s, func(storetest.Call) storetest.Fault { return storetest.Fault{Fail: down} }), token.Options{Admin: admin})
+		k := p.key(admin, "orders")
+		p.is(k.Text, token.Identity{Key: "orders"}, nil)
+		down = true
+		p.is("unknown", token.Identity{}, storetest.ErrFault)
+		p.is(k.Text, token.Identity{Key: "orders"}, nil)
+		time.Sleep(2 * time.Second)
+		p.is(k.Text, token.Identity{}, storetest.ErrFault)
+		p.is(admin, token.Identity{Admin: true}, nil)
+		if _, err := p.Key(t.Context(), admin, "orders"); !errors.Is(err, storetest.ErrFault) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestFlood: guesses are looked up at a bounded rate, and lock out no token that
+// the process has seen, also when a new revision makes it look again.
+func TestFlood(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{Lookups: 10})
+		known, fresh := p.key(admin, "orders"), p.key(admin, "bills")
+		p.is(known.Text, token.Identity{Key: "orders"}, nil)
+		looked := 0
+		for i := range 100 {
+			_, err := p.Check(t.Context(), fmt.Sprint("guess ", i))
+			if errors.Is(err, token.ErrInvalid) {
+				looked++
+			} else if !errors.Is(err, token.ErrBusy) {
+				t.Fatal(err)
+			}
+		}
+		if looked != 9 {
+			t.Errorf("%d of 100 guesses were looked up, want 9", looked)
+		}
+		p.is(fresh.Text, token.Identity{}, token.ErrBusy)
+		if _, err := s.Advance(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		current, err := p.watch.Current(t.Context())
+		for i := 0; err == nil && current == 0; i++ { // the guesses go on
+			_, _ = p.Check(t.Context(), fmt.Sprint("more ", i))
+			time.Sleep(10 * time.Millisecond)
+			current, err = p.watch.Current(t.Context())
+		}
+		for i := range 20 {
+			_, _ = p.Check(t.Context(), fmt.Sprint("even more ", i))
+		}
+		p.is("another guess", token.Identity{}, token.ErrBusy)
+		p.is(known.Text, token.Identity{Key: "orders"}, nil)
+		time.Sleep(time.Second)
+		p.is(fresh.Text, token.Identity{Key: "bills"}, nil)
+		p.reset(admin, "orders")
+		p.is(known.Text, token.Identity{}, token.ErrInvalid)
+		for i := range 20 {
+			_, _ = p.Check(t.Context(), fmt.Sprint("last ", i))
+		}
+		p.is(known.Text, token.Identity{}, token.ErrBusy) // it is a guess like others now
+	})
+}
+
+// TestCorruptDocuments: what the store has and this package did not write is an error
+// that names the document, not a token.
+func TestCorruptDocuments(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		k := p.key(admin, "orders")
+		records, indexes := documents(t, s)
+		for _, c := range []struct {
+			d      store.Document
+			values []string
+		}{
+			{records[0], []string{`{"tokens": 1}`, `{"tokens": [{"hash": "AAAA"}]}`}},
+			{indexes[0], []string{`{}`, `{"key": 7}`}},
+		} {
+			for _, value := range c.values {
+				put(t, s, c.d.Key, value)
+				q := start(t, s, token.Options{})
+				var corrupt *store.CorruptError
+				if _, err := q.Check(t.Context(), k.Text); !errors.As(err, &corrupt) {
+					t.Errorf("%s: %v", value, err)
+				}
+			}
+			put(t, s, c.d.Key, string(c.d.Value))
+		}
+		start(t, s, token.Options{}).is(k.Text, token.Identity{Key: "orders"}, nil)
+	})
+}
+
+func put(t *testing.T, s store.Store, key, value string) {
+	t.Helper()
+	d, err := s.Get(t.Context(), store.Tokens, key)
+	if err == nil {
+		_, err = s.Put(t.Context(), store.Tokens, store.Document{Key: key, Value: []byte(value), Version: d.Version})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestConflictsEnd: a store that answers nothing but conflicts ends a call with its context.
+func TestConflictsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
+			if c.Method == "Get" {
+				return storetest.Fault{Before: func(ctx context.Context) { time.Sleep(time.Millisecond) }, Fail: true, Err: store.ErrNotFound}
+			}
+			return storetest.Fault{Fail: c.Method == "Put", Err: store.ErrConflict}
+		}), token.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Key(ctx, admin, "orders"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	s := storetest.Memory(b)
+	w, err := revision.New(s, revision.Options{Validity: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	a, err := token.New(s, w, token.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := b.Context()
+	k, err := a.Key(ctx, admin, "orders")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := a.Check(ctx, k.Text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options configure an Authority.
+type Options struct {
+	// Admin is an admin token that the operator chose, beside those that are
+	// stored: 16 to 512 printable ASCII characters, of at least 8 kinds, without a
+	// space at an end. Make it of random bits, such as `openssl rand -base64 32` does: what is stored of key
+	// tokens lets a reader of the store try out guesses. Empty: there is none.
+	Admin string
+	// Expiry is how long a key token is valid, rounded up to seconds. The default value is
+	// 30 days; at least a second; negative: it does not expire.
+	Expiry time.Duration
+	// Lookups bounds how many tokens a second are looked up in the store that this process
+	// has not seen, so that guesses do not load it. The default value is 1000.
+	Lookups int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Bounds of admin tokens.
+const (
+	minAdmin   = 16
+	minKinds   = 8
+	maxText    = 512 // bytes of any token that is looked at
+	suggestion = "make one with `openssl rand -base64 32`"
+)
+
+// published are admin tokens that the deployed worker's files have.
+var published = []string{"admin_change_me_in_production", "dev_admin_token_12345"}
+
+// Validate reports all that is wrong with the options.
+func (o Options) Validate() error {
+	var faults []error
+	if o.Admin != "" {
+		faults = append(faults, checkAdmin(o.Admin))
+	}
+	if o.Expiry > 0 && o.Expiry < time.Second {
+		faults = append(faults, fmt.Errorf("token: Expiry is %v; allowed are a second and more, 0 for 30 days, and negative values for never", o.Expiry))
+	}
+	if o.Lookups < 0 {
+		faults = append(faults, fmt.Errorf("token: Lookups is %d, it cannot be negative", o.Lookups))
+	}
+	return errors.Join(faults...)
+}
+
+// checkAdmin refuses admin tokens that can be guessed, or that no header can
+// carry. The error does not repeat the token.
+func checkAdmin(admin string) error {
+	kinds := map[rune]bool{}
+	for _, c := range admin {
+		kinds[c] = true
+	}
+	switch {
+	case slices.Contains(published, admin):
+		return errors.New("token: the admin token is one that the deployed worker's files publish; " + suggestion)
+	case len(admin) < minAdmin || len(admin) > maxText:
+		return fmt.Errorf("token: the admin token has %d bytes; allowed are %d to %d; %s", len(admin), minAdmin, maxText, suggestion)
+	case strings.ContainsFunc(admin, func(c rune) bool { return c < ' ' || c > '~' }), strings.TrimSpace(admin) != admin, strings.HasPrefix(strings.ToLower(admin), "bearer "):
+		return errors.New("token: the admin token begins with Bearer, begins or ends with a space, or has a character that is not printable ASCII, so that no header can carry it; " + suggestion)
+	case len(kinds) < minKinds:
+		return fmt.Errorf("token: the admin token has %d different characters, at least %d are needed; %s", len(kinds), minKinds, suggestion)
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Expiry == 0 {
+		o.Expiry = 30 * 24 * time.Hour
+	}
+	if o.Lookups == 0 {
+		o.Lookups = 1000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// expiry returns when a key token that is made now expires; zero: never.
+func (o Options) expiry() time.Time {
+	if o.Expiry < 0 {
+		return time.Time{}
+	}
+	return o.Now().Add(o.Expiry + time.Second - 1).UTC().Truncate(time.Second)
+}

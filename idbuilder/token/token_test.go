@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// TestKey: the same admin token gets the same key token, from any process; another admin
+// token gets another one, and another key has another one. All of them are valid, each for its key.
+func TestKey(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
+		orders := p.key(admin, "orders")
+		if again := q.key(admin, "orders"); again != orders {
+			t.Errorf("the token is %+v, and then %+v", orders, again)
+		}
+		tokens := map[string]string{
+			orders.Text: "orders", p.key(other, "orders").Text: "orders", p.key(admin, "Orders").Text: "Orders", p.key(admin, "two words").Text: "two words",
+		}
+		if len(tokens) != 4 {
+			t.Errorf("%d different tokens, want 4", len(tokens))
+		}
+		for text, key := range tokens {
+			if !regexp.MustCompile(`^[A-Za-z0-9_-]{64}$`).MatchString(text) {
+				t.Errorf("%q is not 64 characters of base64", text)
+			}
+			for range 2 { // the second time from memory
+				p.is(text, token.Identity{Key: key}, nil)
+				q.is(text, token.Identity{Key: key}, nil)
+			}
+		}
+		global := p.key(admin, token.GlobalKey)
+		p.is(global.Text, token.Identity{Global: true}, nil)
+		if got, err := p.Check(t.Context(), orders.Text); err != nil || got.Hash != sha256.Sum256([]byte(orders.Text)) {
+			t.Errorf("the hash is %x, %v", got.Hash, err)
+		}
+	})
+}
+
+// TestUnknownTokens: texts that are no token, of any length, are refused.
+func TestUnknownTokens(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		calls := map[string]int{}
+		p := start(t, storetest.Faulty(s, func(c storetest.Call) storetest.Fault { calls[c.Method]++; return storetest.Fault{} }), token.Options{Admin: admin})
+		text := p.key(admin, "orders").Text
+		for _, text := range []string{"x", text[:63], text + "x", strings.ToLower(text), admin[1:], "orders", "__admin__", "\x00", "\xff"} {
+			p.is(text, token.Identity{}, token.ErrInvalid)
+		}
+		before := calls["Get"]
+		for _, text := range []string{"", strings.Repeat("x", 513), strings.Repeat("x", 10<<20)} {
+			p.is(text, token.Identity{}, token.ErrInvalid)
+		}
+		if calls["Get"] != before {
+			t.Error("a text that cannot be a token was looked up")
+		}
+	})
+}
+
+// TestExpiry: a token is valid until the instant of its expiry, not at it; then the same
+// admin token gets a new one. What the store removes later is unknown.
+func TestExpiry(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		var c clock
+		begun := time.Date(2026, 11, 22, 10, 0, 0, 1, time.UTC)
+		c.set(begun)
+		p := start(t, s, token.Options{Expiry: time.Hour, Now: c.now})
+		old := p.key(admin, "orders")
+		if want := begun.Add(time.Hour).Truncate(time.Second).Add(time.Second); !old.Expires.Equal(want) {
+			t.Errorf("it expires at %v, want %v", old.Expires, want)
+		}
+		p.is(old.Text, token.Identity{Key: "orders"}, nil)
+		c.set(old.Expires.Add(-1))
+		p.is(old.Text, token.Identity{Key: "orders"}, nil)
+		if again := p.key(admin, "orders"); again != old {
+			t.Error("a token that is valid is replaced")
+		}
+		c.set(old.Expires)
+		p.is(old.Text, token.Identity{}, token.ErrExpired)
+		start(t, s, token.Options{Now: c.now}).is(old.Text, token.Identity{}, token.ErrExpired)
+		next := p.key(admin, "orders")
+		if next.Text == old.Text {
+			t.Error("a token that has expired is given again")
+		}
+		p.is(next.Text, token.Identity{Key: "orders"}, nil)
+		c.set(begun) // the clock is set back: what was replaced stays invalid
+		start(t, s, token.Options{Now: c.now}).is(old.Text, token.Identity{}, token.ErrInvalid)
+	})
+}
+
+// TestNeverExpires: with a negative Expiry.
+func TestNeverExpires(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		var c clock
+		p := start(t, s, token.Options{Expiry: -1, Now: c.now})
+		k := p.key(admin, "orders")
+		c.set(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
+		p.is(k.Text, token.Identity{Key: "orders"}, nil)
+		if again := p.key(admin, "orders"); !k.Expires.IsZero() || again != k {
+			t.Errorf("%+v, then %+v", k, again)
+		}
+	})
+}
+
+// TestReset: when Reset returns, a process that has accepted the token a moment ago
+// refuses it, and so does the one that reset it; tokens of other keys stay.
+func TestReset(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
+		old, others, kept := p.key(admin, "orders"), p.key(other, "orders"), p.key(admin, "bills")
+		stop := make(chan struct{})
+		go func() { // q has the tokens in memory, and asks for them all the time
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(10 * time.Millisecond):
+					_, _ = q.Check(t.Context(), old.Text)
+					_, _ = q.Check(t.Context(), others.Text)
+				}
+			}
+		}()
+		time.Sleep(50 * time.Millisecond)
+		next := p.reset(admin, "orders")
+		for _, process := range []process{p, q} {
+			process.is(old.Text, token.Identity{}, token.ErrInvalid)
+			process.is(others.Text, token.Identity{}, token.ErrInvalid)
+			process.is(next.Text, token.Identity{Key: "orders"}, nil)
+			process.is(kept.Text, token.Identity{Key: "bills"}, nil)
+		}
+		close(stop)
+		if again := q.key(admin, "orders"); again != next {
+			t.Error("the token after a reset is not the one that the reset gave")
+		}
+		if _, indexes := documents(t, s); len(indexes) != 2 {
+			t.Errorf("%d indexes are stored, want those of the 2 tokens that are valid", len(indexes))
+		}
+	})
+}
+
+// TestRevoke: no token of the key is left, in any process; the next is a new one.
+func TestRevoke(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
+		old := p.key(admin, "orders")
+		q.is(old.Text, token.Identity{Key: "orders"}, nil)
+		for range 2 { // it can be repeated
+			if err := p.Revoke(t.Context(), "orders"); err != nil {
+				t.Fatal(err)
+			}
+			q.is(old.Text, token.Identity{}, token.ErrInvalid)
+		}
+		if err := p.Revoke(t.Context(), "a key without tokens"); err != nil {
+			t.Error(err)
+		}
+		if next := q.key(admin, "orders"); next.Text == old.Text {
+			t.Error("the token that was revoked is given again")
+		}
+	})
+}
+
+// TestManyAdmins: a key has 8 tokens at most; the oldest gives way.
+func TestManyAdmins(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		var tokens []token.Token
+		for i := range 9 {
+			tokens = append(tokens, p.key(admin+string(rune('a'+i)), "orders"))
+		}
+		q := start(t, s, token.Options{})
+		q.is(tokens[0].Text, token.Identity{}, token.ErrInvalid)
+		for _, k := range tokens[1:] {
+			q.is(k.Text, token.Identity{Key: "orders"}, nil)
+		}
+		// Where it is in memory, it is accepted for a minute at most.
+		p.is(tokens[1].Text, token.Identity{Key: "orders"}, nil)
+		p.key(other, "orders")
+		time.Sleep(time.Minute)
+		p.is(tokens[1].Text, token.Identity{}, token.ErrInvalid)
+	})
+}
+
+// TestReservedKeys: no token is made for a key of documents that are for none. An
+// index, and the admin tokens, would be overwritten.
+func TestReservedKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		for _, key := range []string{"", "__admin__", "__x", "#" + strings.Repeat("0", 64), "#", "a\nb", strings.Repeat("k", 256)} {
+			_, keyErr := p.Key(t.Context(), admin, key)
+			_, resetErr := p.Reset(t.Context(), admin, key)
+			if revokeErr := p.Revoke(t.Context(), key); !errors.Is(keyErr, token.ErrKey) || !errors.Is(resetErr, token.ErrKey) || !errors.Is(revokeErr, token.ErrKey) {
+				t.Errorf("%q: %v, %v, %v", key, keyErr, resetErr, revokeErr)
+			}
+		}
+		for _, text := range []string{"", "short", strings.Repeat("x", 513)} { // what a reader of the store could derive tokens of
+			_, keyErr := p.Key(t.Context(), text, "orders")
+			if _, resetErr := p.Reset(t.Context(), text, "orders"); !errors.Is(keyErr, token.ErrInvalid) || !errors.Is(resetErr, token.ErrInvalid) {
+				t.Errorf("%.20q: %v, %v", text, keyErr, resetErr)
+			}
+		}
+		if records, indexes := documents(t, s); len(records)+len(indexes) > 0 {
+			t.Errorf("%v and %v are stored", records, indexes)
+		}
+	})
+}
