@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/*.txtar.
-func TestScripts(t *testing.T) { run(t, nil, "testdata/*.txtar") }
+func TestScripts(t *testing.T) { run(t, nil, nil, "testdata/*.txtar") }
 
 // TestStores runs testdata/stores/*.txtar on each kind of store. The servers of
 // tests forego syncing, which the stores notice.
@@ -40,6 +40,9 @@ func TestStores(t *testing.T) {
 		"mysql": func(t *testing.T) map[string]string {
 			return map[string]string{"IDBUILDER__STORAGE__MYSQL__URL": servers.MariaDB(t).NewDatabase(t), "IDBUILDER__STORAGE__MYSQL__ACCEPT_LOSS": "true"}
 		},
+		"redis": func(t *testing.T) map[string]string {
+			return map[string]string{"IDBUILDER__STORAGE__REDIS__URL": "redis://" + servers.Redis(t).Addr + "/3"}
+		},
 		"embedded": func(*testing.T) map[string]string { return nil },
 		"file":     func(*testing.T) map[string]string { return nil },
 	} {
@@ -49,17 +52,29 @@ func TestStores(t *testing.T) {
 				env = map[string]string{}
 			}
 			env["IDBUILDER__STORAGE__BACKEND"] = name
-			run(t, env, "testdata/stores/*.txtar")
+			run(t, env, nil, "testdata/stores/*.txtar")
 		})
 	}
 }
 
-// run runs scripts with settings in the environment.
-func run(t *testing.T, settings map[string]string, pattern string) {
+// TestLostRedis runs testdata/lost/*.txtar on a Redis that the script restarts.
+func TestLostRedis(t *testing.T) {
+	redis := servers.StartRedis(t)
+	settings := map[string]string{"IDBUILDER__STORAGE__BACKEND": "redis", "IDBUILDER__STORAGE__REDIS__URL": "redis://" + redis.Addr}
+	run(t, settings, commands{"restart": func(*testscript.TestScript, bool, []string) { redis.Restart(t) }}, "testdata/lost/*.txtar")
+}
+
+// commands are commands of scripts.
+type commands = map[string]func(ts *testscript.TestScript, neg bool, args []string)
+
+// run runs scripts with settings in the environment, and more commands.
+func run(t *testing.T, settings map[string]string, more commands, pattern string) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: %d scripts, %v", pattern, len(files), err)
 	}
+	known := commands{"exits": exits, "serve": serve, "stop": stop, "freeport": freePort}
+	maps.Copy(known, more)
 	testscript.Run(t, testscript.Params{
 		Files:               files,
 		UpdateScripts:       *update,
@@ -73,9 +88,7 @@ func run(t *testing.T, settings map[string]string, pattern string) {
 			e.Setenv("SETTINGS", strings.Join(slices.Collect(maps.Keys(settings)), " "))
 			return testcert.Write(e.WorkDir)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "serve": serve, "stop": stop, "freeport": freePort,
-		},
+		Cmds: known,
 	})
 }
 

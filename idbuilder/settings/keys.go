@@ -68,6 +68,7 @@ var keys = []key{
 	{"storage.redis.pool_size", nil, "10", integer{1, 10000}, func(s *Settings) any { return &s.Storage.Redis.PoolSize }, "connections"},
 	{"storage.redis.key_prefix", nil, "idbuilder", text{}, func(s *Settings) any { return &s.Storage.Redis.KeyPrefix }, "first part of all keys"},
 	{"storage.redis.connect_timeout", nil, "5s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.Redis.ConnectTimeout }, "for a new connection"},
+	{"storage.redis.durable", nil, "false", boolean{}, func(s *Settings) any { return &s.Storage.Redis.Durable }, "this Redis syncs each write (appendfsync always) and has no failover: a restart needs no confirmation"},
 	{"storage.redis.wait_replicas", nil, "0", integer{0, 100}, func(s *Settings) any { return &s.Storage.Redis.WaitReplicas }, "replicas that must have a reservation before it is used"},
 	{"storage.redis.wait_timeout", nil, "1s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.Redis.WaitTimeout }, "for those replicas"},
 	{"storage.mysql.url", nil, "", urls{"mysql"}, func(s *Settings) any { return &s.Storage.MySQL.URL }, "of the server and database"},

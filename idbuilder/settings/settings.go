@@ -83,6 +83,9 @@ type RedisStorage struct {
 	PoolSize       int    // connections, for each node
 	KeyPrefix      string
 	ConnectTimeout time.Duration
+	// Durable says that this Redis forgets nothing that it has acknowledged: it has
+	// appendonly yes and appendfsync always, and no failover.
+	Durable bool
 	// WaitReplicas is how many replicas must have a reservation before its numbers
 	// are used.
 	WaitReplicas int

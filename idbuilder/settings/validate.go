@@ -2,7 +2,10 @@
 
 package settings
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Modes of Redis.
 const (
@@ -75,6 +78,9 @@ func (s *Settings) checkBackend() (path, reason string) {
 }
 
 func (s *Settings) checkRedis() (path, reason string) {
+	if w := s.Storage.Redis.WaitTimeout; w%time.Millisecond != 0 {
+		return "storage.redis.wait_timeout", "Redis counts whole milliseconds"
+	}
 	if len(s.Storage.Redis.URL) > 1 && s.Storage.Redis.Mode == standalone && s.origins["storage.redis.mode"] != "" {
 		return "storage.redis.url", "with storage.redis.mode = \"standalone\" there is one URL"
 	}

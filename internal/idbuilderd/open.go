@@ -4,19 +4,14 @@ package idbuilderd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/file"
-	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
-	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
 // home is an open store.
@@ -32,6 +27,7 @@ var homes = map[string]func(ctx context.Context, s settings.Storage, log *slog.L
 	settings.File:         openFile,
 	settings.MySQL:        openMySQL,
 	settings.PostgreSQL:   openPostgres,
+	settings.Redis:        openRedis,
 }
 
 // open connects to the store that the settings name. The caller initialises it.
@@ -45,26 +41,6 @@ func open(ctx context.Context, s settings.Storage, log *slog.Logger) (home, erro
 		return home{}, fmt.Errorf("storage.backend %s: %w", s.Backend, err)
 	}
 	return h, nil
-}
-
-func openEmbedded(_ context.Context, s settings.Storage, _ *slog.Logger) (home, error) {
-	db, err := embedded.Open(s.Embedded.Path)
-	var locked *embedded.LockedError
-	if errors.As(err, &locked) {
-		err = fmt.Errorf("%w; one process at a time uses the embedded engine: ask the one that runs, with --server, or stop it", err)
-	}
-	if err != nil {
-		return home{}, err
-	}
-	return openKV(db, s.Embedded.Path, db.Close)
-}
-
-func openFoundationDB(_ context.Context, s settings.Storage, _ *slog.Logger) (home, error) {
-	db, err := fdbkv.Open(s.FoundationDB.ClusterFile)
-	if err != nil {
-		return home{}, err
-	}
-	return openKV(db, s.FoundationDB.ClusterFile, db.Close)
 }
 
 func openFile(_ context.Context, s settings.Storage, _ *slog.Logger) (home, error) {
@@ -87,20 +63,3 @@ func openPostgres(_ context.Context, s settings.Storage, _ *slog.Logger) (home, 
 	})
 	return home{db, s.Postgres.URL.String()}, err
 }
-
-func openKV(db kv.Database, where string, end func() error) (home, error) {
-	s, err := kvstore.New(db, kvstore.Options{})
-	if err != nil {
-		return home{}, errors.Join(err, end())
-	}
-	return home{kvHome{s, end}, where}, nil
-}
-
-// kvHome closes the database with the store.
-type kvHome struct {
-	store.Store
-	end func() error
-}
-
-// Close implements [store.Store].
-func (k kvHome) Close() error { return errors.Join(k.Store.Close(), k.end()) }

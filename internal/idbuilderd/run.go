@@ -5,6 +5,7 @@ package idbuilderd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,11 @@ func Run(ctx context.Context, args []string, streams shell.Streams) int {
 	root := c.root()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		return c.Fail(err, exitCode(err))
+		code := exitCode(err)
+		if code == ExitLost {
+			err = fmt.Errorf("%w\nsee idbuilder store confirm --help", err)
+		}
+		return c.Fail(err, code)
 	}
 	return ExitDone
 }
