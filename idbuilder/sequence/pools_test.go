@@ -233,11 +233,7 @@ type sharedSequence struct {
 
 func (s *sharedSequence) use(t *testing.T, p *sequence.Pool, name string, keep bool, given *sync.Map) {
 	kept := openSequence(t, p, name, ascending)
-	rounds := 300
-	if testing.Short() {
-		rounds = 100
-	}
-	for n := range rounds {
+	for n := range 300 {
 		if !keep {
 			kept = openSequence(t, p, name, ascending)
 		}

@@ -35,8 +35,9 @@ func (s *Sequence) skip(i int) {
 	s.publish(next)
 }
 
-// drop counts numbers that will not be given.
+// drop counts numbers that will not be given. They were not consumed.
 func (s *Sequence) drop(distance uint64) {
+	s.stock -= min(s.stock, distance)
 	s.pool.counts.dropped.Add(distance / size(s.spec.Step))
 }
 

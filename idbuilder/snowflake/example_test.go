@@ -6,12 +6,10 @@ import (
 	"context"
 	"fmt"
 	"log"
-
-	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
 func ExampleLeaser_Lease() {
-	leaser, err := New(storetest.Documents(), Options{})
+	leaser, err := New(newMemory(), Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

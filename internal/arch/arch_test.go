@@ -54,9 +54,9 @@ var arrows = map[string][]string{
 
 	"idbuilder/sequence": {"idbuilder/store"},
 
-	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
+	"idbuilder/client": {"idbuilder/api"},
 
-	"idbuilder/controller": {"idbuilder/api", "idbuilder/snowflake", "idbuilder/store", "election", "internal/uptime", "kv", "lease"},
+	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
 
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},

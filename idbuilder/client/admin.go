@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// Admin changes what the service keeps. Its requests need an admin token, and are repeated
+// like those for IDs: each of them may be carried out more than once, with the same result.
+type Admin struct{ client *Client }
+
+// Admin returns the requests of administrators.
+func (c *Client) Admin() Admin { return Admin{c} }
+
+// Verify reports whether the token is an admin's: nil if it is.
+func (a Admin) Verify(ctx context.Context) error {
+	return a.client.send(ctx, request{method: http.MethodGet, path: "/v1/auth/verify"})
+}
+
+// Token returns the token of a key that this admin token gets: the same one as long as it is valid.
+func (a Admin) Token(ctx context.Context, key string) (api.Token, error) {
+	return get[api.Token](ctx, a.client, "/v1/auth/token", url.Values{"key": {key}})
+}
+
+// ResetToken returns another token for a key. The one before is refused by all
+// workers when it returns nil.
+func (a Admin) ResetToken(ctx context.Context, key string) (api.Token, error) {
+	return get[api.Token](ctx, a.client, "/v1/auth/tokenreset", url.Values{"key": {key}})
+}
+
+// Save creates a configuration or changes it. The type is "increment", "snowflake"
+// or "formatted"; the configuration is encoded as JSON, with the
+// parameters of either dialect:
+//
+//	err := admin.Save(ctx, "increment", map[string]any{"key": "orders", "base": 1000})
+func (a Admin) Save(ctx context.Context, idType string, config any) error {
+	body, err := json.Marshal(config)
+	if err != nil {
+		return fmt.Errorf("client: the configuration cannot be encoded: %w", err)
+	}
+	return a.client.send(ctx, request{method: http.MethodPost, path: configPath(idType), body: body})
+}
+
+// Config decodes the configuration of a key into a value: a struct with the fields that are
+// wanted, or a map.
+func (a Admin) Config(ctx context.Context, idType, key string, into any) error {
+	return a.client.send(ctx, request{
+		method: http.MethodGet, path: configPath(idType), query: url.Values{"key": {key}},
+		read: func(data json.RawMessage) error { return json.Unmarshal(data, into) },
+	})
+}
+
+// Delete deletes a configuration and makes its tokens invalid.
+func (a Admin) Delete(ctx context.Context, idType, key string) error {
+	return a.client.send(ctx, request{method: http.MethodDelete, path: configPath(idType), query: url.Values{"key": {key}}})
+}
+
+// Configs returns the configurations whose keys begin with a prefix, in the order of their keys. An
+// error is the last that it yields.
+func (a Admin) Configs(ctx context.Context, prefix string) iter.Seq2[api.Summary, error] {
+	return func(yield func(api.Summary, error) bool) {
+		query := url.Values{"size": {"100"}}
+		if prefix != "" {
+			query.Set("key", prefix)
+		}
+		for {
+			page, err := get[api.Page](ctx, a.client, "/v1/config/list", query)
+			if err != nil {
+				yield(api.Summary{}, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if !page.HasMore || page.NextCursor == nil {
+				return
+			}
+			query.Set("from", *page.NextCursor)
+		}
+	}
+}
+
+func configPath(idType string) string { return "/v1/config/" + url.PathEscape(idType) }
+
+// get returns the data of an answer.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (result T, err error) {
+	err = c.send(ctx, request{
+		method: http.MethodGet, path: path, query: query,
+		read: func(data json.RawMessage) error { return json.Unmarshal(data, &result) },
+	})
+	return result, err
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	firstGoal = 16               // IDs in the first request
+	maxSize   = 1000             // IDs in a request
+	longLife  = 10 * time.Second // a segment that lasts for longer is larger than it needs to be
+)
+
+// chain gives the IDs of one key: from the current segment, then from those that
+// were fetched ahead.
+type chain[T any] struct {
+	current atomic.Pointer[segment[T]] // never nil
+	client  *Client
+	fetch   func(ctx context.Context, size int) ([]T, error)
+
+	mu      sync.Mutex
+	ready   []*segment[T] // fetched ahead, in their order
+	goal    int           // how many IDs to fetch ahead
+	age     time.Duration // after which IDs that were fetched are dropped; 0: never
+	begun   time.Time     // when the current segment was made so
+	pending *fetch        // nil: nothing is being fetched
+	closed  bool
+}
+
+// fetch is a request for IDs that is under way.
+type fetch struct {
+	done   chan struct{} // closed when it has ended
+	err    error
+	waited bool // a caller has had to wait for it
+}
+
+func (c *chain[T]) init(client *Client, fetch func(ctx context.Context, size int) ([]T, error)) {
+	c.client, c.fetch, c.goal = client, fetch, min(firstGoal, client.options.Ahead)
+	c.current.Store(newSegment[T](nil))
+}
+
+// nextN fills dst and returns how many IDs it gave: all, or there is an error.
+func (c *chain[T]) nextN(ctx context.Context, dst []T) (n int, err error) {
+	for n < len(dst) {
+		s := c.current.Load()
+		taken, half := s.takeN(dst[n:])
+		if half {
+			c.refill()
+		}
+		if n += taken; n < len(dst) {
+			if err := c.advance(ctx, s); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// one returns the next ID when the segment used is used up.
+func (c *chain[T]) one(ctx context.Context, used *segment[T]) (T, error) {
+	var dst [1]T
+	err := c.advance(ctx, used)
+	if err == nil {
+		_, err = c.nextN(ctx, dst[:])
+	}
+	return dst[0], err
+}
+
+// advance puts another segment in the place of one that is used up.
+func (c *chain[T]) advance(ctx context.Context, used *segment[T]) error {
+	counted := false
+	for {
+		pending, err := c.swap(used)
+		if pending == nil {
+			return err
+		}
+		if !counted {
+			counted = true
+			c.client.count.waits.Add(1)
+		}
+		select {
+		case <-pending.done:
+			if pending.err != nil {
+				return pending.err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// swap puts the first segment that is ready in the place of the one that is used up.
+// It returns the fetch to wait for if none is.
+func (c *chain[T]) swap(used *segment[T]) (*fetch, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, ErrClosed
+	case c.current.Load() != used:
+		return nil, nil // another goroutine was faster
+	case len(c.ready) == 0:
+		c.start()
+		c.hunger()
+		return c.pending, nil
+	}
+	now := time.Now()
+	if now.Sub(c.begun) > longLife && len(used.ids) > 0 && c.goal > firstGoal {
+		c.goal = max(c.goal/2, firstGoal)
+	}
+	c.begun = now
+	c.current.Store(c.ready[0])
+	c.ready = slices.Delete(c.ready, 0, 1)
+	return nil, nil
+}
+
+// hunger doubles the goal when a caller has to wait, once a fetch, but for the first one.
+func (c *chain[T]) hunger() {
+	if f := c.pending; !f.waited && !c.begun.IsZero() {
+		f.waited = true
+		c.goal = min(2*c.goal, c.client.options.Ahead)
+	}
+}
+
+// refill fetches IDs in the background if fewer than the goal are ready.
+func (c *chain[T]) refill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && c.lacks() {
+		c.start()
+	}
+}
+
+func (c *chain[T]) lacks() bool {
+	n := 0
+	for _, s := range c.ready {
+		n += len(s.ids)
+	}
+	return n < c.goal
+}
+
+// start begins to fetch, unless that is under way.
+func (c *chain[T]) start() {
+	if c.pending == nil {
+		c.pending = &fetch{done: make(chan struct{})}
+		c.client.running.Go(c.run)
+	}
+}
+
+// run fetches until as many IDs are ready as the goal says, or one request fails.
+func (c *chain[T]) run() {
+	for more := true; more; {
+		c.mu.Lock()
+		size := min(c.goal, maxSize)
+		c.mu.Unlock()
+		ids, err := c.fetch(c.client.context, size)
+		more = c.arrive(ids, err)
+	}
+}
+
+// arrive wakes the callers that wait, and reports whether more is to be fetched.
+func (c *chain[T]) arrive(ids []T, err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.pending
+	c.pending = nil
+	if f.err = err; err == nil {
+		c.client.count.fetched.Add(int64(len(ids)))
+		c.add(newSegment(ids))
+	}
+	if c.closed {
+		f.err = ErrClosed
+	}
+	close(f.done)
+	if f.err != nil || !c.lacks() {
+		return false
+	}
+	c.pending = &fetch{done: make(chan struct{})}
+	return true
+}
+
+func (c *chain[T]) add(s *segment[T]) {
+	c.ready = append(c.ready, s)
+	if c.age > 0 {
+		time.AfterFunc(c.age, func() { c.drop(s) })
+	}
+}
+
+// drop drops a segment that is too old. If some of it was not given, fewer are
+// fetched ahead.
+func (c *chain[T]) drop(s *segment[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch i := slices.Index(c.ready, s); {
+	case c.closed:
+		return
+	case i >= 0:
+		c.ready = slices.Delete(c.ready, i, i+1)
+	case s.next.Add(int64(len(s.ids))) < 2*int64(len(s.ids)): // those left count as given
+	default:
+		return
+	}
+	c.goal = max(c.goal/2, 1)
+}
+
+// close drops all IDs.
+func (c *chain[T]) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed, c.ready = true, nil
+	c.current.Store(newSegment[T](nil))
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package client gets IDs from the ID service.
+//
+//	ids, err := client.New(client.Options{URLs: []string{"http://localhost:8080"}, Token: token})
+//	if err != nil {
+//		return err
+//	}
+//	defer ids.Close()
+//	order, err := ids.Increment("orders").Next(ctx)   // 1001
+//	bill, err := ids.Formatted("bills").Next(ctx)     // "INV20261122-0001"
+//	event, err := ids.Snowflake("events").Next(ctx)   // made here, from a leased worker id
+//
+// # Segments
+//
+// The handles of increment and formatted keys fetch IDs ahead, up to 1000 with one request, and give
+// them from memory. They begin with 16, fetch more when half of them are given, and twice as many
+// ahead each time that a caller had to wait, up to [Options.Ahead]; they fetch fewer again when
+// those last for long. IDs that were fetched and not given when the program
+// ends are gaps.
+//
+// # Order
+//
+// The IDs of one [Increment] strictly increase, or strictly decrease if the key's step is negative: an ID
+// is beyond every ID that the handle returned before the call began. Several workers each have
+// a range of their own, so when another worker answers, its numbers may lie before
+// those given already. The handle then leaves them out, and they are gaps. Where
+// a balancer spreads requests over workers that would leave out many: set
+// [Options.AnyOrder] there. IDs are unique either way.
+//
+// # Snowflake IDs
+//
+// A [Snowflake] leases a worker id and makes IDs without the network. The service
+// never leases a worker id for overlapping times, and a Snowflake makes no ID
+// whose timestamp is outside of its lease, by whatever the clock says, so IDs are unique even
+// where clocks are wrong. It renews the lease after a third of its duration. When the lease has ended it makes no
+// ID until it has another one.
+//
+// # Failures
+//
+// A request that is refused for a while (429, 502, 503, 504), whose connection fails, or whose answer is
+// cut off is repeated: at once on the next of several URLs, and after an exponentially growing
+// pause with jitter on the same. No idempotency key is needed: a request whose
+// answer was lost has only used up numbers, which are gaps. Errors are a
+// [*RequestError], which wraps the [*api.Error] of the service; use errors.Is
+// with [ErrExhausted], [ErrNotFound] and the others for its code.
+//
+// # Concurrency
+//
+// Everything in this package is safe for concurrent use.
+package client

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// Formatted gives the IDs of a formatted key; see [Client.Formatted]. An ID has the
+// date of when it was fetched, at most [Options.FormattedAge] before it is given.
+type Formatted struct {
+	chain[string]
+	key string
+}
+
+func newFormatted(c *Client, key string) *Formatted {
+	h := &Formatted{key: key}
+	h.age = max(c.options.FormattedAge, 0)
+	h.init(c, h.get)
+	return h
+}
+
+// Next returns the next ID, in the order in which the service gave them. It looks at ctx
+// only while it waits for the service. Errors are a [*RequestError],
+// [ErrClosed], or the cause of ctx's end.
+func (h *Formatted) Next(ctx context.Context) (string, error) {
+	s := h.current.Load()
+	i := s.next.Add(1)
+	if i > int64(len(s.ids)) {
+		return h.one(ctx, s)
+	}
+	if i == s.half {
+		h.refill()
+	}
+	return s.ids[i-1], nil
+}
+
+// NextN fills dst with the next IDs and returns how many it gave: all, unless it returns
+// an error. Errors are those of [Formatted.Next].
+func (h *Formatted) NextN(ctx context.Context, dst []string) (int, error) { return h.nextN(ctx, dst) }
+
+func (h *Formatted) get(ctx context.Context, size int) ([]string, error) {
+	return requestIDs(ctx, h.client, "/v1/id/formatted", h.key, size, readTexts)
+}
+
+func readTexts(data json.RawMessage) ([]string, error) {
+	var t api.Texts
+	err := json.Unmarshal(data, &t)
+	return either(t.ID, t.IDs), err
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// Increment gives the IDs of an increment key; see [Client.Increment].
+type Increment struct {
+	chain[int64]
+	key   string
+	order order
+}
+
+func newIncrement(c *Client, key string) *Increment {
+	h := &Increment{key: key, order: order{any: c.options.AnyOrder}}
+	h.init(c, h.get)
+	return h
+}
+
+// Next returns the next ID. It looks at ctx only while it waits for the service. Errors are a
+// [*RequestError], [ErrOrder], [ErrClosed], or the cause of ctx's end.
+func (h *Increment) Next(ctx context.Context) (int64, error) {
+	s := h.current.Load()
+	i := s.next.Add(1)
+	if i > int64(len(s.ids)) {
+		return h.one(ctx, s)
+	}
+	if i == s.half {
+		h.refill()
+	}
+	return s.ids[i-1], nil
+}
+
+// NextN fills dst with the next IDs, in their order, and returns how many it gave:
+// all, unless it returns an error. Errors are those of [Increment.Next].
+func (h *Increment) NextN(ctx context.Context, dst []int64) (int, error) { return h.nextN(ctx, dst) }
+
+// maxDiscards bounds the answers in a row that have only IDs before those given
+// already.
+const maxDiscards = 1000
+
+// get asks for IDs until some are beyond those given already.
+func (h *Increment) get(ctx context.Context, size int) ([]int64, error) {
+	for range maxDiscards {
+		ids, err := requestIDs(ctx, h.client, "/v1/id/increment", h.key, size, readNumbers)
+		if err != nil {
+			return nil, err
+		}
+		fresh, err := h.order.beyond(ids)
+		if err != nil {
+			return nil, &RequestError{Method: http.MethodGet, Path: "/v1/id/increment", Key: h.key, Tries: 1, Err: err}
+		}
+		h.client.count.discarded.Add(int64(len(ids) - len(fresh)))
+		if len(fresh) > 0 {
+			return fresh, nil
+		}
+		size = maxSize
+	}
+	return nil, fmt.Errorf("%w: key %q, %d answers in a row", ErrOrder, h.key, maxDiscards)
+}
+
+// order leaves out IDs that come before others. Only one goroutine at a time uses it.
+type order struct {
+	any   bool  // nothing is left out
+	step  int64 // 1 for IDs that increase, -1 for such that decrease, 0: not known yet
+	last  int64
+	begun bool // there is a last
+}
+
+// beyond returns those of the IDs that are beyond the last.
+func (o *order) beyond(ids []int64) ([]int64, error) {
+	step, err := direction(ids)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.any:
+		return ids, nil
+	case step != 0 && step != o.step:
+		o.step = step
+	case o.step == 0 && o.begun:
+		o.step, _ = direction([]int64{o.last, ids[0]})
+	}
+	for len(ids) > 0 && o.begun && (ids[0] == o.last || (ids[0] > o.last) != (o.step > 0)) {
+		ids = ids[1:]
+	}
+	if len(ids) > 0 {
+		o.last, o.begun = ids[len(ids)-1], true
+	}
+	return ids, nil
+}
+
+// direction returns 1 if the IDs strictly increase, -1 if they strictly decrease,
+// 0 if there is one alone.
+func direction(ids []int64) (step int64, err error) {
+	for i := 1; i < len(ids); i++ {
+		up := int64(1)
+		if ids[i] < ids[i-1] {
+			up = -1
+		}
+		if ids[i] == ids[i-1] || step != 0 && up != step {
+			return 0, &AnswerError{http.StatusOK, fmt.Sprintf("%d comes after %d: the IDs neither increase nor decrease", ids[i], ids[i-1]), nil}
+		}
+		step = up
+	}
+	return step, nil
+}
+
+func readNumbers(data json.RawMessage) ([]int64, error) {
+	var n api.Numbers
+	err := json.Unmarshal(data, &n)
+	return either(n.ID, n.IDs), err
+}
+
+// either returns the IDs of the specification's dialect, or those of the deployed worker's.
+func either[T any](id, ids []T) []T {
+	if id == nil {
+		return ids
+	}
+	return id
+}
+
+// requestIDs asks for IDs of a key. A key that has fewer left is asked for fewer.
+func requestIDs[T any](ctx context.Context, c *Client, path, key string, size int, read func(json.RawMessage) ([]T, error)) (ids []T, err error) {
+	for ; ; size /= 2 {
+		err = c.send(ctx, request{
+			method: http.MethodGet, path: path, query: url.Values{"key": {key}, "size": {strconv.Itoa(size)}},
+			read: func(data json.RawMessage) (err error) {
+				if ids, err = read(data); err == nil && (len(ids) < 1 || len(ids) > size) {
+					err = fmt.Errorf("there are %d IDs; asked for were %d", len(ids), size)
+				}
+				return err
+			},
+		})
+		if size == 1 || !errors.Is(err, ErrExhausted) {
+			return ids, err
+		}
+	}
+}

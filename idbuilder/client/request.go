@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// request is a request to the service. It may be sent more than once.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte // JSON; nil: none
+	// read takes the data of the answer; nil: it has none.
+	read func(data json.RawMessage) error
+}
+
+// maxAnswer bounds an answer, in bytes.
+const maxAnswer = 16 << 20
+
+// envelope is an answer whose data is not read yet.
+type envelope struct {
+	Code    *api.Code       `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// try sends the request once, to a URL of the service.
+func (c *Client) try(ctx context.Context, base string, r request) error {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	sent, err := c.build(ctx, base, r)
+	if err != nil {
+		return err
+	}
+	c.count.requests.Add(1)
+	response, err := c.http.Do(sent)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("the answer ended early: %w", err)
+	}
+	return readAnswer(response, body, r.read)
+}
+
+func (c *Client) build(ctx context.Context, base string, r request) (*http.Request, error) {
+	target := base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = bytes.NewReader(r.body)
+	}
+	sent, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.Token != "" {
+		sent.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
+	if r.body != nil {
+		sent.Header.Set("Content-Type", "application/json")
+	}
+	return sent, nil
+}
+
+// withoutURL leaves the URL out of an error of net/http: its query may have a
+// lease key.
+func withoutURL(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// readAnswer reads an answer: an [*api.Error] if the service refuses, an [*AnswerError] if
+// it is not the service's.
+func readAnswer(response *http.Response, body []byte, read func(json.RawMessage) error) error {
+	if len(body) > maxAnswer {
+		return &AnswerError{response.StatusCode, fmt.Sprintf("it is larger than %d bytes", maxAnswer), nil}
+	}
+	var answer envelope
+	err := json.Unmarshal(body, &answer)
+	switch {
+	case (err != nil || answer.Code == nil) && response.StatusCode >= 400:
+		return foreign(response, body)
+	case err != nil:
+		return &AnswerError{response.StatusCode, "it is no JSON", err}
+	case answer.Code == nil:
+		return &AnswerError{response.StatusCode, "it has no code", nil}
+	case *answer.Code != api.OK:
+		return &api.Error{Code: *answer.Code, Status: response.StatusCode, Message: answer.Message, RetryAfter: retryAfter(response)}
+	case response.StatusCode != http.StatusOK:
+		return &AnswerError{response.StatusCode, "its code is 0", nil}
+	case read == nil:
+		return nil
+	}
+	if err := read(answer.Data); err != nil {
+		return &AnswerError{response.StatusCode, "its data cannot be read", err}
+	}
+	return nil
+}
+
+// foreign returns the refusal of a proxy before the service.
+func foreign(response *http.Response, body []byte) error {
+	code := api.Internal
+	switch status := response.StatusCode; {
+	case status == http.StatusUnauthorized:
+		code = api.Authentication
+	case status == http.StatusForbidden:
+		code = api.Authorization
+	case status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		code = api.Unavailable
+	case status < 500:
+		code = api.Invalid
+	}
+	return &api.Error{
+		Code: code, Status: response.StatusCode, RetryAfter: retryAfter(response),
+		Message: fmt.Sprintf("%s, and not in the ID service's form: %.100q", response.Status, body),
+	}
+}
+
+// retryAfter returns how long the answer says to wait; 0: it does not.
+func retryAfter(response *http.Response) time.Duration {
+	text := strings.TrimSpace(response.Header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}

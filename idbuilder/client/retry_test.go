@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/client"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+// TestRetry: which refusals are repeated, how often, and after which pauses.
+func TestRetry(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		serve  http.HandlerFunc
+		tries  int
+		pauses [][2]time.Duration // least and most
+	}{
+		{"unavailable", func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, api.Unavailable) }, 4, [][2]time.Duration{{50, 100}, {100, 200}, {125, 250}}},
+		{"a proxy's 502", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", 502) }, 4, nil},
+		{"a proxy's 504", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gateway timeout", 504) }, 4, nil},
+		{"a limit", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			refuse(w, 429, api.Unavailable)
+		}, 4, [][2]time.Duration{{7000, 7100}, {7000, 7100}, {7000, 7100}}},
+		{"a limit for too long", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "31")
+			refuse(w, 429, api.Unavailable)
+		}, 1, nil},
+		{"exhausted", func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, api.Exhausted) }, 1, nil},
+		{"an internal error", func(w http.ResponseWriter, _ *http.Request) { refuse(w, 500, api.Internal) }, 1, nil},
+		{"a wrong parameter", func(w http.ResponseWriter, _ *http.Request) { refuse(w, 400, api.Invalid) }, 1, nil},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{") }, 4, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var at []time.Time
+			o := client.Options{Retry: client.Retry{Attempts: 4, First: 100 * time.Millisecond, Max: 250 * time.Millisecond}}
+			admin := fakeClient(t, o, func(w http.ResponseWriter, r *http.Request) {
+				at = append(at, time.Now())
+				c.serve(w, r)
+			}).Admin()
+			var failed *client.RequestError
+			if err := admin.Verify(t.Context()); !errors.As(err, &failed) || failed.Tries != c.tries || len(at) != c.tries {
+				t.Errorf("%s: tried %d times: %v", c.name, len(at), err)
+			}
+			for i, bounds := range c.pauses {
+				if pause := at[i+1].Sub(at[i]) / time.Millisecond; pause < bounds[0] || pause > bounds[1] {
+					t.Errorf("%s: pause %d is %v ms, want from %v to %v", c.name, i+1, int64(pause), int64(bounds[0]), int64(bounds[1]))
+				}
+			}
+		})
+	}
+}
+
+// TestRetryUsesJitter: the pauses of clients that failed together differ.
+func TestRetryUsesJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pauses := map[time.Duration]bool{}
+		for range 20 {
+			begun := time.Now()
+			c := fakeClient(t, client.Options{Retry: client.Retry{Attempts: 2}}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, api.Unavailable) })
+			_ = c.Admin().Verify(t.Context())
+			pauses[time.Since(begun)] = true
+		}
+		if len(pauses) < 5 {
+			t.Errorf("20 pauses were %v", pauses)
+		}
+	})
+}
+
+// TestFailover: a request goes to the next URL at once, and later requests stay with the one that
+// answered; all URLs have their turn before there is a pause.
+func TestFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hosts []string
+		down := map[string]bool{"one": true}
+		begun := time.Now()
+		o := client.Options{URLs: []string{"http://one/", "http://two/base/", "http://three"}, Retry: client.Retry{Attempts: 2}}
+		c := brokenClient(t, o, &hosts, down)
+		for range 2 {
+			if err := c.Admin().Verify(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		down["two"], down["three"] = true, true
+		if time.Since(begun) > 0 {
+			t.Errorf("the failover took %v", time.Since(begun))
+		}
+		err := c.Admin().Verify(t.Context())
+		want := []string{"one/v1/auth/verify", "two/base/v1/auth/verify", "two/base/v1/auth/verify"}
+		want = append(want, "two/base/v1/auth/verify", "three/v1/auth/verify", "one/v1/auth/verify", "two/base/v1/auth/verify", "three/v1/auth/verify", "one/v1/auth/verify")
+		if !slices.Equal(hosts, want) || err == nil || !strings.Contains(err.Error(), "tried 6 times") {
+			t.Errorf("the requests went to %v, and failed with %v", hosts, err)
+		}
+		if d := time.Since(begun); d < 25*time.Millisecond || d > 50*time.Millisecond {
+			t.Errorf("between two rounds is a pause of %v", d)
+		}
+	})
+}
+
+// broken is a transport to hosts, some of which are down.
+type broken struct {
+	hosts *[]string
+	down  map[string]bool
+}
+
+func (b broken) RoundTrip(r *http.Request) (*http.Response, error) {
+	*b.hosts = append(*b.hosts, r.URL.Host+r.URL.Path)
+	if b.down[r.URL.Host] {
+		return nil, errors.New("connection refused")
+	}
+	return direct(func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) }).RoundTrip(r)
+}
+
+func brokenClient(t *testing.T, o client.Options, hosts *[]string, down map[string]bool) *client.Client {
+	o.HTTPClient = &http.Client{Transport: broken{hosts, down}}
+	return newClient(t, o)
+}
+
+// hostile is a transport that loses answers, cuts them off, delays them beyond the
+// time limit, or answers in the place of the service.
+type hostile struct {
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+func (h *hostile) roll() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.random.IntN(10)
+}
+
+func (h *hostile) RoundTrip(r *http.Request) (*http.Response, error) {
+	choice := h.roll()
+	if choice == 0 {
+		return nil, errors.New("connection refused")
+	}
+	if choice == 1 {
+		return direct(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 503) }).RoundTrip(r)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	switch {
+	case err != nil || choice == 2:
+		return nil, errors.New("the answer is lost")
+	case choice == 3:
+		body = body[:len(body)/2]
+	case choice == 4:
+		<-r.Context().Done() // slower than the time limit
+		return nil, r.Context().Err()
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
+// TestHostileTransport: 8 clients take IDs from two workers through connections that fail half
+// of the time. No ID comes twice, and those of a handle increase.
+func TestHostileTransport(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
+	}
+	t.Logf("KAZAHANA_SEED=%d", seed)
+	shared := storetest.Memory(t)
+	urls := []string{startWorker(t, shared).URL, startWorker(t, shared).URL}
+	save(t, newClient(t, client.Options{URLs: urls}), "increment", `{"key": "k", "base": 0}`)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	var all sync.WaitGroup
+	results := make([][]int64, 8)
+	for i := range results {
+		c := newClient(t, client.Options{
+			URLs: urls, Timeout: 20 * time.Millisecond, Retry: client.Retry{Attempts: 20, First: time.Microsecond, Max: time.Millisecond},
+			HTTPClient: &http.Client{Transport: &hostile{random: rand.New(rand.NewPCG(seed, uint64(i)))}},
+		})
+		all.Go(func() {
+			for range 3000 {
+				id, err := c.Increment("k").Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				results[i] = append(results[i], id)
+			}
+		})
+	}
+	all.Wait()
+	seen := map[int64]bool{}
+	for i, ids := range results {
+		if !slices.IsSorted(ids) || len(ids) != 3000 {
+			t.Errorf("the IDs of client %d do not increase: %v", i, ids)
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Errorf("%d came twice", id)
+			}
+			seen[id] = true
+		}
+	}
+}

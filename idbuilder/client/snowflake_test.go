@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/client"
+)
+
+// clock is one that can be set.
+type clock struct {
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.offset)
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset += d
+}
+
+// parts divides an ID of the layout of leases.
+func parts(id int64) (at time.Time, worker, sequence int64) {
+	return base.Add(time.Duration(id>>22) * time.Millisecond), id >> 12 & 1023, id & 4095
+}
+
+// snowflakes runs a test of a handle whose clock and service it holds.
+func snowflakes(t *testing.T, o client.Options, test func(t *testing.T, h *client.Snowflake, l *leases, c *clock)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l, c := newLeases(time.Now), &clock{}
+		o.Now = c.now
+		test(t, fakeClient(t, o, l.serve).Snowflake("k"), l, c)
+	})
+}
+
+func make1(t *testing.T, h *client.Snowflake) int64 {
+	t.Helper()
+	id, err := h.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestSnowflake: IDs have the time, the leased worker id and a sequence, which is
+// never more than a millisecond has.
+func TestSnowflake(t *testing.T) {
+	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
+		l.free = 77
+		begun, last := time.Now(), int64(0)
+		ids := make([]int64, 10_000)
+		if n, err := h.NextN(t.Context(), ids); n != len(ids) || err != nil {
+			t.Fatal(n, err)
+		}
+		for i, id := range ids {
+			at, worker, sequence := parts(id)
+			if want := begun.Add(time.Duration(i/4096) * time.Millisecond); id <= last || !at.Equal(want) || worker != 77 || sequence != int64(i%4096) {
+				t.Fatalf("ID %d is %d after %d: %v, worker %d, sequence %d", i, id, last, at, worker, sequence)
+			}
+			last = id
+		}
+		if asked := l.asked(); len(asked) != 1 || asked[0] != "key=k&renews=true" {
+			t.Errorf("the requests were %v", asked)
+		}
+		if worker, start, expires, ok := h.Lease(); worker != 77 || !start.Equal(begun) || !expires.Equal(begun.Add(30*time.Second)) || !ok {
+			t.Error(worker, start, expires, ok)
+		}
+	})
+}
+
+// TestRenewal: the lease is renewed after a third of its duration, with its key, also when no
+// IDs are made; no ID waits for that.
+func TestRenewal(t *testing.T) {
+	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
+		make1(t, h)
+		for i := 1; i <= 5; i++ {
+			time.Sleep(9999 * time.Millisecond)
+			if synctest.Wait(); len(l.asked()) != i {
+				t.Fatalf("before %d thirds have passed, the requests were %v", i, l.asked())
+			}
+			time.Sleep(time.Millisecond)
+			if synctest.Wait(); len(l.asked()) != i+1 || l.asked()[i] != "key=k&lease_key=lease-0" {
+				t.Fatalf("after %d thirds, the requests were %v", i, l.asked())
+			}
+		}
+		if _, worker, _ := parts(make1(t, h)); worker != 0 {
+			t.Error(worker)
+		}
+	})
+}
+
+// TestExpiry: while the service is down, IDs are made until the lease ends, to the
+// millisecond, and not after that. When it is up again, IDs go on under what it leases.
+func TestExpiry(t *testing.T) {
+	snowflakes(t, client.Options{Retry: client.Retry{Attempts: 2}}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
+		make1(t, h)
+		_, _, end, _ := h.Lease()
+		l.set(func() { l.down = true })
+		time.Sleep(end.Sub(time.Now()) - time.Millisecond)
+		synctest.Wait()
+		last := make1(t, h)
+		if at, _, _ := parts(last); !at.Equal(end.Add(-time.Millisecond)) {
+			t.Errorf("an ID is of %v", at)
+		}
+		asked := len(l.asked())
+		time.Sleep(time.Millisecond)
+		if time.Sleep(time.Hour); len(l.asked()) > asked+4 {
+			t.Errorf("after the lease has ended, and without a call, the requests went on: %d", len(l.asked()))
+		}
+		var lost *client.LeaseError
+		if id, err := h.Next(t.Context()); !errors.As(err, &lost) || !errors.Is(err, client.ErrLease) || !lost.Expired.Equal(end) {
+			t.Errorf("after the end of the lease: %d, %v", id, err)
+		}
+		var refusal *api.Error
+		if !errors.As(error(lost), &refusal) || refusal.Code != api.Unavailable {
+			t.Errorf("%v does not say why there is no other lease", lost)
+		}
+		l.set(func() { l.down, l.held = false, map[string]int64{} }) // the lease was given to another client
+		if _, worker, _ := parts(make1(t, h)); worker != 1 {
+			t.Errorf("after the lease was lost, the worker id is %d", worker)
+		}
+	})
+}
+
+// TestLeaseIsLost: a renewal that gives another worker id, which is lower: the next ID is
+// still greater.
+func TestLeaseIsLost(t *testing.T) {
+	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, c *clock) {
+		l.free = 500
+		make1(t, h)
+		l.set(func() { l.held, l.free = map[string]int64{}, 3 })
+		c.add(9 * time.Second)
+		time.Sleep(10*time.Second - time.Nanosecond)
+		last := make1(t, h)
+		time.Sleep(time.Nanosecond)
+		c.add(-time.Nanosecond) // the same millisecond still
+		synctest.Wait()
+		id := make1(t, h)
+		if _, worker, _ := parts(id); worker != 3 || id <= last {
+			t.Errorf("after %d the ID is %d, of worker %d", last, id, worker)
+		}
+	})
+}
+
+// TestLeaseBegins: no ID has a timestamp before the lease, even if the clock is
+// behind the service's.
+func TestLeaseBegins(t *testing.T) {
+	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, _ *leases, c *clock) {
+		begun := time.Now()
+		c.add(-2 * time.Second)
+		at, _, _ := parts(make1(t, h))
+		if at.Before(begun) || time.Since(begun) != 2*time.Second {
+			t.Errorf("an ID is of %v, made after %v", at, time.Since(begun))
+		}
+	})
+}
+
+// TestClockBackward: a clock that is set back a little is waited for; one that is
+// set back further is an error that says by how much.
+func TestClockBackward(t *testing.T) {
+	snowflakes(t, client.Options{MaxBackward: 3 * time.Second}, func(t *testing.T, h *client.Snowflake, _ *leases, c *clock) {
+		make1(t, h)
+		time.Sleep(5 * time.Second) // so that the clock stays within the lease
+		last, begun := make1(t, h), time.Now()
+		c.add(-3 * time.Second)
+		if id := make1(t, h); id <= last || time.Since(begun) != 3*time.Second {
+			t.Errorf("after %d: %d, after %v", last, id, time.Since(begun))
+		}
+		c.add(-4 * time.Second)
+		var behind *client.ClockError
+		if id, err := h.Next(t.Context()); !errors.As(err, &behind) || behind.Behind != 4*time.Second {
+			t.Errorf("the clock is 4 s behind: %d, %v", id, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c.add(2 * time.Second)
+		if id, err := h.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the context ends before the clock has caught up: %d, %v", id, err)
+		}
+	})
+}
+
+// TestClockAhead: under a clock that is beyond each lease no ID is made.
+func TestClockAhead(t *testing.T) {
+	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, c *clock) {
+		c.add(time.Hour)
+		id, err := h.Next(t.Context())
+		if !errors.Is(err, client.ErrLease) || !strings.Contains(err.Error(), "ahead") || len(l.asked()) != 1 {
+			t.Errorf("an hour ahead: %d, %v, after %v", id, err, l.asked())
+		}
+		c.add(-time.Hour)
+		make1(t, h)
+	})
+}
+
+// TestLeaseKeyIsRefused: a lease key that the service does not understand is not sent for ever.
+func TestLeaseKeyIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeases(time.Now)
+		h := fakeClient(t, client.Options{}, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("lease_key") {
+				l.set(func() { l.queries = append(l.queries, "refused") })
+				refuse(w, 400, api.Invalid)
+				return
+			}
+			l.serve(w, r)
+		}).Snowflake("k")
+		make1(t, h)
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		if asked := strings.Join(l.asked(), " "); asked != "key=k&renews=true refused key=k&renews=true refused key=k&renews=true" {
+			t.Errorf("the requests were %s", asked)
+		}
+	})
+}
+
+// TestEndOfTimestamps: no ID has a timestamp that does not fit into its bits, whatever
+// the lease says.
+func TestEndOfTimestamps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now().UnixMilli()
+		s := api.Snowflake{
+			SkipSize: 7, BaseTS: now - 1<<41 + 3, TSSize: 41, WorkerIDSize: 10, SeqSize: 6,
+			LeaseKey: "k", LeaseDuration: 30, LeaseStart: now, LeaseExpires: now + 30_000,
+		}
+		h := fakeClient(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) { answer(w, s) }).Snowflake("k")
+		ids := make([]int64, 1000)
+		n, err := h.NextN(t.Context(), ids)
+		if !errors.Is(err, client.ErrLease) || n != 3<<6 || ids[n-1]>>16 != 1<<41-1 {
+			t.Errorf("there are %d IDs up to %x, %v", n, ids[max(n-1, 0)], err)
+		}
+	})
+}
+
+// TestBadLeases: an answer without a lease, or with a division that cannot be, gives
+// no ID.
+func TestBadLeases(t *testing.T) {
+	good := api.Snowflake{
+		SkipSize: 1, BaseTS: base.UnixMilli(), TSSize: 41, WorkerID: 1, WorkerIDSize: 10, SeqSize: 12,
+		LeaseKey: "k", LeaseDuration: 30, LeaseStart: base.UnixMilli(), LeaseExpires: base.UnixMilli() + 1<<41,
+	}
+	for name, spoil := range map[string]func(s *api.Snowflake){
+		"":                       func(*api.Snowflake) {},
+		"the deployed worker's":  func(s *api.Snowflake) { s.LeaseKey, s.LeaseDuration, s.LeaseStart, s.LeaseExpires = "", 0, 0, 0 },
+		"63 bits":                func(s *api.Snowflake) { s.SkipSize = 0 },
+		"a worker id too large":  func(s *api.Snowflake) { s.WorkerID = 1024 },
+		"a negative worker id":   func(s *api.Snowflake) { s.WorkerID = -1 },
+		"an end before begin":    func(s *api.Snowflake) { s.LeaseExpires = s.LeaseStart },
+		"no time for timestamps": func(s *api.Snowflake) { s.LeaseStart, s.LeaseExpires = s.LeaseStart+1<<41, s.LeaseExpires+1 },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := good
+			spoil(&s)
+			h := fakeClient(t, client.Options{Retry: client.Retry{Attempts: 1}}, func(w http.ResponseWriter, _ *http.Request) { answer(w, s) }).Snowflake("k")
+			if id, err := h.Next(t.Context()); (err == nil) != (name == "") {
+				t.Errorf("%s: %d, %v", name, id, err)
+			}
+		})
+	}
+}
