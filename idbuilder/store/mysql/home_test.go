@@ -32,18 +32,24 @@ func TestHome(t *testing.T) {
 		Rows:           rows,
 		HoldInsertions: []string{"CREATE TRIGGER hold BEFORE INSERT ON id_documents FOR EACH ROW SET @held = GET_LOCK('hold', 60) + RELEASE_LOCK('hold')"},
 		FreeInsertions: "DROP TRIGGER hold",
-		Hold: func(t *testing.T, url string) func() {
-			conn, err := root(t, url).Conn(t.Context())
-			check(t, err)
-			_, err = conn.ExecContext(t.Context(), "DO GET_LOCK('hold', 60)")
-			check(t, err)
-			return func() {
-				_, err := conn.ExecContext(t.Context(), "DO RELEASE_LOCK('hold')")
-				check(t, err)
-				check(t, conn.Close())
-			}
-		},
+		Hold:           func(t *testing.T, url string) func() { return hold(t, url, "'hold'") },
+		HoldMigrations: func(t *testing.T, url string) func() { return hold(t, url, "CONCAT('idbuilder.', SHA1(DATABASE()))") },
+		Schema:         "DATABASE()",
 	})
+}
+
+// hold takes a lock of a name.
+func hold(t *testing.T, url, name string) (release func()) {
+	t.Helper()
+	conn, err := root(t, url).Conn(t.Context())
+	check(t, err)
+	_, err = conn.ExecContext(t.Context(), "DO GET_LOCK("+name+", 60)")
+	check(t, err)
+	return func() {
+		_, err := conn.ExecContext(t.Context(), "DO RELEASE_LOCK("+name+")")
+		check(t, err)
+		check(t, conn.Close())
+	}
 }
 
 // root opens a database of the shared server as the user who may do everything.

@@ -31,14 +31,20 @@ func TestHome(t *testing.T) {
 			"CREATE TRIGGER hold BEFORE INSERT ON id_documents FOR EACH ROW EXECUTE FUNCTION hold()",
 		},
 		FreeInsertions: "DROP TRIGGER hold ON id_documents",
-		Hold: func(t *testing.T, url string) func() {
-			conn, err := pgx.Connect(t.Context(), url)
-			check(t, err)
-			_, err = conn.Exec(t.Context(), "SELECT pg_advisory_lock(7)")
-			check(t, err)
-			return func() { check(t, conn.Close(t.Context())) }
-		},
+		Hold:           func(t *testing.T, url string) func() { return hold(t, url, 7) },
+		HoldMigrations: func(t *testing.T, url string) func() { return hold(t, url, 0x69646275696c6465) },
+		Schema:         "current_schema()",
 	})
+}
+
+// hold takes an advisory lock.
+func hold(t *testing.T, url string, number int64) (release func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	check(t, err)
+	_, err = conn.Exec(t.Context(), "SELECT pg_advisory_lock($1)", number)
+	check(t, err)
+	return func() { check(t, conn.Close(t.Context())) }
 }
 
 // rows returns the rows of a query, their columns joined by spaces.

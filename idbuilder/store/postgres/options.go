@@ -68,23 +68,43 @@ func (o Options) Validate() error {
 
 // pool parses the URL.
 func (o Options) pool() (*pgxpool.Config, error) {
-	parsed, err := url.Parse(o.URL)
-	if err != nil || parsed.Scheme != "postgres" && parsed.Scheme != "postgresql" {
+	secrets, err := passwords(o.URL)
+	if err != nil {
 		return nil, errors.New("postgres: the URL (not shown, as it may have a password) is not of the form postgres://user:password@host:port/database; special characters in it are written %xx")
 	}
 	config, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: the URL: %s", redact(err.Error(), parsed))
+		return nil, fmt.Errorf("postgres: the URL: %s", redact(err.Error(), secrets))
 	}
 	return config, nil
 }
 
-// redact removes the passwords of a URL from a text.
-func redact(text string, u *url.URL) string {
-	secrets := []string{u.Query().Get("password"), u.Query().Get("sslpassword")}
-	if password, ok := u.User.Password(); ok {
-		secrets = append(secrets, password, url.QueryEscape(password), url.PathEscape(password), strings.TrimPrefix(u.User.String(), u.User.Username()+":"))
+// passwords returns the passwords in a URL, as they are written there and as they
+// are. The URL may name several hosts, which net/url does not know.
+func passwords(text string) (secrets []string, err error) {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || scheme != "postgres" && scheme != "postgresql" {
+		return nil, errors.New("no such URL")
 	}
+	front, query, _ := strings.Cut(rest, "?")
+	if at := strings.LastIndex(front, "@"); at >= 0 {
+		_, password, _ := strings.Cut(front[:at], ":")
+		secrets = append(secrets, password)
+	}
+	for parameter := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(parameter, "="); strings.Contains(name, "password") {
+			secrets = append(secrets, value)
+		}
+	}
+	for _, secret := range secrets {
+		plain, unescaped := url.PathUnescape(secret)
+		secrets, err = append(secrets, plain), errors.Join(err, unescaped)
+	}
+	return secrets, err
+}
+
+// redact removes secrets from a text.
+func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "xxxxx")

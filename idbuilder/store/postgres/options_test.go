@@ -51,5 +51,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("the error does not name %q: %v", part, err)
 		}
 	}
-	check(t, postgres.Options{URL: "postgresql://localhost/db"}.Validate())
+	for _, url := range []string{"postgresql://localhost/db", "postgres://u:p@first:5432,second:5433/db?target_session_attrs=read-write"} {
+		check(t, postgres.Options{URL: url}.Validate())
+	}
 }

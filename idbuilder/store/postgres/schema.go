@@ -6,7 +6,7 @@ import "github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
 
 var dialect = sqlstore.Dialect{
 	Name:   "postgres",
-	Schema: "current_schema()",
+	Schema: "(SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('schema_versions'))",
 	Create: `INSERT INTO id_documents (kind, doc_key, value, expires_at, version)
 		SELECT CAST(? AS VARCHAR), CAST(? AS VARCHAR), CAST(? AS JSON), CAST(? AS TIMESTAMPTZ), f.value + 1
 		FROM (SELECT value FROM id_state WHERE name = 'floor' FOR SHARE) AS f

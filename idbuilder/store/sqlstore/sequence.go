@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	readSequence   = "SELECT current_value, version FROM id_sequences WHERE key_name = ?"
+	selectSequence = "SELECT current_value, version FROM id_sequences WHERE key_name = ?"
 	insertSequence = "INSERT INTO id_sequences (key_name, current_value, version) VALUES (?, ?, 1)"
+	adoptSequence  = "UPDATE id_sequences SET version = 1 WHERE key_name = ? AND version = 0"
 	updateSequence = "UPDATE id_sequences SET current_value = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP WHERE key_name = ? AND version = ?"
 )
 
@@ -92,14 +93,29 @@ func (s *Store) reserve(ctx context.Context, name string, r store.Reservation) (
 	}
 }
 
-func sequence(ctx context.Context, c Conn, name string) (q store.Sequence, err error) {
-	err = c.Query(ctx, func(scan func(...any) error) error {
-		return scan(&q.Value, &q.Version)
-	}, readSequence, name)
-	if err == nil && q.Version == 0 {
-		err = store.ErrNotFound
+// sequence returns the state of a sequence. A row that another program has made
+// may have the version 0, the column's default; it gets the version 1.
+func sequence(ctx context.Context, c Conn, name string) (store.Sequence, error) {
+	for {
+		q, found, err := readSequence(ctx, c, name)
+		switch {
+		case err != nil || q.Version > 0:
+			return q, err
+		case !found:
+			return q, store.ErrNotFound
+		}
+		if _, err := c.Exec(ctx, adoptSequence, name); err != nil {
+			return q, err
+		}
 	}
-	return q, err
+}
+
+func readSequence(ctx context.Context, c Conn, name string) (q store.Sequence, found bool, err error) {
+	err = c.Query(ctx, func(scan func(...any) error) error {
+		found = true
+		return scan(&q.Value, &q.Version)
+	}, selectSequence, name)
+	return q, found, err
 }
 
 // compareAndSet sets the value of a sequence that still has a version; 0 is that

@@ -55,7 +55,7 @@ type Dialect struct {
 	// Columns are those that the tables must have, each "table column type", with
 	// alternatives of the type separated by |.
 	Columns []string
-	// Schema is an expression for the schema that has the tables.
+	// Schema is an expression for the schema that has the table schema_versions.
 	Schema string
 	// Create inserts a document of (kind, key, value, expiry) with the version
 	// floor + 1, which is its number. It holds a shared lock on the floor.

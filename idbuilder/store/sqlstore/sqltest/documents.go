@@ -85,13 +85,13 @@ func testSweep(t *testing.T, h Home) {
 		_, err := s.Put(t.Context(), store.Replies, store.Document{Key: key, Value: object, Expires: expires})
 		check(t, err)
 	}
+	_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "config", Value: object, Expires: time.Now().Add(-time.Hour)})
+	check(t, err)
 	put("just", time.Now().Add(-10*time.Second))
 	put("never", time.Time{})
 	for i := range 40 {
 		put(fmt.Sprint("past", i), time.Now().Add(-time.Hour))
 	}
-	_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "config", Value: object, Expires: time.Now().Add(-time.Hour)})
-	check(t, err)
 	for i := range 16 {
 		put(fmt.Sprint("later", i), time.Now().Add(time.Hour))
 	}
@@ -106,7 +106,7 @@ func testSweep(t *testing.T, h Home) {
 	}
 }
 
-// testByHand changes configurations without the store.
+// testByHand changes configurations and sequences without the store.
 func testByHand(t *testing.T, h Home) {
 	at, s := h.database(t)
 	version, err := s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Type: "increment", Value: object})
@@ -126,6 +126,15 @@ func testByHand(t *testing.T, h Home) {
 		t.Errorf("a row inserted by hand: %+v, %v", d, err)
 	}
 	check(t, s.Delete(t.Context(), store.Configs, "new", d.Version))
+	h.Execute(t, at, "INSERT INTO id_sequences (key_name, current_value) VALUES ('first', 1000), ('second', 2000)") // version 0
+	if r, err := s.Reserve(within(t), "first", ten); err != nil || r.From != 1000 || r.To != 1010 || r.Version < 1 {
+		t.Errorf("a sequence inserted by hand: %+v, %v", r, err)
+	}
+	q, err := s.Sequence(t.Context(), "second")
+	if err != nil || q.Value != 2000 || q.Version < 1 {
+		t.Errorf("a sequence inserted by hand: %+v, %v", q, err)
+	}
+	check(t, s.SetSequence(t.Context(), "second", 3000, q.Version))
 	again, err := s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Type: "increment", Value: object})
 	if err != nil || again <= version {
 		t.Errorf("created again: version %d after %d, %v", again, version, err)

@@ -31,8 +31,11 @@ type Home struct {
 	// FreeInsertions undoes that.
 	HoldInsertions []string
 	FreeInsertions string
-	// Hold takes that lock until the function that it returns is called.
-	Hold func(t *testing.T, url string) (release func())
+	// Hold takes that lock until the function that it returns is called, and
+	// HoldMigrations that of migrations.
+	Hold, HoldMigrations func(t *testing.T, url string) (release func())
+	// Schema is an expression for the schema that a session uses.
+	Schema string
 }
 
 // Options of a store that a test opens.
@@ -54,6 +57,7 @@ func Run(t *testing.T, h Home) {
 		{"sweep", testSweep},
 		{"by hand", testByHand},
 		{"migration", testMigration},
+		{"lock of migrations", testMigrationLock},
 		{"foreign table", testForeignTable},
 		{"durability", testDurability},
 	} {

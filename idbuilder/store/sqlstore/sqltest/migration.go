@@ -48,6 +48,28 @@ func testMigration(t *testing.T, h Home) {
 	check(t, err)
 }
 
+// testMigrationLock holds the lock of migrations: a worker waits for it before it
+// makes a table.
+func testMigrationLock(t *testing.T, h Home) {
+	at := h.NewURL(t, h.Shared(t))
+	release := h.HoldMigrations(t, at)
+	done := make(chan error, 1)
+	go func() { done <- h.Open(t, at, Options{}).Init(t.Context()) }()
+	for ctx := within(t); len(h.Rows(t, at, waiting[h.scheme(at)])) == 0; {
+		check(t, ctx.Err())
+		select {
+		case err := <-done:
+			t.Fatalf("Init has not waited for the lock: %v", err)
+		default:
+		}
+	}
+	if tables := h.Rows(t, at, "SELECT table_name FROM information_schema.tables WHERE table_name LIKE 'id\\_%' AND table_schema = "+h.Schema); len(tables) > 0 {
+		t.Errorf("made while another worker had the lock: %q", tables)
+	}
+	release()
+	check(t, <-done)
+}
+
 // testForeignTable checks that tables of another program are left alone.
 func testForeignTable(t *testing.T, h Home) {
 	at := h.NewURL(t, h.Shared(t))
