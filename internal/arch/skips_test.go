@@ -18,6 +18,7 @@ import (
 var skips = map[string]string{
 	"election/cluster_test.go":         "the part of TestProcesses that other processes run",
 	"examples/chinook/stores_test.go":  "TestKnownFacts, where the data set, which is not part of the repository, is missing: the other tests of the package run on a store that they make",
+	"internal/idchaos/chaos_test.go":   "only with -short: make test runs it",
 	"internal/servers/find.go":         "in CI it fails instead",
 	"internal/servers/servers_test.go": "in CI it fails instead",
 	"kv/kvtest/differential_test.go":   "only with -short: make test runs it",

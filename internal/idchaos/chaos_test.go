@@ -83,7 +83,7 @@ func seed(t *testing.T) uint64 {
 func duration(t *testing.T) (time.Duration, int64) {
 	text := os.Getenv("KAZAHANA_CHAOS")
 	if text == "" {
-		return 4 * time.Second, 10_000_000
+		return 2 * time.Second, 10_000_000
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
