@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
@@ -165,6 +166,10 @@ func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any,
 // incrementState returns the last ID of a key that was given. It is exact if no other worker
 // has reserved since this one has.
 func (w *Worker) incrementState(ctx context.Context, c *idconfig.Config) (*idconfig.IncrementState, error) {
+	var mine sequence.State // first: what others reserve after it makes it inexact
+	if known := w.keys.state(c.Key); known != nil && known.sequence != nil {
+		mine = known.sequence.State()
+	}
 	stored, err := w.store.Sequence(ctx, c.Key)
 	if errors.Is(err, store.ErrNotFound) {
 		return &idconfig.IncrementState{Current: c.Increment.Base, Exact: true, Reserved: c.Increment.Base}, nil
@@ -173,10 +178,8 @@ func (w *Worker) incrementState(ctx context.Context, c *idconfig.Config) (*idcon
 		return nil, err
 	}
 	state := &idconfig.IncrementState{Current: stored.Value, Reserved: stored.Value, Exact: stored.Value == c.Increment.Base}
-	if known := w.keys.state(c.Key); known != nil && known.sequence != nil {
-		if mine := known.sequence.State(); mine.Given && mine.Version == stored.Version {
-			state.Current, state.Exact = mine.Last, true
-		}
+	if mine.Given && mine.Version == stored.Version {
+		state.Current, state.Exact = mine.Last, true
 	}
 	return state, nil
 }

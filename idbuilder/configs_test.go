@@ -91,6 +91,10 @@ func testChangesNeverRewind(t *testing.T) {
 	if id := next(s); id != "1" {
 		t.Errorf("forced to 0: %s", id)
 	}
+	save(`"start": 10, "step": -2, "min": 0, "force": true`)
+	if id := next(s); id != "10" {
+		t.Errorf("forced to turn: %s", id)
+	}
 }
 
 // TestFormattedChanges: a change of parts by which IDs may repeat needs force.

@@ -144,10 +144,11 @@ func (w *Worker) stateOf(c *idconfig.Config, old *keyState) (s *keyState, err er
 	switch c.Type {
 	case idconfig.TypeIncrement:
 		i := c.Increment
-		if old == nil || old.config.Increment == nil || old.config.Increment.Base != i.Base {
-			w.pool.Drop(c.Key) // ranges from before the sequence was moved
+		spec := sequence.Spec{Start: i.Base, Step: i.Delta, Bound: i.Bound()}
+		if s.sequence, err = w.pool.Sequence(c.Key, spec); errors.Is(err, sequence.ErrDirection) {
+			w.pool.Drop(c.Key) // a forced change has turned it
+			s.sequence, err = w.pool.Sequence(c.Key, spec)
 		}
-		s.sequence, err = w.pool.Sequence(c.Key, sequence.Spec{Start: i.Base, Step: i.Delta, Bound: i.Bound()})
 	case idconfig.TypeFormatted:
 		for _, f := range c.Formatted.Format.Counters() {
 			s.counters = append(s.counters, counter{f, new(atomic.Pointer[periodSequence])})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
@@ -113,6 +115,7 @@ func (w *Worker) apiError(err error) *api.Error {
 	var change *idconfig.ChangeError
 	var layout *snowflake.ChangeError
 	var full *snowflake.ExhaustedError
+	var short *sequence.ExhaustedError
 	switch {
 	case errors.As(err, &e):
 		return e
@@ -134,8 +137,10 @@ func (w *Worker) apiError(err error) *api.Error {
 		return &api.Error{Code: api.Authentication, Message: "Authorization: " + strings.TrimPrefix(err.Error(), "token: the token is "), Err: err}
 	case errors.Is(err, token.ErrBusy):
 		return &api.Error{Code: api.Unavailable, Status: http.StatusTooManyRequests, Message: "too many unknown tokens are presented; ask again later", RetryAfter: time.Second, Err: err}
+	case errors.As(err, &short) && short.Room > 0:
+		return &api.Error{Code: api.Exhausted, Message: fmt.Sprintf("the sequence is exhausted: the last ID of a request may be at most %d further; ask for fewer", short.Room), Err: err}
 	case errors.Is(err, store.ErrExhausted), errors.Is(err, format.ErrExhausted):
-		return &api.Error{Code: api.Exhausted, Message: "the sequence is exhausted: fewer numbers are left than the request asks for", Err: err}
+		return &api.Error{Code: api.Exhausted, Message: "the sequence is exhausted: no numbers are left for the request", Err: err}
 	case errors.Is(err, store.ErrLost):
 		return &api.Error{Code: api.Unavailable, Message: "the store has lost data; no IDs are given until an operator confirms: idbuilder store confirm", Err: err}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

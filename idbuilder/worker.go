@@ -73,7 +73,8 @@ func (w *Worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.
 func (w *Worker) Admin() http.Handler { return w.admin }
 
 // Close ends what the worker does in the background. Requests that come later
-// fail. The store stays open. What was left of ranges is a gap.
+// fail. The store stays open. What is left of ranges goes back to the store, as far as no other
+// worker has reserved since, until ctx ends.
 func (w *Worker) Close(ctx context.Context) error {
 	w.sweeping()
 	<-w.swept
