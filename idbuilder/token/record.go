@@ -30,7 +30,11 @@ const maxTokens = 8
 // hash is the SHA-256 of a token.
 type hash [sha256.Size]byte
 
-func hashOf(text string) hash { return sha256.Sum256([]byte(text)) }
+// hashOf returns the hash of a text of at most maxText bytes, without an allocation.
+func hashOf(text string) hash {
+	var b [maxText]byte
+	return sha256.Sum256(b[:copy(b[:], text)])
+}
 
 // index is the key of the document that says to which key a token belongs.
 func (h hash) index() string { return "#" + hex.EncodeToString(h[:]) }
