@@ -44,9 +44,9 @@
 //
 // When less than a share (Options.PrefetchThreshold) of a batch is left, the
 // next batch is reserved in the background. Its size follows the rate of use, so
-// that it lasts for Options.Target; it at most doubles each time, or quadruples
-// if requests had to wait. Close to the bound it is an eighth of what is left. A
-// sequence without requests has no goroutine and no timer.
+// that it lasts for Options.Target; it at most doubles each time. Close to the
+// bound it is an eighth of what is left. A sequence without requests has no
+// goroutine and no timer.
 //
 // While the store fails, numbers in memory are given. Calls that need others wait
 // for one answer of the store, and return its error. Reservations are tried again

@@ -11,8 +11,6 @@ const (
 	// growth bounds a batch by a multiple of the one before, so that a short burst
 	// does not reserve, and a crash then lose, many times what it used.
 	growth = 2
-	// hungryGrowth is the same where a request had to wait for the store.
-	hungryGrowth = 4
 	// reserveShare is the part of what is left before the bound that one
 	// reservation takes: 1/8.
 	reserveShare = 8
@@ -35,7 +33,6 @@ type pace struct {
 	planned time.Duration // when that plan was made, by Pool.now
 	latency time.Duration // of reservations, decaying
 	rate    float64       // steps a second
-	hungry  bool          // a request had to wait since the last plan
 }
 
 // batchSize returns how many steps to reserve, and sets the remainder below which
@@ -56,7 +53,8 @@ func (s *Sequence) batchSize(now time.Duration) int64 {
 	return int64(min(steps, math.MaxInt64))
 }
 
-// measureRate computes the rate since the last plan.
+// measureRate computes the rate since the last plan, of numbers that were given
+// or dropped.
 func (s *Sequence) measureRate(now time.Duration) {
 	total := s.total()
 	consumed := float64(s.stock-min(s.stock, total)) / float64(size(s.spec.Step))
@@ -69,14 +67,9 @@ func (s *Sequence) measureRate(now time.Duration) {
 func (s *Sequence) adapt() int64 {
 	o := &s.pool.o
 	if s.batch == 0 {
-		s.hungry = false
 		return o.BatchSize
 	}
-	factor := float64(growth)
-	if s.hungry {
-		factor, s.hungry = hungryGrowth, false
-	}
-	want := min(s.rate*o.Target.Seconds(), float64(s.batch)*factor, float64(o.MaxBatch))
+	want := min(s.rate*o.Target.Seconds(), float64(s.batch)*growth, float64(o.MaxBatch))
 	return max(o.BatchSize, int64(want))
 }
 

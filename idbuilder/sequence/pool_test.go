@@ -24,12 +24,16 @@ func TestIdle(t *testing.T) {
 		p := newPool(t, f, sequence.Options{Idle: time.Minute})
 		s := openSequence(t, p, "a", ascending)
 		used := openSequence(t, p, "used", ascending)
+		seldom := openSequence(t, p, "seldom", ascending)
 		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 2}), 1, 2)
-		for range 200 {
+		for i := range 200 {
+			if i%45 == 0 {
+				mustTake(t, seldom, sequence.Request{Count: 1})
+			}
 			mustTake(t, used, sequence.Request{Count: 1})
 			time.Sleep(time.Second)
 		}
-		if m := p.Metrics(); m.Sequences != 1 || m.Evictions != 1 || m.Returned != 998 || m.Dropped != 0 {
+		if m := p.Metrics(); m.Sequences != 2 || m.Evictions != 1 || m.Returned != 998 || m.Dropped != 0 {
 			t.Fatalf("%+v", m)
 		}
 		if s.State().Remaining != 0 || used.State().Remaining != 800 {
@@ -54,6 +58,11 @@ func TestIdleRevived(t *testing.T) {
 		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 6)
 		if other := openSequence(t, p, "a", ascending); other != s {
 			t.Fatal("two sequences of one name are in memory")
+		}
+		time.Sleep(time.Hour)
+		closePool(t, p)
+		if _, err := s.Take(t.Context(), nil, sequence.Request{Count: 1}); !errors.Is(err, sequence.ErrClosed) {
+			t.Fatal(err)
 		}
 	})
 }

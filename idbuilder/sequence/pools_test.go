@@ -233,7 +233,11 @@ type sharedSequence struct {
 
 func (s *sharedSequence) use(t *testing.T, p *sequence.Pool, name string, keep bool, given *sync.Map) {
 	kept := openSequence(t, p, name, ascending)
-	for n := range 300 {
+	rounds := 300
+	if testing.Short() {
+		rounds = 100
+	}
+	for n := range rounds {
 		if !keep {
 			kept = openSequence(t, p, name, ascending)
 		}

@@ -5,6 +5,7 @@ package sequence_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -135,6 +136,70 @@ func TestSteadyStateDoesNotWait(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSlowStoreIsAskedEarlier: where a fifth of a batch does not last until the
+// store answers, the next one is reserved earlier.
+func TestSlowStoreIsAskedEarlier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		f.setDelay(4 * time.Second) // a fifth of a batch lasts for 2 s
+		p := newPool(t, f, sequence.Options{})
+		s := openSequence(t, p, "a", ascending)
+		consume := func(d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				mustTake(t, s, sequence.Request{Count: 10})
+			}
+		}
+		consume(3 * time.Minute)
+		before := p.Metrics()
+		consume(time.Minute)
+		if n := p.Metrics().Waits - before.Waits; n != 0 {
+			t.Errorf("%d requests waited", n)
+		}
+	})
+}
+
+// TestMaxBatch: no reservation takes more, unless one request needs it.
+func TestMaxBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		p := newPool(t, f, sequence.Options{BatchSize: 100, MaxBatch: 500})
+		s := openSequence(t, p, "a", ascending)
+		for range 10_000 {
+			mustTake(t, s, sequence.Request{Count: 100})
+			synctest.Wait()
+			if left := s.State().Remaining; left > 1000 {
+				t.Fatalf("%d numbers in memory", left)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		before := s.State().Remaining
+		wantLast(t, mustTake(t, s, sequence.Request{Count: 5000}), 1_005_000)
+		if n := f.calls.Load(); before > 1000 || n > 2500 {
+			t.Fatalf("%d reservations", n)
+		}
+	})
+}
+
+// TestContextEndsAsTheStoreAnswers: a call gets its numbers or an error, never
+// both and never neither.
+func TestContextEndsAsTheStoreAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		f.setDelay(time.Second)
+		p := newPool(t, f, sequence.Options{})
+		for i := range 100 {
+			s := openSequence(t, p, fmt.Sprint(i), ascending)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ids, err := s.Take(ctx, nil, sequence.Request{Count: 1})
+			cancel()
+			wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), int64(len(ids))+1)
+			if (err == nil) != (len(ids) == 1) {
+				t.Fatalf("%v, %v", ids, err)
+			}
+		}
+	})
 }
 
 func TestEndedContext(t *testing.T) {

@@ -35,9 +35,8 @@ func (s *Sequence) skip(i int) {
 	s.publish(next)
 }
 
-// drop counts numbers that will not be given. They were not consumed.
+// drop counts numbers that will not be given.
 func (s *Sequence) drop(distance uint64) {
-	s.stock -= min(s.stock, distance)
 	s.pool.counts.dropped.Add(distance / size(s.spec.Step))
 }
 

@@ -65,7 +65,6 @@ func (s *Sequence) enlist(need uint64) (w *waiter, last int64, err error) {
 	}
 	w = &waiter{need: need, done: make(chan struct{})}
 	s.waiters = append(s.waiters, w)
-	s.hungry = true
 	s.pool.counts.waits.Add(1)
 	s.request(true)
 	return w, 0, nil

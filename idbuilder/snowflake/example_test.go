@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"log"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
 func ExampleLeaser_Lease() {
-	leaser, err := New(newMemory(), Options{})
+	leaser, err := New(storetest.Documents(), Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,82 +3,54 @@
 package snowflake
 
 import (
-	"context"
-	"errors"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
+	"testing"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// memory is a store of documents in memory, with faults.
-type memory struct {
-	store.Store // nil: what is not implemented panics
-
-	mu      sync.Mutex
-	version int64
-	docs    map[string]store.Document
-	puts    int
-	// fault is asked before each Put: lose leaves it undone, unknown does it; both
-	// return errFault.
-	fault func(doc store.Document) (lose, unknown bool)
+// faults of a store; the zero value is none.
+type faults struct {
+	mu  sync.Mutex
+	put func() storetest.Fault // of a Put; nil: none
 }
 
-var errFault = errors.New("the connection was lost")
+func (f *faults) set(put func() storetest.Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.put = put
+}
 
-func newMemory() *memory { return &memory{docs: map[string]store.Document{}} }
+func (f *faults) decide(c storetest.Call) storetest.Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.put == nil || c.Method != "Put" {
+		return storetest.Fault{}
+	}
+	return f.put()
+}
 
-// shaky returns faults for a part of the calls.
-func shaky(r *rand.Rand, part float64) func(store.Document) (lose, unknown bool) {
-	return func(store.Document) (bool, bool) {
-		x := r.Float64()
-		return x < part, x >= part && x < 2*part
+// shaky returns faults for a part of the calls: of half of them the outcome is
+// unknown, the others are not made.
+func shaky(r *rand.Rand, part float64) func() storetest.Fault {
+	return func() storetest.Fault {
+		x := r.Float64() / part
+		return storetest.Fault{Fail: x < 0.5, Lose: x >= 0.5 && x < 1}
 	}
 }
 
-func (m *memory) Get(ctx context.Context, _ store.Kind, key string) (store.Document, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	doc, ok := m.docs[key]
-	if !ok {
-		return store.Document{}, store.ErrNotFound
+// deleteAll loses all documents.
+func deleteAll(t *testing.T, s store.Store) {
+	t.Helper()
+	docs, err := s.List(t.Context(), store.Leases, store.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return doc, ctx.Err()
-}
-
-func (m *memory) Put(ctx context.Context, _ store.Kind, d store.Document) (int64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	lose, unknown := false, false
-	if m.fault != nil {
-		lose, unknown = m.fault(d)
-	}
-	if lose || ctx.Err() != nil {
-		return 0, errors.Join(errFault, ctx.Err())
-	}
-	if m.docs[d.Key].Version != d.Version {
-		return 0, store.ErrConflict
-	}
-	m.version++
-	m.puts++
-	d.Version, d.Value = m.version, slices.Clone(d.Value)
-	m.docs[d.Key] = d
-	if unknown {
-		return 0, errFault
-	}
-	return d.Version, nil
-}
-
-func (m *memory) List(_ context.Context, _ store.Kind, o store.ListOptions) (docs []store.Document, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key, doc := range m.docs {
-		if strings.HasPrefix(key, o.Prefix) && key > o.After {
-			docs = append(docs, doc)
+	for _, doc := range docs {
+		if err := s.Delete(t.Context(), store.Leases, doc.Key, doc.Version); err != nil {
+			t.Fatal(err)
 		}
 	}
-	slices.SortFunc(docs, func(a, b store.Document) int { return strings.Compare(a.Key, b.Key) })
-	return docs[:min(len(docs), o.Limit)], nil
 }

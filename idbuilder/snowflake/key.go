@@ -20,6 +20,13 @@ type leaseKey struct {
 // String returns the text that clients send.
 func (k leaseKey) String() string { return fmt.Sprintf("%d.%d.%s", k.worker, k.created, k.secret) }
 
+// WorkerIDOf returns the worker id that a lease key names, whether or not it is
+// leased. The error is [ErrLeaseKey].
+func WorkerIDOf(text string) (int64, error) {
+	k, err := parseLeaseKey(text)
+	return k.worker, err
+}
+
 // parseLeaseKey is the inverse of leaseKey.String.
 func parseLeaseKey(text string) (k leaseKey, err error) {
 	parts := strings.Split(text, ".")

@@ -124,6 +124,28 @@ func (c Client) held() (*leaseKey, error) {
 	return &k, err
 }
 
+// Renew renews the lease of a lease key, and grants no other one:
+// [lease.ErrNotRenewable] or [lease.ErrNotFound] say that it has ended, was released or is
+// unknown. Further errors are those of [Leaser.Lease].
+func (l *Leaser) Renew(ctx context.Context, key Key, text string) (Grant, error) {
+	k, err := parseLeaseKey(text)
+	if err != nil {
+		return Grant{}, err
+	}
+	s, err := l.open(ctx, key, false)
+	if err != nil {
+		return Grant{}, err
+	}
+	if !s.has(k.worker) {
+		return Grant{}, fmt.Errorf("%w: key %q has no worker id %d", lease.ErrNotFound, key.Name, k.worker)
+	}
+	g, err := l.renew(ctx, s, &k)
+	if errors.Is(err, lease.ErrSignature) { // so that nothing is told of the lease
+		err = fmt.Errorf("%w: key %q, worker id %d", lease.ErrNotFound, key.Name, k.worker)
+	}
+	return g, err
+}
+
 func (l *Leaser) lease(ctx context.Context, s *space, held *leaseKey, client Client) (Grant, error) {
 	if held != nil && s.has(held.worker) {
 		g, err := l.renew(ctx, s, held)

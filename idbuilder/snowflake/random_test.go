@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
 // client is a client of a random test: it makes IDs of its worker id in [from,
@@ -38,7 +40,10 @@ func (l ledger) check(c *client) error {
 // TestRandom has clients of both kinds lease from workers whose clocks are off and
 // jump, over a store that loses connections, while workers restart.
 func TestRandom(t *testing.T) {
-	const steps = 1000
+	steps := 600
+	if testing.Short() {
+		steps = 150
+	}
 	for _, c := range []struct {
 		name string
 		off  time.Duration // of the clocks, at most
@@ -48,7 +53,7 @@ func TestRandom(t *testing.T) {
 	}{{"clocks agree", 30 * time.Second, true}, {"clocks are days off", 50 * time.Hour, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			w, r := newWorld(t), random(t)
-			w.fault = shaky(r, 0.05)
+			w.faults.set(shaky(r, 0.1))
 			off := func() time.Duration { return time.Duration(r.Int64N(int64(2*c.off))) - c.off }
 			workers, key, used := make([]*worker, 3), sized(7), ledger{}
 			for i := range workers {
@@ -80,7 +85,7 @@ func TestRandom(t *testing.T) {
 				deployed := c.deployed && r.IntN(4) == 0
 				g, err := workers[x].Lease(t.Context(), key, Client{Renews: !deployed})
 				if err != nil {
-					if !errors.Is(err, errFault) && !errors.Is(err, ErrExhausted) {
+					if !errors.Is(err, storetest.ErrFault) && !errors.Is(err, ErrExhausted) {
 						t.Fatal(err)
 					}
 					continue

@@ -9,16 +9,21 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 )
 
-// TestStore runs the suite of lease stores.
+// TestStore runs the suite of lease stores. With -race it takes minutes, for what
+// TestConcurrent and TestRandom do in seconds.
 func TestStore(t *testing.T) {
-	stores := map[string]*memory{}
+	if testing.Short() {
+		t.Skip("the suite of lease stores runs without -short")
+	}
+	stores := map[string]store.Store{}
 	leasetest.Run(t, leasetest.Suite{Open: func(_ *testing.T, name string) lease.Store {
 		if stores[name] == nil {
-			stores[name] = newMemory()
+			stores[name] = storetest.Documents()
 		}
 		return enumerable{&documents{store: stores[name], now: time.Now}}
 	}})
@@ -48,8 +53,10 @@ func TestForeignDocument(t *testing.T) {
 		``, `[]`, `{}`, `{"format":2,"pairs":""}`, `{"format":1,"pairs":"AAAA"}`, `{"format":1,"pairs":"!"}`,
 		`{"format":1,"pairs":"AQMA/P8FAAE="}`, // deflated, and cut short
 	} {
-		m := newMemory()
-		m.docs["s"] = store.Document{Key: "s", Value: []byte(value), Version: 1}
+		m := storetest.Documents()
+		if _, err := m.Put(t.Context(), store.Leases, store.Document{Key: "s", Value: []byte(value)}); err != nil {
+			t.Fatal(err)
+		}
 		d := &documents{store: m, now: time.Now}
 		err := d.Update(t.Context(), "s", func(tx lease.Tx) error {
 			tx.Set([]byte("k"), []byte("v"))
@@ -59,7 +66,7 @@ func TestForeignDocument(t *testing.T) {
 		if !errors.As(err, &corrupt) || corrupt.Where != `lease "s"` {
 			t.Errorf("%q: got %v, want a CorruptError that names the document", value, err)
 		}
-		if string(m.docs["s"].Value) != value {
+		if doc, err := m.Get(t.Context(), store.Leases, "s"); err != nil || string(doc.Value) != value {
 			t.Errorf("%q was overwritten", value)
 		}
 	}

@@ -58,6 +58,8 @@ var arrows = map[string][]string{
 
 	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
 
+	"idbuilder/controller": {"idbuilder/api", "idbuilder/snowflake", "idbuilder/store", "election", "internal/uptime", "kv", "lease"},
+
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},
 	"rafttimer/internal/clock": {},

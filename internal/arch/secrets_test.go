@@ -20,6 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	idclient "github.com/kazahana-db/kazahana/idbuilder/client"
+	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	idtoken "github.com/kazahana-db/kazahana/idbuilder/token"
@@ -98,6 +99,10 @@ func secretive(t *testing.T) []any {
 			t.Error(err)
 		}
 	})
+	toController, err := controller.NewClient(controller.ClientOptions{Endpoints: []string{"http://controller"}, Token: marker, Address: "http://worker"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ids := idclient.Options{URLs: []string{"https://id.example.com"}, Token: marker}
 	idClient, err := idclient.New(ids)
 	if err != nil {
@@ -105,6 +110,7 @@ func secretive(t *testing.T) []any {
 	}
 	t.Cleanup(idClient.Close)
 	return []any{
+		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
 		service, service.Tokens, worker, worker.Tokens(),
 		idtoken.Token{Text: marker},

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/uptime"
+)
+
+// Client is a worker's side: it registers the worker with a controller and sends
+// heartbeats. It is safe for concurrent use.
+type Client struct {
+	options ClientOptions
+	self    Registration
+	clock   uptime.Clock
+	wire    *wire
+
+	mu       sync.Mutex
+	held     *held // nil: the worker is not registered
+	failure  error // of the last request; nil: it was answered
+	revision int64
+	answered bool // there was an answer
+	sequence int64
+}
+
+// held is the lease of the worker id.
+type held struct {
+	Assignment
+	until time.Duration // by the client's monotonic clock
+}
+
+// State is how a worker stands with the controllers.
+type State struct {
+	// Connected says that a controller answered the last request.
+	Connected bool
+	// Registered says that the lease of the worker id is in force. A worker that has
+	// lost all controllers stays registered until it ends.
+	Registered bool
+	WorkerID   int64         // if it is registered
+	Left       time.Duration // of the lease
+	Revision   int64         // of the store, in the last answer
+	Err        error         // why it is not connected
+	Note       string        // for people; empty if all is well
+}
+
+// NewClient returns a client, which does nothing until [Client.Run]. It returns
+// what [ClientOptions.Validate] finds.
+func NewClient(o ClientOptions) (*Client, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	return &Client{
+		options: o, clock: uptime.New(), wire: newWire(o), failure: errStarting,
+		self: Registration{Instance: rand.Text(), Address: o.Address, Version: o.Version, Started: time.Now().UTC()},
+	}, nil
+}
+
+var errStarting = errors.New("controller: not asked yet")
+
+// State returns how the worker stands with the controllers now.
+func (c *Client) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := State{Connected: c.failure == nil, Revision: c.revision, Err: c.failure}
+	if c.held != nil {
+		s.Left = c.held.until - c.now()
+	}
+	switch {
+	case s.Left > 0:
+		s.Registered, s.WorkerID = true, c.held.WorkerID
+		if !s.Connected {
+			s.Note = fmt.Sprintf("the controller does not answer; the lease of worker id %d lasts for %v", s.WorkerID, s.Left.Round(time.Second))
+		}
+	case c.held != nil:
+		s.Left, s.Note = 0, fmt.Sprintf("the lease of worker id %d has ended, and the controller does not answer", c.held.WorkerID)
+	default:
+		s.Note = "the worker is not registered with a controller yet"
+	}
+	return s
+}
+
+func (c *Client) now() time.Duration { return c.clock.Elapsed(time.Now()) }
+
+// Run registers the worker and sends heartbeats until ctx ends; then it ends the
+// lease, and returns the cause of ctx. While no controller answers, it asks all of them again and
+// again. Call it once.
+func (c *Client) Run(ctx context.Context) error {
+	for failures := 0; ; {
+		next, err := c.beat(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil {
+			failures = 0
+		} else {
+			next = retryAfter(failures)
+			failures++
+		}
+		if sleep(ctx, jitter(next)) != nil {
+			break
+		}
+	}
+	c.leave(ctx)
+	return context.Cause(ctx)
+}
+
+const (
+	firstRetry = 250 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
+
+// retryAfter returns how long to wait after so many failures in a row, and one.
+func retryAfter(failures int) time.Duration {
+	return min(firstRetry<<min(failures, 10), lastRetry)
+}
+
+// jitter returns d, or up to a tenth less.
+func jitter(d time.Duration) time.Duration { return d - mathrand.N(d/10+1) }
+
+// beat registers or sends a heartbeat, and returns after what time to do so again.
+func (c *Client) beat(ctx context.Context) (next time.Duration, err error) {
+	begun := c.now()
+	assigned, err := c.ask(ctx, begun)
+	var refused *api.Error
+	if errors.As(err, &refused) && refused.Code == api.NotFound {
+		c.drop()
+		begun = c.now()
+		assigned, err = c.ask(ctx, begun)
+	}
+	if ctx.Err() != nil {
+		return 0, err
+	}
+	c.note(assigned, begun, err)
+	if err != nil {
+		return 0, err
+	}
+	return seconds(assigned.HeartbeatInterval), nil
+}
+
+// ask sends a heartbeat, or, if no lease is in force, a registration.
+func (c *Client) ask(ctx context.Context, now time.Duration) (a Assignment, err error) {
+	c.mu.Lock()
+	lease := c.held
+	c.sequence++
+	sequence := c.sequence
+	c.mu.Unlock()
+	self := c.self
+	self.Sequence, self.Load = sequence, c.options.Load()
+	if lease == nil || lease.until <= now {
+		err = c.wire.post(ctx, RegisterPath, self, &a)
+	} else {
+		err = c.wire.post(ctx, HeartbeatPath, Heartbeat{Registration: self, LeaseKey: lease.LeaseKey}, &a)
+	}
+	if err == nil {
+		err = a.check()
+	}
+	return a, err
+}
+
+// drop forgets the lease: the controller does not know it.
+func (c *Client) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = nil
+}
+
+// note keeps the answer to a request that began at begun.
+func (c *Client) note(a Assignment, begun time.Duration, err error) {
+	c.mu.Lock()
+	lost, found := c.failure == nil && err != nil, c.failure != nil && err == nil
+	c.failure = err
+	changed := err == nil && (a.Revision != c.revision || !c.answered)
+	if err == nil {
+		c.held = &held{Assignment: a, until: begun + seconds(a.LeaseDuration)}
+		c.revision, c.answered = a.Revision, true
+	}
+	c.mu.Unlock()
+	switch {
+	case lost:
+		c.options.Logger.Warn("controller: no controller answers; the worker goes on for as long as its lease lasts", "error", err)
+	case found:
+		c.options.Logger.Info("controller: the worker is registered", "worker_id", a.WorkerID)
+	}
+	if changed && c.options.OnRevision != nil {
+		c.options.OnRevision(a.Revision)
+	}
+}
+
+// leave ends the lease. ctx has ended.
+func (c *Client) leave(ctx context.Context) {
+	c.mu.Lock()
+	lease := c.held
+	c.held = nil
+	c.mu.Unlock()
+	if lease == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
+	defer cancel()
+	var answer struct{}
+	if err := c.wire.post(ctx, LeavePath, Leave{Instance: c.self.Instance, LeaseKey: lease.LeaseKey}, &answer); err != nil {
+		c.options.Logger.Warn("controller: the worker could not sign off; its lease ends by itself", "error", err)
+	}
+}
+
+// seconds returns a time that a controller said.
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second))
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+// TestWorkers checks that all controllers list the workers of all controllers, with
+// their load, and that one that signs off is gone.
+func TestWorkers(t *testing.T) {
+	bubble(t, func(s *site) {
+		a, b := s.controller("a", 0), s.controller("b", 5*time.Minute)
+		load := Load{RequestsPerSecond: 12.5, Cached: 700, Ready: true}
+		_, stop := s.worker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
+		s.worker(ClientOptions{Address: "http://w2:8080"}, "b", "a")
+		after(2 * time.Second)
+		for _, n := range []*node{a, b} {
+			list := s.list(n)
+			if len(list) != 2 || list[0].WorkerID == list[1].WorkerID {
+				s.Fatalf("%s lists %+v", n.host, list)
+			}
+			found := false
+			for _, w := range list {
+				found = found || w.Address == "https://w1:8080" && w.Version == "1.2" && w.Load == load && !w.Started.IsZero()
+			}
+			if !found {
+				s.Errorf("%s lists %+v", n.host, list)
+			}
+		}
+		stop()
+		after(time.Second)
+		if list := s.list(b); len(list) != 1 || list[0].Address != "http://w2:8080" {
+			s.Errorf("after one left: %+v", list)
+		}
+	})
+}
+
+// TestWorkerDies checks that a worker without heartbeats is listed for as long as its
+// lease lasts, and that the leader then removes its document.
+func TestWorkerDies(t *testing.T) {
+	bubble(t, func(s *site) {
+		a, b := s.controller("a", 0), s.controller("b", -time.Minute)
+		s.worker(ClientOptions{}, "a")
+		after(25 * time.Second)
+		s.network.set("a", true, false) // heartbeats come each 10 s, at most a second early
+		after(18 * time.Second)
+		if len(s.list(a)) != 1 || len(s.list(b)) != 1 {
+			s.Errorf("with a lease in force: %+v, %+v", s.list(a), s.list(b))
+		}
+		after(15 * time.Second)
+		if len(s.list(a)) != 0 || len(s.list(b)) != 0 {
+			s.Errorf("after its lease: %+v, %+v", s.list(a), s.list(b))
+		}
+		after(time.Minute)
+		if docs, err := s.store.List(s.Context(), store.Workers, store.ListOptions{Prefix: recordPrefix}); len(docs) != 0 || err != nil {
+			s.Errorf("%d documents are left (%v)", len(docs), err)
+		}
+	})
+}
+
+// TestFailover checks that a worker goes on with another controller, as the same
+// worker, within a heartbeat.
+func TestFailover(t *testing.T) {
+	bubble(t, func(s *site) {
+		a, b := s.controller("a", 0), s.controller("b", 0)
+		c, _ := s.worker(ClientOptions{}, "a", "b")
+		after(time.Second)
+		was := c.State()
+		if !was.Connected || !was.Registered || was.Note != "" {
+			s.Fatalf("%+v", was)
+		}
+		a.kill()
+		after(16 * time.Second)
+		if is := c.State(); !is.Connected || is.WorkerID != was.WorkerID || is.Left < 20*time.Second {
+			s.Errorf("%+v, was %+v", is, was)
+		}
+		if list := s.list(b); len(list) != 1 || list[0].WorkerID != was.WorkerID {
+			s.Errorf("listed: %+v", list)
+		}
+	})
+}
+
+// TestControllersLost checks that a worker which loses all controllers says so, keeps
+// its worker id until its lease ends, and registers when one is back.
+func TestControllersLost(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.controller("a", 0)
+		s.controller("b", 0)
+		c, _ := s.worker(ClientOptions{}, "a", "b")
+		if st := c.State(); st.Connected || st.Registered || st.Note == "" {
+			s.Errorf("before it is registered: %+v", st)
+		}
+		after(time.Second)
+		id := c.State().WorkerID
+		s.network.set("a", true, false)
+		s.network.set("b", true, false)
+		after(25 * time.Second)
+		if st := c.State(); st.Connected || !st.Registered || st.WorkerID != id || st.Err == nil || !strings.Contains(st.Note, "lasts for") {
+			s.Errorf("without controllers: %+v", st)
+		}
+		after(5 * time.Second)
+		if st := c.State(); st.Registered || st.Left != 0 || !strings.Contains(st.Note, "has ended") {
+			s.Errorf("after the lease: %+v", st)
+		}
+		after(time.Hour)
+		s.network.set("b", false, false)
+		after(20 * time.Second)
+		if st := c.State(); !st.Connected || !st.Registered {
+			s.Errorf("with a controller again: %+v", st)
+		}
+	})
+}
+
+// TestStaleWorker checks that a worker which was stopped for longer than its lease
+// gets another worker id if its own was given to another.
+func TestStaleWorker(t *testing.T) {
+	defer func(l snowflake.Layout) { workerIDs.Layout = l }(workerIDs.Layout)
+	workerIDs.Layout.WorkerIDSize, workerIDs.Layout.SeqSize = 4, 18
+	bubble(t, func(s *site) {
+		s.controller("a", 0)
+		s.network.hosts["proxy"] = s.network.hosts["a"] // the way of the first worker
+		stale, _ := s.worker(ClientOptions{}, "proxy")
+		after(time.Second)
+		id := stale.State().WorkerID
+		s.network.set("proxy", true, false)
+		after(61 * time.Second) // its lease, and as long again for clocks that differ
+		taken := map[int64]bool{}
+		for i := range 1 << workerIDs.Layout.WorkerIDSize {
+			r := Registration{Instance: fmt.Sprint("other-", i), Address: "http://w:1"}
+			a, err := s.network.register(s, r)
+			if err != nil {
+				s.Fatal(err)
+			}
+			if taken[a.WorkerID] {
+				s.Fatalf("worker id %d is leased twice", a.WorkerID)
+			}
+			taken[a.WorkerID] = true
+		}
+		if !taken[id] {
+			s.Fatal("the worker id of the stale worker is not free")
+		}
+		s.network.set("proxy", false, false)
+		after(10 * time.Second)
+		if st := stale.State(); st.Registered {
+			s.Errorf("it is registered as %d, though all worker ids are leased", st.WorkerID)
+		}
+		after(time.Minute)
+		if st := stale.State(); !st.Registered {
+			s.Errorf("%+v", st)
+		}
+	})
+}
+
+// register registers a worker that sends no heartbeats.
+func (n *network) register(s *site, r Registration) (a Assignment, err error) {
+	w := newWire(ClientOptions{Endpoints: []string{"http://a"}, Token: "admin", Timeout: time.Second, Transport: n})
+	return a, w.post(s.Context(), RegisterPath, r, &a)
+}
+
+// TestLostAnswers checks that a worker whose answers are lost is one worker.
+func TestLostAnswers(t *testing.T) {
+	bubble(t, func(s *site) {
+		a := s.controller("a", 0)
+		s.network.set("a", false, true)
+		c, _ := s.worker(ClientOptions{}, "a")
+		after(20 * time.Second)
+		if st := c.State(); st.Registered {
+			s.Errorf("%+v", st)
+		}
+		s.network.set("a", false, false)
+		after(10 * time.Second)
+		st, list := c.State(), s.list(a)
+		if !st.Registered || len(list) != 1 || list[0].WorkerID != st.WorkerID {
+			s.Errorf("%+v is listed as %+v", st, list)
+		}
+	})
+}
+
+// TestRevision checks that workers hear of a new revision within a heartbeat.
+func TestRevision(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.controller("a", 0)
+		heard := make(chan int64, 100)
+		s.worker(ClientOptions{OnRevision: func(r int64) { heard <- r }}, "a")
+		after(time.Second)
+		if first := <-heard; first != 0 {
+			s.Errorf("the first answer has the revision %d", first)
+		}
+		want, err := s.store.Advance(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		after(10 * time.Second)
+		select {
+		case got := <-heard:
+			if got != want || len(heard) > 0 {
+				s.Errorf("heard of %d and %d more, want %d once", got, len(heard), want)
+			}
+		default:
+			s.Error("it heard of no revision")
+		}
+	})
+}
+
+// TestLateHeartbeat checks that a heartbeat which arrives late does not hide a later
+// one.
+func TestLateHeartbeat(t *testing.T) {
+	bubble(t, func(s *site) {
+		a := s.controller("a", 0)
+		r := Registration{Instance: "w", Address: "http://w:1", Sequence: 1}
+		assigned, err := a.Register(s.Context(), r)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, sequence := range []int64{3, 2} {
+			r.Sequence, r.RequestsPerSecond = sequence, float64(sequence)
+			if _, err := a.Heartbeat(s.Context(), Heartbeat{Registration: r, LeaseKey: assigned.LeaseKey}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		after(2 * time.Second)
+		if list := s.list(a); len(list) != 1 || list[0].RequestsPerSecond != 3 {
+			s.Errorf("%+v", list)
+		}
+	})
+}
+
+// TestStoreFails checks that a worker outlives a store that fails for less than its
+// lease.
+func TestStoreFails(t *testing.T) {
+	bubble(t, func(s *site) {
+		a := s.controller("a", 0)
+		c, _ := s.worker(ClientOptions{}, "a")
+		after(time.Second)
+		id := c.State().WorkerID
+		s.setFault(func(storetest.Call) storetest.Fault { return storetest.Fault{Lose: true} })
+		after(20 * time.Second)
+		if st := c.State(); st.Connected || !st.Registered {
+			s.Errorf("%+v", st)
+		}
+		s.setFault(nil)
+		after(11 * time.Second)
+		if st := c.State(); !st.Connected || st.WorkerID != id {
+			s.Errorf("%+v, want worker id %d", st, id)
+		}
+		if list := s.list(a); len(list) != 1 {
+			s.Errorf("%+v", list)
+		}
+	})
+}
+
+// TestBalance checks that idle workers get more of the requests, and those that are not
+// ready none.
+func TestBalance(t *testing.T) {
+	bubble(t, func(s *site) {
+		a := s.controller("a", 0)
+		for i, load := range []Load{{RequestsPerSecond: 0, Ready: true}, {RequestsPerSecond: 300, Ready: true}, {RequestsPerSecond: 900, Ready: true}, {}} {
+			s.worker(ClientOptions{Address: fmt.Sprint("http://w", i), Load: func() Load { return load }}, "a")
+		}
+		after(2 * time.Second)
+		b, err := a.Balance(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		weights := map[string]int{}
+		for _, target := range b.Targets {
+			weights[target.Address] = target.Weight
+		}
+		want := map[string]int{"http://w0": 100, "http://w1": 57, "http://w2": 31} // the mean is 400
+		if fmt.Sprint(weights) != fmt.Sprint(want) || b.TTL != 10 {
+			s.Errorf("got %v for %v s, want %v", weights, b.TTL, want)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller keeps account of the workers of an ID service: who lives, how
+// busy, and where. It has both sides. A [Controller] serves
+//
+//	c, err := controller.New(s, controller.Options{Authorize: checkToken})
+//	if err != nil {
+//		return err
+//	}
+//	go c.Run(ctx) // what one of the controllers does for all
+//	err = (&http.Server{Addr: ":8090", Handler: c.Handler()}).ListenAndServe()
+//
+// and a worker's [Client] registers there:
+//
+//	client, err := controller.NewClient(controller.ClientOptions{
+//		Endpoints: []string{"http://controller-1:8090", "http://controller-2:8090"},
+//		Token:     admin, Address: "http://worker-7:8080",
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	go client.Run(ctx)
+//	state := client.State() // for /ready
+//
+// No ID depends on a controller: workers that have lost all of them go on giving
+// IDs that nobody else gives, since these are reserved in the store.
+//
+// # Worker ids
+//
+// A worker id is leased through package snowflake for [Options.Lease], and
+// renewed by each heartbeat. The worker has it until the lease has passed on its own monotonic
+// clock, counted from before it asked. Nobody else gets it for as long again, for
+// controllers whose clocks differ.
+//
+// # Who lives
+//
+// A worker lives while its document in the store changes: each controller looks at the documents, and
+// goes by its own monotonic clock. So controllers agree whatever their wall clocks say, any of
+// them can be stopped, and one that has just started takes each worker for alive for
+// the length of a lease.
+//
+// # Leader
+//
+// One of the controllers removes what is left of workers that are gone. It is elected by package
+// election where [Options.Database] is set, else by a lease on a document: a candidate takes over
+// a document that it has seen unchanged for the length of a lease. Removing is by
+// compare-and-set, so that two leaders, if a process was stopped at the wrong moment, do
+// no harm.
+//
+// # Balancing
+//
+// GET /v1/controller/balance gives clients the addresses of workers that are ready, with
+// weights by their load: see [Controller.Balance]. It needs no DNS and no proxy.
+package controller

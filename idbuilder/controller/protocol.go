@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+	"unicode/utf8"
+)
+
+// The paths of a controller.
+const (
+	RegisterPath  = "/v1/controller/register"  // POST: [Registration], answered by [Assignment]
+	HeartbeatPath = "/v1/controller/heartbeat" // POST: [Heartbeat], answered by [Assignment]
+	LeavePath     = "/v1/controller/leave"     // POST: [Leave]
+	WorkersPath   = "/v1/controller/workers"   // GET: [Workers]
+	BalancePath   = "/v1/controller/balance"   // GET: [Balance]
+)
+
+// Registration is what a worker says of itself.
+type Registration struct {
+	// Instance names the worker's process: 1 to 64 letters, digits, '.', '_' or
+	// '-', made at random.
+	Instance string `json:"instance"`
+	// Address is the URL at which clients reach the worker.
+	Address string    `json:"address"`
+	Version string    `json:"version,omitempty"` // of its program
+	Started time.Time `json:"started_at"`
+	// Sequence is greater in each request of an instance, so that one which
+	// arrives late is not taken for the last.
+	Sequence int64 `json:"sequence"`
+	Load
+}
+
+// Load is how busy a worker is.
+type Load struct {
+	RequestsPerSecond float64 `json:"requests_per_second"`
+	Cached            int64   `json:"cached"` // numbers that it has reserved and not given
+	// Ready says that it can answer requests. Clients are sent to no other.
+	Ready bool `json:"ready"`
+}
+
+// Heartbeat says that a worker lives.
+type Heartbeat struct {
+	Registration
+	LeaseKey string `json:"lease_key"` // of the last Assignment
+}
+
+// Leave says that a worker ends.
+type Leave struct {
+	Instance string `json:"instance"`
+	LeaseKey string `json:"lease_key"`
+}
+
+// Assignment is a leased worker id. The worker has it for LeaseDuration from when it
+// sent the request.
+type Assignment struct {
+	WorkerID          int64   `json:"worker_id"`
+	LeaseKey          string  `json:"lease_key"`          // to be sent with heartbeats; a secret
+	LeaseDuration     float64 `json:"lease_duration"`     // in seconds
+	HeartbeatInterval float64 `json:"heartbeat_interval"` // in seconds: when to send the next one
+	// Revision is the store's. Where it has changed, so have configurations or
+	// tokens.
+	Revision int64 `json:"revision"`
+}
+
+// Worker is a registered worker.
+type Worker struct {
+	WorkerID int64 `json:"worker_id"`
+	Registration
+	// Heartbeat is when a controller got the last heartbeat, by its clock.
+	Heartbeat time.Time `json:"heartbeat_at"`
+}
+
+// Workers is the list of the workers that live.
+type Workers struct {
+	Items    []Worker `json:"items"` // in the order of their worker ids
+	Revision int64    `json:"revision"`
+	Leader   bool     `json:"leader"` // this controller leads
+}
+
+// Balance tells clients which workers to send requests to.
+type Balance struct {
+	Targets []Target `json:"targets"` // none: no worker is ready
+	// TTL is after how many seconds to ask again.
+	TTL float64 `json:"ttl"`
+}
+
+// Target is a worker that is ready. A client sends it Weight of all requests,
+// divided by the sum of the weights.
+type Target struct {
+	Address string `json:"address"`
+	Weight  int    `json:"weight"` // 1 to 100
+}
+
+// Validate reports everything that is wrong with the registration.
+func (r Registration) Validate() error {
+	var faults []error
+	if !validInstance(r.Instance) {
+		faults = append(faults, errors.New("instance: it must have 1 to 64 letters, digits, '.', '_' or '-'"))
+	}
+	if u, err := url.Parse(r.Address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || len(r.Address) > 512 {
+		faults = append(faults, errors.New("address: it must be a URL such as http://worker-1:8080, of at most 512 bytes, without a user"))
+	}
+	if len(r.Version) > 100 || !utf8.ValidString(r.Version) {
+		faults = append(faults, errors.New("version: it must have at most 100 bytes of UTF-8"))
+	}
+	if y := r.Started.Year(); y < 1 || y > 9999 {
+		faults = append(faults, errors.New("started_at: the year must have four digits"))
+	}
+	return errors.Join(append(faults, r.check())...)
+}
+
+// check reports what a client does not believe of an answer.
+func (a Assignment) check() error {
+	if a.WorkerID < 0 || a.LeaseKey == "" || !(a.LeaseDuration > 0 && a.LeaseDuration <= maxSeconds) || !(a.HeartbeatInterval > 0 && a.HeartbeatInterval <= maxSeconds) {
+		return fmt.Errorf("controller: an answer with the worker id %d, a lease of %v s and heartbeats each %v s is not believed", a.WorkerID, a.LeaseDuration, a.HeartbeatInterval)
+	}
+	return nil
+}
+
+// maxSeconds is a day.
+const maxSeconds = 24 * 60 * 60
+
+func (l Load) check() error {
+	if !(l.RequestsPerSecond >= 0 && l.RequestsPerSecond <= 1e12) || l.Cached < 0 {
+		return fmt.Errorf("requests_per_second: it is %v, and cached %d; they must not be negative, nor the rate above 1e12", l.RequestsPerSecond, l.Cached)
+	}
+	return nil
+}
+
+func validInstance(s string) bool {
+	for _, c := range []byte(s) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+// reign notes who leads.
+type reign struct {
+	mu      sync.Mutex
+	leaders map[string]bool
+	last    string
+	terms   int
+}
+
+// lead returns the work of a leader of a name, which takes a while to end.
+func (r *reign) lead(s *site, name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		r.mu.Lock()
+		r.leaders[name], r.last = true, name
+		r.terms++
+		if len(r.leaders) > 1 {
+			s.Errorf("at once there lead %v", r.leaders)
+		}
+		r.mu.Unlock()
+		<-ctx.Done()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.leaders, name)
+		return context.Cause(ctx)
+	}
+}
+
+// leader returns who leads; "" if none does.
+func (r *reign) leader() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name := range r.leaders {
+		return name
+	}
+	return ""
+}
+
+// candidate starts a candidate over a store of its own.
+func (s *site) candidate(r *reign, name string, st store.Store) (stop func()) {
+	seat := newSeat(st, 30*time.Second)
+	return s.start(func(ctx context.Context) error { return seat.run(ctx, r.lead(s, name)) })
+}
+
+// TestLeaderKilled kills leaders, one after the other: the next one leads no earlier
+// than the lease allows, and soon after.
+func TestLeaderKilled(t *testing.T) {
+	bubble(t, func(s *site) {
+		r := &reign{leaders: map[string]bool{}}
+		stores := map[string]*severed{}
+		for _, name := range []string{"a", "b", "c"} {
+			stores[name] = &severed{Store: s.store}
+			s.candidate(r, name, stores[name])
+		}
+		after(6 * time.Second)
+		for range 2 {
+			was := r.leader()
+			if was == "" {
+				s.Fatal("none leads")
+			}
+			stores[was].sever()
+			after(13 * time.Second) // it renews each 10 s, so it was cut off 24 s before its end at most
+			after(27 * time.Second)
+			if is := r.leader(); is == "" || is == was {
+				s.Errorf("40 s after %s died %q leads", was, is)
+			}
+		}
+	})
+}
+
+// TestLeaderResigns checks that the next leader need not wait for the lease.
+func TestLeaderResigns(t *testing.T) {
+	bubble(t, func(s *site) {
+		r := &reign{leaders: map[string]bool{}}
+		stop := s.candidate(r, "a", s.store)
+		after(time.Second)
+		s.candidate(r, "b", s.store)
+		after(time.Hour)
+		if r.leader() != "a" || r.terms != 1 {
+			s.Fatalf("%q leads, in the term %d", r.leader(), r.terms)
+		}
+		stop()
+		after(5 * time.Second)
+		if r.leader() != "b" {
+			s.Errorf("%q leads", r.leader())
+		}
+	})
+}
+
+// TestLeaderSplit cuts the leader off from the store: it stops to lead before
+// another begins, which reign checks, and stands again afterwards.
+func TestLeaderSplit(t *testing.T) {
+	bubble(t, func(s *site) {
+		r, cut := &reign{leaders: map[string]bool{}}, false
+		var mu sync.Mutex
+		split := storetest.Faulty(s.store, func(storetest.Call) storetest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if !cut {
+				return storetest.Fault{}
+			}
+			return storetest.Fault{Fail: true, Before: func(ctx context.Context) { <-ctx.Done() }}
+		})
+		set := func(to bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			cut = to
+		}
+		s.candidate(r, "a", split)
+		after(time.Second)
+		s.candidate(r, "b", s.store)
+		after(time.Minute)
+		set(true)
+		after(25 * time.Second)
+		if r.leader() == "a" {
+			s.Error("25 s after it was cut off, a still leads")
+		}
+		after(20 * time.Second)
+		if r.leader() != "b" {
+			s.Errorf("%q leads", r.leader())
+		}
+		set(false)
+		after(time.Minute)
+		if r.leader() != "b" || r.terms != 2 {
+			s.Errorf("%q leads, in the term %d", r.leader(), r.terms)
+		}
+	})
+}
+
+// TestLeadersRandom runs candidates over a store that fails, delays, and loses
+// answers.
+func TestLeadersRandom(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bubble(t, func(s *site) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		bad := 0.0 // the part of calls that fail; it changes
+		s.setFault(func(storetest.Call) storetest.Fault {
+			delay := time.Duration(random.Int64N(int64(12 * time.Second)))
+			wait := func(ctx context.Context) { _ = sleep(ctx, delay) }
+			f := storetest.Fault{Fail: random.Float64() < bad, Lose: random.Float64() < bad}
+			switch {
+			case bad == 0:
+			case random.IntN(2) == 0:
+				f.Before = wait
+			default:
+				f.After = wait
+			}
+			return f
+		})
+		r := &reign{leaders: map[string]bool{}}
+		for _, name := range []string{"a", "b", "c"} {
+			s.candidate(r, name, s.store)
+		}
+		for range 300 {
+			s.mu.Lock()
+			bad = []float64{0, 0.1, 0.4, 0.9}[random.IntN(4)]
+			pause := time.Duration(random.Int64N(int64(5 * time.Minute)))
+			s.mu.Unlock()
+			after(pause)
+		}
+		s.mu.Lock()
+		bad = 0
+		s.mu.Unlock()
+		after(2 * time.Minute)
+		if r.leader() == "" || r.terms < 10 {
+			s.Errorf("%q leads, in the term %d", r.leader(), r.terms)
+		}
+		if s.Failed() {
+			s.Logf("KAZAHANA_SEED=%d", seed)
+		}
+	})
+}
+
+// TestElected checks that a leader is elected where there is a database.
+func TestElected(t *testing.T) {
+	db, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // in memory
+	c, err := New(storetest.Documents(), Options{Authorize: authorize, Database: db, Heartbeat: 100 * time.Millisecond, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	led := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.leader.run(ctx, func(context.Context) error { close(led); <-ctx.Done(); return nil })
+	}()
+	<-led
+	cancel()
+	<-done
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// wire sends requests to one of several controllers: the one that answered last, or
+// else the next.
+type wire struct {
+	client    *http.Client
+	endpoints []string
+	token     string
+	timeout   time.Duration
+	current   atomic.Int64 // index of the endpoint that answered last
+}
+
+// maxAnswer bounds the body of an answer, in bytes.
+const maxAnswer = 64 << 10
+
+func newWire(o ClientOptions) *wire {
+	w := &wire{token: o.Token, timeout: o.Timeout, client: &http.Client{
+		Transport:     o.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for the endpoint
+	}}
+	for _, e := range o.Endpoints {
+		w.endpoints = append(w.endpoints, strings.TrimRight(e, "/"))
+	}
+	return w
+}
+
+// post sends a request and decodes the data of the answer. Where a controller does
+// not answer, or cannot now, it asks the next one. An [*api.Error] is what the last of them said.
+func (w *wire) post(ctx context.Context, path string, request, data any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	first := w.current.Load()
+	var faults []error
+	for i := range w.endpoints {
+		at := (first + int64(i)) % int64(len(w.endpoints))
+		err := w.try(ctx, w.endpoints[at], path, body, data)
+		if err == nil || !another(err) {
+			w.current.Store(at)
+			return err
+		}
+		faults = append(faults, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// another reports whether another controller may answer better.
+func another(err error) bool {
+	var e *api.Error
+	return !errors.As(err, &e) || e.HTTPStatus() >= 500
+}
+
+// try asks one controller.
+func (w *wire) try(ctx context.Context, endpoint, path string, body []byte, data any) error {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+w.token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := w.client.Do(r)
+	if err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("controller: %s: the answer was cut short: %w", endpoint, err)
+	}
+	return decode(endpoint, answer.StatusCode, text, data)
+}
+
+// decode reads an answer.
+func decode(endpoint string, status int, text []byte, data any) error {
+	var reply api.Reply[json.RawMessage]
+	if len(text) > maxAnswer || json.Unmarshal(text, &reply) != nil || (reply.Code == api.OK) != (status == http.StatusOK) {
+		return fmt.Errorf("controller: %s answers with status %d, and nothing that a controller says", endpoint, status)
+	}
+	if reply.Code != api.OK {
+		return &api.Error{Code: reply.Code, Status: status, Message: endpoint + ": " + reply.Message}
+	}
+	if err := json.Unmarshal(reply.Data, data); err != nil {
+		return fmt.Errorf("controller: %s: the data of the answer: %w", endpoint, err)
+	}
+	return nil
+}
