@@ -112,6 +112,7 @@ func secretive(t *testing.T) []any {
 	return []any{
 		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
+		fill(controller.ClientOptions{}), toController,
 		service, service.Tokens, worker, worker.Tokens(),
 		idtoken.Token{Text: marker},
 		api.Token{Token: marker},
