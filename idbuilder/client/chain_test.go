@@ -206,7 +206,7 @@ func TestOrderGivesUp(t *testing.T) {
 			next(t, h)
 		}
 		synctest.Wait()
-		s.last = 0
+		s.last, s.most = 0, 1
 		for range 16 {
 			next(t, h)
 		}

@@ -44,6 +44,7 @@ type counter struct {
 	last  int64
 	sizes []int // of the requests
 	delay time.Duration
+	most  int // IDs in an answer; 0: as many as were asked for
 }
 
 func (c *counter) serve(w http.ResponseWriter, r *http.Request) {
@@ -52,6 +53,9 @@ func (c *counter) serve(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sizes = append(c.sizes, size)
+	if c.most > 0 {
+		size = min(size, c.most)
+	}
 	ids := make([]int64, size)
 	for i := range ids {
 		c.last++

@@ -112,7 +112,7 @@ func TestExpiry(t *testing.T) {
 		make1(t, h)
 		_, _, end, _ := h.Lease()
 		l.set(func() { l.down = true })
-		time.Sleep(end.Sub(time.Now()) - time.Millisecond)
+		time.Sleep(time.Until(end) - time.Millisecond)
 		synctest.Wait()
 		last := make1(t, h)
 		if at, _, _ := parts(last); !at.Equal(end.Add(-time.Millisecond)) {
