@@ -34,14 +34,13 @@ func (w *Worker) serveTokenReset(c *call) error {
 	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Reset(c.ctx(), bearer(c.r), key) })
 }
 
+// tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed
+// worker may get the token first.
 func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) error {
 	if err := c.admin(); err != nil {
 		return err
 	}
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name")
-	if err == nil && p.key != token.GlobalKey {
-		_, err = w.readConfig(c.ctx(), p.key)
-	}
 	if err != nil {
 		return err
 	}

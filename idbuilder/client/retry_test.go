@@ -32,7 +32,9 @@ func TestRetry(t *testing.T) {
 	}{
 		{"unavailable", func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, api.Unavailable) }, 4, [][2]time.Duration{{50, 100}, {100, 200}, {125, 250}}},
 		{"a proxy's 502", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) }, 4, nil},
-		{"a proxy's 504", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gateway timeout", http.StatusGatewayTimeout) }, 4, nil},
+		{"a proxy's 504", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "gateway timeout", http.StatusGatewayTimeout)
+		}, 4, nil},
 		{"a limit", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			refuse(w, 429, api.Unavailable)

@@ -43,8 +43,9 @@ func (c *Config) Fields(deployed bool, extra any) any {
 			Epoch        int64 `json:"epoch"`
 			WorkerBits   int   `json:"worker_bits"`
 			SequenceBits int   `json:"sequence_bits"`
+			consoleFields
 			extraFields
-		}{f, c.Snowflake, c.Snowflake.BaseTS, c.Snowflake.WorkerIDSize, c.Snowflake.SeqSize, extraOf(extra)}
+		}{f, c.Snowflake, c.Snowflake.BaseTS, c.Snowflake.WorkerIDSize, c.Snowflake.SeqSize, consoleFields{c.Snowflake.BaseTS, c.Snowflake.WorkerIDSize}, extraOf(extra)}
 	}
 	return struct {
 		fields
@@ -54,6 +55,12 @@ func (c *Config) Fields(deployed bool, extra any) any {
 		Guarantee     string        `json:"guarantee"`
 		extraFields
 	}{f, c.Formatted.Parts, c.Formatted.Pattern, c.Formatted.SequenceReset, c.Formatted.Format.Guarantee().String(), extraOf(extra)}
+}
+
+// consoleFields are the names that the deployed worker's console has for epoch and worker_bits.
+type consoleFields struct {
+	Epoch      int64 `json:"epoch_ts"`
+	WorkerBits int   `json:"worker_id_bits"`
 }
 
 // IncrementState is what an increment key has given.

@@ -15,10 +15,16 @@ type snowflakeRequest struct {
 	WorkerBits   *int   `json:"worker_bits"`
 	SeqSize      *int   `json:"seq_size"`
 	SequenceBits *int   `json:"sequence_bits"`
+
+	// The deployed worker's console has names of its own for epoch and worker_bits.
+	ConsoleEpoch      *int64 `json:"epoch_ts"`
+	ConsoleWorkerBits *int   `json:"worker_id_bits"`
 }
 
 func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
-	if faults := append(r.twice(), r.missing()...); len(faults) > 0 {
+	faults := r.twice()
+	r.translate()
+	if faults = append(faults, r.missing()...); len(faults) > 0 {
 		return nil, faults
 	}
 	c := &Snowflake{
@@ -30,11 +36,21 @@ func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
 	if n.skip == "" {
 		c.SkipSize = 64 - c.TSSize - c.WorkerIDSize - c.SeqSize
 	}
-	faults := c.check(n)
+	faults = c.check(n)
 	if len(faults) == 0 {
 		faults = c.checkBase(n, now)
 	}
 	return c, faults
+}
+
+// translate takes the console's names for those of the deployed worker.
+func (r *snowflakeRequest) translate() {
+	if r.ConsoleEpoch != nil {
+		r.Epoch = r.ConsoleEpoch
+	}
+	if r.ConsoleWorkerBits != nil {
+		r.WorkerBits = r.ConsoleWorkerBits
+	}
 }
 
 // names returns the names of the parameters in the dialect that the request uses.
@@ -58,6 +74,12 @@ func (r *snowflakeRequest) names() names {
 			*p.name = p.deployed
 		}
 	}
+	if r.ConsoleEpoch != nil {
+		n.base = "epoch_ts"
+	}
+	if r.ConsoleWorkerBits != nil {
+		n.worker = "worker_id_bits"
+	}
 	return n
 }
 
@@ -70,6 +92,10 @@ func (r *snowflakeRequest) twice() (faults []error) {
 		{"base_ts", "epoch", r.BaseTS != nil && r.Epoch != nil},
 		{"worker_id_size", "worker_bits", r.WorkerIDSize != nil && r.WorkerBits != nil},
 		{"seq_size", "sequence_bits", r.SeqSize != nil && r.SequenceBits != nil},
+		{"base_ts", "epoch_ts", r.BaseTS != nil && r.ConsoleEpoch != nil},
+		{"epoch", "epoch_ts", r.Epoch != nil && r.ConsoleEpoch != nil},
+		{"worker_id_size", "worker_id_bits", r.WorkerIDSize != nil && r.ConsoleWorkerBits != nil},
+		{"worker_bits", "worker_id_bits", r.WorkerBits != nil && r.ConsoleWorkerBits != nil},
 	} {
 		if p.both {
 			faults = append(faults, twice(p.a, p.b))
@@ -79,7 +105,8 @@ func (r *snowflakeRequest) twice() (faults []error) {
 }
 
 // missing returns the faults of parameters that the specification requires. Ts_size
-// follows from the deployed worker's worker_bits, which leave 41 bits.
+// follows from the deployed worker's worker_bits, which leave 41 bits. Its console, which sends
+// worker_id_bits, sends a key as well, and no epoch if that field is empty.
 func (r *snowflakeRequest) missing() (faults []error) {
 	if !r.specified() {
 		return nil
@@ -89,7 +116,7 @@ func (r *snowflakeRequest) missing() (faults []error) {
 		missing bool
 		allowed string
 	}{
-		{"base_ts", r.BaseTS == nil && r.Epoch == nil, "0 to now, in milliseconds since 1970"},
+		{"base_ts", r.BaseTS == nil && r.Epoch == nil && r.ConsoleWorkerBits == nil, "0 to now, in milliseconds since 1970"},
 		{"ts_size", r.TSSize == nil && r.WorkerBits == nil, "32 to 62"},
 		{"worker_id_size", r.WorkerIDSize == nil && r.WorkerBits == nil, "1 to 21"},
 		{"seq_size", r.SeqSize == nil && r.SequenceBits == nil, "1 to 30"},
