@@ -117,11 +117,16 @@ func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idco
 	case err != nil:
 		return err
 	case next.Rewinds(before, s.Value) && !r.Force:
-		return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is) and bases from %d on", s.Value, before.Base, s.Value)}
+		return rewound(before, s.Value)
 	case !next.Rewinds(before, s.Value) && !next.Advances(before, s.Value):
 		return nil
 	}
 	return w.store.SetSequence(ctx, r.Key, next.Base, s.Version)
+}
+
+// rewound refuses a base behind numbers that have been reserved.
+func rewound(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
+	return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is) and bases from %d on", reserved, before.Base, reserved)}
 }
 
 // DeleteConfig deletes a configuration and makes its tokens invalid, on all workers when it returns

@@ -6,8 +6,6 @@ import (
 	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
 // Metrics of the specification, and idbuilder_up of the deployed worker.
@@ -74,12 +72,7 @@ func (e *keyEntry) collect(out chan<- prometheus.Metric) {
 // position returns how far the sequence of a key is, or, of a formatted key, that
 // of its first counter.
 func (s *keyState) position() (current, remaining float64, ok bool) {
-	q := s.sequence
-	if s.config.Type == idconfig.TypeFormatted && len(s.counters) > 0 {
-		if p := s.counters[0].current.Load(); p != nil {
-			q = p.Sequence
-		}
-	}
+	q := s.inMemory()
 	if q == nil {
 		return 0, 0, false
 	}

@@ -48,8 +48,9 @@ type Options struct {
 	// Controller is asked for the state of the connection to the controller; nil: there
 	// is none.
 	Controller func() ControllerState
-	// Console serves /admin/; nil: it is not served.
-	Console func(*Worker) http.Handler
+	// Console makes what serves /admin/; nil: it is not served. If it is an io.Closer,
+	// [Worker.Close] closes it. See package console.
+	Console func(*Worker) (http.Handler, error)
 	// AdminApart leaves /admin/, /v1/auth/ and /v1/config/ to [Worker.Admin], for an
 	// address of its own.
 	AdminApart bool

@@ -81,8 +81,8 @@ func (w *Worker) mux(routes []route) *http.ServeMux {
 }
 
 func (w *Worker) addConsole(mux *http.ServeMux) http.Handler {
-	if w.options.Console != nil {
-		mux.Handle("/admin/", w.options.Console(w))
+	if w.console != nil {
+		mux.Handle("/admin/", w.console)
 	}
 	return mux
 }

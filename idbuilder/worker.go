@@ -4,6 +4,8 @@ package idbuilder
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -28,6 +30,7 @@ type Worker struct {
 	usage    usage
 	handler  http.Handler
 	admin    http.Handler
+	console  http.Handler // nil: there is none
 	sweeping context.CancelFunc
 	swept    chan struct{}
 }
@@ -50,6 +53,9 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 	}
 	if err == nil {
 		w.pool, err = sequence.New(w.store, o.Sequences)
+	}
+	if err == nil && o.Console != nil {
+		w.console, err = o.Console(w)
 	}
 	if err != nil {
 		w.watch.Close()
@@ -78,8 +84,12 @@ func (w *Worker) Admin() http.Handler { return w.admin }
 func (w *Worker) Close(ctx context.Context) error {
 	w.sweeping()
 	<-w.swept
+	var err error
+	if closer, ok := w.console.(io.Closer); ok {
+		err = closer.Close()
+	}
 	w.watch.Close()
-	return w.pool.Close(ctx)
+	return errors.Join(err, w.pool.Close(ctx))
 }
 
 // sweep forgets what is not used, now and then.

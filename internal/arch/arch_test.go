@@ -58,6 +58,8 @@ var arrows = map[string][]string{
 
 	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
 
+	"idbuilder/console": {"idbuilder", "idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/store", "idbuilder/token", "golang.org/x/time"},
+
 	"idbuilder/controller": {"idbuilder/api", "idbuilder/snowflake", "idbuilder/store", "election", "internal/uptime", "kv", "lease"},
 
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
@@ -93,7 +95,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/kazahana": {"internal/cli"},
 	"internal/idbuilderd": {
-		"idbuilder", "idbuilder/api", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
+		"idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
 		"idbuilder/store", "idbuilder/store/file", "idbuilder/store/kvstore", "idbuilder/store/mysql", "idbuilder/store/postgres", "idbuilder/store/redis",
 		"internal/deployed", "internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/prometheus/client_golang", "github.com/redis/go-redis/v9",

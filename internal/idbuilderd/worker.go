@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/console"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -70,6 +72,11 @@ func (c *command) runWorker(ctx context.Context, s *settings.Settings, log *slog
 		return step(4, "initialise the schema of the store", err)
 	}
 	o := options(s, log)
+	if s.Admin.Enabled {
+		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
+			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Logger: log})
+		}
+	}
 	w, err := idbuilder.NewWorker(h, o)
 	if err != nil {
 		return step(9, "start the server", err)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"net/http"
+
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// accessPage is what the page of tokens shows.
+type accessPage struct {
+	GlobalKey string
+	Token     *token.Token // that was asked for
+}
+
+func (c *Console) showAccess(v *visit) error { return v.renderAccess(nil, "") }
+
+func (v *visit) renderAccess(t *token.Token, notice string) error {
+	return v.render(http.StatusOK, page{Name: "access", Title: "Access", Section: "access", Notice: notice, Data: accessPage{token.GlobalKey, t}})
+}
+
+func (v *visit) showGlobalToken(t token.Token, err error) error {
+	if err != nil {
+		return err
+	}
+	v.log("showed the token for all keys", "")
+	return v.renderAccess(&t, "")
+}
+
+// resetPage asks whether to reset a token.
+type resetPage struct {
+	Key    string
+	Global bool
+}
+
+func (c *Console) showReset(v *visit) error {
+	key := v.FormValue("key")
+	if key != token.GlobalKey {
+		if _, _, err := c.worker.Config(v.Context(), key); err != nil {
+			return err
+		}
+	}
+	return v.render(http.StatusOK, page{Name: "reset", Title: "Reset the token", Section: "keys", Data: resetPage{key, key == token.GlobalKey}})
+}
+
+// resetNotice says what a reset did.
+const resetNotice = "The token was reset. The old one is invalid on all workers."
+
+// reset makes a new token, and shows it in this answer alone.
+func (c *Console) reset(v *visit) error {
+	key := v.PostFormValue("key")
+	if key != token.GlobalKey {
+		if _, _, err := c.worker.Config(v.Context(), key); err != nil {
+			return err
+		}
+	}
+	t, err := c.worker.Tokens().Reset(v.Context(), v.admin, key)
+	if err != nil {
+		return err
+	}
+	v.log("reset the token", key)
+	if key == token.GlobalKey {
+		return v.renderAccess(&t, resetNotice)
+	}
+	p, err := c.keyPage(v, key)
+	if err != nil {
+		return err
+	}
+	p.Token = &t
+	return v.renderKey(http.StatusOK, p, resetNotice)
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+)
+
+// formPage is what the page of a form shows.
+type formPage struct {
+	*form
+	Preview preview
+}
+
+// showNew shows the form of a new key, or, without a type, which types there are.
+func (c *Console) showNew(v *visit) error {
+	t := idconfig.Type(v.FormValue("type"))
+	switch t {
+	case "":
+		return v.render(http.StatusOK, page{Name: "new", Title: "New key", Section: "keys"})
+	case idconfig.TypeIncrement, idconfig.TypeSnowflake, idconfig.TypeFormatted:
+		return v.renderForm(http.StatusOK, newForm(t, c.options.Now()))
+	}
+	return errNotFound
+}
+
+func (c *Console) showEdit(v *visit) error {
+	config, _, err := c.worker.Config(v.Context(), v.FormValue("key"))
+	if err != nil {
+		return err
+	}
+	return v.renderForm(http.StatusOK, formOf(config))
+}
+
+// renderForm shows a form with its preview.
+func (v *visit) renderForm(status int, f *form) error {
+	title := "Edit " + f.Key()
+	if f.New() {
+		title = "New " + string(f.Type) + " key"
+	}
+	p, err := v.console.previewForm(v.Context(), f)
+	if err != nil {
+		return err
+	}
+	return v.render(status, page{Name: "form", Title: title, Section: "keys", Data: formPage{f, p}})
+}
+
+// readForm reads the form that the browser sent.
+func (v *visit) readForm() (*form, error) {
+	if err := v.ParseForm(); err != nil {
+		return nil, api.Errorf(api.Invalid, "the form cannot be read, or is larger than %d bytes", maxBody)
+	}
+	f := &form{Type: idconfig.Type(v.PostFormValue("type")), Values: v.PostForm}
+	switch f.Type {
+	case idconfig.TypeIncrement, idconfig.TypeSnowflake, idconfig.TypeFormatted:
+		return f, nil
+	}
+	return nil, api.Errorf(api.Invalid, "type: there is no type %q", f.Type)
+}
+
+// save saves the form, or does what a button of it asks for. A form with faults is shown
+// again, with what was typed.
+func (c *Console) save(v *visit) error {
+	f, err := v.readForm()
+	if err != nil {
+		return err
+	}
+	if action := v.PostFormValue("action"); action == "preview" || f.changeParts(action) {
+		return v.renderForm(http.StatusOK, f)
+	}
+	f.Focus = ""
+	r, err := f.request(c.options.Now())
+	if err == nil && r != nil {
+		err = c.saveRequest(v, f, r)
+	}
+	switch {
+	case err != nil:
+		return err
+	case f.Refusal != nil:
+		return v.renderForm(http.StatusConflict, f)
+	case len(f.Faults) > 0:
+		return v.renderForm(http.StatusBadRequest, f)
+	}
+	done := "saved"
+	if f.New() {
+		done = "created"
+	}
+	v.log(done+" the key", f.Key())
+	v.redirect("key", url.Values{"key": {f.Key()}, "done": {done}})
+	return nil
+}
+
+// saveRequest saves, unless the key was changed since the form was shown.
+func (c *Console) saveRequest(v *visit, f *form, r *idconfig.Request) error {
+	if !f.New() {
+		now, _, err := c.worker.Config(v.Context(), r.Key)
+		if err != nil {
+			return err
+		}
+		if version := strconv.FormatInt(now.Version, 10); version != f.Values.Get("version") {
+			f.Faults = append(f.Faults, &idconfig.ParamError{Param: "version", Reason: fmt.Sprintf("the key was changed by someone else meanwhile, at %s; check it, and save once more to put this form in its place", now.Updated.UTC().Format("15:04:05 UTC"))})
+			f.Values.Set("version", version)
+			return nil
+		}
+	}
+	if err := c.worker.SaveConfig(v.Context(), r); err != nil {
+		return f.refuse(err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// keyPage is what the page of a key shows.
+type keyPage struct {
+	Config    *idconfig.Config
+	Facts     []fact
+	Preview   preview
+	Charts    chartsOf
+	Size      string   // that was asked for
+	SizeFault string   // what is wrong with it
+	Made      []string // IDs that were made by this request
+	Token     *token.Token
+}
+
+// fact is a line of what is known of a key.
+type fact struct{ Name, Value string }
+
+var keyNotices = map[string]string{"created": "The key was created.", "saved": "The changes were saved. All workers use them."}
+
+func (c *Console) showKey(v *visit) error {
+	p, err := c.keyPage(v, v.FormValue("key"))
+	if err != nil {
+		return err
+	}
+	return v.renderKey(http.StatusOK, p, keyNotices[v.FormValue("done")])
+}
+
+func (v *visit) renderKey(status int, p keyPage, notice string) error {
+	return v.render(status, page{Name: "key", Title: p.Config.Key, Section: "keys", Notice: notice, Data: p})
+}
+
+func (c *Console) keyPage(v *visit, key string) (p keyPage, err error) {
+	config, state, err := c.worker.Config(v.Context(), key)
+	if err != nil {
+		return p, err
+	}
+	p = keyPage{Config: config, Facts: facts(config, state), Charts: chartsOf{key, c.samples.charts(key)}, Size: "1"}
+	p.Preview, err = c.previewOf(v.Context(), config)
+	return p, err
+}
+
+// facts returns what is known of a key, in words.
+func facts(c *idconfig.Config, state any) (list []fact) {
+	add := func(name, value string) { list = append(list, fact{name, value}) }
+	switch s := state.(type) {
+	case *idconfig.IncrementState:
+		if s.Exact {
+			add("Last ID given", strconv.FormatInt(s.Current, 10))
+		} else {
+			add("Last ID given", "at most "+strconv.FormatInt(s.Reserved, 10)+"; several workers give IDs")
+		}
+		add("Reserved by workers up to", strconv.FormatInt(s.Reserved, 10))
+	case *idconfig.SnowflakeState:
+		add("Worker ids leased", grouped(int64(s.ActiveWorkers))+" of "+grouped(int64(1)<<c.Snowflake.WorkerIDSize))
+	}
+	return append(list, parameters(c)...)
+}
+
+// parameters returns the configuration, in words.
+func parameters(c *idconfig.Config) (list []fact) {
+	add := func(name, value string) { list = append(list, fact{name, value}) }
+	switch c.Type {
+	case idconfig.TypeIncrement:
+		i := c.Increment
+		add("Base", strconv.FormatInt(i.Base, 10))
+		if i.RandDelta {
+			add("Distance", "random, 1 to "+strconv.FormatInt(i.Delta, 10))
+		} else {
+			add("Distance", strconv.FormatInt(i.Delta, 10))
+		}
+		add("Largest distance of a request", strconv.FormatInt(i.MaxRequestDelta, 10))
+		add("Last possible ID", strconv.FormatInt(i.Bound(), 10))
+	case idconfig.TypeSnowflake:
+		s := c.Snowflake
+		add("Bits", strconv.Itoa(s.SkipSize)+" unused, "+strconv.Itoa(s.TSSize)+" time, "+strconv.Itoa(s.WorkerIDSize)+" worker, "+strconv.Itoa(s.SeqSize)+" sequence")
+	case idconfig.TypeFormatted:
+		if c.Formatted.Pattern != "" {
+			add("Pattern", c.Formatted.Pattern)
+		}
+		var parts []string
+		for _, p := range c.Formatted.Parts {
+			kind, _ := partKindOf(p.Type)
+			parts = append(parts, strings.ToLower(kind.Label))
+		}
+		add("Parts", strings.Join(parts, ", "))
+	}
+	if c.KeyTokenOnly {
+		add("Tokens", "its own and the admin's; not the token for all keys")
+	}
+	return list
+}
+
+// maxMade is how many IDs the console makes at once.
+const maxMade = 100
+
+// generate makes IDs, which are used up.
+func (c *Console) generate(v *visit) error {
+	key := v.PostFormValue("key")
+	config, _, err := c.worker.Config(v.Context(), key)
+	if err != nil {
+		return err
+	}
+	size, err := strconv.Atoi(v.PostFormValue("size"))
+	var made []string
+	fault := ""
+	if err != nil || size < 1 || size > maxMade {
+		fault = "It is " + strconv.Quote(v.PostFormValue("size")) + "; allowed are 1 to " + strconv.Itoa(maxMade) + "."
+	} else if made, err = c.makeIDs(v, config, size); err != nil {
+		return err
+	}
+	p, err := c.keyPage(v, key)
+	if err != nil {
+		return err
+	}
+	p.Size, p.SizeFault, p.Made = v.PostFormValue("size"), fault, made
+	if fault != "" {
+		return v.renderKey(http.StatusBadRequest, p, "")
+	}
+	v.log("made IDs", key)
+	return v.renderKey(http.StatusOK, p, "")
+}
+
+func (c *Console) makeIDs(v *visit, config *idconfig.Config, size int) (made []string, err error) {
+	switch config.Type {
+	case idconfig.TypeIncrement:
+		ids, err := c.worker.Increment(v.Context(), nil, idbuilder.IncrementRequest{Key: config.Key, Size: size})
+		for _, id := range ids {
+			made = append(made, strconv.FormatInt(id, 10))
+		}
+		return made, err
+	case idconfig.TypeFormatted:
+		return c.worker.Formatted(v.Context(), nil, config.Key, size)
+	}
+	return nil, api.Errorf(api.Invalid, "clients make snowflake IDs themselves; the service leases worker ids to them")
+}
+
+// showToken shows the token of a key, in this answer alone.
+func (c *Console) showToken(v *visit) error {
+	key := v.PostFormValue("key")
+	if key == token.GlobalKey {
+		return v.showGlobalToken(c.worker.Tokens().Key(v.Context(), v.admin, key))
+	}
+	p, err := c.keyPage(v, key)
+	if err != nil {
+		return err
+	}
+	t, err := c.worker.Tokens().Key(v.Context(), v.admin, key)
+	if err != nil {
+		return err
+	}
+	p.Token = &t
+	v.log("showed the token", key)
+	return v.renderKey(http.StatusOK, p, "")
+}
+
+// isNotFound reports whether a key does not exist.
+func isNotFound(err error) bool {
+	e := (*api.Error)(nil)
+	return errors.As(err, &e) && e.Code == api.NotFound
+}

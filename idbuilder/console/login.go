@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+const cookieName = "idbuilder_session"
+
+// loginPage is what the login shows.
+type loginPage struct {
+	Next  string
+	Fault string
+}
+
+func (c *Console) showLogin(v *visit) error {
+	return v.render(http.StatusOK, page{Name: "login", Title: "Log in", Data: loginPage{Next: c.nextPage(v.FormValue("next"))}})
+}
+
+// login begins a session, and ends the one that the browser may have.
+func (c *Console) login(v *visit) error {
+	if wait := c.throttle.attempt(v.RemoteAddr, c.options.Now()); wait > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		return v.refuseLogin(http.StatusTooManyRequests, "There were too many attempts from your address. Wait a few seconds.")
+	}
+	admin := v.PostFormValue("token")
+	identity, err := c.worker.Tokens().Check(v.Context(), admin)
+	switch {
+	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired):
+		c.options.Logger.Warn("console: refused a login", "remote", v.RemoteAddr)
+		return v.refuseLogin(http.StatusUnauthorized, "That is no valid admin token.")
+	case err != nil:
+		return err
+	case !identity.Admin:
+		return v.refuseLogin(http.StatusForbidden, "That is the token of a key. An admin token is needed.")
+	}
+	if err := v.endSession(); err != nil {
+		return err
+	}
+	id, err := c.sessions.begin(v.Context(), admin)
+	if err != nil {
+		return err
+	}
+	v.setCookie(id.text(), c.options.Session)
+	v.log("logged in", "")
+	v.toPage(c.nextPage(v.PostFormValue("next")))
+	return nil
+}
+
+func (v *visit) refuseLogin(status int, fault string) error {
+	return v.render(status, page{Name: "login", Title: "Log in", Data: loginPage{Next: v.console.nextPage(v.PostFormValue("next")), Fault: fault}})
+}
+
+func (c *Console) logout(v *visit) error {
+	if err := v.endSession(); err != nil {
+		return err
+	}
+	v.log("logged out", "")
+	v.setCookie("", -time.Second)
+	v.redirect("login", nil)
+	return nil
+}
+
+// endSession ends the session of the browser's cookie, if there is one.
+func (v *visit) endSession() error {
+	cookie, err := v.Cookie(cookieName)
+	if err != nil {
+		return nil
+	}
+	id, err := parseSecret(cookie.Value)
+	if err != nil {
+		return nil
+	}
+	return v.console.sessions.end(v.Context(), id)
+}
+
+// setCookie sets the session's cookie. It has no path: browsers then send it below
+// the folder that the login is in, whatever comes before /admin/.
+func (v *visit) setCookie(value string, lifetime time.Duration) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: cookieName, Value: value, MaxAge: int(lifetime / time.Second),
+		HttpOnly: true, Secure: v.TLS != nil || v.console.options.SecureCookie, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// nextPage returns a page of the console that a link names, or "" for any other
+// address: a link to the login must not lead away.
+func (c *Console) nextPage(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil {
+		return ""
+	}
+	for _, r := range c.routes() {
+		if !r.fragment && r.pattern == "GET /admin/"+u.Path {
+			return u.Path + "?" + u.RawQuery
+		}
+	}
+	return ""
+}
+
+// toPage sends the browser to a page with its query.
+func (v *visit) toPage(page string) {
+	v.w.Header().Set("Location", "./"+page)
+	v.w.WriteHeader(http.StatusSeeOther)
+}

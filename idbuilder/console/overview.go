@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// overviewPage is what the first page shows.
+type overviewPage struct {
+	Ready       api.Readiness
+	Components  []component
+	Waits       int64
+	StoreErrors int64
+	Failed      []failure
+	Busiest     []busyKey
+	Charts      chartsOf
+}
+
+// component is a part that the worker needs.
+type component struct {
+	Name, Note string
+	Ready      bool
+}
+
+// failure counts the failed operations of the store of one kind.
+type failure struct {
+	Operation string
+	Count     int64
+}
+
+// chartsOf are the charts of a key, or of all keys for "".
+type chartsOf struct {
+	Key    string
+	Charts []chart
+}
+
+func (c *Console) showOverview(v *visit) error {
+	o := overviewPage{Ready: c.worker.Ready(v.Context()), Busiest: c.samples.busiest(8), Charts: chartsOf{"", c.samples.charts("")}}
+	for _, name := range slices.Sorted(maps.Keys(o.Ready.Components)) {
+		o.Components = append(o.Components, describe(name, o.Ready))
+	}
+	load := c.worker.Load()
+	o.Waits = int64(load.Waits)
+	for _, operation := range slices.Sorted(maps.Keys(load.StoreErrors)) {
+		n := int64(load.StoreErrors[operation])
+		o.StoreErrors += n
+		o.Failed = append(o.Failed, failure{operation, n})
+	}
+	return v.render(http.StatusOK, page{Name: "overview", Title: "Overview", Section: "overview", Data: o})
+}
+
+// describe says how a part of the worker is.
+func describe(name string, r api.Readiness) component {
+	c := component{Name: name, Note: r.Notes[name], Ready: r.Components[name]}
+	if known, ok := components[name]; ok {
+		c.Name = known.Name
+		if c.Note == "" && c.Ready {
+			c.Note = known.Note
+		}
+	}
+	return c
+}
+
+// components are those that are known, with what is said of them when they answer.
+var components = map[string]component{
+	"storage":    {Name: "Store", Note: "can be read and written"},
+	"controller": {Name: "Controller", Note: "heartbeats are answered"},
+}
+
+// showCharts is what the script refreshes charts with.
+func (c *Console) showCharts(v *visit) error {
+	key := v.FormValue("key")
+	return v.renderFragment("charts", chartsOf{key, c.samples.charts(key)})
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+)
+
+const (
+	maxSamples = 180  // of each chart
+	maxCharted = 1000 // keys that have a chart at a time
+)
+
+// sample is the usage in one interval.
+type sample struct {
+	requests, ids float64 // a second
+	left          float64 // numbers in memory, at the end
+}
+
+// ring has the last samples of a key, or of all keys.
+type ring struct {
+	values [maxSamples]sample
+	count  int // that were ever put in
+	unused int // how many of the latest are of intervals without use
+}
+
+func (r *ring) put(s sample) {
+	r.values[r.count%maxSamples] = s
+	r.count++
+	if r.unused++; s.ids > 0 || s.requests > 0 {
+		r.unused = 0
+	}
+}
+
+// list returns the samples, the oldest first.
+func (r *ring) list() []sample {
+	if r.count <= maxSamples {
+		return slices.Clone(r.values[:r.count])
+	}
+	at := r.count % maxSamples
+	return slices.Concat(r.values[at:], r.values[:at])
+}
+
+// samples are the usage of late: of all keys together, and of those keys that are
+// used, at most [maxCharted].
+type samples struct {
+	every time.Duration
+
+	mu     sync.Mutex
+	total  ring
+	byKey  map[string]*ring
+	before map[string]counts // at the last sample; nil before the first
+}
+
+// counts are a key's counts at a sample.
+type counts struct {
+	requests uint64
+	ids      int64
+}
+
+func newSamples(every time.Duration) *samples {
+	return &samples{every: every, byKey: map[string]*ring{}}
+}
+
+// record takes a sample. It is called once in each interval.
+func (s *samples) record(loads iter.Seq[idbuilder.KeyLoad]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := make(map[string]counts, len(s.before))
+	of := make(map[string]sample, len(s.byKey))
+	var total sample
+	for l := range loads {
+		now[l.Key] = counts{l.Requests, l.IDs}
+		one := s.since(s.before[l.Key], l)
+		total.requests, total.ids, total.left = total.requests+one.requests, total.ids+one.ids, total.left+one.left
+		if s.byKey[l.Key] != nil || one.ids > 0 && len(s.byKey) < maxCharted {
+			of[l.Key] = one
+		}
+	}
+	first := s.before == nil
+	s.before = now
+	if first {
+		return // there is nothing to compare with
+	}
+	s.total.put(total)
+	s.putKeys(of)
+}
+
+// since returns the usage of a key since the last sample. Counts that are lower than they
+// were began anew in between.
+func (s *samples) since(before counts, l idbuilder.KeyLoad) sample {
+	if l.Requests < before.requests || l.IDs < before.ids {
+		before = counts{}
+	}
+	seconds := s.every.Seconds()
+	return sample{
+		requests: float64(l.Requests-before.requests) / seconds, ids: float64(l.IDs-before.ids) / seconds, left: float64(l.Remaining),
+	}
+}
+
+// putKeys adds a sample to the ring of each key, and forgets rings without use.
+func (s *samples) putKeys(of map[string]sample) {
+	for key := range of {
+		if s.byKey[key] == nil {
+			s.byKey[key] = &ring{}
+		}
+	}
+	for key, r := range s.byKey {
+		if r.put(of[key]); r.unused >= maxSamples {
+			delete(s.byKey, key)
+		}
+	}
+}
+
+// of returns the samples of a key, or of all keys for "".
+func (s *samples) of(key string) []sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key == "" {
+		return s.total.list()
+	}
+	if r := s.byKey[key]; r != nil {
+		return r.list()
+	}
+	return nil
+}
+
+// busyKey is a key that is used.
+type busyKey struct {
+	Key           string
+	Requests, IDs float64 // a second, in the last minute
+	Left          float64
+}
+
+// busiest returns the keys that gave most IDs in the last minute.
+func (s *samples) busiest(most int) (keys []busyKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, r := range s.byKey {
+		if b := r.recent(s.every); b.IDs > 0 || b.Requests > 0 {
+			b.Key = key
+			keys = append(keys, b)
+		}
+	}
+	slices.SortFunc(keys, func(a, b busyKey) int {
+		return cmp.Or(cmp.Compare(b.IDs, a.IDs), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Key, b.Key))
+	})
+	return keys[:min(most, len(keys))]
+}
+
+// recent returns the mean of the last minute.
+func (r *ring) recent(every time.Duration) (b busyKey) {
+	n := min(r.count, maxSamples, max(1, int(time.Minute/every)))
+	for i := range n {
+		s := r.values[(r.count-1-i)%maxSamples]
+		b.Requests, b.IDs = b.Requests+s.requests/float64(n), b.IDs+s.ids/float64(n)
+	}
+	if n > 0 {
+		b.Left = r.values[(r.count-1)%maxSamples].left
+	}
+	return b
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// sessionKind is the kind of the documents that hold sessions.
+const sessionKind store.Kind = "session"
+
+// errNoSession: the cookie names no session, or one that has ended.
+var errNoSession = errors.New("console: no such session")
+
+// sessions are the logins, in the store.
+type sessions struct {
+	store    store.Store
+	lifetime time.Duration
+	now      func() time.Time
+}
+
+// session is what the store has of a login.
+type session struct {
+	Sealed  []byte    `json:"sealed"` // nonce, then the admin token, encrypted
+	Expires time.Time `json:"expires"`
+}
+
+// secret is what the browser has of a login: 256 random bits.
+type secret [32]byte
+
+// text returns the secret as the cookie's value.
+func (s secret) text() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
+
+func parseSecret(text string) (s secret, err error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != len(s) {
+		return s, errNoSession
+	}
+	return secret(b), nil
+}
+
+// name returns the key of the session's document.
+func (s secret) name() string {
+	h := sha256.Sum256(s[:])
+	return hex.EncodeToString(h[:])
+}
+
+// cipher returns what the session's document is encrypted with.
+func (s secret) cipher() (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, s[:], nil, "idbuilder console session", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// begin stores a session with an admin token.
+func (s *sessions) begin(ctx context.Context, admin string) (secret, error) {
+	var id secret
+	rand.Read(id[:]) // does not fail
+	aead, err := id.cipher()
+	if err != nil {
+		return id, err
+	}
+	expires := s.now().Add(s.lifetime).UTC()
+	value, err := json.Marshal(session{Sealed: aead.Seal(nil, nil, []byte(admin), []byte(id.name())), Expires: expires})
+	if err != nil {
+		return id, err
+	}
+	_, err = s.store.Put(ctx, sessionKind, store.Document{Key: id.name(), Value: value, Expires: expires})
+	if err != nil {
+		return id, fmt.Errorf("console: session: %w", err)
+	}
+	return id, nil
+}
+
+// token returns the admin token of a session: [errNoSession] if it has ended.
+func (s *sessions) token(ctx context.Context, id secret) (string, error) {
+	d, err := s.store.Get(ctx, sessionKind, id.name())
+	if errors.Is(err, store.ErrNotFound) {
+		return "", errNoSession
+	}
+	if err != nil {
+		return "", fmt.Errorf("console: session: %w", err)
+	}
+	var stored session
+	if err := json.Unmarshal(d.Value, &stored); err != nil {
+		return "", &store.CorruptError{Where: "a session of the console", Reason: "it cannot be read", Err: err}
+	}
+	if !s.now().Before(stored.Expires) {
+		return "", errNoSession
+	}
+	aead, err := id.cipher()
+	if err != nil {
+		return "", err
+	}
+	text, err := aead.Open(nil, nil, stored.Sealed, []byte(id.name()))
+	if err != nil {
+		return "", &store.CorruptError{Where: "a session of the console", Reason: "it cannot be decrypted", Err: err}
+	}
+	return string(text), nil
+}
+
+// end ends a session, on all workers.
+func (s *sessions) end(ctx context.Context, id secret) error {
+	for {
+		d, err := s.store.Get(ctx, sessionKind, id.name())
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			err = s.store.Delete(ctx, sessionKind, id.name(), d.Version)
+		}
+		if err == nil || !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// visit is a request that is served.
+type visit struct {
+	w http.ResponseWriter
+	*http.Request
+	console *Console
+	id      secret
+	admin   string // the admin token of the session; "" without one
+}
+
+var errNotFound = &api.Error{Code: api.NotFound, Message: "There is no such page."}
+
+// public serves a request that needs no session.
+func (c *Console) public(serve func(*visit) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{w: w, Request: r, console: c}
+		v.run(serve)
+	}
+}
+
+// withSession serves a request of an admin who is logged in, and sends all others to
+// the login.
+func (c *Console) withSession(route route) http.HandlerFunc {
+	return c.public(func(v *visit) error {
+		err := v.authenticate()
+		if !errors.Is(err, errNoSession) {
+			if err != nil {
+				return err
+			}
+			return route.serve(v)
+		}
+		if route.fragment {
+			http.Error(v.w, "The session has ended; log in again.", http.StatusUnauthorized)
+			return nil
+		}
+		v.redirect("login", loginQuery(v.Request))
+		return nil
+	})
+}
+
+// loginQuery remembers where to go after the login.
+func loginQuery(r *http.Request) url.Values {
+	page := r.URL.Path[len("/admin/"):]
+	if page == "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return nil
+	}
+	if r.URL.RawQuery != "" {
+		page += "?" + r.URL.RawQuery
+	}
+	return url.Values{"next": {page}}
+}
+
+// authenticate finds the session, and checks that its token still is an admin's.
+func (v *visit) authenticate() error {
+	cookie, err := v.Cookie(cookieName)
+	if err != nil {
+		return errNoSession
+	}
+	if v.id, err = parseSecret(cookie.Value); err != nil {
+		return err
+	}
+	admin, err := v.console.sessions.token(v.Context(), v.id)
+	if err != nil {
+		return err
+	}
+	identity, err := v.console.worker.Tokens().Check(v.Context(), admin)
+	if errors.Is(err, token.ErrInvalid) || errors.Is(err, token.ErrExpired) || err == nil && !identity.Admin {
+		return errNoSession
+	}
+	v.admin = admin
+	return err
+}
+
+// run serves the request. An error is shown on a page of its own.
+func (v *visit) run(serve func(*visit) error) {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			v.console.options.Logger.Error("console: panic", "panic", p, "stack", string(debug.Stack()))
+			v.fail(api.Errorf(api.Internal, "Internal error; the log says more."))
+		}
+	}()
+	if err := serve(v); err != nil {
+		v.fail(err)
+	}
+}
+
+func (v *visit) fail(err error) {
+	e := v.console.worker.APIError(err)
+	if e.HTTPStatus() >= http.StatusInternalServerError {
+		v.console.options.Logger.Error("console: a request failed", "method", v.Method, "page", v.URL.Path, "error", err)
+	}
+	if v.admin == "" && e != errNotFound && e.Code != api.Unavailable {
+		e = api.Errorf(e.Code, "Internal error; the log says more.")
+	}
+	v.render(e.HTTPStatus(), page{Name: "error", Title: http.StatusText(e.HTTPStatus()), Data: sentence(e.Message)})
+}
+
+// redirect sends the browser to a page of the console. The address is relative, since
+// a prefix may come before /admin/.
+func (v *visit) redirect(page string, query url.Values) {
+	if len(query) > 0 {
+		page += "?" + query.Encode()
+	}
+	v.w.Header().Set("Location", "./"+page)
+	v.w.WriteHeader(http.StatusSeeOther)
+}
+
+// log notes what an admin did.
+func (v *visit) log(what, key string) {
+	v.console.options.Logger.LogAttrs(v.Context(), slog.LevelInfo, "console: "+what, slog.String("key", key), slog.String("remote", v.RemoteAddr))
+}
