@@ -81,16 +81,16 @@ func TestSnowflakeFaults(t *testing.T) {
 		`{"key": "k", "base_ts": -9223372036854775808, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`:               {"base_ts: it is -9223372036854775808; allowed are 0 to"},
 		`{"key": "k", "base_ts": 1795342830001, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`:                      {"base_ts: it is 1795342830001; allowed are 0 to 1795342830000, which is now"},
 		// The deployed worker's names, where the request uses them.
-		`{"name": "k", "epoch": -1}`:                                        {"epoch: it is -1; allowed are 0 to"},
-		`{"name": "k", "worker_bits": 15, "sequence_bits": 10}`:             {"worker_bits: worker_bits and sequence_bits sum to 25; allowed are 2 to 22"},
-		`{"name": "k", "worker_bits": 0, "sequence_bits": 0}`:               {"worker_bits: it is 0; allowed are 1 to 21", "sequence_bits: it is 0; allowed are 1 to 30"},
-		`{"key": "k", "worker_id_bits": 22, "epoch_ts": -1, "seq_size": 1}`: {"worker_id_bits: it is 22"},
-		`{"key": "k", "worker_id_bits": 10, "epoch_ts": -1}`:                {"epoch_ts: it is -1"},
-		`{"key": "k", "worker_id_bits": 1, "worker_bits": 1, "worker_id_size": 1, "epoch_ts": 1, "epoch": 1, "base_ts": 1, "seq_size": 1}`: {"base_ts: epoch", "base_ts: epoch_ts", "epoch: epoch_ts", "worker_id_size: worker_bits", "worker_id_size: worker_id_bits", "worker_bits: worker_id_bits"},
-		`{"name": "k", "worker_bits": 13}`:                           {"worker_bits: worker_bits and sequence_bits sum to 25"},
-		`{"key": "k", "epoch": 1, "worker_bits": 22, "seq_size": 1}`: {"worker_bits: it is 22"},
-		`{"name": "k", "sequence_bits": 255}`:                        {"sequence_bits: it is 255"},
-		`{"name": "k", "ts_size": 40}`:                               {"ts_size: skip_size, ts_size, worker_bits and sequence_bits sum to 63"},
+		`{"name": "k", "epoch": -1}`:                                                                                                       {"epoch: it is -1; allowed are 0 to"},
+		`{"name": "k", "worker_bits": 15, "sequence_bits": 10}`:                                                                            {"worker_bits: worker_bits and sequence_bits sum to 25; allowed are 2 to 22"},
+		`{"name": "k", "worker_bits": 0, "sequence_bits": 0}`:                                                                              {"worker_bits: it is 0; allowed are 1 to 21", "sequence_bits: it is 0; allowed are 1 to 30"},
+		`{"key": "k", "worker_id_bits": 22, "epoch_ts": -1, "seq_size": 1}`:                                                                {"worker_id_bits: it is 22"},
+		`{"key": "k", "worker_id_bits": 10, "epoch_ts": -1, "sequence_bits": 12}`:                                                          {"epoch_ts: it is -1"},
+		`{"key": "k", "worker_id_bits": 1, "worker_bits": 1, "worker_id_size": 1, "epoch_ts": 1, "epoch": 1, "base_ts": 1, "seq_size": 1}`: {"base_ts: epoch says", "worker_id_size: worker_bits says", "base_ts: epoch_ts says", "epoch: epoch_ts says", "worker_id_size: worker_id_bits says", "worker_bits: worker_id_bits says"},
+		`{"name": "k", "worker_bits": 13}`:                                                                                                 {"worker_bits: worker_bits and sequence_bits sum to 25"},
+		`{"key": "k", "epoch": 1, "worker_bits": 22, "seq_size": 1}`:                                                                       {"worker_bits: it is 22"},
+		`{"name": "k", "sequence_bits": 255}`:                                                                                              {"sequence_bits: it is 255"},
+		`{"name": "k", "ts_size": 40}`:                                                                                                     {"ts_size: skip_size, ts_size, worker_bits and sequence_bits sum to 63"},
 	}.check(t, idconfig.TypeSnowflake)
 }
 
