@@ -4,10 +4,12 @@ package controller
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
@@ -277,6 +279,55 @@ func TestBalance(t *testing.T) {
 		want := map[string]int{"http://w0": 100, "http://w1": 57, "http://w2": 31} // the mean is 400
 		if fmt.Sprint(weights) != fmt.Sprint(want) || b.TTL != 10 {
 			s.Errorf("got %v for %v s, want %v", weights, b.TTL, want)
+		}
+	})
+}
+
+// TestBusyController checks that a worker turns to another controller when one
+// answers that it cannot.
+func TestBusyController(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.controller("b", 0)
+		s.network.hosts["a"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			send(w, 503, api.Reply[any]{Code: api.Unavailable, Message: "busy"})
+		})
+		c, _ := s.worker(ClientOptions{}, "a", "b")
+		after(100 * time.Millisecond)
+		if st := c.State(); !st.Registered || !st.Connected {
+			s.Errorf("%+v", st)
+		}
+	})
+}
+
+// TestForgottenWorker checks that a worker whose lease is ended by others registers
+// again at its next heartbeat.
+func TestForgottenWorker(t *testing.T) {
+	bubble(t, func(s *site) {
+		a := s.controller("a", 0)
+		c, _ := s.worker(ClientOptions{}, "a")
+		after(time.Second)
+		if err := a.Leave(s.Context(), Leave{Instance: c.self.Instance, LeaseKey: c.held.LeaseKey}); err != nil {
+			s.Fatal(err)
+		}
+		after(10 * time.Second)
+		if st, list := c.State(), s.list(a); !st.Connected || len(list) != 1 || list[0].WorkerID != st.WorkerID {
+			s.Errorf("%+v is listed as %+v", st, list)
+		}
+	})
+}
+
+// TestSlowAnswer checks that a lease is counted from before the request.
+func TestSlowAnswer(t *testing.T) {
+	bubble(t, func(s *site) {
+		h := s.controller("a", 0).Handler()
+		s.network.hosts["a"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(w, r)
+			time.Sleep(4 * time.Second)
+		})
+		c, _ := s.worker(ClientOptions{}, "a")
+		after(4 * time.Second)
+		if st := c.State(); !st.Registered || st.Left > 27*time.Second {
+			s.Errorf("%v are left, want about 26 s: %+v", st.Left, st)
 		}
 	})
 }

@@ -215,3 +215,32 @@ func TestElected(t *testing.T) {
 	cancel()
 	<-done
 }
+
+// TestRenewalOfAnothersTerm checks that a leader which was late replaces no document
+// of the next leader, but one that it wrote itself without hearing of it.
+func TestRenewalOfAnothersTerm(t *testing.T) {
+	docs, lose := storetest.Documents(), false
+	a := newSeat(storetest.Faulty(docs, func(c storetest.Call) storetest.Fault {
+		return storetest.Fault{Lose: lose && c.Method == "Put"}
+	}), 30*time.Second)
+	mine, err := a.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lose = true
+	if err := a.renew(t.Context(), &mine); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	lose = false
+	if err := a.renew(t.Context(), &mine); err != nil {
+		t.Fatalf("after a lost answer: %v", err)
+	}
+	b := newSeat(docs, 30*time.Second)
+	theirs := term{doc: mine.doc, value: holder{Holder: b.self, Term: 2}}
+	if err := b.put(t.Context(), &theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.renew(t.Context(), &mine); !isConflict(err) {
+		t.Errorf("got %v, want a conflict", err)
+	}
+}

@@ -28,6 +28,9 @@ type placed struct {
 	Version int64 `json:"version"`
 	// Ready says that no ID of an earlier layout can come again.
 	Ready bool `json:"ready,omitempty"`
+	// Held is when the last lease of a layout that was replaced had ended, or will
+	// have, in Unix milliseconds; 0: it was not replaced.
+	Held int64 `json:"held,omitempty"`
 }
 
 const rootFormat = 1
@@ -52,19 +55,41 @@ func (r *root) replace(key Key) {
 }
 
 // CheckChange reports whether IDs of the layout next could equal IDs that are, or
-// were, made with the layout old: a [*ChangeError], which says until when.
+// were, made with the key's layouts so far, of which old is the last: a
+// [*ChangeError], which says until when.
 // It goes by the leases as they are now, so a client that leases a
 // worker id meanwhile makes it later; [Leaser.Change] has the last word.
 func (l *Leaser) CheckChange(ctx context.Context, name string, old, next Layout) error {
 	if err := next.Validate(); err != nil || old == next {
 		return err
 	}
-	now := l.options.Now()
-	_, held, err := l.leases(ctx, newSpace(Key{Name: name, Layout: old}).prefix, old.bits())
+	_, r, err := l.root(ctx, name)
 	if err != nil {
 		return err
 	}
-	if until := old.NoRepeatsFrom(next, latest(held, now)); until.IsZero() || until.After(now) {
+	for i := range r.Layouts {
+		if err := l.checkRepeats(ctx, name, &r.Layouts[i], next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRepeats returns a [*ChangeError] if IDs of the layout next could equal IDs
+// of the layout before. It notes until when those are made.
+func (l *Leaser) checkRepeats(ctx context.Context, name string, before *placed, next Layout) error {
+	now := l.options.Now()
+	if before.Layout == next {
+		return nil // one worker id has one client at a time in both
+	}
+	if before.Held == 0 {
+		_, held, err := l.leases(ctx, newSpace(Key{Name: name, Layout: before.Layout}).prefix, before.bits())
+		if err != nil {
+			return err
+		}
+		before.Held = latest(held, now).UnixMilli()
+	}
+	if until := before.NoRepeatsFrom(next, time.UnixMilli(before.Held)); until.IsZero() || until.After(now) {
 		return &ChangeError{Key: name, Until: until}
 	}
 	return nil
@@ -174,18 +199,14 @@ func (l *Leaser) step(ctx context.Context, r *root, key Key, force bool) (done b
 // supersede ends the granting in the layouts before, and checks that none of their
 // IDs can come again.
 func (l *Leaser) supersede(ctx context.Context, r *root, key Key, force bool) error {
-	now := l.options.Now()
-	for _, before := range r.Layouts[:len(r.Layouts)-1] {
-		old := Key{Name: key.Name, Layout: before.Layout, Version: key.Version}
-		if err := each(ctx, old, l.documents.close); err != nil {
+	for i := range r.Layouts[:len(r.Layouts)-1] {
+		before := &r.Layouts[i]
+		if err := each(ctx, Key{Name: key.Name, Layout: before.Layout, Version: key.Version}, l.documents.close); err != nil {
 			return err
 		}
-		_, held, err := l.leases(ctx, newSpace(old).prefix, before.bits())
-		if err != nil {
+		var repeats *ChangeError
+		if err := l.checkRepeats(ctx, key.Name, before, key.Layout); err != nil && !(force && errors.As(err, &repeats)) {
 			return err
-		}
-		if until := before.NoRepeatsFrom(key.Layout, latest(held, now)); !force && (until.IsZero() || until.After(now)) {
-			return &ChangeError{Key: key.Name, Until: until}
 		}
 	}
 	return each(ctx, key, l.documents.open) // the layout may have been in force before

@@ -3,6 +3,7 @@
 package snowflake
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/lease"
 )
 
 // random returns numbers from a seed that is printed on failure; KAZAHANA_SEED
@@ -119,6 +123,26 @@ func TestChangeForced(t *testing.T) {
 	if _, err := w.worker(Options{}).Lease(t.Context(), old, renews); !errors.Is(err, ErrStale) {
 		t.Errorf("got %v", err)
 	}
+	third := next // behind the second layout, and among the IDs of the first
+	third.Layout.SkipSize, third.Layout.SeqSize, third.Version = 0, next.Layout.SeqSize+1, 3
+	w.now = w.now.Add(DefaultHold)
+	if err := x.CheckChange(t.Context(), old.Name, next.Layout, third.Layout); !errors.As(err, &refused) {
+		t.Errorf("IDs of the layout before last come again: got %v", err)
+	}
+	if _, err := x.Lease(t.Context(), third, renews); !errors.As(err, &refused) {
+		t.Errorf("IDs of the layout before last come again: got %v", err)
+	}
+	w.now = refused.Until // the leases of the first layout ended long ago: time makes up for it
+	if err := x.CheckChange(t.Context(), old.Name, next.Layout, third.Layout); err != nil {
+		t.Error(err)
+	}
+	w.lease(x, third, renews)
+	if err := x.CheckChange(t.Context(), "unused", old.Layout, next.Layout); err != nil {
+		t.Errorf("a key of which nothing was leased: %v", err)
+	}
+	old, w = sized(4), newWorld(t)
+	x = w.worker(Options{})
+	w.lease(x, old, renews)
 	tiny := sized(4)
 	tiny.Layout = Layout{SkipSize: 16, BaseTS: w.now.UnixMilli(), TSSize: 32, WorkerIDSize: 8, SeqSize: 8}
 	if err := x.CheckChange(t.Context(), old.Name, old.Layout, tiny.Layout); !errors.As(err, &refused) || !refused.Until.IsZero() {
@@ -128,5 +152,28 @@ func TestChangeForced(t *testing.T) {
 	larger.Layout.SkipSize, larger.Layout.SeqSize = 0, larger.Layout.SeqSize+1
 	if err := x.CheckChange(t.Context(), old.Name, old.Layout, larger.Layout); err != nil {
 		t.Errorf("a change that leaps over all IDs: %v", err)
+	}
+}
+
+// TestLateOpening checks that a worker which puts a layout in force late does not open
+// what a later layout has closed.
+func TestLateOpening(t *testing.T) {
+	d := &documents{store: storetest.Documents(), now: time.Now}
+	write := func(tx lease.Tx) error {
+		tx.Set([]byte("k"), []byte("v"))
+		return nil
+	}
+	for _, step := range []struct {
+		name string
+		do   func(ctx context.Context, service string, version int64) error
+		at   int64
+		want error
+	}{{"open", d.open, 1, nil}, {"close", d.close, 2, errClosed}, {"open", d.open, 2, errClosed}, {"close", d.close, 4, errClosed}, {"open", d.open, 3, errClosed}, {"open", d.open, 5, nil}} {
+		if err := step.do(t.Context(), "s", step.at); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Update(t.Context(), "s", write); !errors.Is(err, step.want) {
+			t.Errorf("after %s by version %d: got %v, want %v", step.name, step.at, err, step.want)
+		}
 	}
 }

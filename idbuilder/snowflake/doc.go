@@ -55,7 +55,15 @@
 //
 // A change of base_ts or of a size gives the bits of IDs another meaning, and may
 // repeat IDs of the past: see [Layout.NoRepeatsFrom]. [Leaser.CheckChange] tells whether,
-// and until when. Leases of the old layout are not renewed in a new one.
+// and until when. Leases of the old layout are not renewed in a new one. [Leaser.Change] writes
+// one document for each 64 worker ids of the old layouts; if its context ends
+// before, call it again.
+//
+// # Losses
+//
+// Leases that a store forgets while a worker runs are noticed, and nothing is granted until
+// they have ended. A store that lost data may also forget leases of which no worker that runs knows:
+// when an operator confirms such a loss, call [Leaser.Quarantine] for each key.
 //
 // # Where they are
 //
