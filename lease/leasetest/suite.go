@@ -72,6 +72,7 @@ func Run(t *testing.T, s Suite) {
 		{"RenewCut", testRenewCut},
 		{"RenewRefused", testRenewRefused},
 		{"Plain", testPlain},
+		{"PlainShortened", testPlainShortened},
 		{"PlainClock", testPlainClock},
 		{"Exhaustion", testExhaustion},
 		{"MixedLayouts", testMixedLayouts},
