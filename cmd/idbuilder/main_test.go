@@ -73,7 +73,7 @@ func run(t *testing.T, settings map[string]string, more commands, pattern string
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: %d scripts, %v", pattern, len(files), err)
 	}
-	known := commands{"exits": exits, "serve": serve, "stop": stop, "freeport": freePort}
+	known := commands{"exits": exits, "serve": serve, "stop": stop, "freeport": freePort, "await": await}
 	maps.Copy(known, more)
 	testscript.Run(t, testscript.Params{
 		Files:               files,

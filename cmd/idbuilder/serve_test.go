@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -140,6 +142,24 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(l.Close())
 	ts.Setenv(args[0], port)
+}
+
+// await runs a command until its output matches, for up to ten seconds:
+// await pattern command argument...
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: await pattern command argument...")
+	}
+	wanted := regexp.MustCompile(args[0])
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if out := ts.ReadFile("stdout"); err == nil && wanted.MatchString(out) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("no output that matches %q", args[0])
+		}
+	}
 }
 
 // find looks for a command of the script.

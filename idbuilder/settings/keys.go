@@ -84,8 +84,10 @@ var keys = []key{
 	{"storage.postgres.call_timeout", also("storage.postgresql.call_timeout"), "10s", span{time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Storage.Postgres.CallTimeout }, "for a call of the server"},
 	{"storage.postgres.accept_loss", also("storage.postgresql.accept_loss"), "false", boolean{}, func(s *Settings) any { return &s.Storage.Postgres.AcceptLoss }, "use a server that a crash can make forget; IDs may then come twice"},
 
-	{"controller.endpoint", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Endpoint }, "URL of the controllers; empty: there is none"},
+	{"controller.endpoint", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Endpoint }, "URL of the controller, or several with commas between; empty: there is none"},
 	{"controller.heartbeat_interval", nil, "10s", span{100 * time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Controller.HeartbeatInterval }, "between two heartbeats of a worker"},
+	{"controller.token", nil, "", secret{}, func(s *Settings) any { return &s.Controller.Token }, "admin token that a worker shows to controllers; empty: auth.admin_token"},
+	{"controller.address", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Address }, "URL at which clients reach this worker; empty: the machine's name and the port"},
 
 	{"sequence.default_batch_size", nil, "1000", integer{1, 1_000_000_000}, func(s *Settings) any { return &s.Sequence.DefaultBatchSize }, "numbers that are reserved at once, at first"},
 	{"sequence.max_batch_size", nil, "10000000", integer{1, 1_000_000_000}, func(s *Settings) any { return &s.Sequence.MaxBatchSize }, "numbers that are reserved at once, at most"},

@@ -228,16 +228,18 @@ func (address) check(value any) error {
 
 func (address) allowed() string { return "host:port" }
 
-// endpoint is a base URL of HTTP, or nothing.
+// endpoint is a base URL of HTTP, several of them, or nothing.
 type endpoint struct{ text }
 
 func (endpoint) check(value any) error {
 	if value == "" {
 		return nil
 	}
-	u, err := url.Parse(value.(string))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-		return errors.New("it must be a URL such as http://controller:8090, without a user or query")
+	for one := range strings.SplitSeq(value.(string), ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+			return errors.New("it must be a URL such as http://controller:8090, without a user or query")
+		}
 	}
 	return nil
 }

@@ -68,6 +68,7 @@ func TestSpecified(t *testing.T) {
 				"--" + r.path: {Flags: map[string]string{r.path: r.text}},
 				strings.Replace(variable, "IDBUILDER", "IDBUILDER_WORKER", 1): {Environment: []string{strings.Replace(variable, "IDBUILDER", "IDBUILDER_WORKER", 1) + "=" + r.text}},
 			} {
+				from.Environment = append(from.Environment, "IDBUILDER__AUTH__ADMIN_TOKEN=0123456789abcdef") // for controllers
 				s, err := settings.Load(from)
 				if err != nil {
 					t.Fatalf("from %s: %v", origin, err)
@@ -81,7 +82,7 @@ func TestSpecified(t *testing.T) {
 			}
 			for _, wrong := range r.wrong {
 				file := write(t, fmt.Sprintf("\n[%s]\n%s = %s\n", section, name, wrong))
-				faults := load(t, settings.Sources{File: file})
+				faults := load(t, settings.Sources{File: file, Environment: []string{"IDBUILDER__AUTH__ADMIN_TOKEN=0123456789abcdef"}})
 				if len(faults) != 1 || faults[0].Key != r.path || faults[0].Origin != file+":3" || faults[0].Reason == "" {
 					t.Errorf("%s: %+v, want one fault at line 3", wrong, faults)
 				}
@@ -253,6 +254,7 @@ func TestTogether(t *testing.T) {
 		"[storage.redis]\nurl = \"redis://:p@ss/word@host\"\n[server]\ntls_key = \"\"":         "storage.redis.url",
 		"[storage]\nbackend = \"embedded\"\n[storage.embedded]\npath = \"\"":                   "storage.embedded.path",
 		"[snowflake]\nlease_duration = \"1ms\"":                                                "snowflake.lease_duration",
+		"[controller]\nendpoint = \"http://c\"":                                                "controller.token",
 		"[snowflake]\nhold = \"10m\"":                                                          "snowflake.hold",
 		"[sequence]\nmax_batch_size = 999":                                                     "sequence.max_batch_size",
 		"[server.port]\na = 1":                                                                 "server.port",

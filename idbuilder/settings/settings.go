@@ -105,8 +105,14 @@ type SQLStorage struct {
 
 // Controller is how a worker reaches controllers, and what controllers do.
 type Controller struct {
-	Endpoint          string // base URL of the controllers; "": there is none
+	Endpoint          string // base URLs of the controllers, with commas between; "": there is none
 	HeartbeatInterval time.Duration
+	// Token is an admin token, which a worker shows to the controllers. "":
+	// Auth.AdminToken.
+	Token Secret
+	// Address is the URL at which clients reach this worker, which controllers tell
+	// them. "": made of the machine's name and the port.
+	Address string
 }
 
 // Sequence is how numbers are reserved ahead.

@@ -33,7 +33,7 @@ func (s *Settings) faults(bad map[string]bool) (found []Fault) {
 			bad[k.path] = true
 		}
 	}
-	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases} {
+	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkController} {
 		if path, reason := check(); reason != "" && !bad[path] {
 			found = append(found, s.fault(path, reason))
 		}
@@ -117,6 +117,14 @@ func (s *Settings) checkBatches() (path, reason string) {
 func (s *Settings) checkLeases() (path, reason string) {
 	if f := s.Snowflake; f.Hold < f.LeaseDuration+f.Skew {
 		return "snowflake.hold", fmt.Sprintf("it is less than snowflake.lease_duration and snowflake.skew together, which are %s", brief(f.LeaseDuration+f.Skew))
+	}
+	return "", ""
+}
+
+// checkController wants a token that can be shown: the stored one is a hash.
+func (s *Settings) checkController() (path, reason string) {
+	if s.Controller.Endpoint != "" && s.Controller.Token == "" && s.Auth.AdminToken == "" {
+		return "controller.token", "it is needed with controller.endpoint, or auth.admin_token: workers show it to controllers"
 	}
 	return "", ""
 }

@@ -95,7 +95,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/kazahana": {"internal/cli"},
 	"internal/idbuilderd": {
-		"idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
+		"idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
 		"idbuilder/store", "idbuilder/store/file", "idbuilder/store/kvstore", "idbuilder/store/mysql", "idbuilder/store/postgres", "idbuilder/store/redis",
 		"internal/deployed", "internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/prometheus/client_golang", "github.com/redis/go-redis/v9",

@@ -73,7 +73,7 @@ func (c *command) root() *cobra.Command {
 		Use: "idbuilder", Short: "Give IDs over HTTP", Long: about,
 		Args: shell.OnlyCommands, RunE: worker.RunE,
 	}
-	root.AddCommand(worker, c.settings(), c.config(), c.token(), c.id(), c.migrate(), c.imports(), c.storeCommands(), c.version())
+	root.AddCommand(worker, c.controller(), c.workers(), c.settings(), c.config(), c.token(), c.id(), c.migrate(), c.imports(), c.storeCommands(), c.version())
 	c.Prepare(root)
 	c.flags.add(root)
 	root.SetFlagErrorFunc(explainFlag)

@@ -213,3 +213,6 @@ func (a *answer) WriteHeader(status int) { a.status = status }
 
 // Write implements [http.ResponseWriter].
 func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// names reports whether a server is named.
+func (f *serviceFlags) names() bool { return cmp.Or(f.server, os.Getenv(serverVariable)) != "" }

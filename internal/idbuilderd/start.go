@@ -3,6 +3,8 @@
 package idbuilderd
 
 import (
+	"cmp"
+
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -10,7 +12,8 @@ import (
 // start is what a server shows when it begins to serve.
 type start struct {
 	URL        string `json:"url"`
-	Admin      string `json:"admin,omitempty"`   // address of its own for administrators
+	Admin      string `json:"admin,omitempty"` // address of its own for administrators
+	Console    string `json:"console,omitempty"`
 	Metrics    string `json:"metrics,omitempty"` // of their own
 	Backend    string `json:"backend"`
 	Store      string `json:"store"`
@@ -30,6 +33,14 @@ func startOf(s *settings.Settings, h home, sites []*site, token string) start {
 	return show
 }
 
+// withConsole adds where the console is, if there is one.
+func (s start) withConsole(enabled bool) start {
+	if enabled {
+		s.Console = cmp.Or(s.Admin, s.URL) + "/admin/"
+	}
+	return s
+}
+
 // Lines implements [shell.Result].
 func (s start) Lines() []string {
 	pairs := []any{"IDs", s.URL}
@@ -39,6 +50,7 @@ func (s start) Lines() []string {
 		}
 	}
 	add("administration", s.Admin)
+	add("console", s.Console)
 	add("metrics", s.Metrics)
 	add("store", s.Backend+", "+s.Store)
 	add("admin token", s.AdminToken)

@@ -71,7 +71,12 @@ func (c *command) runWorker(ctx context.Context, s *settings.Settings, log *slog
 	if err := h.Init(ctx); err != nil {
 		return step(4, "initialise the schema of the store", err)
 	}
+	link, err := newLink(s, log)
+	if err != nil {
+		return step(8, "register with the controller", err)
+	}
 	o := options(s, log)
+	o.Controller = link.state()
 	if s.Admin.Enabled {
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
 			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Logger: log})
@@ -82,6 +87,7 @@ func (c *command) runWorker(ctx context.Context, s *settings.Settings, log *slog
 		return step(9, "start the server", err)
 	}
 	defer func() { err = errors.Join(err, closeWorker(ctx, w, s)) }()
+	defer link.start(ctx, w)() // leaves the controller before the worker ends
 	return c.serveWorker(ctx, s, h, w, log)
 }
 
@@ -100,7 +106,7 @@ func (c *command) serveWorker(ctx context.Context, s *settings.Settings, h home,
 	}
 	token, err := w.Tokens().MakeAdmin(ctx)
 	if err == nil {
-		err = c.Write(startOf(s, h, sites, token))
+		err = c.Write(startOf(s, h, sites, token).withConsole(s.Admin.Enabled))
 	}
 	if err != nil {
 		closeSites(sites)
