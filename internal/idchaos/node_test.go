@@ -11,10 +11,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -22,13 +26,14 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
+	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 const (
 	nodeVariable = "KAZAHANA_CHAOS_NODE"
-	adminToken   = "an admin token for tests alone"
+	adminToken   = "an-admin-token-for-tests-alone"
 )
 
 // nodeConfig is what a process of the test serves.
@@ -90,6 +95,12 @@ func (c *nodeConfig) open() (store.Store, error) {
 	switch c.Store {
 	case "file":
 		return file.Open(c.Address, file.Options{})
+	case "redis":
+		options, err := goredis.ParseURL(c.Address)
+		if err != nil {
+			return nil, err
+		}
+		return redis.New(goredis.NewClient(options), redis.Options{Durable: true})
 	case "postgres":
 		return postgres.Open(postgres.Options{URL: c.Address})
 	case "mariadb":
@@ -113,6 +124,17 @@ func (c *nodeConfig) serveWorker(s store.Store, address string) error {
 		Snowflake: snowflake.Options{Duration: 2 * time.Second, Hold: 4 * time.Second, Skew: -1},
 	}
 	o.Sequences.BatchSize = 500
+	if len(c.Controllers) > 0 {
+		link, err := controller.NewClient(controller.ClientOptions{Endpoints: c.Controllers, Token: adminToken, Address: "http://" + address, Logger: quiet(), Timeout: time.Second})
+		if err != nil {
+			return err
+		}
+		go func() { _ = link.Run(context.Background()) }()
+		o.Controller = func() idbuilder.ControllerState {
+			state := link.State()
+			return idbuilder.ControllerState{Connected: state.Connected, Ready: state.Registered, Note: state.Note, WorkerID: state.WorkerID}
+		}
+	}
 	w, err := idbuilder.NewWorker(s, o)
 	if err != nil {
 		return err
@@ -121,7 +143,19 @@ func (c *nodeConfig) serveWorker(s store.Store, address string) error {
 }
 
 func (c *nodeConfig) serveController(s store.Store, address string) error {
-	return serve(address, http.NotFoundHandler())
+	authorize := func(r *http.Request) error {
+		if !strings.HasSuffix(r.Header.Get("Authorization"), adminToken) {
+			return fmt.Errorf("another token")
+		}
+		return nil
+	}
+	o := controller.Options{Authorize: authorize, Heartbeat: 200 * time.Millisecond, Lease: time.Second, Logger: quiet()}
+	ctl, err := controller.New(s, o)
+	if err != nil {
+		return err
+	}
+	go func() { _ = ctl.Run(context.Background()) }()
+	return serve(address, ctl.Handler())
 }
 
 func serve(address string, h http.Handler) error {
