@@ -17,7 +17,8 @@
 // end included. Package sqlstore says what the tables are and why calls are
 // atomic. A reservation reads the sequence and moves it by an UPDATE that compares the
 // version: no lock outlasts a statement, and the isolation level makes no difference.
-// Sessions use READ COMMITTED, which locks no gaps.
+// Sessions use READ COMMITTED, which locks no gaps, and autocommit, whatever the server's
+// defaults are.
 //
 // The tests use MariaDB, where the type JSON is another name of LONGTEXT with a
 // check. MySQL's JSON rewrites what it stores: members in another order, numbers

@@ -48,8 +48,9 @@ func setSession(config *driver.Config) {
 	config.ParseTime, config.Loc = true, time.UTC
 	config.Logger = &driver.NopLogger{} // what it would log it also returns
 	config.Params = map[string]string{
-		"time_zone": "'+00:00'",
-		"sql_mode":  "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+		"autocommit": "1", // a server may have another default, and would forget what is not committed
+		"time_zone":  "'+00:00'",
+		"sql_mode":   "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
 	}
 }
 
