@@ -154,6 +154,7 @@ func testDialect(t *testing.T, exchanges []exchange) {
 		}
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, r)
+		conform(t, e.method, r.URL.Path, rec.Code, rec.Header(), rec.Body.String())
 		if rec.Code != e.status {
 			t.Errorf("%s: %s %s %s: %d %s, want %d", e.name, e.method, e.target, e.body, rec.Code, rec.Body, e.status)
 			continue

@@ -89,12 +89,13 @@ func (s service) ask(method, target, authorization, body string, headers ...stri
 	s.ServeHTTP(rec, r)
 	b, _ := io.ReadAll(rec.Result().Body)
 	a.status, a.header, a.text = rec.Code, rec.Header(), string(b)
+	conform(s, method, r.URL.Path, a.status, a.header, a.text)
 	var reply struct {
 		Code    *int
 		Message string
 		Data    map[string]any
 	}
-	if rec.Header().Get("Content-Type") == "application/json" && rec.Header().Get("Content-Encoding") == "" {
+	if rec.Header().Get("Content-Type") == "application/json" && rec.Header().Get("Content-Encoding") == "" && target != "/openapi.json" {
 		d := json.NewDecoder(strings.NewReader(a.text))
 		d.UseNumber()
 		if err := d.Decode(&reply); err != nil || reply.Code == nil {

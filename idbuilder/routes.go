@@ -21,7 +21,7 @@ type route struct {
 
 // publicRoutes are for all, generationRoutes for holders of tokens of keys.
 func (w *Worker) publicRoutes() []route {
-	return []route{{"GET", "/health", w.serveHealth}, {"GET", "/ready", w.serveReady}}
+	return []route{{"GET", "/health", w.serveHealth}, {"GET", "/ready", w.serveReady}, {"GET", "/openapi.json", w.serveOpenAPI}}
 }
 
 func (w *Worker) generationRoutes() []route {
@@ -100,6 +100,6 @@ func refuseUnknown(methods map[string][]string) endpoint {
 			c.w.Header().Set("Allow", strings.Join(allowed, ", "))
 			return &api.Error{Code: api.Invalid, Status: http.StatusMethodNotAllowed, Message: c.r.Method + " " + c.r.URL.Path + ": allowed are " + strings.Join(allowed, ", ")}
 		}
-		return &api.Error{Code: api.Invalid, Status: http.StatusNotFound, Message: c.r.Method + " " + c.r.URL.Path + ": there is no such endpoint; see docs/idbuilder.md"}
+		return &api.Error{Code: api.Invalid, Status: http.StatusNotFound, Message: c.r.Method + " " + c.r.URL.Path + ": there is no such endpoint; see /openapi.json"}
 	}
 }
