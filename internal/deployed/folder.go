@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -34,6 +35,15 @@ type sequence struct {
 	file    string
 	current int64
 	err     error
+}
+
+// Is reports whether a folder is one of a deployed worker: its configurations lie
+// in a folder for each type.
+func Is(dir string) bool {
+	return slices.ContainsFunc(types, func(kind string) bool {
+		info, err := os.Stat(filepath.Join(dir, "configs", kind))
+		return err == nil && info.IsDir()
+	})
 }
 
 // Read reads a folder. Files that are not what they should be are an error only

@@ -73,7 +73,7 @@ func (c *command) confirm(cmd *cobra.Command, skip int64) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Init(ctx); err != nil && !errors.Is(err, store.ErrLost) {
+	if err := initialise(ctx, s.Storage, h); err != nil && !errors.Is(err, store.ErrLost) {
 		return errors.Join(err, h.Close())
 	}
 	confirmer, ok := h.Store.(store.Confirmer)

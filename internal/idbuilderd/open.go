@@ -12,6 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/file"
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
+	"github.com/kazahana-db/kazahana/internal/deployed"
 )
 
 // home is an open store.
@@ -41,6 +42,15 @@ func open(ctx context.Context, s settings.Storage, log *slog.Logger) (home, erro
 		return home{}, fmt.Errorf("storage.backend %s: %w", s.Backend, err)
 	}
 	return h, nil
+}
+
+// initialise creates or migrates the schema of the store.
+func initialise(ctx context.Context, s settings.Storage, h home) error {
+	err := h.Init(ctx)
+	if err != nil && s.Backend == settings.File && deployed.Is(s.File.Path) {
+		err = fmt.Errorf("%s is the folder of a deployed worker: name another one with storage.file.path, and run idbuilder import %s (%w)", s.File.Path, s.File.Path, err)
+	}
+	return err
 }
 
 func openFile(_ context.Context, s settings.Storage, _ *slog.Logger) (home, error) {

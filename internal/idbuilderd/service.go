@@ -124,7 +124,7 @@ func (c *command) withStore(ctx context.Context, cmd *cobra.Command, do func(*se
 	if err != nil {
 		return err
 	}
-	err = h.Init(ctx)
+	err = initialise(ctx, s.Storage, h)
 	if err == nil {
 		err = do(s, h)
 	}

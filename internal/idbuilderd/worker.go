@@ -68,7 +68,7 @@ func (c *command) runWorker(ctx context.Context, s *settings.Settings, log *slog
 		return step(3, "connect to the store", err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if err := h.Init(ctx); err != nil {
+	if err := initialise(ctx, s.Storage, h); err != nil {
 		return step(4, "initialise the schema of the store", err)
 	}
 	link, err := newLink(s, log)
