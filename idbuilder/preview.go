@@ -73,7 +73,7 @@ func (w *Worker) Preview(ctx context.Context, c *idconfig.Config, count int) (p 
 func (w *Worker) previewIncrement(ctx context.Context, p *Preview, old, c *idconfig.Config, count int) error {
 	i := c.Increment
 	var mine *sequence.Sequence
-	if s := w.keys.state(c.Key); s != nil && s.config.Increment != nil && s.config.Increment.Delta == i.Delta {
+	if s := w.keys.state(c.Key); s != nil && s.config.Increment != nil && s.config.Increment.Base == i.Base && s.config.Increment.Delta == i.Delta {
 		mine = s.sequence
 	}
 	last, reserved, err := w.position(ctx, c.Key, i.Base, mine)

@@ -87,31 +87,29 @@ func (f *form) field(d field, prefix string) field {
 	return d
 }
 
-// OtherFaults returns the faults that no field shows.
-func (f *form) OtherFaults() (list []*idconfig.ParamError) {
-	shown := map[string]bool{"key": true}
-	for _, d := range append(append(f.Fields(), f.More()...), f.NameField()) {
-		shown[d.Name] = true
-	}
-	for _, p := range f.Parts() {
-		for _, d := range p.Fields {
-			shown[d.Name] = true
-		}
-	}
-	for _, fault := range f.Faults {
-		if !shown[fault.Param] && !f.partFault(fault.Param) {
-			list = append(list, fault)
-		}
-	}
-	return list
-}
-
 // FaultLink returns the id of the input that a fault is about.
 func (f *form) FaultLink(fault *idconfig.ParamError) string { return field{Name: fault.Param}.ID() }
 
 // FaultText returns a fault with the label of its field.
 func (f *form) FaultText(fault *idconfig.ParamError) string {
-	return fault.Param + ": " + fault.Reason
+	for _, d := range f.allFields() {
+		if d.Name == fault.Param {
+			return d.Label + ": " + fault.Reason
+		}
+	}
+	return sentence(fault.Reason)
+}
+
+// allFields returns every field of the form. The labels of a part's begin with its place.
+func (f *form) allFields() []field {
+	list := append(append(f.Fields(), f.More()...), f.KeyField(), f.NameField())
+	for _, p := range f.Parts() {
+		for _, d := range p.Fields {
+			d.Label = fmt.Sprintf("Part %d, %s", p.Number(), d.Label)
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // refuse takes what is wrong with the form from an error. It returns the errors that are
@@ -164,7 +162,11 @@ func (f *form) whole(name string) (n int64, given bool) {
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(typed, "−", "-"), 10, 64)
 	if err != nil {
-		f.Faults = append(f.Faults, &idconfig.ParamError{Param: name, Reason: fmt.Sprintf("it is %q; wanted is a whole number from %d to %d", typed, minInt64, maxInt64)})
+		reason := fmt.Sprintf("it is %q; wanted is a whole number", typed)
+		if errors.Is(err, strconv.ErrRange) {
+			reason += fmt.Sprintf(" from %d to %d", minInt64, maxInt64)
+		}
+		f.Faults = append(f.Faults, &idconfig.ParamError{Param: name, Reason: reason})
 		return 0, false
 	}
 	return n, true

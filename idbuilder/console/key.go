@@ -58,7 +58,9 @@ func facts(c *idconfig.Config, state any) (list []fact) {
 	add := func(name, value string) { list = append(list, fact{name, value}) }
 	switch s := state.(type) {
 	case *idconfig.IncrementState:
-		if s.Exact {
+		if s.Exact && s.Current == c.Increment.Base {
+			add("Last ID given", "none yet")
+		} else if s.Exact {
 			add("Last ID given", strconv.FormatInt(s.Current, 10))
 		} else {
 			add("Last ID given", "at most "+strconv.FormatInt(s.Reserved, 10)+"; several workers give IDs")

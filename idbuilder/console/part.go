@@ -84,16 +84,6 @@ func (f *form) Parts() (parts []partForm) {
 // PartKinds returns the types of parts that can be added.
 func (f *form) PartKinds() []partKind { return partKinds }
 
-// partFault reports whether a fault is shown at a part.
-func (f *form) partFault(param string) bool {
-	for i := range f.partCount() {
-		if param == strings.TrimSuffix(partName(i), ".") {
-			return true
-		}
-	}
-	return false
-}
-
 // partCount counts the parts of known types, from the first one on.
 func (f *form) partCount() int {
 	for i := range maxParts {

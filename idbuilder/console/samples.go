@@ -76,12 +76,17 @@ func (s *samples) record(loads iter.Seq[idbuilder.KeyLoad]) {
 	now := make(map[string]counts, len(s.before))
 	of := make(map[string]sample, len(s.byKey))
 	var total sample
+	room := maxCharted - len(s.byKey)
 	for l := range loads {
 		now[l.Key] = counts{l.Requests, l.IDs}
 		one := s.since(s.before[l.Key], l)
 		total.requests, total.ids, total.left = total.requests+one.requests, total.ids+one.ids, total.left+one.left
-		if s.byKey[l.Key] != nil || one.ids > 0 && len(s.byKey) < maxCharted {
+		switch {
+		case s.byKey[l.Key] != nil:
 			of[l.Key] = one
+		case one.ids > 0 && room > 0:
+			of[l.Key] = one
+			room--
 		}
 	}
 	first := s.before == nil

@@ -28,7 +28,7 @@ type throttle struct {
 func (t *throttle) attempt(remote string, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.limiter(network(remote), now)
+	l := t.limiter(networkOf(remote), now)
 	if l.AllowN(now, 1) {
 		return 0
 	}
@@ -64,9 +64,9 @@ func (t *throttle) forgetIdle(now time.Time) {
 
 func newLimiter() *rate.Limiter { return rate.NewLimiter(rate.Every(loginEvery), loginsAtOnce) }
 
-// network returns the IPv4 address, or the IPv6 network of 64 bits, which one
+// networkOf returns the IPv4 address, or the IPv6 network of 64 bits, which one
 // user has as a rule.
-func network(remote string) netip.Prefix {
+func networkOf(remote string) netip.Prefix {
 	a, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}

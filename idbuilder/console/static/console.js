@@ -34,14 +34,18 @@ for (const form of document.querySelectorAll('form[data-preview]')) {
   });
 }
 
-// Charts are refreshed as long as somebody sees them.
+// refreshCharts reports whether the session lasts.
+async function refreshCharts(charts) {
+  const answer = await fetch(charts.dataset.refresh);
+  if (answer.ok) fill(charts, await answer.text());
+  return answer.status !== 401;
+}
+
+// Charts are refreshed as long as the page can be seen.
 for (const charts of document.querySelectorAll('[data-refresh]')) {
   const timer = setInterval(async () => {
-    if (document.hidden) return;
     try {
-      const answer = await fetch(charts.dataset.refresh);
-      if (answer.status === 401) clearInterval(timer);
-      if (answer.ok) fill(charts, await answer.text());
+      if (!document.hidden && !await refreshCharts(charts)) clearInterval(timer);
     } catch {
       // The next refresh may succeed.
     }
