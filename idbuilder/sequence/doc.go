@@ -24,7 +24,7 @@
 //
 // [Pool.Close], and the eviction of a sequence that was not used for
 // Options.Idle, give the numbers back that were reserved last and not used. The
-// store takes them if no other pool has reserved since, by the version of the
+// store takes them if no other pool has reserved since, by the version and the value of the
 // sequence. Numbers are lost, which leaves gaps, when
 //
 //   - a process crashes: what it has in memory, up to two batches;

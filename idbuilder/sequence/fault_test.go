@@ -194,3 +194,19 @@ func TestDropDuringReservation(t *testing.T) {
 		wantNumbers(t, mustTake(t, s, sequence.Request{Count: 1}), 1001)
 	})
 }
+
+// TestRestoredStore checks that a pool rewinds no sequence which it finds at the
+// version that it knows and at another value, as in a store that was restored from
+// a backup and moved ahead while the pool was running.
+func TestRestoredStore(t *testing.T) {
+	f := newFakeStore()
+	p := newPool(t, f, sequence.Options{BatchSize: 10})
+	mustTake(t, openSequence(t, p, "a", sequence.Spec{Step: 1, Bound: 1000}), sequence.Request{Count: 1})
+	f.mu.Lock()
+	f.all["a"] = store.Sequence{Value: 500, Version: f.all["a"].Version}
+	f.mu.Unlock()
+	closePool(t, p)
+	if q := f.all["a"]; q.Value != 500 {
+		t.Errorf("the sequence went from 500 back to %d", q.Value)
+	}
+}

@@ -15,12 +15,13 @@ import (
 // store takes them back if no other reservation has been made since: it compares
 // the version. No pool can have got numbers after them then, and this one has
 // taken them out of memory before. So the answer of the store, or that there is
-// none, matters only to the gap.
+// none, matters only to the gap. A store that was restored from a backup, or whose
+// newest writes a failover lost, can come to the same version again: the value must be the same, too.
 type offer struct {
-	name    string
-	value   int64 // the number before them
-	version int64
-	steps   uint64
+	name  string
+	value int64 // the number before them
+	last  store.Sequence
+	steps uint64
 }
 
 // offer returns what can be given back of a sequence that is sealed, if anything.
@@ -31,7 +32,7 @@ func (s *Sequence) offer() []offer {
 	}
 	r := s.ahead[n-1]
 	s.setAhead(s.ahead[:n-1])
-	return []offer{{s.name, r.from, s.version, r.size / size(s.spec.Step)}}
+	return []offer{{s.name, r.from, store.Sequence{Value: s.reserved, Version: s.version}, r.size / size(s.spec.Step)}}
 }
 
 // giveBack gives numbers back to the store, until ctx ends.
@@ -53,7 +54,7 @@ func (p *Pool) giveOneBack(ctx context.Context, o offer) {
 	defer cancel()
 	err := ctx.Err()
 	if err == nil {
-		err = p.store.SetSequence(ctx, o.name, o.value, o.version)
+		err = o.make(ctx, p.store)
 	}
 	if err == nil {
 		p.counts.returned.Add(o.steps)
@@ -63,4 +64,16 @@ func (p *Pool) giveOneBack(ctx context.Context, o offer) {
 	if !errors.Is(err, store.ErrConflict) {
 		p.o.Log.Debug("the store takes no numbers back: they are lost", "sequence", o.name, "numbers", o.steps, "error", err)
 	}
+}
+
+// make lets the store take the numbers back, if the sequence is as it was left.
+func (o offer) make(ctx context.Context, s store.Store) error {
+	now, err := s.Sequence(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	if now != o.last {
+		return store.ErrConflict
+	}
+	return s.SetSequence(ctx, o.name, o.value, now.Version)
 }

@@ -55,6 +55,10 @@ func (forgetful) Reserve(_ context.Context, _ string, r store.Reservation) (stor
 	return store.Range{From: r.Start, To: to, Version: 1}, err
 }
 
+func (forgetful) Sequence(context.Context, string) (store.Sequence, error) {
+	return store.Sequence{}, store.ErrNotFound
+}
+
 func (forgetful) SetSequence(context.Context, string, int64, int64) error { return nil }
 
 func heap() uint64 {
