@@ -5,6 +5,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,9 @@ func TestRefusedChange(t *testing.T) {
 	s.save("formatted", `{"key": "f", "parts": [{"type": "auto-increment", "length": 4}]}`)
 	v.post("save", "type", "formatted", "key", "f", "version", "1", "parts[0].type", "fixed-random-chars", "parts[0].length", "4", "parts[0].chars_scope", "0123456789").want(http.StatusConflict, "IDs could come twice")
 	s.save("snowflake", `{"key": "s", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+	r := httptest.NewRequest(http.MethodGet, "/v1/id/snowflake?key=s", nil)
+	r.Header.Set("Authorization", adminToken)
+	v.send(r).want(http.StatusOK, "lease_key")
 	v.post("save", "type", "snowflake", "key", "s", "version", "1", "base_ts", "2026-01-01", "ts_size", "41", "worker_id_size", "10", "seq_size", "12").want(http.StatusConflict, "IDs could come twice")
 }
 
