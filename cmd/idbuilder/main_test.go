@@ -59,12 +59,13 @@ func TestStores(t *testing.T) {
 
 // TestLostRedis runs testdata/lost/*.txtar on a Redis that the script restarts.
 func TestLostRedis(t *testing.T) {
-	redis := servers.StartRedis(t)
+	redis := servers.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	settings := map[string]string{"IDBUILDER__STORAGE__BACKEND": "redis", "IDBUILDER__STORAGE__REDIS__URL": "redis://" + redis.Addr}
 	run(t, settings, commands{"restart": func(*testscript.TestScript, bool, []string) { redis.Restart(t) }}, "testdata/lost/*.txtar")
 }
 
-// commands are commands of scripts.
+// commands are commands of scripts. Those of testscript itself come first: a stop
+// of theirs ends a script, as passed.
 type commands = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 
 // run runs scripts with settings in the environment, and more commands.
@@ -73,7 +74,7 @@ func run(t *testing.T, settings map[string]string, more commands, pattern string
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: %d scripts, %v", pattern, len(files), err)
 	}
-	known := commands{"exits": exits, "serve": serve, "stop": stop, "freeport": freePort, "await": await}
+	known := commands{"exits": exits, "serve": serve, "shutdown": stop, "freeport": freePort, "await": await}
 	maps.Copy(known, more)
 	testscript.Run(t, testscript.Params{
 		Files:               files,
