@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,6 +92,37 @@ func TestGoal(t *testing.T) {
 			t.Errorf("at one ID a second, the last request was for %d", sizes[len(sizes)-1])
 		}
 	})
+}
+
+// TestConcurrentCallers: 8 goroutines share a handle. They get each ID that was fetched
+// once, without gaps, and each of them gets increasing ones.
+func TestConcurrentCallers(t *testing.T) {
+	s := &counter{}
+	h := fakeClient(t, client.Options{}, s.serve).Increment("k")
+	var all sync.WaitGroup
+	results := make([][]int64, 8)
+	for i := range results {
+		all.Go(func() {
+			for range 5000 {
+				id, err := h.Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				results[i] = append(results[i], id)
+			}
+		})
+	}
+	all.Wait()
+	for i, ids := range results {
+		if !strictly(ids) {
+			t.Errorf("the IDs of goroutine %d do not increase", i)
+		}
+	}
+	ids := slices.Sorted(slices.Values(slices.Concat(results...)))
+	if !strictly(ids) || ids[0] != 1 || ids[len(ids)-1] != 40_000 {
+		t.Errorf("40000 IDs are from %d to %d", ids[0], ids[len(ids)-1])
+	}
 }
 
 // TestFailedPrefetch: a failure in the background is no concern of callers as long as there are

@@ -54,7 +54,8 @@ var arrows = map[string][]string{
 
 	"idbuilder/sequence": {"idbuilder/store"},
 
-	"idbuilder/client": {"idbuilder/api"},
+	"idbuilder/client":            {"idbuilder/api"},
+	"idbuilder/client/clientotel": {"idbuilder/client", "go.opentelemetry.io/otel"},
 
 	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
 
