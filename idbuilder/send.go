@@ -115,6 +115,7 @@ func (w *Worker) apiError(err error) *api.Error {
 	var change *idconfig.ChangeError
 	var layout *snowflake.ChangeError
 	var full *snowflake.ExhaustedError
+	var quarantine *snowflake.QuarantineError
 	var short *sequence.ExhaustedError
 	switch {
 	case errors.As(err, &e):
@@ -127,6 +128,11 @@ func (w *Worker) apiError(err error) *api.Error {
 		return &api.Error{Code: code, Message: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	case errors.As(err, &full):
 		return &api.Error{Code: api.Exhausted, Message: strings.TrimPrefix(err.Error(), "snowflake: "), RetryAfter: max(0, full.Free.Sub(w.options.Now())), Err: err}
+	case errors.As(err, &quarantine):
+		return &api.Error{
+			Code: api.Unavailable, RetryAfter: max(0, quarantine.Until.Sub(w.options.Now())), Err: err,
+			Message: "the store may have lost leases of worker ids; none is leased until they have ended, " + quarantine.Until.UTC().Format(time.RFC3339),
+		}
 	case errors.Is(err, snowflake.ErrLeaseKey):
 		return api.Errorf(api.Invalid, "lease_key: it is not well-formed; send that of the last answer, or none")
 	case errors.As(err, &layout):

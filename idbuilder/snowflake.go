@@ -8,6 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // Snowflake leases a worker id of a snowflake key to a client, or renews its lease.
@@ -32,6 +33,30 @@ func (w *Worker) snowflake(ctx context.Context, e *keyEntry, s *keyState, client
 		Epoch: c.BaseTS, WorkerBits: c.WorkerIDSize, SequenceBits: c.SeqSize,
 		LeaseKey: g.LeaseKey, LeaseDuration: g.Duration.Seconds(), LeaseStart: g.NotBefore.UnixMilli(), LeaseExpires: g.Expires.UnixMilli(),
 	}, nil
+}
+
+// QuarantineWorkerIDs leases no worker id of any snowflake key until all leases have
+// ended that the store may have forgotten. Call it when an operator has confirmed a
+// loss, see [store.Confirmer]. It returns how many keys there are.
+func (w *Worker) QuarantineWorkerIDs(ctx context.Context) (keys int, err error) {
+	o := store.ListOptions{Limit: 100}
+	for more := true; more; {
+		var page []*idconfig.Config
+		if page, more, err = w.Configs(ctx, o); err != nil {
+			return keys, err
+		}
+		for _, c := range page {
+			o.After = c.Key
+			if c.Type != idconfig.TypeSnowflake {
+				continue
+			}
+			if err := w.leases.Quarantine(ctx, leaseKey(c)); err != nil {
+				return keys, err
+			}
+			keys++
+		}
+	}
+	return keys, nil
 }
 
 // leaseKey returns what package snowflake calls a key.

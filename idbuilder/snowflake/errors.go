@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kazahana-db/kazahana/lease"
 )
 
 var (
@@ -53,3 +55,7 @@ func (e *ChangeError) Error() string {
 	}
 	return fmt.Sprintf("snowflake: IDs of the new layout of key %q could repeat IDs of the old one until %s", e.Key, e.Until.UTC().Format(time.RFC3339))
 }
+
+// QuarantineError says that the store may have lost leases, and when one can be
+// granted: see [Leaser.Quarantine].
+type QuarantineError = lease.QuarantineError

@@ -3,11 +3,13 @@
 package idbuilderd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/shell"
@@ -42,6 +44,7 @@ func (c *command) storeCommands() *cobra.Command {
 
 func (c *command) storeConfirm() *cobra.Command {
 	var skip int64
+	var stopped bool
 	cmd := &cobra.Command{
 		Use: "confirm", Short: "Let a store that lost data give numbers again", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Let a store give numbers again that has, or may have, lost data: Redis after a restart without its
@@ -50,20 +53,28 @@ newest writes, or a failover to a replica that lacks them. Servers refuse such a
 All sequences move ahead by --skip of their steps, so that numbers which were given and then forgotten
 do not come again. Take more than all servers can have reserved since the newest write that the store
 still has: sequence.max_batch_size for each server is enough for sequence.target of time. First make sure
-that no newer copy of the data is left that could be restored instead.`,
+that no newer copy of the data is left that could be restored instead.
+
+Leases of snowflake worker ids may have been lost, too. Unless --skip is 0, which says that nothing was
+lost, no worker id is leased to a new client for snowflake.hold, a day. --clients-stopped does without that
+wait: say so when all programs that make snowflake IDs were stopped. Either way stop the servers first if
+there are snowflake keys, and start them afterwards.
+
+Changes of the last moments may be lost as well: look at the configurations, and repeat resets of tokens.`,
 		Example: "  idbuilder store confirm --skip 10000000 --config idbuilder.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if skip < 0 || !cmd.Flags().Changed("skip") {
 				return shell.Misuse(cmd, errors.New("--skip: give a number that is not negative"))
 			}
-			return c.confirm(cmd, skip)
+			return c.confirm(cmd, skip, stopped || skip == 0)
 		},
 	}
 	cmd.Flags().Int64Var(&skip, "skip", 0, "`number` of steps that each sequence moves ahead")
+	cmd.Flags().BoolVar(&stopped, "clients-stopped", false, "lease worker ids of snowflake keys at once: all of their clients were stopped")
 	return cmd
 }
 
-func (c *command) confirm(cmd *cobra.Command, skip int64) error {
+func (c *command) confirm(cmd *cobra.Command, skip int64, leasesKnown bool) error {
 	s, err := c.flags.load(cmd)
 	if err != nil {
 		return err
@@ -80,5 +91,26 @@ func (c *command) confirm(cmd *cobra.Command, skip int64) error {
 	if !ok {
 		return errors.Join(fmt.Errorf("a store of the kind %s loses no data that it has acknowledged: there is nothing to confirm", s.Storage.Backend), h.Close())
 	}
-	return errors.Join(confirmer.Confirm(ctx, skip), h.Close())
+	err = confirmer.Confirm(ctx, skip)
+	if err == nil && !leasesKnown {
+		err = c.quarantine(ctx, s, h)
+	}
+	return errors.Join(err, h.Close())
+}
+
+// quarantine lets no server lease worker ids of snowflake keys until the leases have
+// ended that the store may have lost.
+func (c *command) quarantine(ctx context.Context, s *settings.Settings, h home) error {
+	w, err := idbuilder.NewWorker(h, options(s, c.Logger()))
+	if err != nil {
+		return err
+	}
+	keys, err := w.QuarantineWorkerIDs(ctx)
+	if err != nil {
+		err = fmt.Errorf("the store gives numbers again, but may lease worker ids that are in use; repeat the command: %w", err)
+	}
+	if keys > 0 && err == nil {
+		c.Logger().Warn("no worker id is leased to new clients until leases that were lost have ended", "keys", keys, "for", s.Snowflake.Hold)
+	}
+	return errors.Join(err, w.Close(ctx))
 }
