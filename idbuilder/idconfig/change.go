@@ -25,16 +25,34 @@ func CheckChange(old, next *Config) error {
 }
 
 // Succeed takes over from the configuration old, which c replaces, what later
-// changes are to be compared with: the formats that the key has had. Without it, a change to
-// another format and a second change back to one like the first could be
-// allowed one by one, and give the IDs of the first again.
+// changes are to be compared with: the formats that the key has had, also while it was of
+// another type. Without it, a change to another format and a second change back to one
+// like the first could be allowed one by one, and give the IDs of the first again. Of an
+// increment configuration it sets the epoch.
 func (c *Config) Succeed(old *Config) {
-	if c.Formatted == nil || old.Formatted == nil {
-		return
+	switch {
+	case c.Formatted != nil:
+		f := *c.Formatted
+		f.Earlier = distinct(old.formats(), f.Parts)
+		c.Formatted = &f
+	case len(old.formats()) > 0:
+		c.Formats = distinct(old.formats(), nil)
 	}
-	f := *c.Formatted
-	f.Earlier = earlier(old.Formatted, f.Parts)
-	c.Formatted = &f
+	if c.Increment != nil {
+		i := *c.Increment
+		i.Epoch = i.epoch(old)
+		c.Increment = &i
+	}
+}
+
+// epoch returns the epoch of a configuration that replaces old: that of old, unless the
+// sequence may have been moved back since.
+func (c *Increment) epoch(old *Config) int64 {
+	before := old.Increment
+	if before == nil || c.moves(before) || (c.Delta < 0) != (before.Delta < 0) {
+		return old.Version // greater than all epochs before
+	}
+	return before.Epoch
 }
 
 // Rewinds reports whether the request moves the sequence to its base, and that is

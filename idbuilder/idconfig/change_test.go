@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
@@ -221,5 +222,56 @@ func TestRewinds(t *testing.T) {
 		if next.Rewinds(old, c.value) != (c.want == rewinds) || next.Advances(old, c.value) != (c.want == advances) {
 			t.Errorf("from %s to %s at %d: rewinds %v, advances %v", c.old, c.next, c.value, next.Rewinds(old, c.value), next.Advances(old, c.value))
 		}
+	}
+}
+
+// TestFormatsOutliveTypes: the formats that a key has had are compared with also after a
+// forced change to another type and back.
+func TestFormatsOutliveTypes(t *testing.T) {
+	config := func(key, value, extra string) *idconfig.Config {
+		r, err := idconfig.Parse(idconfig.TypeFormatted, []byte(`{"key": "`+key+`", "parts": [{"type": "fixed-chars", "value": "`+value+`"}, {"type": "auto-increment"`+extra+`}]}`), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &r.Config
+	}
+	r, err := idconfig.Parse(idconfig.TypeIncrement, []byte(`{"key": "k", "base": 0}`), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := []*idconfig.Config{config("k", "INV-", ""), &r.Config, config("k", "ORD-", "")}
+	for i, next := range chain[1:] {
+		next.Succeed(chain[i])
+		value, err := next.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chain[i+1], err = idconfig.Decode(store.Document{Key: "k", Type: string(next.Type), Value: value, Version: int64(i + 2)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := idconfig.CheckChange(chain[2], config("k", "INV-", `, "number_base": 16`)); err == nil {
+		t.Error("a format whose IDs the key may have given before it had another type is allowed")
+	}
+	if err := idconfig.CheckChange(chain[2], config("k", "INV-", "")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEpoch: the epoch is another one after each change by which a sequence may have
+// moved back, and only then.
+func TestEpoch(t *testing.T) {
+	c := &idconfig.Config{Key: "k", Type: idconfig.TypeIncrement, Increment: &idconfig.Increment{Base: 0, Delta: 1}}
+	for i, step := range []struct {
+		base, delta int64
+		moves       bool
+	}{{0, 1, false}, {0, 5, false}, {7, 5, true}, {6, 6, false}, {7, 5, false}, {7, -5, true}, {7, 5, true}, {0, 5, true}} {
+		c.Version = int64(i + 1)
+		next := &idconfig.Config{Key: "k", Type: idconfig.TypeIncrement, Increment: &idconfig.Increment{Base: step.base, Delta: step.delta}}
+		next.Succeed(c)
+		if moved := next.Increment.Epoch != c.Increment.Epoch; moved != step.moves {
+			t.Errorf("step %d: from %+v to %+v", i, *c.Increment, *next.Increment)
+		}
+		c = next
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
@@ -33,6 +34,10 @@ type Config struct {
 	Snowflake *Snowflake
 	Formatted *Formatted
 
+	// Formats has the parts of the formats that a key of another type had before: see
+	// [Config.Succeed].
+	Formats [][]format.Part
+
 	// KeyTokenOnly: only the token of this key, and the admin's, make IDs, not
 	// the deployed worker's global token.
 	KeyTokenOnly bool
@@ -50,12 +55,14 @@ type stored struct {
 	Name         string `json:"name,omitempty"`
 	KeyTokenOnly bool   `json:"key_token_enable,omitempty"`
 	Deleted      bool   `json:"deleted,omitempty"`
+
+	Formats [][]format.Part `json:"formats,omitempty"`
 }
 
 // Encode returns the configuration as the store keeps it, a JSON object: the members
 // that the specification lists, and others only where they say more.
 func (c *Config) Encode() ([]byte, error) {
-	shared := stored{c.Name, c.KeyTokenOnly, c.Deleted}
+	shared := stored{c.Name, c.KeyTokenOnly, c.Deleted, c.Formats}
 	switch c.Type {
 	case TypeIncrement:
 		return json.Marshal(struct {
@@ -82,7 +89,7 @@ func Decode(d store.Document) (*Config, error) {
 	c := &Config{Key: d.Key, Type: Type(d.Type), Version: d.Version, Created: d.Created, Updated: d.Updated}
 	var shared stored
 	err := json.Unmarshal(d.Value, &shared)
-	c.Name, c.KeyTokenOnly, c.Deleted = shared.Name, shared.KeyTokenOnly, shared.Deleted
+	c.Name, c.KeyTokenOnly, c.Deleted, c.Formats = shared.Name, shared.KeyTokenOnly, shared.Deleted, shared.Formats
 	if err == nil {
 		err = c.decodeParameters(d.Value)
 	}

@@ -16,22 +16,31 @@ const maxEarlier = 32
 // before it, gave. Since no number of a sequence comes twice, that is so if both
 // have the same parts, begin or end with different texts, or differ in the zeros before numbers alone.
 func checkFormats(old, next *Formatted) error {
-	all := earlier(old, nil)
+	all := old.formats()
 	for _, parts := range all {
 		if !equalParts(parts, next.Parts) && !differInTexts(parts, next.Parts) && !differInPadding(parts, next.Parts) {
 			return &ChangeError{"parts", "the new IDs could equal IDs that a format of this key gave: they neither begin or end with another text, nor go on with the same number in the same place"}
 		}
 	}
-	if len(earlier(old, next.Parts)) > maxEarlier {
+	if len(distinct(all, next.Parts)) > maxEarlier {
 		return &ChangeError{"parts", "the key has had too many formats to compare the new IDs with; use another key"}
 	}
 	return nil
 }
 
-// earlier returns the formats that a configuration has and had, each once, but not
-// those that make the same IDs as parts do.
-func earlier(f *Formatted, parts []format.Part) (all [][]format.Part) {
-	for _, p := range append(slices.Clone(f.Earlier), f.Parts) {
+// formats returns the formats that a configuration has and had.
+func (c *Config) formats() [][]format.Part {
+	if c.Formatted == nil {
+		return c.Formats
+	}
+	return c.Formatted.formats()
+}
+
+func (f *Formatted) formats() [][]format.Part { return append(slices.Clone(f.Earlier), f.Parts) }
+
+// distinct returns formats, each once, but not those that make the same IDs as parts do.
+func distinct(formats [][]format.Part, parts []format.Part) (all [][]format.Part) {
+	for _, p := range formats {
 		same := func(q []format.Part) bool { return equalParts(p, q) }
 		if !same(parts) && !slices.ContainsFunc(all, same) {
 			all = append(all, p)

@@ -22,6 +22,10 @@ type Increment struct {
 	// Min and Max bound the IDs, inclusively.
 	Min int64 `json:"min"`
 	Max int64 `json:"max"`
+
+	// Epoch is another one after each change that may have moved the sequence back. What
+	// processes have reserved in an epoch before is not given any more.
+	Epoch int64 `json:"-"`
 }
 
 // DefaultMaxRequestDelta is the max_request_delta of a configuration that gives
@@ -61,10 +65,11 @@ type storedIncrement struct {
 	RandDelta       bool   `json:"rand_delta"`
 	Min             *int64 `json:"min,omitempty"`
 	Max             *int64 `json:"max,omitempty"`
+	Epoch           int64  `json:"epoch,omitempty"`
 }
 
 func (c *Increment) stored() storedIncrement {
-	s := storedIncrement{Base: &c.Base, Delta: c.Delta, MaxRequestDelta: c.MaxRequestDelta, RandDelta: c.RandDelta}
+	s := storedIncrement{Base: &c.Base, Delta: c.Delta, MaxRequestDelta: c.MaxRequestDelta, RandDelta: c.RandDelta, Epoch: c.Epoch}
 	if c.Min != math.MinInt64 {
 		s.Min = &c.Min
 	}
@@ -79,7 +84,7 @@ func (c *Increment) stored() storedIncrement {
 func (s storedIncrement) increment() (*Increment, []error) {
 	c := &Increment{
 		Base: first(0, s.Base), Delta: s.Delta, MaxRequestDelta: s.MaxRequestDelta, RandDelta: s.RandDelta,
-		Min: first(math.MinInt64, s.Min), Max: first(math.MaxInt64, s.Max),
+		Min: first(math.MinInt64, s.Min), Max: first(math.MaxInt64, s.Max), Epoch: s.Epoch,
 	}
 	switch {
 	case s.Base == nil:

@@ -48,7 +48,7 @@ func (p *Pool) now() time.Duration { return time.Since(p.start) }
 
 // Sequence returns the sequence of a name, with the numbers that spec says, from
 // now on for all callers that have it. A changed Step or Bound applies to the
-// numbers in memory, too. A changed Start means that the sequence may have been
+// numbers in memory, too. A changed Start or Epoch means that the sequence may have been
 // set in the store: it does what [Pool.Drop] does. Sequence returns [ErrDirection]
 // if the sequence is in memory with the other direction.
 //
@@ -114,7 +114,7 @@ func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 }
 
 func (s *Sequence) change(spec Spec) {
-	moved := spec.Start != s.spec.Start
+	moved := spec.Start != s.spec.Start || spec.Epoch != s.spec.Epoch
 	s.spec = spec
 	s.exhausted, s.tail = false, false
 	s.clip()

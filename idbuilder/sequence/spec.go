@@ -22,6 +22,9 @@ type Spec struct {
 	// Bound is the last number that may be given: a maximum, or, where Step is
 	// negative, a minimum. It has no default: [math.MaxInt64] is none.
 	Bound int64
+	// Epoch is another one after the sequence may have been set in the store to numbers
+	// that come before: what is in memory from before is then dropped, see [Pool.Drop].
+	Epoch int64
 }
 
 // Validate reports what is wrong with a specification.
