@@ -60,7 +60,11 @@ func (w *Worker) serveList(c *call) error {
 	if err := c.admin(); err != nil {
 		return err
 	}
-	o, err := parseList(c.r.URL.Query())
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return api.Errorf(api.Invalid, "query: it is not well-formed: %v", err)
+	}
+	o, err := parseList(query)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,16 @@ func parseList(query url.Values) (o store.ListOptions, err error) {
 			return o, api.Errorf(api.Invalid, "%s: it is given twice", name)
 		}
 	}
-	return o, nil
+	return o, errors.Join(checkPart("key", o.Prefix), checkPart("from", o.After))
+}
+
+// checkPart refuses what cannot be a part of a key, and what stores cannot compare with
+// keys: control characters and bytes that are not UTF-8.
+func checkPart(param, text string) error {
+	if text == "" || store.CheckName(text) == nil {
+		return nil
+	}
+	return api.Errorf(api.InvalidKey, "%s: it is %q; allowed are 0 to 255 bytes of UTF-8 without control characters", param, text)
 }
 
 // serveSave is POST /v1/config/{type}.
@@ -169,8 +182,8 @@ func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		config, err := w.readConfig(c.ctx(), p.key)
-		if err == nil && config.Type != t {
+		config, err := w.storedConfig(c.ctx(), p.key)
+		if err == nil && config != nil && !config.Deleted && config.Type != t {
 			err = api.Errorf(api.NotFound, "key: %q is a %s configuration", p.key, config.Type)
 		}
 		if err == nil {

@@ -32,6 +32,7 @@ type call struct {
 	numbers []int64
 	body    []byte
 	reply   *replyKey // of a request with an Idempotency-Key
+	lease   string    // lease key of the answer that the request repeats
 	limit   *deadline
 }
 
@@ -56,7 +57,11 @@ func (w *Worker) serve(fn endpoint) http.HandlerFunc {
 // run runs the endpoint. A panic is an internal error of this request alone.
 func (c *call) run(fn endpoint) (err error) {
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		p := recover()
+		if p == http.ErrAbortHandler {
+			panic(p) // the answer is to be cut off
+		}
+		if p != nil {
 			c.worker.options.Logger.Error("idbuilder: panic", "panic", p, "trace_id", c.trace, "stack", string(debug.Stack()))
 			err = api.Errorf(api.Internal, "internal error; its trace id is %s", c.trace)
 		}

@@ -132,11 +132,23 @@ func rewound(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
 // DeleteConfig deletes a configuration and makes its tokens invalid, on all workers when it returns
 // nil. What the key has given is kept: a configuration that is created with the same key goes on
 // behind it.
+//
+// If it fails, repeat it: for a key that is deleted already it makes the tokens invalid again,
+// since the call before may have ended in between, and then returns the error for a
+// configuration that there is not.
 func (w *Worker) DeleteConfig(ctx context.Context, key string) error {
-	for {
-		c, err := w.readConfig(ctx, key)
-		if err != nil {
+	for tried := false; ; tried = true {
+		c, err := w.storedConfig(ctx, key)
+		switch {
+		case err != nil:
 			return err
+		case c == nil:
+			return noConfig(key)
+		case c.Deleted:
+			if err := w.tokens.Revoke(ctx, key); err != nil || tried {
+				return err
+			}
+			return noConfig(key)
 		}
 		deleted := *c
 		deleted.Deleted = true

@@ -25,6 +25,7 @@ func (w *Worker) Formatted(ctx context.Context, dst []string, key string, size i
 	if err != nil {
 		return dst, err
 	}
+	e.touch(time.Now())
 	return w.formatted(ctx, e, s, dst, size)
 }
 

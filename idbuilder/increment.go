@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
@@ -32,6 +33,7 @@ func (w *Worker) Increment(ctx context.Context, dst []int64, r IncrementRequest)
 	if err != nil {
 		return dst, err
 	}
+	e.touch(time.Now())
 	return w.increment(ctx, e, s, dst, r)
 }
 

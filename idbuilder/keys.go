@@ -18,20 +18,30 @@ import (
 )
 
 // keys are the keys that were used of late.
-type keys struct{ entries sync.Map } // of *keyEntry, by key
+type keys struct {
+	entries sync.Map // of *keyEntry, by key
+	reads   reads
+}
 
 // keyEntry is what a worker knows of a key.
 type keyEntry struct {
-	key    string
-	usage  keyUsage
-	used   atomic.Int64 // Unix seconds
-	state  atomic.Pointer[keyState]
-	reader sync.Mutex // held while the configuration is read
+	key   string
+	usage keyUsage
+	used  atomic.Int64 // Unix seconds
+	state atomic.Pointer[keyState]
+}
+
+// touch notes that the key is used.
+func (e *keyEntry) touch(now time.Time) {
+	if second := now.Unix(); e.used.Load() != second {
+		e.used.Store(second)
+	}
 }
 
 // keyState is a key's configuration under a revision.
 type keyState struct {
 	revision int64
+	read     time.Time // when the reading began
 	config   *idconfig.Config
 	counters []counter // of a formatted key
 	sequence *sequence.Sequence
@@ -51,15 +61,9 @@ type periodSequence struct {
 
 // key returns a key of a type: a [*api.Error] if there is none.
 func (w *Worker) key(ctx context.Context, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
-	now, err := w.watch.Current(ctx)
+	e, s, err := w.currentKey(ctx, key)
 	if err != nil {
 		return nil, nil, err
-	}
-	e, s := w.keys.get(key, now)
-	if s == nil {
-		if e, s, err = w.readKey(ctx, e, key, now); err != nil {
-			return nil, nil, err
-		}
 	}
 	if s.config.Type != t {
 		return nil, nil, api.Errorf(api.Invalid, "key: %q makes %s IDs; ask /v1/id/%s", key, s.config.Type, s.config.Type)
@@ -67,8 +71,26 @@ func (w *Worker) key(ctx context.Context, key string, t idconfig.Type) (*keyEntr
 	return e, s, nil
 }
 
-// get returns what is known of a key; the state is nil unless it is of the
-// revision.
+// currentKey returns a key under the present revision: from memory, unless what is there
+// is too old.
+func (w *Worker) currentKey(ctx context.Context, key string) (*keyEntry, *keyState, error) {
+	revision, err := w.watch.Current(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if e, s := w.keys.get(key, revision); s != nil {
+		age := time.Since(s.read)
+		if age >= maxAge/2 {
+			w.startRead(key, revision)
+		}
+		if age < maxAge {
+			return e, s, nil
+		}
+	}
+	return w.awaitRead(ctx, key, revision)
+}
+
+// get returns what is known of a key under a revision, or nil.
 func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
 	found, ok := k.entries.Load(key)
 	if !ok {
@@ -78,7 +100,7 @@ func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
 	if s := e.state.Load(); s != nil && s.revision == revision {
 		return e, s
 	}
-	return e, nil
+	return nil, nil
 }
 
 // state returns what is known of a key, of whichever revision, or nil.
@@ -87,36 +109,6 @@ func (k *keys) state(key string) *keyState {
 		return found.(*keyEntry).state.Load()
 	}
 	return nil
-}
-
-// readKey reads the configuration of a key. Of those who need it at once, one reads.
-func (w *Worker) readKey(ctx context.Context, e *keyEntry, key string, revision int64) (*keyEntry, *keyState, error) {
-	if e != nil {
-		e.reader.Lock()
-		defer e.reader.Unlock()
-		if s := e.state.Load(); s != nil && s.revision == revision {
-			return e, s, nil
-		}
-	}
-	c, err := w.readConfig(ctx, key)
-	if err != nil {
-		if apiErr := (*api.Error)(nil); errors.As(err, &apiErr) && apiErr.Code == api.NotFound {
-			w.keys.entries.Delete(key)
-		}
-		return nil, nil, err
-	}
-	if e == nil {
-		found, _ := w.keys.entries.LoadOrStore(key, &keyEntry{key: key})
-		e = found.(*keyEntry)
-	}
-	s, err := w.stateOf(c, e.state.Load())
-	if err != nil {
-		return nil, nil, err
-	}
-	s.revision = revision
-	e.state.Store(s)
-	e.used.Store(time.Now().Unix())
-	return e, s, nil
 }
 
 // readConfig reads a configuration that was not deleted.
@@ -129,9 +121,13 @@ func (w *Worker) readConfig(ctx context.Context, key string) (*idconfig.Config, 
 		}
 	}
 	if err == nil || errors.Is(err, store.ErrNotFound) {
-		return nil, api.Errorf(api.NotFound, "key: there is no configuration %q", key)
+		return nil, noConfig(key)
 	}
 	return nil, fmt.Errorf("idbuilder: configuration %q: %w", key, err)
+}
+
+func noConfig(key string) *api.Error {
+	return api.Errorf(api.NotFound, "key: there is no configuration %q", key)
 }
 
 // stateOf returns the state of a configuration. That of a version which is known
@@ -144,7 +140,7 @@ func (w *Worker) stateOf(c *idconfig.Config, old *keyState) (s *keyState, err er
 	switch c.Type {
 	case idconfig.TypeIncrement:
 		i := c.Increment
-		spec := sequence.Spec{Start: i.Base, Step: i.Delta, Bound: i.Bound()}
+		spec := sequence.Spec{Start: i.Base, Step: i.Delta, Bound: i.Bound(), Epoch: i.Epoch}
 		if s.sequence, err = w.pool.Sequence(c.Key, spec); errors.Is(err, sequence.ErrDirection) {
 			w.pool.Drop(c.Key) // a forced change has turned it
 			s.sequence, err = w.pool.Sequence(c.Key, spec)

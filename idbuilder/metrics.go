@@ -59,7 +59,7 @@ func (e *keyEntry) collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(requests), e.key, t)
 	buckets, sum := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, bound := range bounds {
-		sum += uint64(e.usage.buckets[i].Load())
+		sum += e.usage.buckets[i].Load()
 		buckets[bound] = sum
 	}
 	out <- prometheus.MustNewConstHistogram(requestDuration, max(requests, sum), float64(e.usage.nanos.Load())/1e9, buckets, e.key, t)

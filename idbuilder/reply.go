@@ -19,6 +19,7 @@ import (
 type replyKey struct {
 	document string
 	request  string // what the first request asked for
+	lease    bool   // the answer is the lease of a worker id
 }
 
 // keptReply is the document.
@@ -42,7 +43,7 @@ func (c *call) replayReply(key string, t idconfig.Type) error {
 	}
 	print := c.fingerprint()
 	id := hashOf(string(c.who.Hash[:]), string(t), key, text)
-	c.reply = &replyKey{document: hex.EncodeToString(id[:]), request: hex.EncodeToString(print[:])}
+	c.reply = &replyKey{document: hex.EncodeToString(id[:]), request: hex.EncodeToString(print[:]), lease: t == idconfig.TypeSnowflake}
 	return c.sendReply()
 }
 
@@ -64,6 +65,9 @@ func (c *call) sendReply() error {
 	if kept.Request != c.reply.request {
 		return api.Errorf(api.Invalid, "Idempotency-Key: another request had it in the last %v", c.worker.options.ReplyLifetime)
 	}
+	if c.reply.lease {
+		return c.resumeLease(d, kept.Body)
+	}
 	c.reply, c.body = nil, append(c.body[:0], kept.Body...)
 	c.w.Header().Set("Idempotency-Replayed", "true")
 	if err := c.send(http.StatusOK); err != nil {
@@ -72,8 +76,26 @@ func (c *call) sendReply() error {
 	return errReplayed
 }
 
+// dropReply removes an answer that has expired. Another request may have replaced it
+// since.
 func (c *call) dropReply(d store.Document) error {
-	return c.worker.store.Delete(c.ctx(), store.Replies, d.Key, d.Version)
+	err := c.worker.store.Delete(c.ctx(), store.Replies, d.Key, d.Version)
+	if errors.Is(err, store.ErrConflict) {
+		return c.sendReply()
+	}
+	return err
+}
+
+// resumeLease has the request renew the lease of the kept answer. The answer itself is
+// not sent again: the lease has less time left than it says, or has ended, and the
+// worker id may be another client's.
+func (c *call) resumeLease(d store.Document, body []byte) error {
+	var kept api.Reply[api.Snowflake]
+	if err := json.Unmarshal(body, &kept); err != nil {
+		return &store.CorruptError{Where: "reply " + d.Key, Reason: "it is no lease", Err: err}
+	}
+	c.reply, c.lease = nil, kept.Data.LeaseKey
+	return nil
 }
 
 // keepReply keeps the answer before it is sent. If another request with the same
@@ -84,8 +106,14 @@ func (c *call) keepReply() error {
 	if err != nil {
 		return err
 	}
+	if len(value) > store.MaxValue {
+		return api.Errorf(api.SizeLimit, "size: the answer has %d bytes; with an Idempotency-Key, allowed are %d: ask for fewer IDs", len(c.body), store.MaxValue)
+	}
 	expires := c.worker.options.Now().Add(c.worker.options.ReplyLifetime)
 	_, err = c.worker.store.Put(c.ctx(), store.Replies, store.Document{Key: c.reply.document, Value: value, Expires: expires})
+	if errors.Is(err, store.ErrConflict) && c.reply.lease {
+		return nil // two requests at once have a worker id each
+	}
 	if errors.Is(err, store.ErrConflict) {
 		if err := c.sendReply(); err != nil {
 			return err

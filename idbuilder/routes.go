@@ -4,6 +4,7 @@ package idbuilder
 
 import (
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,32 +18,33 @@ import (
 type route struct {
 	method, path string
 	endpoint     endpoint
+	consumes     bool // it gives or changes something: HEAD, whose answer is not sent, is refused
 }
 
 // publicRoutes are for all, generationRoutes for holders of tokens of keys.
 func (w *Worker) publicRoutes() []route {
-	return []route{{"GET", "/health", w.serveHealth}, {"GET", "/ready", w.serveReady}, {"GET", "/openapi.json", w.serveOpenAPI}}
+	return []route{{"GET", "/health", w.serveHealth, false}, {"GET", "/ready", w.serveReady, false}, {"GET", "/openapi.json", w.serveOpenAPI, false}}
 }
 
 func (w *Worker) generationRoutes() []route {
 	return []route{
-		{"GET", "/v1/id/increment", w.serveIncrement},
-		{"GET", "/v1/id/snowflake", w.serveSnowflake},
-		{"GET", "/v1/id/formatted", w.serveFormatted},
+		{"GET", "/v1/id/increment", w.serveIncrement, true},
+		{"GET", "/v1/id/snowflake", w.serveSnowflake, true},
+		{"GET", "/v1/id/formatted", w.serveFormatted, true},
 	}
 }
 
 // adminRoutes are for holders of admin tokens.
 func (w *Worker) adminRoutes() []route {
 	routes := []route{
-		{"GET", "/v1/auth/verify", w.serveVerify},
-		{"GET", "/v1/auth/token", w.serveToken},
-		{"GET", "/v1/auth/tokenreset", w.serveTokenReset},
-		{"GET", "/v1/config/list", w.serveList},
+		{"GET", "/v1/auth/verify", w.serveVerify, false},
+		{"GET", "/v1/auth/token", w.serveToken, true},
+		{"GET", "/v1/auth/tokenreset", w.serveTokenReset, true},
+		{"GET", "/v1/config/list", w.serveList, false},
 	}
 	for _, t := range []idconfig.Type{idconfig.TypeIncrement, idconfig.TypeSnowflake, idconfig.TypeFormatted} {
 		path := "/v1/config/" + string(t)
-		routes = append(routes, route{"POST", path, w.serveSave(t)}, route{"GET", path, w.serveConfig(t)}, route{"DELETE", path, w.serveDelete(t)})
+		routes = append(routes, route{"POST", path, w.serveSave(t), true}, route{"GET", path, w.serveConfig(t), false}, route{"DELETE", path, w.serveDelete(t), true})
 	}
 	return routes
 }
@@ -65,8 +67,12 @@ func (w *Worker) adminHandler() http.Handler {
 func (w *Worker) mux(routes []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string][]string{} // by path
+	refuse := w.serve(refuseUnknown(methods))
 	add := func(path string, r route) {
 		mux.Handle(r.method+" "+path, w.serve(r.endpoint))
+		if r.method == "GET" && r.consumes {
+			mux.Handle("HEAD "+path, refuse)
+		}
 		methods[path] = append(methods[path], r.method)
 	}
 	for _, r := range routes {
@@ -76,8 +82,27 @@ func (w *Worker) mux(routes []route) *http.ServeMux {
 		}
 	}
 	mux.Handle("GET /metrics", w.metrics())
-	mux.Handle("/", w.serve(refuseUnknown(methods)))
+	mux.Handle("/", refuse)
 	return mux
+}
+
+// refuseUnclean answers requests for paths that are not in their shortest form, such as
+// /v1//id, as those for unknown ones: [http.ServeMux] would send clients elsewhere.
+func (w *Worker) refuseUnclean(h http.Handler) http.Handler {
+	refuse := w.serve(refuseUnknown(nil))
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !isClean(r.URL.Path) {
+			refuse(rw, r)
+			return
+		}
+		h.ServeHTTP(rw, r)
+	})
+}
+
+// isClean reports whether a path is in its shortest form, but for one slash at its end.
+func isClean(p string) bool {
+	shortest := path.Clean(p)
+	return p == shortest || shortest != "/" && strings.HasSuffix(p, "/") && len(p) == len(shortest)+1
 }
 
 func (w *Worker) addConsole(mux *http.ServeMux) http.Handler {

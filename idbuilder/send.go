@@ -65,10 +65,11 @@ func (c *call) sendCompressed(status int) error {
 	c.w.Header()["Content-Encoding"] = gzipped
 	c.w.WriteHeader(status)
 	z := compressors.Get().(*gzip.Writer)
-	defer compressors.Put(z)
 	z.Reset(c.w)
 	_, _ = z.Write(c.body) // the client may be gone
 	_ = z.Close()
+	z.Reset(nil) // it keeps no answer in memory
+	compressors.Put(z)
 	return nil
 }
 
@@ -92,7 +93,7 @@ func (c *call) fail(err error) {
 		return // the answer is on its way
 	}
 	level := slog.LevelInfo
-	if status >= 500 && e.Code != api.Exhausted {
+	if status >= 500 && e.Code != api.Exhausted && c.r.Context().Err() == nil {
 		level = slog.LevelError
 	}
 	c.worker.options.Logger.Log(c.r.Context(), level, "idbuilder: request refused",

@@ -3,7 +3,10 @@
 package idbuilder
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
@@ -18,6 +21,7 @@ func (w *Worker) Snowflake(ctx context.Context, key string, client snowflake.Cli
 	if err != nil {
 		return api.Snowflake{}, err
 	}
+	e.touch(time.Now())
 	return w.snowflake(ctx, e, s, client)
 }
 
@@ -25,7 +29,7 @@ func (w *Worker) snowflake(ctx context.Context, e *keyEntry, s *keyState, client
 	c := s.config.Snowflake
 	g, err := w.leases.Lease(ctx, leaseKey(s.config), client)
 	if err != nil {
-		return api.Snowflake{}, err
+		return api.Snowflake{}, w.leaseError(err)
 	}
 	e.usage.given.Add(1)
 	return api.Snowflake{
@@ -59,6 +63,19 @@ func (w *Worker) QuarantineWorkerIDs(ctx context.Context) (keys int, err error) 
 	return keys, nil
 }
 
+// leaseError is what a client is told that cannot lease a worker id. A layout that is
+// not yet in force is no fault of the client's.
+func (w *Worker) leaseError(err error) error {
+	var change *snowflake.ChangeError
+	if !errors.As(err, &change) {
+		return err
+	}
+	return &api.Error{
+		Code: api.Unavailable, Message: "the layout of the key was changed, and IDs of the layout before could come again; ask again later",
+		RetryAfter: max(time.Second, change.Until.Sub(w.options.Now())), Err: err,
+	}
+}
+
 // leaseKey returns what package snowflake calls a key.
 func leaseKey(c *idconfig.Config) snowflake.Key {
 	return snowflake.Key{Name: c.Key, Layout: layoutOf(c.Snowflake), Version: c.Version}
@@ -79,7 +96,7 @@ func (w *Worker) serveSnowflake(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer, err := w.snowflake(c.ctx(), e, s, snowflake.Client{LeaseKey: p.leaseKey, Renews: p.renews, Address: c.r.RemoteAddr})
+	answer, err := w.snowflake(c.ctx(), e, s, snowflake.Client{LeaseKey: cmp.Or(p.leaseKey, c.lease), Renews: p.renews, Address: c.r.RemoteAddr})
 	if err != nil {
 		return err
 	}

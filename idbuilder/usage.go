@@ -15,7 +15,7 @@ type keyUsage struct {
 	requests atomic.Uint64 // for IDs, whatever their answer
 	given    atomic.Int64  // IDs
 	nanos    atomic.Int64  // all requests took
-	buckets  [len(bounds)]atomic.Uint32
+	buckets  [len(bounds)]atomic.Uint64
 }
 
 // observe counts a request.
@@ -37,7 +37,5 @@ func (c *call) report() {
 		return
 	}
 	c.entry.usage.observe(time.Since(c.begun))
-	if now := c.begun.Unix(); c.entry.used.Load() != now {
-		c.entry.used.Store(now)
-	}
+	c.entry.touch(c.begun)
 }

@@ -19,20 +19,21 @@ import (
 // Worker is the ID service: an http.Handler, and the same in Go. It is safe for
 // concurrent use; any number of workers may share a store.
 type Worker struct {
-	options  Options
-	store    store.Store
-	watch    *revision.Watch
-	tokens   *token.Authority
-	pool     *sequence.Pool
-	leases   *snowflake.Leaser
-	keys     keys
-	limits   limits
-	usage    usage
-	handler  http.Handler
-	admin    http.Handler
-	console  http.Handler // nil: there is none
-	sweeping context.CancelFunc
-	swept    chan struct{}
+	options Options
+	store   store.Store
+	watch   *revision.Watch
+	tokens  *token.Authority
+	pool    *sequence.Pool
+	leases  *snowflake.Leaser
+	keys    keys
+	limits  limits
+	usage   usage
+	handler http.Handler
+	admin   http.Handler
+	console http.Handler // nil: there is none
+	life    context.Context
+	stop    context.CancelFunc // ends life
+	swept   chan struct{}
 }
 
 // NewWorker returns a Worker on a store that was initialized, see
@@ -42,10 +43,12 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{options: o.withDefaults(), swept: make(chan struct{})}
+	w.life, w.stop = context.WithCancel(context.Background())
 	w.store = observed{s, &w.usage}
 	w.limits.rate, w.limits.burst = w.options.Rate, w.options.Burst
 	var err error
 	if w.watch, err = revision.New(w.store, o.Revision); err != nil {
+		w.stop()
 		return nil, err
 	}
 	if w.tokens, err = token.New(w.store, w.watch, w.options.Tokens); err == nil {
@@ -58,14 +61,21 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		w.console, err = o.Console(w)
 	}
 	if err != nil {
-		w.watch.Close()
-		return nil, err
+		w.stop()
+		return nil, errors.Join(err, w.closeParts(context.Background()))
 	}
-	w.handler, w.admin = w.mainHandler(), w.adminHandler()
-	ctx, cancel := context.WithCancel(context.Background())
-	w.sweeping = cancel
-	go w.sweep(ctx)
+	w.handler, w.admin = w.refuseUnclean(w.mainHandler()), w.refuseUnclean(w.adminHandler())
+	go w.sweep()
 	return w, nil
+}
+
+// closeParts ends what the parts do in the background.
+func (w *Worker) closeParts(ctx context.Context) error {
+	w.watch.Close()
+	if w.pool == nil {
+		return nil
+	}
+	return w.pool.Close(ctx)
 }
 
 // Tokens returns who makes and checks the worker's tokens.
@@ -82,24 +92,24 @@ func (w *Worker) Admin() http.Handler { return w.admin }
 // fail. The store stays open. What is left of ranges goes back to the store, as far as no other
 // worker has reserved since, until ctx ends.
 func (w *Worker) Close(ctx context.Context) error {
-	w.sweeping()
+	w.stop()
 	<-w.swept
+	w.keys.reads.close()
 	var err error
 	if closer, ok := w.console.(io.Closer); ok {
 		err = closer.Close()
 	}
-	w.watch.Close()
-	return errors.Join(err, w.pool.Close(ctx))
+	return errors.Join(err, w.closeParts(ctx))
 }
 
 // sweep forgets what is not used, now and then.
-func (w *Worker) sweep(ctx context.Context) {
+func (w *Worker) sweep() {
 	defer close(w.swept)
 	tick := time.NewTicker(w.options.Idle / 4)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-w.life.Done():
 			return
 		case <-tick.C:
 			w.keys.forgetIdle(time.Now().Add(-w.options.Idle))

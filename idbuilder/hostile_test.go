@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+// silenced returns a store whose Advance fails while silent is set, as that of a
+// process that crashes between a change and its announcement.
+func silenced(s store.Store, silent *atomic.Bool) store.Store {
+	return storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
+		return storetest.Fault{Fail: c.Method == "Advance" && silent.Load()}
+	})
+}
+
+// TestUnannouncedChange: a change whose announcement failed is in force after a minute on
+// all workers, and at once when the request is repeated.
+func TestUnannouncedChange(t *testing.T) { synctest.Test(t, testUnannouncedChange) }
+
+func testUnannouncedChange(t *testing.T) {
+	var silent atomic.Bool
+	shared := storetest.Memory(t)
+	s, other := startOn(t, silenced(shared, &silent), options()), startOn(t, shared, options())
+	save := func(delta int) string {
+		return fmt.Sprintf(`{"key": "k", "base": 0, "max_request_delta": %d}`, delta)
+	}
+	allows := func(delta int) bool {
+		return other.ask("GET", fmt.Sprintf("/v1/id/increment?key=k&delta=%d", delta), adminToken, "").status == http.StatusOK
+	}
+	s.admin("POST", "/v1/config/increment", save(100))
+	if !allows(100) {
+		t.Fatal("a delta of 100 is refused")
+	}
+	silent.Store(true)
+	s.refused("POST", "/v1/config/increment", save(10), 503, 4002, "repeat")
+	if !allows(100) {
+		t.Error("a change that was not announced is in force at once: the test shows nothing")
+	}
+	time.Sleep(time.Minute)
+	if allows(100) {
+		t.Error("a minute later the old configuration is in use")
+	}
+	s.refused("POST", "/v1/config/increment", save(200), 503, 4002, "repeat")
+	silent.Store(false)
+	s.admin("POST", "/v1/config/increment", save(200))
+	if !allows(200) {
+		t.Error("after the request was repeated, the old configuration is in use")
+	}
+}
+
+// TestRefreshInBackground: a configuration is read again while the old one is used; no
+// request waits for that.
+func TestRefreshInBackground(t *testing.T) { synctest.Test(t, testRefreshInBackground) }
+
+func testRefreshInBackground(t *testing.T) {
+	var reads atomic.Int64
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		if c.Method != "Get" || c.Kind != store.Configs {
+			return storetest.Fault{}
+		}
+		reads.Add(1)
+		return storetest.Fault{Before: func(context.Context) { time.Sleep(time.Second) }}
+	}), options())
+	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	s.admin("GET", "/v1/id/increment?key=k", "")
+	reads.Store(0)
+	for range 120 {
+		time.Sleep(time.Second)
+		begun := time.Now()
+		s.admin("GET", "/v1/id/increment?key=k", "")
+		if took := time.Since(begun); took > 0 {
+			t.Fatalf("a request took %v", took)
+		}
+	}
+	if n := reads.Load(); n < 3 || n > 4 {
+		t.Errorf("in two minutes the configuration was read %d times", n)
+	}
+}
+
+// TestForcedThereAndBack: numbers that a worker had reserved before a sequence was
+// forced back are not given after it, though the configuration looks as it did when the worker
+// sees it the next time.
+func TestForcedThereAndBack(t *testing.T) { synctest.Test(t, testForcedThereAndBack) }
+
+func testForcedThereAndBack(t *testing.T) {
+	for name, changes := range map[string][][2]string{
+		"base":      {{"increment", `"base": 5000`}, {"increment", `"base": 0`}},
+		"direction": {{"increment", `"base": 900, "step": -1`}, {"increment", `"base": 0`}},
+		"type":      {{"formatted", `"parts": [{"type": "auto-increment"}]`}, {"increment", `"base": 0`}},
+	} {
+		shared := storetest.Memory(t)
+		a, b := startOn(t, shared, options()), startOn(t, shared, options())
+		a.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		b.admin("GET", "/v1/id/increment?key=k", "")
+		for _, c := range changes {
+			a.admin("POST", "/v1/config/"+c[0], `{"key": "k", "force": true, `+c[1]+`}`)
+		}
+		seen := map[string]bool{}
+		for range 5 {
+			for _, w := range []service{a, b} {
+				for _, id := range w.admin("GET", "/v1/id/increment?key=k&size=2", "").ids(t) {
+					if seen[id] {
+						t.Errorf("%s: after the change the ID %s came twice", name, id)
+					}
+					seen[id] = true
+				}
+			}
+		}
+	}
+}
+
+// TestRepeatedLease: a request for a worker id that is repeated with its Idempotency-Key
+// renews the lease. It never gets the old answer: its worker id may be another client's.
+func TestRepeatedLease(t *testing.T) { synctest.Test(t, testRepeatedLease) }
+
+func testRepeatedLease(t *testing.T) {
+	o := options()
+	o.ReplyLifetime = time.Hour
+	s := start(t, o)
+	s.admin("POST", "/v1/config/snowflake", `{"key": "k", "base_ts": 1767225600000, "ts_size": 61, "worker_id_size": 1, "seq_size": 1}`)
+	ask := func(key string) map[string]any {
+		a := s.ask("GET", "/v1/id/snowflake?key=k&renews=true", adminToken, "", "Idempotency-Key", key)
+		if a.status != http.StatusOK {
+			t.Fatal(a.text)
+		}
+		return a.data
+	}
+	first := ask("one")
+	time.Sleep(5 * time.Minute)
+	again := ask("one")
+	if fmt.Sprint(again["worker_id"]) != fmt.Sprint(first["worker_id"]) || fmt.Sprint(again["lease_expires"]) <= fmt.Sprint(first["lease_expires"]) {
+		t.Errorf("first %v, then %v", first, again)
+	}
+	time.Sleep(20 * time.Minute) // both worker ids are free
+	two, three := ask("two"), ask("three")
+	if fmt.Sprint(two["worker_id"]) == fmt.Sprint(three["worker_id"]) {
+		t.Fatalf("two clients have %v and %v", two, three)
+	}
+	if a := s.ask("GET", "/v1/id/snowflake?key=k&renews=true", adminToken, "", "Idempotency-Key", "one"); a.status != 503 || a.code != 4003 {
+		t.Errorf("all are leased, and a request with an old key got %s", a.text)
+	}
+}
+
+// TestInterruptedDelete: a deletion that ended half-way is completed when it is repeated.
+func TestInterruptedDelete(t *testing.T) { synctest.Test(t, testInterruptedDelete) }
+
+func testInterruptedDelete(t *testing.T) {
+	var fail atomic.Pointer[string]
+	shared := storetest.Memory(t)
+	s, other := startOn(t, storetest.Faulty(shared, func(c storetest.Call) storetest.Fault {
+		method := fail.Load()
+		return storetest.Fault{Lose: method != nil && c.Method+" "+string(c.Kind) == *method}
+	}), options()), startOn(t, shared, options())
+	for _, method := range []string{"Put config", "Put token", "Advance "} {
+		s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		text := s.admin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
+		if a := other.ask("GET", "/v1/id/increment?key=k", text, ""); a.status != http.StatusOK {
+			t.Fatal(a.text)
+		}
+		fail.Store(&method)
+		s.refused("DELETE", "/v1/config/increment?key=k", "", 503, 4002, "repeat")
+		fail.Store(nil)
+		s.refused("DELETE", "/v1/config/increment?key=k", "", 404, 3001, "no configuration")
+		if a := other.ask("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+			t.Errorf("%s failed: after the repeated deletion the token gets %s", method, a.text)
+		}
+		s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		if a := other.ask("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+			t.Errorf("%s failed: after the key was created anew the token gets %s", method, a.text)
+		}
+	}
+	s.refused("DELETE", "/v1/config/formatted?key=k", "", 404, 3001, "increment configuration")
+	s.refused("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
+}
+
+// TestOneReads: of many requests for a key that is not in memory one asks the store, each
+// ends with its own context, and what was created before a request is found by it.
+func TestOneReads(t *testing.T) { synctest.Test(t, testOneReads) }
+
+func testOneReads(t *testing.T) {
+	var reads atomic.Int64
+	var slow atomic.Bool
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		if c.Method != "Get" || c.Kind != store.Configs || !slow.Load() {
+			return storetest.Fault{}
+		}
+		reads.Add(1)
+		return storetest.Fault{After: func(context.Context) { time.Sleep(300 * time.Millisecond) }}
+	}), options())
+	slow.Store(true)
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() { s.refused("GET", "/v1/id/increment?key=none", "", 404, 3001, "no configuration") })
+	}
+	all.Wait()
+	if n := reads.Load(); n > 2 {
+		t.Errorf("100 requests read the configuration %d times", n)
+	}
+	go s.ask("GET", "/v1/id/increment?key=k", adminToken, "")
+	synctest.Wait()
+	slow.Store(false)
+	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`) // while the first read is under way
+	slow.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := s.Increment(ctx, nil, idbuilder.IncrementRequest{Key: "k", Size: 1}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a caller who has a millisecond: %v", err)
+	}
+	s.admin("GET", "/v1/id/increment?key=k", "")
+}
+
+// TestLayoutNotInForce: clients are told to wait while a forced change of a layout was
+// interrupted, not to force it.
+func TestLayoutNotInForce(t *testing.T) { synctest.Test(t, testLayoutNotInForce) }
+
+func testLayoutNotInForce(t *testing.T) {
+	var silent atomic.Bool
+	shared := storetest.Memory(t)
+	s, other := startOn(t, silenced(shared, &silent), options()), startOn(t, shared, options())
+	save := func(base int64) string {
+		return fmt.Sprintf(`{"key": "k", "base_ts": %d, "ts_size": 41, "worker_id_size": 10, "seq_size": 12, "force": true}`, base)
+	}
+	s.admin("POST", "/v1/config/snowflake", save(1767225600000))
+	s.admin("GET", "/v1/id/snowflake?key=k", "")
+	silent.Store(true)
+	s.refused("POST", "/v1/config/snowflake", save(1767225700000), 503, 4002, "repeat")
+	a := other.ask("GET", "/v1/id/snowflake?key=k", adminToken, "")
+	if a.status != 503 || a.code != 4002 || a.header.Get("Retry-After") == "" || strings.Contains(a.message, "force") {
+		t.Errorf("a client is told %d %v %s", a.status, a.header, a.text)
+	}
+	silent.Store(false)
+	s.admin("POST", "/v1/config/snowflake", save(1767225700000))
+	other.admin("GET", "/v1/id/snowflake?key=k", "")
+}
+
+// TestExpiredReply: of requests with one Idempotency-Key that come at once when its answer
+// has expired all get one answer.
+func TestExpiredReply(t *testing.T) { synctest.Test(t, testExpiredReply) }
+
+func testExpiredReply(t *testing.T) {
+	o := options()
+	o.ReplyLifetime = time.Second
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		if c.Kind != store.Replies {
+			return storetest.Fault{}
+		}
+		wait := func(context.Context) { time.Sleep(time.Millisecond) } // all read the expired answer
+		return storetest.Fault{Before: wait, After: wait}
+	}), o)
+	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	ask := func() answer { return s.ask("GET", "/v1/id/increment?key=k", adminToken, "", "Idempotency-Key", "one") }
+	first := ask()
+	time.Sleep(2 * time.Second)
+	var mu sync.Mutex
+	texts := map[string]bool{}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			a := ask()
+			mu.Lock()
+			defer mu.Unlock()
+			texts[a.text] = true
+		})
+	}
+	all.Wait()
+	if len(texts) != 1 || texts[first.text] {
+		t.Errorf("first %s, then %v", first.text, texts)
+	}
+}
+
+// TestLargeReply: an answer that is too large to be kept is refused with the reason.
+func TestLargeReply(t *testing.T) { synctest.Test(t, testLargeReply) }
+
+func testLargeReply(t *testing.T) {
+	s := start(t, options())
+	text := fmt.Sprintf(`{"type": "fixed-chars", "value": %q}, `, strings.Repeat("x", 256))
+	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [`+strings.Repeat(text, 8)+`{"type": "auto-increment"}]}`)
+	a := s.ask("GET", "/v1/id/formatted?key=k&size=1000", adminToken, "", "Idempotency-Key", "one")
+	if a.status != 400 || a.code != 1003 || !strings.Contains(a.message, "1048576") {
+		t.Errorf("%d %.200s", a.status, a.text)
+	}
+}
+
+// TestHead: HEAD gives and changes nothing where GET does; paths are served as they are.
+func TestHead(t *testing.T) { synctest.Test(t, testHead) }
+
+func testHead(t *testing.T) {
+	s := start(t, options())
+	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	token := s.admin("GET", "/v1/auth/token?key=k", "").data["token"]
+	for target, status := range map[string]int{
+		"/v1/id/increment?key=k": 405, "/v1/id/formatted?key=k": 405, "/v1/id/snowflake?key=k": 405, "/v1/auth/token?key=k": 405,
+		"/v1/auth/tokenreset?key=k": 405, "/v1/config/list": 200, "/v1/config/increment?key=k": 200, "/health": 200,
+	} {
+		if a := s.ask("HEAD", target, adminToken, ""); a.status != status || status == 405 && a.header.Get("Allow") != "GET" {
+			t.Errorf("HEAD %s: %d %v", target, a.status, a.header)
+		}
+	}
+	if ids := s.admin("GET", "/v1/id/increment?key=k", "").ids(t); ids[0] != "1" {
+		t.Errorf("after HEAD, GET gives %v", ids)
+	}
+	if again := s.admin("GET", "/v1/auth/token?key=k", "").data["token"]; again != token {
+		t.Error("HEAD changed the token")
+	}
+	for _, target := range []string{"/v1//id/increment?key=k", "/v1/./id/increment", "/v1/config/../id/increment", "//"} {
+		if a := s.ask("GET", target, adminToken, ""); a.status != 404 || a.code != 1001 || a.header.Get("X-Trace-Id") == "" {
+			t.Errorf("GET %s: %d %v %s", target, a.status, a.header, a.text)
+		}
+	}
+}
+
+// TestListRefuses what stores cannot compare with keys.
+func TestListRefuses(t *testing.T) { synctest.Test(t, testListRefuses) }
+
+func testListRefuses(t *testing.T) {
+	s := start(t, options())
+	for _, c := range []struct {
+		query, says string
+		code        int
+	}{
+		{"key=%00", "key", 1002},
+		{"from=%ff", "from", 1002},
+		{"key=" + strings.Repeat("x", 256), "255 bytes", 1002},
+		{"key=%zz", "not well-formed", 1001},
+		{"key=a;size=1", "not well-formed", 1001},
+	} {
+		s.refused("GET", "/v1/config/list?"+c.query, "", 400, c.code, c.says)
+	}
+}
+
+// TestFailedStart leaves no goroutine: the bubble would not end.
+func TestFailedStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, fault := options(), errors.New("no console")
+		o.Console = func(*idbuilder.Worker) (http.Handler, error) { return nil, fault }
+		if _, err := idbuilder.NewWorker(storetest.Memory(t), o); !errors.Is(err, fault) {
+			t.Error(err)
+		}
+	})
+}
+
+// cutOff is a connection that ends.
+type cutOff struct{ http.ResponseWriter }
+
+func (cutOff) Write([]byte) (int, error) { panic(http.ErrAbortHandler) }
+
+// TestAbort: a handler around the worker that cuts off an answer is let.
+func TestAbort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, options())
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("the panic is %v", p)
+			}
+		}()
+		s.ServeHTTP(cutOff{httptest.NewRecorder()}, httptest.NewRequest("GET", "/health", nil))
+	})
+}
