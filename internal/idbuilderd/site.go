@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -90,6 +91,9 @@ func metricsOf(w prometheus.Collector) http.Handler {
 // newSite listens.
 func newSite(key, address string, handler http.Handler, secure *tls.Config) (*site, error) {
 	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %w; another program, or another worker, listens there: choose another port, with --%s for example", key, err, key)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
