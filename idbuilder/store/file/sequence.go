@@ -43,7 +43,7 @@ func (s *Store) readSequence(name string) (q store.Sequence, exists bool, err er
 	if err != nil {
 		return q, false, &store.CorruptError{Where: path, Reason: "this is not the sequence " + name + "; " + wayOutRaise, Err: err}
 	}
-	return store.Sequence{Value: *f.Current, Version: *f.Version}, true, nil
+	return store.Sequence{Value: *f.Current, Version: max(1, *f.Version)}, true, nil // a version of 0 is of another program
 }
 
 // writeSequence stores a sequence under its next version, which it returns.
