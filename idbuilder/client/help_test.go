@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func startWorker(t testing.TB, s store.Store) *httptest.Server {
 	t.Helper()
 	w, err := idbuilder.NewWorker(s, idbuilder.Options{
-		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 10 * time.Millisecond},
+		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 100 * time.Millisecond},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

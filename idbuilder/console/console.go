@@ -42,7 +42,6 @@ type WorkerInfo struct {
 	Version   string // of the program
 	Started   time.Time
 	Heartbeat time.Time // the last one
-	Expires   time.Time // of its lease
 	Load      float64   // requests a second
 }
 

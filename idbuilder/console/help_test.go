@@ -44,7 +44,7 @@ func startOn(t testing.TB, s store.Store, o Options) service {
 	}
 	v := service{TB: t, store: s}
 	w, err := idbuilder.NewWorker(s, idbuilder.Options{
-		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 10 * time.Millisecond}, Logger: log, Now: o.Now,
+		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 100 * time.Millisecond}, Logger: log, Now: o.Now,
 		Console: func(w *idbuilder.Worker) (_ http.Handler, err error) {
 			v.console, err = New(w, s, o)
 			return v.console, err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -193,6 +194,13 @@ func (c *Client) note(a Assignment, begun time.Duration, err error) {
 	if changed && c.options.OnRevision != nil {
 		c.options.OnRevision(a.Revision)
 	}
+}
+
+// Workers asks a controller for the workers that live, for people to look at. The error is an
+// [*api.Error], or says that no controller answers.
+func (c *Client) Workers(ctx context.Context) (workers Workers, err error) {
+	err = c.wire.send(ctx, http.MethodGet, WorkersPath, nil, &workers)
+	return workers, err
 }
 
 // leave ends the lease. ctx has ended.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -21,7 +23,7 @@ func TestWorkers(t *testing.T) {
 	bubble(t, func(s *site) {
 		a, b := s.controller("a", 0), s.controller("b", 5*time.Minute)
 		load := Load{RequestsPerSecond: 12.5, Cached: 700, Ready: true}
-		_, stop := s.worker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
+		client, stop := s.worker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
 		s.worker(ClientOptions{Address: "http://w2:8080"}, "b", "a")
 		after(2 * time.Second)
 		for _, n := range []*node{a, b} {
@@ -36,6 +38,10 @@ func TestWorkers(t *testing.T) {
 			if !found {
 				s.Errorf("%s lists %+v", n.host, list)
 			}
+		}
+		asked, err := client.Workers(s.Context())
+		if diff := cmp.Diff(s.list(a), asked.Items); diff != "" || err != nil {
+			s.Errorf("the client is told (-want +got): %v\n%s", err, diff)
 		}
 		stop()
 		after(time.Second)

@@ -27,8 +27,9 @@ type wire struct {
 	current   atomic.Int64 // index of the endpoint that answered last
 }
 
-// maxAnswer bounds the body of an answer, in bytes.
-const maxAnswer = 64 << 10
+// maxAnswer bounds the body of an answer, in bytes: the list of a thousand workers
+// and more.
+const maxAnswer = 1 << 20
 
 func newWire(o ClientOptions) *wire {
 	w := &wire{token: o.Token, timeout: o.Timeout, client: &http.Client{
@@ -41,18 +42,23 @@ func newWire(o ClientOptions) *wire {
 	return w
 }
 
-// post sends a request and decodes the data of the answer. Where a controller does
-// not answer, or cannot now, it asks the next one. An [*api.Error] is what the last of them said.
+// post sends a request with a body.
 func (w *wire) post(ctx context.Context, path string, request, data any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
+	return w.send(ctx, http.MethodPost, path, body, data)
+}
+
+// send sends a request and decodes the data of the answer. Where a controller does
+// not answer, or cannot now, it asks the next one. An [*api.Error] is what the last of them said.
+func (w *wire) send(ctx context.Context, method, path string, body []byte, data any) error {
 	first := w.current.Load()
 	var faults []error
 	for i := range w.endpoints {
 		at := (first + int64(i)) % int64(len(w.endpoints))
-		err := w.try(ctx, w.endpoints[at], path, body, data)
+		err := w.try(ctx, method, w.endpoints[at]+path, body, data)
 		if err == nil || !another(err) {
 			w.current.Store(at)
 			return err
@@ -72,10 +78,10 @@ func another(err error) bool {
 }
 
 // try asks one controller.
-func (w *wire) try(ctx context.Context, endpoint, path string, body []byte, data any) error {
+func (w *wire) try(ctx context.Context, method, url string, body []byte, data any) error {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -88,9 +94,9 @@ func (w *wire) try(ctx context.Context, endpoint, path string, body []byte, data
 	defer answer.Body.Close() //nolint:errcheck // it was read
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
-		return fmt.Errorf("controller: %s: the answer was cut short: %w", endpoint, err)
+		return fmt.Errorf("controller: %s: the answer was cut short: %w", url, err)
 	}
-	return decode(endpoint, answer.StatusCode, text, data)
+	return decode(url, answer.StatusCode, text, data)
 }
 
 // decode reads an answer.

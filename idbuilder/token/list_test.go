@@ -17,7 +17,7 @@ import (
 // have expired.
 func TestList(t *testing.T) {
 	s := storetest.Memory(t)
-	watch, err := revision.New(s, revision.Options{Validity: 10 * time.Millisecond})
+	watch, err := revision.New(s, revision.Options{Validity: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/console"
 	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
@@ -82,6 +83,23 @@ func (l *link) state() func() idbuilder.ControllerState {
 	return func() idbuilder.ControllerState {
 		s := l.client.State()
 		return idbuilder.ControllerState{Connected: s.Connected, Ready: s.Registered, Note: s.Note, WorkerID: s.WorkerID}
+	}
+}
+
+// workers returns what the console says of the live workers; nil if there are no
+// controllers.
+func (l *link) workers() func(context.Context) ([]console.WorkerInfo, error) {
+	if l == nil {
+		return nil
+	}
+	return func(ctx context.Context) (list []console.WorkerInfo, err error) {
+		workers, err := l.client.Workers(ctx)
+		for _, w := range workers.Items {
+			list = append(list, console.WorkerInfo{
+				ID: w.WorkerID, Name: w.Instance, Address: w.Address, Version: w.Version, Started: w.Started, Heartbeat: w.Heartbeat, Load: w.RequestsPerSecond,
+			})
+		}
+		return list, err
 	}
 }
 

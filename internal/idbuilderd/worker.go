@@ -79,7 +79,7 @@ func (c *command) runWorker(ctx context.Context, s *settings.Settings, log *slog
 	o.Controller = link.state()
 	if s.Admin.Enabled {
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
-			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Logger: log})
+			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Workers: link.workers(), Logger: log})
 		}
 	}
 	w, err := idbuilder.NewWorker(h, o)
