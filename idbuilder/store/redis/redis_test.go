@@ -358,6 +358,34 @@ func TestStaleVersion(t *testing.T) {
 	}
 }
 
+// TestForgottenConfirmation checks that versions and the revision grow also where a
+// second failover forgets what the first one's confirmation wrote.
+func TestForgottenConfirmation(t *testing.T) {
+	client := clientOf(t, servers.StartRedis(t).Addr)
+	s := ready(t, client, redis.Options{Prefix: "p"})
+	counters := func() (version, revision int64) {
+		t.Helper()
+		check(t, client.Del(t.Context(), "p:doc:lease:a", "p:docmeta:lease:a", "p:docs:lease").Err())
+		version, err := s.Put(t.Context(), store.Leases, store.Document{Key: "a", Value: []byte(`{}`)})
+		check(t, err)
+		revision, err = s.Advance(t.Context())
+		check(t, err)
+		return version, revision
+	}
+	counters()
+	kept := client.MGet(t.Context(), "p:version", "p:revision").Val()
+	check(t, s.Confirm(t.Context(), 0))
+	for range 10 {
+		counters()
+	}
+	version, revision := counters()
+	check(t, client.MSet(t.Context(), "p:version", kept[0], "p:revision", kept[1]).Err())
+	check(t, s.Confirm(t.Context(), 0))
+	if v, r := counters(); v <= version || r <= revision {
+		t.Errorf("the version went from %d to %d, the revision from %d to %d", version, v, revision, r)
+	}
+}
+
 // TestKeys checks that keys and values are as they are specified.
 func TestKeys(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)

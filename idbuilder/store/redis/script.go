@@ -82,7 +82,9 @@ return guard() or {'ok'}
 `)
 
 // confirmScript makes this server the one that gives numbers: ARGV[3] more are
-// skipped of each sequence. Counters jump beyond what may have been forgotten.
+// skipped of each sequence. Counters jump beyond what may have been forgotten: by 2^32, and
+// to at least 4096 for each millisecond since 2024, so that they also pass what they
+// had after a confirmation that was itself forgotten.
 var confirmScript = goredis.NewScript(library + `
 local replication = redis.call('INFO', 'replication')
 if info(replication, 'role') ~= 'master' then return {'readonly'} end
@@ -91,8 +93,12 @@ if wrong then return wrong end
 redis.call('HINCRBY', KEYS[2], 'skipped', ARGV[3])
 redis.call('HINCRBY', KEYS[2], 'epoch', 1)
 redis.call('HSET', KEYS[2], 'identity', identity(replication))
-redis.call('INCRBY', KEYS[3], '4294967296')
-redis.call('INCRBY', KEYS[4], '4294967296')
+local time = redis.call('TIME')
+local least = string.format('%.0f', ((time[1] - 1704067200) * 1000 + math.floor(time[2] / 1000)) * 4096)
+for _, key in ipairs({KEYS[3], KEYS[4]}) do
+  redis.call('INCRBY', key, '4294967296')
+  if less(redis.call('GET', key), least) then redis.call('SET', key, least) end
+end
 return {'ok'}
 `)
 
