@@ -89,7 +89,7 @@ func (c *command) confirm(cmd *cobra.Command, skip int64, leasesKnown bool) erro
 	}
 	confirmer, ok := h.Store.(store.Confirmer)
 	if !ok {
-		return errors.Join(fmt.Errorf("a store of the kind %s loses no data that it has acknowledged: there is nothing to confirm", s.Storage.Backend), h.Close())
+		return errors.Join(fmt.Errorf("a store of the kind %s refuses no numbers, so there is nothing to confirm; after a restored backup, or a failover that lost commits, move the sequences ahead as docs/idbuilder.md says under Backups", s.Storage.Backend), h.Close())
 	}
 	err = confirmer.Confirm(ctx, skip)
 	if err == nil && !leasesKnown {
