@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+)
+
+// TestErrorsOfTheStore are told by their codes, without the store's inside.
+func TestErrorsOfTheStore(t *testing.T) { synctest.Test(t, testErrorsOfTheStore) }
+
+func testErrorsOfTheStore(t *testing.T) {
+	var fault atomic.Pointer[storetest.Fault]
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		if f := fault.Load(); f != nil && c.Method == "List" {
+			return *f
+		}
+		return storetest.Fault{}
+	}), options())
+	for _, c := range []struct {
+		fault        storetest.Fault
+		status, code int
+		says         string
+	}{
+		{storetest.Fault{Fail: true, Err: fmt.Errorf("list: %w", store.ErrLost)}, 503, 4002, "until an operator confirms"},
+		{storetest.Fault{Fail: true, Err: &store.CorruptError{Where: "file a.json", Reason: "torn"}}, 500, 4001, "damaged: file a.json"},
+		{storetest.Fault{Fail: true, Err: fmt.Errorf("list: %w", context.DeadlineExceeded)}, 503, 4002, "time limit"},
+		{storetest.Fault{Fail: true, Err: errors.New("dial: secret")}, 503, 4002, "repeat the request"},
+		{storetest.Fault{Before: func(context.Context) { panic("secret") }}, 500, 4001, "its trace id is "},
+	} {
+		fault.Store(&c.fault)
+		s.refused("GET", "/v1/config/list", "", c.status, c.code, c.says)
+		if a := s.ask("GET", "/v1/config/list", adminToken, ""); strings.Contains(a.text, "secret") || a.header.Get("X-Trace-Id") == "" {
+			t.Errorf("the answer is %v %s", a.header, a.text)
+		}
+	}
+}
+
+// TestRefusedTokens: a token that is missing, expired, or one of too many unknown ones is
+// told apart.
+func TestRefusedTokens(t *testing.T) { synctest.Test(t, testRefusedTokens) }
+
+func testRefusedTokens(t *testing.T) {
+	o := options()
+	o.Tokens.Lookups, o.Tokens.Expiry = 2, time.Minute
+	s := start(t, o)
+	text := s.admin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
+	if a := s.ask("GET", "/v1/id/increment?key=k", text, ""); a.code != 3001 {
+		t.Error(a.text)
+	}
+	if a := s.ask("GET", "/v1/id/increment?key=k", "", ""); a.code != 2001 || !strings.Contains(a.message, "missing") {
+		t.Error(a.text)
+	}
+	s.ask("GET", "/v1/id/increment?key=k", "unknown", "")
+	if a := s.ask("GET", "/v1/id/increment?key=k", "unknown too", ""); a.status != 429 || a.code != 4002 || a.header.Get("Retry-After") != "1" {
+		t.Errorf("%d %v %s", a.status, a.header, a.text)
+	}
+	time.Sleep(time.Minute)
+	if a := s.ask("GET", "/v1/id/increment?key=k", text, ""); a.code != 2001 || !strings.Contains(a.message, "expired") {
+		t.Error(a.text)
+	}
+}
+
+// TestRepeatedSave: a request that is repeated moves no sequence; a change that meets
+// another is made after it.
+func TestRepeatedSave(t *testing.T) { synctest.Test(t, testRepeatedSave) }
+
+func testRepeatedSave(t *testing.T) {
+	var conflicts atomic.Int64
+	shared := storetest.Memory(t)
+	a := startOn(t, storetest.Faulty(shared, func(c storetest.Call) storetest.Fault {
+		conflict := c.Method == "Put" && c.Kind == store.Configs && conflicts.Add(-1) >= 0
+		return storetest.Fault{Fail: conflict, Err: store.ErrConflict}
+	}), options())
+	b := startOn(t, shared, options())
+	seen := map[string]bool{}
+	for i := range 4 {
+		conflicts.Store(int64(i))
+		a.admin("POST", "/v1/config/increment", fmt.Sprintf(`{"key": "k", "base": 0, "max_request_delta": %d}`, i+1))
+		for range 3 {
+			for _, w := range []service{a, b} {
+				id := w.admin("GET", "/v1/id/increment?key=k", "").ids(t)[0]
+				if seen[id] {
+					t.Errorf("after %d repetitions the ID %s came twice", i, id)
+				}
+				seen[id] = true
+			}
+		}
+		if i == 0 {
+			time.Sleep(11 * time.Minute) // both give back or forget what they have
+		}
+	}
+	if current := fmt.Sprint(b.admin("GET", "/v1/config/increment?key=k", "").data["current"]); current == "0" {
+		t.Errorf("current is %s", current)
+	}
+	a.admin("DELETE", "/v1/config/increment?key=k", "")
+	a.admin("POST", "/v1/config/increment", `{"name": "k", "start": 1}`) // it does not exist: not a conflict
+	a.admin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
+	a.admin("GET", "/v1/id/increment?key=few", "")
+	a.refused("GET", "/v1/id/increment?key=few&size=3", "", 503, 4003, "at most 2 further")
+}
+
+// TestKeysAreForgotten when they were not used for the idle time, and not before.
+func TestKeysAreForgotten(t *testing.T) { synctest.Test(t, testKeysAreForgotten) }
+
+func testKeysAreForgotten(t *testing.T) {
+	o := options()
+	o.Idle = time.Minute
+	s := start(t, o)
+	loads := func() (n int) {
+		for range s.KeyLoads() {
+			n++
+		}
+		return n
+	}
+	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	for range 6 {
+		s.admin("GET", "/v1/id/increment?key=k", "")
+		time.Sleep(30 * time.Second)
+	}
+	if n := loads(); n != 1 {
+		t.Errorf("a key in use: %d keys in memory", n)
+	}
+	time.Sleep(2 * time.Minute)
+	if n := loads(); n != 0 {
+		t.Errorf("a key that is not used: %d keys in memory", n)
+	}
+}
