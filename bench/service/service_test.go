@@ -7,6 +7,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -100,6 +101,10 @@ func open(b *testing.B, name string) *idbuilder.Worker {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() {
+		_ = w.Close(context.Background())
+		_ = s.Close()
+	})
 	r := httptest.NewRequest(http.MethodPost, "/v1/config/increment", strings.NewReader(`{"key": "orders", "base": 0}`))
 	r.Header.Set("Authorization", adminToken)
 	rec := httptest.NewRecorder()
