@@ -46,6 +46,32 @@ func testIncrementConfig(t *testing.T) {
 	s.refused("POST", "/v1/config/increment", `{"name": "orders", "start": 1}`, 409, 1001, "already")
 }
 
+// TestCurrent: the current number is exact until another worker reserves; then it is
+// one that no given number passes, and says so.
+func TestCurrent(t *testing.T) { synctest.Test(t, testCurrent) }
+
+func testCurrent(t *testing.T) {
+	shared := storetest.Memory(t)
+	a, b := startOn(t, shared, options()), startOn(t, shared, options())
+	a.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	state := func(s service) string {
+		d := s.admin("GET", "/v1/config/increment?key=k", "").data
+		return fmt.Sprintf("%v %v %v", d["current"], d["current_exact"], d["reserved"])
+	}
+	if got := state(a); got != "0 true 0" {
+		t.Errorf("at first: %s", got)
+	}
+	a.admin("GET", "/v1/id/increment?key=k&size=3", "")
+	if got := state(a); !strings.HasPrefix(got, "3 true ") {
+		t.Errorf("after 3: %s", got)
+	}
+	b.admin("GET", "/v1/id/increment?key=k", "")
+	reserved := strings.Fields(state(b))[2]
+	if got := state(a); got != reserved+" false "+reserved {
+		t.Errorf("after another worker has reserved up to %s: %s", reserved, got)
+	}
+}
+
 // TestChangesNeverRewind: a change moves a sequence ahead at most, but for force; a
 // key that was deleted goes on behind what it gave.
 func TestChangesNeverRewind(t *testing.T) { synctest.Test(t, testChangesNeverRewind) }
