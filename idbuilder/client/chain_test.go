@@ -80,7 +80,7 @@ func TestGoal(t *testing.T) {
 			t.Errorf("in a hurry, the requests were for %v", sizes)
 		}
 		synctest.Wait()
-		ahead := int(s.last) - 20_000
+		ahead := int(s.given()) - 20_000
 		if ahead > 2500+1000+1000 {
 			t.Errorf("%d IDs were fetched ahead", ahead)
 		}
@@ -238,7 +238,7 @@ func TestOrderGivesUp(t *testing.T) {
 			next(t, h)
 		}
 		synctest.Wait()
-		s.last, s.most = 0, 1
+		s.restart(0, 1)
 		for range 16 {
 			next(t, h)
 		}

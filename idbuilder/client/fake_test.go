@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -64,10 +65,23 @@ func (c *counter) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, api.Numbers{ID: ids, IDs: ids})
 }
 
+func (c *counter) given() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// restart lets the numbers begin after last, with at most so many in an answer.
+func (c *counter) restart(last int64, most int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last, c.most = last, most
+}
+
 func (c *counter) requests() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.sizes
+	return slices.Clone(c.sizes)
 }
 
 // leases answers requests for leases of snowflake keys: without overlaps, by the clock of the test.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,7 +149,7 @@ func TestFaults(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		faults := true
 		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
-			if !faults || c.Method == "Revision" {
+			if c.Method == "Revision" || !faults {
 				return storetest.Fault{}
 			}
 			return storetest.Fault{Fail: random.IntN(6) == 0, Lose: random.IntN(4) == 0}
@@ -236,11 +237,11 @@ func TestUnannounced(t *testing.T) {
 // are the store's error once nothing is vouched for.
 func TestStoreDown(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
-		down := false
-		p := start(t, storetest.Faulty(s, func(storetest.Call) storetest.Fault { return storetest.Fault{Fail: down} }), token.Options{Admin: admin})
+		var down atomic.Bool
+		p := start(t, storetest.Faulty(s, func(storetest.Call) storetest.Fault { return storetest.Fault{Fail: down.Load()} }), token.Options{Admin: admin})
 		k := p.key(admin, "orders")
 		p.is(k.Text, token.Identity{Key: "orders"}, nil)
-		down = true
+		down.Store(true)
 		p.is("unknown", token.Identity{}, storetest.ErrFault)
 		p.is(k.Text, token.Identity{Key: "orders"}, nil)
 		time.Sleep(2 * time.Second)
