@@ -15,15 +15,32 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/idbuilderd"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	code := idbuilderd.Run(ctx, os.Args[1:], shell.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
-	stop()
+	code := idbuilderd.Run(untilSignal(), os.Args[1:], shell.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	os.Exit(code)
+}
+
+// untilSignal returns a context that ends with the first signal. The second ends
+// the program at once, as if the program did not wait for signals.
+func untilSignal() context.Context {
+	signals := make(chan os.Signal, 2) // none is missed
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		cancel()
+		second := <-signals
+		signal.Reset(second)
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(second) == nil {
+			time.Sleep(time.Second) // the signal ends the program meanwhile
+		}
+		os.Exit(1)
+	}()
+	return ctx
 }

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -83,6 +84,7 @@ func run(t *testing.T, settings map[string]string, more commands, pattern string
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey{}] = &server{}
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			for name, value := range settings {
 				e.Setenv(name, value)
 			}

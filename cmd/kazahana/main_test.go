@@ -4,6 +4,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,6 +28,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey{}] = &server{}
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return testcert.Write(e.WorkDir)
 		},
 		RequireUniqueNames: true,
