@@ -20,9 +20,9 @@ import (
 )
 
 func Example() {
-	var parent string
+	parents := make(chan string, 100)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		parent = r.Header.Get("Traceparent")
+		parents <- r.Header.Get("Traceparent")
 		_, _ = io.WriteString(w, `{"code":0,"message":"success","data":{"id":[7,8,9,10]}}`)
 	}))
 	defer service.Close()
@@ -44,8 +44,12 @@ func Example() {
 	ids.Close()
 	fmt.Println(id, err)
 
-	span := spans.Ended()[0]
-	fmt.Println(span.Name(), span.SpanKind(), parent[3:35] == span.SpanContext().TraceID().String())
+	parent := <-parents // of the first request; more are fetched ahead
+	for _, span := range spans.Ended() {
+		if parent[3:35] == span.SpanContext().TraceID().String() {
+			fmt.Println(span.Name(), span.SpanKind())
+		}
+	}
 	var all metricdata.ResourceMetrics
 	if err := reader.Collect(context.Background(), &all); err != nil {
 		panic(err)
@@ -53,8 +57,11 @@ func Example() {
 	for _, m := range all.ScopeMetrics[0].Metrics {
 		switch d := m.Data.(type) {
 		case metricdata.Histogram[float64]:
-			status, _ := d.DataPoints[0].Attributes.Value(attribute.Key("http.response.status_code"))
-			fmt.Println(m.Name, d.DataPoints[0].Count > 0, status.AsInt64())
+			for _, point := range d.DataPoints {
+				if status, ok := point.Attributes.Value(attribute.Key("http.response.status_code")); ok {
+					fmt.Println(m.Name, point.Count > 0, status.AsInt64())
+				}
+			}
 		case metricdata.Sum[int64]:
 			if m.Name == "idbuilder.client.waits" {
 				fmt.Println(m.Name, d.DataPoints[0].Value)
@@ -63,7 +70,7 @@ func Example() {
 	}
 	// Output:
 	// 7 <nil>
-	// GET /v1/id/increment client true
+	// GET /v1/id/increment client
 	// http.client.request.duration true 200
 	// idbuilder.client.waits 1
 }
