@@ -5,6 +5,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 TOOLS       := CGO_ENABLED=0 GOBIN=$(CURDIR)/bin
 FUZZCOUNT   ?= 20000
+# Packages whose tests take longest begin first, so that none is alone at the end.
+LONGEST     := ./kv/embedded ./persistable ./kv/kvtest ./codegen ./lease/sqlite ./cmd/... ./idgen
 
 .PHONY: help
 help: ## list the targets
@@ -16,7 +18,7 @@ quickstart: ## run the example of the README
 
 .PHONY: test
 test: servers ## run every test (needs Go; Redis, PostgreSQL and MariaDB for those of their homes)
-	CGO_ENABLED=0 go test -p 3 -timeout 20m ./...
+	CGO_ENABLED=0 go test -p 3 -timeout 20m $(LONGEST) ./...
 	cd bench && CGO_ENABLED=0 go test ./measure ./chart
 	cd examples/raft && CGO_ENABLED=0 go test -timeout 20m ./...
 
@@ -25,7 +27,7 @@ test: servers ## run every test (needs Go; Redis, PostgreSQL and MariaDB for tho
 .PHONY: race
 race: export GORACE := atexit_sleep_ms=0
 race: servers ## run every test under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -short -p 3 -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -short -p 3 -timeout 20m $(LONGEST) ./...
 	cd examples/raft && CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 
 .PHONY: servers
