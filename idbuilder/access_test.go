@@ -21,7 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestAccess is who may do what, with both forms of the header.
+// TestAccess: what admin tokens, key tokens and others permit, with both forms of the header.
 func TestAccess(t *testing.T) { synctest.Test(t, testAccess) }
 
 func testAccess(t *testing.T) {

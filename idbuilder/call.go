@@ -101,7 +101,7 @@ func bearer(r *http.Request) string {
 	return text
 }
 
-// authenticate finds out who asks, and whether too often.
+// authenticate identifies the caller by its token, and applies the limit of its requests.
 func (c *call) authenticate() error {
 	text := bearer(c.r)
 	if text == "" {
@@ -125,7 +125,7 @@ func (c *call) admin() error {
 	return nil
 }
 
-// authorize admits those who may make IDs of a key, and returns the key.
+// authorize admits a caller whose token permits IDs of the key, and returns the key.
 func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
 	if err := c.authenticate(); err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@ import (
 
 const adminToken = "an admin token for tests alone"
 
-// service is a worker, and who asks it.
+// service is a worker, and the client of a test.
 type service struct {
 	testing.TB
 	*idbuilder.Worker

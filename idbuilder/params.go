@@ -85,7 +85,7 @@ func (p *params) set(name, value string, given []string) error {
 	case "key", "name":
 		p.key, p.deployed = value, name == "name"
 		if err := idconfig.CheckKey(name, value); err != nil && value != token.GlobalKey {
-			return api.Errorf(api.InvalidKey, "%v", err)
+			return err
 		}
 	case "size", "count":
 		if p.size, err = strconv.Atoi(value); err != nil || p.size < 1 || p.size > maxSize {

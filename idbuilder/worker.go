@@ -78,7 +78,7 @@ func (w *Worker) closeParts(ctx context.Context) error {
 	return w.pool.Close(ctx)
 }
 
-// Tokens returns who makes and checks the worker's tokens.
+// Tokens returns the authority that makes and checks the worker's tokens.
 func (w *Worker) Tokens() *token.Authority { return w.tokens }
 
 // ServeHTTP implements http.Handler.

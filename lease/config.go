@@ -45,7 +45,7 @@ type ServiceConfig struct {
 	// its clock; never grants the time before a lease that was granted by a clock far
 	// ahead; takes positions strictly by the time since which they are free; and
 	// believes its clock only where it goes ahead by less than [DefaultSkew].
-	// Nobody continues a lease with the fallback bit, so positions are free when
+	// No client continues a lease with the fallback bit, so positions are free when
 	// their lease ends. It can be set while leases are in use, but not be taken
 	// back.
 	Plain bool

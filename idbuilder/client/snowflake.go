@@ -66,8 +66,8 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 	return n, nil
 }
 
-// missing is why there is no ID.
-type missing struct {
+// shortage is why there is no ID.
+type shortage struct {
 	closed  bool
 	lease   *fetch // there is no lease, or it has ended
 	expired time.Time
@@ -76,7 +76,7 @@ type missing struct {
 }
 
 // await waits for a lease.
-func (h *Snowflake) await(ctx context.Context, m *missing) error {
+func (h *Snowflake) await(ctx context.Context, m *shortage) error {
 	select {
 	case <-m.lease.done:
 	case <-ctx.Done():
@@ -90,7 +90,7 @@ func (h *Snowflake) await(ctx context.Context, m *missing) error {
 
 // make fills dst with IDs of this millisecond as far as possible. It returns what is missing
 // if it made none.
-func (h *Snowflake) make(dst []int64) (int, *missing) {
+func (h *Snowflake) make(dst []int64) (int, *shortage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.client.options.Now()
@@ -98,13 +98,13 @@ func (h *Snowflake) make(dst []int64) (int, *missing) {
 	l := h.lease
 	switch {
 	case h.closed:
-		return 0, &missing{closed: true}
+		return 0, &shortage{closed: true}
 	case l == nil:
-		return 0, &missing{lease: h.ask()}
+		return 0, &shortage{lease: h.ask()}
 	case ms < max(l.start, h.last):
-		return 0, &missing{behind: time.Duration(max(l.start, h.last)-ms) * time.Millisecond}
+		return 0, &shortage{behind: time.Duration(max(l.start, h.last)-ms) * time.Millisecond}
 	case ms >= l.expires:
-		return 0, &missing{lease: h.ask(), expired: time.UnixMilli(l.expires)}
+		return 0, &shortage{lease: h.ask(), expired: time.UnixMilli(l.expires)}
 	case ms > h.last:
 		h.last, h.sequence = ms, 0
 	}
@@ -114,7 +114,7 @@ func (h *Snowflake) make(dst []int64) (int, *missing) {
 		h.sequence++
 	}
 	if n == 0 {
-		return 0, &missing{pause: now.Truncate(time.Millisecond).Add(time.Millisecond).Sub(now)}
+		return 0, &shortage{pause: now.Truncate(time.Millisecond).Add(time.Millisecond).Sub(now)}
 	}
 	return int(n), nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller keeps account of the workers of an ID service: who lives, how
+// Package controller keeps account of the workers of an ID service: which of them live, how
 // busy, and where. It has both sides. A [Controller] serves
 //
 //	c, err := controller.New(s, controller.Options{Authorize: checkToken})
@@ -23,16 +23,16 @@
 //	state := client.State() // for /ready
 //
 // No ID depends on a controller: workers that have lost all of them go on giving
-// IDs that nobody else gives, since these are reserved in the store.
+// IDs that no other worker gives, since these are reserved in the store.
 //
 // # Worker ids
 //
 // A worker id is leased through package snowflake for [Options.Lease], and
 // renewed by each heartbeat. The worker has it until the lease has passed on its own monotonic
-// clock, counted from before it asked. Nobody else gets it for as long again, for
+// clock, counted from before it asked. No other worker gets it for as long again, for
 // controllers whose clocks differ.
 //
-// # Who lives
+// # Live workers
 //
 // A worker lives while its document in the store changes: each controller looks at the documents, and
 // goes by its own monotonic clock. So controllers agree whatever their wall clocks say, any of

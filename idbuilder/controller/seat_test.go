@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// reign notes who leads.
+// reign notes the leader.
 type reign struct {
 	mu      sync.Mutex
 	leaders map[string]bool
@@ -42,7 +42,7 @@ func (r *reign) lead(s *site, name string) func(context.Context) error {
 	}
 }
 
-// leader returns who leads; "" if none does.
+// leader returns the leader's name; "" if there is none.
 func (r *reign) leader() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

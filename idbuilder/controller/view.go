@@ -18,26 +18,26 @@ import (
 type view struct {
 	clock uptime.Clock
 	turn  chan struct{} // holds one value while the documents are read
-	seen  map[string]sighting
+	seen  map[string]observation
 	read  time.Duration // when seen was read last
 	known bool          // it was read
 }
 
-// sighting is a document as it was seen last.
-type sighting struct {
+// observation is a document as it was seen last.
+type observation struct {
 	version int64
 	since   time.Duration // when it was first seen with the version
 	worker  Worker
 }
 
 func newView() *view {
-	return &view{clock: uptime.New(), turn: make(chan struct{}, 1), seen: map[string]sighting{}}
+	return &view{clock: uptime.New(), turn: make(chan struct{}, 1), seen: map[string]observation{}}
 }
 
 // now returns the monotonic time.
 func (v *view) now() time.Duration { return v.clock.Elapsed(time.Now()) }
 
-// lock waits until nobody else uses the view.
+// lock waits until no other goroutine uses the view.
 func (v *view) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case v.turn <- struct{}{}:
@@ -54,7 +54,7 @@ func (c *Controller) refresh(ctx context.Context, maxAge time.Duration) error {
 	if v.known && begun-v.read < maxAge {
 		return nil
 	}
-	seen := map[string]sighting{}
+	seen := map[string]observation{}
 	for after := ""; ; {
 		docs, err := c.store.List(ctx, store.Workers, store.ListOptions{Prefix: recordPrefix, After: after})
 		if err != nil {
@@ -73,7 +73,7 @@ func (c *Controller) refresh(ctx context.Context, maxAge time.Duration) error {
 }
 
 // sight adds a document to seen.
-func (c *Controller) sight(seen map[string]sighting, doc store.Document, now time.Duration) {
+func (c *Controller) sight(seen map[string]observation, doc store.Document, now time.Duration) {
 	last, known := c.view.seen[doc.Key]
 	if known && last.version == doc.Version {
 		seen[doc.Key] = last
@@ -84,7 +84,7 @@ func (c *Controller) sight(seen map[string]sighting, doc store.Document, now tim
 		c.options.Logger.Error("controller: a worker's document is left out", "error", err)
 		return
 	}
-	seen[doc.Key] = sighting{version: doc.Version, since: now, worker: w}
+	seen[doc.Key] = observation{version: doc.Version, since: now, worker: w}
 }
 
 // live returns the workers that live, in the order of their worker ids.

@@ -73,7 +73,7 @@ type IncrementState struct {
 	Reserved int64
 }
 
-// SnowflakeState is who uses a snowflake key.
+// SnowflakeState is how many clients use a snowflake key.
 type SnowflakeState struct {
 	ActiveWorkers int // worker ids that are leased
 }

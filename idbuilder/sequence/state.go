@@ -20,7 +20,7 @@ type State struct {
 	// not 0.
 	Reserved int64
 	// Version is the version of the sequence in the store after that reservation.
-	// As long as the store has the same version, nobody else has reserved since.
+	// As long as the store has the same version, no other pool has reserved since.
 	Version int64
 	// Remaining is how many steps of the sequence are in memory.
 	Remaining uint64

@@ -31,7 +31,7 @@
 // The libraries of the deployed worker take a worker id and look neither at the
 // begin nor at the end of the lease. Since a worker cannot tell at first, the worker id of a
 // client that does not say otherwise ([Client.Renews]) is kept for
-// [Options.Hold], a day. It is given to nobody else before that, by the workers' clocks: where
+// [Options.Hold], a day. No other client gets it before that, by the workers' clocks: where
 // these go wrong, this promise does, too. A clock that is ahead of its worker's
 // monotonic clock by more than a minute is not believed (see package lease); one
 // that is wrong when its worker starts is. When such a client does

@@ -42,7 +42,7 @@ func New(s store.Store, w *revision.Watch, o Options) (*Authority, error) {
 	return a, nil
 }
 
-// Identity is who presents a token.
+// Identity is what a token permits, and to which key it belongs.
 type Identity struct {
 	Admin  bool
 	Global bool   // the deployed worker's token for all keys that allow it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package token keeps who may do what with the ID service: admin tokens, and key
+// Package token keeps the tokens of the ID service: admin tokens, and key
 // tokens, with which a program makes the IDs of one key.
 //
 //	a, err := token.New(s, watch, token.Options{})

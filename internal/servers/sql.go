@@ -13,7 +13,7 @@ import (
 // SQL is a server that has databases.
 type SQL struct {
 	*Server
-	// User is who may do everything, without a password.
+	// User is the user with all rights, without a password.
 	User string
 
 	scheme, parameters string

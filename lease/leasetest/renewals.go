@@ -150,7 +150,7 @@ func testPlain(f *fixture) {
 }
 
 // testPlainShortened checks that positions which were leased for longer than they are
-// now are free when their lease ends, since nobody continues it.
+// now are free when their lease ends, since no client continues it.
 func testPlainShortened(f *fixture) {
 	long := f.node(plain(time.Hour))
 	first := f.acquire(long, 1)[0]

@@ -24,16 +24,16 @@ import (
 
 var errCrash = errors.New("crash")
 
-// crashing is a disk in memory on which the machine, or the process, ends at a
+// crashDisk is a disk in memory on which the machine, or the process, ends at a
 // step: from then on nothing works.
-type crashing struct {
+type crashDisk struct {
 	mem   *vfs.MemFS
 	mu    sync.Mutex
 	left  int    // steps until the crash; negative: none
 	fails string // the step that fails, without a crash
 }
 
-func (d *crashing) step(what string) error {
+func (d *crashDisk) step(what string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fails != "" && strings.HasPrefix(what, d.fails) {
@@ -46,14 +46,14 @@ func (d *crashing) step(what string) error {
 	return nil
 }
 
-func (d *crashing) do(what, path string, fn func() error) error {
+func (d *crashDisk) do(what, path string, fn func() error) error {
 	if err := d.step(what + " " + path); err != nil {
 		return err
 	}
 	return fn()
 }
 
-func (d *crashing) ReadFile(path string) (data []byte, err error) {
+func (d *crashDisk) ReadFile(path string) (data []byte, err error) {
 	file, err := d.mem.Open(path)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (d *crashing) ReadFile(path string) (data []byte, err error) {
 	return data, errors.Join(err, file.Close())
 }
 
-func (d *crashing) Create(path string) (w writer, err error) {
+func (d *crashDisk) Create(path string) (w writer, err error) {
 	if _, err := d.mem.Stat(path); err == nil {
 		return nil, fs.ErrExist
 	}
@@ -74,22 +74,22 @@ func (d *crashing) Create(path string) (w writer, err error) {
 	return w, err
 }
 
-func (d *crashing) Rename(from, to string) error {
+func (d *crashDisk) Rename(from, to string) error {
 	return d.do("rename", to, func() error { return d.mem.Rename(from, to) })
 }
 
-func (d *crashing) Remove(path string) error {
+func (d *crashDisk) Remove(path string) error {
 	if _, err := d.mem.Stat(path); err != nil {
 		return err
 	}
 	return d.do("remove", path, func() error { return d.mem.Remove(path) })
 }
 
-func (d *crashing) MkdirAll(path string) error {
+func (d *crashDisk) MkdirAll(path string) error {
 	return d.do("mkdir", path, func() error { return d.mem.MkdirAll(path, 0o700) })
 }
 
-func (d *crashing) SyncDir(path string) error {
+func (d *crashDisk) SyncDir(path string) error {
 	return d.do("syncdir", path, func() error {
 		dir, err := d.mem.OpenDir(path)
 		if err != nil {
@@ -99,15 +99,15 @@ func (d *crashing) SyncDir(path string) error {
 	})
 }
 
-func (d *crashing) ReadDir(path string) ([]string, error) { return d.mem.List(path) }
+func (d *crashDisk) ReadDir(path string) ([]string, error) { return d.mem.List(path) }
 
-func (d *crashing) Lock(context.Context, string, bool) (io.Closer, error) {
+func (d *crashDisk) Lock(context.Context, string, bool) (io.Closer, error) {
 	return io.NopCloser(nil), nil
 }
 
 type crashingFile struct {
 	vfs.File
-	disk *crashing
+	disk *crashDisk
 	path string
 }
 
@@ -216,7 +216,7 @@ func TestCrashes(t *testing.T) {
 func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
 	t.Helper()
 	root := filepath.FromSlash("/data/ids")
-	d := &crashing{mem: vfs.NewCrashableMem(), left: at}
+	d := &crashDisk{mem: vfs.NewCrashableMem(), left: at}
 	var h history
 	run := func(rounds int) error {
 		s := newStore(root, d, Options{})
@@ -231,7 +231,7 @@ func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
 	}
 	crashed := err != nil
 	revision := h.revision
-	d = &crashing{mem: d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng}), left: -1}
+	d = &crashDisk{mem: d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng}), left: -1}
 	if err := run(4); err != nil {
 		t.Fatalf("crash at step %d with %d %% of what was not synced: after it: %v", at, percent, err)
 	}
@@ -250,7 +250,7 @@ func TestFailedSync(t *testing.T) {
 	root := filepath.FromSlash("/data")
 	for _, fails := range []string{"sync " + filepath.Join(root, "sequences", "orders"), "syncdir " + filepath.Join(root, "sequences")} {
 		t.Run(fails, func(t *testing.T) {
-			d := &crashing{mem: vfs.NewCrashableMem(), left: -1}
+			d := &crashDisk{mem: vfs.NewCrashableMem(), left: -1}
 			s := newStore(root, d, Options{})
 			check(t, s.Init(t.Context()))
 			var ledger storetest.Ledger

@@ -14,7 +14,7 @@ type queue struct {
 	turns map[string]*turn
 }
 
-// turn is who has a name and who waits for it.
+// turn is the goroutine that has a name, and those that wait for it.
 type turn struct {
 	users int           // that have it or wait for it
 	held  chan struct{} // has an element while one has it

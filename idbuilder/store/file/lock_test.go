@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// TestLockEnds checks that waiting for the lock of another process ends with the
+// context and with the store.
+func TestLockEnds(t *testing.T) {
+	s, dir := start(t)
+	other, err := system{}.Lock(t.Context(), filepath.Join(dir, "locks", "orders.lock"), false)
+	check(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	done := make(chan error)
+	reserve := func(ctx context.Context) {
+		_, err := s.Reserve(ctx, "orders", up(1))
+		done <- err
+	}
+	go reserve(ctx)
+	go reserve(ctx)
+	for s.queue.users("orders") < 2 {
+		runtime.Gosched()
+	}
+	cancel(cause)
+	for range 2 {
+		if err := <-done; !errors.Is(err, cause) {
+			t.Errorf("got %v", err)
+		}
+	}
+	go reserve(t.Context())
+	check(t, s.Close())
+	if err := <-done; !errors.Is(err, store.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if n := len(s.queue.turns); n > 0 {
+		t.Errorf("%d names are remembered that no call waits for", n)
+	}
+	check(t, other.Close())
+	again, err := Open(dir, Options{})
+	check(t, err)
+	if got, err := again.Reserve(t.Context(), "orders", up(1)); err != nil || got.To != 1001 { // the locks of those who waited are free
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// users returns how many calls have a name or wait for it.
+func (q *queue) users(name string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t := q.turns[name]; t != nil {
+		return t.users
+	}
+	return 0
+}
+
+// observedContext is a context that tells when it is asked for its end.
+type observedContext struct {
+	context.Context
+	asked chan bool
+}
+
+func (c observedContext) Done() <-chan struct{} {
+	c.asked <- true
+	return c.Context.Done()
+}
+
+// TestRemovedLock checks that a lock whose file was removed and made again is not
+// had by two.
+func TestRemovedLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.lock")
+	first, err := system{}.Lock(t.Context(), path, false)
+	check(t, err)
+	waiting, ctx := make(chan io.Closer), observedContext{t.Context(), make(chan bool, 9)}
+	go func() {
+		second, err := system{}.Lock(ctx, path, false)
+		if err != nil {
+			t.Error(err)
+		}
+		waiting <- second
+	}()
+	<-ctx.asked // it has opened the file, and waits
+	check(t, os.Remove(path))
+	check(t, first.Close())
+	second := <-waiting
+	third, err := os.OpenFile(path, os.O_RDWR, 0)
+	check(t, err)
+	if err := tryLock(third, false); err == nil {
+		t.Error("two have the lock")
+	}
+	check(t, errors.Join(second.Close(), third.Close()))
+}
