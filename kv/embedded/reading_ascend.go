@@ -32,7 +32,11 @@ func (r *reading) ascend() (rangeResult, error) {
 		r.narrowForward()
 	}
 	for {
-		switch more, err := r.stepForward(); {
+		more, err := r.stepForward()
+		if err == nil {
+			err = r.failure()
+		}
+		switch {
 		case err != nil:
 			return rangeResult{}, err
 		case more == lost && r.crossed() && len(r.res.kvs) == 0:

@@ -32,7 +32,11 @@ func (r *reading) descend() (rangeResult, error) {
 		r.narrowBackward()
 	}
 	for {
-		switch more, err := r.stepBackward(); {
+		more, err := r.stepBackward()
+		if err == nil {
+			err = r.failure()
+		}
+		switch {
 		case err != nil:
 			return rangeResult{}, err
 		case more == lost && r.crossed() && len(r.res.kvs) == 0:
@@ -64,7 +68,7 @@ func (r *reading) stepBackward() (progress, error) {
 			return lost, nil
 		}
 		return over, nil
-	case enough && r.left.reached():
+	case enough && r.left.reached(), len(r.at.end) == 0:
 		return over, nil
 	}
 	if r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin) {

@@ -116,6 +116,15 @@ func (s *stretch) ready() error {
 	if s.view == nil {
 		s.fixView()
 	}
+	return s.failure()
+}
+
+// failure returns the first error that the read has met. From then on sections
+// are wrong: no stored key divides them any more.
+func (s *stretch) failure() error {
+	if s.err == nil && s.scan != nil {
+		return s.scan.err
+	}
 	return s.err
 }
 
@@ -221,8 +230,14 @@ func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool)
 	return scan.key, scan.value, true
 }
 
-// before returns the section in front of g, which is not the first.
+// beforeAll is the section in front of the first key.
+var beforeAll = section{kind: empty, begin: []byte{}, end: []byte{}}
+
+// before returns the section in front of g.
 func (s *stretch) before(g *section) section {
+	if len(g.begin) == 0 {
+		return beforeAll
+	}
 	prev, found := s.frame(g.begin, true)
 	prev.end = g.begin
 	if found {
