@@ -73,6 +73,9 @@ var arrows = map[string][]string{
 	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},
 	"election/electionotel":       {"election", "go.opentelemetry.io/otel"},
 
+	"placement":        {},
+	"placement/driver": {"placement"},
+
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import "time"
+
+// Command is an action that a [Coordinator] wants done. A driver executes it
+// once and gives the result, which has the same request id, to
+// [Coordinator.HandleCommandResult]. It is one of [TryAcquire],
+// [LoadActivation], [EnsureActivation], [StoreActivation], [Release],
+// [Deactivate] and [RemoveActivation].
+type Command interface {
+	// Correlation returns the request and the key of the command.
+	Correlation() (RequestID, Key)
+	command()
+}
+
+// TryAcquire asks the lock for the right to activate a key. The result is a
+// [LockAcquired].
+type TryAcquire struct {
+	RequestID RequestID
+	Key       Key
+	Owner     Owner
+	Address   string // of the owner; others are told it
+	Topology  int64  // the version by which the owner was chosen
+	Now       time.Time
+}
+
+// LoadActivation reads the entry of a key. The result is an [ActivationLoaded].
+type LoadActivation struct {
+	RequestID RequestID
+	Key       Key
+	Epoch     int64
+}
+
+// EnsureActivation makes the activation, or finds the one of this epoch that
+// exists already. The result is an [ActivationEnsured].
+type EnsureActivation struct {
+	RequestID RequestID
+	Key       Key
+	Owner     Owner
+	Epoch     int64
+	Previous  *ActivationRecord // of the activation before, if its owner died; else nil
+}
+
+// StoreActivation stores the entry, if the lease is still in force. The result is
+// an [ActivationStored].
+type StoreActivation struct {
+	RequestID RequestID
+	Key       Key
+	Lease     Lease
+	Entry     ActivationEntry
+}
+
+// Release gives a lease back, if it is still in force. The result is a
+// [LockReleased].
+type Release struct {
+	RequestID RequestID
+	Key       Key
+	Lease     Lease
+}
+
+// Deactivate ends the activation of an epoch. The result is an
+// [ActivationDeactivated].
+type Deactivate struct {
+	RequestID RequestID
+	Key       Key
+	Epoch     int64
+	Cause     Cause
+	IdleSince time.Time // with CauseIdle: the executor refuses if it was used after that
+}
+
+// RemoveActivation removes the entry, if it is still that of the owner and the
+// epoch, and with a [Lease] that is Kept its claim. The result is an
+// [ActivationRemoved].
+type RemoveActivation struct {
+	RequestID RequestID
+	Key       Key
+	Owner     Owner
+	Epoch     int64
+}
+
+// Cause is why an activation ends.
+type Cause uint8
+
+// The causes. The zero Cause is none.
+const (
+	CauseIdle   Cause = iota + 1 // it was not used for long
+	CauseMove                    // it belongs to another member now
+	CauseLost                    // another owner may have it
+	CauseFailed                  // it could not be stored, or came too late
+	CauseStop                    // the coordinator stops
+)
+
+// Correlation implements [Command].
+func (c TryAcquire) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+// Correlation implements [Command].
+func (c LoadActivation) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+// Correlation implements [Command].
+func (c EnsureActivation) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+// Correlation implements [Command].
+func (c StoreActivation) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+// Correlation implements [Command].
+func (c Release) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+// Correlation implements [Command].
+func (c Deactivate) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+// Correlation implements [Command].
+func (c RemoveActivation) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
+
+func (TryAcquire) command()       {}
+func (LoadActivation) command()   {}
+func (EnsureActivation) command() {}
+func (StoreActivation) command()  {}
+func (Release) command()          {}
+func (Deactivate) command()       {}
+func (RemoveActivation) command() {}

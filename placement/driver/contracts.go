@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Lock is a home of locks: the specification's PlacementLock. It is safe for
+// concurrent use. Suite placementtest checks an implementation.
+type Lock interface {
+	// TryAcquire grants the key to the command's owner if no other owner that is
+	// alive has it, and returns at once. The epoch of the lease is greater than
+	// all before. A command that repeats an earlier one, with its owner and
+	// request id, gets that one's lease again; another request of the same owner
+	// gets a new epoch, which ends the earlier lease. The error is a
+	// *placement.LockError: an ErrHeld with the holder, or an ErrUnavailable, after
+	// which the lock may have been granted.
+	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
+	// Release gives a lease back if it is still in force, else it returns an
+	// ErrStale and changes nothing. Releasing twice is no error. The epoch is kept.
+	Release(ctx context.Context, lease placement.Lease) error
+}
+
+// Storage is a home of entries: the specification's ActivationStorage. It is
+// safe for concurrent use.
+type Storage interface {
+	// Load returns the entry of the key, nil if there is none. The owner, the
+	// epoch and the record belong together.
+	Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error)
+	// Store stores the entry. It may be repeated. It refuses with an ErrStale, and
+	// changes nothing, if the lease is not in force any more or the stored entry is
+	// of a greater epoch; and with an ErrTooLarge before anything is written.
+	Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error
+	// Remove removes the entry of the key if it is that of the owner and the epoch,
+	// else it returns an ErrStale and changes nothing. What is removed already is no error.
+	// Where the claim is the activation (Lease.Kept), it ends the claim; the epoch is kept.
+	Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error
+}
+
+// Executor makes and ends activations: the specification's ActivationExecutor.
+// It is safe for concurrent use. An error, a panic and a call that does not return in
+// time fail the request.
+type Executor interface {
+	// EnsureActivation makes the activation of the command's epoch, or returns the
+	// one of that epoch which exists.
+	EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error)
+	// Deactivate ends the activation of the command's epoch and returns once nothing
+	// of it runs any more. It returns a *BusyError, and ends nothing, if the cause is
+	// CauseIdle and the activation was used after IdleSince. An activation that does not exist is no error.
+	Deactivate(ctx context.Context, c placement.Deactivate) error
+}

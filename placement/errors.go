@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The states that make a coordinator refuse, and what typed errors wrap.
+var (
+	// ErrNotReady says that no topology is known yet. Retry.
+	ErrNotReady = errors.New("placement: no topology is known yet; retry")
+	// ErrStopped says that the coordinator was stopped, or never started.
+	ErrStopped = errors.New("placement: the coordinator is stopped")
+	// ErrPending is what a [PendingError] is.
+	ErrPending = errors.New("placement: the activation is under way; retry")
+	// ErrNoMember is what a [NoMemberError] is.
+	ErrNoMember = errors.New("placement: no member can activate the key")
+	// ErrOverloaded says that a bound of [Options] on requests or waiters is reached. Retry.
+	ErrOverloaded = errors.New("placement: too many resolves are under way; retry")
+	// ErrHeld says that another owner has the key.
+	ErrHeld = errors.New("placement: another owner has the key")
+	// ErrStale says that a lease, an epoch or an owner is not in force any more.
+	ErrStale = errors.New("placement: the lease is not in force any more")
+	// ErrUnavailable says that a home could not be asked. What it was asked to do may have happened.
+	ErrUnavailable = errors.New("placement: the home of locks or activations cannot be reached")
+	// ErrTooLarge says that a snapshot is over the limit of the home. Nothing was written.
+	ErrTooLarge = errors.New("placement: the snapshot is too large")
+	// ErrTimeout is what a [TimeoutError] is.
+	ErrTimeout = errors.New("placement: the activation takes too long; retry")
+	// ErrStaleTopology says that a topology is older than the one in force.
+	ErrStaleTopology = errors.New("placement: the topology is older than the one in force")
+	// ErrTopologyBehind says that the key was placed by a topology newer than the
+	// one in force here. Retry once that has arrived.
+	ErrTopologyBehind = errors.New("placement: the key was placed by a newer topology; retry")
+	// ErrActivationLost is the cause of contexts of activations that another owner may have.
+	ErrActivationLost = errors.New("placement: another owner may have the activation")
+)
+
+// KeyError says what is wrong with a key.
+type KeyError struct {
+	Key    Key
+	Reason string
+}
+
+// Error implements error.
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("placement: the key %q is invalid: %s", clip(e.Key.String()), e.Reason)
+}
+
+// clip bounds what an error shows of a key.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+// PendingError says that a resolve waits for a request. It is an [ErrPending].
+type PendingError struct {
+	Key     Key
+	Request RequestID
+}
+
+// Error implements error.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("%v: %s waits for request %d", ErrPending, e.Key, e.Request)
+}
+
+// Unwrap returns [ErrPending].
+func (e *PendingError) Unwrap() error { return ErrPending }
+
+// NoMemberError says that no member of the topology can activate a key. It is an
+// [ErrNoMember].
+type NoMemberError struct {
+	Key      Key
+	Topology int64
+	Reason   string // what the members lack
+}
+
+// Error implements error.
+func (e *NoMemberError) Error() string {
+	return fmt.Sprintf("%v: %s in topology %d: %s", ErrNoMember, e.Key, e.Topology, e.Reason)
+}
+
+// Unwrap returns [ErrNoMember].
+func (e *NoMemberError) Unwrap() error { return ErrNoMember }
+
+// LockError says why a lock was not acquired or not released. Err is an
+// [ErrHeld], with Holder then, an [ErrStale] or an [ErrUnavailable].
+type LockError struct {
+	Key    Key
+	Holder Holder // who has the key, as the home says; zero: unknown
+	Err    error
+}
+
+// Error implements error.
+func (e *LockError) Error() string {
+	if e.Holder.Owner.IsZero() {
+		return fmt.Sprintf("placement: the lock of %s: %v", e.Key, e.Err)
+	}
+	return fmt.Sprintf("placement: the lock of %s, which %s has under epoch %d: %v", e.Key, e.Holder.Owner, e.Holder.Epoch, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *LockError) Unwrap() error { return e.Err }
+
+// StorageError says why an entry was not loaded, stored or removed. Err is an
+// [ErrStale], an [ErrUnavailable] or an [ErrTooLarge].
+type StorageError struct {
+	Key Key
+	Op  string // load, store or remove
+	Err error
+}
+
+// Error implements error.
+func (e *StorageError) Error() string { return fmt.Sprintf("placement: %s %s: %v", e.Op, e.Key, e.Err) }
+
+// Unwrap returns the cause.
+func (e *StorageError) Unwrap() error { return e.Err }
+
+// ActivationError says that the executor could not make an activation.
+type ActivationError struct {
+	Key Key
+	Err error
+}
+
+// Error implements error.
+func (e *ActivationError) Error() string {
+	return fmt.Sprintf("placement: %s cannot be activated: %v", e.Key, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ActivationError) Unwrap() error { return e.Err }
+
+// TimeoutError says that a request has not ended in time. It is an [ErrTimeout].
+// What it has begun is given back when it ends.
+type TimeoutError struct {
+	Key   Key
+	Step  string // what it waits for
+	After time.Duration
+}
+
+// Error implements error.
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("%v: %s waits for %s since %v", ErrTimeout, e.Key, e.Step, e.After)
+}
+
+// Unwrap returns [ErrTimeout].
+func (e *TimeoutError) Unwrap() error { return ErrTimeout }
+
+// TopologyError says what is wrong with a topology.
+type TopologyError struct {
+	Version int64
+	Err     error // all faults, joined
+}
+
+// Error implements error.
+func (e *TopologyError) Error() string {
+	return fmt.Sprintf("placement: topology %d: %v", e.Version, e.Err)
+}
+
+// Unwrap returns the faults.
+func (e *TopologyError) Unwrap() error { return e.Err }
