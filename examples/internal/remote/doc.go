@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote lets the processes of the example share the embedded engine, which
+// Package remote lets the processes of an example share the embedded engine, which
 // one process has for itself: that process serves it over a connection, and the others
 // get a [kv.Database] of it.
 //
