@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/kazahana-db/kazahana/examples/internal/process"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -16,14 +17,14 @@ type show struct {
 	out     io.Writer
 	db      kv.Database
 	place   place
-	events  chan event
-	workers map[string]*process
-	leader  *process
+	events  chan process.Event
+	workers map[string]*process.Process
+	leader  *process.Process
 	since   time.Time // when something befell the leader
 }
 
 func newShow(out io.Writer, db kv.Database, p place) *show {
-	return &show{out: out, db: db, place: p, events: make(chan event), workers: map[string]*process{}}
+	return &show{out: out, db: db, place: p, events: make(chan process.Event), workers: map[string]*process.Process{}}
 }
 
 func (s *show) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
@@ -36,7 +37,7 @@ func (s *show) run(ctx context.Context) error {
 	}
 	s.say("Three processes elect a leader. A lease lasts %v, the election timeout is %v.\n", duration, electionTimeout)
 	steps := []func(context.Context) error{s.begin, s.kill, s.resign}
-	if canPause {
+	if process.CanPause {
 		steps = append(steps, s.pause)
 	}
 	for _, step := range steps {
@@ -65,13 +66,13 @@ func (s *show) begin(ctx context.Context) error {
 	}
 	took, err := s.awaitLeader(ctx)
 	if err == nil {
-		s.say("%s leads after %v.", s.leader.name, took)
+		s.say("%s leads after %v.", s.leader.Name, took)
 	}
 	return err
 }
 
 func (s *show) start(name string) (err error) {
-	s.workers[name], err = startProcess(name, s.place, s.events)
+	s.workers[name], err = process.Start(name, []string{workerVariable + "=" + name, s.place.variable + "=" + s.place.value}, s.events)
 	return err
 }
 
@@ -81,15 +82,15 @@ func (s *show) kill(ctx context.Context) error {
 		return err
 	}
 	killed := s.befall()
-	if err := killed.kill(); err != nil {
+	if err := killed.Kill(); err != nil {
 		return err
 	}
 	took, err := s.awaitLeader(ctx)
 	if err != nil {
 		return err
 	}
-	s.say("kill -9 of %s: %s leads after %v; at most %v and a transaction.", killed.name, s.leader.name, took, duration+electionTimeout)
-	return s.start(killed.name)
+	s.say("kill -9 of %s: %s leads after %v; at most %v and a transaction.", killed.Name, s.leader.Name, took, duration+electionTimeout)
+	return s.start(killed.Name)
 }
 
 // resign has the leader resign.
@@ -98,12 +99,12 @@ func (s *show) resign(ctx context.Context) error {
 		return err
 	}
 	resigned := s.befall()
-	if err := resigned.resign(); err != nil {
+	if err := resigned.Tell("resign"); err != nil {
 		return err
 	}
 	took, err := s.awaitLeader(ctx)
 	if err == nil {
-		s.say("%s resigns: %s leads after %v; a watch tells it.", resigned.name, s.leader.name, took)
+		s.say("%s resigns: %s leads after %v; a watch tells it.", resigned.Name, s.leader.Name, took)
 	}
 	return err
 }
@@ -115,29 +116,29 @@ func (s *show) pause(ctx context.Context) error {
 		return err
 	}
 	paused := s.befall()
-	if err := paused.pause(); err != nil {
+	if err := paused.Pause(); err != nil {
 		return err
 	}
 	took, err := s.awaitLeader(ctx)
 	if err != nil {
 		return err
 	}
-	s.say("SIGSTOP of %s: %s leads after %v.", paused.name, s.leader.name, took)
+	s.say("SIGSTOP of %s: %s leads after %v.", paused.Name, s.leader.Name, took)
 	if err := s.awaitWrites(ctx); err != nil {
 		return err
 	}
-	if err := paused.resume(); err != nil {
+	if err := paused.Resume(); err != nil {
 		return err
 	}
 	refused, err := s.await(ctx, paused, "refused")
 	if err == nil {
-		s.say("SIGCONT of %s: it goes on writing, and is refused: %s", paused.name, refused.details)
+		s.say("SIGCONT of %s: it goes on writing, and is refused: %s", paused.Name, refused.Details)
 	}
 	return err
 }
 
 // befall notes that something befalls the leader now, and returns it.
-func (s *show) befall() *process {
+func (s *show) befall() *process.Process {
 	s.since = time.Now()
 	return s.leader
 }
@@ -150,9 +151,9 @@ func (s *show) awaitLeader(ctx context.Context) (took time.Duration, err error) 
 		if err != nil {
 			return 0, err
 		}
-		if e.from != before {
-			s.leader = e.from
-			return e.at.Sub(s.since).Round(time.Millisecond), nil
+		if e.From != before {
+			s.leader = e.From
+			return e.At.Sub(s.since).Round(time.Millisecond), nil
 		}
 	}
 }
@@ -165,9 +166,9 @@ func (s *show) awaitWrites(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case e.what == "leads":
-			s.leader, writes = e.from, 0
-		case e.what == "wrote" && e.from == s.leader:
+		case e.What == "leads":
+			s.leader, writes = e.From, 0
+		case e.What == "wrote" && e.From == s.leader:
 			writes++
 		}
 	}
@@ -175,46 +176,31 @@ func (s *show) awaitWrites(ctx context.Context) error {
 }
 
 // await waits until a worker, or any, tells something.
-func (s *show) await(ctx context.Context, from *process, what string) (event, error) {
+func (s *show) await(ctx context.Context, from *process.Process, what string) (process.Event, error) {
 	for {
 		e, err := s.next(ctx, what)
-		if err != nil || e.what == what && (from == nil || e.from == from) {
+		if err != nil || e.What == what && (from == nil || e.From == from) {
 			return e, err
 		}
 	}
 }
 
 // next returns the next event. The error names what it was waited for.
-func (s *show) next(ctx context.Context, what string) (event, error) {
+func (s *show) next(ctx context.Context, what string) (process.Event, error) {
 	select {
 	case e := <-s.events:
 		return e, nil
 	case <-ctx.Done():
-		return event{}, fmt.Errorf("no worker told %q: %w", what, context.Cause(ctx))
+		return process.Event{}, fmt.Errorf("no worker told %q: %w", what, context.Cause(ctx))
 	}
 }
 
 // end ends all workers and waits for them.
 func (s *show) end() {
 	for _, w := range s.workers {
-		w.end()
+		w.End()
 	}
 	for _, w := range s.workers {
-		s.waitFor(w)
-	}
-}
-
-// waitFor waits until a worker has ended; one that does not is killed.
-func (s *show) waitFor(w *process) {
-	late := time.After(10 * duration)
-	for {
-		select {
-		case <-s.events: // or it could not tell them, and end
-		case <-late:
-			_ = w.kill()
-			late = nil
-		case <-w.ended:
-			return
-		}
+		w.Await(s.events, 10*duration)
 	}
 }
