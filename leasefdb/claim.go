@@ -215,29 +215,3 @@ func (g Grant) Release(ctx context.Context, t kv.Transactor) error {
 		return nil
 	})
 }
-
-// Break takes the name from its holder, if that holds it under the epoch, and
-// otherwise does nothing: for operators who know that the holder is gone and do
-// not want to wait. A holder who is not gone after all finds out by his watch,
-// when he renews, and when he checks.
-func (n *Names) Break(ctx context.Context, t kv.Transactor, name string, epoch int64) error {
-	if err := checkText("name", name); err != nil {
-		return err
-	}
-	return t.Transact(ctx, func(tx kv.Transaction) error {
-		d, err := n.dirs.CreateOrOpen(ctx, tx, n.path)
-		if err != nil {
-			return err
-		}
-		k, err := keysOf(d, name)
-		if err != nil {
-			return err
-		}
-		state, err := k.read(ctx, tx, name)
-		if err != nil || !state.Held() || state.Epoch != epoch {
-			return err
-		}
-		k.giveBack(tx, epoch)
-		return nil
-	})
-}

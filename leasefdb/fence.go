@@ -5,6 +5,7 @@ package leasefdb
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -21,6 +22,22 @@ type Fence struct {
 	key  []byte
 	owns func(found []byte) error // what the key's value, nil if absent, tells
 }
+
+// NewFence returns a fence of a key that another package writes: whenever the
+// ownership changes, and else as seldom as it can, since every write of the key conflicts
+// with the transactions that check the fence. owns is told the value of the key, nil if it
+// is absent, and returns nil if the ownership is what it was, else an error that is
+// an [ErrLeaseLost] and not retryable, best a *[LostError]. Several goroutines may call it.
+// Without a key the check reads nothing, and owns is told nil; without owns the fence is never
+// in force.
+func NewFence(key []byte, owns func(found []byte) error) Fence {
+	if owns == nil {
+		owns = func([]byte) error { return errNoOwns }
+	}
+	return Fence{key: bytes.Clone(key), owns: owns}
+}
+
+var errNoOwns = errors.New("leasefdb: the fence has no function that judges the value of its key")
 
 // IsZero reports whether the fence is the zero Fence.
 func (f Fence) IsZero() bool { return f.owns == nil }

@@ -92,34 +92,41 @@ func keysOf(d *directory.Directory, name string) (k keys, err error) {
 
 // read reads both keys in one round.
 func (k keys) read(ctx context.Context, tx kv.ReadTransaction, name string) (State, error) {
-	fence, renewal := tx.Get(k.fence), tx.Get(k.renewal)
-	value, err := fence.Get(ctx)
+	return k.start(tx).wait(ctx, name)
+}
+
+// start begins to read both keys; those of no directory have no values.
+func (k keys) start(tx kv.ReadTransaction) reading {
+	if k.fence == nil {
+		return reading{}
+	}
+	return reading{k.fence, tx.Get(k.fence), tx.Get(k.renewal)}
+}
+
+// reading is a read of both keys of a name under way.
+type reading struct {
+	key            []byte
+	fence, renewal kv.Future[[]byte]
+}
+
+func (r reading) wait(ctx context.Context, name string) (State, error) {
+	value, err := r.fence.Get(ctx)
 	if err != nil {
 		return State{}, err
 	}
-	count, err := renewal.Get(ctx)
+	count, err := r.renewal.Get(ctx)
 	if err != nil {
 		return State{}, err
 	}
-	return decodeState(name, k.fence, value, count)
+	return decodeState(name, r.key, value, count)
 }
 
 // Get returns the state of a name, that of one that was never held if there is
 // none. Given a transaction that writes, it conflicts with every change of the
 // state, renewals included.
 func (n *Names) Get(ctx context.Context, t kv.ReadTransactor, name string) (State, error) {
-	if err := checkText("name", name); err != nil {
-		return State{}, err
-	}
 	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (State, error) {
-		d, err := n.dirs.OpenRead(ctx, tx, n.path)
-		if errors.Is(err, directory.ErrNotFound) {
-			return State{Name: name}, nil
-		}
-		if err != nil {
-			return State{}, err
-		}
-		k, err := keysOf(d, name)
+		k, err := n.openKeys(ctx, tx, name)
 		if err != nil {
 			return State{}, err
 		}
