@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/election"
-	"github.com/kazahana-db/kazahana/examples/internal/remote"
+	"github.com/kazahana-db/kazahana/internal/remote"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )

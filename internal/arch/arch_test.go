@@ -125,6 +125,7 @@ var arrows = map[string][]string{
 	"idbuilder/store/sqlstore/sqltest": {"idbuilder/store", "idbuilder/store/storetest", "internal/servers"},
 
 	"internal/idchaos": {},
+	"internal/remote":  {"kv"},
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
 
 	"internal/arch": {},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote lets the processes of an example share the embedded engine, which
-// one process has for itself: that process serves it over a connection, and the others
+// Package remote lets the processes of an example or of a test share the embedded engine,
+// which one process has for itself: that process serves it over a connection, and the others
 // get a [kv.Database] of it.
 //
 //	go remote.Serve(ctx, listener, engine)
