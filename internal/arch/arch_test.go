@@ -75,6 +75,9 @@ var arrows = map[string][]string{
 
 	"placement":        {},
 	"placement/driver": {"placement"},
+	"placement/memory": {"placement"},
+
+	"placement/placementtest": {"placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},

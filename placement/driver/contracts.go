@@ -9,30 +9,37 @@ import (
 )
 
 // Lock is a home of locks: the specification's PlacementLock. It is safe for
-// concurrent use. Suite placementtest checks an implementation.
+// concurrent use. Suite placementtest checks an implementation. A key that is not
+// valid is refused with its *placement.KeyError. When ctx has ended nothing is
+// done; the error is an ErrUnavailable that wraps the context's.
 type Lock interface {
 	// TryAcquire grants the key to the command's owner if no other owner that is
 	// alive has it, and returns at once. The epoch of the lease is greater than
 	// all before. A command that repeats an earlier one, with its owner and
 	// request id, gets that one's lease again; another request of the same owner
 	// gets a new epoch, which ends the earlier lease. The error is a
-	// *placement.LockError: an ErrHeld with the holder, or an ErrUnavailable, after
-	// which the lock may have been granted.
+	// *placement.LockError: an ErrHeld with the holder; an ErrStale, if the home
+	// takes the owner itself for dead; or an ErrUnavailable, after which the lock may have
+	// been granted.
 	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
 	// Release gives a lease back if it is still in force, else it returns an
-	// ErrStale and changes nothing. Releasing twice is no error. The epoch is kept.
+	// ErrStale and changes nothing. Releasing twice is no error. The epoch is kept,
+	// and so is an entry that was stored under an earlier lease; where the claim is
+	// the activation (Lease.Kept), one stored under this lease goes with it.
 	Release(ctx context.Context, lease placement.Lease) error
 }
 
 // Storage is a home of entries: the specification's ActivationStorage. It is
-// safe for concurrent use.
+// safe for concurrent use. Its errors are *placement.StorageError, or the
+// *placement.KeyError of a key that is not valid. When ctx has ended nothing is
+// done; the error is an ErrUnavailable that wraps the context's.
 type Storage interface {
 	// Load returns the entry of the key, nil if there is none. The owner, the
 	// epoch and the record belong together.
 	Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error)
 	// Store stores the entry. It may be repeated. It refuses with an ErrStale, and
-	// changes nothing, if the lease is not in force any more or the stored entry is
-	// of a greater epoch; and with an ErrTooLarge before anything is written.
+	// changes nothing, if the lease is not in force any more, the entry is not of the
+	// lease's owner and epoch, or the stored entry is of a greater epoch; and with an ErrTooLarge before anything is written.
 	Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error
 	// Remove removes the entry of the key if it is that of the owner and the epoch,
 	// else it returns an ErrStale and changes nothing. What is removed already is no error.

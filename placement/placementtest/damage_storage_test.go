@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placementtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/memory"
+)
+
+func apart(h *Home, _ *broken) {
+	home, err := memory.New(memory.Options{Kept: h.TTL == 0})
+	if err != nil {
+		panic(err)
+	}
+	h.Second = &Home{Lock: home, Storage: home}
+}
+
+// onStore changes what is stored.
+func onStore(change func(*placement.ActivationEntry)) func(*Home, *broken) {
+	return func(_ *Home, b *broken) {
+		right := b.store
+		b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+			change(&e)
+			return right(ctx, l, e)
+		}
+	}
+}
+
+var (
+	forgetsSnapshots = onStore(func(e *placement.ActivationEntry) { e.Record.Snapshot = nil })
+	roundsTimes      = onStore(func(e *placement.ActivationEntry) { e.ObservedAt = e.ObservedAt.Truncate(time.Millisecond) })
+	cutsSnapshots    = onStore(func(e *placement.ActivationEntry) {
+		e.Record.Snapshot = e.Record.Snapshot[:min(len(e.Record.Snapshot), memory.DefaultMaxSnapshot)]
+	})
+)
+
+func forgetsEntries(_ *Home, b *broken) {
+	b.load = func(context.Context, placement.Key) (*placement.ActivationEntry, error) { return nil, nil }
+}
+
+func emptyEntry(_ *Home, b *broken) {
+	right := b.load
+	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+		e, err := right(ctx, key)
+		if e == nil {
+			e = &placement.ActivationEntry{}
+		}
+		return e, err
+	}
+}
+
+// storesBlindly stores what the right home refuses as stale.
+func storesBlindly(_ *Home, b *broken) {
+	load, store := b.load, b.store
+	var mu sync.Mutex
+	refused := map[placement.Key]*placement.ActivationEntry{}
+	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		mu.Lock()
+		defer mu.Unlock()
+		err := store(ctx, l, e)
+		delete(refused, l.Key)
+		if errors.Is(err, placement.ErrStale) {
+			refused[l.Key] = &e
+			return nil
+		}
+		return err
+	}
+	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e := refused[key]; e != nil {
+			return e, nil
+		}
+		return load(ctx, key)
+	}
+}
+
+func storesWhenLapsed(_ *Home, b *broken) {
+	right := b.store
+	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		err := right(ctx, l, e)
+		if errors.Is(err, placement.ErrStale) {
+			e.ObservedAt = e.ObservedAt.Add(-memory.DefaultTTL)
+			err = right(ctx, l, e)
+		}
+		return err
+	}
+}
+
+func storeOnce(_ *Home, b *broken) {
+	right, done := b.store, map[int64]bool{}
+	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		if done[l.Epoch] {
+			return &placement.StorageError{Key: l.Key, Op: "store", Err: placement.ErrStale}
+		}
+		err := right(ctx, l, e)
+		done[l.Epoch] = true
+		return err
+	}
+}
+
+func writesThenFails(_ *Home, b *broken) {
+	right := b.store
+	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		err := right(ctx, l, e)
+		if errors.Is(err, placement.ErrTooLarge) {
+			e.Record.Snapshot = e.Record.Snapshot[:1]
+			return errors.Join(err, right(ctx, l, e))
+		}
+		return err
+	}
+}
+
+// sharesMemory hands out the memory of what was stored.
+func sharesMemory(_ *Home, b *broken) {
+	load, store := b.load, b.store
+	shared := map[int64][]byte{}
+	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		shared[e.Epoch] = e.Record.Snapshot
+		return store(ctx, l, e)
+	}
+	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+		e, err := load(ctx, key)
+		if e != nil {
+			e.Record.Snapshot = shared[e.Epoch]
+		}
+		return e, err
+	}
+}
+
+func neverRemoves(_ *Home, b *broken) {
+	b.remove = func(context.Context, placement.Key, placement.Owner, int64) error { return nil }
+}
+
+func removeOnce(_ *Home, b *broken) {
+	right, done := b.remove, map[int64]bool{}
+	b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+		if done[epoch] {
+			return &placement.StorageError{Key: key, Op: "remove", Err: placement.ErrStale}
+		}
+		err := right(ctx, key, owner, epoch)
+		done[epoch] = true
+		return err
+	}
+}
+
+// removesIf removes, of what the right home refuses as stale, what alike accepts.
+func removesIf(alike func(e *placement.ActivationEntry, owner placement.Owner, epoch int64) bool) func(*Home, *broken) {
+	return func(_ *Home, b *broken) {
+		right := b.remove
+		b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+			err := right(ctx, key, owner, epoch)
+			if !errors.Is(err, placement.ErrStale) {
+				return err
+			}
+			if e, _ := b.load(ctx, key); e != nil && alike(e, owner, epoch) {
+				return right(ctx, key, e.Owner, e.Epoch)
+			}
+			return err
+		}
+	}
+}
+
+var (
+	removesBlindly = removesIf(func(*placement.ActivationEntry, placement.Owner, int64) bool { return true })
+	removesByOwner = removesIf(func(e *placement.ActivationEntry, owner placement.Owner, _ int64) bool { return e.Owner == owner })
+	namesAreOwners = removesIf(func(e *placement.ActivationEntry, owner placement.Owner, epoch int64) bool {
+		return e.Owner.Name == owner.Name && e.Epoch == epoch
+	})
+)
+
+func deadHoldOn(h *Home, _ *broken) { h.Kill = func(placement.Owner) {} }
+
+func deathTakesAll(h *Home, b *broken) {
+	kill := h.Kill
+	h.Kill = func(owner placement.Owner) {
+		ctx := context.Background()
+		if e, _ := b.load(ctx, key); e != nil {
+			if err := b.remove(ctx, key, e.Owner, e.Epoch); err != nil {
+				panic(err)
+			}
+		}
+		kill(owner)
+	}
+}
+
+func takesAnyKey(_ *Home, b *broken) {
+	right := b.load
+	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+		if key.Validate() != nil {
+			return nil, nil
+		}
+		return right(ctx, key)
+	}
+}
+
+// mapKeys lets the home see other keys.
+func mapKeys(to func(placement.Key) placement.Key) func(*Home, *broken) {
+	return func(h *Home, b *broken) {
+		load, store, remove := b.load, b.store, b.remove
+		onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+			key := c.Key
+			c.Key = to(key)
+			l, err := right(ctx, c)
+			l.Key = key
+			return l, err
+		})(h, b)
+		b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+			return load(ctx, to(key))
+		}
+		b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+			l.Key = to(l.Key)
+			return store(ctx, l, e)
+		}
+		b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+			return remove(ctx, to(key), owner, epoch)
+		}
+	}
+}
+
+var (
+	foldsCases = mapKeys(func(k placement.Key) placement.Key {
+		return placement.Key{Kind: strings.ToLower(k.Kind), ID: strings.ToLower(k.ID)}
+	})
+	joinsKindAndID = mapKeys(func(k placement.Key) placement.Key {
+		if len(k.ID) > 100 {
+			return k
+		}
+		return placement.Key{Kind: "thing", ID: k.Kind + k.ID}
+	})
+)
+
+func plainErrors(_ *Home, b *broken) {
+	release, store, remove := b.release, b.store, b.remove
+	plain := func(err error) error {
+		if err != nil {
+			err = errors.New(err.Error())
+		}
+		return err
+	}
+	b.release = func(ctx context.Context, l placement.Lease) error { return plain(release(ctx, l)) }
+	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		return plain(store(ctx, l, e))
+	}
+	b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+		return plain(remove(ctx, key, owner, epoch))
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placementtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// badKeys are refused by [placement.Key.Validate].
+var badKeys = []placement.Key{
+	{},
+	{Kind: "thing"},
+	{ID: "1"},
+	{Kind: "a/b", ID: "1"},
+	{Kind: "thing\x00", ID: "1"},
+	{Kind: "thing", ID: "1\x00"},
+	{Kind: "thing\xff", ID: "1"},
+	{Kind: "thing", ID: "\xc3"},
+	{Kind: strings.Repeat("k", placement.MaxKind+1), ID: "1"},
+	{Kind: "thing", ID: strings.Repeat("i", placement.MaxID+1)},
+}
+
+// testBadKeys checks that each call refuses each bad key.
+func testBadKeys(f *fixture) {
+	a := f.member("a")
+	for _, bad := range badKeys {
+		l := placement.Lease{Key: bad, Owner: a, Request: 1, Epoch: 1}
+		_, acquire := f.Lock.TryAcquire(f.ctx, f.command(a, bad))
+		_, load := f.Storage.Load(f.ctx, bad)
+		for what, err := range map[string]error{
+			"TryAcquire": acquire,
+			"Release":    f.Lock.Release(f.ctx, l),
+			"Load":       load,
+			"Store":      f.Storage.Store(f.ctx, l, f.entry(l)),
+			"Remove":     f.Storage.Remove(f.ctx, bad, a, 1),
+		} {
+			if keyErr := (*placement.KeyError)(nil); !errors.As(err, &keyErr) || keyErr.Key != bad {
+				f.Errorf("%s of the key %.40q: got %v, want a KeyError", what, bad, err)
+			}
+		}
+	}
+}
+
+// similarKeys are different keys, which a careless encoding or comparison takes
+// for one.
+var similarKeys = []placement.Key{
+	{Kind: "a", ID: "b/c"},
+	{Kind: "a", ID: "b"},
+	{Kind: "ab", ID: "c"},
+	{Kind: "a", ID: "bc"},
+	{Kind: "a", ID: "B"},
+	{Kind: "A", ID: "b"},
+	{Kind: "a", ID: "b "},
+	{Kind: "a", ID: " b"},
+	{Kind: "a", ID: "b\n"},
+	{Kind: "a", ID: "é"},
+	{Kind: "a", ID: "e\u0301"},
+	{Kind: "a", ID: "\u007f"},
+	{Kind: "a", ID: "\u0080"},
+	{Kind: "a", ID: "\ufeff"},
+	{Kind: "a", ID: "\U0010ffff"},
+	{Kind: "a", ID: "b%2Fc"},
+	{Kind: "a", ID: `b\c`},
+	{Kind: "a", ID: "*"},
+	{Kind: "a", ID: "1"},
+	{Kind: "a", ID: "01"},
+	{Kind: strings.Repeat("k", placement.MaxKind), ID: strings.Repeat("i", placement.MaxID)},
+	{Kind: strings.Repeat("k", placement.MaxKind), ID: strings.Repeat("i", placement.MaxID-1)},
+}
+
+// testKeysApart checks that each key has its own claim and entry.
+func testKeysApart(f *fixture) {
+	a, b := f.member("a"), f.member("b")
+	entries := map[placement.Key]placement.ActivationEntry{}
+	for _, k := range similarKeys {
+		f.stored(k, nil)
+		entries[k] = f.activate(a, k)
+	}
+	for _, k := range similarKeys {
+		e := entries[k]
+		f.stored(k, &e)
+		f.remove(k, a, e.Epoch)
+		f.stored(k, nil)
+	}
+	for _, k := range similarKeys {
+		f.claim(b, k)
+	}
+}
+
+// testBadOwners checks that an owner without a name or an incarnation is granted
+// nothing and removes nothing: the zero owner stands for "free".
+func testBadOwners(f *fixture) {
+	for _, owner := range []placement.Owner{{}, {Name: "a"}, {Incarnation: 1}, {Name: "a", Incarnation: -1}} {
+		if l, err := f.Lock.TryAcquire(f.ctx, f.command(owner, key)); err == nil {
+			f.Errorf("the owner %q was granted %+v", owner, l)
+		}
+		l := placement.Lease{Key: key, Owner: owner}
+		if err := f.Storage.Store(f.ctx, l, f.entry(l)); err == nil {
+			f.Errorf("the owner %q stored an entry", owner)
+		}
+		if err := f.Storage.Remove(f.ctx, key, owner, 0); err == nil {
+			f.Errorf("the owner %q removed an entry", owner)
+		}
+	}
+	f.stored(key, nil)
+	f.activate(f.member("a"), key)
+}
+
+// testEndedContext checks that with a context that has ended nothing is done, and
+// the error says why.
+func testEndedContext(f *fixture) {
+	a, b := f.member("a"), f.member("b")
+	l := f.claim(a, key)
+	e := f.entry(l)
+	f.store(l, e)
+	ended, cancel := context.WithCancel(f.ctx)
+	cancel()
+	other := placement.Key{Kind: "thing", ID: "other"}
+	_, acquire := f.Lock.TryAcquire(ended, f.command(a, other))
+	_, load := f.Storage.Load(ended, key)
+	changed := e
+	changed.Record.PID = "changed"
+	f.endedLock("TryAcquire", acquire)
+	f.endedLock("Release", f.Lock.Release(ended, l))
+	f.endedStorage("load", load)
+	f.endedStorage("store", f.Storage.Store(ended, l, changed))
+	f.endedStorage("remove", f.Storage.Remove(ended, key, a, l.Epoch))
+	f.stored(key, &e)
+	f.refused(b, key, l)
+	f.claim(b, other)
+}
+
+func (f *fixture) endedLock(what string, err error) {
+	f.Helper()
+	lockErr := (*placement.LockError)(nil)
+	if !errors.As(err, &lockErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) {
+		f.Errorf("%s with an ended context: got %v, want a LockError that is an ErrUnavailable and context.Canceled", what, err)
+	}
+}
+
+func (f *fixture) endedStorage(op string, err error) {
+	f.Helper()
+	storageErr := (*placement.StorageError)(nil)
+	if !errors.As(err, &storageErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) || storageErr.Op != op {
+		f.Errorf("%s with an ended context: got %v, want a StorageError that is an ErrUnavailable and context.Canceled", op, err)
+	}
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placementtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// seedVariable holds the seed of a run to be repeated.
+const seedVariable = "KAZAHANA_PLACEMENT_SEED"
+
+// testRandom makes random calls by three members, live and stale ones, and compares each
+// answer with a model's.
+func testRandom(f *fixture) {
+	seed := rand.Uint64()
+	if text := os.Getenv(seedVariable); text != "" {
+		parsed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			f.Fatalf("%s: %v", seedVariable, err)
+		}
+		seed = parsed
+	}
+	f.Logf("%s=%d repeats this run", seedVariable, seed)
+	r := &random{fixture: f, Rand: rand.New(rand.NewPCG(seed, 0)), keys: map[placement.Key]*modelled{}}
+	for i := range 3 {
+		r.alive = append(r.alive, f.member(fmt.Sprintf("m%d", i)))
+	}
+	steps := []func(){r.claimNew, r.claimNew, r.claimAgain, r.storeAny, r.storeAny, r.releaseAny, r.removeAny, r.loadAny}
+	for range 400 {
+		if r.IntN(25) == 0 {
+			r.replaceMember()
+			continue
+		}
+		steps[r.IntN(len(steps))]()
+	}
+}
+
+// random is a run of random calls, with a model of what the home has.
+type random struct {
+	*fixture
+	*rand.Rand
+	alive  []placement.Owner
+	keys   map[placement.Key]*modelled
+	leases []placement.Lease // all that were granted
+}
+
+// modelled is what the model knows of a key.
+type modelled struct {
+	epoch   int64 // the greatest so far
+	command placement.TryAcquire
+	lease   placement.Lease // in force; the zero Lease: none
+	ended   bool            // its owner is dead, or it has lapsed, but no other owner has the key
+	entry   *placement.ActivationEntry
+}
+
+func (m *modelled) holds(l placement.Lease) bool {
+	return m.lease.Epoch != 0 && m.lease.Epoch == l.Epoch && m.lease.Owner == l.Owner
+}
+
+func (r *random) anyKey() (placement.Key, *modelled) {
+	k := placement.Key{Kind: "thing", ID: strconv.Itoa(r.IntN(3))}
+	if r.keys[k] == nil {
+		r.keys[k] = &modelled{}
+	}
+	return k, r.keys[k]
+}
+
+// anyLease returns one that was granted, most often a recent one.
+func (r *random) anyLease() (placement.Lease, *modelled) {
+	if len(r.leases) == 0 {
+		r.claimNew()
+		return r.anyLease()
+	}
+	back := r.IntN(min(len(r.leases), 1+r.IntN(12)))
+	l := r.leases[len(r.leases)-1-back]
+	return l, r.keys[l.Key]
+}
+
+func (r *random) claimNew() {
+	r.Helper()
+	k, m := r.anyKey()
+	c := r.command(r.alive[r.IntN(len(r.alive))], k)
+	if m.lease.Epoch != 0 && !m.ended && m.lease.Owner != c.Owner {
+		l, err := r.Lock.TryAcquire(r.ctx, c)
+		r.checkHeld(l, err, m.lease)
+		return
+	}
+	l := r.granted(c)
+	if l.Epoch <= m.epoch {
+		r.Fatalf("epoch %d of %s follows %d", l.Epoch, k, m.epoch)
+	}
+	if l.Loaded {
+		r.same(l.Entry, m.entry)
+	}
+	m.epoch, m.command, m.lease, m.ended = l.Epoch, c, l, false
+	r.leases = append(r.leases, l)
+}
+
+// claimAgain repeats the claim that is in force.
+func (r *random) claimAgain() {
+	r.Helper()
+	if _, m := r.anyKey(); m.lease.Epoch != 0 && !m.ended {
+		r.sameLease(r.granted(m.command), m.lease)
+	}
+}
+
+func (r *random) storeAny() {
+	r.Helper()
+	l, m := r.anyLease()
+	e := r.entry(l)
+	e.Record.Version = r.Uint64()
+	e.Record.Snapshot = slices.Repeat([]byte{byte(r.IntN(256))}, r.IntN(200))
+	err := r.Storage.Store(r.ctx, l, e)
+	switch {
+	case m.holds(l) && m.ended && err == nil: // the home may allow that while no other owner has the key
+		m.entry = &e
+	case m.holds(l) && !m.ended:
+		if err != nil {
+			r.Fatalf("storing under epoch %d of %s: %v", l.Epoch, l.Owner, err)
+		}
+		m.entry = &e
+	default:
+		r.staleStorage("a stale store", "store", err)
+	}
+}
+
+func (r *random) releaseAny() {
+	r.Helper()
+	l, m := r.anyLease()
+	err := r.Lock.Release(r.ctx, l)
+	switch {
+	case m.holds(l) && (!m.ended || err == nil):
+		if err != nil {
+			r.Fatalf("releasing epoch %d of %s: %v", l.Epoch, l.Owner, err)
+		}
+		m.free(l)
+	case m.lease.Epoch == 0 && err == nil: // released already
+	default:
+		r.staleLock("a stale release", err)
+	}
+}
+
+// free ends the lease; where that is the activation, its entry goes with it.
+func (m *modelled) free(l placement.Lease) {
+	if l.Kept && m.entry != nil && m.entry.Epoch == l.Epoch {
+		m.entry = nil
+	}
+	m.lease, m.ended = placement.Lease{}, false
+}
+
+func (r *random) removeAny() {
+	r.Helper()
+	l, m := r.anyLease()
+	own := m.entry != nil && m.entry.Owner == l.Owner && m.entry.Epoch == l.Epoch
+	if m.holds(l) && l.Kept && !own {
+		return // a claim that was not stored is released, not removed
+	}
+	err := r.Storage.Remove(r.ctx, l.Key, l.Owner, l.Epoch)
+	switch {
+	case l.Kept && m.lease.Epoch != 0 && !m.holds(l), m.entry != nil && !own:
+		r.staleStorage("a stale removal", "remove", err)
+	case err != nil:
+		r.Fatalf("removing epoch %d of %s: %v", l.Epoch, l.Owner, err)
+	default:
+		r.removed(l, m)
+	}
+}
+
+func (r *random) removed(l placement.Lease, m *modelled) {
+	m.entry = nil
+	if l.Kept && m.holds(l) {
+		m.lease, m.ended = placement.Lease{}, false
+	}
+}
+
+func (r *random) loadAny() {
+	r.Helper()
+	k, m := r.anyKey()
+	r.stored(k, m.entry)
+}
+
+// replaceMember lets a member die or leave, and its name come back.
+func (r *random) replaceMember() {
+	r.Helper()
+	i := r.IntN(len(r.alive))
+	gone := r.alive[i]
+	if r.IntN(2) == 0 || r.TTL > 0 {
+		r.die(gone)
+	} else {
+		r.leave(gone)
+	}
+	for _, m := range r.keys {
+		if m.lease.Epoch != 0 && (r.TTL > 0 || m.lease.Owner == gone) {
+			m.ended = true
+		}
+	}
+	r.alive[i] = r.member(gone.Name)
+	if r.Kill != nil {
+		_, err := r.Lock.TryAcquire(r.ctx, r.command(gone, placement.Key{Kind: "thing", ID: "0"}))
+		if !errors.Is(err, placement.ErrStale) && !errors.Is(err, placement.ErrHeld) {
+			r.Fatalf("a claim of a dead owner: got %v", err)
+		}
+	}
+}
