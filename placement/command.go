@@ -2,7 +2,16 @@
 
 package placement
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// RequestID correlates the commands of a [Coordinator] with their results. It
+// counts from 1 in each coordinator, so that together with the owner, whose
+// incarnation is never used again, it names a request for ever: homes keep the
+// pair to recognise a claim that is repeated after an unknown outcome.
+type RequestID uint64
 
 // Command is an action that a [Coordinator] wants done. A driver executes it
 // once and gives the result, which has the same request id, to
@@ -91,6 +100,19 @@ const (
 	CauseFailed                  // it could not be stored, or came too late
 	CauseStop                    // the coordinator stops
 )
+
+// String returns the cause in a word or two.
+func (c Cause) String() string {
+	return name(uint8(c), "none", "idle", "move", "lost", "failed", "stop")
+}
+
+// name returns the name of a value of an enumeration.
+func name(i uint8, names ...string) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("unknown (%d)", i)
+}
 
 // Correlation implements [Command].
 func (c TryAcquire) Correlation() (RequestID, Key) { return c.RequestID, c.Key }

@@ -3,6 +3,7 @@
 package placement
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -14,6 +15,11 @@ var (
 	ErrNotReady = errors.New("placement: no topology is known yet; retry")
 	// ErrStopped says that the coordinator was stopped, or never started.
 	ErrStopped = errors.New("placement: the coordinator is stopped")
+	// ErrStarted says that the coordinator was started already.
+	ErrStarted = errors.New("placement: the coordinator was started already")
+	// ErrDead says that others take this incarnation of the member for dead. The
+	// program needs a new incarnation, and with it a new coordinator. It wraps [ErrStopped].
+	ErrDead = fmt.Errorf("%w: others take this incarnation for dead", ErrStopped)
 	// ErrPending is what a [PendingError] is.
 	ErrPending = errors.New("placement: the activation is under way; retry")
 	// ErrNoMember is what a [NoMemberError] is.
@@ -164,3 +170,56 @@ func (e *TopologyError) Error() string {
 
 // Unwrap returns the faults.
 func (e *TopologyError) Unwrap() error { return e.Err }
+
+// IsRetryable reports whether a resolve that failed with err may succeed when it
+// is tried again after a while. What an executor failed with is not, unless an
+// error that it wraps has a method Retryable() bool that says so.
+func IsRetryable(err error) bool {
+	var failed *ActivationError
+	if errors.As(err, &failed) {
+		var says interface{ Retryable() bool }
+		return errors.As(failed.Err, &says) && says.Retryable()
+	}
+	return isOneOf(err, ErrNotReady, ErrPending, ErrOverloaded, ErrTimeout, ErrUnavailable, ErrTopologyBehind, ErrStale, ErrHeld) ||
+		ofHome(err) && isOneOf(err, context.Canceled, context.DeadlineExceeded)
+}
+
+func isOneOf(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofHome reports whether a home failed, not the caller's own context.
+func ofHome(err error) bool {
+	var lock *LockError
+	var storage *StorageError
+	return errors.As(err, &lock) || errors.As(err, &storage)
+}
+
+func lockError(key Key, err error) error {
+	var typed *LockError
+	if errors.As(err, &typed) {
+		return err
+	}
+	return &LockError{Key: key, Err: err}
+}
+
+func storageError(key Key, op string, err error) error {
+	var typed *StorageError
+	if errors.As(err, &typed) {
+		return err
+	}
+	return &StorageError{Key: key, Op: op, Err: err}
+}
+
+func activationError(key Key, err error) error {
+	var typed *ActivationError
+	if errors.As(err, &typed) {
+		return err
+	}
+	return &ActivationError{Key: key, Err: err}
+}

@@ -2,7 +2,15 @@
 
 package placement
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxName is the limit of the name of a member and of an address, in bytes.
+const MaxName = 255
 
 // Owner is one run of a member. A member that restarts keeps its name and gets
 // another incarnation, which no run of that name has had before: what an earlier
@@ -34,4 +42,60 @@ type Member struct {
 type Topology struct {
 	Version int64    // 1 or more; a greater one is newer
 	Members []Member // in any order, of different names
+}
+
+// Validate returns a *[TopologyError] with all faults of the topology.
+func (t Topology) Validate() error {
+	var faults []error
+	if t.Version < 1 {
+		faults = append(faults, errors.New("the version must be 1 or more"))
+	}
+	seen := make(map[string]int, len(t.Members))
+	for i, m := range t.Members {
+		if first, twice := seen[m.Name]; twice {
+			faults = append(faults, fmt.Errorf("members %d and %d are both called %q (%s and %s)", first, i, clip(m.Name), m.Owner, t.Members[first].Owner))
+		} else {
+			seen[m.Name] = i
+		}
+		faults = append(faults, m.faults(i))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return &TopologyError{Version: t.Version, Err: err}
+	}
+	return nil
+}
+
+func (m Member) faults(i int) error {
+	faults := []error{textFault("name", m.Name, MaxName), addressFault(m.Address)}
+	if m.Incarnation < 1 {
+		faults = append(faults, fmt.Errorf("the incarnation is %d; it must be 1 or more", m.Incarnation))
+	}
+	faults = append(faults, kindFaults(m.Kinds))
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("member %d, %q: %w", i, clip(m.Name), err)
+	}
+	return nil
+}
+
+func kindFaults(kinds []string) error {
+	var faults []error
+	for i, kind := range kinds {
+		switch {
+		case strings.Contains(kind, "/"):
+			faults = append(faults, fmt.Errorf("the kind %q contains %q", clip(kind), "/"))
+		case slices.Contains(kinds[:i], kind):
+			faults = append(faults, fmt.Errorf("the kind %q is there twice", clip(kind)))
+		default:
+			faults = append(faults, textFault("kind", kind, MaxKind))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// addressFault says what is wrong with an address, which may be empty.
+func addressFault(address string) error {
+	if address == "" {
+		return nil
+	}
+	return textFault("address", address, MaxName)
 }

@@ -73,9 +73,13 @@ var arrows = map[string][]string{
 	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},
 	"election/electionotel":       {"election", "go.opentelemetry.io/otel"},
 
-	"placement":        {},
-	"placement/driver": {"placement"},
-	"placement/memory": {"placement"},
+	"placement":          {"placement/internal/recency"},
+	"placement/driver":   {"placement"},
+	"placement/identity": {"placement"},
+	"placement/memory":   {"placement"},
+	"placement/strategy": {"placement"},
+
+	"placement/internal/recency": {},
 
 	"placement/placementtest": {"placement", "placement/driver", "github.com/google/go-cmp"},
 

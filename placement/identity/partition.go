@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity
+
+import (
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// maxFailures bounds the errors that are kept for resolves that may never come.
+const maxFailures = 10_000
+
+// Partition is a [Lookup] over a [placement.Coordinator], which places keys by
+// rendezvous hashing unless its options say otherwise. The program executes
+// the commands that DrainCommands returns and passes their results on. It is not safe for
+// concurrent use.
+type Partition struct {
+	c        *placement.Coordinator
+	commands []placement.Command
+	events   []placement.Event
+	cache    []placement.CacheEvent
+	failures map[placement.Key]error // of requests that have ended, for the next resolve
+	waiting  map[placement.Key]placement.RequestID
+}
+
+var _ Lookup = (*Partition)(nil)
+
+// NewPartition returns a lookup over a coordinator, which it owns from now on.
+func NewPartition(c *placement.Coordinator) *Partition {
+	return &Partition{c: c, failures: map[placement.Key]error{}, waiting: map[placement.Key]placement.RequestID{}}
+}
+
+// SetupMember implements [Lookup].
+func (p *Partition) SetupMember(kinds []string, now time.Time) error {
+	out, err := p.c.StartMember(kinds, now)
+	p.keep(out)
+	return err
+}
+
+// SetupClient implements [Lookup].
+func (p *Partition) SetupClient(now time.Time) error {
+	out, err := p.c.StartClient(now)
+	p.keep(out)
+	return err
+}
+
+// Resolve implements [Lookup]. If the request that it waited for has failed, it
+// returns that error, once; the next call begins anew.
+func (p *Partition) Resolve(key placement.Key, now time.Time) (placement.Resolution, error) {
+	if err := p.poll(key, now); err != nil {
+		return placement.Resolution{}, err
+	}
+	out, err := p.c.Resolve(key, now)
+	p.keep(out)
+	switch {
+	case err != nil:
+		return placement.Resolution{}, err
+	case out.Resolution != nil:
+		return *out.Resolution, nil
+	}
+	p.waiting[key] = out.Request
+	return placement.Resolution{}, &placement.PendingError{Key: key, Request: out.Request}
+}
+
+// poll returns the error of a key whose request is under way, or has failed.
+func (p *Partition) poll(key placement.Key, now time.Time) error {
+	if err, failed := p.failures[key]; failed {
+		delete(p.failures, key)
+		p.events = append(p.events, placement.Event{Kind: placement.Refused, Key: key, Reason: err.Error(), ObservedAt: now})
+		return err
+	}
+	if id, waits := p.waiting[key]; waits {
+		p.events = append(p.events, placement.Event{Kind: placement.Joined, Key: key, Request: id, Reason: "polled", ObservedAt: now})
+		return &placement.PendingError{Key: key, Request: id}
+	}
+	return nil
+}
+
+// UpdateTopology implements [Lookup].
+func (p *Partition) UpdateTopology(t placement.Topology, now time.Time) error {
+	out, err := p.c.UpdateTopology(t, now)
+	p.keep(out)
+	return err
+}
+
+// OnMemberLeft implements [Lookup].
+func (p *Partition) OnMemberLeft(name string, now time.Time) { p.keep(p.c.OnMemberLeft(name, now)) }
+
+// PassivateIdle implements [Lookup]. It also answers what waits for too long, and
+// tries again what could not be given back: call it about once a second.
+func (p *Partition) PassivateIdle(now time.Time, idle time.Duration) {
+	p.keep(p.c.Tick(now))
+	p.keep(p.c.PassivateIdle(now, idle))
+}
+
+// HandleCommandResult passes on what became of a command.
+func (p *Partition) HandleCommandResult(r placement.CommandResult, now time.Time) error {
+	out, err := p.c.HandleCommandResult(r, now)
+	p.keep(out)
+	return err
+}
+
+// Stop stops the lookup. It gives back what it holds through further commands.
+func (p *Partition) Stop(now time.Time) error {
+	out, err := p.c.Stop(now)
+	p.keep(out)
+	return err
+}
+
+// Snapshot returns what the coordinator knows and does.
+func (p *Partition) Snapshot() placement.Snapshot { return p.c.Snapshot() }
+
+// keep keeps what an outcome has for the program.
+func (p *Partition) keep(out placement.Outcome) {
+	p.commands = append(p.commands, out.Commands...)
+	p.events = append(p.events, out.Events...)
+	p.cache = append(p.cache, out.CacheEvents...)
+	for _, a := range out.Answers {
+		if p.waiting[a.Key] != a.Request {
+			continue
+		}
+		delete(p.waiting, a.Key)
+		if a.Err != nil {
+			if len(p.failures) >= maxFailures {
+				clear(p.failures)
+			}
+			p.failures[a.Key] = a.Err
+		}
+	}
+}

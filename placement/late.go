@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import "fmt"
+
+// Results that come late or twice. What they carry is given back, unless it is
+// what the key has now.
+
+// has reports whether the activation in use, or the work that the key or the
+// result belongs to, is of an epoch.
+func (c *Coordinator) has(w *work, key Key, epoch int64) bool {
+	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
+		return true
+	}
+	keyed := c.workOf(key)
+	return w != nil && w.lease.Epoch == epoch || keyed != nil && keyed.lease.Epoch == epoch
+}
+
+// returnLease gives back a lease that no request waits for. If it is newer than
+// the one of the activation in use, it has ended that.
+func (c *Coordinator) returnLease(w *work, r LockAcquired) {
+	if c.has(w, r.Key, r.Lease.Epoch) {
+		return
+	}
+	if n := c.active.Get(r.Key); n != nil && n.Value.epoch < r.Lease.Epoch {
+		c.lose(r.Key, n.Value.epoch, fmt.Sprintf("request %d was granted epoch %d late", r.RequestID, r.Lease.Epoch))
+	}
+	o := c.orphan(r.Key, r.Lease, "the lease came late")
+	c.release(o)
+}
+
+// returnActivation ends an activation that no request waits for.
+func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
+	n := c.active.Get(r.Key)
+	if n != nil && n.Value.epoch == r.Epoch || ends(w, r.Epoch) || ends(c.workOf(r.Key), r.Epoch) {
+		return
+	}
+	o := c.orphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the activation came late")
+	o.cause = CauseFailed
+	c.deactivate(o)
+}
+
+// ends reports whether a work has the activation of an epoch, and will use or end it.
+func ends(w *work, epoch int64) bool {
+	return w != nil && w.lease.Epoch == epoch && (w.step == storing || w.step == deactivating)
+}
+
+// returnEntry removes an entry that no request waits for.
+func (c *Coordinator) returnEntry(w *work, r ActivationStored) {
+	if r.Err != nil || c.has(w, r.Key, r.Epoch) {
+		return
+	}
+	o := c.orphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the entry was stored late")
+	c.remove(o)
+}
+
+// orphan begins a work of one step.
+func (c *Coordinator) orphan(key Key, lease Lease, reason string) *work {
+	o := c.beginOrphan(key)
+	o.lease, o.single = lease, true
+	c.emit(Event{Kind: GivenBack, Key: key, Owner: c.o.Self, Epoch: lease.Epoch, Request: o.id, Reason: reason})
+	return o
+}

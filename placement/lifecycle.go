@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"time"
+)
+
+// The bounds of what one call does, so that a driver is not flooded and a caller
+// of Resolve does not wait for long.
+const (
+	retriesPerTick = 1000
+	checksPerTick  = 4096 // of activations, when MovesPerTick is set
+	endsPerCall    = 10_000
+)
+
+// Tick answers resolves that wait for too long, tries again what could not be
+// given back, and moves activations. A driver calls it about once a second, also while the
+// coordinator is stopped and still holds something.
+func (c *Coordinator) Tick(now time.Time) Outcome {
+	c.enter(now)
+	retries := 0
+	for n := c.works.Oldest(); n != nil; n = n.Next() {
+		w := n.Value
+		if w.wait.id != 0 && c.clock-w.wait.began >= c.o.RequestTimeout {
+			c.timeOut(w)
+		}
+		if w.retryAt != 0 && w.retryAt <= c.clock && retries < retriesPerTick {
+			retries++
+			c.retry(w)
+		}
+	}
+	c.moveSome()
+	return c.out
+}
+
+// timeOut answers the resolves that wait for a work. The work goes on: what it
+// acquires is given back, unless another resolve has come to wait for it by then.
+func (c *Coordinator) timeOut(w *work) {
+	err := &TimeoutError{Key: w.key, Step: w.step.String(), After: c.clock - w.wait.began}
+	c.emit(Event{Kind: TimedOut, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.wait.id, Reason: err.Step})
+	c.answer(w, Resolution{}, err)
+}
+
+func (c *Coordinator) moveSome() {
+	if c.state != StateMember {
+		return
+	}
+	for checks, moves := 0, 0; checks < checksPerTick && moves < c.o.MovesPerTick; checks++ {
+		n := c.active.NextScan()
+		if n == nil {
+			return
+		}
+		if !c.belongs(n) {
+			moves++
+			c.move(n)
+		}
+	}
+}
+
+// PassivateIdle begins to end the activations that were not used for a time, up
+// to 10,000 in a call, those that were not used for longest first.
+func (c *Coordinator) PassivateIdle(now time.Time, idle time.Duration) Outcome {
+	c.enter(now)
+	for range endsPerCall {
+		n := c.active.Oldest()
+		if c.state != StateMember || n == nil || c.clock-n.Value.used < idle {
+			break
+		}
+		c.end(n, CauseIdle, fmt.Sprintf("it was not used for %v", c.clock-n.Value.used))
+	}
+	return c.out
+}
+
+// Use says that an activation is used. It is to be told when a call ends, too.
+func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
+	c.enter(now)
+	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
+		c.use(n)
+	}
+}
+
+// Stop makes the coordinator refuse resolves. Those that wait are answered with
+// [ErrStopped]. It begins to give back all that is held, up to 10,000 keys at a
+// time: results of commands bring more commands, until [Coordinator.Held] is 0.
+// The error is [ErrStopped], or [ErrDead], if the coordinator is stopped already.
+func (c *Coordinator) Stop(now time.Time) (Outcome, error) {
+	c.enter(now)
+	if c.state == StateStopped {
+		return c.out, c.refusal()
+	}
+	c.state = StateStopped
+	c.emit(Event{Kind: Stopped, Owner: c.o.Self})
+	for n := c.works.Oldest(); n != nil; n = n.Next() {
+		c.answer(n.Value, Resolution{}, ErrStopped)
+		if n.Value.cause == CauseIdle {
+			n.Value.cause = CauseStop
+		}
+	}
+	c.endSome()
+	return c.out, nil
+}
+
+// endSome ends activations of a coordinator that is stopped.
+func (c *Coordinator) endSome() {
+	for n := c.active.Oldest(); n != nil && c.works.Len() < endsPerCall; n = c.active.Oldest() {
+		c.end(n, CauseStop, "the coordinator stops")
+	}
+}
+
+// LoseAll says that others take this member for dead: they may have activated
+// what it holds. Every activation ends with [CauseLost], nothing is removed, and the coordinator
+// is stopped for good: its errors are [ErrDead] from now on.
+func (c *Coordinator) LoseAll(now time.Time) Outcome {
+	c.enter(now)
+	c.loseAll("the program says so")
+	return c.out
+}
+
+func (c *Coordinator) loseAll(reason string) {
+	if c.dead != "" {
+		return
+	}
+	c.dead, c.state = reason, StateStopped
+	c.emit(Event{Kind: Lost, Owner: c.o.Self, Reason: reason})
+	c.emit(Event{Kind: Stopped, Owner: c.o.Self, Reason: reason})
+	for n := c.works.Oldest(); n != nil; {
+		w := n.Value
+		n = n.Next()
+		c.loseWork(w)
+	}
+	for n := c.active.Oldest(); n != nil; n = c.active.Oldest() {
+		c.end(n, CauseLost, reason)
+	}
+}
+
+// loseWork ends what resolves wait for, and the work itself if nothing that it
+// commanded is under way.
+func (c *Coordinator) loseWork(w *work) {
+	c.answer(w, Resolution{}, ErrDead)
+	w.lost = true
+	if w.made {
+		w.cause = CauseLost
+	}
+	if w.retryAt != 0 {
+		c.finish(w)
+	}
+}
+
+// LoseActivation says that another owner may have the key: a fence has refused the
+// epoch. The activation ends with [CauseLost], and its entry is not removed.
+func (c *Coordinator) LoseActivation(key Key, epoch int64, now time.Time) Outcome {
+	c.enter(now)
+	c.lose(key, epoch, "its fence is not in force any more")
+	return c.out
+}
+
+func (c *Coordinator) lose(key Key, epoch int64, reason string) {
+	e := Event{Kind: Lost, Key: key, Owner: c.o.Self, Epoch: epoch, Reason: reason}
+	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
+		c.emit(e)
+		c.end(n, CauseLost, reason)
+		return
+	}
+	if w := c.workOf(key); w != nil && w.lease.Epoch == epoch && w.step <= deactivating && !w.lost {
+		c.emit(e)
+		w.lost = true
+		if w.made {
+			w.cause = CauseLost
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement/internal/recency"
+)
+
+// The places of keys are a cache, bounded by Options.CacheSize: of the locations of
+// activations that others have, and of the epochs under which this member had
+// activations that have ended. A location of an older epoch than that is not believed.
+
+// location returns where another member that is alive has a key.
+func (c *Coordinator) location(key Key) (Holder, bool) {
+	n := c.places.Get(key)
+	if n == nil || n.Value.Owner == c.o.Self {
+		return Holder{}, false
+	}
+	if !c.view.isAlive(n.Value.Owner) {
+		c.evict(n, "its owner is not in the topology")
+		return Holder{}, false
+	}
+	c.places.Touch(n)
+	c.cacheEvent(CacheHit, n, "")
+	return n.Value, true
+}
+
+// Learn tells where a key is active, as another member or a home has said. A
+// location is kept if its owner is in the topology, and if its epoch is greater than that
+// of the one known before. A greater epoch than that of an activation here
+// says that the activation is lost. The key must be valid.
+func (c *Coordinator) Learn(key Key, h Holder, now time.Time) Outcome {
+	c.enter(now)
+	if c.refusal() == nil && key.Validate() == nil && h.Owner != c.o.Self {
+		c.learn(key, h)
+	}
+	return c.out
+}
+
+func (c *Coordinator) learn(key Key, h Holder) {
+	if n := c.active.Get(key); n != nil {
+		if h.Epoch > n.Value.epoch {
+			c.lose(key, n.Value.epoch, fmt.Sprintf("%s has epoch %d", h.Owner, h.Epoch))
+		} else {
+			return
+		}
+	}
+	if !c.view.isAlive(h.Owner) {
+		return
+	}
+	n := c.places.Get(key)
+	switch {
+	case n == nil:
+		key = Key{Kind: strings.Clone(key.Kind), ID: strings.Clone(key.ID)} // the caller's may be part of a large message
+		c.setPlace(key, h)
+		c.cacheEvent(CacheAdded, c.places.Get(key), "")
+	case c.isNewer(h, n.Value):
+		n.Value = h
+		c.places.Touch(n)
+		c.cacheEvent(CacheReplaced, n, "")
+	}
+}
+
+// isNewer reports whether one place of a key is to replace another.
+func (c *Coordinator) isNewer(h, than Holder) bool {
+	return h.Epoch > than.Epoch || h.Epoch == than.Epoch && than.Owner != c.o.Self && !c.view.isAlive(than.Owner)
+}
+
+// Forget takes a location back, if it is still the one that is known.
+func (c *Coordinator) Forget(key Key, h Holder, now time.Time) Outcome {
+	c.enter(now)
+	n := c.places.Get(key)
+	if n != nil && n.Value.Owner == h.Owner && n.Value.Epoch == h.Epoch && h.Owner != c.o.Self {
+		c.evict(n, "it is wrong")
+	}
+	return c.out
+}
+
+// setPlace sets the place of a key that has none.
+func (c *Coordinator) setPlace(key Key, h Holder) {
+	if c.places.Len() >= c.o.CacheSize {
+		c.evict(c.places.Oldest(), "the cache is full")
+	}
+	c.places.Add(&recency.Node[Key, Holder]{Key: key, Value: h})
+}
+
+func (c *Coordinator) evict(n *recency.Node[Key, Holder], reason string) {
+	c.places.Remove(n)
+	c.cacheEvent(CacheEvicted, n, reason)
+}
+
+// cacheEvent tells of a location. Epochs of this member's own are none.
+func (c *Coordinator) cacheEvent(kind CacheEventKind, n *recency.Node[Key, Holder], reason string) {
+	if n.Value.Owner != c.o.Self {
+		c.out.CacheEvents = append(c.out.CacheEvents, CacheEvent{Kind: kind, Key: n.Key, Holder: n.Value, Reason: reason, ObservedAt: c.now})
+	}
+}
+
+// noteEpoch keeps the epoch under which this member had a key.
+func (c *Coordinator) noteEpoch(key Key, epoch int64) {
+	n := c.places.Get(key)
+	h := Holder{Owner: c.o.Self, Epoch: epoch}
+	switch {
+	case n == nil:
+		c.setPlace(key, h)
+	case n.Value.Epoch < epoch:
+		c.cacheEvent(CacheEvicted, n, "a newer activation was here")
+		n.Value = h
+		c.places.Touch(n)
+	}
+}
+
+// isSpent reports whether this member had a key under an epoch, or a greater one.
+func (c *Coordinator) isSpent(key Key, epoch int64) bool {
+	n := c.places.Get(key)
+	return n != nil && n.Value.Owner == c.o.Self && n.Value.Epoch >= epoch
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement/internal/recency"
+)
+
+// Resolve finds out where to send what is for a key. The outcome has a resolution,
+// or the request that the resolve waits for: the answer comes in the outcome of a later call, once for all
+// resolves that wait for the request. Where the key is active here, or belongs
+// elsewhere, the resolution comes at once and without a command.
+//
+// The errors are a *[KeyError], [ErrNotReady], [ErrStopped], a *[NoMemberError] and
+// [ErrOverloaded]. The outcome has events with an error, too.
+func (c *Coordinator) Resolve(key Key, now time.Time) (Outcome, error) {
+	c.enter(now)
+	if c.state == StateMember {
+		if n := c.active.Get(key); n != nil && n.Value.checked == c.generation {
+			c.resolveActive(n, "")
+			return c.out, nil
+		}
+	}
+	if err := c.resolve(key); err != nil {
+		c.emit(Event{Kind: Refused, Key: key, Reason: err.Error()})
+		return c.out, err
+	}
+	return c.out, nil
+}
+
+func (c *Coordinator) resolve(key Key) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	if err := c.refusal(); err != nil {
+		return err
+	}
+	if n := c.active.Get(key); n != nil {
+		return c.recheck(n)
+	}
+	if w := c.workOf(key); w != nil && w.retryAt == 0 {
+		return c.join(w)
+	}
+	return c.place(key)
+}
+
+// refusal says why the coordinator resolves nothing, nil if it does.
+func (c *Coordinator) refusal() error {
+	switch {
+	case c.dead != "":
+		return ErrDead
+	case c.state == StateStopped:
+		return ErrStopped
+	case c.state == StateNotReady:
+		return ErrNotReady
+	}
+	return nil
+}
+
+// resolveActive answers a resolve with an activation in use here.
+func (c *Coordinator) resolveActive(n *recency.Node[Key, activation], reason string) {
+	c.use(n)
+	c.found = c.local(n)
+	c.out.Resolution = &c.found
+	c.emit(resolved(c.found, 0, reason))
+}
+
+func (c *Coordinator) use(n *recency.Node[Key, activation]) {
+	n.Value.used = c.clock
+	c.active.Touch(n)
+}
+
+func (c *Coordinator) local(n *recency.Node[Key, activation]) Resolution {
+	return Resolution{
+		Decision: c.decision(n.Key, c.o.Self, c.o.Address, n.Value.topology),
+		Locality: Local, Owner: c.o.Self, Address: c.o.Address, Epoch: n.Value.epoch, PID: n.Value.pid,
+	}
+}
+
+func (c *Coordinator) decision(key Key, authority Owner, address string, topology int64) Decision {
+	return Decision{Key: key, Authority: authority, Address: address, Topology: topology, Strategy: c.o.Strategy.Name(), ObservedAt: c.now}
+}
+
+// recheck answers a resolve of a key that became active here under an older view:
+// if it belongs to another member now, it moves, and the resolve waits.
+func (c *Coordinator) recheck(n *recency.Node[Key, activation]) error {
+	if c.belongs(n) {
+		c.resolveActive(n, "")
+		return nil
+	}
+	return c.join(c.move(n))
+}
+
+// belongs reports whether an activation belongs here by the view in force. If no
+// member can have it, it stays.
+func (c *Coordinator) belongs(n *recency.Node[Key, activation]) bool {
+	if n.Value.checked == c.generation {
+		return true
+	}
+	if d, err := c.decideFor(n.Key); err == nil && d.Authority != c.o.Self {
+		return false
+	}
+	n.Value.checked, n.Value.topology = c.generation, c.view.version
+	return true
+}
+
+// decideFor decides where a key belongs that this member has: with a strategy
+// that does not rebalance here, if it may.
+func (c *Coordinator) decideFor(key Key) (Decision, error) {
+	r, ok := c.o.Strategy.(Rebalancer)
+	all := c.view.kinds[key.Kind]
+	if ok && r.Rebalances() || all.Self < 0 || len(all.Members) == 0 {
+		return c.decide(key)
+	}
+	alone := Candidates{Members: all.Members[all.Self : all.Self+1], Topology: all.Topology}
+	if c.o.Strategy.Choose(key, alone) != 0 {
+		return c.decide(key)
+	}
+	return c.decision(key, c.o.Self, c.o.Address, c.view.version), nil
+}
+
+// decide decides where a key belongs. The error is a *NoMemberError.
+func (c *Coordinator) decide(key Key) (Decision, error) {
+	all := c.view.kinds[key.Kind]
+	if len(all.Members) == 0 {
+		return Decision{}, c.noMember(key, c.view.lacks(key.Kind))
+	}
+	i := c.o.Strategy.Choose(key, all)
+	if i < 0 || i >= len(all.Members) {
+		return Decision{}, c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(all.Members)))
+	}
+	m := all.Members[i]
+	return c.decision(key, m.Owner, m.Address, c.view.version), nil
+}
+
+func (c *Coordinator) noMember(key Key, reason string) error {
+	return &NoMemberError{Key: key, Topology: c.view.version, Reason: reason}
+}
+
+// place answers a resolve of a key that is not active here.
+func (c *Coordinator) place(key Key) error {
+	r, reason, err := c.elsewhere(key)
+	switch {
+	case err != nil:
+		return err
+	case r.Locality == Remote:
+		c.found = r
+		c.out.Resolution = &c.found
+		c.emit(resolved(r, 0, reason))
+		return nil
+	}
+	return c.request(key)
+}
+
+// elsewhere returns the resolution of a key that is not active here and is, or
+// belongs, elsewhere. The zero Resolution means that it belongs here.
+func (c *Coordinator) elsewhere(key Key) (r Resolution, reason string, err error) {
+	h, known := c.location(key)
+	d, err := c.decide(key)
+	switch {
+	case known:
+		return c.remote(d, h), "cached", nil
+	case err != nil:
+		return Resolution{}, "", err
+	case d.Authority != c.o.Self || c.role == StateClient:
+		return c.remote(d, Holder{Owner: d.Authority, Address: d.Address}), "", nil
+	case !slices.Contains(c.kinds, key.Kind):
+		return Resolution{}, "", c.noMember(key, fmt.Sprintf("%s was started without the kind that the topology lists for it", c.o.Self))
+	}
+	return Resolution{}, "", nil
+}
+
+func (c *Coordinator) remote(d Decision, h Holder) Resolution {
+	if h.Address == "" {
+		h.Address = c.view.addressOf(h.Owner)
+	}
+	return Resolution{Decision: d, Locality: Remote, Owner: h.Owner, Address: h.Address, Epoch: h.Epoch}
+}
+
+// join lets a resolve wait for what is under way.
+func (c *Coordinator) join(w *work) error {
+	if w.wait.id != 0 && w.wait.count >= c.o.MaxWaiters {
+		return fmt.Errorf("%w: %d resolves wait for %s", ErrOverloaded, w.wait.count, w.key)
+	}
+	kind := Joined
+	if w.wait.id == 0 {
+		c.open(w, wait{id: c.nextID(), began: c.clock})
+		kind = Requested
+	}
+	w.wait.count++
+	c.out.Request = w.wait.id
+	c.emit(Event{Kind: kind, Key: w.key, Owner: c.o.Self, Request: w.wait.id, Reason: w.step.String()})
+	return nil
+}
+
+// open lets resolves wait for a work.
+func (c *Coordinator) open(w *work, waiting wait) {
+	w.wait = waiting
+	c.waits[waiting.id] = w
+}
+
+// request begins to activate a key.
+func (c *Coordinator) request(key Key) error {
+	w := c.workOf(key)
+	if w != nil && w.open() {
+		return c.revive(w)
+	}
+	if c.requests >= c.o.MaxRequests {
+		return fmt.Errorf("%w: %d requests are under way", ErrOverloaded, c.requests)
+	}
+	if w != nil {
+		c.detach(w)
+	}
+	c.out.Request = c.nextID()
+	c.beginRequest(key, wait{id: c.out.Request, count: 1, began: c.clock})
+	return nil
+}
+
+// revive lets a resolve wait for a claim whose outcome is not known, and tries it
+// again at once.
+func (c *Coordinator) revive(w *work) error {
+	if err := c.join(w); err != nil {
+		return err
+	}
+	c.acquire(w)
+	return nil
+}
+
+func (c *Coordinator) beginRequest(key Key, waiting wait) {
+	w := c.begin(c.own(key), waiting.id)
+	w.request = true
+	c.requests++
+	c.open(w, waiting)
+	c.emit(Event{Kind: Requested, Key: w.key, Owner: c.o.Self, Request: waiting.id, Reason: "acquire"})
+	c.acquire(w)
+}
+
+// own returns the key in memory of its own: the caller's may be part of a
+// large message. Kinds are shared.
+func (c *Coordinator) own(key Key) Key {
+	i := slices.Index(c.kinds, key.Kind)
+	return Key{Kind: c.kinds[i], ID: strings.Clone(key.ID)}
+}
+
+// follow begins anew for resolves that waited for something to end.
+func (c *Coordinator) follow(key Key, waiting wait) {
+	w := &work{key: key, wait: waiting}
+	if waiting.count == 0 {
+		c.answer(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
+		return
+	}
+	r, _, err := c.elsewhere(key)
+	if err != nil || r.Locality == Remote {
+		c.answer(w, r, err)
+		return
+	}
+	c.beginRequest(key, waiting)
+}
+
+// Abandon says that one of the resolves that wait for a request has left. The
+// request goes on: what it activates serves the resolves that come later.
+func (c *Coordinator) Abandon(id RequestID) {
+	if w := c.waits[id]; w != nil && w.wait.count > 0 {
+		w.wait.count--
+	}
+}

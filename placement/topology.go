@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// view is a topology as decisions need it.
+type view struct {
+	version int64
+	members []Member       // by name
+	index   map[string]int // of members, by name
+	kinds   map[string]Candidates
+}
+
+// newView makes the view of a topology, without the members that have left.
+func newView(t Topology, self Owner) *view {
+	v := &view{version: t.Version, members: slices.Clone(t.Members), index: make(map[string]int, len(t.Members)), kinds: map[string]Candidates{}}
+	slices.SortFunc(v.members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	for i, m := range v.members {
+		v.index[m.Name] = i
+		if !m.Draining {
+			v.addCandidate(m, self)
+		}
+	}
+	return v
+}
+
+func (v *view) addCandidate(m Member, self Owner) {
+	hash := memberHash(m.Name)
+	for _, kind := range m.Kinds {
+		c, known := v.kinds[kind]
+		if !known {
+			c = Candidates{Self: -1, Topology: v.version}
+		}
+		if m.Owner == self {
+			c.Self = len(c.Members)
+		}
+		c.Members, c.hashes = append(c.Members, m), append(c.hashes, hash)
+		v.kinds[kind] = c
+	}
+}
+
+// liveness is what a view says of an owner.
+type liveness uint8
+
+const (
+	unknown liveness = iota // it may be newer than the topology
+	alive
+	dead
+)
+
+// liveness reports whether an owner that acted by the topology of version seen is
+// alive. One that the view does not list is dead if it was seen by the view's
+// version or an older one, because members that join later act by newer ones.
+func (v *view) liveness(o Owner, seen int64) liveness {
+	i, listed := v.index[o.Name]
+	switch {
+	case listed && v.members[i].Incarnation == o.Incarnation:
+		return alive
+	case listed && v.members[i].Incarnation > o.Incarnation:
+		return dead
+	case seen > 0 && seen <= v.version:
+		return dead
+	}
+	return unknown
+}
+
+// isAlive reports whether the view lists an owner.
+func (v *view) isAlive(o Owner) bool { return v.liveness(o, 0) == alive }
+
+// addressOf returns the address of a member, empty if it is not listed.
+func (v *view) addressOf(o Owner) string {
+	if i, listed := v.index[o.Name]; listed && v.members[i].Owner == o {
+		return v.members[i].Address
+	}
+	return ""
+}
+
+// lacks says why there is no candidate for a kind.
+func (v *view) lacks(kind string) string {
+	draining := 0
+	for _, m := range v.members {
+		if slices.Contains(m.Kinds, kind) {
+			draining++
+		}
+	}
+	if draining > 0 {
+		return fmt.Sprintf("all %d members that activate the kind are draining", draining)
+	}
+	return fmt.Sprintf("none of the %d members activates the kind", len(v.members))
+}
+
+// UpdateTopology puts a topology in force. It does not touch activations: a key
+// whose authority has changed moves when it is resolved next, or in ticks. A topology
+// of the version in force changes nothing. The errors are a *[TopologyError] with all
+// faults, an [ErrStaleTopology] and, for good, [ErrDead].
+//
+// A topology has the last word on this member, too. Until one lists it, the
+// coordinator is not ready. A topology in which it is missing after that, or in which its name
+// has a greater incarnation, says that others take it for dead: the coordinator loses all it has, as by
+// [Coordinator.LoseAll].
+func (c *Coordinator) UpdateTopology(t Topology, now time.Time) (Outcome, error) {
+	c.enter(now)
+	if err := t.Validate(); err != nil {
+		c.emit(Event{Kind: TopologyRefused, Topology: t.Version, Reason: err.Error()})
+		return c.out, err
+	}
+	switch {
+	case c.dead != "":
+		return c.out, ErrDead
+	case c.view != nil && t.Version == c.view.version:
+		return c.out, nil
+	case c.view != nil && t.Version < c.view.version:
+		err := &TopologyError{Version: t.Version, Err: fmt.Errorf("%w, %d", ErrStaleTopology, c.view.version)}
+		c.emit(Event{Kind: TopologyRefused, Topology: t.Version, Reason: err.Error()})
+		return c.out, err
+	}
+	c.enforce(newView(t, c.o.Self))
+	return c.out, nil
+}
+
+// OnMemberLeft takes a member out of the topology in force, before a newer one
+// tells of it. A member that joins under the name later is listed in a newer one.
+// If the name is that of Self, all is lost, as by [Coordinator.LoseAll].
+func (c *Coordinator) OnMemberLeft(name string, now time.Time) Outcome {
+	c.enter(now)
+	if c.dead != "" || c.view == nil {
+		return c.out
+	}
+	if _, listed := c.view.index[name]; !listed {
+		return c.out
+	}
+	left := func(m Member) bool { return m.Name == name }
+	c.enforce(newView(Topology{Version: c.view.version, Members: slices.DeleteFunc(slices.Clone(c.view.members), left)}, c.o.Self))
+	return c.out
+}
+
+// enforce puts a view in force and finds out what it says of this member.
+func (c *Coordinator) enforce(v *view) {
+	c.view = v
+	c.generation++
+	c.active.StartScan()
+	c.emit(Event{Kind: TopologyChanged, Reason: fmt.Sprintf("%d members", len(v.members))})
+	c.settle()
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement/internal/recency"
+)
+
+// step is what a work waits for.
+type step uint8
+
+const (
+	acquiring step = iota + 1
+	loading
+	ensuring
+	storing
+	deactivating
+	releasing
+	removing
+)
+
+// String returns what is done in the step.
+func (s step) String() string {
+	return name(uint8(s), "none", "acquire", "load", "ensure", "store", "deactivate", "release", "remove")
+}
+
+// wait is what resolves wait for: the answer to a request.
+type wait struct {
+	id    RequestID // 0: no resolve waits
+	count int       // how many wait; those that were abandoned have left
+	began time.Duration
+}
+
+// work is what is under way for a key: a request that activates it, the end of an
+// activation, or the return of a lease. It is held until all that it has
+// acquired is an activation in use or was given back.
+type work struct {
+	id      RequestID // of its commands
+	key     Key
+	step    step
+	keyed   bool // the key waits for it: new resolves join it
+	request bool // it is to activate the key
+	lease   Lease
+	// generation is that of the view by which the key belongs here.
+	generation int64
+	topology   int64
+	wait       wait
+	previous   *ActivationRecord
+	record     ActivationRecord
+
+	used      *recency.Node[Key, activation] // the activation that ends; nil: it was never in use
+	cause     Cause
+	asked     Cause // of the Deactivate that was commanded
+	made      bool  // the executor has made the activation
+	stored    bool  // a store was commanded, and may have happened
+	single    bool  // it ends with the step that it is in
+	lost      bool  // another owner may have the key
+	failures  int
+	idleSince time.Time
+	retryAt   time.Duration // when the step is tried again; 0: it is under way
+}
+
+// open reports whether resolves can join the work and get the activation.
+func (w *work) open() bool { return w.step <= storing }
+
+// begin makes a work for a key, which the key waits for.
+func (c *Coordinator) begin(key Key, id RequestID) *work {
+	w := &work{id: id, key: key, keyed: true}
+	c.works.Add(&recency.Node[RequestID, *work]{Key: id, Value: w})
+	c.byKey[key] = w
+	return w
+}
+
+// beginOrphan makes a work that its key does not wait for.
+func (c *Coordinator) beginOrphan(key Key) *work {
+	w := &work{id: c.nextID(), key: key}
+	c.works.Add(&recency.Node[RequestID, *work]{Key: w.id, Value: w})
+	return w
+}
+
+// detach makes a work an orphan: its key does not wait for it any more.
+func (c *Coordinator) detach(w *work) {
+	if w.keyed {
+		w.keyed = false
+		delete(c.byKey, w.key)
+	}
+}
+
+// finish ends a work that holds nothing any more. The resolves that came
+// meanwhile begin anew.
+func (c *Coordinator) finish(w *work) {
+	c.works.Remove(c.works.Get(w.id))
+	c.detach(w)
+	if w.request {
+		c.requests--
+	}
+	if w.wait.id != 0 {
+		c.follow(w.key, w.wait)
+	}
+	if c.state == StateStopped && c.dead == "" {
+		c.endSome()
+	}
+}
+
+// workOf returns the work that the key waits for, nil if there is none.
+func (c *Coordinator) workOf(key Key) *work { return c.byKey[key] }
+
+// work returns the work of a request id, nil if it has ended.
+func (c *Coordinator) work(id RequestID) *work {
+	if n := c.works.Get(id); n != nil {
+		return n.Value
+	}
+	return nil
+}
+
+// Held returns how many activations, requests and leases the coordinator has
+// or gives back. A coordinator that is stopped and holds nothing is done.
+func (c *Coordinator) Held() int { return c.active.Len() + c.works.Len() }
+
+// answer ends what resolves wait for, if any do.
+func (c *Coordinator) answer(w *work, r Resolution, err error) {
+	if w.wait.id == 0 {
+		return
+	}
+	a := Answer{Request: w.wait.id, Key: w.key, Err: err}
+	if err == nil {
+		a.Resolution = r
+		c.emit(resolved(r, w.wait.id, ""))
+	} else {
+		c.emit(Event{Kind: Refused, Key: w.key, Request: w.wait.id, Reason: err.Error()})
+	}
+	c.out.Answers = append(c.out.Answers, a)
+	delete(c.waits, w.wait.id)
+	w.wait = wait{}
+}
+
+func resolved(r Resolution, id RequestID, reason string) Event {
+	return Event{Kind: Resolved, Key: r.Decision.Key, Owner: r.Owner, Epoch: r.Epoch, PID: r.PID, Request: id, Topology: r.Decision.Topology, Reason: reason}
+}
