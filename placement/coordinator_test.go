@@ -96,3 +96,35 @@ func TestRefusesUntilReady(t *testing.T) {
 		t.Fatal(err, out.Events)
 	}
 }
+
+func TestPassivateOne(t *testing.T) {
+	c := alone(t)
+	key := Key{"k", "1"}
+	activateKept(t, c, key, 7)
+	if out := c.Passivate(key, 6, start); len(out.Commands) > 0 {
+		t.Errorf("another epoch than the one that is active: commands %v", out.Commands)
+	}
+	d := only[Deactivate](t, c.Passivate(key, 7, start.Add(time.Minute)), nil)
+	if d.Epoch != 7 || d.Cause != CauseIdle || !d.IdleSince.Equal(start) {
+		t.Errorf("%+v, want the end of epoch 7 unless it was used since %v", d, start)
+	}
+	out, err := c.HandleCommandResult(ActivationDeactivated{RequestID: d.RequestID, Key: key, Epoch: 7}, start)
+	if r := only[RemoveActivation](t, out, err); r.Epoch != 7 {
+		t.Errorf("%+v, want the removal of epoch 7", r)
+	}
+}
+
+// activateKept activates a key under an epoch, with a claim that is kept.
+func activateKept(t *testing.T, c *Coordinator, key Key, epoch int64) {
+	t.Helper()
+	out, err := c.Resolve(key, start)
+	acq := only[TryAcquire](t, out, err)
+	lease := Lease{Key: key, Owner: acq.Owner, Request: acq.RequestID, Epoch: epoch, Kept: true, Loaded: true}
+	out, err = c.HandleCommandResult(LockAcquired{RequestID: acq.RequestID, Key: key, Lease: lease}, start)
+	e := only[EnsureActivation](t, out, err)
+	out, err = c.HandleCommandResult(ActivationEnsured{RequestID: e.RequestID, Key: key, Epoch: epoch}, start)
+	s := only[StoreActivation](t, out, err)
+	if _, err := c.HandleCommandResult(ActivationStored{RequestID: s.RequestID, Key: key, Epoch: epoch}, start); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -73,6 +73,16 @@ func (c *Coordinator) PassivateIdle(now time.Time, idle time.Duration) Outcome {
 	return c.out
 }
 
+// Passivate begins to end one activation, if it is that of the epoch: it asked for it, or has
+// ended by itself. The executor may refuse, as for one that is idle.
+func (c *Coordinator) Passivate(key Key, epoch int64, now time.Time) Outcome {
+	c.enter(now)
+	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch && c.state == StateMember {
+		c.end(n, CauseIdle, "it asked for it")
+	}
+	return c.out
+}
+
 // Use says that an activation is used. It is to be told when a call ends, too.
 func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
 	c.enter(now)
