@@ -15,9 +15,11 @@ import (
 type Lock interface {
 	// TryAcquire grants the key to the command's owner if no other owner that is
 	// alive has it, and returns at once. The epoch of the lease is greater than
-	// all before. A command that repeats an earlier one, with its owner and
-	// request id, gets that one's lease again; another request of the same owner
-	// gets a new epoch, which ends the earlier lease. The error is a
+	// all before. A command that repeats the one that has the key, with its owner
+	// and request id, gets that one's lease again; a later request of the same owner,
+	// with a greater id, gets a new epoch, which ends the earlier lease. An earlier
+	// request of the owner that has the key is a command that comes late: it gets an
+	// ErrStale and changes nothing. The error is a
 	// *placement.LockError: an ErrHeld with the holder; an ErrStale, if the home
 	// takes the owner itself for dead; or an ErrUnavailable, after which the lock may have
 	// been granted.

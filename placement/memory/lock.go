@@ -9,7 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// TryAcquire implements driver.Lock. An owner that was evicted gets an ErrStale.
+// TryAcquire implements driver.Lock. An owner that was evicted gets an ErrStale,
+// and so does a claim that comes after a later one of its owner.
 func (h *Home) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
 	if err := check(ctx, c.Key, c.Owner); err != nil {
 		return placement.Lease{}, lockError(c.Key, err)
@@ -23,6 +24,8 @@ func (h *Home) TryAcquire(ctx context.Context, c placement.TryAcquire) (placemen
 	switch {
 	case r.claim.Owner == c.Owner && r.claim.Request == c.RequestID && !lapsed(r.claim, c.Now):
 		// The command is repeated.
+	case r.claim.Owner == c.Owner && c.RequestID < r.claim.Request:
+		return placement.Lease{}, lockError(c.Key, fmt.Errorf("%w: request %d comes late, after request %d", placement.ErrStale, c.RequestID, r.claim.Request))
 	case h.claimable(r, c):
 		h.grant(r, c)
 	default:

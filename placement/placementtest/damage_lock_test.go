@@ -127,6 +127,20 @@ func everyClaimNew(h *Home, b *broken) {
 	})(h, b)
 }
 
+func lateClaimsCount(h *Home, b *broken) {
+	var count atomic.Uint64
+	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+		id := c.RequestID
+		l, err := right(ctx, c)
+		if errors.Is(err, placement.ErrStale) {
+			c.RequestID = placement.RequestID(1000 + count.Add(1))
+			l, err = right(ctx, c)
+			l.Request = id
+		}
+		return l, err
+	})(h, b)
+}
+
 func requestsAlone(h *Home, b *broken) {
 	granted := map[placement.Key]placement.Lease{}
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {

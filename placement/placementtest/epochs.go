@@ -55,6 +55,22 @@ func testNewEpochEndsOld(f *fixture) {
 	f.stored(key, &e)
 }
 
+// testLateClaim claims by a request that is older than the one by which its owner has the
+// key: a command that was delayed. It must not end the later lease.
+func testLateClaim(f *fixture) {
+	a := f.member("a")
+	late := f.command(a, key)
+	l := f.claim(a, key)
+	_, err := f.Lock.TryAcquire(f.ctx, late)
+	f.staleLock("a claim that comes after a later one of its owner", err)
+	e := f.entry(l)
+	f.store(l, e)
+	_, err = f.Lock.TryAcquire(f.ctx, late)
+	f.staleLock("the late claim again", err)
+	f.stored(key, &e)
+	f.remove(key, a, l.Epoch)
+}
+
 // testRepeatedClaim repeats a claim whose answer was lost: before the store, after
 // it, and after another claim has taken its place.
 func testRepeatedClaim(f *fixture) {

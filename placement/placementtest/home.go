@@ -69,6 +69,7 @@ var laws = []law{
 	{"orleans/LookupNotFound", testNotFound, nil},
 	{"epochs only grow", testEpochs, nil},
 	{"epochs end earlier leases", testNewEpochEndsOld, nil},
+	{"late claim", testLateClaim, nil},
 	{"repeated claim", testRepeatedClaim, nil},
 	{"repeated store", testRepeatedStore, nil},
 	{"repeated release", testRepeatedRelease, nil},

@@ -29,6 +29,7 @@ var wrong = map[string]struct {
 	"lapses late":        {breakLocks(lapsesLate), []string{"lapsed lease"}},
 	"stores when lapsed": {breakLocks(storesWhenLapsed), []string{"lapsed lease"}},
 	"own claim refused":  {breakBoth(ownRefused), []string{"orleans/OverwriteEntryIfMatch", "epochs end earlier leases"}},
+	"late claims count":  {breakBoth(lateClaimsCount), []string{"late claim"}},
 	"old lease stands":   {breakBoth(oldStands), []string{"orleans/OverwriteEntryIfMatch", "epochs end earlier leases", "random"}},
 	"an empty entry":     {breakBoth(emptyEntry), []string{"orleans/LookupNotFound"}},
 	"epochs start anew":  {breakBoth(epochsAnew), []string{"epochs only grow"}},
