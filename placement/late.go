@@ -17,13 +17,14 @@ func (c *Coordinator) has(w *work, key Key, epoch int64) bool {
 	return w != nil && w.lease.Epoch == epoch || keyed != nil && keyed.lease.Epoch == epoch
 }
 
-// returnLease gives back a lease that no request waits for. If it is newer than
-// the one of the activation in use, it has ended that.
+// returnLease gives back a lease that no request waits for. If it is kept, and
+// newer than the one of the activation in use, it has ended that. One that is not
+// kept has ended nothing: the entry keeps others from the key.
 func (c *Coordinator) returnLease(w *work, r LockAcquired) {
 	if c.has(w, r.Key, r.Lease.Epoch) {
 		return
 	}
-	if n := c.active.Get(r.Key); n != nil && n.Value.epoch < r.Lease.Epoch {
+	if n := c.active.Get(r.Key); r.Lease.Kept && n != nil && n.Value.epoch < r.Lease.Epoch {
 		c.lose(r.Key, n.Value.epoch, fmt.Sprintf("request %d was granted epoch %d late", r.RequestID, r.Lease.Epoch))
 	}
 	o := c.orphan(r.Key, r.Lease, "the lease came late")

@@ -70,14 +70,41 @@ func (c *Coordinator) isNewer(h, than Holder) bool {
 	return h.Epoch > than.Epoch || h.Epoch == than.Epoch && than.Owner != c.o.Self && !c.view.isAlive(than.Owner)
 }
 
-// Forget takes a location back, if it is still the one that is known.
+// Forget says that a key is not active where it was said to be, under an epoch. A
+// location is taken back, if it is still the one that is known.
+//
+// If the owner is Self, another member has sent something for the key here, because a home or a cache
+// said that it is here, and it does not resolve to this member. A home may then have a claim or an
+// entry of which this member does not know, for example of a claim that was executed late and whose reply
+// was lost. What the home has under that epoch is given back, or else no member could activate the
+// key while this one lives.
 func (c *Coordinator) Forget(key Key, h Holder, now time.Time) Outcome {
 	c.enter(now)
+	if h.Owner == c.o.Self {
+		c.disown(key, h.Epoch)
+		return c.out
+	}
 	n := c.places.Get(key)
-	if n != nil && n.Value.Owner == h.Owner && n.Value.Epoch == h.Epoch && h.Owner != c.o.Self {
+	if n != nil && n.Value.Owner == h.Owner && n.Value.Epoch == h.Epoch {
 		c.evict(n, "it is wrong")
 	}
 	return c.out
+}
+
+// disown gives back what a home may have of a key under an epoch, if nothing here
+// has the key. What waits to be tried again, is tried again now.
+func (c *Coordinator) disown(key Key, epoch int64) {
+	w := c.workOf(key)
+	switch {
+	case c.state != StateMember || c.active.Get(key) != nil || epoch < 1 || key.Validate() != nil:
+	case w != nil && w.retryAt != 0:
+		c.retry(w)
+	case w == nil && len(c.byKey) < c.o.MaxRequests:
+		w = c.begin(Key{Kind: strings.Clone(key.Kind), ID: strings.Clone(key.ID)}, c.nextID())
+		w.lease, w.stored = Lease{Key: w.key, Owner: c.o.Self, Epoch: epoch}, true
+		c.emit(Event{Kind: GivenBack, Key: key, Owner: c.o.Self, Epoch: epoch, Request: w.id, Reason: "nothing here has it"})
+		c.release(w)
+	}
 }
 
 // setPlace sets the place of a key that has none.

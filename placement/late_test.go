@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// A claim that a home executes once more, late, when its request has been
+// answered and its lock was released: the activation stays in use, and the lock is given back.
+func TestLateLeaseLeavesActivation(t *testing.T) {
+	c, key := alone(t), Key{"k", "1"}
+	first := activateLapsing(t, c, key, 7)
+	late := Lease{Key: key, Owner: Owner{"a", 1}, Request: first, Epoch: 9}
+	out, err := c.HandleCommandResult(LockAcquired{RequestID: first, Key: key, Lease: late}, start)
+	if r := only[Release](t, out, err); r.Lease.Epoch != 9 {
+		t.Errorf("%+v, want the release of epoch 9", r)
+	}
+	out, err = c.Resolve(key, start)
+	if err != nil || out.Resolution == nil || out.Resolution.Epoch != 7 {
+		t.Errorf("%+v, %v, want the activation of epoch 7", out, err)
+	}
+}
+
+// activateLapsing activates a key under an epoch of a lock that is released then. It
+// returns the request.
+func activateLapsing(t *testing.T, c *Coordinator, key Key, epoch int64) RequestID {
+	t.Helper()
+	out, err := c.Resolve(key, start)
+	acq := only[TryAcquire](t, out, err)
+	id := acq.RequestID
+	out, err = c.HandleCommandResult(LockAcquired{RequestID: id, Key: key, Lease: Lease{Key: key, Owner: acq.Owner, Request: id, Epoch: epoch}}, start)
+	only[LoadActivation](t, out, err)
+	out, err = c.HandleCommandResult(ActivationLoaded{RequestID: id, Key: key}, start)
+	only[EnsureActivation](t, out, err)
+	out, err = c.HandleCommandResult(ActivationEnsured{RequestID: id, Key: key, Epoch: epoch}, start)
+	only[StoreActivation](t, out, err)
+	out, err = c.HandleCommandResult(ActivationStored{RequestID: id, Key: key, Epoch: epoch}, start)
+	only[Release](t, out, err)
+	if _, err := c.HandleCommandResult(LockReleased{RequestID: id, Key: key, Epoch: epoch}, start); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// What a home has of this member without its knowledge is given back once another
+// member asks for it.
+func TestForgetSelf(t *testing.T) {
+	c, key := alone(t), Key{"k", "1"}
+	self := Holder{Owner: Owner{"a", 1}, Epoch: 5}
+	r := only[Release](t, c.Forget(key, self, start), nil)
+	if r.Lease.Epoch != 5 || r.Lease.Owner != self.Owner {
+		t.Errorf("%+v, want the release of epoch 5", r)
+	}
+	if out := c.Forget(key, self, start); len(out.Commands) > 0 {
+		t.Errorf("told again meanwhile: %v", out.Commands)
+	}
+	out, err := c.HandleCommandResult(LockReleased{RequestID: r.RequestID, Key: key, Epoch: 5, Err: ErrStale}, start)
+	m := only[RemoveActivation](t, out, err)
+	if m.Epoch != 5 || m.Owner != self.Owner {
+		t.Errorf("%+v, want the removal of epoch 5", m)
+	}
+	out, err = c.HandleCommandResult(ActivationRemoved{RequestID: m.RequestID, Key: key, Epoch: 5, Err: ErrUnavailable}, start)
+	if err != nil || len(out.Commands) > 0 || c.Held() != 1 {
+		t.Errorf("%+v, %v, %d held; want that it is tried again later", out, err, c.Held())
+	}
+	only[RemoveActivation](t, c.Forget(key, self, start), nil) // a call has come for it: it is tried again now
+	if _, err := c.HandleCommandResult(ActivationRemoved{RequestID: m.RequestID, Key: key, Epoch: 5}, start); err != nil || c.Held() != 0 {
+		t.Errorf("%v, %d held", err, c.Held())
+	}
+}
+
+// What is in use, or under way, is not given back.
+func TestForgetSelfInUse(t *testing.T) {
+	c, key := alone(t), Key{"k", "1"}
+	out, err := c.Resolve(key, start)
+	only[TryAcquire](t, out, err)
+	if out := c.Forget(key, Holder{Owner: Owner{"a", 1}, Epoch: 5}, start); len(out.Commands) > 0 {
+		t.Errorf("while it is claimed: %v", out.Commands)
+	}
+	c = alone(t)
+	activateKept(t, c, key, 7)
+	if out := c.Forget(key, Holder{Owner: Owner{"a", 1}, Epoch: 7}, start); len(out.Commands) > 0 {
+		t.Errorf("while it is in use: %v", out.Commands)
+	}
+	if _, err := c.Stop(start.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Resolve(key, start); !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+	if out := c.Forget(Key{"k", "2"}, Holder{Owner: Owner{"a", 1}, Epoch: 5}, start); len(out.Commands) > 0 {
+		t.Errorf("once stopped: %v", out.Commands)
+	}
+}
