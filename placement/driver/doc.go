@@ -1,4 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package driver executes what a [placement.Coordinator] decides.
+// Package driver executes what a [placement.Coordinator] decides: over a lock, a
+// storage and an executor of the program's.
+//
+//	core, err := placement.NewCoordinator(placement.Options{Self: self, Address: "10.0.0.1:4000"})
+//	d, err := driver.New(core, driver.Homes{Lock: home, Storage: home, Executor: executor}, driver.Options{})
+//	err = d.StartMember([]string{"account"})
+//	go d.Run(ctx)                                  // time-outs, passivation, moves
+//	err = d.UpdateTopology(topology)               // whenever members come or go
+//	r, err := d.Resolve(ctx, placement.Key{Kind: "account", ID: "alice"})
+//	if r.Locality == placement.Local {
+//		… // alice is active here, under r.Epoch
+//	}
+//	err = d.Stop(ctx)                              // hands back everything
+//
+// # Commands
+//
+// Commands are executed concurrently, Options.Concurrency at once, each under
+// Options.CommandTimeout. A home or an executor that panics, calls runtime.Goexit or
+// does not return in time has failed: the request ends with a [PanicError] or a [HungError], and what it
+// has acquired is given back. A goroutine that does not return cannot be ended;
+// what it returns at last is given back, too, and Options.MaxHung bounds how many there are.
+//
+// # Events
+//
+// Each event is told to Options.Events once, in the order in which the coordinator
+// has decided; an event is told soon after the call that it belongs to, and
+// perhaps after that has returned. While the handler runs, later events wait, and nothing else: not
+// resolves, not commands. Only when Options.EventBuffer events wait do new resolves
+// wait for the handler, for as long as a command may take; then they fail with
+// placement.ErrOverloaded. No event is dropped, so a handler that is always too slow
+// slows resolves down to its pace. A handler may call the driver, but should not wait in it for
+// something that waits for events. A handler that panics is logged, and told the next event.
+//
+// # Topologies
+//
+// Changes that come in a storm are taken as one: see [Driver.UpdateTopology]. An
+// activation that belongs to another member by a newer topology moves when it is used next,
+// and placement.Options.MovesPerTick others with each tick.
+//
+// # Concurrency
+//
+// All methods are safe for concurrent use. The driver has one mutex, which it holds
+// while the coordinator decides, and never while it calls a home, an executor or a handler.
 package driver

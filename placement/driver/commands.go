@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// work returns the function that executes the command.
+func (d *Driver) work(c placement.Command) func(context.Context) placement.CommandResult {
+	return func(ctx context.Context) placement.CommandResult { return d.execute(ctx, c, nil) }
+}
+
+// execute executes the command. A panic becomes the result's error. Where the command
+// calls runtime.Goexit, which ends this goroutine, lost gets the result; lost may be nil.
+func (d *Driver) execute(ctx context.Context, c placement.Command, lost func(placement.CommandResult)) (r placement.CommandResult) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		failure := &PanicError{Value: p, Stack: debug.Stack()}
+		_, key := c.Correlation()
+		d.options.Logger.Error("placement: a command panics", "command", name(c), "key", key, "panic", failure.Value, "stack", string(failure.Stack))
+		r = failed(c, failure)
+		if p == nil && lost != nil {
+			lost(r)
+		}
+	}()
+	r = d.homes.call(ctx, c)
+	returned = true
+	return r
+}
+
+// call makes the call that the command stands for.
+func (h Homes) call(ctx context.Context, c placement.Command) placement.CommandResult {
+	switch c := c.(type) {
+	case placement.TryAcquire:
+		lease, err := h.Lock.TryAcquire(ctx, c)
+		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: lockError(c.Key, err)}
+	case placement.LoadActivation:
+		entry, err := h.Storage.Load(ctx, c.Key)
+		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: storageError(c.Key, "load", err)}
+	case placement.EnsureActivation:
+		record, err := h.Executor.EnsureActivation(ctx, c)
+		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Record: record, Err: err}
+	case placement.StoreActivation:
+		err := h.Storage.Store(ctx, c.Lease, c.Entry)
+		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: storageError(c.Key, "store", err)}
+	case placement.Release:
+		err := h.Lock.Release(ctx, c.Lease)
+		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: lockError(c.Key, err)}
+	case placement.Deactivate:
+		return deactivated(c, h.Executor.Deactivate(ctx, c))
+	case placement.RemoveActivation:
+		err := h.Storage.Remove(ctx, c.Key, c.Owner, c.Epoch)
+		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: storageError(c.Key, "remove", err)}
+	}
+	panic(fmt.Sprintf("driver: the command %T is unknown", c))
+}
+
+// deactivated is the result of a Deactivate. Only one for idleness can be refused.
+func deactivated(c placement.Deactivate, err error) placement.ActivationDeactivated {
+	r := placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
+	var busy *BusyError
+	if errors.As(err, &busy) && c.Cause == placement.CauseIdle && !busy.UsedAt.IsZero() {
+		r.UsedAt, r.Err = busy.UsedAt, nil
+	}
+	return r
+}
+
+// failed is the result of a command of which only the error is known. What it was
+// to do may have happened.
+func failed(c placement.Command, err error) placement.CommandResult {
+	switch c := c.(type) {
+	case placement.TryAcquire:
+		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: lockError(c.Key, err)}
+	case placement.LoadActivation:
+		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: storageError(c.Key, "load", err)}
+	case placement.EnsureActivation:
+		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
+	case placement.StoreActivation:
+		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: storageError(c.Key, "store", err)}
+	case placement.Release:
+		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: lockError(c.Key, err)}
+	case placement.Deactivate:
+		return placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
+	case placement.RemoveActivation:
+		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: storageError(c.Key, "remove", err)}
+	}
+	panic(fmt.Sprintf("driver: the command %T is unknown", c))
+}
+
+// lockError makes an error of a lock one of its types.
+func lockError(key placement.Key, err error) error {
+	if typed := (*placement.LockError)(nil); err == nil || errors.As(err, &typed) {
+		return err
+	}
+	return &placement.LockError{Key: key, Err: unknown(err)}
+}
+
+// storageError makes an error of a storage one of its types.
+func storageError(key placement.Key, op string, err error) error {
+	if typed := (*placement.StorageError)(nil); err == nil || errors.As(err, &typed) {
+		return err
+	}
+	return &placement.StorageError{Key: key, Op: op, Err: unknown(err)}
+}
+
+// unknown makes an error that says nothing of the outcome an ErrUnavailable.
+func unknown(err error) error {
+	for _, known := range []error{placement.ErrHeld, placement.ErrStale, placement.ErrTooLarge, placement.ErrOverloaded, placement.ErrUnavailable} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	if keyErr := (*placement.KeyError)(nil); errors.As(err, &keyErr) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", placement.ErrUnavailable, err)
+}
+
+// name is what errors and logs call the command.
+func name(c placement.Command) string {
+	switch c.(type) {
+	case placement.TryAcquire:
+		return "TryAcquire"
+	case placement.LoadActivation:
+		return "Load"
+	case placement.EnsureActivation:
+		return "EnsureActivation"
+	case placement.StoreActivation:
+		return "Store"
+	case placement.Release:
+		return "Release"
+	case placement.Deactivate:
+		return "Deactivate"
+	}
+	return "Remove"
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Homes are what a [Driver] executes commands with. A client needs none.
+type Homes struct {
+	Lock     Lock
+	Storage  Storage
+	Executor Executor
+}
+
+// Driver executes what a [placement.Coordinator] decides. All methods are safe for
+// concurrent use; homes, executors and handlers of events may call them.
+type Driver struct {
+	homes    Homes
+	options  Options
+	commands pool
+	events   feed[placement.Event]
+	cached   feed[placement.CacheEvent]
+
+	mu      sync.Mutex // guards what follows
+	core    *placement.Coordinator
+	waiters map[placement.RequestID]*list.List // of *waiter
+	newer   newer
+	changed chan struct{} // closed when another topology is in force, and made anew
+	idle    chan struct{} // closed once nothing is held any more; nil: Stop does not wait
+}
+
+// New returns a driver of the coordinator, which from now on is the driver's
+// alone. The error tells all faults of the arguments.
+func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
+	faults := []error{o.Validate()}
+	if c == nil {
+		faults = append(faults, errors.New("driver: there is no coordinator"))
+	}
+	if h != (Homes{}) {
+		faults = append(faults, h.validate())
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	d := &Driver{homes: h, options: o.withDefaults(), core: c, waiters: map[placement.RequestID]*list.List{}, changed: make(chan struct{})}
+	d.commands.driver = d
+	d.events = feed[placement.Event]{handle: o.Events, limit: d.options.EventBuffer, log: d.options.Logger}
+	d.cached = feed[placement.CacheEvent]{handle: o.CacheEvents, limit: d.options.EventBuffer, log: d.options.Logger}
+	return d, nil
+}
+
+func (h Homes) validate() error {
+	var faults []error
+	missing := func(is bool, name string) {
+		if is {
+			faults = append(faults, fmt.Errorf("driver: Homes.%s is nil", name))
+		}
+	}
+	missing(h.Lock == nil, "Lock")
+	missing(h.Storage == nil, "Storage")
+	missing(h.Executor == nil, "Executor")
+	return errors.Join(faults...)
+}
+
+// StartMember makes this process a member that activates the kinds, once a
+// topology lists it.
+func (d *Driver) StartMember(kinds []string) error {
+	if err := d.homes.validate(); err != nil {
+		return fmt.Errorf("driver: a member needs homes: %w", err)
+	}
+	return d.do(func(now time.Time) (placement.Outcome, error) { return d.core.StartMember(kinds, now) })
+}
+
+// StartClient makes this process a client: it finds out where keys are, and
+// activates none.
+func (d *Driver) StartClient() error {
+	return d.do(d.core.StartClient)
+}
+
+// LoseAll says that others take this member for dead. Every activation ends with
+// placement.CauseLost, nothing is removed, and resolves fail with placement.ErrDead from now on.
+// [Driver.Stop] waits for the ends.
+func (d *Driver) LoseAll() { d.tell(d.core.LoseAll) }
+
+// OnMemberLeft says that a member has left the topology in force, ahead of the next one.
+func (d *Driver) OnMemberLeft(name string) {
+	d.tell(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(name, now) })
+}
+
+// Use says that an activation is used. It is to be told when a call ends, too.
+func (d *Driver) Use(key placement.Key, epoch int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.core.Use(key, epoch, d.options.Now())
+}
+
+// LoseActivation says that another owner may have the key: a fence has refused
+// the epoch.
+func (d *Driver) LoseActivation(key placement.Key, epoch int64) {
+	d.tell(func(now time.Time) placement.Outcome { return d.core.LoseActivation(key, epoch, now) })
+}
+
+// Learn says where a key is active, as another member has told. A newer epoch
+// replaces an older one, never the other way round.
+func (d *Driver) Learn(key placement.Key, h placement.Holder) {
+	d.tell(func(now time.Time) placement.Outcome { return d.core.Learn(key, h, now) })
+}
+
+// Forget says that a key is not active where it was known to be.
+func (d *Driver) Forget(key placement.Key, h placement.Holder) {
+	d.tell(func(now time.Time) placement.Outcome { return d.core.Forget(key, h, now) })
+}
+
+// Snapshot returns the state of the coordinator. It copies what is active: with a
+// million activations it takes a part of a second, in which resolves wait.
+func (d *Driver) Snapshot() placement.Snapshot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.core.Snapshot()
+}
+
+// State returns the state of the coordinator.
+func (d *Driver) State() placement.State {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.core.State()
+}
+
+// Explain tells why a key is where it is.
+func (d *Driver) Explain(key placement.Key) placement.Explanation {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.core.Explain(key, d.options.Now())
+}
+
+// Tick lets the coordinator do what is due at a time: it answers resolves that
+// wait for too long, tries again what could not be given back, moves keys, and
+// ends what was idle for Options.IdleAfter. [Driver.Run] calls it.
+func (d *Driver) Tick(now time.Time) {
+	d.mu.Lock()
+	e := d.absorb(d.core.Tick(now))
+	if d.options.IdleAfter > 0 {
+		e = e.and(d.absorb(d.core.PassivateIdle(now, d.options.IdleAfter)))
+	}
+	d.mu.Unlock()
+	d.apply(e)
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// feed hands events to a handler, one after the other, in the order in which they
+// were added. What is added while the handler runs waits.
+type feed[E any] struct {
+	handle func(E) // nil: events are dropped
+	limit  int
+	log    *slog.Logger
+	left   atomic.Int64 // events that are not handled yet
+
+	mu         sync.Mutex // guards what follows
+	queue      []E
+	delivering bool
+	progress   chan struct{} // closed when something was handled; nil: nobody waits for that
+}
+
+// chunk is how many events are handled before those that wait are told.
+const chunk = 256
+
+// add adds events, which it copies. If it returns true, the caller has to see to it
+// that deliver is called. The order is that of the calls.
+func (f *feed[E]) add(events []E) bool {
+	if f.handle == nil || len(events) == 0 {
+		return false
+	}
+	f.left.Add(int64(len(events)))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue = append(f.queue, events...)
+	start := !f.delivering
+	f.delivering = true
+	return start
+}
+
+// deliver handles events until there is none.
+func (f *feed[E]) deliver() {
+	for {
+		events := f.take()
+		if len(events) == 0 {
+			return
+		}
+		for _, e := range events {
+			f.call(e)
+			f.left.Add(-1)
+		}
+	}
+}
+
+// take returns the next events, and tells those that wait that the ones before
+// were handled. It returns none once there is none; then nothing delivers any more.
+func (f *feed[E]) take() []E {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.progress != nil {
+		close(f.progress)
+		f.progress = nil
+	}
+	n := min(len(f.queue), chunk)
+	events := f.queue[:n:n]
+	f.queue = f.queue[n:]
+	if n == 0 {
+		f.delivering, f.queue = false, nil
+	}
+	return events
+}
+
+// call calls the handler, whose panic must not end the program or the feed.
+func (f *feed[E]) call(e E) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.log.Error("placement: a handler of events panics", "panic", p, "event", e, "stack", string(debug.Stack()))
+		}
+	}()
+	f.handle(e)
+}
+
+// full reports whether as many events wait as may wait.
+func (f *feed[E]) full() bool { return f.left.Load() >= int64(f.limit) }
+
+// next returns a channel that is closed when more was handled; nil if nothing is left.
+func (f *feed[E]) next() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.delivering {
+		return nil
+	}
+	if f.progress == nil {
+		f.progress = make(chan struct{})
+	}
+	return f.progress
+}
+
+// awaitBelow waits until fewer than n events are left.
+func (f *feed[E]) awaitBelow(ctx context.Context, n int) error {
+	for f.left.Load() >= int64(n) {
+		next := f.next()
+		if next == nil {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Flush waits until the handlers have been told all events so far and those that
+// come meanwhile. A handler must not call it: it would wait for itself.
+func (d *Driver) Flush(ctx context.Context) error {
+	if err := d.events.awaitBelow(ctx, 1); err != nil {
+		return err
+	}
+	return d.cached.awaitBelow(ctx, 1)
+}
+
+// behind reports whether the handlers of events are so far behind that resolves wait.
+func (d *Driver) behind() bool { return d.events.full() || d.cached.full() }
+
+// awaitRoom waits while the handlers of events are too far behind, but no longer than
+// a command may take, so that a handler that resolves does not wait for itself for
+// ever.
+func (d *Driver) awaitRoom(ctx context.Context, key placement.Key) error {
+	if !d.behind() {
+		return nil
+	}
+	if d.options.Runner != nil {
+		return d.errBehind(key)
+	}
+	within, cancel := context.WithTimeout(ctx, d.options.CommandTimeout)
+	defer cancel()
+	for d.behind() {
+		if d.events.awaitBelow(within, d.options.EventBuffer) == nil && d.cached.awaitBelow(within, d.options.EventBuffer) == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ended(ctx, key, d.errBehind(key))
+		}
+		return d.errBehind(key)
+	}
+	return nil
+}
+
+func (d *Driver) errBehind(key placement.Key) error {
+	return fmt.Errorf("driver: resolving %s: %w: the handlers of events are %d events behind", key, placement.ErrOverloaded, max(d.events.left.Load(), d.cached.left.Load()))
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const kind = "thing"
+
+func keyOf(id string) placement.Key { return placement.Key{Kind: kind, ID: id} }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// executor makes activations, which it counts. Its hooks may be nil.
+type executor struct {
+	ensure     func(ctx context.Context, c placement.EnsureActivation) error
+	deactivate func(ctx context.Context, c placement.Deactivate) error
+
+	mu     sync.Mutex
+	active map[placement.Key]int64
+	made   int
+	causes []placement.Cause
+}
+
+func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+	if x.ensure != nil {
+		if err := x.ensure(ctx, c); err != nil {
+			return placement.ActivationRecord{}, err
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.active == nil {
+		x.active = map[placement.Key]int64{}
+	}
+	if x.active[c.Key] != c.Epoch {
+		x.made++
+	}
+	x.active[c.Key] = c.Epoch
+	return placement.ActivationRecord{PID: fmt.Sprintf("%s$%d", c.Key, c.Epoch)}, nil
+}
+
+func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error {
+	if x.deactivate != nil {
+		if err := x.deactivate(ctx, c); err != nil {
+			return err
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.active[c.Key] == c.Epoch {
+		delete(x.active, c.Key)
+	}
+	x.causes = append(x.causes, c.Cause)
+	return nil
+}
+
+func (x *executor) count() (active, made int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.active), x.made
+}
+
+// home is what tests need of a home in memory.
+type home interface {
+	driver.Lock
+	driver.Storage
+}
+
+func newHome(t testing.TB, o memory.Options) *memory.Home {
+	t.Helper()
+	h, err := memory.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// member is a driver with its executor.
+type member struct {
+	*driver.Driver
+	*executor
+	self placement.Member
+}
+
+// newMember makes a member of the name, which is not started.
+func newMember(t testing.TB, name string, h home, x *executor, o driver.Options, c placement.Options) *member {
+	t.Helper()
+	self := placement.Member{Owner: placement.Owner{Name: name, Incarnation: 1}, Address: name + ":4000", Kinds: []string{kind}}
+	c.Self, c.Address = self.Owner, self.Address
+	core, err := placement.NewCoordinator(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Logger == nil {
+		o.Logger = quiet
+	}
+	d, err := driver.New(core, driver.Homes{Lock: h, Storage: h, Executor: x}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &member{Driver: d, executor: x, self: self}
+}
+
+// start starts the members with a topology of all of them.
+func start(t testing.TB, version int64, members ...*member) {
+	t.Helper()
+	for _, m := range members {
+		if err := m.StartMember([]string{kind}); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.UpdateTopology(topology(version, members...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func topology(version int64, members ...*member) placement.Topology {
+	t := placement.Topology{Version: version}
+	for _, m := range members {
+		t.Members = append(t.Members, m.self)
+	}
+	return t
+}
+
+// alone makes a started member that is the only one.
+func alone(t testing.TB, h home, x *executor, o driver.Options, c placement.Options) *member {
+	t.Helper()
+	m := newMember(t, "a", h, x, o, c)
+	start(t, 1, m)
+	return m
+}
+
+// stop stops the members, which have to hand back everything.
+func stop(t testing.TB, members ...*member) {
+	t.Helper()
+	for _, m := range members {
+		if err := m.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if active, _ := m.count(); active > 0 {
+			t.Errorf("%d activations are left after Stop", active)
+		}
+	}
+}
+
+// resolve resolves a key, which has to succeed.
+func resolve(t testing.TB, m *member, key placement.Key) placement.Resolution {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := m.Resolve(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// pool executes commands in goroutines, in their order, some at once. A goroutine
+// that does not return in time loses its place to the next command.
+type pool struct {
+	driver *Driver
+
+	mu      sync.Mutex // guards what follows
+	queue   []placement.Command
+	running int // commands that have a place
+	hung    int // commands that have lost it and are still under way
+}
+
+func (p *pool) add(commands []placement.Command) {
+	if len(commands) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = append(p.queue, commands...)
+	p.fill()
+}
+
+// fill begins commands while there are places. The caller has p.mu.
+func (p *pool) fill() {
+	for len(p.queue) > 0 && p.running < p.driver.options.Concurrency {
+		c := p.queue[0]
+		p.queue[0] = nil
+		p.queue = p.queue[1:]
+		p.running++
+		go p.run(c)
+	}
+}
+
+// leave gives a place, or the goroutine that has lost its place, back.
+func (p *pool) leave(hung bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if hung {
+		p.hung--
+		return
+	}
+	p.running--
+	p.fill()
+}
+
+// giveUp takes the place of a command that has not returned in time.
+func (p *pool) giveUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running--
+	p.hung++
+	p.fill()
+}
+
+func (p *pool) overloaded() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hung < p.driver.options.MaxHung {
+		return nil
+	}
+	return fmt.Errorf("%w: %d commands have not returned after %v", placement.ErrOverloaded, p.hung, p.driver.options.CommandTimeout)
+}
+
+// run executes a command that has a place.
+func (p *pool) run(c placement.Command) {
+	d := p.driver
+	if _, claims := c.(placement.TryAcquire); claims {
+		if err := p.overloaded(); err != nil {
+			p.leave(false)
+			d.handle(failed(c, err))
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d.options.CommandTimeout)
+	defer cancel()
+	var decided atomic.Bool // whether it has returned in time
+	stop := context.AfterFunc(ctx, func() {
+		if decided.CompareAndSwap(false, true) {
+			p.expire(c)
+		}
+	})
+	finish := func(r placement.CommandResult) {
+		inTime := decided.CompareAndSwap(false, true)
+		stop()
+		p.leave(!inTime)
+		d.handle(r)
+	}
+	finish(d.execute(ctx, c, finish))
+}
+
+// expire tells the coordinator that the command has failed, which may still be
+// under way.
+func (p *pool) expire(c placement.Command) {
+	p.giveUp()
+	err := &HungError{Command: name(c), After: p.driver.options.CommandTimeout}
+	_, key := c.Correlation()
+	p.driver.options.Logger.Warn("placement: a command does not return", "command", err.Command, "key", key, "after", err.After)
+	p.driver.handle(failed(c, err))
+}

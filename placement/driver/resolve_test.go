@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/memory"
+)
+
+// modes are the two kinds of homes.
+var modes = map[string]memory.Options{"five commands": {}, "claim is the row": {Kept: true}}
+
+// TestResolve checks that many resolves at once make one activation, which all get,
+// and that it is handed back.
+func TestResolve(t *testing.T) {
+	for mode, options := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHome(t, options)
+				m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
+				const resolves = 100
+				epochs := make([]int64, resolves)
+				var wait sync.WaitGroup
+				for i := range resolves {
+					wait.Go(func() {
+						r := resolve(t, m, keyOf("1"))
+						epochs[i] = r.Epoch
+						if r.Locality != placement.Local || r.Owner != m.self.Owner || r.PID == "" {
+							t.Errorf("got %+v", r)
+						}
+					})
+				}
+				wait.Wait()
+				if active, made := m.count(); active != 1 || made != 1 {
+					t.Errorf("%d activations were made, %d are active", made, active)
+				}
+				for _, epoch := range epochs {
+					if epoch != epochs[0] || epoch == 0 {
+						t.Errorf("epochs %d and %d", epoch, epochs[0])
+					}
+				}
+				stop(t, m)
+				if h.Len() != 0 {
+					t.Errorf("the home has %d rows after Stop", h.Len())
+				}
+				if _, err := m.Resolve(t.Context(), keyOf("1")); !errors.Is(err, placement.ErrStopped) {
+					t.Errorf("after Stop: got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestMembersAgree checks that members send each key to one of them, which has it
+// active.
+func TestMembersAgree(t *testing.T) {
+	for mode, options := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHome(t, options)
+				var members []*member
+				for i := range 3 {
+					members = append(members, newMember(t, fmt.Sprintf("m%d", i), h, &executor{}, driver.Options{}, placement.Options{}))
+				}
+				start(t, 1, members...)
+				for i := range 50 {
+					key := keyOf(fmt.Sprint(i))
+					local := 0
+					owners := map[placement.Owner]bool{}
+					for _, m := range members {
+						r := resolve(t, m, key)
+						owners[r.Owner] = true
+						if r.Locality == placement.Local {
+							local++
+						}
+					}
+					if local != 1 || len(owners) != 1 {
+						t.Errorf("%s is local at %d members, with the owners %v", key, local, owners)
+					}
+				}
+				stop(t, members...)
+			})
+		})
+	}
+}
+
+// TestResolveEnds checks how a resolve ends that cannot succeed.
+func TestResolveEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
+		check := func(what string, err error, targets ...error) {
+			t.Helper()
+			for _, target := range targets {
+				if !errors.Is(err, target) {
+					t.Errorf("%s: got %v, want %v", what, err, target)
+				}
+			}
+		}
+		_, err := m.Resolve(t.Context(), keyOf("1"))
+		check("not started", err, placement.ErrStopped)
+		if err := m.StartMember([]string{kind}); err != nil {
+			t.Fatal(err)
+		}
+		boom := errors.New("boom")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, boom)
+		defer cancel()
+		began := time.Now()
+		_, err = m.Resolve(ctx, keyOf("1"))
+		check("no topology", err, boom, placement.ErrNotReady)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		_, err = m.Resolve(ctx, keyOf("1"))
+		check("an ended context", err, boom)
+		if err := m.UpdateTopology(topology(1, m)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Resolve(t.Context(), placement.Key{Kind: "other", ID: "1"})
+		check("no member of the kind", err, placement.ErrNoMember)
+		_, err = m.Resolve(t.Context(), placement.Key{Kind: kind})
+		if keyErr := (*placement.KeyError)(nil); !errors.As(err, &keyErr) {
+			t.Errorf("an invalid key: got %v", err)
+		}
+		stop(t, m)
+	})
+}
+
+// TestResolveWaitsForTopology checks that a resolve before the first topology is
+// answered as soon as that comes, not at its next attempt.
+func TestResolveWaitsForTopology(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := driver.Options{Backoff: driver.Backoff{First: time.Hour, Max: time.Hour}}
+		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		if err := m.StartMember([]string{kind}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var wait sync.WaitGroup
+		wait.Go(func() { resolve(t, m, keyOf("1")) })
+		time.Sleep(time.Second)
+		if err := m.UpdateTopology(topology(1, m)); err != nil {
+			t.Error(err)
+		}
+		wait.Wait()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+		stop(t, m)
+	})
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Stop makes the driver refuse resolves, answers those that wait with
+// placement.ErrStopped, and hands back all that is held: activations end, their entries are
+// removed, leases are released. It returns once that is done, or with a
+// *[StopError] when ctx ends; with a context that has ended it begins and does not
+// wait. Calling it again waits again. What a home refuses is tried again every
+// Options.Tick, a few times; then it is left to the home's own rule for dead owners.
+//
+// When it has returned nil, no goroutine of the driver runs any more except for
+// commands that do not return, and the handlers of events: see [Driver.Flush].
+func (d *Driver) Stop(ctx context.Context) error {
+	err := d.do(d.core.Stop)
+	d.dropTopologies()
+	if err != nil && !errors.Is(err, placement.ErrStopped) { // it was stopped before
+		return err
+	}
+	done := d.handedBack()
+	if d.options.Runner != nil {
+		return d.left(ctx, done)
+	}
+	ticks := time.NewTicker(d.options.Tick)
+	defer ticks.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-done:
+			return nil
+		case <-ticks.C:
+			d.Tick(d.options.Now())
+		case <-ctx.Done():
+		}
+	}
+	return d.left(ctx, done)
+}
+
+// handedBack returns a channel that is closed once nothing is held any more.
+func (d *Driver) handedBack() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.idle == nil {
+		d.idle = make(chan struct{})
+	}
+	done := d.idle
+	d.signal()
+	return done
+}
+
+// signal tells Stop when nothing is held any more. The caller has d.mu.
+func (d *Driver) signal() {
+	if d.idle != nil && d.core.Held() == 0 {
+		close(d.idle)
+		d.idle = nil
+	}
+}
+
+// left returns what is not handed back.
+func (d *Driver) left(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	s := d.Snapshot()
+	err := &StopError{Held: s.Held, Requests: s.Requests[:min(len(s.Requests), 100)], Err: context.Cause(ctx)}
+	if err.Err == nil {
+		err.Err = errors.New("the runner has commands that are not done")
+	}
+	return err
+}
+
+// Run calls [Driver.Tick] every Options.Tick until ctx ends, whose cause it
+// returns. A driver needs it for time-outs, passivation and moves.
+func (d *Driver) Run(ctx context.Context) error {
+	ticks := time.NewTicker(d.options.Tick)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			d.Tick(d.options.Now())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// newer is the topology that waits, so that a storm of changes is one change.
+type newer struct {
+	timer    *time.Timer         // runs for a while after a topology has come into force; nil: it does not
+	topology *placement.Topology // that waits for the timer; nil: none
+}
+
+// UpdateTopology tells which members are alive. The first topology after a quiet
+// time comes into force at once; those within Options.Coalesce after it wait, and
+// the newest of them comes into force then. The error is the *placement.TopologyError of a topology
+// with faults, or of one that comes into force at once and is older than the one
+// in force; one that waits and is replaced by a newer one is no error.
+func (d *Driver) UpdateTopology(t placement.Topology) error {
+	if t.Validate() == nil && d.postpone(t) {
+		return nil
+	}
+	return d.enforce(t)
+}
+
+// postpone lets the topology wait if another has just come into force.
+func (d *Driver) postpone(t placement.Topology) bool {
+	if d.options.Runner != nil || d.options.Coalesce < 0 {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.newer.timer == nil {
+		return false
+	}
+	if waiting := d.newer.topology; waiting == nil || t.Version > waiting.Version {
+		d.newer.topology = &t
+	}
+	return true
+}
+
+// enforce gives a topology to the coordinator.
+func (d *Driver) enforce(t placement.Topology) error {
+	return d.do(func(now time.Time) (placement.Outcome, error) {
+		out, err := d.core.UpdateTopology(t, now)
+		if err == nil {
+			close(d.changed)
+			d.changed = make(chan struct{})
+			d.quieten()
+		}
+		return out, err
+	})
+}
+
+// quieten lets the topologies of the next while wait. The caller has d.mu.
+func (d *Driver) quieten() {
+	if d.options.Runner != nil || d.options.Coalesce < 0 || d.newer.timer != nil || d.core.State() == placement.StateStopped {
+		return
+	}
+	d.newer.timer = time.AfterFunc(d.options.Coalesce, d.enforceNewest)
+}
+
+// enforceNewest ends the while, and begins the next if a topology has waited.
+func (d *Driver) enforceNewest() {
+	d.mu.Lock()
+	t := d.newer.topology
+	d.newer = newer{}
+	d.mu.Unlock()
+	if t == nil {
+		return
+	}
+	if err := d.enforce(*t); err != nil {
+		d.options.Logger.Warn("placement: a topology is refused", "version", t.Version, "error", err)
+	}
+}
+
+// dropTopologies forgets the topology that waits.
+func (d *Driver) dropTopologies() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.newer.timer != nil {
+		d.newer.timer.Stop()
+	}
+	d.newer = newer{}
+}
