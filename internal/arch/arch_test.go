@@ -81,6 +81,9 @@ var arrows = map[string][]string{
 
 	"placement/internal/recency": {},
 
+	"placement/kvstore":    {"placement", "kv", "directory", "tuple", "leasefdb"},
+	"placement/membership": {"placement", "kv", "directory", "tuple", "leasefdb"},
+
 	"placement/placementtest": {"placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},

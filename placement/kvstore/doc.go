@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kvstore keeps in a database of package kv, a FoundationDB cluster or the
+// engine in this process, which member has which key: a home of locks and of entries for
+// package placement/driver, in which the claim is the row of the activation.
+//
+//	members, err := membership.New(db, membership.Options{})
+//	home, err := kvstore.New(db, kvstore.Options{Members: members})
+//	lease, err := home.TryAcquire(ctx, placement.TryAcquire{RequestID: 1, Key: key, Owner: me, Address: address})
+//	err = home.Store(ctx, lease, entry)
+//	fence := home.Fence(key, me, lease.Epoch)
+//	err = fence.Under(db).Transact(ctx, func(tx kv.Transaction) error {
+//		tx.Set(balance, value) // commits only while me has the key under the epoch
+//		return nil
+//	})
+//	err = home.Remove(ctx, key, me, lease.Epoch)
+//
+// # Two transactions
+//
+// A claim reads the row of the key, the entry, and whether the claimant is alive, in
+// one round, and writes the row if it is free, is the claimant's, or belongs to an owner that is
+// not alive; that costs one more round. Confirming it writes the entry, if the row is
+// still as the claim left it. There is nothing else to do: leases are kept, see
+// [placement.Lease], and last as long as their owner lives.
+//
+// # The fence
+//
+// The row of a key is written when the ownership changes, by a claim, a release or a removal, and never
+// by a confirmation. A transaction under [Store.Fence] reads it, so that the engine refuses the
+// commit if the key has been claimed since: no clock is asked. Neither the
+// confirmation nor anything else that the owner does while it has the key
+// conflicts with its transactions. The epoch in the row only grows, also over
+// removals, and is never used again.
+//
+// # Owners
+//
+// [Liveness] tells which owners are alive; package placement/membership does. The claimant
+// must be alive, too, and the claim conflicts with its eviction: a member that was
+// evicted gets nothing any more. What it had stays its own until another
+// claims it. Rows of dead owners are claimed when they are needed; nothing sweeps
+// them.
+//
+// # Unknown outcomes
+//
+// A claim that is repeated finds its own grant, by owner and request id, and returns
+// it; the others may be repeated, too. An error after which the outcome is not
+// known is a [placement.ErrUnavailable], and wraps the engine's.
+//
+// Everything in this package is safe for concurrent use. docs/layout.md has the keys.
+package kvstore

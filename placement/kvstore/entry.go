@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// The limits of an entry, in bytes. What is larger is refused with a
+// [placement.ErrTooLarge] before anything is written.
+const (
+	MaxSnapshot = 1_000_000
+	MaxPID      = 10_000
+)
+
+const (
+	entryFormat = 1
+	chunkSize   = 90_000 // bytes of a chunk; the last one has fewer
+)
+
+// encodeEntry returns the bytes of an entry: (format, name, incarnation, address, epoch,
+// topology, PID, version, observed at, size of the snapshot), then the snapshot. The time is in
+// Unix nanoseconds, 0 for none; the size is -1 if there is no snapshot.
+func encodeEntry(e placement.ActivationEntry) []byte {
+	size := int64(len(e.Record.Snapshot))
+	if e.Record.Snapshot == nil {
+		size = -1
+	}
+	b := make([]byte, 0, len(e.Record.Snapshot)+len(e.Record.PID)+len(e.Address)+len(e.Owner.Name)+64)
+	b = tuple.AppendInt(b, entryFormat)
+	b = tuple.AppendString(b, e.Owner.Name)
+	b = tuple.AppendInt(b, e.Owner.Incarnation)
+	b = tuple.AppendString(b, e.Address)
+	b = tuple.AppendInt(b, e.Epoch)
+	b = tuple.AppendInt(b, e.Topology)
+	b = tuple.AppendString(b, e.Record.PID)
+	b = tuple.AppendUint(b, e.Record.Version)
+	b = tuple.AppendInt(b, nanoseconds(e.ObservedAt))
+	return append(tuple.AppendInt(b, size), e.Record.Snapshot...)
+}
+
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func timeOf(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
+// decodeHead reads what comes before the snapshot, and returns its size and the
+// bytes that follow.
+func decodeHead(b []byte) (e placement.ActivationEntry, size int64, rest []byte, err error) {
+	var observed int64
+	in := decoder{rest: b}
+	in.format(entryFormat)
+	in.text(&e.Owner.Name)
+	in.int(&e.Owner.Incarnation)
+	in.text(&e.Address)
+	in.int(&e.Epoch)
+	in.int(&e.Topology)
+	in.text(&e.Record.PID)
+	in.uint(&e.Record.Version)
+	in.int(&observed)
+	in.int(&size)
+	e.ObservedAt = timeOf(observed)
+	if in.err == nil && (e.Epoch < 1 || e.Owner.Name == "" || e.Owner.Incarnation < 1 || size < -1 || size > MaxSnapshot) {
+		in.err = fmt.Errorf("epoch %d, owner %v and a snapshot of %d bytes make no entry", e.Epoch, e.Owner, size)
+	}
+	return e, size, in.rest, in.err
+}
+
+// decodeEntry reads the bytes of an entry.
+func decodeEntry(b []byte) (*placement.ActivationEntry, error) {
+	e, size, rest, err := decodeHead(b)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(rest)) != max(size, 0) {
+		return nil, fmt.Errorf("the snapshot has %d bytes of %d", len(rest), size)
+	}
+	if size >= 0 {
+		e.Record.Snapshot = rest
+	}
+	return &e, nil
+}
+
+// startEntry begins to read all chunks of an entry.
+func (k keys) startEntry(tx kv.ReadTransaction, key placement.Key) kv.RangeResult {
+	return tx.GetRange(k.entry(key).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
+}
+
+// joinEntry waits for the chunks of an entry, and returns nil if there is none.
+func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeResult) (*placement.ActivationEntry, error) {
+	pairs, err := chunks.Slice(ctx)
+	if err != nil || len(pairs) == 0 {
+		return nil, err
+	}
+	var b []byte
+	for _, pair := range pairs {
+		b = append(b, pair.Value...)
+	}
+	e, err := decodeEntry(b)
+	if err != nil {
+		return nil, &CorruptError{Key: k.chunk(key, 0), Err: err}
+	}
+	return e, nil
+}
+
+// ownerOf reads the owner in the first chunk of an entry; zero if there is none.
+func (k keys) ownerOf(key placement.Key, first []byte) (placement.Owner, error) {
+	if first == nil {
+		return placement.Owner{}, nil
+	}
+	e, _, _, err := decodeHead(first)
+	if err != nil {
+		return placement.Owner{}, &CorruptError{Key: k.chunk(key, 0), Err: err}
+	}
+	return e.Owner, nil
+}
+
+// writeEntry replaces an entry.
+func (k keys) writeEntry(tx kv.Transaction, key placement.Key, b []byte) {
+	tx.ClearRange(k.entry(key))
+	for n := 0; len(b) > 0; n++ {
+		size := min(chunkSize, len(b))
+		tx.Set(k.chunk(key, n), b[:size])
+		b = b[size:]
+	}
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// CorruptError says that what is stored cannot be used: it is damaged or of a
+// newer format.
+type CorruptError struct {
+	Key []byte // in the database
+	Err error
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("kvstore: the value of key %s cannot be used: if a newer version of the program wrote it, update this one; otherwise restore it from a backup, so that its epochs go on: %v",
+		tuple.Describe(e.Key), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// lockError is the error of a lock's operation.
+func lockError(key placement.Key, err error) error {
+	var typed *placement.LockError
+	if err == nil || errors.As(err, &typed) {
+		return err
+	}
+	return &placement.LockError{Key: key, Err: unavailable(err)}
+}
+
+// storageError is the error of a storage's operation.
+func storageError(key placement.Key, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &placement.StorageError{Key: key, Op: op, Err: unavailable(err)}
+}
+
+// unavailable marks errors after which it is not known what has happened: those of
+// the engine, and of contexts.
+func unavailable(err error) error {
+	retry := new(kv.RetryError)
+	switch {
+	case kv.CodeOf(err) != 0, errors.As(err, &retry), errors.Is(err, kv.ErrOutcomeUnknown), errors.Is(err, kv.ErrClosed),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", placement.ErrUnavailable, err)
+	}
+	return err
+}
+
+// stale is the error of what needs a lease that is not in force.
+func stale(r Row) error {
+	switch {
+	case r.Epoch == 0:
+		return fmt.Errorf("%w: the key was never claimed", placement.ErrStale)
+	case r.Free():
+		return fmt.Errorf("%w: no member has the key since epoch %d", placement.ErrStale, r.Epoch)
+	}
+	return fmt.Errorf("%w: %v has the key under epoch %d", placement.ErrStale, r.Owner, r.Epoch)
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/kvstore"
+)
+
+// interposed is a database whose first transaction waits, between its last read and its
+// commit, until something else has happened.
+type interposed struct {
+	kv.Database
+	once      sync.Once
+	meanwhile func()
+}
+
+func (d *interposed) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return d.Database.Transact(ctx, func(tx kv.Transaction) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		d.once.Do(d.meanwhile)
+		return nil
+	})
+}
+
+// scene is a key that member one has under epoch 1 and has confirmed.
+type scene struct {
+	t     *testing.T
+	db    kv.Database
+	store *kvstore.Store
+	lease placement.Lease // of member one
+}
+
+func newScene(t *testing.T) *scene {
+	db := enginetest.Open(t)
+	s := &scene{t: t, db: db, store: open(t, db)}
+	s.lease = acquire(t, s.store, alice, one, 1)
+	check(t, s.store.Store(ctx, s.lease, entryOf(s.lease, []byte("first"))))
+	return s
+}
+
+// takeover lets member two claim the key of member one, which died.
+func (s *scene) takeover() {
+	s.t.Helper()
+	kill(s.t, s.db, one)
+	acquire(s.t, s.store, alice, two, 1)
+}
+
+// during runs an operation of the store; something else happens between its last read
+// and its commit.
+func (s *scene) during(something func(), operation func(*kvstore.Store) error) error {
+	s.t.Helper()
+	return operation(open(s.t, &interposed{Database: s.db, meanwhile: something}))
+}
+
+func (s *scene) row() kvstore.Row { return must[kvstore.Row](s.t)(s.store.Row(ctx, alice)) }
+func (s *scene) snapshot() string {
+	e := must[*placement.ActivationEntry](s.t)(s.store.Load(ctx, alice))
+	if e == nil {
+		return ""
+	}
+	return string(e.Record.Snapshot)
+}
+
+// confirm stores an entry under the lease of member one.
+func (s *scene) confirm(snapshot string) func(*kvstore.Store) error {
+	return func(store *kvstore.Store) error { return store.Store(ctx, s.lease, entryOf(s.lease, []byte(snapshot))) }
+}
+
+// TestChangesBeneathOperations lays out what happens if the ownership changes between
+// the reads and the commit of each operation: the outcome is that of one after the other.
+func TestChangesBeneathOperations(t *testing.T) {
+	t.Run("a takeover beneath a confirmation", func(t *testing.T) {
+		s := newScene(t)
+		wantError(t, s.during(s.takeover, s.confirm("late")), placement.ErrStale)
+		if s.row().Owner != two || s.snapshot() != "first" {
+			t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
+		}
+	})
+	t.Run("a confirmation beneath a takeover", func(t *testing.T) {
+		s := newScene(t)
+		kill(t, s.db, one)
+		check(t, s.during(func() { check(t, s.confirm("last")(s.store)) }, func(store *kvstore.Store) error {
+			lease, err := store.TryAcquire(ctx, claimOf(alice, two, 1))
+			if err == nil && (lease.Epoch != 2 || string(lease.Entry.Record.Snapshot) != "last") {
+				t.Errorf("the successor got %+v with %q", lease, lease.Entry.Record.Snapshot)
+			}
+			return err
+		}))
+	})
+	t.Run("an eviction beneath a claim of the evicted", func(t *testing.T) {
+		s := newScene(t)
+		kill(t, s.db, one)
+		wantError(t, s.during(func() { kill(t, s.db, two) }, func(store *kvstore.Store) error {
+			_, err := store.TryAcquire(ctx, claimOf(alice, two, 1))
+			return err
+		}), placement.ErrStale)
+		if s.row().Owner != one || s.row().Epoch != 1 {
+			t.Errorf("the row is %+v", s.row())
+		}
+	})
+	t.Run("a takeover beneath a takeover", func(t *testing.T) {
+		s := newScene(t)
+		three := placement.Owner{Name: "three", Incarnation: 1}
+		kill(t, s.db, one)
+		wantError(t, s.during(func() { acquire(t, s.store, alice, three, 1) }, func(store *kvstore.Store) error {
+			_, err := store.TryAcquire(ctx, claimOf(alice, two, 1))
+			return err
+		}), placement.ErrHeld)
+		if s.row().Owner != three || s.row().Epoch != 2 {
+			t.Errorf("the row is %+v", s.row())
+		}
+	})
+	ends := map[string]func(*scene, *kvstore.Store) error{
+		"release": func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) },
+		"removal": func(s *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, s.lease.Epoch) },
+	}
+	for name, end := range ends {
+		t.Run("a takeover beneath a "+name, func(t *testing.T) {
+			s := newScene(t)
+			wantError(t, s.during(s.takeover, func(store *kvstore.Store) error { return end(s, store) }), placement.ErrStale)
+			if s.row().Owner != two || s.snapshot() != "first" {
+				t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
+			}
+		})
+		t.Run("a "+name+" beneath a confirmation", func(t *testing.T) {
+			s := newScene(t)
+			wantError(t, s.during(func() { check(t, end(s, s.store)) }, s.confirm("late")), placement.ErrStale)
+			if !s.row().Free() || s.snapshot() != "" {
+				t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
+			}
+		})
+		t.Run("a confirmation beneath a "+name, func(t *testing.T) {
+			s := newScene(t)
+			check(t, s.during(func() { check(t, s.confirm("last")(s.store)) }, func(store *kvstore.Store) error { return end(s, store) }))
+			if !s.row().Free() || s.snapshot() != "" {
+				t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
+			}
+		})
+	}
+}
+
+// TestLateWriter lays out that a transaction under the fence of an owner does not commit if
+// the key was claimed, released or removed between its check and its commit, and is not
+// repeated; whether the owner was suspended, evicted or only slow.
+func TestLateWriter(t *testing.T) {
+	changes := map[string]func(*scene){
+		"takeover":                 (*scene).takeover,
+		"another claim of its own": func(s *scene) { acquire(s.t, s.store, alice, one, 2) },
+		"release":                  func(s *scene) { check(s.t, s.store.Release(ctx, s.lease)) },
+		"removal":                  func(s *scene) { check(s.t, s.store.Remove(ctx, alice, one, 1)) },
+		"release, and a claim of the same member": func(s *scene) {
+			check(s.t, s.store.Release(ctx, s.lease))
+			acquire(s.t, s.store, alice, one, 2)
+		},
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			fence := s.store.Fence(alice, one, s.lease.Epoch)
+			tx := begin(t, s.db)
+			check(t, fence.Check(ctx, tx))
+			tx.Set([]byte("data"), []byte("late"))
+			change(s)
+			if err := tx.Commit(ctx); !kv.IsConflict(err) {
+				t.Errorf("the commit: %v, want a conflict", err)
+			}
+			attempts := 0
+			err := fence.Under(s.db).Transact(ctx, func(tx kv.Transaction) error {
+				attempts++
+				tx.Set([]byte("data"), []byte("late"))
+				return nil
+			})
+			wantError(t, err, leasefdb.ErrLeaseLost)
+			wantError(t, err, placement.ErrActivationLost)
+			if attempts != 1 {
+				t.Errorf("tried %d times", attempts)
+			}
+		})
+	}
+}
+
+// TestOwnerConflictsWithNothing lays out that nothing that an owner or others do while
+// it has the key conflicts with its data transactions: confirmations, claims that are
+// repeated, claims that are refused, its eviction; nor these with confirmations.
+func TestOwnerConflictsWithNothing(t *testing.T) {
+	s := newScene(t)
+	data := func(tx kv.Transaction) kv.Transaction {
+		check(t, s.store.Fence(alice, one, s.lease.Epoch).Check(ctx, tx))
+		tx.Set([]byte("data"), []byte("x"))
+		return tx
+	}
+	tx := data(begin(t, s.db))
+	check(t, s.confirm("second")(s.store))
+	if again := acquire(t, s.store, alice, one, 1); again.Epoch != s.lease.Epoch {
+		t.Errorf("the claim repeated got epoch %d", again.Epoch)
+	}
+	_, err := s.store.TryAcquire(ctx, claimOf(alice, two, 1))
+	wantError(t, err, placement.ErrHeld)
+	kill(t, s.db, one) // until another claims it, the key is its own
+	check(t, tx.Commit(ctx))
+
+	runs := 0
+	check(t, s.during(func() { check(t, data(begin(t, s.db)).Commit(ctx)) }, func(store *kvstore.Store) error {
+		runs++
+		return s.confirm("third")(store)
+	}))
+	if runs != 1 || s.snapshot() != "third" {
+		t.Errorf("the confirmation ran %d times; the entry is %q", runs, s.snapshot())
+	}
+}
+
+// lossy is a database that loses the acknowledgement of the first commit; something
+// happens before the next attempt.
+type lossy struct {
+	kv.Database
+	lost  bool
+	after func()
+}
+
+func (d *lossy) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	tx, err := d.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.Retry(ctx, lossyTx{tx, d}, func(kv.Attempt) error { return fn(tx) })
+}
+
+type lossyTx struct {
+	kv.Transaction
+	db *lossy
+}
+
+func (t lossyTx) Commit(ctx context.Context) error {
+	err := t.Transaction.Commit(ctx)
+	if err == nil && !t.db.lost {
+		t.db.lost = true
+		t.db.after()
+		return kv.NewError(kv.CodeCommitUnknownResult, "made up")
+	}
+	return err
+}
+
+// TestLostAcknowledgement checks what the retry of each operation finds after a commit
+// whose acknowledgement was lost.
+func TestLostAcknowledgement(t *testing.T) {
+	nothing := func(*scene) {}
+	claim := func(s *scene, store *kvstore.Store) error {
+		lease, err := store.TryAcquire(ctx, claimOf(alice, one, 2))
+		if err == nil {
+			s.lease = lease
+		}
+		return err
+	}
+	for name, c := range map[string]struct {
+		run   func(*scene, *kvstore.Store) error
+		after func(*scene)
+		want  error
+		epoch int64
+	}{
+		"claim":                         {claim, nothing, nil, 2},
+		"claim, then a takeover":        {claim, (*scene).takeover, placement.ErrStale, 3},
+		"claim, then one of its own":    {claim, func(s *scene) { acquire(s.t, s.store, alice, one, 3) }, nil, 4},
+		"confirmation":                  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, nothing, nil, 1},
+		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).takeover, placement.ErrStale, 2},
+		"release":                       {func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) }, nothing, nil, 1},
+		"removal":                       {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, nothing, nil, 1},
+		"removal, then another's claim": {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, placement.ErrStale, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			err := c.run(s, open(t, &lossy{Database: s.db, after: func() { c.after(s) }}))
+			if c.want == nil {
+				check(t, err)
+			} else {
+				wantError(t, err, c.want)
+			}
+			if s.row().Epoch != c.epoch {
+				t.Errorf("the epoch is %d, want %d", s.row().Epoch, c.epoch)
+			}
+			if c.want == nil && c.epoch > 1 && s.lease.Epoch != c.epoch {
+				t.Errorf("the lease has epoch %d, the row %d", s.lease.Epoch, c.epoch)
+			}
+		})
+	}
+}
+
+// TestUnknownOutcome checks that errors of the engine are ErrUnavailable and keep
+// their code, and that a context that ends is one, too.
+func TestUnknownOutcome(t *testing.T) {
+	db := enginetest.Open(t)
+	s := open(t, failing{db})
+	_, claim := s.TryAcquire(ctx, claimOf(alice, one, 1))
+	_, load := s.Load(ctx, alice)
+	lease := placement.Lease{Key: alice, Owner: one, Epoch: 1}
+	for name, err := range map[string]error{
+		"claim": claim, "load": load, "store": s.Store(ctx, lease, entryOf(lease, nil)),
+		"release": s.Release(ctx, lease), "remove": s.Remove(ctx, alice, one, 1),
+	} {
+		wantError(t, err, placement.ErrUnavailable)
+		if kv.CodeOf(err) != kv.CodeTransactionTimedOut {
+			t.Errorf("%s: the code of %v is %d", name, err, kv.CodeOf(err))
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err := open(t, db).TryAcquire(ended, claimOf(alice, one, 1))
+	wantError(t, err, placement.ErrUnavailable)
+	wantError(t, err, context.Canceled)
+}
+
+// failing is a database that does not answer in time.
+type failing struct{ kv.Database }
+
+func (failing) Transact(context.Context, func(kv.Transaction) error) error {
+	return kv.NewError(kv.CodeTransactionTimedOut, "made up")
+}
+
+func (failing) ReadTransact(context.Context, func(kv.ReadTransaction) error) error {
+	return kv.NewError(kv.CodeTransactionTimedOut, "made up")
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// MaxText is how many bytes the name and the address of an owner may have.
+const MaxText = 1024
+
+// TryAcquire implements driver.Lock: one transaction, whose reads are one round, and
+// two if another owner has the row. The lease is kept, does not expire, and has the entry
+// that is stored. An owner that is not alive gets a [placement.ErrStale].
+func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+	if err := checkClaim(c); err != nil {
+		return placement.Lease{}, lockError(c.Key, err)
+	}
+	var k keys
+	lease, err := kv.Transact(ctx, s.db, func(tx kv.Transaction) (l placement.Lease, err error) {
+		if k, err = s.create(ctx, tx); err != nil {
+			return l, err
+		}
+		return s.claim(ctx, tx, k, c)
+	})
+	if err == nil { // else the directory may be one that was not created after all
+		s.prefix.Store(&k.prefix)
+	}
+	return lease, lockError(c.Key, err)
+}
+
+// checkClaim reports all faults of a claim.
+func checkClaim(c placement.TryAcquire) error {
+	faults := []error{c.Key.Validate(), checkOwner(c.Owner), checkText("address", c.Address)}
+	if c.RequestID == 0 {
+		faults = append(faults, errors.New("kvstore: the request id is 0; it counts from 1"))
+	}
+	return errors.Join(faults...)
+}
+
+func checkOwner(o placement.Owner) error {
+	if o.Name == "" || o.Incarnation < 1 {
+		return fmt.Errorf("kvstore: %v is no owner: it needs a name, and an incarnation of 1 or more", o)
+	}
+	return checkText("owner's name", o.Name)
+}
+
+func checkText(what, text string) error {
+	switch {
+	case len(text) > MaxText:
+		return fmt.Errorf("kvstore: the %s has %d bytes; at most %d are possible", what, len(text), MaxText)
+	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
+		return fmt.Errorf("kvstore: the %s %q is not UTF-8, or contains a NUL byte", what, text)
+	}
+	return nil
+}
+
+// claim claims a key in tx.
+func (s *Store) claim(ctx context.Context, tx kv.Transaction, k keys, c placement.TryAcquire) (placement.Lease, error) {
+	entry, self := k.startEntry(tx, c.Key), s.members.StartAlive(ctx, tx, c.Owner)
+	row, err := k.readRow(ctx, tx, c.Key)
+	if err != nil {
+		return placement.Lease{}, err
+	}
+	if err := s.checkClaimable(ctx, tx, row, c, self); err != nil {
+		return placement.Lease{}, err
+	}
+	if row.Owner != c.Owner || row.Request != c.RequestID {
+		row = Row{Key: c.Key, Epoch: row.Epoch + 1, Owner: c.Owner, Address: c.Address, Request: c.RequestID, Topology: c.Topology}
+		tx.Set(k.row(c.Key), row.encode())
+	}
+	lease := placement.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: row.Epoch, Loaded: true, Kept: true}
+	lease.Entry, err = k.joinEntry(ctx, c.Key, entry)
+	return lease, err
+}
+
+// checkClaimable returns an error if the claimant is dead, or another owner that is
+// alive has the key.
+func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, c placement.TryAcquire, self func(context.Context) (bool, error)) error {
+	alive, err := self(ctx)
+	if err != nil {
+		return err
+	}
+	if !alive {
+		return fmt.Errorf("%w: %v is no member that is alive", placement.ErrStale, c.Owner)
+	}
+	if row.Free() || row.Owner == c.Owner {
+		return nil
+	}
+	alive, err = s.members.StartAlive(ctx, tx, row.Owner)(ctx)
+	if err == nil && alive {
+		err = &placement.LockError{Key: c.Key, Holder: row.holder(), Err: placement.ErrHeld}
+	}
+	return err
+}
+
+// Release implements driver.Lock: it frees the row, and removes the entry if it is the
+// owner's. That of an earlier owner stays for the next claim.
+func (s *Store) Release(ctx context.Context, lease placement.Lease) error {
+	err := s.end(ctx, lease.Key, lease.Owner, lease.Epoch, func(row Row) error {
+		if row.Free() && row.Epoch == lease.Epoch {
+			return nil // it is released already
+		}
+		return &placement.LockError{Key: lease.Key, Holder: row.holder(), Err: stale(row)}
+	})
+	return lockError(lease.Key, err)
+}
+
+// Remove implements driver.Storage: it ends the claim and removes the entry.
+func (s *Store) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+	err := s.end(ctx, key, owner, epoch, func(row Row) error {
+		if row.Free() {
+			return nil // it is removed already
+		}
+		return stale(row)
+	})
+	return storageError(key, "remove", err)
+}
+
+// end frees the row of a key if the owner has it under the epoch; otherwise says what is
+// returned.
+func (s *Store) end(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64, otherwise func(Row) error) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	return s.db.Transact(ctx, func(tx kv.Transaction) error {
+		k, found, err := s.open(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return otherwise(Row{Key: key})
+		}
+		first := tx.Get(k.chunk(key, 0))
+		row, err := k.readRow(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if !row.holds(owner, epoch) {
+			return otherwise(row)
+		}
+		return k.free(ctx, tx, row, first)
+	})
+}
+
+// free frees a row and removes the entry, given its first chunk, if it is that of the
+// row's owner.
+func (k keys) free(ctx context.Context, tx kv.Transaction, row Row, first kv.Future[[]byte]) error {
+	value, err := first.Get(ctx)
+	if err != nil {
+		return err
+	}
+	owner, err := k.ownerOf(row.Key, value)
+	if err != nil {
+		return err
+	}
+	tx.Set(k.row(row.Key), Row{Epoch: row.Epoch}.encode())
+	if owner == row.Owner {
+		tx.ClearRange(k.entry(row.Key))
+	}
+	return nil
+}

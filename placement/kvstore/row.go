@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Row says who has a key.
+type Row struct {
+	Key      placement.Key
+	Epoch    int64               // of the last claim; 0 if there was none
+	Owner    placement.Owner     // zero: no member has the key
+	Address  string              // of the owner
+	Request  placement.RequestID // of the owner's claim
+	Topology int64               // the version by which the owner was chosen
+}
+
+// Free reports whether no member has the key.
+func (r Row) Free() bool { return r.Owner.IsZero() }
+
+// holds reports whether the owner has the key under the epoch.
+func (r Row) holds(owner placement.Owner, epoch int64) bool {
+	return r.Owner == owner && r.Epoch == epoch && !r.Free()
+}
+
+// holder returns the owner as errors tell it.
+func (r Row) holder() placement.Holder {
+	if r.Free() {
+		return placement.Holder{}
+	}
+	return placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch}
+}
+
+// rowFormat is the first element of a row.
+const rowFormat = 1
+
+// encode returns the value of the row: (format, epoch, name, incarnation,
+// address, request, topology).
+func (r Row) encode() []byte {
+	b := tuple.AppendInt(nil, rowFormat)
+	b = tuple.AppendInt(b, r.Epoch)
+	b = tuple.AppendString(b, r.Owner.Name)
+	b = tuple.AppendInt(b, r.Owner.Incarnation)
+	b = tuple.AppendString(b, r.Address)
+	b = tuple.AppendUint(b, uint64(r.Request))
+	return tuple.AppendInt(b, r.Topology)
+}
+
+// decodeRow reads the value of a row; nil is an absent one.
+func decodeRow(key placement.Key, at, value []byte) (Row, error) {
+	r := Row{Key: key}
+	if value == nil {
+		return r, nil
+	}
+	if err := r.decode(value); err != nil {
+		return r, &CorruptError{Key: at, Err: err}
+	}
+	return r, nil
+}
+
+func (r *Row) decode(b []byte) error {
+	in := decoder{rest: b}
+	in.format(rowFormat)
+	in.int(&r.Epoch)
+	in.text(&r.Owner.Name)
+	in.int(&r.Owner.Incarnation)
+	in.text(&r.Address)
+	in.uint((*uint64)(&r.Request))
+	in.int(&r.Topology)
+	if in.err != nil {
+		return in.err
+	}
+	named := r.Owner.Name != ""
+	if len(in.rest) > 0 || r.Epoch < 1 || named != (r.Owner.Incarnation > 0) || r.Owner.Incarnation < 0 {
+		return fmt.Errorf("epoch %d, owner %v and %d further bytes make no row", r.Epoch, r.Owner, len(in.rest))
+	}
+	return nil
+}
+
+// decoder reads elements one after another, up to the first that is not there.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) format(known int64) {
+	var found int64
+	if d.int(&found); d.err == nil && found != known {
+		d.err = fmt.Errorf("it is of format %d; this program knows format %d", found, known)
+	}
+}
+
+func (d *decoder) int(into *int64) {
+	if d.err == nil {
+		*into, d.rest, d.err = tuple.ReadInt(d.rest)
+	}
+}
+
+func (d *decoder) uint(into *uint64) {
+	if d.err == nil {
+		*into, d.rest, d.err = tuple.ReadUint(d.rest)
+	}
+}
+
+func (d *decoder) text(into *string) {
+	if d.err == nil {
+		*into, d.rest, d.err = tuple.ReadString(d.rest)
+	}
+}

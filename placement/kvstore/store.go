@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kvstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Liveness tells which owners are alive. Package placement/membership implements
+// it. It must not call back.
+type Liveness interface {
+	// StartAlive begins to read in tx whether an owner is alive, so that other reads share
+	// the round; the function that it returns waits for the answer. An owner that is dead stays
+	// dead. If the answer changes before tx commits, the commit fails with a
+	// conflict. What owners do while they are alive, such as renewals, conflicts with nothing.
+	StartAlive(ctx context.Context, tx kv.ReadTransaction, owner placement.Owner) func(context.Context) (bool, error)
+}
+
+// Options configure a [Store]. Members is required.
+type Options struct {
+	// Members tells which owners are alive.
+	Members Liveness
+	// Layer is the directory layer in which the directory is. The default value
+	// is directory.Root().
+	Layer *directory.Layer
+	// Path is the directory of the rows and entries. All members and clients of a cluster use
+	// the same. The default value is kazahana/placement.
+	Path []string
+}
+
+// Store is a home of locks and of entries in one directory of a database: a driver.Lock
+// and a driver.Storage. It is safe for concurrent use.
+type Store struct {
+	db      kv.Database
+	members Liveness
+	path    []string
+	dirs    *directory.Cache
+
+	prefix atomic.Pointer[[]byte] // of the directory, as the last claim saw it
+}
+
+// New returns a store in db. Nothing is read or written: the first claim creates
+// the directory.
+func New(db kv.Database, o Options) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("kvstore: the database is nil")
+	}
+	if o.Members == nil {
+		return nil, errors.New("kvstore: Options.Members is nil: nothing could be claimed that a dead owner has; give a membership.Registry")
+	}
+	if o.Layer == nil {
+		o.Layer = directory.Root()
+	}
+	if o.Path == nil {
+		o.Path = []string{"kazahana", "placement"}
+	}
+	dirs, err := directory.NewCache(o.Layer, db, directory.CacheOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("kvstore: %w", err)
+	}
+	return &Store{db: db, members: o.Members, path: o.Path, dirs: dirs}, nil
+}
+
+// create returns the keys of the directory, which it creates if there is none.
+func (s *Store) create(ctx context.Context, tx kv.Transaction) (keys, error) {
+	d, err := s.dirs.CreateOrOpen(ctx, tx, s.path)
+	return keysOf(d, err)
+}
+
+// open returns the keys of the directory, and whether there is one.
+func (s *Store) open(ctx context.Context, tx kv.ReadTransaction) (k keys, found bool, err error) {
+	d, err := s.dirs.OpenRead(ctx, tx, s.path)
+	if errors.Is(err, directory.ErrNotFound) {
+		return k, false, nil
+	}
+	k, err = keysOf(d, err)
+	return k, err == nil, err
+}
+
+func keysOf(d *directory.Directory, err error) (keys, error) {
+	if err != nil {
+		return keys{}, err
+	}
+	prefix, err := d.Prefix()
+	if err != nil {
+		return keys{}, err
+	}
+	return keys{prefix}, nil
+}
+
+// readRow reads the row of a key.
+func (k keys) readRow(ctx context.Context, tx kv.ReadTransaction, key placement.Key) (Row, error) {
+	at := k.row(key)
+	value, err := tx.Get(at).Get(ctx)
+	if err != nil {
+		return Row{Key: key}, err
+	}
+	return decodeRow(key, at, value)
+}
