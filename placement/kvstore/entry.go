@@ -107,27 +107,19 @@ func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeR
 	if err != nil || len(pairs) == 0 {
 		return nil, err
 	}
-	var b []byte
-	for _, pair := range pairs {
-		b = append(b, pair.Value...)
-	}
-	e, err := decodeEntry(b)
+	e, err := decodeEntry(join(pairs))
 	if err != nil {
 		return nil, &CorruptError{Key: k.chunk(key, 0), Err: err}
 	}
 	return e, nil
 }
 
-// ownerOf reads the owner in the first chunk of an entry; zero if there is none.
-func (k keys) ownerOf(key placement.Key, first []byte) (placement.Owner, error) {
-	if first == nil {
-		return placement.Owner{}, nil
+// join returns the bytes of all chunks.
+func join(pairs []kv.KeyValue) (b []byte) {
+	for _, pair := range pairs {
+		b = append(b, pair.Value...)
 	}
-	e, _, _, err := decodeHead(first)
-	if err != nil {
-		return placement.Owner{}, &CorruptError{Key: k.chunk(key, 0), Err: err}
-	}
-	return e.Owner, nil
+	return b
 }
 
 // writeEntry replaces an entry.

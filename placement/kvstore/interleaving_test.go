@@ -4,6 +4,7 @@ package kvstore_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -14,22 +15,48 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// interposed is a database whose first transaction waits, between its last read and its
-// commit, until something else has happened.
+// interposed is a database on which something else happens before the first commit,
+// or after it: then its acknowledgement is lost.
 type interposed struct {
 	kv.Database
-	once      sync.Once
-	meanwhile func()
+	once          sync.Once
+	before, after func()
+}
+
+func (d *interposed) Begin() (kv.Transaction, error) {
+	tx, err := d.Database.Begin()
+	return interposedTx{tx, d}, err
 }
 
 func (d *interposed) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	return d.Database.Transact(ctx, func(tx kv.Transaction) error {
-		if err := fn(tx); err != nil {
-			return err
+	tx, err := d.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
+}
+
+type interposedTx struct {
+	kv.Transaction
+	db *interposed
+}
+
+func (t interposedTx) Commit(ctx context.Context) (err error) {
+	lost := false
+	t.db.once.Do(func() {
+		if lost = t.db.after != nil; !lost {
+			t.db.before()
+			return
 		}
-		d.once.Do(d.meanwhile)
-		return nil
+		if err = t.Transaction.Commit(ctx); err == nil {
+			t.db.after()
+			err = kv.NewError(kv.CodeCommitUnknownResult, "made up")
+		}
 	})
+	if lost {
+		return err
+	}
+	return t.Transaction.Commit(ctx)
 }
 
 // scene is a key that member one has under epoch 1 and has confirmed.
@@ -55,11 +82,19 @@ func (s *scene) takeover() {
 	acquire(s.t, s.store, alice, two, 1)
 }
 
+// replacement lets member two confirm, too.
+func (s *scene) replacement() {
+	s.t.Helper()
+	s.takeover()
+	lease := acquire(s.t, s.store, alice, two, 1)
+	check(s.t, s.store.Store(ctx, lease, entryOf(lease, []byte("second"))))
+}
+
 // during runs an operation of the store; something else happens between its last read
 // and its commit.
 func (s *scene) during(something func(), operation func(*kvstore.Store) error) error {
 	s.t.Helper()
-	return operation(open(s.t, &interposed{Database: s.db, meanwhile: something}))
+	return operation(open(s.t, &interposed{Database: s.db, before: something}))
 }
 
 func (s *scene) row() kvstore.Row { return must[kvstore.Row](s.t)(s.store.Row(ctx, alice)) }
@@ -219,37 +254,6 @@ func TestOwnerConflictsWithNothing(t *testing.T) {
 	}
 }
 
-// lossy is a database that loses the acknowledgement of the first commit; something
-// happens before the next attempt.
-type lossy struct {
-	kv.Database
-	lost  bool
-	after func()
-}
-
-func (d *lossy) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	tx, err := d.Begin()
-	if err != nil {
-		return err
-	}
-	return kv.Retry(ctx, lossyTx{tx, d}, func(kv.Attempt) error { return fn(tx) })
-}
-
-type lossyTx struct {
-	kv.Transaction
-	db *lossy
-}
-
-func (t lossyTx) Commit(ctx context.Context) error {
-	err := t.Transaction.Commit(ctx)
-	if err == nil && !t.db.lost {
-		t.db.lost = true
-		t.db.after()
-		return kv.NewError(kv.CodeCommitUnknownResult, "made up")
-	}
-	return err
-}
-
 // TestLostAcknowledgement checks what the retry of each operation finds after a commit
 // whose acknowledgement was lost.
 func TestLostAcknowledgement(t *testing.T) {
@@ -271,14 +275,16 @@ func TestLostAcknowledgement(t *testing.T) {
 		"claim, then a takeover":        {claim, (*scene).takeover, placement.ErrStale, 3},
 		"claim, then one of its own":    {claim, func(s *scene) { acquire(s.t, s.store, alice, one, 3) }, nil, 4},
 		"confirmation":                  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, nothing, nil, 1},
-		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).takeover, placement.ErrStale, 2},
+		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).takeover, nil, 2},
+		"confirmation, then another's":  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).replacement, placement.ErrUnavailable, 2},
 		"release":                       {func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) }, nothing, nil, 1},
 		"removal":                       {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, nothing, nil, 1},
-		"removal, then another's claim": {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, placement.ErrStale, 2},
+		"removal, then another's claim": {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, nil, 2},
+		"release, then another's claim": {func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			err := c.run(s, open(t, &lossy{Database: s.db, after: func() { c.after(s) }}))
+			err := c.run(s, open(t, &interposed{Database: s.db, after: func() { c.after(s) }}))
 			if c.want == nil {
 				check(t, err)
 			} else {
@@ -287,8 +293,8 @@ func TestLostAcknowledgement(t *testing.T) {
 			if s.row().Epoch != c.epoch {
 				t.Errorf("the epoch is %d, want %d", s.row().Epoch, c.epoch)
 			}
-			if c.want == nil && c.epoch > 1 && s.lease.Epoch != c.epoch {
-				t.Errorf("the lease has epoch %d, the row %d", s.lease.Epoch, c.epoch)
+			if row := s.row(); strings.HasPrefix(name, "claim") && c.want == nil && row.Epoch != s.lease.Epoch {
+				t.Errorf("the lease has epoch %d, the row %d", s.lease.Epoch, row.Epoch)
 			}
 		})
 	}
@@ -320,6 +326,10 @@ func TestUnknownOutcome(t *testing.T) {
 
 // failing is a database that does not answer in time.
 type failing struct{ kv.Database }
+
+func (failing) Begin() (kv.Transaction, error) {
+	return nil, kv.NewError(kv.CodeTransactionTimedOut, "made up")
+}
 
 func (failing) Transact(context.Context, func(kv.Transaction) error) error {
 	return kv.NewError(kv.CodeTransactionTimedOut, "made up")

@@ -111,10 +111,18 @@ func TestReleaseKeepsThePredecessorsEntry(t *testing.T) {
 		check(t, s.Store(ctx, lease, entryOf(lease, nil)))
 		again := acquire(t, s, alice, two, 3) // a greater epoch than that of the entry
 		check(t, s.Release(ctx, again))
-		if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
-			t.Errorf("the owner's entry outlives its release: %+v", e)
+		if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e == nil || e.Epoch != lease.Epoch {
+			t.Errorf("after a second claim that was given up the entry is %+v", e)
 		}
+		wantError(t, s.Remove(ctx, alice, two, again.Epoch), placement.ErrStale)
+		check(t, s.Remove(ctx, alice, two, lease.Epoch))
 		lease = acquire(t, s, alice, two, 4)
+		check(t, s.Store(ctx, lease, entryOf(lease, nil)))
+		check(t, s.Release(ctx, lease))
+		if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
+			t.Errorf("an entry outlives the release of its lease: %+v", e)
+		}
+		lease = acquire(t, s, alice, two, 5)
 		check(t, s.Store(ctx, lease, entryOf(lease, nil)))
 		wantError(t, s.Remove(ctx, alice, two, lease.Epoch-1), placement.ErrStale)
 		check(t, s.Remove(ctx, alice, two, lease.Epoch))

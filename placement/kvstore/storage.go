@@ -3,6 +3,7 @@
 package kvstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,24 +39,43 @@ func (s *Store) store(ctx context.Context, lease placement.Lease, entry placemen
 	if err := checkEntry(lease, entry); err != nil {
 		return err
 	}
-	return s.db.Transact(ctx, func(tx kv.Transaction) error {
-		k, found, err := s.open(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if !found {
+	encoded := encodeEntry(entry)
+	return s.change(ctx, lease.Key, lease.Owner, func(tx kv.Transaction, k keys, maybeDone bool) error {
+		if k.prefix == nil {
 			return stale(Row{})
 		}
 		row, err := k.readRow(ctx, tx, lease.Key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case row.holds(lease.Owner, lease.Epoch):
+			k.writeEntry(tx, lease.Key, encoded)
+			return nil
+		case maybeDone:
+			return k.checkStored(ctx, tx, row, lease, encoded)
 		}
-		if !row.holds(lease.Owner, lease.Epoch) {
-			return stale(row)
-		}
-		k.writeEntry(tx, lease.Key, encodeEntry(entry))
-		return nil
+		return stale(row)
 	})
+}
+
+// checkStored finds out whether an attempt whose outcome is unknown has stored the
+// entry before another claimed the key: it is there until that one stores its own, and
+// claims alone remove none.
+func (k keys) checkStored(ctx context.Context, tx kv.ReadTransaction, row Row, lease placement.Lease, encoded []byte) error {
+	pairs, err := k.startEntry(tx, lease.Key).Slice(ctx)
+	if err != nil || bytes.Equal(join(pairs), encoded) {
+		return err
+	}
+	found := placement.ActivationEntry{}
+	if len(pairs) > 0 {
+		if found, _, _, err = decodeHead(pairs[0].Value); err != nil {
+			return &CorruptError{Key: k.chunk(lease.Key, 0), Err: err}
+		}
+	}
+	if row.Epoch == lease.Epoch+1 && !row.Free() && found.Epoch <= lease.Epoch {
+		return stale(row)
+	}
+	return fmt.Errorf("%w, and the key has been claimed or given back since", kv.ErrOutcomeUnknown)
 }
 
 // checkEntry reports what makes an entry impossible to store.
