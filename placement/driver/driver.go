@@ -101,6 +101,12 @@ func (d *Driver) Use(key placement.Key, epoch int64) {
 	d.core.Use(key, epoch, d.options.Now())
 }
 
+// Passivate begins to end an activation, if it is that of the epoch: it asked for it, or has
+// ended by itself. The executor may refuse, as for one that is idle.
+func (d *Driver) Passivate(key placement.Key, epoch int64) {
+	d.tell(func(now time.Time) placement.Outcome { return d.core.Passivate(key, epoch, now) })
+}
+
 // LoseActivation says that another owner may have the key: a fence has refused
 // the epoch.
 func (d *Driver) LoseActivation(key placement.Key, epoch int64) {
