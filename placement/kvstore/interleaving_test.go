@@ -273,7 +273,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	}{
 		"claim":                         {claim, nothing, nil, 2},
 		"claim, then a takeover":        {claim, (*scene).takeover, placement.ErrStale, 3},
-		"claim, then one of its own":    {claim, func(s *scene) { acquire(s.t, s.store, alice, one, 3) }, nil, 4},
+		"claim, then one of its own":    {claim, func(s *scene) { acquire(s.t, s.store, alice, one, 3) }, placement.ErrStale, 3},
 		"confirmation":                  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, nothing, nil, 1},
 		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).takeover, nil, 2},
 		"confirmation, then another's":  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).replacement, placement.ErrUnavailable, 2},

@@ -18,7 +18,8 @@ const MaxText = 1024
 
 // TryAcquire implements driver.Lock: one transaction, whose reads are one round, and
 // two if another owner has the row. The lease is kept, does not expire, and has the entry
-// that is stored. An owner that is not alive gets a [placement.ErrStale].
+// that is stored. An owner that is not alive gets a [placement.ErrStale], and so does a
+// claim that comes after a later one of its owner.
 func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
 	if err := checkClaim(c); err != nil {
 		return placement.Lease{}, lockError(c.Key, err)
@@ -81,8 +82,8 @@ func (s *Store) claim(ctx context.Context, tx kv.Transaction, k keys, c placemen
 	return lease, err
 }
 
-// checkClaimable returns an error if the claimant is dead, or another owner that is
-// alive has the key.
+// checkClaimable returns an error if the claimant is dead, has the key by a later
+// claim, or another owner that is alive has the key.
 func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, c placement.TryAcquire, self func(context.Context) (bool, error)) error {
 	alive, err := self(ctx)
 	if err != nil {
@@ -90,6 +91,9 @@ func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, 
 	}
 	if !alive {
 		return fmt.Errorf("%w: %v is no member that is alive", placement.ErrStale, c.Owner)
+	}
+	if row.Owner == c.Owner && c.RequestID < row.Request {
+		return fmt.Errorf("%w: request %d comes late, after request %d", placement.ErrStale, c.RequestID, row.Request)
 	}
 	if row.Free() || row.Owner == c.Owner {
 		return nil
