@@ -84,6 +84,10 @@ var arrows = map[string][]string{
 	"placement/kvstore":    {"placement", "kv", "directory", "tuple", "leasefdb"},
 	"placement/membership": {"placement", "kv", "directory", "tuple", "leasefdb"},
 
+	"placement/host":          {"placement", "placement/driver", "placement/kvstore", "placement/membership", "directory", "leasefdb", "kv"},
+	"placement/host/hosttest": {"placement", "placement/host"},
+	"placement/host/http2":    {"placement/host"},
+
 	"placement/placementtest": {"placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},

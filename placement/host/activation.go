@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Activation is one life of a virtual actor in this process: from its factory to
+// its Deactivate. It runs one call or timer at a time, in the order in which they arrive,
+// and has a goroutine only while there is something to run. All methods are safe for
+// concurrent use.
+type Activation struct {
+	kind  *activations // those of its kind and session
+	id    string
+	epoch int64
+	state any // what the factory returned
+
+	mu         sync.Mutex
+	head, tail *message
+	cancel     context.CancelCauseFunc // of the context of what runs, if that has one
+	more       *extension              // what few activations need
+	usedAt     int64                   // nanoseconds since the session began, when a call began or ended
+	calls      int32                   // that wait or run
+	phase      phase
+	running    bool // the factory runs, or a goroutine has the mailbox
+	leaving    bool // it is to be passivated once the mailbox is empty
+}
+
+type phase uint8
+
+const (
+	starting phase = iota // the factory runs
+	active
+	draining // the mailbox takes no more; its end is the last message
+	gone
+)
+
+// extension is the part of an [Activation] that is made when it is needed.
+type extension struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	cause  error // with which contexts end, if they have
+	timers map[*Timer]struct{}
+	ending *ending
+}
+
+// Key returns the key.
+func (a *Activation) Key() placement.Key { return placement.Key{Kind: a.kind.kind.name, ID: a.id} }
+
+// Epoch returns the epoch: greater than that of every activation of the key before,
+// wherever that was.
+func (a *Activation) Epoch() int64 { return a.epoch }
+
+// Fence returns the condition that no other owner has the key: for
+// persistable's DB.Under, and for [leasefdb.Fence.Under]. What is written under
+// it is refused with a [leasefdb.ErrLeaseLost] that is a [placement.ErrActivationLost], too, once another has
+// claimed the key. No clock is asked. It reads one key, which calls do not write.
+func (a *Activation) Fence() leasefdb.Fence {
+	return a.kind.session.fence(a.Key(), a.epoch)
+}
+
+// Passivate ends the activation once its mailbox is empty, without waiting for it to be
+// idle. If a call comes before the end it stays, and has to be asked again.
+func (a *Activation) Passivate() {
+	a.mu.Lock()
+	a.leaving = true
+	a.mu.Unlock()
+	a.leave()
+}
+
+// leave asks for the end if that is wanted and nothing runs.
+func (a *Activation) leave() {
+	a.mu.Lock()
+	now := a.leaving && !a.running && a.phase == active
+	if now {
+		a.leaving = false
+	}
+	a.mu.Unlock()
+	if now {
+		a.kind.session.driver.Passivate(a.Key(), a.epoch)
+	}
+}
+
+// Context returns a context that ends with the activation. Its cause is then
+// [ErrDeactivated], or [placement.ErrActivationLost] if another owner may have the key: because the
+// membership was lost or could not be renewed until its deadline, which is counted from before the
+// renewal was sent, or because the fence said so. The contexts of calls and timers end with it.
+func (a *Activation) Context() context.Context {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.extend()
+	if m.ctx == nil {
+		m.ctx, m.cancel = context.WithCancelCause(a.kind.session.ctx)
+		if m.cause != nil {
+			m.cancel(m.cause)
+		}
+	}
+	return m.ctx
+}
+
+// extend returns the extension. The caller holds the mutex.
+func (a *Activation) extend() *extension {
+	if a.more == nil {
+		a.more = new(extension)
+	}
+	return a.more
+}
+
+// post puts a message into the mailbox. It returns errDraining if it is for
+// the next incarnation.
+func (a *Activation) post(m *message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase > active {
+		return errDraining
+	}
+	if int(a.calls) >= a.kind.session.options.Mailbox {
+		return &MailboxFullError{Key: a.Key(), Waiting: int(a.calls)}
+	}
+	a.calls++
+	a.usedAt = a.kind.session.sinceStart()
+	a.push(m)
+	return nil
+}
+
+// push appends a message and sees that it is run. The caller holds the mutex.
+func (a *Activation) push(m *message) {
+	if a.tail == nil {
+		a.head = m
+	} else {
+		a.tail.next = m
+	}
+	a.tail = m
+	if !a.running {
+		a.running = true
+		go a.run()
+	}
+}
+
+// run runs messages until there are no more.
+func (a *Activation) run() {
+	ended := false
+	defer func() {
+		if !ended { // a handler has called runtime.Goexit
+			go a.run()
+		}
+	}()
+	for m := a.pop(); m != nil; m = a.pop() {
+		a.runMessage(m)
+	}
+	ended = true
+	a.leave()
+}
+
+// runMessage runs a message, and counts a call as a use of the activation.
+func (a *Activation) runMessage(m *message) {
+	if c, ok := m.work.(*call); ok {
+		defer a.noteCalled(c)
+	}
+	m.work.run(a)
+}
+
+// pop takes the next message. If there is none, the goroutine is done.
+func (a *Activation) pop() *message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.head
+	if m == nil {
+		a.running = false
+		return nil
+	}
+	if a.head = m.next; a.head == nil {
+		a.tail = nil
+	}
+	m.next = nil
+	return m
+}
+
+// noteCalled counts a call that has ended as a use of the activation.
+func (a *Activation) noteCalled(c *call) {
+	a.mu.Lock()
+	a.calls--
+	a.usedAt = a.kind.session.sinceStart()
+	a.mu.Unlock()
+	a.kind.session.noteCalled(a, c)
+}
+
+// within returns the context of something that runs: it ends with the
+// activation and with the caller's, if there is one, whose deadline it has. The function
+// frees it.
+func (a *Activation) within(caller context.Context, chain []placement.Key) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)
+	a.setCancel(cancel)
+	stop, end := func() bool { return true }, context.CancelFunc(func() {})
+	if caller != nil {
+		deadline, ok := caller.Deadline()
+		stop = context.AfterFunc(caller, func() {
+			if caller.Err() != context.DeadlineExceeded || !ok {
+				cancel(context.Cause(caller))
+			}
+		})
+		if ok {
+			ctx, end = context.WithDeadline(ctx, deadline)
+		}
+	}
+	return context.WithValue(ctx, chainKey{}, chain), func() {
+		stop()
+		end()
+		a.setCancel(nil)
+		cancel(context.Canceled)
+	}
+}
+
+// setCancel keeps what ends the context of what runs.
+func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel = cancel
+	if cancel != nil && a.more != nil && a.more.cause != nil {
+		cancel(a.more.cause)
+	}
+}
+
+// usedSince reports whether there were calls after a time, and when the last was.
+// The caller holds the mutex.
+func (a *Activation) usedSince(since time.Time) (time.Time, bool) {
+	s := a.kind.session
+	if a.calls > 0 {
+		return time.Now(), true
+	}
+	used := s.began.Add(time.Duration(a.usedAt))
+	return used, used.After(since)
+}

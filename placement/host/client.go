@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Client calls activations of other processes and has none itself. It only reads
+// the database. It is safe for concurrent use.
+type Client struct {
+	process
+}
+
+// NewClient returns a client on a database. Its transport need not have an address.
+func NewClient(db kv.Database, o Options) (*Client, error) {
+	p, err := newProcess(db, o)
+	if err != nil {
+		return nil, err
+	}
+	return newClient(p), nil
+}
+
+func newClient(p *process) *Client {
+	c := new(Client)
+	c.options, c.cluster = p.options, p.cluster
+	return c
+}
+
+// Start begins to follow the topology. Calls wait for the first one.
+func (c *Client) Start(context.Context) error {
+	if !c.state.CompareAndSwap(stateNew, stateStarted) {
+		return ErrStarted
+	}
+	s, err := c.newSession(placement.Owner{Name: "client " + rand.Text(), Incarnation: 1}, nil, nil)
+	if err == nil {
+		err = s.driver.StartClient()
+	}
+	if err != nil {
+		return err
+	}
+	s.run()
+	c.session.Store(s)
+	return nil
+}
+
+// Stop refuses calls and ends what follows the topology. It closes the transport.
+func (c *Client) Stop(ctx context.Context) error {
+	if c.state.Swap(stateStopped) != stateStarted {
+		return nil
+	}
+	var err error
+	if s := c.session.Load(); s != nil {
+		err = s.stop(ctx)
+	}
+	return errors.Join(err, c.options.Transport.Close(ctx))
+}

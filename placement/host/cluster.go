@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+)
+
+// cluster is where members and activations are: a database.
+type cluster interface {
+	// join makes the process a member under a new incarnation.
+	join(ctx context.Context, m placement.Member) (seat, error)
+	// watch delivers topologies until ctx ends.
+	watch(ctx context.Context, deliver func(placement.Topology)) error
+	homes(s *session) driver.Homes
+	fence(key placement.Key, owner placement.Owner, epoch int64) leasefdb.Fence
+}
+
+// seat is the membership of one incarnation.
+type seat interface {
+	Owner() placement.Owner
+	// Context ends when the membership may be lost, at a deadline counted from
+	// before its last renewal.
+	Context() context.Context
+	Drain(ctx context.Context) error
+	Leave(ctx context.Context) error
+}
+
+// lookup is what a session needs of a *[driver.Driver].
+type lookup interface {
+	StartMember(kinds []string) error
+	StartClient() error
+	Resolve(ctx context.Context, key placement.Key) (placement.Resolution, error)
+	UpdateTopology(t placement.Topology) error
+	Use(key placement.Key, epoch int64)
+	Passivate(key placement.Key, epoch int64)
+	LoseActivation(key placement.Key, epoch int64)
+	Learn(key placement.Key, h placement.Holder)
+	Forget(key placement.Key, h placement.Holder)
+	LoseAll()
+	Stop(ctx context.Context) error
+	Run(ctx context.Context) error
+}

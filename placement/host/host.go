@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Host is a process in which virtual actors are active. It is safe for
+// concurrent use.
+type Host struct {
+	process
+
+	mu      sync.Mutex
+	kinds   map[string]*kind
+	started bool
+
+	ctx    context.Context // ends with Stop
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when nothing joins any more
+}
+
+// New returns a host on a database. It does not read or write until Start.
+func New(db kv.Database, o Options) (*Host, error) {
+	if o.Name == "" {
+		return nil, errors.Join(errors.New("host: the options have no Name"), o.Validate())
+	}
+	p, err := newProcess(db, o)
+	if err != nil {
+		return nil, err
+	}
+	return newHost(p), nil
+}
+
+func newHost(p *process) *Host {
+	h := &Host{kinds: make(map[string]*kind), ended: make(chan struct{})}
+	h.options, h.cluster = p.options, p.cluster
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Start makes the process a member, which activates the kinds that are
+// registered, and serves the transport. It waits for a member of the same name that has died,
+// and fails if there is one that is alive. After an error it can be called again.
+func (h *Host) Start(ctx context.Context) error {
+	if err := h.begin(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)() // Stop ends the joining
+	s, err := h.join(ctx)
+	if err := h.noteJoined(s, err); err != nil {
+		return err
+	}
+	go h.supervise(s)
+	if err := h.options.Transport.Serve(h.serve); err != nil {
+		return errors.Join(fmt.Errorf("host: the transport does not serve: %w", err), h.Stop(ctx))
+	}
+	return nil
+}
+
+// begin lets one Start run.
+func (h *Host) begin() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.state.Load() == stateStopped:
+		return placement.ErrStopped
+	case h.started:
+		return ErrStarted
+	}
+	h.started = true
+	return nil
+}
+
+// noteJoined begins to use the session. It leaves at once if Stop came first.
+func (h *Host) noteJoined(s *session, err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.state.Load() == stateStopped && err == nil:
+		return errors.Join(placement.ErrStopped, s.stop(h.ctx))
+	case err != nil:
+		h.started = false
+		return err
+	}
+	h.session.Store(s)
+	h.state.Store(stateStarted)
+	return nil
+}
+
+// join makes the process a member under a new incarnation.
+func (h *Host) join(ctx context.Context) (*session, error) {
+	kinds := slices.Sorted(maps.Keys(h.kinds))
+	seat, err := h.cluster.join(ctx, placement.Member{
+		Owner: placement.Owner{Name: h.options.Name}, Address: h.options.Transport.Address(), Kinds: kinds, Labels: h.options.Labels,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.newSession(seat.Owner(), seat, h.kinds)
+	if err == nil {
+		err = s.driver.StartMember(kinds)
+	}
+	if err != nil {
+		return nil, errors.Join(err, seat.Leave(ctx))
+	}
+	s.run()
+	return s, nil
+}
+
+// supervise joins again each time that the membership is lost, until Stop.
+func (h *Host) supervise(s *session) {
+	defer close(h.ended)
+	for s != nil {
+		select {
+		case <-s.ctx.Done():
+		case <-h.ctx.Done():
+			return
+		}
+		h.session.Store(nil)
+		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
+		s.lose()
+		s = h.rejoin()
+		h.session.Store(s)
+	}
+}
+
+// rejoin joins until it succeeds. It returns nil when the host stops.
+func (h *Host) rejoin() *session {
+	for attempt := 0; ; attempt++ {
+		s, err := h.join(h.ctx)
+		if err == nil {
+			return s
+		}
+		if h.ctx.Err() == nil {
+			h.options.Logger.Warn("host: joining again has failed", "member", h.options.Name, "err", err)
+		}
+		if backoff(h.ctx, attempt) != nil {
+			return nil
+		}
+	}
+}
+
+// Stop refuses calls, ends all activations, hands them back, leaves the cluster and closes the
+// transport. Other members may activate what was here at once. When ctx ends first the contexts of what still runs
+// end, and the error says what is left; other members get that as soon as the leave is told, and its
+// writes under fences fail. A host cannot be started again.
+func (h *Host) Stop(ctx context.Context) error {
+	h.mu.Lock()
+	was := h.state.Swap(stateStopped)
+	h.mu.Unlock()
+	h.cancel()
+	if was != stateStarted {
+		return nil
+	}
+	<-h.ended
+	var err error
+	if s := h.session.Load(); s != nil {
+		err = s.stop(ctx)
+	}
+	return errors.Join(err, h.options.Transport.Close(ctx))
+}
+
+// Member returns the member that this process is, and false while it is none.
+func (h *Host) Member() (placement.Owner, bool) {
+	s := h.session.Load()
+	if s == nil {
+		return placement.Owner{}, false
+	}
+	return s.owner, true
+}

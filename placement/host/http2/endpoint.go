@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http2
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement/host"
+)
+
+const (
+	path      = "/placement/v1/call"
+	mediaType = "application/vnd.kazahana.placement.v1"
+)
+
+// endpoint serves requests.
+type endpoint struct {
+	transport *Transport
+	handler   host.Handler
+}
+
+// ServeHTTP implements [http.Handler].
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path != path:
+		http.Error(w, "there is nothing but "+path, http.StatusNotFound)
+	case r.Method != http.MethodPost:
+		http.Error(w, "POST is what is possible", http.StatusMethodNotAllowed)
+	case r.Header.Get("Content-Type") != mediaType:
+		http.Error(w, "the media type must be "+mediaType, http.StatusUnsupportedMediaType)
+	default:
+		e.answer(w, r)
+	}
+}
+
+// answer reads a request, has it handled and writes the reply.
+func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
+	reply := e.reply(w, r)
+	body, err := frame(reply, reply.Payload)
+	if err != nil { // nothing that JSON cannot carry comes from a handler
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", mediaType)
+	_, _ = w.Write(body) // the caller has left if it fails
+}
+
+func (e *endpoint) reply(w http.ResponseWriter, r *http.Request) host.Reply {
+	if e.transport.requests.Add(1) > int64(e.transport.options.MaxRequests) {
+		e.transport.requests.Add(-1)
+		return host.Refuse(host.ErrOverloaded)
+	}
+	defer e.transport.requests.Add(-1)
+	head, payload, err := e.read(w, r)
+	if err != nil {
+		return host.Refuse(err)
+	}
+	ctx := r.Context()
+	if head.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, head.Timeout)
+		defer cancel()
+	}
+	head.Payload = payload
+	return e.handler(ctx, head.Request)
+}
+
+// requestHead is the head of a request.
+type requestHead struct {
+	host.Request
+	Timeout time.Duration `json:"timeout,omitempty"` // 0: the caller has no deadline
+}
+
+func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (head requestHead, payload []byte, err error) {
+	most := e.transport.options.MaxPayload
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(readTimeout)); err != nil {
+		return head, nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(most)+maxFrame))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return head, nil, &host.SizeError{Bytes: int(max(r.ContentLength, tooLarge.Limit+1)), Most: most}
+	}
+	if err != nil {
+		return head, nil, err
+	}
+	payload, err = unframe(body, &head)
+	if err == nil && len(payload) > most {
+		err = &host.SizeError{Bytes: len(payload), Most: most}
+	}
+	return head, payload, errors.Join(err, control.SetReadDeadline(time.Time{}))
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http2
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement/host"
+)
+
+// The defaults of [Options].
+const (
+	DefaultMaxRequests = 10_000
+	DefaultDialTimeout = 5 * time.Second
+)
+
+// Options configure a [Transport]. The zero value is ready to use.
+type Options struct {
+	// Advertise is the address under which other processes reach this one,
+	// host:port. The default value is the one on which the transport listens; it
+	// must be given where that is not one host's, such as 0.0.0.0.
+	Advertise string
+	// ServerTLS and ClientTLS make the transport speak TLS. Both are given, or
+	// neither: HTTP/2 in the clear. A Transport that only calls needs no ServerTLS.
+	ServerTLS *tls.Config
+	ClientTLS *tls.Config
+	// MaxPayload bounds arguments and results in bytes; host.Options has the same
+	// bound. The default value is host.DefaultMaxPayload.
+	MaxPayload int
+	// MaxRequests bounds the requests that are served at once. Others are refused with
+	// host.ErrOverloaded. The default value is DefaultMaxRequests.
+	MaxRequests int
+	// DialTimeout bounds the making of a connection. The default value is
+	// DefaultDialTimeout.
+	DialTimeout time.Duration
+	// Logger gets the errors of connections: the default value is slog.Default().
+	Logger *slog.Logger
+}
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error {
+	var faults []error
+	if o.Advertise != "" {
+		if _, port, err := net.SplitHostPort(o.Advertise); err != nil || port == "" || port == "0" {
+			faults = append(faults, fmt.Errorf("http2: the advertised address %q must be like host:port", o.Advertise))
+		}
+	}
+	if o.ServerTLS != nil && o.ClientTLS == nil {
+		faults = append(faults, errors.New("http2: ServerTLS needs ClientTLS: the transport calls the others, too"))
+	}
+	if o.MaxPayload < 0 || o.MaxRequests < 0 || o.DialTimeout < 0 {
+		faults = append(faults, fmt.Errorf("http2: payloads of %d bytes, %d requests and a dial timeout of %v must not be negative", o.MaxPayload, o.MaxRequests, o.DialTimeout))
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxPayload == 0 {
+		o.MaxPayload = host.DefaultMaxPayload
+	}
+	if o.MaxRequests == 0 {
+		o.MaxRequests = DefaultMaxRequests
+	}
+	if o.DialTimeout == 0 {
+		o.DialTimeout = DefaultDialTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	// net/http changes what it is given.
+	o.ServerTLS, o.ClientTLS = o.ServerTLS.Clone(), o.ClientTLS.Clone()
+	return o
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// RegisterError gives an error value a name, under which it is sent between
+// processes: errors.Is finds it in what a call returns. All processes register
+// the same, before they start a host or a client, for example in an init
+// function. It panics if the name or the error is registered otherwise.
+//
+// The states of packages placement and host, context.Canceled and
+// context.DeadlineExceeded are registered. An error that is not arrives as a
+// *[RemoteError] with its message.
+func RegisterError(name string, err error) {
+	if err == nil || !comparableError(err) {
+		panic(fmt.Sprintf("host: error %q cannot be registered: it is nil or not comparable", name))
+	}
+	registered.addSentinel(name, err)
+}
+
+// RegisterErrorType is [RegisterError] for all errors of a type: errors.As finds
+// them, with the fields that encoding/json keeps. E is a pointer to a struct, or a struct.
+func RegisterErrorType[E error](name string) {
+	registered.addType(name, reflect.TypeFor[E](), errorType{
+		encode: func(err error) ([]byte, error) { return json.Marshal(err) },
+		decode: func(data []byte, _ []error) (error, error) {
+			var e E
+			err := json.Unmarshal(data, &e)
+			return e, err
+		},
+	})
+}
+
+// registerWrapper registers a type whose field Err is left out of what is sent
+// and set from what the error wraps.
+func registerWrapper[E error](name string, withErr func(e E, err error) E) {
+	registered.addType(name, reflect.TypeFor[E](), errorType{
+		encode: func(err error) ([]byte, error) { return json.Marshal(withErr(err.(E), nil)) },
+		decode: func(data []byte, wrapped []error) (error, error) {
+			var e E
+			if err := json.Unmarshal(data, &e); err != nil || isNil(e) || len(wrapped) == 0 {
+				return e, err
+			}
+			return withErr(e, wrapped[0]), nil
+		},
+	})
+}
+
+// errorType encodes and decodes the errors of a type.
+type errorType struct {
+	name   string
+	encode func(error) ([]byte, error)
+	decode func(data []byte, wrapped []error) (err, failed error)
+}
+
+type sentinel struct {
+	name string
+	err  error
+}
+
+// errorRegistry knows which errors keep their identity.
+type errorRegistry struct {
+	mu     sync.RWMutex
+	list   []sentinel // in the order of registration
+	byErr  map[error]string
+	byName map[string]error // sentinels
+	types  map[reflect.Type]errorType
+	named  map[string]errorType
+}
+
+var registered = &errorRegistry{
+	byErr: make(map[error]string), byName: make(map[string]error),
+	types: make(map[reflect.Type]errorType), named: make(map[string]errorType),
+}
+
+func (r *errorRegistry) addSentinel(name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byName[name] == err {
+		return
+	}
+	if _, taken := r.byErr[err]; taken || r.taken(name) {
+		panic(fmt.Sprintf("host: error %q cannot be registered: its name or the error itself is registered already", name))
+	}
+	r.byErr[err], r.byName[name] = name, err
+	r.list = append(r.list, sentinel{name, err})
+}
+
+func (r *errorRegistry) addType(name string, t reflect.Type, e errorType) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.types[t].name == name && name != "" {
+		return
+	}
+	if _, taken := r.types[t]; taken || r.taken(name) {
+		panic(fmt.Sprintf("host: error type %q cannot be registered: its name or the type is registered already", name))
+	}
+	e.name = name
+	r.types[t], r.named[name] = e, e
+}
+
+func (r *errorRegistry) taken(name string) bool {
+	_, sentinel := r.byName[name]
+	_, typed := r.named[name]
+	return sentinel || typed || name == ""
+}
+
+func (r *errorRegistry) sentinels() []sentinel {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.list[:len(r.list):len(r.list)]
+}
+
+// encode returns the name and the data of an error; no name if it is not
+// registered or cannot be encoded.
+func (r *errorRegistry) encode(err error) (string, json.RawMessage) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if comparableError(err) {
+		if name, ok := r.byErr[err]; ok {
+			return name, nil
+		}
+	}
+	t, ok := r.types[reflect.TypeOf(err)]
+	if !ok {
+		return "", nil
+	}
+	data, failed := t.encode(err)
+	if failed != nil || len(data) > maxWireData {
+		return "", nil
+	}
+	return t.name, data
+}
+
+// decode returns the registered error that w tells of, nil if there is none.
+func (r *errorRegistry) decode(w *WireError, wrapped []error) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if err, ok := r.byName[w.Name]; ok {
+		return err
+	}
+	t, ok := r.named[w.Name]
+	if !ok {
+		return nil
+	}
+	err, failed := t.decode(w.Data, wrapped)
+	if failed != nil || isNil(err) {
+		return nil
+	}
+	return err
+}
+
+func isNil(err error) bool {
+	v := reflect.ValueOf(err)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+func init() {
+	registerStates()
+	RegisterErrorType[*placement.KeyError]("placement.KeyError")
+	RegisterErrorType[*placement.NoMemberError]("placement.NoMemberError")
+	RegisterErrorType[*placement.PendingError]("placement.PendingError")
+	RegisterErrorType[*placement.TimeoutError]("placement.TimeoutError")
+	RegisterErrorType[*MailboxFullError]("host.MailboxFullError")
+	RegisterErrorType[*CycleError]("host.CycleError")
+	RegisterErrorType[*DepthError]("host.DepthError")
+	RegisterErrorType[*MethodError]("host.MethodError")
+	RegisterErrorType[*SizeError]("host.SizeError")
+	RegisterErrorType[*CodecError]("host.CodecError")
+	RegisterErrorType[*PanicError]("host.PanicError")
+	registerWrapper("placement.LockError", func(e *placement.LockError, err error) *placement.LockError {
+		return &placement.LockError{Key: e.Key, Holder: e.Holder, Err: err}
+	})
+	registerWrapper("placement.StorageError", func(e *placement.StorageError, err error) *placement.StorageError {
+		return &placement.StorageError{Key: e.Key, Op: e.Op, Err: err}
+	})
+	registerWrapper("placement.ActivationError", func(e *placement.ActivationError, err error) *placement.ActivationError {
+		return &placement.ActivationError{Key: e.Key, Err: err}
+	})
+	registerWrapper("host.PayloadError", func(e *PayloadError, err error) *PayloadError {
+		return &PayloadError{Key: e.Key, Method: e.Method, What: e.What, Err: err}
+	})
+	registerWrapper("host.CallError", func(e *CallError, err error) *CallError {
+		return &CallError{Key: e.Key, Method: e.Method, Unknown: e.Unknown, Err: err}
+	})
+}
+
+func registerStates() {
+	for _, s := range []sentinel{
+		{"context.Canceled", context.Canceled},
+		{"context.DeadlineExceeded", context.DeadlineExceeded},
+		{"placement.ErrNotReady", placement.ErrNotReady},
+		{"placement.ErrStopped", placement.ErrStopped},
+		{"placement.ErrDead", placement.ErrDead},
+		{"placement.ErrPending", placement.ErrPending},
+		{"placement.ErrNoMember", placement.ErrNoMember},
+		{"placement.ErrOverloaded", placement.ErrOverloaded},
+		{"placement.ErrHeld", placement.ErrHeld},
+		{"placement.ErrStale", placement.ErrStale},
+		{"placement.ErrUnavailable", placement.ErrUnavailable},
+		{"placement.ErrTooLarge", placement.ErrTooLarge},
+		{"placement.ErrTimeout", placement.ErrTimeout},
+		{"placement.ErrTopologyBehind", placement.ErrTopologyBehind},
+		{"placement.ErrActivationLost", placement.ErrActivationLost},
+		{"host.ErrOutcomeUnknown", ErrOutcomeUnknown},
+		{"host.ErrUnreachable", ErrUnreachable},
+		{"host.ErrNotHere", ErrNotHere},
+		{"host.ErrOverloaded", ErrOverloaded},
+		{"host.ErrMailboxFull", ErrMailboxFull},
+		{"host.ErrDeactivated", ErrDeactivated},
+	} {
+		registered.addSentinel(s.name, s.err)
+	}
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+)
+
+// session is one incarnation of a member, or of a client: what it has active
+// ends with it.
+type session struct {
+	options *Options
+	cluster cluster
+	owner   placement.Owner
+	seat    seat // nil for a client
+	driver  lookup
+	kinds   map[string]*activations
+	pid     string    // of all activations
+	began   time.Time // usedAt counts from here
+
+	ctx    context.Context // ends with the membership; its cause says why
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup // what runs until ctx ends
+}
+
+// newSession returns the session of an owner. It does nothing yet.
+func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*kind) (*session, error) {
+	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now()}
+	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	for name, k := range kinds {
+		n.kinds[name] = &activations{kind: k, session: n, byID: make(map[string]*Activation)}
+	}
+	c, err := placement.NewCoordinator(placement.Options{Self: owner, Address: p.options.Transport.Address(), Strategy: p.options.Strategy})
+	if err != nil {
+		return nil, err
+	}
+	d, err := driver.New(c, p.cluster.homes(n), driver.Options{
+		IdleAfter:      max(p.options.IdleAfter, 0),
+		CommandTimeout: p.options.DeactivateTimeout + 2*endGrace + 5*time.Second,
+		Events:         p.options.Events,
+		Logger:         p.options.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.driver = d
+	return n, nil
+}
+
+// run follows the topology and ticks until the session ends.
+func (s *session) run() {
+	s.work.Go(func() { _ = s.driver.Run(s.ctx) })
+	s.work.Go(func() {
+		for attempt := 0; s.ctx.Err() == nil; attempt++ {
+			err := s.cluster.watch(s.ctx, s.update)
+			if s.ctx.Err() == nil {
+				s.options.Logger.Warn("host: the members cannot be watched", "err", err)
+			}
+			_ = backoff(s.ctx, attempt)
+		}
+	})
+	if s.seat != nil {
+		context.AfterFunc(s.seat.Context(), func() {
+			s.cancel(fmt.Errorf("%w: %w", placement.ErrActivationLost, context.Cause(s.seat.Context())))
+		})
+	}
+}
+
+// update tells the driver of a topology.
+func (s *session) update(t placement.Topology) {
+	if err := s.driver.UpdateTopology(t); err != nil && !errors.Is(err, placement.ErrStaleTopology) {
+		s.options.Logger.Error("host: a topology cannot be used", "version", t.Version, "err", err)
+	}
+}
+
+// lose ends all activations, without giving anything back: others may have them.
+func (s *session) lose() {
+	s.driver.LoseAll()
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.DeactivateTimeout+2*endGrace)
+	defer cancel()
+	if err := s.driver.Stop(ctx); err != nil {
+		s.options.Logger.Warn("host: not all activations of a lost membership have ended", "member", s.owner.String(), "err", err)
+	}
+	s.work.Wait()
+}
+
+// stop gives everything back, in an orderly way until ctx ends, and leaves.
+func (s *session) stop(ctx context.Context) error {
+	drained := s.drain(ctx)
+	stopped := s.driver.Stop(ctx)
+	s.cancel(ErrDeactivated)
+	s.work.Wait()
+	return errors.Join(drained, stopped, s.leave(ctx))
+}
+
+// drain makes new activations go elsewhere.
+func (s *session) drain(ctx context.Context) error {
+	if s.seat == nil {
+		return nil
+	}
+	return s.seat.Drain(ctx)
+}
+
+// leaveTimeout is how long a member tries to leave after its Stop's context has ended:
+// the others need not wait for its lease then.
+const leaveTimeout = 2 * time.Second
+
+func (s *session) leave(ctx context.Context) error {
+	if s.seat == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+		defer cancel()
+		ctx = short
+	}
+	return s.seat.Leave(ctx)
+}
+
+func (s *session) sinceStart() int64 { return int64(time.Since(s.began)) }
+
+func (s *session) fence(key placement.Key, epoch int64) leasefdb.Fence {
+	return s.cluster.fence(key, s.owner, epoch)
+}
+
+// noteCalled tells the driver of the end of a call.
+func (s *session) noteCalled(a *Activation, c *call) {
+	if errors.Is(c.outcome.err, placement.ErrActivationLost) {
+		s.driver.LoseActivation(a.Key(), a.epoch)
+		return
+	}
+	s.driver.Use(a.Key(), a.epoch)
+	a.notePanic(c.outcome.err)
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Transport carries requests between the processes of a cluster. Package
+// placement/host/http2 has one. It is safe for concurrent use. Suite
+// hosttest.RunTransport checks an implementation.
+type Transport interface {
+	// Address returns where other processes reach this one. It does not change.
+	// It is "" for a transport that only calls, for clients.
+	Address() string
+	// Serve begins to give requests to h, each on a goroutine of its own, and
+	// returns. It is called at most once.
+	Serve(h Handler) error
+	// Call sends a request to the process at an address and returns its reply.
+	// The deadline of ctx travels with the request; when ctx ends, the context
+	// of the handler does. An error is an [ErrUnreachable] only if it is certain
+	// that no handler got the request and none will. After any other error a
+	// handler may have got it, but no more than once.
+	Call(ctx context.Context, address string, r Request) (Reply, error)
+	// Close refuses new requests, waits for those under way until ctx ends, and
+	// ends the contexts of those that are left.
+	Close(ctx context.Context) error
+}
+
+// Handler answers requests. Its context ends when the caller's does, as far as
+// the transport can tell. It does not keep what the request refers to.
+type Handler func(ctx context.Context, r Request) Reply
+
+// Request is a message to an activation, as a [Transport] carries it.
+type Request struct {
+	Key      placement.Key   `json:"key"`
+	Method   string          `json:"method"`
+	Codec    string          `json:"codec"`              // the name of the codec of the payload
+	Forwards int             `json:"forwards,omitempty"` // by how many processes it was forwarded, at most MaxForwards
+	Chain    []placement.Key `json:"chain,omitempty"`    // the activations that wait for the reply, the first caller first
+	Payload  []byte          `json:"-"`                  // the argument
+}
+
+// MaxForwards is how many processes may pass a request on to another one that has
+// the activation. A request that would need more is refused, and its caller resolves the
+// key anew.
+const MaxForwards = 2
+
+// Reply is the answer to a [Request].
+type Reply struct {
+	Status  Status           `json:"status"`
+	Err     *WireError       `json:"err,omitempty"`   // unless the status is Done
+	Holder  placement.Holder `json:"holder,omitzero"` // who has the activation, if that is known
+	Payload []byte           `json:"-"`               // the result, if the status is Done
+}
+
+// Status is what became of a request.
+type Status uint8
+
+// The statuses. The zero Status is none.
+const (
+	Done    Status = iota + 1 // the handler has returned a result
+	Failed                    // the handler has returned an error
+	Refused                   // the handler was certainly not called
+	Unknown                   // the handler may have been called
+)
