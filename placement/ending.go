@@ -63,7 +63,7 @@ func (c *Coordinator) giveBack(w *work) {
 func (c *Coordinator) end(n *recency.Node[Key, activation], cause Cause, reason string) *work {
 	c.active.Remove(n)
 	w := c.begin(n.Key, c.nextID())
-	w.used, w.made, w.cause = n, true, cause
+	w.used, w.made, w.sure, w.cause = n, true, true, cause
 	w.lease = Lease{Key: n.Key, Owner: c.o.Self, Epoch: n.Value.epoch}
 	w.idleSince = c.now.Add(n.Value.used - c.clock)
 	c.emit(Event{Kind: Draining, Key: n.Key, Owner: c.o.Self, Epoch: n.Value.epoch, PID: n.Value.pid, Request: w.id, Reason: reason})
@@ -94,6 +94,11 @@ func (c *Coordinator) deactivated(w *work, r ActivationDeactivated) {
 		if refused {
 			c.returnActivation(w, ActivationEnsured{Key: r.Key, Epoch: r.Epoch})
 		}
+	case r.Err != nil && w.asked == CauseIdle: // it may be in use, or not: it must end now
+		if w.cause == CauseIdle {
+			w.cause = CauseFailed
+		}
+		c.deactivate(w)
 	case !refused || w.asked != CauseIdle:
 		c.gone(w, r.Err)
 	case w.cause == CauseIdle && c.state == StateMember:
@@ -139,8 +144,12 @@ func (c *Coordinator) keep(w *work) {
 	}
 }
 
-// release gives the lease of a request back.
+// release gives the lease of a request back. Homes know of a member that is dead.
 func (c *Coordinator) release(w *work) {
+	if c.dead != "" {
+		c.finish(w)
+		return
+	}
 	w.step, w.retryAt = releasing, 0
 	c.command(Release{RequestID: w.id, Key: w.key, Lease: w.lease})
 }
@@ -162,8 +171,12 @@ func (c *Coordinator) released(w *work, r LockReleased) {
 // stale one has nothing left to do.
 func isUncertain(err error) bool { return err != nil && !errors.Is(err, ErrStale) }
 
-// remove removes the entry of an activation.
+// remove removes the entry of an activation. Homes know of a member that is dead.
 func (c *Coordinator) remove(w *work) {
+	if c.dead != "" {
+		c.finish(w)
+		return
+	}
 	w.step, w.retryAt = removing, 0
 	c.command(RemoveActivation{RequestID: w.id, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch})
 }

@@ -5,7 +5,8 @@ package placement
 import "fmt"
 
 // Results that come late or twice. What they carry is given back, unless it is
-// what the key has now.
+// what the key has now. Of a member that others take for dead nothing is given
+// back to a home, which knows; but its activations end.
 
 // has reports whether the activation in use, or the work that the key or the
 // result belongs to, is of an epoch.
@@ -21,7 +22,7 @@ func (c *Coordinator) has(w *work, key Key, epoch int64) bool {
 // newer than the one of the activation in use, it has ended that. One that is not
 // kept has ended nothing: the entry keeps others from the key.
 func (c *Coordinator) returnLease(w *work, r LockAcquired) {
-	if c.has(w, r.Key, r.Lease.Epoch) {
+	if c.dead != "" || c.has(w, r.Key, r.Lease.Epoch) {
 		return
 	}
 	if n := c.active.Get(r.Key); r.Lease.Kept && n != nil && n.Value.epoch < r.Lease.Epoch {
@@ -31,6 +32,17 @@ func (c *Coordinator) returnLease(w *work, r LockAcquired) {
 	c.release(o)
 }
 
+// settleClaim finds out what became of a claim whose request has ended, by another
+// claim, whose lease is given back. If the key has a newer claim, that has ended it.
+func (c *Coordinator) settleClaim(key Key) {
+	if c.dead != "" || c.active.Get(key) != nil || c.workOf(key) != nil {
+		return
+	}
+	w := c.begin(key, c.nextID())
+	w.step = acquiring
+	c.retryLater(w)
+}
+
 // returnActivation ends an activation that no request waits for.
 func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
 	n := c.active.Get(r.Key)
@@ -38,18 +50,19 @@ func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
 		return
 	}
 	o := c.orphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the activation came late")
-	o.cause = CauseFailed
+	o.sure, o.cause = true, CauseFailed
 	c.deactivate(o)
 }
 
-// ends reports whether a work has the activation of an epoch, and will use or end it.
+// ends reports whether a work knows of the activation of an epoch, and will use
+// or end it. One whose executor has failed may be ending it too early.
 func ends(w *work, epoch int64) bool {
-	return w != nil && w.lease.Epoch == epoch && (w.step == storing || w.step == deactivating)
+	return w != nil && w.lease.Epoch == epoch && w.sure && (w.step == storing || w.step == deactivating)
 }
 
 // returnEntry removes an entry that no request waits for.
 func (c *Coordinator) returnEntry(w *work, r ActivationStored) {
-	if r.Err != nil || c.has(w, r.Key, r.Epoch) {
+	if r.Err != nil || c.dead != "" || c.has(w, r.Key, r.Epoch) {
 		return
 	}
 	o := c.orphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the entry was stored late")

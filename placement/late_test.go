@@ -11,11 +11,11 @@ import (
 // A claim that a home executes once more, late, when its request has been
 // answered and its lock was released: the activation stays in use, and the lock is given back.
 func TestLateLeaseLeavesActivation(t *testing.T) {
-	c, key := alone(t), Key{"k", "1"}
+	c, key := newMember(t), Key{"k", "1"}
 	first := activateLapsing(t, c, key, 7)
 	late := Lease{Key: key, Owner: Owner{"a", 1}, Request: first, Epoch: 9}
 	out, err := c.HandleCommandResult(LockAcquired{RequestID: first, Key: key, Lease: late}, start)
-	if r := only[Release](t, out, err); r.Lease.Epoch != 9 {
+	if r := only[Release](t, ok(t)(out, err)); r.Lease.Epoch != 9 {
 		t.Errorf("%+v, want the release of epoch 9", r)
 	}
 	out, err = c.Resolve(key, start)
@@ -29,16 +29,16 @@ func TestLateLeaseLeavesActivation(t *testing.T) {
 func activateLapsing(t *testing.T, c *Coordinator, key Key, epoch int64) RequestID {
 	t.Helper()
 	out, err := c.Resolve(key, start)
-	acq := only[TryAcquire](t, out, err)
+	acq := only[TryAcquire](t, ok(t)(out, err))
 	id := acq.RequestID
 	out, err = c.HandleCommandResult(LockAcquired{RequestID: id, Key: key, Lease: Lease{Key: key, Owner: acq.Owner, Request: id, Epoch: epoch}}, start)
-	only[LoadActivation](t, out, err)
+	only[LoadActivation](t, ok(t)(out, err))
 	out, err = c.HandleCommandResult(ActivationLoaded{RequestID: id, Key: key}, start)
-	only[EnsureActivation](t, out, err)
+	only[EnsureActivation](t, ok(t)(out, err))
 	out, err = c.HandleCommandResult(ActivationEnsured{RequestID: id, Key: key, Epoch: epoch}, start)
-	only[StoreActivation](t, out, err)
+	only[StoreActivation](t, ok(t)(out, err))
 	out, err = c.HandleCommandResult(ActivationStored{RequestID: id, Key: key, Epoch: epoch}, start)
-	only[Release](t, out, err)
+	only[Release](t, ok(t)(out, err))
 	if _, err := c.HandleCommandResult(LockReleased{RequestID: id, Key: key, Epoch: epoch}, start); err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +48,9 @@ func activateLapsing(t *testing.T, c *Coordinator, key Key, epoch int64) Request
 // What a home has of this member without its knowledge is given back once another
 // member asks for it.
 func TestForgetSelf(t *testing.T) {
-	c, key := alone(t), Key{"k", "1"}
+	c, key := newMember(t), Key{"k", "1"}
 	self := Holder{Owner: Owner{"a", 1}, Epoch: 5}
-	r := only[Release](t, c.Forget(key, self, start), nil)
+	r := only[Release](t, c.Forget(key, self, start))
 	if r.Lease.Epoch != 5 || r.Lease.Owner != self.Owner {
 		t.Errorf("%+v, want the release of epoch 5", r)
 	}
@@ -58,7 +58,7 @@ func TestForgetSelf(t *testing.T) {
 		t.Errorf("told again meanwhile: %v", out.Commands)
 	}
 	out, err := c.HandleCommandResult(LockReleased{RequestID: r.RequestID, Key: key, Epoch: 5, Err: ErrStale}, start)
-	m := only[RemoveActivation](t, out, err)
+	m := only[RemoveActivation](t, ok(t)(out, err))
 	if m.Epoch != 5 || m.Owner != self.Owner {
 		t.Errorf("%+v, want the removal of epoch 5", m)
 	}
@@ -66,7 +66,7 @@ func TestForgetSelf(t *testing.T) {
 	if err != nil || len(out.Commands) > 0 || c.Held() != 1 {
 		t.Errorf("%+v, %v, %d held; want that it is tried again later", out, err, c.Held())
 	}
-	only[RemoveActivation](t, c.Forget(key, self, start), nil) // a call has come for it: it is tried again now
+	only[RemoveActivation](t, c.Forget(key, self, start)) // a call has come for it: it is tried again now
 	if _, err := c.HandleCommandResult(ActivationRemoved{RequestID: m.RequestID, Key: key, Epoch: 5}, start); err != nil || c.Held() != 0 {
 		t.Errorf("%v, %d held", err, c.Held())
 	}
@@ -74,14 +74,14 @@ func TestForgetSelf(t *testing.T) {
 
 // What is in use, or under way, is not given back.
 func TestForgetSelfInUse(t *testing.T) {
-	c, key := alone(t), Key{"k", "1"}
+	c, key := newMember(t), Key{"k", "1"}
 	out, err := c.Resolve(key, start)
-	only[TryAcquire](t, out, err)
+	only[TryAcquire](t, ok(t)(out, err))
 	if out := c.Forget(key, Holder{Owner: Owner{"a", 1}, Epoch: 5}, start); len(out.Commands) > 0 {
 		t.Errorf("while it is claimed: %v", out.Commands)
 	}
-	c = alone(t)
-	activateKept(t, c, key, 7)
+	c = newMember(t)
+	activate(t, c, key, 7, start)
 	if out := c.Forget(key, Holder{Owner: Owner{"a", 1}, Epoch: 7}, start); len(out.Commands) > 0 {
 		t.Errorf("while it is in use: %v", out.Commands)
 	}

@@ -32,7 +32,7 @@ func (c *Coordinator) location(key Key) (Holder, bool) {
 // Learn tells where a key is active, as another member or a home has said. A
 // location is kept if its owner is in the topology, and if its epoch is greater than that
 // of the one known before. A greater epoch than that of an activation here
-// says that the activation is lost. The key must be valid.
+// says that the activation is lost. An owner that is Self, and an invalid key, change nothing.
 func (c *Coordinator) Learn(key Key, h Holder, now time.Time) Outcome {
 	c.enter(now)
 	if c.refusal() == nil && key.Validate() == nil && h.Owner != c.o.Self {

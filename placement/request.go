@@ -56,10 +56,18 @@ func (c *Coordinator) acquired(w *work, r LockAcquired) {
 		c.returnLease(w, r)
 	case r.Err == nil:
 		c.granted(w, r.Lease)
-	case in(w, acquiring):
+	case in(w, acquiring) && w.retryAt == 0:
 		c.denied(w, r.Err)
+	case isDenial(r.Err) || in(w, acquiring): // of an earlier claim of the request: it says nothing of the last
+	case w != nil:
+		w.unsettled = true
+	default:
+		c.settleClaim(r.Key)
 	}
 }
+
+// isDenial reports whether it is certain that a claim was not granted.
+func isDenial(err error) bool { return isOneOf(err, ErrHeld, ErrStale) }
 
 // granted goes on with a request whose claim was granted.
 func (c *Coordinator) granted(w *work, lease Lease) {
@@ -116,7 +124,7 @@ func (c *Coordinator) denied(w *work, err error) {
 	c.emit(Event{Kind: LockDenied, Key: w.key, Owner: holderOf(err).Owner, Request: w.id, Reason: err.Error()})
 	h := holderOf(err)
 	c.answerDenied(w, h, err)
-	if isOneOf(err, ErrHeld, ErrStale) || c.dead != "" {
+	if isDenial(err) || c.dead != "" {
 		c.finish(w)
 		return
 	}
@@ -192,7 +200,7 @@ func (c *Coordinator) supersedes(w *work, e *ActivationEntry) bool {
 }
 
 func (c *Coordinator) ensure(w *work) {
-	w.step = ensuring
+	w.step, w.made = ensuring, true
 	c.command(EnsureActivation{RequestID: w.id, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Previous: w.previous})
 }
 
@@ -205,7 +213,7 @@ func (c *Coordinator) ensured(w *work, r ActivationEnsured) {
 		c.emit(Event{Kind: ActivationFailed, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: r.Err.Error()})
 		c.fail(w, activationError(w.key, r.Err))
 	default:
-		w.record, w.made = r.Record, true
+		w.record, w.sure = r.Record, true
 		if c.confirm(w) {
 			c.store(w)
 		}

@@ -124,15 +124,16 @@ func (c *Coordinator) decideFor(key Key) (Decision, error) {
 	return c.decision(key, c.o.Self, c.o.Address, c.view.version), nil
 }
 
-// decide decides where a key belongs. The error is a *NoMemberError.
+// decide decides where a key belongs. The error is a *NoMemberError; the decision
+// is without an authority then.
 func (c *Coordinator) decide(key Key) (Decision, error) {
 	all := c.view.kinds[key.Kind]
 	if len(all.Members) == 0 {
-		return Decision{}, c.noMember(key, c.view.lacks(key.Kind))
+		return c.decision(key, Owner{}, "", c.view.version), c.noMember(key, c.view.lacks(key.Kind))
 	}
 	i := c.o.Strategy.Choose(key, all)
 	if i < 0 || i >= len(all.Members) {
-		return Decision{}, c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(all.Members)))
+		return c.decision(key, Owner{}, "", c.view.version), c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(all.Members)))
 	}
 	m := all.Members[i]
 	return c.decision(key, m.Owner, m.Address, c.view.version), nil

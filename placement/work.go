@@ -53,9 +53,11 @@ type work struct {
 	used      *recency.Node[Key, activation] // the activation that ends; nil: it was never in use
 	cause     Cause
 	asked     Cause // of the Deactivate that was commanded
-	made      bool  // the executor has made the activation
+	made      bool  // the executor was told to make the activation, and may have
+	sure      bool  // the executor has said that it made it
 	stored    bool  // a store was commanded, and may have happened
 	single    bool  // it ends with the step that it is in
+	unsettled bool  // it is not known what became of a claim that it repeated
 	lost      bool  // another owner may have the key
 	failures  int
 	idleSince time.Time
@@ -98,6 +100,9 @@ func (c *Coordinator) finish(w *work) {
 	}
 	if w.wait.id != 0 {
 		c.follow(w.key, w.wait)
+	}
+	if w.unsettled {
+		c.settleClaim(w.key)
 	}
 	if c.state == StateStopped && c.dead == "" {
 		c.endSome()
