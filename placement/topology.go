@@ -125,17 +125,14 @@ func (c *Coordinator) UpdateTopology(t Topology, now time.Time) (Outcome, error)
 }
 
 // OnMemberLeft takes a member out of the topology in force, before a newer one
-// tells of it. A member that joins under the name later is listed in a newer one.
-// If the name is that of Self, all is lost, as by [Coordinator.LoseAll].
-func (c *Coordinator) OnMemberLeft(name string, now time.Time) Outcome {
+// tells of it. A later incarnation of its name stays: the news of its predecessor's
+// end may come after it. If the member is Self, all is lost, as by [Coordinator.LoseAll].
+func (c *Coordinator) OnMemberLeft(o Owner, now time.Time) Outcome {
 	c.enter(now)
-	if c.dead != "" || c.view == nil {
+	if c.dead != "" || c.view == nil || !c.view.isAlive(o) {
 		return c.out
 	}
-	if _, listed := c.view.index[name]; !listed {
-		return c.out
-	}
-	left := func(m Member) bool { return m.Name == name }
+	left := func(m Member) bool { return m.Owner == o }
 	c.enforce(newView(Topology{Version: c.view.version, Members: slices.DeleteFunc(slices.Clone(c.view.members), left)}, c.o.Self))
 	return c.out
 }

@@ -90,8 +90,8 @@ func (d *Driver) StartClient() error {
 func (d *Driver) LoseAll() { d.tell(d.core.LoseAll) }
 
 // OnMemberLeft says that a member has left the topology in force, ahead of the next one.
-func (d *Driver) OnMemberLeft(name string) {
-	d.tell(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(name, now) })
+func (d *Driver) OnMemberLeft(o placement.Owner) {
+	d.tell(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(o, now) })
 }
 
 // Use says that an activation is used. It is to be told when a call ends, too.

@@ -20,7 +20,7 @@ type Lookup interface {
 	// UpdateTopology puts a topology in force. It refuses an older one.
 	UpdateTopology(t placement.Topology, now time.Time) error
 	// OnMemberLeft takes a member out of the topology.
-	OnMemberLeft(name string, now time.Time)
+	OnMemberLeft(o placement.Owner, now time.Time)
 	// PassivateIdle ends the activations that were not used for a time.
 	PassivateIdle(now time.Time, idle time.Duration)
 	// DrainEvents returns the events since the last call, in order.

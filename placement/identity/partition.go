@@ -85,7 +85,7 @@ func (p *Partition) UpdateTopology(t placement.Topology, now time.Time) error {
 }
 
 // OnMemberLeft implements [Lookup].
-func (p *Partition) OnMemberLeft(name string, now time.Time) { p.keep(p.c.OnMemberLeft(name, now)) }
+func (p *Partition) OnMemberLeft(o placement.Owner, now time.Time) { p.keep(p.c.OnMemberLeft(o, now)) }
 
 // PassivateIdle implements [Lookup]. It also answers what waits for too long, and
 // tries again what could not be given back: call it about once a second.
