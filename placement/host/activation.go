@@ -57,6 +57,10 @@ func (a *Activation) Key() placement.Key { return placement.Key{Kind: a.kind.kin
 // wherever that was.
 func (a *Activation) Epoch() int64 { return a.epoch }
 
+// Owner returns the member that has the activation: this process, in the incarnation that it had
+// when it claimed the key.
+func (a *Activation) Owner() placement.Owner { return a.kind.session.owner }
+
 // Fence returns the condition that no other owner has the key: for
 // persistable's DB.Under, and for [leasefdb.Fence.Under]. What is written under
 // it is refused with a [leasefdb.ErrLeaseLost] that is a [placement.ErrActivationLost], too, once another has

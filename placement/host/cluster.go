@@ -41,6 +41,7 @@ type lookup interface {
 	LoseActivation(key placement.Key, epoch int64)
 	Learn(key placement.Key, h placement.Holder)
 	Forget(key placement.Key, h placement.Holder)
+	Explain(key placement.Key) placement.Explanation
 	LoseAll()
 	Stop(ctx context.Context) error
 	Run(ctx context.Context) error

@@ -23,12 +23,13 @@ type ledger struct {
 	mu     sync.Mutex
 	counts map[string]int
 	active map[string]int // activations at once
+	owners map[string]placement.Owner
 	opened int
 	faults []error
 }
 
 func newLedger() *ledger {
-	return &ledger{counts: make(map[string]int), active: make(map[string]int)}
+	return &ledger{counts: make(map[string]int), active: make(map[string]int), owners: make(map[string]placement.Owner)}
 }
 
 func (l *ledger) do(fn func()) {
@@ -56,6 +57,7 @@ func (l *ledger) open(_ context.Context, a *host.Activation) (*counter, error) {
 	l.do(func() {
 		id := a.Key().ID
 		l.opened++
+		l.owners[id] = a.Owner()
 		if l.active[id]++; l.active[id] > 1 {
 			l.faults = append(l.faults, fmt.Errorf("%s has %d activations", id, l.active[id]))
 		}

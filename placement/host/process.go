@@ -38,6 +38,17 @@ func (p *process) Call(ctx context.Context, key placement.Key, name string, in, 
 	return p.callValues(ctx, key, &method{name: name}, in, out)
 }
 
+// Explain says why a key is where it is, as this process sees it: which members could have it, which
+// of them the strategy chooses, and what is active or under way here. Nothing is read. The
+// errors are those of a process that is not started, stopped, or about to join again.
+func (p *process) Explain(key placement.Key) (placement.Explanation, error) {
+	s, err := p.current()
+	if err != nil {
+		return placement.Explanation{Key: key}, err
+	}
+	return s.driver.Explain(key), nil
+}
+
 func (p *process) callingProcess() *process { return p }
 
 // callValues encodes the argument, calls and decodes the result.
