@@ -27,6 +27,7 @@ type Driver struct {
 	commands pool
 	events   feed[placement.Event]
 	cached   feed[placement.CacheEvent]
+	silent   bool // there is no handler of events
 
 	mu      sync.Mutex // guards what follows
 	core    *placement.Coordinator
@@ -51,6 +52,7 @@ func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
 	}
 	d := &Driver{homes: h, options: o.withDefaults(), core: c, waiters: map[placement.RequestID]*list.List{}, changed: make(chan struct{})}
 	d.commands.driver = d
+	d.silent = o.Events == nil && o.CacheEvents == nil
 	d.events = feed[placement.Event]{handle: o.Events, limit: d.options.EventBuffer, log: d.options.Logger}
 	d.cached = feed[placement.CacheEvent]{handle: o.CacheEvents, limit: d.options.EventBuffer, log: d.options.Logger}
 	return d, nil

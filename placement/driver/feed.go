@@ -33,7 +33,7 @@ const chunk = 256
 // add adds events, which it copies. If it returns true, the caller has to see to it
 // that deliver is called. The order is that of the calls.
 func (f *feed[E]) add(events []E) bool {
-	if f.handle == nil || len(events) == 0 {
+	if len(events) == 0 || f.handle == nil {
 		return false
 	}
 	f.left.Add(int64(len(events)))
@@ -47,34 +47,43 @@ func (f *feed[E]) add(events []E) bool {
 
 // deliver handles events until there is none.
 func (f *feed[E]) deliver() {
-	for {
-		events := f.take()
-		if len(events) == 0 {
-			return
-		}
-		for _, e := range events {
+	for events := f.take(nil); len(events) > 0; events = f.take(events) {
+		for i, e := range events {
 			f.call(e)
 			f.left.Add(-1)
+			if i%chunk == chunk-1 {
+				f.tell()
+			}
 		}
 	}
 }
 
-// take returns the next events, and tells those that wait that the ones before
-// were handled. It returns none once there is none; then nothing delivers any more.
-func (f *feed[E]) take() []E {
+// take returns all events that wait, in exchange for the memory of those before.
+// It returns none once there is none; then nothing delivers any more.
+func (f *feed[E]) take(done []E) []E {
+	clear(done)
+	if cap(done) > 1<<14 {
+		done = nil
+	}
+	f.tell()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	events := f.queue
+	f.queue = done[:0]
+	if len(events) == 0 {
+		f.delivering, f.queue = false, events
+	}
+	return events
+}
+
+// tell tells those that wait that something was handled.
+func (f *feed[E]) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.progress != nil {
 		close(f.progress)
 		f.progress = nil
 	}
-	n := min(len(f.queue), chunk)
-	events := f.queue[:n:n]
-	f.queue = f.queue[n:]
-	if n == 0 {
-		f.delivering, f.queue = false, nil
-	}
-	return events
 }
 
 // call calls the handler, whose panic must not end the program or the feed.

@@ -32,9 +32,15 @@ type executor struct {
 	deactivate func(ctx context.Context, c placement.Deactivate) error
 
 	mu     sync.Mutex
-	active map[placement.Key]int64
+	active map[activation]bool
 	made   int
 	causes []placement.Cause
+}
+
+// activation is one that runs.
+type activation struct {
+	key   placement.Key
+	epoch int64
 }
 
 func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
@@ -46,12 +52,12 @@ func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActiv
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.active == nil {
-		x.active = map[placement.Key]int64{}
+		x.active = map[activation]bool{}
 	}
-	if x.active[c.Key] != c.Epoch {
+	if a := (activation{c.Key, c.Epoch}); !x.active[a] {
 		x.made++
+		x.active[a] = true
 	}
-	x.active[c.Key] = c.Epoch
 	return placement.ActivationRecord{PID: fmt.Sprintf("%s$%d", c.Key, c.Epoch)}, nil
 }
 
@@ -63,9 +69,7 @@ func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.active[c.Key] == c.Epoch {
-		delete(x.active, c.Key)
-	}
+	delete(x.active, activation{c.Key, c.Epoch})
 	x.causes = append(x.causes, c.Cause)
 	return nil
 }

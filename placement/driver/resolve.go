@@ -21,7 +21,7 @@ import (
 //
 // A key that is active here is answered without a command, a goroutine and an
 // allocation.
-func (d *Driver) Resolve(ctx context.Context, key placement.Key) (placement.Resolution, error) {
+func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Resolution, err error) {
 	var last error
 	for n := 0; ; n++ {
 		if ctx.Err() != nil {
@@ -30,15 +30,15 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (placement.Reso
 		if err := d.awaitRoom(ctx, key); err != nil {
 			return placement.Resolution{}, err
 		}
-		a := d.attempt(key, nil)
-		if a.waiter != nil {
-			a.resolution, a.err = d.await(ctx, key, a.waiter)
+		w, changed, err := d.attempt(key, nil, &r)
+		if w != nil {
+			r, err = d.await(ctx, key, w)
 		}
-		if a.err == nil || !placement.IsRetryable(a.err) {
-			return a.resolution, a.err
+		if err == nil || !placement.IsRetryable(err) {
+			return r, err
 		}
-		last = a.err
-		d.pause(ctx, n, a)
+		last = err
+		d.pause(ctx, n, err, changed)
 	}
 }
 
@@ -50,36 +50,32 @@ func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution,
 		done(placement.Resolution{}, d.errBehind(key))
 		return
 	}
-	if a := d.attempt(key, done); a.waiter == nil {
-		done(a.resolution, a.err)
+	var r placement.Resolution
+	if w, _, err := d.attempt(key, done, &r); w == nil {
+		done(r, err)
 	}
 }
 
-// attempt is one resolve by the coordinator.
-type attempt struct {
-	resolution placement.Resolution
-	err        error
-	waiter     *waiter         // of a resolve that has no answer yet
-	changed    <-chan struct{} // closed when another topology is in force
-}
-
-// attempt asks the coordinator once. If there is no answer yet, done gets it; nil:
-// the waiter's channel does.
-func (d *Driver) attempt(key placement.Key, done func(placement.Resolution, error)) attempt {
-	var a attempt
+// attempt asks the coordinator once. The answer is in r and err, or, if there is
+// none yet, told to done, or in the waiter's channel if done is nil. changed is closed when
+// a topology comes into force after the attempt.
+func (d *Driver) attempt(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, err error) {
 	d.mu.Lock()
 	out, err := d.core.Resolve(key, d.options.Now())
-	a.err, a.changed = err, d.changed
-	switch {
-	case out.Resolution != nil:
-		a.resolution = *out.Resolution
-	case err == nil:
-		a.waiter = d.wait(out.Request, done)
+	if out.Resolution != nil {
+		*r = *out.Resolution
+		if d.silent && len(out.Commands) == 0 && len(out.Answers) == 0 {
+			d.mu.Unlock()
+			return nil, nil, nil
+		}
+	} else if err == nil {
+		w = d.wait(out.Request, done)
 	}
+	changed = d.changed
 	e := d.absorb(out)
 	d.mu.Unlock()
 	d.apply(e)
-	return a
+	return w, changed, err
 }
 
 // await waits for the answer. When the context ends it returns what it waits for.
@@ -93,22 +89,22 @@ func (d *Driver) await(ctx context.Context, key placement.Key, w *waiter) (place
 	}
 }
 
-// pause waits between attempt n and the next. What waits for a topology goes on when
-// another is in force.
-func (d *Driver) pause(ctx context.Context, n int, a attempt) {
+// pause waits between attempt n, which has failed with err, and the next. What waits
+// for a topology goes on when another is in force.
+func (d *Driver) pause(ctx context.Context, n int, err error, changed <-chan struct{}) {
 	b := d.options.Backoff
 	limit := b.Max
 	if n < 30 {
 		limit = min(b.Max, b.First<<n)
 	}
-	if !errors.Is(a.err, placement.ErrNotReady) && !errors.Is(a.err, placement.ErrTopologyBehind) {
-		a.changed = nil
+	if !errors.Is(err, placement.ErrNotReady) && !errors.Is(err, placement.ErrTopologyBehind) {
+		changed = nil
 	}
 	timer := time.NewTimer(1 + rand.N(limit))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-a.changed:
+	case <-changed:
 	case <-ctx.Done():
 	}
 }

@@ -14,8 +14,8 @@ import (
 // placement.ErrStopped, and hands back all that is held: activations end, their entries are
 // removed, leases are released. It returns once that is done, or with a
 // *[StopError] when ctx ends; with a context that has ended it begins and does not
-// wait. Calling it again waits again. What a home refuses is tried again every
-// Options.Tick, a few times; then it is left to the home's own rule for dead owners.
+// wait. Calling it again waits again. What fails because a home cannot be reached is
+// tried again, with growing pauses, for as long as Stop or Run runs.
 //
 // When it has returned nil, no goroutine of the driver runs any more except for
 // commands that do not return, and the handlers of events: see [Driver.Flush].
