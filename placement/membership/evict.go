@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Evict ends the membership of an owner, alive or not, and reports whether it was one: for
+// operators who know that it is gone and do not want to wait. A member that is not gone after all finds
+// out by its context.
+func (r *Registry) Evict(ctx context.Context, owner placement.Owner) (bool, error) {
+	return r.evict(ctx, owner, func(tx kv.Transaction, state leasefdb.State) (bool, error) {
+		return true, r.names.Break(ctx, tx, owner.Name, state.Epoch)
+	})
+}
+
+// evictLapsed evicts an owner whose lease has lapsed and has not been renewed since it
+// was observed.
+func (r *Registry) evictLapsed(ctx context.Context, owner placement.Owner, seen leasefdb.Observation) (bool, error) {
+	return r.evict(ctx, owner, func(tx kv.Transaction, _ leasefdb.State) (bool, error) {
+		return r.names.BreakLapsed(ctx, tx, owner.Name, seen)
+	})
+}
+
+// evict removes the row of an owner, and takes its lease away if it has one: take
+// does, and reports whether it may. One transaction.
+func (r *Registry) evict(ctx context.Context, owner placement.Owner, take func(kv.Transaction, leasefdb.State) (bool, error)) (bool, error) {
+	return kv.Transact(ctx, r.db, func(tx kv.Transaction) (bool, error) {
+		k, found, err := r.open(ctx, tx)
+		if err != nil || !found {
+			return false, err
+		}
+		at, holding := k.member(owner.Name), r.names.StartHolder(ctx, tx, owner.Name)
+		value, err := tx.Get(at).Get(ctx)
+		if err != nil || value == nil {
+			return false, err
+		}
+		row, err := decode(owner.Name, value)
+		if err != nil {
+			return false, &CorruptError{Key: at, Err: err}
+		}
+		state, err := holding.Wait(ctx)
+		if err != nil || row.Incarnation != owner.Incarnation {
+			return false, err
+		}
+		if state.Held() && state.Epoch == owner.Incarnation {
+			if taken, err := take(tx, state); err != nil || !taken {
+				return false, err
+			}
+		}
+		tx.Clear(at)
+		k.bump(tx)
+		return true, nil
+	})
+}

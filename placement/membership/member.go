@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Member is the membership of this process, until it leaves or is lost. All methods
+// are safe for concurrent use.
+type Member struct {
+	registry *Registry
+	lease    *leasefdb.Lease
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	observed chan struct{} // closed when the member looks at others no more
+	load     atomic.Int64
+
+	writing sync.Mutex // held while the row is written
+	mu      sync.Mutex // of row
+	row     row        // as it was written last
+}
+
+func newMember(ctx context.Context, r *Registry, row row, grant leasefdb.Grant) *Member {
+	m := &Member{registry: r, lease: r.names.Keep(ctx, grant), row: row, observed: make(chan struct{})}
+	m.ctx, m.cancel = context.WithCancelCause(m.lease.Context())
+	go m.observe()
+	return m
+}
+
+// Member returns what others see of the member: its row as it was written last.
+func (m *Member) Member() placement.Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	row := m.row
+	row.Kinds, row.Labels = slices.Clone(row.Kinds), maps.Clone(row.Labels)
+	return placement.Member(row)
+}
+
+// Context returns a context that ends with the membership. Its cause is then [ErrLeft], or
+// a *[leasefdb.LostError], a leasefdb.ErrLeaseLost: the member was evicted, or could not renew its
+// lease in time, counted from before the last renewal was sent. On a machine whose clock
+// runs the context ends before the member is evicted.
+func (m *Member) Context() context.Context { return m.ctx }
+
+// Fence returns the condition that the member has not been evicted and has not left.
+func (m *Member) Fence() leasefdb.Fence { return m.lease.Fence() }
+
+// Drain tells others to place nothing new at the member, which is about to leave. Once it
+// has returned, topologies say so. It can be repeated, and cannot be undone.
+func (m *Member) Drain(ctx context.Context) error {
+	return m.update(ctx, func(r *row) { r.Draining = true }, true)
+}
+
+// SetLoad tells how many activations the member has, for strategies. It is written within
+// a [Options.Duration] or two, and does not change the version of the topology: others see it with the next
+// topology.
+func (m *Member) SetLoad(n int64) { m.load.Store(n) }
+
+// Leave ends the membership: others may claim at once what the member still has, so end
+// its activations before. The context ends with the cause [ErrLeft], if it has not ended yet. A
+// member that is lost can leave, too: then a successor of its name need not wait,
+// unless it was evicted already. If the error is not nil, others must wait until the lease
+// lapses.
+func (m *Member) Leave(ctx context.Context) error {
+	m.cancel(ErrLeft)
+	<-m.observed
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	err := m.registry.db.Transact(ctx, func(tx kv.Transaction) error { return m.leave(ctx, tx) })
+	return errors.Join(err, m.lease.Release(ctx))
+}
+
+// leave removes the row and gives the lease back, in tx, if the lease is in force.
+func (m *Member) leave(ctx context.Context, tx kv.Transaction) error {
+	grant := m.lease.Grant()
+	err := grant.Check(ctx, tx)
+	if errors.Is(err, leasefdb.ErrLeaseLost) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	k, err := m.registry.create(ctx, tx)
+	if err != nil {
+		return err
+	}
+	tx.Clear(k.member(grant.Name))
+	k.bump(tx)
+	return grant.Release(ctx, tx)
+}
+
+// update writes the row under the lease, if the change is one and the membership has not
+// ended.
+func (m *Member) update(ctx context.Context, change func(*row), bump bool) error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	if m.ctx.Err() != nil {
+		return context.Cause(m.ctx)
+	}
+	before := row(m.Member())
+	after := before
+	change(&after)
+	if after.Draining == before.Draining && after.Load == before.Load {
+		return nil
+	}
+	err := m.registry.db.Transact(ctx, func(tx kv.Transaction) error {
+		checking := m.lease.Fence().Start(tx)
+		k, err := m.registry.create(ctx, tx)
+		if err != nil {
+			return err
+		}
+		tx.Set(k.member(after.Name), after.encode())
+		if bump {
+			k.bump(tx)
+		}
+		return checking.Wait(ctx)
+	})
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.row = after
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// observer looks at some of the other members, for one that is alive. It belongs to one goroutine.
+type observer struct {
+	*Member
+	version int64
+	others  []placement.Owner // as they follow the member on the ring
+	seen    map[placement.Owner]leasefdb.Observation
+	told    time.Time // when the load was written last
+}
+
+// each is how many members, of those that renew their leases, a member looks at: with two,
+// one that is paused itself delays nothing.
+const each = 2
+
+// observe looks at others until the membership ends.
+func (m *Member) observe() {
+	defer close(m.observed)
+	o := &observer{Member: m, seen: map[placement.Owner]leasefdb.Observation{}}
+	next := time.NewTimer(jitter(m.registry.options.Duration / 3))
+	defer next.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-next.C:
+			o.look()
+			o.tellLoad()
+			next.Reset(o.pause())
+		}
+	}
+}
+
+// jitter returns a random time of at least four fifths of d.
+func jitter(d time.Duration) time.Duration { return d - rand.N(d/5+1) }
+
+// pause returns how long to wait until the next look: a third of a lease, or until one lapses.
+func (o *observer) pause() time.Duration {
+	d := jitter(o.registry.options.Duration / 3)
+	for _, seen := range o.seen {
+		d = min(d, max(seen.Left(), o.registry.options.Duration/30))
+	}
+	return d
+}
+
+// look reads the leases of the next members on the ring, and evicts those that have lapsed.
+func (o *observer) look() {
+	ctx, cancel := context.WithTimeout(o.ctx, o.registry.options.Duration)
+	defer cancel()
+	targets := o.targets()
+	states, err := o.read(ctx, targets)
+	if err != nil || len(states) < len(targets) { // the directory was removed
+		o.registry.options.Logger.Debug("membership: a look at other members failed", "member", o.lease.Grant().Name, "error", err)
+		return
+	}
+	present := map[placement.Owner]leasefdb.Observation{}
+	for i, owner := range targets {
+		if seen, alive := o.note(ctx, owner, states[i]); alive {
+			present[owner] = seen
+		}
+	}
+	o.seen = present
+}
+
+// note takes note of a member's lease, and evicts the member if it has none or it has lapsed. alive
+// says that it is to be looked at again.
+func (o *observer) note(ctx context.Context, owner placement.Owner, state leasefdb.State) (seen leasefdb.Observation, alive bool) {
+	if seen = o.seen[owner].Observe(state); state.Held() && state.Epoch == owner.Incarnation && seen.Left() > 0 {
+		return seen, true
+	}
+	evicted, err := o.registry.evictLapsed(ctx, owner, seen)
+	log := o.registry.options.Logger.With("evicted", owner.String(), "by", o.lease.Grant().Name)
+	switch {
+	case err != nil:
+		log.Debug("membership: an eviction failed", "error", err)
+		return seen, true
+	case evicted:
+		log.Warn("membership: a member that did not renew its lease was evicted")
+	}
+	return seen, false
+}
+
+// read reads the leases of members, and the others anew if the topology has changed.
+func (o *observer) read(ctx context.Context, targets []placement.Owner) (states []leasefdb.State, err error) {
+	names := make([]string, len(targets))
+	for i, owner := range targets {
+		names[i] = owner.Name
+	}
+	return states, o.registry.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		k, found, err := o.registry.open(ctx, tx)
+		if err != nil || !found {
+			return err
+		}
+		startedVersion := k.startVersion(tx)
+		if states, err = o.registry.names.States(ctx, tx.Snapshot(), names...); err != nil {
+			return err
+		}
+		version, err := startedVersion(ctx)
+		if err != nil || version == o.version {
+			return err
+		}
+		members, err := k.startMembers(tx)(ctx)
+		if err == nil {
+			o.version, o.others = version, follow(o.row.Name, members)
+		}
+		return err
+	})
+}
+
+// follow returns the members as they follow one of them on a ring of the hashes of
+// their names.
+func follow(self string, members []placement.Member) []placement.Owner {
+	type placed struct {
+		placement.Owner
+		distance uint64
+	}
+	origin := hash(self)
+	var ring []placed
+	for _, m := range members {
+		if m.Name != self {
+			ring = append(ring, placed{m.Owner, hash(m.Name) - origin})
+		}
+	}
+	slices.SortFunc(ring, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.Name, b.Name))
+	})
+	owners := make([]placement.Owner, len(ring))
+	for i, p := range ring {
+		owners[i] = p.Owner
+	}
+	return owners
+}
+
+// hash is FNV-1a of 64 bits.
+func hash(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// targets returns whom to look at: the next members on the ring, up to so many that are not
+// suspect as there are suspects and two more. So the look widens fast where many have died at once.
+func (o *observer) targets() (targets []placement.Owner) {
+	suspects := 0
+	for _, owner := range o.others {
+		if len(targets) >= 2*suspects+each {
+			break
+		}
+		targets = append(targets, owner)
+		if o.suspect(owner) {
+			suspects++
+		}
+	}
+	return targets
+}
+
+// suspect reports whether a member has not renewed its lease for half of it.
+func (o *observer) suspect(owner placement.Owner) bool {
+	seen := o.seen[owner]
+	return seen.State().Held() && seen.Left() <= seen.State().Duration/2
+}
+
+// tellLoad writes the load, if it has changed and was not written for a lease.
+func (o *observer) tellLoad() {
+	d := o.registry.options.Duration
+	if load := o.load.Load(); load != o.Member.Member().Load && time.Since(o.told) >= d {
+		ctx, cancel := context.WithTimeout(o.ctx, d)
+		defer cancel()
+		if o.update(ctx, func(r *row) { r.Load = load }, false) == nil {
+			o.told = time.Now()
+		}
+	}
+}

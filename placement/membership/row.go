@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// row is what is stored of a member, beside its lease.
+type row placement.Member
+
+// rowFormat is the first element of a row.
+const rowFormat = 1
+
+// encode returns the value of a row: (format, incarnation, address, draining, load, number of
+// kinds, kinds…, number of labels, labels and their values…).
+func (r row) encode() []byte {
+	b := tuple.AppendInt(nil, rowFormat)
+	b = tuple.AppendInt(b, r.Incarnation)
+	b = tuple.AppendString(b, r.Address)
+	b = tuple.AppendBool(b, r.Draining)
+	b = tuple.AppendInt(b, r.Load)
+	b = tuple.AppendInt(b, int64(len(r.Kinds)))
+	for _, kind := range r.Kinds {
+		b = tuple.AppendString(b, kind)
+	}
+	b = tuple.AppendInt(b, int64(len(r.Labels)))
+	for _, label := range slices.Sorted(maps.Keys(r.Labels)) {
+		b = tuple.AppendString(tuple.AppendString(b, label), r.Labels[label])
+	}
+	return b
+}
+
+// decode reads the value of the row of a name.
+func decode(name string, b []byte) (r row, err error) {
+	in := decoder{rest: b}
+	if format := in.int(); in.err == nil && format != rowFormat {
+		return r, fmt.Errorf("it is of format %d; this program knows format %d", format, rowFormat)
+	}
+	r.Owner = placement.Owner{Name: name, Incarnation: in.int()}
+	r.Address = in.text()
+	r.Draining = in.bool()
+	r.Load = in.int()
+	for range in.count() {
+		r.Kinds = append(r.Kinds, in.text())
+	}
+	for range in.count() {
+		if r.Labels == nil {
+			r.Labels = map[string]string{}
+		}
+		label := in.text()
+		r.Labels[label] = in.text()
+	}
+	if in.err == nil && (len(in.rest) > 0 || r.Incarnation < 1) {
+		in.err = fmt.Errorf("incarnation %d and %d further bytes make no member", r.Incarnation, len(in.rest))
+	}
+	return r, in.err
+}
+
+// decoder reads elements one after another, up to the first that is not there.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) int() (n int64) {
+	if d.err == nil {
+		n, d.rest, d.err = tuple.ReadInt(d.rest)
+	}
+	return n
+}
+
+// count reads a number of elements, of which there can be no more than bytes.
+func (d *decoder) count() int64 {
+	n := d.int()
+	if d.err == nil && (n < 0 || n > int64(len(d.rest))) {
+		d.err = fmt.Errorf("%d elements cannot be in %d bytes", n, len(d.rest))
+	}
+	if d.err != nil {
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) text() (s string) {
+	if d.err == nil {
+		s, d.rest, d.err = tuple.ReadString(d.rest)
+	}
+	return s
+}
+
+func (d *decoder) bool() (v bool) {
+	if d.err == nil {
+		v, d.rest, d.err = tuple.ReadBool(d.rest)
+	}
+	return v
+}

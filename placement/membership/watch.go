@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Source is a membership that a program has: it calls deliver with each topology, from one
+// goroutine, until ctx ends or it fails for good. Versions only grow; a member that is
+// missing from a topology is dead, not merely unreachable, and comes back only under a greater
+// incarnation. [Registry.Follow] is one.
+type Source func(ctx context.Context, deliver func(placement.Topology)) error
+
+// Follow is [Registry.Watch] as a [Source].
+func (r *Registry) Follow(ctx context.Context, deliver func(placement.Topology)) error {
+	for topology, err := range r.Watch(ctx) {
+		if err != nil {
+			return err
+		}
+		deliver(topology)
+	}
+	return nil
+}
+
+// Watch returns the topology, once there is one, and then each change of it, until ctx
+// ends. Versions only grow; of changes that follow each other closely the last one is told. Changes
+// are seen by a watch in the database, and by a look in six durations in case that
+// was lost; where the engine gives no watch by three looks a duration. Errors of the engine
+// that may pass are tried again.
+//
+// The last pair has the error: ctx's cause, an [ErrVersionFell], or what else will not
+// pass.
+func (r *Registry) Watch(ctx context.Context) iter.Seq2[placement.Topology, error] {
+	return func(yield func(placement.Topology, error) bool) {
+		w := watcher{Registry: r}
+		defer func() { w.watch.Cancel() }()
+		for {
+			changed, err := w.look(ctx)
+			if err != nil {
+				yield(placement.Topology{}, err)
+				return
+			}
+			if changed && !yield(w.topology, nil) {
+				return
+			}
+			w.wait(ctx, changed)
+		}
+	}
+}
+
+// watcher is one Watch.
+type watcher struct {
+	*Registry
+	topology placement.Topology // as told last
+	watch    kv.Future[struct{}]
+}
+
+// look reads the topology if its version has changed, and watches the version.
+func (w *watcher) look(ctx context.Context) (changed bool, err error) {
+	for {
+		topology, watch, err := w.read(ctx, true)
+		if unwatchable(err) {
+			topology, watch, err = w.read(ctx, false)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case err == nil:
+			w.watch.Cancel()
+			w.watch = watch
+			return w.note(topology)
+		case !passing(err):
+			return false, err
+		}
+		w.options.Logger.Debug("membership: a look at the topology failed", "error", err)
+		sleep(ctx, jitter(w.options.Duration/12))
+	}
+}
+
+// note takes note of a topology; without members if it is the one that is known.
+func (w *watcher) note(t placement.Topology) (changed bool, err error) {
+	switch {
+	case t.Version < w.topology.Version:
+		return false, fmt.Errorf("%w (it was %d, and is %d)", ErrVersionFell, w.topology.Version, t.Version)
+	case t.Version == w.topology.Version:
+		return false, nil
+	}
+	w.topology = t
+	return true, nil
+}
+
+// read reads the version, and the members if it is another one. Without a watch the
+// future has failed.
+func (w *watcher) read(ctx context.Context, watched bool) (t placement.Topology, watch kv.Future[struct{}], err error) {
+	watch = kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "no watch was asked for")))
+	err = w.db.Transact(ctx, func(tx kv.Transaction) error {
+		k, err := w.create(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if watched {
+			watch = tx.Watch(k.version())
+		}
+		if t.Version, err = k.startVersion(tx)(ctx); err != nil || t.Version == w.topology.Version {
+			return err
+		}
+		t.Members, err = k.startMembers(tx)(ctx)
+		return err
+	})
+	return t, watch, err
+}
+
+// settle is about how long a watcher waits after a change before it looks again, so that
+// many changes at once cost each process ten transactions a second at most.
+const settle = 100 * time.Millisecond
+
+// wait waits until it is time for another look.
+func (w *watcher) wait(ctx context.Context, changed bool) {
+	if changed {
+		sleep(ctx, settle/2+rand.N(settle))
+	}
+	poll := time.NewTimer(jitter(6 * w.options.Duration))
+	defer poll.Stop()
+	select {
+	case <-w.watch.Done():
+		if _, err := w.watch.Get(ctx); err != nil {
+			sleep(ctx, jitter(w.options.Duration/3))
+		}
+	case <-poll.C:
+	case <-ctx.Done():
+	}
+}
+
+// sleep waits for a time, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
