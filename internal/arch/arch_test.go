@@ -88,6 +88,8 @@ var arrows = map[string][]string{
 	"placement/host/hosttest": {"placement", "placement/host"},
 	"placement/host/http2":    {"placement/host"},
 
+	"placement/internal/sim": {"placement", "placement/driver", "placement/memory", "placement/strategy"},
+
 	"placement/placementtest": {"placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},

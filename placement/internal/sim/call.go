@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// call is a call of an actor by some process. It goes to where the key resolves to, and
+// from there two processes further at most. The caller repeats it until it is
+// handled: an effect is one more, whichever call it is for.
+type call struct {
+	origin  *process
+	key     placement.Key
+	since   time.Duration
+	by      time.Duration // when the caller gives up
+	current *attempt      // nil: it is over, or between two attempts
+	done    func(placement.Holder, error)
+}
+
+// attempt is one attempt of a call.
+type attempt struct {
+	call *call
+	hops int // how many processes it has been sent to
+}
+
+// sent is where a process has sent an attempt.
+type sent struct {
+	from *process // nil: the attempt is where it began
+	to   placement.Holder
+}
+
+// maxHops is how often an attempt is sent: once by the caller and then twice.
+const maxHops = 3
+
+var (
+	errGivenUp = errors.New("sim: the caller has given up")
+	errNoReply = errors.New("sim: there is no reply; the call may have been handled")
+	errAbsent  = errors.New("sim: nothing is there; retry")
+	errTooFar  = errors.New("sim: the call was forwarded too often; retry")
+)
+
+// newCall calls a key.
+func (p *process) newCall(key placement.Key, patience time.Duration, done func(placement.Holder, error)) {
+	now := p.world.now
+	c := &call{origin: p, key: key, since: now, by: now + patience, done: done}
+	p.world.oracle.counts.Calls++
+	c.begin()
+}
+
+func (c *call) begin() {
+	c.current = &attempt{call: c}
+	c.current.arrive(c.origin, sent{})
+}
+
+// arrive resolves the key where the attempt is.
+func (t *attempt) arrive(p *process, s sent) {
+	p.resolve(t.call.key, func(r placement.Resolution, err error) {
+		switch {
+		case err != nil:
+			t.reply(p, placement.Holder{}, err)
+		case r.Locality == placement.Remote:
+			t.correct(p, s)
+			t.forward(p, r)
+		default:
+			p.actors[t.call.key].handle(t)
+		}
+	})
+}
+
+// forward sends the attempt to where the key is said to be.
+func (t *attempt) forward(p *process, r placement.Resolution) {
+	if t.hops++; t.hops > maxHops {
+		t.reply(p, placement.Holder{}, errTooFar)
+		return
+	}
+	s := sent{from: p, to: placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch}}
+	if p == t.call.origin {
+		p.after(p.machine.clock.lasts(2*giveUp), func() { t.end(placement.Holder{}, errNoReply) })
+	}
+	p.world.tracef("%v sends %v to %s", p, t.call.key, r.Address)
+	p.send(p.world.byName[r.Address], func(q *process) { t.arrive(q, s) }, func() {
+		s.forgetAt(p, t.call.key)
+		t.reply(p, placement.Holder{}, errAbsent)
+	})
+}
+
+// correct tells both processes that the key is not where it was sent to: the one that has sent
+// the attempt forgets the place, and this one gives back what it may have of the key without
+// knowing of it.
+func (t *attempt) correct(p *process, s sent) {
+	if s.from != nil && s.to.Epoch != 0 {
+		s.forgetAt(p, t.call.key)
+		p.send(s.from.machine, func(q *process) {
+			if q == s.from {
+				s.forgetAt(q, t.call.key)
+			}
+		}, nil)
+	}
+}
+
+func (s sent) forgetAt(p *process, key placement.Key) { p.driver.Forget(key, s.to) }
+
+// reply sends the outcome to the caller.
+func (t *attempt) reply(p *process, h placement.Holder, err error) {
+	origin := t.call.origin
+	if p == origin {
+		t.end(h, err)
+		return
+	}
+	p.send(origin.machine, func(q *process) {
+		if q == origin {
+			t.end(h, err)
+		}
+	}, nil)
+}
+
+// end tells the caller the outcome, unless it has one already. What its process has learned of
+// the key's place its driver is told.
+func (t *attempt) end(h placement.Holder, err error) {
+	c, p := t.call, t.call.origin
+	if c.current != t {
+		return
+	}
+	c.current = nil
+	if err == nil && h.Owner != p.owner {
+		p.driver.Learn(c.key, h)
+	}
+	c.settle(h, err)
+}
+
+// settle ends the call, or tries again.
+func (c *call) settle(h placement.Holder, err error) {
+	p := c.origin
+	switch {
+	case err == nil:
+		p.world.oracle.counts.Handled++
+		c.done(h, nil)
+	case p.world.now >= c.by || p.leaving:
+		c.done(h, errors.Join(errGivenUp, err))
+	default:
+		p.after(p.dice(aboutMessage).between(0, 200*time.Millisecond), c.begin)
+	}
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// oracle sees all processes and the store at once.
+type oracle struct {
+	world   *world
+	counts  Result
+	granted map[placement.Key]grant    // the latest
+	clean   map[placement.Owner]bool   // that have handed everything back
+	values  map[placement.Key]int      // that were written latest
+	known   map[placement.Key]int64    // the epoch of the latest lease that its owner was told of
+	writers map[placement.Key]*actor   // that wrote latest
+	serving map[placement.Key][]*actor // that are in use
+	open    map[*process]int           // resolves that wait for an answer
+	trace   uint64                     // of all effects and answers: equal runs have equal ones
+}
+
+type grant struct {
+	epoch   int64
+	owner   placement.Owner
+	request placement.RequestID
+	process *process
+}
+
+func newOracle(w *world) oracle {
+	return oracle{
+		world: w, granted: map[placement.Key]grant{}, clean: map[placement.Owner]bool{}, values: map[placement.Key]int{}, known: map[placement.Key]int64{}, writers: map[placement.Key]*actor{},
+		serving: map[placement.Key][]*actor{}, open: map[*process]int{},
+	}
+}
+
+// grant checks that the epochs of a key only grow. A request that a process repeats gets
+// its own epoch again.
+func (o *oracle) grant(key placement.Key, g grant) {
+	last := o.granted[key]
+	if g == last {
+		return
+	}
+	if g.epoch <= last.epoch {
+		o.world.fail(EpochReused, "%v: %v is granted epoch %d for request %d; %v had %d for request %d", key, g.owner, g.epoch, g.request, last.owner, last.epoch, last.request)
+	}
+	o.granted[key] = g
+	o.counts.Grants++
+}
+
+// effect checks an effect that was applied: one writer in each epoch, in the order
+// of the epochs, each of which has seen what was there before.
+func (o *oracle) effect(e *effect) {
+	a := e.actor
+	o.counts.Effects++
+	o.mark(uint64(a.epoch), uint64(e.base), uint64(a.process.machine.index))
+	last := o.writers[a.key]
+	o.writers[a.key] = a
+	switch {
+	case last != nil && last != a && last.epoch == a.epoch:
+		o.world.fail(TwoWriters, "%v and %v", last, a)
+	case last != nil && last.epoch > a.epoch:
+		o.world.fail(OutOfOrder, "%v wrote, and now %v", last, a)
+	case e.base != e.found:
+		o.world.fail(LostUpdate, "%v had seen %d, and the value was %d", a, e.base, e.found)
+	case e.found != o.values[a.key]:
+		o.world.fail(LostUpdate, "%v has found %d, and %d was written", a, e.found, o.values[a.key])
+	}
+	o.values[a.key] = e.base + 1
+}
+
+// served is told that a resolve was answered with an actor. No other may be in use at a
+// member that is alive.
+func (o *oracle) served(a *actor) {
+	if a.serving {
+		return
+	}
+	a.serving = true
+	o.counts.Activations++
+	for _, b := range o.serving[a.key] {
+		if o.alive(a) && o.alive(b) {
+			o.world.fail(TwoActivations, "%v and %v", b, a)
+		}
+	}
+	o.serving[a.key] = append(o.serving[a.key], a)
+}
+
+// alive reports whether an actor belongs to a member that is alive in the store.
+func (o *oracle) alive(a *actor) bool {
+	return !a.process.gone && o.world.registry.alive(a.process.owner)
+}
+
+func (o *oracle) ended(a *actor) {
+	o.serving[a.key] = slices.DeleteFunc(o.serving[a.key], func(b *actor) bool { return b == a })
+}
+
+// resolve resolves a key in the process, and checks that there is one answer, in time.
+func (p *process) resolve(key placement.Key, done func(placement.Resolution, error)) {
+	o := &p.world.oracle
+	o.counts.Resolves++
+	o.open[p]++
+	answered, since, sets := false, p.machine.awake(), p.machine.sets
+	p.driver.ResolveAsync(key, func(r placement.Resolution, err error) {
+		if o.world.mutation == LoseAnswers && o.counts.Resolves%100 == 0 {
+			return
+		}
+		if answered {
+			p.world.fail(AnsweredTwice, "%v in %v", key, p)
+			return
+		}
+		answered = true
+		o.open[p]--
+		o.inTime(p, key, p.machine.awake()-since, p.machine.sets-sets)
+		if o.answer(p, key, r, err) {
+			done(r, err)
+		}
+	})
+}
+
+// answerBound is how long a resolve waits at most: for the timeout of its request and the tick that
+// notices, by the slowest clock. Setting the clock back hides what has passed since the tick
+// before.
+const answerBound = (requestTimeout+2*tick)*100/95 + 50*time.Millisecond
+
+func (o *oracle) inTime(p *process, key placement.Key, waited time.Duration, sets int) {
+	o.counts.LongestResolve = max(o.counts.LongestResolve, waited)
+	if waited > answerBound+time.Duration(sets)*2*tick {
+		o.world.fail(NotAnswered, "%v in %v: not for %v", key, p, waited)
+	}
+}
+
+// exited checks that a process that ends in an orderly way has answered all.
+func (o *oracle) exited(p *process) {
+	if n := o.open[p]; n != 0 {
+		o.world.fail(NotAnswered, "%v ends and has not answered %d resolves", p, n)
+	}
+}
+
+// answer checks the answer of a resolve. It returns false if that makes no sense to act on.
+func (o *oracle) answer(p *process, key placement.Key, r placement.Resolution, err error) bool {
+	o.world.tracef("%v resolves %v → %v", p, key, answer{r, err})
+	o.mark(uint64(p.machine.index), uint64(r.Epoch), uint64(r.Locality))
+	if err != nil || r.Locality == placement.Remote {
+		return true
+	}
+	a := p.actors[key]
+	if a == nil || a.epoch != r.Epoch || a.ended {
+		o.world.fail(NoActivation, "%v in %v, epoch %d; there is %v", key, p, r.Epoch, a)
+		return false
+	}
+	o.served(a)
+	return true
+}
+
+func (o *oracle) mark(values ...uint64) {
+	for _, v := range values {
+		o.trace = mix(o.trace ^ v)
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+)
+
+// process is one run of a program on a machine: one incarnation of a member, or a
+// client.
+type process struct {
+	machine *machine
+	world   *world
+	run     int
+	owner   placement.Owner // zero until it has joined
+	driver  *driver.Driver  // nil until then
+	actors  map[placement.Key]*actor
+	sent    uint64 // commands, requests and messages, to tell them apart
+	gone    bool   // it has crashed or exited
+	leaving bool   // it stops
+	log     *log
+
+	renewed  time.Duration // by its monotonic clock, when the latest successful renewal began
+	version  int64         // of the newest topology that it was given
+	versions int64         // with RenumberTopologies: how many it was given
+	observed map[string]observation
+}
+
+func newProcess(m *machine) *process {
+	p := &process{
+		machine: m, world: m.world, run: m.runs,
+		actors: map[placement.Key]*actor{}, observed: map[string]observation{},
+	}
+	p.log = newLog(p)
+	return p
+}
+
+// String returns the machine and the run, for traces.
+func (p *process) String() string { return fmt.Sprintf("%s.%d", p.machine.name, p.run) }
+
+// begin has the process join, or be a client.
+func (p *process) begin() {
+	if p.machine.client {
+		p.owner = placement.Owner{Name: p.machine.name, Incarnation: int64(p.run)}
+		p.serve()
+		return
+	}
+	p.join()
+}
+
+// serve makes the coordinator and its driver, once the incarnation is known.
+func (p *process) serve() {
+	if err := p.open(); err != nil {
+		p.world.fail(Broken, "%v: %v", p, err)
+		return
+	}
+	p.renewed = p.machine.clock.monotonic()
+	p.every(tick, p.tick)
+	p.every(renewal, p.renew)
+	p.every(renewal, p.watch)
+	p.watch()
+}
+
+func (p *process) open() error {
+	core, err := placement.NewCoordinator(p.world.coordinatorOptions(p))
+	if err != nil {
+		return err
+	}
+	homes := p.world.homes(p)
+	if p.driver, err = driver.New(core, homes, p.world.driverOptions(p)); err != nil {
+		return err
+	}
+	if p.machine.client {
+		return p.driver.StartClient()
+	}
+	return p.driver.StartMember(p.machine.kinds)
+}
+
+// tick is what Driver.Run does. A process also gives up its membership when it has not
+// renewed it for as long as it lasts.
+func (p *process) tick() {
+	p.driver.Tick(p.machine.clock.wall())
+	if !p.machine.client && p.machine.clock.monotonic()-p.renewed > membership {
+		p.lose("it could not renew")
+	}
+}
+
+// leave ends the process in an orderly way.
+func (p *process) leave() {
+	p.world.oracle.exited(p)
+	p.exit()
+}
+
+// exit ends the process.
+func (p *process) exit() {
+	p.gone = true
+	p.machine.process = nil
+	for _, a := range p.actors {
+		p.world.oracle.ended(a)
+	}
+	p.machine.restart()
+}
+
+// after has something happen in the process. It does not if the process has
+// ended by then, and happens later if the process is paused.
+func (p *process) after(d time.Duration, do func()) {
+	p.world.after(d, func() { p.happen(do) })
+}
+
+func (p *process) happen(do func()) {
+	switch {
+	case p.gone:
+	case p.machine.paused > 0:
+		p.machine.held = append(p.machine.held, func() { p.happen(do) })
+	default:
+		do()
+	}
+}
+
+// every has something happen once in each interval of the process's clock. Ticks that
+// come due during a pause are one.
+func (p *process) every(d time.Duration, do func()) {
+	p.after(p.machine.clock.lasts(d), func() {
+		do()
+		p.every(d, do)
+	})
+}
+
+// dice returns the dice for the next thing that the process sends.
+func (p *process) dice(about subject) dice {
+	p.sent++
+	return p.world.dice(about, uint64(p.machine.index), uint64(p.run), p.sent)
+}

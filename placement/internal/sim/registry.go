@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// registry models the members in the database: what is in force there at an
+// instant of true time. A method is one transaction.
+type registry struct {
+	version int64
+	members map[string]*lease
+	used    map[string]int64 // the latest incarnation of each name
+	changed func()           // is called after each change of the version
+	now     func() time.Duration
+	bumped  time.Duration // when the version changed last
+	died    func(placement.Owner)
+	reuse   bool // with ReuseIncarnations
+	evicted int
+}
+
+// lease is what the database knows of a member.
+type lease struct {
+	placement.Member
+	renewals int
+}
+
+// seen is one view of the registry.
+type seen struct {
+	topology placement.Topology
+	renewals map[string]int
+}
+
+// alive reports whether an owner is a member. The home of locks asks.
+func (r *registry) alive(o placement.Owner) bool {
+	m := r.members[o.Name]
+	return m != nil && m.Incarnation == o.Incarnation
+}
+
+// join gives a name a new incarnation, unless a member has the name: that one is
+// returned.
+func (r *registry) join(m placement.Member) (owner placement.Owner, holder *lease) {
+	if held := r.members[m.Name]; held != nil {
+		same := *held
+		return placement.Owner{}, &same
+	}
+	if !r.reuse || r.used[m.Name] == 0 {
+		r.used[m.Name]++
+	}
+	m.Incarnation = r.used[m.Name]
+	r.members[m.Name] = &lease{Member: m}
+	r.bump()
+	return m.Owner, nil
+}
+
+func (r *registry) renew(o placement.Owner) bool {
+	if !r.alive(o) {
+		return false
+	}
+	r.members[o.Name].renewals++
+	return true
+}
+
+// drain notes that a member is about to leave.
+func (r *registry) drain(o placement.Owner) {
+	if r.alive(o) {
+		r.members[o.Name].Draining = true
+		r.bump()
+	}
+}
+
+// leave ends a membership. In the same step the home of locks knows of it.
+func (r *registry) leave(o placement.Owner) {
+	if r.alive(o) {
+		delete(r.members, o.Name)
+		r.died(o)
+		r.bump()
+	}
+}
+
+// remove takes the lease of a name away, as an administrator may.
+func (r *registry) remove(name string) {
+	if m := r.members[name]; m != nil {
+		r.evicted++
+		r.leave(m.Owner)
+	}
+}
+
+// label changes what a member announces.
+func (r *registry) label(name, label, value string) {
+	if m := r.members[name]; m != nil {
+		m.Labels = map[string]string{label: value}
+		m.Load++
+		r.bump()
+	}
+}
+
+// evict takes the lease of a member away that has not renewed it since it was
+// observed.
+func (r *registry) evict(o placement.Owner, renewals int) bool {
+	if !r.alive(o) || r.members[o.Name].renewals != renewals {
+		return false
+	}
+	r.evicted++
+	r.leave(o)
+	return true
+}
+
+func (r *registry) bump() {
+	r.version++
+	r.bumped = r.now()
+	r.changed()
+}
+
+// read returns the view of this instant. The members are in the order of their names.
+func (r *registry) read() seen {
+	s := seen{topology: placement.Topology{Version: r.version}, renewals: make(map[string]int, len(r.members))}
+	for name, m := range r.members {
+		s.topology.Members = append(s.topology.Members, m.Member)
+		s.renewals[name] = m.renewals
+	}
+	slices.SortFunc(s.topology.Members, func(a, b placement.Member) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}

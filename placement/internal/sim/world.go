@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/strategy"
+)
+
+// world is all that a run consists of.
+type world struct {
+	schedule
+	faults
+	seed     uint64
+	options  Options
+	mutation Mutation
+	setting  setting
+
+	machines  []*machine
+	byName    map[string]*machine
+	keys      []placement.Key
+	registry  registry
+	store     *store
+	fate      *fate // of the command that is being done
+	permitted bool  // the fence is not checked in the update that is being done
+	oracle    oracle
+	failure   *Violation
+	agreed    map[placement.Key]map[placement.Holder]bool // where the latest round has found each key
+}
+
+// setting is what a seed chooses for all of its run.
+type setting struct {
+	machines, clients int
+	keys, calls       int
+	kept, clocked     bool
+	strategy          placement.Strategy
+	moves             int
+	waiters, cache    int
+	idle              time.Duration
+	specialists       bool // some machines have one kind only
+}
+
+var kinds = []string{"account", "teller"}
+
+func newSetting(seed uint64, o Options) setting {
+	d := newDice(seed, aboutWorld)
+	s := setting{
+		machines: 3 + d.IntN(3), clients: d.IntN(2), keys: 4 + d.IntN(8), calls: 100 + d.IntN(60),
+		kept: d.chance(0.5), clocked: d.chance(0.5), moves: d.IntN(3), specialists: d.chance(0.3),
+	}
+	switch o.Home {
+	case KeptHome:
+		s.kept = true
+	case LapseHome:
+		s.kept = false
+	}
+	s.kept = s.kept || o.Open != nil
+	s.strategy = [...]placement.Strategy{placement.Rendezvous{}, placement.Rendezvous{}, strategy.LocalFirst{}, strategy.LeastLoaded{}}[d.IntN(4)]
+	if d.chance(0.2) {
+		s.waiters, s.cache = 1+d.IntN(2), 1+d.IntN(3)
+	}
+	if d.chance(0.5) {
+		s.idle = d.between(500*time.Millisecond, 5*time.Second)
+	}
+	return s
+}
+
+// newWorld returns a world whose machines start their processes.
+func newWorld(seed uint64, o Options) (*world, error) {
+	w := &world{
+		seed: seed, options: o, mutation: o.Mutation, setting: newSetting(seed, o),
+		byName: map[string]*machine{},
+	}
+	w.oracle = newOracle(w)
+	w.registry = registry{members: map[string]*lease{}, used: map[string]int64{}, changed: w.push, reuse: o.Mutation == ReuseIncarnations, died: w.died, now: func() time.Duration { return w.now }}
+	var err error
+	if w.store, err = newStore(w, w.setting.kept, w.setting.clocked); err != nil {
+		return nil, err
+	}
+	for i := range w.setting.keys {
+		k := placement.Key{Kind: kinds[i%len(kinds)], ID: fmt.Sprint(i)}
+		w.keys = append(w.keys, k)
+	}
+	for i := range w.setting.machines + w.setting.clients {
+		w.addMachine(i)
+	}
+	for _, m := range w.machines {
+		w.after(w.dice(aboutMachine, uint64(m.index), 1<<32).between(0, time.Second), m.start)
+	}
+	return w, nil
+}
+
+func (w *world) addMachine(i int) {
+	d := w.dice(aboutMachine, uint64(i))
+	m := &machine{world: w, index: i, name: string(rune('a' + i)), kinds: kinds, zone: i % 2, client: i >= w.setting.machines}
+	m.clock = clock{world: &w.schedule, rate: 1 + 0.05*(2*d.Float64()-1), skew: d.between(-time.Second, time.Second)}
+	m.cut = make([]int, w.setting.machines+w.setting.clients)
+	if w.setting.specialists && i >= len(kinds) { // each kind has a member that has all
+		m.kinds = kinds[i%len(kinds):][:1]
+	}
+	w.machines = append(w.machines, m)
+	w.byName[m.name] = m
+}
+
+func (w *world) coordinatorOptions(p *process) placement.Options {
+	return placement.Options{
+		Self: p.owner, Address: p.machine.name, Strategy: w.setting.strategy, RequestTimeout: requestTimeout,
+		MaxWaiters: w.setting.waiters, CacheSize: w.setting.cache, MovesPerTick: w.setting.moves,
+	}
+}
+
+func (w *world) homes(p *process) driver.Homes {
+	h := home{p}
+	return driver.Homes{Lock: h, Storage: h, Executor: executor{p}}
+}
+
+func (w *world) driverOptions(p *process) driver.Options {
+	return driver.Options{
+		Runner: runner{p}, Logger: slog.New(slog.DiscardHandler), Now: p.machine.clock.wall, Events: p.log.add,
+		IdleAfter: w.setting.idle, Tick: tick,
+	}
+}
+
+// died tells the home that an owner is dead.
+func (w *world) died(o placement.Owner) {
+	w.tracef("%v is not a member any more", o)
+	w.store.evict(o)
+}
+
+// topology is what a process is given for a topology. Mutations change it.
+func (w *world) topology(p *process, t placement.Topology) placement.Topology {
+	switch w.mutation {
+	case RenumberTopologies:
+		p.versions++
+		t.Version = p.versions
+	case UnreachableIsDead:
+		t.Members = slices.DeleteFunc(slices.Clone(t.Members), func(m placement.Member) bool {
+			return p.machine.cut[w.byName[m.Name].index] > 0
+		})
+	}
+	return t
+}
+
+// run has events happen until a time, until something is done or a violation was
+// found. It reports whether it was done.
+func (w *world) run(until time.Duration, done func() bool) bool {
+	for w.failure == nil && w.next(until) {
+		if done != nil && done() {
+			return w.failure == nil
+		}
+	}
+	return false
+}
