@@ -110,7 +110,7 @@ var arrows = map[string][]string{
 	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli": {
 		"idgen", "idgen/external", "lease", "lease/http", "lease/leaseotel", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
-		"kv", "kv/embedded", "kv/fdbkv", "internal/nearest", "internal/shell",
+		"placement", "placement/kvstore", "placement/membership", "kv", "kv/embedded", "kv/fdbkv", "internal/nearest", "internal/shell",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"cmd/kazahana": {"internal/cli"},

@@ -10,7 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-const about = `kazahana makes and reads kazahana IDs, and serves the leases under which they are unique.
+const about = `kazahana makes and reads kazahana IDs, serves the leases under which they are unique, and tells where
+virtual actors are.
 
 Results are lines of text, or with --json one JSON object a line. Exit codes:
   0  done
@@ -38,7 +39,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 type command struct{ *shell.Console }
 
 func (c *command) root() *cobra.Command {
-	root := shell.Group("kazahana", "Make and read kazahana IDs, serve their leases", c.id(), c.lease())
+	root := shell.Group("kazahana", "Make and read kazahana IDs, serve their leases, find virtual actors", c.id(), c.lease(), c.placement())
 	root.Long = about
 	c.Prepare(root)
 	return root

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/kvstore"
+	"github.com/kazahana-db/kazahana/placement/membership"
+)
+
+// placed makes a database in a folder as three members leave it that were killed at once: placed data.
+// alice and frank are active, bob is claimed, carol is a dead member's, dave's activation has ended.
+func placed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: placed folder")
+	}
+	db, err := embedded.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(errors.Join(place(context.Background(), db), db.Close()))
+}
+
+func place(ctx context.Context, db kv.Database) error {
+	members, err := membership.New(db, membership.Options{})
+	if err != nil {
+		return err
+	}
+	home, err := kvstore.New(db, kvstore.Options{Members: members})
+	if err != nil {
+		return err
+	}
+	p := placing{members: members, home: home}
+	one := p.join(ctx, membership.Self{Name: "bank-1", Address: "10.0.0.1:7000", Kinds: []string{"account"}, Labels: map[string]string{"zone": "a"}})
+	two := p.join(ctx, membership.Self{Name: "bank-2", Address: "10.0.0.2:7000", Kinds: []string{"account"}})
+	three := p.join(ctx, membership.Self{Name: "bank-3", Address: "10.0.0.3:7000", Kinds: []string{"account"}})
+	p.join(ctx, membership.Self{Name: "web-1", Address: "10.0.0.9:7000"})
+	if p.err != nil {
+		return p.err
+	}
+	p.store(ctx, p.claim(ctx, "alice", one))
+	p.store(ctx, p.claim(ctx, "frank", one))
+	p.claim(ctx, "bob", two)
+	p.claim(ctx, "carol", three)
+	p.end(ctx, p.claim(ctx, "dave", one))
+	p.join(ctx, membership.Self{Name: "bank-4", Address: "10.0.0.4:7000", Kinds: []string{"account"}})
+	return errors.Join(p.err, three.Leave(ctx), two.Drain(ctx))
+}
+
+// placing is a database that is being filled.
+type placing struct {
+	members  *membership.Registry
+	home     *kvstore.Store
+	requests placement.RequestID
+	err      error
+}
+
+func (p *placing) join(ctx context.Context, self membership.Self) *membership.Member {
+	m, err := p.members.Join(ctx, self)
+	p.err = errors.Join(p.err, err)
+	return m
+}
+
+func (p *placing) claim(ctx context.Context, id string, m *membership.Member) placement.Lease {
+	p.requests++
+	lease, err := p.home.TryAcquire(ctx, placement.TryAcquire{
+		RequestID: p.requests, Key: placement.Key{Kind: "account", ID: id}, Owner: m.Member().Owner, Address: m.Member().Address, Topology: 4,
+	})
+	p.err = errors.Join(p.err, err)
+	return lease
+}
+
+func (p *placing) store(ctx context.Context, l placement.Lease) {
+	p.err = errors.Join(p.err, p.home.Store(ctx, l, placement.ActivationEntry{
+		Owner: l.Owner, Epoch: l.Epoch, Topology: 4, ObservedAt: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
+	}))
+}
+
+func (p *placing) end(ctx context.Context, l placement.Lease) {
+	p.err = errors.Join(p.err, p.home.Remove(ctx, l.Key, l.Owner, l.Epoch))
+}
