@@ -84,9 +84,10 @@ var arrows = map[string][]string{
 	"placement/kvstore":    {"placement", "kv", "directory", "tuple", "leasefdb"},
 	"placement/membership": {"placement", "kv", "directory", "tuple", "leasefdb"},
 
-	"placement/host":          {"placement", "placement/driver", "placement/kvstore", "placement/membership", "directory", "leasefdb", "kv"},
-	"placement/host/hosttest": {"placement", "placement/host"},
-	"placement/host/http2":    {"placement/host"},
+	"placement/host":                  {"placement", "placement/driver", "placement/kvstore", "placement/membership", "directory", "leasefdb", "kv"},
+	"placement/host/internal/account": {"idgen", "index", "persistable", "persistable/persistimpl", "persistable/wire"},
+	"placement/host/hosttest":         {"placement", "placement/host"},
+	"placement/host/http2":            {"placement/host"},
 
 	"placement/internal/sim": {"placement", "placement/driver", "placement/memory", "placement/strategy"},
 

@@ -2,9 +2,7 @@
 
 package host
 
-import (
-	"sync"
-)
+import "sync"
 
 // activations are those of one kind in one session.
 type activations struct {
@@ -23,6 +21,12 @@ func (as *activations) find(id string, epoch int64) *Activation {
 		return a
 	}
 	return nil
+}
+
+func (as *activations) len() int {
+	as.mu.RLock()
+	defer as.mu.RUnlock()
+	return len(as.byID)
 }
 
 // add makes an activation that is starting, or returns the one of the epoch that exists. older is

@@ -32,8 +32,9 @@ func newClient(p *process) *Client {
 	return c
 }
 
-// Start begins to follow the topology. Calls wait for the first one.
-func (c *Client) Start(context.Context) error {
+// Start begins to follow the topology, and waits for the first one. After an error the
+// client cannot be used.
+func (c *Client) Start(ctx context.Context) error {
 	if !c.state.CompareAndSwap(stateNew, stateStarted) {
 		return ErrStarted
 	}
@@ -46,6 +47,9 @@ func (c *Client) Start(context.Context) error {
 	}
 	s.run()
 	c.session.Store(s)
+	if err := s.awaitReady(ctx); err != nil {
+		return errors.Join(err, c.Stop(ctx))
+	}
 	return nil
 }
 

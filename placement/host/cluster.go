@@ -28,6 +28,8 @@ type seat interface {
 	Context() context.Context
 	Drain(ctx context.Context) error
 	Leave(ctx context.Context) error
+	// SetLoad tells strategies how many activations there are.
+	SetLoad(n int64)
 }
 
 // lookup is what a session needs of a *[driver.Driver].
@@ -41,6 +43,7 @@ type lookup interface {
 	LoseActivation(key placement.Key, epoch int64)
 	Learn(key placement.Key, h placement.Holder)
 	Forget(key placement.Key, h placement.Holder)
+	State() placement.State
 	Explain(key placement.Key) placement.Explanation
 	LoseAll()
 	Stop(ctx context.Context) error

@@ -3,15 +3,59 @@
 package host
 
 import (
-	"errors"
+	"context"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/kvstore"
+	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// newDatabaseCluster returns the cluster in a database.
-func newDatabaseCluster(db kv.Database, o Options) (cluster, error) {
-	if db == nil {
-		return nil, errors.New("host: the database is nil")
-	}
-	return nil, errors.New("host: members in a database come with package placement/membership")
+// database is the cluster in a database: members by package membership,
+// activations by package kvstore.
+type database struct {
+	members *membership.Registry
+	store   *kvstore.Store
 }
+
+func newDatabase(db kv.Database, o Options) (cluster, error) {
+	path := func(name string) []string { return append(slices.Clone(o.Path), name) }
+	members, err := membership.New(db, membership.Options{Duration: o.Lease, Layer: o.Layer, Path: path("members"), Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	store, err := kvstore.New(db, kvstore.Options{Members: members, Layer: o.Layer, Path: path("placement")})
+	if err != nil {
+		return nil, err
+	}
+	return &database{members: members, store: store}, nil
+}
+
+func (d *database) join(ctx context.Context, m placement.Member) (seat, error) {
+	joined, err := d.members.Join(ctx, membership.Self{Name: m.Name, Address: m.Address, Kinds: m.Kinds, Labels: m.Labels})
+	if err != nil {
+		return nil, err
+	}
+	return databaseSeat{joined}, nil
+}
+
+func (d *database) watch(ctx context.Context, deliver func(placement.Topology)) error {
+	return d.members.Follow(ctx, deliver)
+}
+
+func (d *database) homes(s *session) driver.Homes {
+	return driver.Homes{Lock: d.store, Storage: d.store, Executor: s}
+}
+
+func (d *database) fence(key placement.Key, owner placement.Owner, epoch int64) leasefdb.Fence {
+	return d.store.Fence(key, owner, epoch)
+}
+
+// databaseSeat is a member of the database.
+type databaseSeat struct{ *membership.Member }
+
+// Owner implements [seat].
+func (s databaseSeat) Owner() placement.Owner { return s.Member.Member().Owner }

@@ -45,7 +45,7 @@ func (a *Activation) call(ctx context.Context, r *Request) outcome {
 func (p *process) forward(ctx context.Context, s *session, res placement.Resolution, r *Request) outcome {
 	assumed := placement.Holder{Owner: res.Owner, Address: res.Address, Epoch: res.Epoch}
 	if r.Forwards > MaxForwards {
-		return outcome{status: Refused, err: ErrNotHere, holder: assumed}
+		return refused(ErrNotHere)
 	}
 	reply, err := p.options.Transport.Call(ctx, res.Address, *r)
 	switch {
@@ -60,12 +60,14 @@ func (p *process) forward(ctx context.Context, s *session, res placement.Resolut
 	return p.outcomeOf(reply)
 }
 
-// learn corrects the location of a key by a reply.
+// learn corrects the location of a key by a reply. Only who has the activation
+// tells of itself: what others have heard could make two processes point at each other for ever.
 func (s *session) learn(key placement.Key, assumed placement.Holder, reply Reply) {
 	switch {
-	case reply.Holder.Epoch > 0 && reply.Holder != assumed:
+	case reply.Holder == assumed:
+	case reply.Holder.Epoch > 0:
 		s.driver.Learn(key, reply.Holder)
-	case reply.Status == Refused && reply.Holder != assumed:
+	case reply.Status == Refused:
 		s.driver.Forget(key, assumed)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
@@ -21,6 +22,7 @@ func TestExplain(t *testing.T) {
 		}
 		nodes := c.start(l, "a", "b")
 		client, m := c.client()
+		time.Sleep(time.Second) // until all have the topology with both
 		key := placement.Key{Kind: "counter", ID: c.ownedBy(nodes[0])}
 		epoch, err := m.add.Call(t.Context(), key.ID, 0)
 		if err != nil {

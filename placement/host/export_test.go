@@ -43,3 +43,8 @@ func NewOn(c TestCluster, o Options) *Host {
 func NewClientOn(c TestCluster, o Options) *Client {
 	return newClient(&process{options: o.withDefaults(), cluster: c})
 }
+
+// Learn makes the host believe that a holder has a key.
+func (h *Host) Learn(key placement.Key, holder placement.Holder) {
+	h.session.Load().driver.Learn(key, holder)
+}

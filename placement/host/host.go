@@ -115,6 +115,9 @@ func (h *Host) join(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, seat.Leave(ctx))
 	}
 	s.run()
+	if err := s.awaitReady(ctx); err != nil {
+		return nil, errors.Join(err, s.stop(ctx))
+	}
 	return s, nil
 }
 

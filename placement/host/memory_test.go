@@ -142,4 +142,10 @@ func (m *member) Leave(context.Context) error {
 	})
 }
 
+func (m *member) SetLoad(n int64) {
+	m.cluster.mu.Lock()
+	defer m.cluster.mu.Unlock()
+	m.Load = n
+}
+
 func (m *member) String() string { return fmt.Sprint(m.Member.Owner) }

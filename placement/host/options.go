@@ -27,7 +27,7 @@ const (
 // Options configure a [Host] and a [Client]. Only Name is needed, and only by a Host.
 type Options struct {
 	// Name is the member's name, of which one process at a time is a member. A
-	// process that restarts keeps it. 1 to 1024 bytes of UTF-8.
+	// process that restarts keeps it. 1 to 255 bytes of UTF-8 without NUL.
 	Name string
 	// Transport reaches other processes. The default value reaches none: for
 	// a cluster of one process.
@@ -40,8 +40,8 @@ type Options struct {
 	// IdleAfter is how long an activation that is not called stays. Negative:
 	// as long as the host. The default value is DefaultIdleAfter.
 	IdleAfter time.Duration
-	// Lease is how long the others wait for a member that has died, at least
-	// a millisecond. All processes use the same. The default value is DefaultLease.
+	// Lease is how long the others wait for a member that has died, from 100 ms to an
+	// hour. All processes use the same. The default value is DefaultLease.
 	Lease time.Duration
 	// CallTimeout bounds calls whose context has no deadline. Negative: nothing
 	// does. The default value is DefaultCallTimeout.
@@ -58,8 +58,9 @@ type Options struct {
 	MaxPayload int
 	// Codec encodes arguments and results. The default value is JSON{}.
 	Codec Codec
-	// Layer and Path say where in the database members and activations are. All
-	// processes use the same. The default value is directory.Root() and kazahana/placement.
+	// Layer and Path say where in the database members and activations are: in the
+	// directories members and placement below Path. All processes of a cluster use
+	// the same. The default value is directory.Root() and kazahana.
 	Layer *directory.Layer
 	Path  []string
 	// Events is told of each step of the placement, in order. It must not block for long.
@@ -73,8 +74,8 @@ type Options struct {
 func (o Options) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("host: "+format, args...)) }
-	if o.Lease < 0 || o.Lease > 0 && o.Lease < time.Millisecond {
-		fault("a lease of %v is too short; at least a millisecond is possible", o.Lease)
+	if o.Lease != 0 && (o.Lease < 100*time.Millisecond || o.Lease > time.Hour) {
+		fault("a lease of %v is impossible; it must be from 100 ms to an hour", o.Lease)
 	}
 	if o.DeactivateTimeout < 0 {
 		fault("the deactivate timeout is %v; it must not be negative", o.DeactivateTimeout)
@@ -98,6 +99,9 @@ func (o Options) withDefaults() Options {
 	orElse(&o.DeactivateTimeout, DefaultDeactivateTimeout)
 	orElse(&o.Mailbox, DefaultMailbox)
 	orElse(&o.MaxPayload, DefaultMaxPayload)
+	if o.Path == nil {
+		o.Path = []string{"kazahana"}
+	}
 	if o.Codec == nil {
 		o.Codec = JSON{}
 	}

@@ -132,7 +132,7 @@ func newProcess(db kv.Database, o Options) (*process, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	c, err := newDatabaseCluster(db, o)
+	c, err := newDatabase(db, o)
 	if err != nil {
 		return nil, err
 	}

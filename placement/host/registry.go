@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -17,7 +18,7 @@ import (
 // the same, before they start a host or a client, for example in an init
 // function. It panics if the name or the error is registered otherwise.
 //
-// The states of packages placement and host, context.Canceled and
+// The states of packages placement and host, leasefdb.ErrLeaseLost, context.Canceled and
 // context.DeadlineExceeded are registered. An error that is not arrives as a
 // *[RemoteError] with its message.
 func RegisterError(name string, err error) {
@@ -186,6 +187,9 @@ func init() {
 	registerWrapper("placement.ActivationError", func(e *placement.ActivationError, err error) *placement.ActivationError {
 		return &placement.ActivationError{Key: e.Key, Err: err}
 	})
+	registerWrapper("leasefdb.LostError", func(e *leasefdb.LostError, err error) *leasefdb.LostError {
+		return &leasefdb.LostError{Name: e.Name, Epoch: e.Epoch, Reason: e.Reason, Err: err}
+	})
 	registerWrapper("host.PayloadError", func(e *PayloadError, err error) *PayloadError {
 		return &PayloadError{Key: e.Key, Method: e.Method, What: e.What, Err: err}
 	})
@@ -211,6 +215,7 @@ func registerStates() {
 		{"placement.ErrTimeout", placement.ErrTimeout},
 		{"placement.ErrTopologyBehind", placement.ErrTopologyBehind},
 		{"placement.ErrActivationLost", placement.ErrActivationLost},
+		{"leasefdb.ErrLeaseLost", leasefdb.ErrLeaseLost},
 		{"host.ErrOutcomeUnknown", ErrOutcomeUnknown},
 		{"host.ErrUnreachable", ErrUnreachable},
 		{"host.ErrNotHere", ErrNotHere},

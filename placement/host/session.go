@@ -29,11 +29,14 @@ type session struct {
 	ctx    context.Context // ends with the membership; its cause says why
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup // what runs until ctx ends
+
+	isReady sync.Once
+	ready   chan struct{} // closed once a topology is in force
 }
 
 // newSession returns the session of an owner. It does nothing yet.
 func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*kind) (*session, error) {
-	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now()}
+	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now(), ready: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	for name, k := range kinds {
 		n.kinds[name] = &activations{kind: k, session: n, byID: make(map[string]*Activation)}
@@ -68,9 +71,21 @@ func (s *session) run() {
 		}
 	})
 	if s.seat != nil {
+		s.work.Go(s.tellLoad)
 		context.AfterFunc(s.seat.Context(), func() {
 			s.cancel(fmt.Errorf("%w: %w", placement.ErrActivationLost, context.Cause(s.seat.Context())))
 		})
+	}
+}
+
+// tellLoad tells the number of activations from time to time.
+func (s *session) tellLoad() {
+	for sleep(s.ctx, s.options.Lease/3) == nil {
+		n := 0
+		for _, as := range s.kinds {
+			n += as.len()
+		}
+		s.seat.SetLoad(int64(n))
 	}
 }
 
@@ -78,6 +93,21 @@ func (s *session) run() {
 func (s *session) update(t placement.Topology) {
 	if err := s.driver.UpdateTopology(t); err != nil && !errors.Is(err, placement.ErrStaleTopology) {
 		s.options.Logger.Error("host: a topology cannot be used", "version", t.Version, "err", err)
+	}
+	if s.driver.State() != placement.StateNotReady {
+		s.isReady.Do(func() { close(s.ready) })
+	}
+}
+
+// awaitReady waits until keys can be resolved.
+func (s *session) awaitReady(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	case <-ctx.Done():
+		return fmt.Errorf("host: there is no topology yet: %w", context.Cause(ctx))
 	}
 }
 

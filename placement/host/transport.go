@@ -52,7 +52,7 @@ const MaxForwards = 2
 type Reply struct {
 	Status  Status           `json:"status"`
 	Err     *WireError       `json:"err,omitempty"`   // unless the status is Done
-	Holder  placement.Holder `json:"holder,omitzero"` // who has the activation, if that is known
+	Holder  placement.Holder `json:"holder,omitzero"` // who has the activation, if it has got the request
 	Payload []byte           `json:"-"`               // the result, if the status is Done
 }
 

@@ -44,8 +44,7 @@ func (t *Transport) Call(ctx context.Context, address string, r host.Request) (h
 		return host.Refuse(err), nil
 	}
 	var connected atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	reply, err := t.post(ctx, address, body)
+	reply, err := t.post(withTrace(ctx, &connected), address, body)
 	switch {
 	case err == nil:
 		return reply, nil
@@ -53,6 +52,17 @@ func (t *Transport) Call(ctx context.Context, address string, r host.Request) (h
 		return host.Reply{}, fmt.Errorf("http2: %s: %w", address, withContext(ctx, err))
 	}
 	return host.Reply{}, fmt.Errorf("%w: http2: %s: %w", host.ErrUnreachable, address, withContext(ctx, err))
+}
+
+// withTrace makes a request tell whether it has a connection, on which it may have been
+// sent. net/http repeats a POST on another connection only if the peer
+// certainly has not handled it: the connection could take no stream any more, or the peer has refused
+// the stream or has gone away before it.
+func withTrace(ctx context.Context, connected *atomic.Bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
 }
 
 // withContext makes an error that the end of ctx has caused tell of it.
