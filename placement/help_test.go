@@ -118,7 +118,56 @@ func store(t testing.TB, c *Coordinator, cmd StoreActivation, err error, now tim
 // activate makes a key active under an epoch, in a home in which the claim is the activation.
 func activate(t testing.TB, c *Coordinator, key Key, epoch int64, now time.Time) Outcome {
 	t.Helper()
-	claim := only[TryAcquire](t, ok(t)(c.Resolve(key, now)))
-	made := only[EnsureActivation](t, grant(t, c, claim, lease(claim, epoch), now))
+	cmd := claim(t, c, key, now)
+	made := only[EnsureActivation](t, grant(t, c, cmd, lease(cmd, epoch), now))
 	return store(t, c, only[StoreActivation](t, ensure(t, c, made, now)), nil, now)
+}
+
+// lapsing grants a claim in the way of a home of locks that lapse, whose entries
+// are loaded and stored apart.
+func lapsing(c TryAcquire, epoch int64, until time.Time) Lease {
+	return Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: epoch, ExpiresAt: until}
+}
+
+// load tells the coordinator what the storage has.
+func load(t testing.TB, c *Coordinator, cmd LoadActivation, e *ActivationEntry, now time.Time) Outcome {
+	t.Helper()
+	return ok(t)(c.HandleCommandResult(ActivationLoaded{RequestID: cmd.RequestID, Key: cmd.Key, Entry: e}, now))
+}
+
+// deny tells the coordinator that a claim was not granted.
+func deny(t testing.TB, c *Coordinator, cmd TryAcquire, err error, now time.Time) Outcome {
+	t.Helper()
+	return ok(t)(c.HandleCommandResult(LockAcquired{RequestID: cmd.RequestID, Key: cmd.Key, Err: err}, now))
+}
+
+// ended tells the coordinator that an activation has ended.
+func ended(t testing.TB, c *Coordinator, cmd Deactivate, now time.Time) Outcome {
+	t.Helper()
+	return ok(t)(c.HandleCommandResult(ActivationDeactivated{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Epoch}, now))
+}
+
+// released tells the coordinator what became of a release.
+func released(t testing.TB, c *Coordinator, cmd Release, err error, now time.Time) Outcome {
+	t.Helper()
+	return ok(t)(c.HandleCommandResult(LockReleased{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Lease.Epoch, Err: err}, now))
+}
+
+// removed tells the coordinator what became of a removal.
+func removed(t testing.TB, c *Coordinator, cmd RemoveActivation, err error, now time.Time) Outcome {
+	t.Helper()
+	return ok(t)(c.HandleCommandResult(ActivationRemoved{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Epoch, Err: err}, now))
+}
+
+// claim begins a request for a key that belongs here.
+func claim(t testing.TB, c *Coordinator, key Key, now time.Time) TryAcquire {
+	t.Helper()
+	return only[TryAcquire](t, ok(t)(c.Resolve(key, now)))
+}
+
+// isLocal reports whether a resolve finds an activation in use under an epoch.
+func isLocal(t testing.TB, c *Coordinator, key Key, epoch int64, now time.Time) bool {
+	t.Helper()
+	r := ok(t)(c.Resolve(key, now)).Resolution
+	return r != nil && r.Locality == Local && r.Epoch == epoch
 }

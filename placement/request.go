@@ -71,6 +71,7 @@ func isDenial(err error) bool { return isOneOf(err, ErrHeld, ErrStale) }
 
 // granted goes on with a request whose claim was granted.
 func (c *Coordinator) granted(w *work, lease Lease) {
+	w.unsettled = w.unsettled || w.retryAt != 0 // the grant is of a claim before the last
 	w.lease, w.retryAt, w.failures = lease, 0, 0
 	c.emit(Event{Kind: Acquired, Key: w.key, Owner: c.o.Self, Epoch: lease.Epoch, Request: w.id})
 	switch {
