@@ -103,7 +103,9 @@ func (s *trace) topology(d *datadriven.TestData) {
 	s.print(s.c.UpdateTopology(t, s.now))
 }
 
-func (s *trace) left(d *datadriven.TestData) { s.print(s.c.OnMemberLeft(arg(d, "name"), s.now), nil) }
+func (s *trace) left(d *datadriven.TestData) {
+	s.print(s.c.OnMemberLeft(ownerOf(arg(d, "name")), s.now), nil)
+}
 
 func (s *trace) resolve(d *datadriven.TestData) { s.print(s.c.Resolve(keyArg(d), s.now)) }
 

@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil || r.Locality != placement.Remote || len(p.DrainCommands()) > 0 {
 		t.Errorf("%+v, %v, want the authority and no command", r, err)
 	}
-	p.OnMemberLeft("a", start)
+	p.OnMemberLeft(placement.Owner{Name: "a", Incarnation: 1}, start)
 	if _, err := p.Resolve(key, start); !errors.Is(err, placement.ErrNoMember) {
 		t.Error(err)
 	}
