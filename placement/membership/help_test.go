@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,10 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, db kv.Database)) {
 		synctest.Test(t, func(t *testing.T) { test(t, kvtest.HostileT(t, enginetest.InProcess(t))) })
 	})
 }
+
+// hostile reports whether inVirtualTime runs a test on the hostile engine, where each transaction
+// costs more.
+func hostile(t testing.TB) bool { return strings.Contains(t.Name(), "/hostile") }
 
 // cut is the database of a process that can be cut off from it, as by a crash or a
 // network: its transactions then fail for as long as that lasts.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -20,8 +21,10 @@ type observer struct {
 	*Member
 	version int64
 	others  []placement.Owner // as they follow the member on the ring
-	seen    map[placement.Owner]leasefdb.Observation
-	told    time.Time // when the load was written last
+	// seen are the leases as they were found. One that is found again as it was has not been
+	// renewed in between, whether or not it was looked at then.
+	seen map[placement.Owner]leasefdb.Observation
+	told time.Time // when the load was written last
 }
 
 // each is how many members, of those that renew their leases, a member looks at: with two,
@@ -39,9 +42,8 @@ func (m *Member) observe() {
 		case <-m.ctx.Done():
 			return
 		case <-next.C:
-			o.look()
+			next.Reset(o.pause(o.look()))
 			o.tellLoad()
-			next.Reset(o.pause())
 		}
 	}
 }
@@ -49,50 +51,57 @@ func (m *Member) observe() {
 // jitter returns a random time of at least four fifths of d.
 func jitter(d time.Duration) time.Duration { return d - rand.N(d/5+1) }
 
-// pause returns how long to wait until the next look: a third of a lease, or until one lapses.
-func (o *observer) pause() time.Duration {
+// pause returns how long to wait until the next look: a third of a lease, or until one of
+// those that were looked at lapses.
+func (o *observer) pause(looked []placement.Owner) time.Duration {
 	d := jitter(o.registry.options.Duration / 3)
-	for _, seen := range o.seen {
-		d = min(d, max(seen.Left(), o.registry.options.Duration/30))
+	for _, owner := range looked {
+		if seen := o.seen[owner]; seen.State().Held() {
+			d = min(d, max(seen.Left(), o.registry.options.Duration/30))
+		}
 	}
 	return d
 }
 
-// look reads the leases of the next members on the ring, and evicts those that have lapsed.
-func (o *observer) look() {
+// look reads the leases of the next members on the ring, evicts those that have lapsed, and
+// returns whom it has looked at.
+func (o *observer) look() []placement.Owner {
 	ctx, cancel := context.WithTimeout(o.ctx, o.registry.options.Duration)
 	defer cancel()
 	targets := o.targets()
 	states, err := o.read(ctx, targets)
 	if err != nil || len(states) < len(targets) { // the directory was removed
 		o.registry.options.Logger.Debug("membership: a look at other members failed", "member", o.lease.Grant().Name, "error", err)
-		return
+		return targets
 	}
-	present := map[placement.Owner]leasefdb.Observation{}
 	for i, owner := range targets {
-		if seen, alive := o.note(ctx, owner, states[i]); alive {
-			present[owner] = seen
+		if !o.note(ctx, owner, states[i]) {
+			delete(o.seen, owner)
+			o.others = slices.DeleteFunc(o.others, func(other placement.Owner) bool { return other == owner })
 		}
 	}
-	o.seen = present
+	maps.DeleteFunc(o.seen, func(owner placement.Owner, _ leasefdb.Observation) bool { return !slices.Contains(o.others, owner) })
+	return targets
 }
 
-// note takes note of a member's lease, and evicts the member if it has none or it has lapsed. alive
-// says that it is to be looked at again.
-func (o *observer) note(ctx context.Context, owner placement.Owner, state leasefdb.State) (seen leasefdb.Observation, alive bool) {
-	if seen = o.seen[owner].Observe(state); state.Held() && state.Epoch == owner.Incarnation && seen.Left() > 0 {
-		return seen, true
+// note takes note of a member's lease, and evicts the member if it has none or it has lapsed. It
+// reports whether the member is to be looked at again.
+func (o *observer) note(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
+	seen := o.seen[owner].Observe(state)
+	o.seen[owner] = seen
+	if state.Held() && state.Epoch == owner.Incarnation && seen.Left() > 0 {
+		return true
 	}
 	evicted, err := o.registry.evictLapsed(ctx, owner, seen)
 	log := o.registry.options.Logger.With("evicted", owner.String(), "by", o.lease.Grant().Name)
 	switch {
 	case err != nil:
 		log.Debug("membership: an eviction failed", "error", err)
-		return seen, true
+		return true
 	case evicted:
 		log.Warn("membership: a member that did not renew its lease was evicted")
 	}
-	return seen, false
+	return false
 }
 
 // read reads the leases of members, and the others anew if the topology has changed.
@@ -153,26 +162,27 @@ func hash(name string) uint64 {
 	return h.Sum64()
 }
 
-// targets returns whom to look at: the next members on the ring, up to so many that are not
-// suspect as there are suspects and two more. So the look widens fast where many have died at once.
+// targets returns whom to look at: the next two members on the ring, and four more for each that is
+// suspect, so that the look widens fast where many have died at once.
 func (o *observer) targets() (targets []placement.Owner) {
-	suspects := 0
+	wanted := each
 	for _, owner := range o.others {
-		if len(targets) >= 2*suspects+each {
+		if len(targets) >= wanted {
 			break
 		}
 		targets = append(targets, owner)
 		if o.suspect(owner) {
-			suspects++
+			wanted += 2 * each
 		}
 	}
 	return targets
 }
 
-// suspect reports whether a member has not renewed its lease for half of it.
+// suspect reports whether a member was not seen to renew its lease for longer than one that
+// lives: it renews after a third of a lease, and is looked at a third later.
 func (o *observer) suspect(owner placement.Owner) bool {
 	seen := o.seen[owner]
-	return seen.State().Held() && seen.Left() <= seen.State().Duration/2
+	return seen.State().Held() && seen.Left() <= seen.State().Duration/4
 }
 
 // tellLoad writes the load, if it has changed and was not written for a lease.

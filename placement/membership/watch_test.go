@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/membership"
+)
+
+// TestWatchersConverge lets members join, drain, leave and die at random, while some watchers have no
+// watches and others are cut off for a while. Versions only grow for each watcher, and at the end
+// all of them know the topology that the database has.
+func TestWatchersConverge(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		seed := kvtest.SeedT(t)
+		rng := rand.New(rand.NewPCG(seed, 0))
+		var watchers []*follower
+		var databases []*cut
+		for i := range 6 {
+			databases = append(databases, &cut{Database: db})
+			databases[i].noWatches.Store(i%3 == 0)
+			watchers = append(watchers, follow(t, databases[i]))
+		}
+		type process struct {
+			db *cut
+			*membership.Member
+		}
+		processes := map[string]process{}
+		rounds := 60
+		if hostile(t) {
+			rounds = 20
+		}
+		for range rounds {
+			name := fmt.Sprint("m", rng.IntN(8))
+			p, joined := processes[name]
+			switch dice := rng.IntN(6); {
+			case !joined:
+				p.db = &cut{Database: db}
+				p.Member = join(t, p.db, name)
+				processes[name] = p
+			case dice < 2:
+				check(t, p.Drain(ctx))
+			case dice < 4:
+				check(t, p.Leave(ctx))
+				delete(processes, name)
+			default:
+				p.db.off.Store(true)
+				delete(processes, name)
+			}
+			databases[rng.IntN(len(databases))].off.Store(rng.IntN(3) == 0)
+			time.Sleep(time.Duration(rng.Int64N(int64(duration))))
+		}
+		for _, db := range databases {
+			db.off.Store(false)
+		}
+		time.Sleep(5 * duration)
+		want := must[placement.Topology](t)(open(t, db).Topology(ctx, db))
+		if len(want.Members) != len(processes) {
+			t.Errorf("the database has %v of %d members", namesOf(&want), len(processes))
+		}
+		for i, w := range watchers {
+			if diff := cmp.Diff(&want, w.last.Load()); diff != "" {
+				t.Errorf("watcher %d (-database +watcher):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+// TestWithoutWatches checks that changes are seen within a look, three times a duration,
+// where the engine gives no watch.
+func TestWithoutWatches(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		blind := &cut{Database: db}
+		blind.noWatches.Store(true)
+		f := follow(t, blind)
+		time.Sleep(duration)
+		for _, name := range []string{"a", "b", "c"} {
+			join(t, db, name)
+			time.Sleep(duration/3 + 3*latency)
+			if !slices.Contains(f.names(), name) {
+				t.Errorf("after a third of a duration %s is not seen", name)
+			}
+		}
+	})
+}
+
+// TestLostWatch checks that a watch that is lost delays a change by six durations at
+// most.
+func TestLostWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		f := follow(t, deaf{db})
+		time.Sleep(duration)
+		join(t, db, "a")
+		time.Sleep(6 * duration)
+		f.sees("a")
+	})
+}
+
+// deaf is a database whose watches never fire.
+type deaf struct{ kv.Database }
+
+func (d deaf) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return d.Database.Transact(ctx, func(tx kv.Transaction) error { return fn(deafTx{tx}) })
+}
+
+type deafTx struct{ kv.Transaction }
+
+func (deafTx) Watch([]byte) kv.Future[struct{}] { return kv.NewPromise[struct{}]().Future() }
+
+// TestVersionFell checks that a watcher whose topology goes back ends with an error, and
+// that the members are lost, if their directory is removed.
+func TestVersionFell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		a, f := join(t, db, "a"), follow(t, db)
+		time.Sleep(duration)
+		check(t, directory.Root().Remove(ctx, db, []string{"kazahana", "members"}))
+		time.Sleep(7 * duration)
+		wantError(t, context.Cause(a.Context()), leasefdb.ErrLeaseLost)
+		wantError(t, <-f.ended, membership.ErrVersionFell)
+	})
+}
+
+// TestWatchEnds checks how a watch ends.
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		join(t, db, "a")
+		for topology, err := range open(t, db).Watch(ctx) {
+			if err != nil || topology.Version != 1 {
+				t.Errorf("the first topology is %+v, %v", topology, err)
+			}
+			break
+		}
+		ended, cancel := context.WithCancelCause(ctx)
+		cancel(errEnough)
+		for _, err := range open(t, db).Watch(ended) {
+			wantError(t, err, errEnough)
+		}
+	})
+}
+
+var errEnough = fmt.Errorf("enough")
