@@ -79,8 +79,8 @@ func TestHungExecutor(t *testing.T) {
 		r := resolve(t, m, keyOf("hangs")) // epoch 3, or one more
 		close(hang)
 		synctest.Wait()
-		if active, _ := m.count(); active != 2 || !m.active[activation{keyOf("hangs"), r.Epoch}] {
-			t.Errorf("%v are active, want 2 with epoch %d", m.active, r.Epoch)
+		if active, _ := m.count(); active != 2 || !m.runs(keyOf("hangs"), r.Epoch) {
+			t.Errorf("%v are active, want 2 with epoch %d", m.all(), r.Epoch)
 		}
 		stop(t, m)
 		if h.Len() != 0 {
@@ -113,11 +113,11 @@ func TestLateClaim(t *testing.T) {
 				if !errors.Is(err, placement.ErrUnavailable) || !placement.IsRetryable(err) {
 					t.Errorf("got %v", err)
 				}
-				time.Sleep(2*time.Second - 1)
+				time.Sleep(2*time.Second - time.Nanosecond)
 				if h.Len() != 0 {
 					t.Error("the lock was granted already")
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				if _, made := m.count(); h.Len() != 0 || made != 0 {
 					t.Errorf("the late lock was not given back, or used: %d made", made)
@@ -140,7 +140,7 @@ func (h *sleepy) TryAcquire(ctx context.Context, c placement.TryAcquire) (placem
 type hooked struct {
 	home
 	before func(ctx context.Context, method string, key placement.Key) error
-	after  func(method string, key placement.Key) error
+	after  func(ctx context.Context, method string, key placement.Key) error
 }
 
 func (h *hooked) wrap(ctx context.Context, method string, key placement.Key, call func() error) error {
@@ -152,7 +152,7 @@ func (h *hooked) wrap(ctx context.Context, method string, key placement.Key, cal
 	if err := call(); err != nil || h.after == nil {
 		return err
 	}
-	return h.after(method, key)
+	return h.after(ctx, method, key)
 }
 
 func (h *hooked) TryAcquire(ctx context.Context, c placement.TryAcquire) (l placement.Lease, err error) {

@@ -26,8 +26,9 @@ type Lock interface {
 	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
 	// Release gives a lease back if it is still in force, else it returns an
 	// ErrStale and changes nothing. Releasing twice is no error. The epoch is kept,
-	// and so is an entry that was stored under an earlier lease; where the claim is
-	// the activation (Lease.Kept), one stored under this lease goes with it.
+	// and so is an entry that another owner has stored. Where the claim is the
+	// activation (Lease.Kept), one stored under this lease goes with it, and one
+	// that the same owner stored under an earlier lease may.
 	Release(ctx context.Context, lease placement.Lease) error
 }
 
@@ -46,6 +47,8 @@ type Storage interface {
 	// Remove removes the entry of the key if it is that of the owner and the epoch,
 	// else it returns an ErrStale and changes nothing. What is removed already is no error.
 	// Where the claim is the activation (Lease.Kept), it ends the claim; the epoch is kept.
+	// If the key was claimed anew since, it leaves the claim, and removes the entry or
+	// refuses with an ErrStale.
 	Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error
 }
 

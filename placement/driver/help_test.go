@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +80,20 @@ func (x *executor) count() (active, made int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.active), x.made
+}
+
+// runs reports whether the activation of the epoch runs.
+func (x *executor) runs(key placement.Key, epoch int64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.active[activation{key, epoch}]
+}
+
+// all returns the activations that run.
+func (x *executor) all() []activation {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.active))
 }
 
 // home is what tests need of a home in memory.

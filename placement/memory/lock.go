@@ -79,10 +79,10 @@ func (h *Home) Release(ctx context.Context, lease placement.Lease) error {
 	return nil
 }
 
-// free ends the claim. Where that is the activation, its entry goes with it, but
-// an entry that was there before the claim stays.
+// free ends the claim. Where that is the activation, what its owner has stored goes
+// with it, but what another has stored, who died, stays for the next.
 func (h *Home) free(key placement.Key, r *row) {
-	if h.options.Kept && r.entry != nil && r.has(r.entry.Owner, r.entry.Epoch) {
+	if h.options.Kept && r.entry != nil && r.entry.Owner == r.claim.Owner {
 		r.entry = nil
 	}
 	r.claim, r.address = placement.Lease{}, ""

@@ -62,16 +62,16 @@ func (h *Home) remove(key placement.Key, owner placement.Owner, epoch int64) err
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.row(key)
-	switch {
+	switch own := r.entry != nil && r.entry.Owner == owner && r.entry.Epoch == epoch; {
 	case h.options.Kept && r.has(owner, epoch):
 		h.free(key, r)
-	case h.options.Kept && r.claim.Epoch != 0:
-		return fmt.Errorf("%w: %s has the key under epoch %d", placement.ErrStale, r.claim.Owner, r.claim.Epoch)
-	case r.entry != nil && (r.entry.Owner != owner || r.entry.Epoch != epoch):
-		return fmt.Errorf("%w: the entry is of %s, epoch %d", placement.ErrStale, r.entry.Owner, r.entry.Epoch)
-	default:
+	case own: // in Kept mode below the claim of another, which stays
 		r.entry = nil
 		h.tidy(key)
+	case r.entry != nil:
+		return fmt.Errorf("%w: the entry is of %s, epoch %d", placement.ErrStale, r.entry.Owner, r.entry.Epoch)
+	case h.options.Kept && r.claim.Epoch != 0:
+		return fmt.Errorf("%w: %s has the key under epoch %d", placement.ErrStale, r.claim.Owner, r.claim.Epoch)
 	}
 	return nil
 }

@@ -140,19 +140,28 @@ func (r *random) releaseAny() {
 		if err != nil {
 			r.Fatalf("releasing epoch %d of %s: %v", l.Epoch, l.Owner, err)
 		}
-		m.free(l)
+		r.freed(l, m)
 	case m.lease.Epoch == 0 && err == nil: // released already
 	default:
 		r.staleLock("a stale release", err)
 	}
 }
 
-// free ends the lease; where that is the activation, its entry goes with it.
-func (m *modelled) free(l placement.Lease) {
-	if l.Kept && m.entry != nil && m.entry.Epoch == l.Epoch {
+// freed notes that a lease was released. Where that is the activation, its entry
+// goes with it; one that the same owner stored under an earlier lease may.
+func (r *random) freed(l placement.Lease, m *modelled) {
+	r.Helper()
+	m.lease, m.ended = placement.Lease{}, false
+	if !l.Kept || m.entry == nil || m.entry.Owner != l.Owner {
+		return
+	}
+	left, err := r.Storage.Load(r.ctx, l.Key)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if left == nil || m.entry.Epoch == l.Epoch {
 		m.entry = nil
 	}
-	m.lease, m.ended = placement.Lease{}, false
 }
 
 func (r *random) removeAny() {
@@ -163,8 +172,10 @@ func (r *random) removeAny() {
 		return // a claim that was not stored is released, not removed
 	}
 	err := r.Storage.Remove(r.ctx, l.Key, l.Owner, l.Epoch)
-	switch {
-	case l.Kept && m.lease.Epoch != 0 && !m.holds(l), m.entry != nil && !own:
+	switch claimed := l.Kept && m.lease.Epoch != 0 && !m.holds(l); {
+	case claimed && own && err == nil: // the home may also refuse: the claim has moved on
+		m.entry = nil
+	case claimed, m.entry != nil && !own:
 		r.staleStorage("a stale removal", "remove", err)
 	case err != nil:
 		r.Fatalf("removing epoch %d of %s: %v", l.Epoch, l.Owner, err)
