@@ -47,7 +47,9 @@ func (p *process) forward(ctx context.Context, s *session, res placement.Resolut
 	if r.Forwards > MaxForwards {
 		return refused(ErrNotHere)
 	}
-	reply, err := p.options.Transport.Call(ctx, res.Address, *r)
+	next := *r
+	next.To = assumed
+	reply, err := p.options.Transport.Call(ctx, res.Address, next)
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		s.driver.Forget(r.Key, assumed)
@@ -58,6 +60,14 @@ func (p *process) forward(ctx context.Context, s *session, res placement.Resolut
 	}
 	s.learn(r.Key, assumed, reply)
 	return p.outcomeOf(reply)
+}
+
+// disown tells the driver of a request that was sent here because this process is said to have
+// the key, and is to go on: what a home has of it for this process is given back.
+func (s *session) disown(r *Request) {
+	if r.To.Epoch > 0 && r.To.Owner == s.owner {
+		s.driver.Forget(r.Key, r.To)
+	}
 }
 
 // learn corrects the location of a key by a reply. Only who has the activation

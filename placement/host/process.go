@@ -151,6 +151,7 @@ func (p *process) dispatch(ctx context.Context, r *Request) outcome {
 			return refused(err)
 		}
 		if res.Locality == placement.Remote {
+			s.disown(r)
 			return p.forward(ctx, s, res, r)
 		}
 		o := s.deliver(ctx, res, r)

@@ -208,6 +208,28 @@ func TestForwards(t *testing.T) {
 	}
 }
 
+// A request says whom its sender takes for the holder. A process that is taken for it, and has
+// no activation, gives back what a home may have for it.
+func TestRequestSaysTo(t *testing.T) {
+	_, p, x, f, at := newRouted(t)
+	*at = holderAt("b", 4)
+	var to placement.Holder
+	x.to = func(_ context.Context, _ string, r Request) (Reply, error) {
+		to = r.To
+		return done("b", *at)
+	}
+	self := holderAt("self", 3)
+	for _, incoming := range []placement.Holder{{}, holderAt("self", 0), self, {Owner: placement.Owner{Name: "self", Incarnation: 2}, Epoch: 3}} {
+		p.serve(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", To: incoming, Payload: []byte(`""`)})
+		if to != *at {
+			t.Errorf("the request went on to %+v, want %+v", to, *at)
+		}
+	}
+	if len(f.forgot) != 1 || f.forgot[0] != self {
+		t.Errorf("forgot %+v, want %+v alone", f.forgot, self)
+	}
+}
+
 // What arrives from other processes is checked before anything is done with it.
 func TestRequestsAreChecked(t *testing.T) {
 	_, p, x, f, _ := newRouted(t)

@@ -35,12 +35,15 @@ type Handler func(ctx context.Context, r Request) Reply
 
 // Request is a message to an activation, as a [Transport] carries it.
 type Request struct {
-	Key      placement.Key   `json:"key"`
-	Method   string          `json:"method"`
-	Codec    string          `json:"codec"`              // the name of the codec of the payload
-	Forwards int             `json:"forwards,omitempty"` // by how many processes it was forwarded, at most MaxForwards
-	Chain    []placement.Key `json:"chain,omitempty"`    // the activations that wait for the reply, the first caller first
-	Payload  []byte          `json:"-"`                  // the argument
+	Key      placement.Key `json:"key"`
+	Method   string        `json:"method"`
+	Codec    string        `json:"codec"`              // the name of the codec of the payload
+	Forwards int           `json:"forwards,omitempty"` // by how many processes it was forwarded, at most MaxForwards
+	// To is whom the sender takes for the holder of the key, because a home or another
+	// process has said so. Its epoch is 0 if the sender goes by its strategy alone.
+	To      placement.Holder `json:"to,omitzero"`
+	Chain   []placement.Key  `json:"chain,omitempty"` // the activations that wait for the reply, the first caller first
+	Payload []byte           `json:"-"`               // the argument
 }
 
 // MaxForwards is how many processes may pass a request on to another one that has
