@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ids
+package measure
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/kazahana-db/kazahana/bench/measure"
 )
 
-// Report returns a section in Markdown: the machine, the budgets, and the time
+// ReportTimes returns a section in Markdown: the machine, the budgets, and the time
 // of every entrant.
-func Report(results []measure.Result, rounds int) string {
+func ReportTimes(results []Result, rounds int) string {
 	var b strings.Builder
 	met, all := 0, 0
 	for i := range results {
@@ -24,7 +22,7 @@ func Report(results []measure.Result, rounds int) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds. %d of %d budgets met.\n\n", measure.Machine(), rounds, met, all)
+	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds. %d of %d budgets met.\n\n", Machine(), rounds, met, all)
 	b.WriteString(budgets(results))
 	b.WriteString("\n")
 	for i := range results {
@@ -34,7 +32,7 @@ func Report(results []measure.Result, rounds int) string {
 }
 
 // budgets is the table of all comparisons that have one.
-func budgets(results []measure.Result) string {
+func budgets(results []Result) string {
 	var b strings.Builder
 	b.WriteString("| what | here | beside | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
 	for i := range results {
@@ -48,11 +46,11 @@ func budgets(results []measure.Result) string {
 }
 
 // times is the table of a contest's entrants.
-func times(r *measure.Result) string {
+func times(r *Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s (`%s`):\n\n| | time each | allocations each |\n|---|---|---|\n", strings.ToUpper(r.About[:1]), r.About[1:], r.Name)
 	for i, e := range r.Entrants {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", e.Name, measure.Duration(1/measure.Median(r.Rates[i])), allocations(measure.Median(r.Allocs[i])))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", e.Name, Duration(1/Median(r.Rates[i])), allocations(Median(r.Allocs[i])))
 	}
 	if r.Said != "" {
 		b.WriteString("\n" + r.Said + "\n")
