@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protoactor
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/cluster"
+)
+
+// receive is the actor that others ask where an identity is active.
+func (n *Node) receive(ctx actor.Context) {
+	request, ok := ctx.Message().(*cluster.ActivationRequest)
+	if !ok || ctx.Sender() == nil {
+		return
+	}
+	root, to := ctx.ActorSystem().Root, ctx.Sender()
+	select {
+	case n.asked <- struct{}{}:
+		go func() {
+			defer func() { <-n.asked }()
+			root.Send(to, n.answer(request))
+		}()
+	default:
+		root.Send(to, &cluster.ActivationResponse{Failed: true})
+	}
+}
+
+// answer makes one attempt: the asking member tries again, with what it knows by then.
+func (n *Node) answer(request *cluster.ActivationRequest) *cluster.ActivationResponse {
+	ctx, cancel := context.WithTimeout(n.ctx, n.o.Timeout/4)
+	defer cancel()
+	pid, err := n.answerTo(ctx, request)
+	if err != nil {
+		n.log().Debug("kazahana: another member asked in vain", slog.Any("request", request), slog.Any("error", err))
+		return &cluster.ActivationResponse{Failed: true}
+	}
+	return &cluster.ActivationResponse{Pid: pid}
+}
+
+func (n *Node) answerTo(ctx context.Context, request *cluster.ActivationRequest) (*actor.PID, error) {
+	q, err := parseQuery(request)
+	if err != nil {
+		return nil, err
+	}
+	p, err := n.awaitReady(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return n.locate(ctx, p, q)
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protoactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Close hands everything back and leaves: other members choose this one no more, its
+// actors handle what they were sent before and stop, their claims are freed, and the member
+// leaves. When ctx ends before, the error says what is left; others take that over
+// once the member has lapsed. Closing twice waits for the first. The cluster's
+// Shutdown closes the node if it is graceful; else the node notices within a second that
+// its actor system was shut down.
+//
+// Clients are closed by this, and cluster.Remote.Shutdown: protoactor-go's own
+// Shutdown fails for them, because they have no gossip.
+func (n *Node) Close(ctx context.Context) error {
+	var err error
+	n.closed.Do(func() {
+		defer close(n.done)
+		err = n.handBack(ctx)
+	})
+	select {
+	case <-n.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (n *Node) handBack(ctx context.Context) error {
+	n.mu.Lock()
+	n.closing = true
+	n.mu.Unlock()
+	p := n.joined()
+	var faults []error
+	if p != nil && n.ctx.Err() == nil {
+		faults = append(faults, named("drain", p.drain(ctx)), named("stop", p.driver.Stop(ctx)), named("leave", p.leave(ctx)))
+	}
+	n.cancel(ErrClosed)
+	if n.activator != nil {
+		n.cluster.ActorSystem.Root.Stop(n.activator)
+	}
+	return errors.Join(faults...)
+}
+
+func named(step string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("protoactor: %s: %w", step, err)
+}
+
+// observeSystem closes the node when its actor system was shut down without it.
+func (n *Node) observeSystem() {
+	for n.sleep(n.ctx, time.Second) {
+		if n.cluster.ActorSystem.IsStopped() {
+			n.log().Warn("kazahana: the actor system was shut down; the node hands back what it has")
+			lookup{n}.Shutdown()
+			return
+		}
+	}
+}
+
+// lose ends a member that is dead to others.
+func (n *Node) lose(p *part, cause error) {
+	n.mu.Lock()
+	closing := n.closing
+	n.mu.Unlock()
+	if closing || n.ctx.Err() != nil {
+		return
+	}
+	p.driver.LoseAll()
+	n.fail(fmt.Errorf("%w: %w", ErrLost, cause))
+}
+
+// noteEnd is told that an actor has stopped. If the node did not stop it, its claim is
+// freed.
+func (n *Node) noteEnd(a *Activation) {
+	n.activations.remove(a)
+	if p := n.joined(); p != nil {
+		p.driver.Passivate(a.key, a.epoch)
+	}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package protoactor gives clusters of github.com/asynkron/protoactor-go virtual actors that are
+// active once: an identity lookup whose claims are rows of a database, and a
+// cluster provider whose members are in the same one. Consul, etcd or ZooKeeper is
+// not needed.
+//
+//	node, err := protoactor.New(db, protoactor.Options{Name: "bank-1"})
+//	config := cluster.Configure("bank", node.Provider(), node.Lookup(), remote.Configure(host, port), cluster.WithKinds(accounts))
+//	c := cluster.New(actor.NewActorSystem(), config)
+//	c.StartMember()
+//	defer c.Shutdown(true)
+//
+//	balance, err := c.Request("alice", "account", &Deposit{Amount: 100})
+//
+// Everything else is protoactor-go's: kinds, props, requests, supervision.
+//
+// # What is promised
+//
+// protoactor-go's own lookup hashes: while members see the cluster differently, an
+// identity may have two actors. Here a member claims an identity in a transaction before it
+// spawns the actor, under an epoch that only grows. Others are told who has it, so that one actor
+// of an identity is active at a time. A member that is killed loses its claims when its lease has
+// lapsed, after [Options.Duration]; requests go to the actors of other members then.
+//
+// A process that was suspended, or cut off from the database, may run on for a moment after others
+// have taken over: no lease by clocks can exclude that. What its actors write under their fence is
+// refused:
+//
+//	func (c *account) Receive(ctx actor.Context) {
+//		a := protoactor.ActivationOf(ctx)
+//		err := a.Fence().Under(db).Transact(ctx2, …) // a leasefdb.ErrLeaseLost if another member has the identity
+//	}
+//
+// The contexts of activations, [Activation.Context], end then, at the latest when the
+// lease of their member lapses, counted from before its last renewal.
+//
+// # The life of an actor
+//
+// An actor is spawned at the first lookup of its identity, on the member that [Options.Strategy]
+// chooses of those that have its kind and are not about to leave. It ends when it stops itself, after
+// [Options.IdleAfter], when the identity is looked up after a change of the members by which it belongs
+// elsewhere, and when its member leaves: [cluster.Cluster.Shutdown] hands everything over. It handles
+// first what it was sent before. A restart by its supervisor keeps the activation.
+//
+// A PID names the epoch, so that what is sent to a former activation is never handled by a
+// later one: it becomes a dead letter, upon which Request looks the identity up anew.
+//
+// # What protoactor-go makes of it
+//
+// Kinds must not contain ".": its cache of PIDs would mix up identities. RequestFuture of all
+// clusters of a process sends from the first one. A member that has left or was
+// evicted is blocked for ever under the id of its actor system, so a lost member
+// begins anew with a new actor system: wait for [Node.Context].
+//
+// The package is a module of its own, which the rest of this project does not need.
+package protoactor

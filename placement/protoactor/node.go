@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protoactor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/cluster"
+	"github.com/asynkron/protoactor-go/extensions"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/membership"
+)
+
+// extensionID is that of a [Node] in its actor system.
+var extensionID = extensions.NextExtensionID()
+
+// The errors of lookups.
+var (
+	// ErrClosed says that the node was shut down.
+	ErrClosed = errors.New("protoactor: the node is shut down")
+	// ErrLost says that the member is dead to others: its lease lapsed. All its
+	// actors were stopped. The program makes a new actor system, with a new node.
+	ErrLost = errors.New("protoactor: the member is lost; start a new actor system with a new node")
+	// ErrInUse says that a node was given to a second cluster.
+	ErrInUse = errors.New("protoactor: the node is part of a cluster already; each cluster needs a node of its own")
+)
+
+// Node is the part of one actor system in a cluster whose members and
+// activations are in a database. Its [Node.Lookup] and, unless members are
+// known otherwise, its [Node.Provider] are for [cluster.Configure]. A node is for one
+// cluster.Cluster, once. It is safe for concurrent use.
+type Node struct {
+	db kv.Database
+	o  Options
+
+	ctx    context.Context // ends when the node is closed or lost
+	cancel context.CancelCauseFunc
+	ready  chan struct{} // closed once lookups can be answered
+	listed sync.Once     // closes ready
+	closed sync.Once
+	done   chan struct{} // closed once Close has done everything
+
+	activations activations
+	asked       chan struct{} // a place for each lookup of another member under way
+
+	// What Setup sets, before anything else runs.
+	cluster   *cluster.Cluster
+	kinds     []string
+	client    bool
+	activator *actor.PID
+
+	mu      sync.Mutex
+	began   bool
+	closing bool
+	part    *part // nil until joined
+
+	roster roster
+}
+
+// maxAsked bounds the lookups that are answered to others at one time. What is
+// above is refused, and tried again by those that ask.
+const maxAsked = 1000
+
+// New returns a node that keeps members and claims in db. Nothing is read or
+// written before the cluster starts. The error has all faults of the options.
+func New(db kv.Database, o Options) (*Node, error) {
+	if db == nil {
+		return nil, errors.New("protoactor: the database is nil")
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	n := &Node{
+		db: db, o: o.withDefaults(),
+		ready: make(chan struct{}), done: make(chan struct{}),
+		activations: activations{byKey: map[placement.Key]*Activation{}},
+		asked:       make(chan struct{}, maxAsked),
+	}
+	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	return n, nil
+}
+
+// Context returns a context that ends when the node is shut down, with cause
+// [ErrClosed], when it is lost, with an [ErrLost], or when it could not start. A
+// program that is to go on then makes a new actor system.
+func (n *Node) Context() context.Context { return n.ctx }
+
+// Snapshot returns what the node has and does; the zero value before it has joined.
+func (n *Node) Snapshot() placement.Snapshot {
+	if p := n.joined(); p != nil {
+		return p.driver.Snapshot()
+	}
+	return placement.Snapshot{}
+}
+
+// Explain says why an identity is where it is: the last decision, the
+// candidates with their scores, the activation. It is zero before the node has joined.
+func (n *Node) Explain(identity, kind string) placement.Explanation {
+	if p := n.joined(); p != nil {
+		return p.driver.Explain(placement.Key{Kind: kind, ID: identity})
+	}
+	return placement.Explanation{}
+}
+
+// Owner returns under which name and incarnation the node is a member; zero for
+// clients and before it has joined.
+func (n *Node) Owner() placement.Owner {
+	if p := n.joined(); p != nil {
+		return p.owner
+	}
+	return placement.Owner{}
+}
+
+// ExtensionID implements [extensions.Extension]: a node is found by its actor system.
+func (n *Node) ExtensionID() extensions.ExtensionID { return extensionID }
+
+func (n *Node) joined() *part {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.part
+}
+
+func (n *Node) log() *slog.Logger {
+	if n.o.Logger != nil {
+		return n.o.Logger
+	}
+	return n.cluster.Logger()
+}
+
+// fail ends the node: it answers no lookup any more.
+func (n *Node) fail(err error) {
+	if n.ctx.Err() == nil {
+		n.log().Error("kazahana: the node has ended", slog.Any("error", err))
+	}
+	n.cancel(err)
+}
+
+// part is a node's part in the cluster once it has joined.
+type part struct {
+	owner    placement.Owner // zero: a client
+	driver   *driver.Driver
+	registry *membership.Registry
+	lost     context.Context // ends when the member is lost; nil: a client
+	drain    func(context.Context) error
+	leave    func(context.Context) error
+}

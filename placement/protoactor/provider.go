@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protoactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/cluster"
+)
+
+// Provider returns the cluster provider for [cluster.Configure]: members find each
+// other by the database, which then gives membership, claims and placement, and
+// no further system is needed. It goes with [Node.Lookup] of the same node. With
+// another provider, protoactor-go learns of members from that, and the lookup
+// goes by the database all the same.
+//
+// StartMember and StartClient wait until the node is part of the cluster, at most
+// for [Options.StartTimeout].
+func (n *Node) Provider() cluster.ClusterProvider { return provider{n} }
+
+type provider struct{ node *Node }
+
+// StartMember implements [cluster.ClusterProvider].
+func (p provider) StartMember(c *cluster.Cluster) error { return p.start(c) }
+
+// StartClient implements [cluster.ClusterProvider].
+func (p provider) StartClient(c *cluster.Cluster) error { return p.start(c) }
+
+func (p provider) start(c *cluster.Cluster) error {
+	n := p.node
+	n.mu.Lock()
+	ours := n.cluster == c
+	n.mu.Unlock()
+	if !ours {
+		return errors.New("protoactor: the provider needs the lookup of the same node: give node.Lookup() to cluster.Configure, too")
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, n.o.StartTimeout)
+	defer cancel()
+	if _, err := n.awaitReady(ctx); err != nil {
+		return fmt.Errorf("protoactor: starting as %s: %w", n.name(), err)
+	}
+	for _, err := range n.roster.attach(c.MemberList) {
+		n.log().Warn("kazahana: a member is left out", slog.Any("error", err))
+	}
+	return nil
+}
+
+// Shutdown implements [cluster.ClusterProvider]. The cluster calls it before it
+// shuts the lookup down: other members choose this one for nothing any more, and it
+// leaves when its actors have stopped.
+func (p provider) Shutdown(graceful bool) error {
+	joined := p.node.joined()
+	if joined == nil || !graceful {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(p.node.ctx, p.node.o.StopTimeout)
+	defer cancel()
+	return joined.drain(ctx)
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protoactor
+
+import (
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/cluster"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// query is what a member is asked: where a key is active.
+type query struct {
+	key      placement.Key
+	forwards int // how many members may be asked on its behalf, one through the other
+	// assumed is the epoch under which the asking member was told that the key is active
+	// at the asked one; 0: it was told nothing, the asked one is the authority.
+	assumed int64
+}
+
+// message returns the query as protoactor-go's request, whose id carries what
+// has no field: forwards/assumed.
+func (q query) message() *cluster.ActivationRequest {
+	return &cluster.ActivationRequest{
+		ClusterIdentity: cluster.NewClusterIdentity(q.key.ID, q.key.Kind),
+		RequestId:       fmt.Sprintf("%d/%d", q.forwards, q.assumed),
+	}
+}
+
+// parseQuery returns the query of a message.
+func parseQuery(m *cluster.ActivationRequest) (query, error) {
+	q := query{key: placement.Key{Kind: m.GetClusterIdentity().GetKind(), ID: m.GetClusterIdentity().GetIdentity()}}
+	if n, err := fmt.Sscanf(m.GetRequestId(), "%d/%d", &q.forwards, &q.assumed); n != 2 {
+		return q, fmt.Errorf("protoactor: the request id %.80q is none of this package: %w", m.GetRequestId(), err)
+	}
+	if q.forwards < 0 || q.forwards >= maxForwards || q.assumed < 0 {
+		return q, fmt.Errorf("protoactor: the request id %.80q is out of range", m.GetRequestId())
+	}
+	return q, nil
+}
