@@ -22,7 +22,7 @@ func (c *Coordinator) Resolve(key Key, now time.Time) (Outcome, error) {
 	c.enter(now)
 	if c.state == StateMember {
 		if n := c.active.Get(key); n != nil && n.Value.checked == c.generation {
-			c.resolveActive(n, "")
+			c.resolveActive(n)
 			return c.out, nil
 		}
 	}
@@ -63,11 +63,11 @@ func (c *Coordinator) refusal() error {
 }
 
 // resolveActive answers a resolve with an activation in use here.
-func (c *Coordinator) resolveActive(n *recency.Node[Key, activation], reason string) {
+func (c *Coordinator) resolveActive(n *recency.Node[Key, activation]) {
 	c.use(n)
 	c.found = c.local(n)
 	c.out.Resolution = &c.found
-	c.emit(resolved(c.found, 0, reason))
+	c.emitResolved(&c.found, 0, "")
 }
 
 func (c *Coordinator) use(n *recency.Node[Key, activation]) {
@@ -90,7 +90,7 @@ func (c *Coordinator) decision(key Key, authority Owner, address string, topolog
 // if it belongs to another member now, it moves, and the resolve waits.
 func (c *Coordinator) recheck(n *recency.Node[Key, activation]) error {
 	if c.belongs(n) {
-		c.resolveActive(n, "")
+		c.resolveActive(n)
 		return nil
 	}
 	return c.join(c.move(n))
@@ -152,7 +152,7 @@ func (c *Coordinator) place(key Key) error {
 	case r.Locality == Remote:
 		c.found = r
 		c.out.Resolution = &c.found
-		c.emit(resolved(r, 0, reason))
+		c.emitResolved(&r, 0, reason)
 		return nil
 	}
 	return c.request(key)

@@ -73,10 +73,10 @@ func (Rendezvous) Rebalances() bool { return true }
 
 // Choose implements [Strategy]. Of members with equal hashes it takes the first by name.
 func (r Rendezvous) Choose(key Key, c Candidates) int {
-	hash := r.hasher(key, c)
-	best, most := 0, hash(0)
+	k := keyHash(key)
+	best, most := 0, r.hash(key, k, &c, 0)
 	for i := 1; i < len(c.Members); i++ {
-		if h := hash(i); h > most {
+		if h := r.hash(key, k, &c, i); h > most {
 			best, most = i, h
 		}
 	}
@@ -84,17 +84,19 @@ func (r Rendezvous) Choose(key Key, c Candidates) int {
 }
 
 // Score implements [Scorer].
-func (r Rendezvous) Score(key Key, c Candidates, i int) uint64 { return r.hasher(key, c)(i) }
+func (r Rendezvous) Score(key Key, c Candidates, i int) uint64 {
+	return r.hash(key, keyHash(key), &c, i)
+}
 
-func (r Rendezvous) hasher(key Key, c Candidates) func(i int) uint64 {
-	if r.Hasher != nil {
-		return func(i int) uint64 { return r.Hasher.Hash(c.Members[i].Name, key) }
+// hash returns the hash of a key, whose own hash is k, for c.Members[i].
+func (r Rendezvous) hash(key Key, k uint64, c *Candidates, i int) uint64 {
+	switch {
+	case r.Hasher != nil:
+		return r.Hasher.Hash(c.Members[i].Name, key)
+	case len(c.hashes) == len(c.Members):
+		return mix(k ^ c.hashes[i])
 	}
-	k := keyHash(key)
-	if len(c.hashes) == len(c.Members) {
-		return func(i int) uint64 { return mix(k ^ c.hashes[i]) }
-	}
-	return func(i int) uint64 { return mix(k ^ memberHash(c.Members[i].Name)) }
+	return mix(k ^ memberHash(c.Members[i].Name))
 }
 
 // Hash returns the default hash of a member and a key. It never changes: members

@@ -132,7 +132,7 @@ func (c *Coordinator) answer(w *work, r Resolution, err error) {
 	a := Answer{Request: w.wait.id, Key: w.key, Err: err}
 	if err == nil {
 		a.Resolution = r
-		c.emit(resolved(r, w.wait.id, ""))
+		c.emitResolved(&r, w.wait.id, "")
 	} else {
 		c.emit(Event{Kind: Refused, Key: w.key, Request: w.wait.id, Reason: err.Error()})
 	}
@@ -141,6 +141,9 @@ func (c *Coordinator) answer(w *work, r Resolution, err error) {
 	w.wait = wait{}
 }
 
-func resolved(r Resolution, id RequestID, reason string) Event {
-	return Event{Kind: Resolved, Key: r.Decision.Key, Owner: r.Owner, Epoch: r.Epoch, PID: r.PID, Request: id, Topology: r.Decision.Topology, Reason: reason}
+func (c *Coordinator) emitResolved(r *Resolution, id RequestID, reason string) {
+	c.out.Events = append(c.out.Events, Event{
+		Kind: Resolved, Key: r.Decision.Key, Owner: r.Owner, Epoch: r.Epoch, PID: r.PID, Request: id,
+		Topology: r.Decision.Topology, Reason: reason, ObservedAt: c.now,
+	})
 }
