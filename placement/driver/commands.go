@@ -43,24 +43,24 @@ func (h Homes) call(ctx context.Context, c placement.Command) placement.CommandR
 	switch c := c.(type) {
 	case placement.TryAcquire:
 		lease, err := h.Lock.TryAcquire(ctx, c)
-		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: lockError(c.Key, err)}
+		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: outcome(err)}
 	case placement.LoadActivation:
 		entry, err := h.Storage.Load(ctx, c.Key)
-		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: storageError(c.Key, "load", err)}
+		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: outcome(err)}
 	case placement.EnsureActivation:
 		record, err := h.Executor.EnsureActivation(ctx, c)
 		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Record: record, Err: err}
 	case placement.StoreActivation:
 		err := h.Storage.Store(ctx, c.Lease, c.Entry)
-		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: storageError(c.Key, "store", err)}
+		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
 	case placement.Release:
 		err := h.Lock.Release(ctx, c.Lease)
-		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: lockError(c.Key, err)}
+		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
 	case placement.Deactivate:
 		return deactivated(c, h.Executor.Deactivate(ctx, c))
 	case placement.RemoveActivation:
 		err := h.Storage.Remove(ctx, c.Key, c.Owner, c.Epoch)
-		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: storageError(c.Key, "remove", err)}
+		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: outcome(err)}
 	}
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
@@ -80,41 +80,29 @@ func deactivated(c placement.Deactivate, err error) placement.ActivationDeactiva
 func failed(c placement.Command, err error) placement.CommandResult {
 	switch c := c.(type) {
 	case placement.TryAcquire:
-		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: lockError(c.Key, err)}
+		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: outcome(err)}
 	case placement.LoadActivation:
-		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: storageError(c.Key, "load", err)}
+		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: outcome(err)}
 	case placement.EnsureActivation:
 		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	case placement.StoreActivation:
-		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: storageError(c.Key, "store", err)}
+		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
 	case placement.Release:
-		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: lockError(c.Key, err)}
+		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
 	case placement.Deactivate:
 		return placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	case placement.RemoveActivation:
-		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: storageError(c.Key, "remove", err)}
+		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: outcome(err)}
 	}
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
-// lockError makes an error of a lock one of its types.
-func lockError(key placement.Key, err error) error {
-	if typed := (*placement.LockError)(nil); err == nil || errors.As(err, &typed) {
-		return err
+// outcome makes an error of a home that says nothing of the outcome an
+// ErrUnavailable: what the home was asked to do may have happened.
+func outcome(err error) error {
+	if err == nil {
+		return nil
 	}
-	return &placement.LockError{Key: key, Err: unknown(err)}
-}
-
-// storageError makes an error of a storage one of its types.
-func storageError(key placement.Key, op string, err error) error {
-	if typed := (*placement.StorageError)(nil); err == nil || errors.As(err, &typed) {
-		return err
-	}
-	return &placement.StorageError{Key: key, Op: op, Err: unknown(err)}
-}
-
-// unknown makes an error that says nothing of the outcome an ErrUnavailable.
-func unknown(err error) error {
 	for _, known := range []error{placement.ErrHeld, placement.ErrStale, placement.ErrTooLarge, placement.ErrOverloaded, placement.ErrUnavailable} {
 		if errors.Is(err, known) {
 			return err

@@ -68,20 +68,20 @@ func (d *Driver) apply(e effects) {
 		a.done(a.resolution, a.err)
 	}
 	if e.events {
-		go d.events.deliver()
+		go d.events.deliver(linger)
 	}
 	if e.cached {
-		go d.cached.deliver()
+		go d.cached.deliver(linger)
 	}
 }
 
 // applyInline does it for a simulator: in this goroutine, in a fixed order.
 func (d *Driver) applyInline(e effects) {
 	if e.events {
-		d.events.deliver()
+		d.events.deliver(0)
 	}
 	if e.cached {
-		d.cached.deliver()
+		d.cached.deliver(0)
 	}
 	for _, a := range e.answers {
 		a.done(a.resolution, a.err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -45,9 +46,18 @@ func (f *feed[E]) add(events []E) bool {
 	return start
 }
 
-// deliver handles events until there is none.
-func (f *feed[E]) deliver() {
-	for events := f.take(nil); len(events) > 0; events = f.take(events) {
+// linger is how often a goroutine that has delivered all events lets others run
+// before it ends, so that a stream of events does not take a goroutine for each.
+const linger = 100
+
+// deliver handles events until there is none, and for a while none comes.
+func (f *feed[E]) deliver(linger int) {
+	var events []E
+	for {
+		events = f.take(events)
+		if len(events) == 0 && !f.await(linger) {
+			return
+		}
 		for i, e := range events {
 			f.call(e)
 			f.left.Add(-1)
@@ -58,8 +68,19 @@ func (f *feed[E]) deliver() {
 	}
 }
 
+// await waits for more events. If none has come it returns false; then nothing delivers
+// any more.
+func (f *feed[E]) await(linger int) bool {
+	for i := 0; i < linger && f.left.Load() == 0; i++ {
+		runtime.Gosched()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delivering = len(f.queue) > 0
+	return f.delivering
+}
+
 // take returns all events that wait, in exchange for the memory of those before.
-// It returns none once there is none; then nothing delivers any more.
 func (f *feed[E]) take(done []E) []E {
 	clear(done)
 	if cap(done) > 1<<14 {
@@ -70,9 +91,6 @@ func (f *feed[E]) take(done []E) []E {
 	defer f.mu.Unlock()
 	events := f.queue
 	f.queue = done[:0]
-	if len(events) == 0 {
-		f.delivering, f.queue = false, events
-	}
 	return events
 }
 

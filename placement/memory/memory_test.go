@@ -99,7 +99,17 @@ func TestEvictedLocks(t *testing.T) {
 	if err := errors.Join(claim(a1, "1"), claim(a2, "2"), claim(a3, "3")); err != nil {
 		t.Fatal(err)
 	}
+	mine := func(owner placement.Owner, epoch int64, id string) error {
+		l := placement.Lease{Key: placement.Key{Kind: "thing", ID: id}, Owner: owner, Epoch: epoch}
+		return home.Store(t.Context(), l, placement.ActivationEntry{Owner: owner, Epoch: epoch})
+	}
+	if err := mine(a2, 2, "2"); err != nil {
+		t.Fatal(err)
+	}
 	home.Evict(a2)
+	if err := mine(a2, 2, "2"); !errors.Is(err, placement.ErrStale) {
+		t.Errorf("a dead owner stores what no other has claimed: got %v", err)
+	}
 	if err := errors.Join(claim(b, "1"), claim(b, "2")); err != nil {
 		t.Error(err)
 	}
