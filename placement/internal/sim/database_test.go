@@ -84,7 +84,7 @@ func (d database) Update(key placement.Key, owner placement.Owner, epoch int64, 
 	})
 }
 
-func readInt(ctx context.Context, tx kv.Transaction, at []byte) (n int64, err error) {
+func readInt(ctx context.Context, tx kv.ReadTransaction, at []byte) (n int64, err error) {
 	value, err := tx.Get(at).Get(ctx)
 	if value != nil {
 		n, _, err = tuple.ReadInt(value)

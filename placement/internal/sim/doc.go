@@ -5,7 +5,8 @@
 //
 // Each process is a placement.Coordinator in a driver.Driver, as programs run them; the home
 // of locks and entries is package memory's, in one of its two modes, or any [Store].
-// Its tests also run package kvstore on an engine. The members' leases are a model, the registry:
+// Its tests also run package kvstore on an engine, and clusters of the real members with goroutines,
+// in virtual time but not by one schedule. The members' leases are a model, the registry:
 // members renew, others observe that they do, and evict those that do not.
 // Nothing takes real time, there is one goroutine, and all choices come from a seed: the same seed
 // gives the same run.

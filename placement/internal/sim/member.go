@@ -177,8 +177,8 @@ func (p *process) halt() {
 func (p *process) await(by time.Duration) {
 	switch held := p.driver.Snapshot().Held; {
 	case held == 0:
-		p.world.oracle.clean[p.owner] = true
 		p.world.tracef("%v has handed everything back", p)
+		p.world.oracle.stopped(p)
 	case p.machine.clock.monotonic() < by:
 		p.after(50*time.Millisecond, func() { p.await(by) })
 		return

@@ -132,6 +132,17 @@ func (o *oracle) inTime(p *process, key placement.Key, waited time.Duration, set
 	}
 }
 
+// stopped is told that a process has handed everything back. Once the faults are long over no
+// actor is left in it.
+func (o *oracle) stopped(p *process) {
+	o.clean[p.owner] = true
+	for _, k := range o.world.keys {
+		if a := p.actors[k]; a != nil && o.world.closed {
+			o.world.fail(LeftBehind, "%v still runs", a)
+		}
+	}
+}
+
 // exited checks that a process that ends in an orderly way has answered all.
 func (o *oracle) exited(p *process) {
 	if n := o.open[p]; n != 0 {
