@@ -142,3 +142,28 @@ func TestStopInParts(t *testing.T) {
 		t.Errorf("%d are held", c.Held())
 	}
 }
+
+// A resolve of an active key allocates nothing, under a newer topology, too.
+func TestResolveActiveAllocates(t *testing.T) {
+	c := newMember(t)
+	activate(t, c, key1, 1, start)
+	version := int64(1)
+	if n := testing.AllocsPerRun(100, func() { c.Resolve(key1, start) }); n > 0 {
+		t.Errorf("%v allocations of a resolve", n)
+	}
+	many, few := allocsOfTopology(t, 20_000, &version), allocsOfTopology(t, 2, &version)
+	if many > few+5 {
+		t.Errorf("a topology change allocates %v times with 20,000 activations, %v with 2", many, few)
+	}
+}
+
+func allocsOfTopology(t *testing.T, active int, version *int64) float64 {
+	c := newMember(t)
+	for i := range active {
+		activate(t, c, Key{"k", string(rune(i + 0x10000))}, 1, start)
+	}
+	return testing.AllocsPerRun(10, func() {
+		*version++
+		ok(t)(c.UpdateTopology(topology(*version, "a", "b"), start))
+	})
+}
