@@ -101,7 +101,7 @@ func (c *Coordinator) deactivated(w *work, r ActivationDeactivated) {
 		c.deactivate(w)
 	case !refused || w.asked != CauseIdle:
 		c.gone(w, r.Err)
-	case w.cause == CauseIdle && c.state == StateMember:
+	case w.cause == CauseIdle:
 		c.keep(w)
 	default: // it must end all the same: a reason came meanwhile
 		c.deactivate(w)

@@ -144,17 +144,6 @@ func TestFault5OwnerOfEntryIsChecked(t *testing.T) {
 	}
 }
 
-// keyOf returns a key that belongs to an owner.
-func keyOf(c *Coordinator, owner Owner) Key {
-	for i := range 1000 {
-		key := Key{Kind: "k", ID: string(rune('A' + i))}
-		if d, err := c.decide(key); err == nil && d.Authority == owner {
-			return key
-		}
-	}
-	panic("no key belongs to " + owner.String())
-}
-
 // A lease had no epoch, and its expiry was never read.
 func TestFault6LeaseLapses(t *testing.T) {
 	until := start.Add(time.Second)

@@ -171,3 +171,14 @@ func isLocal(t testing.TB, c *Coordinator, key Key, epoch int64, now time.Time) 
 	r := ok(t)(c.Resolve(key, now)).Resolution
 	return r != nil && r.Locality == Local && r.Epoch == epoch
 }
+
+// keyOf returns a key that belongs to an owner.
+func keyOf(c *Coordinator, owner Owner) Key {
+	for i := range 1000 {
+		key := Key{Kind: "k", ID: string(rune('A' + i))}
+		if d, err := c.decide(key); err == nil && d.Authority == owner {
+			return key
+		}
+	}
+	panic("no key belongs to " + owner.String())
+}

@@ -3,6 +3,8 @@
 package placement
 
 import (
+	"context"
+	"fmt"
 	"time"
 )
 
@@ -155,4 +157,27 @@ func (h *home) yield(key Key, self Owner) {
 	if r.entry != nil && r.entry.Owner != self {
 		r.entry = nil
 	}
+}
+
+// failure is the result of a command whose outcome is not known.
+func failure(cmd Command) CommandResult {
+	id, key := cmd.Correlation()
+	err := fmt.Errorf("%w: %w", ErrUnavailable, context.DeadlineExceeded)
+	switch cmd := cmd.(type) {
+	case TryAcquire:
+		return LockAcquired{RequestID: id, Key: key, Err: &LockError{Key: key, Err: err}}
+	case LoadActivation:
+		return ActivationLoaded{RequestID: id, Key: key, Err: err}
+	case EnsureActivation:
+		return ActivationEnsured{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
+	case StoreActivation:
+		return ActivationStored{RequestID: id, Key: key, Epoch: cmd.Lease.Epoch, Err: err}
+	case Release:
+		return LockReleased{RequestID: id, Key: key, Epoch: cmd.Lease.Epoch, Err: err}
+	case Deactivate:
+		return ActivationDeactivated{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
+	case RemoveActivation:
+		return ActivationRemoved{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
+	}
+	panic("unknown command")
 }

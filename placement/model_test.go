@@ -3,9 +3,7 @@
 package placement
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -185,29 +183,6 @@ func (m *model) deliver(call *call, r CommandResult) {
 		note(r.Epoch, "ensured", r.Err)
 	}
 	m.take(m.c.HandleCommandResult(r, m.now))
-}
-
-// failure is the result of a command whose outcome is not known.
-func failure(cmd Command) CommandResult {
-	id, key := cmd.Correlation()
-	err := fmt.Errorf("%w: %w", ErrUnavailable, context.DeadlineExceeded)
-	switch cmd := cmd.(type) {
-	case TryAcquire:
-		return LockAcquired{RequestID: id, Key: key, Err: &LockError{Key: key, Err: err}}
-	case LoadActivation:
-		return ActivationLoaded{RequestID: id, Key: key, Err: err}
-	case EnsureActivation:
-		return ActivationEnsured{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
-	case StoreActivation:
-		return ActivationStored{RequestID: id, Key: key, Epoch: cmd.Lease.Epoch, Err: err}
-	case Release:
-		return LockReleased{RequestID: id, Key: key, Epoch: cmd.Lease.Epoch, Err: err}
-	case Deactivate:
-		return ActivationDeactivated{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
-	case RemoveActivation:
-		return ActivationRemoved{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
-	}
-	panic("unknown command")
 }
 
 // checkHeld checks, once all has ended, that the home and the executor have

@@ -5,7 +5,6 @@ package placement
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
@@ -230,37 +229,6 @@ func (c *Coordinator) revive(w *work) error {
 	}
 	c.acquire(w)
 	return nil
-}
-
-func (c *Coordinator) beginRequest(key Key, waiting wait) {
-	w := c.begin(c.own(key), waiting.id)
-	w.request = true
-	c.requests++
-	c.open(w, waiting)
-	c.emit(Event{Kind: Requested, Key: w.key, Owner: c.o.Self, Request: waiting.id, Reason: "acquire"})
-	c.acquire(w)
-}
-
-// own returns the key in memory of its own: the caller's may be part of a
-// large message. Kinds are shared.
-func (c *Coordinator) own(key Key) Key {
-	i := slices.Index(c.kinds, key.Kind)
-	return Key{Kind: c.kinds[i], ID: strings.Clone(key.ID)}
-}
-
-// follow begins anew for resolves that waited for something to end.
-func (c *Coordinator) follow(key Key, waiting wait) {
-	w := &work{key: key, wait: waiting}
-	if waiting.count == 0 {
-		c.answer(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
-		return
-	}
-	r, _, err := c.elsewhere(key)
-	if err != nil || r.Locality == Remote {
-		c.answer(w, r, err)
-		return
-	}
-	c.beginRequest(key, waiting)
 }
 
 // Abandon says that one of the resolves that wait for a request has left. The

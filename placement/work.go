@@ -3,6 +3,8 @@
 package placement
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
@@ -75,6 +77,23 @@ func (c *Coordinator) begin(key Key, id RequestID) *work {
 	return w
 }
 
+// beginRequest begins to activate a key, for resolves that wait.
+func (c *Coordinator) beginRequest(key Key, waiting wait) {
+	w := c.begin(c.own(key), waiting.id)
+	w.request = true
+	c.requests++
+	c.open(w, waiting)
+	c.emit(Event{Kind: Requested, Key: w.key, Owner: c.o.Self, Request: waiting.id, Reason: "acquire"})
+	c.acquire(w)
+}
+
+// own returns the key in memory of its own: the caller's may be part of a
+// large message. Kinds are shared.
+func (c *Coordinator) own(key Key) Key {
+	i := slices.Index(c.kinds, key.Kind)
+	return Key{Kind: c.kinds[i], ID: strings.Clone(key.ID)}
+}
+
 // beginOrphan makes a work that its key does not wait for.
 func (c *Coordinator) beginOrphan(key Key) *work {
 	w := &work{id: c.nextID(), key: key}
@@ -107,6 +126,21 @@ func (c *Coordinator) finish(w *work) {
 	if c.state == StateStopped && c.dead == "" {
 		c.endSome()
 	}
+}
+
+// follow begins anew for resolves that waited for something to end.
+func (c *Coordinator) follow(key Key, waiting wait) {
+	w := &work{key: key, wait: waiting}
+	if waiting.count == 0 {
+		c.answer(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
+		return
+	}
+	r, _, err := c.elsewhere(key)
+	if err != nil || r.Locality == Remote {
+		c.answer(w, r, err)
+		return
+	}
+	c.beginRequest(key, waiting)
 }
 
 // workOf returns the work that the key waits for, nil if there is none.
