@@ -127,6 +127,8 @@ func (a *actor) finish(t *attempt, err error) {
 	switch {
 	case a.draining || a.ended:
 		a.refuseWaiting()
+	case !a.inUse() && !a.process.world.calm && a.process.dice(aboutActor).chance(0.03):
+		a.process.driver.Passivate(a.key, a.epoch) // it asks for its end
 	case len(a.waiting) > 0:
 		next := a.waiting[0]
 		a.waiting = a.waiting[1:]

@@ -175,17 +175,19 @@ func (p *process) halt() {
 }
 
 func (p *process) await(by time.Duration) {
-	switch held := p.driver.Snapshot().Held; {
-	case held == 0:
+	s := p.driver.Snapshot()
+	switch {
+	case s.Dead != "": // it has lost all, and hands nothing back
+	case s.Held == 0:
 		p.world.tracef("%v has handed everything back", p)
 		p.world.oracle.stopped(p)
 	case p.machine.clock.monotonic() < by:
 		p.after(50*time.Millisecond, func() { p.await(by) })
 		return
 	default:
-		p.world.tracef("%v leaves with %d held", p, held)
+		p.world.tracef("%v leaves with %d held", p, s.Held)
 		if p.world.closed {
-			p.world.fail(LeftBehind, "%v still holds %d after %v", p, held, goodbye)
+			p.world.fail(LeftBehind, "%v still holds %d after %v", p, s.Held, goodbye)
 		}
 	}
 	ask(p, "leave", func() bool { p.world.registry.leave(p.owner); return true }, func(bool, error) {
