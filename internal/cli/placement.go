@@ -25,13 +25,12 @@ func (c *command) placement() *cobra.Command {
 // placementFlags say where placement keeps what it knows.
 type placementFlags struct {
 	databaseFlags
-	rows, members string
+	path string
 }
 
 func (f *placementFlags) add(cmd *cobra.Command) {
 	f.databaseFlags.add(cmd)
-	cmd.Flags().StringVar(&f.rows, "rows", "kazahana/placement", "`directory` of the rows, where the programs have another one")
-	cmd.Flags().StringVar(&f.members, "members", "kazahana/members", "`directory` of the members, where the programs have another one")
+	cmd.Flags().StringVar(&f.path, "path", "kazahana", "`directory` with the directories members and placement: Options.Path of the programs' hosts, with / between its elements")
 }
 
 // placed is a database with virtual actors.
@@ -54,11 +53,16 @@ func (f *placementFlags) with(cmd *cobra.Command, do func(context.Context, place
 
 func (f *placementFlags) open(db kv.Database) (p placed, err error) {
 	p.db = db
-	if p.members, err = membership.New(db, membership.Options{Path: strings.Split(f.members, "/")}); err != nil {
+	if p.members, err = membership.New(db, membership.Options{Path: f.below("members")}); err != nil {
 		return p, err
 	}
-	p.rows, err = kvstore.New(db, kvstore.Options{Members: p.members, Path: strings.Split(f.rows, "/")})
+	p.rows, err = kvstore.New(db, kvstore.Options{Members: p.members, Path: f.below("placement")})
 	return p, err
+}
+
+// below returns the path of a directory below that of the flags.
+func (f *placementFlags) below(name string) []string {
+	return append(strings.Split(f.path, "/"), name)
 }
 
 // memberLine is a member in a listing.
