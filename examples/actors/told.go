@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/examples/internal/process"
+)
+
+// told counts what banks tell.
+type told struct {
+	mu      sync.Mutex
+	counts  map[fact]int
+	changed chan struct{} // closed by the next event
+}
+
+// fact is something that a bank tells.
+type fact struct{ bank, what string }
+
+// take takes events until there are no more.
+func (t *told) take(events <-chan process.Event) {
+	for e := range events {
+		t.mu.Lock()
+		t.counts[fact{e.From.Name, e.What}]++
+		close(t.changed)
+		t.changed = make(chan struct{})
+		t.mu.Unlock()
+	}
+}
+
+// count returns how often a bank has told something, and a channel that is closed by the next event.
+func (t *told) count(f fact) (n int, changed <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counts[f], t.changed
+}
+
+// await waits until a bank has told something.
+func (t *told) await(ctx context.Context, f fact) error {
+	for {
+		n, changed := t.count(f)
+		if n > 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not tell %q: %w", f.bank, f.what, context.Cause(ctx))
+		}
+	}
+}

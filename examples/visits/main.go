@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Visits counts the visits of pages. Each page is a virtual actor, which counts in memory and keeps
+// its count in the database.
+//
+//	go run ./examples/visits [-name NAME] [-data DIR] PAGE...
+//	go run -tags foundationdb ./examples/visits [-name NAME] --cluster-file FILE PAGE...
+//
+// Without pages it serves those of others until it is interrupted. That is for a cluster:
+// the embedded engine is for one process at a time.
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/placement/host"
+	"github.com/kazahana-db/kazahana/placement/host/http2"
+)
+
+// page is an actor: it handles one call at a time.
+type page struct {
+	db     kv.Database // under the activation's fence
+	key    []byte
+	epoch  int64
+	visits uint64
+	loaded bool // visits is what is stored
+}
+
+// Visited is what a page answers.
+type Visited struct {
+	Visits uint64
+	Epoch  int64 // of the activation that has counted
+}
+
+// openPage makes a page active, in the process where it is to be, when it is called and
+// is not active anywhere.
+func openPage(ctx context.Context, db kv.Database, a *host.Activation) (*page, error) {
+	p := &page{db: a.Fence().Under(db), key: []byte("visits/" + a.Key().ID), epoch: a.Epoch()}
+	return p, p.load(ctx)
+}
+
+// load reads the count, unless the page knows it.
+func (p *page) load(ctx context.Context) error {
+	if p.loaded {
+		return nil
+	}
+	stored, err := kv.ReadTransact(ctx, p.db, func(tx kv.ReadTransaction) ([]byte, error) {
+		return tx.Get(p.key).Get(ctx)
+	})
+	if len(stored) == 8 {
+		p.visits = binary.BigEndian.Uint64(stored)
+	}
+	p.loaded = err == nil
+	return err
+}
+
+// Visit counts a visit.
+func (p *page) Visit(ctx context.Context, _ struct{}) (Visited, error) {
+	if err := p.load(ctx); err != nil {
+		return Visited{}, err
+	}
+	p.visits++
+	err := p.db.Transact(ctx, func(tx kv.Transaction) error { // commits only while the page is active here
+		tx.Set(p.key, binary.BigEndian.AppendUint64(nil, p.visits))
+		return nil
+	})
+	p.loaded = err == nil // or it is not known what is stored
+	return Visited{p.visits, p.epoch}, err
+}
+
+// visit runs a member of the cluster, visits pages, and leaves.
+func visit(ctx context.Context, out io.Writer, db kv.Database, name string, pages []string) (err error) {
+	transport, err := http2.Listen("127.0.0.1:0", http2.Options{})
+	if err != nil {
+		return err
+	}
+	h, err := host.New(db, host.Options{Name: name, Transport: transport})
+	if err != nil {
+		return err
+	}
+	kind, err := host.Register(h, "page", func(ctx context.Context, a *host.Activation) (*page, error) {
+		return openPage(ctx, db, a)
+	})
+	if err != nil {
+		return err
+	}
+	visit, err := host.Handle(kind, "visit", (*page).Visit)
+	if err != nil {
+		return err
+	}
+	if err := h.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Stop(context.WithoutCancel(ctx))) }()
+	for _, id := range pages {
+		v, err := visit.Call(ctx, id, struct{}{}) // wherever the page is
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: visit %d, under epoch %d\n", id, v.Visits, v.Epoch)
+	}
+	if len(pages) == 0 {
+		fmt.Fprintf(out, "%s serves pages until it is interrupted.\n", name)
+		<-ctx.Done()
+	}
+	return nil
+}
+
+func main() {
+	name := flag.String("name", "a", "name of this process in the cluster")
+	data := flag.String("data", filepath.Join("data", "visits"), "folder of the database")
+	cluster := flag.String("cluster-file", "", "cluster file of a FoundationDB cluster, which is used instead of a folder")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := start(ctx, os.Stdout, *data, *cluster, *name, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "visits:", err)
+		os.Exit(1)
+	}
+}
+
+func start(ctx context.Context, out io.Writer, dir, clusterFile, name string, pages []string) error {
+	db, err := open(dir, clusterFile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(visit(ctx, out, db, name, pages), db.Close())
+}
+
+func open(dir, clusterFile string) (kv.Database, error) {
+	if clusterFile != "" {
+		return fdbkv.Open(clusterFile)
+	}
+	return embedded.Open(dir)
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/cli"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+)
+
+func TestVisit(t *testing.T) {
+	engine := enginetest.Open(t)
+	for i, want := range []string{
+		"a: visit 1, under epoch 1\nb: visit 1, under epoch 1\na: visit 2, under epoch 1\n",
+		"a: visit 3, under epoch 2\nb: visit 2, under epoch 2\na: visit 4, under epoch 2\n",
+	} {
+		var out strings.Builder
+		if err := visit(t.Context(), &out, engine, "x", []string{"a", "b", "a"}); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("run %d says %q, want %q", i+1, out.String(), want)
+		}
+	}
+}
+
+// TestDocumented executes the commands of docs/placement.md, and compares what they write with what the
+// page shows.
+func TestDocumented(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)<!-- tested -->\n```console\n(.*?)```").FindAllStringSubmatch(document(t), -1)
+	t.Chdir(t.TempDir())
+	if len(blocks) < 2 {
+		t.Fatalf("docs/placement.md has %d tested blocks", len(blocks))
+	}
+	for _, block := range blocks {
+		var got strings.Builder
+		for _, line := range regexp.MustCompile(`(?m)^\$ .*$`).FindAllString(block[1], -1) {
+			got.WriteString(line + "\n")
+			execute(t, &got, strings.Fields(line)[1:])
+		}
+		if diff := cmp.Diff(block[1], got.String()); diff != "" {
+			t.Errorf("docs/placement.md differs from what happens (-document +program):\n%s", diff)
+		}
+	}
+}
+
+// execute executes a command of the page.
+func execute(t *testing.T, out *strings.Builder, words []string) {
+	t.Helper()
+	switch command := strings.Join(words[:min(3, len(words))], " "); {
+	case command == "go run ./examples/visits":
+		if err := start(t.Context(), out, filepath.Join("data", "visits"), "", "a", words[3:]); err != nil {
+			t.Fatal(err)
+		}
+	case words[0] == "kazahana":
+		if code := cli.Run(t.Context(), words[1:], cli.Streams{Out: out, Err: out}); code != cli.ExitDone {
+			t.Fatalf("%v: exit code %d: %s", words, code, out)
+		}
+	default:
+		t.Fatalf("%v is no command that this test knows", words)
+	}
+}
+
+// TestExcerpts checks that the page's excerpts of programs are in those.
+func TestExcerpts(t *testing.T) {
+	excerpts := regexp.MustCompile("(?s)<!-- from: (\\S+) -->\n```go\n(.*?)```").FindAllStringSubmatch(document(t), -1)
+	if len(excerpts) < 3 {
+		t.Fatalf("docs/placement.md has %d excerpts", len(excerpts))
+	}
+	for _, excerpt := range excerpts {
+		program, err := os.ReadFile(filepath.Join("..", "..", excerpt[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(excerpt[2], "\n\n") {
+			if !strings.Contains(string(program), strings.TrimRight(part, "\n")) {
+				t.Errorf("this is not in %s:\n%s", excerpt[1], part)
+			}
+		}
+	}
+}
+
+func document(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "placement.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
