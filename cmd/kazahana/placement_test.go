@@ -17,7 +17,7 @@ import (
 )
 
 // placed makes a database in a folder as three members leave it that were killed at once: placed data.
-// alice and frank are active, bob is claimed, carol is a dead member's, dave's activation has ended.
+// alice and grace are active, bob is claimed, carol is a dead member's, dave's activation has ended.
 func placed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: placed folder")
@@ -45,7 +45,7 @@ func place(ctx context.Context, db kv.Database) error {
 		return p.err
 	}
 	p.store(ctx, p.claim(ctx, "alice", one))
-	p.store(ctx, p.claim(ctx, "frank", one))
+	p.store(ctx, p.claim(ctx, "grace", one))
 	p.claim(ctx, "bob", two)
 	p.claim(ctx, "carol", three)
 	p.end(ctx, p.claim(ctx, "dave", one))
