@@ -27,8 +27,10 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Re
 		if ctx.Err() != nil {
 			return placement.Resolution{}, ended(ctx, key, last)
 		}
-		if err := d.awaitRoom(ctx, key); err != nil {
-			return placement.Resolution{}, err
+		if !d.silent {
+			if err := d.awaitRoom(ctx, key); err != nil {
+				return placement.Resolution{}, err
+			}
 		}
 		w, changed, err := d.attempt(key, nil, &r)
 		if w != nil {

@@ -58,9 +58,13 @@ func (s *script) step(r *rand.Rand) bool {
 // TestRunner runs random schedules of one goroutine: each resolve is answered once,
 // the same seed gives the same events, and everything is handed back.
 func TestRunner(t *testing.T) {
+	seeds := 100
+	if testing.Short() {
+		seeds = 20
+	}
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
-			for seed := range uint64(100) {
+			for seed := range uint64(seeds) {
 				first := schedule(t, options, seed)
 				if again := schedule(t, options, seed); fmt.Sprint(first) != fmt.Sprint(again) {
 					t.Fatalf("seed %d: two runs have other events:\n%v\n%v", seed, first, again)
