@@ -91,18 +91,17 @@ func (c *Coordinator) StartMember(kinds []string, now time.Time) (Outcome, error
 	if err := kindFaults(kinds); err != nil {
 		return c.out, fmt.Errorf("placement: the kinds are invalid: %w", err)
 	}
-	c.kinds = slices.Clone(kinds)
-	return c.start(StateMember)
+	return c.start(StateMember, kinds)
 }
 
 // StartClient makes the coordinator that of a client, which activates nothing. It
 // is ready once there is a topology. The errors are those of [Coordinator.StartMember].
 func (c *Coordinator) StartClient(now time.Time) (Outcome, error) {
 	c.enter(now)
-	return c.start(StateClient)
+	return c.start(StateClient, nil)
 }
 
-func (c *Coordinator) start(role State) (Outcome, error) {
+func (c *Coordinator) start(role State, kinds []string) (Outcome, error) {
 	switch {
 	case c.dead != "":
 		return c.out, ErrDead
@@ -111,7 +110,7 @@ func (c *Coordinator) start(role State) (Outcome, error) {
 	case c.Held() > 0:
 		return c.out, fmt.Errorf("%w: it still gives back %d activations and leases", ErrStarted, c.Held())
 	}
-	c.state, c.role, c.joined = StateNotReady, role, false
+	c.state, c.role, c.kinds, c.joined = StateNotReady, role, slices.Clone(kinds), false
 	c.settle()
 	return c.out, nil
 }

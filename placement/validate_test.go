@@ -85,6 +85,18 @@ func TestBadKinds(t *testing.T) {
 	}
 }
 
+// A start that is refused changes nothing.
+func TestStartedTwice(t *testing.T) {
+	c := newMember(t)
+	if _, err := c.StartMember([]string{"other"}, start); !errors.Is(err, ErrStarted) {
+		t.Errorf("%v, want ErrStarted", err)
+	}
+	if _, err := c.StartClient(start); !errors.Is(err, ErrStarted) || c.State() != StateMember {
+		t.Errorf("%v, want ErrStarted; %v", err, c.State())
+	}
+	claim(t, c, key1, start)
+}
+
 // A topology may list kinds that this member was not started with.
 func TestKindOfTopologyAlone(t *testing.T) {
 	c := newMember(t)
