@@ -111,6 +111,7 @@ fuzz: ## run every fuzz target on FUZZCOUNT inputs
 bench: ## measure engine and IDs against their budgets (bench/ is a module of its own)
 	cd bench && CGO_ENABLED=0 go run ./cmd/budgets
 	cd bench && CGO_ENABLED=0 go run ./cmd/ids
+	cd bench && CGO_ENABLED=0 go run ./cmd/placement
 	cd bench && CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 7 ./user
 
 .PHONY: tidy

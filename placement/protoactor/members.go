@@ -93,7 +93,9 @@ func (r *roster) tell() []error {
 
 // deliver tells of new members.
 func (n *Node) deliver(p *part, t placement.Topology) {
-	p.driver.UpdateTopology(t)
+	if err := p.driver.UpdateTopology(t); err != nil {
+		n.log().Error("kazahana: the topology is refused", slog.Any("error", err))
+	}
 	for _, err := range n.roster.update(t) {
 		n.log().Warn("kazahana: a member is left out", slog.Any("error", err))
 	}

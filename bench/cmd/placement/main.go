@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command placement measures the lookup of virtual actors beside protoactor-go's, and
+// prints what it found.
+//
+//	go run ./cmd/placement                      # everything, about a minute
+//	go run ./cmd/placement -run lookup/local-1  # one contest
+//	go run ./cmd/placement -write ../docs/benchmarks.md
+package main
+
+import (
+	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/bench/placement"
+)
+
+func main() { measure.Command("placement", placement.Stages()) }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/memory"
+)
+
+// driverContest resolves keys that are active on the same member, by the driver alone, beside
+// the lookup of a cluster.
+func driverContest(peer pair) (measure.Contest, error) {
+	d, err := newDriver()
+	if err != nil {
+		return measure.Contest{}, err
+	}
+	keys := make([]placement.Key, active)
+	for i := range keys {
+		keys[i] = placement.Key{Kind: kind, ID: identity(i)}
+		if _, err := d.Resolve(context.Background(), keys[i]); err != nil {
+			return measure.Contest{}, err
+		}
+	}
+	local, _, err := activate(peer.members)
+	ours := measure.Entrant{Name: "driver.Resolve", Elastic: true, Op: func(*measure.Worker) error {
+		for _, key := range keys {
+			if r, err := d.Resolve(context.Background(), key); err != nil || r.Locality != placement.Local {
+				return fmt.Errorf("%s is %+v, %w", key, r, err)
+			}
+		}
+		return nil
+	}}
+	theirs := measure.Entrant{Name: peer.name, Elastic: true, Least: 5, Op: func(*measure.Worker) error {
+		for i := range active {
+			if err := get(peer, local[i%len(local)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	return measure.Contest{
+		Name: "driver-1", About: "the resolve of a key that is active on the same member, without an actor system", Latency: true, Each: active,
+		Entrants: []measure.Entrant{ours, theirs},
+	}, err
+}
+
+func newDriver() (*driver.Driver, error) {
+	self := placement.Owner{Name: "alone", Incarnation: 1}
+	c, err := placement.NewCoordinator(placement.Options{Self: self, Address: "alone:1"})
+	if err != nil {
+		return nil, err
+	}
+	home, err := memory.New(memory.Options{Kept: true})
+	if err != nil {
+		return nil, err
+	}
+	d, err := driver.New(c, driver.Homes{Lock: home, Storage: home, Executor: nothing{}}, driver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d.UpdateTopology(placement.Topology{Version: 1, Members: []placement.Member{{Owner: self, Address: "alone:1", Kinds: []string{kind}}}})
+	return d, d.StartMember([]string{kind})
+}
+
+// nothing is an executor whose activations are nothing.
+type nothing struct{}
+
+// EnsureActivation implements [driver.Executor].
+func (nothing) EnsureActivation(_ context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+	return placement.ActivationRecord{PID: strconv.FormatInt(c.Epoch, 10)}, nil
+}
+
+// Deactivate implements [driver.Executor].
+func (nothing) Deactivate(context.Context, placement.Deactivate) error { return nil }
