@@ -155,6 +155,28 @@ func TestSuspendedRenewal(t *testing.T) {
 	})
 }
 
+// TestLateDrain checks that a member that is evicted between the reads and the commit of a
+// change of its row does not write it.
+func TestLateDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		slow := hold(db)
+		a := join(t, slow, "a")
+		drained := make(chan error)
+		slow.armed.Store(true)
+		go func() { drained <- a.Drain(ctx) }()
+		<-slow.reached
+		if !must[bool](t)(open(t, db).Evict(ctx, a.Member().Owner)) {
+			t.Error("it was not evicted")
+		}
+		close(slow.goOn)
+		wantError(t, <-drained, leasefdb.ErrLeaseLost)
+		if now := must[placement.Topology](t)(open(t, db).Topology(ctx, db)); len(now.Members) > 0 {
+			t.Errorf("it is back: %+v", now)
+		}
+	})
+}
+
 // TestRenewalBeatsEviction lays out an eviction and a renewal of one instant: if the
 // renewal commits before the eviction, the member stays; else it is lost. Both never happen.
 func TestRenewalBeatsEviction(t *testing.T) {

@@ -52,6 +52,7 @@ func hostile(t testing.TB) bool { return strings.Contains(t.Name(), "/hostile") 
 type cut struct {
 	kv.Database
 	off, noWatches atomic.Bool
+	refuses        bool // the whole transaction if noWatches, else the watch alone
 }
 
 func (c *cut) Begin() (kv.Transaction, error) {
@@ -66,7 +67,12 @@ func (c *cut) Transact(ctx context.Context, fn func(kv.Transaction) error) error
 		if c.off.Load() {
 			return kv.NewError(kv.CodeProcessBehind, "cut off")
 		}
-		return fn(cutTx{tx, c})
+		watches := new(atomic.Bool)
+		err := fn(cutTx{tx, c, watches})
+		if err == nil && c.refuses && watches.Load() {
+			return kv.NewError(kv.CodeTooManyWatches, "made up")
+		}
+		return err
 	})
 }
 
@@ -81,7 +87,8 @@ func (c *cut) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) erro
 
 type cutTx struct {
 	kv.Transaction
-	cut *cut
+	cut     *cut
+	watches *atomic.Bool // it asked for a watch that it did not get
 }
 
 // Transact has what takes part in the transaction see it as it is.
@@ -89,6 +96,7 @@ func (t cutTx) Transact(_ context.Context, fn func(kv.Transaction) error) error 
 
 func (t cutTx) Watch(key []byte) kv.Future[struct{}] {
 	if t.cut.noWatches.Load() {
+		t.watches.Store(true)
 		return kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "made up")))
 	}
 	return t.Transaction.Watch(key)

@@ -82,21 +82,23 @@ func TestWatchersConverge(t *testing.T) {
 }
 
 // TestWithoutWatches checks that changes are seen within a look, three times a duration,
-// where the engine gives no watch.
+// where the engine gives no watch: the watch fails, or the transaction that asks for it.
 func TestWithoutWatches(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		blind := &cut{Database: db}
-		blind.noWatches.Store(true)
-		f := follow(t, blind)
-		time.Sleep(duration)
-		for _, name := range []string{"a", "b", "c"} {
-			join(t, db, name)
-			time.Sleep(duration/3 + 3*latency)
-			if !slices.Contains(f.names(), name) {
-				t.Errorf("after a third of a duration %s is not seen", name)
+	for _, refuses := range []bool{false, true} {
+		inVirtualTime(t, func(t *testing.T, db kv.Database) {
+			blind := &cut{Database: db, refuses: refuses}
+			blind.noWatches.Store(true)
+			f := follow(t, blind)
+			time.Sleep(duration)
+			for _, name := range []string{"a", "b", "c"} {
+				join(t, db, name)
+				time.Sleep(duration/3 + 3*latency)
+				if !slices.Contains(f.names(), name) {
+					t.Errorf("after a third of a duration %s is not seen", name)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // TestLostWatch checks that a watch that is lost delays a change by six durations at
