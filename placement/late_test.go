@@ -95,3 +95,20 @@ func TestForgetSelfInUse(t *testing.T) {
 		t.Errorf("once stopped: %v", out.Commands)
 	}
 }
+
+// A resolve that waits for the end of something begins anew at once if the home
+// cannot be asked to give it back: it does not wait for the next tries.
+func TestResolveDoesNotWaitForRetries(t *testing.T) {
+	c := newMember(t)
+	activate(t, c, key1, 1, start)
+	end := only[Deactivate](t, c.PassivateIdle(start, 0))
+	waits := ok(t)(c.Resolve(key1, start)).Request
+	remove := only[RemoveActivation](t, ended(t, c, end, start))
+	again := only[TryAcquire](t, removed(t, c, remove, ErrUnavailable, start))
+	made := only[EnsureActivation](t, grant(t, c, again, lease(again, 2), start))
+	out := store(t, c, only[StoreActivation](t, ensure(t, c, made, start)), nil, start)
+	if a := answer(t, out); a.Request != waits || a.Resolution.Epoch != 2 {
+		t.Errorf("answer %+v, want epoch 2 for request %d", a, waits)
+	}
+	only[RemoveActivation](t, c.Tick(start.Add(time.Minute))) // of epoch 1, still
+}
