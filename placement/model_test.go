@@ -191,6 +191,9 @@ func (m *model) checkHeld() {
 	if len(m.waiting) > 0 {
 		m.Fatalf("requests %v were not answered", slices.Sorted(maps.Keys(m.waiting)))
 	}
+	if len(m.c.waits)+len(m.c.byKey)+m.c.requests > 0 {
+		m.Fatalf("%d waits, %d keys and %d requests are left", len(m.c.waits), len(m.c.byKey), m.c.requests)
+	}
 	active := map[activationID]bool{}
 	for _, a := range m.c.Snapshot().Activations {
 		active[activationID{a.Key, a.Epoch}] = true

@@ -97,6 +97,21 @@ func TestStartedTwice(t *testing.T) {
 	claim(t, c, key1, start)
 }
 
+// A client activates nothing, also if a topology lists it as a member.
+func TestListedClient(t *testing.T) {
+	c, err := NewCoordinator(Options{Self: selfA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok(t)(c.StartClient(start))
+	ok(t)(c.UpdateTopology(topology(1, "a"), start))
+	out := ok(t)(c.Resolve(key1, start))
+	none(t, out)
+	if out.Resolution == nil || out.Resolution.Locality != Remote {
+		t.Errorf("%+v, want a remote authority", out.Resolution)
+	}
+}
+
 // A topology may list kinds that this member was not started with.
 func TestKindOfTopologyAlone(t *testing.T) {
 	c := newMember(t)
