@@ -21,16 +21,19 @@ type Activation struct {
 	epoch int64
 	state any // what the factory returned
 
-	mu         sync.Mutex
-	head, tail *message
-	cancel     context.CancelCauseFunc // of the context of what runs, if that has one
-	more       *extension              // what few activations need
-	usedAt     int64                   // nanoseconds since the session began, when a call began or ended
-	calls      int32                   // that wait or run
-	phase      phase
-	running    bool // the factory runs, or a goroutine has the mailbox
-	leaving    bool // it is to be passivated once the mailbox is empty
+	next *Activation // of the same bucket, see activations
+
+	mu      sync.Mutex
+	more    *extension // what an idle activation does not need; nil: nothing of it
+	used    uint32     // when a call began or ended, in usedUnits since the session began
+	phase   phase
+	running bool // the factory runs, or a goroutine has the mailbox
+	leaving bool // it is to be passivated once the mailbox is empty
 }
+
+// usedUnit is how exactly an activation knows when it was used. It need not be exact: see
+// [Activation.usedSince]. With 32 bits a session may last 497 days until it is wrong.
+const usedUnit = 10 * time.Millisecond
 
 type phase uint8
 
@@ -41,14 +44,26 @@ const (
 	gone
 )
 
-// extension is the part of an [Activation] that is made when it is needed.
+// extension is what an [Activation] has only while something runs, waits or is to come.
 type extension struct {
-	ctx    context.Context
+	head, tail *message
+	calls      int32                   // that wait or run
+	stop       context.CancelCauseFunc // of the context of what runs, if that has one
+
+	ctx    context.Context // what Context returns, once it was asked for
 	cancel context.CancelCauseFunc
 	cause  error // with which contexts end, if they have
 	timers map[*Timer]struct{}
 	ending *ending
 }
+
+// isIdle reports whether the activation can do without it.
+func (m *extension) isIdle() bool {
+	return m.head == nil && m.calls == 0 && m.stop == nil && m.ctx == nil && m.cause == nil && len(m.timers) == 0 && m.ending == nil
+}
+
+// extensions keeps those that are not needed any more.
+var extensions = sync.Pool{New: func() any { return new(extension) }}
 
 // Key returns the key.
 func (a *Activation) Key() placement.Key { return placement.Key{Kind: a.kind.kind.name, ID: a.id} }
@@ -111,7 +126,7 @@ func (a *Activation) Context() context.Context {
 // extend returns the extension. The caller holds the mutex.
 func (a *Activation) extend() *extension {
 	if a.more == nil {
-		a.more = new(extension)
+		a.more = extensions.Get().(*extension)
 	}
 	return a.more
 }
@@ -124,23 +139,25 @@ func (a *Activation) post(m *message) error {
 	if a.phase > active {
 		return errDraining
 	}
-	if int(a.calls) >= a.kind.session.options.Mailbox {
-		return &MailboxFullError{Key: a.Key(), Waiting: int(a.calls)}
+	more := a.extend()
+	if calls := int(more.calls); calls >= a.kind.session.options.Mailbox {
+		return &MailboxFullError{Key: a.Key(), Waiting: calls}
 	}
-	a.calls++
-	a.usedAt = a.kind.session.sinceStart()
+	more.calls++
+	a.used = a.kind.session.sinceStart()
 	a.push(m)
 	return nil
 }
 
 // push appends a message and sees that it is run. The caller holds the mutex.
 func (a *Activation) push(m *message) {
-	if a.tail == nil {
-		a.head = m
+	more := a.extend()
+	if more.tail == nil {
+		more.head = m
 	} else {
-		a.tail.next = m
+		more.tail.next = m
 	}
-	a.tail = m
+	more.tail = m
 	if !a.running {
 		a.running = true
 		go a.run()
@@ -174,23 +191,35 @@ func (a *Activation) runMessage(m *message) {
 func (a *Activation) pop() *message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m := a.head
+	more := a.extend()
+	m := more.head
 	if m == nil {
 		a.running = false
+		a.shrink()
 		return nil
 	}
-	if a.head = m.next; a.head == nil {
-		a.tail = nil
+	if more.head = m.next; more.head == nil {
+		more.tail = nil
 	}
 	m.next = nil
 	return m
 }
 
+// shrink gives back what an idle activation does not need. The caller holds the
+// mutex.
+func (a *Activation) shrink() {
+	if m := a.more; m != nil && m.isIdle() {
+		a.more = nil
+		*m = extension{}
+		extensions.Put(m)
+	}
+}
+
 // noteCalled counts a call that has ended as a use of the activation.
 func (a *Activation) noteCalled(c *call) {
 	a.mu.Lock()
-	a.calls--
-	a.usedAt = a.kind.session.sinceStart()
+	a.more.calls--
+	a.used = a.kind.session.sinceStart()
 	a.mu.Unlock()
 	a.kind.session.noteCalled(a, c)
 }
@@ -225,9 +254,10 @@ func (a *Activation) within(caller context.Context, chain []placement.Key) (cont
 func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cancel = cancel
-	if cancel != nil && a.more != nil && a.more.cause != nil {
-		cancel(a.more.cause)
+	m := a.extend()
+	m.stop = cancel
+	if cancel != nil && m.cause != nil {
+		cancel(m.cause)
 	}
 }
 
@@ -235,9 +265,9 @@ func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
 // The caller holds the mutex.
 func (a *Activation) usedSince(since time.Time) (time.Time, bool) {
 	s := a.kind.session
-	if a.calls > 0 {
+	if a.more != nil && a.more.calls > 0 {
 		return time.Now(), true
 	}
-	used := s.began.Add(time.Duration(a.usedAt))
+	used := s.began.Add(time.Duration(a.used) * usedUnit)
 	return used, used.After(since)
 }

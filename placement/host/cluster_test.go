@@ -309,6 +309,7 @@ func TestMemberDiesDuringACall(t *testing.T) {
 		c, l := newCluster(t), newLedger()
 		nodes := c.start(l, "a", "b")
 		client, m := c.client()
+		time.Sleep(time.Second) // until all know both members
 		id := c.ownedBy(nodes[0])
 		before := l.counts[id]
 		lost, repeated := make(chan error, 1), make(chan error, 1)

@@ -113,8 +113,8 @@ func (a *Activation) abort(cause error) {
 		if m.cancel != nil {
 			m.cancel(cause)
 		}
-		if a.cancel != nil {
-			a.cancel(cause)
+		if m.stop != nil {
+			m.stop(cause)
 		}
 	}
 	waiting := a.takeCalls()
@@ -124,14 +124,15 @@ func (a *Activation) abort(cause error) {
 
 // takeCalls takes the calls out of the mailbox. The caller holds the mutex.
 func (a *Activation) takeCalls() (calls []*call) {
-	m := a.head
-	a.head, a.tail = nil, nil
+	more := a.extend()
+	m := more.head
+	more.head, more.tail = nil, nil
 	for m != nil {
 		next := m.next
 		m.next = nil
 		if c, ok := m.work.(*call); ok {
 			calls = append(calls, c)
-			a.calls--
+			more.calls--
 		} else {
 			a.push(m)
 		}

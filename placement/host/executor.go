@@ -71,10 +71,8 @@ func (a *Activation) noteStarted(state any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state = state
-	a.usedAt = a.kind.session.sinceStart()
-	if a.running = a.head != nil; a.running {
-		go a.run()
-	}
+	a.used = a.kind.session.sinceStart()
+	a.resume()
 	if a.phase != starting {
 		return errGone
 	}
@@ -82,12 +80,19 @@ func (a *Activation) noteStarted(state any) error {
 	return nil
 }
 
+// resume runs what came while the factory ran. The caller holds the mutex.
+func (a *Activation) resume() {
+	if a.running = a.extend().head != nil; a.running {
+		go a.run()
+		return
+	}
+	a.shrink()
+}
+
 // noteFailedStart ends an activation that has no value.
 func (a *Activation) noteFailedStart() {
 	a.mu.Lock()
-	if a.running = a.head != nil; a.running {
-		go a.run()
-	}
+	a.resume()
 	a.mu.Unlock()
 	a.finish(placement.CauseFailed)
 }

@@ -97,7 +97,7 @@ func newFake(t *testing.T, o Options, register func(h *Host)) (*Host, *session, 
 	s := &session{options: &h.options, cluster: h.cluster, owner: owner, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now(), driver: f}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	for name, k := range h.kinds {
-		s.kinds[name] = &activations{kind: k, session: s, byID: make(map[string]*Activation)}
+		s.kinds[name] = newActivations(k, s)
 	}
 	f.resolve = func(ctx context.Context, key placement.Key) (placement.Resolution, error) {
 		return placement.Resolution{Locality: placement.Local, Owner: owner}, nil

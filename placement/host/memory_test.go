@@ -34,7 +34,7 @@ type cluster struct {
 func newCluster(t *testing.T) *cluster {
 	home, err := memory.New(memory.Options{Kept: true})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return &cluster{
 		t: t, home: home, network: hosttest.NewNetwork(),

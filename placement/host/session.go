@@ -24,7 +24,7 @@ type session struct {
 	driver  lookup
 	kinds   map[string]*activations
 	pid     string    // of all activations
-	began   time.Time // usedAt counts from here
+	began   time.Time // uses are counted from here
 
 	ctx    context.Context // ends with the membership; its cause says why
 	cancel context.CancelCauseFunc
@@ -39,7 +39,7 @@ func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*ki
 	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now(), ready: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	for name, k := range kinds {
-		n.kinds[name] = &activations{kind: k, session: n, byID: make(map[string]*Activation)}
+		n.kinds[name] = newActivations(k, n)
 	}
 	c, err := placement.NewCoordinator(placement.Options{Self: owner, Address: p.options.Transport.Address(), Strategy: p.options.Strategy})
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *session) leave(ctx context.Context) error {
 	return s.seat.Leave(ctx)
 }
 
-func (s *session) sinceStart() int64 { return int64(time.Since(s.began)) }
+func (s *session) sinceStart() uint32 { return uint32(time.Since(s.began) / usedUnit) }
 
 func (s *session) fence(key placement.Key, epoch int64) leasefdb.Fence {
 	return s.cluster.fence(key, s.owner, epoch)

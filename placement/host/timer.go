@@ -64,7 +64,7 @@ func (t *Timer) stop() {
 	t.stopped = true
 	if t.alarm != nil {
 		t.alarm.Stop()
-		delete(t.activation.more.timers, t)
+		delete(t.activation.extend().timers, t)
 	}
 }
 
