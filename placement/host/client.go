@@ -32,9 +32,9 @@ func newClient(p *process) *Client {
 	return c
 }
 
-// Start begins to follow the topology, and waits for the first one. After an error the
-// client cannot be used.
-func (c *Client) Start(ctx context.Context) error {
+// Start begins to follow the topology. Calls wait for the first one, which there is once the
+// cluster has had a member.
+func (c *Client) Start(context.Context) error {
 	if !c.state.CompareAndSwap(stateNew, stateStarted) {
 		return ErrStarted
 	}
@@ -47,9 +47,6 @@ func (c *Client) Start(ctx context.Context) error {
 	}
 	s.run()
 	c.session.Store(s)
-	if err := s.awaitReady(ctx); err != nil {
-		return errors.Join(err, c.Stop(ctx))
-	}
 	return nil
 }
 

@@ -377,6 +377,27 @@ func TestCostOfCalls(t *testing.T) {
 	})
 }
 
+// A client of a cluster that has had no member yet starts; its calls wait until their context ends.
+func TestClientBeforeTheFirstMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, err := host.NewClient(openMemory(t), host.Options{CallTimeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err = client.Call(t.Context(), placement.Key{Kind: "account", ID: "alice"}, "deposit", 1, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, host.ErrOutcomeUnknown) || time.Since(began) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if err := client.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestBadOptions(t *testing.T) {
 	db := openMemory(t)
 	for name, o := range map[string]host.Options{
