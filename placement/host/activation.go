@@ -225,22 +225,20 @@ func (a *Activation) noteCalled(c *call) {
 }
 
 // within returns the context of something that runs: it ends with the
-// activation and with the caller's, if there is one, whose deadline it has. The function
+// activation and with the caller's, whose deadline it has. The function
 // frees it.
 func (a *Activation) within(caller context.Context, chain []placement.Key) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)
 	a.setCancel(cancel)
-	stop, end := func() bool { return true }, context.CancelFunc(func() {})
-	if caller != nil {
-		deadline, ok := caller.Deadline()
-		stop = context.AfterFunc(caller, func() {
-			if caller.Err() != context.DeadlineExceeded || !ok {
-				cancel(context.Cause(caller))
-			}
-		})
-		if ok {
-			ctx, end = context.WithDeadline(ctx, deadline)
+	deadline, bounded := caller.Deadline()
+	stop := context.AfterFunc(caller, func() {
+		if caller.Err() != context.DeadlineExceeded || !bounded {
+			cancel(context.Cause(caller))
 		}
+	})
+	end := context.CancelFunc(func() {})
+	if bounded {
+		ctx, end = context.WithDeadline(ctx, deadline)
 	}
 	return context.WithValue(ctx, chainKey{}, chain), func() {
 		stop()

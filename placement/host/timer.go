@@ -86,7 +86,7 @@ func (t *Timer) run(a *Activation) {
 	if !t.begin() {
 		return
 	}
-	ctx, end := a.within(nil, []placement.Key{a.Key()})
+	ctx, end := a.within(context.Background(), []placement.Key{a.Key()})
 	defer end()
 	a.notePanic(a.guard("a timer", func() error { t.fn(ctx); return nil }))
 }
