@@ -40,6 +40,7 @@ var skips = map[string]string{
 	"placement/internal/sim/cluster_test.go":  "only with -short: make test runs it",
 	"placement/internal/sim/mutation_test.go": "only with -short: make test runs it",
 	"placement/internal/sim/shrink_test.go":   "only with -short: make test runs it",
+	"placement/kvstore/cluster_test.go":       "the part of TestProcesses that other processes run",
 	"tuple/fuzz_test.go":                      "an input of the fuzzer that says nothing, not a test",
 }
 
