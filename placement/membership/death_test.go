@@ -76,8 +76,8 @@ func TestOutages(t *testing.T) {
 		registry := open(t, db)
 		before := must[placement.Topology](t)(registry.Topology(ctx, db))
 		rounds := 30
-		if hostile(t) {
-			rounds = 3
+		if hostile(t) || testing.Short() {
+			rounds = 2
 		}
 		for range rounds {
 			time.Sleep(duration * 10)

@@ -125,7 +125,7 @@ func (o *observer) read(ctx context.Context, targets []placement.Owner) (states 
 		}
 		members, err := k.startMembers(tx)(ctx)
 		if err == nil {
-			o.version, o.others = version, follow(o.row.Name, members)
+			o.version, o.others = version, follow(o.lease.Grant().Name, members)
 		}
 		return err
 	})

@@ -42,8 +42,8 @@ func TestWatchersConverge(t *testing.T) {
 		}
 		processes := map[string]process{}
 		rounds := 60
-		if hostile(t) {
-			rounds = 20
+		if hostile(t) || testing.Short() {
+			rounds = 12
 		}
 		for range rounds {
 			name := fmt.Sprint("m", rng.IntN(8))
