@@ -169,7 +169,7 @@ func TestBadInput(t *testing.T) {
 		want []string
 	}{
 		{membership.Self{}, []string{"name is empty"}},
-		{membership.Self{Name: strings.Repeat("n", 256), Address: strings.Repeat("a", 1025)}, []string{"256 bytes", "1025 bytes"}},
+		{membership.Self{Name: strings.Repeat("n", 256), Address: strings.Repeat("a", 256)}, []string{"name has 256 bytes", "address has 256 bytes"}},
 		{membership.Self{Name: "a\x00b", Address: "\xff"}, []string{"NUL", "not valid UTF-8"}},
 		{membership.Self{Name: "a", Kinds: []string{"", "k", "x/y", "k"}}, []string{`the kind ""`, `"k" is there twice`, `the kind "x/y"`}},
 		{membership.Self{Name: "a", Labels: map[string]string{"": "", "l": "\x00"}}, []string{"label is empty", "value of label l"}},
@@ -195,6 +195,25 @@ func TestBadInput(t *testing.T) {
 	}
 	if _, err := membership.New(nil, membership.Options{}); err == nil {
 		t.Error("members of no database")
+	}
+}
+
+// TestLargestMember joins with all that is as large as it may be. Coordinators take the
+// topology: one that they refused would keep all later ones from the whole cluster.
+func TestLargestMember(t *testing.T) {
+	db := enginetest.Open(t)
+	text := func(n int) string { return strings.Repeat("x", n) }
+	self := membership.Self{
+		Name: text(membership.MaxName), Address: text(membership.MaxAddress),
+		Kinds: []string{text(placement.MaxKind)}, Labels: map[string]string{text(membership.MaxText): text(membership.MaxText)},
+	}
+	m := must[*membership.Member](t)(open(t, db).Join(ctx, self))
+	t.Cleanup(func() { leave(m) })
+	topology := must[placement.Topology](t)(open(t, db).Topology(ctx, db))
+	check(t, topology.Validate())
+	self.Address += "x"
+	if err := self.Validate(); err == nil {
+		t.Error("a longer address was accepted")
 	}
 }
 

@@ -18,7 +18,7 @@ type Self struct {
 	// Name is the member's own: no other member that is alive may have it. 1 to MaxName
 	// bytes of UTF-8 without NUL. A process that restarts best keeps its name.
 	Name string
-	// Address is where the member's transport listens, for others; at most MaxText bytes.
+	// Address is where the member's transport listens, for others; at most MaxAddress bytes.
 	Address string
 	// Kinds are the kinds that it activates. None: it calls, and activates nothing.
 	Kinds []string
@@ -26,16 +26,18 @@ type Self struct {
 	Labels map[string]string
 }
 
-// The limits of what a member tells, in bytes.
+// The limits of what a member tells, in bytes. A coordinator refuses a whole topology that has a
+// longer name or address.
 const (
-	MaxName = 255
-	MaxText = 1024
-	maxRow  = 90_000 // of all of it together, encoded
+	MaxName    = placement.MaxName
+	MaxAddress = placement.MaxName
+	MaxText    = 1024
+	maxRow     = 90_000 // of all of it together, encoded
 )
 
 // Validate reports all faults, joined.
 func (s Self) Validate() error {
-	faults := []error{checkText("name", s.Name, 1, MaxName), checkText("address", s.Address, 0, MaxText)}
+	faults := []error{checkText("name", s.Name, 1, MaxName), checkText("address", s.Address, 0, MaxAddress)}
 	seen := map[string]bool{}
 	for _, kind := range s.Kinds {
 		if err := (placement.Key{Kind: kind, ID: "id"}).Validate(); err != nil {
