@@ -234,6 +234,31 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
+// TestDeathAfterLateRenewal has a member renew its lease beneath its eviction, and die then. The
+// observer, which has given that eviction up, evicts it after a further lease.
+func TestDeathAfterLateRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		victim, evictor := &cut{Database: db}, hold(db)
+		a, f := join(t, victim, "a"), follow(t, db)
+		join(t, evictor, "b")
+		time.Sleep(duration)
+		victim.off.Store(true)
+		evictor.clears.Store(true)
+		evictor.armed.Store(true)
+		<-evictor.reached
+		check(t, db.Transact(ctx, func(tx kv.Transaction) error { // the last renewal, which took long
+			tx.Atomic(kv.Add, renewalKey(t, db, "a"), kv.Int64(1))
+			return a.Fence().Check(ctx, tx)
+		}))
+		close(evictor.goOn)
+		time.Sleep(duration / 2)
+		f.sees("a", "b")
+		time.Sleep(duration)
+		f.sees("b")
+	})
+}
+
 // TestEvict checks that an operator can evict a member at once, and only that incarnation.
 func TestEvict(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {

@@ -85,7 +85,9 @@ func (o *observer) look() []placement.Owner {
 }
 
 // note takes note of a member's lease, and evicts the member if it has none or it has lapsed. It
-// reports whether the member is to be looked at again.
+// reports whether the member is to be looked at again: always, unless it was evicted. A renewal that comes
+// before the eviction says that the member was alive then, not that it still is. An owner that has
+// no row any more is looked at until the next topology.
 func (o *observer) note(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
 	seen := o.seen[owner].Observe(state)
 	o.seen[owner] = seen
@@ -97,11 +99,10 @@ func (o *observer) note(ctx context.Context, owner placement.Owner, state leasef
 	switch {
 	case err != nil:
 		log.Debug("membership: an eviction failed", "error", err)
-		return true
 	case evicted:
 		log.Warn("membership: a member that did not renew its lease was evicted")
 	}
-	return false
+	return !evicted
 }
 
 // read reads the leases of members, and the others anew if the topology has changed.
