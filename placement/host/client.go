@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
@@ -15,6 +16,7 @@ import (
 // the database. It is safe for concurrent use.
 type Client struct {
 	process
+	mu sync.Mutex // held while the state changes
 }
 
 // NewClient returns a client on a database. Its transport need not have an address.
@@ -35,7 +37,12 @@ func newClient(p *process) *Client {
 // Start begins to follow the topology. Calls wait for the first one, which there is once the
 // cluster has had a member.
 func (c *Client) Start(context.Context) error {
-	if !c.state.CompareAndSwap(stateNew, stateStarted) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.state.Load() {
+	case stateStopped:
+		return placement.ErrStopped
+	case stateStarted:
 		return ErrStarted
 	}
 	s, err := c.newSession(placement.Owner{Name: "client " + rand.Text(), Incarnation: 1}, nil, nil)
@@ -47,12 +54,17 @@ func (c *Client) Start(context.Context) error {
 	}
 	s.run()
 	c.session.Store(s)
+	c.state.Store(stateStarted)
 	return nil
 }
 
-// Stop refuses calls and ends what follows the topology. It closes the transport.
+// Stop refuses calls and ends what follows the topology. It closes the transport, also if
+// the client was not started. A client cannot be started again.
 func (c *Client) Stop(ctx context.Context) error {
-	if c.state.Swap(stateStopped) != stateStarted {
+	c.mu.Lock()
+	was := c.state.Swap(stateStopped)
+	c.mu.Unlock()
+	if was == stateStopped {
 		return nil
 	}
 	var err error

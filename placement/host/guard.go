@@ -8,7 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// guard calls what belongs to the program and returns a *[PanicError] for its panic.
+// guard calls what belongs to the program and returns a *[PanicError] for its panic. The methods of
+// the error that it returns belong to the program, too: those of a nil pointer often panic.
 func (a *Activation) guard(what string, fn func() error) (err error) {
 	returned := false
 	defer func() {
@@ -17,7 +18,9 @@ func (a *Activation) guard(what string, fn func() error) (err error) {
 		}
 		err = &PanicError{Key: a.Key(), In: what, Value: describe(recover()), Stack: string(debug.Stack())}
 	}()
-	err = fn()
+	if err = fn(); err != nil {
+		wireErrorOf(err) // panics here if it ever does
+	}
 	returned = true
 	return err
 }

@@ -155,7 +155,7 @@ func (h *Host) rejoin() *session {
 }
 
 // Stop refuses calls, ends all activations, hands them back, leaves the cluster and closes the
-// transport. Other members may activate what was here at once. When ctx ends first the contexts of what still runs
+// transport, also if the host was not started. Other members may activate what was here at once. When ctx ends first the contexts of what still runs
 // end, and the error says what is left; other members get that as soon as the leave is told, and its
 // writes under fences fail. A host cannot be started again.
 func (h *Host) Stop(ctx context.Context) error {
@@ -163,8 +163,11 @@ func (h *Host) Stop(ctx context.Context) error {
 	was := h.state.Swap(stateStopped)
 	h.mu.Unlock()
 	h.cancel()
-	if was != stateStarted {
+	switch was {
+	case stateStopped:
 		return nil
+	case stateNew: // a Start that runs leaves by itself
+		return h.options.Transport.Close(ctx)
 	}
 	<-h.ended
 	var err error

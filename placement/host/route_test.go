@@ -359,3 +359,42 @@ func TestStates(t *testing.T) {
 		t.Errorf("Start after Stop: %v", err)
 	}
 }
+
+// closableTransport counts how often it is closed.
+type closableTransport struct {
+	alone
+	closed int
+}
+
+func (c *closableTransport) Close(context.Context) error {
+	c.closed++
+	return nil
+}
+
+// stopper is a host or a client.
+type stopper interface {
+	Start(context.Context) error
+	Stop(context.Context) error
+}
+
+// A transport listens from the beginning: callers of a process that never served would wait.
+func TestStopBeforeStartClosesTheTransport(t *testing.T) {
+	for name, newProcess := range map[string]func(p *process) stopper{
+		"host":   func(p *process) stopper { return newHost(p) },
+		"client": func(p *process) stopper { return newClient(p) },
+	} {
+		transport := new(closableTransport)
+		x := newProcess(&process{options: Options{Transport: transport}.withDefaults(), cluster: fakeCluster{}})
+		for range 2 {
+			if err := x.Stop(t.Context()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if transport.closed != 1 {
+			t.Errorf("%s: the transport was closed %d times", name, transport.closed)
+		}
+		if err := x.Start(t.Context()); !errors.Is(err, placement.ErrStopped) {
+			t.Errorf("%s: a start after the stop: %v", name, err)
+		}
+	}
+}

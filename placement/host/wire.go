@@ -126,4 +126,4 @@ func (e *RemoteError) Unwrap() []error { return e.wrapped }
 func identity(err error) error { return wireErrorOf(err).Error() }
 
 // comparableError reports whether an error can be a key of a map.
-func comparableError(err error) bool { return reflect.TypeOf(err).Comparable() }
+func comparableError(err error) bool { return reflect.ValueOf(err).Comparable() }
