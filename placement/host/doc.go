@@ -55,6 +55,29 @@
 // A host whose membership is lost ends all activations, with contexts whose cause is
 // [placement.ErrActivationLost], and joins again under another incarnation.
 //
+// # Another membership
+//
+// A program that has a membership, from Kubernetes, memberlist or etcd, brings it by one function:
+// [Options.Source]. Hosts join the database all the same, under the lease and the incarnation by which
+// keys are claimed and data is fenced. So a key has one owner whatever the source says, even if it tells each
+// process something else. The source says which members are to be used:
+//
+//   - A member that it does not list, or lists as draining, gets no new activations, and hands over
+//     those that it has once it knows that itself. Until then calls of its keys go on to it. If it is dead,
+//     its keys are activated elsewhere once the database has found that out, within [Options.Lease]; or at
+//     once after [membership.Registry.Evict], by which a source that is certain of a death can tell of it.
+//   - A member that only the source lists, because it has died or has not started yet, gets nothing.
+//   - Names and labels count, and versions; a label of the source prevails. Kinds, addresses and
+//     incarnations are those that hosts register. So the source may number incarnations as it likes.
+//   - Versions grow within a call of the source. While the source has failed, which means that it is called
+//     again, what it told last stays in force; so it does if it returns nil. The topologies of the
+//     host have versions of their own: the sum of both.
+//   - While the source tells processes different things for long, a call may be sent to and fro until its
+//     context ends, if each of them takes another one for the owner. It is never handled twice.
+//
+// A host starts before the source lists it, so that a readiness probe may wait for the start. It does
+// not start before the source has told anything.
+//
 // # Errors
 //
 // Errors of package placement and of this package arrive as they are, whichever process they come

@@ -36,12 +36,14 @@ func (c TestCluster) fence(placement.Key, placement.Owner, int64) leasefdb.Fence
 
 // NewOn returns a host on a cluster of tests.
 func NewOn(c TestCluster, o Options) *Host {
-	return newHost(&process{options: o.withDefaults(), cluster: c})
+	o = o.withDefaults()
+	return newHost(&process{options: o, cluster: withSource(c, o)})
 }
 
 // NewClientOn returns a client on a cluster of tests.
 func NewClientOn(c TestCluster, o Options) *Client {
-	return newClient(&process{options: o.withDefaults(), cluster: c})
+	o = o.withDefaults()
+	return newClient(&process{options: o, cluster: withSource(c, o)})
 }
 
 // Learn makes the host believe that a holder has a key.

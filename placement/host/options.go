@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
 // The defaults of [Options].
@@ -37,6 +38,11 @@ type Options struct {
 	// Strategy chooses members for keys. All processes use the same. The default
 	// value is placement.Rendezvous{}.
 	Strategy placement.Strategy
+	// Source is a membership that the program has: from Kubernetes, memberlist or etcd. With it only
+	// members that the source lists, by their Name, get activations; "Another membership" in the
+	// documentation of the package says what else it means. It must return when its context ends: Stop waits for
+	// that. The default value leaves the members to the database alone.
+	Source membership.Source
 	// IdleAfter is how long an activation that is not called stays. Negative:
 	// as long as the host. The default value is DefaultIdleAfter.
 	IdleAfter time.Duration

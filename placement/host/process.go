@@ -136,7 +136,7 @@ func newProcess(db kv.Database, o Options) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{options: o, cluster: c}, nil
+	return &process{options: o, cluster: withSource(c, o)}, nil
 }
 
 // dispatch calls the activation if it is here, or sends the request to who has it.

@@ -46,7 +46,9 @@
 //
 // # Another membership
 //
-// Programs that have one, from Kubernetes, memberlist or etcd, bring it as a [Source].
+// Programs that have one, from Kubernetes, memberlist or etcd, bring it as a [Source]: to a driver of
+// package placement/driver, which takes its word for who is alive, or to placement/host by
+// Options.Source, which asks the database for that.
 //
 // [Registry] and [Member] are safe for concurrent use. docs/layout.md has the keys.
 package membership

@@ -14,9 +14,10 @@ import (
 )
 
 // Source is a membership that a program has: it calls deliver with each topology, from one
-// goroutine, until ctx ends or it fails for good. Versions only grow; a member that is
+// goroutine, until ctx ends or it fails for good. Versions only grow. For a driver, a member that is
 // missing from a topology is dead, not merely unreachable, and comes back only under a greater
-// incarnation. [Registry.Follow] is one.
+// incarnation. For a host it need not be, and incarnations do not count: see placement/host,
+// Options.Source. [Registry.Follow] is one.
 type Source func(ctx context.Context, deliver func(placement.Topology)) error
 
 // Follow is [Registry.Watch] as a [Source].

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/membership"
+)
+
+// sourced is a cluster whose program has a membership of its own, see [Options.Source]. Who
+// is alive, and under which incarnation, the embedded cluster alone decides: its leases
+// decide on claims. The source says which of these members get activations.
+type sourced struct {
+	cluster
+	source membership.Source
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	listed  *placement.Topology // what the source told last; nil: nothing yet
+	version int64               // of the topology that was delivered last
+	newest  int64               // the greatest version that the embedded cluster told
+}
+
+// withSource returns the cluster as it is with the source of the options, if there is one.
+func withSource(c cluster, o Options) cluster {
+	if o.Source == nil {
+		return c
+	}
+	return &sourced{cluster: c, source: o.Source, logger: o.Logger}
+}
+
+// watch delivers the members of the cluster, once they and those of the source are
+// known, and at each change of either.
+func (c *sourced) watch(ctx context.Context, deliver func(placement.Topology)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	m := &merger{sourced: c, deliver: deliver}
+	following.Go(func() { m.follow(ctx) })
+	return c.cluster.watch(ctx, m.noteMembers)
+}
+
+// merger is one watch of a [sourced].
+type merger struct {
+	*sourced
+	deliver func(placement.Topology)
+	members *placement.Topology // what the embedded cluster told last; nil: nothing yet
+}
+
+// follow calls the source, and calls it again after it has failed. Meanwhile what it
+// told last stays in force, and so it does if the source has no more to tell.
+func (m *merger) follow(ctx context.Context) {
+	for attempt := 0; ctx.Err() == nil; attempt++ {
+		var last int64 // a source that is called again may count anew
+		err := m.source(ctx, func(t placement.Topology) { m.noteListed(&last, t) })
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		m.logger.Warn("host: the source of members has failed; it is called again", "err", err)
+		_ = backoff(ctx, attempt)
+	}
+}
+
+// noteListed takes note of a topology of the source, unless that has faults or is older than
+// the last one of the same call.
+func (m *merger) noteListed(last *int64, t placement.Topology) {
+	if err := checkListed(t); err != nil {
+		m.logger.Error("host: a topology of the source of members cannot be used", "version", t.Version, "err", err)
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t.Version <= *last {
+		return
+	}
+	*last, m.listed = t.Version, &t
+	m.tell()
+}
+
+// maxListed is the greatest version of a source: to it the cluster's is added.
+const maxListed = 1 << 62
+
+// checkListed returns all faults of what counts of a topology of a source: the version and the
+// names.
+func checkListed(t placement.Topology) error {
+	names := placement.Topology{Version: t.Version}
+	for _, m := range t.Members {
+		names.Members = append(names.Members, placement.Member{Owner: placement.Owner{Name: m.Name, Incarnation: 1}})
+	}
+	var tooGreat error
+	if t.Version > maxListed {
+		tooGreat = fmt.Errorf("host: the version is %d; at most %d is possible", t.Version, int64(maxListed))
+	}
+	return errors.Join(names.Validate(), tooGreat)
+}
+
+// noteMembers takes note of a topology of the embedded cluster.
+func (m *merger) noteMembers(t placement.Topology) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t.Version < m.newest { // the database was restored: see membership.ErrVersionFell
+		return
+	}
+	m.newest, m.members = t.Version, &t
+	m.tell()
+}
+
+// tell delivers the merged topology. Its version is the sum of both, which is the same in all
+// processes that were told the same; or one more than the last, if the source counts anew. The caller
+// holds the mutex, so that deliveries are in order.
+func (m *merger) tell() {
+	if m.members == nil || m.listed == nil {
+		return
+	}
+	merged, both := merge(*m.members, *m.listed)
+	if both == 0 && len(merged.Members) > 0 {
+		m.logger.Warn("host: the source lists none of the members, so nothing can be activated; it must list them by the names that hosts have in Options.Name",
+			"members", len(merged.Members), "listed", len(m.listed.Members))
+	}
+	m.version = max(m.version+1, m.members.Version+m.listed.Version)
+	merged.Version = m.version
+	m.deliver(merged)
+}
+
+// merge returns the members of a cluster as a source lets them be used, and how many of them it lists. One
+// that the source does not list keeps what it has until that has moved, and gets nothing new: it drains. One
+// that only the source lists can claim nothing, and is left out.
+func merge(members, listed placement.Topology) (merged placement.Topology, both int) {
+	byName := make(map[string]placement.Member, len(listed.Members))
+	for _, m := range listed.Members {
+		byName[m.Name] = m
+	}
+	for _, m := range members.Members {
+		other, found := byName[m.Name]
+		if found {
+			both++
+		}
+		m.Draining = m.Draining || !found || other.Draining
+		m.Labels = mergeLabels(m.Labels, other.Labels)
+		merged.Members = append(merged.Members, m)
+	}
+	return merged, both
+}
+
+// mergeLabels returns a member's labels and those that the source has of it, which prevail.
+func mergeLabels(own, others map[string]string) map[string]string {
+	if len(others) == 0 {
+		return own
+	}
+	merged := make(map[string]string, len(own)+len(others))
+	maps.Copy(merged, own)
+	maps.Copy(merged, others)
+	return merged
+}
