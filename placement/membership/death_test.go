@@ -177,6 +177,54 @@ func TestLateDrain(t *testing.T) {
 	})
 }
 
+// TestDrainIsNotUndone loses the reply to a drain, and lets the member write its row again, for its
+// load.
+func TestDrainIsNotUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := enginetest.InProcess(t)
+		replies := &lossy{Database: db}
+		a := join(t, replies, "a")
+		replies.armed.Store(true)
+		wantError(t, a.Drain(ctx), kv.ErrOutcomeUnknown)
+		a.SetLoad(7)
+		time.Sleep(2 * duration)
+		now := must[placement.Topology](t)(open(t, db).Topology(ctx, db)).Members[0]
+		if !now.Draining || now.Load != 7 {
+			t.Errorf("draining: %v, load %d", now.Draining, now.Load)
+		}
+	})
+}
+
+// lossy is a database that loses the reply to its next transaction that sets a key.
+type lossy struct {
+	kv.Database
+	armed atomic.Bool
+}
+
+func (d *lossy) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	sets := &settingTx{}
+	err := d.Database.Transact(ctx, func(tx kv.Transaction) error {
+		sets.Transaction = tx
+		return fn(sets)
+	})
+	if err == nil && sets.set && d.armed.CompareAndSwap(true, false) {
+		return kv.ErrOutcomeUnknown
+	}
+	return err
+}
+
+type settingTx struct {
+	kv.Transaction
+	set bool
+}
+
+func (t *settingTx) Set(key, value []byte) {
+	t.set = true
+	t.Transaction.Set(key, value)
+}
+
+func (t *settingTx) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
+
 // TestRenewalBeatsEviction lays out an eviction and a renewal of one instant: if the
 // renewal commits before the eviction, the member stays; else it is lost. Both never happen.
 func TestRenewalBeatsEviction(t *testing.T) {

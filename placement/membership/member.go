@@ -24,6 +24,7 @@ type Member struct {
 	cancel   context.CancelCauseFunc
 	observed chan struct{} // closed when the member looks at others no more
 	load     atomic.Int64
+	draining atomic.Bool // Drain was called
 
 	writing sync.Mutex // held while the row is written
 	mu      sync.Mutex // of row
@@ -56,9 +57,11 @@ func (m *Member) Context() context.Context { return m.ctx }
 func (m *Member) Fence() leasefdb.Fence { return m.lease.Fence() }
 
 // Drain tells others to place nothing new at the member, which is about to leave. Once it
-// has returned, topologies say so. It can be repeated, and cannot be undone.
+// has returned nil, topologies say so; after an error they may, now or later. It can be repeated, and
+// cannot be undone.
 func (m *Member) Drain(ctx context.Context) error {
-	return m.update(ctx, func(r *row) { r.Draining = true }, true)
+	m.draining.Store(true)
+	return m.update(ctx, func(*row) {})
 }
 
 // SetLoad tells how many activations the member has, for strategies. It is written within
@@ -99,9 +102,9 @@ func (m *Member) leave(ctx context.Context, tx kv.Transaction) error {
 	return grant.Release(ctx, tx)
 }
 
-// update writes the row under the lease, if the change is one and the membership has not
-// ended.
-func (m *Member) update(ctx context.Context, change func(*row), bump bool) error {
+// update writes the row under the lease, if it differs from what was written last and the
+// membership has not ended. A drain whose outcome is unknown is written again, and counts again.
+func (m *Member) update(ctx context.Context, change func(*row)) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	if m.ctx.Err() != nil {
@@ -110,6 +113,7 @@ func (m *Member) update(ctx context.Context, change func(*row), bump bool) error
 	before := row(m.Member())
 	after := before
 	change(&after)
+	after.Draining = m.draining.Load()
 	if after.Draining == before.Draining && after.Load == before.Load {
 		return nil
 	}
@@ -120,7 +124,7 @@ func (m *Member) update(ctx context.Context, change func(*row), bump bool) error
 			return err
 		}
 		tx.Set(k.member(after.Name), after.encode())
-		if bump {
+		if after.Draining != before.Draining {
 			k.bump(tx)
 		}
 		return checking.Wait(ctx)

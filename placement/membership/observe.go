@@ -192,7 +192,7 @@ func (o *observer) tellLoad() {
 	if load := o.load.Load(); load != o.Member.Member().Load && time.Since(o.told) >= d {
 		ctx, cancel := context.WithTimeout(o.ctx, d)
 		defer cancel()
-		if o.update(ctx, func(r *row) { r.Load = load }, false) == nil {
+		if o.update(ctx, func(r *row) { r.Load = load }) == nil {
 			o.told = time.Now()
 		}
 	}
