@@ -163,6 +163,7 @@ func TestLateDrain(t *testing.T) {
 		slow := hold(db)
 		a := join(t, slow, "a")
 		drained := make(chan error)
+		synctest.Wait() // the member watches its lease, which is a transaction, too
 		slow.armed.Store(true)
 		go func() { drained <- a.Drain(ctx) }()
 		<-slow.reached
