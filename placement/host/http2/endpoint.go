@@ -5,6 +5,7 @@ package http2
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -37,23 +38,27 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer reads a request, has it handled and writes the reply.
+// answer reads a request, has it handled and writes the reply. A request counts until its reply
+// is written, for at most writeTimeout if the caller does not read it.
 func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
-	reply := e.reply(w, r)
+	under := e.transport.requests.Add(1)
+	defer e.transport.requests.Add(-1)
+	reply := host.Refuse(host.ErrOverloaded)
+	if under <= int64(e.transport.options.MaxRequests) {
+		reply = e.reply(w, r)
+	}
 	body, err := frame(reply, reply.Payload)
 	if err != nil { // nothing that JSON cannot carry comes from a handler
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Set("Content-Type", mediaType)
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(e.transport.writeTimeout)); err != nil {
+		panic(http.ErrAbortHandler)
+	}
 	_, _ = w.Write(body) // the caller has left if it fails
 }
 
 func (e *endpoint) reply(w http.ResponseWriter, r *http.Request) host.Reply {
-	if e.transport.requests.Add(1) > int64(e.transport.options.MaxRequests) {
-		e.transport.requests.Add(-1)
-		return host.Refuse(host.ErrOverloaded)
-	}
-	defer e.transport.requests.Add(-1)
 	head, payload, err := e.read(w, r)
 	if err != nil {
 		return host.Refuse(err)
@@ -89,7 +94,11 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (head requestHea
 		return head, nil, err
 	}
 	payload, err = unframe(body, &head)
-	if err == nil && len(payload) > most {
+	switch {
+	case err != nil:
+	case head.Timeout < 0:
+		err = fmt.Errorf("http2: the request's timeout is %v; it must not be negative", head.Timeout)
+	case len(payload) > most:
 		err = &host.SizeError{Bytes: len(payload), Most: most}
 	}
 	return head, payload, errors.Join(err, control.SetReadDeadline(time.Time{}))

@@ -129,6 +129,7 @@ func TestGarbage(t *testing.T) {
 		{"POST", "/placement/v1/call", media, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", http.StatusOK},
 		{"POST", "/placement/v1/call", media, "\x05{}", http.StatusOK},
 		{"POST", "/placement/v1/call", media, "\x02[]", http.StatusOK},
+		{"POST", "/placement/v1/call", media, "\x0e{\"timeout\":-1}", http.StatusOK},
 		{"POST", "/placement/v1/call", media, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", http.StatusOK},
 	} {
 		r, err := http.NewRequest(test.method, "http://"+to.Address()+test.path, strings.NewReader(test.body))

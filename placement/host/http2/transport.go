@@ -19,10 +19,11 @@ import (
 // Timeouts of connections. A peer that does not answer a ping is taken for dead: calls to
 // it end with an unknown outcome.
 const (
-	readTimeout = 10 * time.Second // of a request's body
-	pingAfter   = 15 * time.Second // without anything received
-	pingTimeout = 5 * time.Second
-	idleTimeout = 2 * time.Minute
+	readTimeout  = 10 * time.Second // of a request's body
+	writeTimeout = 30 * time.Second // of a reply
+	pingAfter    = 15 * time.Second // without anything received
+	pingTimeout  = 5 * time.Second
+	idleTimeout  = 2 * time.Minute
 )
 
 // Transport is a [host.Transport] over HTTP/2.
@@ -36,6 +37,8 @@ type Transport struct {
 	server   *http.Server // nil until Serve
 	closed   bool
 	requests atomic.Int64 // under way here
+
+	writeTimeout time.Duration
 }
 
 var _ host.Transport = (*Transport)(nil)
@@ -65,7 +68,7 @@ func NewClient(o Options) (*Transport, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	return &Transport{options: o, client: newClient(o)}, nil
+	return &Transport{options: o, client: newClient(o), writeTimeout: writeTimeout}, nil
 }
 
 // advertised returns the address that others are told.
