@@ -58,11 +58,14 @@ func (p *page) load(ctx context.Context) error {
 	stored, err := kv.ReadTransact(ctx, p.db, func(tx kv.ReadTransaction) ([]byte, error) {
 		return tx.Get(p.key).Get(ctx)
 	})
+	if err != nil {
+		return err
+	}
+	p.visits, p.loaded = 0, true // nothing is stored before the first visit
 	if len(stored) == 8 {
 		p.visits = binary.BigEndian.Uint64(stored)
 	}
-	p.loaded = err == nil
-	return err
+	return nil
 }
 
 // Visit counts a visit.

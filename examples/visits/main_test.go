@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/cli"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 func TestVisit(t *testing.T) {
@@ -28,6 +31,32 @@ func TestVisit(t *testing.T) {
 		if out.String() != want {
 			t.Errorf("run %d says %q, want %q", i+1, out.String(), want)
 		}
+	}
+}
+
+// refusing is a database that commits nothing while it refuses.
+type refusing struct {
+	kv.Database
+	refuses bool
+}
+
+func (r *refusing) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	if r.refuses {
+		return errors.New("refused")
+	}
+	return r.Database.Transact(ctx, fn)
+}
+
+// A visit whose transaction failed is not counted by the next one.
+func TestVisitThatIsNotStored(t *testing.T) {
+	db := &refusing{enginetest.Open(t), true}
+	p := &page{db: db, key: []byte("visits/a")}
+	if _, err := p.Visit(t.Context(), struct{}{}); err == nil {
+		t.Fatal("the visit is stored")
+	}
+	db.refuses = false
+	if v, err := p.Visit(t.Context(), struct{}{}); err != nil || v.Visits != 1 {
+		t.Errorf("the first visit that is stored: %+v, %v", v, err)
 	}
 }
 
