@@ -99,7 +99,8 @@ func (c *Coordinator) deactivated(w *work, r ActivationDeactivated) {
 			w.cause = CauseFailed
 		}
 		c.deactivate(w)
-	case !refused || w.asked != CauseIdle:
+	case refused && w.asked != CauseIdle: // of the command before, late or twice: this one cannot be refused
+	case !refused:
 		c.gone(w, r.Err)
 	case w.cause == CauseIdle:
 		c.keep(w)

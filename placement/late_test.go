@@ -112,3 +112,26 @@ func TestResolveDoesNotWaitForRetries(t *testing.T) {
 	}
 	only[RemoveActivation](t, c.Tick(start.Add(time.Minute))) // of epoch 1, still
 }
+
+// An executor refuses to end an activation for idleness, then it must end all the
+// same, and the refusal arrives a second time, before the end: it is no end.
+func TestRefusalTwiceIsNoEnd(t *testing.T) {
+	c, key := newMember(t), Key{"k", "1"}
+	activateLapsing(t, c, key, 7)
+	later := start.Add(time.Hour)
+	idle := only[Deactivate](t, c.PassivateIdle(later, time.Minute))
+	if out, err := c.Stop(later); err != nil || len(out.Commands) > 0 {
+		t.Fatalf("%+v, %v, want nothing before the end that is under way", out, err)
+	}
+	refusal := ActivationDeactivated{RequestID: idle.RequestID, Key: key, Epoch: 7, UsedAt: later}
+	out, err := c.HandleCommandResult(refusal, later)
+	if d := only[Deactivate](t, ok(t)(out, err)); d.Cause != CauseStop {
+		t.Errorf("%+v, want an end that cannot be refused", d)
+	}
+	if out, err = c.HandleCommandResult(refusal, later); err != nil || len(out.Commands) > 0 {
+		t.Errorf("%+v, %v, want nothing: the activation has not ended", out, err)
+	}
+	refusal.UsedAt = time.Time{}
+	out, err = c.HandleCommandResult(refusal, later)
+	only[RemoveActivation](t, ok(t)(out, err))
+}
