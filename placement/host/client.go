@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"sync"
 
@@ -45,10 +44,7 @@ func (c *Client) Start(context.Context) error {
 	case stateStarted:
 		return ErrStarted
 	}
-	s, err := c.newSession(placement.Owner{Name: "client " + rand.Text(), Incarnation: 1}, nil, nil)
-	if err == nil {
-		err = s.driver.StartClient()
-	}
+	s, err := c.newClientSession()
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,8 @@ func (a *Activation) deactivate() error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), a.kind.session.options.DeactivateTimeout)
+	ctx := context.WithValue(context.Background(), chainKey{}, []placement.Key{a.Key()})
+	ctx, cancel := context.WithTimeout(ctx, a.kind.session.options.DeactivateTimeout)
 	defer cancel()
 	err := a.guard("Deactivate", func() error { return d.Deactivate(ctx) })
 	if err != nil {

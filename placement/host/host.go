@@ -155,11 +155,16 @@ func (h *Host) rejoin() *session {
 }
 
 // Stop refuses calls, ends all activations, hands them back, leaves the cluster and closes the
-// transport, also if the host was not started. Other members may activate what was here at once. When ctx ends first the contexts of what still runs
-// end, and the error says what is left; other members get that as soon as the leave is told, and its
-// writes under fences fail. A host cannot be started again.
+// transport, also if the host was not started. Until then what still runs, handlers, timers and
+// Deactivate, can call the activations of other members, with the context that it was given. Other members
+// may activate what was here at once. When ctx ends first the contexts of what still runs end, and the error
+// says what is left; other members get that as soon as the leave is told, and its writes under fences
+// fail. A host cannot be started again.
 func (h *Host) Stop(ctx context.Context) error {
 	h.mu.Lock()
+	if h.state.Load() == stateStarted {
+		h.part()
+	}
 	was := h.state.Swap(stateStopped)
 	h.mu.Unlock()
 	h.cancel()
@@ -174,7 +179,7 @@ func (h *Host) Stop(ctx context.Context) error {
 	if s := h.session.Load(); s != nil {
 		err = s.stop(ctx)
 	}
-	return errors.Join(err, h.options.Transport.Close(ctx))
+	return errors.Join(err, h.endParting(ctx), h.options.Transport.Close(ctx))
 }
 
 // Member returns the member that this process is, and false while it is none.

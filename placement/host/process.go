@@ -20,6 +20,7 @@ type process struct {
 	options Options
 	cluster cluster
 	session atomic.Pointer[session] // nil while there is none
+	parting atomic.Pointer[session] // of a host that stops, see part
 	state   atomic.Int32
 }
 
@@ -94,7 +95,7 @@ func (p *process) call(ctx context.Context, key placement.Key, m *method, payloa
 			return nil, identity(o.err)
 		}
 		failure.Unknown = failure.Unknown || o.status != Refused
-		if failure.Err = o.err; p.retries(o, m) {
+		if failure.Err = o.err; p.retries(&r, o, m) {
 			failure.Err = waitAfter(ctx, o.err, attempt)
 		}
 	}
@@ -115,9 +116,10 @@ func waitAfter(ctx context.Context, last error, attempt int) error {
 }
 
 // retries reports whether another attempt is right and may succeed.
-func (p *process) retries(o outcome, m *method) bool {
+func (p *process) retries(r *Request, o outcome, m *method) bool {
+	_, err := p.sessionFor(r)
 	switch {
-	case p.state.Load() != stateStarted:
+	case errors.Is(err, ErrNotStarted) || errors.Is(err, placement.ErrStopped):
 		return false
 	case o.status != Refused:
 		return m.idempotent
@@ -142,7 +144,7 @@ func newProcess(db kv.Database, o Options) (*process, error) {
 // dispatch calls the activation if it is here, or sends the request to who has it.
 func (p *process) dispatch(ctx context.Context, r *Request) outcome {
 	for attempt := 0; ; attempt++ {
-		s, err := p.current()
+		s, err := p.sessionFor(r)
 		if err != nil {
 			return refused(err)
 		}

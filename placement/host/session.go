@@ -32,6 +32,10 @@ type session struct {
 
 	isReady sync.Once
 	ready   chan struct{} // closed once a topology is in force
+
+	telling sync.Mutex // guards what follows
+	latest  placement.Topology
+	told    *session // another one that is told of topologies; nil: none
 }
 
 // newSession returns the session of an owner. It does nothing yet.
@@ -89,8 +93,27 @@ func (s *session) tellLoad() {
 	}
 }
 
-// update tells the driver of a topology.
+// update tells the driver of a topology, and the session that is told, too.
 func (s *session) update(t placement.Topology) {
+	s.enforce(t)
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if s.latest = t; s.told != nil {
+		s.told.enforce(t)
+	}
+}
+
+// tell tells another session of topologies from now on, the latest one first.
+func (s *session) tell(other *session) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if s.told = other; s.latest.Version > 0 {
+		other.enforce(s.latest)
+	}
+}
+
+// enforce tells the driver of a topology.
+func (s *session) enforce(t placement.Topology) {
 	if err := s.driver.UpdateTopology(t); err != nil && !errors.Is(err, placement.ErrStaleTopology) {
 		s.options.Logger.Error("host: a topology cannot be used", "version", t.Version, "err", err)
 	}

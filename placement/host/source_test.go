@@ -245,7 +245,8 @@ func TestSourceThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l, s := newCluster(t), newLedger(), newList("a", "b")
 		nodes := c.startListed(l, s, "a", "b")
-		good := s.latest
+		var good placement.Topology
+		s.change(func() { good = s.latest })
 		s.set("a", "a", "")
 		s.change(func() { s.latest.Version = math.MaxInt64 })
 		time.Sleep(time.Second)
@@ -254,9 +255,11 @@ func TestSourceThatFails(t *testing.T) {
 		}
 		s.change(func() { s.err = errors.New("it does not answer") })
 		time.Sleep(time.Minute)
-		if s.calls < 20 || s.calls > 1000 {
-			t.Errorf("the source was called %d times", s.calls)
-		}
+		s.change(func() {
+			if s.calls < 20 || s.calls > 1000 {
+				t.Errorf("the source was called %d times", s.calls)
+			}
+		})
 		incarnation := nodes[0].owner(t).Incarnation
 		c.evict("a", true)
 		time.Sleep(time.Minute)
