@@ -157,9 +157,9 @@ func (h *Host) rejoin() *session {
 // Stop refuses calls, ends all activations, hands them back, leaves the cluster and closes the
 // transport, also if the host was not started. Until then what still runs, handlers, timers and
 // Deactivate, can call the activations of other members, with the context that it was given. Other members
-// may activate what was here at once. When ctx ends first the contexts of what still runs end, and the error
-// says what is left; other members get that as soon as the leave is told, and its writes under fences
-// fail. A host cannot be started again.
+// may activate what was here at once. When ctx ends first, or the membership, the contexts of what still
+// runs end, and the error says what is left; other members get that as soon as the leave is told, and
+// its writes under fences fail. A host cannot be started again.
 func (h *Host) Stop(ctx context.Context) error {
 	h.mu.Lock()
 	if h.state.Load() == stateStarted {

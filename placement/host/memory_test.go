@@ -24,11 +24,12 @@ type cluster struct {
 	home    *memory.Home
 	network *hosttest.Network
 
-	mu      sync.Mutex
-	version int64
-	epochs  map[string]int64
-	members map[string]*member
-	changed chan struct{} // closed at the next change
+	unreachable bool // entries cannot be removed
+	mu          sync.Mutex
+	version     int64
+	epochs      map[string]int64
+	members     map[string]*member
+	changed     chan struct{} // closed at the next change
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -112,7 +113,11 @@ func (c *cluster) options(o host.Options) (host.TestCluster, host.Options, *host
 	peer := c.network.Listen(o.Name)
 	o.Transport = peer
 	return host.TestCluster{Join: c.join, Watch: c.watch, Homes: func(e driver.Executor) driver.Homes {
-		return driver.Homes{Lock: c.home, Storage: c.home, Executor: e}
+		homes := driver.Homes{Lock: c.home, Storage: c.home, Executor: e}
+		if c.unreachable {
+			homes.Storage = lostStorage{c.home}
+		}
+		return homes
 	}}, o, peer
 }
 

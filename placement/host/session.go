@@ -145,13 +145,18 @@ func (s *session) lose() {
 	s.work.Wait()
 }
 
-// stop gives everything back, in an orderly way until ctx ends, and leaves.
+// stop gives everything back, in an orderly way until ctx ends or the membership is lost, and
+// leaves.
 func (s *session) stop(ctx context.Context) error {
-	drained := s.drain(ctx)
-	stopped := s.driver.Stop(ctx)
+	holding, cancel := context.WithCancelCause(ctx)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	err := errors.Join(s.drain(holding), s.driver.Stop(holding))
+	if s.ctx.Err() != nil {
+		s.lose()
+	}
 	s.cancel(ErrDeactivated)
 	s.work.Wait()
-	return errors.Join(drained, stopped, s.leave(ctx))
+	return errors.Join(err, s.leave(ctx))
 }
 
 // drain makes new activations go elsewhere.
@@ -162,15 +167,15 @@ func (s *session) drain(ctx context.Context) error {
 	return s.seat.Drain(ctx)
 }
 
-// leaveTimeout is how long a member tries to leave after its Stop's context has ended:
-// the others need not wait for its lease then.
+// leaveTimeout is how long a member tries to leave after its Stop's context has ended, or its
+// membership: the others need not wait for its lease then.
 const leaveTimeout = 2 * time.Second
 
 func (s *session) leave(ctx context.Context) error {
 	if s.seat == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || s.seat.Context().Err() != nil {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 		defer cancel()
 		ctx = short
