@@ -185,13 +185,21 @@ func (b *bank) stop(t *testing.T) {
 	}
 }
 
-// inBubble runs a test in virtual time, in a year that IDs can name.
-func inBubble(t *testing.T, test func(t *testing.T)) {
+// inBubble runs a test in virtual time, in a year that IDs can name, on an engine and on one that
+// uses all its liberties.
+func inBubble(t *testing.T, test func(t *testing.T, engine kv.Database)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)))
-		test(t)
-	})
+	for name, wrap := range map[string]func(testing.TB, kv.Database) kv.Database{
+		"engine":  func(_ testing.TB, db kv.Database) kv.Database { return db },
+		"hostile": kvtest.HostileT,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)))
+				test(t, wrap(t, openMemory(t)))
+			})
+		})
+	}
 }
 
 // lent is an engine that several persistable.DBs share: closing one of them does not close it.
@@ -200,8 +208,8 @@ type lent struct{ kv.Database }
 func (lent) Close() error { return nil }
 
 func TestRecordsUnderTheFence(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		engine, network := openMemory(t), hosttest.NewNetwork()
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		network := hosttest.NewNetwork()
 		a := startBank(t, lent{engine}, network, "a")
 		defer a.db.Close()
 		for i := range int64(3) {
@@ -222,8 +230,8 @@ func TestRecordsUnderTheFence(t *testing.T) {
 // A process that was paused finds its contexts ended before another could have the
 // key, and the database refuses what it writes; then it becomes a member again.
 func TestPausedHostCannotWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		engine, network := openMemory(t), hosttest.NewNetwork()
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		network := hosttest.NewNetwork()
 		a := startBank(t, lent{engine}, network, "a")
 		defer a.db.Close()
 		if _, err := a.deposit.Call(t.Context(), "alice", 100); err != nil {
@@ -276,8 +284,8 @@ func TestPausedHostCannotWrite(t *testing.T) {
 
 // A fence that does not hold ends the activation, though nothing else has told of it.
 func TestFenceEndsTheActivation(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		engine, network := openMemory(t), hosttest.NewNetwork()
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		network := hosttest.NewNetwork()
 		a := startBank(t, lent{engine}, network, "a")
 		defer a.db.Close()
 		if _, err := a.deposit.Call(t.Context(), "alice", 100); err != nil {
@@ -314,8 +322,8 @@ func TestFenceEndsTheActivation(t *testing.T) {
 }
 
 func TestOneHostOfAName(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		engine, network := openMemory(t), hosttest.NewNetwork()
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		network := hosttest.NewNetwork()
 		a := startBank(t, lent{engine}, network, "a")
 		defer a.db.Close()
 		second := newBank(t, lent{engine}, network, "a")
@@ -335,7 +343,7 @@ func TestOneHostOfAName(t *testing.T) {
 
 // A cold activation is two transactions, an active one none.
 func TestCostOfCalls(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		counted := kvtest.Count(openMemory(t))
 		h, err := host.New(counted, host.Options{Name: "a", Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {

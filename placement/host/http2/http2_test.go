@@ -266,11 +266,13 @@ func TestOptions(t *testing.T) {
 // A peer that dies while it has a call leaves the outcome unknown, and cannot be
 // reached after that.
 func TestDeadPeer(t *testing.T) {
-	began := make(chan struct{})
+	began, over := make(chan struct{}), make(chan struct{})
+	defer close(over)
 	to := listen(t, http2.Options{}, func(ctx context.Context, _ host.Request) host.Reply {
 		close(began)
 		<-ctx.Done()
-		select {} // a process that is gone does not answer
+		<-over // a process that is gone does not answer
+		return host.Reply{}
 	})
 	from := listen(t, http2.Options{}, echo)
 	failed := make(chan error, 1)
