@@ -53,7 +53,11 @@ type KeyError struct {
 
 // Error implements error.
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("placement: the key %q is invalid: %s", clip(e.Key.String()), e.Reason)
+	text := e.Key.Kind
+	if e.Key.ID != "" {
+		text = e.Key.String()
+	}
+	return fmt.Sprintf("placement: the key %q is invalid: %s", clip(text), e.Reason)
 }
 
 // clip bounds what an error shows of a key.

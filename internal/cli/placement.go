@@ -35,6 +35,7 @@ func (f *placementFlags) add(cmd *cobra.Command) {
 
 // placed is a database with virtual actors.
 type placed struct {
+	path    string
 	db      kv.Database
 	members *membership.Registry
 	rows    *kvstore.Store
@@ -52,7 +53,7 @@ func (f *placementFlags) with(cmd *cobra.Command, do func(context.Context, place
 }
 
 func (f *placementFlags) open(db kv.Database) (p placed, err error) {
-	p.db = db
+	p.path, p.db = f.path, db
 	if p.members, err = membership.New(db, membership.Options{Path: f.below("members")}); err != nil {
 		return p, err
 	}
@@ -63,6 +64,15 @@ func (f *placementFlags) open(db kv.Database) (p placed, err error) {
 // below returns the path of a directory below that of the flags.
 func (f *placementFlags) below(name string) []string {
 	return append(strings.Split(f.path, "/"), name)
+}
+
+// checkUsed returns an error if there never was a member.
+func (p placed) checkUsed(ctx context.Context) error {
+	t, err := p.members.Topology(ctx, p.db)
+	if err != nil || t.Version > 0 {
+		return err
+	}
+	return fmt.Errorf("no host has ever joined below the directory %q of this database; --path must be the Options.Path of its hosts", p.path)
 }
 
 // memberLine is a member in a listing.
@@ -101,6 +111,9 @@ observed that it is dead.
 		Example: "  kazahana placement members --database fdb:/etc/foundationdb/fdb.cluster",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.with(cmd, func(ctx context.Context, p placed) error {
+				if err := p.checkUsed(ctx); err != nil {
+					return err
+				}
 				t, err := p.members.Topology(ctx, p.db)
 				if err != nil {
 					return err
@@ -134,12 +147,18 @@ until they are called again.
 		Example: "  kazahana placement list --database embedded:data --kind account --owner bank-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.with(cmd, func(ctx context.Context, p placed) error {
-				return p.eachRow(ctx, kind, func(r kvstore.Row) error {
+				found := false
+				err := p.eachRow(ctx, kind, func(r kvstore.Row) error {
+					found = true
 					if r.Free() && !free || owner != "" && r.Owner.Name != owner {
 						return nil
 					}
 					return c.Write(newRowLine(r))
 				})
+				if found || err != nil {
+					return err
+				}
+				return p.checkUsed(ctx)
 			})
 		},
 	}

@@ -179,7 +179,10 @@ func (w *whereabouts) choose(key placement.Key, t placement.Topology) error {
 // reason says in words why the key is where it is, and where it goes.
 func (w *whereabouts) reason(row kvstore.Row) string {
 	next := "no member can have it now"
-	if w.Chosen != "" {
+	switch {
+	case w.Topology == 0:
+		next = "no host has ever joined below this --path"
+	case w.Chosen != "":
 		next = fmt.Sprintf("the next call makes it active on %s, under a greater epoch", w.Chosen)
 	}
 	switch {
