@@ -25,7 +25,7 @@ type feed[E any] struct {
 	mu         sync.Mutex // guards what follows
 	queue      []E
 	delivering bool
-	progress   chan struct{} // closed when something was handled; nil: nobody waits for that
+	progress   chan struct{} // closed when something was handled; nil: no goroutine waits for that
 }
 
 // chunk is how many events are handled before those that wait are told.

@@ -20,7 +20,7 @@ import (
 )
 
 // TestManyDeaths lets three quarters of a cluster die at once. The others evict each of
-// them once, within four durations, and nobody else.
+// them once, within four durations, and no other member.
 func TestManyDeaths(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		members, deaths := 40, 30
@@ -64,7 +64,7 @@ func TestManyDeaths(t *testing.T) {
 	})
 }
 
-// TestOutages checks that nobody is evicted in an hour on an engine that loses
+// TestOutages checks that no member is evicted in an hour on an engine that loses
 // acknowledgements and lets versions jump, with outages of the database of half a lease.
 func TestOutages(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {

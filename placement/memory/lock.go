@@ -60,7 +60,7 @@ func (h *Home) lease(r *row) placement.Lease {
 	return l
 }
 
-// Release implements driver.Lock. A lease that nobody has taken since it was
+// Release implements driver.Lock. A lease that no other owner has taken since it was
 // released, or that was never granted, counts as released already.
 func (h *Home) Release(ctx context.Context, lease placement.Lease) error {
 	if err := check(ctx, lease.Key, lease.Owner); err != nil {

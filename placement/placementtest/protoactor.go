@@ -61,7 +61,7 @@ func (f *fixture) winner(commands []placement.TryAcquire, results []claimed) pla
 	return leases[0]
 }
 
-// testActivatedIsFound checks that whoever claims an activated key learns of the
+// testActivatedIsFound checks that a member that claims an activated key learns of the
 // activation: by a refusal, or by the entry.
 func testActivatedIsFound(f *fixture) {
 	a, b := f.member("a"), f.member("b")

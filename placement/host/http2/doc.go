@@ -7,7 +7,7 @@
 //	h, err := host.New(db, host.Options{Name: "bank-1", Transport: transport})
 //
 // Without certificates it speaks HTTP/2 in the clear, with prior knowledge: for a
-// network that nobody else can reach, since a process that reaches the transport can call every
+// network that no other process can reach, since a process that reaches the transport can call every
 // method. With [Options.ServerTLS] and [Options.ClientTLS] it speaks TLS; let the server
 // require certificates of clients (tls.RequireAndVerifyClientCert).
 //
