@@ -433,3 +433,37 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 }
+
+// A host on a database follows its source: it is a member, and is not to be used.
+func TestSourceOnADatabase(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		s := newList("another")
+		h, err := host.New(engine, host.Options{Name: "a", Source: s.source, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, err := host.Register(h, "kind", func(context.Context, *host.Activation) (int, error) { return 0, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := host.Handle(kind, "m", func(int, context.Context, int) (int, error) { return 0, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var none *placement.NoMemberError
+		if _, err := m.Call(t.Context(), "x", 1); !errors.As(err, &none) {
+			t.Errorf("it is not listed: %v", err)
+		}
+		s.set("a")
+		time.Sleep(time.Second)
+		if _, err := m.Call(t.Context(), "x", 1); err != nil {
+			t.Errorf("it is listed: %v", err)
+		}
+		if err := h.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
