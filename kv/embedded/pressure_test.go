@@ -108,7 +108,13 @@ func TestWindowBytes(t *testing.T) {
 		before := heap()
 		writeRandom(t, db, 40_000/c.keys, c.keys, c.size, func() {})
 		db.head.releasePast()
-		took, account := heap()-before, db.disk.absorber.journal.bytes.Load()
+		account := db.disk.absorber.journal.bytes.Load()
+		took := heap() - before
+		for tries := 0; took > account*3/2 && tries < 50; tries++ { // a slow machine frees what the commits have used later
+			time.Sleep(100 * time.Millisecond)
+			db.head.releasePast()
+			took = heap() - before
+		}
 		t.Logf("values of %d bytes, %d in a transaction: the window takes %d bytes; the account says %d", c.size, c.keys, took, account)
 		if took > account*3/2 || account > took*5/2 {
 			t.Errorf("values of %d bytes, %d in a transaction: the window takes %d bytes; the account says %d", c.size, c.keys, took, account)

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // work is a process that acquires leases from a file.
 func work(path string) (err error) {
-	store, err := sqlite.Open(path, sqlite.Options{})
+	store, err := sqlite.Open(path, sqlite.Options{BusyTimeout: time.Minute}) // the test is not about timeouts
 	if err != nil {
 		return err
 	}
