@@ -5,12 +5,16 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// MaxName is the limit of the name of a member and of an address, in bytes.
-const MaxName = 255
+// The limits of what a [Member] tells of itself, in bytes.
+const (
+	MaxName  = 255  // of its name, and of its address
+	MaxLabel = 1024 // of a label, and of its value
+)
 
 // Owner is one run of a member. A member that restarts keeps its name and gets
 // another incarnation, which no run of that name has had before: what an earlier
@@ -57,7 +61,9 @@ func (t Topology) Validate() error {
 		} else {
 			seen[m.Name] = i
 		}
-		faults = append(faults, m.faults(i))
+		if err := m.Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("member %d, %q: %w", i, clip(m.Name), err))
+		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return &TopologyError{Version: t.Version, Err: err}
@@ -65,16 +71,27 @@ func (t Topology) Validate() error {
 	return nil
 }
 
-func (m Member) faults(i int) error {
-	faults := []error{textFault("name", m.Name, MaxName), addressFault(m.Address)}
-	if m.Incarnation < 1 {
-		faults = append(faults, fmt.Errorf("the incarnation is %d; it must be 1 or more", m.Incarnation))
+// Validate reports all faults of the owner, joined: its name has 1 to MaxName bytes of
+// UTF-8 without NUL, and its incarnation is 1 or more.
+func (o Owner) Validate() error {
+	faults := []error{textFault("name", o.Name, MaxName)}
+	if o.Incarnation < 1 {
+		faults = append(faults, fmt.Errorf("the incarnation is %d; it must be 1 or more", o.Incarnation))
 	}
-	faults = append(faults, kindFaults(m.Kinds))
-	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("member %d, %q: %w", i, clip(m.Name), err)
+	return errors.Join(faults...)
+}
+
+// Validate reports all faults of the member, joined. Homes and memberships refuse what it
+// refuses: a coordinator would refuse a whole topology that has such a member.
+func (m Member) Validate() error {
+	faults := []error{m.Owner.Validate(), addressFault(m.Address), kindFaults(m.Kinds)}
+	for _, label := range slices.Sorted(maps.Keys(m.Labels)) {
+		faults = append(faults, textFault("label", label, MaxLabel))
+		if value := m.Labels[label]; value != "" {
+			faults = append(faults, textFault("value of label "+clip(label), value, MaxLabel))
+		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 func kindFaults(kinds []string) error {

@@ -36,9 +36,9 @@ type Options struct {
 
 // Validate returns all faults of the options, joined.
 func (o Options) Validate() error {
-	faults := []error{textFault("name of Self", o.Self.Name, MaxName), addressFault(o.Address)}
-	if o.Self.Incarnation < 1 {
-		faults = append(faults, fmt.Errorf("the incarnation of Self is %d; it must be 1 or more", o.Self.Incarnation))
+	var faults []error
+	if err := (Member{Owner: o.Self, Address: o.Address}).Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("the member Self: %w", err))
 	}
 	for _, bound := range []struct {
 		name  string

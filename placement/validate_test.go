@@ -42,7 +42,7 @@ func TestKeyValidate(t *testing.T) {
 
 func TestOptionsValidate(t *testing.T) {
 	_, err := NewCoordinator(Options{Self: Owner{"a\x00", 0}, Address: "\xff", RequestTimeout: -1, MaxRequests: -1, MaxWaiters: -1, CacheSize: -1, MovesPerTick: -1})
-	for _, want := range []string{"the name of Self contains a NUL byte", "the address is not valid UTF-8", "the incarnation of Self is 0", "RequestTimeout", "MaxRequests", "MaxWaiters", "CacheSize", "MovesPerTick"} {
+	for _, want := range []string{"the member Self: the name contains a NUL byte", "the address is not valid UTF-8", "the incarnation is 0", "RequestTimeout", "MaxRequests", "MaxWaiters", "CacheSize", "MovesPerTick"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want that it tells of %q", err, want)
 		}
@@ -62,8 +62,8 @@ func TestTopologyValidate(t *testing.T) {
 		t.Fatalf("%v, want a *TopologyError", err)
 	}
 	for _, want := range []string{
-		"the version must be 1 or more", `members 0 and 2 are both called "a" (a#2 and a#1)`, `member 1, "b": the address contains a NUL byte`,
-		"the incarnation is 0", "the name has 256 bytes", `the kind "k" is there twice`, "the kind is empty", `the kind "a/b" contains "/"`, "the kind is not valid UTF-8",
+		"the version must be 1 or more", `members 0 and 2 are both called "a" (a#2 and a#1)`, `member 1, "b": the incarnation is 0`, "the address contains a NUL byte",
+		"the name has 256 bytes", `the kind "k" is there twice`, "the kind is empty", `the kind "a/b" contains "/"`, "the kind is not valid UTF-8",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want that it tells of %q", err, want)

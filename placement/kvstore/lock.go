@@ -6,15 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
-
-// MaxText is how many bytes the name and the address of an owner may have.
-const MaxText = 1024
 
 // TryAcquire implements driver.Lock: one transaction, whose reads are one round, and
 // two if another owner has the row. The lease is kept, does not expire, and has the entry
@@ -37,30 +32,21 @@ func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placeme
 	return lease, lockError(c.Key, err)
 }
 
+// checkHolder reports all faults of an owner and its address.
+func checkHolder(o placement.Owner, address string) error {
+	if err := (placement.Member{Owner: o, Address: address}).Validate(); err != nil {
+		return fmt.Errorf("kvstore: the owner %.80q is invalid: %w", o, err)
+	}
+	return nil
+}
+
 // checkClaim reports all faults of a claim.
 func checkClaim(c placement.TryAcquire) error {
-	faults := []error{c.Key.Validate(), checkOwner(c.Owner), checkText("address", c.Address)}
+	faults := []error{c.Key.Validate(), checkHolder(c.Owner, c.Address)}
 	if c.RequestID == 0 {
 		faults = append(faults, errors.New("kvstore: the request id is 0; it counts from 1"))
 	}
 	return errors.Join(faults...)
-}
-
-func checkOwner(o placement.Owner) error {
-	if o.Name == "" || o.Incarnation < 1 {
-		return fmt.Errorf("kvstore: %v is no owner: it needs a name, and an incarnation of 1 or more", o)
-	}
-	return checkText("owner's name", o.Name)
-}
-
-func checkText(what, text string) error {
-	switch {
-	case len(text) > MaxText:
-		return fmt.Errorf("kvstore: the %s has %d bytes; at most %d are possible", what, len(text), MaxText)
-	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
-		return fmt.Errorf("kvstore: the %s %q is not UTF-8, or contains a NUL byte", what, text)
-	}
-	return nil
 }
 
 // claim claims a key in tx.

@@ -181,11 +181,11 @@ func TestBadInput(t *testing.T) {
 		claim placement.TryAcquire
 		want  []string
 	}{
-		{placement.TryAcquire{}, []string{"kind is empty", "id is empty", "is no owner", "request id is 0"}},
+		{placement.TryAcquire{}, []string{"kind is empty", "id is empty", "name is empty", "request id is 0"}},
 		{claimOf(placement.Key{Kind: "a\x00b", ID: "\xff"}, one, 1), []string{"NUL", "not valid UTF-8"}},
-		{claimOf(alice, placement.Owner{Name: strings.Repeat("n", 1025), Incarnation: 1}, 1), []string{"1025 bytes"}},
+		{claimOf(alice, placement.Owner{Name: strings.Repeat("n", 256), Incarnation: 1}, 1), []string{"256 bytes"}},
 		{claimOf(alice, placement.Owner{Name: "a\x00b", Incarnation: 1}, 1), []string{"NUL"}},
-		{claimOf(alice, placement.Owner{Name: "a"}, 1), []string{"incarnation of 1 or more"}},
+		{claimOf(alice, placement.Owner{Name: "a"}, 1), []string{"incarnation is 0; it must be 1 or more"}},
 	} {
 		_, err := s.TryAcquire(ctx, c.claim)
 		var typed *placement.LockError

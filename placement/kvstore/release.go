@@ -54,7 +54,7 @@ func (s *Store) Remove(ctx context.Context, key placement.Key, owner placement.O
 // change runs fn in a transaction below the directory. maybeDone says that an earlier
 // attempt may have committed. If there is no directory, nothing was ever claimed.
 func (s *Store) change(ctx context.Context, key placement.Key, owner placement.Owner, fn func(tx kv.Transaction, k keys, maybeDone bool) error) error {
-	if err := errors.Join(key.Validate(), checkOwner(owner)); err != nil {
+	if err := errors.Join(key.Validate(), checkHolder(owner, "")); err != nil {
 		return err
 	}
 	tx, err := s.db.Begin()

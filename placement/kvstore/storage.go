@@ -89,5 +89,5 @@ func checkEntry(lease placement.Lease, e placement.ActivationEntry) error {
 		return fmt.Errorf("%w: the entry of %v under epoch %d is not that of the lease, of %v under epoch %d",
 			placement.ErrStale, e.Owner, e.Epoch, lease.Owner, lease.Epoch)
 	}
-	return errors.Join(lease.Key.Validate(), checkOwner(e.Owner), checkText("address", e.Address))
+	return errors.Join(lease.Key.Validate(), checkHolder(e.Owner, e.Address))
 }

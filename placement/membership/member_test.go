@@ -171,7 +171,7 @@ func TestBadInput(t *testing.T) {
 		{membership.Self{}, []string{"name is empty"}},
 		{membership.Self{Name: strings.Repeat("n", 256), Address: strings.Repeat("a", 256)}, []string{"name has 256 bytes", "address has 256 bytes"}},
 		{membership.Self{Name: "a\x00b", Address: "\xff"}, []string{"NUL", "not valid UTF-8"}},
-		{membership.Self{Name: "a", Kinds: []string{"", "k", "x/y", "k"}}, []string{`the kind ""`, `"k" is there twice`, `the kind "x/y"`}},
+		{membership.Self{Name: "a", Kinds: []string{"", "k", "x/y", "k"}}, []string{`the kind is empty`, `"k" is there twice`, `the kind "x/y"`}},
 		{membership.Self{Name: "a", Labels: map[string]string{"": "", "l": "\x00"}}, []string{"label is empty", "value of label l"}},
 		{membership.Self{Name: "a", Kinds: manyKinds(400)}, []string{"kinds and labels have"}},
 	} {
@@ -204,8 +204,8 @@ func TestLargestMember(t *testing.T) {
 	db := enginetest.Open(t)
 	text := func(n int) string { return strings.Repeat("x", n) }
 	self := membership.Self{
-		Name: text(membership.MaxName), Address: text(membership.MaxAddress),
-		Kinds: []string{text(placement.MaxKind)}, Labels: map[string]string{text(membership.MaxText): text(membership.MaxText)},
+		Name: text(placement.MaxName), Address: text(placement.MaxName),
+		Kinds: []string{text(placement.MaxKind)}, Labels: map[string]string{text(placement.MaxLabel): text(placement.MaxLabel)},
 	}
 	m := must[*membership.Member](t)(open(t, db).Join(ctx, self))
 	t.Cleanup(func() { leave(m) })

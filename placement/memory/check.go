@@ -15,8 +15,8 @@ func check(ctx context.Context, key placement.Key, owner placement.Owner) error 
 	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
-	if owner.Name == "" || owner.Incarnation < 1 {
-		return fmt.Errorf("memory: the owner %q is invalid: it needs a name, and an incarnation of 1 or more", owner)
+	if err := owner.Validate(); err != nil {
+		return fmt.Errorf("memory: the owner %.80q is invalid: %w", owner, err)
 	}
 	return nil
 }
