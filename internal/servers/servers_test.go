@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,27 @@ func refuse(t *testing.T, addr string) {
 	if conn, err := net.Dial("tcp", addr); err == nil {
 		_ = conn.Close()
 		t.Fatalf("a server listens at %s", addr)
+	}
+}
+
+// TestTemporaryFolder starts a MariaDB while the test's own folder is the one for
+// temporary files of all programs: a file there that looks like a temporary
+// table of another server must stay.
+func TestTemporaryFolder(t *testing.T) {
+	shared := t.TempDir()
+	for _, folder := range []string{shared, filepath.Dir(shared)} { // the server may run as another user
+		if err := os.Chmod(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", shared)
+	table := filepath.Join(shared, "#sql-temptable-1-1-1.MAI")
+	if err := os.WriteFile(table, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	servers.StartMariaDB(t)
+	if _, err := os.Stat(table); err != nil {
+		t.Errorf("a server removed a table of another: %v", err)
 	}
 }
 
