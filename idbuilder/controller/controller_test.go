@@ -102,11 +102,20 @@ func TestControllersLost(t *testing.T) {
 	bubble(t, func(s *site) {
 		s.controller("a", 0)
 		s.controller("b", 0)
+		s.network.set("a", true, false)
+		s.network.set("b", true, false)
 		c, _ := s.worker(ClientOptions{}, "a", "b")
+		after(time.Second)
 		if st := c.State(); st.Connected || st.Registered || st.Note == "" {
 			s.Errorf("before it is registered: %+v", st)
 		}
-		after(time.Second)
+		s.network.set("a", false, false)
+		s.network.set("b", false, false)
+		for range 20 { // seconds
+			if after(time.Second); c.State().Registered {
+				break
+			}
+		}
 		id := c.State().WorkerID
 		s.network.set("a", true, false)
 		s.network.set("b", true, false)
