@@ -24,6 +24,10 @@ import (
 // screenshots names the folder that the tests put screenshots into; none are taken if it is empty.
 const screenshots = "CONSOLE_SCREENSHOTS"
 
+// patience is how long the browser may take for a step. It is long, because the machine may
+// be busy with other tests; a step seldom takes a second.
+const patience = time.Minute
+
 // chromium returns the path of a Chromium. Without one the test is skipped, or fails in CI.
 func chromium(t *testing.T) string {
 	t.Helper()
@@ -104,11 +108,11 @@ func (b *browser) wantQuiet() {
 	}
 }
 
-// do runs steps, each of which has ten seconds.
+// do runs steps, each of which has as long as patience.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
@@ -132,7 +136,7 @@ func (b *browser) click(selector string) {
 // leave does what leads to another page, and waits for it.
 func (b *browser) leave(step chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if _, err := chromedp.RunResponse(ctx, step); err != nil {
 		b.Fatalf("%v at %s", err, b.text("body"))
@@ -154,7 +158,7 @@ func (b *browser) keys(text string, options ...chromedp.KeyOption) {
 // evaluate returns the value of a JavaScript expression.
 func evaluate[T any](b *browser, expression string) T {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -194,9 +198,9 @@ func (b *browser) wantFocus(id string) {
 }
 
 // await waits until a JavaScript expression is true, and reports whether it was within
-// ten seconds.
+// patience.
 func (b *browser) await(expression string) bool {
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
 	return err == nil
