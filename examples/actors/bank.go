@@ -103,7 +103,18 @@ func (b *bank) start(ctx context.Context, engine kv.Database) error {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	return b.host.Start(ctx)
+	return b.startHost(ctx)
+}
+
+// startHost starts the host, and again if it loses its membership before it is ready, as on a
+// machine that is too busy to renew a lease in time.
+func (b *bank) startHost(ctx context.Context) error {
+	for {
+		err := b.host.Start(ctx)
+		if !errors.Is(err, placement.ErrActivationLost) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // noteRefused tells the first process that the fence has refused a write.
