@@ -12,8 +12,8 @@ import (
 )
 
 // janitor removes the folder $1 when its standard input ends, which is when this
-// process does. The servers end at the same time, so it may have to wait for them.
-const janitor = `cat >/dev/null; cd /; for n in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$1" 2>/dev/null && exit; sleep 0.5; done`
+// process does. The servers end at the same time, so it tries for up to a minute.
+const janitor = `cat >/dev/null; cd /; n=0; while [ $n -lt 120 ]; do rm -rf "$1" 2>/dev/null && exit; n=$((n+1)); sleep 0.5; done`
 
 // root is the folder of all servers of this process, and the janitor's pipe,
 // which stays open for as long as this process lives.

@@ -16,10 +16,6 @@ type kind struct {
 	check   func(ctx context.Context, addr string) error
 }
 
-// attempts is how many ports a server may try: another process may take one
-// between the probe and the start.
-const attempts = 5
-
 // newServer starts a server with an empty folder.
 func newServer(account *account, folder string, k kind) (*Server, error) {
 	for _, command := range k.prepare {

@@ -4,7 +4,9 @@ package servers
 
 import (
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,13 +47,17 @@ func signalAll(pids []int, signal syscall.Signal) {
 // resumeAll undoes stopAll.
 func resumeAll(pids []int) { signalAll(pids, syscall.SIGCONT) }
 
+// endTimeout is how long killed processes may take to end: one that waits for the
+// disk ends only then.
+const endTimeout = time.Minute
+
 // killAll kills a process and its children at once, as the end of the machine
 // would: PostgreSQL has a process for each connection. It waits until the
 // children have ended, as their memory keeps the server from starting again.
 func killAll(pid int) error {
 	pids, err := stopAll(pid)
 	signalAll(pids, syscall.SIGKILL)
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(endTimeout)
 	for err == nil && slices.ContainsFunc(pids[1:], alive) && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
@@ -79,4 +85,43 @@ func children(pid int) []int {
 		}
 	}
 	return pids
+}
+
+// listens reports whether a process has the socket that listens at an IPv4 address
+// of the loopback interface.
+func listens(pid int, addr string) bool {
+	inode, err := listeningSocket(addr)
+	if err != nil {
+		return false
+	}
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return slices.ContainsFunc(files, func(name string) bool {
+		target, err := os.Readlink(name)
+		return err == nil && target == "socket:["+inode+"]"
+	})
+}
+
+// listeningSocket returns the inode of the socket that listens at an address, by
+// the columns of /proc/net/tcp: local address, state (0A listens), inode.
+func listeningSocket(addr string) (inode string, err error) {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return "", err
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return "", err
+	}
+	suffix := fmt.Sprintf(":%04X", number)
+	for line := range strings.Lines(string(table)) {
+		columns := strings.Fields(line)
+		if len(columns) > 9 && strings.HasSuffix(columns[1], suffix) && columns[3] == "0A" {
+			return columns[9], nil
+		}
+	}
+	return "", fmt.Errorf("servers: no socket listens at %s", addr)
 }

@@ -25,3 +25,7 @@ func killAll(pid int) error {
 	}
 	return process.Kill()
 }
+
+// listens takes an answer for that of the process: only Linux tells which process
+// has a socket.
+func listens(int, string) bool { return true }

@@ -16,8 +16,17 @@ import (
 	"time"
 )
 
-// startTimeout is for how long a server may take to answer.
-const startTimeout = 60 * time.Second
+const (
+	// startTimeout is how long a server may take to answer, on a machine with many
+	// more processes than processors too.
+	startTimeout = 3 * time.Minute
+	// checkTimeout is how long one question to a server may take. A server that is
+	// starting may accept a connection that it never answers.
+	checkTimeout = 10 * time.Second
+	// attempts is how often a server is started. Another process may take its port
+	// between the probe and the start, or probe it while the server starts again.
+	attempts = 5
+)
 
 // Server is a server that this process has started. It can be stopped and
 // started again, on the same data and port, by one goroutine at a time.
@@ -29,7 +38,7 @@ type Server struct {
 
 	args    []string // program and arguments
 	account *account
-	check   func(context.Context) error // whether it answers
+	check   func(context.Context) error // returns nil if a server answers at Addr
 	log     string
 
 	mu     sync.Mutex
@@ -41,7 +50,11 @@ type Server struct {
 // Start starts a server that was stopped, and waits until it answers.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
-	if err := s.start(); err != nil {
+	err := s.start()
+	for n := 1; n < attempts && errors.Is(err, errEnded); n++ {
+		err = s.start()
+	}
+	if err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -112,7 +125,7 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	if err := s.ready(ended); err != nil {
+	if err := s.awaitAnswer(cmd.Process.Pid, ended); err != nil {
 		_ = killAll(cmd.Process.Pid)
 		<-ended
 		return fmt.Errorf("servers: %s at %s: %w\n%s", filepath.Base(s.args[0]), s.Addr, err, s.Log())
@@ -121,18 +134,23 @@ func (s *Server) start() error {
 	return nil
 }
 
-// ready waits until the server answers.
-func (s *Server) ready(ended <-chan struct{}) error {
+// errEnded says that a server has ended instead of answering.
+var errEnded = errors.New("it has ended")
+
+// awaitAnswer waits until the server answers. Where another server has taken the
+// port, that one answers until this one has noticed and ends: the answer counts only
+// if this server listens.
+func (s *Server) awaitAnswer(pid int, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for {
-		err := s.check(ctx)
+		err := s.checkOnce(ctx, pid)
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ended:
-			return errors.New("it has ended")
+			return errEnded
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):
@@ -140,15 +158,28 @@ func (s *Server) ready(ended <-chan struct{}) error {
 	}
 }
 
-// end ends the server in a way, unless it has ended already.
-func (s *Server) end(tb testing.TB, way func(*os.Process) error) {
+// checkOnce asks once whether the server answers.
+func (s *Server) checkOnce(ctx context.Context, pid int) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if !listens(pid, s.Addr) {
+		return errors.New("another process listens there")
+	}
+	return nil
+}
+
+// end ends the server by a signal, unless it has ended already.
+func (s *Server) end(tb testing.TB, send func(*os.Process) error) {
 	tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cmd == nil {
 		return
 	}
-	if err := way(s.cmd.Process); err != nil {
+	if err := send(s.cmd.Process); err != nil {
 		tb.Fatal(err)
 	}
 	resumeAll(s.paused) // a stopped process handles no SIGTERM

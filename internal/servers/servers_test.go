@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,23 @@ func refuse(t *testing.T, addr string) {
 	if conn, err := net.Dial("tcp", addr); err == nil {
 		_ = conn.Close()
 		t.Fatalf("a server listens at %s", addr)
+	}
+}
+
+// TestForeignServer starts a server at a port at which another one of its kind
+// answers: that answer does not count.
+func TestForeignServer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which process has a socket")
+	}
+	for _, s := range starters {
+		t.Run(s.name, func(t *testing.T) {
+			first, second := s.start(t), s.start(t)
+			second.Terminate(t)
+			if err := servers.StartAt(second, first.Addr); err == nil {
+				t.Error("a server whose port is taken has started")
+			}
+		})
 	}
 }
 
@@ -154,7 +172,7 @@ func readStarted(t *testing.T, out io.Reader) map[string]string {
 
 func waitUntilGone(t *testing.T, folder, addr string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		_, err := os.Stat(folder)
 		conn, dialled := net.Dial("tcp", addr)

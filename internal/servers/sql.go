@@ -52,8 +52,8 @@ func (s *SQL) URL(user, password, database string) string {
 	return fmt.Sprintf("%s://%s@%s/%s%s", s.scheme, user, s.Addr, database, s.parameters)
 }
 
-// Execute executes a statement as the user who may do everything, also after the
-// end of the test.
+// Execute executes a statement as the user with all rights, also after the end of
+// the test.
 func (s *SQL) Execute(tb testing.TB, statement string) {
 	tb.Helper()
 	if err := s.execute(context.WithoutCancel(tb.Context()), s.URL(s.User, "", s.system()), statement); err != nil {
