@@ -34,13 +34,13 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// refusing is a database that commits nothing while it refuses.
-type refusing struct {
+// faultyDatabase is a database that commits nothing while it refuses.
+type faultyDatabase struct {
 	kv.Database
 	refuses bool
 }
 
-func (r *refusing) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (r *faultyDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	if r.refuses {
 		return errors.New("refused")
 	}
@@ -49,7 +49,7 @@ func (r *refusing) Transact(ctx context.Context, fn func(kv.Transaction) error) 
 
 // A visit whose transaction failed is not counted by the next one.
 func TestVisitThatIsNotStored(t *testing.T) {
-	db := &refusing{enginetest.Open(t), true}
+	db := &faultyDatabase{enginetest.Open(t), true}
 	p := &page{db: db, key: []byte("visits/a")}
 	if _, err := p.Visit(t.Context(), struct{}{}); err == nil {
 		t.Fatal("the visit is stored")

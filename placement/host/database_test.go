@@ -341,6 +341,23 @@ func TestOneHostOfAName(t *testing.T) {
 	})
 }
 
+// startWithMethod starts a host with one kind, whose one method returns 0.
+func startWithMethod(t *testing.T, h *host.Host) *host.Method[int, int] {
+	t.Helper()
+	kind, err := host.Register(h, "kind", func(context.Context, *host.Activation) (int, error) { return 0, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := host.Handle(kind, "m", func(int, context.Context, int) (int, error) { return 0, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // A cold activation is two transactions, an active one none.
 func TestCostOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -349,17 +366,7 @@ func TestCostOfCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind, err := host.Register(h, "kind", func(context.Context, *host.Activation) (int, error) { return 0, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := host.Handle(kind, "m", func(int, context.Context, int) (int, error) { return 0, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		m := startWithMethod(t, h)
 		call := func(id string) func() error {
 			return func() error { _, err := m.Call(t.Context(), id, 1); return err }
 		}
@@ -442,17 +449,7 @@ func TestSourceOnADatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind, err := host.Register(h, "kind", func(context.Context, *host.Activation) (int, error) { return 0, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := host.Handle(kind, "m", func(int, context.Context, int) (int, error) { return 0, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		m := startWithMethod(t, h)
 		var none *placement.NoMemberError
 		if _, err := m.Call(t.Context(), "x", 1); !errors.As(err, &none) {
 			t.Errorf("it is not listed: %v", err)

@@ -35,7 +35,7 @@ func (r *relay) Deactivate(ctx context.Context) error {
 	return nil
 }
 
-// withRelays registers the kind of relays, whose errors at their ends are in ended.
+// withRelays registers the kind of relays. Each relay that ends adds its error to ended.
 func (n *node) withRelays(t *testing.T, l *ledger) (call *host.Method[string, int64], ended *[]error) {
 	t.Helper()
 	ended = new([]error)

@@ -14,9 +14,9 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// sourced is a cluster whose program has a membership of its own, see [Options.Source]. Who
-// is alive, and under which incarnation, the embedded cluster alone decides: its leases
-// decide on claims. The source says which of these members get activations.
+// sourced is a cluster whose program has a membership of its own, see [Options.Source]. The
+// embedded cluster alone decides which processes are alive, and under which incarnation: its
+// leases decide on claims. The source says which of these members get activations.
 type sourced struct {
 	cluster
 	source membership.Source

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package membership keeps in a database who the members of a cluster are: processes
+// Package membership keeps in a database the members of a cluster: processes
 // join, renew a lease, and leave or are found dead; every process follows a topology
 // that has versions.
 //
@@ -47,7 +47,7 @@
 // # Another membership
 //
 // Programs that have one, from Kubernetes, memberlist or etcd, bring it as a [Source]: to a driver of
-// package placement/driver, which takes its word for who is alive, or to placement/host by
+// package placement/driver, which believes it about which members are alive, or to placement/host by
 // Options.Source, which asks the database for that.
 //
 // [Registry] and [Member] are safe for concurrent use. docs/layout.md has the keys.
