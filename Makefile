@@ -114,6 +114,10 @@ bench: ## measure engine and IDs against their budgets (bench/ is a module of it
 	cd bench && CGO_ENABLED=0 go run ./cmd/placement
 	cd bench && CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 7 ./user
 
+.PHONY: counts
+counts: ## count methods away from their type, participle types, vague sentences, lengths (V=-v lists them)
+	@go run ./internal/shape/cmd/counts $(V)
+
 .PHONY: tidy
 tidy: ## tidy all modules
 	go mod tidy

@@ -133,9 +133,13 @@ var arrows = map[string][]string{
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
-	"internal/schema":   {},
-	"internal/shell":    {"github.com/spf13/cobra"},
-	"internal/nearest":  {},
+	"internal/schema":  {},
+	"internal/shell":   {"github.com/spf13/cobra"},
+	"internal/nearest": {},
+	"internal/shape":   {},
+
+	"internal/shape/cmd/counts": {"internal/shape"},
+
 	"internal/deployed": {"idbuilder/format", "idbuilder/idconfig", "idbuilder/store"},
 	"internal/testcert": {},
 

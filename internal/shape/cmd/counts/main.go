@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command counts prints what package shape counts, for the folder and all below
+// it, and with -v where each finding is.
+//
+//	go run ./internal/shape/cmd/counts [-v] [FOLDER]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/kazahana-db/kazahana/internal/shape"
+)
+
+func main() {
+	verbose := flag.Bool("v", false, "print where each finding is")
+	flag.Parse()
+	folder := "."
+	if flag.NArg() > 0 {
+		folder = flag.Arg(0)
+	}
+	files, err := shape.Load(folder)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "counts:", err)
+		os.Exit(1)
+	}
+	if *verbose {
+		list(os.Stdout, files)
+	}
+	summarize(os.Stdout, files)
+}
+
+// list prints each finding in a line of its own.
+func list(w io.Writer, files []*shape.File) {
+	for _, m := range shape.Methods(withoutTests(files)) {
+		if m.Away {
+			fmt.Fprintf(w, "%v: method away from its type: %s.%s\n", m.Position, m.Type, m.Name)
+		}
+	}
+	for _, t := range shape.Types(files) {
+		if t.Participle {
+			fmt.Fprintf(w, "%v: type named by a participle: %s\n", t.Position, t.Name)
+		}
+	}
+	for _, s := range shape.Sentences(files) {
+		if s.Vague {
+			fmt.Fprintf(w, "%v: sentence about who: %s\n", s.Position, s.Text)
+		}
+	}
+}
+
+// summarize prints one line for each count.
+func summarize(w io.Writer, files []*shape.File) {
+	methods := shape.Methods(withoutTests(files))
+	away := count(methods, func(m shape.Method) bool { return m.Away })
+	fmt.Fprintf(w, "methods outside their type's file  %5d of %5d  %5.1f %%  (below 10)\n", away, len(methods), percent(away, len(methods)))
+
+	types := shape.Types(files)
+	fmt.Fprintf(w, "types named by a participle        %5d of %5d           (0)\n", count(types, func(t shape.Type) bool { return t.Participle }), len(types))
+
+	sentences := shape.Sentences(files)
+	vague := count(sentences, func(s shape.Sentence) bool { return s.Vague })
+	fmt.Fprintf(w, "sentences about who, nobody, …     %5d of %5d  %5.2f %%  (below 0.2)\n", vague, len(sentences), percent(vague, len(sentences)))
+
+	single, unexported := shape.OneWord(methods)
+	fmt.Fprintf(w, "unexported methods of one word     %5d of %5d  %5.1f %%\n", len(single), unexported, percent(len(single), unexported))
+
+	print := func(name string, all []shape.Length) {
+		fmt.Fprintf(w, "lines of a %-22s  median %d, nine in ten up to %d, at most %d\n", name, shape.Percentile(all, 50), shape.Percentile(all, 90), shape.Percentile(all, 100))
+	}
+	print("file", shape.FileLengths(files))
+	print("function", shape.FunctionLengths(files))
+}
+
+func withoutTests(files []*shape.File) []*shape.File {
+	var kept []*shape.File
+	for _, f := range files {
+		if !f.Test() {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+func count[T any](all []T, is func(T) bool) int {
+	n := 0
+	for _, x := range all {
+		if is(x) {
+			n++
+		}
+	}
+	return n
+}
+
+func percent(part, all int) float64 { return 100 * float64(part) / float64(max(all, 1)) }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shape
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// File is a Go file that people wrote.
+type File struct {
+	// Path is relative to the folder that was loaded, with slashes.
+	Path string
+	// Package is the folder of the file.
+	Package string
+
+	Set    *token.FileSet
+	Syntax *ast.File
+}
+
+// Test reports whether only tests compile the file.
+func (f *File) Test() bool { return strings.HasSuffix(f.Path, "_test.go") }
+
+// stem is the name of the file without its endings.
+func (f *File) stem() string {
+	name := strings.TrimSuffix(path.Base(f.Path), ".go")
+	return strings.TrimSuffix(name, "_test")
+}
+
+// Load parses all files below a folder but generated ones, and those in folders
+// named testdata or whose name begins with a dot or an underscore. It returns
+// them in the order of their paths.
+func Load(folder string) ([]*File, error) {
+	set := token.NewFileSet()
+	var files []*File
+	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return enter(name != folder, entry.Name())
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		syntax, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil || ast.IsGenerated(syntax) {
+			return err
+		}
+		files = append(files, newFile(folder, name, set, syntax))
+		return nil
+	})
+	slices.SortFunc(files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	return files, err
+}
+
+// enter returns [fs.SkipDir] for a folder that holds no code of the project.
+func enter(below bool, name string) error {
+	if below && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func newFile(folder, name string, set *token.FileSet, syntax *ast.File) *File {
+	relative, err := filepath.Rel(folder, name)
+	if err != nil { // both come from one walk
+		relative = name
+	}
+	relative = filepath.ToSlash(relative)
+	return &File{Path: relative, Package: path.Dir(relative), Set: set, Syntax: syntax}
+}
+
+// position is where a node is, as path:line.
+func (f *File) position(at token.Pos) Position {
+	return Position{Path: f.Path, Line: f.Set.Position(at).Line}
+}
