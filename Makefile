@@ -118,6 +118,11 @@ bench: ## measure engine and IDs against their budgets (bench/ is a module of it
 counts: ## count methods away from their type, participle types, vague sentences, lengths (V=-v lists them)
 	@go run ./internal/shape/cmd/counts $(V)
 
+.PHONY: replay
+replay: ## repeat a random test: SEED=42 PKG=./kv/kvtest RUN=TestRandom (a failing test prints all three)
+	@test -n "$(SEED)" -a -n "$(PKG)" || { echo "usage: make replay SEED=42 PKG=./kv/kvtest RUN='^TestRandom\$$'"; exit 2; }
+	cd $(PKG) && KAZAHANA_SEED=$(SEED) go test -count 1 -v -run '$(RUN)' .
+
 .PHONY: tidy
 tidy: ## tidy all modules
 	go mod tidy
