@@ -21,8 +21,10 @@ const module = "github.com/kazahana-db/kazahana"
 // arrows lists, for each package of the library, all that it may import of the
 // module and of other modules. docs/architecture.md draws the same picture.
 var arrows = map[string][]string{
-	"kv":          {},
-	"kv/embedded": {"kv", "github.com/cockroachdb/pebble/v2"},
+	"kv":                             {},
+	"kv/embedded":                    {"kv", "kv/embedded/internal/rangeread", "github.com/cockroachdb/pebble/v2"},
+	"kv/embedded/internal/rangeread": {"kv"},
+
 	"kv/fdbkv":    {"kv", "github.com/apple/foundationdb/bindings/go"},
 	"kv/kvtest":   {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
 	"tuple":       {},

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // Database is an open engine: a [kv.Database]. It is safe for concurrent use.
@@ -20,7 +21,7 @@ type Database struct {
 	defaults  settings // of its transactions
 	disk      *disk    // nil: in memory
 	closed    atomic.Bool
-	lastBatch lastBatch
+	lastBatch rangeread.SizeHint
 	closing   sync.Once
 	closeErr  error
 }

@@ -6,54 +6,23 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
-// unlimited is the limit that is none.
-const unlimited = -1
-
-// limits are what a range read may still take, as FoundationDB's client counts.
-type limits struct {
-	rows  int
-	bytes int
-	least int // as long as so many rows are missing, bytes do not end it
-}
-
-// What a pair counts beside its bytes: to the client, and to a storage server,
-// which counts the pointers of its own structures.
-const (
-	clientPairCost = 8
-	serverPairCost = 24
-)
-
-// replyBytes is how much a storage server answers at a time (REPLY_BYTE_LIMIT).
-const replyBytes = 80_000
-
-// take counts a pair of so many bytes.
-func (l *limits) take(size int) {
-	l.least = max(0, l.least-1)
-	if l.rows != unlimited {
-		l.rows--
-	}
-	if l.bytes != unlimited {
-		l.bytes = max(0, l.bytes-size-clientPairCost)
-	}
-}
-
-func (l *limits) reached() bool { return l.rows == 0 || l.bytes == 0 && l.least == 0 }
-
-// request returns the limits of what is fetched next: enough for extra rows that
-// will not be among the result, and for as many as a selector counts.
-func (l limits) request(extra, counted, requests int) limits {
-	l.least = max(1+extra, counted)
-	enough := max(max(1, l.rows)+extra, counted)
-	if l.rows != unlimited {
-		l.rows = enough
+// requestLimits returns the limits of the request that follows so many others:
+// enough for extra rows that will not be among the result, and for as many as a
+// selector counts.
+func requestLimits(l rangeread.Limits, extra, counted, requests int) rangeread.Limits {
+	l.Least = max(1+extra, counted)
+	enough := max(max(1, l.Rows)+extra, counted)
+	if l.Rows != rangeread.Unlimited {
+		l.Rows = enough
 	}
 	switch {
-	case l.bytes == 0:
-		l.rows, l.bytes = enough, unlimited
-	case l.bytes != unlimited:
-		l.bytes = min(l.bytes<<min(requests, 20), replyBytes)
+	case l.Bytes == 0:
+		l.Rows, l.Bytes = enough, rangeread.Unlimited
+	case l.Bytes != rangeread.Unlimited:
+		l.Bytes = min(l.Bytes<<min(requests, 20), rangeread.ReplyBytes)
 	}
 	return l
 }
@@ -109,7 +78,7 @@ type fetched struct {
 // two selectors, and makes known what the answer tells. The walk takes its pairs
 // from the answer when it comes to them. fetch returns the pairs of front, which it
 // takes over, and behind them those of the answer.
-func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool, front []kv.KeyValue) []kv.KeyValue {
+func (s *stretch) fetch(begin, end kv.KeySelector, l rangeread.Limits, reverse bool, front []kv.KeyValue) []kv.KeyValue {
 	f := s.ask(begin, end, l, reverse, front)
 	low, high := systemEnd, []byte{}
 	if begin.Offset <= 1 && !(reverse && f.more) {
@@ -137,18 +106,19 @@ func (s *stretch) fetch(begin, end kv.KeySelector, l limits, reverse bool, front
 }
 
 // ask answers a request, behind the pairs of front.
-func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool, front []kv.KeyValue) fetched {
+func (s *stretch) ask(begin, end kv.KeySelector, l rangeread.Limits, reverse bool, front []kv.KeyValue) fetched {
 	f := fetched{pairs: front, toBegin: len(begin.Key) == 0 && begin.Offset < 1}
 	b, e := s.locate(begin), s.locate(end)
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return f
 	}
-	a := answering{stretch: s, batch: l.gather(s.lastSize, front), left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	a := answering{stretch: s, left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	a.batch.Start(l, s.lastSize, front)
 	if e.beyond > 0 && !bytes.Equal(s.limit, systemEnd) {
 		a.strange = e.beyond - max(b.beyond, 1)
 	}
 	a.run(&f, reverse)
-	if f.pairs = a.batch.finish(s.lastSize); len(f.pairs) > len(front) {
+	if f.pairs = a.batch.Finish(s.lastSize); len(f.pairs) > len(front) {
 		f.note(f.pairs[len(front)].Key)
 		f.note(f.pairs[len(f.pairs)-1].Key)
 	}
@@ -162,8 +132,8 @@ func (s *stretch) ask(begin, end kv.KeySelector, l limits, reverse bool, front [
 // answering is an answer in the making.
 type answering struct {
 	stretch    *stretch
-	batch      gathering
-	left       limits
+	batch      rangeread.Builder
+	left       rangeread.Limits
 	begin, end []byte
 	whole      bool // a selector left the keys of its server
 	strange    int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
@@ -181,11 +151,11 @@ const strangePair = 64
 // between the resolved keys, and so knows that nothing is left when a reply that
 // was cut off has come to the end of that.
 func (a *answering) run(f *fetched, reverse bool) {
-	a.batch.left = &a.left
+	a.batch.CountAlso(&a.left)
 	for {
 		f.more = a.reply(f, reverse)
-		switch satisfied := a.left.bytes != unlimited && a.left.least == 0; {
-		case a.left.reached():
+		switch satisfied := a.left.Bytes != rangeread.Unlimited && a.left.Least == 0; {
+		case a.left.Reached():
 			f.more = true
 			return
 		case f.more && a.whole && a.strange == 0 && bytes.Compare(a.begin, a.end) >= 0:
@@ -197,38 +167,39 @@ func (a *answering) run(f *fetched, reverse bool) {
 	}
 }
 
-// sendable is how much a server is asked to send at a time. Once the bytes are
-// used up it is asked for the rows that are still missing, whatever their size.
-func (l *limits) sendable() (rows, room int) {
-	rows, room = replyBytes, replyBytes
+// replyLimits returns how much a server is asked to send at a time. Once the bytes
+// are used up it is asked for the rows that are still missing, whatever their size.
+func replyLimits(l rangeread.Limits) (rows, size int) {
+	rows, size = rangeread.ReplyBytes, rangeread.ReplyBytes
 	switch {
-	case l.bytes == 0:
-		return l.least, room
-	case l.bytes != unlimited:
-		room = min(room, l.bytes)
+	case l.Bytes == 0:
+		return l.Least, size
+	case l.Bytes != rangeread.Unlimited:
+		size = min(size, l.Bytes)
 	}
-	if l.rows != unlimited {
-		rows = min(rows, l.rows)
+	if l.Rows != rangeread.Unlimited {
+		rows = min(rows, l.Rows)
 	}
-	return rows, room
+	return rows, size
 }
 
 // reply reads as much as a server sends at a time and reports whether that was
 // cut off.
 func (a *answering) reply(f *fetched, reverse bool) (cut bool) {
 	g := &a.batch
-	if g.rows, g.bytes = a.left.sendable(); g.rows <= 0 || g.bytes <= 0 {
+	rows, size := replyLimits(a.left)
+	if g.SetLimits(rows, size); rows <= 0 || size <= 0 {
 		return true
 	}
 	if reverse && a.replyStrange(f) {
 		return true
 	}
-	before := len(g.pairs)
+	before := g.Len()
 	full := bytes.Compare(a.begin, a.end) < 0 && a.stretch.gather(a.begin, a.end, g, reverse)
-	if len(g.pairs) > before && reverse {
-		a.end = g.last()
-	} else if len(g.pairs) > before {
-		a.begin = successor(g.last())
+	if g.Len() > before && reverse {
+		a.end = g.LastKey()
+	} else if g.Len() > before {
+		a.begin = successor(g.LastKey())
 	}
 	if !full && !reverse {
 		return a.replyStrange(f)
@@ -242,7 +213,7 @@ func (a *answering) replyStrange(f *fetched) (cut bool) {
 	for a.strange > 0 {
 		a.strange--
 		f.note(strangeKey)
-		if a.batch.count(strangePair) {
+		if a.batch.Count(strangePair) {
 			return true
 		}
 	}

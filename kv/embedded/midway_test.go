@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
@@ -95,13 +96,13 @@ func midwayWrites(tx kv.Transaction, rng *rand.Rand) {
 // n-th step, for each n.
 func checkMidway(t *testing.T, tx *transaction, walk func(*stretch) (string, error)) {
 	t.Helper()
-	want, err := midwayRead(tx, budget{}, walk)
+	want, err := midwayRead(tx, rangeread.Budget{}, walk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n < stepsBetweenChecks; n++ {
-		got, err := midwayRead(tx, budget{steps: stepsBetweenChecks - n, most: 1}, walk)
-		if errors.Is(err, errNotAtHand) {
+	for n := 1; n < rangeread.StepsBetweenChecks; n++ {
+		got, err := midwayRead(tx, rangeread.Budget{Used: rangeread.StepsBetweenChecks - n, Most: 1}, walk)
+		if errors.Is(err, rangeread.ErrNotAtHand) {
 			continue
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -110,7 +111,7 @@ func checkMidway(t *testing.T, tx *transaction, walk func(*stretch) (string, err
 	}
 }
 
-func midwayRead(tx *transaction, b budget, walk func(*stretch) (string, error)) (string, error) {
+func midwayRead(tx *transaction, b rangeread.Budget, walk func(*stretch) (string, error)) (string, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	s := tx.newStretch(false)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // rangeResult is the answer to a range read, with what its conflict range
@@ -20,9 +21,9 @@ type rangeResult struct {
 
 // readRange reads one batch. Its selectors have no OrEqual.
 func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
-	l := limits{rows: req.Limit, bytes: batchBytes(req.Mode, req.Iteration), least: 1}
-	if l.rows == 0 {
-		l.rows = unlimited
+	l := rangeread.Limits{Rows: req.Limit, Bytes: batchBytes(req.Mode, req.Iteration), Least: 1}
+	if l.Rows == 0 {
+		l.Rows = rangeread.Unlimited
 	}
 	switch {
 	case s.rywDisabled:
@@ -37,7 +38,7 @@ func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
 }
 
 // over reads a batch over own writes and known keys.
-func (s *stretch) over(keys kv.SelectorRange, l limits, reverse bool) (res rangeResult, err error) {
+func (s *stretch) over(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
 	r := reading{stretch: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no stretch on the heap
 	if reverse {
 		res, err = r.descend()
@@ -45,7 +46,7 @@ func (s *stretch) over(keys kv.SelectorRange, l limits, reverse bool) (res range
 		res, err = r.ascend()
 	}
 	*s = r.stretch
-	res.kvs = slices.Clip(trim(res.kvs))
+	res.kvs = slices.Clip(rangeread.Trim(res.kvs))
 	return res, err
 }
 
@@ -56,7 +57,7 @@ var iteratorBytes = [...]int{4096, 6144, 9216, 13_824, 20_736, 31_104, 46_656, 6
 func batchBytes(mode kv.StreamingMode, iteration int) int {
 	switch mode {
 	case kv.ModeExact:
-		return unlimited
+		return rangeread.Unlimited
 	case kv.ModeSmall:
 		return 256
 	case kv.ModeMedium:
@@ -66,7 +67,7 @@ func batchBytes(mode kv.StreamingMode, iteration int) int {
 	case kv.ModeIterator:
 		return iteratorBytes[min(max(iteration, 1), len(iteratorBytes))-1]
 	}
-	return replyBytes
+	return rangeread.ReplyBytes
 }
 
 // untouched reports whether a range is one between two keys in which there are
@@ -85,16 +86,17 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 }
 
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
-func (s *stretch) pairs(begin, end []byte, l limits, reverse bool) (res rangeResult) {
+func (s *stretch) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
 	if s.view == nil {
 		s.fixView()
 	}
 	if s.err != nil {
 		return rangeResult{}
 	}
-	g := l.gather(s.lastSize, nil)
+	var g rangeread.Builder
+	g.Start(l, s.lastSize, nil)
 	res.more = s.gather(begin, end, &g, reverse)
-	res.kvs = g.finish(s.lastSize)
+	res.kvs = g.Finish(s.lastSize)
 	return res
 }
 
@@ -116,7 +118,7 @@ func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
 }
 
 // readStored reads a batch past own writes, where read-your-writes is disabled.
-func (s *stretch) readStored(req kv.BatchRequest, l limits) rangeResult {
+func (s *stretch) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResult {
 	b, e := s.locate(req.Begin), s.locate(req.End)
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return rangeResult{}
@@ -150,7 +152,7 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		}
 		return key, nil
 	}
-	one := limits{rows: 1, bytes: unlimited, least: 1}
+	one := rangeread.Limits{Rows: 1, Bytes: rangeread.Unlimited, Least: 1}
 	if sel.Offset > 0 {
 		return s.first(s.over(kv.SelectorRange{Begin: sel, End: kv.FirstGreaterOrEqual(s.limit)}, one, false))
 	}

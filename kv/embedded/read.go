@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // snapshot is a transaction whose reads add no read conflict ranges.
@@ -217,6 +218,13 @@ func unreadable(key []byte) error {
 	return kv.NewError(kv.CodeAccessedUnreadable, "key %s awaits its versionstamp", printable(key))
 }
 
+const (
+	// atOnce is how many steps a read takes while the transaction is locked; one
+	// that is known to need more gives up after atOnceIfLong.
+	atOnce       = 4096
+	atOnceIfLong = 64
+)
+
 // answer makes a read over own writes and what the database holds: at once if
 // memory has what it needs and it is short, else by a goroutine, with the writes
 // and the version of now. walk reads, the transaction being locked or not; note
@@ -224,13 +232,13 @@ func unreadable(key []byte) error {
 // steps are likely. t.mu is held.
 func answer[A, T any](t *transaction, snapshot, long bool, walk func(*stretch) (A, error), note func(*stretch, A) (T, error)) kv.Future[T] {
 	s := t.newStretch(snapshot)
-	s.budget.most = atOnce
+	s.budget.Most = atOnce
 	if long {
-		s.budget.most = atOnceIfLong
+		s.budget.Most = atOnceIfLong
 	}
 	a, err := walkToEnd(s, walk)
-	if err == errNotAtHand {
-		long = long || s.budget.steps >= s.budget.most
+	if err == rangeread.ErrNotAtHand {
+		long = long || s.budget.Used >= s.budget.Most
 		return answerLater(t, s, snapshot, long, walk, note)
 	}
 	return kv.Resolved(noteRead(t, s, a, err, note))
@@ -246,7 +254,7 @@ func answerLater[A, T any](t *transaction, s *stretch, snapshot, long bool, walk
 	s.detach(v, snapshot)
 	var a A
 	read := func(quit *atomic.Bool) {
-		s.budget.quit = quit
+		s.budget.Abandon = quit
 		a, err = walkToEnd(s, walk)
 	}
 	return startRead(t, !long, read, func() (T, error) { return noteRead(t, s, a, err, note) })
@@ -255,7 +263,7 @@ func answerLater[A, T any](t *transaction, s *stretch, snapshot, long bool, walk
 // walkToEnd walks and releases what the walk has held.
 func walkToEnd[A any](s *stretch, walk func(*stretch) (A, error)) (A, error) {
 	a, err := walk(s)
-	if closed := s.close(); closed != nil && (err == nil || closed == errNotAtHand) {
+	if closed := s.close(); closed != nil && (err == nil || closed == rangeread.ErrNotAtHand) {
 		err = closed
 	}
 	return a, err

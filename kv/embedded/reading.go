@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // reading is a range read under way over own writes and known keys. It goes as
@@ -21,7 +22,7 @@ type reading struct {
 	askedEnd   int
 	at         section // where the read is
 	goal       section // where it ends, as far as known
-	left       limits
+	left       rangeread.Limits
 	past       int // pairs met behind the limits, which a selector still counts
 	requests   int
 	asked      section // where the last request began
@@ -123,7 +124,7 @@ func (r *reading) take(g *section) {
 	value := r.value(g)
 	switch {
 	case value == nil:
-	case r.left.reached():
+	case r.left.Reached():
 		r.past++
 	default:
 		if len(r.run.pairs) > 0 {
@@ -131,7 +132,7 @@ func (r *reading) take(g *section) {
 		}
 		r.makeRoom()
 		r.res.kvs = append(r.res.kvs, kv.KeyValue{Key: slices.Clip(g.begin), Value: slices.Clip(value)})
-		r.left.take(len(g.begin) + len(value))
+		r.left.Count(len(g.begin) + len(value))
 	}
 }
 
@@ -148,7 +149,7 @@ func (r *reading) part() {
 const patience = 32
 
 // fetch asks for what comes next.
-func (r *reading) fetch(begin, end kv.KeySelector, l limits, back bool) {
+func (r *reading) fetch(begin, end kv.KeySelector, l rangeread.Limits, back bool) {
 	r.requests++
 	if r.at.is(&r.asked) {
 		r.idle++
@@ -167,7 +168,7 @@ func (r *reading) fetch(begin, end kv.KeySelector, l limits, back bool) {
 // before and one behind that, which may be own ones.
 func (r *reading) makeRoom() {
 	if r.res.kvs == nil {
-		r.res.kvs = make([]kv.KeyValue, 0, r.left.likely(r.lastSize)+2)
+		r.res.kvs = make([]kv.KeyValue, 0, r.lastSize.Rows(r.left.Rows)+2)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // ascend reads from begin to end.
@@ -76,7 +77,7 @@ func (r *reading) stepForward() (progress, error) {
 			return lost, nil
 		}
 		return over, nil
-	case r.left.reached() && r.past >= 1-r.end.Offset:
+	case r.left.Reached() && r.past >= 1-r.end.Offset:
 		return over, nil
 	case r.at.is(&r.goal) && (r.at.told() || r.begin.Offset > 0 && r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin)):
 		return over, nil
@@ -85,7 +86,7 @@ func (r *reading) stepForward() (progress, error) {
 	case veiled:
 		return over, unreadable(r.at.begin)
 	case unread:
-		if r.left.bytes != unlimited && r.left.least == 0 && len(r.res.kvs) > 0 && r.past >= 1-r.end.Offset {
+		if r.left.Bytes != rangeread.Unlimited && r.left.Least == 0 && len(r.res.kvs) > 0 && r.past >= 1-r.end.Offset {
 			r.res.more = true
 			return over, nil
 		}
@@ -148,14 +149,14 @@ func (r *reading) fetchForward() {
 		extra += singles
 	}
 	end.Key = maxKey(end.Key, begin.Key)
-	r.fetch(begin, end, r.left.request(extra, 2-begin.Offset, r.requests), false)
+	r.fetch(begin, end, requestLimits(r.left, extra, 2-begin.Offset, r.requests), false)
 	r.narrowForward()
 }
 
 // cutForward returns the result without what lies behind the end.
 func (r *reading) cutForward() rangeResult {
 	res := r.res
-	res.more = res.more || r.left.reached()
+	res.more = res.more || r.left.Reached()
 	if r.end.Offset == 1 {
 		keep, _ := slices.BinarySearchFunc(res.kvs, r.end.Key, func(p kv.KeyValue, key []byte) int { return bytes.Compare(p.Key, key) })
 		res.more = res.more && keep == len(res.kvs)

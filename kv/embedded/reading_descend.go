@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // descend reads from end back to begin.
@@ -68,7 +69,7 @@ func (r *reading) stepBackward() (progress, error) {
 			return lost, nil
 		}
 		return over, nil
-	case enough && r.left.reached(), len(r.at.end) == 0:
+	case enough && r.left.Reached(), len(r.at.end) == 0:
 		return over, nil
 	}
 	if r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin) {
@@ -81,7 +82,7 @@ func (r *reading) stepBackward() (progress, error) {
 	case veiled:
 		return over, unreadable(r.at.end)
 	case unread:
-		if r.left.bytes != unlimited && len(r.res.kvs) > 0 && enough {
+		if r.left.Bytes != rangeread.Unlimited && len(r.res.kvs) > 0 && enough {
 			r.res.more = true
 			return over, nil
 		}
@@ -147,14 +148,14 @@ func (r *reading) fetchBackward() {
 		extra += singles
 	}
 	begin.Key = minKey(begin.Key, end.Key)
-	r.fetch(begin, end, r.left.request(extra, end.Offset, r.requests), true)
+	r.fetch(begin, end, requestLimits(r.left, extra, end.Offset, r.requests), true)
 	r.narrowBackward()
 }
 
 // cutBackward returns the result without what lies before the begin.
 func (r *reading) cutBackward() rangeResult {
 	res := r.res
-	res.more = res.more || r.left.reached()
+	res.more = res.more || r.left.Reached()
 	if r.begin.Offset == 1 {
 		keep, _ := slices.BinarySearchFunc(res.kvs, r.begin.Key, func(p kv.KeyValue, key []byte) int {
 			if bytes.Compare(p.Key, key) >= 0 {

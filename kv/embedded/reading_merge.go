@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // Between two requests a walk goes over keys that are known. What it meets there
@@ -84,7 +85,7 @@ func (r *reading) mergeBackward() bool {
 // anything to merge.
 func (r *reading) merge(back bool) (m merging, ok bool) {
 	m = merging{reading: r, edge: r.at.far(!back)}
-	if r.left.reached() || r.err != nil {
+	if r.left.Reached() || r.err != nil {
 		return m, false
 	}
 	if back {
@@ -134,17 +135,18 @@ func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
 	if isSuccessor(keys.End, keys.Begin) {
 		return false
 	}
-	g := r.left.gather(r.lastSize, r.res.kvs)
-	g.cost = clientPairCost // no server is asked for what is known
-	if r.left.bytes == 0 {
-		g.rows, g.bytes = r.left.sendable()
+	var g rangeread.Builder
+	g.Start(r.left, r.lastSize, r.res.kvs)
+	g.SetPairCost(rangeread.ClientPairCost) // no server is asked for what is known
+	if r.left.Bytes == 0 {
+		g.SetLimits(replyLimits(r.left))
 	}
 	if full := r.gather(keys.Begin, keys.End, &g, back); full && back {
-		keys.Begin = g.last()
+		keys.Begin = g.LastKey()
 	} else if full {
-		keys.End = successor(g.last())
+		keys.End = successor(g.LastKey())
 	}
-	r.place(g.finish(r.lastSize))
+	r.place(g.Finish(r.lastSize))
 	r.run = storedRun{keys: keys, pairs: r.whole[len(r.res.kvs):], back: back}
 	return r.err == nil
 }
@@ -160,7 +162,7 @@ func (m *merging) forward() {
 	}
 	for atKey := bytes.Equal(m.own.key(), m.edge); ; atKey = true {
 		key, w := m.own.key(), m.own.val()
-		if atKey && bytes.Compare(key, m.bound) >= 0 || m.left.reached() {
+		if atKey && bytes.Compare(key, m.bound) >= 0 || m.left.Reached() {
 			return
 		}
 		if atKey && !m.takeOwn(key, w) {
@@ -240,17 +242,17 @@ func (m *merging) until(bound []byte, back bool) int {
 func (m *merging) takeStored(n int, after bool) bool {
 	left := &m.left
 	for i := range m.stored[:n] {
-		if left.reached() {
+		if left.Reached() {
 			n = i
 			break
 		}
-		left.take(len(m.stored[i].Key) + len(m.stored[i].Value))
+		left.Count(len(m.stored[i].Key) + len(m.stored[i].Value))
 	}
 	if n > 0 {
 		m.passed(m.stored[n-1].Key, after)
 		m.keep(n)
 	}
-	return !left.reached()
+	return !left.Reached()
 }
 
 // keep adds n stored pairs to the result. Where nothing lies between the two, they
@@ -272,7 +274,7 @@ func (m *merging) add(key, value []byte) {
 		m.res.kvs = slices.Grow(m.res.kvs, 2*len(m.stored))
 	}
 	m.res.kvs = append(m.res.kvs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
-	m.left.take(len(key) + len(value))
+	m.left.Count(len(key) + len(value))
 }
 
 // backward is forward from the end.
@@ -290,7 +292,7 @@ func (m *merging) backward() {
 		if !m.takeGapBelow(w, maxKey(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
 			return
 		}
-		if !m.takeOwnBelow(key, w) || m.left.reached() || !m.own.prev() || !m.ahead(m.bound, true) {
+		if !m.takeOwnBelow(key, w) || m.left.Reached() || !m.own.prev() || !m.ahead(m.bound, true) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // scan walks over the keys of a view that have a value, in either direction. A
@@ -21,13 +22,13 @@ type scan struct {
 	where  spotOf
 	gap    knowledge // ascending: of the gap below at
 	base   baseScan
-	begin  []byte        // nothing below it will be sought; nil: no bound
-	end    []byte        // nothing from it on will be sought; nil: no bound
-	stored bool          // the present pair is one of the base
-	lend   bool          // pairs of the base need not be copied: they are used before the next step
-	passed int           // how many entries without a value were passed one by one
-	runs   []kv.KeyRange // long ones of such
-	budget *budget       // of the read; nil: no bound
+	begin  []byte            // nothing below it will be sought; nil: no bound
+	end    []byte            // nothing from it on will be sought; nil: no bound
+	stored bool              // the present pair is one of the base
+	lend   bool              // pairs of the base need not be copied: they are used before the next step
+	passed int               // how many entries without a value were passed one by one
+	runs   []kv.KeyRange     // long ones of such
+	budget *rangeread.Budget // of the read; nil: no bound
 	err    error
 }
 
@@ -77,7 +78,7 @@ func (s *scan) close() error {
 // step counts a step and reports whether the scan may go on.
 func (s *scan) step() bool {
 	if s.budget != nil {
-		s.fail(s.budget.step())
+		s.fail(s.budget.Step())
 	}
 	return s.err == nil
 }

@@ -143,7 +143,7 @@ func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b
 func (b *baseScan) copy(p []byte) []byte {
 	n := len(p)
 	if b.room == nil || n > cap(b.room)-len(b.room) {
-		b.room = make([]byte, 0, max(n, min(max(2*cap(b.room), leastRoom), 16<<10)))
+		b.room = make([]byte, 0, max(n, min(max(2*cap(b.room), 512), 16<<10)))
 	}
 	at := len(b.room)
 	b.room = append(b.room, p...)

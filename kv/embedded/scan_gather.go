@@ -2,11 +2,15 @@
 
 package embedded
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+)
 
 // gather collects the pairs of [begin, end) and reports whether g became full.
 // The scan is of no use afterwards.
-func (s *scan) gather(begin, end []byte, g *gathering) (full bool) {
+func (s *scan) gather(begin, end []byte, g *rangeread.Builder) (full bool) {
 	s.begin, s.end, s.lend = begin, end, true
 	for ok := s.seek(begin); ok && bytes.Compare(s.key, end) < 0; ok = s.next() {
 		if s.take(g) || s.stored && s.gatherStored(end, g) {
@@ -17,18 +21,18 @@ func (s *scan) gather(begin, end []byte, g *gathering) (full bool) {
 }
 
 // take takes the present pair.
-func (s *scan) take(g *gathering) (full bool) {
+func (s *scan) take(g *rangeread.Builder) (full bool) {
 	if !s.stored {
-		return g.keep(s.key, s.value)
+		return g.Add(s.key, s.value)
 	}
-	full = g.copy(s.key, s.value)
-	s.key = g.last() // s.key was only lent
+	full = g.AddCopy(s.key, s.value)
+	s.key = g.LastKey() // s.key was only lent
 	return full
 }
 
 // gatherStored goes on with what lies between the present pair, which is one of
 // the base, and end or the window's next entry: there is only the base.
-func (s *scan) gatherStored(end []byte, g *gathering) (full bool) {
+func (s *scan) gatherStored(end []byte, g *rangeread.Builder) (full bool) {
 	if s.gap != unknown {
 		return false
 	}
@@ -37,18 +41,18 @@ func (s *scan) gatherStored(end []byte, g *gathering) (full bool) {
 	}
 	b := &s.base
 	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.Next() {
-		if full = g.copy(b.key(), b.iter.Value()); full {
+		if full = g.AddCopy(b.key(), b.iter.Value()); full {
 			return true
 		}
 	}
-	s.key = g.last()
+	s.key = g.LastKey()
 	b.sought = spotOf{s.key, true}
 	b.outcome(s)
 	return false
 }
 
 // gatherBelow is gather from end down.
-func (s *scan) gatherBelow(begin, end []byte, g *gathering) (full bool) {
+func (s *scan) gatherBelow(begin, end []byte, g *rangeread.Builder) (full bool) {
 	s.begin, s.end, s.lend = begin, end, true
 	for ok := s.seekBelow(end); ok && bytes.Compare(s.key, begin) >= 0; ok = s.seekBelow(s.key) {
 		if s.take(g) {
@@ -63,23 +67,20 @@ func (s *scan) gatherBelow(begin, end []byte, g *gathering) (full bool) {
 }
 
 // gatherStoredBelow is gatherStored downwards.
-func (s *scan) gatherStoredBelow(begin []byte, g *gathering) (full bool) {
+func (s *scan) gatherStoredBelow(begin []byte, g *rangeread.Builder) (full bool) {
 	at := s.at.key()
 	if s.at.val().gap != unknown || bytes.Compare(at, s.key) >= 0 {
 		return false
 	}
 	b := &s.base
 	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0 && s.step(); b.ok = b.iter.Prev() {
-		if full = g.copy(b.key(), b.iter.Value()); full {
+		if full = g.AddCopy(b.key(), b.iter.Value()); full {
 			return true
 		}
 	}
-	s.key = g.last()
+	s.key = g.LastKey()
 	s.where = spotOf{s.key, false}
 	b.sought = s.where
 	b.outcome(s)
 	return false
 }
-
-// last returns the key of the pair that was taken last.
-func (g *gathering) last() []byte { return g.pairs[len(g.pairs)-1].Key }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // stretch is all keys as a range read of a transaction meets them: what the
@@ -15,14 +16,14 @@ type stretch struct {
 	tx     *transaction // which is locked; nil: the read is made by a goroutine
 	view   *view        // what the database holds; nil until it is needed: own writes alone do not fix the read version
 	scan   *scan        // over view
-	budget budget
+	budget rangeread.Budget
 	err    error
 	writes *writeMap // nil: none
 	alone  bool      // neither own writes nor known keys concern the read
 
 	rywDisabled bool
-	unmeasured  bool       // the size cannot be asked for
-	lastSize    *lastBatch // of the database
+	unmeasured  bool                // the size cannot be asked for
+	lastSize    *rangeread.SizeHint // of the database
 
 	known   *knownKeys    // what is known; shared with the transaction until the read tells something
 	forked  bool          // known belongs to this read
@@ -93,7 +94,7 @@ func (s *stretch) stored() *scan {
 }
 
 // gather collects stored pairs of [begin, end), and reports whether g became full.
-func (s *stretch) gather(begin, end []byte, g *gathering, back bool) (full bool) {
+func (s *stretch) gather(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
 	if s.view == nil {
 		s.fixView()
 	}
@@ -132,7 +133,7 @@ func (s *stretch) failure() error {
 func (s *stretch) fixView() {
 	v, err := s.tx.readable()
 	if err == nil && v.base != nil {
-		err = errNotAtHand
+		err = rangeread.ErrNotAtHand
 	}
 	if err != nil {
 		s.err, v = err, &view{}
