@@ -3,8 +3,6 @@
 package placement
 
 import (
-	"cmp"
-	"slices"
 	"time"
 )
 
@@ -46,46 +44,6 @@ type PendingRequest struct {
 	Retry time.Duration
 }
 
-// Snapshot returns what the coordinator knows and does. It takes time in
-// proportion to the activations: see [Coordinator.Held] for the count alone.
-func (c *Coordinator) Snapshot() Snapshot {
-	s := Snapshot{
-		Self: c.o.Self, State: c.state, Dead: c.dead, Locations: c.places.Len(), Held: c.Held(),
-		Activations: make([]ActiveKey, 0, c.active.Len()), Requests: make([]PendingRequest, 0, c.works.Len()),
-	}
-	if c.view != nil {
-		s.Topology, s.Members = c.view.version, len(c.view.members)
-	}
-	for n := c.active.Oldest(); n != nil; n = n.Next() {
-		s.Activations = append(s.Activations, c.activeKey(n.Key, n.Value))
-	}
-	slices.SortFunc(s.Activations, func(a, b ActiveKey) int {
-		return cmp.Or(cmp.Compare(a.Key.Kind, b.Key.Kind), cmp.Compare(a.Key.ID, b.Key.ID))
-	})
-	for n := c.works.Oldest(); n != nil; n = n.Next() {
-		s.Requests = append(s.Requests, c.pending(n.Value))
-	}
-	return s
-}
-
-func (c *Coordinator) activeKey(key Key, a activation) ActiveKey {
-	return ActiveKey{Key: key, Epoch: a.epoch, PID: a.pid, Topology: a.topology, Idle: c.clock - a.used}
-}
-
-func (c *Coordinator) pending(w *work) PendingRequest {
-	p := PendingRequest{
-		Request: w.id, Key: w.key, Step: w.step.String(), Epoch: w.lease.Epoch, Cause: w.cause,
-		Waiting: w.wait.id, Waiters: w.wait.count,
-	}
-	if w.wait.id != 0 {
-		p.Age = c.clock - w.wait.began
-	}
-	if w.retryAt != 0 {
-		p.Retry = max(1, w.retryAt-c.clock)
-	}
-	return p
-}
-
 // Explanation says why a key is where it is, as one coordinator sees it.
 type Explanation struct {
 	Key        Key
@@ -110,66 +68,4 @@ type Candidate struct {
 	Reason   string // why it can not, or that it was chosen
 	Score    uint64 // of a strategy that is a Scorer, if it is eligible
 	Load     int64
-}
-
-// Explain says why a key is where it is. It changes nothing and gives no event.
-func (c *Coordinator) Explain(key Key, now time.Time) Explanation {
-	c.enter(now)
-	e := Explanation{Key: key, Self: c.o.Self, State: c.state, Strategy: c.o.Strategy.Name()}
-	if e.Err = key.Validate(); e.Err != nil {
-		return e
-	}
-	c.explainHere(&e)
-	if c.view == nil {
-		e.Err = ErrNotReady
-		return e
-	}
-	e.Topology = c.view.version
-	e.Decision, e.Err = c.decide(key)
-	e.Candidates = c.candidates(key, e.Decision.Authority)
-	return e
-}
-
-// explainHere tells what this member has of the key.
-func (c *Coordinator) explainHere(e *Explanation) {
-	if n := c.active.Get(e.Key); n != nil {
-		a := c.activeKey(n.Key, n.Value)
-		e.Active = &a
-	}
-	if w := c.workOf(e.Key); w != nil {
-		p := c.pending(w)
-		e.Pending = &p
-	}
-	if n := c.places.Get(e.Key); n != nil && n.Value.Owner != c.o.Self {
-		h := n.Value
-		e.Location = &h
-	}
-}
-
-func (c *Coordinator) candidates(key Key, authority Owner) []Candidate {
-	all := c.view.kinds[key.Kind]
-	found := make([]Candidate, len(c.view.members))
-	for i, m := range c.view.members {
-		found[i] = Candidate{Owner: m.Owner, Address: m.Address, Load: m.Load}
-		at := slices.IndexFunc(all.Members, func(other Member) bool { return other.Owner == m.Owner })
-		found[i].Eligible, found[i].Reason = at >= 0, ineligible(m, key.Kind)
-		if s, scores := c.o.Strategy.(Scorer); scores && at >= 0 {
-			found[i].Score = s.Score(key, all, at)
-		}
-		if m.Owner == authority {
-			found[i].Reason = "chosen"
-		}
-	}
-	return found
-}
-
-// ineligible says why a member cannot get a key of a kind.
-func ineligible(m Member, kind string) string {
-	switch {
-	case !slices.Contains(m.Kinds, kind):
-		return "it does not activate the kind"
-	case m.Draining:
-		return "it is draining"
-	}
-	return ""
 }

@@ -52,12 +52,6 @@ type account struct {
 	record     *Account        // nil: not known
 }
 
-// openAccount makes the actor of an account.
-func (b *bank) openAccount(ctx context.Context, a *host.Activation) (*account, error) {
-	account := &account{bank: b, activation: a, owner: a.Owner(), db: b.under(b.db, a.Fence())}
-	return account, account.load(ctx)
-}
-
 // load reads the record, unless the account knows it.
 func (a *account) load(ctx context.Context) (err error) {
 	if a.record == nil {

@@ -130,3 +130,9 @@ func (b *bank) tell(what, details string) {
 	defer b.mu.Unlock()
 	fmt.Fprintln(b.out, what, strings.ReplaceAll(details, "\n", " "))
 }
+
+// openAccount makes the actor of an account.
+func (b *bank) openAccount(ctx context.Context, a *host.Activation) (*account, error) {
+	account := &account{bank: b, activation: a, owner: a.Owner(), db: b.under(b.db, a.Fence())}
+	return account, account.load(ctx)
+}

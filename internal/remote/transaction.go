@@ -3,209 +3,116 @@
 package remote
 
 import (
-	"context"
-	"fmt"
-	"net/rpc"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// remoteTx is a transaction of a [Database].
-type remoteTx struct {
-	view
-	client *rpc.Client
-	id     uint64
-
-	mu       sync.Mutex
-	next     uint64 // the number of the next call
-	watches  int    // that the server has
-	finished bool
-	ended    bool // the server lets go of it
+// start starts a call. It does not block; t.mu is held.
+func (t *transaction) start(s *Session, req Request) (wait func() (Response, error)) {
+	var reader kv.ReadTransaction = t.tx
+	if req.Snapshot {
+		reader = t.tx.Snapshot()
+	}
+	ctx := s.ctx
+	switch req.Verb {
+	case get:
+		return values(ctx, reader.Get(req.Key))
+	case getKey:
+		return values(ctx, reader.GetKey(req.Selector))
+	case getRange:
+		return answer(ctx, batch(reader, req.Batch), func(b kv.Batch) Response { return Response{Batch: b} })
+	case getReadVersion:
+		return integers(ctx, reader.GetReadVersion())
+	case getEstimatedRangeSize:
+		return integers(ctx, reader.GetEstimatedRangeSizeBytes(req.Range))
+	case getRangeSplitPoints:
+		return answer(ctx, reader.GetRangeSplitPoints(req.Range, req.Integer), func(keys [][]byte) Response { return Response{Keys: keys} })
+	case getApproximateSize:
+		return integers(ctx, t.tx.GetApproximateSize())
+	case getVersionstamp:
+		return values(ctx, t.tx.GetVersionstamp())
+	case watch:
+		w := t.tx.Watch(req.Key)
+		t.watches[req.Number] = w
+		return none(ctx, w)
+	case commit:
+		return none(ctx, t.tx.CommitAsync())
+	case onError:
+		return func() (Response, error) { return Response{}, t.tx.OnError(ctx, req.Failure.err()) }
+	}
+	resp, err := t.do(s, req)
+	return func() (Response, error) { return resp, err }
 }
 
-// finish says that only watches are left of the transaction. The server lets go of it
-// after the last of them.
-func (t *remoteTx) finish() {
+// do does a call that needs no waiting.
+func (t *transaction) do(s *Session, req Request) (resp Response, err error) {
+	switch req.Verb {
+	case set:
+		t.tx.Set(req.Key, req.Value)
+	case clear:
+		t.tx.Clear(req.Key)
+	case clearRange:
+		t.tx.ClearRange(req.Range)
+	case mutate:
+		t.tx.Atomic(req.Mutation, req.Key, req.Value)
+	case addReadConflictRange:
+		err = t.tx.AddReadConflictRange(req.Range)
+	case addWriteConflictRange:
+		err = t.tx.AddWriteConflictRange(req.Range)
+	case cancelWatch:
+		t.watches[uint64(req.Integer)].Cancel()
+	case setReadVersion:
+		t.tx.SetReadVersion(req.Integer)
+	case setOption:
+		err = t.tx.SetOption(req.Option, req.Integer)
+	case getCommittedVersion:
+		resp.Integer, err = t.tx.GetCommittedVersion()
+	case reset:
+		t.tx.Reset()
+	case cancel:
+		t.tx.Cancel()
+	case end:
+		t.tx.Cancel()
+		s.forget(req.Tx)
+	default:
+		err = errVerb
+	}
+	return resp, err
+}
+
+// transaction is one of a client's.
+type transaction struct {
+	tx      kv.Transaction
+	mu      sync.Mutex
+	turn    sync.Cond
+	closed  bool                           // the connection has ended
+	next    uint64                         // the number of the call that comes next
+	watches map[uint64]kv.Future[struct{}] // by the number of the call
+}
+
+// begin starts the call when it is its turn, and returns what waits for its answer.
+func (t *transaction) begin(s *Session, req Request) (wait func() (Response, error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.finished = true
-	t.endLocked()
-}
-
-func (t *remoteTx) endLocked() {
-	if t.finished && t.watches == 0 && !t.ended {
-		t.sendLocked(Request{Verb: end})
-		t.ended = true
+	for t.next != req.Number && !t.closed {
+		t.turn.Wait()
 	}
-}
-
-// sent is a call under way.
-type sent struct {
-	call   *rpc.Call
-	resp   *Response
-	number uint64
-}
-
-// send sends a call.
-func (t *remoteTx) send(req Request) sent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.sendLocked(req)
-}
-
-// sendLocked sends a call. After the end it fails at once: the server would take it for the
-// first call of another transaction, and wait for those before it.
-func (t *remoteTx) sendLocked(req Request) sent {
-	if t.ended {
-		call := &rpc.Call{Error: rpc.ErrShutdown, Done: make(chan *rpc.Call, 1)}
-		call.Done <- call
-		return sent{call, new(Response), t.next}
+	if t.closed {
+		return func() (Response, error) { return Response{}, kv.ErrClosed }
 	}
-	req.Tx, req.Number = t.id, t.next
+	defer t.turn.Broadcast()
 	t.next++
-	resp := new(Response)
-	return sent{t.client.Go(service+".Do", req, resp, make(chan *rpc.Call, 1)), resp, req.Number}
+	return t.start(s, req)
 }
 
-// wait waits for the answer.
-func (s sent) wait() (Response, error) {
-	if err := (<-s.call.Done).Error; err != nil {
-		return Response{}, fmt.Errorf("%w: %w", kv.ErrClosed, err)
-	}
-	return *s.resp, s.resp.Failure.err()
-}
-
-// Transact implements [kv.Transactor].
-func (t *remoteTx) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
-
-// ReadTransact implements [kv.ReadTransactor].
-func (t *remoteTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
-	return fn(t)
-}
-
-// Set implements [kv.Transaction].
-func (t *remoteTx) Set(key, value []byte) { t.send(Request{Verb: set, Key: key, Value: value}) }
-
-// Clear implements [kv.Transaction].
-func (t *remoteTx) Clear(key []byte) { t.send(Request{Verb: clear, Key: key}) }
-
-// ClearRange implements [kv.Transaction].
-func (t *remoteTx) ClearRange(r kv.KeyRange) { t.send(Request{Verb: clearRange, Range: r}) }
-
-// Atomic implements [kv.Transaction].
-func (t *remoteTx) Atomic(op kv.MutationType, key, operand []byte) {
-	t.send(Request{Verb: mutate, Mutation: op, Key: key, Value: operand})
-}
-
-// AddReadConflictRange implements [kv.Transaction].
-func (t *remoteTx) AddReadConflictRange(r kv.KeyRange) error {
-	_, err := t.send(Request{Verb: addReadConflictRange, Range: r}).wait()
-	return err
-}
-
-// AddReadConflictKey implements [kv.Transaction].
-func (t *remoteTx) AddReadConflictKey(key []byte) error { return t.AddReadConflictRange(only(key)) }
-
-// AddWriteConflictRange implements [kv.Transaction].
-func (t *remoteTx) AddWriteConflictRange(r kv.KeyRange) error {
-	_, err := t.send(Request{Verb: addWriteConflictRange, Range: r}).wait()
-	return err
-}
-
-// AddWriteConflictKey implements [kv.Transaction].
-func (t *remoteTx) AddWriteConflictKey(key []byte) error { return t.AddWriteConflictRange(only(key)) }
-
-// only returns the range of one key.
-func only(key []byte) kv.KeyRange {
-	return kv.KeyRange{Begin: key, End: append(append([]byte{}, key...), 0)}
-}
-
-// Watch implements [kv.Transaction].
-func (t *remoteTx) Watch(key []byte) kv.Future[struct{}] {
+func (t *transaction) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.watches++
-	w := &remoteWatch{Promise: kv.NewPromise[struct{}](), tx: t, sent: t.sendLocked(Request{Verb: watch, Key: key})}
-	go w.follow()
-	return kv.Await[struct{}](w)
-}
-
-// remoteWatch is a watch that is cancelled in the server, too.
-type remoteWatch struct {
-	*kv.Promise[struct{}]
-	tx   *remoteTx
-	sent sent
-	over bool // in the server
-}
-
-// follow waits until the server knows what becomes of the watch.
-func (w *remoteWatch) follow() {
-	_, err := w.sent.wait()
-	w.Resolve(struct{}{}, err)
-	w.tx.mu.Lock()
-	defer w.tx.mu.Unlock()
-	w.over = true
-	w.tx.watches--
-	w.tx.endLocked()
-}
-
-// Cancel implements [kv.Pending].
-func (w *remoteWatch) Cancel() {
-	w.Promise.Cancel()
-	w.tx.mu.Lock()
-	defer w.tx.mu.Unlock()
-	if !w.over {
-		w.tx.sendLocked(Request{Verb: cancelWatch, Integer: int64(w.sent.number)})
+	t.closed = true
+	t.turn.Broadcast()
+	t.tx.Cancel()
+	for _, w := range t.watches {
+		w.Cancel()
 	}
 }
-
-// SetReadVersion implements [kv.Transaction].
-func (t *remoteTx) SetReadVersion(version int64) {
-	t.send(Request{Verb: setReadVersion, Integer: version})
-}
-
-// SetOption implements [kv.Transaction].
-func (t *remoteTx) SetOption(o kv.Option, arg int64) error {
-	_, err := t.send(Request{Verb: setOption, Option: o, Integer: arg}).wait()
-	return err
-}
-
-// GetApproximateSize implements [kv.Transaction].
-func (t *remoteTx) GetApproximateSize() kv.Future[int64] {
-	return call(t.view, Request{Verb: getApproximateSize}, integer)
-}
-
-// GetCommittedVersion implements [kv.Transaction].
-func (t *remoteTx) GetCommittedVersion() (int64, error) {
-	resp, err := t.send(Request{Verb: getCommittedVersion}).wait()
-	return resp.Integer, err
-}
-
-// GetVersionstamp implements [kv.Transaction].
-func (t *remoteTx) GetVersionstamp() kv.Future[[]byte] {
-	return call(t.view, Request{Verb: getVersionstamp}, value)
-}
-
-// Commit implements [kv.Transaction].
-func (t *remoteTx) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
-
-// CommitAsync implements [kv.Transaction].
-func (t *remoteTx) CommitAsync() kv.Future[struct{}] {
-	return call(t.view, Request{Verb: commit}, func(Response) struct{} { return struct{}{} })
-}
-
-// OnError implements [kv.Transaction].
-func (t *remoteTx) OnError(ctx context.Context, err error) error {
-	if kv.CodeOf(err) == 0 {
-		return err
-	}
-	_, err = call(t.view, Request{Verb: onError, Failure: failureOf(err)}, func(Response) struct{} { return struct{}{} }).Get(ctx)
-	return err
-}
-
-// Reset implements [kv.Transaction].
-func (t *remoteTx) Reset() { t.send(Request{Verb: reset}) }
-
-// Cancel implements [kv.Transaction].
-func (t *remoteTx) Cancel() { t.send(Request{Verb: cancel}) }

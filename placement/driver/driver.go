@@ -12,13 +12,6 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Homes are what a [Driver] executes commands with. A client needs none.
-type Homes struct {
-	Lock     Lock
-	Storage  Storage
-	Executor Executor
-}
-
 // Driver executes what a [placement.Coordinator] decides. All methods are safe for
 // concurrent use; homes, executors and handlers of events may call them.
 type Driver struct {
@@ -56,19 +49,6 @@ func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
 	d.events = feed[placement.Event]{handle: o.Events, limit: d.options.EventBuffer, log: d.options.Logger}
 	d.cached = feed[placement.CacheEvent]{handle: o.CacheEvents, limit: d.options.EventBuffer, log: d.options.Logger}
 	return d, nil
-}
-
-func (h Homes) validate() error {
-	var faults []error
-	missing := func(is bool, name string) {
-		if is {
-			faults = append(faults, fmt.Errorf("driver: Homes.%s is nil", name))
-		}
-	}
-	missing(h.Lock == nil, "Lock")
-	missing(h.Storage == nil, "Storage")
-	missing(h.Executor == nil, "Executor")
-	return errors.Join(faults...)
 }
 
 // StartMember makes this process a member that activates the kinds, once a

@@ -84,125 +84,12 @@ func (a *Activation) Fence() leasefdb.Fence {
 	return a.kind.session.fence(a.Key(), a.epoch)
 }
 
-// Passivate ends the activation once its mailbox is empty, without waiting for it to be
-// idle. If a call comes before the end it stays, and has to be asked again.
-func (a *Activation) Passivate() {
-	a.mu.Lock()
-	a.leaving = true
-	a.mu.Unlock()
-	a.leave()
-}
-
-// leave asks for the end if that is wanted and nothing runs.
-func (a *Activation) leave() {
-	a.mu.Lock()
-	now := a.leaving && !a.running && a.phase == active
-	if now {
-		a.leaving = false
-	}
-	a.mu.Unlock()
-	if now {
-		a.kind.session.driver.Passivate(a.Key(), a.epoch)
-	}
-}
-
-// Context returns a context that ends with the activation. Its cause is then
-// [ErrDeactivated], or [placement.ErrActivationLost] if another owner may have the key: because the
-// membership was lost or could not be renewed until its deadline, which is counted from before the
-// renewal was sent, or because the fence said so. The contexts of calls and timers end with it.
-func (a *Activation) Context() context.Context {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	m := a.extend()
-	if m.ctx == nil {
-		m.ctx, m.cancel = context.WithCancelCause(a.kind.session.ctx)
-		if m.cause != nil {
-			m.cancel(m.cause)
-		}
-	}
-	return m.ctx
-}
-
 // extend returns the extension. The caller holds the mutex.
 func (a *Activation) extend() *extension {
 	if a.more == nil {
 		a.more = extensions.Get().(*extension)
 	}
 	return a.more
-}
-
-// post puts a message into the mailbox. It returns errDraining if it is for
-// the next incarnation.
-func (a *Activation) post(m *message) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.phase > active {
-		return errDraining
-	}
-	more := a.extend()
-	if calls := int(more.calls); calls >= a.kind.session.options.Mailbox {
-		return &MailboxFullError{Key: a.Key(), Waiting: calls}
-	}
-	more.calls++
-	a.used = a.kind.session.sinceStart()
-	a.push(m)
-	return nil
-}
-
-// push appends a message and sees that it is run. The caller holds the mutex.
-func (a *Activation) push(m *message) {
-	more := a.extend()
-	if more.tail == nil {
-		more.head = m
-	} else {
-		more.tail.next = m
-	}
-	more.tail = m
-	if !a.running {
-		a.running = true
-		go a.run()
-	}
-}
-
-// run runs messages until there are no more.
-func (a *Activation) run() {
-	ended := false
-	defer func() {
-		if !ended { // a handler has called runtime.Goexit
-			go a.run()
-		}
-	}()
-	for m := a.pop(); m != nil; m = a.pop() {
-		a.runMessage(m)
-	}
-	ended = true
-	a.leave()
-}
-
-// runMessage runs a message, and counts a call as a use of the activation.
-func (a *Activation) runMessage(m *message) {
-	if c, ok := m.work.(*call); ok {
-		defer a.noteCalled(c)
-	}
-	m.work.run(a)
-}
-
-// pop takes the next message. If there is none, the goroutine is done.
-func (a *Activation) pop() *message {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	more := a.extend()
-	m := more.head
-	if m == nil {
-		a.running = false
-		a.shrink()
-		return nil
-	}
-	if more.head = m.next; more.head == nil {
-		more.tail = nil
-	}
-	m.next = nil
-	return m
 }
 
 // shrink gives back what an idle activation does not need. The caller holds the
@@ -212,50 +99,6 @@ func (a *Activation) shrink() {
 		a.more = nil
 		*m = extension{}
 		extensions.Put(m)
-	}
-}
-
-// noteCalled counts a call that has ended as a use of the activation.
-func (a *Activation) noteCalled(c *call) {
-	a.mu.Lock()
-	a.more.calls--
-	a.used = a.kind.session.sinceStart()
-	a.mu.Unlock()
-	a.kind.session.noteCalled(a, c)
-}
-
-// within returns the context of something that runs: it ends with the
-// activation and with the caller's, whose deadline it has. The function
-// frees it.
-func (a *Activation) within(caller context.Context, chain []placement.Key) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)
-	a.setCancel(cancel)
-	deadline, bounded := caller.Deadline()
-	stop := context.AfterFunc(caller, func() {
-		if caller.Err() != context.DeadlineExceeded || !bounded {
-			cancel(context.Cause(caller))
-		}
-	})
-	end := context.CancelFunc(func() {})
-	if bounded {
-		ctx, end = context.WithDeadline(ctx, deadline)
-	}
-	return context.WithValue(ctx, chainKey{}, chain), func() {
-		stop()
-		end()
-		a.setCancel(nil)
-		cancel(context.Canceled)
-	}
-}
-
-// setCancel keeps what ends the context of what runs.
-func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	m := a.extend()
-	m.stop = cancel
-	if cancel != nil && m.cause != nil {
-		cancel(m.cause)
 	}
 }
 

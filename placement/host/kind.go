@@ -52,23 +52,6 @@ func Register[T any](h *Host, name string, open func(ctx context.Context, a *Act
 	return &Kind[T]{host: h, kind: k}, nil
 }
 
-// register adds a kind.
-func (h *Host) register(k *kind) error {
-	if err := (placement.Key{Kind: k.name, ID: "id"}).Validate(); err != nil {
-		return &RegistrationError{Name: k.name, Reason: err.Error(), Err: err}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.started {
-		return &RegistrationError{Name: k.name, Reason: "the host was started; register before Start", Err: ErrStarted}
-	}
-	if _, taken := h.kinds[k.name]; taken {
-		return &RegistrationError{Name: k.name, Reason: "the kind is registered already"}
-	}
-	h.kinds[k.name] = k
-	return nil
-}
-
 // Handle registers a method of a kind, before [Host.Start]: fn is called with the value of the
 // activation, often as a method expression, (*account).Deposit. The context of fn ends
 // with the caller's and with the activation, and has the deadline of the caller's but none of its values; a call with that
@@ -92,24 +75,6 @@ func Handle[T, In, Out any](k *Kind[T], name string, fn func(T, context.Context,
 		return nil, err
 	}
 	return &Method[In, Out]{caller: &k.host.process, kind: k.kind.name, method: m}, nil
-}
-
-// handle adds a method to a kind.
-func (h *Host) handle(k *kind, m *method) error {
-	full := k.name + "." + m.name
-	if err := checkMethod(m.name); err != nil {
-		return &RegistrationError{Name: full, Reason: err.Error(), Err: err}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.started {
-		return &RegistrationError{Name: full, Reason: "the host was started; register before Start", Err: ErrStarted}
-	}
-	if _, taken := k.methods[m.name]; taken {
-		return &RegistrationError{Name: full, Reason: "the kind has a method of this name"}
-	}
-	k.methods[m.name] = m
-	return nil
 }
 
 // checkMethod checks the name of a method, which is like that of a kind.

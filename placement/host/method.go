@@ -86,29 +86,3 @@ func invoke[In, Out any](fn func(In) (Out, error), c Codec, payload []byte) (res
 }
 
 const argument, resultOf = "argument", "result"
-
-// invoke runs a call in the activation.
-func (a *Activation) invoke(c *call) (o outcome) {
-	ctx, end := a.within(c.ctx, c.chain)
-	defer end()
-	var result []byte
-	called := true
-	err := a.guard(c.method.name, func() (err error) {
-		result, called, err = c.method.invoke(ctx, a.state, a.kind.session.options.Codec, c.payload)
-		return err
-	})
-	if most := a.kind.session.options.MaxPayload; err == nil && len(result) > most {
-		err = &PayloadError{What: resultOf, Err: &SizeError{Bytes: len(result), Most: most}}
-	}
-	var fault *PayloadError
-	if errors.As(err, &fault) && fault.Method == "" {
-		fault.Key, fault.Method = a.Key(), c.method.name
-	}
-	switch {
-	case err == nil:
-		return outcome{status: Done, payload: result}
-	case !called:
-		return refused(err)
-	}
-	return outcome{status: Failed, err: err}
-}

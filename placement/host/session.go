@@ -11,7 +11,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // session is one incarnation of a member, or of a client: what it has active
@@ -36,30 +35,6 @@ type session struct {
 	telling sync.Mutex // guards what follows
 	latest  placement.Topology
 	told    *session // another one that is told of topologies; nil: none
-}
-
-// newSession returns the session of an owner. It does nothing yet.
-func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*kind) (*session, error) {
-	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now(), ready: make(chan struct{})}
-	n.ctx, n.cancel = context.WithCancelCause(context.Background())
-	for name, k := range kinds {
-		n.kinds[name] = newActivations(k, n)
-	}
-	c, err := placement.NewCoordinator(placement.Options{Self: owner, Address: p.options.Transport.Address(), Strategy: p.options.Strategy})
-	if err != nil {
-		return nil, err
-	}
-	d, err := driver.New(c, p.cluster.homes(n), driver.Options{
-		IdleAfter:      max(p.options.IdleAfter, 0),
-		CommandTimeout: p.options.DeactivateTimeout + 2*endGrace + 5*time.Second,
-		Events:         p.options.Events,
-		Logger:         p.options.Logger,
-	})
-	if err != nil {
-		return nil, err
-	}
-	n.driver = d
-	return n, nil
 }
 
 // run follows the topology and ticks until the session ends.

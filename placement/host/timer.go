@@ -20,38 +20,6 @@ type Timer struct {
 	stopped    bool
 }
 
-// After runs fn once, d from now, between the calls of the activation. Its context ends with the
-// activation. A timer is no use of the activation: it does not keep it from being
-// idle. To be woken later, store when, and look in the factory.
-func (a *Activation) After(d time.Duration, fn func(ctx context.Context)) *Timer {
-	return a.startTimer(d, 0, fn)
-}
-
-// Every runs fn again and again like [Activation.After], d after the start and after the end
-// of each run. d is at least a millisecond: less is taken for that.
-func (a *Activation) Every(d time.Duration, fn func(ctx context.Context)) *Timer {
-	d = max(d, time.Millisecond)
-	return a.startTimer(d, d, fn)
-}
-
-func (a *Activation) startTimer(d, period time.Duration, fn func(context.Context)) *Timer {
-	t := &Timer{activation: a, period: period, fn: fn}
-	t.work = t
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.phase > active {
-		t.stopped = true
-		return t
-	}
-	m := a.extend()
-	if m.timers == nil {
-		m.timers = make(map[*Timer]struct{})
-	}
-	m.timers[t] = struct{}{}
-	t.alarm = time.AfterFunc(d, t.fire)
-	return t
-}
-
 // Stop ends the timer. A run that has begun goes on.
 func (t *Timer) Stop() {
 	t.activation.mu.Lock()

@@ -3,11 +3,9 @@
 package kvstore
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -94,40 +92,4 @@ func decodeEntry(b []byte) (*placement.ActivationEntry, error) {
 		e.Record.Snapshot = rest
 	}
 	return &e, nil
-}
-
-// startEntry begins to read all chunks of an entry.
-func (k keys) startEntry(tx kv.ReadTransaction, key placement.Key) kv.RangeResult {
-	return tx.GetRange(k.entry(key).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
-}
-
-// joinEntry waits for the chunks of an entry, and returns nil if there is none.
-func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeResult) (*placement.ActivationEntry, error) {
-	pairs, err := chunks.Slice(ctx)
-	if err != nil || len(pairs) == 0 {
-		return nil, err
-	}
-	e, err := decodeEntry(join(pairs))
-	if err != nil {
-		return nil, &CorruptError{Key: k.chunk(key, 0), Err: err}
-	}
-	return e, nil
-}
-
-// join returns the bytes of all chunks.
-func join(pairs []kv.KeyValue) (b []byte) {
-	for _, pair := range pairs {
-		b = append(b, pair.Value...)
-	}
-	return b
-}
-
-// writeEntry replaces an entry.
-func (k keys) writeEntry(tx kv.Transaction, key placement.Key, b []byte) {
-	tx.ClearRange(k.entry(key))
-	for n := 0; len(b) > 0; n++ {
-		size := min(chunkSize, len(b))
-		tx.Set(k.chunk(key, n), b[:size])
-		b = b[size:]
-	}
 }

@@ -94,13 +94,3 @@ func keysOf(d *directory.Directory, err error) (keys, error) {
 	}
 	return keys{prefix}, nil
 }
-
-// readRow reads the row of a key.
-func (k keys) readRow(ctx context.Context, tx kv.ReadTransaction, key placement.Key) (Row, error) {
-	at := k.row(key)
-	value, err := tx.Get(at).Get(ctx)
-	if err != nil {
-		return Row{Key: key}, err
-	}
-	return decodeRow(key, at, value)
-}

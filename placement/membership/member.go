@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -136,3 +138,23 @@ func (m *Member) update(ctx context.Context, change func(*row)) error {
 	}
 	return err
 }
+
+// observe looks at others until the membership ends.
+func (m *Member) observe() {
+	defer close(m.observed)
+	o := &observer{Member: m, seen: map[placement.Owner]leasefdb.Observation{}}
+	next := time.NewTimer(jitter(m.registry.options.Duration / 3))
+	defer next.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-next.C:
+			next.Reset(o.pause(o.look()))
+			o.tellLoad()
+		}
+	}
+}
+
+// jitter returns a random time of at least four fifths of d.
+func jitter(d time.Duration) time.Duration { return d - rand.N(d/5+1) }

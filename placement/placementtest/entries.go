@@ -4,7 +4,6 @@ package placementtest
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"strings"
 	"time"
@@ -96,16 +95,4 @@ func testLargeSnapshots(f *fixture) {
 	f.refuseTooLarge(l, large, &small)
 	f.store(l, small)
 	f.stored(key, &small)
-}
-
-// refuseTooLarge stores the entry with a snapshot of one more byte.
-func (f *fixture) refuseTooLarge(l placement.Lease, e placement.ActivationEntry, want *placement.ActivationEntry) {
-	f.Helper()
-	e.Record.Snapshot = append(bytes.Clone(e.Record.Snapshot), 'x')
-	err := f.Storage.Store(f.ctx, l, e)
-	var storageErr *placement.StorageError
-	if !errors.As(err, &storageErr) || !errors.Is(err, placement.ErrTooLarge) {
-		f.Fatalf("a snapshot of %d bytes: got %v, want a StorageError that is an ErrTooLarge", len(e.Record.Snapshot), err)
-	}
-	f.stored(l.Key, want)
 }

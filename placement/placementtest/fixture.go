@@ -3,15 +3,13 @@
 package placementtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -89,34 +87,11 @@ func (f *fixture) granted(c placement.TryAcquire) placement.Lease {
 	return l
 }
 
-// checkLease checks that a lease is the answer to the claim.
-func (f *fixture) checkLease(c placement.TryAcquire, l placement.Lease) {
-	f.Helper()
-	if l.Key != c.Key || l.Owner != c.Owner || l.Request != c.RequestID || l.Epoch < 1 {
-		f.Fatalf("the claim %+v got the lease %+v", c, l)
-	}
-	if expires := !l.ExpiresAt.IsZero(); expires != (f.TTL > 0) || expires && !l.ExpiresAt.Equal(c.Now.Add(f.TTL)) {
-		f.Fatalf("a lease claimed at %v lasts until %v, want %v", c.Now, l.ExpiresAt, f.TTL)
-	}
-	if l.Entry != nil && !l.Loaded {
-		f.Fatal("a lease has an entry, but is not Loaded")
-	}
-}
-
 // refused makes a new claim, which has to be refused because of the holder.
 func (f *fixture) refused(owner placement.Owner, key placement.Key, holder placement.Lease) {
 	f.Helper()
 	l, err := f.Lock.TryAcquire(f.ctx, f.command(owner, key))
 	f.checkHeld(l, err, holder)
-}
-
-func (f *fixture) checkHeld(l placement.Lease, err error, holder placement.Lease) {
-	f.Helper()
-	want := placement.Holder{Owner: holder.Owner, Address: addressOf(holder.Owner), Epoch: holder.Epoch}
-	var lockErr *placement.LockError
-	if !errors.As(err, &lockErr) || !errors.Is(err, placement.ErrHeld) || lockErr.Holder != want || lockErr.Key != holder.Key {
-		f.Fatalf("got %+v and %#v (%v), want an ErrHeld with the holder %+v", l, err, err, want)
-	}
 }
 
 // entry is one of the lease.
@@ -167,63 +142,57 @@ func (f *fixture) remove(key placement.Key, owner placement.Owner, epoch int64) 
 	}
 }
 
-// stored checks what the storage has; nil: nothing.
-func (f *fixture) stored(key placement.Key, want *placement.ActivationEntry) {
-	f.Helper()
-	got, err := f.Storage.Load(f.ctx, key)
+// race lets ten members claim the key by each of the homes at once: one wins, and
+// the others are told who.
+func (f *fixture) race(homes ...Home) {
+	var commands []placement.TryAcquire
+	for i := range 10 * len(homes) {
+		commands = append(commands, f.command(f.member(fmt.Sprintf("m%d", i)), key))
+	}
+	results := make([]claimed, len(commands))
+	var wait sync.WaitGroup
+	for i, c := range commands {
+		wait.Go(func() {
+			l, err := homes[i%len(homes)].Lock.TryAcquire(f.ctx, c)
+			results[i] = claimed{l, err}
+		})
+	}
+	wait.Wait()
+	winner := f.winner(commands, results)
+	for _, r := range results {
+		if r.err != nil {
+			f.checkHeld(r.lease, r.err, winner)
+		}
+	}
+}
+
+// claimed is what became of a claim.
+type claimed struct {
+	lease placement.Lease
+	err   error
+}
+
+// use claims the key once; if that is granted it stores, and gives all back.
+func (f *fixture) use(home Home, book *ledger, owner placement.Owner, k placement.Key, id placement.RequestID) {
+	l, err := home.Lock.TryAcquire(f.ctx, placement.TryAcquire{RequestID: id, Key: k, Owner: owner, Address: addressOf(owner), Now: f.now})
 	if err != nil {
-		f.Fatalf("loading %s: %v", key, err)
+		book.check(errors.Is(err, placement.ErrHeld), "the claim of %s: %v", owner, err)
+		return
 	}
-	f.same(got, want)
-}
-
-func (f *fixture) same(got, want *placement.ActivationEntry) {
-	f.Helper()
-	if got != nil && want != nil && len(want.Record.Snapshot) > 10_000 { // cmp would take seconds
-		f.sameSnapshot(got.Record.Snapshot, want.Record.Snapshot)
-		g, w := *got, *want
-		g.Record.Snapshot, w.Record.Snapshot = nil, nil
-		got, want = &g, &w
+	book.take(l)
+	runtime.Gosched() // let others claim meanwhile, where the home is fast
+	err = home.Storage.Store(f.ctx, l, f.entry(l))
+	book.check(err == nil, "storing by %s: %v", owner, err)
+	e, err := home.Storage.Load(f.ctx, k)
+	book.check(err == nil && e != nil && e.Epoch == l.Epoch, "%s has loaded %+v, %v in epoch %d", owner, e, err, l.Epoch)
+	if l.Kept {
+		book.give(l)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		f.Fatalf("the stored entry (-want +got):\n%s", diff)
-	}
-}
-
-func (f *fixture) sameSnapshot(got, want []byte) {
-	f.Helper()
-	if !bytes.Equal(got, want) {
-		f.Fatalf("the stored snapshot has %d bytes, which are not the %d that were stored", len(got), len(want))
-	}
-}
-
-// found is the entry that a coordinator sees after its claim.
-func (f *fixture) found(l placement.Lease) *placement.ActivationEntry {
-	f.Helper()
-	if l.Loaded {
-		return l.Entry
-	}
-	e, err := f.Storage.Load(f.ctx, l.Key)
-	if err != nil {
-		f.Fatalf("loading %s: %v", l.Key, err)
-	}
-	return e
-}
-
-// staleLock checks an error of a lock that is an ErrStale.
-func (f *fixture) staleLock(what string, err error) {
-	f.Helper()
-	var lockErr *placement.LockError
-	if !errors.As(err, &lockErr) || !errors.Is(err, placement.ErrStale) {
-		f.Fatalf("%s: got %v, want a LockError that is an ErrStale", what, err)
-	}
-}
-
-// staleStorage checks an error of a storage that is an ErrStale.
-func (f *fixture) staleStorage(what, op string, err error) {
-	f.Helper()
-	var storageErr *placement.StorageError
-	if !errors.As(err, &storageErr) || !errors.Is(err, placement.ErrStale) || storageErr.Op != op {
-		f.Fatalf("%s: got %v, want a StorageError of %s that is an ErrStale", what, err, op)
+	err = home.Storage.Remove(f.ctx, k, owner, l.Epoch)
+	book.check(err == nil, "removal by %s: %v", owner, err)
+	if !l.Kept {
+		book.give(l)
+		err = home.Lock.Release(f.ctx, l)
+		book.check(err == nil, "release by %s: %v", owner, err)
 	}
 }

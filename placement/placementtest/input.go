@@ -133,19 +133,3 @@ func testEndedContext(f *fixture) {
 	f.refused(b, key, l)
 	f.claim(b, other)
 }
-
-func (f *fixture) endedLock(what string, err error) {
-	f.Helper()
-	lockErr := (*placement.LockError)(nil)
-	if !errors.As(err, &lockErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) {
-		f.Errorf("%s with an ended context: got %v, want a LockError that is an ErrUnavailable and context.Canceled", what, err)
-	}
-}
-
-func (f *fixture) endedStorage(op string, err error) {
-	f.Helper()
-	storageErr := (*placement.StorageError)(nil)
-	if !errors.As(err, &storageErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) || storageErr.Op != op {
-		f.Errorf("%s with an ended context: got %v, want a StorageError that is an ErrUnavailable and context.Canceled", op, err)
-	}
-}

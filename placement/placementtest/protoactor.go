@@ -4,7 +4,6 @@ package placementtest
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -13,52 +12,6 @@ func testOneOfMany(f *fixture) { f.race(f.Home) }
 
 func testOneOfManyProcesses(f *fixture) {
 	f.race(f.Home, *f.Second)
-}
-
-// claimed is what became of a claim.
-type claimed struct {
-	lease placement.Lease
-	err   error
-}
-
-// race lets ten members claim the key by each of the homes at once: one wins, and
-// the others are told who.
-func (f *fixture) race(homes ...Home) {
-	var commands []placement.TryAcquire
-	for i := range 10 * len(homes) {
-		commands = append(commands, f.command(f.member(fmt.Sprintf("m%d", i)), key))
-	}
-	results := make([]claimed, len(commands))
-	var wait sync.WaitGroup
-	for i, c := range commands {
-		wait.Go(func() {
-			l, err := homes[i%len(homes)].Lock.TryAcquire(f.ctx, c)
-			results[i] = claimed{l, err}
-		})
-	}
-	wait.Wait()
-	winner := f.winner(commands, results)
-	for _, r := range results {
-		if r.err != nil {
-			f.checkHeld(r.lease, r.err, winner)
-		}
-	}
-}
-
-// winner returns the only lease.
-func (f *fixture) winner(commands []placement.TryAcquire, results []claimed) placement.Lease {
-	f.Helper()
-	var leases []placement.Lease
-	for i, r := range results {
-		if r.err == nil {
-			f.checkLease(commands[i], r.lease)
-			leases = append(leases, r.lease)
-		}
-	}
-	if len(leases) != 1 {
-		f.Fatalf("%d of %d claims were granted, want one; the first failed with %v", len(leases), len(results), results[0].err)
-	}
-	return leases[0]
 }
 
 // testActivatedIsFound checks that a member that claims an activated key learns of the
@@ -101,17 +54,6 @@ func testForgedLeaseOverEntry(f *fixture) {
 func testForgedLease(f *fixture) {
 	f.refuseForged(f.member("a"), 1, nil)
 	f.refuseForged(f.member("a"), 0, nil)
-}
-
-// refuseForged stores under a lease that was not granted.
-func (f *fixture) refuseForged(owner placement.Owner, epoch int64, want *placement.ActivationEntry) {
-	f.Helper()
-	forged := placement.Lease{Key: key, Owner: owner, Request: 99, Epoch: epoch}
-	if f.TTL > 0 {
-		forged.ExpiresAt = f.now.Add(f.TTL)
-	}
-	f.staleStorage("storing under a forged lease", "store", f.Storage.Store(f.ctx, forged, f.entry(forged)))
-	f.stored(key, want)
 }
 
 func testRemoved(f *fixture) {

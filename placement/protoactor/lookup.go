@@ -15,13 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Lookup returns the identity lookup for [cluster.Configure].
-//
-// The cluster calls Setup, which joins in the background, and Shutdown, which is
-// [Node.Close]. Get waits for at most [Options.Timeout], and returns nil if the identity
-// could not be activated; [Node.Resolve] says why.
-func (n *Node) Lookup() cluster.IdentityLookup { return lookup{n} }
-
 type lookup struct{ node *Node }
 
 // Get implements [cluster.IdentityLookup].
@@ -57,18 +50,6 @@ func (l lookup) Setup(c *cluster.Cluster, kinds []string, isClient bool) {
 	}
 	n.activator = activator
 	go n.run()
-}
-
-// begin says what the node is part of; false if it is part of something already.
-func (n *Node) begin(c *cluster.Cluster, kinds []string, client bool) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.began {
-		return false
-	}
-	n.began = true
-	n.cluster, n.kinds, n.client = c, kinds, client
-	return true
 }
 
 // Shutdown implements [cluster.IdentityLookup]. The cluster calls it twice.

@@ -151,3 +151,32 @@ type part struct {
 	drain    func(context.Context) error
 	leave    func(context.Context) error
 }
+
+// Lookup returns the identity lookup for [cluster.Configure].
+//
+// The cluster calls Setup, which joins in the background, and Shutdown, which is
+// [Node.Close]. Get waits for at most [Options.Timeout], and returns nil if the identity
+// could not be activated; [Node.Resolve] says why.
+func (n *Node) Lookup() cluster.IdentityLookup { return lookup{n} }
+
+// begin says what the node is part of; false if it is part of something already.
+func (n *Node) begin(c *cluster.Cluster, kinds []string, client bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.began {
+		return false
+	}
+	n.began = true
+	n.cluster, n.kinds, n.client = c, kinds, client
+	return true
+}
+
+// Provider returns the cluster provider for [cluster.Configure]: members find each
+// other by the database, which then gives membership, claims and placement, and
+// no further system is needed. It goes with [Node.Lookup] of the same node. With
+// another provider, protoactor-go learns of members from that, and the lookup
+// goes by the database all the same.
+//
+// StartMember and StartClient wait until the node is part of the cluster, at most
+// for [Options.StartTimeout].
+func (n *Node) Provider() cluster.ClusterProvider { return provider{n} }

@@ -11,16 +11,6 @@ import (
 	"github.com/asynkron/protoactor-go/cluster"
 )
 
-// Provider returns the cluster provider for [cluster.Configure]: members find each
-// other by the database, which then gives membership, claims and placement, and
-// no further system is needed. It goes with [Node.Lookup] of the same node. With
-// another provider, protoactor-go learns of members from that, and the lookup
-// goes by the database all the same.
-//
-// StartMember and StartClient wait until the node is part of the cluster, at most
-// for [Options.StartTimeout].
-func (n *Node) Provider() cluster.ClusterProvider { return provider{n} }
-
 type provider struct{ node *Node }
 
 // StartMember implements [cluster.ClusterProvider].

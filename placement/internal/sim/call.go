@@ -43,14 +43,6 @@ var (
 	errTooFar  = errors.New("sim: the call was forwarded too often; retry")
 )
 
-// newCall calls a key.
-func (p *process) newCall(key placement.Key, patience time.Duration, done func(placement.Holder, error)) {
-	now := p.world.now
-	c := &call{origin: p, key: key, since: now, by: now + patience, done: done}
-	p.world.oracle.counts.Calls++
-	c.begin()
-}
-
 func (c *call) begin() {
 	c.current = &attempt{call: c}
 	c.current.arrive(c.origin, sent{})

@@ -26,11 +26,6 @@ const (
 	aboutWorld
 )
 
-// dice returns the dice for one thing, which the numbers name.
-func (w *world) dice(about subject, numbers ...uint64) dice {
-	return newDice(w.seed, about, numbers...)
-}
-
 func newDice(seed uint64, about subject, numbers ...uint64) dice {
 	h := mix(seed ^ uint64(about)<<56)
 	for _, n := range numbers {

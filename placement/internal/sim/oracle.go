@@ -97,29 +97,6 @@ func (o *oracle) ended(a *actor) {
 	o.serving[a.key] = slices.DeleteFunc(o.serving[a.key], func(b *actor) bool { return b == a })
 }
 
-// resolve resolves a key in the process, and checks that there is one answer, in time.
-func (p *process) resolve(key placement.Key, done func(placement.Resolution, error)) {
-	o := &p.world.oracle
-	o.counts.Resolves++
-	o.open[p]++
-	answered, since, sets := false, p.machine.awake(), p.machine.sets
-	p.driver.ResolveAsync(key, func(r placement.Resolution, err error) {
-		if o.world.mutation == LoseAnswers && o.counts.Resolves%100 == 0 {
-			return
-		}
-		if answered {
-			p.world.fail(AnsweredTwice, "%v in %v", key, p)
-			return
-		}
-		answered = true
-		o.open[p]--
-		o.inTime(p, key, p.machine.awake()-since, p.machine.sets-sets)
-		if o.answer(p, key, r, err) {
-			done(r, err)
-		}
-	})
-}
-
 // answerBound is how long a resolve waits at most: for the timeout of its request and the tick that
 // notices, by the slowest clock. Setting the clock back hides what has passed since the tick
 // before.

@@ -135,3 +135,26 @@ func (p *process) dice(about subject) dice {
 	p.sent++
 	return p.world.dice(about, uint64(p.machine.index), uint64(p.run), p.sent)
 }
+
+// resolve resolves a key in the process, and checks that there is one answer, in time.
+func (p *process) resolve(key placement.Key, done func(placement.Resolution, error)) {
+	o := &p.world.oracle
+	o.counts.Resolves++
+	o.open[p]++
+	answered, since, sets := false, p.machine.awake(), p.machine.sets
+	p.driver.ResolveAsync(key, func(r placement.Resolution, err error) {
+		if o.world.mutation == LoseAnswers && o.counts.Resolves%100 == 0 {
+			return
+		}
+		if answered {
+			p.world.fail(AnsweredTwice, "%v in %v", key, p)
+			return
+		}
+		answered = true
+		o.open[p]--
+		o.inTime(p, key, p.machine.awake()-since, p.machine.sets-sets)
+		if o.answer(p, key, r, err) {
+			done(r, err)
+		}
+	})
+}

@@ -76,13 +76,6 @@ func (c *command) expire() {
 	}
 }
 
-func (w *world) do(work func(context.Context) placement.CommandResult, f *fate) placement.CommandResult {
-	w.fate = f
-	result := work(context.Background())
-	w.fate = nil
-	return result
-}
-
 // reply brings the result back, perhaps twice.
 func (c *command) reply(result placement.CommandResult) {
 	w, p := c.process.world, c.process

@@ -4,18 +4,9 @@ package sim
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
 )
-
-// tracef adds a line to the trace of the run.
-func (w *world) tracef(format string, args ...any) {
-	if w.options.Trace != nil {
-		at := w.now.Round(time.Microsecond).Seconds()
-		w.options.Trace(fmt.Sprintf("%10.6f  %s", at, fmt.Sprintf(format, args...)))
-	}
-}
 
 // answer prints the answer of a resolve.
 type answer struct {

@@ -5,7 +5,6 @@ package sim
 import (
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
@@ -127,33 +126,23 @@ func (w *world) driverOptions(p *process) driver.Options {
 	}
 }
 
-// died tells the home that an owner is dead.
-func (w *world) died(o placement.Owner) {
-	w.tracef("%v is not a member any more", o)
-	w.store.evict(o)
+// dice returns the dice for one thing, which the numbers name.
+func (w *world) dice(about subject, numbers ...uint64) dice {
+	return newDice(w.seed, about, numbers...)
 }
 
-// topology is what a process is given for a topology. Mutations change it.
-func (w *world) topology(p *process, t placement.Topology) placement.Topology {
-	switch w.mutation {
-	case RenumberTopologies:
-		p.versions++
-		t.Version = p.versions
-	case UnreachableIsDead:
-		t.Members = slices.DeleteFunc(slices.Clone(t.Members), func(m placement.Member) bool {
-			return p.machine.cut[w.byName[m.Name].index] > 0
-		})
+// tracef adds a line to the trace of the run.
+func (w *world) tracef(format string, args ...any) {
+	if w.options.Trace != nil {
+		at := w.now.Round(time.Microsecond).Seconds()
+		w.options.Trace(fmt.Sprintf("%10.6f  %s", at, fmt.Sprintf(format, args...)))
 	}
-	return t
 }
 
-// run has events happen until a time, until something is done or a violation was
-// found. It reports whether it was done.
-func (w *world) run(until time.Duration, done func() bool) bool {
-	for w.failure == nil && w.next(until) {
-		if done != nil && done() {
-			return w.failure == nil
-		}
+// fail notes the first violation, which ends the run.
+func (w *world) fail(kind Kind, format string, args ...any) {
+	if w.failure == nil {
+		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.now, Text: fmt.Sprintf(format, args...)}
+		w.tracef("VIOLATION %s: %s", kind, w.failure.Text)
 	}
-	return false
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// do makes a call of the coordinator and applies what it has decided.
+func (d *Driver) do(call func(now time.Time) (placement.Outcome, error)) error {
+	d.mu.Lock()
+	out, err := call(d.options.Now())
+	e := d.absorb(out)
+	d.mu.Unlock()
+	d.apply(e)
+	return err
+}
+
+func (d *Driver) tell(call func(now time.Time) placement.Outcome) {
+	_ = d.do(func(now time.Time) (placement.Outcome, error) { return call(now), nil })
+}
+
+// absorb takes what the outcome holds, which is valid until the next call of the
+// coordinator. The caller has d.mu.
+func (d *Driver) absorb(out placement.Outcome) effects {
+	e := effects{events: d.events.add(out.Events), cached: d.cached.add(out.CacheEvents)}
+	e.commands = slices.Clone(out.Commands)
+	for _, a := range out.Answers {
+		e.answers = append(e.answers, d.answers(a)...)
+	}
+	d.signal()
+	return e
+}
+
+// apply does what was decided. The caller does not have d.mu.
+func (d *Driver) apply(e effects) {
+	if d.options.Runner != nil {
+		d.applyInline(e)
+		return
+	}
+	d.commands.add(e.commands)
+	for _, a := range e.answers {
+		a.done(a.resolution, a.err)
+	}
+	if e.events {
+		go d.events.deliver(linger)
+	}
+	if e.cached {
+		go d.cached.deliver(linger)
+	}
+}
+
+// applyInline does it for a simulator: in this goroutine, in a fixed order.
+func (d *Driver) applyInline(e effects) {
+	if e.events {
+		d.events.deliver(0)
+	}
+	if e.cached {
+		d.cached.deliver(0)
+	}
+	for _, a := range e.answers {
+		a.done(a.resolution, a.err)
+	}
+	for _, c := range e.commands {
+		d.options.Runner.Run(d.work(c), d.handle)
+	}
+}
+
+// handle gives the result of a command to the coordinator.
+func (d *Driver) handle(r placement.CommandResult) {
+	err := d.do(func(now time.Time) (placement.Outcome, error) { return d.core.HandleCommandResult(r, now) })
+	if err != nil {
+		id, key := r.Correlation()
+		d.options.Logger.Error("placement: the coordinator refuses a result", "request", id, "key", key, "result", r, "error", err)
+	}
+}

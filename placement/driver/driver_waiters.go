@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"container/list"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// wait enters a resolve into the waiters of a request. The caller has d.mu.
+func (d *Driver) wait(id placement.RequestID, done func(placement.Resolution, error)) *waiter {
+	w := &waiter{request: id, done: done}
+	if done == nil {
+		w.answer = make(chan answer, 1)
+		w.done = func(r placement.Resolution, err error) { w.answer <- answer{resolution: r, err: err} }
+	}
+	waiting := d.waiters[id]
+	if waiting == nil {
+		waiting = list.New()
+		d.waiters[id] = waiting
+	}
+	w.place = waiting.PushBack(w)
+	return w
+}
+
+// abandon takes a waiter off that waits no more.
+func (d *Driver) abandon(w *waiter) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	waiting := d.waiters[w.request]
+	if waiting == nil {
+		return // it is being answered
+	}
+	waiting.Remove(w.place)
+	if waiting.Len() == 0 {
+		delete(d.waiters, w.request)
+	}
+	d.core.Abandon(w.request)
+}
+
+// answers returns what the waiters of a request are told, in the order in which
+// they came. The caller has d.mu.
+func (d *Driver) answers(a placement.Answer) []answer {
+	waiting := d.waiters[a.Request]
+	if waiting == nil {
+		return nil
+	}
+	delete(d.waiters, a.Request)
+	answers := make([]answer, 0, waiting.Len())
+	for e := waiting.Front(); e != nil; e = e.Next() {
+		answers = append(answers, answer{done: e.Value.(*waiter).done, resolution: a.Resolution, err: a.Err})
+	}
+	return answers
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+// Passivate ends the activation once its mailbox is empty, without waiting for it to be
+// idle. If a call comes before the end it stays, and has to be asked again.
+func (a *Activation) Passivate() {
+	a.mu.Lock()
+	a.leaving = true
+	a.mu.Unlock()
+	a.leave()
+}
+
+// leave asks for the end if that is wanted and nothing runs.
+func (a *Activation) leave() {
+	a.mu.Lock()
+	now := a.leaving && !a.running && a.phase == active
+	if now {
+		a.leaving = false
+	}
+	a.mu.Unlock()
+	if now {
+		a.kind.session.driver.Passivate(a.Key(), a.epoch)
+	}
+}
+
+// post puts a message into the mailbox. It returns errDraining if it is for
+// the next incarnation.
+func (a *Activation) post(m *message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase > active {
+		return errDraining
+	}
+	more := a.extend()
+	if calls := int(more.calls); calls >= a.kind.session.options.Mailbox {
+		return &MailboxFullError{Key: a.Key(), Waiting: calls}
+	}
+	more.calls++
+	a.used = a.kind.session.sinceStart()
+	a.push(m)
+	return nil
+}
+
+// push appends a message and sees that it is run. The caller holds the mutex.
+func (a *Activation) push(m *message) {
+	more := a.extend()
+	if more.tail == nil {
+		more.head = m
+	} else {
+		more.tail.next = m
+	}
+	more.tail = m
+	if !a.running {
+		a.running = true
+		go a.run()
+	}
+}
+
+// run runs messages until there are no more.
+func (a *Activation) run() {
+	ended := false
+	defer func() {
+		if !ended { // a handler has called runtime.Goexit
+			go a.run()
+		}
+	}()
+	for m := a.pop(); m != nil; m = a.pop() {
+		a.runMessage(m)
+	}
+	ended = true
+	a.leave()
+}
+
+// runMessage runs a message, and counts a call as a use of the activation.
+func (a *Activation) runMessage(m *message) {
+	if c, ok := m.work.(*call); ok {
+		defer a.noteCalled(c)
+	}
+	m.work.run(a)
+}
+
+// pop takes the next message. If there is none, the goroutine is done.
+func (a *Activation) pop() *message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	more := a.extend()
+	m := more.head
+	if m == nil {
+		a.running = false
+		a.shrink()
+		return nil
+	}
+	if more.head = m.next; more.head == nil {
+		more.tail = nil
+	}
+	m.next = nil
+	return m
+}
+
+// noteCalled counts a call that has ended as a use of the activation.
+func (a *Activation) noteCalled(c *call) {
+	a.mu.Lock()
+	a.more.calls--
+	a.used = a.kind.session.sinceStart()
+	a.mu.Unlock()
+	a.kind.session.noteCalled(a, c)
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// serve answers a request of another process: it is the transport's [Handler].
+func (p *process) serve(ctx context.Context, r Request) Reply {
+	if err := p.check(&r); err != nil {
+		return Refuse(err)
+	}
+	r.Forwards++ // if it goes on from here
+	o := p.dispatch(ctx, &r)
+	reply := Reply{Status: o.status, Payload: o.payload, Holder: o.holder}
+	if o.status != Done {
+		reply.Err, reply.Payload = wireErrorOf(o.err), nil
+	}
+	return reply
+}
+
+// check refuses requests that no process of the same program sends.
+func (p *process) check(r *Request) error {
+	if own := p.options.Codec.Name(); r.Codec != own {
+		return &CodecError{Got: r.Codec, Want: own}
+	}
+	if most := p.options.MaxPayload; len(r.Payload) > most {
+		return &PayloadError{Key: r.Key, Method: r.Method, What: argument, Err: &SizeError{Bytes: len(r.Payload), Most: most}}
+	}
+	if r.Forwards < 0 || r.Forwards > MaxForwards {
+		return fmt.Errorf("host: the request says that it was forwarded %d times; at most %d are possible", r.Forwards, MaxForwards)
+	}
+	if err := r.Key.Validate(); err != nil {
+		return err
+	}
+	return errors.Join(checkMethod(r.Method), checkChain(r.Key, r.Chain))
+}
+
+// Refuse returns the reply of a [Transport] to a request that it does not give to
+// its handler.
+func Refuse(err error) Reply { return Reply{Status: Refused, Err: wireErrorOf(err)} }

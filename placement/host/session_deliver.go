@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// deliver gives a request to the activation of this process and waits for the
+// outcome.
+func (s *session) deliver(ctx context.Context, res placement.Resolution, r *Request) outcome {
+	as, ok := s.kinds[r.Key.Kind]
+	if !ok {
+		return refused(fmt.Errorf("host: kind %q is not registered here", clip(r.Key.Kind)))
+	}
+	a := as.find(r.Key.ID, res.Epoch)
+	if a == nil { // it has just ended, or has by itself: then the driver is to know
+		s.driver.Passivate(r.Key, res.Epoch)
+		return refused(errDraining)
+	}
+	o := a.call(ctx, r)
+	o.holder = placement.Holder{Owner: s.owner, Address: s.options.Transport.Address(), Epoch: a.epoch}
+	return o
+}
+
+// disown tells the driver of a request that was sent here because this process is said to have
+// the key, and is to go on: what a home has of it for this process is given back.
+func (s *session) disown(r *Request) {
+	if r.To.Epoch > 0 && r.To.Owner == s.owner {
+		s.driver.Forget(r.Key, r.To)
+	}
+}
+
+// learn corrects the location of a key by a reply. Only who has the activation
+// tells of itself: what others have heard could make two processes point at each other for ever.
+func (s *session) learn(key placement.Key, assumed placement.Holder, reply Reply) {
+	switch {
+	case reply.Holder == assumed:
+	case reply.Holder.Epoch > 0:
+		s.driver.Learn(key, reply.Holder)
+	case reply.Status == Refused:
+		s.driver.Forget(key, assumed)
+	}
+}

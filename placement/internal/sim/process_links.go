@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+// send has something happen in the process that runs on a machine when a message
+// arrives there. absent is called, after a while, if none does or the message is lost: it can be nil.
+func (p *process) send(to *machine, do func(*process), absent func()) {
+	w, d := p.world, p.dice(aboutMessage)
+	arrive := func() {
+		if q := to.process; q != nil && q.driver != nil && p.machine.cut[to.index] == 0 {
+			q.happen(func() { do(q) })
+		} else if absent != nil {
+			p.after(w.latency(d), absent)
+		}
+	}
+	if w.loses(d) {
+		w.oracle.counts.LostMessages++
+		return
+	}
+	w.after(w.latency(d), arrive)
+	if w.double > 0 && d.chance(0.3) {
+		w.oracle.counts.Doubled++
+		w.after(w.latency(d), arrive)
+	}
+}
+
+// ask has something done in the store, and then something in the process. With an
+// error the outcome is unknown. A request that was sent is done even if the
+// process is paused or ends.
+func ask[T any](p *process, what string, do func() T, done func(T, error)) {
+	w, d := p.world, p.dice(aboutMember)
+	w.after(w.latency(d), func() {
+		var answer T
+		if !w.reaches(p.machine) {
+			w.tracef("%v does not reach the store: %s", p, what)
+			p.after(giveUp, func() { done(answer, errUnknown) })
+			return
+		}
+		answer = do()
+		if w.loses(d) {
+			w.oracle.counts.LostReplies++
+			w.tracef("%v: the reply is lost: %s", p, what)
+			p.after(giveUp, func() { done(answer, errUnknown) })
+			return
+		}
+		p.after(w.latency(d), func() { done(answer, nil) })
+	})
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// Durations of the members' leases, and of what depends on them.
+const (
+	membership = 3 * time.Second
+	renewal    = membership / 3
+	tick       = 250 * time.Millisecond
+)
+
+// observation is what a process has seen of a member's renewals.
+type observation struct {
+	owner    placement.Owner
+	renewals int
+	since    time.Duration // by the observer's monotonic clock
+}
+
+type joined struct {
+	owner  placement.Owner
+	holder *lease
+}
+
+// join asks for an incarnation, until it is given. Of a predecessor it observes the renewals
+// until those have stopped for as long as a lease lasts.
+func (p *process) join() {
+	ask(p, "join", func() joined {
+		owner, holder := p.world.registry.join(p.machine.member())
+		return joined{owner, holder}
+	}, func(j joined, err error) {
+		switch {
+		case err != nil:
+			p.after(p.machine.clock.lasts(renewal), p.join)
+		case j.holder != nil:
+			p.observe(j.holder.Owner, j.holder.renewals)
+			p.after(p.machine.clock.lasts(renewal), p.join)
+		default:
+			p.owner = j.owner
+			p.world.oracle.counts.Joins++
+			p.world.tracef("%v joins as %v", p, p.owner)
+			p.serve()
+		}
+	})
+}
+
+// renew renews the membership. The lease is counted from before the request.
+func (p *process) renew() {
+	if p.machine.client || p.leaving {
+		return
+	}
+	began := p.machine.clock.monotonic()
+	ask(p, "renew", func() bool { return p.world.registry.renew(p.owner) }, func(renewed bool, err error) {
+		switch {
+		case err != nil:
+		case renewed:
+			p.renewed = max(p.renewed, began) // replies overtake each other
+		case !p.leaving:
+			p.lose("it was evicted")
+		}
+	})
+}
+
+// lose ends the process, as a program does whose membership may have ended: it
+// lets go of everything and starts anew.
+func (p *process) lose(why string) {
+	p.world.tracef("%v has lost its membership: %s", p, why)
+	p.world.oracle.counts.Lost++
+	p.driver.LoseAll()
+	p.leaving = true
+	p.after(p.machine.clock.lasts(tick), p.leave)
+}
+
+// watch reads the members, tells the driver of them and evicts the dead.
+func (p *process) watch() {
+	ask(p, "watch", p.world.registry.read, func(s seen, err error) {
+		if err != nil {
+			return
+		}
+		p.deliver(s.topology)
+		if !p.machine.client {
+			for _, m := range s.topology.Members {
+				p.observe(m.Owner, s.renewals[m.Name])
+			}
+		}
+	})
+}
+
+// observe evicts a member whose renewals have not changed for as long as its lease lasts.
+func (p *process) observe(o placement.Owner, renewals int) {
+	now := p.machine.clock.monotonic()
+	last, known := p.observed[o.Name]
+	switch {
+	case o == p.owner:
+	case !known || last.owner != o || last.renewals != renewals:
+		p.observed[o.Name] = observation{o, renewals, now}
+	case now-last.since >= membership:
+		ask(p, "evict", func() bool { return p.world.registry.evict(o, renewals) }, func(evicted bool, _ error) {
+			if evicted && p.driver != nil {
+				p.driver.OnMemberLeft(o)
+			}
+		})
+	}
+}
+
+// deliver gives the driver a topology, in whatever order they come.
+func (p *process) deliver(t placement.Topology) {
+	if p.driver == nil || p.leaving {
+		return
+	}
+	if t.Version != p.version {
+		p.world.tracef("%v is given topology %d", p, t.Version)
+	}
+	p.version = max(p.version, t.Version)
+	_ = p.driver.UpdateTopology(p.world.topology(p, t)) // one that is older is refused
+}
+
+// stop leaves cleanly: the member drains, hands everything back and leaves. It
+// does not wait for longer than a bound.
+func (p *process) stop() {
+	if p.leaving || p.gone {
+		return
+	}
+	p.leaving = true
+	if p.driver == nil {
+		p.exit()
+		return
+	}
+	ask(p, "drain", func() bool { p.world.registry.drain(p.owner); return true }, func(bool, error) {
+		p.halt()
+	})
+}
+
+// begun is a context that has ended: Stop begins and does not wait.
+var begun = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// halt stops the driver and leaves once everything was handed back, or after a
+// while.
+func (p *process) halt() {
+	if err := p.driver.Stop(begun); err != nil {
+		p.world.tracef("%v begins to stop: %v", p, err)
+	}
+	p.await(p.machine.clock.monotonic() + goodbye)
+}
+
+func (p *process) await(by time.Duration) {
+	s := p.driver.Snapshot()
+	switch {
+	case s.Dead != "": // it has lost all, and hands nothing back
+	case s.Held == 0:
+		p.world.tracef("%v has handed everything back", p)
+		p.world.oracle.stopped(p)
+	case p.machine.clock.monotonic() < by:
+		p.after(50*time.Millisecond, func() { p.await(by) })
+		return
+	default:
+		p.world.tracef("%v leaves with %d held", p, s.Held)
+		if p.world.closed {
+			p.world.fail(LeftBehind, "%v still holds %d after %v", p, s.Held, goodbye)
+		}
+	}
+	ask(p, "leave", func() bool { p.world.registry.leave(p.owner); return true }, func(bool, error) {
+		p.world.oracle.counts.Leaves++
+		p.leave()
+	})
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// observer looks at some of the other members, for one that is alive. It belongs to one goroutine.
+type observer struct {
+	*Member
+	version int64
+	others  []placement.Owner // as they follow the member on the ring
+	// seen are the leases as they were found. One that is found again as it was has not been
+	// renewed in between, whether or not it was looked at then.
+	seen map[placement.Owner]leasefdb.Observation
+	told time.Time // when the load was written last
+}
+
+// each is how many members, of those that renew their leases, a member looks at: with two,
+// one that is paused itself delays nothing.
+const each = 2
+
+// pause returns how long to wait until the next look: a third of a lease, or until one of
+// those that were looked at lapses.
+func (o *observer) pause(looked []placement.Owner) time.Duration {
+	d := jitter(o.registry.options.Duration / 3)
+	for _, owner := range looked {
+		if seen := o.seen[owner]; seen.State().Held() {
+			d = min(d, max(seen.Left(), o.registry.options.Duration/30))
+		}
+	}
+	return d
+}
+
+// look reads the leases of the next members on the ring, evicts those that have lapsed, and
+// returns whom it has looked at.
+func (o *observer) look() []placement.Owner {
+	ctx, cancel := context.WithTimeout(o.ctx, o.registry.options.Duration)
+	defer cancel()
+	targets := o.targets()
+	states, err := o.read(ctx, targets)
+	if err != nil || len(states) < len(targets) { // the directory was removed
+		o.registry.options.Logger.Debug("membership: a look at other members failed", "member", o.lease.Grant().Name, "error", err)
+		return targets
+	}
+	for i, owner := range targets {
+		if !o.note(ctx, owner, states[i]) {
+			delete(o.seen, owner)
+			o.others = slices.DeleteFunc(o.others, func(other placement.Owner) bool { return other == owner })
+		}
+	}
+	maps.DeleteFunc(o.seen, func(owner placement.Owner, _ leasefdb.Observation) bool { return !slices.Contains(o.others, owner) })
+	return targets
+}
+
+// note takes note of a member's lease, and evicts the member if it has none or it has lapsed. It
+// reports whether the member is to be looked at again: always, unless it was evicted. A renewal that comes
+// before the eviction says that the member was alive then, not that it still is. An owner that has
+// no row any more is looked at until the next topology.
+func (o *observer) note(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
+	seen := o.seen[owner].Observe(state)
+	o.seen[owner] = seen
+	if state.Held() && state.Epoch == owner.Incarnation && seen.Left() > 0 {
+		return true
+	}
+	evicted, err := o.registry.evictLapsed(ctx, owner, seen)
+	log := o.registry.options.Logger.With("evicted", owner.String(), "by", o.lease.Grant().Name)
+	switch {
+	case err != nil:
+		log.Debug("membership: an eviction failed", "error", err)
+	case evicted:
+		log.Warn("membership: a member that did not renew its lease was evicted")
+	}
+	return !evicted
+}
+
+// read reads the leases of members, and the others anew if the topology has changed.
+func (o *observer) read(ctx context.Context, targets []placement.Owner) (states []leasefdb.State, err error) {
+	names := make([]string, len(targets))
+	for i, owner := range targets {
+		names[i] = owner.Name
+	}
+	return states, o.registry.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		k, found, err := o.registry.open(ctx, tx)
+		if err != nil || !found {
+			return err
+		}
+		startedVersion := k.startVersion(tx)
+		if states, err = o.registry.names.States(ctx, tx.Snapshot(), names...); err != nil {
+			return err
+		}
+		version, err := startedVersion(ctx)
+		if err != nil || version == o.version {
+			return err
+		}
+		members, err := k.startMembers(tx)(ctx)
+		if err == nil {
+			o.version, o.others = version, follow(o.lease.Grant().Name, members)
+		}
+		return err
+	})
+}
+
+// follow returns the members as they follow one of them on a ring of the hashes of
+// their names.
+func follow(self string, members []placement.Member) []placement.Owner {
+	type placed struct {
+		placement.Owner
+		distance uint64
+	}
+	origin := hash(self)
+	var ring []placed
+	for _, m := range members {
+		if m.Name != self {
+			ring = append(ring, placed{m.Owner, hash(m.Name) - origin})
+		}
+	}
+	slices.SortFunc(ring, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.Name, b.Name))
+	})
+	owners := make([]placement.Owner, len(ring))
+	for i, p := range ring {
+		owners[i] = p.Owner
+	}
+	return owners
+}
+
+// hash is FNV-1a of 64 bits.
+func hash(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// targets returns whom to look at: the next two members on the ring, and four more for each that is
+// suspect, so that the look widens fast where many have died at once.
+func (o *observer) targets() (targets []placement.Owner) {
+	wanted := each
+	for _, owner := range o.others {
+		if len(targets) >= wanted {
+			break
+		}
+		targets = append(targets, owner)
+		if o.suspect(owner) {
+			wanted += 2 * each
+		}
+	}
+	return targets
+}
+
+// suspect reports whether a member was not seen to renew its lease for longer than one that
+// lives: it renews after a third of a lease, and is looked at a third later.
+func (o *observer) suspect(owner placement.Owner) bool {
+	seen := o.seen[owner]
+	return seen.State().Held() && seen.Left() <= seen.State().Duration/4
+}
+
+// tellLoad writes the load, if it has changed and was not written for a lease.
+func (o *observer) tellLoad() {
+	d := o.registry.options.Duration
+	if load := o.load.Load(); load != o.Member.Member().Load && time.Since(o.told) >= d {
+		ctx, cancel := context.WithTimeout(o.ctx, d)
+		defer cancel()
+		if o.update(ctx, func(r *row) { r.Load = load }) == nil {
+			o.told = time.Now()
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membership
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+)
+
+// watcher is one Watch.
+type watcher struct {
+	*Registry
+	topology placement.Topology // as told last
+	watch    kv.Future[struct{}]
+}
+
+// look reads the topology if its version has changed, and watches the version.
+func (w *watcher) look(ctx context.Context) (changed bool, err error) {
+	for {
+		topology, watch, err := w.read(ctx, true)
+		if unwatchable(err) {
+			topology, watch, err = w.read(ctx, false)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case err == nil:
+			w.watch.Cancel()
+			w.watch = watch
+			return w.note(topology)
+		case !passing(err):
+			return false, err
+		}
+		w.options.Logger.Debug("membership: a look at the topology failed", "error", err)
+		sleep(ctx, jitter(w.options.Duration/12))
+	}
+}
+
+// note takes note of a topology; without members if it is the one that is known.
+func (w *watcher) note(t placement.Topology) (changed bool, err error) {
+	switch {
+	case t.Version < w.topology.Version:
+		return false, fmt.Errorf("%w (it was %d, and is %d)", ErrVersionFell, w.topology.Version, t.Version)
+	case t.Version == w.topology.Version:
+		return false, nil
+	}
+	w.topology = t
+	return true, nil
+}
+
+// read reads the version, and the members if it is another one. Without a watch the
+// future has failed.
+func (w *watcher) read(ctx context.Context, watched bool) (t placement.Topology, watch kv.Future[struct{}], err error) {
+	watch = kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "no watch was asked for")))
+	err = w.db.Transact(ctx, func(tx kv.Transaction) error {
+		k, err := w.create(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if watched {
+			watch = tx.Watch(k.version())
+		}
+		if t.Version, err = k.startVersion(tx)(ctx); err != nil || t.Version == w.topology.Version {
+			return err
+		}
+		t.Members, err = k.startMembers(tx)(ctx)
+		return err
+	})
+	return t, watch, err
+}
+
+// settle is about how long a watcher waits after a change before it looks again, so that
+// many changes at once cost each process ten transactions a second at most.
+const settle = 100 * time.Millisecond
+
+// wait waits until it is time for another look.
+func (w *watcher) wait(ctx context.Context, changed bool) {
+	if changed {
+		sleep(ctx, settle/2+rand.N(settle))
+	}
+	poll := time.NewTimer(jitter(6 * w.options.Duration))
+	defer poll.Stop()
+	select {
+	case <-w.watch.Done():
+		if _, err := w.watch.Get(ctx); err != nil {
+			sleep(ctx, jitter(w.options.Duration/3))
+		}
+	case <-poll.C:
+	case <-ctx.Done():
+	}
+}
+
+// sleep waits for a time, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
