@@ -5,6 +5,7 @@
 package arch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -138,6 +139,7 @@ var arrows = map[string][]string{
 	"internal/schema":  {},
 	"internal/shell":   {"github.com/spf13/cobra"},
 	"internal/nearest": {},
+	"internal/seed":    {},
 	"internal/shape":   {},
 
 	"internal/shape/cmd/counts": {"internal/shape"},
@@ -151,28 +153,21 @@ var arrows = map[string][]string{
 	"internal/remote":  {"kv"},
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
 
-	"internal/arch": {},
+	"internal/arch": {"internal/shape"},
 }
 
-type listed struct {
-	ImportPath string
-	Imports    []string
-	Standard   bool
-}
-
+// TestArrowsPointDown checks the imports of every package, those of files behind
+// the build tag foundationdb too.
 func TestArrowsPointDown(t *testing.T) {
-	for _, pkg := range list(t, "./...") {
-		name := strings.TrimPrefix(pkg.ImportPath, module+"/")
-		if strings.HasPrefix(name, "examples/") {
-			continue // programs of users: they may import anything
-		}
-		allowed, known := arrows[name]
-		if !known && !strings.HasPrefix(name, "codegen/") {
-			t.Errorf("%s is not in the table of arrows: say here and in docs/architecture.md what it may import", name)
+	for _, pkg := range append(listed(t), listed(t, "-tags", "foundationdb")...) {
+		name, ours := strings.CutPrefix(pkg.ImportPath, module+"/")
+		if !ours || pkg.ofTest() || strings.HasPrefix(name, "examples/") { // examples are programs of users
 			continue
 		}
-		if strings.HasPrefix(name, "codegen/") {
-			allowed = append(slices.Clone(arrows["codegen"]), "codegen")
+		allowed, known := arrows[name]
+		if !known {
+			t.Errorf("%s is not in the table of arrows: say here and in docs/architecture.md what it may import", name)
+			continue
 		}
 		for _, imported := range pkg.Imports {
 			if !standard(imported) && !slices.ContainsFunc(allowed, func(a string) bool { return within(imported, a) }) {
@@ -198,9 +193,15 @@ func within(imported, allowed string) bool {
 	return imported == path.Join(module, allowed)
 }
 
-// TestBuildsWithoutCgo builds every package and every test with CGO_ENABLED=0.
-func TestBuildsWithoutCgo(t *testing.T) {
-	run(t, "go", "vet", "./...")
+// TestNeedsNoCgo checks that no package and no test needs a file that imports C:
+// without cgo, go list reports a package whose files are all left out. `make test`
+// and `make lint` compile everything without cgo.
+func TestNeedsNoCgo(t *testing.T) {
+	for _, pkg := range listed(t) {
+		if pkg.Error != nil {
+			t.Errorf("%s: %s", pkg.ImportPath, pkg.Error.Err)
+		}
+	}
 }
 
 func TestGoModHasNoReplace(t *testing.T) {
@@ -213,12 +214,14 @@ func TestGoModHasNoReplace(t *testing.T) {
 	}
 }
 
-func list(t *testing.T, patterns ...string) []listed {
+// listed returns the packages of the module, all that they import, and their
+// tests, as go list sees them without cgo.
+func listed(t *testing.T, flags ...string) []listedPackage {
 	t.Helper()
-	out := run(t, "go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, patterns...)...)
-	var all []listed
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var pkg listed
+	out := run(t, "go", append(append([]string{"list", "-e", "-deps", "-test", "-json=ImportPath,ForTest,Imports,Error"}, flags...), "./...")...)
+	var all []listedPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var pkg listedPackage
 		err := dec.Decode(&pkg)
 		if errors.Is(err, io.EOF) {
 			return all
@@ -228,6 +231,18 @@ func list(t *testing.T, patterns ...string) []listed {
 		}
 		all = append(all, pkg)
 	}
+}
+
+// listedPackage is a package as go list describes it.
+type listedPackage struct {
+	ImportPath, ForTest string
+	Imports             []string
+	Error               *struct{ Err string }
+}
+
+// ofTest reports whether the package is compiled for a test only.
+func (p *listedPackage) ofTest() bool {
+	return p.ForTest != "" || strings.HasSuffix(p.ImportPath, ".test")
 }
 
 // run runs a command at the root of the repository, without cgo.

@@ -38,9 +38,12 @@ func sentences(f *File, group *ast.CommentGroup) []Sentence {
 	var found []Sentence
 	text := group.Text()
 	line := f.position(group.Pos()).Line
+	if strings.HasPrefix(text, "SPDX-") {
+		return nil // the license
+	}
 	for _, s := range sentenceEnd.Split(text, -1) {
 		at := Position{f.Path, line + strings.Count(text[:strings.Index(text, s)], "\n")}
-		if s = strings.Join(strings.Fields(s), " "); s != "" && !strings.HasPrefix(s, "SPDX") {
+		if s = strings.Join(strings.Fields(s), " "); s != "" {
 			found = append(found, Sentence{at, s, vagueWord.MatchString(s)})
 		}
 	}

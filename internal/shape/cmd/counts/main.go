@@ -35,7 +35,7 @@ func main() {
 
 // list prints each finding in a line of its own.
 func list(w io.Writer, files []*shape.File) {
-	for _, m := range shape.Methods(withoutTests(files)) {
+	for _, m := range shape.Methods(shape.WithoutTests(files)) {
 		if m.Away {
 			fmt.Fprintf(w, "%v: method away from its type: %s.%s\n", m.Position, m.Type, m.Name)
 		}
@@ -54,45 +54,14 @@ func list(w io.Writer, files []*shape.File) {
 
 // summarize prints one line for each count.
 func summarize(w io.Writer, files []*shape.File) {
-	methods := shape.Methods(withoutTests(files))
-	away := count(methods, func(m shape.Method) bool { return m.Away })
-	fmt.Fprintf(w, "methods outside their type's file  %5d of %5d  %5.1f %%  (below 10)\n", away, len(methods), percent(away, len(methods)))
-
-	types := shape.Types(files)
-	fmt.Fprintf(w, "types named by a participle        %5d of %5d           (0)\n", count(types, func(t shape.Type) bool { return t.Participle }), len(types))
-
-	sentences := shape.Sentences(files)
-	vague := count(sentences, func(s shape.Sentence) bool { return s.Vague })
-	fmt.Fprintf(w, "sentences about who, nobody, …     %5d of %5d  %5.2f %%  (below 0.2)\n", vague, len(sentences), percent(vague, len(sentences)))
-
-	single, unexported := shape.OneWord(methods)
-	fmt.Fprintf(w, "unexported methods of one word     %5d of %5d  %5.1f %%\n", len(single), unexported, percent(len(single), unexported))
-
+	c := shape.Count(files)
+	fmt.Fprintf(w, "methods outside their type's file  %5d of %5d  %5.1f %%  (below 10)\n", c.Away, c.Methods, shape.Percent(c.Away, c.Methods))
+	fmt.Fprintf(w, "types named by a participle        %5d of %5d           (0)\n", c.Participles, c.Types)
+	fmt.Fprintf(w, "sentences about who, nobody, …     %5d of %5d  %5.2f %%  (below 0.2)\n", c.Vague, c.Sentences, shape.Percent(c.Vague, c.Sentences))
+	fmt.Fprintf(w, "unexported methods of one word     %5d of %5d  %5.1f %%\n", c.OneWord, c.Unexported, shape.Percent(c.OneWord, c.Unexported))
 	print := func(name string, all []shape.Length) {
 		fmt.Fprintf(w, "lines of a %-22s  median %d, nine in ten up to %d, at most %d\n", name, shape.Percentile(all, 50), shape.Percentile(all, 90), shape.Percentile(all, 100))
 	}
 	print("file", shape.FileLengths(files))
 	print("function", shape.FunctionLengths(files))
 }
-
-func withoutTests(files []*shape.File) []*shape.File {
-	var kept []*shape.File
-	for _, f := range files {
-		if !f.Test() {
-			kept = append(kept, f)
-		}
-	}
-	return kept
-}
-
-func count[T any](all []T, is func(T) bool) int {
-	n := 0
-	for _, x := range all {
-		if is(x) {
-			n++
-		}
-	}
-	return n
-}
-
-func percent(part, all int) float64 { return 100 * float64(part) / float64(max(all, 1)) }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/shape"
+)
+
+// The limits of TestCounts. They only ever go down.
+const (
+	maxMethodsAway = 33  // percent of all methods
+	maxParticiples = 128 // types
+	maxVague       = 1.3 // percent of all sentences
+	maxFileLines   = 800
+	maxFuncLines   = 140
+)
+
+// TestCounts fails where the code becomes harder to enter: where methods move
+// away from their type, participles name types, sentences name no actor, files
+// and functions grow. `make counts V=-v` lists every finding.
+func TestCounts(t *testing.T) {
+	files, err := shape.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := shape.Count(files)
+	if counts.Methods < 1000 || counts.Sentences < 5000 {
+		t.Fatalf("found %d methods and %d sentences", counts.Methods, counts.Sentences)
+	}
+	if percent := shape.Percent(counts.Away, counts.Methods); percent > maxMethodsAway {
+		t.Errorf("%.1f %% of methods are neither in the file of their type nor in one that is named after it, want at most %d", percent, maxMethodsAway)
+	}
+	if counts.Participles > maxParticiples {
+		t.Errorf("participles name %d types, want at most %d", counts.Participles, maxParticiples)
+	}
+	if percent := shape.Percent(counts.Vague, counts.Sentences); percent > maxVague {
+		t.Errorf("%.2f %% of sentences say who, nobody or somebody, want at most %.2f", percent, maxVague)
+	}
+	checkLengths(t, shape.FileLengths(files), maxFileLines)
+	checkLengths(t, shape.FunctionLengths(files), maxFuncLines)
+}
+
+func checkLengths(t *testing.T, lengths []shape.Length, most int) {
+	t.Helper()
+	for _, l := range lengths {
+		if l.Lines > most {
+			t.Errorf("%v: %s has %d lines, want at most %d", l.Position, l.Name, l.Lines, most)
+		}
+	}
+}

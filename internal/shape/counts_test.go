@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shape
+
+import (
+	"slices"
+	"testing"
+)
+
+func house(t *testing.T) []*File {
+	t.Helper()
+	files, err := Load("testdata/house")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestCount(t *testing.T) {
+	want := Counts{
+		Methods: 5, Away: 1, // Away; not that of a test
+		OneWord: 3, Unexported: 4, // open, read, value; not closeTwice
+		Types: 8, Participles: 4, // reading, clockReading, held, failing
+		Sentences: 11, Vague: 1,
+	}
+	if got := Count(house(t)); got != want {
+		t.Errorf("counted %+v, want %+v", got, want)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	for _, m := range Methods(WithoutTests(house(t))) {
+		if m.Away && (m.Name != "Away" || m.String() != "other.go:16") {
+			t.Errorf("the method away from its type is %s at %v", m.Name, m.Position)
+		}
+	}
+	for _, s := range Sentences(house(t)) {
+		if s.Vague && (s.Text != "Nobody calls it" || s.String() != "lock_file.go:11") {
+			t.Errorf("the vague sentence is %q at %v", s.Text, s.Position)
+		}
+	}
+}
+
+func TestLengths(t *testing.T) {
+	files := house(t)
+	if got := Percentile(FileLengths(files), 100); got != 18 {
+		t.Errorf("the longest file has %d lines, want 18", got)
+	}
+	if got := Percentile(FunctionLengths(files), 100); got != 1 {
+		t.Errorf("the longest function has %d lines, want 1", got)
+	}
+	lengths := []Length{{Lines: 3}, {Lines: 1}, {Lines: 2}}
+	for p, want := range map[int]int{0: 1, 50: 2, 99: 2, 100: 3} {
+		if got := Percentile(lengths, p); got != want {
+			t.Errorf("percentile %d is %d, want %d", p, got, want)
+		}
+	}
+	if got := Percentile(nil, 50); got != 0 {
+		t.Errorf("a percentile of nothing is %d", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for name, want := range map[string][]string{
+		"open": {"open"}, "openRead": {"open", "read"}, "DBKeys": {"db", "keys"}, "keysOfDB": {"keys", "of", "db"}, "A": {"a"},
+	} {
+		if got := words(name); !slices.Equal(got, want) {
+			t.Errorf("words of %s: %q, want %q", name, got, want)
+		}
+	}
+}
