@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
@@ -40,7 +39,7 @@ func (s *source) mayBuild() error {
 
 // changeState sets the state of the indexes that which picks.
 func (s *source) changeState(ctx context.Context, t *transaction, to index.State, which func(int, index.State) bool) error {
-	o, err := t.openForDeleting(ctx, s.place)
+	o, err := t.openStoreToWrite(ctx, s.place)
 	if err != nil || o == nil {
 		return err
 	}
@@ -56,19 +55,8 @@ func (s *source) changeState(ctx context.Context, t *transaction, to index.State
 	if next.equal(o.catalog) {
 		return nil
 	}
-	t.writer.Clear(o.progress(s.place))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err = t.setCatalog(ctx, s.place, o, next)
-	return err
-}
-
-// progress is the key of how far a build has come: ("S", type, "build").
-func (o *openStore) progress(p *place) []byte { return o.system(p, "build") }
-
-func (o *openStore) anyIn(state index.State) (first int, found bool) {
-	i := slices.IndexFunc(o.indexes, func(ix index.Index) bool { return ix.State == state })
-	return i, i >= 0
+	t.writer.Clear(o.progressKey(s.place))
+	return t.changeCatalog(ctx, s.place, o, next)
 }
 
 // build brings disabled indexes to the state building, fills those in that
@@ -131,18 +119,18 @@ func (b *builder) tryBatch(ctx context.Context) (done bool, err error) {
 }
 
 func (b *builder) fill(ctx context.Context, t *transaction) (done bool, err error) {
-	o, err := t.open(ctx, b.place)
+	o, err := t.openStore(ctx, b.place)
 	if err != nil || o == nil {
 		return true, err
 	}
-	if i, found := o.anyIn(index.Disabled); found {
-		return false, b.state(o, i)
+	if i, found := o.firstIn(index.Disabled); found {
+		return false, b.checkReadable(o, i)
 	}
-	if _, found := o.anyIn(index.Building); !found {
+	if _, found := o.firstIn(index.Building); !found {
 		return true, nil
 	}
 	c := cursor{limit: b.size}
-	if c.position, err = t.reader.Get(o.progress(b.place)).Get(ctx); err != nil {
+	if c.position, err = t.reader.Get(o.progressKey(b.place)).Get(ctx); err != nil {
 		return false, err
 	}
 	fill := index.NewFill(t.writer, o.indexes)
@@ -153,7 +141,7 @@ func (b *builder) fill(ctx context.Context, t *transaction) (done bool, err erro
 		return false, b.record.indexError(err)
 	}
 	if c.position != nil {
-		t.writer.Set(o.progress(b.place), c.position)
+		t.writer.Set(o.progressKey(b.place), c.position)
 	}
 	return b.taken == 0, nil
 }

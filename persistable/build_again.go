@@ -35,7 +35,7 @@ func (s source) removeUnusedIndexes(ctx context.Context) error {
 		return err
 	}
 	return s.place.db.transact(ctx, func(t *transaction) error {
-		o, err := t.openForDeleting(ctx, s.place)
+		o, err := t.openStoreToWrite(ctx, s.place)
 		if err != nil || o == nil {
 			return err
 		}
@@ -52,10 +52,7 @@ func (s source) removeUnusedIndexes(ctx context.Context) error {
 		if next.equal(o.catalog) {
 			return nil
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		_, err = t.setCatalog(ctx, s.place, o, next)
-		return err
+		return t.changeCatalog(ctx, s.place, o, next)
 	})
 }
 

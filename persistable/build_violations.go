@@ -57,12 +57,12 @@ func (s *source) finish(ctx context.Context) error {
 		}
 	}
 	err := s.place.db.transact(ctx, func(t *transaction) error {
-		o, err := t.open(ctx, s.place)
+		o, err := t.openStore(ctx, s.place)
 		if err != nil || o == nil {
 			return err
 		}
-		if i, found := o.anyIn(index.Disabled); found {
-			return s.state(o, i)
+		if i, found := o.firstIn(index.Disabled); found {
+			return s.checkReadable(o, i)
 		}
 		if err := o.anyViolation(ctx, t, s.record.Type, broken); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *source) settle(ctx context.Context, i int) (left []Violation, more bool
 		var batch []Violation
 		err := s.place.db.transact(ctx, func(t *transaction) error {
 			batch, next = nil, nil
-			o, err := t.open(ctx, s.place)
+			o, err := t.openStore(ctx, s.place)
 			if err != nil || o == nil || o.indexes[i].State != index.Building {
 				return err
 			}

@@ -58,9 +58,9 @@ func FuzzParseHeader(f *testing.F) {
 
 func TestHeader(t *testing.T) {
 	for _, chunks := range []int{0, 1, maxChunks} {
-		want := stored{chunks: chunks, token: token{9, 8, 7}, payload: []byte("record")}
+		want := storedRecord{chunks: chunks, token: token{9, 8, 7}, payload: []byte("record")}
 		got, err := parseHeader(append(appendHeader(nil, chunks, want.token), want.payload...))
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(stored{})); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(storedRecord{})); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}

@@ -33,8 +33,8 @@ type freshScan struct {
 
 // begin notes that a transaction begins to read the range of r; nil in one that
 // writes nothing. The caller calls end.
-func (t *transaction) beginScan(r *reading) *freshScan {
-	if t.writing == nil {
+func (t *transaction) beginScan(r *rangeRead) *freshScan {
+	if t.writeState == nil {
 		return nil
 	}
 	f := &t.fresh
@@ -90,7 +90,7 @@ func (f *freshKeys) note(key []byte) {
 }
 
 // without returns the pairs but for those that were set since the query began.
-func (s *freshScan) without(pairs []kv.KeyValue, r *reading) []kv.KeyValue {
+func (s *freshScan) without(pairs []kv.KeyValue, r *rangeRead) []kv.KeyValue {
 	if s == nil {
 		return pairs
 	}
@@ -109,7 +109,7 @@ func (s *freshScan) without(pairs []kv.KeyValue, r *reading) []kv.KeyValue {
 }
 
 // behindID returns what follows the id in the key of a record or a chunk.
-func (r *reading) behindID(key []byte) []byte {
+func (r *rangeRead) behindID(key []byte) []byte {
 	rest, err := tuple.Skip(r.suffix(key))
 	if err != nil {
 		return nil

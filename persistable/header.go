@@ -22,8 +22,8 @@ const (
 // creation for life, so that the call can recognize them.
 type token [tokenSize]byte
 
-// stored is a record's value, taken apart.
-type stored struct {
+// storedRecord is a record's value, taken apart.
+type storedRecord struct {
 	chunks  int // further chunks behind this value
 	token   token
 	payload []byte // the record's bytes, or the first part of them
@@ -50,21 +50,31 @@ type headerError struct{ reason, remedy string }
 
 func (e *headerError) Error() string { return e.reason }
 
-func parseHeader(value []byte) (stored, error) {
+func parseHeader(value []byte) (storedRecord, error) {
 	if len(value) == 0 {
-		return stored{}, &headerError{"the value is empty", remedyCorrupt}
+		return storedRecord{}, &headerError{"the value is empty", remedyCorrupt}
 	}
 	switch format := value[0]; {
 	case format == 0:
-		return stored{}, &headerError{"the value does not begin with a format", remedyCorrupt}
+		return storedRecord{}, &headerError{"the value does not begin with a format", remedyCorrupt}
 	case format > recordFormat:
-		return stored{}, &headerError{fmt.Sprintf(reasonNewerFormat, format, recordFormat), remedyNewer}
+		return storedRecord{}, &headerError{fmt.Sprintf(reasonNewerFormat, format, recordFormat), remedyNewer}
 	}
 	chunks, n := binary.Uvarint(value[1:])
 	if n <= 0 || chunks > maxChunks || len(value) < 1+n+tokenSize {
-		return stored{}, &headerError{"the header is cut off or damaged", remedyCorrupt}
+		return storedRecord{}, &headerError{"the header is cut off or damaged", remedyCorrupt}
 	}
-	s := stored{chunks: int(chunks), payload: value[1+n+tokenSize:]}
+	s := storedRecord{chunks: int(chunks), payload: value[1+n+tokenSize:]}
 	copy(s.token[:], value[1+n:])
 	return s, nil
+}
+
+// splitRecord cuts a record with a header for no chunks into its first value,
+// with a header for as many as it needs, and the rest. The number of chunks
+// takes one byte of the header as long as it is below 128, and is: a
+// transaction cannot hold more.
+func splitRecord(value []byte) (first, rest []byte) {
+	chunks := (len(value) - 1) / kv.MaxValueSize
+	value[1] = byte(chunks)
+	return value[:kv.MaxValueSize], value[kv.MaxValueSize:]
 }

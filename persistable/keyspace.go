@@ -32,8 +32,8 @@ func (k *keyspace) suffix(key []byte) []byte {
 	return suffix
 }
 
-// reading is a range of a keyspace that is about to be read.
-type reading struct {
+// rangeRead is a range of a keyspace that is about to be read.
+type rangeRead struct {
 	keyspace
 	bounds  index.Bounds
 	options kv.RangeOptions // for a range that is not scattered
@@ -47,9 +47,9 @@ type reading struct {
 // wholeBatch is up to which limit a query is fetched in one batch.
 const wholeBatch = 1000
 
-// reading returns what is to be read of a plan behind the cursor.
-func (q *query) reading(p plan, keys keyspace, c *cursor) reading {
-	r := reading{keyspace: keys, bounds: p.Bounds, asIs: p.AsIs, expect: c.limit}
+// rangeRead returns what is to be read of a plan behind the cursor.
+func (q *query) rangeRead(p plan, keys keyspace, c *cursor) rangeRead {
+	r := rangeRead{keyspace: keys, bounds: p.Bounds, asIs: p.AsIs, expect: c.limit}
 	if c.position != nil {
 		r.bounds = r.bounds.Resume(c.position, q.reverse)
 	}
@@ -64,7 +64,7 @@ func (q *query) reading(p plan, keys keyspace, c *cursor) reading {
 }
 
 // position returns what a cursor behind the key holds.
-func (r *reading) position(key []byte) []byte {
+func (r *rangeRead) position(key []byte) []byte {
 	if r.asIs {
 		return key[len(r.prefix):]
 	}
@@ -72,10 +72,10 @@ func (r *reading) position(key []byte) []byte {
 }
 
 // merged reports whether the pairs of several shards must be put into order.
-func (r *reading) merged() bool { return r.shards != 0 && !r.asIs }
+func (r *rangeRead) merged() bool { return r.shards != 0 && !r.asIs }
 
 // start begins the read, but of shards.
-func (r *reading) start(t *transaction) {
+func (r *rangeRead) start(t *transaction) {
 	if !r.merged() {
 		pairs := t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options)
 		r.begun = &pairs
@@ -84,7 +84,7 @@ func (r *reading) start(t *transaction) {
 
 // batches yields the pairs in order, in batches, but for those that the
 // transaction has set since. Where a limit counted such, it reads on.
-func (r reading) batches(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
+func (r rangeRead) batches(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
 		s := t.beginScan(&r)
 		defer s.end()
@@ -112,10 +112,10 @@ func (r reading) batches(ctx context.Context, t *transaction) iter.Seq2[[]kv.Key
 }
 
 // place returns the key relative to the prefix.
-func (r *reading) place(key []byte) []byte { return key[len(r.prefix):] }
+func (r *rangeRead) place(key []byte) []byte { return key[len(r.prefix):] }
 
 // stream yields the pairs in order, in batches.
-func (r *reading) stream(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
+func (r *rangeRead) stream(ctx context.Context, t *transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
 		if r.merged() {
 			newMerge(*r, t).batches(ctx, yield)
@@ -133,7 +133,7 @@ func (r *reading) stream(ctx context.Context, t *transaction) iter.Seq2[[]kv.Key
 }
 
 // ranges returns the range of each shard.
-func (r *reading) ranges() []lane {
+func (r *rangeRead) ranges() []lane {
 	lanes := make([]lane, r.shards)
 	for i := range lanes {
 		prefix := r.shards.AppendShard(slices.Clone(r.prefix), i)
@@ -146,7 +146,7 @@ func (r *reading) ranges() []lane {
 // mode returns how many bytes each shard is asked for in the n-th round, from
 // 0, where it is not known how many records are wanted: few at first, since the
 // caller may stop early, and more the fewer shards there are.
-func (r *reading) mode(n int) kv.StreamingMode {
+func (r *rangeRead) mode(n int) kv.StreamingMode {
 	modes := []kv.StreamingMode{kv.ModeSmall, kv.ModeMedium, kv.ModeLarge, kv.ModeSerial}
 	if r.shards <= 16 {
 		modes = modes[1:]

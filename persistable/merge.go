@@ -17,7 +17,7 @@ import (
 // reads as a snapshot; a transaction that writes conflicts with what was handed
 // out and the gaps between, as if the range were not scattered.
 type merge struct {
-	reading
+	rangeRead
 	t      *transaction
 	reader kv.ReadTransaction
 	lanes  []lane
@@ -38,8 +38,8 @@ type lane struct {
 	took   int // how many pairs the answer had
 }
 
-func newMerge(r reading, t *transaction) *merge {
-	m := &merge{reading: r, t: t, reader: t.reader, lanes: r.ranges()}
+func newMerge(r rangeRead, t *transaction) *merge {
+	m := &merge{rangeRead: r, t: t, reader: t.reader, lanes: r.ranges()}
 	if t.writer != nil {
 		m.reader = t.writer.Snapshot()
 	}

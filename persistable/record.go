@@ -44,7 +44,7 @@ func corrupt(typ string, id, key []byte, format string, args ...any) error {
 
 // whole returns a stored record with all its bytes, fetching the chunks behind
 // its first value if there are any.
-func (r *record) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (stored, error) {
+func (r *record) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (storedRecord, error) {
 	s, err := parseHeader(value)
 	if err != nil {
 		return s, recordError(r.Type, idText(id), key, err)
@@ -78,7 +78,7 @@ func chunkRange(key []byte) kv.KeyRange {
 }
 
 // decodeRecord decodes a stored record and checks that it is the one its key says.
-func (r *record) decodeRecord(s stored, id, key []byte) (any, error) {
+func (r *record) decodeRecord(s storedRecord, id, key []byte) (any, error) {
 	v, err := r.Decode(s.payload)
 	if err != nil {
 		return nil, recordError(r.Type, idText(id), key, err)

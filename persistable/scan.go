@@ -49,7 +49,7 @@ func (q *query) choose(o *openStore, c *cursor) (plan, error) {
 		if p.Index == byID {
 			return p, nil
 		}
-		err := q.state(o, p.Index)
+		err := q.checkReadable(o, p.Index)
 		if err == nil {
 			c.plan = i + 1
 			return p, nil
@@ -66,12 +66,8 @@ func (q *query) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[
 		if c.done {
 			return
 		}
-		plan := c.plan
-		o, b, err := openAhead(ctx, t, q.place, t.open, func(o *openStore) beginning {
-			c.plan = plan
-			return q.begin(o, t, c)
-		}, nil)
-		if err = cmp.Or(err, b.err); err != nil {
+		o, b, err := q.openAndStart(ctx, t, c)
+		if err != nil {
 			yield(nil, err)
 			return
 		}
@@ -86,25 +82,44 @@ func (q *query) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[
 	}
 }
 
-// beginning is a scan whose first read is under way, if it is one of an index.
-type beginning struct {
-	plan    plan
-	reading reading
-	err     error
+// openAndStart opens the store and starts the first read, if it is one of an
+// index: at first in the store as last known, and again if the transaction finds
+// another one. The store is nil if there is none.
+func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o *openStore, s indexScan, err error) {
+	planBefore := c.plan
+	known := t.lastKnown(q.place)
+	if known != nil {
+		s = q.startScan(known, t, c)
+	}
+	if o, err = t.openStore(ctx, q.place); err != nil || o == nil {
+		return nil, s, err
+	}
+	if o != known {
+		c.plan = planBefore
+		s = q.startScan(o, t, c)
+	}
+	return o, s, s.err
 }
 
-// begin chooses a plan and begins its reads.
-func (q *query) begin(o *openStore, t *transaction, c *cursor) (b beginning) {
-	if b.plan, b.err = q.choose(o, c); b.err == nil && b.plan.Index != byID {
-		b.reading = q.reading(b.plan, entriesOf(&o.indexes[b.plan.Index]), c)
-		b.reading.start(t)
+// indexScan is a scan whose first read was started, if it is one of an index.
+type indexScan struct {
+	plan plan
+	read rangeRead
+	err  error // why no plan can be used
+}
+
+// startScan chooses a plan and starts its read.
+func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan) {
+	if s.plan, s.err = q.choose(o, c); s.err == nil && s.plan.Index != byID {
+		s.read = q.rangeRead(s.plan, entriesOf(&o.indexes[s.plan.Index]), c)
+		s.read.start(t)
 	}
-	return b
+	return s
 }
 
 // scanIndex yields the records that the entries of an index name.
-func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun beginning, c *cursor, yield func(any, error) bool) {
-	ix, r := &o.indexes[begun.plan.Index], begun.reading
+func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
+	ix, r := &o.indexes[begun.plan.Index], begun.read
 	for pairs, err := range r.batches(ctx, t) {
 		if err != nil {
 			yield(nil, err)
@@ -204,7 +219,7 @@ func (b *entryBatch) wait(ctx context.Context, i int) (any, error) {
 // keys yields the keys behind the cursor, without fetching records.
 func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		o, err := t.open(ctx, q.place)
+		o, err := t.openStore(ctx, q.place)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -225,7 +240,7 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 			}
 			return
 		}
-		r := q.reading(p, entriesOf(&o.indexes[p.Index]), c)
+		r := q.rangeRead(p, entriesOf(&o.indexes[p.Index]), c)
 		if r.options.Mode == kv.ModeIterator {
 			r.options.Mode = kv.ModeWantAll
 		}

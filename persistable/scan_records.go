@@ -66,13 +66,13 @@ func (q *query) decodeGroup(g group) (any, error) {
 // on to the engine as it is, because chunks count as keys there.
 func (q *query) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
-		r := q.reading(p, o.records, c)
+		r := q.rangeRead(p, o.records, c)
 		r.options.Limit, r.options.Mode, r.whole = 0, kv.ModeIterator, true
 		var ready []group
 		if r.lacking != nil {
 			r.lacking = func() int { return c.limit - len(ready) }
 		}
-		a := assembler{reading: r}
+		a := assembler{rangeRead: r}
 		for pairs, err := range r.batches(ctx, t) {
 			if err == nil {
 				ready, err = a.addBatch(pairs, ready)
@@ -153,7 +153,7 @@ func (a *assembler) emit(g group, c *cursor, yield func(group, error) bool) bool
 // assembler puts the keys of one record together. Forward, the first value
 // comes first and tells how many chunks follow; in reverse it comes last.
 type assembler struct {
-	reading
+	rangeRead
 	open bool // now holds something
 	now  group
 }

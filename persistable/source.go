@@ -148,8 +148,8 @@ func (s *source) read(ctx context.Context, fn func(*transaction) error) error {
 	return fn(s.tx)
 }
 
-// state returns the state error of an index that may not be read.
-func (s *source) state(o *openStore, i int) error {
+// checkReadable returns an *[IndexStateError] if an index may not be read.
+func (s *source) checkReadable(o *openStore, i int) error {
 	if ix := &o.indexes[i]; ix.State != index.Readable {
 		return &IndexStateError{Type: s.record.Type, Index: ix.Name, State: ix.State}
 	}
@@ -169,24 +169,32 @@ func (s source) create(ctx context.Context, v any) error {
 	if err := s.ensureID(ctx, v); err != nil {
 		return err
 	}
-	return s.put(ctx, v, putting{mustBeNew: true, fence: s.idFence(v)})
+	return s.put(ctx, v, putOptions{mustBeNew: true, fence: s.idFence(v)})
 }
 
 func (s source) save(ctx context.Context, v any) error {
 	if err := s.ensureID(ctx, v); err != nil {
 		return err
 	}
-	return s.put(ctx, v, putting{fence: s.idFence(v)})
+	return s.put(ctx, v, putOptions{fence: s.idFence(v)})
 }
 
 // put writes a record in the source's transaction, or in one of its own.
-func (s *source) put(ctx context.Context, v any, how putting) error {
-	return s.write(ctx, func(t *transaction) error { return s.record.put(ctx, t, s.place, v, how) })
+func (s *source) put(ctx context.Context, v any, how putOptions) error {
+	sc := getScratch()
+	defer sc.free()
+	return s.write(ctx, func(t *transaction) error {
+		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
+		return w.run(ctx)
+	})
 }
 
 // delete removes the record with the packed id in sc.
 func (s *source) delete(ctx context.Context, sc *scratch) error {
-	return s.write(ctx, func(t *transaction) error { return s.record.delete(ctx, t, s.place, sc) })
+	return s.write(ctx, func(t *transaction) error {
+		w := write{record: s.record, t: t, place: s.place, sc: sc}
+		return w.run(ctx)
+	})
 }
 
 // ensureID gives a record an id if it has none, outside of all transactions.

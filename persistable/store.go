@@ -107,7 +107,7 @@ func (s *Store[T, ID]) Update(ctx context.Context, id ID, change func(v T) error
 //
 //go:noinline
 func (s *Store[T, ID]) SaveExisting(ctx context.Context, v T) error {
-	return sourceOf(s).replace(ctx, untyped(v), putting{mustExist: true})
+	return sourceOf(s).replace(ctx, untyped(v), putOptions{mustExist: true})
 }
 
 // SaveIfUnchanged is Save if the stored record still is as the caller has seen

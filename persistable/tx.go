@@ -42,27 +42,35 @@ type transaction struct {
 	asked     bool // the metadata version, which arrives in
 	metadata  kv.Future[[]byte]
 
-	*writing
+	*writeState
 }
 
-// writing is what only a transaction that writes has.
-type writing struct {
-	token   token
-	lock    sync.Mutex          // held from a write's last look to its end
-	writes  atomic.Int64        // that have ended
-	fences  []leasefdb.Checking // of the DB, once they are begun to be checked
-	fresh   freshKeys           // that it sets while queries read on
-	outside outside             // what the function writes outside of the transaction
-	created [][]byte            // the keys of the records that this attempt created
-	earlier [][]byte            // those of earlier attempts
+// writeState is what only a transaction that writes has. Writes of several
+// goroutines overlap in it. So that of two that claim one id or one unique value
+// one sees what the other has written:
+//
+//  1. A write loads writes before it starts its reads.
+//  2. It then takes writeLock, and holds it until it has written.
+//  3. If writes has changed since 1, it reads and checks once more. The engine has
+//     most of that in memory, since the transaction has read it before.
+//  4. After it has written, or failed half-way, it adds one to writes.
+type writeState struct {
+	token     token
+	writeLock sync.Mutex
+	writes    atomic.Int64        // how many have written
+	fences    []leasefdb.Checking // of the DB, once they are begun to be checked
+	fresh     freshKeys           // that it sets while queries read on
+	outside   outside             // what the function writes outside of the transaction
+	created   [][]byte            // the keys of the records that this attempt created
+	earlier   [][]byte            // those of earlier attempts
 }
 
 func newWriting(db *DB, tx kv.Transaction) *transaction {
 	both := &struct {
 		transaction
-		writing
-	}{transaction{db: db, reader: tx, writer: tx}, writing{token: newToken()}}
-	both.transaction.writing = &both.writing
+		writeState
+	}{transaction{db: db, reader: tx, writer: tx}, writeState{token: newToken()}}
+	both.transaction.writeState = &both.writeState
 	return &both.transaction
 }
 

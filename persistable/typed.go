@@ -56,7 +56,7 @@ func createWithID[ID any](ctx context.Context, s source, id ID, v any) error {
 		return err
 	}
 	*s.record.ID(v).(*ID) = id
-	return s.put(ctx, v, putting{mustBeNew: true})
+	return s.put(ctx, v, putOptions{mustBeNew: true})
 }
 
 func update[T, ID any](ctx context.Context, store *erased.Store[ID], id ID, change func(v T) error) error {

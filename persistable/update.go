@@ -44,7 +44,7 @@ func (s *source) updateIn(ctx context.Context, id []byte, change func(v any) err
 		return &FieldError{Type: s.record.Type, Field: "the id", Reason: fmt.Sprintf(
 			"the function of Update changed it from %s to %s: create another record instead", idText(id), idText(changed))}
 	}
-	return s.replace(ctx, v, putting{mustExist: true})
+	return s.replace(ctx, v, putOptions{mustExist: true})
 }
 
 // saveIfUnchanged saves v if the stored record still is was.
@@ -59,30 +59,13 @@ func (s source) saveIfUnchanged(ctx context.Context, was, v any) error {
 	if err != nil {
 		return err
 	}
-	return s.replace(ctx, v, putting{mustExist: true, seen: seen})
+	return s.replace(ctx, v, putOptions{mustExist: true, seen: seen})
 }
 
 // replace puts a record over the stored one.
-func (s source) replace(ctx context.Context, v any, how putting) error {
+func (s source) replace(ctx context.Context, v any, how putOptions) error {
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
 	return s.put(ctx, v, how)
-}
-
-// checkSeen compares the stored record with what the caller has seen: both as
-// this program encodes them.
-func (w *write) checkSeen() error {
-	if w.seen == nil {
-		return nil
-	}
-	v, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
-	if err != nil {
-		return err
-	}
-	stored, err := w.Encode(nil, v)
-	if err != nil || bytes.Equal(stored, w.seen) {
-		return err
-	}
-	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, idText(w.sc.id))
 }

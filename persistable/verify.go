@@ -79,7 +79,7 @@ func (v *verifier) passes(ctx context.Context, i int, pass func(context.Context,
 		err := v.place.db.read(ctx, func(t *transaction) error {
 			part, next, done = Report{}, c, true
 			next.limit, next.done = v.place.db.options.BuildBatch, false
-			o, err := t.open(ctx, v.place)
+			o, err := t.openStore(ctx, v.place)
 			if err != nil || o == nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func (c *entryCheck) compare(value []byte) string {
 func (v *verifier) entries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
 	var part Report
 	ix := &o.indexes[v.index]
-	r := q.reading(q.plan, entriesOf(ix), c)
+	r := q.rangeRead(q.plan, entriesOf(ix), c)
 	pairs, err := t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options).Slice(ctx)
 	if err != nil {
 		return part, err

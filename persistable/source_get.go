@@ -24,15 +24,15 @@ func (s source) get(ctx context.Context, sc *scratch) (any, error) {
 		return s.getIn(ctx, s.tx, sc)
 	}
 	// All that the attempts need is one allocation.
-	g := getting{source: s, ctx: ctx, sc: sc}
+	g := singleGet{source: s, ctx: ctx, sc: sc}
 	if err := s.place.db.engine.ReadTransact(ctx, g.run); err != nil {
 		return nil, err
 	}
 	return g.v, nil
 }
 
-// getting is a get in a transaction of its own.
-type getting struct {
+// singleGet is a get in a transaction of its own.
+type singleGet struct {
 	source source
 	ctx    context.Context
 	sc     *scratch
@@ -40,31 +40,21 @@ type getting struct {
 	v      any
 }
 
-func (g *getting) run(reader kv.ReadTransaction) (err error) {
+func (g *singleGet) run(reader kv.ReadTransaction) (err error) {
 	g.t = transaction{db: g.source.place.db, reader: reader.Snapshot()}
 	g.v, err = g.source.getIn(g.ctx, &g.t, g.sc)
 	return err
 }
 
 func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, error) {
-	o, read, err := openAhead(ctx, t, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
-		sc.key = o.records.append(sc.key[:0], sc.id)
-		return t.reader.Get(sc.key)
-	}, settled)
-	if err != nil {
+	l := lookup{source: s, t: t, sc: sc, index: byID, suffix: sc.id}
+	if err := l.run(ctx); err != nil {
 		return nil, err
 	}
-	if o == nil {
+	if l.store == nil || l.value == nil {
 		return nil, s.notFound(sc.id)
 	}
-	value, err := read.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if value == nil {
-		return nil, s.notFound(sc.id)
-	}
-	return s.record.read(ctx, t.reader, sc.id, sc.key, value)
+	return s.record.read(ctx, t.reader, sc.id, sc.key, l.value)
 }
 
 func (s *source) notFound(id []byte) error {
@@ -75,13 +65,9 @@ func (s *source) notFound(id []byte) error {
 func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 	found := false
 	err := s.read(ctx, func(t *transaction) error {
-		o, err := t.open(ctx, s.place)
-		if found = false; err != nil || o == nil {
-			return err
-		}
-		sc.key = o.records.append(sc.key[:0], sc.id)
-		value, err := t.reader.Get(sc.key).Get(ctx)
-		found = value != nil
+		l := lookup{source: s, t: t, sc: sc, index: byID, suffix: sc.id}
+		err := l.run(ctx)
+		found = l.store != nil && l.value != nil
 		return err
 	})
 	return found && err == nil, err
@@ -91,7 +77,7 @@ func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 // there is none. In another attempt it begins again with the first.
 func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) error {
 	return s.read(ctx, func(t *transaction) error {
-		o, err := t.open(ctx, s.place)
+		o, err := t.openStore(ctx, s.place)
 		if err != nil {
 			return err
 		}
@@ -161,28 +147,14 @@ func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err 
 func (s *source) unique(ctx context.Context, t *transaction, i int, values []byte) (any, error) {
 	sc := getScratch()
 	defer sc.free()
-	o, read, err := openAhead(ctx, t, s.place, t.open, func(o *openStore) kv.Future[[]byte] {
-		sc.key = append(append(sc.key[:0], o.indexes[i].Prefix...), values...)
-		return t.reader.Get(sc.key)
-	}, settled)
-	if err != nil {
+	l := lookup{source: s, t: t, sc: sc, index: i, suffix: values}
+	if err := l.run(ctx); err != nil {
 		return nil, err
 	}
-	if o == nil {
+	if l.store == nil || l.value == nil {
 		return nil, s.noOwner(i, values)
 	}
-	if err := s.state(o, i); err != nil {
-		return nil, err
-	}
-	ix := &o.indexes[i]
-	value, err := read.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if value == nil {
-		return nil, s.noOwner(i, values)
-	}
-	return s.owned(ctx, t, o, ix, sc.key, value)
+	return s.owned(ctx, t, l.store, &l.store.indexes[i], sc.key, l.value)
 }
 
 // owned returns the record that a unique entry names or holds.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"slices"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// openStore is the store at a place: its directory is open and its header was
+// read. It is immutable.
+type openStore struct {
+	directory *directory.Directory
+	prefix    []byte   // of the directory
+	records   keyspace // of the records: ("R", type)
+	header    []byte   // the key of the header: ("S", type)
+	catalog   *catalog
+	indexes   []index.Index // in the order of the schema
+	metadata  string        // the metadata version at which it was read
+	upToDate  bool          // a write need not change the header first
+}
+
+func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *catalog) *openStore {
+	s := &openStore{directory: d, prefix: prefix, catalog: c}
+	s.records = keyspace{tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), c.scatter()}
+	s.header = s.systemKey(p)
+	for _, d := range p.definitions {
+		s.indexes = append(s.indexes, index.Index{
+			Definition:      d,
+			Prefix:          d.AppendPrefix(slices.Clone(prefix)),
+			ViolationPrefix: s.systemKey(p, "violation", d.KeyName()),
+			State:           c.state(d),
+		})
+	}
+	next := c.clone()
+	s.upToDate = !next.disableOthers(p.definitions) && !next.addSchema(p.lock)
+	return s
+}
+
+// systemKey returns a key of what the store keeps besides records and entries:
+// ("S", type, names…).
+func (s *openStore) systemKey(p *place, names ...string) []byte {
+	return systemKey(s.prefix, p, names...)
+}
+
+func systemKey(prefix []byte, p *place, names ...string) []byte {
+	key := tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "S"), p.typ)
+	for _, name := range names {
+		key = tuple.AppendString(key, name)
+	}
+	return key
+}
+
+// progressKey is the key of how far a build has come: ("S", type, "build").
+func (s *openStore) progressKey(p *place) []byte { return s.systemKey(p, "build") }
+
+// firstIn returns the first index in a state.
+func (s *openStore) firstIn(state index.State) (i int, found bool) {
+	i = slices.IndexFunc(s.indexes, func(ix index.Index) bool { return ix.State == state })
+	return i, i >= 0
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// load reads the committed store at the transaction's read version, in a
+// transaction of its own, and caches it: the caller's transaction may have
+// written, and its writes may still fail. It returns nil if there is no store,
+// or if the committed metadata version is not the given one.
+func (p *place) load(ctx context.Context, t *transaction, metadata string) (*openStore, error) {
+	version, err := t.reader.GetReadVersion().Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := p.db.engine.Begin()
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Cancel()
+	tx.SetReadVersion(version)
+	snapshot := tx.Snapshot()
+	committed, err := snapshot.Get(metadataVersionKey).Get(ctx)
+	if err != nil || string(committed) != metadata {
+		return nil, err
+	}
+	d, err := p.db.dirs.OpenRead(ctx, snapshot, p.path, p.expects...)
+	if errors.Is(err, directory.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.readStore(ctx, snapshot, d)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	s.metadata = metadata
+	p.known.Store(s)
+	return s, nil
+}
+
+// readStore reads the header of the store in a directory; nil if there is none.
+// It returns a *[SchemaError] if the store's schema does not agree with the
+// program's: no record or entry has been read or written by then.
+func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *directory.Directory) (*openStore, error) {
+	prefix, err := d.Prefix()
+	if err != nil {
+		return nil, &DirectoryError{Type: p.typ, Path: p.path, Reason: err.Error()}
+	}
+	key := systemKey(prefix, p)
+	value, err := reader.Get(key).Get(ctx)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	c, err := decodeCatalog(value)
+	if err != nil {
+		return nil, recordError(p.typ, "", key, err)
+	}
+	if err := p.checkSchema(c); err != nil {
+		return nil, err
+	}
+	return newOpenStore(p, d, prefix, c), nil
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"errors"
+
+	"github.com/kazahana-db/kazahana/index"
+)
+
+// gather collects the entries of a record in all maintained indexes.
+func (r *record) gather(set *index.Set, o *openStore, id []byte, v any) error {
+	set.Reset()
+	for i := range r.Indexes {
+		if e := set.Open(&o.indexes[i], id); e != nil {
+			r.Entries(i, e, v)
+		}
+		if err := set.Close(&o.indexes[i]); err != nil {
+			return r.indexError(err)
+		}
+	}
+	return nil
+}
+
+// indexError turns an error of package index into one of this package.
+func (r *record) indexError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var size *index.KeySizeError
+	var taken *index.TakenError
+	var entry *index.EntryError
+	switch {
+	case errors.As(err, &size):
+		return &FieldError{Type: r.Type, Field: size.Field, Reason: "it cannot be indexed", Err: size}
+	case errors.As(err, &taken):
+		return r.uniqueError(taken)
+	case errors.As(err, &entry):
+		return &RecordError{Type: r.Type, Key: entry.Key, Reason: "an index entry is damaged", Remedy: "run BuildIndexes after disabling the index, or Verify to see more", Err: err}
+	}
+	return err
+}
+
+func (r *record) uniqueError(e *index.TakenError) error {
+	owner, err := r.IDs.Read(e.Owner)
+	if err != nil {
+		owner = idText(e.Owner)
+	}
+	return &UniqueError{Type: r.Type, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// makeForm makes the new form: its key, value and index entries. It refuses what
+// cannot be stored. A write that removes has a key only.
+func (w *write) makeForm() (err error) {
+	sc := w.sc
+	if w.v == nil {
+		sc.key = w.store.records.append(sc.key[:0], sc.id)
+		sc.now.Reset()
+		return nil
+	}
+	if err := w.checkDirectory(); err != nil {
+		return err
+	}
+	sc.id = w.appendID(sc.id[:0], w.v)
+	sc.key = w.store.records.append(sc.key[:0], sc.id)
+	if len(sc.key)+maxChunkSuffix > kv.MaxKeySize {
+		return &FieldError{Type: w.Type, Field: "the id", Reason: fmt.Sprintf(
+			"it makes a key of %d bytes; at most %d are possible: use a shorter id", len(sc.key), kv.MaxKeySize-maxChunkSuffix)}
+	}
+	if sc.value, err = w.Encode(appendHeader(sc.value[:0], 0, w.t.token), w.v); err != nil {
+		return err
+	}
+	return w.gather(&sc.now, w.store, sc.id, w.v)
+}
+
+// maxChunkSuffix is room for a chunk's number behind a record's key.
+const maxChunkSuffix = 4
+
+// checkDirectory refuses a record that belongs to another directory.
+func (w *write) checkDirectory() error {
+	if w.CheckArgs == nil {
+		return nil
+	}
+	field, got, ok := w.CheckArgs(w.v, w.place.args)
+	if ok {
+		return nil
+	}
+	return &DirectoryError{
+		Type: w.Type, Path: w.place.path, Field: field,
+		Reason: fmt.Sprintf("the record belongs to %q: use the store of that directory", got),
+	}
+}
+
+// apply writes the new form in place of the stored one, and the difference of
+// their index entries.
+func (w *write) apply() error {
+	if w.v == nil {
+		w.clear()
+		return nil
+	}
+	if err := w.keepStored(); err != nil {
+		return err
+	}
+	is, err := w.set()
+	if err != nil {
+		return err
+	}
+	w.t.fresh.noteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
+	w.maintain(is)
+	if w.isNew() {
+		w.t.noteCreated(w.sc.key)
+	}
+	return nil
+}
+
+// keepStored takes over what the new form keeps of the stored one: the token of
+// its creation, and the fields that this program does not know.
+func (w *write) keepStored() (err error) {
+	if w.isNew() {
+		return nil
+	}
+	copy(w.sc.value[minHeaderSize-tokenSize:minHeaderSize], w.old.token[:])
+	if w.sc.value, err = wire.MergeUnknown(w.sc.value, minHeaderSize, w.old.payload, w.Known); err != nil {
+		return recordError(w.Type, idText(w.sc.id), w.sc.key, err)
+	}
+	return nil
+}
+
+// set writes the new form and returns what index entries need of it.
+func (w *write) set() (index.Record, error) {
+	is := index.Record{ID: w.sc.id}
+	if len(w.sc.value) > kv.MaxValueSize {
+		return is, w.setChunks()
+	}
+	is.Value = w.sc.value
+	w.t.writer.Set(w.sc.key, w.sc.value)
+	w.clearChunks()
+	return is, nil
+}
+
+// maxRecordSize leaves room for the index entries of a record in a transaction.
+const maxRecordSize = kv.MaxTransactionSize - 10*kv.MaxValueSize
+
+// setChunks writes a new form that does not fit into one value: the first value
+// with the header, and the rest in chunks under keys of their own.
+func (w *write) setChunks() error {
+	if len(w.sc.value) > maxRecordSize {
+		return &RecordError{
+			Type: w.Type, ID: idText(w.sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(w.sc.value), maxRecordSize),
+			Remedy: "split it into several records",
+		}
+	}
+	w.clearChunks()
+	first, rest := splitRecord(w.sc.value)
+	w.t.writer.Set(w.sc.key, first)
+	for n := int64(1); len(rest) > 0; n++ {
+		size := min(len(rest), kv.MaxValueSize)
+		w.t.writer.Set(tuple.AppendInt(w.sc.key, n), rest[:size])
+		rest = rest[size:]
+	}
+	return nil
+}
+
+// clear removes the stored form, if there is one, and its index entries.
+func (w *write) clear() {
+	if w.isNew() {
+		return
+	}
+	w.t.writer.Clear(w.sc.key)
+	w.clearChunks()
+	w.maintain(index.Record{})
+	w.t.noteDeleted(w.sc.key)
+}
+
+// clearChunks clears the chunks of the stored form, if it has any.
+func (w *write) clearChunks() {
+	if w.hasChunks() {
+		w.t.writer.ClearRange(chunkRange(w.sc.key))
+	}
+}
+
+// hasChunks reports whether the stored form has chunks.
+func (w *write) hasChunks() bool { return !w.isNew() && w.old.chunks > 0 }
+
+// maintain writes the difference between the index entries of the stored form
+// and those of the new form, which is.
+func (w *write) maintain(is index.Record) {
+	was := index.Record{ID: w.sc.id}
+	if !w.hasChunks() {
+		was.Value = w.value
+	}
+	w.sc.entry = index.Maintain(w.t.writer, w.store.indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
+}

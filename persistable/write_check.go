@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// readStored reads the first value of the stored form.
+func (w *write) readStored(ctx context.Context) (err error) {
+	w.value, err = w.stored.Get(ctx)
+	return err
+}
+
+// isNew reports whether there is no stored form.
+func (w *write) isNew() bool { return w.value == nil }
+
+// checkExistence returns an error if a stored form is there and must not be, or
+// the other way round.
+func (w *write) checkExistence() error {
+	switch {
+	case w.isNew() && w.mustExist:
+		return w.notFound()
+	case !w.isNew() && w.mustBeNew:
+		return fmt.Errorf("%w: %s %s", ErrExists, w.Type, w.idText())
+	}
+	return nil
+}
+
+// checkFence returns an error if the record is new and another process may own
+// the machine id of its id.
+func (w *write) checkFence(ctx context.Context) error {
+	if !w.isNew() {
+		return nil
+	}
+	return fenceError(w.Type, w.sc.id, cmp.Or(w.fence.err, w.owner.Wait(ctx)))
+}
+
+// readEntries reads the rest of the stored form and gathers its index entries.
+func (w *write) readEntries(ctx context.Context) (err error) {
+	w.sc.before.Reset()
+	if w.isNew() {
+		return nil
+	}
+	if w.old, err = w.whole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.Indexes) == 0 {
+		return err
+	}
+	before, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
+	if err != nil {
+		return err
+	}
+	return w.gather(&w.sc.before, w.store, w.sc.id, before)
+}
+
+// checkSeen compares the stored record with what the caller has seen, both as
+// this program encodes them.
+func (w *write) checkSeen() error {
+	if w.seen == nil {
+		return nil
+	}
+	v, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
+	if err != nil {
+		return err
+	}
+	stored, err := w.Encode(nil, v)
+	if err != nil || bytes.Equal(stored, w.seen) {
+		return err
+	}
+	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, idText(w.sc.id))
+}
+
+// checkClaims returns an error if another record owns a unique value of the new
+// form.
+func (w *write) checkClaims(ctx context.Context) error {
+	return w.indexError(w.sc.claims.Check(ctx, w.store.indexes, &w.sc.now, &w.sc.before, w.sc.id))
+}
