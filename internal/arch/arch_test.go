@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	"kv":                             {},
 	"kv/embedded":                    {"kv", "kv/embedded/internal/rangeread", "github.com/cockroachdb/pebble/v2"},
 	"kv/embedded/internal/rangeread": {"kv"},
+	"kv/embedded/internal/ryw":       {"kv", "kv/embedded/internal/rangeread"},
 
 	"kv/fdbkv":    {"kv", "github.com/apple/foundationdb/bindings/go"},
 	"kv/kvtest":   {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},

@@ -13,26 +13,23 @@ import (
 // resolves. A transaction has a new one after each reset. Of a nil attempt
 // nobody awaits anything.
 type attempt struct {
+	request commitRequest
+	pending pendingCommit
 	commit  kv.Promise[struct{}]
 	begun   bool                // the commit
 	stamp   *kv.Promise[[]byte] // nil unless the versionstamp was asked for
-	watches []*watch
-	request *commitRequest // which it is a part of
-	version atomic.Int64   // of the last commit; -1 if there is none
-	index   atomic.Int32   // the second part of its versionstamp, plus one; 0 before it
+	watches []*ownWatch
+	version atomic.Int64 // of the last commit; -1 if there is none
+	index   atomic.Int32 // the second part of its versionstamp, plus one; 0 before it
 
 	conflicts atomic.Pointer[[]kv.KeyRange] // why it failed; nil: it was not told
 }
 
-// outcome is what became of a commitRequest.
-type outcome struct {
-	version int64
-	index   uint16
-	err     error
-}
-
 // finish resolves the futures with what became of the commit.
 func (a *attempt) finish(o outcome) {
+	if o.conflicts != nil {
+		a.conflicts.Store(&o.conflicts)
+	}
 	if o.err != nil {
 		a.fail(o.err)
 		return

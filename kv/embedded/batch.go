@@ -72,15 +72,14 @@ func (c *committer) judge(r *commitRequest, version int64) error {
 	return nil
 }
 
-// conflictError returns the error of a request that conflicts, and tells its
-// attempt which reads are the cause if it asked for that.
+// conflictError returns the error of a request that conflicts, and notes which
+// reads are the cause if the request asks for that.
 func (c *committer) conflictError(r *commitRequest) error {
 	if !r.reports {
 		return errConflict
 	}
-	lost := merged(c.resolver.conflicting(r.reads, r.version))
-	r.attempt.conflicts.Store(&lost)
-	return kv.NewConflictError(lost)
+	r.conflicts = merged(c.resolver.conflicting(r.reads, r.version))
+	return kv.NewConflictError(r.conflicts)
 }
 
 var errConflict = kv.NewConflictError(nil)
@@ -190,11 +189,11 @@ func (c *committer) answer(b *batch) {
 	}
 	for _, r := range b.requests {
 		if b.published && r.err == nil {
-			c.watches.arm(c.head, r.attempt.watches)
+			c.watches.arm(c.head, r.watches)
 		}
 	}
 	for _, r := range b.requests {
-		r.attempt.finish(outcome{version: b.version, index: r.index, err: r.err})
+		r.finisher.finish(outcome{version: b.version, index: r.index, err: r.err, conflicts: r.conflicts})
 	}
 	clear(b.requests)
 	clear(b.changes)

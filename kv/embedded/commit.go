@@ -28,17 +28,20 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	if !p.known {
 		t.addKeyRead(key, false)
 	}
-	w, err := t.db.watches.add(ownBytes(key), p.value)
+	added, err := t.engine.NewWatch(ownBytes(key), p.value)
 	if err != nil {
 		return failed(err)
 	}
-	a := t.awaiting()
+	a, w := t.awaiting(), &ownWatch{watch: added}
 	a.watches = append(a.watches, w)
 	if !p.there {
 		p.key, w.unread = w.key, true
-		startRead(t, true, p.fetch, func() (struct{}, error) { return struct{}{}, w.learn(p.value, p.err) })
+		startRead(t, true, p.fetch, func() (struct{}, error) {
+			w.setValue(p.value, p.err)
+			return struct{}{}, nil
+		})
 	}
-	return kv.Await[struct{}](w)
+	return kv.Await[struct{}](w.watch)
 }
 
 func (t *transaction) checkWatch(key []byte) error {
@@ -67,7 +70,7 @@ func (t *transaction) Commit(ctx context.Context) error {
 // for it, together with what others have queued; if nobody does, soon.
 func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	f := t.commit()
-	time.AfterFunc(unattended, t.db.committer.help)
+	time.AfterFunc(unattended, t.engine.Drive)
 	return f
 }
 
@@ -84,11 +87,11 @@ func (t *transaction) commit() kv.Future[struct{}] {
 	}
 	attempt := t.awaiting()
 	attempt.begun = true
-	attempt.request.pending = pendingCommit{&attempt.commit, &t.db.committer}
+	attempt.pending = pendingCommit{&attempt.commit, t.engine}
 	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
 		t.startHeld()
 		t.mu.Unlock()
-		return kv.Await[struct{}](&attempt.request.pending)
+		return kv.Await[struct{}](&attempt.pending)
 	}
 	request, err := t.finishStart()
 	t.mu.Unlock()
@@ -100,13 +103,13 @@ func (t *transaction) commit() kv.Future[struct{}] {
 		t.finishReadOnly(attempt)
 		return kv.Await[struct{}](&attempt.commit)
 	}
-	t.db.committer.prepare(request)
-	return kv.Await[struct{}](&request.pending)
+	t.engine.Commit(request)
+	return kv.Await[struct{}](&attempt.pending)
 }
 
 // finishReadOnly ends the commit of a transaction that wrote nothing.
 func (t *transaction) finishReadOnly(a *attempt) {
-	t.db.watches.arm(&t.db.head, a.watches)
+	t.engine.Arm(a.engineWatches())
 	a.finishReadOnly()
 }
 
@@ -114,12 +117,12 @@ func (t *transaction) finishReadOnly(a *attempt) {
 // committer to work.
 type pendingCommit struct {
 	*kv.Promise[struct{}]
-	committer *committer
+	engine *engine
 }
 
 // Done implements [kv.Pending].
 func (p *pendingCommit) Done() <-chan struct{} {
-	p.committer.help()
+	p.engine.Drive()
 	return p.Promise.Done()
 }
 
@@ -128,7 +131,7 @@ func (t *transaction) awaitCommit(ctx context.Context) {
 	if !t.started || t.attempt == nil || !t.attempt.begun || t.commitWaits {
 		return
 	}
-	t.db.committer.help()
+	t.engine.Drive()
 	select {
 	case <-t.attempt.commit.Done():
 	case <-ctx.Done():
@@ -172,7 +175,8 @@ func (t *transaction) finishStart() (*commitRequest, error) {
 
 // request returns what a commit has to do.
 func (t *transaction) request() *commitRequest {
-	r := t.attempt.request
+	r := &t.attempt.request
+	r.watches = t.attempt.engineWatches()
 	r.reads, r.quiet, r.reports = t.reads, t.quiet, t.settings.reportConflicts
 	if r.reports && !t.settings.rywDisabled {
 		r.reads = merged(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
@@ -193,10 +197,10 @@ func (t *transaction) request() *commitRequest {
 
 // readVersion is the version that the transaction's conflict ranges speak of.
 func (t *transaction) readVersion() int64 {
-	if t.view == nil {
-		t.view = t.db.head.newest()
+	if t.version == 0 {
+		t.chooseNewest()
 	}
-	return t.view.version
+	return t.version
 }
 
 func (t *transaction) checkCommit(r *commitRequest) error {
@@ -221,10 +225,10 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 // committed with. As on a cluster it matters to conflict ranges of reads only,
 // and one from the future conflicts with nothing yet.
 func (t *transaction) pastItsTime(r *commitRequest) error {
-	if t.view == nil || len(r.reads) == 0 || kv.CodeOf(t.view.err) == kv.CodeFutureVersion {
+	if len(r.reads) == 0 || kv.CodeOf(t.viewErr) == kv.CodeFutureVersion {
 		return nil
 	}
-	return t.view.err
+	return t.viewErr
 }
 
 // size is what counts against the limit of a transaction, of its reads those

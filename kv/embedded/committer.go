@@ -15,16 +15,28 @@ type commitRequest struct {
 	reads     []kv.KeyRange
 	writes    []kv.KeyRange
 	mutations []mutation
-	bytes     int64   // in memory, about
-	undated   bool    // the read version does not matter
-	quiet     bool    // not every write is in a write conflict range
-	pointwise bool    // the keys of the mutations are the write conflict ranges
-	reports   bool    // the attempt is told which reads conflict
-	attempt   attempt // is told of the outcome
-	pending   pendingCommit
+	bytes     int64    // in memory, about
+	undated   bool     // the read version does not matter
+	quiet     bool     // not every write is in a write conflict range
+	pointwise bool     // the keys of the mutations are the write conflict ranges
+	reports   bool     // the outcome lists the reads that conflict
+	watches   []*watch // armed when it has committed
+	finisher  finisher // is told the outcome
 	inputs    atomicInputs
 	err       error  // why it was not committed
 	index     uint16 // its place in the version
+	conflicts []kv.KeyRange
+}
+
+// finisher is told the outcome of a commit.
+type finisher interface{ finish(outcome) }
+
+// outcome is what became of a commitRequest.
+type outcome struct {
+	version   int64
+	index     uint16
+	err       error         // why it was not committed
+	conflicts []kv.KeyRange // reads that conflict, if the request asked for them
 }
 
 // committer turns requests into versions. It is the only place where the
@@ -104,7 +116,7 @@ func (c *committer) submit(r *commitRequest) {
 	}
 	c.queue.Unlock()
 	if err != nil {
-		r.attempt.finish(outcome{err: err})
+		r.finisher.finish(outcome{err: err})
 	}
 }
 

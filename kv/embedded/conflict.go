@@ -210,7 +210,7 @@ func (t *transaction) ConflictingKeys(context.Context) ([]kv.KeyRange, error) {
 // that it becomes with stamp, or of all that it can become if that is nil.
 func (t *transaction) stampConflict(key, stamp []byte) (kv.KeyRange, bool) {
 	if stamp == nil {
-		return stampRange(key, t.versionSeen(), t.settings.readEnd())
+		return stampRange(key, t.version, t.settings.readEnd())
 	}
 	at, ok := stampSpot(key)
 	key = slices.Clone(key[:len(key)-4])
@@ -233,13 +233,6 @@ func (t *transaction) stampTold() []byte {
 		return nil
 	}
 	return versionstamp(t.attempt.version.Load(), uint16(index-1))
-}
-
-func (t *transaction) versionSeen() int64 {
-	if t.view == nil {
-		return 0
-	}
-	return t.view.version
 }
 
 // merged returns the ranges in order, those that touch as one.

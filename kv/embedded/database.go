@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
 // Database is an open engine: a [kv.Database]. It is safe for concurrent use.
@@ -18,10 +17,9 @@ type Database struct {
 	readers   readers
 	committer committer
 	stats     stats
-	defaults  settings // of its transactions
-	disk      *disk    // nil: in memory
+	client    *client // of its transactions
+	disk      *disk   // nil: in memory
 	closed    atomic.Bool
-	lastBatch rangeread.SizeHint
 	closing   sync.Once
 	closeErr  error
 }
@@ -38,7 +36,8 @@ func OpenMemoryWith(o Options) (*Database, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	db := &Database{head: head{clock: newClock(0)}, defaults: defaultSettings(o.Transactions)}
+	db := &Database{head: head{clock: newClock(0)}}
+	db.client = newClient(db, o.Transactions)
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.snapshot()}, defaultWindowSize/historyShare)
 	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample{}}
@@ -50,7 +49,7 @@ func (db *Database) Begin() (kv.Transaction, error) {
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return newTransaction(db), nil
+	return newTransaction(db.client), nil
 }
 
 // Transact implements [kv.Transactor].
@@ -67,7 +66,7 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	if db.closed.Load() {
 		return kv.ErrClosed
 	}
-	tx := newTransaction(db)
+	tx := newTransaction(db.client)
 	tx.unmeasured = true
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }

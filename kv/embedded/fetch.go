@@ -41,28 +41,51 @@ func (s *stretch) locate(sel kv.KeySelector) located {
 	if offset == 1 {
 		return at
 	}
-	scan := s.stored()
 	for ; offset > 1; offset-- {
-		if !s.ahead(at.key, offset < sel.Offset) || bytes.Compare(scan.key, s.limit) >= 0 {
+		key, ok := s.seekOrNext(at.key, offset < sel.Offset)
+		if !ok || bytes.Compare(key, s.limit) >= 0 {
 			return located{key: s.limit, beyond: offset}
 		}
-		at.key = successor(scan.key)
+		at.key = successor(key)
 	}
 	for ; offset < 1; offset++ {
-		if !scan.seekBelow(at.key) || len(scan.key) == 0 {
+		found, ok := s.seekBelow(at.key)
+		if !ok || len(found.Key) == 0 {
 			return located{key: []byte{}, toBegin: true}
 		}
-		at.key = scan.key
+		at.key = found.Key
 	}
 	return at
 }
 
-// ahead moves to the first stored key from edge on, or to the next one.
-func (s *stretch) ahead(edge []byte, next bool) bool {
-	if next {
-		return s.scan.next()
+// seekOrNext moves to the first stored key from edge on, or to the next one.
+func (s *stretch) seekOrNext(edge []byte, next bool) (key []byte, ok bool) {
+	scan := s.stored()
+	if s.below = (kv.KeyValue{}); next {
+		key, _, ok = scan.Next()
+	} else {
+		key, _, ok = scan.Seek(edge)
 	}
-	return s.scan.seek(edge)
+	return key, ok
+}
+
+// seek moves to the first stored pair from a key on.
+func (s *stretch) seek(from []byte) (kv.KeyValue, bool) {
+	s.below = kv.KeyValue{}
+	key, value, ok := s.stored().Seek(from)
+	return kv.KeyValue{Key: key, Value: value}, ok
+}
+
+// seekBelow moves to the last stored pair below a key, unless it is there already.
+func (s *stretch) seekBelow(end []byte) (kv.KeyValue, bool) {
+	if s.below.Key != nil && isSuccessor(end, s.below.Key) {
+		return s.below, true
+	}
+	key, value, ok := s.stored().SeekBelow(end)
+	if s.below = (kv.KeyValue{}); ok {
+		s.below = kv.KeyValue{Key: key, Value: value}
+	}
+	return s.below, ok
 }
 
 // fetched is what a request to the storage servers tells.

@@ -33,7 +33,7 @@ func (c *committer) prepare(r *commitRequest) {
 	cold, err := r.gatherInputs(v)
 	switch {
 	case err != nil:
-		r.attempt.finish(outcome{err: err})
+		r.finisher.finish(outcome{err: err})
 	case cold == 0:
 		c.submit(r)
 	default:
@@ -68,7 +68,7 @@ func (r *commitRequest) gatherInputs(v *view) (cold int, err error) {
 func (c *committer) fetchInputs(r *commitRequest, v *view, cold int) {
 	if waiting := c.fetching.Add(r.bytes); c.queue.limit > 0 && waiting > max(c.queue.limit, r.bytes) {
 		c.fetching.Add(-r.bytes)
-		r.attempt.finish(outcome{err: c.tooMany(waiting - r.bytes)})
+		r.finisher.finish(outcome{err: c.tooMany(waiting - r.bytes)})
 		return
 	}
 	r.inputs.missing.Store(int64(cold))
@@ -98,7 +98,7 @@ func (f *inputFetch) run() {
 	}
 	f.committer.fetching.Add(-r.bytes)
 	if err := r.inputs.err.Load(); err != nil {
-		r.attempt.finish(outcome{err: *err})
+		r.finisher.finish(outcome{err: *err})
 		return
 	}
 	f.committer.submit(r)

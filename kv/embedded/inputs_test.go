@@ -213,7 +213,7 @@ func TestStaleInputs(t *testing.T) {
 	}
 	db.committer.submit(r)
 	db.committer.help()
-	_, err = r.attempt.commit.Future().Get(bounded(t))
+	_, err = tx.attempt.commit.Future().Get(bounded(t))
 	wantCode(t, "the commit", err, kv.CodeTransactionTooOld)
 	if got := valueOf(t, db, coldKey(500)); got != "new" {
 		t.Errorf("the key holds %d bytes, want new", len(got))

@@ -147,7 +147,7 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 // assemble makes the parts of a durable database, over what it holds.
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
-	db.defaults = defaultSettings(o.Transactions)
+	db.client = newClient(db, o.Transactions)
 	db.head.clock = newClock(d.log.last)
 	first := &view{entries: w.entries.snapshot(), base: d.base}
 	db.head.open(first, o.WindowSize/historyShare)

@@ -45,7 +45,7 @@ func startRead[T any](t *transaction, short bool, read func(quit *atomic.Bool), 
 		return kv.Await[T](p)
 	}
 	t.startHeld()
-	t.db.readers.start(p)
+	t.engine.Start(p)
 	return kv.Await[T](p)
 }
 
@@ -53,7 +53,7 @@ func startRead[T any](t *transaction, short bool, read func(quit *atomic.Bool), 
 // goroutines. t.mu is held.
 func (t *transaction) startHeld() {
 	if t.held != nil {
-		t.db.readers.start(t.held)
+		t.engine.Start(t.held)
 		t.held = nil
 	}
 }
@@ -114,8 +114,8 @@ func (p *pendingRead[T]) run() {
 	t.mu.Unlock()
 	p.Resolve(value, err)
 	if request != nil {
-		t.db.committer.prepare(request)
-		t.db.committer.help()
+		t.engine.Commit(request)
+		t.engine.Drive()
 	}
 }
 

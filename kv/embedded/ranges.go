@@ -87,10 +87,7 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
 func (s *stretch) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
-	if s.view == nil {
-		s.fixView()
-	}
-	if s.err != nil {
+	if s.fixView(); s.err != nil {
 		return rangeResult{}
 	}
 	var g rangeread.Builder
@@ -189,16 +186,13 @@ func (s *stretch) last(res rangeResult, err error) ([]byte, error) {
 // locateKey returns the key that a selector selects among what is stored.
 func (s *stretch) locateKey(sel kv.KeySelector) []byte {
 	at := s.locate(sel)
-	if sel.Offset > 0 && at.beyond == 0 && !(s.stored().seek(at.key) && bytes.Compare(s.scan.key, s.limit) < 0) {
-		at.beyond = 1
+	if sel.Offset > 0 && at.beyond == 0 {
+		first, ok := s.seek(at.key)
+		if at.key = first.Key; !ok || bytes.Compare(first.Key, s.limit) >= 0 {
+			at = located{key: s.limit, beyond: 1}
+		}
 	}
 	s.beyond = at.beyond
-	switch {
-	case at.beyond > 0:
-		return s.limit
-	case sel.Offset > 0:
-		return s.scan.key
-	}
 	return at.key
 }
 

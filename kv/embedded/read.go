@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // snapshot is a transaction whose reads add no read conflict ranges.
@@ -169,11 +170,10 @@ type pointRead struct {
 	there bool // value is the answer; else fetch gets it
 	known bool // it does not come from the database, so that the read cannot conflict
 
-	key    []byte
-	view   *view
-	ticket ticket
-	over   written // own operations on what the database holds
-	err    error   // of fetch
+	key  []byte
+	view ryw.View
+	over written // own operations on what the database holds
+	err  error   // of fetch
 }
 
 // look begins a read of key over own writes. t.mu is held.
@@ -197,8 +197,8 @@ func (t *transaction) look(writes *writeMap, key []byte) (p pointRead, err error
 		return p, err
 	}
 	if isMetadata(key) {
-		p.value, p.there = p.view.metadata, true
-	} else if p.value, p.there, p.ticket, err = p.view.atHand(key); err != nil {
+		p.value, p.there = p.view.Metadata(), true
+	} else if p.value, p.there, err = p.view.GetCached(key); err != nil {
 		return p, err
 	}
 	if p.there {
@@ -209,7 +209,7 @@ func (t *transaction) look(writes *writeMap, key []byte) (p pointRead, err error
 
 // fetch reads what was not at hand. It may wait for the disk.
 func (p *pointRead) fetch(*atomic.Bool) {
-	if p.value, p.err = p.view.fetch(p.ticket, p.key); p.err == nil {
+	if p.value, p.err = p.view.Get(p.key); p.err == nil {
 		p.value = p.over.value(p.value)
 	}
 }

@@ -125,7 +125,7 @@ func (p *player) check(t *testing.T, err error) {
 func (p *player) submit(t *testing.T) {
 	t.Helper()
 	p.stamp = p.tx.GetVersionstamp()
-	p.request = p.tx.attempt.request
+	p.request = &p.tx.attempt.request
 	p.commit = p.tx.CommitAsync()
 	var err error
 	p.reads, p.writes, err = p.tx.ConflictRanges(t.Context())
@@ -139,7 +139,7 @@ func (p *player) submit(t *testing.T) {
 func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
 	t.Helper()
 	_, err := p.commit.Get(t.Context())
-	version := p.tx.view.version
+	version := p.tx.version
 	switch code := kv.CodeOf(err); {
 	case code == kv.CodeTransactionTooOld && version < forgotten:
 		return

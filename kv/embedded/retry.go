@@ -26,9 +26,9 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 		return t.dead
 	}
 	t.awaitCommit(ctx) // a commit that was submitted goes its way
-	t.db.stats.retries.Add(1)
+	t.engine.CountRetry()
 	t.again, t.firstStamp = true, t.stampTold()
-	t.renew(t.settings.afterRetry(t.db.defaults))
+	t.renew(t.settings.afterRetry(t.client.defaults))
 	t.setExpiry()
 	return nil
 }

@@ -5,6 +5,8 @@ package embedded
 import (
 	"bytes"
 	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // sample is FoundationDB's byte sample (its StorageMetrics): a few of the keys,
@@ -127,4 +129,14 @@ func (v *view) weigh(of tree[int64], begin, end []byte) []weighed {
 	}
 	addBase(end)
 	return all
+}
+
+// weigh returns the sample of what is committed in a range.
+func (db *Database) weigh(r kv.KeyRange) []weighed {
+	of := db.committer.sample
+	v := db.head.newest()
+	if v.base != nil {
+		of = &v.base.sample
+	}
+	return v.weigh(of.snapshot(), r.Begin, r.End)
 }

@@ -14,8 +14,8 @@ func (t *transaction) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64]
 		return kv.Resolved(int64(0), err)
 	}
 	var size int64
-	for _, w := range t.db.weigh(r) {
-		size += w.size
+	for _, bytes := range t.engine.Sample(r) {
+		size += bytes
 	}
 	return kv.Resolved(size, nil)
 }
@@ -30,11 +30,11 @@ func (t *transaction) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Fut
 		return kv.Resolved[[][]byte](nil, err)
 	}
 	points, part := [][]byte{bytes.Clone(r.Begin)}, int64(0)
-	for _, w := range t.db.weigh(r) {
-		if part > 0 && part+w.size > chunkSize && !bytes.Equal(w.key, r.Begin) {
-			points, part = append(points, bytes.Clone(w.key)), 0
+	for key, size := range t.engine.Sample(r) {
+		if part > 0 && part+size > chunkSize && !bytes.Equal(key, r.Begin) {
+			points, part = append(points, bytes.Clone(key)), 0
 		}
-		part += w.size
+		part += size
 	}
 	if !bytes.Equal(r.Begin, r.End) {
 		points = append(points, bytes.Clone(r.End))
@@ -57,14 +57,4 @@ func (t *transaction) splittable(r kv.KeyRange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return inLegalRange(r, t.settings.readEnd())
-}
-
-// weigh returns the sample of what is committed in a range.
-func (db *Database) weigh(r kv.KeyRange) []weighed {
-	of := db.committer.sample
-	v := db.head.newest()
-	if v.base != nil {
-		of = &v.base.sample
-	}
-	return v.weigh(of.snapshot(), r.Begin, r.End)
 }

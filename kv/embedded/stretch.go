@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // stretch is all keys as a range read of a transaction meets them: what the
@@ -14,8 +15,9 @@ import (
 // It is walked in sections.
 type stretch struct {
 	tx     *transaction // which is locked; nil: the read is made by a goroutine
-	view   *view        // what the database holds; nil until it is needed: own writes alone do not fix the read version
-	scan   *scan        // over view
+	view   ryw.View     // what the database holds; nil until it is needed: own writes alone do not fix the read version
+	scan   ryw.Scan     // over view
+	below  kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
 	budget rangeread.Budget
 	err    error
 	writes *writeMap // nil: none
@@ -50,13 +52,13 @@ type ownPart struct {
 func (t *transaction) newStretch(snapshot bool) *stretch {
 	return &stretch{
 		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, since: t.learned,
-		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.db.lastBatch,
+		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.client.lastBatch,
 	}
 }
 
 // detach begins the stretch anew, for a goroutine, which reads v, and own writes
 // and known keys as they are now. t.mu is held.
-func (s *stretch) detach(v *view, snapshot bool) {
+func (s *stretch) detach(v ryw.View, snapshot bool) {
 	t, alone := s.tx, s.alone
 	*s = *t.newStretch(snapshot)
 	if s.tx, s.view = nil, v; alone {
@@ -72,7 +74,7 @@ func (s *stretch) detach(v *view, snapshot bool) {
 // close releases the scan and returns the first error that the read met.
 func (s *stretch) close() error {
 	if s.scan != nil {
-		if err := s.scan.close(); s.err == nil {
+		if err := s.scan.Close(); s.err == nil {
 			s.err = err
 		}
 	}
@@ -81,42 +83,38 @@ func (s *stretch) close() error {
 
 // stored returns the scan of what the database holds; if that cannot be read,
 // or not at once, of nothing.
-func (s *stretch) stored() *scan {
-	if s.scan == nil {
-		if s.view == nil {
-			s.fixView()
-		}
-		scan := s.view.newScan()
-		scan.budget = &s.budget
-		s.scan = &scan
+func (s *stretch) stored() ryw.Scan {
+	if s.scan != nil {
+		return s.scan
 	}
+	if s.fixView(); s.view == nil {
+		return noScan{}
+	}
+	s.scan = s.view.NewScan(&s.budget)
 	return s.scan
 }
 
+// noScan is a scan of no pairs.
+type noScan struct{}
+
+func (noScan) Seek([]byte) (key, value []byte, ok bool)      { return nil, nil, false }
+func (noScan) Next() (key, value []byte, ok bool)            { return nil, nil, false }
+func (noScan) SeekBelow([]byte) (key, value []byte, ok bool) { return nil, nil, false }
+func (noScan) Err() error                                    { return nil }
+func (noScan) Close() error                                  { return nil }
+
 // gather collects stored pairs of [begin, end), and reports whether g became full.
 func (s *stretch) gather(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
-	if s.view == nil {
-		s.fixView()
-	}
-	if s.err != nil {
+	if s.fixView(); s.err != nil {
 		return false
 	}
-	scan := s.view.newScan()
-	scan.budget = &s.budget
-	if back {
-		full = scan.gatherBelow(begin, end, g)
-	} else {
-		full = scan.gather(begin, end, g)
-	}
-	s.err = scan.close()
+	full, s.err = s.view.Collect(begin, end, back, g, &s.budget)
 	return full
 }
 
 // ready returns why the database cannot be read, or not at once.
 func (s *stretch) ready() error {
-	if s.view == nil {
-		s.fixView()
-	}
+	s.fixView()
 	return s.failure()
 }
 
@@ -124,21 +122,24 @@ func (s *stretch) ready() error {
 // are wrong: no stored key divides them any more.
 func (s *stretch) failure() error {
 	if s.err == nil && s.scan != nil {
-		return s.scan.err
+		return s.scan.Err()
 	}
 	return s.err
 }
 
-// fixView gives the stretch the transaction's view.
+// fixView gives the stretch the transaction's view, unless it has one. It stays
+// without one if that cannot be read, or not at once.
 func (s *stretch) fixView() {
+	if s.view != nil || s.err != nil {
+		return
+	}
 	v, err := s.tx.readable()
-	if err == nil && v.base != nil {
+	if err == nil && !v.InMemory() {
 		err = rangeread.ErrNotAtHand
 	}
-	if err != nil {
-		s.err, v = err, &view{}
+	if s.err = err; err == nil {
+		s.view = v
 	}
-	s.view = v
 }
 
 // section is a key with a value, or a range of keys that are alike.
@@ -224,11 +225,11 @@ func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool)
 			return nil, nil, false
 		}
 	}
-	scan := s.stored()
-	if !scan.seek(begin) || bytes.Compare(scan.key, end) >= 0 {
+	first, ok := s.seek(begin)
+	if !ok || bytes.Compare(first.Key, end) >= 0 {
 		return nil, nil, false
 	}
-	return scan.key, scan.value, true
+	return first.Key, first.Value, true
 }
 
 // beforeAll is the section in front of the first key.
@@ -266,9 +267,8 @@ func (s *stretch) lastStored(begin, end []byte) (key, value []byte) {
 			return nil, nil
 		}
 	}
-	scan := s.stored()
-	if there := scan.course == descending && scan.key != nil && isSuccessor(end, scan.key); (there || scan.seekBelow(end)) && bytes.Compare(scan.key, begin) >= 0 {
-		return scan.key, scan.value
+	if last, ok := s.seekBelow(end); ok && bytes.Compare(last.Key, begin) >= 0 {
+		return last.Key, last.Value
 	}
 	return nil, nil
 }
@@ -357,5 +357,15 @@ func (s *stretch) value(g *section) []byte {
 	case g.own.known():
 		return g.own.value(nil)
 	}
-	return g.own.value(s.stored().get(g.begin))
+	return g.own.value(s.get(g.begin))
+}
+
+// get returns the value that the database holds of key.
+func (s *stretch) get(key []byte) []byte {
+	if s.fixView(); s.err != nil {
+		return nil
+	}
+	value, err := s.view.Get(key)
+	s.err = err
+	return value
 }

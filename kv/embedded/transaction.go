@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // transaction implements [kv.Transaction] and [kv.ConflictRanger].
 type transaction struct {
-	db *Database
+	client *client
+	engine *engine
 
 	mu         sync.Mutex
 	settings   settings
@@ -29,8 +31,10 @@ type transaction struct {
 	dead       error         // why the transaction cannot be used until it is reset
 	spoiled    error         // what the first read that failed failed with
 
-	view    *view // what it reads; nil until the first read
-	read    bool  // something was read
+	view    ryw.View // what it reads; nil until the first read, and where viewErr is set
+	viewErr error    // why the read version cannot be read
+	version int64    // the read version; 0 until it is fixed
+	read    bool     // something was read
 	writes  writeMap
 	reads   []kv.KeyRange // read conflict ranges, neither sorted nor merged
 	known   *knownKeys    // what its reads have told; nil: nothing, or the size cannot be asked for
@@ -77,8 +81,8 @@ var (
 	_ kv.ConflictRanger = (*transaction)(nil)
 )
 
-func newTransaction(db *Database) *transaction {
-	t := &transaction{db: db, settings: db.defaults, committed: -1, past: &nothingPast}
+func newTransaction(c *client) *transaction {
+	t := &transaction{client: c, engine: c.engine, settings: c.defaults, committed: -1, past: &nothingPast}
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
 	if t.settings.timeout > 0 {
 		t.deadline = &deadline{began: time.Now()}
@@ -107,7 +111,7 @@ func (t *transaction) alive() error {
 		return t.misused()
 	}
 	t.expire()
-	if t.dead == nil && t.db.closed.Load() {
+	if t.dead == nil && t.engine.Closed() {
 		return kv.ErrClosed
 	}
 	return t.dead
@@ -119,7 +123,7 @@ func (t *transaction) misused() error {
 	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began; reset it first")
 	if t.dead == nil && !t.settings.lenientCommit {
 		t.kill(err)
-		t.db.committer.help() // what was submitted goes its way
+		t.engine.Drive() // what was submitted goes its way
 	}
 	return err
 }
@@ -162,7 +166,7 @@ func (t *transaction) Cancel() {
 func (t *transaction) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.renew(t.db.defaults)
+	t.renew(t.client.defaults)
 	t.retries, t.again, t.firstStamp = 0, false, nil
 	t.deadline = &deadline{began: time.Now()}
 	t.setExpiry()
@@ -181,7 +185,7 @@ func (t *transaction) renew(s settings) {
 	t.committed, t.conflicted, t.attempt = t.lastCommitted(), t.lastConflicts(), nil
 	t.settings = s
 	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
-	t.view, t.read, t.size, t.quiet = nil, false, 0, false
+	t.view, t.viewErr, t.version, t.read, t.size, t.quiet = nil, nil, 0, false, 0, false
 	t.writes, t.known = writeMap{}, nil
 	t.reads, t.past = nil, &nothingPast
 }
@@ -217,19 +221,25 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 
 // readable returns the view that the transaction reads, fixing it if this is
 // the first read, unless it has become too old. t.mu is held.
-func (t *transaction) readable() (*view, error) {
-	if t.view == nil {
-		t.view = t.db.head.newest()
+func (t *transaction) readable() (ryw.View, error) {
+	switch {
+	case t.viewErr != nil:
+		return nil, t.viewErr
+	case t.view == nil:
+		t.chooseNewest()
 		return t.view, nil
 	}
-	if t.view.err != nil {
-		return nil, t.view.err
-	}
-	if err := t.db.head.check(t.view.version); err != nil {
-		t.view = &view{version: t.view.version, err: err} // what it held can go
+	if err := t.engine.CheckAge(t.version); err != nil {
+		t.view, t.viewErr = nil, err // what the view held can go
 		return nil, err
 	}
 	return t.view, nil
+}
+
+// chooseNewest fixes the read version to that of the newest view.
+func (t *transaction) chooseNewest() {
+	t.view = t.engine.Newest()
+	t.version = t.view.Version()
 }
 
 // SetReadVersion implements [kv.Transaction].
@@ -238,8 +248,8 @@ func (t *transaction) SetReadVersion(version int64) {
 	defer t.mu.Unlock()
 	switch {
 	case t.fault != nil:
-	case t.view != nil:
-		_ = t.fail(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.view.version))
+	case t.version != 0:
+		_ = t.fail(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.version))
 	case version <= 0:
 		_ = t.fail(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
 	default:
@@ -249,11 +259,8 @@ func (t *transaction) SetReadVersion(version int64) {
 
 // chooseView fixes the read version to one that may not be readable: reads say so.
 func (t *transaction) chooseView(version int64) {
-	v, err := t.db.head.at(version)
-	if err != nil {
-		v = &view{version: version, err: err}
-	}
-	t.view = v
+	t.version = version
+	t.view, t.viewErr = t.engine.At(version)
 }
 
 // GetReadVersion implements [kv.ReadTransaction].
@@ -308,10 +315,10 @@ func (t *transaction) lastConflicts() []kv.KeyRange {
 // awaiting returns the attempt, for something to await its commit.
 func (t *transaction) awaiting() *attempt {
 	if t.attempt == nil {
-		r := &commitRequest{} // the commit will need one
-		r.attempt.version.Store(t.committed)
-		r.attempt.request = r
-		t.attempt = &r.attempt
+		a := &attempt{}
+		a.version.Store(t.committed)
+		a.request.finisher = a
+		t.attempt = a
 	}
 	return t.attempt
 }

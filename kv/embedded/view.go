@@ -18,7 +18,6 @@ type view struct {
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 
-	err  error // why the version cannot be read; nil: it can
 	kept *view // what history remembers of this state: who reads it keeps it; guarded by head.mu
 }
 

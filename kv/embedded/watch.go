@@ -20,9 +20,6 @@ type watch struct {
 	key     []byte
 	value   []byte // nil: absent
 
-	unread bool       // value is being read; guarded by the transaction's mutex
-	set    *operation // then: the last set or clear of the key by the transaction itself
-
 	armed   bool  // it is in the table; guarded by table.mu
 	since   int64 // commits up to this version do not fire it; guarded by table.mu
 	counted atomic.Bool
@@ -59,19 +56,6 @@ func (w *watch) finish(err error) {
 		w.table.count.Add(-1)
 		w.promise.Resolve(struct{}{}, err)
 	}
-}
-
-// learn takes the value that the transaction sees, or why it cannot be read. What
-// the transaction has set or cleared meanwhile fires the watch if it differs.
-func (w *watch) learn(value []byte, err error) error {
-	w.value, w.unread = value, false
-	switch {
-	case err != nil:
-		w.finish(err)
-	case w.set != nil && !same(w.set.value, value):
-		w.finish(nil)
-	}
-	return nil
 }
 
 // Done implements [kv.Pending].
@@ -151,7 +135,7 @@ func (t *watchTable) enter(watches []*watch, published int64) (displaced []*watc
 // each key, at the newest version: one for another value takes its place.
 func (t *watchTable) displace(w *watch) (displaced []*watch) {
 	set := t.keys.get(w.key)
-	if set == nil || w.unread {
+	if set == nil {
 		return nil
 	}
 	for other := range *set {

@@ -225,7 +225,7 @@ func checkAtomic(op kv.MutationType, key, operand []byte) error {
 // sends what was written to them before, and returns the key with the least
 // versionstamp that it can get.
 func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
-	r, ok := stampRange(key, t.versionSeen(), t.settings.readEnd())
+	r, ok := stampRange(key, t.version, t.settings.readEnd())
 	if !ok {
 		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
 		return nil, false
@@ -240,7 +240,7 @@ func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
 	t.writes.hide(r.Begin, r.End)
 	at, _ := stampSpot(key)
 	least := slices.Clone(key)
-	copy(least[at:], versionstamp(t.versionSeen(), 0))
+	copy(least[at:], versionstamp(t.version, 0))
 	return ownBytes(least), true
 }
 

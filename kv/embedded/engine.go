@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"iter"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
+)
+
+// engine is a database as its transactions use it.
+type engine struct{ db *Database }
+
+// Newest implements [ryw.Engine].
+func (e *engine) Newest() ryw.View { return engineView{e.db.head.newest()} }
+
+// At implements [ryw.Engine].
+func (e *engine) At(version int64) (ryw.View, error) {
+	v, err := e.db.head.at(version)
+	if err != nil {
+		return nil, err
+	}
+	return engineView{v}, nil
+}
+
+// CheckAge implements [ryw.Engine].
+func (e *engine) CheckAge(version int64) error { return e.db.head.check(version) }
+
+// Closed implements [ryw.Engine].
+func (e *engine) Closed() bool { return e.db.closed.Load() }
+
+// Start implements [ryw.Engine].
+func (e *engine) Start(t task) { e.db.readers.start(t) }
+
+// Commit implements [ryw.Engine].
+func (e *engine) Commit(r *commitRequest) { e.db.committer.prepare(r) }
+
+// Drive implements [ryw.Engine].
+func (e *engine) Drive() { e.db.committer.help() }
+
+// NewWatch implements [ryw.Engine].
+func (e *engine) NewWatch(key, value []byte) (*watch, error) { return e.db.watches.add(key, value) }
+
+// Arm implements [ryw.Engine].
+func (e *engine) Arm(watches []*watch) { e.db.watches.arm(&e.db.head, watches) }
+
+// Sample implements [ryw.Engine].
+func (e *engine) Sample(r kv.KeyRange) iter.Seq2[[]byte, int64] {
+	return func(yield func([]byte, int64) bool) {
+		for _, w := range e.db.weigh(r) {
+			if !yield(w.key, w.size) {
+				return
+			}
+		}
+	}
+}
+
+// CountRetry implements [ryw.Engine].
+func (e *engine) CountRetry() { e.db.stats.retries.Add(1) }
