@@ -9,26 +9,24 @@ import (
 	"time"
 )
 
-// The attempts after which a retry loop gives up, because another cannot end
-// otherwise.
+// A retry loop gives up after so many attempts, because another attempt would
+// fail in the same way.
 const (
 	maxSlowAttempts        = 2    // in a row, behind the first, that lasted as long as a version can be read
 	maxConflictingAttempts = 1000 // in a row; with back-off, some minutes
 )
 
-// RetryError is the error of [Retry] and [RetryRead], and so of every
-// [Transactor], when they give a function up although its error is retryable:
+// RetryError is the error of [Retry], [RetryRead] and every [Transactor] when
+// they run a function no more although its error is retryable:
 //
-//   - CodeTransactionTooOld (1007), because the function takes longer than
-//     [MaxTransactionAge]: when the first attempt and two more failed so. Do less
-//     in one transaction: write in several, and read what is large outside of
-//     them.
-//   - CodeNotCommitted (1020), because it conflicts each time: after a thousand
-//     attempts in a row. A function that writes what it reads in a transaction of
-//     another kind than its own does so for ever.
+//   - CodeTransactionTooOld (1007) three times in a row, because the function takes
+//     longer than [MaxTransactionAge]. Do less in one transaction: write in
+//     several, and read large data outside of them.
+//   - CodeNotCommitted (1020) a thousand times in a row. A function whose second
+//     transaction writes what its first one reads conflicts for ever.
 //
-// It does not unwrap to the last attempt's error: loops around must not retry.
-// If an attempt before may have committed, it unwraps to ErrOutcomeUnknown.
+// It does not unwrap to the last attempt's error: an outer loop must not retry.
+// If an earlier attempt may have committed, it unwraps to ErrOutcomeUnknown.
 type RetryError struct {
 	Code           Code // of each attempt's error
 	Attempts       int  // that ended so, in a row
@@ -38,20 +36,20 @@ type RetryError struct {
 
 // Error implements error.
 func (e *RetryError) Error() string {
-	text := fmt.Sprintf("kv: given up after %d attempts in a row that failed with %d, ", e.Attempts, int(e.Code))
+	text := fmt.Sprintf("kv: gave up after %d attempts in a row that failed with %d, ", e.Attempts, int(e.Code))
 	if e.Code == CodeTransactionTooOld {
-		text += fmt.Sprintf("transaction_too_old: each lasted longer than the %v after which a transaction can neither read nor commit; "+
-			"do less in one transaction: write in several, read what is large outside of them", MaxTransactionAge)
+		text += fmt.Sprintf("transaction_too_old: each lasted longer than %v, after which a transaction can neither read nor commit; "+
+			"do less in one transaction: write in several, read large data outside of them", MaxTransactionAge)
 	} else {
-		text += "not_committed: others, or the function itself outside of its transaction, changed what each had read"
+		text += "not_committed: another transaction, perhaps one that the function itself runs, wrote to what each attempt had read"
 	}
 	if e.MaybeCommitted {
-		text += "; an attempt before may have committed"
+		text += "; an earlier attempt may have committed"
 	}
 	return text + ": " + e.Last.Error()
 }
 
-// Unwrap returns ErrOutcomeUnknown where that is so.
+// Unwrap returns ErrOutcomeUnknown if an earlier attempt may have committed.
 func (e *RetryError) Unwrap() error {
 	if e.MaybeCommitted {
 		return ErrOutcomeUnknown
@@ -59,10 +57,10 @@ func (e *RetryError) Unwrap() error {
 	return nil
 }
 
-// Progress marks err, an error of a function that is run again, for the retry
-// loop: the function goes on where this attempt stopped, so its attempts may be
-// as many and as long as they must. nil stays nil.
-func Progress(err error) error {
+// MarkProgress wraps the error of an attempt whose function will continue where
+// this attempt stopped. The retry loop then does not limit how many attempts
+// last longer than [MaxTransactionAge]. It returns nil for nil.
+func MarkProgress(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -76,23 +74,23 @@ func (e *progressError) Unwrap() error { return e.error }
 // attempts is what a retry loop remembers of the attempts that failed.
 type attempts struct {
 	Attempt
-	began time.Time // the present one; zero for the first, so that most calls ask no clock
-	slow  int       // in a row
-	last  error     // of the attempt before
+	began time.Time // when the current attempt began; zero for the first, so that most calls read no clock
+	slow  int       // attempts in a row that lasted too long
+	last  error     // of the previous attempt
 }
 
-// begin notes that the next attempt begins.
-func (a *attempts) begin() {
+// beginNext notes that the next attempt begins.
+func (a *attempts) beginNext() {
 	a.Number++
 	a.began = time.Now()
 }
 
-// fail counts an attempt that failed with a retryable error. It returns the
-// error with which to give up, or nil.
-func (a *attempts) fail(err error) error {
+// countFailure counts an attempt that failed with a retryable error. It returns a
+// *RetryError if the loop must give up, else nil.
+func (a *attempts) countFailure(err error) error {
 	code, long := CodeOf(err), !a.began.IsZero() && time.Since(a.began) >= MaxTransactionAge
 	a.last = err
-	a.slow, a.Conflicts = follow(a.slow, code == CodeTransactionTooOld && long), follow(a.Conflicts, code == CodeNotCommitted)
+	a.slow, a.Conflicts = countRow(a.slow, code == CodeTransactionTooOld && long), countRow(a.Conflicts, code == CodeNotCommitted)
 	a.MaybeCommitted = a.MaybeCommitted || IsMaybeCommitted(err)
 	var progress *progressError
 	switch {
@@ -106,56 +104,56 @@ func (a *attempts) fail(err error) error {
 	return nil
 }
 
-// follow returns the length of a row to which the next member belongs or not.
-func follow(row int, belongs bool) int {
-	if belongs {
+// countRow returns how many events in a row there are after the next attempt, in
+// which the event happened or not.
+func countRow(row int, happened bool) int {
+	if happened {
 		return row + 1
 	}
 	return 0
 }
 
-// ended returns the error with which a loop ends whose context has, or nil: the
-// context's, above that of the attempt before.
-func (a *attempts) ended(ctx context.Context) error {
+// contextError returns nil, or the loop's error after ctx ended: it wraps the
+// context's cause and the previous attempt's error.
+func (a *attempts) contextError(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
 	if a.last == nil {
 		return context.Cause(ctx)
 	}
-	return a.unknown(fmt.Errorf("%w: %w", context.Cause(ctx), a.last))
+	return a.markUnknown(fmt.Errorf("%w: %w", context.Cause(ctx), a.last))
 }
 
-// unknown marks the error of a loop that ends although an attempt may have
-// committed, and err does not say so.
-func (a *attempts) unknown(err error) error {
+// markUnknown wraps err with ErrOutcomeUnknown if an attempt may have committed
+// and err does not say so.
+func (a *attempts) markUnknown(err error) error {
 	if !a.MaybeCommitted || IsMaybeCommitted(err) || errors.Is(err, ErrOutcomeUnknown) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 }
 
-// explain returns the error with which a loop ends in the middle of an attempt. If
-// that is because ctx has ended, the error also names why there was an attempt
-// before.
+// explain returns the loop's error after err ended an attempt. If ctx has ended,
+// the result also tells why the previous attempt failed.
 func (a *attempts) explain(ctx context.Context, err error) error {
 	ended := context.Cause(ctx)
 	if ended == nil || a.last == nil || CodeOf(err) == CodeOf(a.last) {
 		return err
 	}
-	return a.unknown(&lateError{err, a.Number, a.last})
+	return a.markUnknown(&lateError{err, a.Number, a.last})
 }
 
 // lateError is the error of an attempt that was not the first. It does not
-// unwrap to the error of the one before, whose code is not this attempt's.
+// unwrap to the previous attempt's error, whose code is not this attempt's.
 type lateError struct {
 	error
-	number int
-	before error
+	number   int
+	previous error
 }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("%v (in attempt %d; the one before failed: %v)", e.error, e.number, e.before)
+	return fmt.Sprintf("%v (in attempt %d; the previous one failed: %v)", e.error, e.number, e.previous)
 }
 
 func (e *lateError) Unwrap() error { return e.error }

@@ -53,7 +53,7 @@ func TestRetryKeepsFastFunctions(t *testing.T) {
 			err   error
 		}{
 			"fast":      {time.Second, coded(kv.CodeTransactionTooOld)},
-			"goes on":   {time.Minute, kv.Progress(coded(kv.CodeTransactionTooOld))},
+			"goes on":   {time.Minute, kv.MarkProgress(coded(kv.CodeTransactionTooOld))},
 			"otherwise": {time.Minute, coded(kv.CodeProcessBehind)},
 		} {
 			runs := 0

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// NewConflictError returns the error of a commit that failed because others
-// wrote to what the transaction read. Engines call it with the conflicting
-// ranges where the transaction asked for them, in order and merged.
+// NewConflictError returns the error of a commit that failed because other
+// transactions wrote to what it read. Engines pass the conflicting ranges, in order
+// and merged, if the transaction has [OptionReportConflictingKeys] set.
 func NewConflictError(conflicts []KeyRange) *Error {
-	e := NewError(CodeNotCommitted, "something that the transaction read was written since")
+	e := NewError(CodeNotCommitted, "another transaction wrote to what this one read")
 	if len(conflicts) > 0 {
 		e.Detail += ": " + describeRanges(conflicts)
 		e.Conflicts = conflicts
@@ -19,12 +19,12 @@ func NewConflictError(conflicts []KeyRange) *Error {
 	return e
 }
 
-// mostDescribed is how many ranges an error's text tells.
-const mostDescribed = 3
+// maxDescribed is how many ranges an error's text lists.
+const maxDescribed = 3
 
 func describeRanges(ranges []KeyRange) string {
 	var b strings.Builder
-	for i, r := range ranges[:min(len(ranges), mostDescribed)] {
+	for i, r := range ranges[:min(len(ranges), maxDescribed)] {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -34,17 +34,17 @@ func describeRanges(ranges []KeyRange) string {
 			fmt.Fprintf(&b, "keys from %s to %s", quoteKey(r.Begin), quoteKey(r.End))
 		}
 	}
-	if more := len(ranges) - mostDescribed; more > 0 {
+	if more := len(ranges) - maxDescribed; more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
 	return b.String()
 }
 
-// quoteKey quotes the first bytes of a key, which may be long.
+// quoteKey quotes a key for an error's text; of a long one, the first bytes.
 func quoteKey(key []byte) string {
-	const most = 64
-	if len(key) > most {
-		return fmt.Sprintf("%q…", key[:most])
+	const limit = 64
+	if len(key) > limit {
+		return fmt.Sprintf("%q…", key[:limit])
 	}
 	return fmt.Sprintf("%q", key)
 }

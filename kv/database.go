@@ -8,15 +8,15 @@ import "context"
 type ReadTransactor interface {
 	// ReadTransact runs fn with a transaction and runs it again after a
 	// retryable error. Reads see one version; nothing is committed. If three
-	// attempts last longer than MaxTransactionAge, five seconds, the error is a
-	// *RetryError: read less at once. If ctx has ended already, fn is not run.
+	// attempts in a row last longer than MaxTransactionAge, five seconds, the error
+	// is a *RetryError: read less in one call. If ctx has already ended, fn is not run.
 	// Called on a [Transaction], it runs fn once, in that transaction.
 	ReadTransact(ctx context.Context, fn func(ReadTransaction) error) error
 }
 
 // Transactor runs functions in transactions. Both [Database] and [Transaction]
-// are Transactors, so a layer written against it composes: given a Database it
-// commits by itself, given a Transaction it becomes a part of it.
+// are Transactors, so layers compose: a layer's call commits by itself on a
+// Database, and is a part of the caller's transaction on a Transaction.
 type Transactor interface {
 	ReadTransactor
 
@@ -26,15 +26,15 @@ type Transactor interface {
 	// Any other error of fn cancels the transaction and is returned.
 	//
 	// An attempt that lasts longer than MaxTransactionAge, five seconds, cannot
-	// commit: fn must do less. If three attempts end so, or a thousand in a row
-	// by conflicts, the error is a *RetryError.
+	// commit: fn must do less. After three such attempts in a row, or a thousand
+	// conflicts in a row, the error is a *RetryError.
 	//
-	// ctx's deadline becomes the transaction's timeout and its end cancels the
-	// transaction. If it has ended already, fn is not run. If it ends while a
-	// commit is under way, the error wraps ErrOutcomeUnknown and ctx's error.
+	// When ctx ends, the transaction is cancelled. If ctx has already ended, fn is
+	// not run. If it ends during the commit, the error wraps ErrOutcomeUnknown and
+	// ctx's error.
 	//
 	// Called on a Transaction, Transact runs fn once, in that transaction, and
-	// commits nothing: retry and commit belong to whoever opened it.
+	// commits nothing: the function that began the transaction retries and commits.
 	Transact(ctx context.Context, fn func(Transaction) error) error
 }
 
@@ -43,12 +43,12 @@ type Database interface {
 	Transactor
 
 	// Begin returns a new transaction. Its read version is fixed by its first
-	// read. A transaction that is given up without Commit must be cancelled.
+	// read. The caller must cancel a transaction that it does not commit.
 	// Begin fails with ErrClosed after Close.
 	Begin() (Transaction, error)
 
-	// Close releases the engine. Transactions in flight fail with ErrClosed or
-	// finish; a commit that was acknowledged stays.
+	// Close releases the engine. Transactions under way fail with ErrClosed or
+	// finish; acknowledged commits stay.
 	Close() error
 }
 
@@ -67,22 +67,22 @@ type ReadTransaction interface {
 	// GetRange reads the pairs of a range in key order, in batches.
 	GetRange(r SelectorRange, o RangeOptions) RangeResult
 
-	// GetReadVersion returns the version that the transaction reads, fixing it
-	// if this is the first read.
+	// GetReadVersion returns the version that the transaction reads. As a first
+	// read it fixes that version.
 	GetReadVersion() Future[int64]
 
 	// GetEstimatedRangeSizeBytes estimates how many bytes the keys and values of a
-	// range have. It neither depends on the read version nor sees the
-	// transaction's own writes, and cannot conflict. The engine counts a sample in
-	// which large pairs are more likely: an estimate above 3 MB is good to about a
-	// tenth, while that of a small range may be 0. Fails with CodeInvertedRange.
+	// range have. It ignores the read version and the transaction's own writes, and
+	// cannot conflict. The engine counts a sample in which large pairs are more
+	// likely: an estimate above 3 MB is about 10 % off, one of a small range may be
+	// 0. Fails with CodeInvertedRange.
 	GetEstimatedRangeSizeBytes(r KeyRange) Future[int64]
 
 	// GetRangeSplitPoints returns keys that divide a range into parts of about
 	// chunkSize bytes, by the same sample: in order, the first one r.Begin and
-	// the last one r.End. So a large range can be read by several transactions.
+	// the last one r.End. Several transactions can then read a large range.
 	// Fails with CodeInvertedRange, with CodeClientInvalidOperation for a chunkSize
-	// below 1, and with CodeKeyOutsideLegalRange beyond what may be read.
+	// below 1, and with CodeKeyOutsideLegalRange for keys that it may not read.
 	GetRangeSplitPoints(r KeyRange, chunkSize int64) Future[[][]byte]
 
 	// Snapshot returns a view whose reads add no read conflict ranges. They see
@@ -90,8 +90,8 @@ type ReadTransaction interface {
 	Snapshot() ReadTransaction
 }
 
-// Transaction is a transaction in progress. Writes take effect at Commit;
-// their faults (limits, illegal keys) are reported there at the latest.
+// Transaction is a transaction in progress. Writes take effect at Commit, which
+// also reports faults of writes (limits, illegal keys) that were not reported before.
 type Transaction interface {
 	ReadTransaction
 	Transactor
@@ -110,19 +110,19 @@ type Transaction interface {
 	AddReadConflictRange(r KeyRange) error
 	// AddReadConflictKey makes the transaction conflict as if it had read key.
 	AddReadConflictKey(key []byte) error
-	// AddWriteConflictRange makes others conflict as if the transaction had written r.
+	// AddWriteConflictRange makes readers of r conflict as if the transaction had written r.
 	AddWriteConflictRange(r KeyRange) error
-	// AddWriteConflictKey makes others conflict as if the transaction had written key.
+	// AddWriteConflictKey makes readers of key conflict as if the transaction had written it.
 	AddWriteConflictKey(key []byte) error
 
 	// Watch returns a future that becomes ready after key's value changes from
 	// what this transaction sees. It reads the key: in a transaction that writes,
-	// a change before the commit is a conflict. It is armed by the commit and
-	// outlives the transaction; it may fire without a change and may miss a
-	// change that is undone. If the commit fails the watch fails with the same
-	// error, and with CodeTransactionCancelled if the transaction is reset before
-	// it; of a transaction that is only cancelled it may never become ready.
-	// Cancel it when it is no longer needed.
+	// a change before the commit is a conflict. The commit arms it, and it outlives
+	// the transaction. It may fire without a change and may miss a change that is
+	// undone. If the commit fails, the watch fails with the same error. If the
+	// transaction is reset before its commit, the watch fails with
+	// CodeTransactionCancelled; if it is only cancelled, the watch may never become
+	// ready. Cancel it when it is no longer needed.
 	Watch(key []byte) Future[struct{}]
 
 	// SetReadVersion fixes the read version, before the first read.
@@ -131,11 +131,11 @@ type Transaction interface {
 	// argument out of range may be reported by the next call instead.
 	SetOption(o Option, arg int64) error
 
-	// GetApproximateSize returns the bytes that the transaction has gathered so
-	// far against MaxTransactionSize, conflict ranges included. A range read
-	// counts one for each batch, and where it is cut may depend on what else the
-	// engine holds if its end selects a key more than some twenty places behind
-	// all keys.
+	// GetApproximateSize returns how many bytes of MaxTransactionSize the
+	// transaction uses so far, conflict ranges included. A range read adds one
+	// conflict range for each batch. If the range's end selector points more than
+	// about twenty keys behind the last key, the size of batches may depend on
+	// the engine's other contents.
 	GetApproximateSize() Future[int64]
 	// GetCommittedVersion returns the version of the last commit; -1 for a
 	// read-only transaction and before the commit.
@@ -150,13 +150,13 @@ type Transaction interface {
 	Commit(ctx context.Context) error
 	// CommitAsync starts the commit.
 	CommitAsync() Future[struct{}]
-	// OnError decides what follows err. If it is retryable, OnError waits the
+	// OnError prepares another attempt after a retryable err: it waits the
 	// back-off, resets the transaction (options that limit retries stay) and
-	// returns nil. Otherwise it returns err.
+	// returns nil. It returns any other err.
 	OnError(ctx context.Context, err error) error
-	// Reset makes the transaction as new. Futures not ready are cancelled.
+	// Reset makes the transaction as new and cancels futures that are not ready.
 	Reset()
-	// Cancel gives the transaction up. All its calls fail with
+	// Cancel ends the transaction. All its calls fail with
 	// CodeTransactionCancelled until Reset.
 	Cancel()
 }
@@ -170,13 +170,12 @@ type ConflictRanger interface {
 	// merged.
 	ConflictRanges(ctx context.Context) (read, write []KeyRange, err error)
 
-	// ConflictingKeys returns which of the read conflict ranges others had
-	// written to when the last commit with [OptionReportConflictingKeys] failed
-	// with CodeNotCommitted, in order and merged; nil if none has. At least one
-	// range is told; one that only a commit of the same moment wrote to may be
-	// missing beside others. The ranges stay after OnError and Reset, so that the
-	// next attempt of a retry loop can read them, until another commit with the
-	// option fails so.
+	// ConflictingKeys returns the read conflict ranges that made the last commit
+	// with [OptionReportConflictingKeys] fail with CodeNotCommitted, in order and
+	// merged; nil if no commit failed so. They are at least one; a range to which
+	// only a concurrent commit of the same batch wrote may be missing beside others.
+	// OnError and Reset keep the ranges, so that the next attempt of a retry loop
+	// can read them; the next such failure replaces them.
 	ConflictingKeys(ctx context.Context) ([]KeyRange, error)
 }
 

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// TransactionDefaults are what all transactions of a database begin with: a
-// field of every engine's Options. The zero value is the engine's own.
+// TransactionDefaults are the options that all transactions of a database begin
+// with: a field of every engine's Options. The zero value keeps the engine's own.
 //
 // [Transaction.SetOption] overrides a default for one transaction. OnError keeps
-// a timeout, a retry limit and a cap of the back-off that were set so, and goes
-// back to the default of everything else. Reset goes back to all defaults; the
-// timeout then counts anew.
+// the timeout, retry limit and cap of the back-off that SetOption set, and
+// restores the other defaults. Reset restores all defaults and restarts the
+// timeout.
 type TransactionDefaults struct {
 	// Timeout ends transactions with CodeTransactionTimedOut, counted from Begin,
 	// retries included ([OptionTimeout]). 0: none. It is cut to whole milliseconds.
@@ -33,9 +33,9 @@ type TransactionDefaults struct {
 	// ([OptionSizeLimit]). 0: that. Larger ones fail with CodeTransactionTooLarge.
 	SizeLimit int
 
-	// ReportConflictingKeys has a commit that fails with CodeNotCommitted tell
-	// which reads were the cause ([OptionReportConflictingKeys]). A cluster
-	// returns a little more for each such commit.
+	// ReportConflictingKeys makes a commit that fails with CodeNotCommitted report
+	// the conflicting reads ([OptionReportConflictingKeys]). The reply of a cluster
+	// to such a commit is then a little larger.
 	ReportConflictingKeys bool
 }
 

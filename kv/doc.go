@@ -2,9 +2,9 @@
 
 // Package kv is FoundationDB's transaction contract as Go interfaces.
 //
-// Every layer of this module (tuple keys, directories, records, leases) is
-// written against this package alone, so that one program runs unchanged on
-// the embedded engine and on a FoundationDB cluster:
+// Every layer of this module (tuple keys, directories, records, leases) uses an
+// engine through this package only, so that one program runs unchanged on the
+// embedded engine and on a FoundationDB cluster:
 //
 //	err := db.Transact(ctx, func(tx kv.Transaction) error {
 //		balance, err := tx.Get([]byte("balance")).Get(ctx) // a future: start several, then wait
@@ -19,25 +19,24 @@
 // # Isolation
 //
 // Transactions are strictly serializable and optimistic. A transaction reads
-// one version of the database, fixed by its first read; its writes are kept
-// aside and seen by its own reads (read-your-writes); [Transaction.Commit]
-// succeeds only if nothing that the transaction read, absent keys and empty
-// ranges included, was written since its read version. Reads through
-// [ReadTransaction.Snapshot] see the same version but do not conflict.
+// one version of the database, which its first read fixes. Its own reads see its
+// writes before the commit (read-your-writes). [Transaction.Commit] succeeds only
+// if no other transaction has written to what it read since its read version,
+// absent keys and empty ranges included. Reads through [ReadTransaction.Snapshot]
+// see the same version but do not conflict.
 //
 // # Retries
 //
-// A function given to [Transactor.Transact] may run more than once, also after
-// an attempt that did commit but whose acknowledgement was lost (error 1021,
-// see [IsMaybeCommitted]). It must have no effect outside the transaction:
-// no appending to captured slices, no ids or clocks read inside it.
+// A function given to [Transactor.Transact] may run more than once, even after
+// an attempt that committed but whose acknowledgement was lost (error 1021,
+// see [IsMaybeCommitted]). It must have no effect outside the transaction: it must
+// not append to captured slices, make IDs or read a clock.
 //
 // # Bytes
 //
-// Keys and values given to a call are copied before it returns. Keys and
-// values that a call returns may be shared and must not be modified; to append
-// to them is no modification. A nil value means that the key is absent; a
-// present, empty value is not nil.
+// A call copies the keys and values that it is given before it returns. Returned
+// keys and values may be shared: the caller must not modify them, but may append to
+// them. A nil value means that the key is absent; a present, empty value is not nil.
 //
 // # Concurrency
 //
@@ -46,6 +45,6 @@
 // order; [Transaction.Commit], [Transaction.OnError] and [Transaction.Reset]
 // must not overlap with other calls.
 //
-// The limits of FoundationDB ([MaxKeySize], [MaxValueSize],
-// [MaxTransactionSize], [MaxTransactionAge]) hold on every engine.
+// Every engine enforces the limits of FoundationDB ([MaxKeySize], [MaxValueSize],
+// [MaxTransactionSize], [MaxTransactionAge]).
 package kv

@@ -11,64 +11,63 @@ import (
 // FoundationDB's flow/error_definitions.h, release 7.3.
 type Code int
 
-// The codes that a layer can meet. The comment is FoundationDB's meaning.
+// The codes that a layer can meet, with FoundationDB's names.
 const (
-	CodeOperationFailed          Code = 1000
-	CodeTimedOut                 Code = 1004
-	CodeTransactionTooOld        Code = 1007 // read or commit more than 5 s after the read version
-	CodeFutureVersion            Code = 1009 // read version newer than the database
-	CodeNotCommitted             Code = 1020 // conflict with another transaction
-	CodeCommitUnknownResult      Code = 1021 // may or may not have committed
-	CodeTransactionCancelled     Code = 1025
-	CodeConnectionFailed         Code = 1026
-	CodeTransactionTimedOut      Code = 1031 // not retryable; may have committed
-	CodeTooManyWatches           Code = 1032
-	CodeWatchesDisabled          Code = 1034
-	CodeAccessedUnreadable       Code = 1036 // read of a key or value that awaits its versionstamp
-	CodeProcessBehind            Code = 1037
-	CodeDatabaseLocked           Code = 1038
-	CodeClusterVersionChanged    Code = 1039
-	CodeProxyMemoryLimitExceeded Code = 1042
-	CodeBatchTransactionThrottle Code = 1051
-	CodeGRVProxyMemoryLimit      Code = 1078
-	CodeBlobGranuleRequestFailed Code = 1079
-	CodeOperationCancelled       Code = 1101
-	CodeTagThrottled             Code = 1213
-	CodeProxyTagThrottled        Code = 1223
-	CodePlatformError            Code = 1500
-	CodeIOError                  Code = 1510
-	CodeClientInvalidOperation   Code = 2000
-	CodeCommitReadIncomplete     Code = 2002
-	CodeKeyOutsideLegalRange     Code = 2004
-	CodeInvertedRange            Code = 2005
-	CodeInvalidOptionValue       Code = 2006
-	CodeInvalidOption            Code = 2007
-	CodeReadVersionAlreadySet    Code = 2010
-	CodeVersionInvalid           Code = 2011 // negative or otherwise illegal version
-	CodeRangeLimitsInvalid       Code = 2012
-	CodeUsedDuringCommit         Code = 2017
-	CodeInvalidMutationType      Code = 2018
-	CodeTransactionInvalidVer    Code = 2020 // the transaction has not committed: it has no commit version
-	CodeNoCommitVersion          Code = 2021 // read-only transaction: there is no versionstamp
-	CodeTransactionReadOnly      Code = 2023
-	CodeTransactionTooLarge      Code = 2101
-	CodeKeyTooLarge              Code = 2102
-	CodeValueTooLarge            Code = 2103
-	CodeSpecialKeysNoModule      Code = 2113 // no special key begins so
-	CodeSpecialKeysWriteDisabled Code = 2114
-	CodeExactModeWithoutLimits   Code = 2210
-	CodeUnknownError             Code = 4000
-	CodeInternalError            Code = 4100
+	CodeOperationFailed                Code = 1000
+	CodeTimedOut                       Code = 1004
+	CodeTransactionTooOld              Code = 1007 // read or commit more than 5 s after the read version
+	CodeFutureVersion                  Code = 1009 // read version newer than the database
+	CodeNotCommitted                   Code = 1020 // conflict with another transaction
+	CodeCommitUnknownResult            Code = 1021 // may or may not have committed
+	CodeTransactionCancelled           Code = 1025
+	CodeConnectionFailed               Code = 1026
+	CodeTransactionTimedOut            Code = 1031 // not retryable; may have committed
+	CodeTooManyWatches                 Code = 1032
+	CodeWatchesDisabled                Code = 1034
+	CodeAccessedUnreadable             Code = 1036 // read of a key or value that awaits its versionstamp
+	CodeProcessBehind                  Code = 1037
+	CodeDatabaseLocked                 Code = 1038
+	CodeClusterVersionChanged          Code = 1039
+	CodeCommitProxyMemoryLimitExceeded Code = 1042
+	CodeBatchTransactionThrottled      Code = 1051
+	CodeGRVProxyMemoryLimitExceeded    Code = 1078
+	CodeBlobGranuleRequestFailed       Code = 1079
+	CodeOperationCancelled             Code = 1101
+	CodeTagThrottled                   Code = 1213
+	CodeProxyTagThrottled              Code = 1223
+	CodePlatformError                  Code = 1500
+	CodeIOError                        Code = 1510
+	CodeClientInvalidOperation         Code = 2000
+	CodeCommitReadIncomplete           Code = 2002
+	CodeKeyOutsideLegalRange           Code = 2004
+	CodeInvertedRange                  Code = 2005
+	CodeInvalidOptionValue             Code = 2006
+	CodeInvalidOption                  Code = 2007
+	CodeReadVersionAlreadySet          Code = 2010
+	CodeVersionInvalid                 Code = 2011 // negative or otherwise illegal version
+	CodeRangeLimitsInvalid             Code = 2012
+	CodeUsedDuringCommit               Code = 2017
+	CodeInvalidMutationType            Code = 2018
+	CodeTransactionInvalidVersion      Code = 2020 // the transaction has not committed: it has no commit version
+	CodeNoCommitVersion                Code = 2021 // read-only transaction: there is no versionstamp
+	CodeTransactionReadOnly            Code = 2023
+	CodeTransactionTooLarge            Code = 2101
+	CodeKeyTooLarge                    Code = 2102
+	CodeValueTooLarge                  Code = 2103
+	CodeSpecialKeysNoModuleFound       Code = 2113 // no special key begins so
+	CodeSpecialKeysWriteDisabled       Code = 2114
+	CodeExactModeWithoutLimits         Code = 2210
+	CodeUnknownError                   Code = 4000
+	CodeInternalError                  Code = 4100
 )
 
 // ErrClosed is returned by every call on a closed [Database].
 var ErrClosed = errors.New("kv: the database is closed")
 
 // ErrOutcomeUnknown marks an error after which a transaction may or may not
-// have committed: waiting for its commit was abandoned, because the context
-// ended; or a retry loop has ended, for the reason that the error gives, after an
-// attempt that may have committed. The error also wraps the context's error, or
-// that of the last attempt.
+// have committed: the context ended during the commit, or a retry loop ended
+// after an attempt that may have committed. The error also wraps the context's
+// error, or that of the last attempt.
 var ErrOutcomeUnknown = errors.New("kv: commit outcome unknown")
 
 // Error is an engine's error with FoundationDB's code. Find it in an error
@@ -77,10 +76,9 @@ type Error struct {
 	Code   Code
 	Detail string // what was wrong and where; may be empty
 
-	// Conflicts are the transaction's read conflict ranges that others wrote to,
-	// in order and merged. They are told with CodeNotCommitted by
-	// [Transaction.Commit] if the transaction has [OptionReportConflictingKeys]
-	// set; else nil.
+	// Conflicts are the transaction's read conflict ranges that other transactions
+	// wrote to, in order and merged. [Transaction.Commit] sets them with
+	// CodeNotCommitted if the transaction has [OptionReportConflictingKeys] set.
 	Conflicts []KeyRange
 }
 
@@ -113,8 +111,8 @@ func CodeOf(err error) Code {
 	return 0
 }
 
-// ConflictsOf returns the conflicting keys of the first *Error in err's chain:
-// see [Error.Conflicts].
+// ConflictsOf returns the [Error.Conflicts] of the first *Error in err's chain,
+// or nil.
 func ConflictsOf(err error) []KeyRange {
 	var e *Error
 	if errors.As(err, &e) {
@@ -123,12 +121,12 @@ func ConflictsOf(err error) []KeyRange {
 	return nil
 }
 
-// IsConflict reports whether the transaction failed because something that it
-// read was written by another transaction (1020). Nothing was committed.
+// IsConflict reports whether the transaction failed because another transaction
+// wrote to what it read (1020). It did not commit.
 func IsConflict(err error) bool { return CodeOf(err) == CodeNotCommitted }
 
-// IsMaybeCommitted reports whether the failed transaction may nevertheless
-// have committed and is no longer in flight (1021, 1039).
+// IsMaybeCommitted reports whether the failed transaction may have committed
+// nevertheless (1021, 1039). It is over: it cannot commit later.
 func IsMaybeCommitted(err error) bool {
 	c := CodeOf(err)
 	return c == CodeCommitUnknownResult || c == CodeClusterVersionChanged
@@ -139,67 +137,67 @@ func IsMaybeCommitted(err error) bool {
 func IsRetryableNotCommitted(err error) bool {
 	switch CodeOf(err) {
 	case CodeTransactionTooOld, CodeFutureVersion, CodeNotCommitted, CodeProcessBehind, CodeDatabaseLocked,
-		CodeProxyMemoryLimitExceeded, CodeBatchTransactionThrottle, CodeGRVProxyMemoryLimit,
+		CodeCommitProxyMemoryLimitExceeded, CodeBatchTransactionThrottled, CodeGRVProxyMemoryLimitExceeded,
 		CodeBlobGranuleRequestFailed, CodeTagThrottled, CodeProxyTagThrottled:
 		return true
 	}
 	return false
 }
 
-// IsRetryable reports whether [Transaction.OnError] retries after err. It is
-// the list that a FoundationDB 7.3 client was recorded to retry; 1039 is not
-// on it, because the client library deals with that code itself.
+// IsRetryable reports whether [Transaction.OnError] retries after err. The codes
+// are those that a recorded FoundationDB 7.3 client retries. 1039 is not among
+// them, because the client library handles that code itself.
 func IsRetryable(err error) bool {
 	return CodeOf(err) == CodeCommitUnknownResult || IsRetryableNotCommitted(err)
 }
 
 var codeNames = map[Code]string{
-	CodeOperationFailed:          "operation failed",
-	CodeTimedOut:                 "operation timed out",
-	CodeTransactionTooOld:        "transaction is too old to perform reads or be committed",
-	CodeFutureVersion:            "request for a future version",
-	CodeNotCommitted:             "transaction not committed due to conflict with another transaction",
-	CodeCommitUnknownResult:      "transaction may or may not have committed",
-	CodeTransactionCancelled:     "operation aborted because the transaction was cancelled",
-	CodeConnectionFailed:         "network connection failed",
-	CodeTransactionTimedOut:      "operation aborted because the transaction timed out",
-	CodeTooManyWatches:           "too many watches currently set",
-	CodeWatchesDisabled:          "watches cannot be set if read-your-writes is disabled",
-	CodeAccessedUnreadable:       "read or wrote an unreadable key",
-	CodeProcessBehind:            "storage process does not have recent mutations",
-	CodeDatabaseLocked:           "database is locked",
-	CodeClusterVersionChanged:    "cluster has been upgraded to a new protocol version",
-	CodeProxyMemoryLimitExceeded: "proxy commit memory limit exceeded",
-	CodeBatchTransactionThrottle: "batch transaction throttled",
-	CodeGRVProxyMemoryLimit:      "GRV proxy memory limit exceeded",
-	CodeBlobGranuleRequestFailed: "blob granule request failed",
-	CodeOperationCancelled:       "asynchronous operation cancelled",
-	CodeTagThrottled:             "transaction tag is being throttled",
-	CodeProxyTagThrottled:        "transaction tag is being throttled by the proxy",
-	CodePlatformError:            "platform error",
-	CodeIOError:                  "disk i/o operation failed",
-	CodeClientInvalidOperation:   "invalid API call",
-	CodeCommitReadIncomplete:     "commit with incomplete read",
-	CodeKeyOutsideLegalRange:     "key outside legal range",
-	CodeInvertedRange:            "range begin key larger than end key",
-	CodeInvalidOptionValue:       "option set with an invalid value",
-	CodeInvalidOption:            "option not valid in this context",
-	CodeReadVersionAlreadySet:    "transaction already has a read version set",
-	CodeVersionInvalid:           "version not valid",
-	CodeRangeLimitsInvalid:       "range limits not valid",
-	CodeUsedDuringCommit:         "operation issued while a commit was outstanding",
-	CodeInvalidMutationType:      "unrecognized atomic mutation type",
-	CodeTransactionInvalidVer:    "transaction does not have a valid commit version",
-	CodeNoCommitVersion:          "transaction is read-only and therefore does not have a commit version",
-	CodeTransactionReadOnly:      "attempted to commit a transaction specified as read-only",
-	CodeTransactionTooLarge:      "transaction exceeds byte limit",
-	CodeKeyTooLarge:              "key length exceeds limit",
-	CodeValueTooLarge:            "value length exceeds limit",
-	CodeSpecialKeysNoModule:      "special key space range read does not intersect a module",
-	CodeSpecialKeysWriteDisabled: "special key space is not allowed to write",
-	CodeExactModeWithoutLimits:   "exact streaming mode requires limits",
-	CodeUnknownError:             "an unknown error occurred",
-	CodeInternalError:            "an internal error occurred",
+	CodeOperationFailed:                "operation failed",
+	CodeTimedOut:                       "operation timed out",
+	CodeTransactionTooOld:              "transaction is too old to perform reads or be committed",
+	CodeFutureVersion:                  "request for a future version",
+	CodeNotCommitted:                   "transaction not committed due to conflict with another transaction",
+	CodeCommitUnknownResult:            "transaction may or may not have committed",
+	CodeTransactionCancelled:           "operation aborted because the transaction was cancelled",
+	CodeConnectionFailed:               "network connection failed",
+	CodeTransactionTimedOut:            "operation aborted because the transaction timed out",
+	CodeTooManyWatches:                 "too many watches currently set",
+	CodeWatchesDisabled:                "watches cannot be set if read-your-writes is disabled",
+	CodeAccessedUnreadable:             "read or wrote an unreadable key",
+	CodeProcessBehind:                  "storage process does not have recent mutations",
+	CodeDatabaseLocked:                 "database is locked",
+	CodeClusterVersionChanged:          "cluster has been upgraded to a new protocol version",
+	CodeCommitProxyMemoryLimitExceeded: "proxy commit memory limit exceeded",
+	CodeBatchTransactionThrottled:      "batch transaction throttled",
+	CodeGRVProxyMemoryLimitExceeded:    "GRV proxy memory limit exceeded",
+	CodeBlobGranuleRequestFailed:       "blob granule request failed",
+	CodeOperationCancelled:             "asynchronous operation cancelled",
+	CodeTagThrottled:                   "transaction tag is being throttled",
+	CodeProxyTagThrottled:              "transaction tag is being throttled by the proxy",
+	CodePlatformError:                  "platform error",
+	CodeIOError:                        "disk i/o operation failed",
+	CodeClientInvalidOperation:         "invalid API call",
+	CodeCommitReadIncomplete:           "commit with incomplete read",
+	CodeKeyOutsideLegalRange:           "key outside legal range",
+	CodeInvertedRange:                  "range begin key larger than end key",
+	CodeInvalidOptionValue:             "option set with an invalid value",
+	CodeInvalidOption:                  "option not valid in this context",
+	CodeReadVersionAlreadySet:          "transaction already has a read version set",
+	CodeVersionInvalid:                 "version not valid",
+	CodeRangeLimitsInvalid:             "range limits not valid",
+	CodeUsedDuringCommit:               "operation issued while a commit was outstanding",
+	CodeInvalidMutationType:            "unrecognized atomic mutation type",
+	CodeTransactionInvalidVersion:      "transaction does not have a valid commit version",
+	CodeNoCommitVersion:                "transaction is read-only and therefore does not have a commit version",
+	CodeTransactionReadOnly:            "attempted to commit a transaction specified as read-only",
+	CodeTransactionTooLarge:            "transaction exceeds byte limit",
+	CodeKeyTooLarge:                    "key length exceeds limit",
+	CodeValueTooLarge:                  "value length exceeds limit",
+	CodeSpecialKeysNoModuleFound:       "special key space range read does not intersect a module",
+	CodeSpecialKeysWriteDisabled:       "special key space is not allowed to write",
+	CodeExactModeWithoutLimits:         "exact streaming mode requires limits",
+	CodeUnknownError:                   "an unknown error occurred",
+	CodeInternalError:                  "an internal error occurred",
 }
 
 // String returns FoundationDB's description of the code.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -27,8 +26,8 @@ func listedCodes(t *testing.T) map[string]kv.Code {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := types.Config{Importer: importer.ForCompiler(fset, "source", nil), Error: func(error) {}}
-	pkg, _ := config.Check("kv", fset, []*ast.File{file}, nil) // names of other files are missing
+	config := types.Config{Error: func(error) {}} // imports and the names of other files are missing
+	pkg, _ := config.Check("kv", fset, []*ast.File{file}, nil)
 	codes := map[string]kv.Code{}
 	for _, name := range pkg.Scope().Names() {
 		c, ok := pkg.Scope().Lookup(name).(*types.Const)

@@ -7,45 +7,48 @@ import (
 	"sync"
 )
 
-// Future is a result that may not have arrived yet. Start several reads, then
-// wait for each: their latencies overlap. A Future is a small value and may be
-// copied; the zero Future holds the zero value of T.
+// Future is a result that may arrive later. Start several reads, then wait for
+// each: their latencies overlap. A Future is a small value and may be copied; the
+// zero Future holds the zero value of T.
 //
 // A Future is bound to its transaction: once the transaction is reset or
 // cancelled, a result that has not arrived becomes CodeTransactionCancelled.
 type Future[T any] struct {
 	value   T
 	err     error
-	pending Pending[T] // nil: value and err are final
+	pending PendingResult[T] // nil: value and err are final
 }
 
-// Pending is what an engine implements behind a [Future] that is not ready. Two
-// more methods are optional. [Future.Ready] calls Ready() bool if there is one, for
-// engines where it costs something that a goroutine waits. [Future.Get] calls
-// Help(context.Context) before it waits: there the calling goroutine may do what
-// brings about the result. Help returns when its context ends.
-type Pending[T any] interface {
+// PendingResult is the engine's side of a [Future] that is not ready. It may have
+// two more methods. If it has Ready() bool, [Future.Ready] calls it in place of
+// Done, for engines where Done has a cost. If it has Drive(context.Context),
+// [Future.Get] calls it before it waits: Drive may produce the result in the
+// calling goroutine. It returns when its context ends.
+type PendingResult[T any] interface {
 	// Done is closed when the result is known.
 	Done() <-chan struct{}
 	// Result returns the result; it is called only after Done is closed.
 	Result() (T, error)
-	// Cancel gives the result up: if unknown, it becomes CodeOperationCancelled.
+	// Cancel makes a result that is not known yet CodeOperationCancelled.
 	Cancel()
 }
 
-// Resolved returns a Future whose result is known.
+// Resolved returns a Future that is ready.
 func Resolved[T any](value T, err error) Future[T] { return Future[T]{value: value, err: err} }
 
-// Await returns a Future whose result p delivers.
-func Await[T any](p Pending[T]) Future[T] { return Future[T]{pending: p} }
+// NewFuture returns a Future whose result comes from p.
+func NewFuture[T any](p PendingResult[T]) Future[T] { return Future[T]{pending: p} }
 
-// Get waits for the result. It returns ctx's error, wrapped, if ctx ends first;
-// the read itself goes on and Get may be called again.
+// Get waits for the result. If ctx ends first, it returns ctx's cause; the read
+// goes on and Get may be called again.
 func (f Future[T]) Get(ctx context.Context) (T, error) {
 	if f.pending == nil {
 		return f.value, f.err
 	}
-	if p, ok := f.pending.(interface{ Help(context.Context) }); ok {
+	if p, ok := f.pending.(interface{ Drive(context.Context) }); ok {
+		p.Drive(ctx)
+	}
+	if p, ok := f.pending.(helper); ok {
 		p.Help(ctx)
 	}
 	done := f.pending.Done()
@@ -55,7 +58,7 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 		return f.pending.Result()
 	}
 	select {
-	case <-done: // a result that is there comes first
+	case <-done: // a known result takes precedence over an ended context
 		return f.pending.Result()
 	default:
 	}
@@ -92,7 +95,7 @@ func (f Future[T]) Done() <-chan struct{} {
 	return f.pending.Done()
 }
 
-// Cancel gives the result up. A result that has already arrived stays.
+// Cancel makes the result CodeOperationCancelled unless it has already arrived.
 func (f Future[T]) Cancel() {
 	if f.pending != nil {
 		f.pending.Cancel()
@@ -101,12 +104,12 @@ func (f Future[T]) Cancel() {
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Promise is a [Pending] result that someone resolves once: the writing end of
-// a Future for engines and wrappers. It is safe for concurrent use. The zero
-// Promise is not resolved.
+// Promise is a [PendingResult] that an engine or a wrapper resolves once: the
+// writing end of a Future. It is safe for concurrent use. The zero Promise is not
+// resolved.
 type Promise[T any] struct {
 	mu       sync.Mutex
-	done     chan struct{} // nil until somebody waits
+	done     chan struct{} // nil until the first call of Done
 	resolved bool
 	value    T
 	err      error
@@ -128,7 +131,7 @@ func (p *Promise[T]) Resolve(value T, err error) {
 	}
 }
 
-// Done implements [Pending].
+// Done implements [PendingResult].
 func (p *Promise[T]) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,14 +144,14 @@ func (p *Promise[T]) Done() <-chan struct{} {
 	return p.done
 }
 
-// Result implements [Pending].
+// Result implements [PendingResult].
 func (p *Promise[T]) Result() (T, error) { return p.value, p.err }
 
-// Cancel implements [Pending].
+// Cancel implements [PendingResult].
 func (p *Promise[T]) Cancel() {
 	var zero T
 	p.Resolve(zero, NewError(CodeOperationCancelled, "the future was cancelled"))
 }
 
 // Future returns the reading end.
-func (p *Promise[T]) Future() Future[T] { return Await[T](p) }
+func (p *Promise[T]) Future() Future[T] { return NewFuture[T](p) }

@@ -119,17 +119,17 @@ func TestPromiseResolvedByMany(t *testing.T) {
 	}
 }
 
-// unwatched is a result that nobody may wait for.
-type unwatched struct {
-	kv.Pending[int]
+// polledResult tells whether it is ready, and panics if a goroutine waits for it.
+type polledResult struct {
+	kv.PendingResult[int]
 	ready bool
 }
 
-func (u unwatched) Ready() bool { return u.ready }
+func (p polledResult) Ready() bool { return p.ready }
 
 func TestReadyDoesNotWait(t *testing.T) {
 	for _, ready := range []bool{false, true} {
-		if f := kv.Await[int](unwatched{ready: ready}); f.Ready() != ready {
+		if f := kv.NewFuture[int](polledResult{ready: ready}); f.Ready() != ready {
 			t.Errorf("Ready = %t, want %t", !ready, ready)
 		}
 	}

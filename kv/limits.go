@@ -18,7 +18,7 @@ const (
 
 // MetadataVersionKey is the one system key that ordinary transactions may use.
 // Its value is a versionstamp, written with [SetVersionstampedValue] only
-// (the operand being 14 zero bytes). It arrives with the read version:
+// (with 14 zero bytes as operand). It arrives with the read version:
 // reading it costs no round trip, so caches of rarely changed data are
 // validated by it.
 const MetadataVersionKey = "\xff/metadataVersion"

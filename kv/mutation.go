@@ -4,10 +4,10 @@ package kv
 
 import "encoding/binary"
 
-// MutationType is an atomic operation: a write computed from the value in the
-// database at commit, without reading it and so without a read conflict. The
-// numbers are FoundationDB's. Operands of arithmetic are little-endian; an
-// existing value is cut or zero-extended to the operand's length.
+// MutationType is an atomic operation: the commit computes the new value from the
+// stored one. The transaction does not read the value and so has no read conflict.
+// The numbers are FoundationDB's. Arithmetic is little-endian; a stored value is
+// first cut or zero-extended to the operand's length.
 type MutationType int
 
 // The atomic operations.
@@ -26,10 +26,10 @@ const (
 	Max MutationType = 12
 	// Min keeps the smaller number. An absent value becomes the operand.
 	Min MutationType = 13
-	// SetVersionstampedKey sets a key part of which is replaced by the transaction's versionstamp.
-	// The key's last four bytes, little-endian, are the offset of the ten-byte placeholder and are cut off.
+	// SetVersionstampedKey sets a pair and puts the transaction's versionstamp into its key. The key's
+	// last four bytes, little-endian, are the offset of the stamp's ten bytes; they are cut off.
 	SetVersionstampedKey MutationType = 14
-	// SetVersionstampedValue does the same to the value.
+	// SetVersionstampedValue puts the versionstamp into the value, whose last four bytes are the offset.
 	SetVersionstampedValue MutationType = 15
 	// ByteMin keeps the lexicographically smaller value. An absent value becomes the operand.
 	ByteMin MutationType = 16

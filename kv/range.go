@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// StreamingMode says how a range is cut into batches. It never changes the
+// StreamingMode says how a range read is cut into batches. It does not change the
 // result, only how much is fetched at a time.
 type StreamingMode int
 
@@ -23,22 +23,22 @@ const (
 	ModeSmall
 	ModeMedium
 	ModeLarge
-	// ModeSerial fetches batches as large as serial throughput wants.
+	// ModeSerial fetches batches of the size with the best throughput for one reader.
 	ModeSerial
 )
 
 // RangeOptions modify a range read. The zero value reads everything, forward.
 type RangeOptions struct {
-	Limit   int           // at most so many pairs; 0 is no limit
-	Reverse bool          // from the end backward
-	Mode    StreamingMode // how to batch
+	Limit   int           // the most pairs to read; 0 is no limit
+	Reverse bool          // read from the end to the begin
+	Mode    StreamingMode // how to cut the read into batches
 }
 
 // BatchRequest is one step of a range read.
 type BatchRequest struct {
 	SelectorRange
 	RangeOptions
-	Iteration int // 1 for the first batch of a read; ModeIterator grows with it
+	Iteration int // 1 for the first batch of a read; batches of ModeIterator grow with it
 }
 
 // Batch is the answer to a BatchRequest: pairs in the order of the read, and
@@ -48,39 +48,30 @@ type Batch struct {
 	More bool
 }
 
-// BatchFunc starts one step of a range read: what an engine supplies.
+// BatchFunc starts one step of a range read. Each engine supplies one.
 type BatchFunc func(BatchRequest) Future[Batch]
 
-// RangeResult is a range read under way. The first batch is being fetched; the
-// next is fetched when the one before it is used up, so writes that the
-// transaction makes in between are seen by it.
+// RangeResult is a range read under way. The first batch is fetched at once, each
+// next one when the caller has consumed the batch before. Later batches see the
+// writes that the transaction makes in between.
 type RangeResult struct {
 	fetch BatchFunc
 	req   BatchRequest
 	first Future[Batch]
 }
 
-// StreamRange starts a range read over fetch. Engines call it in GetRange. It
-// copies the keys of r first, since later batches need them when the caller may
-// have changed them; fetch may keep what it is given.
+// StreamRange starts a range read that gets its batches from fetch. Engines call
+// it in GetRange. It copies the keys of r, since the caller may change them before
+// later batches need them; fetch may keep its request.
 func StreamRange(r SelectorRange, o RangeOptions, fetch BatchFunc) RangeResult {
 	r = r.clone()
 	req := BatchRequest{SelectorRange: r, RangeOptions: o, Iteration: 1}
 	return RangeResult{fetch: fetch, req: req, first: fetch(req)}
 }
 
-// clone copies the keys, both into one new slice.
-func (r SelectorRange) clone() SelectorRange {
-	keys := make([]byte, 0, len(r.Begin.Key)+len(r.End.Key))
-	keys = append(append(keys, r.Begin.Key...), r.End.Key...)
-	border := len(r.Begin.Key)
-	r.Begin.Key, r.End.Key = keys[:border:border], keys[border:]
-	return r
-}
-
-// Wrap returns the read with each of its batches passed through wrap, the first
-// one at once and the others when they are fetched. It is how a wrapper of an
-// engine sees, delays or counts the steps of a read without changing them.
+// Wrap returns a read whose batches pass through wrap, the first one at once and
+// the others when they are fetched. Wrappers of engines observe, delay or count the
+// steps of a read with it.
 func (r RangeResult) Wrap(wrap func(BatchRequest, Future[Batch]) Future[Batch]) RangeResult {
 	fetch := r.fetch
 	r.fetch = func(req BatchRequest) Future[Batch] { return wrap(req, fetch(req)) }
@@ -108,7 +99,7 @@ func (r RangeResult) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 }
 
 // advance moves the request behind the pairs of a batch and reports whether
-// anything remains to be asked for.
+// anything remains to be fetched.
 func (req *BatchRequest) advance(kvs []KeyValue) bool {
 	if len(kvs) == 0 {
 		return false

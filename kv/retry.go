@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Attempt tells a retried function about the attempts before it.
+// Attempt tells a function that may run again about the attempts before.
 type Attempt struct {
 	// Number is 1 for the first attempt.
 	Number int
 	// Conflicts is how many attempts in a row, directly before this one, failed
-	// because of a conflict (see [IsConflict]).
+	// with a conflict (see [IsConflict]).
 	Conflicts int
 	// MaybeCommitted is set once an earlier attempt failed with an error after
 	// which it may have committed (see [IsMaybeCommitted]).
@@ -24,10 +24,10 @@ type Attempt struct {
 
 // Retry is the retry loop of every engine's [Transactor.Transact]: it runs fn,
 // commits tx, and after a retryable error lets tx.OnError wait and reset
-// before the next attempt. It cancels tx when ctx ends or fn fails for good, or
-// when another attempt cannot end otherwise: see [RetryError]. If ctx has ended
-// already, fn is not run. Layers that must know of earlier attempts call it on a
-// transaction of their own from [Database.Begin].
+// before the next attempt. It cancels tx when ctx ends, when fn or the commit
+// fails with an error that is not retryable, and when it returns a [RetryError].
+// If ctx has already ended, fn is not run. Layers that need the [Attempt] call it
+// on a transaction of their own from [Database.Begin].
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	defer bindContext(ctx, tx)()
 	return retry(ctx, tx, func(a Attempt) error {
@@ -38,16 +38,16 @@ func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	})
 }
 
-// retry runs fn until it succeeds or fails for good; then it cancels tx.
+// retry runs fn until it succeeds or must not run again; then it cancels tx.
 func retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	a := attempts{Attempt: Attempt{Number: 1}}
 	for {
-		err := a.ended(ctx)
+		err := a.contextError(ctx)
 		if err == nil {
 			if err = fn(a.Attempt); err == nil {
 				return nil
 			}
-			if err = again(ctx, tx, &a, err); err == nil {
+			if err = resetForRetry(ctx, tx, &a, err); err == nil {
 				continue
 			}
 		}
@@ -56,8 +56,8 @@ func retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	}
 }
 
-// commit commits unless ctx has ended: then it is certain that nothing was
-// committed.
+// commit commits unless ctx has ended: its error then says for certain that
+// nothing was committed.
 func commit(ctx context.Context, tx Transaction) error {
 	if ended := context.Cause(ctx); ended != nil {
 		return ended
@@ -73,10 +73,10 @@ func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
 	return retry(ctx, tx, func(Attempt) error { return fn() })
 }
 
-// again returns nil if the transaction was reset for another attempt, else the
-// error to report: err, below ctx's error or what made OnError refuse, or the
-// error with which to give up.
-func again(ctx context.Context, tx Transaction, a *attempts, err error) error {
+// resetForRetry resets the transaction for another attempt and returns nil, or it
+// returns the loop's error: err, wrapped with ctx's error or with that of OnError,
+// or a *RetryError.
+func resetForRetry(ctx context.Context, tx Transaction, a *attempts, err error) error {
 	code := CodeOf(err)
 	if code == 0 || !IsRetryable(err) {
 		err = a.explain(ctx, err)
@@ -85,28 +85,29 @@ func again(ctx context.Context, tx Transaction, a *attempts, err error) error {
 		return err
 	}
 	if ended := context.Cause(ctx); ended != nil {
-		return a.unknown(fmt.Errorf("%w: %w", ended, err))
+		return a.markUnknown(fmt.Errorf("%w: %w", ended, err))
 	}
-	if givenUp := a.fail(err); givenUp != nil {
+	if givenUp := a.countFailure(err); givenUp != nil {
 		return givenUp
 	}
 	refused := tx.OnError(ctx, err)
 	switch ended := context.Cause(ctx); {
 	case refused == nil:
-		a.begin()
+		a.beginNext()
 		return nil
 	case ended != nil:
-		return a.unknown(fmt.Errorf("%w: %w", ended, err))
+		return a.markUnknown(fmt.Errorf("%w: %w", ended, err))
 	case CodeOf(refused) != code:
-		return a.unknown(fmt.Errorf("%w: %w", refused, err))
+		return a.markUnknown(fmt.Errorf("%w: %w", refused, err))
 	}
-	return a.unknown(err)
+	return a.markUnknown(err)
 }
 
-// AwaitCommit waits for a commit started with [Transaction.CommitAsync]. It is
-// [Transaction.Commit] for engines: if ctx ends first, the error wraps
-// ErrOutcomeUnknown and ctx's error. That ctx's end cancelled the transaction,
-// and so the commit's future, before this function saw it makes no difference.
+// AwaitCommit waits for a commit started with [Transaction.CommitAsync]. Engines
+// implement [Transaction.Commit] with it: if ctx ends first, the error wraps
+// ErrOutcomeUnknown and ctx's error. The error is the same if ctx's end has
+// cancelled the transaction, and so the commit's future, before this function
+// sees it.
 func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
 	_, err := commit.Get(ctx)
 	ended := context.Cause(ctx)
@@ -119,8 +120,7 @@ func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
 	return err
 }
 
-// bindContext makes ctx's deadline tx's timeout and its end cancel tx. The
-// returned function undoes the binding.
+// bindContext cancels tx when ctx ends. The returned function undoes the binding.
 func bindContext(ctx context.Context, tx Transaction) func() {
 	if ctx.Done() == nil {
 		return func() {}

@@ -4,10 +4,10 @@ package kv
 
 import "fmt"
 
-// KeySelector names a key by its position relative to another, whether that
-// other exists or not: start at the last key less than Key (or, with OrEqual,
-// less than or equal to Key) and move Offset keys forward. Make one with
-// [FirstGreaterOrEqual] and its siblings.
+// KeySelector selects a stored key by its position relative to Key, which need
+// not be stored: start at the last key less than Key (or, with OrEqual, less than
+// or equal to Key) and move Offset keys forward. Make one with
+// [FirstGreaterOrEqual], [FirstGreaterThan], [LastLessOrEqual] or [LastLessThan].
 type KeySelector struct {
 	Key     []byte
 	OrEqual bool
@@ -57,9 +57,9 @@ func (r KeyRange) Selectors() SelectorRange {
 	return SelectorRange{FirstGreaterOrEqual(r.Begin), FirstGreaterOrEqual(r.End)}
 }
 
-// PrefixRange returns the range of all keys that begin with prefix. A prefix
-// of nothing but 0xff bytes has no end below the system keys; its range ends
-// at "\xff\xff".
+// PrefixRange returns the range of all keys that begin with prefix. The range of
+// an empty prefix, or one of 0xff bytes only, has no [PrefixEnd]: it ends at
+// "\xff\xff".
 func PrefixRange(prefix []byte) KeyRange {
 	end, ok := PrefixEnd(prefix)
 	if !ok {
@@ -82,8 +82,8 @@ func PrefixEnd(prefix []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// KeyAfter returns the least key greater than key.
-func KeyAfter(key []byte) []byte {
+// Successor returns the least key greater than key.
+func Successor(key []byte) []byte {
 	after := make([]byte, len(key)+1)
 	copy(after, key)
 	return after
@@ -91,3 +91,12 @@ func KeyAfter(key []byte) []byte {
 
 // KeyValue is one pair of the database.
 type KeyValue struct{ Key, Value []byte }
+
+// clone copies the keys, both into one new slice.
+func (r SelectorRange) clone() SelectorRange {
+	keys := make([]byte, 0, len(r.Begin.Key)+len(r.End.Key))
+	keys = append(append(keys, r.Begin.Key...), r.End.Key...)
+	border := len(r.Begin.Key)
+	r.Begin.Key, r.End.Key = keys[:border:border], keys[border:]
+	return r
+}

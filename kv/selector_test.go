@@ -135,7 +135,7 @@ func TestKeyFunctionsCopy(t *testing.T) {
 	backing := []byte("key and more")
 	key := backing[:3]
 	end, _ := kv.PrefixEnd(key)
-	after := kv.KeyAfter(key)
+	after := kv.Successor(key)
 	r := kv.PrefixRange(key)
 	for i := range backing {
 		backing[i] = '?'
@@ -146,14 +146,14 @@ func TestKeyFunctionsCopy(t *testing.T) {
 	}
 }
 
-// Nothing fits between a key and the key after it.
-func TestKeyAfterIsNext(t *testing.T) {
+// Nothing fits between a key and its successor.
+func TestNothingBeforeSuccessor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.SliceOf(rapid.Byte()).Draw(t, "key")
 		other := rapid.SliceOf(rapid.Byte()).Draw(t, "other")
-		after := kv.KeyAfter(key)
+		after := kv.Successor(key)
 		if bytes.Compare(key, after) >= 0 {
-			t.Fatalf("KeyAfter(%q) = %q is not greater", key, after)
+			t.Fatalf("Successor(%q) = %q is not greater", key, after)
 		}
 		if bytes.Compare(key, other) < 0 && bytes.Compare(other, after) < 0 {
 			t.Fatalf("%q lies between %q and %q", other, key, after)

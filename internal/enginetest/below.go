@@ -129,7 +129,7 @@ func (v belowView) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) e
 
 // mapped returns a future of what change makes of another's value.
 func mapped[T any](f kv.Future[T], change func(T) T) kv.Future[T] {
-	return kv.Await[T](mapping[T]{f, change})
+	return kv.NewFuture[T](mapping[T]{f, change})
 }
 
 type mapping[T any] struct {

@@ -32,7 +32,7 @@ func program(ctx context.Context, db kv.Database, prefix []byte) iter.Seq2[kv.Ke
 				return
 			}
 			if err == nil {
-				left.Begin = kv.KeyAfter(page[len(page)-1].Key)
+				left.Begin = kv.Successor(page[len(page)-1].Key)
 			}
 		}
 		yield(kv.KeyValue{}, err)

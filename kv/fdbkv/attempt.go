@@ -60,7 +60,7 @@ func newAttempt(h handle, tr fdb.Transaction, g *group) *attempt {
 
 // await returns the future of c.
 func await[T any](a *attempt, c *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	return kv.Await[T](newPending(a, kept{c: c}, what, take))
+	return kv.NewFuture[T](newPending(a, kept{c: c}, what, take))
 }
 
 func newPending[T any](a *attempt, k kept, what string, take func(*cFuture) (T, cCode)) *pending[T] {
@@ -72,5 +72,5 @@ func newPending[T any](a *attempt, k kept, what string, take func(*cFuture) (T, 
 func awaitWatch(owner *futures, c *cFuture) kv.Future[struct{}] {
 	p := &pending[struct{}]{owner: owner, slot: owner.add(kept{c: c}), what: "watch", take: takeNothing, c: c}
 	p.cleanup = runtime.AddCleanup(p, owner.abandon, p.slot)
-	return kv.Await[struct{}](p)
+	return kv.NewFuture[struct{}](p)
 }

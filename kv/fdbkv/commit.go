@@ -30,7 +30,7 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	commit := kv.Await[struct{}](newPending(a, kept{c: a.commit(), commit: true}, "commit", takeNothing))
+	commit := kv.NewFuture[struct{}](newPending(a, kept{c: a.commit(), commit: true}, "commit", takeNothing))
 	if t.reports.Load() {
 		return t.explained(commit)
 	}
@@ -45,7 +45,7 @@ func (t *transaction) explained(commit kv.Future[struct{}]) kv.Future[struct{}] 
 		_, err := commit.Get(context.Background())
 		e.Resolve(struct{}{}, t.explainConflict(context.Background(), err))
 	}()
-	return kv.Await[struct{}](e)
+	return kv.NewFuture[struct{}](e)
 }
 
 type explainedCommit struct {
@@ -53,7 +53,7 @@ type explainedCommit struct {
 	commit kv.Future[struct{}]
 }
 
-// Cancel implements [kv.Pending].
+// Cancel implements [kv.PendingResult].
 func (e explainedCommit) Cancel() { e.commit.Cancel() }
 
 // OnError implements [kv.Transaction]. The client decides and waits.

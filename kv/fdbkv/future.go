@@ -32,7 +32,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// pending is a [kv.Pending] over a future of the client. The client calls back
+// pending is a [kv.PendingResult] over a future of the client. The client calls back
 // only if somebody waits before the future is ready; then a channel is closed,
 // and no goroutine and no thread waits in C.
 //
@@ -55,7 +55,7 @@ type pending[T any] struct {
 	err   error
 }
 
-// Done implements [kv.Pending].
+// Done implements [kv.PendingResult].
 func (p *pending[T]) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); r
 // ready implements waiting. It may be called while p.mu is held by Done or Cancel.
 func (p *pending[T]) ready() { close(p.done) }
 
-// Result implements [kv.Pending].
+// Result implements [kv.PendingResult].
 func (p *pending[T]) Result() (T, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *pending[T]) Result() (T, error) {
 	return p.value, p.err
 }
 
-// Cancel implements [kv.Pending].
+// Cancel implements [kv.PendingResult].
 func (p *pending[T]) Cancel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

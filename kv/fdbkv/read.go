@@ -120,7 +120,7 @@ func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
 func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
 	a, err := r.t.usable()
 	if err == nil {
-		err = kv.CheckSplit(keys, chunkSize)
+		err = kv.CheckSplitPoints(keys, chunkSize)
 	}
 	if err != nil {
 		return kv.Resolved[[][]byte](nil, err)

@@ -171,7 +171,7 @@ func awaitShared[T any](a *attempt, call func(handle) *cFuture, what string, tak
 	p := &pending[T]{attempt: a, owner: a.futures, what: what, take: take, call: call}
 	a.futures.queue(p)
 	a.group.enqueue(p)
-	return kv.Await[T](p)
+	return kv.NewFuture[T](p)
 }
 
 // readShared is awaitShared for a read, which is noted, and made as a snapshot

@@ -136,7 +136,7 @@ func (t *transaction) AddReadConflictRange(r kv.KeyRange) error { return t.addCo
 
 // AddReadConflictKey implements [kv.Transaction].
 func (t *transaction) AddReadConflictKey(key []byte) error {
-	return t.addConflict(kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, false)
+	return t.addConflict(kv.KeyRange{Begin: key, End: kv.Successor(key)}, false)
 }
 
 // AddWriteConflictRange implements [kv.Transaction].
@@ -144,7 +144,7 @@ func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error { return t.addC
 
 // AddWriteConflictKey implements [kv.Transaction].
 func (t *transaction) AddWriteConflictKey(key []byte) error {
-	return t.addConflict(kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, true)
+	return t.addConflict(kv.KeyRange{Begin: key, End: kv.Successor(key)}, true)
 }
 
 func (t *transaction) addConflict(r kv.KeyRange, write bool) error {

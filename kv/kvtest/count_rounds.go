@@ -57,16 +57,16 @@ type countedRead[T any] struct {
 
 // counted puts a started read into a round.
 func counted[T any](r *rounds, future kv.Future[T]) kv.Future[T] {
-	return kv.Await[T](countedRead[T]{future, r, r.start()})
+	return kv.NewFuture[T](countedRead[T]{future, r, r.start()})
 }
 
-// Done implements [kv.Pending].
+// Done implements [kv.PendingResult].
 func (c countedRead[T]) Done() <-chan struct{} {
 	c.rounds.wait(c.round)
 	return c.Future.Done()
 }
 
-// Result implements [kv.Pending].
+// Result implements [kv.PendingResult].
 func (c countedRead[T]) Result() (T, error) { return c.Get(context.Background()) }
 
 // countedView counts the reads of a transaction or of its snapshot.

@@ -39,13 +39,13 @@ func conflictCells() area {
 
 // codesElsewhere are those that this engine has no reason to return.
 var codesElsewhere = map[kv.Code]string{
-	kv.CodeTooManyWatches:      "`kvtest.RunConformance`: watches; `kv/embedded` `TestTooManyWatches`",
-	kv.CodeIOError:             "Of a disk that fails: `kv/embedded` `TestFaults`",
-	kv.CodeSpecialKeysNoModule: "Reads of special keys: `kv/embedded` `TestFinds`",
-	kv.CodeInvalidOption:       "An option that does not exist: `kv/embedded` `TestOptionsWithoutEffect`",
-	kv.CodeUnknownError:        "Never returned",
-	kv.CodeInternalError:       "Never returned",
-	kv.CodeOperationFailed:     "Never returned",
+	kv.CodeTooManyWatches:           "`kvtest.RunConformance`: watches; `kv/embedded` `TestTooManyWatches`",
+	kv.CodeIOError:                  "Of a disk that fails: `kv/embedded` `TestFaults`",
+	kv.CodeSpecialKeysNoModuleFound: "Reads of special keys: `kv/embedded` `TestFinds`",
+	kv.CodeInvalidOption:            "An option that does not exist: `kv/embedded` `TestOptionsWithoutEffect`",
+	kv.CodeUnknownError:             "Never returned",
+	kv.CodeInternalError:            "Never returned",
+	kv.CodeOperationFailed:          "Never returned",
 }
 
 func errorCells(t *testing.T) area {
@@ -87,7 +87,7 @@ func stampCells() area {
 		what string
 	}{
 		{kv.CodeNoCommitVersion, "a read-only commit"},
-		{kv.CodeTransactionInvalidVer, "a commit that failed"},
+		{kv.CodeTransactionInvalidVersion, "a commit that failed"},
 		{kv.CodeTransactionCancelled, "a cancelled transaction"},
 		{1100, "a transaction that was reset"},
 		{kv.CodeUsedDuringCommit, "a transaction used during its commit"},

@@ -36,8 +36,8 @@ type duel struct {
 // difference unless they come every time.
 var late = []kv.Code{
 	kv.CodeTimedOut, kv.CodeTransactionTooOld, kv.CodeFutureVersion, kv.CodeCommitUnknownResult, kv.CodeProcessBehind,
-	kv.CodeClusterVersionChanged, kv.CodeProxyMemoryLimitExceeded, kv.CodeBatchTransactionThrottle,
-	kv.CodeGRVProxyMemoryLimit, kv.CodeTagThrottled, kv.CodeProxyTagThrottled, kv.CodeOperationCancelled,
+	kv.CodeClusterVersionChanged, kv.CodeCommitProxyMemoryLimitExceeded, kv.CodeBatchTransactionThrottled,
+	kv.CodeGRVProxyMemoryLimitExceeded, kv.CodeTagThrottled, kv.CodeProxyTagThrottled, kv.CodeOperationCancelled,
 }
 
 // awaitAge waits until both engines are so old that the oldest versions that

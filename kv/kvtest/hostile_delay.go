@@ -136,7 +136,7 @@ func (t *hostileTx) GetVersionstamp() kv.Future[[]byte] {
 // settle is called when the commit is decided.
 func (s hostileStamp) settle(err error) {
 	if err != nil {
-		s.fail(kv.NewError(kv.CodeTransactionInvalidVer, "the commit failed: %v", err))
+		s.fail(kv.NewError(kv.CodeTransactionInvalidVersion, "the commit failed: %v", err))
 		return
 	}
 	go func() {

@@ -105,10 +105,10 @@ type cutBatch struct {
 }
 
 func shorten(future kv.Future[kv.Batch], size int) kv.Future[kv.Batch] {
-	return kv.Await[kv.Batch](cutBatch{future, size})
+	return kv.NewFuture[kv.Batch](cutBatch{future, size})
 }
 
-// Result implements [kv.Pending].
+// Result implements [kv.PendingResult].
 func (c cutBatch) Result() (kv.Batch, error) {
 	batch, err := c.Get(context.Background())
 	batch.More = batch.More || err == nil && len(batch.KVs) == c.size

@@ -82,7 +82,7 @@ func TestFaultsOfCommits(t *testing.T) {
 		if err == nil || !kv.IsRetryable(err) {
 			t.Fatalf("the first commit: %v", err)
 		}
-		wantFuture(c, "GetVersionstamp", stamp, kv.CodeTransactionInvalidVer)
+		wantFuture(c, "GetVersionstamp", stamp, kv.CodeTransactionInvalidVersion)
 		wantFuture(c, "Watch", watch, kv.CodeOf(err))
 		version, verr := tx.GetCommittedVersion()
 		c.wantCode("GetCommittedVersion", verr, 0)

@@ -77,7 +77,7 @@ var versionstampLaws = []law{
 		future := tx.GetVersionstamp()
 		c.put("a", "2")
 		c.wantCommit(tx, kv.CodeNotCommitted)
-		wantFuture(c, "GetVersionstamp", future, kv.CodeTransactionInvalidVer)
+		wantFuture(c, "GetVersionstamp", future, kv.CodeTransactionInvalidVersion)
 		c.wantContents("a=2")
 	}},
 	{"a stamp is not ready before the commit", func(c *conformance) {

@@ -63,7 +63,7 @@ func (t *naiveTx) CommitAsync() kv.Future[struct{}] {
 	for _, s := range t.stamps {
 		switch {
 		case err != nil:
-			s.Resolve(nil, kv.NewError(kv.CodeTransactionInvalidVer, ""))
+			s.Resolve(nil, kv.NewError(kv.CodeTransactionInvalidVersion, ""))
 		case stamp == nil:
 			s.Resolve(nil, kv.NewError(kv.CodeNoCommitVersion, ""))
 		default:

@@ -112,9 +112,9 @@ func (v naiveView) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	found := []byte(m.user().key(sel))
 	anchor := bytes.Clone(sel.Key)
 	if sel.OrEqual {
-		anchor = kv.KeyAfter(anchor)
+		anchor = kv.Successor(anchor)
 	}
-	r := kv.KeyRange{Begin: anchor, End: kv.KeyAfter(found)}
+	r := kv.KeyRange{Begin: anchor, End: kv.Successor(found)}
 	if bytes.Compare(found, anchor) < 0 {
 		r = kv.KeyRange{Begin: found, End: anchor}
 	}
@@ -172,7 +172,7 @@ func (v naiveView) window(m model, req kv.BatchRequest) (kv.Batch, error) {
 		if last := []byte(names[size-1]); req.Reverse {
 			scanned.Begin = last
 		} else {
-			scanned.End = kv.KeyAfter(last)
+			scanned.End = kv.Successor(last)
 		}
 	}
 	for _, k := range names {

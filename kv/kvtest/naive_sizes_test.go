@@ -16,7 +16,7 @@ func (v naiveView) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
 }
 
 func (v naiveView) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
-	if err := kv.CheckSplit(r, chunkSize); err != nil {
+	if err := kv.CheckSplitPoints(r, chunkSize); err != nil {
 		return kv.Resolved[[][]byte](nil, err)
 	}
 	if string(r.End) > "\xff" {

@@ -164,5 +164,5 @@ func seen(m model, key string) string {
 }
 
 func single(key []byte) kv.KeyRange {
-	return kv.KeyRange{Begin: bytes.Clone(key), End: kv.KeyAfter(key)}
+	return kv.KeyRange{Begin: bytes.Clone(key), End: kv.Successor(key)}
 }
