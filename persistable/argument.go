@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // bound is an element of a directory that is a {Field}, by its stored name.
@@ -43,15 +42,4 @@ func (p *place) checkZero(i int, name string) string {
 func isNumber(kind string) bool {
 	k, _ := schema.ParseKind(kind)
 	return k.Wrap == "" && (k.Base == "id" || strings.HasPrefix(k.Base, "int") || strings.HasPrefix(k.Base, "uint"))
-}
-
-// nullReason is why no index serves conditions one of which asks for null; empty
-// if none does.
-func nullReason(equals map[string][]byte) string {
-	for _, value := range equals {
-		if tuple.IsNil(value) {
-			return "no index that has records with null, as a unique one has not, begins with"
-		}
-	}
-	return ""
 }

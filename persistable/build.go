@@ -43,16 +43,16 @@ func (s *source) changeState(ctx context.Context, t *transaction, to index.State
 	if err != nil || o == nil {
 		return err
 	}
-	next := o.catalog.clone()
+	next := o.catalog.Clone()
 	for i := range o.indexes {
 		if ix := &o.indexes[i]; which(i, ix.State) {
 			if to == index.Building {
 				ix.Clear(t.writer)
 			}
-			next.setState(ix.Definition, to)
+			next.SetState(ix.Definition, to)
 		}
 	}
-	if next.equal(o.catalog) {
+	if next.Equal(o.catalog) {
 		return nil
 	}
 	t.writer.Clear(o.progressKey(s.place))
@@ -124,13 +124,13 @@ func (b *builder) fill(ctx context.Context, t *transaction) (done bool, err erro
 		return true, err
 	}
 	if i, found := o.firstIn(index.Disabled); found {
-		return false, b.checkReadable(o, i)
+		return false, b.place.checkReadable(o, i)
 	}
 	if _, found := o.firstIn(index.Building); !found {
 		return true, nil
 	}
 	c := cursor{limit: b.size}
-	if c.position, err = t.reader.Get(o.progressKey(b.place)).Get(ctx); err != nil {
+	if c.position, err = t.Reader.Get(o.progressKey(b.place)).Get(ctx); err != nil {
 		return false, err
 	}
 	fill := index.NewFill(t.writer, o.indexes)
@@ -159,31 +159,14 @@ func (b *builder) fillFrom(ctx context.Context, t *transaction, o *openStore, c 
 		if err != nil {
 			return n, err
 		}
-		if err := b.record.gather(&set, o, g.id, v); err != nil {
+		if err := b.record.gather(&set, o, g.ID, v); err != nil {
 			return n, err
 		}
-		fill.Add(&set, g.indexRecord())
+		fill.Add(&set, g.IndexRecord())
 		n++
-		if read += g.size(); read+fill.Size() > maxBatchBytes {
+		if read += g.Size(); read+fill.Size() > maxBatchBytes {
 			break
 		}
 	}
 	return n, nil
-}
-
-// indexRecord is what index entries need of the record.
-func (g *group) indexRecord() index.Record {
-	r := index.Record{ID: g.id}
-	if len(g.chunks) == 0 {
-		r.Value = g.value
-	}
-	return r
-}
-
-func (g *group) size() int {
-	n := len(g.value)
-	for _, chunk := range g.chunks {
-		n += len(chunk.Value)
-	}
-	return n
 }

@@ -39,17 +39,12 @@ func (s source) removeUnusedIndexes(ctx context.Context) error {
 		if err != nil || o == nil {
 			return err
 		}
-		next := o.catalog.clone()
-		next.indexes = nil
-		for _, ix := range o.catalog.indexes {
-			if slices.ContainsFunc(s.place.definitions, func(d *index.Definition) bool { return d.KeyName() == ix.name }) {
-				next.indexes = append(next.indexes, ix)
-				continue
-			}
-			entries := tuple.AppendString(tuple.AppendString(slices.Clone(o.prefix), "I"), ix.name)
+		next := o.catalog.Clone()
+		for _, name := range next.RemoveUnused(s.place.definitions) {
+			entries := tuple.AppendString(tuple.AppendString(slices.Clone(o.prefix), "I"), name)
 			t.writer.ClearRange(index.Bounds{}.Range(entries))
 		}
-		if next.equal(o.catalog) {
+		if next.Equal(o.catalog) {
 			return nil
 		}
 		return t.changeCatalog(ctx, s.place, o, next)

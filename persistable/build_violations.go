@@ -62,7 +62,7 @@ func (s *source) finish(ctx context.Context) error {
 			return err
 		}
 		if i, found := o.firstIn(index.Disabled); found {
-			return s.checkReadable(o, i)
+			return s.place.checkReadable(o, i)
 		}
 		if err := o.anyViolation(ctx, t, s.record.Type, broken); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (s *source) finish(ctx context.Context) error {
 func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string, broken map[int]bool) error {
 	for i := range o.indexes {
 		if ix := &o.indexes[i]; ix.Unique && ix.State == index.Building && !broken[i] {
-			found, _, err := ix.Violations(ctx, t.reader, nil, 1)
+			found, _, err := ix.Violations(ctx, t.Reader, nil, 1)
 			if err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (s *source) settle(ctx context.Context, i int) (left []Violation, more bool
 
 func (s *source) settleBatch(ctx context.Context, t *transaction, o *openStore, i int, after []byte) (left []Violation, next []byte, err error) {
 	ix := &o.indexes[i]
-	found, next, err := ix.Violations(ctx, t.reader, after, violationBatch)
+	found, next, err := ix.Violations(ctx, t.Reader, after, violationBatch)
 	if err != nil {
 		return nil, nil, s.record.indexError(err)
 	}
@@ -144,15 +144,15 @@ func (s *source) settleBatch(ctx context.Context, t *transaction, o *openStore, 
 }
 
 func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
-	key := o.records.append(nil, v.Record)
-	value, err := t.reader.Get(key).Get(ctx)
+	key := o.records.Append(nil, v.Record)
+	value, err := t.Reader.Get(key).Get(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if value == nil {
 		return o.indexes[i].Settle(ctx, t.writer, i, v, nil, index.Record{})
 	}
-	whole, err := s.record.whole(ctx, t.reader, v.Record, key, value)
+	whole, err := s.record.whole(ctx, t.Reader, v.Record, key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 		return nil, err
 	}
 	r := index.Record{ID: v.Record, Value: value}
-	if whole.chunks > 0 {
+	if whole.Chunks > 0 {
 		r.Value = nil
 	}
 	return o.indexes[i].Settle(ctx, t.writer, i, v, &set, r)

@@ -9,7 +9,7 @@ import (
 // lookup reads the value of one key of a store: that of a record, or of an entry
 // of a unique index.
 type lookup struct {
-	source *source
+	place  *place
 	t      *transaction
 	sc     *scratch
 	index  int    // of the unique index; byID for a record
@@ -22,17 +22,17 @@ type lookup struct {
 // run opens the store and reads the value in one round: it reads at first in the
 // store as last known, and again if the transaction finds another one.
 func (l *lookup) run(ctx context.Context) error {
-	known := l.t.lastKnown(l.source.place)
+	known := l.t.lastKnown(l.place)
 	var failed error
 	if known != nil {
 		failed = l.read(ctx, known)
 	}
 	var err error
-	if l.store, err = l.t.openStore(ctx, l.source.place); err != nil || l.store == nil {
+	if l.store, err = l.t.openStore(ctx, l.place); err != nil || l.store == nil {
 		return err
 	}
 	if l.index != byID {
-		if err := l.source.checkReadable(l.store, l.index); err != nil {
+		if err := l.place.checkReadable(l.store, l.index); err != nil {
 			return err
 		}
 	}
@@ -45,10 +45,10 @@ func (l *lookup) run(ctx context.Context) error {
 // read reads the value in a store.
 func (l *lookup) read(ctx context.Context, o *openStore) (err error) {
 	if l.index == byID {
-		l.sc.key = o.records.append(l.sc.key[:0], l.suffix)
+		l.sc.key = o.records.Append(l.sc.key[:0], l.suffix)
 	} else {
 		l.sc.key = append(append(l.sc.key[:0], o.indexes[l.index].Prefix...), l.suffix...)
 	}
-	l.value, err = l.t.reader.Get(l.sc.key).Get(ctx)
+	l.value, err = l.t.Reader.Get(l.sc.key).Get(ctx)
 	return err
 }

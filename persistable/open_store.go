@@ -7,6 +7,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -14,29 +16,29 @@ import (
 // read. It is immutable.
 type openStore struct {
 	directory *directory.Directory
-	prefix    []byte   // of the directory
-	records   keyspace // of the records: ("R", type)
-	header    []byte   // the key of the header: ("S", type)
-	catalog   *catalog
+	prefix    []byte        // of the directory
+	records   scan.Keyspace // of the records: ("R", type)
+	header    []byte        // the key of the header: ("S", type)
+	catalog   *format.Catalog
 	indexes   []index.Index // in the order of the schema
 	metadata  string        // the metadata version at which it was read
 	upToDate  bool          // a write need not change the header first
 }
 
-func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *catalog) *openStore {
+func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Catalog) *openStore {
 	s := &openStore{directory: d, prefix: prefix, catalog: c}
-	s.records = keyspace{tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), c.scatter()}
+	s.records = scan.Keyspace{Prefix: tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), Shards: c.Scatter()}
 	s.header = s.systemKey(p)
 	for _, d := range p.definitions {
 		s.indexes = append(s.indexes, index.Index{
 			Definition:      d,
 			Prefix:          d.AppendPrefix(slices.Clone(prefix)),
 			ViolationPrefix: s.systemKey(p, "violation", d.KeyName()),
-			State:           c.state(d),
+			State:           c.State(d),
 		})
 	}
-	next := c.clone()
-	s.upToDate = !next.disableOthers(p.definitions) && !next.addSchema(p.lock)
+	next := c.Clone()
+	s.upToDate = !next.DisableOthers(p.definitions) && !next.AddSchema(p.lock)
 	return s
 }
 

@@ -7,7 +7,9 @@ import (
 	"errors"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // load reads the committed store at the transaction's read version, in a
@@ -15,7 +17,7 @@ import (
 // written, and its writes may still fail. It returns nil if there is no store,
 // or if the committed metadata version is not the given one.
 func (p *place) load(ctx context.Context, t *transaction, metadata string) (*openStore, error) {
-	version, err := t.reader.GetReadVersion().Get(ctx)
+	version, err := t.Reader.GetReadVersion().Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 	if err != nil || value == nil {
 		return nil, err
 	}
-	c, err := decodeCatalog(value)
+	c, err := format.DecodeCatalog(value)
 	if err != nil {
 		return nil, recordError(p.typ, "", key, err)
 	}
@@ -67,4 +69,12 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 		return nil, err
 	}
 	return newOpenStore(p, d, prefix, c), nil
+}
+
+// checkReadable returns an *[IndexStateError] if an index may not be read.
+func (p *place) checkReadable(o *openStore, i int) error {
+	if ix := &o.indexes[i]; ix.State != index.Readable {
+		return &IndexStateError{Type: p.typ, Index: ix.Name, State: ix.State}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -28,58 +29,53 @@ func idText(id []byte) string { return tuple.Describe(id) }
 
 // recordError adds type, id and key to a fault of stored bytes.
 func recordError(typ, id string, key []byte, err error) error {
-	e := &RecordError{Type: typ, ID: id, Key: slices.Clone(key), Remedy: remedyCorrupt}
-	var header *headerError
+	e := &RecordError{Type: typ, ID: id, Key: slices.Clone(key), Remedy: format.RemedyCorrupt}
+	var header *format.Error
 	if errors.As(err, &header) {
-		e.Reason, e.Remedy = header.reason, header.remedy
+		e.Reason, e.Remedy = header.Reason, header.Remedy
 		return e
 	}
 	e.Reason, e.Err = "the record cannot be decoded", err
 	return e
 }
 
-func corrupt(typ string, id, key []byte, format string, args ...any) error {
-	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(format, args...), Remedy: remedyCorrupt}
+func corrupt(typ string, id, key []byte, reason string, args ...any) error {
+	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(reason, args...), Remedy: format.RemedyCorrupt}
 }
 
 // whole returns a stored record with all its bytes, fetching the chunks behind
 // its first value if there are any.
-func (r *record) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (storedRecord, error) {
-	s, err := parseHeader(value)
+func (r *record) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (format.Record, error) {
+	s, err := format.ParseRecord(value)
 	if err != nil {
 		return s, recordError(r.Type, idText(id), key, err)
 	}
-	if s.chunks == 0 {
+	if s.Chunks == 0 {
 		return s, nil
 	}
-	chunks := make([]kv.Future[[]byte], s.chunks)
+	chunks := make([]kv.Future[[]byte], s.Chunks)
 	for i := range chunks {
-		chunks[i] = reader.Get(tuple.AppendInt(slices.Clone(key), int64(i+1)))
+		chunks[i] = reader.Get(format.AppendChunk(slices.Clone(key), i+1))
 	}
-	whole := make([]byte, 0, (s.chunks+1)*kv.MaxValueSize)
-	whole = append(whole, s.payload...)
+	whole := make([]byte, 0, (s.Chunks+1)*kv.MaxValueSize)
+	whole = append(whole, s.Payload...)
 	for i, chunk := range chunks {
 		part, err := chunk.Get(ctx)
 		if err != nil {
 			return s, err
 		}
 		if part == nil {
-			return s, corrupt(r.Type, id, key, "of its %d further chunks, the %d. is missing", s.chunks, i+1)
+			return s, corrupt(r.Type, id, key, "of its %d further chunks, the %d. is missing", s.Chunks, i+1)
 		}
 		whole = append(whole, part...)
 	}
-	s.payload = whole
+	s.Payload = whole
 	return s, nil
 }
 
-// chunkRange returns the keys of the chunks behind a record's first value.
-func chunkRange(key []byte) kv.KeyRange {
-	return kv.KeyRange{Begin: kv.KeyAfter(key), End: append(slices.Clone(key), 0xff)}
-}
-
 // decodeRecord decodes a stored record and checks that it is the one its key says.
-func (r *record) decodeRecord(s storedRecord, id, key []byte) (any, error) {
-	v, err := r.Decode(s.payload)
+func (r *record) decodeRecord(s format.Record, id, key []byte) (any, error) {
+	v, err := r.Decode(s.Payload)
 	if err != nil {
 		return nil, recordError(r.Type, idText(id), key, err)
 	}
@@ -98,4 +94,15 @@ func (r *record) read(ctx context.Context, reader kv.ReadTransaction, id, key, v
 		return nil, err
 	}
 	return r.decodeRecord(s, id, key)
+}
+
+func (r *record) noIndex(conditions []erased.Clause, reason string) error {
+	e := &NoIndexError{Type: r.Type, Reason: reason}
+	for _, c := range conditions {
+		e.Fields = append(e.Fields, c.Field)
+	}
+	for i := range r.Indexes {
+		e.Indexes = append(e.Indexes, r.Indexes[i].Fields)
+	}
+	return e
 }

@@ -11,24 +11,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
-
-// cursor is how far a query has come.
-type cursor struct {
-	limit    int    // how many more may come; 0 without limit
-	done     bool   // as many came as the limit allows
-	position []byte // what followed prefix and shard in the last key; nil at the start
-	plan     int    // the plan that position belongs to, counted from 1; 0 at the start
-}
-
-// pass moves the cursor behind a key.
-func (c *cursor) pass(position []byte) {
-	c.position = position
-	if c.limit > 0 {
-		c.limit--
-		c.done = c.limit == 0
-	}
-}
 
 func (q *query) nothing() error {
 	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.in())
@@ -49,7 +33,7 @@ func (q *query) choose(o *openStore, c *cursor) (plan, error) {
 		if p.Index == byID {
 			return p, nil
 		}
-		err := q.checkReadable(o, p.Index)
+		err := q.place.checkReadable(o, p.Index)
 		if err == nil {
 			c.plan = i + 1
 			return p, nil
@@ -104,35 +88,51 @@ func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o 
 // indexScan is a scan whose first read was started, if it is one of an index.
 type indexScan struct {
 	plan plan
-	read rangeRead
+	read scan.Range
 	err  error // why no plan can be used
 }
 
 // startScan chooses a plan and starts its read.
 func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan) {
 	if s.plan, s.err = q.choose(o, c); s.err == nil && s.plan.Index != byID {
-		s.read = q.rangeRead(s.plan, entriesOf(&o.indexes[s.plan.Index]), c)
-		s.read.start(t)
+		s.read = q.keyRange(s.plan, scan.EntriesOf(&o.indexes[s.plan.Index]), c)
+		s.read.Start(&t.Transaction)
 	}
 	return s
+}
+
+// keyRange returns what is to be read of a plan behind the cursor.
+func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
+	r := scan.Range{Keyspace: keys, Bounds: p.Bounds, AsIs: p.AsIs, Expect: c.limit}
+	if c.position != nil {
+		r.Bounds = r.Bounds.Resume(c.position, q.reverse)
+	}
+	if c.limit > 0 {
+		r.Lacking = func() int { return c.limit }
+	}
+	r.Options = kv.RangeOptions{Limit: c.limit, Reverse: q.reverse}
+	if 0 < c.limit && c.limit <= scan.LargestBatch {
+		r.Options.Mode = kv.ModeExact
+	}
+	return r
 }
 
 // scanIndex yields the records that the entries of an index name.
 func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
 	ix, r := &o.indexes[begun.plan.Index], begun.read
-	for pairs, err := range r.batches(ctx, t) {
+	for pairs, err := range r.Batches(ctx, &t.Transaction) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		b := entryBatch{ix: ix, fetches: fetches{record: q.record, reader: t.reader, records: o.records}}
+		b := entryBatch{ix: ix, fetches: fetches{record: q.record, reader: t.Reader, records: o.records}}
 		if err := b.start(pairs); err != nil {
 			yield(nil, err)
 			return
 		}
 		records, err := b.all(ctx)
 		for i, v := range records {
-			c.pass(r.position(pairs[i].Key))
+			c.pass(r.Position(pairs[i].Key))
 			if !yield(v, nil) || c.done {
 				return
 			}
@@ -207,7 +207,7 @@ func splitEntry(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 func (b *entryBatch) wait(ctx context.Context, i int) (any, error) {
 	e := &b.entries[i]
 	if len(e.covered) > 0 {
-		return b.record.read(ctx, b.reader, e.id, b.records.append(nil, e.id), e.covered)
+		return b.record.read(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
 	}
 	v, err := b.fetches.wait(ctx, e.fetch)
 	if err == nil && v == nil {
@@ -234,23 +234,23 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 		}
 		if p.Index == byID {
 			for g, err := range q.groups(ctx, t, o, p, c) {
-				if !yield(g.id, err) || c.done {
+				if !yield(g.ID, err) || c.done {
 					return
 				}
 			}
 			return
 		}
-		r := q.rangeRead(p, entriesOf(&o.indexes[p.Index]), c)
-		if r.options.Mode == kv.ModeIterator {
-			r.options.Mode = kv.ModeWantAll
+		r := q.keyRange(p, scan.EntriesOf(&o.indexes[p.Index]), c)
+		if r.Options.Mode == kv.ModeIterator {
+			r.Options.Mode = kv.ModeWantAll
 		}
-		for pairs, err := range r.batches(ctx, t) {
+		for pairs, err := range r.Batches(ctx, &t.Transaction) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			for _, pair := range pairs {
-				c.pass(r.position(pair.Key))
+				c.pass(r.Position(pair.Key))
 				if !yield(pair.Key, nil) || c.done {
 					return
 				}

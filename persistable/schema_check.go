@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // SchemaError says that a store was written by programs whose schema does not
@@ -69,8 +70,8 @@ const (
 )
 
 // checkSchema compares the program's schema with the one in a store's header.
-func (p *place) checkSchema(c *catalog) error {
-	differences := schema.Coexistence(c.schema, p.lock)
+func (p *place) checkSchema(c *format.Catalog) error {
+	differences := schema.Coexistence(c.Schema(), p.lock)
 	if len(differences) == 0 {
 		return nil
 	}

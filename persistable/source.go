@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -127,7 +126,7 @@ func (s *source) write(ctx context.Context, fn func(*transaction) error) error {
 		return err
 	case s.tx == nil:
 		return s.place.db.alone(ctx, fn)
-	case s.tx.writer == nil:
+	case s.tx.isReadOnly():
 		return ErrReadOnly
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -146,14 +145,6 @@ func (s *source) read(ctx context.Context, fn func(*transaction) error) error {
 		return context.Cause(ctx)
 	}
 	return fn(s.tx)
-}
-
-// checkReadable returns an *[IndexStateError] if an index may not be read.
-func (s *source) checkReadable(o *openStore, i int) error {
-	if ix := &o.indexes[i]; ix.State != index.Readable {
-		return &IndexStateError{Type: s.record.Type, Index: ix.Name, State: ix.State}
-	}
-	return nil
 }
 
 // mayPut returns why v cannot be written, or nil.

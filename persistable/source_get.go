@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -41,20 +42,20 @@ type singleGet struct {
 }
 
 func (g *singleGet) run(reader kv.ReadTransaction) (err error) {
-	g.t = transaction{db: g.source.place.db, reader: reader.Snapshot()}
+	g.t = transaction{db: g.source.place.db, Transaction: scan.Transaction{Reader: reader.Snapshot()}}
 	g.v, err = g.source.getIn(g.ctx, &g.t, g.sc)
 	return err
 }
 
 func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, error) {
-	l := lookup{source: s, t: t, sc: sc, index: byID, suffix: sc.id}
+	l := lookup{place: s.place, t: t, sc: sc, index: byID, suffix: sc.id}
 	if err := l.run(ctx); err != nil {
 		return nil, err
 	}
 	if l.store == nil || l.value == nil {
 		return nil, s.notFound(sc.id)
 	}
-	return s.record.read(ctx, t.reader, sc.id, sc.key, l.value)
+	return s.record.read(ctx, t.Reader, sc.id, sc.key, l.value)
 }
 
 func (s *source) notFound(id []byte) error {
@@ -65,7 +66,7 @@ func (s *source) notFound(id []byte) error {
 func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 	found := false
 	err := s.read(ctx, func(t *transaction) error {
-		l := lookup{source: s, t: t, sc: sc, index: byID, suffix: sc.id}
+		l := lookup{place: s.place, t: t, sc: sc, index: byID, suffix: sc.id}
 		err := l.run(ctx)
 		found = l.store != nil && l.value != nil
 		return err
@@ -81,7 +82,7 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 		if err != nil {
 			return err
 		}
-		f := fetches{record: s.record, reader: t.reader}
+		f := fetches{record: s.record, reader: t.Reader}
 		for i := range n {
 			if o == nil {
 				take(i, nil)
@@ -105,14 +106,14 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 type fetches struct {
 	record  *record
 	reader  kv.ReadTransaction
-	records keyspace
+	records scan.Keyspace
 	keys    [][]byte
 	values  []kv.Future[[]byte]
 }
 
 // start starts the read of the record with that packed id.
 func (f *fetches) start(id []byte) {
-	key := f.records.append(nil, id)
+	key := f.records.Append(nil, id)
 	f.keys = append(f.keys, key)
 	f.values = append(f.values, f.reader.Get(key))
 }
@@ -127,7 +128,7 @@ func (f *fetches) wait(ctx context.Context, i int) (any, error) {
 }
 
 // id returns the packed id of the i-th record.
-func (f *fetches) id(i int) []byte { return f.records.suffix(f.keys[i]) }
+func (f *fetches) id(i int) []byte { return f.records.Suffix(f.keys[i]) }
 
 // byUnique returns the record that has a key of the schema's i-th index, which
 // is unique, or [ErrNotFound].
@@ -147,7 +148,7 @@ func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err 
 func (s *source) unique(ctx context.Context, t *transaction, i int, values []byte) (any, error) {
 	sc := getScratch()
 	defer sc.free()
-	l := lookup{source: s, t: t, sc: sc, index: i, suffix: values}
+	l := lookup{place: s.place, t: t, sc: sc, index: i, suffix: values}
 	if err := l.run(ctx); err != nil {
 		return nil, err
 	}
@@ -163,9 +164,9 @@ func (s *source) owned(ctx context.Context, t *transaction, o *openStore, ix *in
 	if err != nil {
 		return nil, s.record.indexError(err)
 	}
-	f := fetches{record: s.record, reader: t.reader, records: o.records}
+	f := fetches{record: s.record, reader: t.Reader, records: o.records}
 	if len(record) > 0 {
-		return s.record.read(ctx, t.reader, id, o.records.append(nil, id), record)
+		return s.record.read(ctx, t.Reader, id, o.records.Append(nil, id), record)
 	}
 	f.start(id)
 	v, err := f.wait(ctx, 0)

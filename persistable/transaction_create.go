@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // openOrCreateStore returns the store at a place for writing. It creates the
@@ -41,9 +42,9 @@ func (t *transaction) updateHeader(ctx context.Context, p *place, s *openStore) 
 	if s.upToDate {
 		return s, nil
 	}
-	next := s.catalog.clone()
-	next.disableOthers(p.definitions)
-	next.addSchema(p.lock)
+	next := s.catalog.Clone()
+	next.DisableOthers(p.definitions)
+	next.AddSchema(p.lock)
 	return t.setCatalog(ctx, p, s, next)
 }
 
@@ -64,7 +65,7 @@ func (t *transaction) createStore(ctx context.Context, p *place) (*openStore, er
 		if err != nil {
 			return nil, err
 		}
-		if s, err = t.writeCatalog(p, d, prefix, newCatalog(p)); err != nil {
+		if s, err = t.writeCatalog(p, d, prefix, format.NewCatalog(p.lock, p.scatter, p.definitions)); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +74,7 @@ func (t *transaction) createStore(ctx context.Context, p *place) (*openStore, er
 }
 
 // changeCatalog changes the header of a store outside of a write.
-func (t *transaction) changeCatalog(ctx context.Context, p *place, was *openStore, c *catalog) error {
+func (t *transaction) changeCatalog(ctx context.Context, p *place, was *openStore, c *format.Catalog) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, err := t.setCatalog(ctx, p, was, c)
@@ -82,7 +83,7 @@ func (t *transaction) changeCatalog(ctx context.Context, p *place, was *openStor
 
 // setCatalog changes the header of a store. Once the transaction commits, all
 // processes drop what they cached of stores. t.mu is held.
-func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, c *catalog) (*openStore, error) {
+func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, c *format.Catalog) (*openStore, error) {
 	s, err := t.writeCatalog(p, was.directory, was.prefix, c)
 	if err != nil {
 		return nil, err
@@ -90,8 +91,8 @@ func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, 
 	return s, directory.Invalidate(ctx, t.writer)
 }
 
-func (t *transaction) writeCatalog(p *place, d *directory.Directory, prefix []byte, c *catalog) (*openStore, error) {
-	value, err := c.encode()
+func (t *transaction) writeCatalog(p *place, d *directory.Directory, prefix []byte, c *format.Catalog) (*openStore, error) {
+	value, err := c.Encode()
 	if err != nil {
 		return nil, err
 	}

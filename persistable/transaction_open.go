@@ -32,15 +32,15 @@ func (t *transaction) lastKnown(p *place) *openStore {
 func (t *transaction) askMetadataVersion() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.asked && (t.writer == nil || t.untouched) {
-		t.asked, t.metadata = true, t.reader.Snapshot().Get(metadataVersionKey)
+	if !t.asked && (t.isReadOnly() || t.untouched) {
+		t.asked, t.metadata = true, t.Reader.Snapshot().Get(metadataVersionKey)
 	}
 }
 
 // takeMetadataVersion returns the read that askMetadataVersion started, if there is
 // one and it may still be used.
 func (t *transaction) takeMetadataVersion() (version kv.Future[[]byte], ok bool) {
-	if !t.asked || t.writer != nil && !t.untouched {
+	if !t.asked || !t.isReadOnly() && !t.untouched {
 		return version, false
 	}
 	t.untouched = false // once: the operation may write the version next
@@ -52,7 +52,7 @@ func (t *transaction) takeMetadataVersion() (version kv.Future[[]byte], ok bool)
 func (t *transaction) openStore(ctx context.Context, p *place) (*openStore, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.writer == nil {
+	if t.isReadOnly() {
 		return t.openToRead(ctx, p)
 	}
 	return t.openToWrite(ctx, p)
@@ -66,7 +66,7 @@ func (t *transaction) openToRead(ctx context.Context, p *place) (*openStore, err
 	}
 	read, ok := t.takeMetadataVersion()
 	if !ok {
-		read = t.reader.Get(metadataVersionKey)
+		read = t.Reader.Get(metadataVersionKey)
 	}
 	version, err := read.Get(ctx)
 	if err != nil {

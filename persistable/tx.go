@@ -5,14 +5,13 @@ package persistable
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
 // Tx is a transaction to which stores are bound by their In. It is valid until
@@ -23,7 +22,7 @@ type Tx struct{ t *transaction }
 // directories of types belong to their stores. It is nil in ReadTransact, and
 // that of the zero Tx.
 func (tx Tx) KV() kv.Transaction {
-	if tx.t == nil {
+	if tx.t == nil || tx.t.isReadOnly() {
 		return nil
 	}
 	return tx.t.writer
@@ -32,9 +31,8 @@ func (tx Tx) KV() kv.Transaction {
 // transaction is one attempt of a transaction, and what the attempts of one
 // call have in common.
 type transaction struct {
-	db     *DB
-	reader kv.ReadTransaction
-	writer kv.Transaction // nil if read-only
+	db *DB
+	scan.Transaction
 	mu     sync.Mutex
 	opened openPlaces
 
@@ -42,35 +40,39 @@ type transaction struct {
 	asked     bool // the metadata version, which arrives in
 	metadata  kv.Future[[]byte]
 
-	*writeState
+	*writeState // nil if read-only
 }
+
+// isReadOnly reports whether the transaction cannot write.
+func (t *transaction) isReadOnly() bool { return t.writeState == nil }
 
 // writeState is what only a transaction that writes has. Writes of several
 // goroutines overlap in it. So that of two that claim one id or one unique value
 // one sees what the other has written:
 //
-//  1. A write loads writes before it starts its reads.
+//  1. A write loads Writes.Count before it starts its reads.
 //  2. It then takes writeLock, and holds it until it has written.
-//  3. If writes has changed since 1, it reads and checks once more. The engine has
-//     most of that in memory, since the transaction has read it before.
-//  4. After it has written, or failed half-way, it adds one to writes.
+//  3. If the count has changed since 1, it reads and checks once more. The engine
+//     has most of that in memory, since the transaction has read it before.
+//  4. After it has written, or failed half-way, it adds one to the count.
 type writeState struct {
-	token     token
+	writer    kv.Transaction
+	token     format.Token
 	writeLock sync.Mutex
-	writes    atomic.Int64        // how many have written
 	fences    []leasefdb.Checking // of the DB, once they are begun to be checked
-	fresh     freshKeys           // that it sets while queries read on
 	outside   outside             // what the function writes outside of the transaction
 	created   [][]byte            // the keys of the records that this attempt created
 	earlier   [][]byte            // those of earlier attempts
 }
 
-func newWriting(db *DB, tx kv.Transaction) *transaction {
+func newWriteTransaction(db *DB, tx kv.Transaction) *transaction {
 	both := &struct {
 		transaction
 		writeState
-	}{transaction{db: db, reader: tx, writer: tx}, writeState{token: newToken()}}
+		scan.Writes
+	}{transaction{db: db}, writeState{writer: tx, token: format.NewToken()}, scan.Writes{Writer: tx}}
 	both.transaction.writeState = &both.writeState
+	both.transaction.Transaction = scan.Transaction{Reader: tx, Writes: &both.Writes}
 	return &both.transaction
 }
 
@@ -104,11 +106,6 @@ func (o *openPlaces) add(p *place, s *openStore) {
 		return
 	}
 	o.more = append(o.more, openPlace{p, s})
-}
-
-func newToken() (t token) {
-	binary.LittleEndian.PutUint64(t[:], rand.Uint64())
-	return t
 }
 
 // Transact runs fn in a transaction and commits it. After a retryable error it
@@ -157,7 +154,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	if err != nil {
 		return err
 	}
-	t := newWriting(db, writer)
+	t := newWriteTransaction(db, writer)
 	defer db.functions.note(t)
 	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
 		if a.Number > 1 {
@@ -195,14 +192,14 @@ func (t *transaction) restart() {
 func (t *transaction) committedEarlier(ctx context.Context) (bool, error) {
 	reads := make([]kv.Future[[]byte], len(t.earlier))
 	for i, key := range t.earlier {
-		reads[i] = t.reader.Get(key)
+		reads[i] = t.Reader.Get(key)
 	}
 	for _, read := range reads {
 		value, err := read.Get(ctx)
 		if err != nil {
 			return false, err
 		}
-		if s, err := parseHeader(value); err == nil && s.token == t.token {
+		if s, err := format.ParseRecord(value); err == nil && s.Token == t.token {
 			return true, nil
 		}
 	}
@@ -240,7 +237,7 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
 func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	db.mustBeOpen()
 	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
-		return fn(&transaction{db: db, reader: reader.Snapshot()})
+		return fn(&transaction{db: db, Transaction: scan.Transaction{Reader: reader.Snapshot()}})
 	})
 }
 
@@ -259,5 +256,5 @@ func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
 // answers that question itself.
 func (db *DB) In(tx kv.Transaction) Tx {
 	db.mustBeOpen()
-	return Tx{newWriting(db, tx)}
+	return Tx{newWriteTransaction(db, tx)}
 }

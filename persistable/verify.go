@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
 // Report is what Verify found.
@@ -121,15 +122,15 @@ func (v *verifier) records(ctx context.Context, t *transaction, o *openStore, q 
 		part.Records++
 		decoded, err := q.decodeGroup(g)
 		if err != nil {
-			part.fault(Fault{Key: slices.Clone(g.key), ID: idText(g.id), Reason: err.Error()})
+			part.fault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
 			continue
 		}
 		var set index.Set
-		if err := v.record.gather(&set, o, g.id, decoded); err != nil {
-			part.fault(Fault{Key: slices.Clone(g.key), ID: idText(g.id), Reason: err.Error()})
+		if err := v.record.gather(&set, o, g.ID, decoded); err != nil {
+			part.fault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
 			continue
 		}
-		checks = appendChecks(checks, t.reader, o.indexes, &set, g)
+		checks = appendChecks(checks, t.Reader, o.indexes, &set, g)
 	}
 	for _, check := range checks {
 		value, err := check.value.Get(ctx)
@@ -151,7 +152,7 @@ type entryCheck struct {
 	value     kv.Future[[]byte]
 }
 
-func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g group) []entryCheck {
+func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g scan.Group) []entryCheck {
 	for i := range indexes {
 		ix := &indexes[i]
 		if ix.State != index.Readable {
@@ -159,7 +160,7 @@ func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []inde
 		}
 		for n := range set.Keys(i) {
 			key := slices.Clone(set.Key(i, n))
-			r := g.indexRecord()
+			r := g.IndexRecord()
 			checks = append(checks, entryCheck{ix.Name, key, ix.AppendValue(nil, r), r, reader.Get(key)})
 		}
 	}
@@ -180,15 +181,15 @@ func (c *entryCheck) compare(value []byte) string {
 func (v *verifier) entries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
 	var part Report
 	ix := &o.indexes[v.index]
-	r := q.rangeRead(q.plan, entriesOf(ix), c)
-	pairs, err := t.reader.GetRange(r.bounds.Range(r.prefix).Selectors(), r.options).Slice(ctx)
+	r := q.keyRange(q.plan, scan.EntriesOf(ix), c)
+	pairs, err := t.Reader.GetRange(r.Bounds.Range(r.Prefix).Selectors(), r.Options).Slice(ctx)
 	if err != nil {
 		return part, err
 	}
-	f := fetches{record: v.record, reader: t.reader, records: o.records}
+	f := fetches{record: v.record, reader: t.Reader, records: o.records}
 	at := make([]int, len(pairs))
 	for i, pair := range pairs {
-		c.pass(r.position(pair.Key))
+		c.pass(r.Position(pair.Key))
 		part.Entries++
 		e, err := splitEntry(ix, pair)
 		if err != nil {

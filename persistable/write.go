@@ -8,6 +8,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // putOptions say under which conditions a record is put. The zero value puts it
@@ -37,15 +38,15 @@ type write struct {
 	owner  leasefdb.Checking // of the id's machine id
 
 	// Set by readStored, with the entries of the stored form in sc.before.
-	value []byte       // the first value of the stored form; nil: there is none
-	old   storedRecord // all of the stored form
+	value []byte        // the first value of the stored form; nil: there is none
+	old   format.Record // all of the stored form
 }
 
 // run prepares the new form, reads what is stored and claimed, checks that the
 // write is allowed, and writes. The comment on writeState has the rules of
 // the lock.
 func (w *write) run(ctx context.Context) error {
-	if w.t.writer == nil {
+	if w.t.isReadOnly() {
 		return ErrReadOnly
 	}
 	if err := w.prepare(ctx); err != nil || w.store == nil {
@@ -57,21 +58,21 @@ func (w *write) run(ctx context.Context) error {
 	}
 	w.t.writeLock.Lock()
 	defer w.t.writeLock.Unlock()
-	if w.t.writes.Load() != w.writesBefore {
+	if w.t.Writes.Count.Load() != w.writesBefore {
 		w.startReads()
 		err = w.readAndCheck(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	defer w.t.writes.Add(1)
+	defer w.t.Writes.Count.Add(1)
 	return w.apply()
 }
 
 // prepare opens the store, makes the new form and starts the reads: at first in
 // the store as last known, and again if the transaction finds another one.
 func (w *write) prepare(ctx context.Context) error {
-	w.writesBefore = w.t.writes.Load()
+	w.writesBefore = w.t.Writes.Count.Load()
 	known := w.t.lastKnown(w.place)
 	var unfit error
 	if known != nil {

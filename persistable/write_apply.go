@@ -7,8 +7,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/wire"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // makeForm makes the new form: its key, value and index entries. It refuses what
@@ -16,7 +16,7 @@ import (
 func (w *write) makeForm() (err error) {
 	sc := w.sc
 	if w.v == nil {
-		sc.key = w.store.records.append(sc.key[:0], sc.id)
+		sc.key = w.store.records.Append(sc.key[:0], sc.id)
 		sc.now.Reset()
 		return nil
 	}
@@ -24,19 +24,16 @@ func (w *write) makeForm() (err error) {
 		return err
 	}
 	sc.id = w.appendID(sc.id[:0], w.v)
-	sc.key = w.store.records.append(sc.key[:0], sc.id)
-	if len(sc.key)+maxChunkSuffix > kv.MaxKeySize {
+	sc.key = w.store.records.Append(sc.key[:0], sc.id)
+	if len(sc.key)+format.MaxChunkSuffix > kv.MaxKeySize {
 		return &FieldError{Type: w.Type, Field: "the id", Reason: fmt.Sprintf(
-			"it makes a key of %d bytes; at most %d are possible: use a shorter id", len(sc.key), kv.MaxKeySize-maxChunkSuffix)}
+			"it makes a key of %d bytes; at most %d are possible: use a shorter id", len(sc.key), kv.MaxKeySize-format.MaxChunkSuffix)}
 	}
-	if sc.value, err = w.Encode(appendHeader(sc.value[:0], 0, w.t.token), w.v); err != nil {
+	if sc.value, err = w.Encode(format.AppendHeader(sc.value[:0], w.t.token), w.v); err != nil {
 		return err
 	}
 	return w.gather(&sc.now, w.store, sc.id, w.v)
 }
-
-// maxChunkSuffix is room for a chunk's number behind a record's key.
-const maxChunkSuffix = 4
 
 // checkDirectory refuses a record that belongs to another directory.
 func (w *write) checkDirectory() error {
@@ -67,7 +64,7 @@ func (w *write) apply() error {
 	if err != nil {
 		return err
 	}
-	w.t.fresh.noteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
+	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
 	w.maintain(is)
 	if w.isNew() {
 		w.t.noteCreated(w.sc.key)
@@ -81,8 +78,8 @@ func (w *write) keepStored() (err error) {
 	if w.isNew() {
 		return nil
 	}
-	copy(w.sc.value[minHeaderSize-tokenSize:minHeaderSize], w.old.token[:])
-	if w.sc.value, err = wire.MergeUnknown(w.sc.value, minHeaderSize, w.old.payload, w.Known); err != nil {
+	format.SetToken(w.sc.value, w.old.Token)
+	if w.sc.value, err = wire.MergeUnknown(w.sc.value, format.HeaderSize, w.old.Payload, w.Known); err != nil {
 		return recordError(w.Type, idText(w.sc.id), w.sc.key, err)
 	}
 	return nil
@@ -113,11 +110,11 @@ func (w *write) setChunks() error {
 		}
 	}
 	w.clearChunks()
-	first, rest := splitRecord(w.sc.value)
+	first, rest := format.Split(w.sc.value)
 	w.t.writer.Set(w.sc.key, first)
-	for n := int64(1); len(rest) > 0; n++ {
+	for n := 1; len(rest) > 0; n++ {
 		size := min(len(rest), kv.MaxValueSize)
-		w.t.writer.Set(tuple.AppendInt(w.sc.key, n), rest[:size])
+		w.t.writer.Set(format.AppendChunk(w.sc.key, n), rest[:size])
 		rest = rest[size:]
 	}
 	return nil
@@ -137,12 +134,12 @@ func (w *write) clear() {
 // clearChunks clears the chunks of the stored form, if it has any.
 func (w *write) clearChunks() {
 	if w.hasChunks() {
-		w.t.writer.ClearRange(chunkRange(w.sc.key))
+		w.t.writer.ClearRange(format.ChunkRange(w.sc.key))
 	}
 }
 
 // hasChunks reports whether the stored form has chunks.
-func (w *write) hasChunks() bool { return !w.isNew() && w.old.chunks > 0 }
+func (w *write) hasChunks() bool { return !w.isNew() && w.old.Chunks > 0 }
 
 // maintain writes the difference between the index entries of the stored form
 // and those of the new form, which is.

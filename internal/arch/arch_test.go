@@ -27,15 +27,18 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/rangeread": {"kv"},
 	"kv/embedded/internal/ryw":       {"kv", "kv/embedded/internal/rangeread"},
 
-	"kv/fdbkv":    {"kv", "github.com/apple/foundationdb/bindings/go"},
-	"kv/kvtest":   {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
-	"tuple":       {},
-	"directory":   {"kv", "tuple"},
-	"idgen":       {"internal/uptime", "github.com/oklog/ulid/v2"},
-	"index":       {"kv", "tuple"},
-	"leasefdb":    {"kv", "directory", "tuple", "idgen", "lease"},
-	"lease":       {"idgen", "internal/uptime"},
-	"persistable": {"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased"},
+	"kv/fdbkv":  {"kv", "github.com/apple/foundationdb/bindings/go"},
+	"kv/kvtest": {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
+	"tuple":     {},
+	"directory": {"kv", "tuple"},
+	"idgen":     {"internal/uptime", "github.com/oklog/ulid/v2"},
+	"index":     {"kv", "tuple"},
+	"leasefdb":  {"kv", "directory", "tuple", "idgen", "lease"},
+	"lease":     {"idgen", "internal/uptime"},
+	"persistable": {
+		"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
+		"persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
+	},
 
 	"idbuilder": {
 		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/snowflake", "idbuilder/store", "idbuilder/token",
@@ -103,8 +106,12 @@ var arrows = map[string][]string{
 	"lease/http":      {"lease", "idgen"},
 	"lease/leasetest": {"lease", "idgen"},
 
-	"persistable/internal/erased": {"index", "internal/schema", "persistable/wire"},
-	"persistable/persistimpl":     {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
+	"persistable/internal/erased":    {"index", "internal/schema", "persistable/wire"},
+	"persistable/internal/format":    {"kv", "tuple", "index", "internal/schema"},
+	"persistable/internal/pagetoken": {},
+	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},
+	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
+	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
 	"persistable/wire": {
 		"google.golang.org/protobuf",

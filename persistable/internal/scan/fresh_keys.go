@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package persistable
+package scan
 
 import (
 	"bytes"
@@ -10,14 +10,13 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// freshKeys are the keys that a transaction sets while queries of it read on.
-// Such a query would otherwise meet what its caller writes ahead of it: a loop
-// that moves each record of an index ahead would never end (the Halloween
-// problem). So a query does not yield what was set since it began.
-type freshKeys struct {
+// FreshKeys are the keys that a transaction sets while queries of it read on.
+// Without them a loop over a query that moves each record ahead in the index would
+// never end (the Halloween problem). A query does not yield keys that were set
+// since it began.
+type FreshKeys struct {
 	running atomic.Int64
 	mu      sync.Mutex
 	scans   []*freshScan
@@ -25,20 +24,20 @@ type freshKeys struct {
 
 // freshScan is what was set in the range of one query since it began.
 type freshScan struct {
-	all    *freshKeys
-	prefix []byte
-	whole  bool // keys of records, which go on with the chunks of theirs
-	keys   map[string]bool
+	all     *FreshKeys
+	prefix  []byte
+	records bool // keys of records, which go on with the chunks of theirs
+	keys    map[string]bool
 }
 
-// begin notes that a transaction begins to read the range of r; nil in one that
-// writes nothing. The caller calls end.
-func (t *transaction) beginScan(r *rangeRead) *freshScan {
-	if t.writeState == nil {
+// beginScan notes that the transaction begins to read a range. It returns nil in
+// one that writes nothing. The caller calls end.
+func (tx *Transaction) beginScan(r *Range) *freshScan {
+	if tx.Writes == nil {
 		return nil
 	}
-	f := &t.fresh
-	s := &freshScan{all: f, prefix: r.prefix, whole: r.whole}
+	f := &tx.Fresh
+	s := &freshScan{all: f, prefix: r.Prefix, records: r.Records}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.scans = append(f.scans, s)
@@ -56,28 +55,28 @@ func (s *freshScan) end() {
 	s.all.running.Add(-1)
 }
 
-// noteRecord notes the keys that putting a record sets and that were not there:
+// NoteRecord notes the keys that a put sets and that were not there:
 // its own if there was no record before, and its new entries.
-func (f *freshKeys) noteRecord(key []byte, isNew bool, indexes []index.Index, before, now *index.Set) {
+func (f *FreshKeys) NoteRecord(key []byte, isNew bool, indexes []index.Index, before, now *index.Set) {
 	if f.running.Load() == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if isNew {
-		f.note(key)
+		f.add(key)
 	}
 	for i := range indexes {
 		for n := range now.Keys(i) {
 			if key := now.Key(i, n); before == nil || !before.Has(i, key) {
-				f.note(key)
+				f.add(key)
 			}
 		}
 	}
 }
 
-// note notes a key. f.mu is held.
-func (f *freshKeys) note(key []byte) {
+// add notes a key. f.mu is held.
+func (f *FreshKeys) add(key []byte) {
 	for _, s := range f.scans {
 		if !bytes.HasPrefix(key, s.prefix) {
 			continue
@@ -90,7 +89,7 @@ func (f *freshKeys) note(key []byte) {
 }
 
 // without returns the pairs but for those that were set since the query began.
-func (s *freshScan) without(pairs []kv.KeyValue, r *rangeRead) []kv.KeyValue {
+func (s *freshScan) without(pairs []kv.KeyValue, r *Range) []kv.KeyValue {
 	if s == nil {
 		return pairs
 	}
@@ -101,18 +100,9 @@ func (s *freshScan) without(pairs []kv.KeyValue, r *rangeRead) []kv.KeyValue {
 	}
 	return slices.DeleteFunc(slices.Clone(pairs), func(pair kv.KeyValue) bool {
 		key := pair.Key
-		if s.whole {
-			key = key[:len(key)-len(r.behindID(key))]
+		if s.records {
+			key = key[:len(key)-len(r.chunkSuffix(key))]
 		}
 		return s.keys[string(key)]
 	})
-}
-
-// behindID returns what follows the id in the key of a record or a chunk.
-func (r *rangeRead) behindID(key []byte) []byte {
-	rest, err := tuple.Skip(r.suffix(key))
-	if err != nil {
-		return nil
-	}
-	return rest
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package persistable
+package format
 
 import (
+	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,24 +15,24 @@ import (
 )
 
 func FuzzDecodeCatalog(f *testing.F) {
-	c := &catalog{schema: lockOf(f, "field 1 ID string", "field 2 Total []message(Money)", "message Money", "field 1 Cents int64 was int32")}
-	c.setState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}, index.Building)
-	good, err := c.encode()
+	c := &Catalog{schema: lockOf(f, "field 1 ID string", "field 2 Total []message(Money)", "message Money", "field 1 Cents int64 was int32")}
+	c.SetState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}, index.Building)
+	good, err := c.Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
 	f.Fuzz(func(t *testing.T, value []byte) {
-		c, err := decodeCatalog(value)
+		c, err := DecodeCatalog(value)
 		if err != nil {
 			return
 		}
-		again, err := c.encode()
+		again, err := c.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := decodeCatalog(again)
-		if err != nil || !back.equal(c) {
+		back, err := DecodeCatalog(again)
+		if err != nil || !back.Equal(c) {
 			t.Errorf("%q was decoded as %+v, and that as %+v, %v", value, c, back, err)
 		}
 	})
@@ -46,21 +48,27 @@ func lockOf(t testing.TB, lines ...string) *schema.Schema {
 	return s
 }
 
-func FuzzParseHeader(f *testing.F) {
-	f.Add(appendHeader(nil, 3, token{1, 2, 3}))
+func FuzzParseRecord(f *testing.F) {
+	f.Add(append([]byte{recordFormat, 3}, 1, 2, 3, 0, 0, 0, 0, 0))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		s, err := parseHeader(value)
-		if err == nil && (s.chunks > maxChunks || len(s.payload) > len(value)-minHeaderSize) {
+		s, err := ParseRecord(value)
+		if err == nil && (s.Chunks > maxChunks || len(s.Payload) > len(value)-HeaderSize) {
 			t.Errorf("%q became %+v", value, s)
 		}
 	})
 }
 
+// header returns the value of a record with so many further chunks.
+func header(chunks int, r Record) []byte {
+	b := binary.AppendUvarint([]byte{recordFormat}, uint64(chunks))
+	return slices.Concat(b, r.Token[:], r.Payload)
+}
+
 func TestHeader(t *testing.T) {
 	for _, chunks := range []int{0, 1, maxChunks} {
-		want := storedRecord{chunks: chunks, token: token{9, 8, 7}, payload: []byte("record")}
-		got, err := parseHeader(append(appendHeader(nil, chunks, want.token), want.payload...))
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(storedRecord{})); diff != "" || err != nil {
+		want := Record{Chunks: chunks, Token: Token{9, 8, 7}, Payload: []byte("record")}
+		got, err := ParseRecord(header(chunks, want))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
@@ -74,25 +82,25 @@ func TestCatalogOfPrograms(t *testing.T) {
 	b := &index.Definition{Name: "T_B", Fields: []string{"B"}, Signature: "int"}
 	changed := &index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "string"}
 	lock := lockOf(t, "field 2 B int64", "field 1 A int64")
-	c := newCatalog(&place{definitions: []*index.Definition{a, b}, lock: lock})
-	for name, got := range map[string]index.State{"a": c.state(a), "b": c.state(b)} {
+	c := NewCatalog(lock, 0, []*index.Definition{a, b})
+	for name, got := range map[string]index.State{"a": c.State(a), "b": c.State(b)} {
 		if got != index.Readable {
 			t.Errorf("%s is %v in a new store", name, got)
 		}
 	}
-	if c.state(changed) != index.Disabled {
+	if c.State(changed) != index.Disabled {
 		t.Error("a changed index is trusted")
 	}
-	if c.disableOthers([]*index.Definition{a, b}) || c.addSchema(lockOf(t, "field 1 A int64")) {
+	if c.DisableOthers([]*index.Definition{a, b}) || c.AddSchema(lockOf(t, "field 1 A int64")) {
 		t.Error("what is known changes the header")
 	}
-	if !c.disableOthers([]*index.Definition{a}) || c.state(b) != index.Disabled || c.state(a) != index.Readable {
+	if !c.DisableOthers([]*index.Definition{a}) || c.State(b) != index.Disabled || c.State(a) != index.Readable {
 		t.Error("an index that a program does not know stays readable")
 	}
-	if c.disableOthers([]*index.Definition{a}) {
+	if c.DisableOthers([]*index.Definition{a}) {
 		t.Error("the second write of the program changes the header again")
 	}
-	if !c.addSchema(lockOf(t, "field 1 A int64", "field 3 C int64")) || len(c.schema.Type().Fields) != 3 || len(lock.Type().Fields) != 2 {
+	if !c.AddSchema(lockOf(t, "field 1 A int64", "field 3 C int64")) || len(c.schema.Type().Fields) != 3 || len(lock.Type().Fields) != 2 {
 		t.Error("a new field is not added")
 	}
 }

@@ -4,12 +4,10 @@ package persistable
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
 )
 
 // page hands the records behind a token to take, those of the page, of which
@@ -19,14 +17,14 @@ func (q *query) page(ctx context.Context, token string, take func(any)) (size in
 	if err := q.usable(); err != nil {
 		return 0, "", err
 	}
-	from := cursor{limit: min(orDefault(q.limit, q.place.db.options.PageSize), maxPage)}
-	size = from.limit
+	var from cursor
 	if token != "" {
-		if from.plan, from.position, err = q.openToken(token); err != nil {
+		if from, err = q.openToken(token); err != nil {
 			return 0, "", err
 		}
 	}
-	from.limit++ // one more tells whether there is a next page
+	size = min(orDefault(q.limit, q.place.db.options.PageSize), maxPage)
+	from.limit = size + 1 // one more tells whether there is a next page
 	last, more, err := q.pageFrom(ctx, from, size, take)
 	if err != nil || !more {
 		return size, "", err
@@ -57,37 +55,27 @@ func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(a
 	return last, n > size, err
 }
 
-const (
-	tokenFormat  = 1
-	tokenMACSize = 16
-)
-
-// token returns the text of a place in the index: format, plan, key.
+// token returns the token of a cursor's position.
 func (q *query) token(c cursor) string {
-	b := append([]byte{tokenFormat, byte(c.plan)}, c.position...)
-	return base64.RawURLEncoding.EncodeToString(append(b, q.mac(b)...))
+	return pagetoken.Seal(q.place.db.tokenKey, q.tokenScope(), pagetoken.Position{Plan: c.plan, Key: c.position})
 }
 
-func (q *query) openToken(text string) (plan int, position []byte, err error) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) < 2+tokenMACSize || b[0] != tokenFormat {
-		return 0, nil, fmt.Errorf("%w: it is damaged", ErrBadToken)
+// openToken returns the cursor at a token's position.
+func (q *query) openToken(token string) (c cursor, err error) {
+	p, err := pagetoken.Open(q.place.db.tokenKey, q.tokenScope(), token)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
-	body, mac := b[:len(b)-tokenMACSize], b[len(b)-tokenMACSize:]
-	if !hmac.Equal(mac, q.mac(body)) {
-		return 0, nil, fmt.Errorf("%w: it belongs to another query, tenant or database, or was changed: begin with the first page", ErrBadToken)
-	}
-	return int(body[1]), body[2:], nil
+	return cursor{plan: p.Plan, position: p.Key}, nil
 }
 
-// mac authenticates a token's body together with everything it is bound to.
-func (q *query) mac(body []byte) []byte {
-	h := hmac.New(sha256.New, q.place.db.tokenKey)
-	h.Write(frame(nil, body))
+// tokenScope returns what a token is bound to: path, type, direction, and the
+// index and bounds of each plan.
+func (q *query) tokenScope() (b []byte) {
 	for _, name := range q.place.path {
-		h.Write(frame(nil, []byte(name)))
+		b = pagetoken.AppendFramed(b, []byte(name))
 	}
-	b := frame(nil, []byte(q.record.Type))
+	b = pagetoken.AppendFramed(b, []byte(q.record.Type))
 	b = append(b, boolByte(q.reverse))
 	for _, p := range append([]plan{q.plan}, q.others...) {
 		name := ""
@@ -95,14 +83,9 @@ func (q *query) mac(body []byte) []byte {
 			d := &q.record.Indexes[p.Index]
 			name = d.KeyName() + ":" + d.Layout()
 		}
-		b = p.Bounds.AppendBytes(frame(b, []byte(name)))
+		b = p.Bounds.AppendBytes(pagetoken.AppendFramed(b, []byte(name)))
 	}
-	h.Write(b)
-	return h.Sum(nil)[:tokenMACSize]
-}
-
-func frame(dst, v []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(dst, uint32(len(v))), v...)
+	return b
 }
 
 func boolByte(b bool) byte {

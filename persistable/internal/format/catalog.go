@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Catalog is a store's header: what the directory holds of one type. The first
+// write makes it; a change of an index's state and a write by a program that adds
+// to the schema change it. Its value is the packed tuple
+//
+//	(1, ((key name, layout, state), …), text of the schema)
+type Catalog struct {
+	indexes []catalogIndex // by name
+	schema  *schema.Schema // of all programs that wrote here; never changed in place
+}
+
+type catalogIndex struct {
+	name, layout string
+	state        index.State
+}
+
+// NewCatalog returns the header of a store without records, scattered over so many
+// shards: every index is complete.
+func NewCatalog(program *schema.Schema, scatter index.Shards, indexes []*index.Definition) *Catalog {
+	c := &Catalog{schema: program.Scattered(int(scatter))}
+	for _, d := range indexes {
+		c.SetState(d, index.Readable)
+	}
+	return c
+}
+
+// catalogFormat is the format of all keys and values of a store.
+const catalogFormat = 1
+
+// Encode returns the value of the header.
+func (c *Catalog) Encode() ([]byte, error) {
+	indexes := tuple.Tuple{}
+	for _, ix := range c.indexes {
+		indexes = append(indexes, tuple.Tuple{ix.name, ix.layout, int64(ix.state)})
+	}
+	return tuple.Tuple{int64(catalogFormat), indexes, c.schema.Text()}.Pack()
+}
+
+// DecodeCatalog reads the value of a header. It returns an *[Error] if the value is
+// damaged or of a newer format.
+func DecodeCatalog(value []byte) (*Catalog, error) {
+	format, _, err := tuple.ReadInt(value)
+	if err != nil {
+		return nil, corrupt("the store's header is damaged")
+	}
+	if format > catalogFormat {
+		return nil, newer("the store: ", format, catalogFormat)
+	}
+	t, err := tuple.Unpack(value)
+	c := &Catalog{}
+	if err == nil && format == catalogFormat && len(t) == 3 && c.readIndexes(t[1]) && c.readSchema(t[2]) {
+		return c, nil
+	}
+	return nil, corrupt("the store's header is damaged")
+}
+
+func (c *Catalog) readIndexes(element any) bool {
+	list, ok := element.(tuple.Tuple)
+	if !ok {
+		return false
+	}
+	for _, e := range list {
+		if !c.readIndex(e) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Catalog) readIndex(element any) bool {
+	t, ok := element.(tuple.Tuple)
+	if !ok || len(t) != 3 {
+		return false
+	}
+	name, ok1 := t[0].(string)
+	layout, ok2 := t[1].(string)
+	state, ok3 := t[2].(int64)
+	c.indexes = append(c.indexes, catalogIndex{name, layout, index.State(state)})
+	return ok1 && ok2 && ok3 && state >= 0 && state <= int64(index.Readable)
+}
+
+func (c *Catalog) readSchema(element any) bool {
+	text, ok := element.(string)
+	if !ok {
+		return false
+	}
+	var err error
+	c.schema, err = schema.ParseType(text)
+	return err == nil
+}
+
+// Scatter returns over how many shards the records are scattered. It never changes.
+func (c *Catalog) Scatter() index.Shards { return index.Shards(c.schema.Type().Scatter) }
+
+// State returns the state of an index: [index.Disabled] if the store does not have
+// it, or has it in another layout.
+func (c *Catalog) State(d *index.Definition) index.State {
+	for _, ix := range c.indexes {
+		if ix.name == d.KeyName() && ix.layout == d.Layout() {
+			return ix.state
+		}
+	}
+	return index.Disabled
+}
+
+// SetState sets the state of an index, and adds the index if it is missing.
+func (c *Catalog) SetState(d *index.Definition, s index.State) {
+	entry := catalogIndex{d.KeyName(), d.Layout(), s}
+	at, found := slices.BinarySearchFunc(c.indexes, entry.name, func(ix catalogIndex, name string) int {
+		return cmp.Compare(ix.name, name)
+	})
+	if found {
+		c.indexes[at] = entry
+		return
+	}
+	c.indexes = slices.Insert(c.indexes, at, entry)
+}
+
+// DisableOthers disables the indexes that the definitions do not have: writes
+// will not maintain them. It reports whether that changes anything.
+//
+// So a newer program never trusts entries that an older one, which does not know
+// the index, has not maintained; and an index that was dropped is not trusted when
+// it comes back.
+func (c *Catalog) DisableOthers(definitions []*index.Definition) (changed bool) {
+	for i := range c.indexes {
+		ix := &c.indexes[i]
+		known := slices.ContainsFunc(definitions, func(d *index.Definition) bool {
+			return d.KeyName() == ix.name && d.Layout() == ix.layout
+		})
+		if !known && ix.state != index.Disabled {
+			ix.state, changed = index.Disabled, true
+		}
+	}
+	return changed
+}
+
+// AddSchema adds what the program's schema has and the header lacks. It never
+// takes anything away, so that programs of different age do not undo each other's
+// writes.
+func (c *Catalog) AddSchema(program *schema.Schema) (changed bool) {
+	c.schema, changed = schema.Union(c.schema, program)
+	return changed
+}
+
+// Clone returns a copy that may be changed.
+func (c *Catalog) Clone() *Catalog {
+	return &Catalog{slices.Clone(c.indexes), c.schema}
+}
+
+// Equal reports whether two headers have the same value.
+func (c *Catalog) Equal(o *Catalog) bool {
+	a, _ := c.Encode()
+	b, _ := o.Encode()
+	return bytes.Equal(a, b)
+}
+
+// RemoveUnused removes the indexes that the definitions do not name, in whatever
+// layout, and returns their names in keys.
+func (c *Catalog) RemoveUnused(definitions []*index.Definition) (names []string) {
+	c.indexes = slices.DeleteFunc(c.indexes, func(ix catalogIndex) bool {
+		used := slices.ContainsFunc(definitions, func(d *index.Definition) bool { return d.KeyName() == ix.name })
+		if !used {
+			names = append(names, ix.name)
+		}
+		return !used
+	})
+	return names
+}
+
+// Schema returns the schema of all programs that wrote to the store. It must not
+// be changed.
+func (c *Catalog) Schema() *schema.Schema { return c.schema }

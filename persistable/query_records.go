@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+)
+
+// scanRecords yields the records in the order of their ids.
+func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
+	for g, err := range q.groups(ctx, t, o, p, c) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		v, err := q.decodeGroup(g)
+		if !yield(v, err) || err != nil || c.done {
+			return
+		}
+	}
+}
+
+func (q *query) decodeGroup(g scan.Group) (any, error) {
+	if g.Astray {
+		return nil, corrupt(q.record.Type, g.ID, g.Key, "it lies in another shard than that of its id, where Get does not find it")
+	}
+	if g.Value == nil {
+		return nil, corrupt(q.record.Type, g.ID, g.Key, "there are further chunks that no header counts")
+	}
+	s, err := format.ParseRecord(g.Value)
+	if err != nil {
+		return nil, recordError(q.record.Type, idText(g.ID), g.Key, err)
+	}
+	if s.Chunks != len(g.Chunks) {
+		return nil, corrupt(q.record.Type, g.ID, g.Key, "it has %d further chunks, its header says %d", len(g.Chunks), s.Chunks)
+	}
+	if s.Chunks > 0 {
+		s.Payload = g.Join(s.Payload, q.reverse)
+	}
+	return q.record.decodeRecord(s, g.ID, g.Key)
+}
+
+// groups yields the records behind the cursor undecoded. A limit is not passed
+// on to the engine as it is, because chunks count as keys there.
+func (q *query) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[scan.Group, error] {
+	return func(yield func(scan.Group, error) bool) {
+		r := q.keyRange(p, o.records, c)
+		r.Options.Limit, r.Options.Mode, r.Records = 0, kv.ModeIterator, true
+		var ready []scan.Group
+		if r.Lacking != nil {
+			r.Lacking = func() int { return c.limit - len(ready) }
+		}
+		a := scan.Assembler{Range: r}
+		for pairs, err := range r.Batches(ctx, &t.Transaction) {
+			if err == nil {
+				ready, err = a.AddBatch(pairs, ready)
+			}
+			if err != nil {
+				if c.emitAll(&a.Range, ready, yield) {
+					yield(scan.Group{}, q.scanError(err))
+				}
+				return
+			}
+			if a.IsOpen() {
+				continue // a record goes on in the next batch, which the caller's writes must not come before
+			}
+			if !c.emitAll(&a.Range, ready, yield) {
+				return
+			}
+			ready = ready[:0]
+		}
+		if g, left := a.Rest(); left {
+			ready = append(ready, g)
+		}
+		c.emitAll(&a.Range, ready, yield)
+	}
+}
+
+// scanError tells of which type the key is that cannot be read.
+func (q *query) scanError(err error) error {
+	var e *scan.KeyError
+	if errors.As(err, &e) {
+		return recordError(q.record.Type, "", e.Key, e.Err)
+	}
+	return err
+}
