@@ -219,3 +219,7 @@ func fenceError(typ string, id []byte, err error) error {
 	}
 	return e
 }
+
+// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record is not
+// as the caller has seen it.
+var ErrChanged = errors.New("persistable: the record was changed meanwhile")

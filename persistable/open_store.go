@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"context"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -63,4 +64,21 @@ func (s *openStore) progressKey(p *place) []byte { return s.systemKey(p, "build"
 func (s *openStore) firstIn(state index.State) (i int, found bool) {
 	i = slices.IndexFunc(s.indexes, func(ix index.Index) bool { return ix.State == state })
 	return i, i >= 0
+}
+
+// anyViolation marks indexes as broken that got a violation since they were
+// settled.
+func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string, broken map[int]bool) error {
+	for i := range o.indexes {
+		if ix := &o.indexes[i]; ix.Unique && ix.State == index.Building && !broken[i] {
+			found, _, err := ix.Violations(ctx, t.Reader, nil, 1)
+			if err != nil {
+				return err
+			}
+			if len(found) > 0 {
+				return &IndexStateError{Type: typ, Index: ix.Name, State: ix.State}
+			}
+		}
+	}
+	return nil
 }

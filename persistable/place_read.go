@@ -8,6 +8,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
@@ -77,4 +78,24 @@ func (p *place) checkReadable(o *openStore, i int) error {
 		return &IndexStateError{Type: p.typ, Index: ix.Name, State: ix.State}
 	}
 	return nil
+}
+
+// checkSchema compares the program's schema with the one in a store's header.
+func (p *place) checkSchema(c *format.Catalog) error {
+	differences := schema.Coexistence(c.Schema(), p.lock)
+	if len(differences) == 0 {
+		return nil
+	}
+	e := &SchemaError{Type: p.typ, Path: p.path}
+	for _, d := range differences {
+		e.Differences = append(e.Differences, SchemaDifference{
+			Field: d.Path, Number: d.Number, Store: d.There, Program: d.Here,
+			Reason: d.Text("the store", "this program"), Remedy: remedyFor(d),
+		})
+		if d.What == schema.Origin {
+			e.Differences = e.Differences[len(e.Differences)-1:] // another type: its fields need not agree
+			break
+		}
+	}
+	return e
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
@@ -105,4 +106,20 @@ func (r *record) noIndex(conditions []erased.Clause, reason string) error {
 		e.Indexes = append(e.Indexes, r.Indexes[i].Fields)
 	}
 	return e
+}
+
+// dangling is the fault of an index entry without a record.
+func (r *record) dangling(ix *index.Index, entry, id []byte) error {
+	return &RecordError{
+		Type: r.Type, ID: idText(id), Key: slices.Clone(entry),
+		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",
+		Remedy: "run Verify, then RebuildIndex",
+	}
+}
+
+func (r *record) indexFields() (all [][]string) {
+	for i := range r.Indexes {
+		all = append(all, r.Indexes[i].Fields)
+	}
+	return all
 }

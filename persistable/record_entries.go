@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // gather collects the entries of a record in all maintained indexes.
@@ -47,4 +48,17 @@ func (r *record) uniqueError(e *index.TakenError) error {
 		owner = idText(e.Owner)
 	}
 	return &UniqueError{Type: r.Type, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
+}
+
+func (r *record) violation(ix *index.Index, v index.Violation, owner []byte) Violation {
+	values, _ := tuple.Unpack(v.Key[len(ix.Prefix):])
+	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
+}
+
+// idValue is the id in its own type, or its text if it cannot be read.
+func (r *record) idValue(packed []byte) any {
+	if id, err := r.IDs.Read(packed); err == nil {
+		return id
+	}
+	return idText(packed)
 }

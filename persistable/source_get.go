@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
@@ -102,34 +101,6 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 	})
 }
 
-// fetches are reads of records under way.
-type fetches struct {
-	record  *record
-	reader  kv.ReadTransaction
-	records scan.Keyspace
-	keys    [][]byte
-	values  []kv.Future[[]byte]
-}
-
-// start starts the read of the record with that packed id.
-func (f *fetches) start(id []byte) {
-	key := f.records.Append(nil, id)
-	f.keys = append(f.keys, key)
-	f.values = append(f.values, f.reader.Get(key))
-}
-
-// wait returns the i-th record, nil if there is none.
-func (f *fetches) wait(ctx context.Context, i int) (any, error) {
-	value, err := f.values[i].Get(ctx)
-	if err != nil || value == nil {
-		return nil, err
-	}
-	return f.record.read(ctx, f.reader, f.id(i), f.keys[i], value)
-}
-
-// id returns the packed id of the i-th record.
-func (f *fetches) id(i int) []byte { return f.records.Suffix(f.keys[i]) }
-
 // byUnique returns the record that has a key of the schema's i-th index, which
 // is unique, or [ErrNotFound].
 //
@@ -174,15 +145,6 @@ func (s *source) owned(ctx context.Context, t *transaction, o *openStore, ix *in
 		err = s.record.dangling(ix, entry, id)
 	}
 	return v, err
-}
-
-// dangling is the fault of an index entry without a record.
-func (r *record) dangling(ix *index.Index, entry, id []byte) error {
-	return &RecordError{
-		Type: r.Type, ID: idText(id), Key: slices.Clone(entry),
-		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",
-		Remedy: "run Verify, then RebuildIndex",
-	}
 }
 
 func (s *source) noOwner(i int, values []byte) error {

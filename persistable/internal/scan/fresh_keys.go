@@ -30,21 +30,6 @@ type freshScan struct {
 	keys    map[string]bool
 }
 
-// beginScan notes that the transaction begins to read a range. It returns nil in
-// one that writes nothing. The caller calls end.
-func (tx *Transaction) beginScan(r *Range) *freshScan {
-	if tx.Writes == nil {
-		return nil
-	}
-	f := &tx.Fresh
-	s := &freshScan{all: f, prefix: r.Prefix, records: r.Records}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.scans = append(f.scans, s)
-	f.running.Add(1)
-	return s
-}
-
 func (s *freshScan) end() {
 	if s == nil {
 		return

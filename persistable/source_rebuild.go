@@ -50,10 +50,3 @@ func (s source) removeUnusedIndexes(ctx context.Context) error {
 		return t.changeCatalog(ctx, s.place, o, next)
 	})
 }
-
-func (r *record) indexFields() (all [][]string) {
-	for i := range r.Indexes {
-		all = append(all, r.Indexes[i].Fields)
-	}
-	return all
-}

@@ -9,10 +9,6 @@ import (
 	"fmt"
 )
 
-// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record is not
-// as the caller has seen it.
-var ErrChanged = errors.New("persistable: the record was changed meanwhile")
-
 // update changes the record with that packed id by change, in the source's
 // transaction or in one of its own.
 func (s source) update(ctx context.Context, id []byte, change func(v any) error) error {

@@ -142,24 +142,6 @@ func (ids *identities) own() *idgen.Client {
 	return ids.client
 }
 
-// setNewID makes an id for a record of the store and sets it.
-func (s *source) setNewID(ctx context.Context, v any) error {
-	field := s.record.ID(v)
-	kazahana, ok := field.(*idgen.ID)
-	own := s.place.db.ids.own()
-	if !ok || own == nil {
-		return s.record.IDs.Make(ctx, field)
-	}
-	id, err := own.Next(ctx)
-	switch {
-	case err == nil:
-		*kazahana = id
-	case errors.Is(err, idgen.ErrClosed):
-		err = s.place.db.ids.closedError(err)
-	}
-	return err
-}
-
 // closedError says why the DB's client, which answered err, is shut down.
 func (ids *identities) closedError(err error) error {
 	if ids.engineClosed.Load() {
@@ -201,61 +183,4 @@ func (ids *identities) close() error {
 		}
 	})
 	return ids.err
-}
-
-// IDs returns the generator of the DB: the client that leases from the database,
-// or the one given in [IDOptions], or else [idgen.Default].
-func (db *DB) IDs() idgen.Generator {
-	db.mustBeOpen()
-	switch {
-	case db.ids.client != nil:
-		return db.ids.client
-	case db.ids.options.Generator != nil:
-		return db.ids.options.Generator
-	}
-	return idgen.Default()
-}
-
-// Leases returns the provider from which the DB leases machine ids, for
-// listings of them and the like; nil if it leases none.
-func (db *DB) Leases() *leasefdb.Provider {
-	db.mustBeOpen()
-	return db.ids.provider
-}
-
-// Close gives back what the DB has leased, so that others can have it at once,
-// and takes its generator back as the default. Stores still work, but for
-// making new ids; the engine stays open, and is to be closed afterwards. A DB
-// that is not closed gives nothing back: its leases end by themselves, after
-// ten minutes by default. Close waits for the database for up to five seconds.
-// Calling it again does nothing.
-func (db *DB) Close() error {
-	db.mustBeOpen()
-	return db.ids.close()
-}
-
-// idFence is the fence of a new record's id: the zero value is none.
-type idFence struct {
-	fence leasefdb.Fence
-	err   error // why the record cannot be created
-}
-
-// idFence returns the fence of v's id, if creations are fenced.
-func (s *source) idFence(v any) (f idFence) {
-	ids := s.place.db.ids
-	if !ids.options.Fenced {
-		return f
-	}
-	id, ok := s.record.ID(v).(*idgen.ID)
-	if !ok {
-		return f
-	}
-	service := ids.options.Client.ServiceID
-	if f.fence, ok = ids.provider.FenceOf(service, *id); !ok {
-		f.err = &leasefdb.LostError{
-			Name:   fmt.Sprintf("the machine id of %d", int64(*id)),
-			Reason: "the id was made without a lease of this DB: by another generator, in fallback, or too long ago",
-		}
-	}
-	return f
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // SchemaError says that a store was written by programs whose schema does not
@@ -68,26 +67,6 @@ const (
 	remedyKind = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
 	remedyWas  = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
 )
-
-// checkSchema compares the program's schema with the one in a store's header.
-func (p *place) checkSchema(c *format.Catalog) error {
-	differences := schema.Coexistence(c.Schema(), p.lock)
-	if len(differences) == 0 {
-		return nil
-	}
-	e := &SchemaError{Type: p.typ, Path: p.path}
-	for _, d := range differences {
-		e.Differences = append(e.Differences, SchemaDifference{
-			Field: d.Path, Number: d.Number, Store: d.There, Program: d.Here,
-			Reason: d.Text("the store", "this program"), Remedy: remedyFor(d),
-		})
-		if d.What == schema.Origin {
-			e.Differences = e.Differences[len(e.Differences)-1:] // another type: its fields need not agree
-			break
-		}
-	}
-	return e
-}
 
 func remedyFor(d schema.Difference) string {
 	switch d.What {

@@ -5,64 +5,12 @@ package persistable
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
-
-// Report is what Verify found.
-type Report struct {
-	Records int      // that were read
-	Entries int      // of readable indexes that were read
-	Skipped []string // the indexes that are not readable
-	Faults  []Fault  // at most a thousand
-	More    bool     // there are more faults
-}
-
-// Fault is something in a store that does not fit together.
-type Fault struct {
-	Index  string // empty if the record itself is at fault
-	Key    []byte // the entry's, or the record's
-	ID     string // the record's id as a tuple, if it is known
-	Reason string
-}
-
-// String describes the fault.
-func (f Fault) String() string {
-	return fmt.Sprintf("%s record %s key %x: %s", f.Index, f.ID, f.Key, f.Reason)
-}
-
-const maxFaults = 1000
-
-func (r *Report) fault(f Fault) {
-	if len(r.Faults) == maxFaults {
-		r.More = true
-		return
-	}
-	r.Faults = append(r.Faults, f)
-}
-
-// verify compares every record with its entries, and every entry with its
-// record.
-func (s source) verify(ctx context.Context) (Report, error) {
-	if err := s.mayBuild(); err != nil {
-		return Report{}, err
-	}
-	v := verifier{source: &s}
-	if err := v.passes(ctx, byID, v.records); err != nil {
-		return v.report, err
-	}
-	for i := range s.record.Indexes {
-		v.index = i
-		if err := v.passes(ctx, i, v.entries); err != nil {
-			return v.report, err
-		}
-	}
-	return v.report, nil
-}
 
 type verifier struct {
 	*source

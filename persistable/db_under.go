@@ -3,7 +3,6 @@
 package persistable
 
 import (
-	"context"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -30,34 +29,4 @@ func (db *DB) Under(fences ...leasefdb.Fence) *DB {
 	fenced.places = newPlaceTable(db.options.CacheSize)
 	fenced.fences = slices.Concat(db.fences, fences)
 	return &fenced
-}
-
-// startFences begins to check the fences of the transaction's DB, once an
-// attempt.
-func (t *transaction) startFences() {
-	if len(t.db.fences) == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fences != nil {
-		return
-	}
-	for _, f := range t.db.fences {
-		t.fences = append(t.fences, f.Start(t.writer))
-	}
-}
-
-// awaitFences returns an error if one of them does not hold.
-func (t *transaction) awaitFences(ctx context.Context) error {
-	if len(t.db.fences) == 0 {
-		return nil
-	}
-	t.startFences()
-	for _, f := range t.fences {
-		if err := fenceError("", nil, f.Wait(ctx)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,78 +4,10 @@ package persistable
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 )
-
-// buildIndexes completes the indexes that are not readable.
-func (s source) buildIndexes(ctx context.Context) error {
-	if err := s.mayBuild(); err != nil {
-		return err
-	}
-	// An older program that does not know an index can disable it meanwhile.
-	for range 3 {
-		err := s.build(ctx)
-		var state *IndexStateError
-		if !errors.As(err, &state) {
-			return err
-		}
-	}
-	return fmt.Errorf("persistable: %s: programs that do not know all indexes keep writing: update them first", s.record.Type)
-}
-
-func (s *source) mayBuild() error {
-	switch err := s.usable(); {
-	case err != nil:
-		return err
-	case s.tx != nil:
-		return fmt.Errorf("persistable: %s: indexes are built and verified in transactions of their own: use a store that is not bound to one", s.record.Type)
-	}
-	return nil
-}
-
-// changeState sets the state of the indexes that which picks.
-func (s *source) changeState(ctx context.Context, t *transaction, to index.State, which func(int, index.State) bool) error {
-	o, err := t.openStoreToWrite(ctx, s.place)
-	if err != nil || o == nil {
-		return err
-	}
-	next := o.catalog.Clone()
-	for i := range o.indexes {
-		if ix := &o.indexes[i]; which(i, ix.State) {
-			if to == index.Building {
-				ix.Clear(t.writer)
-			}
-			next.SetState(ix.Definition, to)
-		}
-	}
-	if next.Equal(o.catalog) {
-		return nil
-	}
-	t.writer.Clear(o.progressKey(s.place))
-	return t.changeCatalog(ctx, s.place, o, next)
-}
-
-// build brings disabled indexes to the state building, fills those in that
-// state, and makes them readable.
-func (s *source) build(ctx context.Context) error {
-	err := s.place.db.transact(ctx, func(t *transaction) error {
-		return s.changeState(ctx, t, index.Building, func(_ int, is index.State) bool { return is == index.Disabled })
-	})
-	if err != nil {
-		return err
-	}
-	b := builder{source: s, size: s.place.db.options.BuildBatch}
-	for done := false; !done; {
-		if done, err = b.batch(ctx); err != nil {
-			return err
-		}
-	}
-	return s.finish(ctx)
-}
 
 // builder fills indexes batch by batch.
 type builder struct {

@@ -75,23 +75,6 @@ func (s *source) finish(ctx context.Context) error {
 	return err
 }
 
-// anyViolation marks indexes as broken that got a violation since they were
-// settled.
-func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string, broken map[int]bool) error {
-	for i := range o.indexes {
-		if ix := &o.indexes[i]; ix.Unique && ix.State == index.Building && !broken[i] {
-			found, _, err := ix.Violations(ctx, t.Reader, nil, 1)
-			if err != nil {
-				return err
-			}
-			if len(found) > 0 {
-				return &IndexStateError{Type: typ, Index: ix.Name, State: ix.State}
-			}
-		}
-	}
-	return nil
-}
-
 const (
 	maxViolations  = 100 // reported
 	violationBatch = 50  // settled in a transaction
@@ -169,17 +152,4 @@ func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 		r.Value = nil
 	}
 	return o.indexes[i].Settle(ctx, t.writer, i, v, &set, r)
-}
-
-func (r *record) violation(ix *index.Index, v index.Violation, owner []byte) Violation {
-	values, _ := tuple.Unpack(v.Key[len(ix.Prefix):])
-	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
-}
-
-// idValue is the id in its own type, or its text if it cannot be read.
-func (r *record) idValue(packed []byte) any {
-	if id, err := r.IDs.Read(packed); err == nil {
-		return id
-	}
-	return idText(packed)
 }

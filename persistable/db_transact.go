@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+)
+
+// Transact runs fn in a transaction and commits it. After a retryable error it
+// runs fn again, so fn must have no effect outside of the transaction, and the
+// ids of the records it creates must have been made before.
+//
+// If the acknowledgement of a commit is lost, Transact looks for the records
+// that the attempt created and, if they are there, returns nil without running
+// fn again. Where fn creates no record, or none that is still there because
+// somebody deleted it in the meantime, it runs again: let it read what it
+// changes, and not just add to it.
+//
+// Stores take part in the transaction only if they are bound to it by their In. A
+// function that reads a record through a bound store and writes it through one
+// that is not conflicts with itself each time: that is an
+// [ErrOutsideTransaction].
+//
+// A transaction lives five seconds. A function that takes longer is run three
+// times, then Transact returns a *[kv.RetryError] that names the code 1007: let
+// it do less, in several transactions, and read what is large by a Scan or a
+// query that is not bound to the transaction: such a one takes as long as it
+// must. A thousand conflicts in a row are a *kv.RetryError, too.
+//
+// ctx's deadline becomes the transaction's timeout, and its end cancels the
+// transaction. If ctx has ended already, fn is not run.
+func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
+	return db.transact(ctx, func(t *transaction) error {
+		if t.outside.watched {
+			defer db.functions.enter(t)()
+		}
+		return fn(Tx{t})
+	})
+}
+
+// alone runs a single operation in a transaction of its own.
+func (db *DB) alone(ctx context.Context, fn func(*transaction) error) error {
+	return db.transact(ctx, func(t *transaction) error {
+		t.untouched = true
+		return fn(t)
+	})
+}
+
+func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
+	db.mustBeOpen()
+	writer, err := db.engine.Begin()
+	if err != nil {
+		return err
+	}
+	t := newWriteTransaction(db, writer)
+	defer db.functions.note(t)
+	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
+		if a.Number > 1 {
+			t.restart()
+			if err := t.outside.check(a); err != nil {
+				return err
+			}
+		}
+		if a.MaybeCommitted {
+			committed, err := t.committedEarlier(ctx)
+			if committed || err != nil {
+				return err
+			}
+		}
+		t.startFences()
+		if err := fn(t); err != nil {
+			return err
+		}
+		return t.awaitFences(ctx)
+	})
+}
+
+// ReadTransact runs fn in a transaction that only reads: all its reads see one
+// version, and none conflicts with anybody. Writes fail with [ErrReadOnly].
+// After a retryable error it runs fn again.
+//
+// A version can be read for five seconds. A function that takes longer is run
+// three times, then ReadTransact returns a *[kv.RetryError] that names the code
+// 1007: read less in it, or read by a Scan or a query that is not bound to the
+// transaction, which goes on at a new version.
+func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
+	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
+}
+
+func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
+	db.mustBeOpen()
+	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
+		return fn(&transaction{db: db, Transaction: scan.Transaction{Reader: reader.Snapshot()}})
+	})
+}
+
+// read is readOnly for operations that may take longer than a version can be
+// read, because their next attempt goes on where this one stopped.
+func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
+	return db.readOnly(ctx, func(t *transaction) error { return kv.Progress(fn(t)) })
+}
+
+// In returns a transaction that the caller has opened, for stores to take part
+// in. Call it once in each attempt, not once for each of several goroutines:
+// those know of each other's writes only within one Tx. Retry and commit stay
+// with the caller, and so does the question whether a
+// commit with a lost acknowledgement happened: Create may then find the
+// caller's own record of an earlier attempt and report [ErrExists]. DB.Transact
+// answers that question itself.
+func (db *DB) In(tx kv.Transaction) Tx {
+	db.mustBeOpen()
+	return Tx{newWriteTransaction(db, tx)}
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import "fmt"
+
+// Report is what Verify found.
+type Report struct {
+	Records int      // that were read
+	Entries int      // of readable indexes that were read
+	Skipped []string // the indexes that are not readable
+	Faults  []Fault  // at most a thousand
+	More    bool     // there are more faults
+}
+
+// Fault is something in a store that does not fit together.
+type Fault struct {
+	Index  string // empty if the record itself is at fault
+	Key    []byte // the entry's, or the record's
+	ID     string // the record's id as a tuple, if it is known
+	Reason string
+}
+
+// String describes the fault.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s record %s key %x: %s", f.Index, f.ID, f.Key, f.Reason)
+}
+
+const maxFaults = 1000
+
+func (r *Report) fault(f Fault) {
+	if len(r.Faults) == maxFaults {
+		r.More = true
+		return
+	}
+	r.Faults = append(r.Faults, f)
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"fmt"
+)
+
+// mayPut returns why v cannot be written, or nil.
+func (s *source) mayPut(v any) error {
+	err := s.usable()
+	if err == nil && v == nil {
+		return fmt.Errorf("persistable: %s: a nil *%s cannot be written", s.record.Type, s.record.Type)
+	}
+	return err
+}
+
+func (s source) create(ctx context.Context, v any) error {
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	return s.put(ctx, v, putOptions{mustBeNew: true, fence: s.idFence(v)})
+}
+
+func (s source) save(ctx context.Context, v any) error {
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	return s.put(ctx, v, putOptions{fence: s.idFence(v)})
+}
+
+// put writes a record in the source's transaction, or in one of its own.
+func (s *source) put(ctx context.Context, v any, how putOptions) error {
+	sc := getScratch()
+	defer sc.free()
+	return s.write(ctx, func(t *transaction) error {
+		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
+		return w.run(ctx)
+	})
+}
+
+// delete removes the record with the packed id in sc.
+func (s *source) delete(ctx context.Context, sc *scratch) error {
+	return s.write(ctx, func(t *transaction) error {
+		w := write{record: s.record, t: t, place: s.place, sc: sc}
+		return w.run(ctx)
+	})
+}

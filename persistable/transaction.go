@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+)
+
+// Tx is a transaction to which stores are bound by their In. It is valid until
+// the function to which it was given returns.
+type Tx struct{ t *transaction }
+
+// KV returns the transaction beneath, for keys of one's own. Keys in the
+// directories of types belong to their stores. It is nil in ReadTransact, and
+// that of the zero Tx.
+func (tx Tx) KV() kv.Transaction {
+	if tx.t == nil || tx.t.isReadOnly() {
+		return nil
+	}
+	return tx.t.writer
+}
+
+// transaction is one attempt of a transaction, and what the attempts of one
+// call have in common.
+type transaction struct {
+	db *DB
+	scan.Transaction
+	mu     sync.Mutex
+	opened openPlaces
+
+	untouched bool // a single operation's own, which has not opened a place yet
+	asked     bool // the metadata version, which arrives in
+	metadata  kv.Future[[]byte]
+
+	*writeState // nil if read-only
+}
+
+// isReadOnly reports whether the transaction cannot write.
+func (t *transaction) isReadOnly() bool { return t.writeState == nil }
+
+// writeState is what only a transaction that writes has. Writes of several
+// goroutines overlap in it. So that of two that claim one id or one unique value
+// one sees what the other has written:
+//
+//  1. A write loads Writes.Count before it starts its reads.
+//  2. It then takes writeLock, and holds it until it has written.
+//  3. If the count has changed since 1, it reads and checks once more. The engine
+//     has most of that in memory, since the transaction has read it before.
+//  4. After it has written, or failed half-way, it adds one to the count.
+type writeState struct {
+	writer    kv.Transaction
+	token     format.Token
+	writeLock sync.Mutex
+	fences    []leasefdb.Checking // of the DB, once they are begun to be checked
+	outside   outside             // what the function writes outside of the transaction
+	created   [][]byte            // the keys of the records that this attempt created
+	earlier   [][]byte            // those of earlier attempts
+}
+
+func newWriteTransaction(db *DB, tx kv.Transaction) *transaction {
+	both := &struct {
+		transaction
+		writeState
+		scan.Writes
+	}{transaction{db: db}, writeState{writer: tx, token: format.NewToken()}, scan.Writes{Writer: tx}}
+	both.transaction.writeState = &both.writeState
+	both.transaction.Transaction = scan.Transaction{Reader: tx, Writes: &both.Writes}
+	return &both.transaction
+}
