@@ -79,7 +79,7 @@ func (e *emitter) knownVariable(m *message, name, optional, comment string) {
 		text += ", Messages: " + nested
 	}
 	e.p("// %s are the fields of %s that this code knows%s; others survive a Save.", name, m.goName, comment)
-	e.p("var %s = %s.Known{%s%s}\n", name, e.pkg(wirePath), text, optional)
+	e.p("var %s = %s.FieldSet{%s%s}\n", name, e.pkg(wirePath), text, optional)
 }
 
 // knownMessages is the map of the messages nested once, or "".
@@ -99,5 +99,5 @@ func (e *emitter) knownMessages(m *message) string {
 	if len(nested) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("map[int32]*%s.Known{%s}", e.pkg(wirePath), strings.Join(nested, ", "))
+	return fmt.Sprintf("map[int32]*%s.FieldSet{%s}", e.pkg(wirePath), strings.Join(nested, ", "))
 }

@@ -68,7 +68,7 @@ func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string)
 			v := new(note)
 			return v, p.decode(b, v)
 		},
-		Known: &wire.Known{Numbers: known},
+		Known: &wire.FieldSet{Numbers: known},
 	}
 	if len(args) > 0 {
 		schema.CheckArgs = func(any, []string) (field, got string, ok bool) { return "", "", true }

@@ -123,7 +123,7 @@ var orderSchema = persistimpl.Schema{
 	},
 }
 
-var orderKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 func appendOrder(b []byte, v *Order) ([]byte, error) {
 	if v.ID != 0 {
@@ -317,7 +317,7 @@ var articleSchema = persistimpl.Schema{
 	},
 }
 
-var articleKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
+var articleKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
 
 func appendArticle(b []byte, v *Article) ([]byte, error) {
 	if v.ID != "" {
@@ -434,7 +434,7 @@ var artSchema = persistimpl.Schema{
 		}
 		return v, r.Err()
 	},
-	Known: &wire.Known{Numbers: []int32{1, 2}},
+	Known: &wire.FieldSet{Numbers: []int32{1, 2}},
 	Indexes: []index.Definition{
 		{Name: "Art_Name", Fields: []string{"Name"}, Signature: "string"},
 	},

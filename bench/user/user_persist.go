@@ -163,4 +163,4 @@ func decodeUser(b []byte, v *User) error {
 }
 
 // userKnown are the fields of User that this code knows; others survive a Save.
-var userKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5}}
+var userKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}

@@ -199,7 +199,7 @@ func decodeAccount(b []byte, v *Account) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.Known{Numbers: []int32{1, 2, 3}}
+var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
 
 // appendTransfer appends v to b in the protobuf wire format.
 func appendTransfer(b []byte, v *Transfer) ([]byte, error) {
@@ -250,4 +250,4 @@ func decodeTransfer(b []byte, v *Transfer) error {
 }
 
 // transferKnown are the fields of Transfer that this code knows; others survive a Save.
-var transferKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5}}
+var transferKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}

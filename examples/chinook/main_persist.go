@@ -922,7 +922,7 @@ func decodeAddress(b []byte, v *Address) error {
 }
 
 // addressKnown are the fields of Address that this code knows; others survive a Save.
-var addressKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var addressKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendAlbum appends v to b in the protobuf wire format.
 func appendAlbum(b []byte, v *Album) ([]byte, error) {
@@ -965,7 +965,7 @@ func decodeAlbum(b []byte, v *Album) error {
 }
 
 // albumKnown are the fields of Album that this code knows; others survive a Save.
-var albumKnown = wire.Known{Numbers: []int32{1, 2, 3, 4}}
+var albumKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4}}
 
 // appendArtist appends v to b in the protobuf wire format.
 func appendArtist(b []byte, v *Artist) ([]byte, error) {
@@ -1003,7 +1003,7 @@ func decodeArtist(b []byte, v *Artist) error {
 }
 
 // artistKnown are the fields of Artist that this code knows; others survive a Save.
-var artistKnown = wire.Known{Numbers: []int32{1, 2, 3}}
+var artistKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
 
 // appendCustomer appends v to b in the protobuf wire format.
 func appendCustomer(b []byte, v *Customer) ([]byte, error) {
@@ -1092,7 +1092,7 @@ func decodeCustomer(b []byte, v *Customer) error {
 }
 
 // customerKnown are the fields of Customer that this code knows; others survive a Save.
-var customerKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}, Messages: map[int32]*wire.Known{7: &addressKnown}}
+var customerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}, Messages: map[int32]*wire.FieldSet{7: &addressKnown}}
 
 // appendEmployee appends v to b in the protobuf wire format.
 func appendEmployee(b []byte, v *Employee) ([]byte, error) {
@@ -1191,7 +1191,7 @@ func decodeEmployee(b []byte, v *Employee) error {
 }
 
 // employeeKnown are the fields of Employee that this code knows; others survive a Save.
-var employeeKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Messages: map[int32]*wire.Known{10: &addressKnown}}
+var employeeKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Messages: map[int32]*wire.FieldSet{10: &addressKnown}}
 
 // appendInvoice appends v to b in the protobuf wire format.
 func appendInvoice(b []byte, v *Invoice) ([]byte, error) {
@@ -1257,7 +1257,7 @@ func decodeInvoice(b []byte, v *Invoice) error {
 }
 
 // invoiceKnown are the fields of Invoice that this code knows; others survive a Save.
-var invoiceKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}, Messages: map[int32]*wire.Known{6: &addressKnown}}
+var invoiceKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}, Messages: map[int32]*wire.FieldSet{6: &addressKnown}}
 
 // appendInvoiceLine appends v to b in the protobuf wire format.
 func appendInvoiceLine(b []byte, v *InvoiceLine) ([]byte, error) {
@@ -1315,7 +1315,7 @@ func decodeInvoiceLine(b []byte, v *InvoiceLine) error {
 }
 
 // invoiceLineKnown are the fields of InvoiceLine that this code knows; others survive a Save.
-var invoiceLineKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
+var invoiceLineKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
 
 // appendTrack appends v to b in the protobuf wire format.
 func appendTrack(b []byte, v *Track) ([]byte, error) {
@@ -1406,4 +1406,4 @@ func decodeTrack(b []byte, v *Track) error {
 }
 
 // trackKnown are the fields of Track that this code knows; others survive a Save.
-var trackKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}
+var trackKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}

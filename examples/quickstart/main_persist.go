@@ -200,4 +200,4 @@ func decodeOrder(b []byte, v *Order) error {
 }
 
 // orderKnown are the fields of Order that this code knows; others survive a Save.
-var orderKnown = wire.Known{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}

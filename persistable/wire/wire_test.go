@@ -182,9 +182,9 @@ func TestErrorTellsWhere(t *testing.T) {
 
 func TestMergeUnknown(t *testing.T) {
 	// known: 1 scalar, 2 nested by value {1}, 3 nested by pointer {1}
-	inner := &wire.Known{Numbers: []int32{1}}
-	pointer := &wire.Known{Numbers: []int32{1}, Optional: true}
-	known := &wire.Known{Numbers: []int32{1, 2, 3}, Messages: map[int32]*wire.Known{2: inner, 3: pointer}}
+	inner := &wire.FieldSet{Numbers: []int32{1}}
+	pointer := &wire.FieldSet{Numbers: []int32{1}, Optional: true}
+	known := &wire.FieldSet{Numbers: []int32{1, 2, 3}, Messages: map[int32]*wire.FieldSet{2: inner, 3: pointer}}
 	old := unhex(t, "0801"+"12040801"+"1009"+"1a040801"+"1007"+"220158"+"2805")
 	for _, tc := range []struct{ name, now, want string }{
 		{"all kept", "0802" + "12020803" + "1a020804", "0802" + "12020803" + "1a020804" + "220158" + "2805" + "12021009" + "1a021007"},
@@ -233,7 +233,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{0x08, 1, 0x12, 2, 'a', 'b', 0x1d, 1, 2, 3, 4, 0x21, 1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add([]byte{0x0b, 0x08, 1, 0x0c})
-	known := &wire.Known{Numbers: []int32{1, 2}, Messages: map[int32]*wire.Known{2: {Numbers: []int32{1}}}}
+	known := &wire.FieldSet{Numbers: []int32{1, 2}, Messages: map[int32]*wire.FieldSet{2: {Numbers: []int32{1}}}}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := wire.NewReader(b)
 		for r.Next() {

@@ -48,7 +48,7 @@ type Schema struct {
 	Encode func(b []byte, record any) ([]byte, error)
 	Decode func(b []byte) (record any, err error)
 	// Known are the fields that Decode reads; others survive a Save.
-	Known *wire.Known
+	Known *wire.FieldSet
 
 	// Indexes are the indexes. Entries appends the entries that a record has in
 	// the i-th of them.

@@ -124,4 +124,4 @@ func decodeAccount(b []byte, v *Account) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.Known{Numbers: []int32{1, 2, 3}}
+var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}

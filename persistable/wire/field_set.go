@@ -8,16 +8,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Known is the set of fields that a version of a type knows. With it, fields
+// FieldSet is the set of fields that a version of a type knows. With it, fields
 // written by a newer version survive a read-modify-write by an older one.
-type Known struct {
-	Numbers  []int32          // the known field numbers, ascending
-	Messages map[int32]*Known // those that hold a single nested message
-	Optional bool             // as a nested message: held by pointer, so that absent differs from empty
+type FieldSet struct {
+	Numbers  []int32             // the known field numbers, ascending
+	Messages map[int32]*FieldSet // those that hold a single nested message
+	Optional bool                // as a nested message: held by pointer, so that absent differs from empty
 }
 
-func (k *Known) has(number int32) bool {
-	_, found := slices.BinarySearch(k.Numbers, number)
+func (s *FieldSet) has(number int32) bool {
+	_, found := slices.BinarySearch(s.Numbers, number)
 	return found
 }
 
@@ -26,13 +26,13 @@ func (k *Known) has(number int32) bool {
 // A nested message held by pointer that dst no longer has stays absent.
 // Elements of repeated nested messages and map values have no identity over a
 // change: their unknown fields are not carried over.
-func MergeUnknown(dst []byte, at int, old []byte, k *Known) ([]byte, error) {
+func MergeUnknown(dst []byte, at int, old []byte, k *FieldSet) ([]byte, error) {
 	return mergeUnknown(dst, dst[at:len(dst):len(dst)], old, k)
 }
 
 // mergeUnknown appends to dst the unknown fields of old, where now is the
 // message's present form.
-func mergeUnknown(dst, now, old []byte, k *Known) ([]byte, error) {
+func mergeUnknown(dst, now, old []byte, k *FieldSet) ([]byte, error) {
 	var nested []int32
 	end := len(dst)
 	r := NewReader(old)
@@ -61,7 +61,7 @@ func mergeUnknown(dst, now, old []byte, k *Known) ([]byte, error) {
 
 // mergeNested appends one more occurrence of a nested message, holding only
 // the unknown fields: readers merge the occurrences of a single message.
-func mergeNested(dst, now, old []byte, number int32, k *Known) ([]byte, error) {
+func mergeNested(dst, now, old []byte, number int32, k *FieldSet) ([]byte, error) {
 	nowNested, found, err := occurrences(now, number)
 	if err != nil || k.Optional && !found {
 		return dst, err
