@@ -140,47 +140,6 @@ func (h *sleepy) TryAcquire(ctx context.Context, c placement.TryAcquire) (placem
 	return h.home.TryAcquire(context.WithoutCancel(ctx), c)
 }
 
-// hooked is a home with hooks before and after each call; nil: none.
-type hooked struct {
-	home
-	before func(ctx context.Context, method string, key placement.Key) error
-	after  func(ctx context.Context, method string, key placement.Key) error
-}
-
-func (h *hooked) wrap(ctx context.Context, method string, key placement.Key, call func() error) error {
-	if h.before != nil {
-		if err := h.before(ctx, method, key); err != nil {
-			return err
-		}
-	}
-	if err := call(); err != nil || h.after == nil {
-		return err
-	}
-	return h.after(ctx, method, key)
-}
-
-func (h *hooked) TryAcquire(ctx context.Context, c placement.TryAcquire) (l placement.Lease, err error) {
-	err = h.wrap(ctx, "TryAcquire", c.Key, func() (err error) { l, err = h.home.TryAcquire(ctx, c); return err })
-	return l, err
-}
-
-func (h *hooked) Release(ctx context.Context, l placement.Lease) error {
-	return h.wrap(ctx, "Release", l.Key, func() error { return h.home.Release(ctx, l) })
-}
-
-func (h *hooked) Load(ctx context.Context, key placement.Key) (e *placement.ActivationEntry, err error) {
-	err = h.wrap(ctx, "Load", key, func() (err error) { e, err = h.home.Load(ctx, key); return err })
-	return e, err
-}
-
-func (h *hooked) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
-	return h.wrap(ctx, "Store", l.Key, func() error { return h.home.Store(ctx, l, e) })
-}
-
-func (h *hooked) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
-	return h.wrap(ctx, "Remove", key, func() error { return h.home.Remove(ctx, key, owner, epoch) })
-}
-
 // TestMaxHung checks that claims are refused while too many commands hang, that those
 // which are under way can end, and that claims work again once the hung return.
 func TestMaxHung(t *testing.T) {

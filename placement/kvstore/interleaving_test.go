@@ -4,7 +4,6 @@ package kvstore_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 
@@ -252,89 +251,4 @@ func TestOwnerConflictsWithNothing(t *testing.T) {
 	if runs != 1 || s.snapshot() != "third" {
 		t.Errorf("the confirmation ran %d times; the entry is %q", runs, s.snapshot())
 	}
-}
-
-// TestLostAcknowledgement checks what the retry of each operation finds after a commit
-// whose acknowledgement was lost.
-func TestLostAcknowledgement(t *testing.T) {
-	nothing := func(*scene) {}
-	claim := func(s *scene, store *kvstore.Store) error {
-		lease, err := store.TryAcquire(ctx, claimOf(alice, one, 2))
-		if err == nil {
-			s.lease = lease
-		}
-		return err
-	}
-	for name, c := range map[string]struct {
-		run   func(*scene, *kvstore.Store) error
-		after func(*scene)
-		want  error
-		epoch int64
-	}{
-		"claim":                         {claim, nothing, nil, 2},
-		"claim, then a takeover":        {claim, (*scene).takeover, placement.ErrStale, 3},
-		"claim, then one of its own":    {claim, func(s *scene) { acquire(s.t, s.store, alice, one, 3) }, placement.ErrStale, 3},
-		"confirmation":                  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, nothing, nil, 1},
-		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).takeover, nil, 2},
-		"confirmation, then another's":  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).replacement, placement.ErrUnavailable, 2},
-		"release":                       {func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) }, nothing, nil, 1},
-		"removal":                       {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, nothing, nil, 1},
-		"removal, then another's claim": {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, nil, 2},
-		"release, then another's claim": {func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, nil, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
-			err := c.run(s, open(t, &interposed{Database: s.db, after: func() { c.after(s) }}))
-			if c.want == nil {
-				check(t, err)
-			} else {
-				wantError(t, err, c.want)
-			}
-			if s.row().Epoch != c.epoch {
-				t.Errorf("the epoch is %d, want %d", s.row().Epoch, c.epoch)
-			}
-			if row := s.row(); strings.HasPrefix(name, "claim") && c.want == nil && row.Epoch != s.lease.Epoch {
-				t.Errorf("the lease has epoch %d, the row %d", s.lease.Epoch, row.Epoch)
-			}
-		})
-	}
-}
-
-// TestUnknownOutcome checks that errors of the engine are ErrUnavailable and keep
-// their code, and that a context that ends is one, too.
-func TestUnknownOutcome(t *testing.T) {
-	db := enginetest.Open(t)
-	s := open(t, failing{db})
-	_, claim := s.TryAcquire(ctx, claimOf(alice, one, 1))
-	_, load := s.Load(ctx, alice)
-	lease := placement.Lease{Key: alice, Owner: one, Epoch: 1}
-	for name, err := range map[string]error{
-		"claim": claim, "load": load, "store": s.Store(ctx, lease, entryOf(lease, nil)),
-		"release": s.Release(ctx, lease), "remove": s.Remove(ctx, alice, one, 1),
-	} {
-		wantError(t, err, placement.ErrUnavailable)
-		if kv.CodeOf(err) != kv.CodeTransactionTimedOut {
-			t.Errorf("%s: the code of %v is %d", name, err, kv.CodeOf(err))
-		}
-	}
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	_, err := open(t, db).TryAcquire(ended, claimOf(alice, one, 1))
-	wantError(t, err, placement.ErrUnavailable)
-	wantError(t, err, context.Canceled)
-}
-
-// failing is a database that does not answer in time.
-type failing struct{ kv.Database }
-
-func (failing) Begin() (kv.Transaction, error) {
-	return nil, kv.NewError(kv.CodeTransactionTimedOut, "made up")
-}
-
-func (failing) Transact(context.Context, func(kv.Transaction) error) error {
-	return kv.NewError(kv.CodeTransactionTimedOut, "made up")
-}
-
-func (failing) ReadTransact(context.Context, func(kv.ReadTransaction) error) error {
-	return kv.NewError(kv.CodeTransactionTimedOut, "made up")
 }
