@@ -21,7 +21,7 @@ type RequestID uint64
 type Command interface {
 	// Correlation returns the request and the key of the command.
 	Correlation() (RequestID, Key)
-	command()
+	isCommand()
 }
 
 // TryAcquire asks the lock for the right to activate a key. The result is a
@@ -135,10 +135,10 @@ func (c Deactivate) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
 // Correlation implements [Command].
 func (c RemoveActivation) Correlation() (RequestID, Key) { return c.RequestID, c.Key }
 
-func (TryAcquire) command()       {}
-func (LoadActivation) command()   {}
-func (EnsureActivation) command() {}
-func (StoreActivation) command()  {}
-func (Release) command()          {}
-func (Deactivate) command()       {}
-func (RemoveActivation) command() {}
+func (TryAcquire) isCommand()       {}
+func (LoadActivation) isCommand()   {}
+func (EnsureActivation) isCommand() {}
+func (StoreActivation) isCommand()  {}
+func (Release) isCommand()          {}
+func (Deactivate) isCommand()       {}
+func (RemoveActivation) isCommand() {}

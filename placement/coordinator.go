@@ -87,21 +87,21 @@ func (c *Coordinator) State() State { return c.state }
 // kinds. It is ready once a topology lists Self. The errors are [ErrStarted], also
 // while a coordinator that was stopped still holds anything, and [ErrDead].
 func (c *Coordinator) StartMember(kinds []string, now time.Time) (Outcome, error) {
-	c.enter(now)
+	c.beginCall(now)
 	if err := kindFaults(kinds); err != nil {
 		return c.out, fmt.Errorf("placement: the kinds are invalid: %w", err)
 	}
-	return c.start(StateMember, kinds)
+	return c.startAs(StateMember, kinds)
 }
 
 // StartClient makes the coordinator that of a client, which activates nothing. It
 // is ready once there is a topology. The errors are those of [Coordinator.StartMember].
 func (c *Coordinator) StartClient(now time.Time) (Outcome, error) {
-	c.enter(now)
-	return c.start(StateClient, nil)
+	c.beginCall(now)
+	return c.startAs(StateClient, nil)
 }
 
-func (c *Coordinator) start(role State, kinds []string) (Outcome, error) {
+func (c *Coordinator) startAs(role State, kinds []string) (Outcome, error) {
 	switch {
 	case c.dead != "":
 		return c.out, ErrDead
@@ -111,27 +111,27 @@ func (c *Coordinator) start(role State, kinds []string) (Outcome, error) {
 		return c.out, fmt.Errorf("%w: it still gives back %d activations and leases", ErrStarted, c.Held())
 	}
 	c.state, c.role, c.kinds, c.joined = StateNotReady, role, slices.Clone(kinds), false
-	c.settle()
+	c.applyView()
 	return c.out, nil
 }
 
-// settle finds out what the view says of this member.
-func (c *Coordinator) settle() {
+// applyView finds out what the view says of this member.
+func (c *Coordinator) applyView() {
 	switch {
 	case c.view == nil || c.state == StateStopped:
 	case c.role == StateClient:
-		c.become(StateClient)
+		c.setState(StateClient)
 	default:
-		c.settleMember()
+		c.applyMemberView()
 	}
 }
 
-func (c *Coordinator) settleMember() {
+func (c *Coordinator) applyMemberView() {
 	i, listed := c.view.index[c.o.Self.Name]
 	switch {
 	case listed && c.view.members[i].Owner == c.o.Self:
 		c.joined = true
-		c.become(StateMember)
+		c.setState(StateMember)
 	case listed && c.view.members[i].Incarnation > c.o.Self.Incarnation:
 		c.loseAll(fmt.Sprintf("topology %d lists %s", c.view.version, c.view.members[i].Owner))
 	case c.joined:
@@ -139,15 +139,15 @@ func (c *Coordinator) settleMember() {
 	}
 }
 
-func (c *Coordinator) become(s State) {
+func (c *Coordinator) setState(s State) {
 	if c.state != s {
 		c.state = s
 		c.emit(Event{Kind: Started, Owner: c.o.Self, Reason: s.String()})
 	}
 }
 
-// enter begins a call.
-func (c *Coordinator) enter(now time.Time) {
+// beginCall begins a call.
+func (c *Coordinator) beginCall(now time.Time) {
 	if !c.now.IsZero() {
 		c.clock += max(0, now.Sub(c.now))
 	}
@@ -178,7 +178,7 @@ func (c *Coordinator) emit(e Event) {
 	c.out.Events = append(c.out.Events, e)
 }
 
-func (c *Coordinator) command(cmd Command) { c.out.Commands = append(c.out.Commands, cmd) }
+func (c *Coordinator) addCommand(cmd Command) { c.out.Commands = append(c.out.Commands, cmd) }
 
 // nextID returns a request id that was not used before.
 func (c *Coordinator) nextID() RequestID {

@@ -9,36 +9,36 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
 
-// activate puts an activation that is stored in use.
-func (c *Coordinator) activate(w *work) {
+// putInUse puts an activation that is stored in use.
+func (c *Coordinator) putInUse(w *work) {
 	n := &recency.Node[Key, activation]{Key: w.key, Value: activation{
 		epoch: w.lease.Epoch, topology: w.topology, checked: w.generation, used: c.clock, pid: w.record.PID,
 	}}
 	if place := c.places.Get(w.key); place != nil {
-		c.evict(place, "it is active here")
+		c.evictPlace(place, "it is active here")
 	}
 	c.active.Add(n)
 	c.emit(Event{Kind: Activated, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, PID: n.Value.pid, Request: w.id, Topology: w.topology})
-	c.answer(w, c.local(n), nil)
+	c.answerWaiters(w, c.localResolution(n), nil)
 	if w.lease.Kept {
-		c.finish(w)
+		c.finishWork(w)
 		return
 	}
-	c.detach(w)
+	c.detachWork(w)
 	w.single = true
-	c.release(w)
+	c.commandRelease(w)
 }
 
-// fail ends a request with an error.
-func (c *Coordinator) fail(w *work, err error) {
-	c.answer(w, Resolution{}, err)
+// failRequest ends a request with an error.
+func (c *Coordinator) failRequest(w *work, err error) {
+	c.answerWaiters(w, Resolution{}, err)
 	c.giveBack(w)
 }
 
-// redirect ends a request of a key that another member has or is to have.
-func (c *Coordinator) redirect(w *work, d Decision, h Holder) {
+// redirectRequest ends a request of a key that another member has or is to have.
+func (c *Coordinator) redirectRequest(w *work, d Decision, h Holder) {
 	w.cause = CauseMove
-	c.answer(w, c.remote(d, h), nil)
+	c.answerWaiters(w, c.remoteResolution(d, h), nil)
 	c.giveBack(w)
 }
 
@@ -53,41 +53,41 @@ func (c *Coordinator) giveBack(w *work) {
 		w.cause = CauseFailed
 	}
 	if w.made {
-		c.deactivate(w)
+		c.commandDeactivate(w)
 		return
 	}
-	c.release(w)
+	c.commandRelease(w)
 }
 
-// end begins to end an activation in use.
-func (c *Coordinator) end(n *recency.Node[Key, activation], cause Cause, reason string) *work {
+// endActivation begins to end an activation in use.
+func (c *Coordinator) endActivation(n *recency.Node[Key, activation], cause Cause, reason string) *work {
 	c.active.Remove(n)
-	w := c.begin(n.Key, c.nextID())
+	w := c.beginWork(n.Key, c.nextID())
 	w.used, w.made, w.sure, w.cause = n, true, true, cause
 	w.lease = Lease{Key: n.Key, Owner: c.o.Self, Epoch: n.Value.epoch}
 	w.idleSince = c.now.Add(n.Value.used - c.clock)
 	c.emit(Event{Kind: Draining, Key: n.Key, Owner: c.o.Self, Epoch: n.Value.epoch, PID: n.Value.pid, Request: w.id, Reason: reason})
-	c.deactivate(w)
+	c.commandDeactivate(w)
 	return w
 }
 
-// move ends an activation that belongs to another member.
-func (c *Coordinator) move(n *recency.Node[Key, activation]) *work {
-	d, _ := c.decideFor(n.Key)
+// moveAway ends an activation that belongs to another member.
+func (c *Coordinator) moveAway(n *recency.Node[Key, activation]) *work {
+	d, _ := c.decideHeld(n.Key)
 	c.emit(Event{Kind: Moved, Key: n.Key, Owner: d.Authority, Epoch: n.Value.epoch, Reason: "the topology has changed"})
-	return c.end(n, CauseMove, "it moves")
+	return c.endActivation(n, CauseMove, "it moves")
 }
 
-func (c *Coordinator) deactivate(w *work) {
+func (c *Coordinator) commandDeactivate(w *work) {
 	w.step, w.asked = deactivating, w.cause
 	d := Deactivate{RequestID: w.id, Key: w.key, Epoch: w.lease.Epoch, Cause: w.cause}
 	if w.cause == CauseIdle {
 		d.IdleSince = w.idleSince
 	}
-	c.command(d)
+	c.addCommand(d)
 }
 
-func (c *Coordinator) deactivated(w *work, r ActivationDeactivated) {
+func (c *Coordinator) handleDeactivated(w *work, r ActivationDeactivated) {
 	refused := !r.UsedAt.IsZero() && r.Err == nil
 	switch {
 	case !in(w, deactivating) || w.lease.Epoch != r.Epoch:
@@ -98,19 +98,19 @@ func (c *Coordinator) deactivated(w *work, r ActivationDeactivated) {
 		if w.cause == CauseIdle {
 			w.cause = CauseFailed
 		}
-		c.deactivate(w)
+		c.commandDeactivate(w)
 	case refused && w.asked != CauseIdle: // of the command before, late or twice: this one cannot be refused
 	case !refused:
-		c.gone(w, r.Err)
+		c.handleEnd(w, r.Err)
 	case w.cause == CauseIdle:
-		c.keep(w)
+		c.keepActivation(w)
 	default: // it must end all the same: a reason came meanwhile
-		c.deactivate(w)
+		c.commandDeactivate(w)
 	}
 }
 
-// gone goes on after an activation has ended.
-func (c *Coordinator) gone(w *work, err error) {
+// handleEnd goes on after an activation has ended.
+func (c *Coordinator) handleEnd(w *work, err error) {
 	e := Event{Kind: Deactivated, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: w.cause.String()}
 	if err != nil {
 		e.Reason += ": " + err.Error()
@@ -119,52 +119,52 @@ func (c *Coordinator) gone(w *work, err error) {
 	c.noteEpoch(w.key, w.lease.Epoch)
 	switch {
 	case w.single || w.cause == CauseLost:
-		c.finish(w)
+		c.finishWork(w)
 	case w.used != nil:
-		c.remove(w)
+		c.commandRemove(w)
 	default:
-		c.release(w)
+		c.commandRelease(w)
 	}
 }
 
-// keep puts an activation back in use that was to end for idleness, and was used
+// keepActivation puts an activation back in use that was to end for idleness, and was used
 // meanwhile.
-func (c *Coordinator) keep(w *work) {
+func (c *Coordinator) keepActivation(w *work) {
 	n, waiting := w.used, w.wait
 	w.used, w.wait = nil, wait{}
-	c.finish(w)
+	c.finishWork(w)
 	n.Value.used = c.clock
 	c.active.Add(n)
 	c.emit(Event{Kind: Kept, Key: n.Key, Owner: c.o.Self, Epoch: n.Value.epoch, PID: n.Value.pid, Request: w.id})
 	switch {
 	case waiting.id == 0:
-	case c.belongs(n):
-		c.answer(&work{key: n.Key, wait: waiting}, c.local(n), nil)
+	case c.belongsHere(n):
+		c.answerWaiters(&work{key: n.Key, wait: waiting}, c.localResolution(n), nil)
 	default:
-		c.open(c.move(n), waiting)
+		c.addWaiters(c.moveAway(n), waiting)
 	}
 }
 
-// release gives the lease of a request back. Homes know of a member that is dead.
-func (c *Coordinator) release(w *work) {
+// commandRelease gives the lease of a request back. Homes know of a member that is dead.
+func (c *Coordinator) commandRelease(w *work) {
 	if c.dead != "" {
-		c.finish(w)
+		c.finishWork(w)
 		return
 	}
 	w.step, w.retryAt = releasing, 0
-	c.command(Release{RequestID: w.id, Key: w.key, Lease: w.lease})
+	c.addCommand(Release{RequestID: w.id, Key: w.key, Lease: w.lease})
 }
 
-func (c *Coordinator) released(w *work, r LockReleased) {
+func (c *Coordinator) handleReleased(w *work, r LockReleased) {
 	switch {
 	case !in(w, releasing) || w.lease.Epoch != r.Epoch:
 	case isUncertain(r.Err):
 		c.emit(Event{Kind: ReleaseFailed, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: r.Err.Error()})
 		c.retryLater(w)
 	case w.stored && !w.lease.Kept && !w.single:
-		c.remove(w) // no store of this epoch can happen any more; one may have
+		c.commandRemove(w) // no store of this epoch can happen any more; one may have
 	default:
-		c.finish(w)
+		c.finishWork(w)
 	}
 }
 
@@ -172,24 +172,24 @@ func (c *Coordinator) released(w *work, r LockReleased) {
 // stale one has nothing left to do.
 func isUncertain(err error) bool { return err != nil && !errors.Is(err, ErrStale) }
 
-// remove removes the entry of an activation. Homes know of a member that is dead.
-func (c *Coordinator) remove(w *work) {
+// commandRemove removes the entry of an activation. Homes know of a member that is dead.
+func (c *Coordinator) commandRemove(w *work) {
 	if c.dead != "" {
-		c.finish(w)
+		c.finishWork(w)
 		return
 	}
 	w.step, w.retryAt = removing, 0
-	c.command(RemoveActivation{RequestID: w.id, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch})
+	c.addCommand(RemoveActivation{RequestID: w.id, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch})
 }
 
-func (c *Coordinator) removed(w *work, r ActivationRemoved) {
+func (c *Coordinator) handleRemoved(w *work, r ActivationRemoved) {
 	switch {
 	case !in(w, removing) || w.lease.Epoch != r.Epoch:
 	case isUncertain(r.Err):
 		c.emit(Event{Kind: StorageFailed, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: r.Err.Error()})
 		c.retryLater(w)
 	default:
-		c.finish(w)
+		c.finishWork(w)
 	}
 }
 
@@ -204,26 +204,26 @@ const (
 // members. Resolves do not wait for it. They can claim the key anew, which ends the lease.
 func (c *Coordinator) retryLater(w *work) {
 	if c.dead != "" {
-		c.finish(w)
+		c.finishWork(w)
 		return
 	}
 	w.retryAt = c.clock + min(firstRetry<<min(w.failures, 10), mostRetry)
 	w.failures++
 	if waiting := w.wait; waiting.id != 0 {
 		w.wait = wait{}
-		c.detach(w)
-		c.follow(w.key, waiting)
+		c.detachWork(w)
+		c.restartWaiters(w.key, waiting)
 	}
 }
 
-// retry tries the step of a work again.
-func (c *Coordinator) retry(w *work) {
+// retryStep tries the step of a work again.
+func (c *Coordinator) retryStep(w *work) {
 	switch w.step {
 	case acquiring:
-		c.acquire(w)
+		c.commandAcquire(w)
 	case releasing:
-		c.release(w)
+		c.commandRelease(w)
 	case removing:
-		c.remove(w)
+		c.commandRemove(w)
 	}
 }

@@ -8,13 +8,13 @@ import "fmt"
 // what the key has now. Of a member that others take for dead nothing is given
 // back to a home, which knows; but its activations end.
 
-// has reports whether the activation in use, or the work that the key or the
+// hasEpoch reports whether the activation in use, or the work that the key or the
 // result belongs to, is of an epoch.
-func (c *Coordinator) has(w *work, key Key, epoch int64) bool {
+func (c *Coordinator) hasEpoch(w *work, key Key, epoch int64) bool {
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
 		return true
 	}
-	keyed := c.workOf(key)
+	keyed := c.workOfKey(key)
 	return w != nil && w.lease.Epoch == epoch || keyed != nil && keyed.lease.Epoch == epoch
 }
 
@@ -22,23 +22,23 @@ func (c *Coordinator) has(w *work, key Key, epoch int64) bool {
 // newer than the one of the activation in use, it has ended that. One that is not
 // kept has ended nothing: the entry keeps others from the key.
 func (c *Coordinator) returnLease(w *work, r LockAcquired) {
-	if c.dead != "" || c.has(w, r.Key, r.Lease.Epoch) {
+	if c.dead != "" || c.hasEpoch(w, r.Key, r.Lease.Epoch) {
 		return
 	}
 	if n := c.active.Get(r.Key); r.Lease.Kept && n != nil && n.Value.epoch < r.Lease.Epoch {
-		c.lose(r.Key, n.Value.epoch, fmt.Sprintf("request %d was granted epoch %d late", r.RequestID, r.Lease.Epoch))
+		c.loseEpoch(r.Key, n.Value.epoch, fmt.Sprintf("request %d was granted epoch %d late", r.RequestID, r.Lease.Epoch))
 	}
-	o := c.orphan(r.Key, r.Lease, "the lease came late")
-	c.release(o)
+	o := c.startOrphan(r.Key, r.Lease, "the lease came late")
+	c.commandRelease(o)
 }
 
 // settleClaim finds out what became of a claim whose request has ended, by another
 // claim, whose lease is given back. If the key has a newer claim, that has ended it.
 func (c *Coordinator) settleClaim(key Key) {
-	if c.dead != "" || c.active.Get(key) != nil || c.workOf(key) != nil {
+	if c.dead != "" || c.active.Get(key) != nil || c.workOfKey(key) != nil {
 		return
 	}
-	w := c.begin(key, c.nextID())
+	w := c.beginWork(key, c.nextID())
 	w.step = acquiring
 	c.retryLater(w)
 }
@@ -46,12 +46,12 @@ func (c *Coordinator) settleClaim(key Key) {
 // returnActivation ends an activation that no request waits for.
 func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
 	n := c.active.Get(r.Key)
-	if n != nil && n.Value.epoch == r.Epoch || ends(w, r.Epoch) || ends(c.workOf(r.Key), r.Epoch) {
+	if n != nil && n.Value.epoch == r.Epoch || ends(w, r.Epoch) || ends(c.workOfKey(r.Key), r.Epoch) {
 		return
 	}
-	o := c.orphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the activation came late")
+	o := c.startOrphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the activation came late")
 	o.sure, o.cause = true, CauseFailed
-	c.deactivate(o)
+	c.commandDeactivate(o)
 }
 
 // ends reports whether a work knows of the activation of an epoch, and will use
@@ -62,15 +62,15 @@ func ends(w *work, epoch int64) bool {
 
 // returnEntry removes an entry that no request waits for.
 func (c *Coordinator) returnEntry(w *work, r ActivationStored) {
-	if r.Err != nil || c.dead != "" || c.has(w, r.Key, r.Epoch) {
+	if r.Err != nil || c.dead != "" || c.hasEpoch(w, r.Key, r.Epoch) {
 		return
 	}
-	o := c.orphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the entry was stored late")
-	c.remove(o)
+	o := c.startOrphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the entry was stored late")
+	c.commandRemove(o)
 }
 
-// orphan begins a work of one step.
-func (c *Coordinator) orphan(key Key, lease Lease, reason string) *work {
+// startOrphan begins a work of one step.
+func (c *Coordinator) startOrphan(key Key, lease Lease, reason string) *work {
 	o := c.beginOrphan(key)
 	o.lease, o.single = lease, true
 	c.emit(Event{Kind: GivenBack, Key: key, Owner: c.o.Self, Epoch: lease.Epoch, Request: o.id, Reason: reason})

@@ -19,7 +19,7 @@ const (
 // given back, and moves activations. A driver calls it about once a second, also while the
 // coordinator is stopped and still holds something.
 func (c *Coordinator) Tick(now time.Time) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	retries := 0
 	for n := c.works.Oldest(); n != nil; n = n.Next() {
 		w := n.Value
@@ -28,7 +28,7 @@ func (c *Coordinator) Tick(now time.Time) Outcome {
 		}
 		if w.retryAt != 0 && w.retryAt <= c.clock && retries < retriesPerTick {
 			retries++
-			c.retry(w)
+			c.retryStep(w)
 		}
 	}
 	c.moveSome()
@@ -40,7 +40,7 @@ func (c *Coordinator) Tick(now time.Time) Outcome {
 func (c *Coordinator) timeOut(w *work) {
 	err := &TimeoutError{Key: w.key, Step: w.step.String(), After: c.clock - w.wait.began}
 	c.emit(Event{Kind: TimedOut, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.wait.id, Reason: err.Step})
-	c.answer(w, Resolution{}, err)
+	c.answerWaiters(w, Resolution{}, err)
 }
 
 func (c *Coordinator) moveSome() {
@@ -52,9 +52,9 @@ func (c *Coordinator) moveSome() {
 		if n == nil {
 			return
 		}
-		if !c.belongs(n) {
+		if !c.belongsHere(n) {
 			moves++
-			c.move(n)
+			c.moveAway(n)
 		}
 	}
 }
@@ -62,13 +62,13 @@ func (c *Coordinator) moveSome() {
 // PassivateIdle begins to end the activations that were not used for a time, up
 // to 10,000 in a call, those that were not used for longest first.
 func (c *Coordinator) PassivateIdle(now time.Time, idle time.Duration) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	for range endsPerCall {
 		n := c.active.Oldest()
 		if c.state != StateMember || n == nil || c.clock-n.Value.used < idle {
 			break
 		}
-		c.end(n, CauseIdle, fmt.Sprintf("it was not used for %v", c.clock-n.Value.used))
+		c.endActivation(n, CauseIdle, fmt.Sprintf("it was not used for %v", c.clock-n.Value.used))
 	}
 	return c.out
 }
@@ -76,18 +76,18 @@ func (c *Coordinator) PassivateIdle(now time.Time, idle time.Duration) Outcome {
 // Passivate begins to end one activation, if it is that of the epoch: it asked for it, or has
 // ended by itself. The executor may refuse, as for one that is idle.
 func (c *Coordinator) Passivate(key Key, epoch int64, now time.Time) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch && c.state == StateMember {
-		c.end(n, CauseIdle, "it asked for it")
+		c.endActivation(n, CauseIdle, "it asked for it")
 	}
 	return c.out
 }
 
 // Use says that an activation is used. It is to be told when a call ends, too.
 func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
-	c.enter(now)
+	c.beginCall(now)
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
-		c.use(n)
+		c.markUsed(n)
 	}
 }
 
@@ -96,14 +96,14 @@ func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
 // time: results of commands bring more commands, until [Coordinator.Held] is 0.
 // The error is [ErrStopped], or [ErrDead], if the coordinator is stopped already.
 func (c *Coordinator) Stop(now time.Time) (Outcome, error) {
-	c.enter(now)
+	c.beginCall(now)
 	if c.state == StateStopped {
 		return c.out, c.refusal()
 	}
 	c.state = StateStopped
 	c.emit(Event{Kind: Stopped, Owner: c.o.Self})
 	for n := c.works.Oldest(); n != nil; n = n.Next() {
-		c.answer(n.Value, Resolution{}, ErrStopped)
+		c.answerWaiters(n.Value, Resolution{}, ErrStopped)
 		if n.Value.cause == CauseIdle {
 			n.Value.cause = CauseStop
 		}
@@ -115,7 +115,7 @@ func (c *Coordinator) Stop(now time.Time) (Outcome, error) {
 // endSome ends activations of a coordinator that is stopped.
 func (c *Coordinator) endSome() {
 	for n := c.active.Oldest(); n != nil && c.works.Len() < endsPerCall; n = c.active.Oldest() {
-		c.end(n, CauseStop, "the coordinator stops")
+		c.endActivation(n, CauseStop, "the coordinator stops")
 	}
 }
 
@@ -123,7 +123,7 @@ func (c *Coordinator) endSome() {
 // what it holds. Every activation ends with [CauseLost], nothing is removed, and the coordinator
 // is stopped for good: its errors are [ErrDead] from now on.
 func (c *Coordinator) LoseAll(now time.Time) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	c.loseAll("the program says so")
 	return c.out
 }
@@ -141,39 +141,39 @@ func (c *Coordinator) loseAll(reason string) {
 		c.loseWork(w)
 	}
 	for n := c.active.Oldest(); n != nil; n = c.active.Oldest() {
-		c.end(n, CauseLost, reason)
+		c.endActivation(n, CauseLost, reason)
 	}
 }
 
 // loseWork ends what resolves wait for, and the work itself if nothing that it
 // commanded is under way.
 func (c *Coordinator) loseWork(w *work) {
-	c.answer(w, Resolution{}, ErrDead)
+	c.answerWaiters(w, Resolution{}, ErrDead)
 	w.lost = true
 	if w.made {
 		w.cause = CauseLost
 	}
 	if w.retryAt != 0 {
-		c.finish(w)
+		c.finishWork(w)
 	}
 }
 
 // LoseActivation says that another owner may have the key: a fence has refused the
 // epoch. The activation ends with [CauseLost], and its entry is not removed.
 func (c *Coordinator) LoseActivation(key Key, epoch int64, now time.Time) Outcome {
-	c.enter(now)
-	c.lose(key, epoch, "its fence is not in force any more")
+	c.beginCall(now)
+	c.loseEpoch(key, epoch, "its fence is not in force any more")
 	return c.out
 }
 
-func (c *Coordinator) lose(key Key, epoch int64, reason string) {
+func (c *Coordinator) loseEpoch(key Key, epoch int64, reason string) {
 	e := Event{Kind: Lost, Key: key, Owner: c.o.Self, Epoch: epoch, Reason: reason}
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
 		c.emit(e)
-		c.end(n, CauseLost, reason)
+		c.endActivation(n, CauseLost, reason)
 		return
 	}
-	if w := c.workOf(key); w != nil && w.lease.Epoch == epoch && w.step <= deactivating && !w.lost {
+	if w := c.workOfKey(key); w != nil && w.lease.Epoch == epoch && w.step <= deactivating && !w.lost {
 		c.emit(e)
 		w.lost = true
 		if w.made {

@@ -21,7 +21,7 @@ func (c *Coordinator) location(key Key) (Holder, bool) {
 		return Holder{}, false
 	}
 	if !c.view.isAlive(n.Value.Owner) {
-		c.evict(n, "its owner is not in the topology")
+		c.evictPlace(n, "its owner is not in the topology")
 		return Holder{}, false
 	}
 	c.places.Touch(n)
@@ -34,17 +34,17 @@ func (c *Coordinator) location(key Key) (Holder, bool) {
 // of the one known before. A greater epoch than that of an activation here
 // says that the activation is lost. An owner that is Self, and an invalid key, change nothing.
 func (c *Coordinator) Learn(key Key, h Holder, now time.Time) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	if c.refusal() == nil && key.Validate() == nil && h.Owner != c.o.Self {
-		c.learn(key, h)
+		c.learnPlace(key, h)
 	}
 	return c.out
 }
 
-func (c *Coordinator) learn(key Key, h Holder) {
+func (c *Coordinator) learnPlace(key Key, h Holder) {
 	if n := c.active.Get(key); n != nil {
 		if h.Epoch > n.Value.epoch {
-			c.lose(key, n.Value.epoch, fmt.Sprintf("%s has epoch %d", h.Owner, h.Epoch))
+			c.loseEpoch(key, n.Value.epoch, fmt.Sprintf("%s has epoch %d", h.Owner, h.Epoch))
 		} else {
 			return
 		}
@@ -79,43 +79,43 @@ func (c *Coordinator) isNewer(h, than Holder) bool {
 // was lost. What the home has under that epoch is given back, or else no member could activate the
 // key while this one lives.
 func (c *Coordinator) Forget(key Key, h Holder, now time.Time) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	if h.Owner == c.o.Self {
-		c.disown(key, h.Epoch)
+		c.giveBackUnknown(key, h.Epoch)
 		return c.out
 	}
 	n := c.places.Get(key)
 	if n != nil && n.Value.Owner == h.Owner && n.Value.Epoch == h.Epoch {
-		c.evict(n, "it is wrong")
+		c.evictPlace(n, "it is wrong")
 	}
 	return c.out
 }
 
-// disown gives back what a home may have of a key under an epoch, if nothing here
+// giveBackUnknown gives back what a home may have of a key under an epoch, if nothing here
 // has the key. What waits to be tried again, is tried again now.
-func (c *Coordinator) disown(key Key, epoch int64) {
-	w := c.workOf(key)
+func (c *Coordinator) giveBackUnknown(key Key, epoch int64) {
+	w := c.workOfKey(key)
 	switch {
 	case c.state != StateMember || c.active.Get(key) != nil || epoch < 1 || key.Validate() != nil:
 	case w != nil && w.retryAt != 0:
-		c.retry(w)
+		c.retryStep(w)
 	case w == nil && len(c.byKey) < c.o.MaxRequests:
-		w = c.begin(Key{Kind: strings.Clone(key.Kind), ID: strings.Clone(key.ID)}, c.nextID())
+		w = c.beginWork(Key{Kind: strings.Clone(key.Kind), ID: strings.Clone(key.ID)}, c.nextID())
 		w.lease, w.stored = Lease{Key: w.key, Owner: c.o.Self, Epoch: epoch}, true
 		c.emit(Event{Kind: GivenBack, Key: key, Owner: c.o.Self, Epoch: epoch, Request: w.id, Reason: "nothing here has it"})
-		c.release(w)
+		c.commandRelease(w)
 	}
 }
 
 // setPlace sets the place of a key that has none.
 func (c *Coordinator) setPlace(key Key, h Holder) {
 	if c.places.Len() >= c.o.CacheSize {
-		c.evict(c.places.Oldest(), "the cache is full")
+		c.evictPlace(c.places.Oldest(), "the cache is full")
 	}
 	c.places.Add(&recency.Node[Key, Holder]{Key: key, Value: h})
 }
 
-func (c *Coordinator) evict(n *recency.Node[Key, Holder], reason string) {
+func (c *Coordinator) evictPlace(n *recency.Node[Key, Holder], reason string) {
 	c.places.Remove(n)
 	c.cacheEvent(CacheEvicted, n, reason)
 }

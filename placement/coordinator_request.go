@@ -12,30 +12,30 @@ import (
 // twice or for a request that is not known is no error: what it carries is given back.
 // The error is for a result that is nil, or for another key than its command.
 func (c *Coordinator) HandleCommandResult(r CommandResult, now time.Time) (Outcome, error) {
-	c.enter(now)
+	c.beginCall(now)
 	if r == nil {
 		return c.out, errors.New("placement: the result of a command is nil")
 	}
 	id, key := r.Correlation()
-	w := c.work(id)
+	w := c.workByID(id)
 	if w != nil && w.key != key {
 		return c.out, fmt.Errorf("placement: the result %T of request %d is for %s; the request is for %s", r, id, key, w.key)
 	}
 	switch r := r.(type) {
 	case LockAcquired:
-		c.acquired(w, r)
+		c.handleAcquired(w, r)
 	case ActivationLoaded:
-		c.loaded(w, r)
+		c.handleLoaded(w, r)
 	case ActivationEnsured:
-		c.ensured(w, r)
+		c.handleEnsured(w, r)
 	case ActivationStored:
-		c.storedEntry(w, r)
+		c.handleStored(w, r)
 	case LockReleased:
-		c.released(w, r)
+		c.handleReleased(w, r)
 	case ActivationDeactivated:
-		c.deactivated(w, r)
+		c.handleDeactivated(w, r)
 	case ActivationRemoved:
-		c.removed(w, r)
+		c.handleRemoved(w, r)
 	}
 	return c.out, nil
 }
@@ -43,21 +43,21 @@ func (c *Coordinator) HandleCommandResult(r CommandResult, now time.Time) (Outco
 // in reports whether a work waits for the result of a step.
 func in(w *work, s step) bool { return w != nil && w.step == s }
 
-// acquire claims the key. A claim that is repeated under its id is the same claim.
-func (c *Coordinator) acquire(w *work) {
+// commandAcquire claims the key. A claim that is repeated under its id is the same claim.
+func (c *Coordinator) commandAcquire(w *work) {
 	w.step, w.retryAt = acquiring, 0
 	w.generation, w.topology = c.generation, c.view.version
-	c.command(TryAcquire{RequestID: w.id, Key: w.key, Owner: c.o.Self, Address: c.o.Address, Topology: w.topology, Now: c.now})
+	c.addCommand(TryAcquire{RequestID: w.id, Key: w.key, Owner: c.o.Self, Address: c.o.Address, Topology: w.topology, Now: c.now})
 }
 
-func (c *Coordinator) acquired(w *work, r LockAcquired) {
+func (c *Coordinator) handleAcquired(w *work, r LockAcquired) {
 	switch {
 	case r.Err == nil && !in(w, acquiring):
 		c.returnLease(w, r)
 	case r.Err == nil:
-		c.granted(w, r.Lease)
+		c.handleGranted(w, r.Lease)
 	case in(w, acquiring) && w.retryAt == 0:
-		c.denied(w, r.Err)
+		c.handleDenied(w, r.Err)
 	case isDenial(r.Err) || in(w, acquiring): // of an earlier claim of the request: it says nothing of the last
 	case w != nil:
 		w.unsettled = true
@@ -69,33 +69,33 @@ func (c *Coordinator) acquired(w *work, r LockAcquired) {
 // isDenial reports whether it is certain that a claim was not granted.
 func isDenial(err error) bool { return isOneOf(err, ErrHeld, ErrStale) }
 
-// granted goes on with a request whose claim was granted.
-func (c *Coordinator) granted(w *work, lease Lease) {
+// handleGranted goes on with a request whose claim was granted.
+func (c *Coordinator) handleGranted(w *work, lease Lease) {
 	w.unsettled = w.unsettled || w.retryAt != 0 // the grant is of a claim before the last
 	w.lease, w.retryAt, w.failures = lease, 0, 0
 	c.emit(Event{Kind: Acquired, Key: w.key, Owner: c.o.Self, Epoch: lease.Epoch, Request: w.id})
 	switch {
 	case lease.Key != w.key || lease.Owner != c.o.Self || lease.Epoch < 1 || c.isSpent(w.key, lease.Epoch):
-		c.fail(w, &LockError{Key: w.key, Err: fmt.Errorf("%w: the lock was granted to %s for %s under epoch %d", ErrStale, lease.Owner, lease.Key, lease.Epoch)})
-	case !c.confirm(w):
+		c.failRequest(w, &LockError{Key: w.key, Err: fmt.Errorf("%w: the lock was granted to %s for %s under epoch %d", ErrStale, lease.Owner, lease.Key, lease.Epoch)})
+	case !c.confirmRequest(w):
 	case lease.Loaded:
 		c.decideOn(w, lease.Entry)
 	default:
 		w.step = loading
-		c.command(LoadActivation{RequestID: w.id, Key: w.key, Epoch: lease.Epoch})
+		c.addCommand(LoadActivation{RequestID: w.id, Key: w.key, Epoch: lease.Epoch})
 	}
 }
 
-// confirm reports whether a request goes on: resolves wait for it, its lease
+// confirmRequest reports whether a request goes on: resolves wait for it, its lease
 // has not lapsed, and the key belongs here by the view in force. Else it ends it.
-func (c *Coordinator) confirm(w *work) bool {
+func (c *Coordinator) confirmRequest(w *work) bool {
 	switch {
 	case w.wait.id == 0:
 		c.emit(Event{Kind: GivenBack, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: "no resolve waits any more"})
 		c.giveBack(w)
 		return false
 	case w.lost || !w.lease.ExpiresAt.IsZero() && !c.now.Before(w.lease.ExpiresAt):
-		c.fail(w, &LockError{Key: w.key, Err: fmt.Errorf("%w: epoch %d", ErrStale, w.lease.Epoch)})
+		c.failRequest(w, &LockError{Key: w.key, Err: fmt.Errorf("%w: epoch %d", ErrStale, w.lease.Epoch)})
 		return false
 	case w.generation != c.generation:
 		return c.decideAnew(w)
@@ -105,28 +105,28 @@ func (c *Coordinator) confirm(w *work) bool {
 
 // decideAnew decides on a request that began under an older view.
 func (c *Coordinator) decideAnew(w *work) bool {
-	d, err := c.decideFor(w.key)
+	d, err := c.decideHeld(w.key)
 	if err == nil && d.Authority == c.o.Self {
 		w.generation, w.topology = c.generation, c.view.version
 		return true
 	}
 	if err != nil {
-		c.fail(w, err)
+		c.failRequest(w, err)
 		return false
 	}
 	c.emit(Event{Kind: Moved, Key: w.key, Owner: d.Authority, Epoch: w.lease.Epoch, Request: w.id, Reason: "the topology has changed"})
-	c.redirect(w, d, Holder{Owner: d.Authority, Address: d.Address})
+	c.redirectRequest(w, d, Holder{Owner: d.Authority, Address: d.Address})
 	return false
 }
 
-// denied ends a request whose claim was not granted. If that is not certain,
+// handleDenied ends a request whose claim was not granted. If that is not certain,
 // the work stays, and repeats the claim in ticks until it can be given back.
-func (c *Coordinator) denied(w *work, err error) {
+func (c *Coordinator) handleDenied(w *work, err error) {
 	c.emit(Event{Kind: LockDenied, Key: w.key, Owner: holderOf(err).Owner, Request: w.id, Reason: err.Error()})
 	h := holderOf(err)
 	c.answerDenied(w, h, err)
 	if isDenial(err) || c.dead != "" {
-		c.finish(w)
+		c.finishWork(w)
 		return
 	}
 	c.retryLater(w)
@@ -139,12 +139,12 @@ func (c *Coordinator) answerDenied(w *work, h Holder, err error) {
 		return
 	}
 	if h.Owner.IsZero() || h.Owner == c.o.Self || !errors.Is(err, ErrHeld) || c.view.liveness(h.Owner, 0) == dead {
-		c.answer(w, Resolution{}, lockError(w.key, err))
+		c.answerWaiters(w, Resolution{}, lockError(w.key, err))
 		return
 	}
-	c.learn(w.key, h)
-	d, _ := c.decide(w.key)
-	c.answer(w, c.remote(d, h), nil)
+	c.learnPlace(w.key, h)
+	d, _ := c.decideAuthority(w.key)
+	c.answerWaiters(w, c.remoteResolution(d, h), nil)
 }
 
 func holderOf(err error) Holder {
@@ -155,13 +155,13 @@ func holderOf(err error) Holder {
 	return Holder{}
 }
 
-func (c *Coordinator) loaded(w *work, r ActivationLoaded) {
+func (c *Coordinator) handleLoaded(w *work, r ActivationLoaded) {
 	switch {
 	case !in(w, loading):
 	case r.Err != nil:
 		c.emit(Event{Kind: StorageFailed, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: r.Err.Error()})
-		c.fail(w, storageError(w.key, "load", r.Err))
-	case c.confirm(w):
+		c.failRequest(w, storageError(w.key, "load", r.Err))
+	case c.confirmRequest(w):
 		c.decideOn(w, r.Entry)
 	}
 }
@@ -169,77 +169,77 @@ func (c *Coordinator) loaded(w *work, r ActivationLoaded) {
 // decideOn decides on what the storage has for a key whose lock was granted.
 func (c *Coordinator) decideOn(w *work, e *ActivationEntry) {
 	if e == nil {
-		c.ensure(w)
+		c.commandEnsure(w)
 		return
 	}
 	if e.Epoch >= w.lease.Epoch {
-		c.fail(w, &StorageError{Key: w.key, Op: "load", Err: fmt.Errorf("%w: %s stored under epoch %d", ErrStale, e.Owner, e.Epoch)})
+		c.failRequest(w, &StorageError{Key: w.key, Op: "load", Err: fmt.Errorf("%w: %s stored under epoch %d", ErrStale, e.Owner, e.Epoch)})
 		return
 	}
-	if e.Owner != c.o.Self && !w.lease.Kept && !c.supersedes(w, e) {
+	if e.Owner != c.o.Self && !w.lease.Kept && !c.checkSuperseded(w, e) {
 		return
 	}
 	w.previous = &e.Record
-	c.ensure(w)
+	c.commandEnsure(w)
 }
 
-// supersedes reports whether the owner of an entry is dead. Else it ends the
+// checkSuperseded reports whether the owner of an entry is dead. Else it ends the
 // request. Where the claim is the activation, the home has decided that already.
-func (c *Coordinator) supersedes(w *work, e *ActivationEntry) bool {
+func (c *Coordinator) checkSuperseded(w *work, e *ActivationEntry) bool {
 	switch c.view.liveness(e.Owner, e.Topology) {
 	case alive:
 		h := Holder{Owner: e.Owner, Address: e.Address, Epoch: e.Epoch}
-		c.learn(w.key, h)
-		d, _ := c.decide(w.key)
-		c.redirect(w, d, h)
+		c.learnPlace(w.key, h)
+		d, _ := c.decideAuthority(w.key)
+		c.redirectRequest(w, d, h)
 		return false
 	case unknown:
-		c.fail(w, fmt.Errorf("%w: %s stored it by topology %d", ErrTopologyBehind, e.Owner, e.Topology))
+		c.failRequest(w, fmt.Errorf("%w: %s stored it by topology %d", ErrTopologyBehind, e.Owner, e.Topology))
 		return false
 	}
 	return true
 }
 
-func (c *Coordinator) ensure(w *work) {
+func (c *Coordinator) commandEnsure(w *work) {
 	w.step, w.made = ensuring, true
-	c.command(EnsureActivation{RequestID: w.id, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Previous: w.previous})
+	c.addCommand(EnsureActivation{RequestID: w.id, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Previous: w.previous})
 }
 
-func (c *Coordinator) ensured(w *work, r ActivationEnsured) {
+func (c *Coordinator) handleEnsured(w *work, r ActivationEnsured) {
 	switch {
 	case r.Err == nil && !(in(w, ensuring) && w.lease.Epoch == r.Epoch):
 		c.returnActivation(w, r)
 	case !in(w, ensuring):
 	case r.Err != nil:
 		c.emit(Event{Kind: ActivationFailed, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: r.Err.Error()})
-		c.fail(w, activationError(w.key, r.Err))
+		c.failRequest(w, activationError(w.key, r.Err))
 	default:
 		w.record, w.sure = r.Record, true
-		if c.confirm(w) {
-			c.store(w)
+		if c.confirmRequest(w) {
+			c.commandStore(w)
 		}
 	}
 }
 
-func (c *Coordinator) store(w *work) {
+func (c *Coordinator) commandStore(w *work) {
 	w.step, w.stored = storing, true
-	c.command(StoreActivation{RequestID: w.id, Key: w.key, Lease: w.lease, Entry: ActivationEntry{
+	c.addCommand(StoreActivation{RequestID: w.id, Key: w.key, Lease: w.lease, Entry: ActivationEntry{
 		Owner: c.o.Self, Address: c.o.Address, Epoch: w.lease.Epoch, Topology: w.topology, Record: w.record, ObservedAt: c.now,
 	}})
 }
 
-func (c *Coordinator) storedEntry(w *work, r ActivationStored) {
+func (c *Coordinator) handleStored(w *work, r ActivationStored) {
 	switch {
 	case !in(w, storing) || w.lease.Epoch != r.Epoch:
 		c.returnEntry(w, r)
 	case r.Err != nil:
 		c.emit(Event{Kind: StorageFailed, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: r.Err.Error()})
-		c.fail(w, storageError(w.key, "store", r.Err))
+		c.failRequest(w, storageError(w.key, "store", r.Err))
 	case w.lost:
-		c.fail(w, &StorageError{Key: w.key, Op: "store", Err: ErrStale})
+		c.failRequest(w, &StorageError{Key: w.key, Op: "store", Err: ErrStale})
 	case w.wait.id == 0:
-		c.confirm(w)
+		c.confirmRequest(w)
 	default:
-		c.activate(w)
+		c.putInUse(w)
 	}
 }

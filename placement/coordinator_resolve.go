@@ -18,21 +18,21 @@ import (
 // The errors are a *[KeyError], [ErrNotReady], [ErrStopped], a *[NoMemberError] and
 // [ErrOverloaded]. The outcome has events with an error, too.
 func (c *Coordinator) Resolve(key Key, now time.Time) (Outcome, error) {
-	c.enter(now)
+	c.beginCall(now)
 	if c.state == StateMember {
 		if n := c.active.Get(key); n != nil && n.Value.checked == c.generation {
 			c.resolveActive(n)
 			return c.out, nil
 		}
 	}
-	if err := c.resolve(key); err != nil {
+	if err := c.resolveKey(key); err != nil {
 		c.emit(Event{Kind: Refused, Key: key, Reason: err.Error()})
 		return c.out, err
 	}
 	return c.out, nil
 }
 
-func (c *Coordinator) resolve(key Key) error {
+func (c *Coordinator) resolveKey(key Key) error {
 	if err := key.Validate(); err != nil {
 		return err
 	}
@@ -40,12 +40,12 @@ func (c *Coordinator) resolve(key Key) error {
 		return err
 	}
 	if n := c.active.Get(key); n != nil {
-		return c.recheck(n)
+		return c.recheckActive(n)
 	}
-	if w := c.workOf(key); w != nil && w.retryAt == 0 {
-		return c.join(w)
+	if w := c.workOfKey(key); w != nil && w.retryAt == 0 {
+		return c.joinWork(w)
 	}
-	return c.place(key)
+	return c.resolveInactive(key)
 }
 
 // refusal says why the coordinator resolves nothing, nil if it does.
@@ -63,88 +63,88 @@ func (c *Coordinator) refusal() error {
 
 // resolveActive answers a resolve with an activation in use here.
 func (c *Coordinator) resolveActive(n *recency.Node[Key, activation]) {
-	c.use(n)
-	c.found = c.local(n)
+	c.markUsed(n)
+	c.found = c.localResolution(n)
 	c.out.Resolution = &c.found
 	c.emitResolved(&c.found, 0, "")
 }
 
-func (c *Coordinator) use(n *recency.Node[Key, activation]) {
+func (c *Coordinator) markUsed(n *recency.Node[Key, activation]) {
 	n.Value.used = c.clock
 	c.active.Touch(n)
 }
 
-func (c *Coordinator) local(n *recency.Node[Key, activation]) Resolution {
+func (c *Coordinator) localResolution(n *recency.Node[Key, activation]) Resolution {
 	return Resolution{
-		Decision: c.decision(n.Key, c.o.Self, c.o.Address, n.Value.topology),
+		Decision: c.newDecision(n.Key, c.o.Self, c.o.Address, n.Value.topology),
 		Locality: Local, Owner: c.o.Self, Address: c.o.Address, Epoch: n.Value.epoch, PID: n.Value.pid,
 	}
 }
 
-func (c *Coordinator) decision(key Key, authority Owner, address string, topology int64) Decision {
+func (c *Coordinator) newDecision(key Key, authority Owner, address string, topology int64) Decision {
 	return Decision{Key: key, Authority: authority, Address: address, Topology: topology, Strategy: c.o.Strategy.Name(), ObservedAt: c.now}
 }
 
-// recheck answers a resolve of a key that became active here under an older view:
+// recheckActive answers a resolve of a key that became active here under an older view:
 // if it belongs to another member now, it moves, and the resolve waits.
-func (c *Coordinator) recheck(n *recency.Node[Key, activation]) error {
-	if c.belongs(n) {
+func (c *Coordinator) recheckActive(n *recency.Node[Key, activation]) error {
+	if c.belongsHere(n) {
 		c.resolveActive(n)
 		return nil
 	}
-	return c.join(c.move(n))
+	return c.joinWork(c.moveAway(n))
 }
 
-// belongs reports whether an activation belongs here by the view in force. If no
+// belongsHere reports whether an activation belongs here by the view in force. If no
 // member can have it, it stays.
-func (c *Coordinator) belongs(n *recency.Node[Key, activation]) bool {
+func (c *Coordinator) belongsHere(n *recency.Node[Key, activation]) bool {
 	if n.Value.checked == c.generation {
 		return true
 	}
-	if d, err := c.decideFor(n.Key); err == nil && d.Authority != c.o.Self {
+	if d, err := c.decideHeld(n.Key); err == nil && d.Authority != c.o.Self {
 		return false
 	}
 	n.Value.checked, n.Value.topology = c.generation, c.view.version
 	return true
 }
 
-// decideFor decides where a key belongs that this member has: with a strategy
+// decideHeld decides where a key belongs that this member has: with a strategy
 // that does not rebalance here, if it may.
-func (c *Coordinator) decideFor(key Key) (Decision, error) {
+func (c *Coordinator) decideHeld(key Key) (Decision, error) {
 	r, ok := c.o.Strategy.(Rebalancer)
 	all := c.view.kinds[key.Kind]
 	if ok && r.Rebalances() || all.Self < 0 || len(all.Members) == 0 {
-		return c.decide(key)
+		return c.decideAuthority(key)
 	}
 	alone := Candidates{Members: all.Members[all.Self : all.Self+1], Topology: all.Topology}
 	if c.o.Strategy.Choose(key, alone) != 0 {
-		return c.decide(key)
+		return c.decideAuthority(key)
 	}
-	return c.decision(key, c.o.Self, c.o.Address, c.view.version), nil
+	return c.newDecision(key, c.o.Self, c.o.Address, c.view.version), nil
 }
 
-// decide decides where a key belongs. The error is a *NoMemberError; the decision
+// decideAuthority decides where a key belongs. The error is a *NoMemberError; the decision
 // is without an authority then.
-func (c *Coordinator) decide(key Key) (Decision, error) {
+func (c *Coordinator) decideAuthority(key Key) (Decision, error) {
 	all := c.view.kinds[key.Kind]
 	if len(all.Members) == 0 {
-		return c.decision(key, Owner{}, "", c.view.version), c.noMember(key, c.view.lacks(key.Kind))
+		return c.newDecision(key, Owner{}, "", c.view.version), c.noMember(key, c.view.lackReason(key.Kind))
 	}
 	i := c.o.Strategy.Choose(key, all)
 	if i < 0 || i >= len(all.Members) {
-		return c.decision(key, Owner{}, "", c.view.version), c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(all.Members)))
+		return c.newDecision(key, Owner{}, "", c.view.version), c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(all.Members)))
 	}
 	m := all.Members[i]
-	return c.decision(key, m.Owner, m.Address, c.view.version), nil
+	return c.newDecision(key, m.Owner, m.Address, c.view.version), nil
 }
 
 func (c *Coordinator) noMember(key Key, reason string) error {
 	return &NoMemberError{Key: key, Topology: c.view.version, Reason: reason}
 }
 
-// place answers a resolve of a key that is not active here.
-func (c *Coordinator) place(key Key) error {
-	r, reason, err := c.elsewhere(key)
+// resolveInactive answers a resolve of a key that is not active here.
+func (c *Coordinator) resolveInactive(key Key) error {
+	r, reason, err := c.resolveElsewhere(key)
 	switch {
 	case err != nil:
 		return err
@@ -154,42 +154,42 @@ func (c *Coordinator) place(key Key) error {
 		c.emitResolved(&r, 0, reason)
 		return nil
 	}
-	return c.request(key)
+	return c.requestActivation(key)
 }
 
-// elsewhere returns the resolution of a key that is not active here and is, or
+// resolveElsewhere returns the resolution of a key that is not active here and is, or
 // belongs, elsewhere. The zero Resolution means that it belongs here.
-func (c *Coordinator) elsewhere(key Key) (r Resolution, reason string, err error) {
+func (c *Coordinator) resolveElsewhere(key Key) (r Resolution, reason string, err error) {
 	h, known := c.location(key)
-	d, err := c.decide(key)
+	d, err := c.decideAuthority(key)
 	switch {
 	case known:
-		return c.remote(d, h), "cached", nil
+		return c.remoteResolution(d, h), "cached", nil
 	case err != nil:
 		return Resolution{}, "", err
 	case d.Authority != c.o.Self || c.role == StateClient:
-		return c.remote(d, Holder{Owner: d.Authority, Address: d.Address}), "", nil
+		return c.remoteResolution(d, Holder{Owner: d.Authority, Address: d.Address}), "", nil
 	case !slices.Contains(c.kinds, key.Kind):
 		return Resolution{}, "", c.noMember(key, fmt.Sprintf("%s was started without the kind that the topology lists for it", c.o.Self))
 	}
 	return Resolution{}, "", nil
 }
 
-func (c *Coordinator) remote(d Decision, h Holder) Resolution {
+func (c *Coordinator) remoteResolution(d Decision, h Holder) Resolution {
 	if h.Address == "" {
 		h.Address = c.view.addressOf(h.Owner)
 	}
 	return Resolution{Decision: d, Locality: Remote, Owner: h.Owner, Address: h.Address, Epoch: h.Epoch}
 }
 
-// join lets a resolve wait for what is under way.
-func (c *Coordinator) join(w *work) error {
+// joinWork lets a resolve wait for what is under way.
+func (c *Coordinator) joinWork(w *work) error {
 	if w.wait.id != 0 && w.wait.count >= c.o.MaxWaiters {
 		return fmt.Errorf("%w: %d resolves wait for %s", ErrOverloaded, w.wait.count, w.key)
 	}
 	kind := Joined
 	if w.wait.id == 0 {
-		c.open(w, wait{id: c.nextID(), began: c.clock})
+		c.addWaiters(w, wait{id: c.nextID(), began: c.clock})
 		kind = Requested
 	}
 	w.wait.count++
@@ -198,36 +198,36 @@ func (c *Coordinator) join(w *work) error {
 	return nil
 }
 
-// open lets resolves wait for a work.
-func (c *Coordinator) open(w *work, waiting wait) {
+// addWaiters lets resolves wait for a work.
+func (c *Coordinator) addWaiters(w *work, waiting wait) {
 	w.wait = waiting
 	c.waits[waiting.id] = w
 }
 
-// request begins to activate a key.
-func (c *Coordinator) request(key Key) error {
-	w := c.workOf(key)
-	if w != nil && w.open() {
-		return c.revive(w)
+// requestActivation begins to activate a key.
+func (c *Coordinator) requestActivation(key Key) error {
+	w := c.workOfKey(key)
+	if w != nil && w.isOpen() {
+		return c.reviveClaim(w)
 	}
 	if c.requests >= c.o.MaxRequests {
 		return fmt.Errorf("%w: %d requests are under way", ErrOverloaded, c.requests)
 	}
 	if w != nil {
-		c.detach(w)
+		c.detachWork(w)
 	}
 	c.out.Request = c.nextID()
 	c.beginRequest(key, wait{id: c.out.Request, count: 1, began: c.clock})
 	return nil
 }
 
-// revive lets a resolve wait for a claim whose outcome is not known, and tries it
+// reviveClaim lets a resolve wait for a claim whose outcome is not known, and tries it
 // again at once.
-func (c *Coordinator) revive(w *work) error {
-	if err := c.join(w); err != nil {
+func (c *Coordinator) reviveClaim(w *work) error {
+	if err := c.joinWork(w); err != nil {
 		return err
 	}
-	c.acquire(w)
+	c.commandAcquire(w)
 	return nil
 }
 

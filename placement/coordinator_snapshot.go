@@ -25,7 +25,7 @@ func (c *Coordinator) Snapshot() Snapshot {
 		return cmp.Or(cmp.Compare(a.Key.Kind, b.Key.Kind), cmp.Compare(a.Key.ID, b.Key.ID))
 	})
 	for n := c.works.Oldest(); n != nil; n = n.Next() {
-		s.Requests = append(s.Requests, c.pending(n.Value))
+		s.Requests = append(s.Requests, c.pendingRequest(n.Value))
 	}
 	return s
 }
@@ -34,7 +34,7 @@ func (c *Coordinator) activeKey(key Key, a activation) ActiveKey {
 	return ActiveKey{Key: key, Epoch: a.epoch, PID: a.pid, Topology: a.topology, Idle: c.clock - a.used}
 }
 
-func (c *Coordinator) pending(w *work) PendingRequest {
+func (c *Coordinator) pendingRequest(w *work) PendingRequest {
 	p := PendingRequest{
 		Request: w.id, Key: w.key, Step: w.step.String(), Epoch: w.lease.Epoch, Cause: w.cause,
 		Waiting: w.wait.id, Waiters: w.wait.count,
@@ -50,7 +50,7 @@ func (c *Coordinator) pending(w *work) PendingRequest {
 
 // Explain says why a key is where it is. It changes nothing and gives no event.
 func (c *Coordinator) Explain(key Key, now time.Time) Explanation {
-	c.enter(now)
+	c.beginCall(now)
 	e := Explanation{Key: key, Self: c.o.Self, State: c.state, Strategy: c.o.Strategy.Name()}
 	if e.Err = key.Validate(); e.Err != nil {
 		return e
@@ -61,7 +61,7 @@ func (c *Coordinator) Explain(key Key, now time.Time) Explanation {
 		return e
 	}
 	e.Topology = c.view.version
-	e.Decision, e.Err = c.decide(key)
+	e.Decision, e.Err = c.decideAuthority(key)
 	e.Candidates = c.candidates(key, e.Decision.Authority)
 	return e
 }
@@ -72,8 +72,8 @@ func (c *Coordinator) explainHere(e *Explanation) {
 		a := c.activeKey(n.Key, n.Value)
 		e.Active = &a
 	}
-	if w := c.workOf(e.Key); w != nil {
-		p := c.pending(w)
+	if w := c.workOfKey(e.Key); w != nil {
+		p := c.pendingRequest(w)
 		e.Pending = &p
 	}
 	if n := c.places.Get(e.Key); n != nil && n.Value.Owner != c.o.Self {

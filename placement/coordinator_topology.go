@@ -18,7 +18,7 @@ import (
 // has a greater incarnation, says that others take it for dead: the coordinator loses all it has, as by
 // [Coordinator.LoseAll].
 func (c *Coordinator) UpdateTopology(t Topology, now time.Time) (Outcome, error) {
-	c.enter(now)
+	c.beginCall(now)
 	if err := t.Validate(); err != nil {
 		c.emit(Event{Kind: TopologyRefused, Topology: t.Version, Reason: err.Error()})
 		return c.out, err
@@ -33,7 +33,7 @@ func (c *Coordinator) UpdateTopology(t Topology, now time.Time) (Outcome, error)
 		c.emit(Event{Kind: TopologyRefused, Topology: t.Version, Reason: err.Error()})
 		return c.out, err
 	}
-	c.enforce(newView(t, c.o.Self))
+	c.enforceView(newView(t, c.o.Self))
 	return c.out, nil
 }
 
@@ -41,20 +41,20 @@ func (c *Coordinator) UpdateTopology(t Topology, now time.Time) (Outcome, error)
 // tells of it. A later incarnation of its name stays: the news of its predecessor's
 // end may come after it. If the member is Self, all is lost, as by [Coordinator.LoseAll].
 func (c *Coordinator) OnMemberLeft(o Owner, now time.Time) Outcome {
-	c.enter(now)
+	c.beginCall(now)
 	if c.dead != "" || c.view == nil || !c.view.isAlive(o) {
 		return c.out
 	}
 	left := func(m Member) bool { return m.Owner == o }
-	c.enforce(newView(Topology{Version: c.view.version, Members: slices.DeleteFunc(slices.Clone(c.view.members), left)}, c.o.Self))
+	c.enforceView(newView(Topology{Version: c.view.version, Members: slices.DeleteFunc(slices.Clone(c.view.members), left)}, c.o.Self))
 	return c.out
 }
 
-// enforce puts a view in force and finds out what it says of this member.
-func (c *Coordinator) enforce(v *view) {
+// enforceView puts a view in force and finds out what it says of this member.
+func (c *Coordinator) enforceView(v *view) {
 	c.view = v
 	c.generation++
 	c.active.StartScan()
 	c.emit(Event{Kind: TopologyChanged, Reason: fmt.Sprintf("%d members", len(v.members))})
-	c.settle()
+	c.applyView()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
 
-// begin makes a work for a key, which the key waits for.
-func (c *Coordinator) begin(key Key, id RequestID) *work {
+// beginWork makes a work for a key, which the key waits for.
+func (c *Coordinator) beginWork(key Key, id RequestID) *work {
 	w := &work{id: id, key: key, keyed: true}
 	c.works.Add(&recency.Node[RequestID, *work]{Key: id, Value: w})
 	c.byKey[key] = w
@@ -19,17 +19,17 @@ func (c *Coordinator) begin(key Key, id RequestID) *work {
 
 // beginRequest begins to activate a key, for resolves that wait.
 func (c *Coordinator) beginRequest(key Key, waiting wait) {
-	w := c.begin(c.own(key), waiting.id)
+	w := c.beginWork(c.cloneKey(key), waiting.id)
 	w.request = true
 	c.requests++
-	c.open(w, waiting)
+	c.addWaiters(w, waiting)
 	c.emit(Event{Kind: Requested, Key: w.key, Owner: c.o.Self, Request: waiting.id, Reason: "acquire"})
-	c.acquire(w)
+	c.commandAcquire(w)
 }
 
-// own returns the key in memory of its own: the caller's may be part of a
+// cloneKey returns the key in memory of its own: the caller's may be part of a
 // large message. Kinds are shared.
-func (c *Coordinator) own(key Key) Key {
+func (c *Coordinator) cloneKey(key Key) Key {
 	i := slices.Index(c.kinds, key.Kind)
 	return Key{Kind: c.kinds[i], ID: strings.Clone(key.ID)}
 }
@@ -41,24 +41,24 @@ func (c *Coordinator) beginOrphan(key Key) *work {
 	return w
 }
 
-// detach makes a work an orphan: its key does not wait for it any more.
-func (c *Coordinator) detach(w *work) {
+// detachWork makes a work an orphan: its key does not wait for it any more.
+func (c *Coordinator) detachWork(w *work) {
 	if w.keyed {
 		w.keyed = false
 		delete(c.byKey, w.key)
 	}
 }
 
-// finish ends a work that holds nothing any more. The resolves that came
+// finishWork ends a work that holds nothing any more. The resolves that came
 // meanwhile begin anew.
-func (c *Coordinator) finish(w *work) {
+func (c *Coordinator) finishWork(w *work) {
 	c.works.Remove(c.works.Get(w.id))
-	c.detach(w)
+	c.detachWork(w)
 	if w.request {
 		c.requests--
 	}
 	if w.wait.id != 0 {
-		c.follow(w.key, w.wait)
+		c.restartWaiters(w.key, w.wait)
 	}
 	if w.unsettled {
 		c.settleClaim(w.key)
@@ -68,26 +68,26 @@ func (c *Coordinator) finish(w *work) {
 	}
 }
 
-// follow begins anew for resolves that waited for something to end.
-func (c *Coordinator) follow(key Key, waiting wait) {
+// restartWaiters begins anew for resolves that waited for something to end.
+func (c *Coordinator) restartWaiters(key Key, waiting wait) {
 	w := &work{key: key, wait: waiting}
 	if waiting.count == 0 {
-		c.answer(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
+		c.answerWaiters(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
 		return
 	}
-	r, _, err := c.elsewhere(key)
+	r, _, err := c.resolveElsewhere(key)
 	if err != nil || r.Locality == Remote {
-		c.answer(w, r, err)
+		c.answerWaiters(w, r, err)
 		return
 	}
 	c.beginRequest(key, waiting)
 }
 
-// workOf returns the work that the key waits for, nil if there is none.
-func (c *Coordinator) workOf(key Key) *work { return c.byKey[key] }
+// workOfKey returns the work that the key waits for, nil if there is none.
+func (c *Coordinator) workOfKey(key Key) *work { return c.byKey[key] }
 
-// work returns the work of a request id, nil if it has ended.
-func (c *Coordinator) work(id RequestID) *work {
+// workByID returns the work of a request id, nil if it has ended.
+func (c *Coordinator) workByID(id RequestID) *work {
 	if n := c.works.Get(id); n != nil {
 		return n.Value
 	}
@@ -98,8 +98,8 @@ func (c *Coordinator) work(id RequestID) *work {
 // or gives back. A coordinator that is stopped and holds nothing is done.
 func (c *Coordinator) Held() int { return c.active.Len() + c.works.Len() }
 
-// answer ends what resolves wait for, if any do.
-func (c *Coordinator) answer(w *work, r Resolution, err error) {
+// answerWaiters ends what resolves wait for, if any do.
+func (c *Coordinator) answerWaiters(w *work, r Resolution, err error) {
 	if w.wait.id == 0 {
 		return
 	}

@@ -176,7 +176,7 @@ func isLocal(t testing.TB, c *Coordinator, key Key, epoch int64, now time.Time) 
 func keyOf(c *Coordinator, owner Owner) Key {
 	for i := range 1000 {
 		key := Key{Kind: "k", ID: string(rune('A' + i))}
-		if d, err := c.decide(key); err == nil && d.Authority == owner {
+		if d, err := c.decideAuthority(key); err == nil && d.Authority == owner {
 			return key
 		}
 	}

@@ -11,7 +11,7 @@ import "time"
 type CommandResult interface {
 	// Correlation returns the request and the key of the command.
 	Correlation() (RequestID, Key)
-	result()
+	isResult()
 }
 
 // LockAcquired is the result of [TryAcquire].
@@ -95,10 +95,10 @@ func (r ActivationDeactivated) Correlation() (RequestID, Key) { return r.Request
 // Correlation implements [CommandResult].
 func (r ActivationRemoved) Correlation() (RequestID, Key) { return r.RequestID, r.Key }
 
-func (LockAcquired) result()          {}
-func (ActivationLoaded) result()      {}
-func (ActivationEnsured) result()     {}
-func (ActivationStored) result()      {}
-func (LockReleased) result()          {}
-func (ActivationDeactivated) result() {}
-func (ActivationRemoved) result()     {}
+func (LockAcquired) isResult()          {}
+func (ActivationLoaded) isResult()      {}
+func (ActivationEnsured) isResult()     {}
+func (ActivationStored) isResult()      {}
+func (LockReleased) isResult()          {}
+func (ActivationDeactivated) isResult() {}
+func (ActivationRemoved) isResult()     {}

@@ -88,7 +88,7 @@ func TestMovesPerTick(t *testing.T) {
 	ok(t)(c.UpdateTopology(topology(2, "a", "b"), start))
 	toB := 0
 	for i := range 20 {
-		if d, err := c.decide(Key{"k", string(rune('a' + i))}); err == nil && d.Authority.Name == "b" {
+		if d, err := c.decideAuthority(Key{"k", string(rune('a' + i))}); err == nil && d.Authority.Name == "b" {
 			toB++
 		}
 	}

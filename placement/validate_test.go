@@ -124,16 +124,16 @@ func TestKindOfTopologyAlone(t *testing.T) {
 	}
 }
 
-type passing struct{ yes bool }
+type retryableError struct{ yes bool }
 
-func (passing) Error() string     { return "passing" }
-func (p passing) Retryable() bool { return p.yes }
+func (retryableError) Error() string     { return "passing" }
+func (p retryableError) Retryable() bool { return p.yes }
 
 func TestIsRetryable(t *testing.T) {
 	held, ended := &LockError{Err: ErrHeld}, &LockError{Err: fmt.Errorf("x: %w", context.DeadlineExceeded)}
 	for _, err := range []error{
 		ErrNotReady, &PendingError{}, ErrOverloaded, &TimeoutError{}, ErrUnavailable, ErrTopologyBehind, ErrStale, held, ended,
-		&StorageError{Err: context.Canceled}, &ActivationError{Err: passing{true}}, fmt.Errorf("x: %w", ErrNotReady),
+		&StorageError{Err: context.Canceled}, &ActivationError{Err: retryableError{true}}, fmt.Errorf("x: %w", ErrNotReady),
 	} {
 		if !IsRetryable(err) {
 			t.Errorf("%v is retryable", err)
@@ -141,7 +141,7 @@ func TestIsRetryable(t *testing.T) {
 	}
 	for _, err := range []error{
 		nil, ErrStopped, ErrDead, &NoMemberError{}, &KeyError{}, &StorageError{Err: ErrTooLarge}, context.Canceled, context.DeadlineExceeded,
-		&ActivationError{Err: ErrUnavailable}, &ActivationError{Err: context.DeadlineExceeded}, &ActivationError{Err: passing{false}}, errors.New("x"), &LockError{Err: errors.New("x")},
+		&ActivationError{Err: ErrUnavailable}, &ActivationError{Err: context.DeadlineExceeded}, &ActivationError{Err: retryableError{false}}, errors.New("x"), &LockError{Err: errors.New("x")},
 	} {
 		if IsRetryable(err) {
 			t.Errorf("%v is not retryable", err)

@@ -80,8 +80,8 @@ func (v *view) addressOf(o Owner) string {
 	return ""
 }
 
-// lacks says why there is no candidate for a kind.
-func (v *view) lacks(kind string) string {
+// lackReason says why there is no candidate for a kind.
+func (v *view) lackReason(kind string) string {
 	draining := 0
 	for _, m := range v.members {
 		if slices.Contains(m.Kinds, kind) {

@@ -64,5 +64,5 @@ type work struct {
 	retryAt   time.Duration // when the step is tried again; 0: it is under way
 }
 
-// open reports whether resolves can join the work and get the activation.
-func (w *work) open() bool { return w.step <= storing }
+// isOpen reports whether resolves can join the work and get the activation.
+func (w *work) isOpen() bool { return w.step <= storing }

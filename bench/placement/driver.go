@@ -60,7 +60,7 @@ func newDriver() (*driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := driver.New(c, driver.Homes{Lock: home, Storage: home, Executor: nothing{}}, driver.Options{})
+	d, err := driver.New(c, driver.Homes{Lock: home, Storage: home, Executor: emptyExecutor{}}, driver.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,13 @@ func newDriver() (*driver.Driver, error) {
 	return d, d.StartMember([]string{kind})
 }
 
-// nothing is an executor whose activations are nothing.
-type nothing struct{}
+// emptyExecutor is an executor whose activations are nothing.
+type emptyExecutor struct{}
 
 // EnsureActivation implements [driver.Executor].
-func (nothing) EnsureActivation(_ context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+func (emptyExecutor) EnsureActivation(_ context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
 	return placement.ActivationRecord{PID: strconv.FormatInt(c.Epoch, 10)}, nil
 }
 
 // Deactivate implements [driver.Executor].
-func (nothing) Deactivate(context.Context, placement.Deactivate) error { return nil }
+func (emptyExecutor) Deactivate(context.Context, placement.Deactivate) error { return nil }

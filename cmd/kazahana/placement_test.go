@@ -36,7 +36,7 @@ func place(ctx context.Context, db kv.Database) error {
 	if err != nil {
 		return err
 	}
-	p := placing{members: members, home: home}
+	p := placementScript{members: members, home: home}
 	one := p.join(ctx, membership.Self{Name: "bank-1", Address: "10.0.0.1:7000", Kinds: []string{"account"}, Labels: map[string]string{"zone": "a"}})
 	two := p.join(ctx, membership.Self{Name: "bank-2", Address: "10.0.0.2:7000", Kinds: []string{"account"}})
 	three := p.join(ctx, membership.Self{Name: "bank-3", Address: "10.0.0.3:7000", Kinds: []string{"account"}})
@@ -53,21 +53,21 @@ func place(ctx context.Context, db kv.Database) error {
 	return errors.Join(p.err, three.Leave(ctx), two.Drain(ctx))
 }
 
-// placing is a database that is being filled.
-type placing struct {
+// placementScript is a database that is being filled.
+type placementScript struct {
 	members  *membership.Registry
 	home     *kvstore.Store
 	requests placement.RequestID
 	err      error
 }
 
-func (p *placing) join(ctx context.Context, self membership.Self) *membership.Member {
+func (p *placementScript) join(ctx context.Context, self membership.Self) *membership.Member {
 	m, err := p.members.Join(ctx, self)
 	p.err = errors.Join(p.err, err)
 	return m
 }
 
-func (p *placing) claim(ctx context.Context, id string, m *membership.Member) placement.Lease {
+func (p *placementScript) claim(ctx context.Context, id string, m *membership.Member) placement.Lease {
 	p.requests++
 	lease, err := p.home.TryAcquire(ctx, placement.TryAcquire{
 		RequestID: p.requests, Key: placement.Key{Kind: "account", ID: id}, Owner: m.Member().Owner, Address: m.Member().Address, Topology: 4,
@@ -76,12 +76,12 @@ func (p *placing) claim(ctx context.Context, id string, m *membership.Member) pl
 	return lease
 }
 
-func (p *placing) store(ctx context.Context, l placement.Lease) {
+func (p *placementScript) store(ctx context.Context, l placement.Lease) {
 	p.err = errors.Join(p.err, p.home.Store(ctx, l, placement.ActivationEntry{
 		Owner: l.Owner, Epoch: l.Epoch, Topology: 4, ObservedAt: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
 	}))
 }
 
-func (p *placing) end(ctx context.Context, l placement.Lease) {
+func (p *placementScript) end(ctx context.Context, l placement.Lease) {
 	p.err = errors.Join(p.err, p.home.Remove(ctx, l.Key, l.Owner, l.Epoch))
 }

@@ -52,8 +52,8 @@ type account struct {
 	record     *Account        // nil: not known
 }
 
-// load reads the record, unless the account knows it.
-func (a *account) load(ctx context.Context) (err error) {
+// loadRecord reads the record, unless the account knows it.
+func (a *account) loadRecord(ctx context.Context) (err error) {
 	if a.record == nil {
 		a.record, err = AccountStoreOf(a.db).ByName(ctx, a.activation.Key().ID)
 	}
@@ -62,7 +62,7 @@ func (a *account) load(ctx context.Context) (err error) {
 
 // Balance returns what the account has.
 func (a *account) Balance(ctx context.Context, _ struct{}) (Balance, error) {
-	if err := a.load(ctx); err != nil {
+	if err := a.loadRecord(ctx); err != nil {
 		return Balance{}, err
 	}
 	return Balance{a.record.Balance}, nil
@@ -71,7 +71,7 @@ func (a *account) Balance(ctx context.Context, _ struct{}) (Balance, error) {
 // Withdraw takes money out of the account: it creates the transfer. If that is there already, it
 // was done before.
 func (a *account) Withdraw(ctx context.Context, w Withdrawal) (Balance, error) {
-	return a.change(ctx, w.Transfer, func(ctx context.Context, transfers *TransferStore) (amount int64, err error) {
+	return a.changeBalance(ctx, w.Transfer, func(ctx context.Context, transfers *TransferStore) (amount int64, err error) {
 		_, err = transfers.Get(ctx, w.Transfer)
 		if !errors.Is(err, persistable.ErrNotFound) {
 			return 0, err
@@ -87,7 +87,7 @@ func (a *account) Withdraw(ctx context.Context, w Withdrawal) (Balance, error) {
 // Deposit puts money into the account: it marks the transfer as done. If that is done already, so
 // is the deposit.
 func (a *account) Deposit(ctx context.Context, d Deposit) (Balance, error) {
-	return a.change(ctx, d.Transfer, func(ctx context.Context, transfers *TransferStore) (amount int64, err error) {
+	return a.changeBalance(ctx, d.Transfer, func(ctx context.Context, transfers *TransferStore) (amount int64, err error) {
 		t, err := transfers.Get(ctx, d.Transfer)
 		switch {
 		case err != nil || t.State == Done:
@@ -100,11 +100,11 @@ func (a *account) Deposit(ctx context.Context, d Deposit) (Balance, error) {
 	})
 }
 
-// change does one half of a transfer: in one transaction, under the fence, the transfer's record,
+// changeBalance does one half of a transfer: in one transaction, under the fence, the transfer's record,
 // the account's and the ledger are written. The step returns by how much the account changes; 0
 // means that the half was done before.
-func (a *account) change(ctx context.Context, transfer idgen.ID, step func(context.Context, *TransferStore) (int64, error)) (Balance, error) {
-	if err := a.load(ctx); err != nil {
+func (a *account) changeBalance(ctx context.Context, transfer idgen.ID, step func(context.Context, *TransferStore) (int64, error)) (Balance, error) {
+	if err := a.loadRecord(ctx); err != nil {
 		return Balance{}, err
 	}
 	a.beforeWrite(a.record.Name)
@@ -123,12 +123,12 @@ func (a *account) change(ctx context.Context, transfer idgen.ID, step func(conte
 		a.ledger.append(tx.KV(), entry{next.Name, a.owner, a.activation.Epoch(), transfer, amount, next.Balance})
 		return AccountStoreOf(a.db).In(tx).Save(ctx, &next)
 	})
-	return a.conclude(ctx, &next, err)
+	return a.adoptRecord(ctx, &next, err)
 }
 
-// conclude takes what was committed for the copy of the record. If that is not certain, it reads the
+// adoptRecord takes what was committed for the copy of the record. If that is not certain, it reads the
 // record again.
-func (a *account) conclude(ctx context.Context, next *Account, err error) (Balance, error) {
+func (a *account) adoptRecord(ctx context.Context, next *Account, err error) (Balance, error) {
 	a.record = nil
 	if err != nil {
 		a.noteRefused(a.activation, err)

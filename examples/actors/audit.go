@@ -35,31 +35,31 @@ func newAudit() *audit {
 	return &audit{accounts: map[string]*history{}, transfers: map[idgen.ID]*halves{}}
 }
 
-func (a *audit) fault(format string, args ...any) {
+func (a *audit) addFault(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Errorf(format, args...))
 }
 
-// add takes the next entry of the ledger.
-func (a *audit) add(e entry) {
+// addEntry takes the next entry of the ledger.
+func (a *audit) addEntry(e entry) {
 	a.entries++
 	h := a.accounts[e.Account]
 	if h == nil {
-		a.open(e)
+		a.addOpening(e)
 		return
 	}
 	a.checkOwner(h, e)
 	if h.balance+e.Amount != e.Balance {
-		a.fault("%s: %s, under epoch %d, made %d of %d by adding %d: it did not know of a change before it",
+		a.addFault("%s: %s, under epoch %d, made %d of %d by adding %d: it did not know of a change before it",
 			e.Account, e.Owner, e.Epoch, e.Balance, h.balance, e.Amount)
 	}
 	h.balance = e.Balance
 	a.checkHalf(e)
 }
 
-// open takes the opening of an account.
-func (a *audit) open(e entry) {
+// addOpening takes the opening of an account.
+func (a *audit) addOpening(e entry) {
 	if e.Epoch != 0 || e.Amount != e.Balance {
-		a.fault("%s: its first entry, under epoch %d, is not its opening", e.Account, e.Epoch)
+		a.addFault("%s: its first entry, under epoch %d, is not its opening", e.Account, e.Epoch)
 	}
 	a.accounts[e.Account] = &history{balance: e.Balance, owners: map[placement.Owner]bool{}}
 }
@@ -69,10 +69,10 @@ func (a *audit) open(e entry) {
 func (a *audit) checkOwner(h *history, e entry) {
 	switch {
 	case e.Epoch < h.epoch:
-		a.fault("%s: %s wrote under epoch %d after %s had written under epoch %d", e.Account, e.Owner, e.Epoch, h.owner, h.epoch)
+		a.addFault("%s: %s wrote under epoch %d after %s had written under epoch %d", e.Account, e.Owner, e.Epoch, h.owner, h.epoch)
 		return
 	case e.Epoch == h.epoch && e.Owner != h.owner:
-		a.fault("%s: %s and %s both wrote under epoch %d", e.Account, e.Owner, h.owner, e.Epoch)
+		a.addFault("%s: %s and %s both wrote under epoch %d", e.Account, e.Owner, h.owner, e.Epoch)
 	case e.Epoch > h.epoch:
 		h.activations++
 	}
@@ -93,34 +93,34 @@ func (a *audit) checkHalf(e entry) {
 	case e.Amount > 0 && t.deposited == 0 && t.withdrawn == e.Amount:
 		t.deposited = e.Amount
 	default:
-		a.fault("transfer %s: %s changed %s by %d when %d had been withdrawn and %d deposited",
+		a.addFault("transfer %s: %s changed %s by %d when %d had been withdrawn and %d deposited",
 			e.Transfer, e.Owner, e.Account, e.Amount, t.withdrawn, t.deposited)
 	}
 }
 
-// close compares the ledger with the records, and with what tellers were told is done.
-func (a *audit) close(accounts []*Account, acknowledged []idgen.ID, sum int64) error {
+// compareRecords compares the ledger with the records, and with what tellers were told is done.
+func (a *audit) compareRecords(accounts []*Account, acknowledged []idgen.ID, sum int64) error {
 	var total int64
 	for _, account := range accounts {
 		total += account.Balance
 		if h := a.accounts[account.Name]; h == nil || h.balance != account.Balance {
-			a.fault("%s: its record says %d, which the ledger does not", account.Name, account.Balance)
+			a.addFault("%s: its record says %d, which the ledger does not", account.Name, account.Balance)
 		}
 	}
 	if len(accounts) != len(a.accounts) {
-		a.fault("there are %d accounts, and the ledger has %d", len(accounts), len(a.accounts))
+		a.addFault("there are %d accounts, and the ledger has %d", len(accounts), len(a.accounts))
 	}
 	if total != sum {
-		a.fault("the accounts have %d, and had %d when they were opened", total, sum)
+		a.addFault("the accounts have %d, and had %d when they were opened", total, sum)
 	}
 	for id, t := range a.transfers {
 		if t.deposited == 0 {
-			a.fault("transfer %s: %d were withdrawn and never deposited", id, t.withdrawn)
+			a.addFault("transfer %s: %d were withdrawn and never deposited", id, t.withdrawn)
 		}
 	}
 	for _, id := range acknowledged {
 		if t := a.transfers[id]; t == nil || t.deposited == 0 {
-			a.fault("transfer %s was acknowledged, and is not in the ledger", id)
+			a.addFault("transfer %s was acknowledged, and is not in the ledger", id)
 		}
 	}
 	return a.err()

@@ -43,9 +43,9 @@ func TestAudit(t *testing.T) {
 	} {
 		audit := newAudit()
 		for _, e := range append(opening[:2:2], test.entries...) {
-			audit.add(e)
+			audit.addEntry(e)
 		}
-		err := audit.close([]*Account{{Name: "a", Balance: test.a}, {Name: "b", Balance: test.b}}, test.acknowledged, 20)
+		err := audit.compareRecords([]*Account{{Name: "a", Balance: test.a}, {Name: "b", Balance: test.b}}, test.acknowledged, 20)
 		switch {
 		case test.fault == "" && err != nil:
 			t.Errorf("%s: %v", test.name, err)

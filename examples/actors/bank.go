@@ -52,8 +52,8 @@ func newBank() *bank {
 	}
 }
 
-// run has accounts until the input ends, and then hands them back.
-func (b *bank) run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+// serveAccounts has accounts until the input ends, and then hands them back.
+func (b *bank) serveAccounts(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	b.out = out
 	engine, err := openPlace()
 	if err != nil {
@@ -67,15 +67,15 @@ func (b *bank) run(ctx context.Context, in io.Reader, out io.Writer) (err error)
 	if b.ledger, err = openLedger(ctx, engine); err != nil {
 		return err
 	}
-	if err := b.start(ctx, engine); err != nil {
+	if err := b.joinCluster(ctx, engine); err != nil {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, in)
 	return b.host.Stop(context.WithoutCancel(ctx))
 }
 
-// start joins the cluster. This is all that a program needs to have actors.
-func (b *bank) start(ctx context.Context, engine kv.Database) error {
+// joinCluster joins the cluster. This is all that a program needs to have actors.
+func (b *bank) joinCluster(ctx context.Context, engine kv.Database) error {
 	lease, err := time.ParseDuration(os.Getenv(leaseVariable))
 	if err != nil {
 		return err
@@ -120,12 +120,12 @@ func (b *bank) startHost(ctx context.Context) error {
 // noteRefused tells the first process that the fence has refused a write.
 func (b *bank) noteRefused(a *host.Activation, err error) {
 	if errors.Is(err, placement.ErrActivationLost) {
-		b.tell("refused", fmt.Sprintf("%s under epoch %d", a.Key(), a.Epoch()))
+		b.writeReport("refused", fmt.Sprintf("%s under epoch %d", a.Key(), a.Epoch()))
 	}
 }
 
-// tell tells the first process what happens, in one line.
-func (b *bank) tell(what, details string) {
+// writeReport tells the first process what happens, in one line.
+func (b *bank) writeReport(what, details string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fmt.Fprintln(b.out, what, strings.ReplaceAll(details, "\n", " "))
@@ -134,5 +134,5 @@ func (b *bank) tell(what, details string) {
 // openAccount makes the actor of an account.
 func (b *bank) openAccount(ctx context.Context, a *host.Activation) (*account, error) {
 	account := &account{bank: b, activation: a, owner: a.Owner(), db: b.under(b.db, a.Fence())}
-	return account, account.load(ctx)
+	return account, account.loadRecord(ctx)
 }

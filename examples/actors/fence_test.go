@@ -36,7 +36,7 @@ func (b *bank) stall(file string) {
 	var once sync.Once
 	b.beforeWrite = func(account string) {
 		once.Do(func() {
-			b.tell("stalled", account)
+			b.writeReport("stalled", account)
 			for errors.Is(stat(file), fs.ErrNotExist) {
 				time.Sleep(5 * time.Millisecond)
 			}
@@ -83,14 +83,14 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// stalled is a show with two accounts and two banks, whose first bank stalls.
-type stalled struct {
+// stalledShow is a show with two accounts and two banks, whose first bank stalls.
+type stalledShow struct {
 	*show
 	file     string
 	unfenced bool
 }
 
-func newStalled(t *testing.T, unfenced bool) *stalled {
+func newStalled(t *testing.T, unfenced bool) *stalledShow {
 	ctx, engine := t.Context(), enginetest.InProcess(t)
 	db, err := persistable.Open(ctx, engine)
 	if err != nil {
@@ -104,7 +104,7 @@ func newStalled(t *testing.T, unfenced bool) *stalled {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { close(show.events) })
-	s := &stalled{show, filepath.Join(t.TempDir(), "go on"), unfenced}
+	s := &stalledShow{show, filepath.Join(t.TempDir(), "go on"), unfenced}
 	if s.ledger, err = openLedger(ctx, engine); err != nil {
 		t.Fatal(err)
 	}
@@ -115,12 +115,12 @@ func newStalled(t *testing.T, unfenced bool) *stalled {
 }
 
 // overtake lets the second bank overtake the first, and returns what the audit finds.
-func (s *stalled) overtake(t *testing.T) error {
+func (s *stalledShow) overtake(t *testing.T) error {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return serve(ctx, s.engine, func(p place) error {
 		s.place = p
-		defer s.end()
+		defer s.endAll()
 		if err := s.startFirst(ctx); err != nil {
 			return err
 		}
@@ -134,19 +134,19 @@ func (s *stalled) overtake(t *testing.T) error {
 		}
 		for _, step := range []func(context.Context) error{
 			func(ctx context.Context) error { return s.stallAndSuspend(ctx, client) },
-			s.tellers.transfer, // the second bank gets both accounts
+			s.tellers.moveOnce, // the second bank gets both accounts
 			s.wake,
 		} {
 			if err := step(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.end()
-		return s.audit(ctx)
+		s.endAll()
+		return s.auditAccounts(ctx)
 	})
 }
 
-func (s *stalled) startFirst(ctx context.Context) (err error) {
+func (s *stalledShow) startFirst(ctx context.Context) (err error) {
 	env := []string{stallVariable + "=" + s.file}
 	if s.unfenced {
 		env = append(env, unfencedVariable+"=1")
@@ -159,17 +159,17 @@ func (s *stalled) startFirst(ctx context.Context) (err error) {
 
 // stallAndSuspend makes an account active on the first bank, suspends that in the middle of a
 // change, and waits until the second bank is the only member.
-func (s *stalled) stallAndSuspend(ctx context.Context, client *host.Client) error {
+func (s *stalledShow) stallAndSuspend(ctx context.Context, client *host.Client) error {
 	first, second := bankNames[0], bankNames[1]
 	once, err := host.MethodOf[Withdrawal, Balance](client, kind, withdraw) // not to be repeated
 	if err != nil {
 		return err
 	}
 	go once.Call(ctx, s.tellers.names[0], Withdrawal{Transfer: stalledTransfer, To: s.tellers.names[1], Amount: opening / 2})
-	if err := s.told.await(ctx, fact{first, "stalled"}); err != nil {
+	if err := s.told.awaitReport(ctx, fact{first, "stalled"}); err != nil {
 		return err
 	}
-	if err := s.start(second); err != nil {
+	if err := s.startNamed(second); err != nil {
 		return err
 	}
 	if err := s.awaitMembers(ctx, first, second); err != nil {
@@ -185,7 +185,7 @@ func (s *stalled) stallAndSuspend(ctx context.Context, client *host.Client) erro
 const stalledTransfer idgen.ID = 1
 
 // wake lets the first bank go on, and waits for what becomes of its write.
-func (s *stalled) wake(ctx context.Context) error {
+func (s *stalledShow) wake(ctx context.Context) error {
 	if err := os.WriteFile(s.file, nil, 0o600); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *stalled) wake(ctx context.Context) error {
 		return err
 	}
 	if !s.unfenced {
-		return s.told.await(ctx, fact{bankNames[0], "refused"})
+		return s.told.awaitReport(ctx, fact{bankNames[0], "refused"})
 	}
 	for written := false; !written && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
 		err := s.ledger.each(ctx, s.engine, 1000, func(e entry) { written = written || e.Transfer == stalledTransfer })

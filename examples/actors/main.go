@@ -34,7 +34,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if isBank() {
-		exitOn(newBank().run(ctx, os.Stdin, os.Stdout))
+		exitOn(newBank().serveAccounts(ctx, os.Stdin, os.Stdout))
 		return
 	}
 	data := flag.String("data", filepath.Join("data", "actors"), "folder of the database")

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv(unfencedVariable) != "" {
 			b.unfence()
 		}
-		exitOn(b.run(context.Background(), os.Stdin, os.Stdout))
+		exitOn(b.serveAccounts(context.Background(), os.Stdin, os.Stdout))
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -51,7 +51,7 @@ type show struct {
 	tellers *tellers
 	events  chan process.Event // of banks
 	banks   map[string]*process.Process
-	told    told
+	told    reportCounts
 	began   time.Time
 }
 
@@ -59,9 +59,9 @@ func newShow(out io.Writer, engine kv.Database, db *persistable.DB, o options) (
 	s := &show{
 		options: o, out: out, engine: engine, db: db, tellers: &tellers{},
 		events: make(chan process.Event), banks: map[string]*process.Process{}, began: time.Now(),
-		told: told{counts: map[fact]int{}, changed: make(chan struct{})},
+		told: reportCounts{counts: map[fact]int{}, changed: make(chan struct{})},
 	}
-	go s.told.take(s.events)
+	go s.told.countReports(s.events)
 	var err error
 	s.members, err = membership.New(engine, membership.Options{Duration: o.lease})
 	return s, err
@@ -87,22 +87,22 @@ func run(ctx context.Context, out io.Writer, engine kv.Database, p place, o opti
 		return err
 	}
 	err = s.moveMoney(ctx)
-	s.end()
+	s.endAll()
 	if err != nil {
 		return err
 	}
-	return s.audit(ctx)
+	return s.auditAccounts(ctx)
 }
 
-// say writes a line with the time, and how many transfers were made until then.
-func (s *show) say(format string, args ...any) {
+// printLine writes a line with the time, and how many transfers were made until then.
+func (s *show) printLine(format string, args ...any) {
 	fmt.Fprintf(s.out, "%5.1f s  %6d transfers  %s\n", time.Since(s.began).Seconds(), s.tellers.count(), fmt.Sprintf(format, args...))
 }
 
 // moveMoney starts the banks, and makes transfers while they are killed, suspended and ended.
 func (s *show) moveMoney(ctx context.Context) (err error) {
 	for _, name := range bankNames {
-		if err := s.start(name); err != nil {
+		if err := s.startNamed(name); err != nil {
 			return err
 		}
 	}
@@ -120,18 +120,18 @@ func (s *show) moveMoney(ctx context.Context) (err error) {
 	working, stop := make(chan error, 1), make(chan struct{})
 	ctx, cancel := context.WithTimeout(ctx, s.duration+time.Minute)
 	defer cancel()
-	go func() { working <- s.tellers.work(ctx, s.options.tellers, stop) }()
-	err = s.disturb(ctx)
+	go func() { working <- s.tellers.workTogether(ctx, s.options.tellers, stop) }()
+	err = s.disturbBanks(ctx)
 	close(stop)
 	return errors.Join(err, <-working)
 }
 
-// disturb kills a bank, suspends another, and ends the third in order, each while the others
+// disturbBanks kills a bank, suspends another, and ends the third in order, each while the others
 // go on.
-func (s *show) disturb(ctx context.Context) error {
-	steps := []func(context.Context) error{s.awaitAll, s.kill, s.restart}
+func (s *show) disturbBanks(ctx context.Context) error {
+	steps := []func(context.Context) error{s.awaitAll, s.killSecond, s.restartSecond}
 	if process.CanPause {
-		steps = append(steps, s.suspend, s.resume)
+		steps = append(steps, s.suspendThird, s.resumeThird)
 	}
 	for _, step := range append(steps, s.endInOrder) {
 		if err := step(ctx); err != nil {

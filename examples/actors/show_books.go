@@ -56,19 +56,19 @@ func (s *show) finishOpen(ctx context.Context) error {
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	s.say("an earlier run has left %d transfers half done: they are finished now", len(open))
+	s.printLine("an earlier run has left %d transfers half done: they are finished now", len(open))
 	for _, t := range open {
-		if err := s.tellers.finish(ctx, t.ID, t.To); err != nil {
+		if err := s.tellers.finishTransfer(ctx, t.ID, t.To); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// audit reads the ledger and the records when all banks have ended.
-func (s *show) audit(ctx context.Context) error {
+// auditAccounts reads the ledger and the records when all banks have ended.
+func (s *show) auditAccounts(ctx context.Context) error {
 	a := newAudit()
-	if err := s.ledger.each(ctx, s.engine, 5000, a.add); err != nil {
+	if err := s.ledger.each(ctx, s.engine, 5000, a.addEntry); err != nil {
 		return err
 	}
 	var accounts []*Account
@@ -78,11 +78,11 @@ func (s *show) audit(ctx context.Context) error {
 		}
 		accounts = append(accounts, account)
 	}
-	s.say("audit: %s", a.summary())
-	if err := a.close(accounts, s.tellers.acknowledged, opening*int64(len(accounts))); err != nil {
+	s.printLine("audit: %s", a.summary())
+	if err := a.compareRecords(accounts, s.tellers.acknowledged, opening*int64(len(accounts))); err != nil {
 		return fmt.Errorf("the audit has found faults:\n%w", err)
 	}
-	s.say("verdict: the sum is %d as before, each transfer was done once, and each account had one owner at a time", opening*len(accounts))
+	s.printLine("verdict: the sum is %d as before, each transfer was done once, and each account had one owner at a time", opening*len(accounts))
 	return nil
 }
 

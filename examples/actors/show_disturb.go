@@ -14,7 +14,7 @@ import (
 // third suspended.
 var bankNames = []string{"bank-1", "bank-2", "bank-3"}
 
-func (s *show) start(name string) (err error) {
+func (s *show) startNamed(name string) (err error) {
 	s.banks[name], err = startBank(name, s.place, s.lease, s.events)
 	return err
 }
@@ -29,60 +29,60 @@ func (s *show) awaitAll(ctx context.Context) error {
 	if err := s.awaitMembers(ctx, bankNames...); err != nil {
 		return err
 	}
-	s.say("%d accounts on %d processes; a member is dead when it was not heard of for %v", s.accounts, len(bankNames), s.lease)
+	s.printLine("%d accounts on %d processes; a member is dead when it was not heard of for %v", s.accounts, len(bankNames), s.lease)
 	return nil
 }
 
-// kill kills the second bank, and waits until the others know.
-func (s *show) kill(ctx context.Context) error {
+// killSecond kills the second bank, and waits until the others know.
+func (s *show) killSecond(ctx context.Context) error {
 	began := time.Now()
 	if err := s.banks["bank-2"].Kill(); err != nil {
 		return err
 	}
-	s.say("kill -9 of bank-2: its accounts do not answer until the others know that it is dead")
+	s.printLine("kill -9 of bank-2: its accounts do not answer until the others know that it is dead")
 	if err := s.awaitMembers(ctx, "bank-1", "bank-3"); err != nil {
 		return err
 	}
-	s.say("the others know after %v; from now on its accounts become active there when they are called", since(began))
+	s.printLine("the others know after %v; from now on its accounts become active there when they are called", since(began))
 	return nil
 }
 
-func (s *show) restart(ctx context.Context) error {
-	if err := s.start("bank-2"); err != nil {
+func (s *show) restartSecond(ctx context.Context) error {
+	if err := s.startNamed("bank-2"); err != nil {
 		return err
 	}
 	if err := s.awaitMembers(ctx, bankNames...); err != nil {
 		return err
 	}
-	s.say("bank-2 is back: a third of the accounts belongs to it, and each moves there when it is called next")
+	s.printLine("bank-2 is back: a third of the accounts belongs to it, and each moves there when it is called next")
 	return nil
 }
 
-// suspend suspends the third bank until the others have taken over.
-func (s *show) suspend(ctx context.Context) error {
+// suspendThird suspends the third bank until the others have taken over.
+func (s *show) suspendThird(ctx context.Context) error {
 	began := time.Now()
 	if err := s.banks["bank-3"].Pause(); err != nil {
 		return err
 	}
-	s.say("SIGSTOP of bank-3: it stands still in the middle of what it does")
+	s.printLine("SIGSTOP of bank-3: it stands still in the middle of what it does")
 	if err := s.awaitMembers(ctx, "bank-1", "bank-2"); err != nil {
 		return err
 	}
-	s.say("the others take it for dead after %v, and take over its accounts", since(began))
+	s.printLine("the others take it for dead after %v, and take over its accounts", since(began))
 	return nil
 }
 
-// resume lets the third bank go on, which does not know that its accounts have other owners.
-func (s *show) resume(ctx context.Context) error {
+// resumeThird lets the third bank go on, which does not know that its accounts have other owners.
+func (s *show) resumeThird(ctx context.Context) error {
 	if err := s.banks["bank-3"].Resume(); err != nil {
 		return err
 	}
-	s.say("SIGCONT of bank-3: it goes on with what it did")
+	s.printLine("SIGCONT of bank-3: it goes on with what it did")
 	if err := s.awaitMembers(ctx, bankNames...); err != nil {
 		return err
 	}
 	refused, _ := s.told.count(fact{"bank-3", "refused"})
-	s.say("it has found out, and is a member again, as another incarnation; %d of its writes were refused by the fence", refused)
+	s.printLine("it has found out, and is a member again, as another incarnation; %d of its writes were refused by the fence", refused)
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *show) endInOrder(ctx context.Context) error {
 	s.banks["bank-1"].End()
 	select {
 	case <-s.banks["bank-1"].Ended():
-		s.say("bank-1 was ended in order: it has handed back its accounts and left within %v", since(began))
+		s.printLine("bank-1 was ended in order: it has handed back its accounts and left within %v", since(began))
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("bank-1 does not end: %w", context.Cause(ctx))
@@ -101,8 +101,8 @@ func (s *show) endInOrder(ctx context.Context) error {
 
 func since(t time.Time) time.Duration { return time.Since(t).Round(10 * time.Millisecond) }
 
-// end ends all banks and waits for them.
-func (s *show) end() {
+// endAll ends all banks and waits for them.
+func (s *show) endAll() {
 	for _, bank := range s.banks {
 		_ = bank.Resume() // it may be suspended; where it cannot be, that fails
 		bank.End()

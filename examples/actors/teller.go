@@ -31,9 +31,9 @@ type tellers struct {
 // patience is how long a teller waits for an answer before it asks again.
 const patience = time.Second
 
-// work has n tellers make transfers until stop is closed. They finish what they have begun,
+// workTogether has n tellers make transfers until stop is closed. They finish what they have begun,
 // unless ctx ends.
-func (t *tellers) work(ctx context.Context, n int, stop <-chan struct{}) error {
+func (t *tellers) workTogether(ctx context.Context, n int, stop <-chan struct{}) error {
 	var all sync.WaitGroup
 	failed := make([]error, n)
 	for i := range n {
@@ -50,15 +50,15 @@ func (t *tellers) workAlone(ctx context.Context, stop <-chan struct{}) error {
 			return nil
 		default:
 		}
-		if err := t.transfer(ctx); err != nil {
+		if err := t.moveOnce(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// transfer moves some money from one account to another. The transfer's ID is made before the
+// moveOnce moves some money from one account to another. The transfer's ID is made before the
 // first attempt, and identifies it in all others.
-func (t *tellers) transfer(ctx context.Context) error {
+func (t *tellers) moveOnce(ctx context.Context) error {
 	id, err := t.ids.Next(ctx)
 	if err != nil {
 		return err
@@ -66,31 +66,31 @@ func (t *tellers) transfer(ctx context.Context) error {
 	from := rand.IntN(len(t.names))
 	to := (from + 1 + rand.IntN(len(t.names)-1)) % len(t.names)
 	began, withdrawal := time.Now(), Withdrawal{Transfer: id, To: t.names[to], Amount: 1 + rand.Int64N(100)}
-	err = t.insist(ctx, func(ctx context.Context) error {
+	err = t.repeatUntilAnswered(ctx, func(ctx context.Context) error {
 		_, err := t.withdraw.Call(ctx, t.names[from], withdrawal)
 		return err
 	})
 	if err == nil {
-		err = t.finish(ctx, id, t.names[to])
+		err = t.finishTransfer(ctx, id, t.names[to])
 	}
-	t.note(id, time.Since(began), err)
+	t.noteTransfer(id, time.Since(began), err)
 	if errors.Is(err, ErrInsufficient) {
 		return nil
 	}
 	return err
 }
 
-// finish does the second half of a transfer.
-func (t *tellers) finish(ctx context.Context, id idgen.ID, to string) error {
-	return t.insist(ctx, func(ctx context.Context) error {
+// finishTransfer does the second half of a transfer.
+func (t *tellers) finishTransfer(ctx context.Context, id idgen.ID, to string) error {
+	return t.repeatUntilAnswered(ctx, func(ctx context.Context) error {
 		_, err := t.deposit.Call(ctx, to, Deposit{Transfer: id})
 		return err
 	})
 }
 
-// insist repeats a call until there is an answer: that it is done, or that there is not
+// repeatUntilAnswered repeats a call until there is an answer: that it is done, or that there is not
 // enough money.
-func (t *tellers) insist(ctx context.Context, call func(context.Context) error) error {
+func (t *tellers) repeatUntilAnswered(ctx context.Context, call func(context.Context) error) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, patience)
 		err := call(attempt)
@@ -116,8 +116,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// note counts a transfer.
-func (t *tellers) note(id idgen.ID, took time.Duration, err error) {
+// noteTransfer counts a transfer.
+func (t *tellers) noteTransfer(id idgen.ID, took time.Duration, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.longest = max(t.longest, took)

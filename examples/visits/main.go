@@ -37,8 +37,8 @@ type page struct {
 	loaded bool // visits is what is stored
 }
 
-// Visited is what a page answers.
-type Visited struct {
+// VisitCount is what a page answers.
+type VisitCount struct {
 	Visits uint64
 	Epoch  int64 // of the activation that has counted
 }
@@ -47,11 +47,11 @@ type Visited struct {
 // is not active anywhere.
 func openPage(ctx context.Context, db kv.Database, a *host.Activation) (*page, error) {
 	p := &page{db: a.Fence().Under(db), key: []byte("visits/" + a.Key().ID), epoch: a.Epoch()}
-	return p, p.load(ctx)
+	return p, p.loadCount(ctx)
 }
 
-// load reads the count, unless the page knows it.
-func (p *page) load(ctx context.Context) error {
+// loadCount reads the count, unless the page knows it.
+func (p *page) loadCount(ctx context.Context) error {
 	if p.loaded {
 		return nil
 	}
@@ -69,9 +69,9 @@ func (p *page) load(ctx context.Context) error {
 }
 
 // Visit counts a visit.
-func (p *page) Visit(ctx context.Context, _ struct{}) (Visited, error) {
-	if err := p.load(ctx); err != nil {
-		return Visited{}, err
+func (p *page) Visit(ctx context.Context, _ struct{}) (VisitCount, error) {
+	if err := p.loadCount(ctx); err != nil {
+		return VisitCount{}, err
 	}
 	p.visits++
 	err := p.db.Transact(ctx, func(tx kv.Transaction) error { // commits only while the page is active here
@@ -79,7 +79,7 @@ func (p *page) Visit(ctx context.Context, _ struct{}) (Visited, error) {
 		return nil
 	})
 	p.loaded = err == nil // or it is not known what is stored
-	return Visited{p.visits, p.epoch}, err
+	return VisitCount{p.visits, p.epoch}, err
 }
 
 // visit runs a member of the cluster, visits pages, and leaves.

@@ -31,14 +31,14 @@ func Dial(address string) (*Database, error) {
 
 // Begin implements [kv.Database].
 func (d *Database) Begin() (kv.Transaction, error) {
-	tx, err := d.begin()
+	tx, err := d.beginTx()
 	if err != nil {
 		return nil, err
 	}
 	return tx, nil
 }
 
-func (d *Database) begin() (*remoteTx, error) {
+func (d *Database) beginTx() (*remoteTx, error) {
 	if d.closed.Load() {
 		return nil, kv.ErrClosed
 	}
@@ -49,21 +49,21 @@ func (d *Database) begin() (*remoteTx, error) {
 
 // Transact implements [kv.Transactor].
 func (d *Database) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	tx, err := d.begin()
+	tx, err := d.beginTx()
 	if err != nil {
 		return err
 	}
-	defer tx.finish()
+	defer tx.markFinished()
 	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
 }
 
 // ReadTransact implements [kv.ReadTransactor].
 func (d *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	tx, err := d.begin()
+	tx, err := d.beginTx()
 	if err != nil {
 		return err
 	}
-	defer tx.finish()
+	defer tx.markFinished()
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 

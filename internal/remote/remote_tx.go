@@ -24,9 +24,9 @@ type remoteTx struct {
 	ended    bool // the server lets go of it
 }
 
-// finish says that only watches are left of the transaction. The server lets go of it
+// markFinished says that only watches are left of the transaction. The server lets go of it
 // after the last of them.
-func (t *remoteTx) finish() {
+func (t *remoteTx) markFinished() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finished = true
@@ -40,15 +40,15 @@ func (t *remoteTx) endLocked() {
 	}
 }
 
-// sent is a call under way.
-type sent struct {
+// pendingCall is a call under way.
+type pendingCall struct {
 	call   *rpc.Call
 	resp   *Response
 	number uint64
 }
 
-// send sends a call.
-func (t *remoteTx) send(req Request) sent {
+// sendCall sends a call.
+func (t *remoteTx) sendCall(req Request) pendingCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sendLocked(req)
@@ -56,20 +56,20 @@ func (t *remoteTx) send(req Request) sent {
 
 // sendLocked sends a call. After the end it fails at once: the server would take it for the
 // first call of another transaction, and wait for those before it.
-func (t *remoteTx) sendLocked(req Request) sent {
+func (t *remoteTx) sendLocked(req Request) pendingCall {
 	if t.ended {
 		call := &rpc.Call{Error: rpc.ErrShutdown, Done: make(chan *rpc.Call, 1)}
 		call.Done <- call
-		return sent{call, new(Response), t.next}
+		return pendingCall{call, new(Response), t.next}
 	}
 	req.Tx, req.Number = t.id, t.next
 	t.next++
 	resp := new(Response)
-	return sent{t.client.Go(service+".Do", req, resp, make(chan *rpc.Call, 1)), resp, req.Number}
+	return pendingCall{t.client.Go(service+".Do", req, resp, make(chan *rpc.Call, 1)), resp, req.Number}
 }
 
 // wait waits for the answer.
-func (s sent) wait() (Response, error) {
+func (s pendingCall) wait() (Response, error) {
 	if err := (<-s.call.Done).Error; err != nil {
 		return Response{}, fmt.Errorf("%w: %w", kv.ErrClosed, err)
 	}
@@ -85,22 +85,22 @@ func (t *remoteTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) e
 }
 
 // Set implements [kv.Transaction].
-func (t *remoteTx) Set(key, value []byte) { t.send(Request{Verb: set, Key: key, Value: value}) }
+func (t *remoteTx) Set(key, value []byte) { t.sendCall(Request{Verb: set, Key: key, Value: value}) }
 
 // Clear implements [kv.Transaction].
-func (t *remoteTx) Clear(key []byte) { t.send(Request{Verb: clear, Key: key}) }
+func (t *remoteTx) Clear(key []byte) { t.sendCall(Request{Verb: clear, Key: key}) }
 
 // ClearRange implements [kv.Transaction].
-func (t *remoteTx) ClearRange(r kv.KeyRange) { t.send(Request{Verb: clearRange, Range: r}) }
+func (t *remoteTx) ClearRange(r kv.KeyRange) { t.sendCall(Request{Verb: clearRange, Range: r}) }
 
 // Atomic implements [kv.Transaction].
 func (t *remoteTx) Atomic(op kv.MutationType, key, operand []byte) {
-	t.send(Request{Verb: mutate, Mutation: op, Key: key, Value: operand})
+	t.sendCall(Request{Verb: mutate, Mutation: op, Key: key, Value: operand})
 }
 
 // AddReadConflictRange implements [kv.Transaction].
 func (t *remoteTx) AddReadConflictRange(r kv.KeyRange) error {
-	_, err := t.send(Request{Verb: addReadConflictRange, Range: r}).wait()
+	_, err := t.sendCall(Request{Verb: addReadConflictRange, Range: r}).wait()
 	return err
 }
 
@@ -109,7 +109,7 @@ func (t *remoteTx) AddReadConflictKey(key []byte) error { return t.AddReadConfli
 
 // AddWriteConflictRange implements [kv.Transaction].
 func (t *remoteTx) AddWriteConflictRange(r kv.KeyRange) error {
-	_, err := t.send(Request{Verb: addWriteConflictRange, Range: r}).wait()
+	_, err := t.sendCall(Request{Verb: addWriteConflictRange, Range: r}).wait()
 	return err
 }
 
@@ -127,7 +127,7 @@ func (t *remoteTx) Watch(key []byte) kv.Future[struct{}] {
 	defer t.mu.Unlock()
 	t.watches++
 	w := &remoteWatch{Promise: kv.NewPromise[struct{}](), tx: t, sent: t.sendLocked(Request{Verb: watch, Key: key})}
-	go w.follow()
+	go w.awaitEnd()
 	return kv.Await[struct{}](w)
 }
 
@@ -135,12 +135,12 @@ func (t *remoteTx) Watch(key []byte) kv.Future[struct{}] {
 type remoteWatch struct {
 	*kv.Promise[struct{}]
 	tx   *remoteTx
-	sent sent
+	sent pendingCall
 	over bool // in the server
 }
 
-// follow waits until the server knows what becomes of the watch.
-func (w *remoteWatch) follow() {
+// awaitEnd waits until the server knows what becomes of the watch.
+func (w *remoteWatch) awaitEnd() {
 	_, err := w.sent.wait()
 	w.Resolve(struct{}{}, err)
 	w.tx.mu.Lock()
@@ -162,12 +162,12 @@ func (w *remoteWatch) Cancel() {
 
 // SetReadVersion implements [kv.Transaction].
 func (t *remoteTx) SetReadVersion(version int64) {
-	t.send(Request{Verb: setReadVersion, Integer: version})
+	t.sendCall(Request{Verb: setReadVersion, Integer: version})
 }
 
 // SetOption implements [kv.Transaction].
 func (t *remoteTx) SetOption(o kv.Option, arg int64) error {
-	_, err := t.send(Request{Verb: setOption, Option: o, Integer: arg}).wait()
+	_, err := t.sendCall(Request{Verb: setOption, Option: o, Integer: arg}).wait()
 	return err
 }
 
@@ -178,7 +178,7 @@ func (t *remoteTx) GetApproximateSize() kv.Future[int64] {
 
 // GetCommittedVersion implements [kv.Transaction].
 func (t *remoteTx) GetCommittedVersion() (int64, error) {
-	resp, err := t.send(Request{Verb: getCommittedVersion}).wait()
+	resp, err := t.sendCall(Request{Verb: getCommittedVersion}).wait()
 	return resp.Integer, err
 }
 
@@ -205,7 +205,7 @@ func (t *remoteTx) OnError(ctx context.Context, err error) error {
 }
 
 // Reset implements [kv.Transaction].
-func (t *remoteTx) Reset() { t.send(Request{Verb: reset}) }
+func (t *remoteTx) Reset() { t.sendCall(Request{Verb: reset}) }
 
 // Cancel implements [kv.Transaction].
-func (t *remoteTx) Cancel() { t.send(Request{Verb: cancel}) }
+func (t *remoteTx) Cancel() { t.sendCall(Request{Verb: cancel}) }

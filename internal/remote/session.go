@@ -24,19 +24,19 @@ type Session struct {
 
 // Do serves a call.
 func (s *Session) Do(req Request, resp *Response) error {
-	t, err := s.transaction(req.Tx)
+	t, err := s.transactionOf(req.Tx)
 	if err != nil {
 		resp.Failure = failureOf(err)
 		return nil
 	}
-	answer, err := t.begin(s, req)()
+	answer, err := t.awaitTurn(s, req)()
 	*resp = answer
 	resp.Failure = failureOf(err)
 	return nil
 }
 
-// transaction returns the transaction with the id, a new one if there is none.
-func (s *Session) transaction(id uint64) (*transaction, error) {
+// transactionOf returns the transaction with the id, a new one if there is none.
+func (s *Session) transactionOf(id uint64) (*transaction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.transactions[id]; t != nil {
@@ -66,8 +66,8 @@ func (s *Session) close() {
 	}
 }
 
-// forget lets go of a transaction, of which no further call comes.
-func (s *Session) forget(id uint64) {
+// forgetTransaction lets go of a transaction, of which no further call comes.
+func (s *Session) forgetTransaction(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.transactions, id)

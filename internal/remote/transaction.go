@@ -8,8 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// start starts a call. It does not block; t.mu is held.
-func (t *transaction) start(s *Session, req Request) (wait func() (Response, error)) {
+// startCall starts a call. It does not block; t.mu is held.
+func (t *transaction) startCall(s *Session, req Request) (wait func() (Response, error)) {
 	var reader kv.ReadTransaction = t.tx
 	if req.Snapshot {
 		reader = t.tx.Snapshot()
@@ -41,12 +41,12 @@ func (t *transaction) start(s *Session, req Request) (wait func() (Response, err
 	case onError:
 		return func() (Response, error) { return Response{}, t.tx.OnError(ctx, req.Failure.err()) }
 	}
-	resp, err := t.do(s, req)
+	resp, err := t.doNow(s, req)
 	return func() (Response, error) { return resp, err }
 }
 
-// do does a call that needs no waiting.
-func (t *transaction) do(s *Session, req Request) (resp Response, err error) {
+// doNow does a call that needs no waiting.
+func (t *transaction) doNow(s *Session, req Request) (resp Response, err error) {
 	switch req.Verb {
 	case set:
 		t.tx.Set(req.Key, req.Value)
@@ -74,7 +74,7 @@ func (t *transaction) do(s *Session, req Request) (resp Response, err error) {
 		t.tx.Cancel()
 	case end:
 		t.tx.Cancel()
-		s.forget(req.Tx)
+		s.forgetTransaction(req.Tx)
 	default:
 		err = errVerb
 	}
@@ -91,8 +91,8 @@ type transaction struct {
 	watches map[uint64]kv.Future[struct{}] // by the number of the call
 }
 
-// begin starts the call when it is its turn, and returns what waits for its answer.
-func (t *transaction) begin(s *Session, req Request) (wait func() (Response, error)) {
+// awaitTurn starts the call when it is its turn, and returns what waits for its answer.
+func (t *transaction) awaitTurn(s *Session, req Request) (wait func() (Response, error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.next != req.Number && !t.closed {
@@ -103,7 +103,7 @@ func (t *transaction) begin(s *Session, req Request) (wait func() (Response, err
 	}
 	defer t.turn.Broadcast()
 	t.next++
-	return t.start(s, req)
+	return t.startCall(s, req)
 }
 
 func (t *transaction) close() {

@@ -65,7 +65,7 @@ func integer(r Response) int64 { return r.Integer }
 func call[T any](v view, req Request, result func(Response) T) kv.Future[T] {
 	req.Snapshot = v.snapshot
 	promise := kv.NewPromise[T]()
-	sent := v.tx.send(req)
+	sent := v.tx.sendCall(req)
 	go func() {
 		resp, err := sent.wait()
 		if err != nil {

@@ -66,7 +66,7 @@ type chaos struct {
 func newChaos(t *testing.T, seed uint64, options memory.Options) *chaos {
 	c := &chaos{T: t, inner: newHome(t, options), random: rand.New(rand.NewPCG(seed, 0)), faults: map[string]int{}}
 	for i := range 3 {
-		h := &hooked{home: c.inner}
+		h := &hookedHome{home: c.inner}
 		h.before = func(ctx context.Context, method string, _ placement.Key) error { return c.fault(ctx, method) }
 		h.after = h.before
 		x := &executor{

@@ -206,7 +206,7 @@ func checkPanic(t *testing.T, hook func(method string) error, method string, exi
 		deactivate: func(context.Context, placement.Deactivate) error { return hook("Deactivate") },
 	}
 	inner := newHome(t, memory.Options{})
-	h := &hooked{home: inner, before: func(_ context.Context, m string, _ placement.Key) error { return hook(m) }}
+	h := &hookedHome{home: inner, before: func(_ context.Context, m string, _ placement.Key) error { return hook(m) }}
 	m := alone(t, h, x, driver.Options{Concurrency: 1}, placement.Options{})
 	_, err := asyncResolve(m, keyOf("1"))
 	switch method {

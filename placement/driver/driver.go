@@ -25,7 +25,7 @@ type Driver struct {
 	mu      sync.Mutex // guards what follows
 	core    *placement.Coordinator
 	waiters map[placement.RequestID]*list.List // of *waiter
-	newer   newer
+	newer   topologyQueue
 	changed chan struct{} // closed when another topology is in force, and made anew
 	idle    chan struct{} // closed once nothing is held any more; nil: Stop does not wait
 }
@@ -57,23 +57,23 @@ func (d *Driver) StartMember(kinds []string) error {
 	if err := d.homes.validate(); err != nil {
 		return fmt.Errorf("driver: a member needs homes: %w", err)
 	}
-	return d.do(func(now time.Time) (placement.Outcome, error) { return d.core.StartMember(kinds, now) })
+	return d.callCore(func(now time.Time) (placement.Outcome, error) { return d.core.StartMember(kinds, now) })
 }
 
 // StartClient makes this process a client: it finds out where keys are, and
 // activates none.
 func (d *Driver) StartClient() error {
-	return d.do(d.core.StartClient)
+	return d.callCore(d.core.StartClient)
 }
 
 // LoseAll says that others take this member for dead. Every activation ends with
 // placement.CauseLost, nothing is removed, and resolves fail with placement.ErrDead from now on.
 // [Driver.Stop] waits for the ends.
-func (d *Driver) LoseAll() { d.tell(d.core.LoseAll) }
+func (d *Driver) LoseAll() { d.notifyCore(d.core.LoseAll) }
 
 // OnMemberLeft says that a member has left the topology in force, ahead of the next one.
 func (d *Driver) OnMemberLeft(o placement.Owner) {
-	d.tell(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(o, now) })
+	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(o, now) })
 }
 
 // Use says that an activation is used. It is to be told when a call ends, too.
@@ -86,24 +86,24 @@ func (d *Driver) Use(key placement.Key, epoch int64) {
 // Passivate begins to end an activation, if it is that of the epoch: it asked for it, or has
 // ended by itself. The executor may refuse, as for one that is idle.
 func (d *Driver) Passivate(key placement.Key, epoch int64) {
-	d.tell(func(now time.Time) placement.Outcome { return d.core.Passivate(key, epoch, now) })
+	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Passivate(key, epoch, now) })
 }
 
 // LoseActivation says that another owner may have the key: a fence has refused
 // the epoch.
 func (d *Driver) LoseActivation(key placement.Key, epoch int64) {
-	d.tell(func(now time.Time) placement.Outcome { return d.core.LoseActivation(key, epoch, now) })
+	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.LoseActivation(key, epoch, now) })
 }
 
 // Learn says where a key is active, as another member has told. A newer epoch
 // replaces an older one, never the other way round.
 func (d *Driver) Learn(key placement.Key, h placement.Holder) {
-	d.tell(func(now time.Time) placement.Outcome { return d.core.Learn(key, h, now) })
+	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Learn(key, h, now) })
 }
 
 // Forget says that a key is not active where it was known to be.
 func (d *Driver) Forget(key placement.Key, h placement.Holder) {
-	d.tell(func(now time.Time) placement.Outcome { return d.core.Forget(key, h, now) })
+	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Forget(key, h, now) })
 }
 
 // Snapshot returns the state of the coordinator. It copies what is active: with a
@@ -133,10 +133,10 @@ func (d *Driver) Explain(key placement.Key) placement.Explanation {
 // ends what was idle for Options.IdleAfter. [Driver.Run] calls it.
 func (d *Driver) Tick(now time.Time) {
 	d.mu.Lock()
-	e := d.absorb(d.core.Tick(now))
+	e := d.takeOutcome(d.core.Tick(now))
 	if d.options.IdleAfter > 0 {
-		e = e.and(d.absorb(d.core.PassivateIdle(now, d.options.IdleAfter)))
+		e = e.mergedWith(d.takeOutcome(d.core.PassivateIdle(now, d.options.IdleAfter)))
 	}
 	d.mu.Unlock()
-	d.apply(e)
+	d.applyEffects(e)
 }

@@ -18,14 +18,14 @@ func (d *Driver) Flush(ctx context.Context) error {
 	return d.cached.awaitBelow(ctx, 1)
 }
 
-// behind reports whether the handlers of events are so far behind that resolves wait.
-func (d *Driver) behind() bool { return d.events.full() || d.cached.full() }
+// isBehind reports whether the handlers of events are so far behind that resolves wait.
+func (d *Driver) isBehind() bool { return d.events.isFull() || d.cached.isFull() }
 
 // awaitRoom waits while the handlers of events are too far behind, but no longer than
 // a command may take, so that a handler that resolves does not wait for itself for
 // ever.
 func (d *Driver) awaitRoom(ctx context.Context, key placement.Key) error {
-	if !d.behind() {
+	if !d.isBehind() {
 		return nil
 	}
 	if d.options.Runner != nil {
@@ -33,12 +33,12 @@ func (d *Driver) awaitRoom(ctx context.Context, key placement.Key) error {
 	}
 	within, cancel := context.WithTimeout(ctx, d.options.CommandTimeout)
 	defer cancel()
-	for d.behind() {
+	for d.isBehind() {
 		if d.events.awaitBelow(within, d.options.EventBuffer) == nil && d.cached.awaitBelow(within, d.options.EventBuffer) == nil {
 			continue
 		}
 		if ctx.Err() != nil {
-			return ended(ctx, key, d.errBehind(key))
+			return endedError(ctx, key, d.errBehind(key))
 		}
 		return d.errBehind(key)
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// work returns the function that executes the command.
-func (d *Driver) work(c placement.Command) func(context.Context) placement.CommandResult {
-	return func(ctx context.Context) placement.CommandResult { return d.execute(ctx, c, nil) }
+// workOf returns the function that executes the command.
+func (d *Driver) workOf(c placement.Command) func(context.Context) placement.CommandResult {
+	return func(ctx context.Context) placement.CommandResult { return d.executeCommand(ctx, c, nil) }
 }
 
-// execute executes the command. A panic becomes the result's error. Where the command
+// executeCommand executes the command. A panic becomes the result's error. Where the command
 // calls runtime.Goexit, which ends this goroutine, lost gets the result; lost may be nil.
-func (d *Driver) execute(ctx context.Context, c placement.Command, lost func(placement.CommandResult)) (r placement.CommandResult) {
+func (d *Driver) executeCommand(ctx context.Context, c placement.Command, lost func(placement.CommandResult)) (r placement.CommandResult) {
 	returned := false
 	defer func() {
 		if returned {
@@ -25,19 +25,19 @@ func (d *Driver) execute(ctx context.Context, c placement.Command, lost func(pla
 		p := recover()
 		failure := &PanicError{Value: p, Stack: debug.Stack()}
 		_, key := c.Correlation()
-		d.options.Logger.Error("placement: a command panics", "command", name(c), "key", key, "panic", failure.Value, "stack", string(failure.Stack))
-		r = failed(c, failure)
+		d.options.Logger.Error("placement: a command panics", "command", commandName(c), "key", key, "panic", failure.Value, "stack", string(failure.Stack))
+		r = failedResult(c, failure)
 		if p == nil && lost != nil {
 			lost(r)
 		}
 	}()
-	r = d.homes.call(ctx, c)
+	r = d.homes.execute(ctx, c)
 	returned = true
 	return r
 }
 
-// name is what errors and logs call the command.
-func name(c placement.Command) string {
+// commandName is what errors and logs call the command.
+func commandName(c placement.Command) string {
 	switch c.(type) {
 	case placement.TryAcquire:
 		return "TryAcquire"

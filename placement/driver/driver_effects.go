@@ -9,34 +9,34 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// do makes a call of the coordinator and applies what it has decided.
-func (d *Driver) do(call func(now time.Time) (placement.Outcome, error)) error {
+// callCore makes a call of the coordinator and applies what it has decided.
+func (d *Driver) callCore(call func(now time.Time) (placement.Outcome, error)) error {
 	d.mu.Lock()
 	out, err := call(d.options.Now())
-	e := d.absorb(out)
+	e := d.takeOutcome(out)
 	d.mu.Unlock()
-	d.apply(e)
+	d.applyEffects(e)
 	return err
 }
 
-func (d *Driver) tell(call func(now time.Time) placement.Outcome) {
-	_ = d.do(func(now time.Time) (placement.Outcome, error) { return call(now), nil })
+func (d *Driver) notifyCore(call func(now time.Time) placement.Outcome) {
+	_ = d.callCore(func(now time.Time) (placement.Outcome, error) { return call(now), nil })
 }
 
-// absorb takes what the outcome holds, which is valid until the next call of the
+// takeOutcome takes what the outcome holds, which is valid until the next call of the
 // coordinator. The caller has d.mu.
-func (d *Driver) absorb(out placement.Outcome) effects {
+func (d *Driver) takeOutcome(out placement.Outcome) effects {
 	e := effects{events: d.events.add(out.Events), cached: d.cached.add(out.CacheEvents)}
 	e.commands = slices.Clone(out.Commands)
 	for _, a := range out.Answers {
-		e.answers = append(e.answers, d.answers(a)...)
+		e.answers = append(e.answers, d.takeAnswers(a)...)
 	}
-	d.signal()
+	d.signalIdle()
 	return e
 }
 
-// apply does what was decided. The caller does not have d.mu.
-func (d *Driver) apply(e effects) {
+// applyEffects does what was decided. The caller does not have d.mu.
+func (d *Driver) applyEffects(e effects) {
 	if d.options.Runner != nil {
 		d.applyInline(e)
 		return
@@ -46,32 +46,32 @@ func (d *Driver) apply(e effects) {
 		a.done(a.resolution, a.err)
 	}
 	if e.events {
-		go d.events.deliver(linger)
+		go d.events.deliverAll(linger)
 	}
 	if e.cached {
-		go d.cached.deliver(linger)
+		go d.cached.deliverAll(linger)
 	}
 }
 
 // applyInline does it for a simulator: in this goroutine, in a fixed order.
 func (d *Driver) applyInline(e effects) {
 	if e.events {
-		d.events.deliver(0)
+		d.events.deliverAll(0)
 	}
 	if e.cached {
-		d.cached.deliver(0)
+		d.cached.deliverAll(0)
 	}
 	for _, a := range e.answers {
 		a.done(a.resolution, a.err)
 	}
 	for _, c := range e.commands {
-		d.options.Runner.Run(d.work(c), d.handle)
+		d.options.Runner.Run(d.workOf(c), d.handleResult)
 	}
 }
 
-// handle gives the result of a command to the coordinator.
-func (d *Driver) handle(r placement.CommandResult) {
-	err := d.do(func(now time.Time) (placement.Outcome, error) { return d.core.HandleCommandResult(r, now) })
+// handleResult gives the result of a command to the coordinator.
+func (d *Driver) handleResult(r placement.CommandResult) {
+	err := d.callCore(func(now time.Time) (placement.Outcome, error) { return d.core.HandleCommandResult(r, now) })
 	if err != nil {
 		id, key := r.Correlation()
 		d.options.Logger.Error("placement: the coordinator refuses a result", "request", id, "key", key, "result", r, "error", err)

@@ -25,22 +25,22 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Re
 	var last error
 	for n := 0; ; n++ {
 		if ctx.Err() != nil {
-			return placement.Resolution{}, ended(ctx, key, last)
+			return placement.Resolution{}, endedError(ctx, key, last)
 		}
 		if !d.silent {
 			if err := d.awaitRoom(ctx, key); err != nil {
 				return placement.Resolution{}, err
 			}
 		}
-		w, changed, err := d.attempt(key, nil, &r)
+		w, changed, err := d.tryResolve(key, nil, &r)
 		if w != nil {
-			r, err = d.await(ctx, key, w)
+			r, err = d.awaitAnswer(ctx, key, w)
 		}
 		if err == nil || !placement.IsRetryable(err) {
 			return r, err
 		}
 		last = err
-		d.pause(ctx, n, err, changed)
+		d.pauseAfter(ctx, n, err, changed)
 	}
 }
 
@@ -48,20 +48,20 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Re
 // in this goroutine if it is known at once, else in the one that learns of it. done must
 // not block; it may call the driver.
 func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution, error)) {
-	if d.behind() {
+	if d.isBehind() {
 		done(placement.Resolution{}, d.errBehind(key))
 		return
 	}
 	var r placement.Resolution
-	if w, _, err := d.attempt(key, done, &r); w == nil {
+	if w, _, err := d.tryResolve(key, done, &r); w == nil {
 		done(r, err)
 	}
 }
 
-// attempt asks the coordinator once. The answer is in r and err, or, if there is
+// tryResolve asks the coordinator once. The answer is in r and err, or, if there is
 // none yet, told to done, or in the waiter's channel if done is nil. changed is closed when
 // a topology comes into force after the attempt.
-func (d *Driver) attempt(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, err error) {
+func (d *Driver) tryResolve(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, err error) {
 	d.mu.Lock()
 	out, err := d.core.Resolve(key, d.options.Now())
 	if out.Resolution != nil {
@@ -71,29 +71,29 @@ func (d *Driver) attempt(key placement.Key, done func(placement.Resolution, erro
 			return nil, nil, nil
 		}
 	} else if err == nil {
-		w = d.wait(out.Request, done)
+		w = d.addWaiter(out.Request, done)
 	}
 	changed = d.changed
-	e := d.absorb(out)
+	e := d.takeOutcome(out)
 	d.mu.Unlock()
-	d.apply(e)
+	d.applyEffects(e)
 	return w, changed, err
 }
 
-// await waits for the answer. When the context ends it returns what it waits for.
-func (d *Driver) await(ctx context.Context, key placement.Key, w *waiter) (placement.Resolution, error) {
+// awaitAnswer waits for the answer. When the context ends it returns what it waits for.
+func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) (placement.Resolution, error) {
 	select {
 	case a := <-w.answer:
 		return a.resolution, a.err
 	case <-ctx.Done():
-		d.abandon(w)
+		d.abandonWaiter(w)
 		return placement.Resolution{}, &placement.PendingError{Key: key, Request: w.request}
 	}
 }
 
-// pause waits between attempt n, which has failed with err, and the next. What waits
+// pauseAfter waits between attempt n, which has failed with err, and the next. What waits
 // for a topology goes on when another is in force.
-func (d *Driver) pause(ctx context.Context, n int, err error, changed <-chan struct{}) {
+func (d *Driver) pauseAfter(ctx context.Context, n int, err error, changed <-chan struct{}) {
 	b := d.options.Backoff
 	limit := b.Max
 	if n < 30 {
@@ -111,7 +111,7 @@ func (d *Driver) pause(ctx context.Context, n int, err error, changed <-chan str
 	}
 }
 
-func ended(ctx context.Context, key placement.Key, last error) error {
+func endedError(ctx context.Context, key placement.Key, last error) error {
 	err := fmt.Errorf("driver: resolving %s: %w", key, context.Cause(ctx))
 	if last != nil {
 		err = fmt.Errorf("%w; the last attempt: %w", err, last)

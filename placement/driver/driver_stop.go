@@ -20,14 +20,14 @@ import (
 // When it has returned nil, no goroutine of the driver runs any more except for
 // commands that do not return, and the handlers of events: see [Driver.Flush].
 func (d *Driver) Stop(ctx context.Context) error {
-	err := d.do(d.core.Stop)
+	err := d.callCore(d.core.Stop)
 	d.dropTopologies()
 	if err != nil && !errors.Is(err, placement.ErrStopped) { // it was stopped before
 		return err
 	}
-	done := d.handedBack()
+	done := d.watchHandback()
 	if d.options.Runner != nil {
-		return d.left(ctx, done)
+		return d.checkLeft(ctx, done)
 	}
 	ticks := time.NewTicker(d.options.Tick)
 	defer ticks.Stop()
@@ -40,31 +40,31 @@ func (d *Driver) Stop(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	return d.left(ctx, done)
+	return d.checkLeft(ctx, done)
 }
 
-// handedBack returns a channel that is closed once nothing is held any more.
-func (d *Driver) handedBack() <-chan struct{} {
+// watchHandback returns a channel that is closed once nothing is held any more.
+func (d *Driver) watchHandback() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.idle == nil {
 		d.idle = make(chan struct{})
 	}
 	done := d.idle
-	d.signal()
+	d.signalIdle()
 	return done
 }
 
-// signal tells Stop when nothing is held any more. The caller has d.mu.
-func (d *Driver) signal() {
+// signalIdle tells Stop when nothing is held any more. The caller has d.mu.
+func (d *Driver) signalIdle() {
 	if d.idle != nil && d.core.Held() == 0 {
 		close(d.idle)
 		d.idle = nil
 	}
 }
 
-// left returns what is not handed back.
-func (d *Driver) left(ctx context.Context, done <-chan struct{}) error {
+// checkLeft returns what is not handed back.
+func (d *Driver) checkLeft(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil

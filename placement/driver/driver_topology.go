@@ -8,8 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// newer is the topology that waits, so that a storm of changes is one change.
-type newer struct {
+// topologyQueue is the topology that waits, so that a storm of changes is one change.
+type topologyQueue struct {
 	timer    *time.Timer         // runs for a while after a topology has come into force; nil: it does not
 	topology *placement.Topology // that waits for the timer; nil: none
 }
@@ -20,14 +20,14 @@ type newer struct {
 // with faults, or of one that comes into force at once and is older than the one
 // in force; one that waits and is replaced by a newer one is no error.
 func (d *Driver) UpdateTopology(t placement.Topology) error {
-	if t.Validate() == nil && d.postpone(t) {
+	if t.Validate() == nil && d.postponeTopology(t) {
 		return nil
 	}
-	return d.enforce(t)
+	return d.enforceTopology(t)
 }
 
-// postpone lets the topology wait if another has just come into force.
-func (d *Driver) postpone(t placement.Topology) bool {
+// postponeTopology lets the topology wait if another has just come into force.
+func (d *Driver) postponeTopology(t placement.Topology) bool {
 	if d.options.Runner != nil || d.options.Coalesce < 0 {
 		return false
 	}
@@ -42,21 +42,21 @@ func (d *Driver) postpone(t placement.Topology) bool {
 	return true
 }
 
-// enforce gives a topology to the coordinator.
-func (d *Driver) enforce(t placement.Topology) error {
-	return d.do(func(now time.Time) (placement.Outcome, error) {
+// enforceTopology gives a topology to the coordinator.
+func (d *Driver) enforceTopology(t placement.Topology) error {
+	return d.callCore(func(now time.Time) (placement.Outcome, error) {
 		out, err := d.core.UpdateTopology(t, now)
 		if err == nil {
 			close(d.changed)
 			d.changed = make(chan struct{})
-			d.quieten()
+			d.startQuietTime()
 		}
 		return out, err
 	})
 }
 
-// quieten lets the topologies of the next while wait. The caller has d.mu.
-func (d *Driver) quieten() {
+// startQuietTime lets the topologies of the next while wait. The caller has d.mu.
+func (d *Driver) startQuietTime() {
 	if d.options.Runner != nil || d.options.Coalesce < 0 || d.newer.timer != nil || d.core.State() == placement.StateStopped {
 		return
 	}
@@ -67,12 +67,12 @@ func (d *Driver) quieten() {
 func (d *Driver) enforceNewest() {
 	d.mu.Lock()
 	t := d.newer.topology
-	d.newer = newer{}
+	d.newer = topologyQueue{}
 	d.mu.Unlock()
 	if t == nil {
 		return
 	}
-	if err := d.enforce(*t); err != nil {
+	if err := d.enforceTopology(*t); err != nil {
 		d.options.Logger.Warn("placement: a topology is refused", "version", t.Version, "error", err)
 	}
 }
@@ -84,5 +84,5 @@ func (d *Driver) dropTopologies() {
 	if d.newer.timer != nil {
 		d.newer.timer.Stop()
 	}
-	d.newer = newer{}
+	d.newer = topologyQueue{}
 }

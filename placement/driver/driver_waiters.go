@@ -8,8 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// wait enters a resolve into the waiters of a request. The caller has d.mu.
-func (d *Driver) wait(id placement.RequestID, done func(placement.Resolution, error)) *waiter {
+// addWaiter enters a resolve into the waiters of a request. The caller has d.mu.
+func (d *Driver) addWaiter(id placement.RequestID, done func(placement.Resolution, error)) *waiter {
 	w := &waiter{request: id, done: done}
 	if done == nil {
 		w.answer = make(chan answer, 1)
@@ -24,8 +24,8 @@ func (d *Driver) wait(id placement.RequestID, done func(placement.Resolution, er
 	return w
 }
 
-// abandon takes a waiter off that waits no more.
-func (d *Driver) abandon(w *waiter) {
+// abandonWaiter takes a waiter off that waits no more.
+func (d *Driver) abandonWaiter(w *waiter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	waiting := d.waiters[w.request]
@@ -39,9 +39,9 @@ func (d *Driver) abandon(w *waiter) {
 	d.core.Abandon(w.request)
 }
 
-// answers returns what the waiters of a request are told, in the order in which
+// takeAnswers returns what the waiters of a request are told, in the order in which
 // they came. The caller has d.mu.
-func (d *Driver) answers(a placement.Answer) []answer {
+func (d *Driver) takeAnswers(a placement.Answer) []answer {
 	waiting := d.waiters[a.Request]
 	if waiting == nil {
 		return nil

@@ -21,7 +21,7 @@ type answer struct {
 	err        error
 }
 
-func (e effects) and(more effects) effects {
+func (e effects) mergedWith(more effects) effects {
 	return effects{
 		commands: append(e.commands, more.commands...), answers: append(e.answers, more.answers...),
 		events: e.events || more.events, cached: e.cached || more.cached,

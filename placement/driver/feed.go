@@ -47,27 +47,27 @@ func (f *feed[E]) add(events []E) bool {
 // before it ends, so that a stream of events does not take a goroutine for each.
 const linger = 100
 
-// deliver handles events until there is none, and for a while none comes.
-func (f *feed[E]) deliver(linger int) {
+// deliverAll handles events until there is none, and for a while none comes.
+func (f *feed[E]) deliverAll(linger int) {
 	var events []E
 	for {
-		events = f.take(events)
-		if len(events) == 0 && !f.await(linger) {
+		events = f.takeAll(events)
+		if len(events) == 0 && !f.awaitMore(linger) {
 			return
 		}
 		for i, e := range events {
-			f.call(e)
+			f.callHandler(e)
 			f.left.Add(-1)
 			if i%chunk == chunk-1 {
-				f.tell()
+				f.notifyProgress()
 			}
 		}
 	}
 }
 
-// await waits for more events. If none has come it returns false; then nothing delivers
+// awaitMore waits for more events. If none has come it returns false; then nothing delivers
 // any more.
-func (f *feed[E]) await(linger int) bool {
+func (f *feed[E]) awaitMore(linger int) bool {
 	for i := 0; i < linger && f.left.Load() == 0; i++ {
 		runtime.Gosched()
 	}
@@ -77,13 +77,13 @@ func (f *feed[E]) await(linger int) bool {
 	return f.delivering
 }
 
-// take returns all events that wait, in exchange for the memory of those before.
-func (f *feed[E]) take(done []E) []E {
+// takeAll returns all events that wait, in exchange for the memory of those before.
+func (f *feed[E]) takeAll(done []E) []E {
 	clear(done)
 	if cap(done) > 1<<14 {
 		done = nil
 	}
-	f.tell()
+	f.notifyProgress()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	events := f.queue
@@ -91,8 +91,8 @@ func (f *feed[E]) take(done []E) []E {
 	return events
 }
 
-// tell tells those that wait that something was handled.
-func (f *feed[E]) tell() {
+// notifyProgress tells those that wait that something was handled.
+func (f *feed[E]) notifyProgress() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.progress != nil {
@@ -101,8 +101,8 @@ func (f *feed[E]) tell() {
 	}
 }
 
-// call calls the handler, whose panic must not end the program or the feed.
-func (f *feed[E]) call(e E) {
+// callHandler calls the handler, whose panic must not end the program or the feed.
+func (f *feed[E]) callHandler(e E) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("placement: a handler of events panics", "panic", p, "event", e, "stack", string(debug.Stack()))
@@ -111,11 +111,11 @@ func (f *feed[E]) call(e E) {
 	f.handle(e)
 }
 
-// full reports whether as many events wait as may wait.
-func (f *feed[E]) full() bool { return f.left.Load() >= int64(f.limit) }
+// isFull reports whether as many events wait as may wait.
+func (f *feed[E]) isFull() bool { return f.left.Load() >= int64(f.limit) }
 
-// next returns a channel that is closed when more was handled; nil if nothing is left.
-func (f *feed[E]) next() <-chan struct{} {
+// watchProgress returns a channel that is closed when more was handled; nil if nothing is left.
+func (f *feed[E]) watchProgress() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.delivering {
@@ -130,7 +130,7 @@ func (f *feed[E]) next() <-chan struct{} {
 // awaitBelow waits until fewer than n events are left.
 func (f *feed[E]) awaitBelow(ctx context.Context, n int) error {
 	for f.left.Load() >= int64(n) {
-		next := f.next()
+		next := f.watchProgress()
 		if next == nil {
 			return nil
 		}

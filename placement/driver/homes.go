@@ -10,35 +10,35 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// call makes the call that the command stands for.
-func (h Homes) call(ctx context.Context, c placement.Command) placement.CommandResult {
+// execute makes the call that the command stands for.
+func (h Homes) execute(ctx context.Context, c placement.Command) placement.CommandResult {
 	switch c := c.(type) {
 	case placement.TryAcquire:
 		lease, err := h.Lock.TryAcquire(ctx, c)
-		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: outcome(err)}
+		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: homeError(err)}
 	case placement.LoadActivation:
 		entry, err := h.Storage.Load(ctx, c.Key)
-		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: outcome(err)}
+		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: homeError(err)}
 	case placement.EnsureActivation:
 		record, err := h.Executor.EnsureActivation(ctx, c)
 		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Record: record, Err: err}
 	case placement.StoreActivation:
 		err := h.Storage.Store(ctx, c.Lease, c.Entry)
-		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
+		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
 	case placement.Release:
 		err := h.Lock.Release(ctx, c.Lease)
-		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
+		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
 	case placement.Deactivate:
-		return deactivated(c, h.Executor.Deactivate(ctx, c))
+		return deactivateResult(c, h.Executor.Deactivate(ctx, c))
 	case placement.RemoveActivation:
 		err := h.Storage.Remove(ctx, c.Key, c.Owner, c.Epoch)
-		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: outcome(err)}
+		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: homeError(err)}
 	}
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
-// deactivated is the result of a Deactivate. Only one for idleness can be refused.
-func deactivated(c placement.Deactivate, err error) placement.ActivationDeactivated {
+// deactivateResult is the result of a Deactivate. Only one for idleness can be refused.
+func deactivateResult(c placement.Deactivate, err error) placement.ActivationDeactivated {
 	r := placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	var busy *BusyError
 	if errors.As(err, &busy) && c.Cause == placement.CauseIdle && !busy.UsedAt.IsZero() {
@@ -47,31 +47,31 @@ func deactivated(c placement.Deactivate, err error) placement.ActivationDeactiva
 	return r
 }
 
-// failed is the result of a command of which only the error is known. What it was
+// failedResult is the result of a command of which only the error is known. What it was
 // to do may have happened.
-func failed(c placement.Command, err error) placement.CommandResult {
+func failedResult(c placement.Command, err error) placement.CommandResult {
 	switch c := c.(type) {
 	case placement.TryAcquire:
-		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: outcome(err)}
+		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: homeError(err)}
 	case placement.LoadActivation:
-		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: outcome(err)}
+		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: homeError(err)}
 	case placement.EnsureActivation:
 		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	case placement.StoreActivation:
-		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
+		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
 	case placement.Release:
-		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: outcome(err)}
+		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
 	case placement.Deactivate:
 		return placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	case placement.RemoveActivation:
-		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: outcome(err)}
+		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: homeError(err)}
 	}
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
-// outcome makes an error of a home that says nothing of the outcome an
+// homeError makes an error of a home that says nothing of the outcome an
 // ErrUnavailable: what the home was asked to do may have happened.
-func outcome(err error) error {
+func homeError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -72,7 +72,7 @@ func TestStopUnderLoad(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := newHome(t, options)
 				slow := func(context.Context, string, placement.Key) error { time.Sleep(time.Second); return nil }
-				h := &hooked{home: inner, before: slow}
+				h := &hookedHome{home: inner, before: slow}
 				m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
 				var wait sync.WaitGroup
 				for i := range 60 {
@@ -101,7 +101,7 @@ func TestStopTellsWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
 		inner := newHome(t, memory.Options{})
-		h := &hooked{home: inner, before: func(_ context.Context, method string, _ placement.Key) error {
+		h := &hookedHome{home: inner, before: func(_ context.Context, method string, _ placement.Key) error {
 			if down && method == "Remove" {
 				return placement.ErrUnavailable
 			}

@@ -29,22 +29,22 @@ func (p *pool) add(commands []placement.Command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue = append(p.queue, commands...)
-	p.fill()
+	p.startNext()
 }
 
-// fill begins commands while there are places. The caller has p.mu.
-func (p *pool) fill() {
+// startNext begins commands while there are places. The caller has p.mu.
+func (p *pool) startNext() {
 	for len(p.queue) > 0 && p.running < p.driver.options.Concurrency {
 		c := p.queue[0]
 		p.queue[0] = nil
 		p.queue = p.queue[1:]
 		p.running++
-		go p.run(c)
+		go p.runCommand(c)
 	}
 }
 
-// leave gives a place, or the goroutine that has lost its place, back.
-func (p *pool) leave(hung bool) {
+// releasePlace gives a place, or the goroutine that has lost its place, back.
+func (p *pool) releasePlace(hung bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if hung {
@@ -52,19 +52,19 @@ func (p *pool) leave(hung bool) {
 		return
 	}
 	p.running--
-	p.fill()
+	p.startNext()
 }
 
-// giveUp takes the place of a command that has not returned in time.
-func (p *pool) giveUp() {
+// markHung takes the place of a command that has not returned in time.
+func (p *pool) markHung() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running--
 	p.hung++
-	p.fill()
+	p.startNext()
 }
 
-func (p *pool) overloaded() error {
+func (p *pool) overloadError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hung < p.driver.options.MaxHung {
@@ -73,13 +73,13 @@ func (p *pool) overloaded() error {
 	return fmt.Errorf("%w: %d commands have not returned after %v", placement.ErrOverloaded, p.hung, p.driver.options.CommandTimeout)
 }
 
-// run executes a command that has a place.
-func (p *pool) run(c placement.Command) {
+// runCommand executes a command that has a place.
+func (p *pool) runCommand(c placement.Command) {
 	d := p.driver
 	if _, claims := c.(placement.TryAcquire); claims {
-		if err := p.overloaded(); err != nil {
-			p.leave(false)
-			d.handle(failed(c, err))
+		if err := p.overloadError(); err != nil {
+			p.releasePlace(false)
+			d.handleResult(failedResult(c, err))
 			return
 		}
 	}
@@ -88,24 +88,24 @@ func (p *pool) run(c placement.Command) {
 	var decided atomic.Bool // whether it has returned in time
 	stop := context.AfterFunc(ctx, func() {
 		if decided.CompareAndSwap(false, true) {
-			p.expire(c)
+			p.expireCommand(c)
 		}
 	})
 	finish := func(r placement.CommandResult) {
 		inTime := decided.CompareAndSwap(false, true)
 		stop()
-		p.leave(!inTime)
-		d.handle(r)
+		p.releasePlace(!inTime)
+		d.handleResult(r)
 	}
-	finish(d.execute(ctx, c, finish))
+	finish(d.executeCommand(ctx, c, finish))
 }
 
-// expire tells the coordinator that the command has failed, which may still be
+// expireCommand tells the coordinator that the command has failed, which may still be
 // under way.
-func (p *pool) expire(c placement.Command) {
-	p.giveUp()
-	err := &HungError{Command: name(c), After: p.driver.options.CommandTimeout}
+func (p *pool) expireCommand(c placement.Command) {
+	p.markHung()
+	err := &HungError{Command: commandName(c), After: p.driver.options.CommandTimeout}
 	_, key := c.Correlation()
 	p.driver.options.Logger.Warn("placement: a command does not return", "command", err.Command, "key", key, "after", err.After)
-	p.driver.handle(failed(c, err))
+	p.driver.handleResult(failedResult(c, err))
 }

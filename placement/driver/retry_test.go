@@ -25,7 +25,7 @@ func TestRetries(t *testing.T) {
 		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error {
 			attempts = append(attempts, time.Now())
 			if len(attempts) <= failures {
-				return passing{}
+				return retryableError{}
 			}
 			return nil
 		}}
@@ -50,11 +50,11 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// passing is an error of an executor that says it is retryable.
-type passing struct{}
+// retryableError is an error of an executor that says it is retryable.
+type retryableError struct{}
 
-func (passing) Error() string   { return "not now" }
-func (passing) Retryable() bool { return true }
+func (retryableError) Error() string   { return "not now" }
+func (retryableError) Retryable() bool { return true }
 
 // TestActivationErrorIsFinal checks that an executor's error is not provoked again,
 // and that the key can be resolved later.
@@ -109,7 +109,7 @@ func checkUnavailable(t *testing.T, method string, executed bool) {
 		return errors.New("the network is down") // not a type of placement's
 	}
 	inner := newHome(t, memory.Options{})
-	h := &hooked{home: inner}
+	h := &hookedHome{home: inner}
 	if executed {
 		h.after = func(_ context.Context, m string, _ placement.Key) error { return fail(m) }
 	} else {

@@ -18,17 +18,17 @@ import (
 
 // script is a Runner that does commands, and tells of them, when the test says so.
 type script struct {
-	work []pending
+	work []scriptedCommand
 	done []func()
 }
 
-type pending struct {
+type scriptedCommand struct {
 	work func(context.Context) placement.CommandResult
 	done func(placement.CommandResult)
 }
 
 func (s *script) Run(work func(context.Context) placement.CommandResult, done func(placement.CommandResult)) {
-	s.work = append(s.work, pending{work, done})
+	s.work = append(s.work, scriptedCommand{work, done})
 }
 
 // step does one command, or tells of one; it tells of some twice, and some never

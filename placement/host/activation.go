@@ -54,7 +54,7 @@ type extension struct {
 	cancel context.CancelCauseFunc
 	cause  error // with which contexts end, if they have
 	timers map[*Timer]struct{}
-	ending *ending
+	ending *endMessage
 }
 
 // isIdle reports whether the activation can do without it.
@@ -81,20 +81,20 @@ func (a *Activation) Owner() placement.Owner { return a.kind.session.owner }
 // it is refused with a [leasefdb.ErrLeaseLost] that is a [placement.ErrActivationLost], too, once another has
 // claimed the key. No clock is asked. It reads one key, which calls do not write.
 func (a *Activation) Fence() leasefdb.Fence {
-	return a.kind.session.fence(a.Key(), a.epoch)
+	return a.kind.session.fenceOf(a.Key(), a.epoch)
 }
 
-// extend returns the extension. The caller holds the mutex.
-func (a *Activation) extend() *extension {
+// ensureExtension returns the extension. The caller holds the mutex.
+func (a *Activation) ensureExtension() *extension {
 	if a.more == nil {
 		a.more = extensions.Get().(*extension)
 	}
 	return a.more
 }
 
-// shrink gives back what an idle activation does not need. The caller holds the
+// freeExtension gives back what an idle activation does not need. The caller holds the
 // mutex.
-func (a *Activation) shrink() {
+func (a *Activation) freeExtension() {
 	if m := a.more; m != nil && m.isIdle() {
 		a.more = nil
 		*m = extension{}

@@ -9,26 +9,26 @@ import (
 	"runtime/debug"
 )
 
-// call runs a request in the activation and waits for the outcome.
-func (a *Activation) call(ctx context.Context, r *Request) outcome {
+// callMethod runs a request in the activation and waits for the outcome.
+func (a *Activation) callMethod(ctx context.Context, r *Request) outcome {
 	m, ok := a.kind.kind.methods[r.Method]
 	if !ok {
-		return refused(&MethodError{Kind: r.Key.Kind, Method: r.Method})
+		return refusedOutcome(&MethodError{Kind: r.Key.Kind, Method: r.Method})
 	}
 	c := newCall(ctx, m, r)
-	if err := a.post(&c.message); err != nil {
-		return refused(err)
+	if err := a.postCall(&c.message); err != nil {
+		return refusedOutcome(err)
 	}
 	return c.await()
 }
 
-// invoke runs a call in the activation.
-func (a *Activation) invoke(c *call) (o outcome) {
-	ctx, end := a.within(c.ctx, c.chain)
+// invokeMethod runs a call in the activation.
+func (a *Activation) invokeMethod(c *call) (o outcome) {
+	ctx, end := a.contextFor(c.ctx, c.chain)
 	defer end()
 	var result []byte
 	called := true
-	err := a.guard(c.method.name, func() (err error) {
+	err := a.catchPanic(c.method.name, func() (err error) {
 		result, called, err = c.method.invoke(ctx, a.state, a.kind.session.options.Codec, c.payload)
 		return err
 	})
@@ -43,14 +43,14 @@ func (a *Activation) invoke(c *call) (o outcome) {
 	case err == nil:
 		return outcome{status: Done, payload: result}
 	case !called:
-		return refused(err)
+		return refusedOutcome(err)
 	}
 	return outcome{status: Failed, err: err}
 }
 
-// guard calls what belongs to the program and returns a *[PanicError] for its panic. The methods of
+// catchPanic calls what belongs to the program and returns a *[PanicError] for its panic. The methods of
 // the error that it returns belong to the program, too: those of a nil pointer often panic.
-func (a *Activation) guard(what string, fn func() error) (err error) {
+func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 	returned := false
 	defer func() {
 		if returned {

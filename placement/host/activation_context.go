@@ -15,7 +15,7 @@ import (
 func (a *Activation) Context() context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m := a.extend()
+	m := a.ensureExtension()
 	if m.ctx == nil {
 		m.ctx, m.cancel = context.WithCancelCause(a.kind.session.ctx)
 		if m.cause != nil {
@@ -25,10 +25,10 @@ func (a *Activation) Context() context.Context {
 	return m.ctx
 }
 
-// within returns the context of something that runs: it ends with the
+// contextFor returns the context of something that runs: it ends with the
 // activation and with the caller's, whose deadline it has. The function
 // frees it.
-func (a *Activation) within(caller context.Context, chain []placement.Key) (context.Context, func()) {
+func (a *Activation) contextFor(caller context.Context, chain []placement.Key) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)
 	a.setCancel(cancel)
 	deadline, bounded := caller.Deadline()
@@ -53,7 +53,7 @@ func (a *Activation) within(caller context.Context, chain []placement.Key) (cont
 func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m := a.extend()
+	m := a.ensureExtension()
 	m.stop = cancel
 	if cancel != nil && m.cause != nil {
 		cancel(m.cause)

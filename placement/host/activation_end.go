@@ -11,48 +11,48 @@ import (
 	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
-// end ends the activation and returns once nothing of it runs any more. It
+// endWithin ends the activation and returns once nothing of it runs any more. It
 // returns a *[driver.BusyError] if it was used after idleSince, and an error if something
 // still runs after the timeout: that has lost its context then, and what waited for it goes elsewhere.
-func (a *Activation) end(ctx context.Context, cause placement.Cause, idleSince time.Time) error {
+func (a *Activation) endWithin(ctx context.Context, cause placement.Cause, idleSince time.Time) error {
 	e, err := a.beginEnd(cause, idleSince)
 	if err != nil {
 		return err
 	}
 	if cause == placement.CauseLost {
-		a.abort(placement.ErrActivationLost)
+		a.abortContexts(placement.ErrActivationLost)
 	}
 	if e.await(ctx, a.kind.session.options.DeactivateTimeout) {
 		return e.err
 	}
-	a.abort(fmt.Errorf("%w: it did not end in time", ErrDeactivated))
+	a.abortContexts(fmt.Errorf("%w: it did not end in time", ErrDeactivated))
 	if e.await(ctx, endGrace) {
 		return e.err
 	}
-	a.finish(cause)
+	a.finishEnd(cause)
 	return fmt.Errorf("host: %s still runs something %v after it was told to end", a.Key(), a.kind.session.options.DeactivateTimeout)
 }
 
 // beginEnd closes the mailbox and puts the end behind what is in it, unless that was
 // done before.
-func (a *Activation) beginEnd(cause placement.Cause, idleSince time.Time) (*ending, error) {
+func (a *Activation) beginEnd(cause placement.Cause, idleSince time.Time) (*endMessage, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	used, busy := a.usedSince(idleSince)
 	if busy && cause == placement.CauseIdle && a.phase <= active {
 		return nil, &driver.BusyError{UsedAt: used}
 	}
-	return a.close(cause), nil
+	return a.closeMailbox(cause), nil
 }
 
-// close closes the mailbox and returns its last message. The caller holds the mutex.
-func (a *Activation) close(cause placement.Cause) *ending {
-	m := a.extend()
+// closeMailbox closes the mailbox and returns its last message. The caller holds the mutex.
+func (a *Activation) closeMailbox(cause placement.Cause) *endMessage {
+	m := a.ensureExtension()
 	if m.ending == nil {
-		m.ending = &ending{cause: cause, done: make(chan struct{})}
+		m.ending = &endMessage{cause: cause, done: make(chan struct{})}
 		m.ending.work = m.ending
 		a.phase = draining
-		a.push(&m.ending.message)
+		a.pushMessage(&m.ending.message)
 	}
 	return m.ending
 }
@@ -60,16 +60,16 @@ func (a *Activation) close(cause placement.Cause) *ending {
 // endSoon closes the mailbox and sends what waits to the next incarnation.
 func (a *Activation) endSoon() {
 	a.mu.Lock()
-	a.close(placement.CauseFailed)
+	a.closeMailbox(placement.CauseFailed)
 	waiting := a.takeCalls()
 	a.mu.Unlock()
 	refuseAll(waiting)
 }
 
-// abort ends the contexts and sends what waits to the next incarnation.
-func (a *Activation) abort(cause error) {
+// abortContexts ends the contexts and sends what waits to the next incarnation.
+func (a *Activation) abortContexts(cause error) {
 	a.mu.Lock()
-	m := a.extend()
+	m := a.ensureExtension()
 	if m.cause == nil {
 		m.cause = cause
 		if m.cancel != nil {
@@ -86,7 +86,7 @@ func (a *Activation) abort(cause error) {
 
 // takeCalls takes the calls out of the mailbox. The caller holds the mutex.
 func (a *Activation) takeCalls() (calls []*call) {
-	more := a.extend()
+	more := a.ensureExtension()
 	m := more.head
 	more.head, more.tail = nil, nil
 	for m != nil {
@@ -96,15 +96,15 @@ func (a *Activation) takeCalls() (calls []*call) {
 			calls = append(calls, c)
 			more.calls--
 		} else {
-			a.push(m)
+			a.pushMessage(m)
 		}
 		m = next
 	}
 	return calls
 }
 
-// deactivate calls Deactivate, if there is one.
-func (a *Activation) deactivate() error {
+// callDeactivate calls Deactivate, if there is one.
+func (a *Activation) callDeactivate() error {
 	d, ok := a.state.(Deactivator)
 	if !ok {
 		return nil
@@ -112,20 +112,20 @@ func (a *Activation) deactivate() error {
 	ctx := context.WithValue(context.Background(), chainKey{}, []placement.Key{a.Key()})
 	ctx, cancel := context.WithTimeout(ctx, a.kind.session.options.DeactivateTimeout)
 	defer cancel()
-	err := a.guard("Deactivate", func() error { return d.Deactivate(ctx) })
+	err := a.catchPanic("Deactivate", func() error { return d.Deactivate(ctx) })
 	if err != nil {
 		a.kind.session.options.Logger.Warn("host: an activation's Deactivate failed", "key", a.Key().String(), "epoch", a.epoch, "err", err)
 	}
 	return err
 }
 
-// finish ends what belongs to the activation, and forgets it.
-func (a *Activation) finish(cause placement.Cause) {
+// finishEnd ends what belongs to the activation, and forgets it.
+func (a *Activation) finishEnd(cause placement.Cause) {
 	why := ErrDeactivated
 	if cause == placement.CauseLost {
 		why = placement.ErrActivationLost
 	}
-	a.abort(why)
+	a.abortContexts(why)
 	a.mu.Lock()
 	a.phase = gone
 	for t := range a.more.timers {

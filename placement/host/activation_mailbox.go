@@ -8,11 +8,11 @@ func (a *Activation) Passivate() {
 	a.mu.Lock()
 	a.leaving = true
 	a.mu.Unlock()
-	a.leave()
+	a.passivateIfIdle()
 }
 
-// leave asks for the end if that is wanted and nothing runs.
-func (a *Activation) leave() {
+// passivateIfIdle asks for the end if that is wanted and nothing runs.
+func (a *Activation) passivateIfIdle() {
 	a.mu.Lock()
 	now := a.leaving && !a.running && a.phase == active
 	if now {
@@ -24,27 +24,27 @@ func (a *Activation) leave() {
 	}
 }
 
-// post puts a message into the mailbox. It returns errDraining if it is for
+// postCall puts a message into the mailbox. It returns errDraining if it is for
 // the next incarnation.
-func (a *Activation) post(m *message) error {
+func (a *Activation) postCall(m *message) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase > active {
 		return errDraining
 	}
-	more := a.extend()
+	more := a.ensureExtension()
 	if calls := int(more.calls); calls >= a.kind.session.options.Mailbox {
 		return &MailboxFullError{Key: a.Key(), Waiting: calls}
 	}
 	more.calls++
 	a.used = a.kind.session.sinceStart()
-	a.push(m)
+	a.pushMessage(m)
 	return nil
 }
 
-// push appends a message and sees that it is run. The caller holds the mutex.
-func (a *Activation) push(m *message) {
-	more := a.extend()
+// pushMessage appends a message and sees that it is run. The caller holds the mutex.
+func (a *Activation) pushMessage(m *message) {
+	more := a.ensureExtension()
 	if more.tail == nil {
 		more.head = m
 	} else {
@@ -53,23 +53,23 @@ func (a *Activation) push(m *message) {
 	more.tail = m
 	if !a.running {
 		a.running = true
-		go a.run()
+		go a.runMailbox()
 	}
 }
 
-// run runs messages until there are no more.
-func (a *Activation) run() {
+// runMailbox runs messages until there are no more.
+func (a *Activation) runMailbox() {
 	ended := false
 	defer func() {
 		if !ended { // a handler has called runtime.Goexit
-			go a.run()
+			go a.runMailbox()
 		}
 	}()
-	for m := a.pop(); m != nil; m = a.pop() {
+	for m := a.popMessage(); m != nil; m = a.popMessage() {
 		a.runMessage(m)
 	}
 	ended = true
-	a.leave()
+	a.passivateIfIdle()
 }
 
 // runMessage runs a message, and counts a call as a use of the activation.
@@ -80,15 +80,15 @@ func (a *Activation) runMessage(m *message) {
 	m.work.run(a)
 }
 
-// pop takes the next message. If there is none, the goroutine is done.
-func (a *Activation) pop() *message {
+// popMessage takes the next message. If there is none, the goroutine is done.
+func (a *Activation) popMessage() *message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	more := a.extend()
+	more := a.ensureExtension()
 	m := more.head
 	if m == nil {
 		a.running = false
-		a.shrink()
+		a.freeExtension()
 		return nil
 	}
 	if more.head = m.next; more.head == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// start calls the factory.
-func (a *Activation) start(ctx context.Context) (err error) {
+// callFactory calls the factory.
+func (a *Activation) callFactory(ctx context.Context) (err error) {
 	made := false
 	defer func() {
 		if !made {
@@ -18,8 +18,8 @@ func (a *Activation) start(ctx context.Context) (err error) {
 		}
 	}()
 	var state any
-	err = a.guard("the factory", func() (err error) {
-		ctx, end := a.within(ctx, []placement.Key{a.Key()})
+	err = a.catchPanic("the factory", func() (err error) {
+		ctx, end := a.contextFor(ctx, []placement.Key{a.Key()})
 		defer end()
 		state, err = a.kind.kind.open(ctx, a)
 		return err
@@ -38,7 +38,7 @@ func (a *Activation) noteStarted(state any) error {
 	defer a.mu.Unlock()
 	a.state = state
 	a.used = a.kind.session.sinceStart()
-	a.resume()
+	a.resumeMailbox()
 	if a.phase != starting {
 		return errGone
 	}
@@ -46,21 +46,21 @@ func (a *Activation) noteStarted(state any) error {
 	return nil
 }
 
-// resume runs what came while the factory ran. The caller holds the mutex.
-func (a *Activation) resume() {
-	if a.running = a.extend().head != nil; a.running {
-		go a.run()
+// resumeMailbox runs what came while the factory ran. The caller holds the mutex.
+func (a *Activation) resumeMailbox() {
+	if a.running = a.ensureExtension().head != nil; a.running {
+		go a.runMailbox()
 		return
 	}
-	a.shrink()
+	a.freeExtension()
 }
 
 // noteFailedStart ends an activation that has no value.
 func (a *Activation) noteFailedStart() {
 	a.mu.Lock()
-	a.resume()
+	a.resumeMailbox()
 	a.mu.Unlock()
-	a.finish(placement.CauseFailed)
+	a.finishEnd(placement.CauseFailed)
 }
 
 // awaitStart waits for the factory, which another command has called.

@@ -30,7 +30,7 @@ func (a *Activation) startTimer(d, period time.Duration, fn func(context.Context
 		t.stopped = true
 		return t
 	}
-	m := a.extend()
+	m := a.ensureExtension()
 	if m.timers == nil {
 		m.timers = make(map[*Timer]struct{})
 	}

@@ -48,7 +48,7 @@ func (c *Client) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.run()
+	s.startTasks()
 	c.session.Store(s)
 	c.state.Store(stateStarted)
 	return nil
@@ -65,7 +65,7 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 	var err error
 	if s := c.session.Load(); s != nil {
-		err = s.stop(ctx)
+		err = s.stopAndLeave(ctx)
 	}
 	return errors.Join(err, c.options.Transport.Close(ctx))
 }

@@ -12,10 +12,10 @@ import (
 
 // cluster is where members and activations are: a database.
 type cluster interface {
-	// join makes the process a member under a new incarnation.
-	join(ctx context.Context, m placement.Member) (seat, error)
-	// watch delivers topologies until ctx ends.
-	watch(ctx context.Context, deliver func(placement.Topology)) error
+	// joinMember makes the process a member under a new incarnation.
+	joinMember(ctx context.Context, m placement.Member) (seat, error)
+	// watchMembers delivers topologies until ctx ends.
+	watchMembers(ctx context.Context, deliver func(placement.Topology)) error
 	homes(s *session) driver.Homes
 	fence(key placement.Key, owner placement.Owner, epoch int64) leasefdb.Fence
 }

@@ -34,7 +34,7 @@ func newDatabase(db kv.Database, o Options) (cluster, error) {
 	return &database{members: members, store: store}, nil
 }
 
-func (d *database) join(ctx context.Context, m placement.Member) (seat, error) {
+func (d *database) joinMember(ctx context.Context, m placement.Member) (seat, error) {
 	joined, err := d.members.Join(ctx, membership.Self{Name: m.Name, Address: m.Address, Kinds: m.Kinds, Labels: m.Labels})
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (d *database) join(ctx context.Context, m placement.Member) (seat, error) {
 	return databaseSeat{joined}, nil
 }
 
-func (d *database) watch(ctx context.Context, deliver func(placement.Topology)) error {
+func (d *database) watchMembers(ctx context.Context, deliver func(placement.Topology)) error {
 	return d.members.Follow(ctx, deliver)
 }
 

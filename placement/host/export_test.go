@@ -20,11 +20,11 @@ type TestCluster struct {
 	Homes func(e driver.Executor) driver.Homes
 }
 
-func (c TestCluster) join(ctx context.Context, m placement.Member) (seat, error) {
+func (c TestCluster) joinMember(ctx context.Context, m placement.Member) (seat, error) {
 	return c.Join(ctx, m)
 }
 
-func (c TestCluster) watch(ctx context.Context, deliver func(placement.Topology)) error {
+func (c TestCluster) watchMembers(ctx context.Context, deliver func(placement.Topology)) error {
 	return c.Watch(ctx, deliver)
 }
 

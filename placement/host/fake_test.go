@@ -73,9 +73,9 @@ func (f *fakeLookup) Run(ctx context.Context) error {
 // fakeCluster has no members and no home.
 type fakeCluster struct{}
 
-func (fakeCluster) join(context.Context, placement.Member) (seat, error) { panic("not joined") }
+func (fakeCluster) joinMember(context.Context, placement.Member) (seat, error) { panic("not joined") }
 
-func (fakeCluster) watch(ctx context.Context, _ func(placement.Topology)) error {
+func (fakeCluster) watchMembers(ctx context.Context, _ func(placement.Topology)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -51,25 +51,25 @@ func newHost(p *process) *Host {
 // registered, and serves the transport. It waits for a member of the same name that has died,
 // and fails if there is one that is alive. After an error it can be called again.
 func (h *Host) Start(ctx context.Context) error {
-	if err := h.begin(); err != nil {
+	if err := h.claimStart(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)() // Stop ends the joining
-	s, err := h.join(ctx)
-	if err := h.noteJoined(s, err); err != nil {
+	s, err := h.joinCluster(ctx)
+	if err := h.adoptSession(s, err); err != nil {
 		return err
 	}
-	go h.supervise(s)
-	if err := h.options.Transport.Serve(h.serve); err != nil {
+	go h.superviseSessions(s)
+	if err := h.options.Transport.Serve(h.serveRequest); err != nil {
 		return errors.Join(fmt.Errorf("host: the transport does not serve: %w", err), h.Stop(ctx))
 	}
 	return nil
 }
 
-// begin lets one Start run.
-func (h *Host) begin() error {
+// claimStart lets one Start run.
+func (h *Host) claimStart() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -82,13 +82,13 @@ func (h *Host) begin() error {
 	return nil
 }
 
-// noteJoined begins to use the session. It leaves at once if Stop came first.
-func (h *Host) noteJoined(s *session, err error) error {
+// adoptSession begins to use the session. It leaves at once if Stop came first.
+func (h *Host) adoptSession(s *session, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.state.Load() == stateStopped && err == nil:
-		return errors.Join(placement.ErrStopped, s.stop(h.ctx))
+		return errors.Join(placement.ErrStopped, s.stopAndLeave(h.ctx))
 	case err != nil:
 		h.started = false
 		return err
@@ -98,10 +98,10 @@ func (h *Host) noteJoined(s *session, err error) error {
 	return nil
 }
 
-// join makes the process a member under a new incarnation.
-func (h *Host) join(ctx context.Context) (*session, error) {
+// joinCluster makes the process a member under a new incarnation.
+func (h *Host) joinCluster(ctx context.Context) (*session, error) {
 	kinds := slices.Sorted(maps.Keys(h.kinds))
-	seat, err := h.cluster.join(ctx, placement.Member{
+	seat, err := h.cluster.joinMember(ctx, placement.Member{
 		Owner: placement.Owner{Name: h.options.Name}, Address: h.options.Transport.Address(), Kinds: kinds, Labels: h.options.Labels,
 	})
 	if err != nil {
@@ -114,15 +114,15 @@ func (h *Host) join(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, seat.Leave(ctx))
 	}
-	s.run()
+	s.startTasks()
 	if err := s.awaitReady(ctx); err != nil {
-		return nil, errors.Join(err, s.stop(ctx))
+		return nil, errors.Join(err, s.stopAndLeave(ctx))
 	}
 	return s, nil
 }
 
-// supervise joins again each time that the membership is lost, until Stop.
-func (h *Host) supervise(s *session) {
+// superviseSessions joins again each time that the membership is lost, until Stop.
+func (h *Host) superviseSessions(s *session) {
 	defer close(h.ended)
 	for s != nil {
 		select {
@@ -132,16 +132,16 @@ func (h *Host) supervise(s *session) {
 		}
 		h.session.Store(nil)
 		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
-		s.lose()
-		s = h.rejoin()
+		s.loseAll()
+		s = h.joinAgain()
 		h.session.Store(s)
 	}
 }
 
-// rejoin joins until it succeeds. It returns nil when the host stops.
-func (h *Host) rejoin() *session {
+// joinAgain joins until it succeeds. It returns nil when the host stops.
+func (h *Host) joinAgain() *session {
 	for attempt := 0; ; attempt++ {
-		s, err := h.join(h.ctx)
+		s, err := h.joinCluster(h.ctx)
 		if err == nil {
 			return s
 		}
@@ -163,7 +163,7 @@ func (h *Host) rejoin() *session {
 func (h *Host) Stop(ctx context.Context) error {
 	h.mu.Lock()
 	if h.state.Load() == stateStarted {
-		h.part()
+		h.openDetached()
 	}
 	was := h.state.Swap(stateStopped)
 	h.mu.Unlock()
@@ -177,9 +177,9 @@ func (h *Host) Stop(ctx context.Context) error {
 	<-h.ended
 	var err error
 	if s := h.session.Load(); s != nil {
-		err = s.stop(ctx)
+		err = s.stopAndLeave(ctx)
 	}
-	return errors.Join(err, h.endParting(ctx), h.options.Transport.Close(ctx))
+	return errors.Join(err, h.closeDetached(ctx), h.options.Transport.Close(ctx))
 }
 
 // Member returns the member that this process is, and false while it is none.

@@ -4,8 +4,8 @@ package host
 
 import "github.com/kazahana-db/kazahana/placement"
 
-// register adds a kind.
-func (h *Host) register(k *kind) error {
+// addKind adds a kind.
+func (h *Host) addKind(k *kind) error {
 	if err := (placement.Key{Kind: k.name, ID: "id"}).Validate(); err != nil {
 		return &RegistrationError{Name: k.name, Reason: err.Error(), Err: err}
 	}
@@ -21,8 +21,8 @@ func (h *Host) register(k *kind) error {
 	return nil
 }
 
-// handle adds a method to a kind.
-func (h *Host) handle(k *kind, m *method) error {
+// addMethod adds a method to a kind.
+func (h *Host) addMethod(k *kind, m *method) error {
 	full := k.name + "." + m.name
 	if err := checkMethod(m.name); err != nil {
 		return &RegistrationError{Name: full, Reason: err.Error(), Err: err}

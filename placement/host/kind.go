@@ -46,7 +46,7 @@ func Register[T any](h *Host, name string, open func(ctx context.Context, a *Act
 	for _, option := range options {
 		option(k)
 	}
-	if err := h.register(k); err != nil {
+	if err := h.addKind(k); err != nil {
 		return nil, err
 	}
 	return &Kind[T]{host: h, kind: k}, nil
@@ -71,7 +71,7 @@ func Handle[T, In, Out any](k *Kind[T], name string, fn func(T, context.Context,
 	m.invoke = func(ctx context.Context, state any, c Codec, payload []byte) ([]byte, bool, error) {
 		return invoke(func(in In) (Out, error) { return fn(state.(T), ctx, in) }, c, payload)
 	}
-	if err := k.host.handle(k.kind, m); err != nil {
+	if err := k.host.addMethod(k.kind, m); err != nil {
 		return nil, err
 	}
 	return &Method[In, Out]{caller: &k.host.process, kind: k.kind.name, method: m}, nil

@@ -58,7 +58,7 @@ func (c *cluster) change(fn func() error) error {
 	return nil
 }
 
-func (c *cluster) join(_ context.Context, m placement.Member) (host.Seat, error) {
+func (c *cluster) joinMember(_ context.Context, m placement.Member) (host.Seat, error) {
 	s := &member{cluster: c, Member: m}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	err := c.change(func() error {
@@ -73,7 +73,7 @@ func (c *cluster) join(_ context.Context, m placement.Member) (host.Seat, error)
 	return s, err
 }
 
-func (c *cluster) watch(ctx context.Context, deliver func(placement.Topology)) error {
+func (c *cluster) watchMembers(ctx context.Context, deliver func(placement.Topology)) error {
 	for {
 		t, changed := c.topology()
 		deliver(t)
@@ -112,7 +112,7 @@ func (c *cluster) evict(name string, tell bool) {
 func (c *cluster) options(o host.Options) (host.TestCluster, host.Options, *hosttest.Peer) {
 	peer := c.network.Listen(o.Name)
 	o.Transport = peer
-	return host.TestCluster{Join: c.join, Watch: c.watch, Homes: func(e driver.Executor) driver.Homes {
+	return host.TestCluster{Join: c.joinMember, Watch: c.watchMembers, Homes: func(e driver.Executor) driver.Homes {
 		homes := driver.Homes{Lock: c.home, Storage: c.home, Executor: e}
 		if c.unreachable {
 			homes.Storage = lostStorage{c.home}

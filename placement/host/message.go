@@ -51,7 +51,7 @@ type outcome struct {
 	holder  placement.Holder
 }
 
-func refused(err error) outcome { return outcome{status: Refused, err: err} }
+func refusedOutcome(err error) outcome { return outcome{status: Refused, err: err} }
 
 func newCall(ctx context.Context, m *method, r *Request) *call {
 	c := &call{ctx: ctx, method: m, payload: r.Payload, done: make(chan struct{})}
@@ -68,7 +68,7 @@ func (c *call) await() outcome {
 	case <-c.ctx.Done():
 	}
 	if c.state.CompareAndSwap(callQueued, callEnded) {
-		return refused(c.ctx.Err())
+		return refusedOutcome(c.ctx.Err())
 	}
 	select {
 	case <-c.done: // it ended just before the context did
@@ -85,17 +85,17 @@ func (c *call) run(a *Activation) {
 	}
 	defer close(c.done)
 	if err := c.ctx.Err(); err != nil {
-		c.outcome = refused(err)
+		c.outcome = refusedOutcome(err)
 		return
 	}
 	c.outcome = outcome{status: Failed, err: &PanicError{Key: a.Key(), In: c.method.name, Value: describe(nil), Stack: "?"}} // if Goexit leaves it
-	c.outcome = a.invoke(c)
+	c.outcome = a.invokeMethod(c)
 }
 
 // refuse implements [work].
 func (c *call) refuse(err error) {
 	if c.state.CompareAndSwap(callQueued, callEnded) {
-		c.outcome = refused(err)
+		c.outcome = refusedOutcome(err)
 		close(c.done)
 	}
 }

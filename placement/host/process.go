@@ -13,11 +13,11 @@ import (
 // process is what a [Host] and a [Client] have in common: it calls activations
 // wherever they are.
 type process struct {
-	options Options
-	cluster cluster
-	session atomic.Pointer[session] // nil while there is none
-	parting atomic.Pointer[session] // of a host that stops, see part
-	state   atomic.Int32
+	options  Options
+	cluster  cluster
+	session  atomic.Pointer[session] // nil while there is none
+	detached atomic.Pointer[session] // of a host that stops, see part
+	state    atomic.Int32
 }
 
 // The states of a process.
@@ -31,7 +31,7 @@ const (
 // of them the strategy chooses, and what is active or under way here. Nothing is read. The
 // errors are those of a process that is not started, stopped, or about to join again.
 func (p *process) Explain(key placement.Key) (placement.Explanation, error) {
-	s, err := p.current()
+	s, err := p.currentSession()
 	if err != nil {
 		return placement.Explanation{Key: key}, err
 	}
@@ -51,22 +51,22 @@ func newProcess(db kv.Database, o Options) (*process, error) {
 	return &process{options: o, cluster: withSource(c, o)}, nil
 }
 
-// dispatch calls the activation if it is here, or sends the request to who has it.
-func (p *process) dispatch(ctx context.Context, r *Request) outcome {
+// dispatchRequest calls the activation if it is here, or sends the request to who has it.
+func (p *process) dispatchRequest(ctx context.Context, r *Request) outcome {
 	for attempt := 0; ; attempt++ {
 		s, err := p.sessionFor(r)
 		if err != nil {
-			return refused(err)
+			return refusedOutcome(err)
 		}
 		res, err := s.driver.Resolve(ctx, r.Key)
 		if err != nil {
-			return refused(err)
+			return refusedOutcome(err)
 		}
 		if res.Locality == placement.Remote {
-			s.disown(r)
-			return p.forward(ctx, s, res, r)
+			s.giveBackUnknown(r)
+			return p.forwardRequest(ctx, s, res, r)
 		}
-		o := s.deliver(ctx, res, r)
+		o := s.deliverLocal(ctx, res, r)
 		if o.err != errDraining || attempt > 0 && backoff(ctx, attempt) != nil {
 			return o
 		}

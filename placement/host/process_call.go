@@ -32,7 +32,7 @@ func (p *process) callValues(ctx context.Context, key placement.Key, m *method, 
 	if most := p.options.MaxPayload; len(payload) > most {
 		return fault(argument, &SizeError{Bytes: len(payload), Most: most})
 	}
-	result, err := p.call(ctx, key, m, payload)
+	result, err := p.callEncoded(ctx, key, m, payload)
 	if err != nil || out == nil {
 		return err
 	}
@@ -42,9 +42,9 @@ func (p *process) callValues(ctx context.Context, key placement.Key, m *method, 
 	return nil
 }
 
-// call calls until the outcome is certain, or unknown and the method is not idempotent,
+// callEncoded calls until the outcome is certain, or unknown and the method is not idempotent,
 // or nothing is to be gained by another attempt.
-func (p *process) call(ctx context.Context, key placement.Key, m *method, payload []byte) ([]byte, error) {
+func (p *process) callEncoded(ctx context.Context, key placement.Key, m *method, payload []byte) ([]byte, error) {
 	if p.options.CallTimeout > 0 {
 		if _, bounded := ctx.Deadline(); !bounded {
 			var cancel context.CancelFunc
@@ -55,7 +55,7 @@ func (p *process) call(ctx context.Context, key placement.Key, m *method, payloa
 	r := Request{Key: key, Method: m.name, Codec: p.options.Codec.Name(), Chain: chainOf(ctx), Payload: payload}
 	failure := &CallError{Key: key, Method: m.name, Err: checkChain(key, r.Chain)}
 	for attempt := 0; failure.Err == nil; attempt++ {
-		o := p.dispatch(ctx, &r)
+		o := p.dispatchRequest(ctx, &r)
 		switch {
 		case o.status == Done:
 			return o.payload, nil
@@ -63,15 +63,15 @@ func (p *process) call(ctx context.Context, key placement.Key, m *method, payloa
 			return nil, identity(o.err)
 		}
 		failure.Unknown = failure.Unknown || o.status != Refused
-		if failure.Err = o.err; p.retries(&r, o, m) {
+		if failure.Err = o.err; p.shouldRetry(&r, o, m) {
 			failure.Err = waitAfter(ctx, o.err, attempt)
 		}
 	}
 	return nil, failure
 }
 
-// retries reports whether another attempt is right and may succeed.
-func (p *process) retries(r *Request, o outcome, m *method) bool {
+// shouldRetry reports whether another attempt is right and may succeed.
+func (p *process) shouldRetry(r *Request, o outcome, m *method) bool {
 	_, err := p.sessionFor(r)
 	switch {
 	case errors.Is(err, ErrNotStarted) || errors.Is(err, placement.ErrStopped):

@@ -10,12 +10,12 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// forward sends a request to the process that has the activation, and corrects what is
+// forwardRequest sends a request to the process that has the activation, and corrects what is
 // known of where that is by the reply.
-func (p *process) forward(ctx context.Context, s *session, res placement.Resolution, r *Request) outcome {
+func (p *process) forwardRequest(ctx context.Context, s *session, res placement.Resolution, r *Request) outcome {
 	assumed := placement.Holder{Owner: res.Owner, Address: res.Address, Epoch: res.Epoch}
 	if r.Forwards > MaxForwards {
-		return refused(ErrNotHere)
+		return refusedOutcome(ErrNotHere)
 	}
 	next := *r
 	next.To = assumed
@@ -23,12 +23,12 @@ func (p *process) forward(ctx context.Context, s *session, res placement.Resolut
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		s.driver.Forget(r.Key, assumed)
-		return refused(err)
+		return refusedOutcome(err)
 	case err != nil:
 		s.driver.Forget(r.Key, assumed)
 		return outcome{status: Unknown, err: err}
 	}
-	s.learn(r.Key, assumed, reply)
+	s.learnFromReply(r.Key, assumed, reply)
 	return p.outcomeOf(reply)
 }
 

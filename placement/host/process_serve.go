@@ -8,13 +8,13 @@ import (
 	"fmt"
 )
 
-// serve answers a request of another process: it is the transport's [Handler].
-func (p *process) serve(ctx context.Context, r Request) Reply {
-	if err := p.check(&r); err != nil {
+// serveRequest answers a request of another process: it is the transport's [Handler].
+func (p *process) serveRequest(ctx context.Context, r Request) Reply {
+	if err := p.checkRequest(&r); err != nil {
 		return Refuse(err)
 	}
 	r.Forwards++ // if it goes on from here
-	o := p.dispatch(ctx, &r)
+	o := p.dispatchRequest(ctx, &r)
 	reply := Reply{Status: o.status, Payload: o.payload, Holder: o.holder}
 	if o.status != Done {
 		reply.Err, reply.Payload = wireErrorOf(o.err), nil
@@ -22,8 +22,8 @@ func (p *process) serve(ctx context.Context, r Request) Reply {
 	return reply
 }
 
-// check refuses requests that no process of the same program sends.
-func (p *process) check(r *Request) error {
+// checkRequest refuses requests that no process of the same program sends.
+func (p *process) checkRequest(r *Request) error {
 	if own := p.options.Codec.Name(); r.Codec != own {
 		return &CodecError{Got: r.Codec, Want: own}
 	}

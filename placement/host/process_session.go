@@ -23,19 +23,19 @@ func (p *process) newClientSession() (*session, error) {
 
 // sessionFor returns the session that places a request, or why there is none.
 func (p *process) sessionFor(r *Request) (*session, error) {
-	s, err := p.current()
+	s, err := p.currentSession()
 	if p.state.Load() != stateStopped {
 		return s, err
 	}
 	fromHere := r.Forwards == 0 && len(r.Chain) > 0
-	if c := p.parting.Load(); c != nil && fromHere {
+	if c := p.detached.Load(); c != nil && fromHere {
 		return c, nil
 	}
 	return nil, placement.ErrStopped
 }
 
-// current returns the session, or why there is none.
-func (p *process) current() (*session, error) {
+// currentSession returns the session, or why there is none.
+func (p *process) currentSession() (*session, error) {
 	s := p.session.Load()
 	switch state := p.state.Load(); {
 	case state == stateNew:

@@ -19,7 +19,7 @@ func TestForwards(t *testing.T) {
 	x.to = func(context.Context, string, Request) (Reply, error) { return done("b", *at) }
 	for forwards, path := range []string{"b1", "b2", ""} {
 		x.sent = nil
-		reply := p.serve(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", Forwards: forwards, Payload: []byte(`""`)})
+		reply := p.serveRequest(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", Forwards: forwards, Payload: []byte(`""`)})
 		if x.path() != path {
 			t.Errorf("a request that was forwarded %d times goes to %q", forwards, x.path())
 		}
@@ -41,7 +41,7 @@ func TestRequestSaysTo(t *testing.T) {
 	}
 	self := holderAt("self", 3)
 	for _, incoming := range []placement.Holder{{}, holderAt("self", 0), self, {Owner: placement.Owner{Name: "self", Incarnation: 2}, Epoch: 3}} {
-		p.serve(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", To: incoming, Payload: []byte(`""`)})
+		p.serveRequest(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", To: incoming, Payload: []byte(`""`)})
 		if to != *at {
 			t.Errorf("the request went on to %+v, want %+v", to, *at)
 		}
@@ -74,7 +74,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		"many forwards":          {Key: key, Method: "m", Codec: "json", Forwards: 3},
 		"negative forwards":      {Key: key, Method: "m", Codec: "json", Forwards: -1},
 	} {
-		reply := p.serve(t.Context(), r)
+		reply := p.serveRequest(t.Context(), r)
 		if reply.Status != Refused || reply.Err.Error() == nil {
 			t.Errorf("%s: %+v", name, reply)
 		}

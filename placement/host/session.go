@@ -27,22 +27,22 @@ type session struct {
 
 	ctx    context.Context // ends with the membership; its cause says why
 	cancel context.CancelCauseFunc
-	work   sync.WaitGroup // what runs until ctx ends
+	tasks  sync.WaitGroup // what runs until ctx ends
 
-	isReady sync.Once
-	ready   chan struct{} // closed once a topology is in force
+	readyOnce sync.Once
+	ready     chan struct{} // closed once a topology is in force
 
-	telling sync.Mutex // guards what follows
+	relayMu sync.Mutex // guards what follows
 	latest  placement.Topology
-	told    *session // another one that is told of topologies; nil: none
+	relay   *session // another one that is told of topologies; nil: none
 }
 
-// run follows the topology and ticks until the session ends.
-func (s *session) run() {
-	s.work.Go(func() { _ = s.driver.Run(s.ctx) })
-	s.work.Go(func() {
+// startTasks follows the topology and ticks until the session ends.
+func (s *session) startTasks() {
+	s.tasks.Go(func() { _ = s.driver.Run(s.ctx) })
+	s.tasks.Go(func() {
 		for attempt := 0; s.ctx.Err() == nil; attempt++ {
-			err := s.cluster.watch(s.ctx, s.update)
+			err := s.cluster.watchMembers(s.ctx, s.updateTopology)
 			if s.ctx.Err() == nil {
 				s.options.Logger.Warn("host: the members cannot be watched", "err", err)
 			}
@@ -50,7 +50,7 @@ func (s *session) run() {
 		}
 	})
 	if s.seat != nil {
-		s.work.Go(s.tellLoad)
+		s.tasks.Go(s.tellLoad)
 		context.AfterFunc(s.seat.Context(), func() {
 			s.cancel(fmt.Errorf("%w: %w", placement.ErrActivationLost, context.Cause(s.seat.Context())))
 		})
@@ -68,32 +68,32 @@ func (s *session) tellLoad() {
 	}
 }
 
-// update tells the driver of a topology, and the session that is told, too.
-func (s *session) update(t placement.Topology) {
-	s.enforce(t)
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	if s.latest = t; s.told != nil {
-		s.told.enforce(t)
+// updateTopology tells the driver of a topology, and the session that is told, too.
+func (s *session) updateTopology(t placement.Topology) {
+	s.enforceTopology(t)
+	s.relayMu.Lock()
+	defer s.relayMu.Unlock()
+	if s.latest = t; s.relay != nil {
+		s.relay.enforceTopology(t)
 	}
 }
 
-// tell tells another session of topologies from now on, the latest one first.
-func (s *session) tell(other *session) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	if s.told = other; s.latest.Version > 0 {
-		other.enforce(s.latest)
+// relayTo tells another session of topologies from now on, the latest one first.
+func (s *session) relayTo(other *session) {
+	s.relayMu.Lock()
+	defer s.relayMu.Unlock()
+	if s.relay = other; s.latest.Version > 0 {
+		other.enforceTopology(s.latest)
 	}
 }
 
-// enforce tells the driver of a topology.
-func (s *session) enforce(t placement.Topology) {
+// enforceTopology tells the driver of a topology.
+func (s *session) enforceTopology(t placement.Topology) {
 	if err := s.driver.UpdateTopology(t); err != nil && !errors.Is(err, placement.ErrStaleTopology) {
 		s.options.Logger.Error("host: a topology cannot be used", "version", t.Version, "err", err)
 	}
 	if s.driver.State() != placement.StateNotReady {
-		s.isReady.Do(func() { close(s.ready) })
+		s.readyOnce.Do(func() { close(s.ready) })
 	}
 }
 
@@ -109,33 +109,33 @@ func (s *session) awaitReady(ctx context.Context) error {
 	}
 }
 
-// lose ends all activations, without giving anything back: others may have them.
-func (s *session) lose() {
+// loseAll ends all activations, without giving anything back: others may have them.
+func (s *session) loseAll() {
 	s.driver.LoseAll()
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.DeactivateTimeout+2*endGrace)
 	defer cancel()
 	if err := s.driver.Stop(ctx); err != nil {
 		s.options.Logger.Warn("host: not all activations of a lost membership have ended", "member", s.owner.String(), "err", err)
 	}
-	s.work.Wait()
+	s.tasks.Wait()
 }
 
-// stop gives everything back, in an orderly way until ctx ends or the membership is lost, and
+// stopAndLeave gives everything back, in an orderly way until ctx ends or the membership is lost, and
 // leaves.
-func (s *session) stop(ctx context.Context) error {
+func (s *session) stopAndLeave(ctx context.Context) error {
 	holding, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
-	err := errors.Join(s.drain(holding), s.driver.Stop(holding))
+	err := errors.Join(s.drainSeat(holding), s.driver.Stop(holding))
 	if s.ctx.Err() != nil {
-		s.lose()
+		s.loseAll()
 	}
 	s.cancel(ErrDeactivated)
-	s.work.Wait()
-	return errors.Join(err, s.leave(ctx))
+	s.tasks.Wait()
+	return errors.Join(err, s.leaveCluster(ctx))
 }
 
-// drain makes new activations go elsewhere.
-func (s *session) drain(ctx context.Context) error {
+// drainSeat makes new activations go elsewhere.
+func (s *session) drainSeat(ctx context.Context) error {
 	if s.seat == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (s *session) drain(ctx context.Context) error {
 // membership: the others need not wait for its lease then.
 const leaveTimeout = 2 * time.Second
 
-func (s *session) leave(ctx context.Context) error {
+func (s *session) leaveCluster(ctx context.Context) error {
 	if s.seat == nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (s *session) leave(ctx context.Context) error {
 
 func (s *session) sinceStart() uint32 { return uint32(time.Since(s.began) / usedUnit) }
 
-func (s *session) fence(key placement.Key, epoch int64) leasefdb.Fence {
+func (s *session) fenceOf(key placement.Key, epoch int64) leasefdb.Fence {
 	return s.cluster.fence(key, s.owner, epoch)
 }
 

@@ -9,34 +9,34 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// deliver gives a request to the activation of this process and waits for the
+// deliverLocal gives a request to the activation of this process and waits for the
 // outcome.
-func (s *session) deliver(ctx context.Context, res placement.Resolution, r *Request) outcome {
+func (s *session) deliverLocal(ctx context.Context, res placement.Resolution, r *Request) outcome {
 	as, ok := s.kinds[r.Key.Kind]
 	if !ok {
-		return refused(fmt.Errorf("host: kind %q is not registered here", clip(r.Key.Kind)))
+		return refusedOutcome(fmt.Errorf("host: kind %q is not registered here", clip(r.Key.Kind)))
 	}
 	a := as.find(r.Key.ID, res.Epoch)
 	if a == nil { // it has just ended, or has by itself: then the driver is to know
 		s.driver.Passivate(r.Key, res.Epoch)
-		return refused(errDraining)
+		return refusedOutcome(errDraining)
 	}
-	o := a.call(ctx, r)
+	o := a.callMethod(ctx, r)
 	o.holder = placement.Holder{Owner: s.owner, Address: s.options.Transport.Address(), Epoch: a.epoch}
 	return o
 }
 
-// disown tells the driver of a request that was sent here because this process is said to have
+// giveBackUnknown tells the driver of a request that was sent here because this process is said to have
 // the key, and is to go on: what a home has of it for this process is given back.
-func (s *session) disown(r *Request) {
+func (s *session) giveBackUnknown(r *Request) {
 	if r.To.Epoch > 0 && r.To.Owner == s.owner {
 		s.driver.Forget(r.Key, r.To)
 	}
 }
 
-// learn corrects the location of a key by a reply. Only who has the activation
+// learnFromReply corrects the location of a key by a reply. Only who has the activation
 // tells of itself: what others have heard could make two processes point at each other for ever.
-func (s *session) learn(key placement.Key, assumed placement.Holder, reply Reply) {
+func (s *session) learnFromReply(key placement.Key, assumed placement.Holder, reply Reply) {
 	switch {
 	case reply.Holder == assumed:
 	case reply.Holder.Epoch > 0:

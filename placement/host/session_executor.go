@@ -19,10 +19,10 @@ func (s *session) EnsureActivation(ctx context.Context, c placement.EnsureActiva
 	}
 	a, older, made := as.add(c.Key.ID, c.Epoch)
 	if older != nil {
-		go older.end(context.WithoutCancel(ctx), placement.CauseLost, time.Time{})
+		go older.endWithin(context.WithoutCancel(ctx), placement.CauseLost, time.Time{})
 	}
 	if made {
-		return record, a.start(ctx)
+		return record, a.callFactory(ctx)
 	}
 	if a.epoch != c.Epoch {
 		return record, fmt.Errorf("%w: epoch %d was activated after epoch %d", placement.ErrStale, a.epoch, c.Epoch)
@@ -40,5 +40,5 @@ func (s *session) Deactivate(ctx context.Context, c placement.Deactivate) error 
 	if a == nil {
 		return nil
 	}
-	return a.end(ctx, c.Cause, c.IdleSince)
+	return a.endWithin(ctx, c.Cause, c.IdleSince)
 }

@@ -32,7 +32,7 @@ func (t *Timer) stop() {
 	t.stopped = true
 	if t.alarm != nil {
 		t.alarm.Stop()
-		delete(t.activation.extend().timers, t)
+		delete(t.activation.ensureExtension().timers, t)
 	}
 }
 
@@ -45,26 +45,26 @@ func (t *Timer) fire() {
 		return
 	}
 	t.queued = true
-	a.push(&t.message)
+	a.pushMessage(&t.message)
 }
 
 // run implements [work].
 func (t *Timer) run(a *Activation) {
 	defer t.rearm()
-	if !t.begin() {
+	if !t.mayRun() {
 		return
 	}
-	ctx, end := a.within(context.Background(), []placement.Key{a.Key()})
+	ctx, end := a.contextFor(context.Background(), []placement.Key{a.Key()})
 	defer end()
-	a.notePanic(a.guard("a timer", func() error { t.fn(ctx); return nil }))
+	a.notePanic(a.catchPanic("a timer", func() error { t.fn(ctx); return nil }))
 }
 
 // refuse implements [work].
 func (t *Timer) refuse(error) {}
 
-// begin reports whether the timer is to run. After its activation began to end
+// mayRun reports whether the timer is to run. After its activation began to end
 // it is not.
-func (t *Timer) begin() bool {
+func (t *Timer) mayRun() bool {
 	t.activation.mu.Lock()
 	defer t.activation.mu.Unlock()
 	return !t.stopped && t.activation.phase <= active

@@ -34,25 +34,25 @@ func NewPartition(c *placement.Coordinator) *Partition {
 // SetupMember implements [Lookup].
 func (p *Partition) SetupMember(kinds []string, now time.Time) error {
 	out, err := p.c.StartMember(kinds, now)
-	p.keep(out)
+	p.keepOutcome(out)
 	return err
 }
 
 // SetupClient implements [Lookup].
 func (p *Partition) SetupClient(now time.Time) error {
 	out, err := p.c.StartClient(now)
-	p.keep(out)
+	p.keepOutcome(out)
 	return err
 }
 
 // Resolve implements [Lookup]. If the request that it waited for has failed, it
 // returns that error, once; the next call begins anew.
 func (p *Partition) Resolve(key placement.Key, now time.Time) (placement.Resolution, error) {
-	if err := p.poll(key, now); err != nil {
+	if err := p.pollFailure(key, now); err != nil {
 		return placement.Resolution{}, err
 	}
 	out, err := p.c.Resolve(key, now)
-	p.keep(out)
+	p.keepOutcome(out)
 	switch {
 	case err != nil:
 		return placement.Resolution{}, err
@@ -63,8 +63,8 @@ func (p *Partition) Resolve(key placement.Key, now time.Time) (placement.Resolut
 	return placement.Resolution{}, &placement.PendingError{Key: key, Request: out.Request}
 }
 
-// poll returns the error of a key whose request is under way, or has failed.
-func (p *Partition) poll(key placement.Key, now time.Time) error {
+// pollFailure returns the error of a key whose request is under way, or has failed.
+func (p *Partition) pollFailure(key placement.Key, now time.Time) error {
 	if err, failed := p.failures[key]; failed {
 		delete(p.failures, key)
 		p.events = append(p.events, placement.Event{Kind: placement.Refused, Key: key, Reason: err.Error(), ObservedAt: now})
@@ -80,39 +80,41 @@ func (p *Partition) poll(key placement.Key, now time.Time) error {
 // UpdateTopology implements [Lookup].
 func (p *Partition) UpdateTopology(t placement.Topology, now time.Time) error {
 	out, err := p.c.UpdateTopology(t, now)
-	p.keep(out)
+	p.keepOutcome(out)
 	return err
 }
 
 // OnMemberLeft implements [Lookup].
-func (p *Partition) OnMemberLeft(o placement.Owner, now time.Time) { p.keep(p.c.OnMemberLeft(o, now)) }
+func (p *Partition) OnMemberLeft(o placement.Owner, now time.Time) {
+	p.keepOutcome(p.c.OnMemberLeft(o, now))
+}
 
 // PassivateIdle implements [Lookup]. It also answers what waits for too long, and
 // tries again what could not be given back: call it about once a second.
 func (p *Partition) PassivateIdle(now time.Time, idle time.Duration) {
-	p.keep(p.c.Tick(now))
-	p.keep(p.c.PassivateIdle(now, idle))
+	p.keepOutcome(p.c.Tick(now))
+	p.keepOutcome(p.c.PassivateIdle(now, idle))
 }
 
 // HandleCommandResult passes on what became of a command.
 func (p *Partition) HandleCommandResult(r placement.CommandResult, now time.Time) error {
 	out, err := p.c.HandleCommandResult(r, now)
-	p.keep(out)
+	p.keepOutcome(out)
 	return err
 }
 
 // Stop stops the lookup. It gives back what it holds through further commands.
 func (p *Partition) Stop(now time.Time) error {
 	out, err := p.c.Stop(now)
-	p.keep(out)
+	p.keepOutcome(out)
 	return err
 }
 
 // Snapshot returns what the coordinator knows and does.
 func (p *Partition) Snapshot() placement.Snapshot { return p.c.Snapshot() }
 
-// keep keeps what an outcome has for the program.
-func (p *Partition) keep(out placement.Outcome) {
+// keepOutcome keeps what an outcome has for the program.
+func (p *Partition) keepOutcome(out placement.Outcome) {
 	p.commands = append(p.commands, out.Commands...)
 	p.events = append(p.events, out.Events...)
 	p.cache = append(p.cache, out.CacheEvents...)

@@ -62,16 +62,16 @@ func timeOf(ns int64) time.Time {
 func decodeHead(b []byte) (e placement.ActivationEntry, size int64, rest []byte, err error) {
 	var observed int64
 	in := decoder{rest: b}
-	in.format(entryFormat)
-	in.text(&e.Owner.Name)
-	in.int(&e.Owner.Incarnation)
-	in.text(&e.Address)
-	in.int(&e.Epoch)
-	in.int(&e.Topology)
-	in.text(&e.Record.PID)
-	in.uint(&e.Record.Version)
-	in.int(&observed)
-	in.int(&size)
+	in.readFormat(entryFormat)
+	in.readText(&e.Owner.Name)
+	in.readInt(&e.Owner.Incarnation)
+	in.readText(&e.Address)
+	in.readInt(&e.Epoch)
+	in.readInt(&e.Topology)
+	in.readText(&e.Record.PID)
+	in.readUint(&e.Record.Version)
+	in.readInt(&observed)
+	in.readInt(&size)
 	e.ObservedAt = timeOf(observed)
 	if in.err == nil && (e.Epoch < 1 || e.Owner.Name == "" || e.Owner.Incarnation < 1 || size < -1 || size > MaxSnapshot) {
 		in.err = fmt.Errorf("epoch %d, owner %v and a snapshot of %d bytes make no entry", e.Epoch, e.Owner, size)

@@ -34,7 +34,7 @@ func lockError(key placement.Key, err error) error {
 	if err == nil || errors.As(err, &typed) {
 		return err
 	}
-	return &placement.LockError{Key: key, Err: unavailable(err)}
+	return &placement.LockError{Key: key, Err: markUnavailable(err)}
 }
 
 // storageError is the error of a storage's operation.
@@ -42,12 +42,12 @@ func storageError(key placement.Key, op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &placement.StorageError{Key: key, Op: op, Err: unavailable(err)}
+	return &placement.StorageError{Key: key, Op: op, Err: markUnavailable(err)}
 }
 
-// unavailable marks errors after which it is not known what has happened: those of
+// markUnavailable marks errors after which it is not known what has happened: those of
 // the engine, and of contexts.
-func unavailable(err error) error {
+func markUnavailable(err error) error {
 	retry := new(kv.RetryError)
 	switch {
 	case kv.CodeOf(err) != 0, errors.As(err, &retry), errors.Is(err, kv.ErrOutcomeUnknown), errors.Is(err, kv.ErrClosed),
@@ -57,8 +57,8 @@ func unavailable(err error) error {
 	return err
 }
 
-// stale is the error of what needs a lease that is not in force.
-func stale(r Row) error {
+// staleError is the error of what needs a lease that is not in force.
+func staleError(r Row) error {
 	switch {
 	case r.Epoch == 0:
 		return fmt.Errorf("%w: the key was never claimed", placement.ErrStale)

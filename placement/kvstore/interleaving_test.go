@@ -14,20 +14,20 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// interposed is a database on which something else happens before the first commit,
+// interposedDatabase is a database on which something else happens before the first commit,
 // or after it: then its acknowledgement is lost.
-type interposed struct {
+type interposedDatabase struct {
 	kv.Database
 	once          sync.Once
 	before, after func()
 }
 
-func (d *interposed) Begin() (kv.Transaction, error) {
+func (d *interposedDatabase) Begin() (kv.Transaction, error) {
 	tx, err := d.Database.Begin()
 	return interposedTx{tx, d}, err
 }
 
-func (d *interposed) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (d *interposedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	tx, err := d.Begin()
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (d *interposed) Transact(ctx context.Context, fn func(kv.Transaction) error
 
 type interposedTx struct {
 	kv.Transaction
-	db *interposed
+	db *interposedDatabase
 }
 
 func (t interposedTx) Commit(ctx context.Context) (err error) {
@@ -93,7 +93,7 @@ func (s *scene) replacement() {
 // and its commit.
 func (s *scene) during(something func(), operation func(*kvstore.Store) error) error {
 	s.t.Helper()
-	return operation(open(s.t, &interposed{Database: s.db, before: something}))
+	return operation(open(s.t, &interposedDatabase{Database: s.db, before: something}))
 }
 
 func (s *scene) row() kvstore.Row { return must[kvstore.Row](s.t)(s.store.Row(ctx, alice)) }

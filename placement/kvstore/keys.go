@@ -20,25 +20,25 @@ const (
 // keys makes the keys in a directory.
 type keys struct{ prefix []byte }
 
-// of returns the key of a letter and a placement key.
-func (k keys) of(letter string, key placement.Key) []byte {
+// keyFor returns the key of a letter and a placement key.
+func (k keys) keyFor(letter string, key placement.Key) []byte {
 	b := make([]byte, 0, len(k.prefix)+len(key.Kind)+len(key.ID)+16)
 	b = tuple.AppendString(append(b, k.prefix...), letter)
 	return tuple.AppendString(tuple.AppendString(b, key.Kind), key.ID)
 }
 
 // row returns the key of a row, which is the key of its fence.
-func (k keys) row(key placement.Key) []byte { return k.of(letterRow, key) }
+func (k keys) row(key placement.Key) []byte { return k.keyFor(letterRow, key) }
 
 // entry returns the range of an entry's chunks.
 func (k keys) entry(key placement.Key) kv.KeyRange {
-	b := k.of(letterEntry, key)
+	b := k.keyFor(letterEntry, key)
 	return kv.KeyRange{Begin: append(bytes.Clone(b), 0x00), End: append(b, 0xff)}
 }
 
 // chunk returns the key of a chunk of an entry.
 func (k keys) chunk(key placement.Key, n int) []byte {
-	return tuple.AppendInt(k.of(letterEntry, key), int64(n))
+	return tuple.AppendInt(k.keyFor(letterEntry, key), int64(n))
 }
 
 // rows returns the range of all rows behind that of a key.

@@ -62,7 +62,7 @@ func (k keys) checkStored(ctx context.Context, tx kv.ReadTransaction, row Row, l
 		}
 	}
 	if row.Epoch == lease.Epoch+1 && !row.Free() && found.Epoch <= lease.Epoch {
-		return stale(row)
+		return staleError(row)
 	}
 	return fmt.Errorf("%w, and the key has been claimed or given back since", kv.ErrOutcomeUnknown)
 }

@@ -41,8 +41,8 @@ func (k keys) readBoth(ctx context.Context, tx kv.ReadTransaction, key placement
 	return row, entry, err
 }
 
-// free frees a row, and removes the entry if it is that of the row's claim.
-func (k keys) free(tx kv.Transaction, row Row, entry placement.ActivationEntry) {
+// freeRow frees a row, and removes the entry if it is that of the row's claim.
+func (k keys) freeRow(tx kv.Transaction, row Row, entry placement.ActivationEntry) {
 	tx.Set(k.row(row.Key), Row{Epoch: row.Epoch}.encode())
 	if entry.Owner == row.Owner && entry.Epoch == row.Epoch {
 		tx.ClearRange(k.entry(row.Key))

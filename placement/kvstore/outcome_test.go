@@ -43,7 +43,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			err := c.run(s, open(t, &interposed{Database: s.db, after: func() { c.after(s) }}))
+			err := c.run(s, open(t, &interposedDatabase{Database: s.db, after: func() { c.after(s) }}))
 			if c.want == nil {
 				check(t, err)
 			} else {
@@ -63,7 +63,7 @@ func TestLostAcknowledgement(t *testing.T) {
 // their code, and that a context that ends is one, too.
 func TestUnknownOutcome(t *testing.T) {
 	db := enginetest.Open(t)
-	s := open(t, failing{db})
+	s := open(t, unreachableDatabase{db})
 	_, claim := s.TryAcquire(ctx, claimOf(alice, one, 1))
 	_, load := s.Load(ctx, alice)
 	lease := placement.Lease{Key: alice, Owner: one, Epoch: 1}
@@ -83,17 +83,17 @@ func TestUnknownOutcome(t *testing.T) {
 	wantError(t, err, context.Canceled)
 }
 
-// failing is a database that does not answer in time.
-type failing struct{ kv.Database }
+// unreachableDatabase is a database that does not answer in time.
+type unreachableDatabase struct{ kv.Database }
 
-func (failing) Begin() (kv.Transaction, error) {
+func (unreachableDatabase) Begin() (kv.Transaction, error) {
 	return nil, kv.NewError(kv.CodeTransactionTimedOut, "made up")
 }
 
-func (failing) Transact(context.Context, func(kv.Transaction) error) error {
+func (unreachableDatabase) Transact(context.Context, func(kv.Transaction) error) error {
 	return kv.NewError(kv.CodeTransactionTimedOut, "made up")
 }
 
-func (failing) ReadTransact(context.Context, func(kv.ReadTransaction) error) error {
+func (unreachableDatabase) ReadTransact(context.Context, func(kv.ReadTransaction) error) error {
 	return kv.NewError(kv.CodeTransactionTimedOut, "made up")
 }

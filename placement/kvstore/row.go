@@ -22,8 +22,8 @@ type Row struct {
 // Free reports whether no member has the key.
 func (r Row) Free() bool { return r.Owner.IsZero() }
 
-// holds reports whether the owner has the key under the epoch.
-func (r Row) holds(owner placement.Owner, epoch int64) bool {
+// isHeldBy reports whether the owner has the key under the epoch.
+func (r Row) isHeldBy(owner placement.Owner, epoch int64) bool {
 	return r.Owner == owner && r.Epoch == epoch && !r.Free()
 }
 
@@ -64,13 +64,13 @@ func decodeRow(key placement.Key, at, value []byte) (Row, error) {
 
 func (r *Row) decode(b []byte) error {
 	in := decoder{rest: b}
-	in.format(rowFormat)
-	in.int(&r.Epoch)
-	in.text(&r.Owner.Name)
-	in.int(&r.Owner.Incarnation)
-	in.text(&r.Address)
-	in.uint((*uint64)(&r.Request))
-	in.int(&r.Topology)
+	in.readFormat(rowFormat)
+	in.readInt(&r.Epoch)
+	in.readText(&r.Owner.Name)
+	in.readInt(&r.Owner.Incarnation)
+	in.readText(&r.Address)
+	in.readUint((*uint64)(&r.Request))
+	in.readInt(&r.Topology)
 	if in.err != nil {
 		return in.err
 	}
@@ -87,26 +87,26 @@ type decoder struct {
 	err  error
 }
 
-func (d *decoder) format(known int64) {
+func (d *decoder) readFormat(known int64) {
 	var found int64
-	if d.int(&found); d.err == nil && found != known {
+	if d.readInt(&found); d.err == nil && found != known {
 		d.err = fmt.Errorf("it is of format %d; this program knows format %d", found, known)
 	}
 }
 
-func (d *decoder) int(into *int64) {
+func (d *decoder) readInt(into *int64) {
 	if d.err == nil {
 		*into, d.rest, d.err = tuple.ReadInt(d.rest)
 	}
 }
 
-func (d *decoder) uint(into *uint64) {
+func (d *decoder) readUint(into *uint64) {
 	if d.err == nil {
 		*into, d.rest, d.err = tuple.ReadUint(d.rest)
 	}
 }
 
-func (d *decoder) text(into *string) {
+func (d *decoder) readText(into *string) {
 	if d.err == nil {
 		*into, d.rest, d.err = tuple.ReadString(d.rest)
 	}

@@ -68,14 +68,14 @@ func New(db kv.Database, o Options) (*Store, error) {
 	return &Store{db: db, members: o.Members, path: o.Path, dirs: dirs}, nil
 }
 
-// create returns the keys of the directory, which it creates if there is none.
-func (s *Store) create(ctx context.Context, tx kv.Transaction) (keys, error) {
+// createKeys returns the keys of the directory, which it creates if there is none.
+func (s *Store) createKeys(ctx context.Context, tx kv.Transaction) (keys, error) {
 	d, err := s.dirs.CreateOrOpen(ctx, tx, s.path)
 	return keysOf(d, err)
 }
 
-// open returns the keys of the directory, and whether there is one.
-func (s *Store) open(ctx context.Context, tx kv.ReadTransaction) (k keys, found bool, err error) {
+// openKeys returns the keys of the directory, and whether there is one.
+func (s *Store) openKeys(ctx context.Context, tx kv.ReadTransaction) (k keys, found bool, err error) {
 	d, err := s.dirs.OpenRead(ctx, tx, s.path)
 	if errors.Is(err, directory.ErrNotFound) {
 		return k, false, nil

@@ -21,10 +21,10 @@ func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placeme
 	}
 	var k keys
 	lease, err := kv.Transact(ctx, s.db, func(tx kv.Transaction) (l placement.Lease, err error) {
-		if k, err = s.create(ctx, tx); err != nil {
+		if k, err = s.createKeys(ctx, tx); err != nil {
 			return l, err
 		}
-		return s.claim(ctx, tx, k, c)
+		return s.claimKey(ctx, tx, k, c)
 	})
 	if err == nil { // else the directory may be one that was not created after all
 		s.prefix.Store(&k.prefix)
@@ -49,8 +49,8 @@ func checkClaim(c placement.TryAcquire) error {
 	return errors.Join(faults...)
 }
 
-// claim claims a key in tx.
-func (s *Store) claim(ctx context.Context, tx kv.Transaction, k keys, c placement.TryAcquire) (placement.Lease, error) {
+// claimKey claims a key in tx.
+func (s *Store) claimKey(ctx context.Context, tx kv.Transaction, k keys, c placement.TryAcquire) (placement.Lease, error) {
 	entry, self := k.startEntry(tx, c.Key), s.members.StartAlive(ctx, tx, c.Owner)
 	row, err := k.readRow(ctx, tx, c.Key)
 	if err != nil {

@@ -18,7 +18,7 @@ func (s *Store) Load(ctx context.Context, key placement.Key) (*placement.Activat
 		return nil, storageError(key, "load", err)
 	}
 	entry, err := kv.ReadTransact(ctx, s.db, func(tx kv.ReadTransaction) (*placement.ActivationEntry, error) {
-		k, found, err := s.open(ctx, tx)
+		k, found, err := s.openKeys(ctx, tx)
 		if err != nil || !found {
 			return nil, err
 		}
@@ -31,29 +31,29 @@ func (s *Store) Load(ctx context.Context, key placement.Key) (*placement.Activat
 // row under its epoch. One transaction and one round of reads. It conflicts with claims,
 // releases and removals of the key, and not with transactions under its fence.
 func (s *Store) Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
-	return storageError(lease.Key, "store", s.store(ctx, lease, entry))
+	return storageError(lease.Key, "store", s.storeEntry(ctx, lease, entry))
 }
 
-func (s *Store) store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
+func (s *Store) storeEntry(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
 	if err := checkEntry(lease, entry); err != nil {
 		return err
 	}
 	encoded := encodeEntry(entry)
-	return s.change(ctx, lease.Key, lease.Owner, func(tx kv.Transaction, k keys, maybeDone bool) error {
+	return s.changeRow(ctx, lease.Key, lease.Owner, func(tx kv.Transaction, k keys, maybeDone bool) error {
 		if k.prefix == nil {
-			return stale(Row{})
+			return staleError(Row{})
 		}
 		row, err := k.readRow(ctx, tx, lease.Key)
 		switch {
 		case err != nil:
 			return err
-		case row.holds(lease.Owner, lease.Epoch):
+		case row.isHeldBy(lease.Owner, lease.Epoch):
 			k.writeEntry(tx, lease.Key, encoded)
 			return nil
 		case maybeDone:
 			return k.checkStored(ctx, tx, row, lease, encoded)
 		}
-		return stale(row)
+		return staleError(row)
 	})
 }
 

@@ -17,7 +17,7 @@ func (s *Store) Fence(key placement.Key, owner placement.Owner, epoch int64) lea
 	prefix := s.prefix.Load()
 	if prefix == nil || key.Validate() != nil {
 		return leasefdb.NewFence(nil, func([]byte) error {
-			return lost(key, epoch, "this Store was granted no claim yet", nil)
+			return lostError(key, epoch, "this Store was granted no claim yet", nil)
 		})
 	}
 	at := keys{*prefix}.row(key)
@@ -25,16 +25,16 @@ func (s *Store) Fence(key placement.Key, owner placement.Owner, epoch int64) lea
 		row, err := decodeRow(key, at, found)
 		switch {
 		case err != nil:
-			return lost(key, epoch, "its row cannot be read", err)
-		case row.holds(owner, epoch):
+			return lostError(key, epoch, "its row cannot be read", err)
+		case row.isHeldBy(owner, epoch):
 			return nil
 		}
-		return lost(key, epoch, stale(row).Error(), nil)
+		return lostError(key, epoch, staleError(row).Error(), nil)
 	})
 }
 
-// lost is the error of a fence that is not in force.
-func lost(key placement.Key, epoch int64, reason string, cause error) error {
+// lostError is the error of a fence that is not in force.
+func lostError(key placement.Key, epoch int64, reason string, cause error) error {
 	err := placement.ErrActivationLost
 	if cause != nil {
 		err = fmt.Errorf("%w: %w", err, cause)

@@ -16,13 +16,13 @@ func (s *Store) Row(ctx context.Context, key placement.Key) (Row, error) {
 		return Row{}, err
 	}
 	row, err := kv.ReadTransact(ctx, s.db, func(tx kv.ReadTransaction) (Row, error) {
-		k, found, err := s.open(ctx, tx)
+		k, found, err := s.openKeys(ctx, tx)
 		if err != nil || !found {
 			return Row{Key: key}, err
 		}
 		return k.readRow(ctx, tx, key)
 	})
-	return row, unavailable(err)
+	return row, markUnavailable(err)
 }
 
 // Rows returns the rows of the keys behind a key, in the order of kinds and ids, free ones too:
@@ -33,7 +33,7 @@ func (s *Store) Rows(ctx context.Context, after placement.Key, limit int) ([]Row
 		return nil, errors.New("kvstore: rows are listed 1 to 10,000 at a time")
 	}
 	rows, err := kv.ReadTransact(ctx, s.db, func(tx kv.ReadTransaction) ([]Row, error) {
-		k, found, err := s.open(ctx, tx)
+		k, found, err := s.openKeys(ctx, tx)
 		if err != nil || !found {
 			return nil, err
 		}
@@ -43,5 +43,5 @@ func (s *Store) Rows(ctx context.Context, after placement.Key, limit int) ([]Row
 		}
 		return k.decodeRows(pairs)
 	})
-	return rows, unavailable(err)
+	return rows, markUnavailable(err)
 }

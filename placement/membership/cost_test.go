@@ -37,7 +37,7 @@ func testCost(t *testing.T, members, watchers int) {
 	}
 	var followers []*follower
 	for range watchers {
-		followers = append(followers, follow(t, db))
+		followers = append(followers, ringAfter(t, db))
 	}
 	time.Sleep(10 * duration)
 

@@ -57,20 +57,20 @@ func (e *CorruptError) Error() string {
 // Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// passing reports whether an error of the database may pass: it comes from the engine,
+// mayPass reports whether an error of the database may pass: it comes from the engine,
 // or tells nothing but that an outcome is unknown.
-func passing(err error) bool {
+func mayPass(err error) bool {
 	retry := new(kv.RetryError)
 	return kv.CodeOf(err) != 0 || errors.As(err, &retry) || errors.Is(err, kv.ErrOutcomeUnknown)
 }
 
-// unwatchable reports whether the engine can give no watch.
-func unwatchable(err error) bool {
+// cannotWatch reports whether the engine can give no watch.
+func cannotWatch(err error) bool {
 	code := kv.CodeOf(err)
 	return code == kv.CodeTooManyWatches || code == kv.CodeWatchesDisabled
 }
 
-// takenBy is the error of a second member of a name.
-func takenBy(held *leasefdb.HeldError) error {
+// nameTaken is the error of a second member of a name.
+func nameTaken(held *leasefdb.HeldError) error {
 	return &NameError{Owner: placement.Owner{Name: held.State.Name, Incarnation: held.State.Epoch}, Err: held}
 }

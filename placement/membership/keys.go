@@ -37,9 +37,9 @@ func (k keys) version() []byte { return k.letter(letterVersion) }
 
 func (k keys) member(name string) []byte { return tuple.AppendString(k.letter(letterMember), name) }
 
-// bump counts a change of the topology. It reads nothing, so that changes of several
+// bumpVersion counts a change of the topology. It reads nothing, so that changes of several
 // members do not conflict.
-func (k keys) bump(tx kv.Transaction) { tx.Atomic(kv.Add, k.version(), kv.Int64(1)) }
+func (k keys) bumpVersion(tx kv.Transaction) { tx.Atomic(kv.Add, k.version(), kv.Int64(1)) }
 
 // startVersion begins to read the version.
 func (k keys) startVersion(tx kv.ReadTransaction) func(context.Context) (int64, error) {

@@ -16,19 +16,19 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// held is a database whose next commit waits until it is let go on; with clears set the
+// heldDatabase is a database whose next commit waits until it is let go on; with clears set the
 // next one that clears a key, as evictions do.
-type held struct {
+type heldDatabase struct {
 	kv.Database
 	armed, clears atomic.Bool
 	reached, goOn chan struct{}
 }
 
-func hold(db kv.Database) *held {
-	return &held{Database: db, reached: make(chan struct{}), goOn: make(chan struct{})}
+func hold(db kv.Database) *heldDatabase {
+	return &heldDatabase{Database: db, reached: make(chan struct{}), goOn: make(chan struct{})}
 }
 
-func (h *held) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (h *heldDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	return h.Database.Transact(ctx, func(tx kv.Transaction) error {
 		watched := &heldTx{Transaction: tx}
 		if err := fn(watched); err != nil {
@@ -63,7 +63,7 @@ func TestSuspendedRenewal(t *testing.T) {
 		suspended := hold(db)
 		a := join(t, suspended, "a")
 		join(t, db, "b")
-		f := follow(t, db)
+		f := ringAfter(t, db)
 		time.Sleep(duration)
 		suspended.armed.Store(true)
 		<-suspended.reached

@@ -36,7 +36,7 @@ type Member struct {
 func newMember(ctx context.Context, r *Registry, row row, grant leasefdb.Grant) *Member {
 	m := &Member{registry: r, lease: r.names.Keep(ctx, grant), row: row, observed: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancelCause(m.lease.Context())
-	go m.observe()
+	go m.observeOthers()
 	return m
 }
 
@@ -63,7 +63,7 @@ func (m *Member) Fence() leasefdb.Fence { return m.lease.Fence() }
 // cannot be undone.
 func (m *Member) Drain(ctx context.Context) error {
 	m.draining.Store(true)
-	return m.update(ctx, func(*row) {})
+	return m.updateRow(ctx, func(*row) {})
 }
 
 // SetLoad tells how many activations the member has, for strategies. It is written within
@@ -81,12 +81,12 @@ func (m *Member) Leave(ctx context.Context) error {
 	<-m.observed
 	m.writing.Lock()
 	defer m.writing.Unlock()
-	err := m.registry.db.Transact(ctx, func(tx kv.Transaction) error { return m.leave(ctx, tx) })
+	err := m.registry.db.Transact(ctx, func(tx kv.Transaction) error { return m.leaveIn(ctx, tx) })
 	return errors.Join(err, m.lease.Release(ctx))
 }
 
-// leave removes the row and gives the lease back, in tx, if the lease is in force.
-func (m *Member) leave(ctx context.Context, tx kv.Transaction) error {
+// leaveIn removes the row and gives the lease back, in tx, if the lease is in force.
+func (m *Member) leaveIn(ctx context.Context, tx kv.Transaction) error {
 	grant := m.lease.Grant()
 	err := grant.Check(ctx, tx)
 	if errors.Is(err, leasefdb.ErrLeaseLost) {
@@ -95,18 +95,18 @@ func (m *Member) leave(ctx context.Context, tx kv.Transaction) error {
 	if err != nil {
 		return err
 	}
-	k, err := m.registry.create(ctx, tx)
+	k, err := m.registry.createKeys(ctx, tx)
 	if err != nil {
 		return err
 	}
 	tx.Clear(k.member(grant.Name))
-	k.bump(tx)
+	k.bumpVersion(tx)
 	return grant.Release(ctx, tx)
 }
 
-// update writes the row under the lease, if it differs from what was written last and the
+// updateRow writes the row under the lease, if it differs from what was written last and the
 // membership has not ended. A drain whose outcome is unknown is written again, and counts again.
-func (m *Member) update(ctx context.Context, change func(*row)) error {
+func (m *Member) updateRow(ctx context.Context, change func(*row)) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	if m.ctx.Err() != nil {
@@ -121,13 +121,13 @@ func (m *Member) update(ctx context.Context, change func(*row)) error {
 	}
 	err := m.registry.db.Transact(ctx, func(tx kv.Transaction) error {
 		checking := m.lease.Fence().Start(tx)
-		k, err := m.registry.create(ctx, tx)
+		k, err := m.registry.createKeys(ctx, tx)
 		if err != nil {
 			return err
 		}
 		tx.Set(k.member(after.Name), after.encode())
 		if after.Draining != before.Draining {
-			k.bump(tx)
+			k.bumpVersion(tx)
 		}
 		return checking.Wait(ctx)
 	})
@@ -139,8 +139,8 @@ func (m *Member) update(ctx context.Context, change func(*row)) error {
 	return err
 }
 
-// observe looks at others until the membership ends.
-func (m *Member) observe() {
+// observeOthers looks at others until the membership ends.
+func (m *Member) observeOthers() {
 	defer close(m.observed)
 	o := &observer{Member: m, seen: map[placement.Owner]leasefdb.Observation{}}
 	next := time.NewTimer(jitter(m.registry.options.Duration / 3))
@@ -150,7 +150,7 @@ func (m *Member) observe() {
 		case <-m.ctx.Done():
 			return
 		case <-next.C:
-			next.Reset(o.pause(o.look()))
+			next.Reset(o.nextPause(o.lookAtOthers()))
 			o.tellLoad()
 		}
 	}

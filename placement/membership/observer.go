@@ -26,13 +26,13 @@ type observer struct {
 	told time.Time // when the load was written last
 }
 
-// each is how many members, of those that renew their leases, a member looks at: with two,
+// wellWatched is how many members, of those that renew their leases, a member looks at: with two,
 // one that is paused itself delays nothing.
-const each = 2
+const wellWatched = 2
 
-// pause returns how long to wait until the next look: a third of a lease, or until one of
+// nextPause returns how long to wait until the next look: a third of a lease, or until one of
 // those that were looked at lapses.
-func (o *observer) pause(looked []placement.Owner) time.Duration {
+func (o *observer) nextPause(looked []placement.Owner) time.Duration {
 	d := jitter(o.registry.options.Duration / 3)
 	for _, owner := range looked {
 		if seen := o.seen[owner]; seen.State().Held() {
@@ -42,19 +42,19 @@ func (o *observer) pause(looked []placement.Owner) time.Duration {
 	return d
 }
 
-// look reads the leases of the next members on the ring, evicts those that have lapsed, and
+// lookAtOthers reads the leases of the next members on the ring, evicts those that have lapsed, and
 // returns whom it has looked at.
-func (o *observer) look() []placement.Owner {
+func (o *observer) lookAtOthers() []placement.Owner {
 	ctx, cancel := context.WithTimeout(o.ctx, o.registry.options.Duration)
 	defer cancel()
 	targets := o.targets()
-	states, err := o.read(ctx, targets)
+	states, err := o.readLeases(ctx, targets)
 	if err != nil || len(states) < len(targets) { // the directory was removed
 		o.registry.options.Logger.Debug("membership: a look at other members failed", "member", o.lease.Grant().Name, "error", err)
 		return targets
 	}
 	for i, owner := range targets {
-		if !o.note(ctx, owner, states[i]) {
+		if !o.noteLease(ctx, owner, states[i]) {
 			delete(o.seen, owner)
 			o.others = slices.DeleteFunc(o.others, func(other placement.Owner) bool { return other == owner })
 		}
@@ -63,11 +63,11 @@ func (o *observer) look() []placement.Owner {
 	return targets
 }
 
-// note takes note of a member's lease, and evicts the member if it has none or it has lapsed. It
+// noteLease takes note of a member's lease, and evicts the member if it has none or it has lapsed. It
 // reports whether the member is to be looked at again: always, unless it was evicted. A renewal that comes
 // before the eviction says that the member was alive then, not that it still is. An owner that has
 // no row any more is looked at until the next topology.
-func (o *observer) note(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
+func (o *observer) noteLease(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
 	seen := o.seen[owner].Observe(state)
 	o.seen[owner] = seen
 	if state.Held() && state.Epoch == owner.Incarnation && seen.Left() > 0 {
@@ -84,14 +84,14 @@ func (o *observer) note(ctx context.Context, owner placement.Owner, state leasef
 	return !evicted
 }
 
-// read reads the leases of members, and the others anew if the topology has changed.
-func (o *observer) read(ctx context.Context, targets []placement.Owner) (states []leasefdb.State, err error) {
+// readLeases reads the leases of members, and the others anew if the topology has changed.
+func (o *observer) readLeases(ctx context.Context, targets []placement.Owner) (states []leasefdb.State, err error) {
 	names := make([]string, len(targets))
 	for i, owner := range targets {
 		names[i] = owner.Name
 	}
 	return states, o.registry.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		k, found, err := o.registry.open(ctx, tx)
+		k, found, err := o.registry.openKeys(ctx, tx)
 		if err != nil || !found {
 			return err
 		}
@@ -105,27 +105,27 @@ func (o *observer) read(ctx context.Context, targets []placement.Owner) (states 
 		}
 		members, err := k.startMembers(tx)(ctx)
 		if err == nil {
-			o.version, o.others = version, follow(o.lease.Grant().Name, members)
+			o.version, o.others = version, ringAfter(o.lease.Grant().Name, members)
 		}
 		return err
 	})
 }
 
-// follow returns the members as they follow one of them on a ring of the hashes of
+// ringAfter returns the members as they follow one of them on a ring of the hashes of
 // their names.
-func follow(self string, members []placement.Member) []placement.Owner {
-	type placed struct {
+func ringAfter(self string, members []placement.Member) []placement.Owner {
+	type ringPlace struct {
 		placement.Owner
 		distance uint64
 	}
 	origin := hash(self)
-	var ring []placed
+	var ring []ringPlace
 	for _, m := range members {
 		if m.Name != self {
-			ring = append(ring, placed{m.Owner, hash(m.Name) - origin})
+			ring = append(ring, ringPlace{m.Owner, hash(m.Name) - origin})
 		}
 	}
-	slices.SortFunc(ring, func(a, b placed) int {
+	slices.SortFunc(ring, func(a, b ringPlace) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.Name, b.Name))
 	})
 	owners := make([]placement.Owner, len(ring))
@@ -145,22 +145,22 @@ func hash(name string) uint64 {
 // targets returns whom to look at: the next two members on the ring, and four more for each that is
 // suspect, so that the look widens fast where many have died at once.
 func (o *observer) targets() (targets []placement.Owner) {
-	wanted := each
+	wanted := wellWatched
 	for _, owner := range o.others {
 		if len(targets) >= wanted {
 			break
 		}
 		targets = append(targets, owner)
-		if o.suspect(owner) {
-			wanted += 2 * each
+		if o.isSuspect(owner) {
+			wanted += 2 * wellWatched
 		}
 	}
 	return targets
 }
 
-// suspect reports whether a member was not seen to renew its lease for longer than one that
+// isSuspect reports whether a member was not seen to renew its lease for longer than one that
 // lives: it renews after a third of a lease, and is looked at a third later.
-func (o *observer) suspect(owner placement.Owner) bool {
+func (o *observer) isSuspect(owner placement.Owner) bool {
 	seen := o.seen[owner]
 	return seen.State().Held() && seen.Left() <= seen.State().Duration/4
 }
@@ -171,7 +171,7 @@ func (o *observer) tellLoad() {
 	if load := o.load.Load(); load != o.Member.Member().Load && time.Since(o.told) >= d {
 		ctx, cancel := context.WithTimeout(o.ctx, d)
 		defer cancel()
-		if o.update(ctx, func(r *row) { r.Load = load }) == nil {
+		if o.updateRow(ctx, func(r *row) { r.Load = load }) == nil {
 			o.told = time.Now()
 		}
 	}

@@ -43,13 +43,13 @@ func New(db kv.Database, o Options) (*Registry, error) {
 	return &Registry{db: db, options: o, names: names, dirs: dirs}, nil
 }
 
-// create returns the keys of the directory, which it creates if there is none.
-func (r *Registry) create(ctx context.Context, tx kv.Transaction) (keys, error) {
+// createKeys returns the keys of the directory, which it creates if there is none.
+func (r *Registry) createKeys(ctx context.Context, tx kv.Transaction) (keys, error) {
 	return keysOf(r.dirs.CreateOrOpen(ctx, tx, r.options.Path))
 }
 
-// open returns the keys of the directory, and whether there is one.
-func (r *Registry) open(ctx context.Context, tx kv.ReadTransaction) (k keys, found bool, err error) {
+// openKeys returns the keys of the directory, and whether there is one.
+func (r *Registry) openKeys(ctx context.Context, tx kv.ReadTransaction) (k keys, found bool, err error) {
 	d, err := r.dirs.OpenRead(ctx, tx, r.options.Path)
 	if errors.Is(err, directory.ErrNotFound) {
 		return k, false, nil
@@ -62,7 +62,7 @@ func (r *Registry) open(ctx context.Context, tx kv.ReadTransaction) (k keys, fou
 // Given a transaction, it reads in that, without conflicts. One round of reads.
 func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement.Topology, error) {
 	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (placement.Topology, error) {
-		k, found, err := r.open(ctx, tx)
+		k, found, err := r.openKeys(ctx, tx)
 		if err != nil || !found {
 			return placement.Topology{}, err
 		}

@@ -14,7 +14,7 @@ import (
 // operators who know that it is gone and do not want to wait. A member that is not gone after all finds
 // out by its context.
 func (r *Registry) Evict(ctx context.Context, owner placement.Owner) (bool, error) {
-	return r.evict(ctx, owner, func(tx kv.Transaction, state leasefdb.State) (bool, error) {
+	return r.evictWith(ctx, owner, func(tx kv.Transaction, state leasefdb.State) (bool, error) {
 		return true, r.names.Break(ctx, tx, owner.Name, state.Epoch)
 	})
 }
@@ -22,16 +22,16 @@ func (r *Registry) Evict(ctx context.Context, owner placement.Owner) (bool, erro
 // evictLapsed evicts an owner whose lease has lapsed and has not been renewed since it
 // was observed.
 func (r *Registry) evictLapsed(ctx context.Context, owner placement.Owner, seen leasefdb.Observation) (bool, error) {
-	return r.evict(ctx, owner, func(tx kv.Transaction, _ leasefdb.State) (bool, error) {
+	return r.evictWith(ctx, owner, func(tx kv.Transaction, _ leasefdb.State) (bool, error) {
 		return r.names.BreakLapsed(ctx, tx, owner.Name, seen)
 	})
 }
 
-// evict removes the row of an owner, and takes its lease away if it has one: take
+// evictWith removes the row of an owner, and takes its lease away if it has one: take
 // does, and reports whether it may. One transaction.
-func (r *Registry) evict(ctx context.Context, owner placement.Owner, take func(kv.Transaction, leasefdb.State) (bool, error)) (bool, error) {
+func (r *Registry) evictWith(ctx context.Context, owner placement.Owner, take func(kv.Transaction, leasefdb.State) (bool, error)) (bool, error) {
 	return kv.Transact(ctx, r.db, func(tx kv.Transaction) (bool, error) {
-		k, found, err := r.open(ctx, tx)
+		k, found, err := r.openKeys(ctx, tx)
 		if err != nil || !found {
 			return false, err
 		}
@@ -54,7 +54,7 @@ func (r *Registry) evict(ctx context.Context, owner placement.Owner, take func(k
 			}
 		}
 		tx.Clear(at)
-		k.bump(tx)
+		k.bumpVersion(tx)
 		return true, nil
 	})
 }

@@ -32,8 +32,8 @@ func (r *Registry) Join(ctx context.Context, self Self) (*Member, error) {
 		if !errors.As(err, &held) {
 			return m, err
 		}
-		if renewed(claim.Seen.State(), held.State) {
-			return nil, takenBy(held)
+		if wasRenewed(claim.Seen.State(), held.State) {
+			return nil, nameTaken(held)
 		}
 		claim.Seen = claim.Seen.Observe(held.State)
 		if err := r.awaitName(ctx, held.State, claim.Seen); err != nil {
@@ -42,26 +42,26 @@ func (r *Registry) Join(ctx context.Context, self Self) (*Member, error) {
 	}
 }
 
-// renewed reports whether a lease was renewed between two looks.
-func renewed(before, now leasefdb.State) bool {
+// wasRenewed reports whether a lease was renewed between two looks.
+func wasRenewed(before, now leasefdb.State) bool {
 	return before.Held() && before.Epoch == now.Epoch && before.Revision != now.Revision
 }
 
 // tryJoin claims the name and registers the member, in one transaction.
 func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim) (*Member, error) {
-	row := self.row()
+	row := self.newRow()
 	grant, err := kv.Transact(ctx, r.db, func(tx kv.Transaction) (leasefdb.Grant, error) {
 		grant, err := r.names.Claim(ctx, tx, self.Name, claim)
 		if err != nil {
 			return grant, err
 		}
-		k, err := r.create(ctx, tx)
+		k, err := r.createKeys(ctx, tx)
 		if err != nil {
 			return grant, err
 		}
 		row.Incarnation = grant.Epoch
 		tx.Set(k.member(self.Name), row.encode())
-		k.bump(tx)
+		k.bumpVersion(tx)
 		return grant, nil
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leas
 	defer lapse.Stop()
 	state, watch, err := r.names.Watch(ctx, r.db, held.Name)
 	switch {
-	case unwatchable(err):
+	case cannotWatch(err):
 		watch = kv.NewPromise[struct{}]().Future() // it will lapse, or be found renewed then
 	case err != nil:
 		return err

@@ -40,7 +40,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[placement.Topology, erro
 		w := watcher{Registry: r}
 		defer func() { w.watch.Cancel() }()
 		for {
-			changed, err := w.look(ctx)
+			changed, err := w.readChange(ctx)
 			if err != nil {
 				yield(placement.Topology{}, err)
 				return
@@ -48,7 +48,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[placement.Topology, erro
 			if changed && !yield(w.topology, nil) {
 				return
 			}
-			w.wait(ctx, changed)
+			w.awaitNextLook(ctx, changed)
 		}
 	}
 }

@@ -39,22 +39,22 @@ func (r row) encode() []byte {
 // decode reads the value of the row of a name.
 func decode(name string, b []byte) (r row, err error) {
 	in := decoder{rest: b}
-	if format := in.int(); in.err == nil && format != rowFormat {
+	if format := in.readInt(); in.err == nil && format != rowFormat {
 		return r, fmt.Errorf("it is of format %d; this program knows format %d", format, rowFormat)
 	}
-	r.Owner = placement.Owner{Name: name, Incarnation: in.int()}
-	r.Address = in.text()
-	r.Draining = in.bool()
-	r.Load = in.int()
-	for range in.count() {
-		r.Kinds = append(r.Kinds, in.text())
+	r.Owner = placement.Owner{Name: name, Incarnation: in.readInt()}
+	r.Address = in.readText()
+	r.Draining = in.readBool()
+	r.Load = in.readInt()
+	for range in.readCount() {
+		r.Kinds = append(r.Kinds, in.readText())
 	}
-	for range in.count() {
+	for range in.readCount() {
 		if r.Labels == nil {
 			r.Labels = map[string]string{}
 		}
-		label := in.text()
-		r.Labels[label] = in.text()
+		label := in.readText()
+		r.Labels[label] = in.readText()
 	}
 	if in.err == nil && (len(in.rest) > 0 || r.Incarnation < 1) {
 		in.err = fmt.Errorf("incarnation %d and %d further bytes make no member", r.Incarnation, len(in.rest))
@@ -68,16 +68,16 @@ type decoder struct {
 	err  error
 }
 
-func (d *decoder) int() (n int64) {
+func (d *decoder) readInt() (n int64) {
 	if d.err == nil {
 		n, d.rest, d.err = tuple.ReadInt(d.rest)
 	}
 	return n
 }
 
-// count reads a number of elements, of which there can be no more than bytes.
-func (d *decoder) count() int64 {
-	n := d.int()
+// readCount reads a number of elements, of which there can be no more than bytes.
+func (d *decoder) readCount() int64 {
+	n := d.readInt()
 	if d.err == nil && (n < 0 || n > int64(len(d.rest))) {
 		d.err = fmt.Errorf("%d elements cannot be in %d bytes", n, len(d.rest))
 	}
@@ -87,14 +87,14 @@ func (d *decoder) count() int64 {
 	return n
 }
 
-func (d *decoder) text() (s string) {
+func (d *decoder) readText() (s string) {
 	if d.err == nil {
 		s, d.rest, d.err = tuple.ReadString(d.rest)
 	}
 	return s
 }
 
-func (d *decoder) bool() (v bool) {
+func (d *decoder) readBool() (v bool) {
 	if d.err == nil {
 		v, d.rest, d.err = tuple.ReadBool(d.rest)
 	}

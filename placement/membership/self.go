@@ -30,7 +30,7 @@ const maxRow = 90_000
 // Validate reports all faults, joined.
 func (s Self) Validate() error {
 	faults := []error{s.asMember().Validate()}
-	if size := len(s.row().encode()); size > maxRow {
+	if size := len(s.newRow().encode()); size > maxRow {
 		faults = append(faults, fmt.Errorf("the kinds and labels have %d bytes; at most %d are possible", size, maxRow))
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -44,9 +44,9 @@ func (s Self) asMember() placement.Member {
 	return placement.Member{Owner: placement.Owner{Name: s.Name, Incarnation: 1}, Address: s.Address, Kinds: s.Kinds, Labels: s.Labels}
 }
 
-// row returns what is stored of a member that has just joined. Slices and maps are
+// newRow returns what is stored of a member that has just joined. Slices and maps are
 // its own.
-func (s Self) row() row {
+func (s Self) newRow() row {
 	return row{
 		Owner: placement.Owner{Name: s.Name}, Address: s.Address,
 		Kinds: slices.Clone(s.Kinds), Labels: maps.Clone(s.Labels),

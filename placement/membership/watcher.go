@@ -19,12 +19,12 @@ type watcher struct {
 	watch    kv.Future[struct{}]
 }
 
-// look reads the topology if its version has changed, and watches the version.
-func (w *watcher) look(ctx context.Context) (changed bool, err error) {
+// readChange reads the topology if its version has changed, and watches the version.
+func (w *watcher) readChange(ctx context.Context) (changed bool, err error) {
 	for {
-		topology, watch, err := w.read(ctx, true)
-		if unwatchable(err) {
-			topology, watch, err = w.read(ctx, false)
+		topology, watch, err := w.readTopology(ctx, true)
+		if cannotWatch(err) {
+			topology, watch, err = w.readTopology(ctx, false)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -32,8 +32,8 @@ func (w *watcher) look(ctx context.Context) (changed bool, err error) {
 		case err == nil:
 			w.watch.Cancel()
 			w.watch = watch
-			return w.note(topology)
-		case !passing(err):
+			return w.noteTopology(topology)
+		case !mayPass(err):
 			return false, err
 		}
 		w.options.Logger.Debug("membership: a look at the topology failed", "error", err)
@@ -41,8 +41,8 @@ func (w *watcher) look(ctx context.Context) (changed bool, err error) {
 	}
 }
 
-// note takes note of a topology; without members if it is the one that is known.
-func (w *watcher) note(t placement.Topology) (changed bool, err error) {
+// noteTopology takes note of a topology; without members if it is the one that is known.
+func (w *watcher) noteTopology(t placement.Topology) (changed bool, err error) {
 	switch {
 	case t.Version < w.topology.Version:
 		return false, fmt.Errorf("%w (it was %d, and is %d)", ErrVersionFell, w.topology.Version, t.Version)
@@ -53,12 +53,12 @@ func (w *watcher) note(t placement.Topology) (changed bool, err error) {
 	return true, nil
 }
 
-// read reads the version, and the members if it is another one. Without a watch the
+// readTopology reads the version, and the members if it is another one. Without a watch the
 // future has failed.
-func (w *watcher) read(ctx context.Context, watched bool) (t placement.Topology, watch kv.Future[struct{}], err error) {
+func (w *watcher) readTopology(ctx context.Context, watched bool) (t placement.Topology, watch kv.Future[struct{}], err error) {
 	watch = kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "no watch was asked for")))
 	err = w.db.Transact(ctx, func(tx kv.Transaction) error {
-		k, err := w.create(ctx, tx)
+		k, err := w.createKeys(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -74,14 +74,14 @@ func (w *watcher) read(ctx context.Context, watched bool) (t placement.Topology,
 	return t, watch, err
 }
 
-// settle is about how long a watcher waits after a change before it looks again, so that
+// settleTime is about how long a watcher waits after a change before it looks again, so that
 // many changes at once cost each process ten transactions a second at most.
-const settle = 100 * time.Millisecond
+const settleTime = 100 * time.Millisecond
 
-// wait waits until it is time for another look.
-func (w *watcher) wait(ctx context.Context, changed bool) {
+// awaitNextLook waits until it is time for another look.
+func (w *watcher) awaitNextLook(ctx context.Context, changed bool) {
 	if changed {
-		sleep(ctx, settle/2+rand.N(settle))
+		sleep(ctx, settleTime/2+rand.N(settleTime))
 	}
 	poll := time.NewTimer(jitter(6 * w.options.Duration))
 	defer poll.Stop()

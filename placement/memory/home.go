@@ -68,23 +68,23 @@ func (r *row) holder() placement.Holder {
 	return placement.Holder{Owner: r.claim.Owner, Address: r.address, Epoch: r.claim.Epoch}
 }
 
-// has reports whether the claim is that of the owner and the epoch.
-func (r *row) has(owner placement.Owner, epoch int64) bool {
+// hasClaim reports whether the claim is that of the owner and the epoch.
+func (r *row) hasClaim(owner placement.Owner, epoch int64) bool {
 	return epoch != 0 && r.claim.Epoch == epoch && r.claim.Owner == owner
 }
 
 func (h *Home) isDead(owner placement.Owner) bool { return owner.Incarnation <= h.dead[owner.Name] }
 
-// row returns the row of the key, which the caller may put into h.rows.
-func (h *Home) row(key placement.Key) *row {
+// rowOf returns the row of the key, which the caller may put into h.rows.
+func (h *Home) rowOf(key placement.Key) *row {
 	if r := h.rows[key]; r != nil {
 		return r
 	}
 	return &row{}
 }
 
-// tidy drops the row of a key that has nothing any more.
-func (h *Home) tidy(key placement.Key) {
+// dropIfEmpty drops the row of a key that has nothing any more.
+func (h *Home) dropIfEmpty(key placement.Key) {
 	if r := h.rows[key]; r != nil && r.claim.Epoch == 0 && r.entry == nil {
 		delete(h.rows, key)
 	}

@@ -20,28 +20,28 @@ func (h *Home) TryAcquire(ctx context.Context, c placement.TryAcquire) (placemen
 	if h.isDead(c.Owner) {
 		return placement.Lease{}, lockError(c.Key, fmt.Errorf("%s was evicted: %w", c.Owner, placement.ErrStale))
 	}
-	r := h.row(c.Key)
+	r := h.rowOf(c.Key)
 	switch {
 	case r.claim.Owner == c.Owner && r.claim.Request == c.RequestID && !lapsed(r.claim, c.Now):
 		// The command is repeated.
 	case r.claim.Owner == c.Owner && c.RequestID < r.claim.Request:
 		return placement.Lease{}, lockError(c.Key, fmt.Errorf("%w: request %d comes late, after request %d", placement.ErrStale, c.RequestID, r.claim.Request))
-	case h.claimable(r, c):
-		h.grant(r, c)
+	case h.isClaimable(r, c):
+		h.grantClaim(r, c)
 	default:
 		return placement.Lease{}, &placement.LockError{Key: c.Key, Holder: r.holder(), Err: placement.ErrHeld}
 	}
-	return h.lease(r), nil
+	return h.leaseOf(r), nil
 }
 
-// claimable reports whether the command's owner can have a new claim.
-func (h *Home) claimable(r *row, c placement.TryAcquire) bool {
+// isClaimable reports whether the command's owner can have a new claim.
+func (h *Home) isClaimable(r *row, c placement.TryAcquire) bool {
 	old := r.claim
 	restarted := old.Owner.Name == c.Owner.Name && old.Owner.Incarnation <= c.Owner.Incarnation
 	return old.Epoch == 0 || restarted || h.isDead(old.Owner) || lapsed(old, c.Now)
 }
 
-func (h *Home) grant(r *row, c placement.TryAcquire) {
+func (h *Home) grantClaim(r *row, c placement.TryAcquire) {
 	h.epoch++
 	r.address = c.Address
 	r.claim = placement.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: h.epoch}
@@ -51,8 +51,8 @@ func (h *Home) grant(r *row, c placement.TryAcquire) {
 	h.rows[c.Key] = r
 }
 
-// lease returns what the owner of the claim is told.
-func (h *Home) lease(r *row) placement.Lease {
+// leaseOf returns what the owner of the claim is told.
+func (h *Home) leaseOf(r *row) placement.Lease {
 	l := r.claim
 	if h.options.Kept {
 		l.Loaded, l.Kept, l.Entry = true, true, clone(r.entry)
@@ -68,23 +68,23 @@ func (h *Home) Release(ctx context.Context, lease placement.Lease) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.row(lease.Key)
+	r := h.rowOf(lease.Key)
 	if r.claim.Epoch == 0 {
 		return nil
 	}
-	if !r.has(lease.Owner, lease.Epoch) {
+	if !r.hasClaim(lease.Owner, lease.Epoch) {
 		return &placement.LockError{Key: lease.Key, Holder: r.holder(), Err: placement.ErrStale}
 	}
-	h.free(lease.Key, r)
+	h.freeClaim(lease.Key, r)
 	return nil
 }
 
-// free ends the claim. Where that is the activation, what its owner has stored goes
+// freeClaim ends the claim. Where that is the activation, what its owner has stored goes
 // with it, but what another has stored, who died, stays for the next.
-func (h *Home) free(key placement.Key, r *row) {
+func (h *Home) freeClaim(key placement.Key, r *row) {
 	if h.options.Kept && r.entry != nil && r.entry.Owner == r.claim.Owner {
 		r.entry = nil
 	}
 	r.claim, r.address = placement.Lease{}, ""
-	h.tidy(key)
+	h.dropIfEmpty(key)
 }

@@ -16,7 +16,7 @@ func (h *Home) Load(ctx context.Context, key placement.Key) (*placement.Activati
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return clone(h.row(key).entry), nil
+	return clone(h.rowOf(key).entry), nil
 }
 
 // Store implements driver.Storage.
@@ -26,19 +26,19 @@ func (h *Home) Store(ctx context.Context, lease placement.Lease, entry placement
 		err = fmt.Errorf("%w: it has %d bytes; at most %d are possible", placement.ErrTooLarge, size, h.options.MaxSnapshot)
 	}
 	if err == nil {
-		err = h.store(lease, entry)
+		err = h.storeEntry(lease, entry)
 	}
 	return storageError(lease.Key, "store", err)
 }
 
-func (h *Home) store(lease placement.Lease, entry placement.ActivationEntry) error {
+func (h *Home) storeEntry(lease placement.Lease, entry placement.ActivationEntry) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.row(lease.Key)
+	r := h.rowOf(lease.Key)
 	switch {
 	case entry.Owner != lease.Owner || entry.Epoch != lease.Epoch:
 		return fmt.Errorf("%w: the entry is of %s, epoch %d; the lease of %s, epoch %d", placement.ErrStale, entry.Owner, entry.Epoch, lease.Owner, lease.Epoch)
-	case !r.has(lease.Owner, lease.Epoch):
+	case !r.hasClaim(lease.Owner, lease.Epoch):
 		return fmt.Errorf("%w: epoch %d of %s", placement.ErrStale, lease.Epoch, lease.Owner)
 	case h.isDead(lease.Owner):
 		return fmt.Errorf("%w: %s was evicted", placement.ErrStale, lease.Owner)
@@ -53,21 +53,21 @@ func (h *Home) store(lease placement.Lease, entry placement.ActivationEntry) err
 func (h *Home) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 	err := check(ctx, key, owner)
 	if err == nil {
-		err = h.remove(key, owner, epoch)
+		err = h.removeEntry(key, owner, epoch)
 	}
 	return storageError(key, "remove", err)
 }
 
-func (h *Home) remove(key placement.Key, owner placement.Owner, epoch int64) error {
+func (h *Home) removeEntry(key placement.Key, owner placement.Owner, epoch int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.row(key)
+	r := h.rowOf(key)
 	switch own := r.entry != nil && r.entry.Owner == owner && r.entry.Epoch == epoch; {
-	case h.options.Kept && r.has(owner, epoch):
-		h.free(key, r)
+	case h.options.Kept && r.hasClaim(owner, epoch):
+		h.freeClaim(key, r)
 	case own: // in Kept mode below the claim of another, which stays
 		r.entry = nil
-		h.tidy(key)
+		h.dropIfEmpty(key)
 	case r.entry != nil:
 		return fmt.Errorf("%w: the entry is of %s, epoch %d", placement.ErrStale, r.entry.Owner, r.entry.Epoch)
 	case h.options.Kept && r.claim.Epoch != 0:

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
-// broken is a home some of whose methods are replaced.
-type broken struct {
+// patchedHome is a home some of whose methods are replaced.
+type patchedHome struct {
 	driver.Lock
 	driver.Storage
 	tryAcquire func(context.Context, placement.TryAcquire) (placement.Lease, error)
@@ -21,29 +21,29 @@ type broken struct {
 	remove     func(context.Context, placement.Key, placement.Owner, int64) error
 }
 
-func (b *broken) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+func (b *patchedHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
 	return b.tryAcquire(ctx, c)
 }
 
-func (b *broken) Release(ctx context.Context, l placement.Lease) error { return b.release(ctx, l) }
+func (b *patchedHome) Release(ctx context.Context, l placement.Lease) error { return b.release(ctx, l) }
 
-func (b *broken) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+func (b *patchedHome) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
 	return b.load(ctx, key)
 }
 
-func (b *broken) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+func (b *patchedHome) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
 	return b.store(ctx, l, e)
 }
 
-func (b *broken) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+func (b *patchedHome) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 	return b.remove(ctx, key, owner, epoch)
 }
 
 // breakWith opens a right home and lets damage replace methods and hooks.
-func breakWith(open func(testing.TB) Home, damage func(*Home, *broken)) func(testing.TB) Home {
+func breakWith(open func(testing.TB) Home, damage func(*Home, *patchedHome)) func(testing.TB) Home {
 	return func(t testing.TB) Home {
 		h := open(t)
-		b := &broken{
+		b := &patchedHome{
 			Lock: h.Lock, Storage: h.Storage, tryAcquire: h.Lock.TryAcquire, release: h.Lock.Release,
 			load: h.Storage.Load, store: h.Storage.Store, remove: h.Storage.Remove,
 		}
@@ -53,14 +53,14 @@ func breakWith(open func(testing.TB) Home, damage func(*Home, *broken)) func(tes
 	}
 }
 
-func breakLocks(damage func(*Home, *broken)) []func(testing.TB) Home {
+func breakLocks(damage func(*Home, *patchedHome)) []func(testing.TB) Home {
 	return []func(testing.TB) Home{breakWith(locks, damage)}
 }
 
-func breakKept(damage func(*Home, *broken)) []func(testing.TB) Home {
+func breakKept(damage func(*Home, *patchedHome)) []func(testing.TB) Home {
 	return []func(testing.TB) Home{breakWith(kept, damage)}
 }
 
-func breakBoth(damage func(*Home, *broken)) []func(testing.TB) Home {
+func breakBoth(damage func(*Home, *patchedHome)) []func(testing.TB) Home {
 	return append(breakLocks(damage), breakKept(damage)...)
 }

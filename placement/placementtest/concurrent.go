@@ -17,7 +17,7 @@ func testConcurrentOwners(f *fixture) {
 	book := &ledger{holders: map[placement.Key]placement.Lease{}, last: map[placement.Key]int64{}}
 	var wait sync.WaitGroup
 	for i := range members {
-		owner := f.member(fmt.Sprintf("m%d", i))
+		owner := f.startMember(fmt.Sprintf("m%d", i))
 		home := f.Home
 		if f.Second != nil && i%2 == 1 {
 			home = *f.Second
@@ -25,7 +25,7 @@ func testConcurrentOwners(f *fixture) {
 		wait.Go(func() {
 			for round := range rounds {
 				k := placement.Key{Kind: "thing", ID: fmt.Sprint((i + round) % 3)}
-				f.use(home, book, owner, k, placement.RequestID(round+1))
+				f.claimAndFree(home, book, owner, k, placement.RequestID(round+1))
 			}
 		})
 	}
@@ -43,16 +43,16 @@ func testConcurrentOwners(f *fixture) {
 func testConcurrentTakeover(f *fixture) {
 	for round := range 25 {
 		k := placement.Key{Kind: "thing", ID: fmt.Sprint(round)}
-		a, b := f.member(fmt.Sprintf("a%d", round)), f.member(fmt.Sprintf("b%d", round))
-		old := f.claim(a, k)
-		e := f.entry(old)
-		f.die(a)
-		c := f.command(b, k)
+		a, b := f.startMember(fmt.Sprintf("a%d", round)), f.startMember(fmt.Sprintf("b%d", round))
+		old := f.mustClaim(a, k)
+		e := f.newEntry(old)
+		f.killMember(a)
+		c := f.newClaim(b, k)
 		var stored error
 		var wait sync.WaitGroup
 		wait.Go(func() { stored = f.Storage.Store(f.ctx, old, e) })
-		l := f.granted(c)
-		found := f.found(l)
+		l := f.mustAcquire(c)
+		found := f.foundEntry(l)
 		wait.Wait()
 		f.checkTakeover(l, found, stored, e)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // onClaim replaces TryAcquire; the replacement gets the right one.
-func onClaim(f func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error)) func(*Home, *broken) {
-	return func(_ *Home, b *broken) {
+func onClaim(f func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error)) func(*Home, *patchedHome) {
+	return func(_ *Home, b *patchedHome) {
 		right := b.tryAcquire
 		b.tryAcquire = func(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) { return f(ctx, c, right) }
 	}
@@ -36,7 +36,7 @@ var grantsAll = onClaim(func(ctx context.Context, c placement.TryAcquire, right 
 	return l, err
 })
 
-func racy(h *Home, b *broken) {
+func racy(h *Home, b *patchedHome) {
 	var count atomic.Int32
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		l, err := right(ctx, c)
@@ -71,7 +71,7 @@ var someDeadHoldOn = onClaim(func(ctx context.Context, c placement.TryAcquire, r
 	return right(ctx, c)
 })
 
-func neverLapses(h *Home, b *broken) {
+func neverLapses(h *Home, b *patchedHome) {
 	var first time.Time
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		if first.IsZero() {
@@ -89,7 +89,7 @@ var lapsesLate = onClaim(func(ctx context.Context, c placement.TryAcquire, right
 	return l, err
 })
 
-func ownRefused(h *Home, b *broken) {
+func ownRefused(h *Home, b *patchedHome) {
 	granted := map[placement.Key]placement.Lease{}
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		if old, held := granted[c.Key]; held && old.Owner == c.Owner && old.Request != c.RequestID {
@@ -101,7 +101,7 @@ func ownRefused(h *Home, b *broken) {
 	})(h, b)
 }
 
-func oldStands(h *Home, b *broken) {
+func oldStands(h *Home, b *patchedHome) {
 	granted := map[placement.Key]placement.Lease{}
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		if old := granted[c.Key]; old.Owner == c.Owner {
@@ -116,7 +116,7 @@ func oldStands(h *Home, b *broken) {
 	})(h, b)
 }
 
-func everyClaimNew(h *Home, b *broken) {
+func everyClaimNew(h *Home, b *patchedHome) {
 	var count atomic.Uint64
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		id := c.RequestID
@@ -127,7 +127,7 @@ func everyClaimNew(h *Home, b *broken) {
 	})(h, b)
 }
 
-func lateClaimsCount(h *Home, b *broken) {
+func lateClaimsCount(h *Home, b *patchedHome) {
 	var count atomic.Uint64
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		id := c.RequestID
@@ -141,7 +141,7 @@ func lateClaimsCount(h *Home, b *broken) {
 	})(h, b)
 }
 
-func requestsAlone(h *Home, b *broken) {
+func requestsAlone(h *Home, b *patchedHome) {
 	granted := map[placement.Key]placement.Lease{}
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		if old, held := granted[c.Key]; held && old.Request == c.RequestID {
@@ -168,11 +168,11 @@ var deaf = onClaim(func(ctx context.Context, c placement.TryAcquire, right claim
 	return right(context.WithoutCancel(ctx), c)
 })
 
-func neverReleases(_ *Home, b *broken) {
+func neverReleases(_ *Home, b *patchedHome) {
 	b.release = func(context.Context, placement.Lease) error { return nil }
 }
 
-func releaseOnce(_ *Home, b *broken) {
+func releaseOnce(_ *Home, b *patchedHome) {
 	right, done := b.release, map[int64]bool{}
 	b.release = func(ctx context.Context, l placement.Lease) error {
 		if done[l.Epoch] {
@@ -184,7 +184,7 @@ func releaseOnce(_ *Home, b *broken) {
 	}
 }
 
-func releasesBlindly(h *Home, b *broken) {
+func releasesBlindly(h *Home, b *patchedHome) {
 	var last placement.Lease
 	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 		l, err := right(ctx, c)
@@ -202,7 +202,7 @@ func releasesBlindly(h *Home, b *broken) {
 	}
 }
 
-func releaseClears(_ *Home, b *broken) {
+func releaseClears(_ *Home, b *patchedHome) {
 	right := b.release
 	b.release = func(ctx context.Context, l placement.Lease) error {
 		err := right(ctx, l)
@@ -214,7 +214,7 @@ func releaseClears(_ *Home, b *broken) {
 }
 
 // epochsAnew lets the epochs of a key begin at 1 again after a removal.
-func epochsAnew(_ *Home, b *broken) {
+func epochsAnew(_ *Home, b *patchedHome) {
 	claim, release, load, store, remove := b.tryAcquire, b.release, b.load, b.store, b.remove
 	var mu sync.Mutex
 	var offset, last int64

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-func apart(h *Home, _ *broken) {
+func apart(h *Home, _ *patchedHome) {
 	home, err := memory.New(memory.Options{Kept: h.TTL == 0})
 	if err != nil {
 		panic(err)
@@ -22,8 +22,8 @@ func apart(h *Home, _ *broken) {
 }
 
 // onStore changes what is stored.
-func onStore(change func(*placement.ActivationEntry)) func(*Home, *broken) {
-	return func(_ *Home, b *broken) {
+func onStore(change func(*placement.ActivationEntry)) func(*Home, *patchedHome) {
+	return func(_ *Home, b *patchedHome) {
 		right := b.store
 		b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
 			change(&e)
@@ -40,11 +40,11 @@ var (
 	})
 )
 
-func forgetsEntries(_ *Home, b *broken) {
+func forgetsEntries(_ *Home, b *patchedHome) {
 	b.load = func(context.Context, placement.Key) (*placement.ActivationEntry, error) { return nil, nil }
 }
 
-func emptyEntry(_ *Home, b *broken) {
+func emptyEntry(_ *Home, b *patchedHome) {
 	right := b.load
 	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
 		e, err := right(ctx, key)
@@ -56,7 +56,7 @@ func emptyEntry(_ *Home, b *broken) {
 }
 
 // storesBlindly stores what the right home refuses as stale.
-func storesBlindly(_ *Home, b *broken) {
+func storesBlindly(_ *Home, b *patchedHome) {
 	load, store := b.load, b.store
 	var mu sync.Mutex
 	refused := map[placement.Key]*placement.ActivationEntry{}
@@ -81,7 +81,7 @@ func storesBlindly(_ *Home, b *broken) {
 	}
 }
 
-func storesWhenLapsed(_ *Home, b *broken) {
+func storesWhenLapsed(_ *Home, b *patchedHome) {
 	right := b.store
 	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
 		err := right(ctx, l, e)
@@ -93,7 +93,7 @@ func storesWhenLapsed(_ *Home, b *broken) {
 	}
 }
 
-func storeOnce(_ *Home, b *broken) {
+func storeOnce(_ *Home, b *patchedHome) {
 	right, done := b.store, map[int64]bool{}
 	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
 		if done[l.Epoch] {
@@ -105,7 +105,7 @@ func storeOnce(_ *Home, b *broken) {
 	}
 }
 
-func writesThenFails(_ *Home, b *broken) {
+func writesThenFails(_ *Home, b *patchedHome) {
 	right := b.store
 	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
 		err := right(ctx, l, e)
@@ -118,7 +118,7 @@ func writesThenFails(_ *Home, b *broken) {
 }
 
 // sharesMemory hands out the memory of what was stored.
-func sharesMemory(_ *Home, b *broken) {
+func sharesMemory(_ *Home, b *patchedHome) {
 	load, store := b.load, b.store
 	shared := map[int64][]byte{}
 	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
@@ -134,11 +134,11 @@ func sharesMemory(_ *Home, b *broken) {
 	}
 }
 
-func neverRemoves(_ *Home, b *broken) {
+func neverRemoves(_ *Home, b *patchedHome) {
 	b.remove = func(context.Context, placement.Key, placement.Owner, int64) error { return nil }
 }
 
-func removeOnce(_ *Home, b *broken) {
+func removeOnce(_ *Home, b *patchedHome) {
 	right, done := b.remove, map[int64]bool{}
 	b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 		if done[epoch] {
@@ -151,8 +151,8 @@ func removeOnce(_ *Home, b *broken) {
 }
 
 // removesIf removes, of what the right home refuses as stale, what alike accepts.
-func removesIf(alike func(e *placement.ActivationEntry, owner placement.Owner, epoch int64) bool) func(*Home, *broken) {
-	return func(_ *Home, b *broken) {
+func removesIf(alike func(e *placement.ActivationEntry, owner placement.Owner, epoch int64) bool) func(*Home, *patchedHome) {
+	return func(_ *Home, b *patchedHome) {
 		right := b.remove
 		b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 			err := right(ctx, key, owner, epoch)
@@ -175,9 +175,9 @@ var (
 	})
 )
 
-func deadHoldOn(h *Home, _ *broken) { h.Kill = func(placement.Owner) {} }
+func deadHoldOn(h *Home, _ *patchedHome) { h.Kill = func(placement.Owner) {} }
 
-func deathTakesAll(h *Home, b *broken) {
+func deathTakesAll(h *Home, b *patchedHome) {
 	kill := h.Kill
 	h.Kill = func(owner placement.Owner) {
 		ctx := context.Background()
@@ -190,7 +190,7 @@ func deathTakesAll(h *Home, b *broken) {
 	}
 }
 
-func takesAnyKey(_ *Home, b *broken) {
+func takesAnyKey(_ *Home, b *patchedHome) {
 	right := b.load
 	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
 		if key.Validate() != nil {
@@ -201,8 +201,8 @@ func takesAnyKey(_ *Home, b *broken) {
 }
 
 // mapKeys lets the home see other keys.
-func mapKeys(to func(placement.Key) placement.Key) func(*Home, *broken) {
-	return func(h *Home, b *broken) {
+func mapKeys(to func(placement.Key) placement.Key) func(*Home, *patchedHome) {
+	return func(h *Home, b *patchedHome) {
 		load, store, remove := b.load, b.store, b.remove
 		onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
 			key := c.Key
@@ -236,7 +236,7 @@ var (
 	})
 )
 
-func plainErrors(_ *Home, b *broken) {
+func plainErrors(_ *Home, b *patchedHome) {
 	release, store, remove := b.release, b.store, b.remove
 	plain := func(err error) error {
 		if err != nil {

@@ -16,12 +16,12 @@ import (
 func (f *fixture) checkTakeover(l placement.Lease, found *placement.ActivationEntry, stored error, e placement.ActivationEntry) {
 	f.Helper()
 	if stored == nil {
-		f.same(found, &e)
+		f.checkSame(found, &e)
 	} else {
-		f.staleStorage("a store that came late", "store", stored)
-		f.stored(l.Key, nil)
+		f.checkStaleStorage("a store that came late", "store", stored)
+		f.checkStored(l.Key, nil)
 	}
-	f.staleStorage("a store after the takeover", "store", f.Storage.Store(f.ctx, placement.Lease{Key: l.Key, Owner: e.Owner, Epoch: e.Epoch, ExpiresAt: l.ExpiresAt}, e))
+	f.checkStaleStorage("a store after the takeover", "store", f.Storage.Store(f.ctx, placement.Lease{Key: l.Key, Owner: e.Owner, Epoch: e.Epoch, ExpiresAt: l.ExpiresAt}, e))
 }
 
 // refuseTooLarge stores the entry with a snapshot of one more byte.
@@ -33,19 +33,19 @@ func (f *fixture) refuseTooLarge(l placement.Lease, e placement.ActivationEntry,
 	if !errors.As(err, &storageErr) || !errors.Is(err, placement.ErrTooLarge) {
 		f.Fatalf("a snapshot of %d bytes: got %v, want a StorageError that is an ErrTooLarge", len(e.Record.Snapshot), err)
 	}
-	f.stored(l.Key, want)
+	f.checkStored(l.Key, want)
 }
 
-// sameLease checks that a repeated claim got the same lease.
-func (f *fixture) sameLease(got, want placement.Lease) {
+// checkSameLease checks that a repeated claim got the same lease.
+func (f *fixture) checkSameLease(got, want placement.Lease) {
 	f.Helper()
 	if got.Epoch != want.Epoch || got.Owner != want.Owner || got.Request != want.Request || !got.ExpiresAt.Equal(want.ExpiresAt) || got.Kept != want.Kept {
 		f.Fatalf("the repeated claim got %+v, want %+v again", got, want)
 	}
 }
 
-// twice makes a call whose answer is lost, and makes it again.
-func (f *fixture) twice(executed bool, call func() error) {
+// repeatLost makes a call whose answer is lost, and makes it again.
+func (f *fixture) repeatLost(executed bool, call func() error) {
 	f.Helper()
 	f.Lose(executed)
 	if err := call(); !errors.Is(err, placement.ErrUnavailable) {
@@ -79,20 +79,20 @@ func (f *fixture) checkHeld(l placement.Lease, err error, holder placement.Lease
 	}
 }
 
-// stored checks what the storage has; nil: nothing.
-func (f *fixture) stored(key placement.Key, want *placement.ActivationEntry) {
+// checkStored checks what the storage has; nil: nothing.
+func (f *fixture) checkStored(key placement.Key, want *placement.ActivationEntry) {
 	f.Helper()
 	got, err := f.Storage.Load(f.ctx, key)
 	if err != nil {
 		f.Fatalf("loading %s: %v", key, err)
 	}
-	f.same(got, want)
+	f.checkSame(got, want)
 }
 
-func (f *fixture) same(got, want *placement.ActivationEntry) {
+func (f *fixture) checkSame(got, want *placement.ActivationEntry) {
 	f.Helper()
 	if got != nil && want != nil && len(want.Record.Snapshot) > 10_000 { // cmp would take seconds
-		f.sameSnapshot(got.Record.Snapshot, want.Record.Snapshot)
+		f.checkSameSnapshot(got.Record.Snapshot, want.Record.Snapshot)
 		g, w := *got, *want
 		g.Record.Snapshot, w.Record.Snapshot = nil, nil
 		got, want = &g, &w
@@ -102,15 +102,15 @@ func (f *fixture) same(got, want *placement.ActivationEntry) {
 	}
 }
 
-func (f *fixture) sameSnapshot(got, want []byte) {
+func (f *fixture) checkSameSnapshot(got, want []byte) {
 	f.Helper()
 	if !bytes.Equal(got, want) {
 		f.Fatalf("the stored snapshot has %d bytes, which are not the %d that were stored", len(got), len(want))
 	}
 }
 
-// found is the entry that a coordinator sees after its claim.
-func (f *fixture) found(l placement.Lease) *placement.ActivationEntry {
+// foundEntry is the entry that a coordinator sees after its claim.
+func (f *fixture) foundEntry(l placement.Lease) *placement.ActivationEntry {
 	f.Helper()
 	if l.Loaded {
 		return l.Entry
@@ -122,8 +122,8 @@ func (f *fixture) found(l placement.Lease) *placement.ActivationEntry {
 	return e
 }
 
-// staleLock checks an error of a lock that is an ErrStale.
-func (f *fixture) staleLock(what string, err error) {
+// checkStaleLock checks an error of a lock that is an ErrStale.
+func (f *fixture) checkStaleLock(what string, err error) {
 	f.Helper()
 	var lockErr *placement.LockError
 	if !errors.As(err, &lockErr) || !errors.Is(err, placement.ErrStale) {
@@ -131,8 +131,8 @@ func (f *fixture) staleLock(what string, err error) {
 	}
 }
 
-// staleStorage checks an error of a storage that is an ErrStale.
-func (f *fixture) staleStorage(what, op string, err error) {
+// checkStaleStorage checks an error of a storage that is an ErrStale.
+func (f *fixture) checkStaleStorage(what, op string, err error) {
 	f.Helper()
 	var storageErr *placement.StorageError
 	if !errors.As(err, &storageErr) || !errors.Is(err, placement.ErrStale) || storageErr.Op != op {
@@ -140,7 +140,7 @@ func (f *fixture) staleStorage(what, op string, err error) {
 	}
 }
 
-func (f *fixture) endedLock(what string, err error) {
+func (f *fixture) checkEndedLock(what string, err error) {
 	f.Helper()
 	lockErr := (*placement.LockError)(nil)
 	if !errors.As(err, &lockErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) {
@@ -148,7 +148,7 @@ func (f *fixture) endedLock(what string, err error) {
 	}
 }
 
-func (f *fixture) endedStorage(op string, err error) {
+func (f *fixture) checkEndedStorage(op string, err error) {
 	f.Helper()
 	storageErr := (*placement.StorageError)(nil)
 	if !errors.As(err, &storageErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) || storageErr.Op != op {
@@ -156,8 +156,8 @@ func (f *fixture) endedStorage(op string, err error) {
 	}
 }
 
-// winner returns the only lease.
-func (f *fixture) winner(commands []placement.TryAcquire, results []claimed) placement.Lease {
+// onlyWinner returns the only lease.
+func (f *fixture) onlyWinner(commands []placement.TryAcquire, results []claimResult) placement.Lease {
 	f.Helper()
 	var leases []placement.Lease
 	for i, r := range results {
@@ -179,6 +179,6 @@ func (f *fixture) refuseForged(owner placement.Owner, epoch int64, want *placeme
 	if f.TTL > 0 {
 		forged.ExpiresAt = f.now.Add(f.TTL)
 	}
-	f.staleStorage("storing under a forged lease", "store", f.Storage.Store(f.ctx, forged, f.entry(forged)))
-	f.stored(key, want)
+	f.checkStaleStorage("storing under a forged lease", "store", f.Storage.Store(f.ctx, forged, f.newEntry(forged)))
+	f.checkStored(key, want)
 }

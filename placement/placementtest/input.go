@@ -26,16 +26,16 @@ var badKeys = []placement.Key{
 
 // testBadKeys checks that each call refuses each bad key.
 func testBadKeys(f *fixture) {
-	a := f.member("a")
+	a := f.startMember("a")
 	for _, bad := range badKeys {
 		l := placement.Lease{Key: bad, Owner: a, Request: 1, Epoch: 1}
-		_, acquire := f.Lock.TryAcquire(f.ctx, f.command(a, bad))
+		_, acquire := f.Lock.TryAcquire(f.ctx, f.newClaim(a, bad))
 		_, load := f.Storage.Load(f.ctx, bad)
 		for what, err := range map[string]error{
 			"TryAcquire": acquire,
 			"Release":    f.Lock.Release(f.ctx, l),
 			"Load":       load,
-			"Store":      f.Storage.Store(f.ctx, l, f.entry(l)),
+			"Store":      f.Storage.Store(f.ctx, l, f.newEntry(l)),
 			"Remove":     f.Storage.Remove(f.ctx, bad, a, 1),
 		} {
 			if keyErr := (*placement.KeyError)(nil); !errors.As(err, &keyErr) || keyErr.Key != bad {
@@ -74,20 +74,20 @@ var similarKeys = []placement.Key{
 
 // testKeysApart checks that each key has its own claim and entry.
 func testKeysApart(f *fixture) {
-	a, b := f.member("a"), f.member("b")
+	a, b := f.startMember("a"), f.startMember("b")
 	entries := map[placement.Key]placement.ActivationEntry{}
 	for _, k := range similarKeys {
-		f.stored(k, nil)
-		entries[k] = f.activate(a, k)
+		f.checkStored(k, nil)
+		entries[k] = f.mustActivate(a, k)
 	}
 	for _, k := range similarKeys {
 		e := entries[k]
-		f.stored(k, &e)
-		f.remove(k, a, e.Epoch)
-		f.stored(k, nil)
+		f.checkStored(k, &e)
+		f.mustRemove(k, a, e.Epoch)
+		f.checkStored(k, nil)
 	}
 	for _, k := range similarKeys {
-		f.claim(b, k)
+		f.mustClaim(b, k)
 	}
 }
 
@@ -95,41 +95,41 @@ func testKeysApart(f *fixture) {
 // nothing and removes nothing: the zero owner stands for "free".
 func testBadOwners(f *fixture) {
 	for _, owner := range []placement.Owner{{}, {Name: "a"}, {Incarnation: 1}, {Name: "a", Incarnation: -1}} {
-		if l, err := f.Lock.TryAcquire(f.ctx, f.command(owner, key)); err == nil {
+		if l, err := f.Lock.TryAcquire(f.ctx, f.newClaim(owner, key)); err == nil {
 			f.Errorf("the owner %q was granted %+v", owner, l)
 		}
 		l := placement.Lease{Key: key, Owner: owner}
-		if err := f.Storage.Store(f.ctx, l, f.entry(l)); err == nil {
+		if err := f.Storage.Store(f.ctx, l, f.newEntry(l)); err == nil {
 			f.Errorf("the owner %q stored an entry", owner)
 		}
 		if err := f.Storage.Remove(f.ctx, key, owner, 0); err == nil {
 			f.Errorf("the owner %q removed an entry", owner)
 		}
 	}
-	f.stored(key, nil)
-	f.activate(f.member("a"), key)
+	f.checkStored(key, nil)
+	f.mustActivate(f.startMember("a"), key)
 }
 
 // testEndedContext checks that with a context that has ended nothing is done, and
 // the error says why.
 func testEndedContext(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	l := f.claim(a, key)
-	e := f.entry(l)
-	f.store(l, e)
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
 	ended, cancel := context.WithCancel(f.ctx)
 	cancel()
 	other := placement.Key{Kind: "thing", ID: "other"}
-	_, acquire := f.Lock.TryAcquire(ended, f.command(a, other))
+	_, acquire := f.Lock.TryAcquire(ended, f.newClaim(a, other))
 	_, load := f.Storage.Load(ended, key)
 	changed := e
 	changed.Record.PID = "changed"
-	f.endedLock("TryAcquire", acquire)
-	f.endedLock("Release", f.Lock.Release(ended, l))
-	f.endedStorage("load", load)
-	f.endedStorage("store", f.Storage.Store(ended, l, changed))
-	f.endedStorage("remove", f.Storage.Remove(ended, key, a, l.Epoch))
-	f.stored(key, &e)
-	f.refused(b, key, l)
-	f.claim(b, other)
+	f.checkEndedLock("TryAcquire", acquire)
+	f.checkEndedLock("Release", f.Lock.Release(ended, l))
+	f.checkEndedStorage("load", load)
+	f.checkEndedStorage("store", f.Storage.Store(ended, l, changed))
+	f.checkEndedStorage("remove", f.Storage.Remove(ended, key, a, l.Epoch))
+	f.checkStored(key, &e)
+	f.mustBeHeld(b, key, l)
+	f.mustClaim(b, other)
 }

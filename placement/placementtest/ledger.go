@@ -27,9 +27,9 @@ func (b *ledger) check(ok bool, format string, args ...any) {
 	b.faults = append(b.faults, fmt.Sprintf(format, args...))
 }
 
-// take notes a lease that was granted. It can be given on only once its owner
+// noteGrant notes a lease that was granted. It can be given on only once its owner
 // has noted that it gives it back, so that leases are noted in their order.
-func (b *ledger) take(l placement.Lease) {
+func (b *ledger) noteGrant(l placement.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.granted++
@@ -42,8 +42,8 @@ func (b *ledger) take(l placement.Lease) {
 	b.holders[l.Key], b.last[l.Key] = l, l.Epoch
 }
 
-// give notes that a lease is about to be given back.
-func (b *ledger) give(l placement.Lease) {
+// noteReturn notes that a lease is about to be given back.
+func (b *ledger) noteReturn(l placement.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.holders, l.Key)

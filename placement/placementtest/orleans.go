@@ -4,23 +4,23 @@ package placementtest
 
 // testRegister registers, looks up, unregisters and looks up.
 func testRegister(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	e := f.activate(a, key)
-	f.stored(key, &e)
-	f.remove(key, a, e.Epoch)
-	f.stored(key, nil)
-	next := f.activate(b, key)
-	f.stored(key, &next)
+	a, b := f.startMember("a"), f.startMember("b")
+	e := f.mustActivate(a, key)
+	f.checkStored(key, &e)
+	f.mustRemove(key, a, e.Epoch)
+	f.checkStored(key, nil)
+	next := f.mustActivate(b, key)
+	f.checkStored(key, &next)
 }
 
 // testNoOverwrite checks that others, and another activation of the same owner, are
 // not stored over one that is there.
 func testNoOverwrite(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	l := f.claim(a, key)
-	e := f.entry(l)
-	f.store(l, e)
-	f.refused(b, key, l)
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
+	f.mustBeHeld(b, key, l)
 	f.refuseForged(b, l.Epoch+1, &e)
 	f.refuseForged(a, l.Epoch+1, &e)
 }
@@ -28,32 +28,32 @@ func testNoOverwrite(f *fixture) {
 // testOverwriteOwn replaces an entry by one of a newer claim of its owner, and
 // then not by one of the older.
 func testOverwriteOwn(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	first := f.claim(a, key)
-	initial := f.entry(first)
-	f.store(first, initial)
-	second := f.claim(a, key)
-	f.same(f.found(second), &initial)
-	next := f.entry(second)
-	f.store(second, next)
-	f.staleStorage("storing under the earlier lease", "store", f.Storage.Store(f.ctx, first, initial))
-	f.refused(b, key, second)
-	f.stored(key, &next)
+	a, b := f.startMember("a"), f.startMember("b")
+	first := f.mustClaim(a, key)
+	initial := f.newEntry(first)
+	f.mustStore(first, initial)
+	second := f.mustClaim(a, key)
+	f.checkSame(f.foundEntry(second), &initial)
+	next := f.newEntry(second)
+	f.mustStore(second, next)
+	f.checkStaleStorage("storing under the earlier lease", "store", f.Storage.Store(f.ctx, first, initial))
+	f.mustBeHeld(b, key, second)
+	f.checkStored(key, &next)
 }
 
 // testRemoveOtherEpoch removes an earlier activation of the owner, which is not
 // the one that is there.
 func testRemoveOtherEpoch(f *fixture) {
-	a := f.member("a")
-	first := f.activate(a, key)
-	f.remove(key, a, first.Epoch)
-	e := f.activate(a, key)
-	f.staleStorage("removing an earlier activation", "remove", f.Storage.Remove(f.ctx, key, a, first.Epoch))
-	f.stored(key, &e)
+	a := f.startMember("a")
+	first := f.mustActivate(a, key)
+	f.mustRemove(key, a, first.Epoch)
+	e := f.mustActivate(a, key)
+	f.checkStaleStorage("removing an earlier activation", "remove", f.Storage.Remove(f.ctx, key, a, first.Epoch))
+	f.checkStored(key, &e)
 }
 
 func testNotFound(f *fixture) {
-	f.stored(key, nil)
-	f.claim(f.member("a"), key)
-	f.stored(key, nil)
+	f.checkStored(key, nil)
+	f.mustClaim(f.startMember("a"), key)
+	f.checkStored(key, nil)
 }

@@ -8,130 +8,130 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-func testOneOfMany(f *fixture) { f.race(f.Home) }
+func testOneOfMany(f *fixture) { f.raceClaims(f.Home) }
 
 func testOneOfManyProcesses(f *fixture) {
-	f.race(f.Home, *f.Second)
+	f.raceClaims(f.Home, *f.Second)
 }
 
 // testActivatedIsFound checks that a member that claims an activated key learns of the
 // activation: by a refusal, or by the entry.
 func testActivatedIsFound(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	l := f.claim(a, key)
-	e := f.confirm(l)
-	f.stored(key, &e)
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	e := f.mustConfirm(l)
+	f.checkStored(key, &e)
 	if l.Kept {
-		f.refused(b, key, l)
+		f.mustBeHeld(b, key, l)
 	} else {
-		f.same(f.found(f.claim(b, key)), &e)
+		f.checkSame(f.foundEntry(f.mustClaim(b, key)), &e)
 	}
-	f.stored(key, &e)
+	f.checkStored(key, &e)
 }
 
 func testReleased(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	first := f.claim(a, key)
-	f.refused(b, key, first)
-	f.release(first)
-	f.claim(b, key)
+	a, b := f.startMember("a"), f.startMember("b")
+	first := f.mustClaim(a, key)
+	f.mustBeHeld(b, key, first)
+	f.mustRelease(first)
+	f.mustClaim(b, key)
 }
 
 func testStored(f *fixture) {
-	e := f.activate(f.member("a"), key)
-	f.stored(key, &e)
+	e := f.mustActivate(f.startMember("a"), key)
+	f.checkStored(key, &e)
 }
 
 // testForgedLeaseOverEntry stores under leases that were never granted.
 func testForgedLeaseOverEntry(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	e := f.activate(a, key)
+	a, b := f.startMember("a"), f.startMember("b")
+	e := f.mustActivate(a, key)
 	f.refuseForged(b, e.Epoch, &e)
 	f.refuseForged(b, e.Epoch+1, &e)
 	f.refuseForged(a, e.Epoch+1, &e)
 }
 
 func testForgedLease(f *fixture) {
-	f.refuseForged(f.member("a"), 1, nil)
-	f.refuseForged(f.member("a"), 0, nil)
+	f.refuseForged(f.startMember("a"), 1, nil)
+	f.refuseForged(f.startMember("a"), 0, nil)
 }
 
 func testRemoved(f *fixture) {
-	a := f.member("a")
-	e := f.activate(a, key)
-	f.stored(key, &e)
-	f.remove(key, a, e.Epoch)
-	f.stored(key, nil)
+	a := f.startMember("a")
+	e := f.mustActivate(a, key)
+	f.checkStored(key, &e)
+	f.mustRemove(key, a, e.Epoch)
+	f.checkStored(key, nil)
 }
 
 // testRemoveOthers removes what it does not know.
 func testRemoveOthers(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	e := f.activate(a, key)
-	f.staleStorage("removal by another", "remove", f.Storage.Remove(f.ctx, key, b, e.Epoch))
-	f.staleStorage("removal by another incarnation", "remove", f.Storage.Remove(f.ctx, key, placement.Owner{Name: a.Name, Incarnation: a.Incarnation + 1}, e.Epoch))
-	f.staleStorage("removal of another epoch", "remove", f.Storage.Remove(f.ctx, key, a, e.Epoch+1))
-	f.stored(key, &e)
+	a, b := f.startMember("a"), f.startMember("b")
+	e := f.mustActivate(a, key)
+	f.checkStaleStorage("removal by another", "remove", f.Storage.Remove(f.ctx, key, b, e.Epoch))
+	f.checkStaleStorage("removal by another incarnation", "remove", f.Storage.Remove(f.ctx, key, placement.Owner{Name: a.Name, Incarnation: a.Incarnation + 1}, e.Epoch))
+	f.checkStaleStorage("removal of another epoch", "remove", f.Storage.Remove(f.ctx, key, a, e.Epoch+1))
+	f.checkStored(key, &e)
 }
 
 // testDeadMember checks that a dead member blocks no key: the next owner finds
 // what it left, and replaces it.
 func testDeadMember(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	old := f.activate(a, key)
-	f.die(a)
-	l := f.claim(b, key)
-	f.same(f.found(l), &old)
-	e := f.confirm(l)
-	f.stored(key, &e)
+	a, b := f.startMember("a"), f.startMember("b")
+	old := f.mustActivate(a, key)
+	f.killMember(a)
+	l := f.mustClaim(b, key)
+	f.checkSame(f.foundEntry(l), &old)
+	e := f.mustConfirm(l)
+	f.checkStored(key, &e)
 }
 
 // testDeadPredecessor checks that the death of a member takes nothing from the
 // next owner.
 func testDeadPredecessor(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	old := f.activate(a, key)
-	f.remove(key, a, old.Epoch)
-	e := f.activate(b, key)
-	f.die(a)
-	f.stored(key, &e)
-	f.staleStorage("a late removal", "remove", f.Storage.Remove(f.ctx, key, a, old.Epoch))
-	f.stored(key, &e)
+	a, b := f.startMember("a"), f.startMember("b")
+	old := f.mustActivate(a, key)
+	f.mustRemove(key, a, old.Epoch)
+	e := f.mustActivate(b, key)
+	f.killMember(a)
+	f.checkStored(key, &e)
+	f.checkStaleStorage("a late removal", "remove", f.Storage.Remove(f.ctx, key, a, old.Epoch))
+	f.checkStored(key, &e)
 }
 
 func testDeadMemberOfMany(f *fixture) {
 	const keys = 200
-	a, b := f.member("a"), f.member("b")
+	a, b := f.startMember("a"), f.startMember("b")
 	at := func(i int) placement.Key { return placement.Key{Kind: "thing", ID: fmt.Sprint(i)} }
 	for i := range keys {
-		f.activate(a, at(i))
+		f.mustActivate(a, at(i))
 	}
-	f.die(a)
+	f.killMember(a)
 	for i := range keys {
-		e := f.activate(b, at(i))
-		f.stored(at(i), &e)
+		e := f.mustActivate(b, at(i))
+		f.checkStored(at(i), &e)
 	}
 }
 
 // testLoserIsToldWinner checks that a loser can find the activation that it has to
 // wait for: it is told the holder, and the entry appears once that has stored it.
 func testLoserIsToldWinner(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	l := f.claim(a, key)
-	f.refused(b, key, l)
-	f.stored(key, nil)
-	e := f.confirm(l)
-	f.stored(key, &e)
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	f.mustBeHeld(b, key, l)
+	f.checkStored(key, nil)
+	e := f.mustConfirm(l)
+	f.checkStored(key, &e)
 }
 
 // testStaleLock claims what a dead owner has claimed and never stored.
 func testStaleLock(f *fixture) {
-	a, b := f.member("a"), f.member("b")
-	old := f.claim(a, key)
-	f.refused(b, key, old)
-	f.die(a)
-	l := f.claim(b, key)
-	if e := f.found(l); e != nil {
+	a, b := f.startMember("a"), f.startMember("b")
+	old := f.mustClaim(a, key)
+	f.mustBeHeld(b, key, old)
+	f.killMember(a)
+	l := f.mustClaim(b, key)
+	if e := f.foundEntry(l); e != nil {
 		f.Errorf("found %+v, which was not stored", e)
 	}
 	if l.Epoch <= old.Epoch {

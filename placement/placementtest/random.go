@@ -28,9 +28,9 @@ func testRandom(f *fixture) {
 		seed = parsed
 	}
 	f.Logf("%s=%d repeats this run", seedVariable, seed)
-	r := &random{fixture: f, Rand: rand.New(rand.NewPCG(seed, 0)), keys: map[placement.Key]*modelled{}}
+	r := &randomRun{fixture: f, Rand: rand.New(rand.NewPCG(seed, 0)), keys: map[placement.Key]*keyModel{}}
 	for i := range 3 {
-		r.alive = append(r.alive, f.member(fmt.Sprintf("m%d", i)))
+		r.alive = append(r.alive, f.startMember(fmt.Sprintf("m%d", i)))
 	}
 	steps := []func(){r.claimNew, r.claimNew, r.claimAgain, r.storeAny, r.storeAny, r.releaseAny, r.removeAny, r.loadAny}
 	for range 400 {
@@ -42,17 +42,17 @@ func testRandom(f *fixture) {
 	}
 }
 
-// random is a run of random calls, with a model of what the home has.
-type random struct {
+// randomRun is a run of random calls, with a model of what the home has.
+type randomRun struct {
 	*fixture
 	*rand.Rand
 	alive  []placement.Owner
-	keys   map[placement.Key]*modelled
+	keys   map[placement.Key]*keyModel
 	leases []placement.Lease // all that were granted
 }
 
-// modelled is what the model knows of a key.
-type modelled struct {
+// keyModel is what the model knows of a key.
+type keyModel struct {
 	epoch   int64 // the greatest so far
 	command placement.TryAcquire
 	lease   placement.Lease // in force; the zero Lease: none
@@ -60,20 +60,20 @@ type modelled struct {
 	entry   *placement.ActivationEntry
 }
 
-func (m *modelled) holds(l placement.Lease) bool {
+func (m *keyModel) isHeldBy(l placement.Lease) bool {
 	return m.lease.Epoch != 0 && m.lease.Epoch == l.Epoch && m.lease.Owner == l.Owner
 }
 
-func (r *random) anyKey() (placement.Key, *modelled) {
+func (r *randomRun) anyKey() (placement.Key, *keyModel) {
 	k := placement.Key{Kind: "thing", ID: strconv.Itoa(r.IntN(3))}
 	if r.keys[k] == nil {
-		r.keys[k] = &modelled{}
+		r.keys[k] = &keyModel{}
 	}
 	return k, r.keys[k]
 }
 
 // anyLease returns one that was granted, most often a recent one.
-func (r *random) anyLease() (placement.Lease, *modelled) {
+func (r *randomRun) anyLease() (placement.Lease, *keyModel) {
 	if len(r.leases) == 0 {
 		r.claimNew()
 		return r.anyLease()
@@ -83,73 +83,73 @@ func (r *random) anyLease() (placement.Lease, *modelled) {
 	return l, r.keys[l.Key]
 }
 
-func (r *random) claimNew() {
+func (r *randomRun) claimNew() {
 	r.Helper()
 	k, m := r.anyKey()
-	c := r.command(r.alive[r.IntN(len(r.alive))], k)
+	c := r.newClaim(r.alive[r.IntN(len(r.alive))], k)
 	if m.lease.Epoch != 0 && !m.ended && m.lease.Owner != c.Owner {
 		l, err := r.Lock.TryAcquire(r.ctx, c)
 		r.checkHeld(l, err, m.lease)
 		return
 	}
-	l := r.granted(c)
+	l := r.mustAcquire(c)
 	if l.Epoch <= m.epoch {
 		r.Fatalf("epoch %d of %s follows %d", l.Epoch, k, m.epoch)
 	}
 	if l.Loaded {
-		r.same(l.Entry, m.entry)
+		r.checkSame(l.Entry, m.entry)
 	}
 	m.epoch, m.command, m.lease, m.ended = l.Epoch, c, l, false
 	r.leases = append(r.leases, l)
 }
 
 // claimAgain repeats the claim that is in force.
-func (r *random) claimAgain() {
+func (r *randomRun) claimAgain() {
 	r.Helper()
 	if _, m := r.anyKey(); m.lease.Epoch != 0 && !m.ended {
-		r.sameLease(r.granted(m.command), m.lease)
+		r.checkSameLease(r.mustAcquire(m.command), m.lease)
 	}
 }
 
-func (r *random) storeAny() {
+func (r *randomRun) storeAny() {
 	r.Helper()
 	l, m := r.anyLease()
-	e := r.entry(l)
+	e := r.newEntry(l)
 	e.Record.Version = r.Uint64()
 	e.Record.Snapshot = slices.Repeat([]byte{byte(r.IntN(256))}, r.IntN(200))
 	err := r.Storage.Store(r.ctx, l, e)
 	switch {
-	case m.holds(l) && m.ended && err == nil: // the home may allow that while no other owner has the key
+	case m.isHeldBy(l) && m.ended && err == nil: // the home may allow that while no other owner has the key
 		m.entry = &e
-	case m.holds(l) && !m.ended:
+	case m.isHeldBy(l) && !m.ended:
 		if err != nil {
 			r.Fatalf("storing under epoch %d of %s: %v", l.Epoch, l.Owner, err)
 		}
 		m.entry = &e
 	default:
-		r.staleStorage("a stale store", "store", err)
+		r.checkStaleStorage("a stale store", "store", err)
 	}
 }
 
-func (r *random) releaseAny() {
+func (r *randomRun) releaseAny() {
 	r.Helper()
 	l, m := r.anyLease()
 	err := r.Lock.Release(r.ctx, l)
 	switch {
-	case m.holds(l) && (!m.ended || err == nil):
+	case m.isHeldBy(l) && (!m.ended || err == nil):
 		if err != nil {
 			r.Fatalf("releasing epoch %d of %s: %v", l.Epoch, l.Owner, err)
 		}
-		r.freed(l, m)
+		r.noteFreed(l, m)
 	case m.lease.Epoch == 0 && err == nil: // released already
 	default:
-		r.staleLock("a stale release", err)
+		r.checkStaleLock("a stale release", err)
 	}
 }
 
-// freed notes that a lease was released. Where that is the activation, its entry
+// noteFreed notes that a lease was released. Where that is the activation, its entry
 // goes with it; one that the same owner stored under an earlier lease may.
-func (r *random) freed(l placement.Lease, m *modelled) {
+func (r *randomRun) noteFreed(l placement.Lease, m *keyModel) {
 	r.Helper()
 	m.lease, m.ended = placement.Lease{}, false
 	if !l.Kept || m.entry == nil || m.entry.Owner != l.Owner {
@@ -164,57 +164,57 @@ func (r *random) freed(l placement.Lease, m *modelled) {
 	}
 }
 
-func (r *random) removeAny() {
+func (r *randomRun) removeAny() {
 	r.Helper()
 	l, m := r.anyLease()
 	own := m.entry != nil && m.entry.Owner == l.Owner && m.entry.Epoch == l.Epoch
-	if m.holds(l) && l.Kept && !own {
+	if m.isHeldBy(l) && l.Kept && !own {
 		return // a claim that was not stored is released, not removed
 	}
 	err := r.Storage.Remove(r.ctx, l.Key, l.Owner, l.Epoch)
-	switch claimed := l.Kept && m.lease.Epoch != 0 && !m.holds(l); {
+	switch claimed := l.Kept && m.lease.Epoch != 0 && !m.isHeldBy(l); {
 	case claimed && own && err == nil: // the home may also refuse: the claim has moved on
 		m.entry = nil
 	case claimed, m.entry != nil && !own:
-		r.staleStorage("a stale removal", "remove", err)
+		r.checkStaleStorage("a stale removal", "remove", err)
 	case err != nil:
 		r.Fatalf("removing epoch %d of %s: %v", l.Epoch, l.Owner, err)
 	default:
-		r.removed(l, m)
+		r.noteRemoved(l, m)
 	}
 }
 
-func (r *random) removed(l placement.Lease, m *modelled) {
+func (r *randomRun) noteRemoved(l placement.Lease, m *keyModel) {
 	m.entry = nil
-	if l.Kept && m.holds(l) {
+	if l.Kept && m.isHeldBy(l) {
 		m.lease, m.ended = placement.Lease{}, false
 	}
 }
 
-func (r *random) loadAny() {
+func (r *randomRun) loadAny() {
 	r.Helper()
 	k, m := r.anyKey()
-	r.stored(k, m.entry)
+	r.checkStored(k, m.entry)
 }
 
 // replaceMember lets a member die or leave, and its name come back.
-func (r *random) replaceMember() {
+func (r *randomRun) replaceMember() {
 	r.Helper()
 	i := r.IntN(len(r.alive))
 	gone := r.alive[i]
 	if r.IntN(2) == 0 || r.TTL > 0 {
-		r.die(gone)
+		r.killMember(gone)
 	} else {
-		r.leave(gone)
+		r.leaveCluster(gone)
 	}
 	for _, m := range r.keys {
 		if m.lease.Epoch != 0 && (r.TTL > 0 || m.lease.Owner == gone) {
 			m.ended = true
 		}
 	}
-	r.alive[i] = r.member(gone.Name)
+	r.alive[i] = r.startMember(gone.Name)
 	if r.Kill != nil {
-		_, err := r.Lock.TryAcquire(r.ctx, r.command(gone, placement.Key{Kind: "thing", ID: "0"}))
+		_, err := r.Lock.TryAcquire(r.ctx, r.newClaim(gone, placement.Key{Kind: "thing", ID: "0"}))
 		if !errors.Is(err, placement.ErrStale) && !errors.Is(err, placement.ErrHeld) {
 			r.Fatalf("a claim of a dead owner: got %v", err)
 		}

@@ -37,7 +37,7 @@ func newMemory(t testing.TB, o memory.Options) *memory.Home {
 func withHooks(h Home) Home {
 	second := h
 	h.Second = &second
-	l := &losing{Lock: h.Lock, Storage: h.Storage}
+	l := &lossyHome{Lock: h.Lock, Storage: h.Storage}
 	h.Lock, h.Storage = l, l
 	h.Lose = func(executed bool) {
 		l.next.Store(1)
@@ -48,15 +48,15 @@ func withHooks(h Home) Home {
 	return h
 }
 
-// losing loses the answer of one call.
-type losing struct {
+// lossyHome loses the answer of one call.
+type lossyHome struct {
 	driver.Lock
 	driver.Storage
 	next atomic.Int32 // 0: answer; 1: fail; 2: do and fail
 }
 
 // call makes the call, or not, and says whether its answer is lost.
-func (l *losing) call(do func()) bool {
+func (l *lossyHome) call(do func()) bool {
 	next := l.next.Swap(0)
 	if next != 1 {
 		do()
@@ -66,28 +66,28 @@ func (l *losing) call(do func()) bool {
 
 var errLost = errors.Join(placement.ErrUnavailable, errors.New("the answer is lost"))
 
-func (l *losing) TryAcquire(ctx context.Context, c placement.TryAcquire) (lease placement.Lease, err error) {
+func (l *lossyHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (lease placement.Lease, err error) {
 	if l.call(func() { lease, err = l.Lock.TryAcquire(ctx, c) }) {
 		return placement.Lease{}, &placement.LockError{Key: c.Key, Err: errLost}
 	}
 	return lease, err
 }
 
-func (l *losing) Release(ctx context.Context, lease placement.Lease) (err error) {
+func (l *lossyHome) Release(ctx context.Context, lease placement.Lease) (err error) {
 	if l.call(func() { err = l.Lock.Release(ctx, lease) }) {
 		return &placement.LockError{Key: lease.Key, Err: errLost}
 	}
 	return err
 }
 
-func (l *losing) Store(ctx context.Context, lease placement.Lease, e placement.ActivationEntry) (err error) {
+func (l *lossyHome) Store(ctx context.Context, lease placement.Lease, e placement.ActivationEntry) (err error) {
 	if l.call(func() { err = l.Storage.Store(ctx, lease, e) }) {
 		return &placement.StorageError{Key: lease.Key, Op: "store", Err: errLost}
 	}
 	return err
 }
 
-func (l *losing) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) (err error) {
+func (l *lossyHome) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) (err error) {
 	if l.call(func() { err = l.Storage.Remove(ctx, key, owner, epoch) }) {
 		return &placement.StorageError{Key: key, Op: "remove", Err: errLost}
 	}

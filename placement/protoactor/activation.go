@@ -66,22 +66,22 @@ func (a *Activation) Fence() leasefdb.Fence { return a.fence }
 // no longer the only one of its identity, unless it is done under the fence.
 func (a *Activation) Context() context.Context { return a.ctx }
 
-// receive observes what the actor handles.
-func (a *Activation) receive(next actor.ReceiverFunc) actor.ReceiverFunc {
+// observeMessages observes what the actor handles.
+func (a *Activation) observeMessages(next actor.ReceiverFunc) actor.ReceiverFunc {
 	return func(ctx actor.ReceiverContext, e *actor.MessageEnvelope) {
 		switch e.Message.(type) {
 		case *actor.Stopped:
-			defer a.end()
+			defer a.endActor()
 		case actor.SystemMessage, actor.AutoReceiveMessage:
 		default:
-			a.use()
-			defer a.use()
+			a.markUsed()
+			defer a.markUsed()
 		}
 		next(ctx, e)
 	}
 }
 
-func (a *Activation) use() {
+func (a *Activation) markUsed() {
 	if a.observe {
 		a.used.Store(time.Now().UnixNano())
 	}
@@ -93,8 +93,8 @@ func (a *Activation) usedAfter(t time.Time) (time.Time, bool) {
 	return used, a.observe && used.After(t)
 }
 
-// end is called once: the actor's last message is Stopped.
-func (a *Activation) end() {
+// endActor is called once: the actor's last message is Stopped.
+func (a *Activation) endActor() {
 	a.kind.Dec()
 	a.release()
 	a.onEnd(a)

@@ -37,10 +37,10 @@ func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActiv
 		return placement.ActivationRecord{}, fmt.Errorf("protoactor: the kind %q is not registered on this member", c.Key.Kind)
 	}
 	for {
-		a := x.activation(c, kind)
+		a := x.newActivation(c, kind)
 		present, added := x.running.add(a)
 		if added {
-			return x.spawn(a)
+			return x.spawnActor(a)
 		}
 		a.release()
 		switch {
@@ -49,14 +49,14 @@ func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActiv
 		case present.epoch > c.Epoch:
 			return placement.ActivationRecord{}, fmt.Errorf("%w: epoch %d of %s is active here", placement.ErrStale, present.epoch, c.Key)
 		}
-		x.stop(present)
+		x.stopActor(present)
 		if err := x.awaitEnd(ctx, present); err != nil {
 			return placement.ActivationRecord{}, err
 		}
 	}
 }
 
-func (x *executor) activation(c placement.EnsureActivation, kind *cluster.ActivatedKind) *Activation {
+func (x *executor) newActivation(c placement.EnsureActivation, kind *cluster.ActivatedKind) *Activation {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &Activation{
 		key: c.Key, epoch: c.Epoch, kind: kind,
@@ -71,13 +71,13 @@ func (x *executor) activation(c placement.EnsureActivation, kind *cluster.Activa
 	return a
 }
 
-// spawn starts the actor of an activation.
-func (x *executor) spawn(a *Activation) (placement.ActivationRecord, error) {
+// spawnActor starts the actor of an activation.
+func (x *executor) spawnActor(a *Activation) (placement.ActivationRecord, error) {
 	props := a.kind.Props.Clone(
 		actor.WithOnInit(func(ctx actor.Context) {
 			cluster.SetClusterIdentity(ctx, cluster.NewClusterIdentity(a.key.ID, a.key.Kind))
 		}),
-		actor.WithReceiverMiddleware(a.receive),
+		actor.WithReceiverMiddleware(a.observeMessages),
 	)
 	a.kind.Inc()
 	if _, err := x.cluster.ActorSystem.Root.SpawnNamed(props, a.pid.Id); err != nil {
@@ -115,19 +115,19 @@ func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error
 		}
 		root.Poison(a.pid)
 	case placement.CauseLost, placement.CauseFailed:
-		x.stop(a)
+		x.stopActor(a)
 	default:
 		root.Poison(a.pid)
 	}
 	err := x.awaitEnd(ctx, a)
 	if err != nil {
-		x.stop(a)
+		x.stopActor(a)
 	}
 	return err
 }
 
-// stop stops an actor whose identity another may have, without what it was sent before.
-func (x *executor) stop(a *Activation) {
+// stopActor stops an actor whose identity another may have, without what it was sent before.
+func (x *executor) stopActor(a *Activation) {
 	a.cancel(placement.ErrActivationLost)
 	x.cluster.ActorSystem.Root.Stop(a.pid)
 }

@@ -34,22 +34,22 @@ func (l lookup) RemovePid(*cluster.ClusterIdentity, *actor.PID) {}
 // Setup implements [cluster.IdentityLookup].
 func (l lookup) Setup(c *cluster.Cluster, kinds []string, isClient bool) {
 	n := l.node
-	if !n.begin(c, kinds, isClient) {
+	if !n.beginSetup(c, kinds, isClient) {
 		c.Logger().Error("kazahana: the lookup is not set up", slog.Any("error", ErrInUse))
 		return
 	}
 	if err := validKinds(kinds); err != nil {
-		n.fail(err)
+		n.failNode(err)
 		return
 	}
 	c.ActorSystem.Extensions.Register(n)
-	activator, err := c.ActorSystem.Root.SpawnNamed(actor.PropsFromFunc(n.receive), activatorName)
+	activator, err := c.ActorSystem.Root.SpawnNamed(actor.PropsFromFunc(n.receiveRequest), activatorName)
 	if err != nil {
-		n.fail(fmt.Errorf("protoactor: spawning the actor %q: %w", activatorName, err))
+		n.failNode(fmt.Errorf("protoactor: spawning the actor %q: %w", activatorName, err))
 		return
 	}
 	n.activator = activator
-	go n.run()
+	go n.joinAndRun()
 }
 
 // Shutdown implements [cluster.IdentityLookup]. The cluster calls it twice.

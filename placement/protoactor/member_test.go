@@ -105,14 +105,14 @@ type Member struct {
 	cluster *cluster.Cluster
 }
 
-// Asked is one request to an account.
-type Asked struct {
+// Question is one request to an account.
+type Question struct {
 	Kind, ID, Op string
 	Timeout      time.Duration
 }
 
 // Ask makes one request.
-func (m *Member) Ask(a Asked, found *Answer) error {
+func (m *Member) Ask(a Question, found *Answer) error {
 	response, err := m.cluster.Request(a.ID, a.Kind, wrapperspb.String(a.Op), cluster.WithTimeout(a.Timeout))
 	if err != nil {
 		return err

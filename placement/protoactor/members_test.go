@@ -35,7 +35,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 
-	found, err := a.ask(Asked{auditKind, "books", "look", bound})
+	found, err := a.ask(Question{auditKind, "books", "look", bound})
 	if err != nil || found.Member != c.name {
 		t.Errorf("the kind that only %s has: %+v, %v", c.name, found, err)
 	}

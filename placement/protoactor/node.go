@@ -94,7 +94,7 @@ func (n *Node) Context() context.Context { return n.ctx }
 
 // Snapshot returns what the node has and does; the zero value before it has joined.
 func (n *Node) Snapshot() placement.Snapshot {
-	if p := n.joined(); p != nil {
+	if p := n.currentPart(); p != nil {
 		return p.driver.Snapshot()
 	}
 	return placement.Snapshot{}
@@ -103,7 +103,7 @@ func (n *Node) Snapshot() placement.Snapshot {
 // Explain says why an identity is where it is: the last decision, the
 // candidates with their scores, the activation. It is zero before the node has joined.
 func (n *Node) Explain(identity, kind string) placement.Explanation {
-	if p := n.joined(); p != nil {
+	if p := n.currentPart(); p != nil {
 		return p.driver.Explain(placement.Key{Kind: kind, ID: identity})
 	}
 	return placement.Explanation{}
@@ -112,7 +112,7 @@ func (n *Node) Explain(identity, kind string) placement.Explanation {
 // Owner returns under which name and incarnation the node is a member; zero for
 // clients and before it has joined.
 func (n *Node) Owner() placement.Owner {
-	if p := n.joined(); p != nil {
+	if p := n.currentPart(); p != nil {
 		return p.owner
 	}
 	return placement.Owner{}
@@ -121,7 +121,7 @@ func (n *Node) Owner() placement.Owner {
 // ExtensionID implements [extensions.Extension]: a node is found by its actor system.
 func (n *Node) ExtensionID() extensions.ExtensionID { return extensionID }
 
-func (n *Node) joined() *part {
+func (n *Node) currentPart() *part {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.part
@@ -134,8 +134,8 @@ func (n *Node) log() *slog.Logger {
 	return n.cluster.Logger()
 }
 
-// fail ends the node: it answers no lookup any more.
-func (n *Node) fail(err error) {
+// failNode ends the node: it answers no lookup any more.
+func (n *Node) failNode(err error) {
 	if n.ctx.Err() == nil {
 		n.log().Error("kazahana: the node has ended", slog.Any("error", err))
 	}
@@ -159,8 +159,8 @@ type part struct {
 // could not be activated; [Node.Resolve] says why.
 func (n *Node) Lookup() cluster.IdentityLookup { return lookup{n} }
 
-// begin says what the node is part of; false if it is part of something already.
-func (n *Node) begin(c *cluster.Cluster, kinds []string, client bool) bool {
+// beginSetup says what the node is part of; false if it is part of something already.
+func (n *Node) beginSetup(c *cluster.Cluster, kinds []string, client bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.began {

@@ -10,8 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/cluster"
 )
 
-// receive is the actor that others ask where an identity is active.
-func (n *Node) receive(ctx actor.Context) {
+// receiveRequest is the actor that others ask where an identity is active.
+func (n *Node) receiveRequest(ctx actor.Context) {
 	request, ok := ctx.Message().(*cluster.ActivationRequest)
 	if !ok || ctx.Sender() == nil {
 		return
@@ -21,18 +21,18 @@ func (n *Node) receive(ctx actor.Context) {
 	case n.asked <- struct{}{}:
 		go func() {
 			defer func() { <-n.asked }()
-			root.Send(to, n.answer(request))
+			root.Send(to, n.answerOnce(request))
 		}()
 	default:
 		root.Send(to, &cluster.ActivationResponse{Failed: true})
 	}
 }
 
-// answer makes one attempt: the asking member tries again, with what it knows by then.
-func (n *Node) answer(request *cluster.ActivationRequest) *cluster.ActivationResponse {
+// answerOnce makes one attempt: the asking member tries again, with what it knows by then.
+func (n *Node) answerOnce(request *cluster.ActivationRequest) *cluster.ActivationResponse {
 	ctx, cancel := context.WithTimeout(n.ctx, n.o.Timeout/4)
 	defer cancel()
-	pid, err := n.answerTo(ctx, request)
+	pid, err := n.locateFor(ctx, request)
 	if err != nil {
 		n.log().Debug("kazahana: another member asked in vain", slog.Any("request", request), slog.Any("error", err))
 		return &cluster.ActivationResponse{Failed: true}
@@ -40,7 +40,7 @@ func (n *Node) answer(request *cluster.ActivationRequest) *cluster.ActivationRes
 	return &cluster.ActivationResponse{Pid: pid}
 }
 
-func (n *Node) answerTo(ctx context.Context, request *cluster.ActivationRequest) (*actor.PID, error) {
+func (n *Node) locateFor(ctx context.Context, request *cluster.ActivationRequest) (*actor.PID, error) {
 	q, err := parseQuery(request)
 	if err != nil {
 		return nil, err
@@ -49,5 +49,5 @@ func (n *Node) answerTo(ctx context.Context, request *cluster.ActivationRequest)
 	if err != nil {
 		return nil, err
 	}
-	return n.locate(ctx, p, q)
+	return n.locateActor(ctx, p, q)
 }

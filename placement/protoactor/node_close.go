@@ -36,7 +36,7 @@ func (n *Node) handBack(ctx context.Context) error {
 	n.mu.Lock()
 	n.closing = true
 	n.mu.Unlock()
-	p := n.joined()
+	p := n.currentPart()
 	var faults []error
 	if p != nil && n.ctx.Err() == nil {
 		faults = append(faults, named("drain", p.drain(ctx)), named("stop", p.driver.Stop(ctx)), named("leave", p.leave(ctx)))
@@ -66,8 +66,8 @@ func (n *Node) observeSystem() {
 	}
 }
 
-// lose ends a member that is dead to others.
-func (n *Node) lose(p *part, cause error) {
+// loseMember ends a member that is dead to others.
+func (n *Node) loseMember(p *part, cause error) {
 	n.mu.Lock()
 	closing := n.closing
 	n.mu.Unlock()
@@ -75,14 +75,14 @@ func (n *Node) lose(p *part, cause error) {
 		return
 	}
 	p.driver.LoseAll()
-	n.fail(fmt.Errorf("%w: %w", ErrLost, cause))
+	n.failNode(fmt.Errorf("%w: %w", ErrLost, cause))
 }
 
 // noteEnd is told that an actor has stopped. If the node did not stop it, its claim is
 // freed.
 func (n *Node) noteEnd(a *Activation) {
 	n.activations.remove(a)
-	if p := n.joined(); p != nil {
+	if p := n.currentPart(); p != nil {
 		p.driver.Passivate(a.key, a.epoch)
 	}
 }

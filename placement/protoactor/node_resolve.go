@@ -35,7 +35,7 @@ func (n *Node) Resolve(ctx context.Context, identity, kind string) (*actor.PID, 
 	}
 	key := placement.Key{Kind: kind, ID: identity}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		pid, err := n.locate(ctx, p, query{key: key, forwards: maxForwards})
+		pid, err := n.locateActor(ctx, p, query{key: key, forwards: maxForwards})
 		if err == nil || !retryable(err) {
 			return pid, err
 		}
@@ -63,7 +63,7 @@ func (n *Node) awaitReady(ctx context.Context) (*part, error) {
 	if n.ctx.Err() != nil {
 		return nil, context.Cause(n.ctx)
 	}
-	return n.joined(), nil
+	return n.currentPart(), nil
 }
 
 // sleep reports whether there is time left after a pause.
@@ -81,11 +81,11 @@ func retryable(err error) bool {
 	return errors.Is(err, errElsewhere) || errors.Is(err, actor.ErrTimeout) || errors.Is(err, actor.ErrDeadLetter)
 }
 
-// locate finds or activates a key.
-func (n *Node) locate(ctx context.Context, p *part, q query) (*actor.PID, error) {
+// locateActor finds or activates a key.
+func (n *Node) locateActor(ctx context.Context, p *part, q query) (*actor.PID, error) {
 	r, err := p.driver.Resolve(ctx, q.key)
 	if err == nil && r.Locality == placement.Local {
-		return n.local(p, r)
+		return n.localPID(p, r)
 	}
 	if q.assumed != 0 {
 		p.driver.Forget(q.key, placement.Holder{Owner: p.owner, Epoch: q.assumed})
@@ -96,16 +96,16 @@ func (n *Node) locate(ctx context.Context, p *part, q query) (*actor.PID, error)
 	case q.forwards == 0 || r.Address == "":
 		return nil, errElsewhere
 	}
-	pid, err := n.ask(ctx, r.Address, query{q.key, q.forwards - 1, r.Epoch})
+	pid, err := n.askMember(ctx, r.Address, query{q.key, q.forwards - 1, r.Epoch})
 	if err != nil && r.Epoch != 0 {
 		p.driver.Forget(q.key, placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch})
 	}
 	return pid, err
 }
 
-// local returns the PID of an activation of this node, unless its actor has stopped
+// localPID returns the PID of an activation of this node, unless its actor has stopped
 // a moment ago.
-func (n *Node) local(p *part, r placement.Resolution) (*actor.PID, error) {
+func (n *Node) localPID(p *part, r placement.Resolution) (*actor.PID, error) {
 	a := n.activations.get(r.Decision.Key, r.Epoch)
 	if a == nil || a.hasEnded() {
 		p.driver.Passivate(r.Decision.Key, r.Epoch)
@@ -114,10 +114,10 @@ func (n *Node) local(p *part, r placement.Resolution) (*actor.PID, error) {
 	return a.pid, nil
 }
 
-// ask asks the member at an address.
-func (n *Node) ask(ctx context.Context, address string, q query) (*actor.PID, error) {
+// askMember asks the member at an address.
+func (n *Node) askMember(ctx context.Context, address string, q query) (*actor.PID, error) {
 	to := actor.NewPID(address, activatorName)
-	answer, err := n.cluster.ActorSystem.Root.RequestFuture(to, q.message(), n.patience(ctx)).Result()
+	answer, err := n.cluster.ActorSystem.Root.RequestFuture(to, q.asRequest(), n.askTimeout(ctx)).Result()
 	if err != nil {
 		return nil, fmt.Errorf("protoactor: asking %s for %s: %w", address, q.key, err)
 	}
@@ -127,9 +127,9 @@ func (n *Node) ask(ctx context.Context, address string, q query) (*actor.PID, er
 	return nil, fmt.Errorf("%w: %s at %s", errElsewhere, q.key, address)
 }
 
-// patience is how long a member is waited for: so that there is time for another,
+// askTimeout is how long a member is waited for: so that there is time for another,
 // if it is dead.
-func (n *Node) patience(ctx context.Context) time.Duration {
+func (n *Node) askTimeout(ctx context.Context) time.Duration {
 	d := n.o.Timeout / 4
 	if deadline, ok := ctx.Deadline(); ok {
 		d = min(d, time.Until(deadline))

@@ -41,11 +41,11 @@ func TestMembersOf(t *testing.T) {
 
 func TestQuery(t *testing.T) {
 	q := query{placement.Key{Kind: "k", ID: "a/b"}, 1, 7}
-	if got, err := parseQuery(q.message()); err != nil || got != q {
+	if got, err := parseQuery(q.asRequest()); err != nil || got != q {
 		t.Errorf("%+v is %+v, %v", q, got, err)
 	}
 	for _, id := range []string{"", "1", "/", "2/0", "-1/0", "0/-1", "x/y"} {
-		m := q.message()
+		m := q.asRequest()
 		m.RequestId = id
 		if got, err := parseQuery(m); err == nil {
 			t.Errorf("%q is %+v", id, got)

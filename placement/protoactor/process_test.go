@@ -61,7 +61,7 @@ func (p *process) kill() {
 }
 
 // ask makes one request from the process.
-func (p *process) ask(a Asked) (found Answer, err error) {
+func (p *process) ask(a Question) (found Answer, err error) {
 	return found, p.client.Call("Member.Ask", a, &found)
 }
 

@@ -14,12 +14,12 @@ import (
 type provider struct{ node *Node }
 
 // StartMember implements [cluster.ClusterProvider].
-func (p provider) StartMember(c *cluster.Cluster) error { return p.start(c) }
+func (p provider) StartMember(c *cluster.Cluster) error { return p.awaitStart(c) }
 
 // StartClient implements [cluster.ClusterProvider].
-func (p provider) StartClient(c *cluster.Cluster) error { return p.start(c) }
+func (p provider) StartClient(c *cluster.Cluster) error { return p.awaitStart(c) }
 
-func (p provider) start(c *cluster.Cluster) error {
+func (p provider) awaitStart(c *cluster.Cluster) error {
 	n := p.node
 	n.mu.Lock()
 	ours := n.cluster == c
@@ -30,9 +30,9 @@ func (p provider) start(c *cluster.Cluster) error {
 	ctx, cancel := context.WithTimeout(n.ctx, n.o.StartTimeout)
 	defer cancel()
 	if _, err := n.awaitReady(ctx); err != nil {
-		return fmt.Errorf("protoactor: starting as %s: %w", n.name(), err)
+		return fmt.Errorf("protoactor: starting as %s: %w", n.memberName(), err)
 	}
-	for _, err := range n.roster.attach(c.MemberList) {
+	for _, err := range n.roster.attachList(c.MemberList) {
 		n.log().Warn("kazahana: a member is left out", slog.Any("error", err))
 	}
 	return nil
@@ -42,7 +42,7 @@ func (p provider) start(c *cluster.Cluster) error {
 // shuts the lookup down: other members choose this one for nothing any more, and it
 // leaves when its actors have stopped.
 func (p provider) Shutdown(graceful bool) error {
-	joined := p.node.joined()
+	joined := p.node.currentPart()
 	if joined == nil || !graceful {
 		return nil
 	}

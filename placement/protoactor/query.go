@@ -19,9 +19,9 @@ type query struct {
 	assumed int64
 }
 
-// message returns the query as protoactor-go's request, whose id carries what
+// asRequest returns the query as protoactor-go's request, whose id carries what
 // has no field: forwards/assumed.
-func (q query) message() *cluster.ActivationRequest {
+func (q query) asRequest() *cluster.ActivationRequest {
 	return &cluster.ActivationRequest{
 		ClusterIdentity: cluster.NewClusterIdentity(q.key.ID, q.key.Kind),
 		RequestId:       fmt.Sprintf("%d/%d", q.forwards, q.assumed),

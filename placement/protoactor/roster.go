@@ -59,28 +59,28 @@ type roster struct {
 	latest placement.Topology
 }
 
-// update gives a topology to the list, unless that has a newer one, and returns
+// updateTopology gives a topology to the list, unless that has a newer one, and returns
 // all faults of its members.
-func (r *roster) update(t placement.Topology) []error {
+func (r *roster) updateTopology(t placement.Topology) []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t.Version <= r.latest.Version {
 		return nil
 	}
 	r.latest = t
-	return r.tell()
+	return r.updateList()
 }
 
-// attach gives what is known, and what comes later, to a list.
-func (r *roster) attach(list *cluster.MemberList) []error {
+// attachList gives what is known, and what comes later, to a list.
+func (r *roster) attachList(list *cluster.MemberList) []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = list
-	return r.tell()
+	return r.updateList()
 }
 
-// tell holds the lock, so that a newer list is never replaced by an older one.
-func (r *roster) tell() []error {
+// updateList holds the lock, so that a newer list is never replaced by an older one.
+func (r *roster) updateList() []error {
 	if r.list == nil || r.latest.Version == 0 {
 		return nil
 	}

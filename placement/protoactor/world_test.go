@@ -38,12 +38,12 @@ type world struct {
 // that is used all the while, by a PID that is cached.
 func (w *world) passivate(t *testing.T, m *process) {
 	id := accountID(0)
-	first, err := m.ask(Asked{accountKind, id, "used", bound})
+	first, err := m.ask(Question{accountKind, id, "used", bound})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(bound); len(m.active(t)) > 1 || len(w.claims(t, m.name)) > 1; {
-		used, err := m.ask(Asked{accountKind, id, "used", bound})
+		used, err := m.ask(Question{accountKind, id, "used", bound})
 		if err != nil || used.Epoch != first.Epoch {
 			t.Fatalf("an account that is used: %+v, %v; want epoch %d", used, err, first.Epoch)
 		}
@@ -132,7 +132,7 @@ func (w *world) ask(t *testing.T, from ...*process) {
 func (w *world) askOne(from *process, id string, deadline time.Time) error {
 	op := w.nextOp(id)
 	for {
-		_, err := from.ask(Asked{accountKind, id, op, time.Second})
+		_, err := from.ask(Question{accountKind, id, op, time.Second})
 		if err == nil || !time.Now().Before(deadline) {
 			return err
 		}
@@ -194,7 +194,7 @@ func (w *world) beginLate(t *testing.T, m *process) (id string, answers <-chan e
 	id = strings.TrimPrefix(keys[i], accountKind+"/")
 	answered := make(chan error, 1)
 	go func() {
-		_, err := m.ask(Asked{accountKind, id, lateOp, time.Minute})
+		_, err := m.ask(Question{accountKind, id, lateOp, time.Minute})
 		answered <- err
 	}()
 	for deadline := time.Now().Add(bound); ; {

@@ -77,7 +77,7 @@ func (LeastLoaded) Name() string { return "least loaded" }
 // Choose implements [placement.Strategy].
 func (s LeastLoaded) Choose(key placement.Key, c placement.Candidates) int {
 	best := -1
-	for _, i := range s.ranked(key, c) {
+	for _, i := range s.rankMembers(key, c) {
 		if best < 0 || c.Members[i].Load < c.Members[best].Load {
 			best = i
 		}
@@ -85,8 +85,8 @@ func (s LeastLoaded) Choose(key placement.Key, c placement.Candidates) int {
 	return best
 }
 
-// ranked returns the members to choose from, the one with the greatest hash first.
-func (s LeastLoaded) ranked(key placement.Key, c placement.Candidates) []int {
+// rankMembers returns the members to choose from, the one with the greatest hash first.
+func (s LeastLoaded) rankMembers(key placement.Key, c placement.Candidates) []int {
 	hashes := make([]uint64, len(c.Members))
 	order := make([]int, len(c.Members))
 	for i := range c.Members {

@@ -85,13 +85,13 @@ func TestLeastLoaded(t *testing.T) {
 	}
 }
 
-func TestLabelled(t *testing.T) {
+func TestLabelFilter(t *testing.T) {
 	c := members(6)
 	for i := range c.Members {
 		c.Members[i].Labels = map[string]string{"role": []string{"front", "back"}[i%2], "zone": []string{"x", "y", "z"}[i%3]}
 	}
 	c.Self = 3
-	s := strategy.Labelled{Require: map[string]map[string]string{"k": {"role": "back", "zone": "y"}, "none": {"role": "absent"}}}
+	s := strategy.LabelFilter{Require: map[string]map[string]string{"k": {"role": "back", "zone": "y"}, "none": {"role": "absent"}}}
 	for i := range 100 {
 		if got := s.Choose(key(i), c); got != 1 {
 			t.Fatalf("it chooses %d; only 1 has the labels", got)
@@ -104,7 +104,7 @@ func TestLabelled(t *testing.T) {
 	if got, want := s.Choose(free, c), (placement.Rendezvous{}).Choose(free, c); got != want {
 		t.Errorf("a kind without labels: %d, want %d", got, want)
 	}
-	local := strategy.Labelled{Require: map[string]map[string]string{"k": {"role": "back"}}, Then: strategy.LocalFirst{}}
+	local := strategy.LabelFilter{Require: map[string]map[string]string{"k": {"role": "back"}}, Then: strategy.LocalFirst{}}
 	if got := local.Choose(key(1), c); got != 3 {
 		t.Errorf("local first among those of the role: %d, want 3", got)
 	}
@@ -119,7 +119,7 @@ func TestLabelled(t *testing.T) {
 // An activation stays where it is under a strategy that does not rebalance, and
 // moves if the member may not have it any more.
 func Example() {
-	s := strategy.Labelled{
+	s := strategy.LabelFilter{
 		Require: map[string]map[string]string{"report": {"role": "batch"}},
 		Then:    strategy.LeastLoaded{},
 	}

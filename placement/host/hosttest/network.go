@@ -63,21 +63,21 @@ func (n *Network) Observe(fn func(address string, r host.Request)) {
 	n.observe = fn
 }
 
-// reach returns the peer of an address, which has counted the request.
-func (n *Network) reach(address string, r host.Request) (*Peer, error) {
+// findPeer returns the peer of an address, which has counted the request.
+func (n *Network) findPeer(address string, r host.Request) (*Peer, error) {
 	n.mu.Lock()
 	p, cut, observe := n.peers[address], n.cut[address], n.observe
 	n.mu.Unlock()
 	if observe != nil {
 		observe(address, r)
 	}
-	if cut || p == nil || !p.begin() {
+	if cut || p == nil || !p.beginRequest() {
 		return nil, fmt.Errorf("%w: hosttest: %q", host.ErrUnreachable, address)
 	}
 	return p, nil
 }
 
-func (n *Network) loses(address string) bool {
+func (n *Network) losesReply(address string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.losing[address]
@@ -118,15 +118,15 @@ func (p *Peer) Call(ctx context.Context, address string, r host.Request) (host.R
 	if err := ctx.Err(); err != nil {
 		return host.Reply{}, fmt.Errorf("%w: %w", host.ErrUnreachable, err)
 	}
-	to, err := p.network.reach(address, r)
+	to, err := p.network.findPeer(address, r)
 	if err != nil {
 		return host.Reply{}, err
 	}
-	return to.handle(ctx, r)
+	return to.runHandler(ctx, r)
 }
 
-// handle runs the handler on a goroutine of its own, like one of another process.
-func (p *Peer) handle(ctx context.Context, r host.Request) (host.Reply, error) {
+// runHandler runs the handler on a goroutine of its own, like one of another process.
+func (p *Peer) runHandler(ctx context.Context, r host.Request) (host.Reply, error) {
 	replies := make(chan host.Reply, 1)
 	there, end := context.WithCancel(p.ctx)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -135,20 +135,20 @@ func (p *Peer) handle(ctx context.Context, r host.Request) (host.Reply, error) {
 	stop := context.AfterFunc(ctx, end)
 	r.Payload, r.Chain = bytes.Clone(r.Payload), append([]placement.Key(nil), r.Chain...)
 	go func() {
-		defer p.end()
+		defer p.endRequest()
 		defer end()
 		defer stop()
 		reply := p.handler(there, r)
 		reply.Payload = bytes.Clone(reply.Payload)
 		replies <- reply
 	}()
-	return p.receive(ctx, replies)
+	return p.awaitReply(ctx, replies)
 }
 
-func (p *Peer) receive(ctx context.Context, replies <-chan host.Reply) (host.Reply, error) {
+func (p *Peer) awaitReply(ctx context.Context, replies <-chan host.Reply) (host.Reply, error) {
 	select {
 	case reply := <-replies:
-		if p.network.loses(p.address) {
+		if p.network.losesReply(p.address) {
 			return host.Reply{}, ErrReplyLost
 		}
 		return reply, nil
@@ -159,8 +159,8 @@ func (p *Peer) receive(ctx context.Context, replies <-chan host.Reply) (host.Rep
 	}
 }
 
-// begin counts a request, if the peer serves.
-func (p *Peer) begin() bool {
+// beginRequest counts a request, if the peer serves.
+func (p *Peer) beginRequest() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handler == nil || p.closed {
@@ -170,7 +170,7 @@ func (p *Peer) begin() bool {
 	return true
 }
 
-func (p *Peer) end() {
+func (p *Peer) endRequest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.calls--; p.closed && p.calls == 0 {
@@ -183,12 +183,12 @@ func (p *Peer) end() {
 func (p *Peer) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.close()
+	p.closeLocked()
 	p.cancel()
 }
 
-// close refuses requests from now on. The caller holds the mutex.
-func (p *Peer) close() {
+// closeLocked refuses requests from now on. The caller holds the mutex.
+func (p *Peer) closeLocked() {
 	if !p.closed {
 		p.closed = true
 		if p.calls == 0 {
@@ -200,7 +200,7 @@ func (p *Peer) close() {
 // Close implements [host.Transport].
 func (p *Peer) Close(ctx context.Context) error {
 	p.mu.Lock()
-	p.close()
+	p.closeLocked()
 	p.mu.Unlock()
 	defer p.cancel()
 	select {

@@ -34,18 +34,18 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Content-Type") != mediaType:
 		http.Error(w, "the media type must be "+mediaType, http.StatusUnsupportedMediaType)
 	default:
-		e.answer(w, r)
+		e.answerRequest(w, r)
 	}
 }
 
-// answer reads a request, has it handled and writes the reply. A request counts until its reply
+// answerRequest reads a request, has it handled and writes the reply. A request counts until its reply
 // is written, for at most writeTimeout if the caller does not read it.
-func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
+func (e *endpoint) answerRequest(w http.ResponseWriter, r *http.Request) {
 	under := e.transport.requests.Add(1)
 	defer e.transport.requests.Add(-1)
 	reply := host.Refuse(host.ErrOverloaded)
 	if under <= int64(e.transport.options.MaxRequests) {
-		reply = e.reply(w, r)
+		reply = e.handleRequest(w, r)
 	}
 	body, err := frame(reply, reply.Payload)
 	if err != nil { // nothing that JSON cannot carry comes from a handler
@@ -58,8 +58,8 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // the caller has left if it fails
 }
 
-func (e *endpoint) reply(w http.ResponseWriter, r *http.Request) host.Reply {
-	head, payload, err := e.read(w, r)
+func (e *endpoint) handleRequest(w http.ResponseWriter, r *http.Request) host.Reply {
+	head, payload, err := e.readRequest(w, r)
 	if err != nil {
 		return host.Refuse(err)
 	}
@@ -79,7 +79,7 @@ type requestHead struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // 0: the caller has no deadline
 }
 
-func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (head requestHead, payload []byte, err error) {
+func (e *endpoint) readRequest(w http.ResponseWriter, r *http.Request) (head requestHead, payload []byte, err error) {
 	most := e.transport.options.MaxPayload
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(readTimeout)); err != nil {

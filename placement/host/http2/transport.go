@@ -110,7 +110,7 @@ func (t *Transport) Serve(h host.Handler) error {
 		return errors.New("http2: the transport serves already")
 	}
 	t.server = t.newServer(h)
-	go t.serve(t.server, t.listener)
+	go t.serveUntilClosed(t.server, t.listener)
 	return nil
 }
 
@@ -126,8 +126,8 @@ func (t *Transport) newServer(h host.Handler) *http.Server {
 	}
 }
 
-// serve serves until Close.
-func (t *Transport) serve(s *http.Server, l net.Listener) {
+// serveUntilClosed serves until Close.
+func (t *Transport) serveUntilClosed(s *http.Server, l net.Listener) {
 	var err error
 	if s.TLSConfig != nil {
 		err = s.ServeTLS(l, "", "")
@@ -141,7 +141,7 @@ func (t *Transport) serve(s *http.Server, l net.Listener) {
 
 // Close implements [host.Transport].
 func (t *Transport) Close(ctx context.Context) error {
-	server, listener := t.close()
+	server, listener := t.markClosed()
 	defer t.client.CloseIdleConnections()
 	switch {
 	case server != nil:
@@ -154,7 +154,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	return nil
 }
 
-func (t *Transport) close() (*http.Server, net.Listener) {
+func (t *Transport) markClosed() (*http.Server, net.Listener) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true

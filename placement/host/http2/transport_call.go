@@ -44,7 +44,7 @@ func (t *Transport) Call(ctx context.Context, address string, r host.Request) (h
 		return host.Refuse(err), nil
 	}
 	var connected atomic.Bool
-	reply, err := t.post(withTrace(ctx, &connected), address, body)
+	reply, err := t.postFrame(withTrace(ctx, &connected), address, body)
 	switch {
 	case err == nil:
 		return reply, nil
@@ -73,8 +73,8 @@ func withContext(ctx context.Context, err error) error {
 	return err
 }
 
-// post sends a body and reads the reply.
-func (t *Transport) post(ctx context.Context, address string, body []byte) (reply host.Reply, err error) {
+// postFrame sends a body and reads the reply.
+func (t *Transport) postFrame(ctx context.Context, address string, body []byte) (reply host.Reply, err error) {
 	scheme := "http"
 	if t.options.ClientTLS != nil {
 		scheme = "https"
@@ -89,10 +89,10 @@ func (t *Transport) post(ctx context.Context, address string, body []byte) (repl
 		return reply, err
 	}
 	defer answer.Body.Close()
-	return t.read(answer)
+	return t.readReply(answer)
 }
 
-func (t *Transport) read(answer *http.Response) (reply host.Reply, err error) {
+func (t *Transport) readReply(answer *http.Response) (reply host.Reply, err error) {
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != mediaType {
 		return reply, fmt.Errorf("the answer has status %d and media type %q; is that a transport of this package?", answer.StatusCode, answer.Header.Get("Content-Type"))
 	}

@@ -30,20 +30,20 @@ type actor struct {
 // String names the actor in traces.
 func (a *actor) String() string { return fmt.Sprintf("%v of %v, epoch %d,", a.key, a.process, a.epoch) }
 
-func (a *actor) record() placement.ActivationRecord {
+func (a *actor) activationRecord() placement.ActivationRecord {
 	return placement.ActivationRecord{PID: a.process.String(), Version: uint64(a.epoch)}
 }
 
 func (a *actor) inUse() bool { return a.busy || len(a.waiting) > 0 }
 
-// end ends the actor. What it has sent to the store is on its way; calls that wait
+// endActor ends the actor. What it has sent to the store is on its way; calls that wait
 // are told to try again.
-func (a *actor) end() {
+func (a *actor) endActor() {
 	a.ended = true
 	if a.process.actors[a.key] == a {
 		delete(a.process.actors, a.key)
 	}
-	a.process.world.oracle.ended(a)
+	a.process.world.oracle.noteEnded(a)
 	a.refuseWaiting()
 }
 
@@ -51,23 +51,23 @@ func (a *actor) refuseWaiting() {
 	waiting := a.waiting
 	a.waiting = nil
 	for _, t := range waiting {
-		t.reply(a.process, placement.Holder{}, errEnded)
+		t.sendReply(a.process, placement.Holder{}, errEnded)
 	}
 }
 
 var errEnded = errors.New("sim: the activation has ended; retry")
 
-// read reads the register, under the fence.
-func (a *actor) read() error {
-	value, err := a.process.world.read(a)
+// readRegister reads the register, under the fence.
+func (a *actor) readRegister() error {
+	value, err := a.process.world.readRegister(a)
 	if err == nil {
 		a.value, a.unsure = value, false
 	}
 	return err
 }
 
-// handle has the actor handle a call once those before it are done.
-func (a *actor) handle(t *attempt) {
+// handleCall has the actor handle a call once those before it are done.
+func (a *actor) handleCall(t *attempt) {
 	if a.busy {
 		a.waiting = append(a.waiting, t)
 		return
@@ -78,31 +78,31 @@ func (a *actor) handle(t *attempt) {
 	if d.chance(0.1) && !a.process.world.calm {
 		works = d.between(0, 3*time.Second)
 	}
-	a.process.after(works, func() { a.write(t, d) })
+	a.process.after(works, func() { a.sendWrite(t, d) })
 }
 
-// write sends the effect of the call to the store. An actor that was lost does not notice: a
+// sendWrite sends the effect of the call to the store. An actor that was lost does not notice: a
 // process that was paused wakes here.
-func (a *actor) write(t *attempt, d dice) {
+func (a *actor) sendWrite(t *attempt, d dice) {
 	w := a.process.world
 	if a.ended {
-		a.finish(t, errEnded)
+		a.finishCall(t, errEnded)
 		return
 	}
 	e := effect{actor: a, base: a.value, attempt: t, reread: a.unsure}
-	e.permitted = w.mutation == NoFence || w.mutation == CheckThenWrite && w.update(a, false, func(found int) int { return found }) == nil
+	e.permitted = w.mutation == NoFence || w.mutation == CheckThenWrite && w.updateRegister(a, false, func(found int) int { return found }) == nil
 	w.after(w.latency(d), func() {
 		err := e.apply(d)
 		delay := w.latency(d)
 		if errors.Is(err, errUnknown) {
 			delay = giveUp
 		}
-		a.process.after(delay, func() { a.wrote(e, err) })
+		a.process.after(delay, func() { a.handleWritten(e, err) })
 	})
 }
 
-// wrote is told what became of the effect.
-func (a *actor) wrote(e effect, err error) {
+// handleWritten is told what became of the effect.
+func (a *actor) handleWritten(e effect, err error) {
 	switch {
 	case err == nil:
 		a.value, a.unsure = e.base+1, false
@@ -113,17 +113,17 @@ func (a *actor) wrote(e effect, err error) {
 	default:
 		a.unsure = true
 	}
-	a.finish(e.attempt, err)
+	a.finishCall(e.attempt, err)
 }
 
-// finish answers the call and goes on with the next.
-func (a *actor) finish(t *attempt, err error) {
+// finishCall answers the call and goes on with the next.
+func (a *actor) finishCall(t *attempt, err error) {
 	a.busy = false
 	a.used = a.process.machine.clock.wall()
 	if !a.ended {
 		a.process.driver.Use(a.key, a.epoch)
 	}
-	t.reply(a.process, placement.Holder{Owner: a.process.owner, Address: a.process.machine.name, Epoch: a.epoch}, err)
+	t.sendReply(a.process, placement.Holder{Owner: a.process.owner, Address: a.process.machine.name, Epoch: a.epoch}, err)
 	switch {
 	case a.draining || a.ended:
 		a.refuseWaiting()
@@ -132,6 +132,6 @@ func (a *actor) finish(t *attempt, err error) {
 	case len(a.waiting) > 0:
 		next := a.waiting[0]
 		a.waiting = a.waiting[1:]
-		a.handle(next)
+		a.handleCall(next)
 	}
 }

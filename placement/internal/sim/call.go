@@ -27,8 +27,8 @@ type attempt struct {
 	hops int // how many processes it has been sent to
 }
 
-// sent is where a process has sent an attempt.
-type sent struct {
+// route is where a process has sent an attempt.
+type route struct {
 	from *process // nil: the attempt is where it began
 	to   placement.Holder
 }
@@ -43,50 +43,50 @@ var (
 	errTooFar  = errors.New("sim: the call was forwarded too often; retry")
 )
 
-func (c *call) begin() {
+func (c *call) startAttempt() {
 	c.current = &attempt{call: c}
-	c.current.arrive(c.origin, sent{})
+	c.current.arriveAt(c.origin, route{})
 }
 
-// arrive resolves the key where the attempt is.
-func (t *attempt) arrive(p *process, s sent) {
-	p.resolve(t.call.key, func(r placement.Resolution, err error) {
+// arriveAt resolves the key where the attempt is.
+func (t *attempt) arriveAt(p *process, s route) {
+	p.resolveKey(t.call.key, func(r placement.Resolution, err error) {
 		switch {
 		case err != nil:
-			t.reply(p, placement.Holder{}, err)
+			t.sendReply(p, placement.Holder{}, err)
 		case r.Locality == placement.Remote:
-			t.correct(p, s)
-			t.forward(p, r)
+			t.correctPlace(p, s)
+			t.forwardTo(p, r)
 		default:
-			p.actors[t.call.key].handle(t)
+			p.actors[t.call.key].handleCall(t)
 		}
 	})
 }
 
-// forward sends the attempt to where the key is said to be.
-func (t *attempt) forward(p *process, r placement.Resolution) {
+// forwardTo sends the attempt to where the key is said to be.
+func (t *attempt) forwardTo(p *process, r placement.Resolution) {
 	if t.hops++; t.hops > maxHops {
-		t.reply(p, placement.Holder{}, errTooFar)
+		t.sendReply(p, placement.Holder{}, errTooFar)
 		return
 	}
-	s := sent{from: p, to: placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch}}
+	s := route{from: p, to: placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch}}
 	if p == t.call.origin {
-		p.after(p.machine.clock.lasts(2*giveUp), func() { t.end(placement.Holder{}, errNoReply) })
+		p.after(p.machine.clock.trueDuration(2*giveUp), func() { t.endAttempt(placement.Holder{}, errNoReply) })
 	}
 	p.world.tracef("%v sends %v to %s", p, t.call.key, r.Address)
-	p.send(p.world.byName[r.Address], func(q *process) { t.arrive(q, s) }, func() {
+	p.sendTo(p.world.byName[r.Address], func(q *process) { t.arriveAt(q, s) }, func() {
 		s.forgetAt(p, t.call.key)
-		t.reply(p, placement.Holder{}, errAbsent)
+		t.sendReply(p, placement.Holder{}, errAbsent)
 	})
 }
 
-// correct tells both processes that the key is not where it was sent to: the one that has sent
+// correctPlace tells both processes that the key is not where it was sent to: the one that has sent
 // the attempt forgets the place, and this one gives back what it may have of the key without
 // knowing of it.
-func (t *attempt) correct(p *process, s sent) {
+func (t *attempt) correctPlace(p *process, s route) {
 	if s.from != nil && s.to.Epoch != 0 {
 		s.forgetAt(p, t.call.key)
-		p.send(s.from.machine, func(q *process) {
+		p.sendTo(s.from.machine, func(q *process) {
 			if q == s.from {
 				s.forgetAt(q, t.call.key)
 			}
@@ -94,25 +94,25 @@ func (t *attempt) correct(p *process, s sent) {
 	}
 }
 
-func (s sent) forgetAt(p *process, key placement.Key) { p.driver.Forget(key, s.to) }
+func (s route) forgetAt(p *process, key placement.Key) { p.driver.Forget(key, s.to) }
 
-// reply sends the outcome to the caller.
-func (t *attempt) reply(p *process, h placement.Holder, err error) {
+// sendReply sends the outcome to the caller.
+func (t *attempt) sendReply(p *process, h placement.Holder, err error) {
 	origin := t.call.origin
 	if p == origin {
-		t.end(h, err)
+		t.endAttempt(h, err)
 		return
 	}
-	p.send(origin.machine, func(q *process) {
+	p.sendTo(origin.machine, func(q *process) {
 		if q == origin {
-			t.end(h, err)
+			t.endAttempt(h, err)
 		}
 	}, nil)
 }
 
-// end tells the caller the outcome, unless it has one already. What its process has learned of
+// endAttempt tells the caller the outcome, unless it has one already. What its process has learned of
 // the key's place its driver is told.
-func (t *attempt) end(h placement.Holder, err error) {
+func (t *attempt) endAttempt(h placement.Holder, err error) {
 	c, p := t.call, t.call.origin
 	if c.current != t {
 		return
@@ -121,11 +121,11 @@ func (t *attempt) end(h placement.Holder, err error) {
 	if err == nil && h.Owner != p.owner {
 		p.driver.Learn(c.key, h)
 	}
-	c.settle(h, err)
+	c.endOrRetry(h, err)
 }
 
-// settle ends the call, or tries again.
-func (c *call) settle(h placement.Holder, err error) {
+// endOrRetry ends the call, or tries again.
+func (c *call) endOrRetry(h placement.Holder, err error) {
 	p := c.origin
 	switch {
 	case err == nil:
@@ -134,6 +134,6 @@ func (c *call) settle(h placement.Holder, err error) {
 	case p.world.now >= c.by || p.leaving:
 		c.done(h, errors.Join(errGivenUp, err))
 	default:
-		p.after(p.dice(aboutMessage).between(0, 200*time.Millisecond), c.begin)
+		p.after(p.dice(aboutMessage).between(0, 200*time.Millisecond), c.startAttempt)
 	}
 }

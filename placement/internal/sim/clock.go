@@ -17,8 +17,10 @@ func (c *clock) monotonic() time.Duration { return time.Duration(float64(c.world
 // wall returns the time that the machine believes it is.
 func (c *clock) wall() time.Time { return epoch.Add(c.monotonic() + c.skew) }
 
-// lasts returns the true time in which the clock counts d.
-func (c *clock) lasts(d time.Duration) time.Duration { return time.Duration(float64(d) / c.rate) }
+// trueDuration returns the true time in which the clock counts d.
+func (c *clock) trueDuration(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / c.rate)
+}
 
 // epoch is the true time at which every run begins.
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -20,45 +20,45 @@ var errExecutor = errors.New("sim: the executor fails")
 // fence, so that the register knows of the epoch from then on.
 func (e executor) EnsureActivation(_ context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
 	p, w := e.process, e.process.world
-	if w.fate.refused || e.waits() {
+	if w.fate.refused || e.mustWait() {
 		return placement.ActivationRecord{}, errExecutor
 	}
-	if err := e.fault(); err != nil {
+	if err := e.randomFault(); err != nil {
 		return placement.ActivationRecord{}, err
 	}
 	if a := p.actors[c.Key]; a != nil {
 		if a.epoch == c.Epoch {
-			return a.record(), nil
+			return a.activationRecord(), nil
 		}
-		if err := e.replace(a, c.Epoch); err != nil {
+		if err := e.replaceActor(a, c.Epoch); err != nil {
 			return placement.ActivationRecord{}, err
 		}
 	}
 	a := &actor{process: p, key: c.Key, epoch: c.Epoch, used: p.machine.clock.wall()}
-	if err := a.read(); err != nil {
+	if err := a.readRegister(); err != nil {
 		w.tracef("%v does not become active: %v", a, err)
 		return placement.ActivationRecord{}, err
 	}
 	p.actors[c.Key] = a
 	w.tracef("%v is active, with value %d", a, a.value)
-	return a.record(), nil
+	return a.activationRecord(), nil
 }
 
-// replace ends the actor of an epoch before. It is one that came too late: an
+// replaceActor ends the actor of an epoch before. It is one that came too late: an
 // actor that is in use is deactivated first.
-func (e executor) replace(a *actor, epoch int64) error {
+func (e executor) replaceActor(a *actor, epoch int64) error {
 	if a.epoch > epoch {
 		return fmt.Errorf("%w: epoch %d is active", placement.ErrStale, a.epoch)
 	}
 	if a.serving {
 		e.process.world.fail(TwoActivations, "%v is in use and was not ended when epoch %d began in the same process", a, epoch)
 	}
-	a.end()
+	a.endActor()
 	return nil
 }
 
-// fault returns an error, or panics, now and then.
-func (e executor) fault() error {
+// randomFault returns an error, or panics, now and then.
+func (e executor) randomFault() error {
 	w := e.process.world
 	if w.failing == 0 || !w.fate.dice.chance(0.3) {
 		return nil
@@ -70,8 +70,8 @@ func (e executor) fault() error {
 	return errExecutor
 }
 
-// waits reports whether the process is paused: what it was told is done later.
-func (e executor) waits() bool {
+// mustWait reports whether the process is paused: what it was told is done later.
+func (e executor) mustWait() bool {
 	f := e.process.world.fate
 	f.again = e.process.machine.paused > 0 || e.process.gone
 	return f.again
@@ -81,7 +81,7 @@ func (e executor) waits() bool {
 func (e executor) cutOff(a *actor, epoch int64) error {
 	if a != nil && a.epoch == epoch {
 		e.process.world.tracef("%v takes too long to end, and is cut off", a)
-		a.end()
+		a.endActor()
 	}
 	return errExecutor
 }
@@ -94,7 +94,7 @@ func (e executor) Deactivate(_ context.Context, c placement.Deactivate) error {
 	switch {
 	case w.fate.refused:
 		return e.cutOff(a, c.Epoch)
-	case e.waits():
+	case e.mustWait():
 		return errExecutor
 	case a == nil || a.epoch != c.Epoch:
 		return nil
@@ -110,6 +110,6 @@ func (e executor) Deactivate(_ context.Context, c placement.Deactivate) error {
 	if w.mutation == DeactivateEarly && a.busy {
 		return nil // it goes on, and nothing knows of it
 	}
-	a.end()
+	a.endActor()
 	return nil
 }

@@ -13,15 +13,15 @@ import (
 // driver.Lock and a driver.Storage.
 type home struct{ process *process }
 
-// request does something in the home, unless the process does not reach it. If the reply is lost
+// doRequest does something in the home, unless the process does not reach it. If the reply is lost
 // what was done stays.
-func (h home) request(what string, key placement.Key, do func() (any, error)) error {
+func (h home) doRequest(what string, key placement.Key, do func() (any, error)) error {
 	w, p := h.process.world, h.process
 	if w.fate.refused {
 		w.tracef("%v: %s %v → it takes too long", p, what, key)
 		return fmt.Errorf("%w: it takes too long", placement.ErrUnavailable)
 	}
-	if !w.reaches(p.machine) {
+	if !w.reachesStore(p.machine) {
 		w.tracef("%v: %s %v → the store is not reached", p, what, key)
 		return fmt.Errorf("%w: it is not reached", placement.ErrUnavailable)
 	}
@@ -39,12 +39,12 @@ func (h home) request(what string, key placement.Key, do func() (any, error)) er
 // TryAcquire implements driver.Lock.
 func (h home) TryAcquire(ctx context.Context, c placement.TryAcquire) (lease placement.Lease, err error) {
 	w := h.process.world
-	err = h.request("TryAcquire", c.Key, func() (any, error) {
+	err = h.doRequest("TryAcquire", c.Key, func() (any, error) {
 		lease, err = w.store.tryAcquire(ctx, c)
 		if err != nil {
 			return "", err
 		}
-		w.oracle.grant(c.Key, grant{lease.Epoch, lease.Owner, lease.Request, h.process})
+		w.oracle.checkGrant(c.Key, grant{lease.Epoch, lease.Owner, lease.Request, h.process})
 		return fmt.Sprintf("epoch %d for request %d", lease.Epoch, lease.Request), nil
 	})
 	if err != nil {
@@ -55,15 +55,15 @@ func (h home) TryAcquire(ctx context.Context, c placement.TryAcquire) (lease pla
 
 // Release implements driver.Lock.
 func (h home) Release(ctx context.Context, lease placement.Lease) error {
-	return h.request("Release", lease.Key, func() (any, error) {
-		return fmt.Sprintf("epoch %d", lease.Epoch), h.process.world.store.release(ctx, lease)
+	return h.doRequest("Release", lease.Key, func() (any, error) {
+		return fmt.Sprintf("epoch %d", lease.Epoch), h.process.world.store.releaseLease(ctx, lease)
 	})
 }
 
 // Load implements driver.Storage.
 func (h home) Load(ctx context.Context, key placement.Key) (entry *placement.ActivationEntry, err error) {
-	err = h.request("Load", key, func() (any, error) {
-		entry, err = h.process.world.store.load(ctx, key)
+	err = h.doRequest("Load", key, func() (any, error) {
+		entry, err = h.process.world.store.loadEntry(ctx, key)
 		if entry == nil {
 			return "no entry", err
 		}
@@ -78,8 +78,8 @@ func (h home) Load(ctx context.Context, key placement.Key) (entry *placement.Act
 // Store implements driver.Storage.
 func (h home) Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
 	w := h.process.world
-	err := h.request("Store", lease.Key, func() (any, error) {
-		return fmt.Sprintf("epoch %d", entry.Epoch), w.store.store(ctx, lease, entry)
+	err := h.doRequest("Store", lease.Key, func() (any, error) {
+		return fmt.Sprintf("epoch %d", entry.Epoch), w.store.storeEntry(ctx, lease, entry)
 	})
 	if w.mutation == HideStoreFailures {
 		return nil
@@ -89,7 +89,7 @@ func (h home) Store(ctx context.Context, lease placement.Lease, entry placement.
 
 // Remove implements driver.Storage.
 func (h home) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
-	return h.request("Remove", key, func() (any, error) {
-		return fmt.Sprintf("epoch %d", epoch), h.process.world.store.remove(ctx, key, owner, epoch)
+	return h.doRequest("Remove", key, func() (any, error) {
+		return fmt.Sprintf("epoch %d", epoch), h.process.world.store.removeEntry(ctx, key, owner, epoch)
 	})
 }

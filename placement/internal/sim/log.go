@@ -31,32 +31,32 @@ func newLog(p *process) *log {
 	}
 }
 
-// add is the driver's handler of events.
-func (l *log) add(e placement.Event) {
+// handleEvent is the driver's handler of events.
+func (l *log) handleEvent(e placement.Event) {
 	w := l.process.world
 	if w.mutation == SwapEvents && l.held == nil && w.dice(aboutWorld, uint64(w.oracle.counts.Events)).chance(0.02) {
 		l.held = &e
 		return
 	}
-	l.note(e)
+	l.noteEvent(e)
 	if l.held != nil {
 		held := *l.held
 		l.held = nil
-		l.note(held)
+		l.noteEvent(held)
 	}
 }
 
-func (l *log) note(e placement.Event) {
+func (l *log) noteEvent(e placement.Event) {
 	w := l.process.world
 	w.tracef("%v: event %v", l.process, eventLine{e})
-	l.count(e)
-	if fault := l.fault(e); fault != "" {
+	l.countEvent(e)
+	if fault := l.findFault(e); fault != "" {
 		w.fail(Unordered, "%v: %v: %s", l.process, eventLine{e}, fault)
 	}
 	l.latest = e.ObservedAt
 }
 
-func (l *log) count(e placement.Event) {
+func (l *log) countEvent(e placement.Event) {
 	n := &l.process.world.oracle.counts
 	n.Events++
 	switch e.Kind {
@@ -75,8 +75,8 @@ func (l *log) count(e placement.Event) {
 	}
 }
 
-// fault says what is wrong with an event after those before it.
-func (l *log) fault(e placement.Event) string {
+// findFault says what is wrong with an event after those before it.
+func (l *log) findFault(e placement.Event) string {
 	if e.ObservedAt.Before(l.latest) {
 		return "it was observed before the one before"
 	}
@@ -84,16 +84,16 @@ func (l *log) fault(e placement.Event) string {
 	case placement.Stopped:
 		l.stopped = true
 	case placement.TopologyChanged:
-		return l.topologyChanged(e)
+		return l.checkTopology(e)
 	case placement.Requested, placement.Joined, placement.Acquired, placement.TimedOut:
-		return l.underway(e)
+		return l.checkUnderway(e)
 	case placement.Resolved, placement.Refused:
-		return l.answered(e)
+		return l.checkAnswered(e)
 	}
-	return l.life(e)
+	return l.checkLife(e)
 }
 
-func (l *log) topologyChanged(e placement.Event) string {
+func (l *log) checkTopology(e placement.Event) string {
 	before := l.topology
 	l.topology = e.Topology
 	if e.Topology < before {
@@ -102,8 +102,8 @@ func (l *log) topologyChanged(e placement.Event) string {
 	return ""
 }
 
-// underway checks the events of a request.
-func (l *log) underway(e placement.Event) string {
+// checkUnderway checks the events of a request.
+func (l *log) checkUnderway(e placement.Event) string {
 	open, known := l.requested[e.Request]
 	switch e.Kind {
 	case placement.Requested:
@@ -122,8 +122,8 @@ func (l *log) underway(e placement.Event) string {
 	return ""
 }
 
-// answered checks that a request is answered once.
-func (l *log) answered(e placement.Event) string {
+// checkAnswered checks that a request is answered once.
+func (l *log) checkAnswered(e placement.Event) string {
 	if e.Request == 0 {
 		return ""
 	}
@@ -135,12 +135,12 @@ func (l *log) answered(e placement.Event) string {
 	return ""
 }
 
-// life checks the events of an activation: Activated, then Draining, then Kept or Deactivated.
-func (l *log) life(e placement.Event) string {
+// checkLife checks the events of an activation: Activated, then Draining, then Kept or Deactivated.
+func (l *log) checkLife(e placement.Event) string {
 	k := e.Key
 	switch e.Kind {
 	case placement.Activated:
-		return l.activated(e)
+		return l.checkActivated(e)
 	case placement.Draining:
 		if l.active[k] != e.Epoch {
 			return "the activation is not in use"
@@ -164,7 +164,7 @@ func (l *log) life(e placement.Event) string {
 	return ""
 }
 
-func (l *log) activated(e placement.Event) string {
+func (l *log) checkActivated(e placement.Event) string {
 	k := e.Key
 	before, draining, highest := l.active[k], l.draining[k], l.highest[k]
 	l.active[k], l.highest[k] = e.Epoch, e.Epoch

@@ -46,7 +46,7 @@ func (m *machine) start() {
 	m.runs++
 	m.process = newProcess(m)
 	m.world.tracef("%v starts", m.process)
-	m.process.begin()
+	m.process.startUp()
 }
 
 // restart starts a process a little later.
@@ -84,8 +84,8 @@ func (m *machine) resume() {
 	m.held = nil
 }
 
-// awake returns the time in which the machine was not paused, until now.
-func (m *machine) awake() time.Duration {
+// awakeTime returns the time in which the machine was not paused, until now.
+func (m *machine) awakeTime() time.Duration {
 	if m.paused > 0 {
 		return m.since - m.asleep
 	}

@@ -37,9 +37,9 @@ func newOracle(w *world) oracle {
 	}
 }
 
-// grant checks that the epochs of a key only grow. A request that a process repeats gets
+// checkGrant checks that the epochs of a key only grow. A request that a process repeats gets
 // its own epoch again.
-func (o *oracle) grant(key placement.Key, g grant) {
+func (o *oracle) checkGrant(key placement.Key, g grant) {
 	last := o.granted[key]
 	if g == last {
 		return
@@ -51,12 +51,12 @@ func (o *oracle) grant(key placement.Key, g grant) {
 	o.counts.Grants++
 }
 
-// effect checks an effect that was applied: one writer in each epoch, in the order
+// checkEffect checks an effect that was applied: one writer in each epoch, in the order
 // of the epochs, each of which has seen what was there before.
-func (o *oracle) effect(e *effect) {
+func (o *oracle) checkEffect(e *effect) {
 	a := e.actor
 	o.counts.Effects++
-	o.mark(uint64(a.epoch), uint64(e.base), uint64(a.process.machine.index))
+	o.addToTrace(uint64(a.epoch), uint64(e.base), uint64(a.process.machine.index))
 	last := o.writers[a.key]
 	o.writers[a.key] = a
 	switch {
@@ -72,28 +72,28 @@ func (o *oracle) effect(e *effect) {
 	o.values[a.key] = e.base + 1
 }
 
-// served is told that a resolve was answered with an actor. No other may be in use at a
+// noteServed is told that a resolve was answered with an actor. No other may be in use at a
 // member that is alive.
-func (o *oracle) served(a *actor) {
+func (o *oracle) noteServed(a *actor) {
 	if a.serving {
 		return
 	}
 	a.serving = true
 	o.counts.Activations++
 	for _, b := range o.serving[a.key] {
-		if o.alive(a) && o.alive(b) {
+		if o.isAlive(a) && o.isAlive(b) {
 			o.world.fail(TwoActivations, "%v and %v", b, a)
 		}
 	}
 	o.serving[a.key] = append(o.serving[a.key], a)
 }
 
-// alive reports whether an actor belongs to a member that is alive in the store.
-func (o *oracle) alive(a *actor) bool {
-	return !a.process.gone && o.world.registry.alive(a.process.owner)
+// isAlive reports whether an actor belongs to a member that is alive in the store.
+func (o *oracle) isAlive(a *actor) bool {
+	return !a.process.gone && o.world.registry.isAlive(a.process.owner)
 }
 
-func (o *oracle) ended(a *actor) {
+func (o *oracle) noteEnded(a *actor) {
 	o.serving[a.key] = slices.DeleteFunc(o.serving[a.key], func(b *actor) bool { return b == a })
 }
 
@@ -102,16 +102,16 @@ func (o *oracle) ended(a *actor) {
 // before.
 const answerBound = (requestTimeout+2*tick)*100/95 + 50*time.Millisecond
 
-func (o *oracle) inTime(p *process, key placement.Key, waited time.Duration, sets int) {
+func (o *oracle) checkInTime(p *process, key placement.Key, waited time.Duration, sets int) {
 	o.counts.LongestResolve = max(o.counts.LongestResolve, waited)
 	if waited > answerBound+time.Duration(sets)*2*tick {
 		o.world.fail(NotAnswered, "%v in %v: not for %v", key, p, waited)
 	}
 }
 
-// stopped is told that a process has handed everything back. Once the faults are long over no
+// noteStopped is told that a process has handed everything back. Once the faults are long over no
 // actor is left in it.
-func (o *oracle) stopped(p *process) {
+func (o *oracle) noteStopped(p *process) {
 	o.clean[p.owner] = true
 	for _, k := range o.world.keys {
 		if a := p.actors[k]; a != nil && o.world.closed {
@@ -120,17 +120,17 @@ func (o *oracle) stopped(p *process) {
 	}
 }
 
-// exited checks that a process that ends in an orderly way has answered all.
-func (o *oracle) exited(p *process) {
+// checkExit checks that a process that ends in an orderly way has answered all.
+func (o *oracle) checkExit(p *process) {
 	if n := o.open[p]; n != 0 {
 		o.world.fail(NotAnswered, "%v ends and has not answered %d resolves", p, n)
 	}
 }
 
-// answer checks the answer of a resolve. It returns false if that makes no sense to act on.
-func (o *oracle) answer(p *process, key placement.Key, r placement.Resolution, err error) bool {
+// checkAnswer checks the answer of a resolve. It returns false if that makes no sense to act on.
+func (o *oracle) checkAnswer(p *process, key placement.Key, r placement.Resolution, err error) bool {
 	o.world.tracef("%v resolves %v → %v", p, key, answer{r, err})
-	o.mark(uint64(p.machine.index), uint64(r.Epoch), uint64(r.Locality))
+	o.addToTrace(uint64(p.machine.index), uint64(r.Epoch), uint64(r.Locality))
 	if err != nil || r.Locality == placement.Remote {
 		return true
 	}
@@ -139,11 +139,11 @@ func (o *oracle) answer(p *process, key placement.Key, r placement.Resolution, e
 		o.world.fail(NoActivation, "%v in %v, epoch %d; there is %v", key, p, r.Epoch, a)
 		return false
 	}
-	o.served(a)
+	o.noteServed(a)
 	return true
 }
 
-func (o *oracle) mark(values ...uint64) {
+func (o *oracle) addToTrace(values ...uint64) {
 	for _, v := range values {
 		o.trace = mix(o.trace ^ v)
 	}

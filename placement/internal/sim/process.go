@@ -42,35 +42,35 @@ func newProcess(m *machine) *process {
 // String returns the machine and the run, for traces.
 func (p *process) String() string { return fmt.Sprintf("%s.%d", p.machine.name, p.run) }
 
-// begin has the process join, or be a client.
-func (p *process) begin() {
+// startUp has the process join, or be a client.
+func (p *process) startUp() {
 	if p.machine.client {
 		p.owner = placement.Owner{Name: p.machine.name, Incarnation: int64(p.run)}
-		p.serve()
+		p.startServing()
 		return
 	}
-	p.join()
+	p.joinRegistry()
 }
 
-// serve makes the coordinator and its driver, once the incarnation is known.
-func (p *process) serve() {
-	if err := p.open(); err != nil {
+// startServing makes the coordinator and its driver, once the incarnation is known.
+func (p *process) startServing() {
+	if err := p.openDriver(); err != nil {
 		p.world.fail(Broken, "%v: %v", p, err)
 		return
 	}
 	p.renewed = p.machine.clock.monotonic()
-	p.every(tick, p.tick)
-	p.every(renewal, p.renew)
-	p.every(renewal, p.watch)
-	p.watch()
+	p.every(tick, p.tickDriver)
+	p.every(renewal, p.renewLease)
+	p.every(renewal, p.watchMembers)
+	p.watchMembers()
 }
 
-func (p *process) open() error {
+func (p *process) openDriver() error {
 	core, err := placement.NewCoordinator(p.world.coordinatorOptions(p))
 	if err != nil {
 		return err
 	}
-	homes := p.world.homes(p)
+	homes := p.world.homesOf(p)
 	if p.driver, err = driver.New(core, homes, p.world.driverOptions(p)); err != nil {
 		return err
 	}
@@ -80,18 +80,18 @@ func (p *process) open() error {
 	return p.driver.StartMember(p.machine.kinds)
 }
 
-// tick is what Driver.Run does. A process also gives up its membership when it has not
+// tickDriver is what Driver.Run does. A process also gives up its membership when it has not
 // renewed it for as long as it lasts.
-func (p *process) tick() {
+func (p *process) tickDriver() {
 	p.driver.Tick(p.machine.clock.wall())
 	if !p.machine.client && p.machine.clock.monotonic()-p.renewed > membership {
-		p.lose("it could not renew")
+		p.loseMembership("it could not renew")
 	}
 }
 
-// leave ends the process in an orderly way.
-func (p *process) leave() {
-	p.world.oracle.exited(p)
+// leaveInOrder ends the process in an orderly way.
+func (p *process) leaveInOrder() {
+	p.world.oracle.checkExit(p)
 	p.exit()
 }
 
@@ -100,7 +100,7 @@ func (p *process) exit() {
 	p.gone = true
 	p.machine.process = nil
 	for _, a := range p.actors {
-		p.world.oracle.ended(a)
+		p.world.oracle.noteEnded(a)
 	}
 	p.machine.restart()
 }
@@ -108,14 +108,14 @@ func (p *process) exit() {
 // after has something happen in the process. It does not if the process has
 // ended by then, and happens later if the process is paused.
 func (p *process) after(d time.Duration, do func()) {
-	p.world.after(d, func() { p.happen(do) })
+	p.world.after(d, func() { p.runNow(do) })
 }
 
-func (p *process) happen(do func()) {
+func (p *process) runNow(do func()) {
 	switch {
 	case p.gone:
 	case p.machine.paused > 0:
-		p.machine.held = append(p.machine.held, func() { p.happen(do) })
+		p.machine.held = append(p.machine.held, func() { p.runNow(do) })
 	default:
 		do()
 	}
@@ -124,7 +124,7 @@ func (p *process) happen(do func()) {
 // every has something happen once in each interval of the process's clock. Ticks that
 // come due during a pause are one.
 func (p *process) every(d time.Duration, do func()) {
-	p.after(p.machine.clock.lasts(d), func() {
+	p.after(p.machine.clock.trueDuration(d), func() {
 		do()
 		p.every(d, do)
 	})
@@ -136,12 +136,12 @@ func (p *process) dice(about subject) dice {
 	return p.world.dice(about, uint64(p.machine.index), uint64(p.run), p.sent)
 }
 
-// resolve resolves a key in the process, and checks that there is one answer, in time.
-func (p *process) resolve(key placement.Key, done func(placement.Resolution, error)) {
+// resolveKey resolves a key in the process, and checks that there is one answer, in time.
+func (p *process) resolveKey(key placement.Key, done func(placement.Resolution, error)) {
 	o := &p.world.oracle
 	o.counts.Resolves++
 	o.open[p]++
-	answered, since, sets := false, p.machine.awake(), p.machine.sets
+	answered, since, sets := false, p.machine.awakeTime(), p.machine.sets
 	p.driver.ResolveAsync(key, func(r placement.Resolution, err error) {
 		if o.world.mutation == LoseAnswers && o.counts.Resolves%100 == 0 {
 			return
@@ -152,8 +152,8 @@ func (p *process) resolve(key placement.Key, done func(placement.Resolution, err
 		}
 		answered = true
 		o.open[p]--
-		o.inTime(p, key, p.machine.awake()-since, p.machine.sets-sets)
-		if o.answer(p, key, r, err) {
+		o.checkInTime(p, key, p.machine.awakeTime()-since, p.machine.sets-sets)
+		if o.checkAnswer(p, key, r, err) {
 			done(r, err)
 		}
 	})

@@ -13,5 +13,5 @@ func (p *process) newCall(key placement.Key, patience time.Duration, done func(p
 	now := p.world.now
 	c := &call{origin: p, key: key, since: now, by: now + patience, done: done}
 	p.world.oracle.counts.Calls++
-	c.begin()
+	c.startAttempt()
 }

@@ -2,18 +2,18 @@
 
 package sim
 
-// send has something happen in the process that runs on a machine when a message
+// sendTo has something happen in the process that runs on a machine when a message
 // arrives there. absent is called, after a while, if none does or the message is lost: it can be nil.
-func (p *process) send(to *machine, do func(*process), absent func()) {
+func (p *process) sendTo(to *machine, do func(*process), absent func()) {
 	w, d := p.world, p.dice(aboutMessage)
 	arrive := func() {
 		if q := to.process; q != nil && q.driver != nil && p.machine.cut[to.index] == 0 {
-			q.happen(func() { do(q) })
+			q.runNow(func() { do(q) })
 		} else if absent != nil {
 			p.after(w.latency(d), absent)
 		}
 	}
-	if w.loses(d) {
+	if w.losesReply(d) {
 		w.oracle.counts.LostMessages++
 		return
 	}
@@ -31,13 +31,13 @@ func ask[T any](p *process, what string, do func() T, done func(T, error)) {
 	w, d := p.world, p.dice(aboutMember)
 	w.after(w.latency(d), func() {
 		var answer T
-		if !w.reaches(p.machine) {
+		if !w.reachesStore(p.machine) {
 			w.tracef("%v does not reach the store: %s", p, what)
 			p.after(giveUp, func() { done(answer, errUnknown) })
 			return
 		}
 		answer = do()
-		if w.loses(d) {
+		if w.losesReply(d) {
 			w.oracle.counts.LostReplies++
 			w.tracef("%v: the reply is lost: %s", p, what)
 			p.after(giveUp, func() { done(answer, errUnknown) })

@@ -23,35 +23,35 @@ type observation struct {
 	since    time.Duration // by the observer's monotonic clock
 }
 
-type joined struct {
+type joinReply struct {
 	owner  placement.Owner
 	holder *lease
 }
 
-// join asks for an incarnation, until it is given. Of a predecessor it observes the renewals
+// joinRegistry asks for an incarnation, until it is given. Of a predecessor it observes the renewals
 // until those have stopped for as long as a lease lasts.
-func (p *process) join() {
-	ask(p, "join", func() joined {
+func (p *process) joinRegistry() {
+	ask(p, "join", func() joinReply {
 		owner, holder := p.world.registry.join(p.machine.member())
-		return joined{owner, holder}
-	}, func(j joined, err error) {
+		return joinReply{owner, holder}
+	}, func(j joinReply, err error) {
 		switch {
 		case err != nil:
-			p.after(p.machine.clock.lasts(renewal), p.join)
+			p.after(p.machine.clock.trueDuration(renewal), p.joinRegistry)
 		case j.holder != nil:
-			p.observe(j.holder.Owner, j.holder.renewals)
-			p.after(p.machine.clock.lasts(renewal), p.join)
+			p.observeMember(j.holder.Owner, j.holder.renewals)
+			p.after(p.machine.clock.trueDuration(renewal), p.joinRegistry)
 		default:
 			p.owner = j.owner
 			p.world.oracle.counts.Joins++
 			p.world.tracef("%v joins as %v", p, p.owner)
-			p.serve()
+			p.startServing()
 		}
 	})
 }
 
-// renew renews the membership. The lease is counted from before the request.
-func (p *process) renew() {
+// renewLease renews the membership. The lease is counted from before the request.
+func (p *process) renewLease() {
 	if p.machine.client || p.leaving {
 		return
 	}
@@ -62,38 +62,38 @@ func (p *process) renew() {
 		case renewed:
 			p.renewed = max(p.renewed, began) // replies overtake each other
 		case !p.leaving:
-			p.lose("it was evicted")
+			p.loseMembership("it was evicted")
 		}
 	})
 }
 
-// lose ends the process, as a program does whose membership may have ended: it
+// loseMembership ends the process, as a program does whose membership may have ended: it
 // lets go of everything and starts anew.
-func (p *process) lose(why string) {
+func (p *process) loseMembership(why string) {
 	p.world.tracef("%v has lost its membership: %s", p, why)
 	p.world.oracle.counts.Lost++
 	p.driver.LoseAll()
 	p.leaving = true
-	p.after(p.machine.clock.lasts(tick), p.leave)
+	p.after(p.machine.clock.trueDuration(tick), p.leaveInOrder)
 }
 
-// watch reads the members, tells the driver of them and evicts the dead.
-func (p *process) watch() {
-	ask(p, "watch", p.world.registry.read, func(s seen, err error) {
+// watchMembers reads the members, tells the driver of them and evicts the dead.
+func (p *process) watchMembers() {
+	ask(p, "watch", p.world.registry.read, func(s membersView, err error) {
 		if err != nil {
 			return
 		}
-		p.deliver(s.topology)
+		p.deliverTopology(s.topology)
 		if !p.machine.client {
 			for _, m := range s.topology.Members {
-				p.observe(m.Owner, s.renewals[m.Name])
+				p.observeMember(m.Owner, s.renewals[m.Name])
 			}
 		}
 	})
 }
 
-// observe evicts a member whose renewals have not changed for as long as its lease lasts.
-func (p *process) observe(o placement.Owner, renewals int) {
+// observeMember evicts a member whose renewals have not changed for as long as its lease lasts.
+func (p *process) observeMember(o placement.Owner, renewals int) {
 	now := p.machine.clock.monotonic()
 	last, known := p.observed[o.Name]
 	switch {
@@ -109,8 +109,8 @@ func (p *process) observe(o placement.Owner, renewals int) {
 	}
 }
 
-// deliver gives the driver a topology, in whatever order they come.
-func (p *process) deliver(t placement.Topology) {
+// deliverTopology gives the driver a topology, in whatever order they come.
+func (p *process) deliverTopology(t placement.Topology) {
 	if p.driver == nil || p.leaving {
 		return
 	}
@@ -118,12 +118,12 @@ func (p *process) deliver(t placement.Topology) {
 		p.world.tracef("%v is given topology %d", p, t.Version)
 	}
 	p.version = max(p.version, t.Version)
-	_ = p.driver.UpdateTopology(p.world.topology(p, t)) // one that is older is refused
+	_ = p.driver.UpdateTopology(p.world.topologyFor(p, t)) // one that is older is refused
 }
 
-// stop leaves cleanly: the member drains, hands everything back and leaves. It
+// drainAndStop leaves cleanly: the member drains, hands everything back and leaves. It
 // does not wait for longer than a bound.
-func (p *process) stop() {
+func (p *process) drainAndStop() {
 	if p.leaving || p.gone {
 		return
 	}
@@ -133,7 +133,7 @@ func (p *process) stop() {
 		return
 	}
 	ask(p, "drain", func() bool { p.world.registry.drain(p.owner); return true }, func(bool, error) {
-		p.halt()
+		p.stopDriver()
 	})
 }
 
@@ -144,24 +144,24 @@ var begun = func() context.Context {
 	return ctx
 }()
 
-// halt stops the driver and leaves once everything was handed back, or after a
+// stopDriver stops the driver and leaves once everything was handed back, or after a
 // while.
-func (p *process) halt() {
+func (p *process) stopDriver() {
 	if err := p.driver.Stop(begun); err != nil {
 		p.world.tracef("%v begins to stop: %v", p, err)
 	}
-	p.await(p.machine.clock.monotonic() + goodbye)
+	p.awaitHandback(p.machine.clock.monotonic() + goodbye)
 }
 
-func (p *process) await(by time.Duration) {
+func (p *process) awaitHandback(by time.Duration) {
 	s := p.driver.Snapshot()
 	switch {
 	case s.Dead != "": // it has lost all, and hands nothing back
 	case s.Held == 0:
 		p.world.tracef("%v has handed everything back", p)
-		p.world.oracle.stopped(p)
+		p.world.oracle.noteStopped(p)
 	case p.machine.clock.monotonic() < by:
-		p.after(50*time.Millisecond, func() { p.await(by) })
+		p.after(50*time.Millisecond, func() { p.awaitHandback(by) })
 		return
 	default:
 		p.world.tracef("%v leaves with %d held", p, s.Held)
@@ -171,6 +171,6 @@ func (p *process) await(by time.Duration) {
 	}
 	ask(p, "leave", func() bool { p.world.registry.leave(p.owner); return true }, func(bool, error) {
 		p.world.oracle.counts.Leaves++
-		p.leave()
+		p.leaveInOrder()
 	})
 }

@@ -30,18 +30,18 @@ func (s registers) Update(key placement.Key, owner placement.Owner, epoch int64,
 		r = &register{}
 		s.all[key] = r
 	}
-	if err := s.fence(r, key, owner, epoch); err != nil {
+	if err := s.checkFence(r, key, owner, epoch); err != nil {
 		return err
 	}
 	r.value, r.seen = change(r.value), max(r.seen, epoch)
 	return nil
 }
 
-// fence returns an ErrActivationLost if the epoch is not in force. Where the claim is the
+// checkFence returns an ErrActivationLost if the epoch is not in force. Where the claim is the
 // activation the home says so, as with the fence of package kvstore; else the
 // register refuses an epoch below one that it has seen.
-func (s registers) fence(r *register, key placement.Key, owner placement.Owner, epoch int64) error {
-	h, owns := s.store.owns(key, owner, epoch)
+func (s registers) checkFence(r *register, key placement.Key, owner placement.Owner, epoch int64) error {
+	h, owns := s.store.hasClaim(key, owner, epoch)
 	switch {
 	case s.store.world.permitted:
 		return nil
@@ -67,10 +67,10 @@ type effect struct {
 // an errUnknown if the process does not learn what has happened.
 func (e *effect) apply(d dice) error {
 	w, a := e.actor.process.world, e.actor
-	if !w.reaches(a.process.machine) {
+	if !w.reachesStore(a.process.machine) {
 		return errUnknown
 	}
-	err := w.update(a, e.permitted, func(found int) int {
+	err := w.updateRegister(a, e.permitted, func(found int) int {
 		e.found = found
 		if e.reread {
 			e.base = found
@@ -87,8 +87,8 @@ func (e *effect) apply(d dice) error {
 		return err
 	}
 	w.tracef("%v writes %d", a, e.base+1)
-	w.oracle.effect(e)
-	if w.loses(d) {
+	w.oracle.checkEffect(e)
+	if w.losesReply(d) {
 		w.oracle.counts.LostReplies++
 		return errUnknown
 	}

@@ -30,14 +30,14 @@ type lease struct {
 	renewals int
 }
 
-// seen is one view of the registry.
-type seen struct {
+// membersView is one view of the registry.
+type membersView struct {
 	topology placement.Topology
 	renewals map[string]int
 }
 
-// alive reports whether an owner is a member. The home of locks asks.
-func (r *registry) alive(o placement.Owner) bool {
+// isAlive reports whether an owner is a member. The home of locks asks.
+func (r *registry) isAlive(o placement.Owner) bool {
 	m := r.members[o.Name]
 	return m != nil && m.Incarnation == o.Incarnation
 }
@@ -54,12 +54,12 @@ func (r *registry) join(m placement.Member) (owner placement.Owner, holder *leas
 	}
 	m.Incarnation = r.used[m.Name]
 	r.members[m.Name] = &lease{Member: m}
-	r.bump()
+	r.bumpVersion()
 	return m.Owner, nil
 }
 
 func (r *registry) renew(o placement.Owner) bool {
-	if !r.alive(o) {
+	if !r.isAlive(o) {
 		return false
 	}
 	r.members[o.Name].renewals++
@@ -68,18 +68,18 @@ func (r *registry) renew(o placement.Owner) bool {
 
 // drain notes that a member is about to leave.
 func (r *registry) drain(o placement.Owner) {
-	if r.alive(o) {
+	if r.isAlive(o) {
 		r.members[o.Name].Draining = true
-		r.bump()
+		r.bumpVersion()
 	}
 }
 
 // leave ends a membership. In the same step the home of locks knows of it.
 func (r *registry) leave(o placement.Owner) {
-	if r.alive(o) {
+	if r.isAlive(o) {
 		delete(r.members, o.Name)
 		r.died(o)
-		r.bump()
+		r.bumpVersion()
 	}
 }
 
@@ -96,14 +96,14 @@ func (r *registry) label(name, label, value string) {
 	if m := r.members[name]; m != nil {
 		m.Labels = map[string]string{label: value}
 		m.Load++
-		r.bump()
+		r.bumpVersion()
 	}
 }
 
 // evict takes the lease of a member away that has not renewed it since it was
 // observed.
 func (r *registry) evict(o placement.Owner, renewals int) bool {
-	if !r.alive(o) || r.members[o.Name].renewals != renewals {
+	if !r.isAlive(o) || r.members[o.Name].renewals != renewals {
 		return false
 	}
 	r.evicted++
@@ -111,15 +111,15 @@ func (r *registry) evict(o placement.Owner, renewals int) bool {
 	return true
 }
 
-func (r *registry) bump() {
+func (r *registry) bumpVersion() {
 	r.version++
 	r.bumped = r.now()
 	r.changed()
 }
 
 // read returns the view of this instant. The members are in the order of their names.
-func (r *registry) read() seen {
-	s := seen{topology: placement.Topology{Version: r.version}, renewals: make(map[string]int, len(r.members))}
+func (r *registry) read() membersView {
+	s := membersView{topology: placement.Topology{Version: r.version}, renewals: make(map[string]int, len(r.members))}
 	for name, m := range r.members {
 		s.topology.Members = append(s.topology.Members, m.Member)
 		s.renewals[name] = m.renewals

@@ -26,7 +26,7 @@ type Result struct {
 
 // Add adds the counts of another run, and takes the longer times.
 func (r *Result) Add(s Result) {
-	sums, others := r.counts(), s.counts()
+	sums, others := r.counters(), s.counters()
 	for i := range sums {
 		*sums[i] += *others[i]
 	}
@@ -34,7 +34,7 @@ func (r *Result) Add(s Result) {
 	r.Trace ^= s.Trace
 }
 
-func (r *Result) counts() []*int {
+func (r *Result) counters() []*int {
 	return []*int{
 		&r.Resolves, &r.Calls, &r.Handled, &r.Commands, &r.Expired, &r.Grants, &r.Activations, &r.Effects, &r.Fenced,
 		&r.Crashes, &r.Pauses, &r.Cuts, &r.Isolations, &r.LostReplies, &r.LostMessages, &r.Doubled,

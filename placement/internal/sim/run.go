@@ -13,13 +13,13 @@ func Run(seed uint64, o Options) (Result, error) {
 	}
 	for i, s := range newPlan(seed, len(w.machines), len(w.keys), w.setting.calls) {
 		if !o.cut[i] {
-			w.after(s.at, func() { w.perform(s) })
+			w.after(s.at, func() { w.performStep(s) })
 		}
 	}
-	w.run(trouble, nil)
-	w.heal()
+	w.runUntil(trouble, nil)
+	w.endFaults()
 	w.serveAll()
-	w.agree()
+	w.checkAgreement()
 	w.stopAll()
 	return w.result(), w.err()
 }

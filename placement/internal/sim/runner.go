@@ -32,13 +32,13 @@ func (r runner) Run(work func(context.Context) placement.CommandResult, done fun
 	p := r.process
 	w, d := p.world, p.dice(aboutCommand)
 	w.oracle.counts.Commands++
-	c := &command{process: p, dice: d, work: work, done: done, lost: w.loses(d)}
+	c := &command{process: p, dice: d, work: work, done: done, lost: w.losesReply(d)}
 	w.after(w.latency(d), c.execute)
 	if w.double > 0 && d.chance(0.2) {
 		w.oracle.counts.Doubled++
 		w.after(w.latency(d), c.execute)
 	}
-	p.after(p.machine.clock.lasts(commandTimeout), c.expire)
+	p.after(p.machine.clock.trueDuration(commandTimeout), c.expire)
 }
 
 // command is one that is on its way.
@@ -57,7 +57,7 @@ func (c *command) execute() {
 		return
 	}
 	f := &fate{dice: c.dice, lost: c.lost}
-	result := c.process.world.do(c.work, f)
+	result := c.process.world.executeWith(c.work, f)
 	if f.lost && f.silent {
 		return
 	}
@@ -65,33 +65,33 @@ func (c *command) execute() {
 		c.process.after(10*time.Millisecond, c.execute)
 		return
 	}
-	c.reply(result)
+	c.sendReply(result)
 }
 
 // expire fails the command if there is no result yet.
 func (c *command) expire() {
 	if !c.delivered {
 		c.process.world.oracle.counts.Expired++
-		c.deliver(c.process.world.do(c.work, &fate{dice: c.dice, refused: true}))
+		c.deliverResult(c.process.world.executeWith(c.work, &fate{dice: c.dice, refused: true}))
 	}
 }
 
-// reply brings the result back, perhaps twice.
-func (c *command) reply(result placement.CommandResult) {
+// sendReply brings the result back, perhaps twice.
+func (c *command) sendReply(result placement.CommandResult) {
 	w, p := c.process.world, c.process
 	if w.mutation == DropLateResults && (c.delivered || c.dice.chance(0.05)) {
 		c.delivered = true
 		return
 	}
-	p.after(w.latency(c.dice), func() { c.deliver(result) })
+	p.after(w.latency(c.dice), func() { c.deliverResult(result) })
 	if w.double > 0 && c.dice.chance(0.2) {
 		w.oracle.counts.Doubled++
-		p.after(w.latency(c.dice), func() { c.deliver(result) })
+		p.after(w.latency(c.dice), func() { c.deliverResult(result) })
 	}
 }
 
-// deliver gives the result to the driver. From then on the process knows of what it carries.
-func (c *command) deliver(result placement.CommandResult) {
+// deliverResult gives the result to the driver. From then on the process knows of what it carries.
+func (c *command) deliverResult(result placement.CommandResult) {
 	c.delivered = true
 	if r, ok := result.(placement.LockAcquired); ok && r.Err == nil {
 		c.process.world.oracle.known[r.Key] = r.Lease.Epoch

@@ -45,15 +45,15 @@ func (s *shrinker) shrink() {
 		s.kept = append(s.kept, i)
 	}
 	for part := (len(s.kept) + 1) / 2; part > 0; part /= 2 {
-		for s.pass(part) && part == 1 { // steps may only be needed by some that are cut later
+		for s.cutParts(part) && part == 1 { // steps may only be needed by some that are cut later
 		}
 	}
 }
 
-// pass tries to cut each part of a size, and reports whether it has cut one.
-func (s *shrinker) pass(size int) (cut bool) {
+// cutParts tries to cut each part of a size, and reports whether it has cut one.
+func (s *shrinker) cutParts(size int) (cut bool) {
 	for from := 0; from < len(s.kept); {
-		if s.try(from, size) {
+		if s.tryCut(from, size) {
 			cut = true
 		} else {
 			from += size
@@ -62,8 +62,8 @@ func (s *shrinker) pass(size int) (cut bool) {
 	return cut
 }
 
-// try cuts a part out, if the rest still fails.
-func (s *shrinker) try(from, part int) bool {
+// tryCut cuts a part out, if the rest still fails.
+func (s *shrinker) tryCut(from, part int) bool {
 	to := min(from+part, len(s.kept))
 	rest := append(append([]int(nil), s.kept[:from]...), s.kept[to:]...)
 	o := s.options

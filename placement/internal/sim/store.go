@@ -27,20 +27,20 @@ type store struct {
 	jumped  time.Duration
 
 	grants map[placement.Key]int64 // with ReuseEpochs: how many there were
-	real   map[shown]int64         // with ReuseEpochs: the epoch in the home
+	real   map[shownGrant]int64    // with ReuseEpochs: the epoch in the home
 }
 
-type shown struct {
+type shownGrant struct {
 	key   placement.Key
 	owner placement.Owner
 	epoch int64
 }
 
 func newStore(w *world, kept, clocked bool) (*store, error) {
-	s := &store{world: w, kept: kept, clocked: clocked && !kept, grants: map[placement.Key]int64{}, real: map[shown]int64{}}
+	s := &store{world: w, kept: kept, clocked: clocked && !kept, grants: map[placement.Key]int64{}, real: map[shownGrant]int64{}}
 	var err error
 	if w.options.Open != nil {
-		s.home, err = w.options.Open(w.registry.alive)
+		s.home, err = w.options.Open(w.registry.isAlive)
 		return s, err
 	}
 	o := memory.Options{Kept: kept}
@@ -52,8 +52,8 @@ func newStore(w *world, kept, clocked bool) (*store, error) {
 	return s, err
 }
 
-// evict tells the home that an owner is dead, unless it sees that by itself.
-func (s *store) evict(o placement.Owner) {
+// evictOwner tells the home that an owner is dead, unless it sees that by itself.
+func (s *store) evictOwner(o placement.Owner) {
 	if s.inner != nil && s.world.mutation != ReuseIncarnations {
 		s.inner.Evict(o)
 	}
@@ -69,7 +69,7 @@ func (s *store) tryAcquire(ctx context.Context, c placement.TryAcquire) (placeme
 	lease, err := s.home.TryAcquire(ctx, c)
 	var denied *placement.LockError
 	if s.world.mutation == TakeFromLiving && errors.As(err, &denied) && !denied.Holder.Owner.IsZero() {
-		if err = s.take(ctx, c.Key, denied.Holder); err == nil {
+		if err = s.takeClaim(ctx, c.Key, denied.Holder); err == nil {
 			lease, err = s.home.TryAcquire(ctx, c)
 		}
 	}
@@ -77,18 +77,18 @@ func (s *store) tryAcquire(ctx context.Context, c placement.TryAcquire) (placeme
 		lease.ExpiresAt = here.Add(lockTTL) // by the coordinator's clock
 	}
 	if err == nil && s.world.mutation == ReuseEpochs {
-		lease.Epoch = s.show(lease)
+		lease.Epoch = s.shownEpoch(lease)
 	}
 	return lease, err
 }
 
-// take ends the claim of a holder, whatever it is.
-func (s *store) take(ctx context.Context, key placement.Key, h placement.Holder) error {
+// takeClaim ends the claim of a holder, whatever it is.
+func (s *store) takeClaim(ctx context.Context, key placement.Key, h placement.Holder) error {
 	return s.home.Release(ctx, placement.Lease{Key: key, Owner: h.Owner, Epoch: h.Epoch})
 }
 
-// show returns the same epoch for two grants in a row.
-func (s *store) show(l placement.Lease) int64 {
+// shownEpoch returns the same epoch for two grants in a row.
+func (s *store) shownEpoch(l placement.Lease) int64 {
 	for known, real := range s.real {
 		if known.key == l.Key && known.owner == l.Owner && real == l.Epoch {
 			return known.epoch
@@ -96,19 +96,19 @@ func (s *store) show(l placement.Lease) int64 {
 	}
 	s.grants[l.Key]++
 	epoch := (s.grants[l.Key] + 1) / 2
-	s.real[shown{l.Key, l.Owner, epoch}] = l.Epoch
+	s.real[shownGrant{l.Key, l.Owner, epoch}] = l.Epoch
 	return epoch
 }
 
 // inHome returns the home's epoch for one that an owner was shown.
 func (s *store) inHome(key placement.Key, o placement.Owner, epoch int64) int64 {
-	if real, known := s.real[shown{key, o, epoch}]; known {
+	if real, known := s.real[shownGrant{key, o, epoch}]; known {
 		return real
 	}
 	return epoch
 }
 
-func (s *store) release(ctx context.Context, lease placement.Lease) error {
+func (s *store) releaseLease(ctx context.Context, lease placement.Lease) error {
 	lease.Epoch = s.inHome(lease.Key, lease.Owner, lease.Epoch)
 	switch s.world.mutation {
 	case ForgetReleases:
@@ -119,14 +119,14 @@ func (s *store) release(ctx context.Context, lease placement.Lease) error {
 	return s.home.Release(ctx, lease)
 }
 
-func (s *store) load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+func (s *store) loadEntry(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
 	if s.world.mutation == IgnoreEntries {
 		return nil, nil
 	}
 	return s.home.Load(ctx, key)
 }
 
-func (s *store) store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
+func (s *store) storeEntry(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
 	lease.Epoch = s.inHome(lease.Key, lease.Owner, lease.Epoch)
 	entry.Epoch = lease.Epoch
 	if s.clocked {
@@ -135,7 +135,7 @@ func (s *store) store(ctx context.Context, lease placement.Lease, entry placemen
 	return s.home.Store(ctx, lease, entry)
 }
 
-func (s *store) remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+func (s *store) removeEntry(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 	switch s.world.mutation {
 	case ForgetReleases:
 		return nil
@@ -148,7 +148,7 @@ func (s *store) remove(ctx context.Context, key placement.Key, owner placement.O
 // removeAny removes what the key has, regarding neither owner nor epoch.
 func (s *store) removeAny(ctx context.Context, key placement.Key) error {
 	if h, held := s.home.Holder(key); held {
-		if err := s.take(ctx, key, h); err != nil {
+		if err := s.takeClaim(ctx, key, h); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,8 @@ func (s *store) removeAny(ctx context.Context, key placement.Key) error {
 	}
 }
 
-// owns reports whether an owner has the claim of an epoch.
-func (s *store) owns(key placement.Key, o placement.Owner, epoch int64) (placement.Holder, bool) {
+// hasClaim reports whether an owner has the claim of an epoch.
+func (s *store) hasClaim(key placement.Key, o placement.Owner, epoch int64) (placement.Holder, bool) {
 	h, held := s.home.Holder(key)
 	return h, held && h.Owner == o && h.Epoch == s.inHome(key, o, epoch)
 }

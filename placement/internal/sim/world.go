@@ -77,7 +77,7 @@ func newWorld(seed uint64, o Options) (*world, error) {
 		byName: map[string]*machine{},
 	}
 	w.oracle = newOracle(w)
-	w.registry = registry{members: map[string]*lease{}, used: map[string]int64{}, changed: w.push, reuse: o.Mutation == ReuseIncarnations, died: w.died, now: func() time.Duration { return w.now }}
+	w.registry = registry{members: map[string]*lease{}, used: map[string]int64{}, changed: w.pushTopology, reuse: o.Mutation == ReuseIncarnations, died: w.noteDeath, now: func() time.Duration { return w.now }}
 	var err error
 	if w.store, err = newStore(w, w.setting.kept, w.setting.clocked); err != nil {
 		return nil, err
@@ -114,14 +114,14 @@ func (w *world) coordinatorOptions(p *process) placement.Options {
 	}
 }
 
-func (w *world) homes(p *process) driver.Homes {
+func (w *world) homesOf(p *process) driver.Homes {
 	h := home{p}
 	return driver.Homes{Lock: h, Storage: h, Executor: executor{p}}
 }
 
 func (w *world) driverOptions(p *process) driver.Options {
 	return driver.Options{
-		Runner: runner{p}, Logger: slog.New(slog.DiscardHandler), Now: p.machine.clock.wall, Events: p.log.add,
+		Runner: runner{p}, Logger: slog.New(slog.DiscardHandler), Now: p.machine.clock.wall, Events: p.log.handleEvent,
 		IdleAfter: w.setting.idle, Tick: tick,
 	}
 }

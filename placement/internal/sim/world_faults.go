@@ -15,15 +15,15 @@ type faults struct {
 	closed                                   bool // no process starts any more
 }
 
-// perform does a step of the plan, and undoes it when its time is over.
-func (w *world) perform(s step) {
+// performStep does a step of the plan, and undoes it when its time is over.
+func (w *world) performStep(s step) {
 	m := w.machines[s.who]
 	if s.do == actCall {
-		w.call(m, w.keys[s.key])
+		w.callFrom(m, w.keys[s.key])
 		return
 	}
 	w.tracef("--- %v", s)
-	undo := w.begin(s, m)
+	undo := w.beginFault(s, m)
 	if undo == nil {
 		return
 	}
@@ -34,40 +34,40 @@ func (w *world) perform(s step) {
 	})
 }
 
-// call has the process of a machine call a key, if there is one.
-func (w *world) call(m *machine, key placement.Key) {
+// callFrom has the process of a machine call a key, if there is one.
+func (w *world) callFrom(m *machine, key placement.Key) {
 	if p := m.process; p != nil && p.driver != nil {
-		p.happen(func() { p.newCall(key, patience, func(placement.Holder, error) {}) })
+		p.runNow(func() { p.newCall(key, patience, func(placement.Holder, error) {}) })
 	}
 }
 
-// begin begins a fault and returns what ends it.
-func (w *world) begin(s step, m *machine) (undo func()) {
+// beginFault begins a fault and returns what ends it.
+func (w *world) beginFault(s step, m *machine) (undo func()) {
 	n := &w.oracle.counts
 	switch s.do {
 	case actLossy:
-		return w.count(&w.lossy)
+		return w.countFault(&w.lossy)
 	case actDouble:
-		return w.count(&w.double)
+		return w.countFault(&w.double)
 	case actSlow:
-		return w.count(&w.slow)
+		return w.countFault(&w.slow)
 	case actFail:
-		return w.count(&w.failing)
+		return w.countFault(&w.failing)
 	case actCut:
 		n.Cuts++
 		m.cutFrom(w.machines[s.other], 1)
 		return func() { m.cutFrom(w.machines[s.other], -1) }
 	case actIsolate:
 		n.Isolations++
-		return w.count(&m.isolated)
+		return w.countFault(&m.isolated)
 	case actPause:
 		n.Pauses++
 		m.pause()
 		return m.resume
 	case actCrash:
-		return w.crash(m)
+		return w.crashMachine(m)
 	case actRecover:
-		return w.recover(s)
+		return w.recoverStore(s)
 	}
 	w.beginMember(s, m)
 	return nil
@@ -84,7 +84,7 @@ func (w *world) beginMember(s step, m *machine) {
 	case actDeploy, actLeave:
 		n.Deployments++
 		if p != nil {
-			p.happen(p.stop)
+			p.runNow(p.drainAndStop)
 		}
 	case actChange:
 		w.registry.label(m.name, "zone", string(rune('a'+s.other)))
@@ -93,13 +93,13 @@ func (w *world) beginMember(s step, m *machine) {
 	}
 }
 
-// count begins a fault that is counted in a field.
-func (w *world) count(field *int) (undo func()) {
+// countFault begins a fault that is counted in a field.
+func (w *world) countFault(field *int) (undo func()) {
 	*field++
 	return func() { *field-- }
 }
 
-func (w *world) crash(m *machine) (undo func()) {
+func (w *world) crashMachine(m *machine) (undo func()) {
 	m.down++
 	m.crash()
 	return func() {
@@ -108,9 +108,9 @@ func (w *world) crash(m *machine) (undo func()) {
 	}
 }
 
-// recover has the store be away for a while. Its versions, and all clocks that go by
+// recoverStore has the store be away for a while. Its versions, and all clocks that go by
 // them, are 100 seconds later then, as after a recovery of FoundationDB.
-func (w *world) recover(step) (undo func()) {
+func (w *world) recoverStore(step) (undo func()) {
 	w.oracle.counts.Recoveries++
 	w.recovering++
 	return func() {
@@ -121,8 +121,8 @@ func (w *world) recover(step) (undo func()) {
 	}
 }
 
-// heal ends all faults.
-func (w *world) heal() {
+// endFaults ends all faults.
+func (w *world) endFaults() {
 	w.tracef("--- all faults end")
 	w.faults = faults{calm: true}
 	for _, m := range w.machines {

@@ -26,10 +26,10 @@ func (w *world) latency(d dice) time.Duration {
 	return d.between(0, 20*time.Millisecond)
 }
 
-// reaches reports whether a process reaches the store now.
-func (w *world) reaches(m *machine) bool { return m.isolated == 0 && w.recovering == 0 }
+// reachesStore reports whether a process reaches the store now.
+func (w *world) reachesStore(m *machine) bool { return m.isolated == 0 && w.recovering == 0 }
 
-// loses reports whether a reply is lost.
-func (w *world) loses(d dice) bool {
+// losesReply reports whether a reply is lost.
+func (w *world) losesReply(d dice) bool {
 	return !w.calm && (w.lossy > 0 && d.chance(0.3) || d.chance(0.005))
 }

@@ -32,11 +32,11 @@ func (w *world) serveAll() {
 			w.callUntil(m, k, end+Bound, func() { open-- })
 		}
 	}
-	if !w.run(end+Bound, func() bool { return open == 0 }) && w.failure == nil {
+	if !w.runUntil(end+Bound, func() bool { return open == 0 }) && w.failure == nil {
 		w.fail(NotServed, "%d calls have not been handled %v after the faults", open, Bound)
 	}
 	w.oracle.counts.Settled = w.now - end
-	w.run(end+2*Bound, w.isSettled)
+	w.runUntil(end+2*Bound, w.isSettled)
 }
 
 // callUntil calls a key from a machine until it was handled, with whatever process
@@ -57,18 +57,18 @@ func (w *world) callUntil(m *machine, key placement.Key, by time.Duration, done 
 			again()
 		}
 	})
-	w.watchdog(called, &over, again)
+	w.repeatIfGone(called, &over, again)
 }
 
-// watchdog tries again if a process ends while it calls.
-func (w *world) watchdog(p *process, over *bool, again func()) {
+// repeatIfGone tries again if a process ends while it calls.
+func (w *world) repeatIfGone(p *process, over *bool, again func()) {
 	switch {
 	case *over:
 	case p.gone:
 		*over = true
 		again()
 	default:
-		w.after(time.Second, func() { w.watchdog(p, over, again) })
+		w.after(time.Second, func() { w.repeatIfGone(p, over, again) })
 	}
 }
 
@@ -81,30 +81,30 @@ func (w *world) isSettled() bool {
 	}
 	for _, m := range w.machines {
 		p := m.process
-		if p == nil || p.driver == nil || p.leaving || p.version != w.registry.version || !p.machine.client && !w.registry.alive(p.owner) {
+		if p == nil || p.driver == nil || p.leaving || p.version != w.registry.version || !p.machine.client && !w.registry.isAlive(p.owner) {
 			return false
 		}
 	}
 	return len(w.registry.members) == w.setting.machines
 }
 
-// agree checks, twice, that each process reaches each key at once. Then, with all
+// checkAgreement checks, twice, that each process reaches each key at once. Then, with all
 // moves made and all stale locations corrected, all reach the same activation.
-func (w *world) agree() {
+func (w *world) checkAgreement() {
 	if w.failure == nil && !w.isSettled() {
 		w.fail(NotServed, "the members have not settled %v after the faults", 2*Bound)
 	}
 	for range 2 {
-		w.round()
+		w.callRound()
 	}
 	for _, k := range w.keys {
-		w.compare(k)
+		w.checkOnePlace(k)
 	}
 }
 
-// round has each process call each key, one after the other. Each call is
+// callRound has each process call each key, one after the other. Each call is
 // handled within a request's time.
-func (w *world) round() {
+func (w *world) callRound() {
 	w.agreed = map[placement.Key]map[placement.Holder]bool{}
 	for _, k := range w.keys {
 		w.agreed[k] = map[placement.Holder]bool{}
@@ -131,14 +131,14 @@ func (w *world) roundCall(m *machine, k placement.Key) {
 		w.agreed[k][h] = true
 		handled = true
 	})
-	if !handled && !w.run(w.now+2*requestTimeout, func() bool { return handled }) && w.failure == nil {
+	if !handled && !w.runUntil(w.now+2*requestTimeout, func() bool { return handled }) && w.failure == nil {
 		w.fail(NotServed, "%v from %s, %v after all has settled", k, m.name, requestTimeout)
 	}
 }
 
-// compare checks that all processes reached one activation, or, if activations end for
+// checkOnePlace checks that all processes reached one activation, or, if activations end for
 // idleness, one member.
-func (w *world) compare(k placement.Key) {
+func (w *world) checkOnePlace(k placement.Key) {
 	owners := map[placement.Owner]bool{}
 	for h := range w.agreed[k] {
 		owners[h.Owner] = true
@@ -153,13 +153,13 @@ func (w *world) stopAll() {
 	w.closed = true
 	for _, m := range w.machines {
 		if m.process != nil && w.failure == nil {
-			m.process.stop()
+			m.process.drainAndStop()
 			if w.dice(aboutMachine, uint64(m.index), 2).chance(0.5) {
-				w.run(w.now+time.Second, nil)
+				w.runUntil(w.now+time.Second, nil)
 			}
 		}
 	}
-	w.run(w.now+2*goodbye, nil)
+	w.runUntil(w.now+2*goodbye, nil)
 	if w.failure == nil {
 		w.checkNothingLeft()
 	}
@@ -195,9 +195,9 @@ func (w *world) err() error {
 	return w.failure
 }
 
-// run has events happen until a time, until something is done or a violation was
+// runUntil has events happen until a time, until something is done or a violation was
 // found. It reports whether it was done.
-func (w *world) run(until time.Duration, done func() bool) bool {
+func (w *world) runUntil(until time.Duration, done func() bool) bool {
 	for w.failure == nil && w.next(until) {
 		if done != nil && done() {
 			return w.failure == nil
@@ -206,7 +206,7 @@ func (w *world) run(until time.Duration, done func() bool) bool {
 	return false
 }
 
-func (w *world) do(work func(context.Context) placement.CommandResult, f *fate) placement.CommandResult {
+func (w *world) executeWith(work func(context.Context) placement.CommandResult, f *fate) placement.CommandResult {
 	w.fate = f
 	result := work(context.Background())
 	w.fate = nil

@@ -8,10 +8,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// push has every process told of the members of this instant: each after a time
+// pushTopology has every process told of the members of this instant: each after a time
 // of its own, so that topologies overtake each other, some are lost and some come
 // twice.
-func (w *world) push() {
+func (w *world) pushTopology() {
 	s := w.registry.read()
 	for _, m := range w.machines {
 		d := w.dice(aboutTopology, uint64(m.index), uint64(s.topology.Version))
@@ -22,21 +22,21 @@ func (w *world) push() {
 		for range 1 + d.IntN(2) {
 			p.after(w.latency(d), func() {
 				if m.isolated == 0 {
-					p.deliver(s.topology)
+					p.deliverTopology(s.topology)
 				}
 			})
 		}
 	}
 }
 
-// died tells the home that an owner is dead.
-func (w *world) died(o placement.Owner) {
+// noteDeath tells the home that an owner is dead.
+func (w *world) noteDeath(o placement.Owner) {
 	w.tracef("%v is not a member any more", o)
-	w.store.evict(o)
+	w.store.evictOwner(o)
 }
 
-// topology is what a process is given for a topology. Mutations change it.
-func (w *world) topology(p *process, t placement.Topology) placement.Topology {
+// topologyFor is what a process is given for a topology. Mutations change it.
+func (w *world) topologyFor(p *process, t placement.Topology) placement.Topology {
 	switch w.mutation {
 	case RenumberTopologies:
 		p.versions++

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/examples/internal/process"
 )
 
-// told counts what banks tell.
-type told struct {
+// reportCounts counts what banks tell.
+type reportCounts struct {
 	mu      sync.Mutex
 	counts  map[fact]int
 	changed chan struct{} // closed by the next event
@@ -20,8 +20,8 @@ type told struct {
 // fact is something that a bank tells.
 type fact struct{ bank, what string }
 
-// take takes events until there are no more.
-func (t *told) take(events <-chan process.Event) {
+// countReports takes events until there are no more.
+func (t *reportCounts) countReports(events <-chan process.Event) {
 	for e := range events {
 		t.mu.Lock()
 		t.counts[fact{e.From.Name, e.What}]++
@@ -32,14 +32,14 @@ func (t *told) take(events <-chan process.Event) {
 }
 
 // count returns how often a bank has told something, and a channel that is closed by the next event.
-func (t *told) count(f fact) (n int, changed <-chan struct{}) {
+func (t *reportCounts) count(f fact) (n int, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.counts[f], t.changed
 }
 
-// await waits until a bank has told something.
-func (t *told) await(ctx context.Context, f fact) error {
+// awaitReport waits until a bank has told something.
+func (t *reportCounts) awaitReport(ctx context.Context, f fact) error {
 	for {
 		n, changed := t.count(f)
 		if n > 0 {

@@ -11,10 +11,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Labelled restricts kinds to members with labels, such as a role or a zone, and lets
+// LabelFilter restricts kinds to members with labels, such as a role or a zone, and lets
 // another strategy choose among them. A key of a kind whose labels no member has is
 // not placed.
-type Labelled struct {
+type LabelFilter struct {
 	// Require has the labels, with their values, that a member needs for a kind.
 	// Kinds that are not in it are not restricted.
 	Require map[string]map[string]string
@@ -23,7 +23,7 @@ type Labelled struct {
 }
 
 // Name implements [placement.Strategy]. It tells the labels in order.
-func (s Labelled) Name() string {
+func (s LabelFilter) Name() string {
 	var rules []string
 	for _, kind := range slices.Sorted(maps.Keys(s.Require)) {
 		for _, label := range slices.Sorted(maps.Keys(s.Require[kind])) {
@@ -34,13 +34,13 @@ func (s Labelled) Name() string {
 }
 
 // Rebalances implements [placement.Rebalancer]: as the strategy that chooses.
-func (s Labelled) Rebalances() bool {
+func (s LabelFilter) Rebalances() bool {
 	r, ok := otherwise(s.Then).(placement.Rebalancer)
 	return ok && r.Rebalances()
 }
 
 // Choose implements [placement.Strategy].
-func (s Labelled) Choose(key placement.Key, c placement.Candidates) int {
+func (s LabelFilter) Choose(key placement.Key, c placement.Candidates) int {
 	required := s.Require[key.Kind]
 	if len(required) == 0 {
 		return otherwise(s.Then).Choose(key, c)

@@ -17,8 +17,8 @@ type Deactivator interface {
 	Deactivate(ctx context.Context) error
 }
 
-// ending is the last message of an activation.
-type ending struct {
+// endMessage is the last message of an activation.
+type endMessage struct {
 	message
 	cause placement.Cause
 	done  chan struct{} // closed when it has run
@@ -26,7 +26,7 @@ type ending struct {
 }
 
 // await waits until the end has run, ctx has ended or a time has passed.
-func (e *ending) await(ctx context.Context, most time.Duration) bool {
+func (e *endMessage) await(ctx context.Context, most time.Duration) bool {
 	timeout := time.NewTimer(most)
 	defer timeout.Stop()
 	select {
@@ -39,11 +39,11 @@ func (e *ending) await(ctx context.Context, most time.Duration) bool {
 }
 
 // run implements [work].
-func (e *ending) run(a *Activation) {
+func (e *endMessage) run(a *Activation) {
 	defer close(e.done)
-	defer a.finish(e.cause)
-	e.err = a.deactivate()
+	defer a.finishEnd(e.cause)
+	e.err = a.callDeactivate()
 }
 
 // refuse implements [work].
-func (e *ending) refuse(error) {}
+func (e *endMessage) refuse(error) {}

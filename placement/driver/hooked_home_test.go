@@ -8,14 +8,14 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// hooked is a home with hooks before and after each call; nil: none.
-type hooked struct {
+// hookedHome is a home with hooks before and after each call; nil: none.
+type hookedHome struct {
 	home
 	before func(ctx context.Context, method string, key placement.Key) error
 	after  func(ctx context.Context, method string, key placement.Key) error
 }
 
-func (h *hooked) wrap(ctx context.Context, method string, key placement.Key, call func() error) error {
+func (h *hookedHome) wrap(ctx context.Context, method string, key placement.Key, call func() error) error {
 	if h.before != nil {
 		if err := h.before(ctx, method, key); err != nil {
 			return err
@@ -27,24 +27,24 @@ func (h *hooked) wrap(ctx context.Context, method string, key placement.Key, cal
 	return h.after(ctx, method, key)
 }
 
-func (h *hooked) TryAcquire(ctx context.Context, c placement.TryAcquire) (l placement.Lease, err error) {
+func (h *hookedHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (l placement.Lease, err error) {
 	err = h.wrap(ctx, "TryAcquire", c.Key, func() (err error) { l, err = h.home.TryAcquire(ctx, c); return err })
 	return l, err
 }
 
-func (h *hooked) Release(ctx context.Context, l placement.Lease) error {
+func (h *hookedHome) Release(ctx context.Context, l placement.Lease) error {
 	return h.wrap(ctx, "Release", l.Key, func() error { return h.home.Release(ctx, l) })
 }
 
-func (h *hooked) Load(ctx context.Context, key placement.Key) (e *placement.ActivationEntry, err error) {
+func (h *hookedHome) Load(ctx context.Context, key placement.Key) (e *placement.ActivationEntry, err error) {
 	err = h.wrap(ctx, "Load", key, func() (err error) { e, err = h.home.Load(ctx, key); return err })
 	return e, err
 }
 
-func (h *hooked) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+func (h *hookedHome) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
 	return h.wrap(ctx, "Store", l.Key, func() error { return h.home.Store(ctx, l, e) })
 }
 
-func (h *hooked) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+func (h *hookedHome) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 	return h.wrap(ctx, "Remove", key, func() error { return h.home.Remove(ctx, key, owner, epoch) })
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// sourced is a cluster whose program has a membership of its own, see [Options.Source]. The
-// embedded cluster alone decides which processes are alive, and under which incarnation: its
-// leases decide on claims. The source says which of these members get activations.
-type sourced struct {
+// sourceCluster is a cluster whose program has a membership of its own, see [Options.Source]. Who
+// is alive, and under which incarnation, the embedded cluster alone decides: its leases
+// decide on claims. The source says which of these members get activations.
+type sourceCluster struct {
 	cluster
 	source membership.Source
 	logger *slog.Logger
@@ -33,31 +33,31 @@ func withSource(c cluster, o Options) cluster {
 	if o.Source == nil {
 		return c
 	}
-	return &sourced{cluster: c, source: o.Source, logger: o.Logger}
+	return &sourceCluster{cluster: c, source: o.Source, logger: o.Logger}
 }
 
-// watch delivers the members of the cluster, once they and those of the source are
+// watchMembers delivers the members of the cluster, once they and those of the source are
 // known, and at each change of either.
-func (c *sourced) watch(ctx context.Context, deliver func(placement.Topology)) error {
+func (c *sourceCluster) watchMembers(ctx context.Context, deliver func(placement.Topology)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	defer following.Wait()
 	defer cancel()
-	m := &merger{sourced: c, deliver: deliver}
-	following.Go(func() { m.follow(ctx) })
-	return c.cluster.watch(ctx, m.noteMembers)
+	m := &merger{sourceCluster: c, deliver: deliver}
+	following.Go(func() { m.followSource(ctx) })
+	return c.cluster.watchMembers(ctx, m.noteMembers)
 }
 
 // merger is one watch of a [sourced].
 type merger struct {
-	*sourced
+	*sourceCluster
 	deliver func(placement.Topology)
 	members *placement.Topology // what the embedded cluster told last; nil: nothing yet
 }
 
-// follow calls the source, and calls it again after it has failed. Meanwhile what it
+// followSource calls the source, and calls it again after it has failed. Meanwhile what it
 // told last stays in force, and so it does if the source has no more to tell.
-func (m *merger) follow(ctx context.Context) {
+func (m *merger) followSource(ctx context.Context) {
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		var last int64 // a source that is called again may count anew
 		err := m.source(ctx, func(t placement.Topology) { m.noteListed(&last, t) })
@@ -82,7 +82,7 @@ func (m *merger) noteListed(last *int64, t placement.Topology) {
 		return
 	}
 	*last, m.listed = t.Version, &t
-	m.tell()
+	m.deliverMerged()
 }
 
 // maxListed is the greatest version of a source: to it the cluster's is added.
@@ -110,13 +110,13 @@ func (m *merger) noteMembers(t placement.Topology) {
 		return
 	}
 	m.newest, m.members = t.Version, &t
-	m.tell()
+	m.deliverMerged()
 }
 
-// tell delivers the merged topology. Its version is the sum of both, which is the same in all
+// deliverMerged delivers the merged topology. Its version is the sum of both, which is the same in all
 // processes that were told the same; or one more than the last, if the source counts anew. The caller
 // holds the mutex, so that deliveries are in order.
-func (m *merger) tell() {
+func (m *merger) deliverMerged() {
 	if m.members == nil || m.listed == nil {
 		return
 	}

@@ -6,9 +6,9 @@ import (
 	"context"
 )
 
-// part makes a client by which what still runs here calls others while the host stops: the driver of
+// openDetached makes a client by which what still runs here calls others while the host stops: the driver of
 // the session refuses to resolve by then. The client is told of each topology that the session is told of.
-func (h *Host) part() {
+func (h *Host) openDetached() {
 	s := h.session.Load()
 	if s == nil { // nothing runs
 		return
@@ -20,14 +20,14 @@ func (h *Host) part() {
 		h.options.Logger.Warn("host: what still runs while the host stops cannot call others", "err", err)
 		return
 	}
-	h.parting.Store(c)
-	s.tell(c)
+	h.detached.Store(c)
+	s.relayTo(c)
 }
 
-// endParting ends the client of part.
-func (h *Host) endParting(ctx context.Context) error {
-	if c := h.parting.Swap(nil); c != nil {
-		return c.stop(ctx)
+// closeDetached ends the client of part.
+func (h *Host) closeDetached(ctx context.Context) error {
+	if c := h.detached.Swap(nil); c != nil {
+		return c.stopAndLeave(ctx)
 	}
 	return nil
 }
