@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// RequestID correlates the commands of a [Coordinator] with their results. It
-// counts from 1 in each coordinator, so that together with the owner, whose
-// incarnation is never used again, it names a request for ever: homes keep the
-// pair to recognise a claim that is repeated after an unknown outcome.
+// RequestID correlates the commands of a [Coordinator] with their results. It counts
+// from 1 in each coordinator. Because an owner's incarnation is never used again, the
+// owner and the id name a request for ever: homes keep the pair to recognise a claim that
+// is repeated after an unknown outcome.
 type RequestID uint64
 
 // Command is an action that a [Coordinator] wants done. A driver executes it
@@ -30,7 +30,7 @@ type TryAcquire struct {
 	RequestID RequestID
 	Key       Key
 	Owner     Owner
-	Address   string // of the owner; others are told it
+	Address   string // of the owner, for other members
 	Topology  int64  // the version by which the owner was chosen
 	Now       time.Time
 }

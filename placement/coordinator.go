@@ -15,7 +15,7 @@ type State uint8
 
 // The states.
 const (
-	StateStopped  State = iota // it refuses resolves, and may still give back what it held
+	StateStopped  State = iota // it refuses resolves, and may still be giving leases and activations back
 	StateNotReady              // it refuses resolves until a topology says where keys belong
 	StateMember                // it activates keys
 	StateClient                // it finds out where keys are, and activates none
@@ -28,8 +28,8 @@ func (s State) String() string { return name(uint8(s), "Stopped", "NotReady", "M
 // starts no goroutine: each method takes what has happened and returns what
 // to do. The same calls give the same outcomes. It is not safe for concurrent use.
 //
-// Now is the time of a call. It need not grow: a clock that is set back delays
-// timeouts by nothing but the time that it repeats.
+// The argument now is the time of a call. It need not grow: if the clock is set back,
+// timeouts are late by as much as it was set back.
 type Coordinator struct {
 	o     Options
 	state State
@@ -42,12 +42,12 @@ type Coordinator struct {
 	joined     bool  // a topology has listed this member
 
 	active   *recency.Map[Key, activation]  // in the order of use
-	places   *recency.Map[Key, Holder]      // of keys that others have, or that this member had
+	places   *recency.Map[Key, Holder]      // where keys are that others have; the last epochs of keys that this member had
 	works    *recency.Map[RequestID, *work] // all that is under way, by id
 	byKey    map[Key]*work                  // those that a key waits for
 	waits    map[RequestID]*work            // those that resolves wait for, by what they wait for
 	requests int                            // works that are to activate a key
-	last     RequestID                      // the greatest in use
+	last     RequestID                      // the greatest id so far
 
 	now   time.Time     // of the present call
 	clock time.Duration // how much of time has passed, by all calls
@@ -83,7 +83,7 @@ func NewCoordinator(o Options) (*Coordinator, error) {
 // State returns the state.
 func (c *Coordinator) State() State { return c.state }
 
-// StartMember makes the coordinator that of a member which activates keys of these
+// StartMember starts the coordinator as that of a member that activates keys of these
 // kinds. It is ready once a topology lists Self. The errors are [ErrStarted], also
 // while a coordinator that was stopped still holds anything, and [ErrDead].
 func (c *Coordinator) StartMember(kinds []string, now time.Time) (Outcome, error) {
@@ -94,7 +94,7 @@ func (c *Coordinator) StartMember(kinds []string, now time.Time) (Outcome, error
 	return c.startAs(StateMember, kinds)
 }
 
-// StartClient makes the coordinator that of a client, which activates nothing. It
+// StartClient starts the coordinator as that of a client, which activates nothing. It
 // is ready once there is a topology. The errors are those of [Coordinator.StartMember].
 func (c *Coordinator) StartClient(now time.Time) (Outcome, error) {
 	c.beginCall(now)
@@ -115,7 +115,7 @@ func (c *Coordinator) startAs(role State, kinds []string) (Outcome, error) {
 	return c.out, nil
 }
 
-// applyView finds out what the view says of this member.
+// applyView acts on what the view says about this member.
 func (c *Coordinator) applyView() {
 	switch {
 	case c.view == nil || c.state == StateStopped:
@@ -160,7 +160,7 @@ func (c *Coordinator) beginCall(now time.Time) {
 	}
 }
 
-// reuse empties a slice, and lets one go that has grown large.
+// reuse empties a slice, or drops it if it has grown large.
 func reuse[T any](s []T) []T {
 	if cap(s) > 1024 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
 
-// putInUse puts an activation that is stored in use.
+// putInUse puts a stored activation in use.
 func (c *Coordinator) putInUse(w *work) {
 	n := &recency.Node[Key, activation]{Key: w.key, Value: activation{
 		epoch: w.lease.Epoch, topology: w.topology, checked: w.generation, used: c.clock, pid: w.record.PID,
@@ -35,7 +35,7 @@ func (c *Coordinator) failRequest(w *work, err error) {
 	c.giveBack(w)
 }
 
-// redirectRequest ends a request of a key that another member has or is to have.
+// redirectRequest ends a request for a key that another member has or should have.
 func (c *Coordinator) redirectRequest(w *work, d Decision, h Holder) {
 	w.cause = CauseMove
 	c.answerWaiters(w, c.remoteResolution(d, h), nil)
@@ -99,17 +99,17 @@ func (c *Coordinator) handleDeactivated(w *work, r ActivationDeactivated) {
 			w.cause = CauseFailed
 		}
 		c.commandDeactivate(w)
-	case refused && w.asked != CauseIdle: // of the command before, late or twice: this one cannot be refused
+	case refused && w.asked != CauseIdle: // the result of the command before, late or twice: this command cannot be refused
 	case !refused:
 		c.handleEnd(w, r.Err)
 	case w.cause == CauseIdle:
 		c.keepActivation(w)
-	default: // it must end all the same: a reason came meanwhile
+	default: // there is another reason by now: it must end all the same
 		c.commandDeactivate(w)
 	}
 }
 
-// handleEnd goes on after an activation has ended.
+// handleEnd continues a work whose activation has ended.
 func (c *Coordinator) handleEnd(w *work, err error) {
 	e := Event{Kind: Deactivated, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: w.cause.String()}
 	if err != nil {
@@ -127,8 +127,8 @@ func (c *Coordinator) handleEnd(w *work, err error) {
 	}
 }
 
-// keepActivation puts an activation back in use that was to end for idleness, and was used
-// meanwhile.
+// keepActivation puts an activation back in use that was to end because it was idle, but
+// was used meanwhile.
 func (c *Coordinator) keepActivation(w *work) {
 	n, waiting := w.used, w.wait
 	w.used, w.wait = nil, wait{}
@@ -145,7 +145,8 @@ func (c *Coordinator) keepActivation(w *work) {
 	}
 }
 
-// commandRelease gives the lease of a request back. Homes know of a member that is dead.
+// commandRelease gives the lease of a request back. A dead member gives nothing back:
+// homes know that it is dead.
 func (c *Coordinator) commandRelease(w *work) {
 	if c.dead != "" {
 		c.finishWork(w)
@@ -172,7 +173,7 @@ func (c *Coordinator) handleReleased(w *work, r LockReleased) {
 // stale one has nothing left to do.
 func isUncertain(err error) bool { return err != nil && !errors.Is(err, ErrStale) }
 
-// commandRemove removes the entry of an activation. Homes know of a member that is dead.
+// commandRemove removes the entry of an activation, unless this member is dead.
 func (c *Coordinator) commandRemove(w *work) {
 	if c.dead != "" {
 		c.finishWork(w)
@@ -199,9 +200,9 @@ const (
 	mostRetry  = time.Minute
 )
 
-// retryLater tries a step of a work again in a later tick, for as long as the
-// coordinator lives: what is not given back keeps the key from all other
-// members. Resolves do not wait for it. They can claim the key anew, which ends the lease.
+// retryLater repeats a step of a work in later ticks, for as long as the coordinator
+// lives: a lease that is not given back keeps the key from all other members. Resolves do
+// not wait for it. They can claim the key anew, which ends the lease.
 func (c *Coordinator) retryLater(w *work) {
 	if c.dead != "" {
 		c.finishWork(w)

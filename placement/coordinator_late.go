@@ -4,12 +4,12 @@ package placement
 
 import "fmt"
 
-// Results that come late or twice. What they carry is given back, unless it is
-// what the key has now. Of a member that others take for dead nothing is given
-// back to a home, which knows; but its activations end.
+// This file handles results that come late or twice. Their lease, activation or entry is
+// given back, unless the key has that one now. A member that others take for dead gives
+// nothing back to a home, which knows of its death, but its activations end.
 
-// hasEpoch reports whether the activation in use, or the work that the key or the
-// result belongs to, is of an epoch.
+// hasEpoch reports whether an epoch is that of the activation in use, of the work that
+// the result is for, or of the work that the key waits for.
 func (c *Coordinator) hasEpoch(w *work, key Key, epoch int64) bool {
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
 		return true
@@ -18,9 +18,9 @@ func (c *Coordinator) hasEpoch(w *work, key Key, epoch int64) bool {
 	return w != nil && w.lease.Epoch == epoch || keyed != nil && keyed.lease.Epoch == epoch
 }
 
-// returnLease gives back a lease that no request waits for. If it is kept, and
-// newer than the one of the activation in use, it has ended that. One that is not
-// kept has ended nothing: the entry keeps others from the key.
+// returnLease gives back a lease that no request waits for. A kept lease that is newer
+// than that of the activation in use has ended that activation. A lease that is not kept
+// has ended nothing: the entry keeps others from the key.
 func (c *Coordinator) returnLease(w *work, r LockAcquired) {
 	if c.dead != "" || c.hasEpoch(w, r.Key, r.Lease.Epoch) {
 		return
@@ -32,8 +32,8 @@ func (c *Coordinator) returnLease(w *work, r LockAcquired) {
 	c.commandRelease(o)
 }
 
-// settleClaim finds out what became of a claim whose request has ended, by another
-// claim, whose lease is given back. If the key has a newer claim, that has ended it.
+// settleClaim ends a claim of unknown outcome whose request has ended: it claims the key
+// again and gives that lease back. A newer claim of the key has ended it already.
 func (c *Coordinator) settleClaim(key Key) {
 	if c.dead != "" || c.active.Get(key) != nil || c.workOfKey(key) != nil {
 		return
@@ -54,8 +54,8 @@ func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
 	c.commandDeactivate(o)
 }
 
-// ends reports whether a work knows of the activation of an epoch, and will use
-// or end it. One whose executor has failed may be ending it too early.
+// ends reports whether a work knows of the activation of an epoch, and will use or end
+// it. A work whose executor has failed may be ending it too early.
 func ends(w *work, epoch int64) bool {
 	return w != nil && w.lease.Epoch == epoch && w.sure && (w.step == storing || w.step == deactivating)
 }

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// The bounds of what one call does, so that a driver is not flooded and a caller
-// of Resolve does not wait for long.
+// Bounds of the work of one call, so that a driver is not flooded and a caller of
+// Resolve does not wait for long.
 const (
 	retriesPerTick = 1000
 	checksPerTick  = 4096 // of activations, when MovesPerTick is set
 	endsPerCall    = 10_000
 )
 
-// Tick answers resolves that wait for too long, tries again what could not be
-// given back, and moves activations. A driver calls it about once a second, also while the
+// Tick answers resolves that have waited for too long, repeats steps that have failed,
+// and moves activations. A driver calls it about once a second, also while the
 // coordinator is stopped and still holds something.
 func (c *Coordinator) Tick(now time.Time) Outcome {
 	c.beginCall(now)
@@ -35,8 +35,8 @@ func (c *Coordinator) Tick(now time.Time) Outcome {
 	return c.out
 }
 
-// timeOut answers the resolves that wait for a work. The work goes on: what it
-// acquires is given back, unless another resolve has come to wait for it by then.
+// timeOut answers the resolves that wait for a work with a timeout. The work goes on, and
+// gives back what it acquires, unless another resolve waits for it by then.
 func (c *Coordinator) timeOut(w *work) {
 	err := &TimeoutError{Key: w.key, Step: w.step.String(), After: c.clock - w.wait.began}
 	c.emit(Event{Kind: TimedOut, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.wait.id, Reason: err.Step})
@@ -60,7 +60,7 @@ func (c *Coordinator) moveSome() {
 }
 
 // PassivateIdle begins to end the activations that were not used for a time, up
-// to 10,000 in a call, those that were not used for longest first.
+// to 10,000 in a call, the longest idle ones first.
 func (c *Coordinator) PassivateIdle(now time.Time, idle time.Duration) Outcome {
 	c.beginCall(now)
 	for range endsPerCall {
@@ -73,8 +73,8 @@ func (c *Coordinator) PassivateIdle(now time.Time, idle time.Duration) Outcome {
 	return c.out
 }
 
-// Passivate begins to end one activation, if it is that of the epoch: it asked for it, or has
-// ended by itself. The executor may refuse, as for one that is idle.
+// Passivate begins to end the activation of a key if it has the epoch: because it asked
+// for its end, or has ended by itself. The executor may refuse, as for idle activations.
 func (c *Coordinator) Passivate(key Key, epoch int64, now time.Time) Outcome {
 	c.beginCall(now)
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch && c.state == StateMember {
@@ -83,7 +83,7 @@ func (c *Coordinator) Passivate(key Key, epoch int64, now time.Time) Outcome {
 	return c.out
 }
 
-// Use says that an activation is used. It is to be told when a call ends, too.
+// Use says that an activation is used. Callers also say so when a call ends.
 func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
 	c.beginCall(now)
 	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
@@ -91,9 +91,9 @@ func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
 	}
 }
 
-// Stop makes the coordinator refuse resolves. Those that wait are answered with
-// [ErrStopped]. It begins to give back all that is held, up to 10,000 keys at a
-// time: results of commands bring more commands, until [Coordinator.Held] is 0.
+// Stop makes the coordinator refuse resolves, and answers waiting ones with [ErrStopped].
+// It begins to give everything back, up to 10,000 keys at a time: results of commands
+// bring more commands, until [Coordinator.Held] is 0.
 // The error is [ErrStopped], or [ErrDead], if the coordinator is stopped already.
 func (c *Coordinator) Stop(now time.Time) (Outcome, error) {
 	c.beginCall(now)
@@ -145,8 +145,8 @@ func (c *Coordinator) loseAll(reason string) {
 	}
 }
 
-// loseWork ends what resolves wait for, and the work itself if nothing that it
-// commanded is under way.
+// loseWork answers the resolves that wait for a work, and ends the work if no command
+// of it is under way.
 func (c *Coordinator) loseWork(w *work) {
 	c.answerWaiters(w, Resolution{}, ErrDead)
 	w.lost = true

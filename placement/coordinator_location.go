@@ -10,9 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
 
-// The places of keys are a cache, bounded by Options.CacheSize: of the locations of
-// activations that others have, and of the epochs under which this member had
-// activations that have ended. A location of an older epoch than that is not believed.
+// The places of keys are a cache, bounded by Options.CacheSize. It has the locations of
+// activations of other members, and the epochs of activations of this member that have
+// ended. The coordinator does not believe a location of an epoch older than that.
 
 // location returns where another member that is alive has a key.
 func (c *Coordinator) location(key Key) (Holder, bool) {
@@ -29,10 +29,10 @@ func (c *Coordinator) location(key Key) (Holder, bool) {
 	return n.Value, true
 }
 
-// Learn tells where a key is active, as another member or a home has said. A
+// Learn says where a key is active, according to another member or a home. A
 // location is kept if its owner is in the topology, and if its epoch is greater than that
-// of the one known before. A greater epoch than that of an activation here
-// says that the activation is lost. An owner that is Self, and an invalid key, change nothing.
+// of the one known before. An epoch greater than that of an activation here
+// means that the activation is lost. If the owner is Self or the key invalid, nothing changes.
 func (c *Coordinator) Learn(key Key, h Holder, now time.Time) Outcome {
 	c.beginCall(now)
 	if c.refusal() == nil && key.Validate() == nil && h.Owner != c.o.Self {
@@ -65,19 +65,19 @@ func (c *Coordinator) learnPlace(key Key, h Holder) {
 	}
 }
 
-// isNewer reports whether one place of a key is to replace another.
+// isNewer reports whether a holder replaces another one as the place of a key.
 func (c *Coordinator) isNewer(h, than Holder) bool {
 	return h.Epoch > than.Epoch || h.Epoch == than.Epoch && than.Owner != c.o.Self && !c.view.isAlive(than.Owner)
 }
 
-// Forget says that a key is not active where it was said to be, under an epoch. A
-// location is taken back, if it is still the one that is known.
+// Forget says that a key is not active at a holder under an epoch. It drops the location,
+// if that is still the known one.
 //
-// If the owner is Self, another member has sent something for the key here, because a home or a cache
-// said that it is here, and it does not resolve to this member. A home may then have a claim or an
-// entry of which this member does not know, for example of a claim that was executed late and whose reply
-// was lost. What the home has under that epoch is given back, or else no member could activate the
-// key while this one lives.
+// If the owner is Self, another member has sent a message for the key here, because a home or a
+// cache named this member, but the key does not resolve to this member. A home may then have a
+// claim or an entry that this member does not know, for example of a claim that was executed late
+// and whose reply was lost. The coordinator gives back what the home has under that epoch;
+// otherwise no member could activate the key while this one lives.
 func (c *Coordinator) Forget(key Key, h Holder, now time.Time) Outcome {
 	c.beginCall(now)
 	if h.Owner == c.o.Self {
@@ -91,8 +91,8 @@ func (c *Coordinator) Forget(key Key, h Holder, now time.Time) Outcome {
 	return c.out
 }
 
-// giveBackUnknown gives back what a home may have of a key under an epoch, if nothing here
-// has the key. What waits to be tried again, is tried again now.
+// giveBackUnknown gives back what a home may have for a key under an epoch, if nothing
+// here has the key. A work that waits for its next attempt is tried now.
 func (c *Coordinator) giveBackUnknown(key Key, epoch int64) {
 	w := c.workOfKey(key)
 	switch {
@@ -120,7 +120,7 @@ func (c *Coordinator) evictPlace(n *recency.Node[Key, Holder], reason string) {
 	c.cacheEvent(CacheEvicted, n, reason)
 }
 
-// cacheEvent tells of a location. Epochs of this member's own are none.
+// cacheEvent adds an event about a location. The epochs of this member are no locations.
 func (c *Coordinator) cacheEvent(kind CacheEventKind, n *recency.Node[Key, Holder], reason string) {
 	if n.Value.Owner != c.o.Self {
 		c.out.CacheEvents = append(c.out.CacheEvents, CacheEvent{Kind: kind, Key: n.Key, Holder: n.Value, Reason: reason, ObservedAt: c.now})

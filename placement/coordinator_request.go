@@ -58,7 +58,7 @@ func (c *Coordinator) handleAcquired(w *work, r LockAcquired) {
 		c.handleGranted(w, r.Lease)
 	case in(w, acquiring) && w.retryAt == 0:
 		c.handleDenied(w, r.Err)
-	case isDenial(r.Err) || in(w, acquiring): // of an earlier claim of the request: it says nothing of the last
+	case isDenial(r.Err) || in(w, acquiring): // of an earlier claim of the request: it says nothing about the last claim
 	case w != nil:
 		w.unsettled = true
 	default:
@@ -86,8 +86,8 @@ func (c *Coordinator) handleGranted(w *work, lease Lease) {
 	}
 }
 
-// confirmRequest reports whether a request goes on: resolves wait for it, its lease
-// has not lapsed, and the key belongs here by the view in force. Else it ends it.
+// confirmRequest reports whether a request goes on: resolves wait for it, its lease has
+// not lapsed, and the key belongs here by the view in force. Otherwise it ends the request.
 func (c *Coordinator) confirmRequest(w *work) bool {
 	switch {
 	case w.wait.id == 0:
@@ -103,7 +103,7 @@ func (c *Coordinator) confirmRequest(w *work) bool {
 	return true
 }
 
-// decideAnew decides on a request that began under an older view.
+// decideAnew decides whether a request that began under an older view goes on.
 func (c *Coordinator) decideAnew(w *work) bool {
 	d, err := c.decideHeld(w.key)
 	if err == nil && d.Authority == c.o.Self {
@@ -119,8 +119,8 @@ func (c *Coordinator) decideAnew(w *work) bool {
 	return false
 }
 
-// handleDenied ends a request whose claim was not granted. If that is not certain,
-// the work stays, and repeats the claim in ticks until it can be given back.
+// handleDenied ends a request whose claim was not granted. If the outcome is uncertain,
+// the work stays and repeats the claim in ticks, until it can give the lease back.
 func (c *Coordinator) handleDenied(w *work, err error) {
 	c.emit(Event{Kind: LockDenied, Key: w.key, Owner: holderOf(err).Owner, Request: w.id, Reason: err.Error()})
 	h := holderOf(err)
@@ -166,7 +166,7 @@ func (c *Coordinator) handleLoaded(w *work, r ActivationLoaded) {
 	}
 }
 
-// decideOn decides on what the storage has for a key whose lock was granted.
+// decideOn continues a granted request, given the entry that the storage has for the key.
 func (c *Coordinator) decideOn(w *work, e *ActivationEntry) {
 	if e == nil {
 		c.commandEnsure(w)
@@ -183,8 +183,8 @@ func (c *Coordinator) decideOn(w *work, e *ActivationEntry) {
 	c.commandEnsure(w)
 }
 
-// checkSuperseded reports whether the owner of an entry is dead. Else it ends the
-// request. Where the claim is the activation, the home has decided that already.
+// checkSuperseded reports whether the owner of an entry is dead, and ends the request if
+// not. Where the claim is the activation, the home has checked that already.
 func (c *Coordinator) checkSuperseded(w *work, e *ActivationEntry) bool {
 	switch c.view.liveness(e.Owner, e.Topology) {
 	case alive:

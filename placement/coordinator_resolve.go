@@ -10,13 +10,13 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
 
-// Resolve finds out where to send what is for a key. The outcome has a resolution,
-// or the request that the resolve waits for: the answer comes in the outcome of a later call, once for all
-// resolves that wait for the request. Where the key is active here, or belongs
-// elsewhere, the resolution comes at once and without a command.
+// Resolve finds out where to send a message for a key. The outcome has either a
+// resolution, or the request that the resolve waits for. In that case the outcome of a
+// later call has the answer, once for all resolves that wait for the request. If the key
+// is active here or belongs elsewhere, the resolution comes at once and without a command.
 //
 // The errors are a *[KeyError], [ErrNotReady], [ErrStopped], a *[NoMemberError] and
-// [ErrOverloaded]. The outcome has events with an error, too.
+// [ErrOverloaded]. With an error, too, the outcome has events.
 func (c *Coordinator) Resolve(key Key, now time.Time) (Outcome, error) {
 	c.beginCall(now)
 	if c.state == StateMember {
@@ -108,8 +108,8 @@ func (c *Coordinator) belongsHere(n *recency.Node[Key, activation]) bool {
 	return true
 }
 
-// decideHeld decides where a key belongs that this member has: with a strategy
-// that does not rebalance here, if it may.
+// decideHeld decides where a key belongs that this member has. With a strategy that
+// does not rebalance it belongs here if the member may have it.
 func (c *Coordinator) decideHeld(key Key) (Decision, error) {
 	r, ok := c.o.Strategy.(Rebalancer)
 	all := c.view.kinds[key.Kind]
@@ -182,7 +182,7 @@ func (c *Coordinator) remoteResolution(d Decision, h Holder) Resolution {
 	return Resolution{Decision: d, Locality: Remote, Owner: h.Owner, Address: h.Address, Epoch: h.Epoch}
 }
 
-// joinWork lets a resolve wait for what is under way.
+// joinWork makes a resolve wait for the work of its key.
 func (c *Coordinator) joinWork(w *work) error {
 	if w.wait.id != 0 && w.wait.count >= c.o.MaxWaiters {
 		return fmt.Errorf("%w: %d resolves wait for %s", ErrOverloaded, w.wait.count, w.key)
@@ -198,7 +198,7 @@ func (c *Coordinator) joinWork(w *work) error {
 	return nil
 }
 
-// addWaiters lets resolves wait for a work.
+// addWaiters makes resolves wait for a work.
 func (c *Coordinator) addWaiters(w *work, waiting wait) {
 	w.wait = waiting
 	c.waits[waiting.id] = w
@@ -221,8 +221,8 @@ func (c *Coordinator) requestActivation(key Key) error {
 	return nil
 }
 
-// reviveClaim lets a resolve wait for a claim whose outcome is not known, and tries it
-// again at once.
+// reviveClaim makes a resolve wait for a claim whose outcome is unknown, and repeats
+// the claim at once.
 func (c *Coordinator) reviveClaim(w *work) error {
 	if err := c.joinWork(w); err != nil {
 		return err
@@ -231,8 +231,8 @@ func (c *Coordinator) reviveClaim(w *work) error {
 	return nil
 }
 
-// Abandon says that one of the resolves that wait for a request has left. The
-// request goes on: what it activates serves the resolves that come later.
+// Abandon says that one of the resolves that wait for a request has given up. The
+// request goes on: its activation serves later resolves.
 func (c *Coordinator) Abandon(id RequestID) {
 	if w := c.waits[id]; w != nil && w.wait.count > 0 {
 		w.wait.count--

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Snapshot returns what the coordinator knows and does. It takes time in
-// proportion to the activations: see [Coordinator.Held] for the count alone.
+// Snapshot returns a copy of the coordinator's state. It takes time in proportion to the
+// activations; [Coordinator.Held] returns the count alone.
 func (c *Coordinator) Snapshot() Snapshot {
 	s := Snapshot{
 		Self: c.o.Self, State: c.state, Dead: c.dead, Locations: c.places.Len(), Held: c.Held(),
@@ -66,7 +66,7 @@ func (c *Coordinator) Explain(key Key, now time.Time) Explanation {
 	return e
 }
 
-// explainHere tells what this member has of the key.
+// explainHere adds what this member has for the key.
 func (c *Coordinator) explainHere(e *Explanation) {
 	if n := c.active.Get(e.Key); n != nil {
 		a := c.activeKey(n.Key, n.Value)

@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
 
-// beginWork makes a work for a key, which the key waits for.
+// beginWork makes a work that its key waits for.
 func (c *Coordinator) beginWork(key Key, id RequestID) *work {
 	w := &work{id: id, key: key, keyed: true}
 	c.works.Add(&recency.Node[RequestID, *work]{Key: id, Value: w})
@@ -27,8 +27,8 @@ func (c *Coordinator) beginRequest(key Key, waiting wait) {
 	c.commandAcquire(w)
 }
 
-// cloneKey returns the key in memory of its own: the caller's may be part of a
-// large message. Kinds are shared.
+// cloneKey copies the key, because the caller's strings may be parts of a large
+// message. Kinds are shared.
 func (c *Coordinator) cloneKey(key Key) Key {
 	i := slices.Index(c.kinds, key.Kind)
 	return Key{Kind: c.kinds[i], ID: strings.Clone(key.ID)}
@@ -49,8 +49,8 @@ func (c *Coordinator) detachWork(w *work) {
 	}
 }
 
-// finishWork ends a work that holds nothing any more. The resolves that came
-// meanwhile begin anew.
+// finishWork ends a work that holds nothing any more. Resolves that joined it meanwhile
+// start over.
 func (c *Coordinator) finishWork(w *work) {
 	c.works.Remove(c.works.Get(w.id))
 	c.detachWork(w)
@@ -68,7 +68,7 @@ func (c *Coordinator) finishWork(w *work) {
 	}
 }
 
-// restartWaiters begins anew for resolves that waited for something to end.
+// restartWaiters starts over for resolves that waited for a work that has ended.
 func (c *Coordinator) restartWaiters(key Key, waiting wait) {
 	w := &work{key: key, wait: waiting}
 	if waiting.count == 0 {
@@ -98,7 +98,7 @@ func (c *Coordinator) workByID(id RequestID) *work {
 // or gives back. A coordinator that is stopped and holds nothing is done.
 func (c *Coordinator) Held() int { return c.active.Len() + c.works.Len() }
 
-// answerWaiters ends what resolves wait for, if any do.
+// answerWaiters answers the resolves that wait for a work, if there are any.
 func (c *Coordinator) answerWaiters(w *work, r Resolution, err error) {
 	if w.wait.id == 0 {
 		return

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement decides where virtual actors are active, so that each is
-// active at one place, and finds them again. A [Coordinator] is the core: it does no
+// Package placement decides at which member each virtual actor is active, so that it
+// is active at one member at a time, and finds it again. A [Coordinator] is the core: it does no
 // I/O. Package driver executes what it decides; package host is what most programs use.
 //
 //	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "a", Incarnation: 1}, Address: "10.0.0.1:7000"})
@@ -18,11 +18,13 @@
 //
 // # What holds
 //
-// A coordinator activates a key only under a lease, whose epoch is greater than
-// all before it for the key: a fence. It says that a key is active here only once the activation
-// is stored under the lease. All that it has acquired is in use, was given
-// back, or is being given back. Every resolve is answered once. Clocks decide when, never whether.
+// A coordinator activates a key only under a lease. The epoch of a lease is greater than all epochs
+// before it for the key, so it serves as a fence. A coordinator says that a key is active here only
+// after the activation was stored under the lease. Whatever it has acquired is in use, was given
+// back, or is being given back. It answers every resolve once. Clocks decide when something
+// happens, never whether it may.
 //
-// Members of a topology agree on where keys belong without asking each other
-// ([Rendezvous]). Where their topologies differ for a while, the claim decides: the loser is told who has the key.
+// Members with the same topology agree on where keys belong without asking each other
+// ([Rendezvous]). While their topologies differ, the claim decides: the loser is told the holder of
+// the key.
 package placement

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The states that make a coordinator refuse, and what typed errors wrap.
+// Reasons why a coordinator refuses, and the sentinels that typed errors wrap.
 var (
 	// ErrNotReady says that no topology is known yet. Retry.
 	ErrNotReady = errors.New("placement: no topology is known yet; retry")
@@ -30,7 +30,7 @@ var (
 	ErrHeld = errors.New("placement: another owner has the key")
 	// ErrStale says that a lease, an epoch or an owner is not in force any more.
 	ErrStale = errors.New("placement: the lease is not in force any more")
-	// ErrUnavailable says that a home could not be asked. What it was asked to do may have happened.
+	// ErrUnavailable says that a home could not be reached. The operation may have happened.
 	ErrUnavailable = errors.New("placement: the home of locks or activations cannot be reached")
 	// ErrTooLarge says that a snapshot is over the limit of the home. Nothing was written.
 	ErrTooLarge = errors.New("placement: the snapshot is too large")
@@ -60,7 +60,7 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("placement: the key %q is invalid: %s", clip(text), e.Reason)
 }
 
-// clip bounds what an error shows of a key.
+// clip shortens a key for an error text.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
@@ -102,7 +102,7 @@ func (e *NoMemberError) Unwrap() error { return ErrNoMember }
 // [ErrHeld], with Holder then, an [ErrStale] or an [ErrUnavailable].
 type LockError struct {
 	Key    Key
-	Holder Holder // who has the key, as the home says; zero: unknown
+	Holder Holder // of the key, according to the home; zero: unknown
 	Err    error
 }
 
@@ -146,7 +146,7 @@ func (e *ActivationError) Error() string {
 func (e *ActivationError) Unwrap() error { return e.Err }
 
 // TimeoutError says that a request has not ended in time. It is an [ErrTimeout].
-// What it has begun is given back when it ends.
+// The request gives back what it has acquired when it ends.
 type TimeoutError struct {
 	Key   Key
 	Step  string // what it waits for
@@ -175,9 +175,9 @@ func (e *TopologyError) Error() string {
 // Unwrap returns the faults.
 func (e *TopologyError) Unwrap() error { return e.Err }
 
-// IsRetryable reports whether a resolve that failed with err may succeed when it
-// is tried again after a while. What an executor failed with is not, unless an
-// error that it wraps has a method Retryable() bool that says so.
+// IsRetryable reports whether a resolve that failed with err may succeed if it is
+// repeated later. An error of an executor is not retryable, unless an error that it wraps
+// has a method Retryable() bool that returns true.
 func IsRetryable(err error) bool {
 	var failed *ActivationError
 	if errors.As(err, &failed) {
@@ -197,7 +197,7 @@ func isOneOf(err error, targets ...error) bool {
 	return false
 }
 
-// ofHome reports whether a home failed, not the caller's own context.
+// ofHome reports whether err comes from a home and not from the caller's context.
 func ofHome(err error) bool {
 	var lock *LockError
 	var storage *StorageError

@@ -29,7 +29,7 @@ func TestFault1ResolvesJoin(t *testing.T) {
 	}
 }
 
-// A claim that was denied was dropped: the caller was not told who has the key.
+// A claim that was denied was dropped: the caller was not told the holder of the key.
 func TestFault2DeniedClaimTellsHolder(t *testing.T) {
 	c := newMember(t)
 	cmd := claim(t, c, key1, start)
@@ -107,7 +107,7 @@ func TestFault5OwnerOfEntryIsChecked(t *testing.T) {
 		entry    ActivationEntry
 		members  []string
 		remote   bool // it is b's
-		behind   bool // nobody can tell yet
+		behind   bool // whether b is alive cannot be known yet
 		previous bool // b is dead, and its record is the one before
 	}{
 		{"alive", ActivationEntry{Owner: b, Address: "b:1", Epoch: 3, Topology: 2}, []string{"a", "b"}, true, false, false},
@@ -214,7 +214,7 @@ func TestFault8TimeoutAndStop(t *testing.T) {
 	if a := answer(t, out); !errors.As(a.Err, &typed) || typed.Step != "acquire" || typed.After != 10*time.Second || !hasEvent(out, TimedOut) {
 		t.Errorf("answer %+v, want a *TimeoutError at acquire", a)
 	}
-	only[Release](t, grant(t, c, cmd, lease(cmd, 1), start)) // nobody waits any more
+	only[Release](t, grant(t, c, cmd, lease(cmd, 1), start)) // no resolve waits any more
 
 	c = newMember(t)
 	cmd = claim(t, c, key1, start)

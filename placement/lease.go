@@ -27,7 +27,7 @@ type Lease struct {
 	Kept bool
 }
 
-// Holder is who has a key.
+// Holder is the owner that has a key.
 type Holder struct {
 	Owner   Owner
 	Address string

@@ -28,11 +28,11 @@ type Decision struct {
 	ObservedAt time.Time
 }
 
-// Resolution is where to send what is for a key.
+// Resolution says where to send messages for a key.
 type Resolution struct {
 	Decision Decision
 	Locality Locality
-	Owner    Owner  // who has the activation, or the authority if that is not known
+	Owner    Owner  // of the activation, or the authority if that is not known
 	Address  string // of the owner
 	Epoch    int64  // of the activation; 0: not known
 	PID      string // of the activation; empty: not known
@@ -51,7 +51,7 @@ type Outcome struct {
 	CacheEvents []CacheEvent
 }
 
-// Answer ends a request: it is for all resolves that the outcome told to wait for it.
+// Answer ends a request. It is for all resolves whose outcome named the request.
 type Answer struct {
 	Request    RequestID
 	Key        Key
@@ -59,7 +59,7 @@ type Answer struct {
 	Err        error
 }
 
-// Event tells of one step in the life of a key or of a coordinator. Which fields
+// Event describes one step in the life of a key or of a coordinator. Which fields
 // are set depends on its kind.
 type Event struct {
 	Kind       EventKind
@@ -70,7 +70,7 @@ type Event struct {
 	Request    RequestID // in whose course it happened
 	Topology   int64     // the version by which it was decided
 	Reason     string    // why, for people
-	ObservedAt time.Time // what the coordinator was told as now
+	ObservedAt time.Time // the argument now of the coordinator's method
 }
 
 // EventKind is what an [Event] tells of.

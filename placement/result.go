@@ -4,8 +4,8 @@ package placement
 
 import "time"
 
-// CommandResult is what became of a [Command]. It may arrive late or twice: a
-// [Coordinator] gives back what it then holds and does not want. It is one of
+// CommandResult is the result of a [Command]. It may arrive late or twice: a
+// [Coordinator] gives back whatever it does not need any more. It is one of
 // [LockAcquired], [ActivationLoaded], [ActivationEnsured], [ActivationStored],
 // [LockReleased], [ActivationDeactivated] and [ActivationRemoved].
 type CommandResult interface {
@@ -63,7 +63,7 @@ type ActivationDeactivated struct {
 	// UsedAt is set by an executor that has not ended the activation, because it
 	// was used after the command's IdleSince.
 	UsedAt time.Time
-	Err    error // the activation has ended all the same, or is to be taken for ended
+	Err    error // the activation has ended all the same, or counts as ended
 }
 
 // ActivationRemoved is the result of [RemoveActivation].

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Snapshot is what a [Coordinator] knows and does, for people and tests. It is a
-// copy.
+// Snapshot is a copy of the state of a [Coordinator], for people and tests.
 type Snapshot struct {
 	Self        Owner
 	State       State
@@ -40,7 +39,7 @@ type PendingRequest struct {
 	Waiting RequestID     // what resolves wait for; 0: none waits
 	Waiters int           // how many resolves wait
 	Age     time.Duration // of what they wait for
-	// Retry is in how much time the step is tried again, because it has failed. 0: it is under way.
+	// Retry is the time until a failed step is repeated. 0: the step is under way.
 	Retry time.Duration
 }
 

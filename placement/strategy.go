@@ -4,9 +4,9 @@ package placement
 
 // Strategy chooses the authority of a key among the members that can activate
 // it. It is a pure function of its arguments: it reads no clock and no random
-// source, so that two coordinators with the same view of a topology agree. Where
-// a strategy looks at [Candidates.Self] they do not, and need not: a claim tells the loser
-// who has the key.
+// source, so that two coordinators with the same view of a topology agree. With a strategy that
+// uses [Candidates.Self] they do not agree, and need not: a claim tells the loser the holder of the
+// key.
 type Strategy interface {
 	// Name says in events and explanations which strategy it is.
 	Name() string
@@ -34,9 +34,8 @@ type Candidates struct {
 }
 
 // Rebalancer is a [Strategy] that may want activations to follow its choice when
-// the members change. With one that is none, or says false, an activation stays where
-// it is for as long as its member may have it: the strategy, asked about
-// that member alone, takes it.
+// the members change. With any other strategy, or one that returns false, an activation stays where
+// it is while the strategy, given its member as the only candidate, chooses it.
 type Rebalancer interface {
 	Strategy
 	// Rebalances reports whether activations move to the member that is chosen now.

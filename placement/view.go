@@ -44,7 +44,7 @@ func (v *view) addCandidate(m Member, self Owner) {
 	}
 }
 
-// liveness is what a view says of an owner.
+// liveness is what a view says about an owner.
 type liveness uint8
 
 const (
@@ -80,7 +80,7 @@ func (v *view) addressOf(o Owner) string {
 	return ""
 }
 
-// lackReason says why there is no candidate for a kind.
+// lackReason returns why there is no candidate for a kind.
 func (v *view) lackReason(kind string) string {
 	draining := 0
 	for _, m := range v.members {

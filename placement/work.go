@@ -29,12 +29,12 @@ func (s step) String() string {
 // wait is what resolves wait for: the answer to a request.
 type wait struct {
 	id    RequestID // 0: no resolve waits
-	count int       // how many wait; those that were abandoned have left
+	count int       // how many wait, without those that were abandoned
 	began time.Duration
 }
 
-// work is what is under way for a key: a request that activates it, the end of an
-// activation, or the return of a lease. It is held until all that it has
+// work is an operation that is under way for a key: a request that activates it, the
+// end of an activation, or the return of a lease. It lasts until everything that it has
 // acquired is an activation in use or was given back.
 type work struct {
 	id      RequestID // of its commands
@@ -54,10 +54,10 @@ type work struct {
 	cause     Cause
 	asked     Cause // of the Deactivate that was commanded
 	made      bool  // the executor was told to make the activation, and may have
-	sure      bool  // the executor has said that it made it
+	sure      bool  // the executor has confirmed that it made it
 	stored    bool  // a store was commanded, and may have happened
-	single    bool  // it ends with the step that it is in
-	unsettled bool  // it is not known what became of a claim that it repeated
+	single    bool  // the present step is its last
+	unsettled bool  // the outcome of a claim that it repeated is unknown
 	lost      bool  // another owner may have the key
 	failures  int
 	idleSince time.Time

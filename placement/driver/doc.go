@@ -17,21 +17,21 @@
 // # Commands
 //
 // Commands are executed concurrently, Options.Concurrency at once, each under
-// Options.CommandTimeout. A home or an executor that panics, calls runtime.Goexit or
-// does not return in time has failed: the request ends with a [PanicError] or a [HungError], and what it
-// has acquired is given back. A goroutine that does not return cannot be ended;
-// what it returns at last is given back, too, and Options.MaxHung bounds how many there are.
+// Options.CommandTimeout. A home or an executor that panics, calls runtime.Goexit or does not
+// return in time has failed: the request ends with a [PanicError] or a [HungError], and the driver
+// gives back what it has acquired. A goroutine that does not return cannot be ended; if it returns
+// late, the driver gives back its result, too. Options.MaxHung bounds the number of such
+// goroutines.
 //
 // # Events
 //
-// Each event is told to Options.Events once, in the order in which the coordinator
-// has decided; an event is told soon after the call that it belongs to, and
-// perhaps after that has returned. While the handler runs, later events wait, and nothing else: not
+// The driver passes each event to Options.Events once, in the order in which the coordinator has
+// decided, soon after the call that it belongs to, and perhaps after that call has returned. While the handler runs, later events wait, and nothing else: not
 // resolves, not commands. Only when Options.EventBuffer events wait do new resolves
 // wait for the handler, for as long as a command may take; then they fail with
 // placement.ErrOverloaded. No event is dropped, so a handler that is always too slow
 // slows resolves down to its pace. A handler may call the driver, but should not wait in it for
-// something that waits for events. A handler that panics is logged, and told the next event.
+// something that waits for events. A panic of the handler is logged; the handler then gets the next event.
 //
 // # Topologies
 //

@@ -20,7 +20,7 @@ type Driver struct {
 	commands pool
 	events   feed[placement.Event]
 	cached   feed[placement.CacheEvent]
-	silent   bool // there is no handler of events
+	silent   bool // no handler of events is set
 
 	mu      sync.Mutex // guards what follows
 	core    *placement.Coordinator
@@ -30,8 +30,8 @@ type Driver struct {
 	idle    chan struct{} // closed once nothing is held any more; nil: Stop does not wait
 }
 
-// New returns a driver of the coordinator, which from now on is the driver's
-// alone. The error tells all faults of the arguments.
+// New returns a driver of the coordinator, which only the driver may use from now on. The
+// error has all faults of the arguments.
 func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
 	faults := []error{o.Validate()}
 	if c == nil {
@@ -76,15 +76,15 @@ func (d *Driver) OnMemberLeft(o placement.Owner) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(o, now) })
 }
 
-// Use says that an activation is used. It is to be told when a call ends, too.
+// Use says that an activation is used. Callers also say so when a call ends.
 func (d *Driver) Use(key placement.Key, epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.core.Use(key, epoch, d.options.Now())
 }
 
-// Passivate begins to end an activation, if it is that of the epoch: it asked for it, or has
-// ended by itself. The executor may refuse, as for one that is idle.
+// Passivate begins to end the activation of a key if it has the epoch: because it asked
+// for its end, or has ended by itself. The executor may refuse, as for idle activations.
 func (d *Driver) Passivate(key placement.Key, epoch int64) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Passivate(key, epoch, now) })
 }
@@ -95,13 +95,13 @@ func (d *Driver) LoseActivation(key placement.Key, epoch int64) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.LoseActivation(key, epoch, now) })
 }
 
-// Learn says where a key is active, as another member has told. A newer epoch
-// replaces an older one, never the other way round.
+// Learn says where a key is active, according to another member. A newer epoch replaces
+// an older one, never the reverse.
 func (d *Driver) Learn(key placement.Key, h placement.Holder) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Learn(key, h, now) })
 }
 
-// Forget says that a key is not active where it was known to be.
+// Forget says that a key is not active at a holder.
 func (d *Driver) Forget(key placement.Key, h placement.Holder) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Forget(key, h, now) })
 }
@@ -128,9 +128,9 @@ func (d *Driver) Explain(key placement.Key) placement.Explanation {
 	return d.core.Explain(key, d.options.Now())
 }
 
-// Tick lets the coordinator do what is due at a time: it answers resolves that
-// wait for too long, tries again what could not be given back, moves keys, and
-// ends what was idle for Options.IdleAfter. [Driver.Run] calls it.
+// Tick makes the coordinator do what is due at a time: it answers resolves that have
+// waited for too long, repeats failed steps, moves keys, and ends activations that were
+// idle for Options.IdleAfter. [Driver.Run] calls it.
 func (d *Driver) Tick(now time.Time) {
 	d.mu.Lock()
 	e := d.takeOutcome(d.core.Tick(now))

@@ -36,7 +36,7 @@ func (d *Driver) executeCommand(ctx context.Context, c placement.Command, lost f
 	return r
 }
 
-// commandName is what errors and logs call the command.
+// commandName returns the name of a command for errors and logs.
 func commandName(c placement.Command) string {
 	switch c.(type) {
 	case placement.TryAcquire:

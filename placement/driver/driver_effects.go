@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// callCore makes a call of the coordinator and applies what it has decided.
+// callCore calls the coordinator and applies the outcome.
 func (d *Driver) callCore(call func(now time.Time) (placement.Outcome, error)) error {
 	d.mu.Lock()
 	out, err := call(d.options.Now())
@@ -23,8 +23,8 @@ func (d *Driver) notifyCore(call func(now time.Time) placement.Outcome) {
 	_ = d.callCore(func(now time.Time) (placement.Outcome, error) { return call(now), nil })
 }
 
-// takeOutcome takes what the outcome holds, which is valid until the next call of the
-// coordinator. The caller has d.mu.
+// takeOutcome copies an outcome, which is valid until the next call of the coordinator.
+// The caller holds d.mu.
 func (d *Driver) takeOutcome(out placement.Outcome) effects {
 	e := effects{events: d.events.add(out.Events), cached: d.cached.add(out.CacheEvents)}
 	e.commands = slices.Clone(out.Commands)
@@ -35,7 +35,7 @@ func (d *Driver) takeOutcome(out placement.Outcome) effects {
 	return e
 }
 
-// applyEffects does what was decided. The caller does not have d.mu.
+// applyEffects takes the actions of an outcome. The caller does not hold d.mu.
 func (d *Driver) applyEffects(e effects) {
 	if d.options.Runner != nil {
 		d.applyInline(e)
@@ -53,7 +53,7 @@ func (d *Driver) applyEffects(e effects) {
 	}
 }
 
-// applyInline does it for a simulator: in this goroutine, in a fixed order.
+// applyInline does the same for a simulator: in this goroutine, in a fixed order.
 func (d *Driver) applyInline(e effects) {
 	if e.events {
 		d.events.deliverAll(0)

@@ -12,10 +12,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Resolve returns where to send what is for a key: Local once it is active here,
-// or Remote. It blocks until that is known, and tries again, after random pauses that
-// grow, what placement.IsRetryable says, until ctx ends; the error then wraps the
-// context's cause and the last attempt's error. It waits for the first topology.
+// Resolve returns where to send messages for a key: Local once it is active here, or
+// Remote. It blocks until that is known. It repeats attempts whose error is retryable by
+// placement.IsRetryable, after random pauses that grow, until ctx ends; the error then wraps
+// the context's cause and the last attempt's error. It waits for the first topology.
 // placement.ErrStopped, a *placement.KeyError and a *placement.NoMemberError are
 // returned at once, and so is a *placement.ActivationError that is not retryable.
 //
@@ -44,9 +44,9 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Re
 	}
 }
 
-// ResolveAsync makes one attempt to resolve the key and tells done the result, once:
-// in this goroutine if it is known at once, else in the one that learns of it. done must
-// not block; it may call the driver.
+// ResolveAsync makes one attempt to resolve the key and calls done with the result, once:
+// in this goroutine if it is known at once, else in another one. done must not block; it may
+// call the driver.
 func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution, error)) {
 	if d.isBehind() {
 		done(placement.Resolution{}, d.errBehind(key))
@@ -58,9 +58,9 @@ func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution,
 	}
 }
 
-// tryResolve asks the coordinator once. The answer is in r and err, or, if there is
-// none yet, told to done, or in the waiter's channel if done is nil. changed is closed when
-// a topology comes into force after the attempt.
+// tryResolve asks the coordinator once. The answer is in r and err if w is nil; otherwise
+// done gets it later, or the waiter's channel if done is nil. changed is closed when a
+// topology comes into force after the attempt.
 func (d *Driver) tryResolve(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, err error) {
 	d.mu.Lock()
 	out, err := d.core.Resolve(key, d.options.Now())
@@ -80,7 +80,7 @@ func (d *Driver) tryResolve(key placement.Key, done func(placement.Resolution, e
 	return w, changed, err
 }
 
-// awaitAnswer waits for the answer. When the context ends it returns what it waits for.
+// awaitAnswer waits for the answer. When ctx ends it returns a *placement.PendingError.
 func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) (placement.Resolution, error) {
 	select {
 	case a := <-w.answer:
@@ -91,8 +91,8 @@ func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) 
 	}
 }
 
-// pauseAfter waits between attempt n, which has failed with err, and the next. What waits
-// for a topology goes on when another is in force.
+// pauseAfter waits between attempt n, which has failed with err, and the next. If
+// err asks for another topology, it returns when one comes into force.
 func (d *Driver) pauseAfter(ctx context.Context, n int, err error, changed <-chan struct{}) {
 	b := d.options.Backoff
 	limit := b.Max

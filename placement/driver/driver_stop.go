@@ -43,7 +43,7 @@ func (d *Driver) Stop(ctx context.Context) error {
 	return d.checkLeft(ctx, done)
 }
 
-// watchHandback returns a channel that is closed once nothing is held any more.
+// watchHandback returns a channel that is closed once the coordinator holds nothing.
 func (d *Driver) watchHandback() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *Driver) watchHandback() <-chan struct{} {
 	return done
 }
 
-// signalIdle tells Stop when nothing is held any more. The caller has d.mu.
+// signalIdle wakes Stop when the coordinator holds nothing. The caller holds d.mu.
 func (d *Driver) signalIdle() {
 	if d.idle != nil && d.core.Held() == 0 {
 		close(d.idle)
@@ -63,7 +63,7 @@ func (d *Driver) signalIdle() {
 	}
 }
 
-// checkLeft returns what is not handed back.
+// checkLeft returns a *StopError unless everything was handed back.
 func (d *Driver) checkLeft(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:

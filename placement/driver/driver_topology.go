@@ -8,9 +8,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// topologyQueue is the topology that waits, so that a storm of changes is one change.
+// topologyQueue holds back topologies for a while after one has come into force, so that
+// a storm of changes becomes one change.
 type topologyQueue struct {
-	timer    *time.Timer         // runs for a while after a topology has come into force; nil: it does not
+	timer    *time.Timer         // runs for a while after a topology has come into force; nil: not running
 	topology *placement.Topology // that waits for the timer; nil: none
 }
 
@@ -26,7 +27,7 @@ func (d *Driver) UpdateTopology(t placement.Topology) error {
 	return d.enforceTopology(t)
 }
 
-// postponeTopology lets the topology wait if another has just come into force.
+// postponeTopology queues the topology if another one has just come into force.
 func (d *Driver) postponeTopology(t placement.Topology) bool {
 	if d.options.Runner != nil || d.options.Coalesce < 0 {
 		return false
@@ -55,7 +56,8 @@ func (d *Driver) enforceTopology(t placement.Topology) error {
 	})
 }
 
-// startQuietTime lets the topologies of the next while wait. The caller has d.mu.
+// startQuietTime makes topologies wait from now on, for Options.Coalesce. The caller holds
+// d.mu.
 func (d *Driver) startQuietTime() {
 	if d.options.Runner != nil || d.options.Coalesce < 0 || d.newer.timer != nil || d.core.State() == placement.StateStopped {
 		return
@@ -63,7 +65,7 @@ func (d *Driver) startQuietTime() {
 	d.newer.timer = time.AfterFunc(d.options.Coalesce, d.enforceNewest)
 }
 
-// enforceNewest ends the while, and begins the next if a topology has waited.
+// enforceNewest ends the quiet time, and enforces the topology that has waited, if any.
 func (d *Driver) enforceNewest() {
 	d.mu.Lock()
 	t := d.newer.topology
@@ -77,7 +79,7 @@ func (d *Driver) enforceNewest() {
 	}
 }
 
-// dropTopologies forgets the topology that waits.
+// dropTopologies drops the waiting topology.
 func (d *Driver) dropTopologies() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// addWaiter enters a resolve into the waiters of a request. The caller has d.mu.
+// addWaiter adds a resolve to the waiters of a request. The caller holds d.mu.
 func (d *Driver) addWaiter(id placement.RequestID, done func(placement.Resolution, error)) *waiter {
 	w := &waiter{request: id, done: done}
 	if done == nil {
@@ -24,7 +24,7 @@ func (d *Driver) addWaiter(id placement.RequestID, done func(placement.Resolutio
 	return w
 }
 
-// abandonWaiter takes a waiter off that waits no more.
+// abandonWaiter removes a waiter whose context has ended.
 func (d *Driver) abandonWaiter(w *waiter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,8 +39,8 @@ func (d *Driver) abandonWaiter(w *waiter) {
 	d.core.Abandon(w.request)
 }
 
-// takeAnswers returns what the waiters of a request are told, in the order in which
-// they came. The caller has d.mu.
+// takeAnswers returns the answers for the waiters of a request, in the order in which they
+// came. The caller holds d.mu.
 func (d *Driver) takeAnswers(a placement.Answer) []answer {
 	waiting := d.waiters[a.Request]
 	if waiting == nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// effects are what an outcome wants done, once the driver's mutex is free.
+// effects are the actions of an outcome, which the driver takes after it has unlocked its
+// mutex.
 type effects struct {
 	commands []placement.Command
 	answers  []answer
@@ -14,7 +15,7 @@ type effects struct {
 	cached   bool // … and events of the cache
 }
 
-// answer is what one resolve is told.
+// answer is the answer to one resolve.
 type answer struct {
 	done       func(placement.Resolution, error)
 	resolution placement.Resolution

@@ -42,8 +42,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Retryable reports that the panic is not to be provoked again at once, whatever
-// its value says.
+// Retryable returns false: a resolve must not provoke the panic again at once, whatever
+// the panic's value says.
 func (e *PanicError) Retryable() bool { return false }
 
 // HungError says that a home or an executor has not returned in time. What it was
@@ -61,11 +61,11 @@ func (e *HungError) Error() string {
 // Unwrap returns context.DeadlineExceeded.
 func (e *HungError) Unwrap() error { return context.DeadlineExceeded }
 
-// Retryable reports that it may be tried again: the next call may return.
+// Retryable returns true: the next call may return.
 func (e *HungError) Retryable() bool { return true }
 
-// StopError says what was not handed back when the context of [Driver.Stop] ended.
-// The driver goes on handing it back while [Driver.Run] or Stop runs.
+// StopError says what the driver had not handed back when the context of [Driver.Stop]
+// ended. It goes on while [Driver.Run] or Stop runs.
 type StopError struct {
 	Held     int                        // activations, requests and leases
 	Requests []placement.PendingRequest // some of them: at most 100 of those under way

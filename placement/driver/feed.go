@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// feed hands events to a handler, one after the other, in the order in which they
-// were added. What is added while the handler runs waits.
+// feed passes events to a handler, one after the other, in the order in which they were
+// added. Events that are added while the handler runs wait.
 type feed[E any] struct {
 	handle func(E) // nil: events are dropped
 	limit  int
@@ -25,11 +25,11 @@ type feed[E any] struct {
 	progress   chan struct{} // closed when something was handled; nil: no goroutine waits for that
 }
 
-// chunk is how many events are handled before those that wait are told.
+// chunk is how many events are handled before goroutines that wait for progress wake.
 const chunk = 256
 
-// add adds events, which it copies. If it returns true, the caller has to see to it
-// that deliver is called. The order is that of the calls.
+// add copies events into the queue, in the order of its calls. If it returns true, the
+// caller must start deliverAll.
 func (f *feed[E]) add(events []E) bool {
 	if len(events) == 0 || f.handle == nil {
 		return false
@@ -43,11 +43,11 @@ func (f *feed[E]) add(events []E) bool {
 	return start
 }
 
-// linger is how often a goroutine that has delivered all events lets others run
-// before it ends, so that a stream of events does not take a goroutine for each.
+// linger is how often a goroutine that has delivered all events yields before it ends, so
+// that a stream of events does not start a goroutine for each.
 const linger = 100
 
-// deliverAll handles events until there is none, and for a while none comes.
+// deliverAll handles events until the queue stays empty for a while.
 func (f *feed[E]) deliverAll(linger int) {
 	var events []E
 	for {
@@ -65,8 +65,8 @@ func (f *feed[E]) deliverAll(linger int) {
 	}
 }
 
-// awaitMore waits for more events. If none has come it returns false; then nothing delivers
-// any more.
+// awaitMore waits for more events. It returns false if none came: the calling goroutine
+// must return, because add starts another one.
 func (f *feed[E]) awaitMore(linger int) bool {
 	for i := 0; i < linger && f.left.Load() == 0; i++ {
 		runtime.Gosched()
@@ -77,7 +77,7 @@ func (f *feed[E]) awaitMore(linger int) bool {
 	return f.delivering
 }
 
-// takeAll returns all events that wait, in exchange for the memory of those before.
+// takeAll returns all waiting events. The queue reuses the memory of those before.
 func (f *feed[E]) takeAll(done []E) []E {
 	clear(done)
 	if cap(done) > 1<<14 {
@@ -91,7 +91,7 @@ func (f *feed[E]) takeAll(done []E) []E {
 	return events
 }
 
-// notifyProgress tells those that wait that something was handled.
+// notifyProgress wakes goroutines that wait for the handler.
 func (f *feed[E]) notifyProgress() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *feed[E]) notifyProgress() {
 	}
 }
 
-// callHandler calls the handler, whose panic must not end the program or the feed.
+// callHandler calls the handler and logs its panic, which must not end the program.
 func (f *feed[E]) callHandler(e E) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -111,10 +111,11 @@ func (f *feed[E]) callHandler(e E) {
 	f.handle(e)
 }
 
-// isFull reports whether as many events wait as may wait.
+// isFull reports whether as many events wait as the limit allows.
 func (f *feed[E]) isFull() bool { return f.left.Load() >= int64(f.limit) }
 
-// watchProgress returns a channel that is closed when more was handled; nil if nothing is left.
+// watchProgress returns a channel that is closed when more events were handled; nil if
+// none is left.
 func (f *feed[E]) watchProgress() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// execute makes the call that the command stands for.
+// execute calls the method of a home or of the executor that the command names.
 func (h Homes) execute(ctx context.Context, c placement.Command) placement.CommandResult {
 	switch c := c.(type) {
 	case placement.TryAcquire:
@@ -37,7 +37,8 @@ func (h Homes) execute(ctx context.Context, c placement.Command) placement.Comma
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
-// deactivateResult is the result of a Deactivate. Only one for idleness can be refused.
+// deactivateResult returns the result of a Deactivate. The executor can refuse only one
+// for idleness.
 func deactivateResult(c placement.Deactivate, err error) placement.ActivationDeactivated {
 	r := placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	var busy *BusyError
@@ -47,8 +48,8 @@ func deactivateResult(c placement.Deactivate, err error) placement.ActivationDea
 	return r
 }
 
-// failedResult is the result of a command of which only the error is known. What it was
-// to do may have happened.
+// failedResult returns the result of a command of which only the error is known. The
+// operation may have happened.
 func failedResult(c placement.Command, err error) placement.CommandResult {
 	switch c := c.(type) {
 	case placement.TryAcquire:
@@ -69,8 +70,8 @@ func failedResult(c placement.Command, err error) placement.CommandResult {
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
-// homeError makes an error of a home that says nothing of the outcome an
-// ErrUnavailable: what the home was asked to do may have happened.
+// homeError turns an error of a home that says nothing about the outcome into an
+// ErrUnavailable: the operation may have happened.
 func homeError(err error) error {
 	if err == nil {
 		return nil

@@ -52,7 +52,7 @@ type Options struct {
 	// Logger gets what an operator should know: commands that panic or do not
 	// return, topologies that are refused. nil means [slog.Default].
 	Logger *slog.Logger
-	// Now is the clock; nil means [time.Now]. What waits, waits by the system's clock.
+	// Now is the clock; nil means [time.Now]. Pauses and timeouts go by the system's clock.
 	Now func() time.Time
 	// Runner executes commands in place of goroutines, for simulators. See [Runner].
 	Runner Runner

@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// pool executes commands in goroutines, in their order, some at once. A goroutine
-// that does not return in time loses its place to the next command.
+// pool executes commands in goroutines, in their order, some at once. A command that does
+// not return in time loses its place to the next one.
 type pool struct {
 	driver *Driver
 
@@ -32,7 +32,7 @@ func (p *pool) add(commands []placement.Command) {
 	p.startNext()
 }
 
-// startNext begins commands while there are places. The caller has p.mu.
+// startNext starts commands while there are places. The caller holds p.mu.
 func (p *pool) startNext() {
 	for len(p.queue) > 0 && p.running < p.driver.options.Concurrency {
 		c := p.queue[0]
@@ -43,7 +43,7 @@ func (p *pool) startNext() {
 	}
 }
 
-// releasePlace gives a place, or the goroutine that has lost its place, back.
+// releasePlace counts the end of a command, which may have lost its place before.
 func (p *pool) releasePlace(hung bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *pool) releasePlace(hung bool) {
 	p.startNext()
 }
 
-// markHung takes the place of a command that has not returned in time.
+// markHung gives the place of a command that has not returned in time to the next one.
 func (p *pool) markHung() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (p *pool) runCommand(c placement.Command) {
 	finish(d.executeCommand(ctx, c, finish))
 }
 
-// expireCommand tells the coordinator that the command has failed, which may still be
-// under way.
+// expireCommand tells the coordinator that the command has failed. It may still be under
+// way.
 func (p *pool) expireCommand(c placement.Command) {
 	p.markHung()
 	err := &HungError{Command: commandName(c), After: p.driver.options.CommandTimeout}

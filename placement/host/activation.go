@@ -31,8 +31,8 @@ type Activation struct {
 	leaving bool // it is to be passivated once the mailbox is empty
 }
 
-// usedUnit is how exactly an activation knows when it was used. It need not be exact: see
-// [Activation.usedSince]. With 32 bits a session may last 497 days until it is wrong.
+// usedUnit is the precision with which an activation knows when it was used. With 32
+// bits the time is right for sessions of up to 497 days.
 const usedUnit = 10 * time.Millisecond
 
 type phase uint8
@@ -44,7 +44,7 @@ const (
 	gone
 )
 
-// extension is what an [Activation] has only while something runs, waits or is to come.
+// extension is the part of an [Activation] that it has only while something runs or waits.
 type extension struct {
 	head, tail *message
 	calls      int32                   // that wait or run
@@ -57,12 +57,12 @@ type extension struct {
 	ending *endMessage
 }
 
-// isIdle reports whether the activation can do without it.
+// isIdle reports whether the extension has nothing that the activation needs.
 func (m *extension) isIdle() bool {
 	return m.head == nil && m.calls == 0 && m.stop == nil && m.ctx == nil && m.cause == nil && len(m.timers) == 0 && m.ending == nil
 }
 
-// extensions keeps those that are not needed any more.
+// extensions recycles extensions.
 var extensions = sync.Pool{New: func() any { return new(extension) }}
 
 // Key returns the key.
@@ -77,9 +77,10 @@ func (a *Activation) Epoch() int64 { return a.epoch }
 func (a *Activation) Owner() placement.Owner { return a.kind.session.owner }
 
 // Fence returns the condition that no other owner has the key: for
-// persistable's DB.Under, and for [leasefdb.Fence.Under]. What is written under
-// it is refused with a [leasefdb.ErrLeaseLost] that is a [placement.ErrActivationLost], too, once another has
-// claimed the key. No clock is asked. It reads one key, which calls do not write.
+// persistable's DB.Under, and for [leasefdb.Fence.Under]. Once another owner has claimed the key,
+// commits under the fence fail with a [leasefdb.ErrLeaseLost], which is also a
+// [placement.ErrActivationLost]. The fence uses no clock. It reads one key, which calls do not
+// write.
 func (a *Activation) Fence() leasefdb.Fence {
 	return a.kind.session.fenceOf(a.Key(), a.epoch)
 }
@@ -92,8 +93,7 @@ func (a *Activation) ensureExtension() *extension {
 	return a.more
 }
 
-// freeExtension gives back what an idle activation does not need. The caller holds the
-// mutex.
+// freeExtension recycles the extension of an idle activation. The caller holds the mutex.
 func (a *Activation) freeExtension() {
 	if m := a.more; m != nil && m.isIdle() {
 		a.more = nil

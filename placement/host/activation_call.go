@@ -48,8 +48,8 @@ func (a *Activation) invokeMethod(c *call) (o outcome) {
 	return outcome{status: Failed, err: err}
 }
 
-// catchPanic calls what belongs to the program and returns a *[PanicError] for its panic. The methods of
-// the error that it returns belong to the program, too: those of a nil pointer often panic.
+// catchPanic calls a function of the program and returns a *[PanicError] if it panics, or if a
+// method of the error that it returns does: those of a nil pointer often do.
 func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 	returned := false
 	defer func() {
@@ -65,7 +65,8 @@ func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 	return err
 }
 
-// describe says what a panic was of; of nothing if runtime.Goexit ends the goroutine.
+// describe returns the text of a panic's value. The value is nil if runtime.Goexit ended
+// the goroutine.
 func describe(value any) string {
 	if value == nil {
 		return "it has called runtime.Goexit"

@@ -25,9 +25,9 @@ func (a *Activation) Context() context.Context {
 	return m.ctx
 }
 
-// contextFor returns the context of something that runs: it ends with the
-// activation and with the caller's, whose deadline it has. The function
-// frees it.
+// contextFor returns the context of a call, a timer or a factory. It ends with the
+// activation and with the caller's context, whose deadline it has. The returned function
+// releases it.
 func (a *Activation) contextFor(caller context.Context, chain []placement.Key) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)
 	a.setCancel(cancel)
@@ -49,7 +49,7 @@ func (a *Activation) contextFor(caller context.Context, chain []placement.Key) (
 	}
 }
 
-// setCancel keeps what ends the context of what runs.
+// setCancel stores the function that ends the context of the running call.
 func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
-// endWithin ends the activation and returns once nothing of it runs any more. It
-// returns a *[driver.BusyError] if it was used after idleSince, and an error if something
-// still runs after the timeout: that has lost its context then, and what waited for it goes elsewhere.
+// endWithin ends the activation and returns once none of its code runs any more. It returns
+// a *[driver.BusyError] if the activation was used after idleSince, and an error if its code
+// still runs after the timeout. In that case its context has ended, and waiting calls go elsewhere.
 func (a *Activation) endWithin(ctx context.Context, cause placement.Cause, idleSince time.Time) error {
 	e, err := a.beginEnd(cause, idleSince)
 	if err != nil {
@@ -33,8 +33,7 @@ func (a *Activation) endWithin(ctx context.Context, cause placement.Cause, idleS
 	return fmt.Errorf("host: %s still runs something %v after it was told to end", a.Key(), a.kind.session.options.DeactivateTimeout)
 }
 
-// beginEnd closes the mailbox and puts the end behind what is in it, unless that was
-// done before.
+// beginEnd closes the mailbox and appends the end message, unless that was done before.
 func (a *Activation) beginEnd(cause placement.Cause, idleSince time.Time) (*endMessage, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,7 +56,7 @@ func (a *Activation) closeMailbox(cause placement.Cause) *endMessage {
 	return m.ending
 }
 
-// endSoon closes the mailbox and sends what waits to the next incarnation.
+// endSoon closes the mailbox and sends waiting calls to the next activation.
 func (a *Activation) endSoon() {
 	a.mu.Lock()
 	a.closeMailbox(placement.CauseFailed)
@@ -66,7 +65,7 @@ func (a *Activation) endSoon() {
 	refuseAll(waiting)
 }
 
-// abortContexts ends the contexts and sends what waits to the next incarnation.
+// abortContexts ends the contexts and sends waiting calls to the next activation.
 func (a *Activation) abortContexts(cause error) {
 	a.mu.Lock()
 	m := a.ensureExtension()
@@ -119,7 +118,7 @@ func (a *Activation) callDeactivate() error {
 	return err
 }
 
-// finishEnd ends what belongs to the activation, and forgets it.
+// finishEnd stops the timers of the activation and removes it from the table.
 func (a *Activation) finishEnd(cause placement.Cause) {
 	why := ErrDeactivated
 	if cause == placement.CauseLost {
@@ -135,7 +134,7 @@ func (a *Activation) finishEnd(cause placement.Cause) {
 	a.kind.remove(a)
 }
 
-// endGrace is how long what runs has to return after its context has ended.
+// endGrace is how long code that runs may take to return after its context has ended.
 const endGrace = time.Second
 
 func refuseAll(calls []*call) {

@@ -11,7 +11,8 @@ func (a *Activation) Passivate() {
 	a.passivateIfIdle()
 }
 
-// passivateIfIdle asks for the end if that is wanted and nothing runs.
+// passivateIfIdle asks the driver to end the activation, if Passivate was called and nothing
+// runs.
 func (a *Activation) passivateIfIdle() {
 	a.mu.Lock()
 	now := a.leaving && !a.running && a.phase == active
@@ -24,8 +25,8 @@ func (a *Activation) passivateIfIdle() {
 	}
 }
 
-// postCall puts a message into the mailbox. It returns errDraining if it is for
-// the next incarnation.
+// postCall puts a call into the mailbox. It returns errDraining if the activation is
+// ending, so that the next one must handle the call.
 func (a *Activation) postCall(m *message) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,7 +43,8 @@ func (a *Activation) postCall(m *message) error {
 	return nil
 }
 
-// pushMessage appends a message and sees that it is run. The caller holds the mutex.
+// pushMessage appends a message and starts a goroutine that runs it, unless one runs. The
+// caller holds the mutex.
 func (a *Activation) pushMessage(m *message) {
 	more := a.ensureExtension()
 	if more.tail == nil {
@@ -80,7 +82,7 @@ func (a *Activation) runMessage(m *message) {
 	m.work.run(a)
 }
 
-// popMessage takes the next message. If there is none, the goroutine is done.
+// popMessage takes the next message. If it returns nil, the calling goroutine must end.
 func (a *Activation) popMessage() *message {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -31,8 +31,8 @@ func (a *Activation) callFactory(ctx context.Context) (err error) {
 	return a.noteStarted(state)
 }
 
-// noteStarted begins to run what is in the mailbox. The mailbox has an end already
-// if the factory took too long.
+// noteStarted begins to run the mailbox. If the factory took too long, the mailbox already
+// has the end message.
 func (a *Activation) noteStarted(state any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -46,7 +46,7 @@ func (a *Activation) noteStarted(state any) error {
 	return nil
 }
 
-// resumeMailbox runs what came while the factory ran. The caller holds the mutex.
+// resumeMailbox runs messages that arrived while the factory ran. The caller holds the mutex.
 func (a *Activation) resumeMailbox() {
 	if a.running = a.ensureExtension().head != nil; a.running {
 		go a.runMailbox()

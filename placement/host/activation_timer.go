@@ -8,14 +8,14 @@ import (
 )
 
 // After runs fn once, d from now, between the calls of the activation. Its context ends with the
-// activation. A timer is no use of the activation: it does not keep it from being
-// idle. To be woken later, store when, and look in the factory.
+// activation. A timer does not count as a use: an activation with timers can be idle and
+// end. A program that needs a wake-up after that stores its time and reads it in the factory.
 func (a *Activation) After(d time.Duration, fn func(ctx context.Context)) *Timer {
 	return a.startTimer(d, 0, fn)
 }
 
 // Every runs fn again and again like [Activation.After], d after the start and after the end
-// of each run. d is at least a millisecond: less is taken for that.
+// of each run. A d below a millisecond counts as one.
 func (a *Activation) Every(d time.Duration, fn func(ctx context.Context)) *Timer {
 	d = max(d, time.Millisecond)
 	return a.startTimer(d, d, fn)

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// activations are those of one kind in one session. They are a hash table of lists, whose links
-// are in the activations: with a million of them, most of which are idle, a map would take 30
-// bytes more for each. Each shard has a lock, and grows alone.
+// activations is the table of the activations of one kind in one session: a hash table of
+// lists whose links are in the activations. A map would take 30 bytes more for each of a
+// million activations. Each shard has its own lock and grows by itself.
 type activations struct {
 	kind    *kind
 	session *session
@@ -30,7 +30,7 @@ func newActivations(k *kind, s *session) *activations {
 	return &activations{kind: k, session: s, seed: maphash.MakeSeed()}
 }
 
-// shard returns the shard of an id and what is left of the hash.
+// shard returns the shard of an id and the remaining bits of the hash.
 func (as *activations) shard(id string) (*shard, uint64) {
 	h := maphash.String(as.seed, id)
 	return &as.shards[h%(1<<shardBits)], h >> shardBits
@@ -113,8 +113,8 @@ func (as *activations) len() (n int) {
 	return n
 }
 
-// add makes an activation that is starting, or returns the one of the epoch that exists. older is
-// one of another epoch, whose place it took.
+// add adds an activation that is starting, or returns the present one if its epoch is not
+// lower. older is an activation of a lower epoch that was replaced.
 func (as *activations) add(id string, epoch int64) (a, older *Activation, made bool) {
 	s, hash := as.shard(id)
 	s.mu.Lock()

@@ -9,11 +9,11 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// chainKey is the key of a context's call chain: the activations that wait for
-// what the context is for.
+// chainKey is the key of a context's call chain: the activations that wait for the work
+// of the context.
 type chainKey struct{}
 
-// chainOf returns the activations that wait for what ctx is for.
+// chainOf returns the activations that wait for the work of ctx, the first caller first.
 func chainOf(ctx context.Context) []placement.Key {
 	chain, _ := ctx.Value(chainKey{}).([]placement.Key)
 	return chain

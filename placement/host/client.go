@@ -33,8 +33,8 @@ func newClient(p *process) *Client {
 	return c
 }
 
-// Start begins to follow the topology. Calls wait for the first one, which there is once the
-// cluster has had a member.
+// Start begins to follow the topology. Calls wait for the first topology, which exists
+// once the cluster has had a member.
 func (c *Client) Start(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Client) Start(context.Context) error {
 	return nil
 }
 
-// Stop refuses calls and ends what follows the topology. It closes the transport, also if
+// Stop refuses calls and stops following the topology. It closes the transport, also if
 // the client was not started. A client cannot be started again.
 func (c *Client) Stop(ctx context.Context) error {
 	c.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
-// cluster is where members and activations are: a database.
+// cluster keeps members and activations: a database, or a fake in tests.
 type cluster interface {
 	// joinMember makes the process a member under a new incarnation.
 	joinMember(ctx context.Context, m placement.Member) (seat, error)
@@ -28,7 +28,7 @@ type seat interface {
 	Context() context.Context
 	Drain(ctx context.Context) error
 	Leave(ctx context.Context) error
-	// SetLoad tells strategies how many activations there are.
+	// SetLoad publishes the number of activations, for strategies.
 	SetLoad(n int64)
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package host runs virtual actors: values with a name, each of which is active
-// in one process of a cluster at a time, wherever its callers are. It is made when it is first
-// called, and ended when nothing has called it for a while.
+// in one process of a cluster at a time, wherever its callers are. An actor is made when it is
+// first called, and ended when it has not been called for a while.
 //
 //	h, err := host.New(db, host.Options{Name: "bank-1", Transport: transport})
 //	accounts, err := host.Register(h, "account", openAccount)
@@ -28,29 +28,26 @@
 // # One owner
 //
 // A process that was suspended may go on with an activation that another process has by now. Its
-// contexts end as soon as it can know. What protects data is the fence: write it in
-// transactions under [Activation.Fence], which the database refuses once the key
-// has another owner.
+// contexts end as soon as the process notices. The fence protects the data: write it in
+// transactions under [Activation.Fence], which the database refuses once the key has another owner.
 //
 //	records := AccountStoreOf(db.Under(a.Fence()))
 //
 // # What becomes of a call
 //
-// A call is handled at most once. If it certainly was not, because no connection could
-// be made or because the process answered that it does not have the activation, it
-// is sent again, until the context ends. If its fate is unknown, because a process died while it had the call,
-// the error is an [ErrOutcomeUnknown]; a method that is [Idempotent] is
-// called again instead. A process that gets a call for an activation of another one forwards it, at most
-// [MaxForwards] times; the reply tells the caller who has it.
+// A call is handled at most once. If it certainly was not handled, because no connection could be
+// made or because the process answered that it does not have the activation, it is sent again,
+// until the context ends. If its outcome is unknown, because a process died while it had the call,
+// the error is an [ErrOutcomeUnknown]; a method that is [Idempotent] is called again instead. A process that gets a call for an activation of another process forwards
+// it, at most [MaxForwards] times; the reply tells the caller its owner.
 //
 // # Ends
 //
 // An activation ends because it was idle, because its key belongs to another member after a change
-// of the topology, because the host stops, or because it was lost. Before the end it
-// runs the calls that its mailbox holds; what arrives then is for the next
-// activation of the key. If that takes longer than [Options.DeactivateTimeout], the contexts end,
-// and the calls that have not begun go to the next activation, too. After the last
-// call it is told by Deactivate, see [Deactivator].
+// of the topology, because the host stops, or because it was lost. Before the end it runs the calls
+// in its mailbox; later calls go to the next activation of the key. If that takes longer than [Options.DeactivateTimeout], the contexts end,
+// and the calls that have not begun go to the next activation, too. After the last call the host
+// calls Deactivate, see [Deactivator].
 //
 // A host whose membership is lost ends all activations, with contexts whose cause is
 // [placement.ErrActivationLost], and joins again under another incarnation.

@@ -9,15 +9,15 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Deactivator is implemented by what a factory returns if it wants to be told of
-// the end. Deactivate runs after the last call. The fence of the activation still
+// Deactivator is implemented by values of factories that want to be told of the end of
+// their activation. Deactivate runs after the last call. The fence of the activation still
 // holds, unless the activation was lost: then [Activation.Context] has ended. ctx
 // ends after [Options.DeactivateTimeout].
 type Deactivator interface {
 	Deactivate(ctx context.Context) error
 }
 
-// endMessage is the last message of an activation.
+// endMessage is the last message in the mailbox of an activation.
 type endMessage struct {
 	message
 	cause placement.Cause

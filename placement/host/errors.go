@@ -187,7 +187,7 @@ func (e *RegistrationError) Error() string {
 // Unwrap returns the cause.
 func (e *RegistrationError) Unwrap() error { return e.Err }
 
-// clip bounds what an error shows of a text from outside.
+// clip shortens a text from outside for an error.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"

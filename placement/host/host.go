@@ -25,7 +25,7 @@ type Host struct {
 
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when nothing joins any more
+	ended  chan struct{} // closed when superviseSessions has returned
 }
 
 // New returns a host on a database. It does not read or write until Start.
@@ -121,7 +121,7 @@ func (h *Host) joinCluster(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// superviseSessions joins again each time that the membership is lost, until Stop.
+// superviseSessions joins again each time the membership is lost, until Stop.
 func (h *Host) superviseSessions(s *session) {
 	defer close(h.ended)
 	for s != nil {
@@ -155,11 +155,11 @@ func (h *Host) joinAgain() *session {
 }
 
 // Stop refuses calls, ends all activations, hands them back, leaves the cluster and closes the
-// transport, also if the host was not started. Until then what still runs, handlers, timers and
-// Deactivate, can call the activations of other members, with the context that it was given. Other members
-// may activate what was here at once. When ctx ends first, or the membership, the contexts of what still
-// runs end, and the error says what is left; other members get that as soon as the leave is told, and
-// its writes under fences fail. A host cannot be started again.
+// transport, also if the host was not started. Until then handlers, timers and Deactivate can call
+// activations of other members with the context that they were given. Other members may activate
+// the keys at once. If ctx or the membership ends first, the contexts of handlers end, and the
+// error says what is left. Other members can claim that as soon as this one has left, and writes
+// under its fences fail. A host cannot be started again.
 func (h *Host) Stop(ctx context.Context) error {
 	h.mu.Lock()
 	if h.state.Load() == stateStarted {

@@ -6,8 +6,9 @@ import (
 	"context"
 )
 
-// openDetached makes a client by which what still runs here calls others while the host stops: the driver of
-// the session refuses to resolve by then. The client is told of each topology that the session is told of.
+// openDetached opens a client session through which handlers call others while the host
+// stops: the driver of the session refuses resolves by then. The client gets each topology
+// that the session gets.
 func (h *Host) openDetached() {
 	s := h.session.Load()
 	if s == nil { // nothing runs
@@ -24,7 +25,7 @@ func (h *Host) openDetached() {
 	s.relayTo(c)
 }
 
-// closeDetached ends the client of part.
+// closeDetached stops the client session of openDetached.
 func (h *Host) closeDetached(ctx context.Context) error {
 	if c := h.detached.Swap(nil); c != nil {
 		return c.stopAndLeave(ctx)

@@ -32,9 +32,9 @@ type KindOption func(*kind)
 func EndOnPanic(k *kind) { k.endOnPanic = true }
 
 // Register tells the host to activate a kind, before [Host.Start]. open is the factory: it makes the
-// value of an activation, whose methods [Handle] registers. It is called under the
-// activation's fence and once at a time for a key. ctx ends with the activation, and when it takes
-// too long; a panic is an error. If T is a [Deactivator] it is told of the end.
+// value of an activation, whose methods [Handle] registers. It is called under the activation's
+// fence, once at a time for a key. ctx ends with the activation, and when the factory takes too
+// long; a panic is an error. If T is a [Deactivator], the host calls it at the end.
 //
 // It returns a *[RegistrationError] for a name that is no [placement.Key.Kind], that is registered already, or
 // after Start.

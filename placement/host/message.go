@@ -9,17 +9,17 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// message is a place in the mailbox of an activation.
+// message is an element of the mailbox of an activation.
 type message struct {
 	next *message
 	work work
 }
 
-// work is what an activation does with a message: a [call], a [Timer] or an [ending].
+// work is what an activation does with a message: a [call], a [Timer] or an [endMessage].
 type work interface {
-	// run does it. Only one work of an activation runs at a time.
+	// run does the work. An activation runs one work at a time.
 	run(a *Activation)
-	// refuse tells that it will not run here.
+	// refuse says that the work will not run here.
 	refuse(err error)
 }
 
@@ -43,7 +43,7 @@ type call struct {
 	done    chan struct{} // closed when there is an outcome
 }
 
-// outcome is what became of a call, in this process or another one.
+// outcome is the outcome of a call, in this process or another one.
 type outcome struct {
 	status  Status
 	payload []byte

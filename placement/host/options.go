@@ -71,12 +71,12 @@ type Options struct {
 	Path  []string
 	// Events is told of each step of the placement, in order. It must not block for long.
 	Events func(placement.Event)
-	// Logger gets what no caller is told: the default value is slog.Default().
+	// Logger gets what no caller is told. The default value is slog.Default().
 	Logger *slog.Logger
 }
 
-// Validate reports all faults of the options, joined. Whether Name is missing
-// only New looks at.
+// Validate reports all faults of the options, joined. Only New checks
+// whether Name is missing.
 func (o Options) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("host: "+format, args...)) }

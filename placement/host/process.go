@@ -16,7 +16,7 @@ type process struct {
 	options  Options
 	cluster  cluster
 	session  atomic.Pointer[session] // nil while there is none
-	detached atomic.Pointer[session] // of a host that stops, see part
+	detached atomic.Pointer[session] // of a host that stops, see openDetached
 	state    atomic.Int32
 }
 
@@ -51,7 +51,7 @@ func newProcess(db kv.Database, o Options) (*process, error) {
 	return &process{options: o, cluster: withSource(c, o)}, nil
 }
 
-// dispatchRequest calls the activation if it is here, or sends the request to who has it.
+// dispatchRequest calls the activation if it is here, or sends the request to its owner.
 func (p *process) dispatchRequest(ctx context.Context, r *Request) outcome {
 	for attempt := 0; ; attempt++ {
 		s, err := p.sessionFor(r)

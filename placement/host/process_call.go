@@ -42,8 +42,8 @@ func (p *process) callValues(ctx context.Context, key placement.Key, m *method, 
 	return nil
 }
 
-// callEncoded calls until the outcome is certain, or unknown and the method is not idempotent,
-// or nothing is to be gained by another attempt.
+// callEncoded repeats a call until the outcome is certain, or unknown for a method that is not
+// idempotent, or another attempt cannot succeed.
 func (p *process) callEncoded(ctx context.Context, key placement.Key, m *method, payload []byte) ([]byte, error) {
 	if p.options.CallTimeout > 0 {
 		if _, bounded := ctx.Deadline(); !bounded {
@@ -70,7 +70,7 @@ func (p *process) callEncoded(ctx context.Context, key placement.Key, m *method,
 	return nil, failure
 }
 
-// shouldRetry reports whether another attempt is right and may succeed.
+// shouldRetry reports whether another attempt is safe and may succeed.
 func (p *process) shouldRetry(r *Request, o outcome, m *method) bool {
 	_, err := p.sessionFor(r)
 	switch {

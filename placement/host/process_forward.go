@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// forwardRequest sends a request to the process that has the activation, and corrects what is
-// known of where that is by the reply.
+// forwardRequest sends a request to the process that has the activation, and corrects the
+// location of the key by the reply.
 func (p *process) forwardRequest(ctx context.Context, s *session, res placement.Resolution, r *Request) outcome {
 	assumed := placement.Holder{Owner: res.Owner, Address: res.Address, Epoch: res.Epoch}
 	if r.Forwards > MaxForwards {
@@ -32,7 +32,7 @@ func (p *process) forwardRequest(ctx context.Context, s *session, res placement.
 	return p.outcomeOf(reply)
 }
 
-// outcomeOf returns what a reply tells.
+// outcomeOf returns the outcome in a reply.
 func (p *process) outcomeOf(reply Reply) outcome {
 	o := outcome{status: reply.Status, payload: reply.Payload, holder: reply.Holder}
 	switch {

@@ -22,7 +22,7 @@ func (p *process) serveRequest(ctx context.Context, r Request) Reply {
 	return reply
 }
 
-// checkRequest refuses requests that no process of the same program sends.
+// checkRequest returns why a request is invalid: no process of the same program sends it.
 func (p *process) checkRequest(r *Request) error {
 	if own := p.options.Codec.Name(); r.Codec != own {
 		return &CodecError{Got: r.Codec, Want: own}

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
-// newClientSession returns the session of a client, which can resolve keys once it is told of a
+// newClientSession returns the session of a client, which can resolve keys once it has a
 // topology.
 func (p *process) newClientSession() (*session, error) {
 	s, err := p.newSession(placement.Owner{Name: "client " + rand.Text(), Incarnation: 1}, nil, nil)
@@ -21,7 +21,7 @@ func (p *process) newClientSession() (*session, error) {
 	return s, s.driver.StartClient()
 }
 
-// sessionFor returns the session that places a request, or why there is none.
+// sessionFor returns the session that resolves the key of a request, or why there is none.
 func (p *process) sessionFor(r *Request) (*session, error) {
 	s, err := p.currentSession()
 	if p.state.Load() != stateStopped {

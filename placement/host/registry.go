@@ -13,10 +13,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// RegisterError gives an error value a name, under which it is sent between
-// processes: errors.Is finds it in what a call returns. All processes register
-// the same, before they start a host or a client, for example in an init
-// function. It panics if the name or the error is registered otherwise.
+// RegisterError gives an error value a name, under which it is sent between processes, so
+// that errors.Is finds it in the error of a call. All processes must register the same
+// errors before they start a host or a client, for example in an init function. It panics
+// if the name or the error is registered otherwise.
 //
 // The states of packages placement and host, leasefdb.ErrLeaseLost, context.Canceled and
 // context.DeadlineExceeded are registered. An error that is not arrives as a

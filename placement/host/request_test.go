@@ -29,8 +29,8 @@ func TestForwards(t *testing.T) {
 	}
 }
 
-// A request says whom its sender takes for the holder. A process that is taken for it, and has
-// no activation, gives back what a home may have for it.
+// A request names the holder according to its sender. A process that is named and has no
+// activation gives back what a home may have for it.
 func TestRequestSaysTo(t *testing.T) {
 	_, p, x, f, at := newRouted(t)
 	*at = holderAt("b", 4)
@@ -115,7 +115,7 @@ func TestPayloads(t *testing.T) {
 			t.Errorf("%q, %v", out, err)
 		}
 		if err := h.Call(t.Context(), key, "repeat", 3, nil); err != nil {
-			t.Errorf("a result that nobody wants: %v", err)
+			t.Errorf("a result that the caller drops: %v", err)
 		}
 		var unknown *MethodError
 		if err := h.Call(t.Context(), key, "other", 3, nil); !errors.As(err, &unknown) {

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// The reply tells who has the key: what was known is corrected.
+// The reply names the holder of the key: the caller corrects its location.
 func TestReplyCorrectsLocation(t *testing.T) {
 	m, _, x, f, at := newRouted(t)
 	*at = holderAt("a", 3)
@@ -32,7 +32,7 @@ func TestReplyCorrectsLocation(t *testing.T) {
 	}
 }
 
-// A process that does not have the activation says so, and the call goes to who has it.
+// A process that does not have the activation says so, and the call goes to the one that has it.
 func TestRefusalIsRetriedElsewhere(t *testing.T) {
 	for name, refusal := range map[string]Reply{
 		"not here":           Refuse(ErrNotHere),

@@ -13,8 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// session is one incarnation of a member, or of a client: what it has active
-// ends with it.
+// session is one incarnation of a member, or of a client. Its activations end with it.
 type session struct {
 	options *Options
 	cluster cluster
@@ -57,7 +56,7 @@ func (s *session) startTasks() {
 	}
 }
 
-// tellLoad tells the number of activations from time to time.
+// tellLoad publishes the number of activations three times in a lease.
 func (s *session) tellLoad() {
 	for sleep(s.ctx, s.options.Lease/3) == nil {
 		n := 0
@@ -68,7 +67,7 @@ func (s *session) tellLoad() {
 	}
 }
 
-// updateTopology tells the driver of a topology, and the session that is told, too.
+// updateTopology gives a topology to the driver, and to the relay if there is one.
 func (s *session) updateTopology(t placement.Topology) {
 	s.enforceTopology(t)
 	s.relayMu.Lock()
@@ -78,7 +77,7 @@ func (s *session) updateTopology(t placement.Topology) {
 	}
 }
 
-// relayTo tells another session of topologies from now on, the latest one first.
+// relayTo gives topologies to another session from now on, the latest one first.
 func (s *session) relayTo(other *session) {
 	s.relayMu.Lock()
 	defer s.relayMu.Unlock()
@@ -87,7 +86,7 @@ func (s *session) relayTo(other *session) {
 	}
 }
 
-// enforceTopology tells the driver of a topology.
+// enforceTopology gives a topology to the driver.
 func (s *session) enforceTopology(t placement.Topology) {
 	if err := s.driver.UpdateTopology(t); err != nil && !errors.Is(err, placement.ErrStaleTopology) {
 		s.options.Logger.Error("host: a topology cannot be used", "version", t.Version, "err", err)
@@ -109,7 +108,7 @@ func (s *session) awaitReady(ctx context.Context) error {
 	}
 }
 
-// loseAll ends all activations, without giving anything back: others may have them.
+// loseAll ends all activations and gives nothing back: other members may have them.
 func (s *session) loseAll() {
 	s.driver.LoseAll()
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.DeactivateTimeout+2*endGrace)
@@ -120,8 +119,7 @@ func (s *session) loseAll() {
 	s.tasks.Wait()
 }
 
-// stopAndLeave gives everything back, in an orderly way until ctx ends or the membership is lost, and
-// leaves.
+// stopAndLeave gives everything back until ctx ends or the membership is lost, and leaves.
 func (s *session) stopAndLeave(ctx context.Context) error {
 	holding, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
@@ -142,8 +140,8 @@ func (s *session) drainSeat(ctx context.Context) error {
 	return s.seat.Drain(ctx)
 }
 
-// leaveTimeout is how long a member tries to leave after its Stop's context has ended, or its
-// membership: the others need not wait for its lease then.
+// leaveTimeout is how long a member tries to leave after the context of Stop or the membership has
+// ended, so that other members need not wait for its lease.
 const leaveTimeout = 2 * time.Second
 
 func (s *session) leaveCluster(ctx context.Context) error {
@@ -164,7 +162,7 @@ func (s *session) fenceOf(key placement.Key, epoch int64) leasefdb.Fence {
 	return s.cluster.fence(key, s.owner, epoch)
 }
 
-// noteCalled tells the driver of the end of a call.
+// noteCalled tells the driver that a call has ended.
 func (s *session) noteCalled(a *Activation, c *call) {
 	if errors.Is(c.outcome.err, placement.ErrActivationLost) {
 		s.driver.LoseActivation(a.Key(), a.epoch)

@@ -26,16 +26,16 @@ func (s *session) deliverLocal(ctx context.Context, res placement.Resolution, r 
 	return o
 }
 
-// giveBackUnknown tells the driver of a request that was sent here because this process is said to have
-// the key, and is to go on: what a home has of it for this process is given back.
+// giveBackUnknown handles a request that was sent here because this process is believed to
+// have the key, but must go on: the driver gives back what a home has for this process.
 func (s *session) giveBackUnknown(r *Request) {
 	if r.To.Epoch > 0 && r.To.Owner == s.owner {
 		s.driver.Forget(r.Key, r.To)
 	}
 }
 
-// learnFromReply corrects the location of a key by a reply. Only who has the activation
-// tells of itself: what others have heard could make two processes point at each other for ever.
+// learnFromReply corrects the location of a key by a reply. It believes a holder only about
+// itself: hearsay could make two processes point at each other for ever.
 func (s *session) learnFromReply(key placement.Key, assumed placement.Holder, reply Reply) {
 	switch {
 	case reply.Holder == assumed:

@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// sourceCluster is a cluster whose program has a membership of its own, see [Options.Source]. Who
-// is alive, and under which incarnation, the embedded cluster alone decides: its leases
+// sourceCluster is a cluster with a membership of the program, see [Options.Source]. The embedded
+// cluster alone decides which members are alive, and under which incarnation, because its leases
 // decide on claims. The source says which of these members get activations.
 type sourceCluster struct {
 	cluster
@@ -55,8 +55,8 @@ type merger struct {
 	members *placement.Topology // what the embedded cluster told last; nil: nothing yet
 }
 
-// followSource calls the source, and calls it again after it has failed. Meanwhile what it
-// told last stays in force, and so it does if the source has no more to tell.
+// followSource calls the source, and calls it again after it has failed. Meanwhile, and if the
+// source returns nil, its last topology stays in force.
 func (m *merger) followSource(ctx context.Context) {
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		var last int64 // a source that is called again may count anew
@@ -69,8 +69,8 @@ func (m *merger) followSource(ctx context.Context) {
 	}
 }
 
-// noteListed takes note of a topology of the source, unless that has faults or is older than
-// the last one of the same call.
+// noteListed merges a topology of the source, unless it has faults or is older than the last one
+// of the same call.
 func (m *merger) noteListed(last *int64, t placement.Topology) {
 	if err := checkListed(t); err != nil {
 		m.logger.Error("host: a topology of the source of members cannot be used", "version", t.Version, "err", err)
@@ -102,7 +102,7 @@ func checkListed(t placement.Topology) error {
 	return errors.Join(names.Validate(), tooGreat)
 }
 
-// noteMembers takes note of a topology of the embedded cluster.
+// noteMembers merges a topology of the embedded cluster.
 func (m *merger) noteMembers(t placement.Topology) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,9 +130,9 @@ func (m *merger) deliverMerged() {
 	m.deliver(merged)
 }
 
-// merge returns the members of a cluster as a source lets them be used, and how many of them it lists. One
-// that the source does not list keeps what it has until that has moved, and gets nothing new: it drains. One
-// that only the source lists can claim nothing, and is left out.
+// merge returns the members of a cluster as the source allows them to be used, and how many of them
+// it lists. A member that the source does not list drains: it keeps its activations until they have
+// moved. A member that only the source lists can claim nothing, and is left out.
 func merge(members, listed placement.Topology) (merged placement.Topology, both int) {
 	byName := make(map[string]placement.Member, len(listed.Members))
 	for _, m := range listed.Members {

@@ -40,8 +40,8 @@ type Request struct {
 	Method   string        `json:"method"`
 	Codec    string        `json:"codec"`              // the name of the codec of the payload
 	Forwards int           `json:"forwards,omitempty"` // by how many processes it was forwarded, at most MaxForwards
-	// To is whom the sender takes for the holder of the key, because a home or another
-	// process has said so. Its epoch is 0 if the sender goes by its strategy alone.
+	// To is the holder of the key according to the sender, which got it from a home or another
+	// process. Its epoch is 0 if the sender goes by its strategy alone.
 	To      placement.Holder `json:"to,omitzero"`
 	Chain   []placement.Key  `json:"chain,omitempty"` // the activations that wait for the reply, the first caller first
 	Payload []byte           `json:"-"`               // the argument
@@ -56,11 +56,11 @@ const MaxForwards = 2
 type Reply struct {
 	Status  Status           `json:"status"`
 	Err     *WireError       `json:"err,omitempty"`   // unless the status is Done
-	Holder  placement.Holder `json:"holder,omitzero"` // who has the activation, if it has got the request
+	Holder  placement.Holder `json:"holder,omitzero"` // of the activation that got the request
 	Payload []byte           `json:"-"`               // the result, if the status is Done
 }
 
-// Status is what became of a request.
+// Status is the outcome of a request.
 type Status uint8
 
 // The statuses. The zero Status is none.

@@ -26,8 +26,8 @@ type WireError struct {
 	Wraps   []WireError     `json:"wraps,omitempty"`
 }
 
-// wireErrorOf returns an error as it is sent. What a bound cuts off is missing
-// in the tree; the message of the whole remains.
+// wireErrorOf returns an error as it is sent. Nodes beyond a bound are missing in the tree;
+// the message of the whole error remains.
 func wireErrorOf(err error) *WireError {
 	left := maxWireErrors
 	found := make(map[string]bool)
@@ -121,8 +121,8 @@ func (e *RemoteError) Error() string { return e.Message }
 // Unwrap returns the errors that the handler's error wrapped.
 func (e *RemoteError) Unwrap() []error { return e.wrapped }
 
-// identity makes an error what it is after it was sent, so that calls within a
-// process and between processes return the same.
+// identity encodes and decodes an error, so that calls within a process and between
+// processes return the same.
 func identity(err error) error { return wireErrorOf(err).Error() }
 
 // comparableError reports whether an error can be a key of a map.

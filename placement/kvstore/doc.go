@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kvstore keeps in a database of package kv, a FoundationDB cluster or the
-// engine in this process, which member has which key: a home of locks and of entries for
-// package placement/driver, in which the claim is the row of the activation.
+// engine in this process, which member has which key. It is a home of locks and of entries for
+// package placement/driver; a claim is the row of the activation.
 //
 //	members, err := membership.New(db, membership.Options{})
 //	home, err := kvstore.New(db, kvstore.Options{Members: members})
@@ -19,9 +19,9 @@
 //
 // A claim reads the row of the key, the entry, and whether the claimant is alive, in
 // one round, and writes the row if it is free, is the claimant's, or belongs to an owner that is
-// not alive; that costs one more round. Confirming it writes the entry, if the row is
-// still as the claim left it. There is nothing else to do: leases are kept, see
-// [placement.Lease], and last as long as their owner lives.
+// not alive; which costs one more round. A confirmation writes the entry, if the row is still as
+// the claim left it. No more transactions are needed: leases are kept, see [placement.Lease], and
+// last as long as their owner lives.
 //
 // # The fence
 //
@@ -36,9 +36,8 @@
 //
 // [Liveness] tells which owners are alive; package placement/membership does. The claimant
 // must be alive, too, and the claim conflicts with its eviction: a member that was
-// evicted gets nothing any more. What it had stays its own until another
-// claims it. Rows of dead owners are claimed when they are needed; nothing sweeps
-// them.
+// evicted gets nothing any more. It keeps its rows until another owner claims them. Rows of dead
+// owners are claimed when they are needed; no process sweeps them.
 //
 // # Unknown outcomes
 //

@@ -45,8 +45,8 @@ func storageError(key placement.Key, op string, err error) error {
 	return &placement.StorageError{Key: key, Op: op, Err: markUnavailable(err)}
 }
 
-// markUnavailable marks errors after which it is not known what has happened: those of
-// the engine, and of contexts.
+// markUnavailable wraps errors after which the outcome is unknown, those of the engine and
+// of contexts, in an ErrUnavailable.
 func markUnavailable(err error) error {
 	retry := new(kv.RetryError)
 	switch {
@@ -57,7 +57,7 @@ func markUnavailable(err error) error {
 	return err
 }
 
-// staleError is the error of what needs a lease that is not in force.
+// staleError returns the error of an operation whose lease is not in force.
 func staleError(r Row) error {
 	switch {
 	case r.Epoch == 0:

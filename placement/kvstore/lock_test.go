@@ -56,7 +56,7 @@ func TestColdActivation(t *testing.T) {
 	}
 }
 
-// TestClaims checks who gets a key, and under which epoch.
+// TestClaims checks which owner gets a key, and under which epoch.
 func TestClaims(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		s := open(t, db)
@@ -133,8 +133,8 @@ func TestReleaseKeepsThePredecessorsEntry(t *testing.T) {
 	})
 }
 
-// TestContendedClaims lets members claim one key at once. One gets it, the others
-// are told who, on the hostile engine too, where each claim is repeated.
+// TestContendedClaims lets members claim one key at once. One gets it, the others are told which
+// one, on the hostile engine too, where each claim is repeated.
 func TestContendedClaims(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		s := open(t, db)

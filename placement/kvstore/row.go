@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// Row says who has a key.
+// Row is the owner of a key.
 type Row struct {
 	Key      placement.Key
 	Epoch    int64               // of the last claim; 0 if there was none
@@ -27,7 +27,7 @@ func (r Row) isHeldBy(owner placement.Owner, epoch int64) bool {
 	return r.Owner == owner && r.Epoch == epoch && !r.Free()
 }
 
-// holder returns the owner as errors tell it.
+// holder returns the owner for errors; the zero value if the row is free.
 func (r Row) holder() placement.Holder {
 	if r.Free() {
 		return placement.Holder{}

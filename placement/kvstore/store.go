@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Liveness tells which owners are alive. Package placement/membership implements
-// it. It must not call back.
+// Liveness tells which owners are alive. Package placement/membership implements it. It
+// must not call the Store.
 type Liveness interface {
 	// StartAlive begins to read in tx whether an owner is alive, so that other reads share
 	// the round; the function that it returns waits for the answer. An owner that is dead stays

@@ -11,7 +11,7 @@ import (
 
 // Fence returns the condition that the owner has the key under the epoch: no other
 // claim has been granted and nothing was removed or released. Its error is a
-// leasefdb.ErrLeaseLost and a [placement.ErrActivationLost]. That of a Store that has been granted no
+// leasefdb.ErrLeaseLost and a [placement.ErrActivationLost]. The fence of a Store that was granted no
 // claim is never in force.
 func (s *Store) Fence(key placement.Key, owner placement.Owner, epoch int64) leasefdb.Fence {
 	prefix := s.prefix.Load()

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Row returns the row of a key, that of one that was never claimed if there is none.
+// Row returns the row of a key. A key that was never claimed has one with Epoch 0.
 func (s *Store) Row(ctx context.Context, key placement.Key) (Row, error) {
 	if err := key.Validate(); err != nil {
 		return Row{}, err

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package membership keeps in a database the members of a cluster: processes
-// join, renew a lease, and leave or are found dead; every process follows a topology
-// that has versions.
+// Package membership keeps the members of a cluster in a database: processes join, renew a lease,
+// and leave or are found dead; every process follows a topology that has versions.
 //
 //	members, err := membership.New(db, membership.Options{})
 //	me, err := members.Join(ctx, membership.Self{Name: "bank-1", Address: "10.0.0.1:80", Kinds: []string{"account"}})
@@ -46,9 +45,9 @@
 //
 // # Another membership
 //
-// Programs that have one, from Kubernetes, memberlist or etcd, bring it as a [Source]: to a driver of
-// package placement/driver, which believes it about which members are alive, or to placement/host by
-// Options.Source, which asks the database for that.
+// Programs that have another membership, from Kubernetes, memberlist or etcd, pass it as a
+// [Source]: to a driver of package placement/driver, which believes it which members are alive, or
+// to placement/host by Options.Source, which asks the database for that.
 //
 // [Registry] and [Member] are safe for concurrent use. docs/layout.md has the keys.
 package membership

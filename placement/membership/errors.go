@@ -64,7 +64,7 @@ func mayPass(err error) bool {
 	return kv.CodeOf(err) != 0 || errors.As(err, &retry) || errors.Is(err, kv.ErrOutcomeUnknown)
 }
 
-// cannotWatch reports whether the engine can give no watch.
+// cannotWatch reports whether the engine refuses a watch.
 func cannotWatch(err error) bool {
 	code := kv.CodeOf(err)
 	return code == kv.CodeTooManyWatches || code == kv.CodeWatchesDisabled

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// A program that learns from elsewhere who its members are, here from a list, brings that as a function.
+// A program that gets its members from elsewhere, here from a list, passes them by a function.
 // This one is a client; a member would be told the same topologies.
 func ExampleSource() {
 	var pods membership.Source = func(_ context.Context, deliver func(placement.Topology)) error {

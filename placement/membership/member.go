@@ -24,7 +24,7 @@ type Member struct {
 	lease    *leasefdb.Lease
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	observed chan struct{} // closed when the member looks at others no more
+	observed chan struct{} // closed when observeOthers has returned
 	load     atomic.Int64
 	draining atomic.Bool // Drain was called
 

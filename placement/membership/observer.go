@@ -26,8 +26,8 @@ type observer struct {
 	told time.Time // when the load was written last
 }
 
-// wellWatched is how many members, of those that renew their leases, a member looks at: with two,
-// one that is paused itself delays nothing.
+// wellWatched is how many members that renew their leases a member looks at. Because two look at
+// each member, one that is paused itself delays nothing.
 const wellWatched = 2
 
 // nextPause returns how long to wait until the next look: a third of a lease, or until one of
@@ -43,7 +43,7 @@ func (o *observer) nextPause(looked []placement.Owner) time.Duration {
 }
 
 // lookAtOthers reads the leases of the next members on the ring, evicts those that have lapsed, and
-// returns whom it has looked at.
+// returns the members that it has looked at.
 func (o *observer) lookAtOthers() []placement.Owner {
 	ctx, cancel := context.WithTimeout(o.ctx, o.registry.options.Duration)
 	defer cancel()
@@ -63,10 +63,10 @@ func (o *observer) lookAtOthers() []placement.Owner {
 	return targets
 }
 
-// noteLease takes note of a member's lease, and evicts the member if it has none or it has lapsed. It
-// reports whether the member is to be looked at again: always, unless it was evicted. A renewal that comes
-// before the eviction says that the member was alive then, not that it still is. An owner that has
-// no row any more is looked at until the next topology.
+// noteLease notes the state of a member's lease, and evicts the member if it has none or it has
+// lapsed. It reports whether to look at the member again: always, unless it was evicted. A renewal
+// just before the eviction shows that the member was alive then, not that it still is. The observer
+// looks at an owner without a row until the next topology.
 func (o *observer) noteLease(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
 	seen := o.seen[owner].Observe(state)
 	o.seen[owner] = seen
@@ -142,8 +142,8 @@ func hash(name string) uint64 {
 	return h.Sum64()
 }
 
-// targets returns whom to look at: the next two members on the ring, and four more for each that is
-// suspect, so that the look widens fast where many have died at once.
+// targets returns the members to look at: the next two on the ring, and four more for each suspect
+// one, so that an observer finds many deaths at once quickly.
 func (o *observer) targets() (targets []placement.Owner) {
 	wanted := wellWatched
 	for _, owner := range o.others {
@@ -158,8 +158,8 @@ func (o *observer) targets() (targets []placement.Owner) {
 	return targets
 }
 
-// isSuspect reports whether a member was not seen to renew its lease for longer than one that
-// lives: it renews after a third of a lease, and is looked at a third later.
+// isSuspect reports whether a member was not seen to renew its lease for longer than a live one
+// takes: it renews after a third of a lease, and its observer looks a third later.
 func (o *observer) isSuspect(owner placement.Owner) bool {
 	seen := o.seen[owner]
 	return seen.State().Held() && seen.Left() <= seen.State().Duration/4

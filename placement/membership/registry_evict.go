@@ -10,9 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Evict ends the membership of an owner, alive or not, and reports whether it was one: for
-// operators who know that it is gone and do not want to wait. A member that is not gone after all finds
-// out by its context.
+// Evict ends the membership of an owner, alive or not, and reports whether it was one: for an
+// operator that knows of its end and does not want to wait. A member that is still alive sees the
+// end of its context.
 func (r *Registry) Evict(ctx context.Context, owner placement.Owner) (bool, error) {
 	return r.evictWith(ctx, owner, func(tx kv.Transaction, state leasefdb.State) (bool, error) {
 		return true, r.names.Break(ctx, tx, owner.Name, state.Epoch)
@@ -27,8 +27,8 @@ func (r *Registry) evictLapsed(ctx context.Context, owner placement.Owner, seen 
 	})
 }
 
-// evictWith removes the row of an owner, and takes its lease away if it has one: take
-// does, and reports whether it may. One transaction.
+// evictWith removes the row of an owner in one transaction. If the owner has a lease, take
+// ends it, or returns false if it may not.
 func (r *Registry) evictWith(ctx context.Context, owner placement.Owner, take func(kv.Transaction, leasefdb.State) (bool, error)) (bool, error) {
 	return kv.Transact(ctx, r.db, func(tx kv.Transaction) (bool, error) {
 		k, found, err := r.openKeys(ctx, tx)

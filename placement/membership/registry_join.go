@@ -70,8 +70,7 @@ func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim)
 	return newMember(ctx, r, row, grant), nil
 }
 
-// awaitName waits until the lease of a name has lapsed or its state has changed: it was renewed,
-// or given back.
+// awaitName waits until the lease of a name has lapsed, was renewed or was given back.
 func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leasefdb.Observation) error {
 	lapse := time.NewTimer(seen.Left())
 	defer lapse.Stop()

@@ -41,7 +41,8 @@ func (w *watcher) readChange(ctx context.Context) (changed bool, err error) {
 	}
 }
 
-// noteTopology takes note of a topology; without members if it is the one that is known.
+// noteTopology notes a topology and reports whether its version is new. A topology of the known
+// version comes without members.
 func (w *watcher) noteTopology(t placement.Topology) (changed bool, err error) {
 	switch {
 	case t.Version < w.topology.Version:
@@ -74,8 +75,8 @@ func (w *watcher) readTopology(ctx context.Context, watched bool) (t placement.T
 	return t, watch, err
 }
 
-// settleTime is about how long a watcher waits after a change before it looks again, so that
-// many changes at once cost each process ten transactions a second at most.
+// settleTime is the mean pause of a watcher after a change, so that many changes at once cost each
+// process ten transactions a second at most.
 const settleTime = 100 * time.Millisecond
 
 // awaitNextLook waits until it is time for another look.

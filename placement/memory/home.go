@@ -45,7 +45,7 @@ func (h *Home) Evict(owner placement.Owner) {
 	h.dead[owner.Name] = max(h.dead[owner.Name], owner.Incarnation)
 }
 
-// Holder returns who has a claim on the key, as of the home; false if it is free. A
+// Holder returns the owner of the claim on a key; false if the key is free. A
 // lock that has lapsed counts until it is claimed anew.
 func (h *Home) Holder(key placement.Key) (placement.Holder, bool) {
 	h.mu.Lock()

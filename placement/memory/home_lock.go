@@ -79,8 +79,8 @@ func (h *Home) Release(ctx context.Context, lease placement.Lease) error {
 	return nil
 }
 
-// freeClaim ends the claim. Where that is the activation, what its owner has stored goes
-// with it, but what another has stored, who died, stays for the next.
+// freeClaim ends the claim. Where the claim is the activation, an entry of its owner goes with it;
+// an entry of an earlier, dead owner stays for the next claim.
 func (h *Home) freeClaim(key placement.Key, r *row) {
 	if h.options.Kept && r.entry != nil && r.entry.Owner == r.claim.Owner {
 		r.entry = nil

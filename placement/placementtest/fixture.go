@@ -142,8 +142,8 @@ func (f *fixture) mustRemove(key placement.Key, owner placement.Owner, epoch int
 	}
 }
 
-// raceClaims lets ten members claim the key by each of the homes at once: one wins, and
-// the others are told who.
+// raceClaims lets ten members claim the key by each of the homes at once: one wins, and the others
+// are told its name.
 func (f *fixture) raceClaims(homes ...Home) {
 	var commands []placement.TryAcquire
 	for i := range 10 * len(homes) {

@@ -54,8 +54,8 @@ func testIncarnations(f *fixture) {
 	f.checkStored(key, &e)
 }
 
-// testDeadClaimant checks that an owner whom the home takes for dead is granted
-// nothing: others would not see that it lives.
+// testDeadClaimant checks that an owner that the home takes for dead is granted nothing: others
+// would not see that it lives.
 func testDeadClaimant(f *fixture) {
 	a := f.startMember("a")
 	f.mustActivate(a, placement.Key{Kind: "thing", ID: "2"})

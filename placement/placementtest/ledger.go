@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// ledger notes who has which key.
+// ledger notes which owner has which key.
 type ledger struct {
 	mu      sync.Mutex
 	holders map[placement.Key]placement.Lease

@@ -19,8 +19,8 @@
 //
 // protoactor-go's own lookup hashes: while members see the cluster differently, an
 // identity may have two actors. Here a member claims an identity in a transaction before it
-// spawns the actor, under an epoch that only grows. Others are told who has it, so that one actor
-// of an identity is active at a time. A member that is killed loses its claims when its lease has
+// spawns the actor, under an epoch that only grows. Other members are told its owner, so that one
+// actor of an identity is active at a time. A member that is killed loses its claims when its lease has
 // lapsed, after [Options.Duration]; requests go to the actors of other members then.
 //
 // A process that was suspended, or cut off from the database, may run on for a moment after others

@@ -10,7 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/cluster"
 )
 
-// receiveRequest is the actor that others ask where an identity is active.
+// receiveRequest is the receive function of the actor that other members ask where an identity is
+// active.
 func (n *Node) receiveRequest(ctx actor.Context) {
 	request, ok := ctx.Message().(*cluster.ActivationRequest)
 	if !ok || ctx.Sender() == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // maxForwards is how many members a lookup asks one through the other: the
-// authority, and who has the key by what that knows.
+// authority, and the owner of the key according to that.
 const maxForwards = 2
 
 // errElsewhere says that a member which was asked for a key does not have it.

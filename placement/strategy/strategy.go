@@ -18,8 +18,8 @@ func otherwise(s placement.Strategy) placement.Strategy {
 }
 
 // LocalFirst takes the member that resolves the key, if it can activate it: for
-// keys that are used where they were used first. Members disagree on the authority; the
-// claim tells them who has the key. An activation stays where it is.
+// keys that are used where they were used first. Members disagree on the authority; the claim tells
+// them the holder of the key. An activation stays where it is.
 type LocalFirst struct {
 	Otherwise placement.Strategy // for clients and members that cannot activate the key; nil: rendezvous hashing
 }

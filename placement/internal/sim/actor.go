@@ -17,7 +17,7 @@ type actor struct {
 	key     placement.Key
 	epoch   int64
 
-	value    int  // what it believes that the register has
+	value    int  // of the register, as the actor believes
 	unsure   bool // the outcome of its latest write is unknown
 	busy     bool // it handles a call
 	waiting  []*attempt
@@ -36,8 +36,8 @@ func (a *actor) activationRecord() placement.ActivationRecord {
 
 func (a *actor) inUse() bool { return a.busy || len(a.waiting) > 0 }
 
-// endActor ends the actor. What it has sent to the store is on its way; calls that wait
-// are told to try again.
+// endActor ends the actor. Writes that it has sent to the store still arrive; waiting calls
+// are answered with errEnded.
 func (a *actor) endActor() {
 	a.ended = true
 	if a.process.actors[a.key] == a {
@@ -81,8 +81,8 @@ func (a *actor) handleCall(t *attempt) {
 	a.process.after(works, func() { a.sendWrite(t, d) })
 }
 
-// sendWrite sends the effect of the call to the store. An actor that was lost does not notice: a
-// process that was paused wakes here.
+// sendWrite sends the effect of the call to the store. An actor that was lost does so, too:
+// a process that was paused wakes here.
 func (a *actor) sendWrite(t *attempt, d dice) {
 	w := a.process.world
 	if a.ended {
@@ -101,7 +101,7 @@ func (a *actor) sendWrite(t *attempt, d dice) {
 	})
 }
 
-// handleWritten is told what became of the effect.
+// handleWritten handles the outcome of the effect.
 func (a *actor) handleWritten(e effect, err error) {
 	switch {
 	case err == nil:

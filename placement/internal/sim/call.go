@@ -11,7 +11,7 @@ import (
 
 // call is a call of an actor by some process. It goes to where the key resolves to, and
 // from there two processes further at most. The caller repeats it until it is
-// handled: an effect is one more, whichever call it is for.
+// handled: each effect adds one to the register, whichever call it is for.
 type call struct {
 	origin  *process
 	key     placement.Key
@@ -110,8 +110,8 @@ func (t *attempt) sendReply(p *process, h placement.Holder, err error) {
 	}, nil)
 }
 
-// endAttempt tells the caller the outcome, unless it has one already. What its process has learned of
-// the key's place its driver is told.
+// endAttempt gives the caller the outcome, unless it has one already, and tells the driver
+// of its process the location of the key.
 func (t *attempt) endAttempt(h placement.Holder, err error) {
 	c, p := t.call, t.call.origin
 	if c.current != t {

@@ -171,7 +171,7 @@ func (c *cluster) call(ctx context.Context, from *node, key placement.Key) error
 }
 
 // deliver brings a call to where a key is, and corrects on the way back what is known of
-// that, as package placement/host does. to is whom the sender takes for the holder.
+// that, as package placement/host does. to is the holder according to the sender.
 func (c *cluster) deliver(ctx context.Context, p *incarnation, key placement.Key, to placement.Holder, hops int) (placement.Holder, error) {
 	r, err := p.driver.Resolve(ctx, key)
 	if err != nil {

@@ -19,7 +19,7 @@
 //
 // An actor keeps the value of its register in memory. For each call it writes one more, in
 // the step of the store in which its fence is checked; a process that was paused wakes in the middle of that
-// and goes on. The oracle sees everything at once. It reports a [Violation] if
+// and goes on. The oracle sees the state of all processes. It reports a [Violation] if
 //
 //   - epochs of a key do not grow, or two activations write under one,
 //   - an effect comes after one of a greater epoch, or overwrites one that it has not seen,
@@ -31,6 +31,6 @@
 //     ended, or processes do not agree then on where a key is,
 //   - a process that leaves cleanly keeps something, or does not end.
 //
-// [Mutation]s show that it can. [Shrink] cuts a plan that fails down to the steps that
-// matter.
+// Each [Mutation] puts a fault into the program that the oracle must find. [Shrink] reduces
+// a plan that fails to the steps that matter.
 package sim

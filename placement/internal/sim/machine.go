@@ -71,7 +71,7 @@ func (m *machine) pause() {
 	}
 }
 
-// resume lets everything happen that was held back, in the order in which it came.
+// resume runs the events that were held back during the pause, in their order.
 func (m *machine) resume() {
 	if m.paused--; m.paused > 0 {
 		return

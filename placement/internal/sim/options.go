@@ -29,7 +29,7 @@ type Options struct {
 type Store interface {
 	driver.Lock
 	driver.Storage
-	// Holder returns who has a key; false if it is free.
+	// Holder returns the holder of a key; false if it is free.
 	Holder(key placement.Key) (placement.Holder, bool)
 	// Update reads and writes the register of a key in one step, in which the epoch is in
 	// force, and returns an ErrActivationLost if it is not. A register that was never

@@ -72,8 +72,8 @@ func (o *oracle) checkEffect(e *effect) {
 	o.values[a.key] = e.base + 1
 }
 
-// noteServed is told that a resolve was answered with an actor. No other may be in use at a
-// member that is alive.
+// noteServed notes that a resolve was answered with an actor, and checks that no other one
+// is in use at a live member.
 func (o *oracle) noteServed(a *actor) {
 	if a.serving {
 		return
@@ -109,8 +109,8 @@ func (o *oracle) checkInTime(p *process, key placement.Key, waited time.Duration
 	}
 }
 
-// noteStopped is told that a process has handed everything back. Once the faults are long over no
-// actor is left in it.
+// noteStopped notes that a process has handed everything back, and checks after the end of
+// the faults that it has no actor left.
 func (o *oracle) noteStopped(p *process) {
 	o.clean[p.owner] = true
 	for _, k := range o.world.keys {
@@ -127,7 +127,7 @@ func (o *oracle) checkExit(p *process) {
 	}
 }
 
-// checkAnswer checks the answer of a resolve. It returns false if that makes no sense to act on.
+// checkAnswer checks the answer of a resolve. It returns false if the caller must not use it.
 func (o *oracle) checkAnswer(p *process, key placement.Key, r placement.Resolution, err error) bool {
 	o.world.tracef("%v resolves %v → %v", p, key, answer{r, err})
 	o.addToTrace(uint64(p.machine.index), uint64(r.Epoch), uint64(r.Locality))

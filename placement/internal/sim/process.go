@@ -105,8 +105,8 @@ func (p *process) exit() {
 	p.machine.restart()
 }
 
-// after has something happen in the process. It does not if the process has
-// ended by then, and happens later if the process is paused.
+// after runs do in the process after a time: not if the process has ended by then, and
+// later if it is paused.
 func (p *process) after(d time.Duration, do func()) {
 	p.world.after(d, func() { p.runNow(do) })
 }
@@ -121,8 +121,8 @@ func (p *process) runNow(do func()) {
 	}
 }
 
-// every has something happen once in each interval of the process's clock. Ticks that
-// come due during a pause are one.
+// every runs do once in each interval of the process's clock. Ticks that come due during a
+// pause become one.
 func (p *process) every(d time.Duration, do func()) {
 	p.after(p.machine.clock.trueDuration(d), func() {
 		do()

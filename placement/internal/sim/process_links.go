@@ -2,8 +2,9 @@
 
 package sim
 
-// sendTo has something happen in the process that runs on a machine when a message
-// arrives there. absent is called, after a while, if none does or the message is lost: it can be nil.
+// sendTo sends a message that runs do in the process on a machine. If no process runs there
+// or the link is cut, absent is called after a while; it can be nil. A lost message calls
+// neither.
 func (p *process) sendTo(to *machine, do func(*process), absent func()) {
 	w, d := p.world, p.dice(aboutMessage)
 	arrive := func() {
@@ -24,9 +25,8 @@ func (p *process) sendTo(to *machine, do func(*process), absent func()) {
 	}
 }
 
-// ask has something done in the store, and then something in the process. With an
-// error the outcome is unknown. A request that was sent is done even if the
-// process is paused or ends.
+// ask runs do in the store, and then done in the process. With an error the outcome is
+// unknown. A request that was sent is executed even if the process is paused or ends.
 func ask[T any](p *process, what string, do func() T, done func(T, error)) {
 	w, d := p.world, p.dice(aboutMember)
 	w.after(w.latency(d), func() {

@@ -28,8 +28,8 @@ type joinReply struct {
 	holder *lease
 }
 
-// joinRegistry asks for an incarnation, until it is given. Of a predecessor it observes the renewals
-// until those have stopped for as long as a lease lasts.
+// joinRegistry asks for an incarnation until it gets one. Meanwhile it observes whether a
+// predecessor renews, until that has not renewed for as long as a lease lasts.
 func (p *process) joinRegistry() {
 	ask(p, "join", func() joinReply {
 		owner, holder := p.world.registry.join(p.machine.member())
@@ -68,7 +68,7 @@ func (p *process) renewLease() {
 }
 
 // loseMembership ends the process, as a program does whose membership may have ended: it
-// lets go of everything and starts anew.
+// drops everything and starts again.
 func (p *process) loseMembership(why string) {
 	p.world.tracef("%v has lost its membership: %s", p, why)
 	p.world.oracle.counts.Lost++
@@ -109,7 +109,7 @@ func (p *process) observeMember(o placement.Owner, renewals int) {
 	}
 }
 
-// deliverTopology gives the driver a topology, in whatever order they come.
+// deliverTopology gives the driver a topology. Topologies may come in any order.
 func (p *process) deliverTopology(t placement.Topology) {
 	if p.driver == nil || p.leaving {
 		return

@@ -90,7 +90,7 @@ func (c *command) sendReply(result placement.CommandResult) {
 	}
 }
 
-// deliverResult gives the result to the driver. From then on the process knows of what it carries.
+// deliverResult gives the result to the driver. From then on the process knows of its lease.
 func (c *command) deliverResult(result placement.CommandResult) {
 	c.delivered = true
 	if r, ok := result.(placement.LockAcquired); ok && r.Err == nil {

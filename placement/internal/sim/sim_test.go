@@ -15,7 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/sim"
 )
 
-// runsVariable names the environment variable that sets how many seeds
 // runsVariable names the environment variable that sets how many seeds the tests run.
 const runsVariable = "KAZAHANA_PLACEMENT_RUNS"
 

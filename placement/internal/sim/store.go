@@ -22,7 +22,7 @@ type store struct {
 	inner *memory.Home // if it is that
 	kept  bool
 	// clocked says that locks lapse by the store's clock, which jumps at
-	// recoveries. Else they lapse by the clocks of those who claim.
+	// recoveries. Otherwise they lapse by the clocks of the claimants.
 	clocked bool
 	jumped  time.Duration
 
@@ -159,7 +159,7 @@ func (s *store) removeAny(ctx context.Context, key placement.Key) error {
 	}
 }
 
-// hasClaim reports whether an owner has the claim of an epoch.
+// hasClaim returns the holder of a key, and whether that is an owner under an epoch.
 func (s *store) hasClaim(key placement.Key, o placement.Owner, epoch int64) (placement.Holder, bool) {
 	h, held := s.home.Holder(key)
 	return h, held && h.Owner == o && h.Epoch == s.inHome(key, o, epoch)

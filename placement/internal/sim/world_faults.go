@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// faults are those in force that concern all machines: how often each was begun and not ended.
+// faults counts the faults in force that concern all machines.
 type faults struct {
 	lossy, double, slow, failing, recovering int
 	calm                                     bool // all have ended
@@ -73,7 +73,7 @@ func (w *world) beginFault(s step, m *machine) (undo func()) {
 	return nil
 }
 
-// beginMember does a step that is not undone.
+// beginMember performs a step that is not undone.
 func (w *world) beginMember(s step, m *machine) {
 	p := m.process
 	n := &w.oracle.counts

@@ -60,7 +60,7 @@ func (w *world) callUntil(m *machine, key placement.Key, by time.Duration, done 
 	w.repeatIfGone(called, &over, again)
 }
 
-// repeatIfGone tries again if a process ends while it calls.
+// repeatIfGone repeats a call if the calling process ends during it.
 func (w *world) repeatIfGone(p *process, over *bool, again func()) {
 	switch {
 	case *over:
@@ -195,8 +195,8 @@ func (w *world) err() error {
 	return w.failure
 }
 
-// runUntil has events happen until a time, until something is done or a violation was
-// found. It reports whether it was done.
+// runUntil runs events until a time, until done returns true or a violation is found. It
+// reports whether done returned true.
 func (w *world) runUntil(until time.Duration, done func() bool) bool {
 	for w.failure == nil && w.next(until) {
 		if done != nil && done() {

@@ -8,9 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// pushTopology has every process told of the members of this instant: each after a time
-// of its own, so that topologies overtake each other, some are lost and some come
-// twice.
+// pushTopology sends the members of this instant to every process, each after its own
+// latency, so that topologies overtake each other. Some are lost and some come twice.
 func (w *world) pushTopology() {
 	s := w.registry.read()
 	for _, m := range w.machines {
