@@ -16,6 +16,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // TestBackupFaults lets every operation of a backup fail in turn: the backup
@@ -148,7 +149,7 @@ func expectUnopened(t *testing.T, fs vfs.FS, dir string) {
 
 // TestBackupCrash takes the machine's power away at random moments of a backup.
 func TestBackupCrash(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
@@ -228,7 +229,7 @@ func backUpUntilKilled(dir string) {
 
 // TestBackupKill kills a process that backs up, again and again.
 func TestBackupKill(t *testing.T) {
-	random, dir := seeded(t), t.TempDir()
+	random, dir := seed.Rand(t), t.TempDir()
 	rounds := 12
 	if testing.Short() {
 		rounds = 3

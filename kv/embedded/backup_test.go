@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -136,7 +137,7 @@ func background(t testing.TB, functions ...func() error) (stop func()) {
 // TestBackup backs a database up while transactions and the absorber go on: the
 // copy is what the transactions up to its version come to.
 func TestBackup(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	fs := vfs.NewMem()
 	o := crashOptions(fs, false)
 	o.segmentSize, o.flushAt = 4000, 20000

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -98,7 +99,7 @@ func openCold(t *testing.T) (*Database, *coldDisk) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := seeded(t)
+	random := seed.Rand(t)
 	value := make([]byte, 1000)
 	transact(t, db, func(tx kv.Transaction) {
 		for i := range coldKeys {

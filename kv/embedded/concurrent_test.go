@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -35,7 +36,7 @@ func TestConcurrent(t *testing.T) {
 		old  atomic.Int64
 	)
 	for worker := range 4 {
-		random := seeded(t)
+		random := seed.Rand(t)
 		wg.Go(func() {
 			for !quit.Load() {
 				from, to, n := random.IntN(accounts), random.IntN(accounts), int64(random.IntN(10))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // crashPoints is a file system that takes pictures of itself: what a crash of
@@ -150,7 +151,7 @@ func TestCrashPoints(t *testing.T) {
 }
 
 func testCrashPoints(t *testing.T, noSync bool) {
-	random, each, every := seeded(t), 80, int64(5)
+	random, each, every := seed.Rand(t), 80, int64(5)
 	if testing.Short() {
 		each, every = 30, 10
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -27,7 +28,7 @@ func TestCrash(t *testing.T) {
 }
 
 func crashSeries(t *testing.T, noSync bool) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	rounds := 40
 	if testing.Short() {
 		rounds = 10
@@ -94,7 +95,7 @@ func crashLoad(t *testing.T, db *Database, first int) (acknowledged *atomic.Int6
 
 // TestCrashWhileOpening crashes again and again right after opening.
 func TestCrashWhileOpening(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	fs := vfs.NewCrashableMem()
 	db := openTest(t, crashOptions(fs, false))
 	for i := range 50 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -91,7 +92,7 @@ func closedDatabases(t *testing.T) (folders map[string]*vfs.MemFS, last map[stri
 // every way: no transaction is ever missing without an error, and what Verify
 // calls sound is complete.
 func TestRandomDamage(t *testing.T) {
-	random, rounds := seeded(t), 12
+	random, rounds := seed.Rand(t), 12
 	if testing.Short() {
 		rounds = 3
 	}

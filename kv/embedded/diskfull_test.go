@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -94,7 +95,7 @@ func (f smallFile) WriteAt(p []byte, at int64) (int, error) {
 // the disk is full opening fails with the same error, or works, and loses
 // nothing; once there is room the database goes on where it was.
 func TestDiskFull(t *testing.T) {
-	random, rounds := seeded(t), 60
+	random, rounds := seed.Rand(t), 60
 	if testing.Short() {
 		rounds = 15
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.uber.org/goleak"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -70,7 +71,7 @@ func onBase(part string, kind errorfs.OpKind) func(errorfs.Op) bool {
 func TestFaults(t *testing.T) {
 	for name, wanted := range failures {
 		t.Run(name, func(t *testing.T) {
-			random := seeded(t)
+			random := seed.Rand(t)
 			for range 10 {
 				testFault(t, wanted, random.Int64N(6))
 			}

@@ -12,8 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -94,13 +94,6 @@ var killOptions = map[string]Options{
 	"usual":    {},
 }
 
-// seeded returns a source of chance and prints its seed.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 // TestKill kills a process that opens a database and commits, again and again, at
 // random moments. The next process on the folder must find what was printed, and
 // of each writer at most one transaction more.
@@ -109,7 +102,7 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		rounds = 40
 	}
-	random := seeded(t)
+	random := seed.Rand(t)
 	var k killing
 	for round := range rounds {
 		if round%25 == 0 {

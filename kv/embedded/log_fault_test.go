@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // commitUntilError commits numbered transactions until one fails. It returns how
@@ -27,7 +28,7 @@ func commitUntilError(t *testing.T, db *Database) (acknowledged int) {
 // room before the database is closed: Close writes then, and what it writes must
 // not count the part of the record to the log.
 func TestMendBeforeClose(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	for _, lazy := range []bool{false, true} {
 		for range 20 {
 			disk := newSmallDisk(1 << 30)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"go.uber.org/goleak"
 )
 
@@ -32,7 +33,7 @@ func openFiles(t *testing.T, dir string) (open []string) {
 // again, in one process: each time it is closed, the disk is mended, and the
 // database is opened and goes on. Nothing of the closed ones is left.
 func TestMendAndOpenAgain(t *testing.T) {
-	random, dir, goroutines := seeded(t), t.TempDir(), goleak.IgnoreCurrent()
+	random, dir, goroutines := seed.Rand(t), t.TempDir(), goleak.IgnoreCurrent()
 	disk := smallDisk{vfs.Default, new(atomic.Int64)}
 	o := crashOptions(disk, false)
 	o.memTable = 32 << 10 // the base's tables fail, too

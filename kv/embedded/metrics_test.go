@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -22,7 +23,7 @@ var _ expvar.Var = Metrics{}
 
 // TestHistogram compares counts, sums and quantiles with a sorted list.
 func TestHistogram(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	var h histogram
 	if got := read(&h, int64(1)); got.Mean() != 0 || got.Quantile(0.5) != 0 {
 		t.Errorf("of nothing: %+v", got)

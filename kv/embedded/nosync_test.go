@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // lostPower returns what a loss of power leaves of a file system, with some
@@ -58,7 +59,7 @@ func TestAbsorbWhileCommitting(t *testing.T) {
 // absorb and flush at random moments, with commits in between, and takes the power
 // away: what is left is a prefix of history, with all that was synced.
 func TestNoSyncPowerLoss(t *testing.T) {
-	random, rounds := seeded(t), 60
+	random, rounds := seed.Rand(t), 60
 	if testing.Short() {
 		rounds = 15
 	}

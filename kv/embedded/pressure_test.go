@@ -18,6 +18,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -222,7 +223,7 @@ func TestHeldReaderDoesNotBlock(t *testing.T) {
 // TestIsolationUnderPressure moves money while other commits keep the window
 // full, so that what conflicts are found by is forgotten early: nothing is lost.
 func TestIsolationUnderPressure(t *testing.T) {
-	random, transfers := seeded(t), 600
+	random, transfers := seed.Rand(t), 600
 	if testing.Short() {
 		transfers = 150
 	}

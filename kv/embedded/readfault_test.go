@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -34,7 +35,7 @@ func brokenTable(t *testing.T, broken *atomic.Bool) vfs.FS {
 	}))
 	db := openTest(t, crashOptions(fs, false))
 	defer closeTest(t, db)
-	random := seeded(t)
+	random := seed.Rand(t)
 	transact(t, db, func(tx kv.Transaction) {
 		for i := range tableKeys {
 			value := fmt.Appendf(nil, "%d ", i)

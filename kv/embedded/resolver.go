@@ -30,14 +30,14 @@ type resolver struct {
 type step struct{ at, gap int64 }
 
 func newResolver(w *window) *resolver {
-	r := &resolver{window: w, steps: tree[step]{rank: func(s *step) rank { return rank{top: s.at} }}}
+	r := &resolver{window: w, steps: rankedTree(func(s *step) rank { return rank{top: s.at} })}
 	r.steps.set([]byte{}, step{})
 	return r
 }
 
 // conflicts reports whether anything in the ranges was written after version.
 func (r *resolver) conflicts(reads []kv.KeyRange, version int64) bool {
-	keys, ranges := r.window.entries.root.top > version, r.steps.root.top > version
+	keys, ranges := r.window.entries.top() > version, r.steps.top() > version
 	if !keys && !ranges {
 		return false
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/tricky"
 )
 
 // decided is a commit as the naive resolver remembers it.
@@ -48,33 +50,9 @@ type player struct {
 	request *commitRequest
 }
 
-// trickyKey draws a key: of few or of many, short or behind a long prefix, with
-// zero bytes behind it or not.
-func trickyKey(r *rand.Rand) []byte {
-	prefixes := []string{"", "", "\x00", "prefix", "prefix\x00\x00\x00\x00\x00\x00\x00\x00", "a prefix of more than eight bytes"}
-	key := []byte(prefixes[r.IntN(len(prefixes))])
-	for range min(r.IntN(4), r.IntN(4)) {
-		key = append(key, "\x00\x00\x01ab\xfe"[r.IntN(6)])
-	}
-	return key
-}
-
-func trickyRange(r *rand.Rand) kv.KeyRange { return orderedRange(r, trickyKey(r), trickyKey(r)) }
-
-// orderedRange returns the range between two keys, or that of one of them.
-func orderedRange(r *rand.Rand, begin, end []byte) kv.KeyRange {
-	switch {
-	case r.IntN(4) == 0:
-		end = successor(begin)
-	case bytes.Compare(begin, end) > 0:
-		begin, end = end, begin
-	}
-	return kv.KeyRange{Begin: begin, End: end}
-}
-
 func (p *player) key(r *rand.Rand) []byte { return p.keys[r.IntN(len(p.keys))] }
 
-func (p *player) keyRange(r *rand.Rand) kv.KeyRange { return orderedRange(r, p.key(r), p.key(r)) }
+func (p *player) keyRange(r *rand.Rand) kv.KeyRange { return tricky.RangeOf(r, p.key(r), p.key(r)) }
 
 // act lets the transaction do something at random.
 func (p *player) act(t *testing.T, r *rand.Rand) {
@@ -169,7 +147,7 @@ func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
 // TestResolverModel compares the decisions on transactions of every kind with
 // those of a resolver that compares everything with everything.
 func TestResolverModel(t *testing.T) {
-	random, rounds := seeded(t), 400
+	random, rounds := seed.Rand(t), 400
 	if testing.Short() {
 		rounds = 60
 	}
@@ -193,7 +171,7 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 		keys [][]byte
 	)
 	for range 5 + random.IntN(30) {
-		keys = append(keys, trickyKey(random))
+		keys = append(keys, tricky.Key(random))
 	}
 	for range 60 {
 		for len(open) < 12 {

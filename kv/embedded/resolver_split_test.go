@@ -18,7 +18,7 @@ func TestConflictFoundAfterSplits(t *testing.T) {
 	read := []kv.KeyRange{singleKey([]byte("key 999999"))}
 	before := readVersion(t, begin(t, db))
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key 999999"), nil) })
-	for i := range 3 * fanout * fanout {
+	for i := range 3 * 32 * 32 {
 		transact(t, db, func(tx kv.Transaction) {
 			if err := tx.SetOption(kv.OptionNextWriteNoWriteConflictRange, 0); err != nil {
 				t.Fatal(err)

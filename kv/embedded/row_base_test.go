@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -261,7 +262,7 @@ func testRowsConcurrent(t *testing.T, size int64) {
 	}
 	background(db.disk.absorber.pass)
 	for reader := range 4 {
-		random := seeded(t)
+		random := seed.Rand(t)
 		patience := uint64(reader % 2) // commits that happen meanwhile
 		background(func() error {
 			err := readSame(t.Context(), db, random.IntN, func() {
@@ -277,7 +278,7 @@ func testRowsConcurrent(t *testing.T, size int64) {
 			return err
 		})
 	}
-	random := seeded(t)
+	random := seed.Rand(t)
 	for n := uint64(1); n <= wanted && !t.Failed(); n++ {
 		kind, one := random.IntN(4), random.IntN(sameKeys)
 		transact(t, db, func(tx kv.Transaction) { setSame(tx, kind, one, n) })

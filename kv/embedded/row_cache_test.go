@@ -8,6 +8,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"pgregory.net/rapid"
 )
 
@@ -96,7 +97,7 @@ func TestRowCacheBound(t *testing.T) {
 	const limit = 16 << 20
 	before := heap()
 	c := newRowCache(limit)
-	random := seeded(t)
+	random := seed.Rand(t)
 	value := make([]byte, 3000)
 	for i := range 120_000 {
 		size := random.IntN(300)
@@ -145,7 +146,7 @@ func TestRowCacheLarge(t *testing.T) {
 // TestRowCacheKeepsHot reads some rows often, while many others are read once.
 func TestRowCacheKeepsHot(t *testing.T) {
 	const hot, limit = 5_000, 4 << 20
-	c, random := newRowCache(limit), seeded(t)
+	c, random := newRowCache(limit), seed.Rand(t)
 	value := make([]byte, 200)
 	hits, reads := 0, 0
 	for i := range 600_000 {

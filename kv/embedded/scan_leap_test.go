@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -16,7 +17,7 @@ import (
 // stretches are absent in the window, in the base, in both or in neither, and
 // compares with a list.
 func TestLeaps(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	rounds := 30
 	if testing.Short() {
 		rounds = 8

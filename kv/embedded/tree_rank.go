@@ -14,6 +14,9 @@ func (r rank) with(o rank) rank { return rank{max(r.top, o.top), r.live || o.liv
 // exceeds reports whether r is more than o in anything.
 func (r rank) exceeds(o rank) bool { return r.top > o.top || r.live && !o.live }
 
+// rankedTree returns an empty tree whose nodes know the rank of what is below them.
+func rankedTree[V any](rankOf func(*V) rank) tree[V] { return tree[V]{rank: rankOf} }
+
 // measure recomputes the rank of n.
 func (t *tree[V]) measure(n *node[V]) {
 	if t.rank == nil {
@@ -63,6 +66,14 @@ func (c *cursor[V]) lift(t *tree[V], d int, r rank) {
 		c.path[d].n.rank = c.path[d].n.rank.with(r)
 	}
 	t.root.rank = t.root.rank.with(r)
+}
+
+// top returns the highest rank of all entries, 0 if there are none.
+func (t *tree[V]) top() int64 {
+	if t.root == nil {
+		return 0
+	}
+	return t.root.rank.top
 }
 
 // topWithin returns the highest rank of the entries in [begin, end).

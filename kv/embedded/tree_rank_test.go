@@ -5,12 +5,14 @@ package embedded
 import (
 	"fmt"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // TestTreeRanks fills trees until several levels split at once, with values of
 // few ranks: every node knows what is below it.
 func TestTreeRanks(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	for round := range 40 {
 		tr := tree[int]{rank: liveRank}
 		for i, k := range random.Perm(2 * fanout * fanout) {

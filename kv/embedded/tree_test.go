@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"pgregory.net/rapid"
 )
 
@@ -161,7 +162,7 @@ func TestTreeModel(t *testing.T) {
 // with one kid, and get others. All keys begin alike, so that nodes skip a prefix.
 func TestTreeRefilled(t *testing.T) {
 	const keys = 10 * fanout * fanout
-	random := seeded(t)
+	random := seed.Rand(t)
 	for range 3 {
 		var tr tree[int]
 		model := sorted{}

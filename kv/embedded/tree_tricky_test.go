@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"sort"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/tricky"
 )
 
 // TestTreeTrickyKeys compares a tree with a map: keys that begin alike, whose
 // heads are equal, that end with zero bytes, and the empty one.
 func TestTreeTrickyKeys(t *testing.T) {
-	random, rounds := seeded(t), 200
+	random, rounds := seed.Rand(t), 200
 	if testing.Short() {
 		rounds = 40
 	}
@@ -22,10 +25,10 @@ func TestTreeTrickyKeys(t *testing.T) {
 		var saved []tree[int]
 		var savedModels []sorted
 		for i := range 400 {
-			key := trickyKey(random)
+			key := tricky.Key(random)
 			switch random.IntN(24) {
 			case 0:
-				r := trickyRange(random)
+				r := tricky.Range(random)
 				tr.removeRange(r.Begin, r.End)
 				maps.DeleteFunc(model, func(k string, _ int) bool { return string(r.Begin) <= k && k < string(r.End) })
 			case 1, 2, 3:
@@ -69,7 +72,7 @@ func retainSome(tr *tree[int], model sorted, from []byte, n int) {
 func compareTricky(t *testing.T, random *rand.Rand, tr *tree[int], m sorted) {
 	t.Helper()
 	keys := m.keys()
-	probe := trickyKey(random)
+	probe := tricky.Key(random)
 	at := sort.SearchStrings(keys, string(probe))
 	value, has := m[string(probe)]
 	if got := tr.get(probe); (got != nil) != has || has && *got != value {
@@ -97,7 +100,7 @@ func compareTricky(t *testing.T, random *rand.Rand, tr *tree[int], m sorted) {
 	if (v != nil) != (floor >= 0) || v != nil && (string(key) != keys[floor] || *v != m[keys[floor]]) {
 		t.Fatalf("floor(%q) = %q, want key %d of %q", probe, key, floor, keys)
 	}
-	r := trickyRange(random)
+	r := tricky.Range(random)
 	top := int64(0)
 	for k, v := range m {
 		if string(r.Begin) <= k && k < string(r.End) {

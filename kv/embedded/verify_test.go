@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // filledDatabase closes a database with tables and some segments.
@@ -89,7 +90,7 @@ func TestVerify(t *testing.T) {
 // TestVerifyFindsDamage changes bytes of tables and segments, one at a time:
 // each is found, in that file and not behind that byte.
 func TestVerifyFindsDamage(t *testing.T) {
-	random, fs := seeded(t), filledDatabase(t)
+	random, fs := seed.Rand(t), filledDatabase(t)
 	rounds := 300
 	if testing.Short() {
 		rounds = 60

@@ -47,7 +47,7 @@ type window struct {
 }
 
 func newWindow(whole bool) *window {
-	w := &window{whole: whole, entries: tree[entry]{rank: (*entry).rank}}
+	w := &window{whole: whole, entries: rankedTree((*entry).rank)}
 	first := entry{}
 	if whole {
 		first = entry{point: absent, gap: absent}
