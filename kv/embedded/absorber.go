@@ -5,6 +5,8 @@ package embedded
 import (
 	"bytes"
 	"time"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 const (
@@ -232,16 +234,16 @@ func (a *absorber) part(b *baseBatch, v *view, all []stretchOf, horizon int64) (
 // stretch absorbs up to budget entries of a stretch and returns how many they
 // were and, if more are left, the key of the last.
 func (a *absorber) stretch(b *baseBatch, v *view, s stretchOf, budget int, horizon int64) (seen int, last []byte, err error) {
-	var c cursor[entry]
-	ok := c.seek(&v.entries, s.first)
-	for ok && bytes.Compare(c.key(), s.last) <= 0 {
+	var c btree.Cursor[entry]
+	ok := c.Seek(&v.entries, s.first)
+	for ok && bytes.Compare(c.Key(), s.last) <= 0 {
 		if seen == budget || b.size() >= absorbStepBytes {
 			return seen, last, nil
 		}
-		key, e := c.key(), *c.val()
+		key, e := c.Key(), *c.Value()
 		var next []byte
-		if ok = c.next(); ok {
-			next = c.key()
+		if ok = c.Next(); ok {
+			next = c.Key()
 		}
 		if err := take(b, key, next, &e, horizon); err != nil {
 			return seen, nil, err

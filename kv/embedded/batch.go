@@ -148,11 +148,11 @@ func (c *committer) seal(b *batch) {
 	if slices.ContainsFunc(b.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
 		c.metadata = c.current(metadataKey)
 	}
-	b.cost = c.window.entries.takeCopied()
+	b.cost = c.window.entries.TakeCopied()
 	for i := range b.changes {
 		b.cost += int64(len(b.changes[i].key)+len(b.changes[i].value)) + itemCost
 	}
-	b.view = &view{version: b.version, entries: c.window.entries.snapshot(), vacant: c.vacant.snapshot(), base: c.base, metadata: c.metadata}
+	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.snapshot(), base: c.base, metadata: c.metadata}
 }
 
 // finish makes the batch durable and publishes it. If the disk fails, what it

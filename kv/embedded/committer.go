@@ -324,6 +324,6 @@ func (c *committer) close(wait bool) *batch {
 func (c *committer) refresh() {
 	c.stale = false
 	if c.fault.get() == nil { // else the window may hold a commit that did not happen
-		c.head.replace(c.window.entries.snapshot(), c.vacant.snapshot(), c.window.entries.takeCopied())
+		c.head.replace(c.window.entries.Snapshot(), c.vacant.snapshot(), c.window.entries.TakeCopied())
 	}
 }

@@ -39,7 +39,7 @@ func OpenMemoryWith(o Options) (*Database, error) {
 	db := &Database{head: head{clock: newClock(0)}}
 	db.client = newClient(db, o.Transactions)
 	w := newWindow(true)
-	db.head.open(&view{entries: w.entries.snapshot()}, defaultWindowSize/historyShare)
+	db.head.open(&view{entries: w.entries.Snapshot()}, defaultWindowSize/historyShare)
 	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample{}}
 	return db, nil
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // TestKnownKeys compares the set with one flag for each of few keys.
@@ -61,9 +62,9 @@ func TestRangeSetBuild(t *testing.T) {
 }
 
 func rangesOf(s *rangeSet) (all []kv.KeyRange) {
-	var c cursor[rangeEnd]
-	for ok := c.seek(&s.ends, nil); ok; ok = c.next() {
-		all = append(all, kv.KeyRange{Begin: c.key(), End: c.val().key})
+	var c btree.Cursor[rangeEnd]
+	for ok := c.Seek(&s.ends, nil); ok; ok = c.Next() {
+		all = append(all, kv.KeyRange{Begin: c.Key(), End: c.Value().key})
 	}
 	return all
 }

@@ -2,7 +2,11 @@
 
 package embedded
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+)
 
 // lookAhead returns the last section to be fetched by the request that begins at
 // r.at: it goes on over pairs that are known, and over single keys that are known
@@ -69,35 +73,35 @@ func (l *lookingAhead) passOwn(back bool) bool {
 }
 
 func (l *lookingAhead) passForward(bound []byte) {
-	var c cursor[written]
-	ok := c.seekFloor(l.writes.order(), l.edge)
-	for atKey := ok && bytes.Equal(c.key(), l.edge); ok && l.left > 0; atKey = true {
-		w := c.val()
-		if atKey && len(w.ops) > 0 && (!l.passKey(w, c.key(), bound, false) || l.left == 0) {
+	var c btree.Cursor[written]
+	ok := c.SeekFloor(l.writes.order(), l.edge)
+	for atKey := ok && bytes.Equal(c.Key(), l.edge); ok && l.left > 0; atKey = true {
+		w := c.Value()
+		if atKey && len(w.ops) > 0 && (!l.passKey(w, c.Key(), bound, false) || l.left == 0) {
 			return
 		}
-		end, more := c.peek()
+		end, more := c.PeekKey()
 		if !more {
 			end = systemEnd
 		}
 		if bytes.Compare(l.edge, end) < 0 && (bytes.Compare(end, bound) > 0 || !l.passGap(w, end, false)) {
 			return
 		}
-		ok = c.next()
+		ok = c.Next()
 	}
 }
 
 func (l *lookingAhead) passBackward(bound []byte) {
-	var c cursor[written]
-	for ok := c.seekBelow(l.writes.order(), l.edge); ok && l.left > 0; ok = c.prev() {
-		w, begin := c.val(), c.key()
+	var c btree.Cursor[written]
+	for ok := c.SeekBelow(l.writes.order(), l.edge); ok && l.left > 0; ok = c.Prev() {
+		w, begin := c.Value(), c.Key()
 		if len(w.ops) > 0 {
 			begin = behind(begin)
 		}
 		if bytes.Compare(begin, l.edge) < 0 && (bytes.Compare(begin, bound) < 0 || !l.passGap(w, begin, true)) {
 			return
 		}
-		if len(w.ops) > 0 && (l.left == 0 || !l.passKey(w, c.key(), bound, true)) {
+		if len(w.ops) > 0 && (l.left == 0 || !l.passKey(w, c.Key(), bound, true)) {
 			return
 		}
 	}

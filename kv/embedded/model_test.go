@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // tiny are options under which commits leave the window at once, segments are
@@ -221,9 +222,9 @@ func absorbAll(t rapid.TB, db *Database) {
 	}
 	w := db.committer.window
 	var left []string
-	var c cursor[entry]
-	for ok := c.seek(&w.entries, nil); ok; ok = c.next() {
-		left = append(left, fmt.Sprintf("%q %+v", c.key(), *c.val()))
+	var c btree.Cursor[entry]
+	for ok := c.Seek(&w.entries, nil); ok; ok = c.Next() {
+		left = append(left, fmt.Sprintf("%q %+v", c.Key(), *c.Value()))
 	}
 	if want := []string{fmt.Sprintf("%q %+v", "", entry{})}; !slices.Equal(left, want) {
 		t.Fatalf("the window that was absorbed holds\n%s", strings.Join(left, "\n"))

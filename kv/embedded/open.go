@@ -149,7 +149,7 @@ func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
 	db.client = newClient(db, o.Transactions)
 	db.head.clock = newClock(d.log.last)
-	first := &view{entries: w.entries.snapshot(), base: d.base}
+	first := &view{entries: w.entries.Snapshot(), base: d.base}
 	db.head.open(first, o.WindowSize/historyShare)
 	if first.metadata, err = first.get(metadataKey); err != nil {
 		return err

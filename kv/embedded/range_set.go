@@ -8,14 +8,15 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // rangeSet is a set of keys that is kept as ranges which neither overlap nor
 // touch. The zero set is empty.
 type rangeSet struct {
-	ends  tree[rangeEnd] // of each range, by its first key
-	count int            // of ranges
-	joins uint64         // how often a range was added
+	ends  btree.Tree[rangeEnd] // of each range, by its first key
+	count int                  // of ranges
+	joins uint64               // how often a range was added
 }
 
 // rangeEnd is what a rangeSet knows of a range beside its first key.
@@ -31,7 +32,7 @@ func (s *rangeSet) snapshot() rangeSet {
 	if s.empty() {
 		return rangeSet{}
 	}
-	return rangeSet{ends: s.ends.snapshot(), count: s.count, joins: s.joins}
+	return rangeSet{ends: s.ends.Snapshot(), count: s.count, joins: s.joins}
 }
 
 // holding returns the range of the set that holds key, or with below what lies
@@ -40,10 +41,10 @@ func (s *rangeSet) holding(key []byte, below bool) (r kv.KeyRange, ok bool) {
 	if s.empty() {
 		return r, false
 	}
-	var c cursor[rangeEnd]
-	if below && c.seekBelow(&s.ends, key) || !below && c.seekFloor(&s.ends, key) {
-		order := bytes.Compare(key, c.val().key)
-		return kv.KeyRange{Begin: c.key(), End: c.val().key}, order < 0 || below && order == 0
+	var c btree.Cursor[rangeEnd]
+	if below && c.SeekBelow(&s.ends, key) || !below && c.SeekFloor(&s.ends, key) {
+		order := bytes.Compare(key, c.Value().key)
+		return kv.KeyRange{Begin: c.Key(), End: c.Value().key}, order < 0 || below && order == 0
 	}
 	return r, false
 }
@@ -56,9 +57,9 @@ func (s *rangeSet) around(key []byte, below bool) (r kv.KeyRange, in bool) {
 		return r, true
 	}
 	r = kv.KeyRange{Begin: maxKey([]byte{}, r.End), End: systemEnd}
-	var c cursor[rangeEnd]
-	if c.seek(&s.ends, key) {
-		r.End = c.key()
+	var c btree.Cursor[rangeEnd]
+	if c.Seek(&s.ends, key) {
+		r.End = c.Key()
 	}
 	return r, false
 }
@@ -66,20 +67,20 @@ func (s *rangeSet) around(key []byte, below bool) (r kv.KeyRange, in bool) {
 // join adds a range, and makes one of it and those that it meets. The set keeps
 // the range.
 func (s *rangeSet) join(r kv.KeyRange) {
-	var c cursor[rangeEnd]
-	if c.seekFloor(&s.ends, r.Begin) && bytes.Compare(c.val().key, r.Begin) >= 0 {
-		r.Begin, r.End = c.key(), maxKey(r.End, c.val().key)
+	var c btree.Cursor[rangeEnd]
+	if c.SeekFloor(&s.ends, r.Begin) && bytes.Compare(c.Value().key, r.Begin) >= 0 {
+		r.Begin, r.End = c.Key(), maxKey(r.End, c.Value().key)
 	}
 	var met [][]byte
-	for ok := c.seek(&s.ends, r.Begin); ok && bytes.Compare(c.key(), r.End) <= 0; ok = c.next() {
-		r.End = maxKey(r.End, c.val().key)
-		met = append(met, c.key())
+	for ok := c.Seek(&s.ends, r.Begin); ok && bytes.Compare(c.Key(), r.End) <= 0; ok = c.Next() {
+		r.End = maxKey(r.End, c.Value().key)
+		met = append(met, c.Key())
 	}
 	for _, key := range met {
-		s.ends.remove(key)
+		s.ends.Remove(key)
 	}
 	s.joins++
-	s.ends.set(r.Begin, rangeEnd{r.End, s.joins})
+	s.ends.Set(r.Begin, rangeEnd{r.End, s.joins})
 	s.count += 1 - len(met)
 }
 
@@ -91,16 +92,16 @@ func (s *rangeSet) build(ranges []kv.KeyRange) {
 	if !slices.IsSortedFunc(ranges, byBegin) {
 		slices.SortFunc(ranges, byBegin)
 	}
-	items := make([]item[rangeEnd], 0, len(ranges))
+	items := make([]btree.Item[rangeEnd], 0, len(ranges))
 	for _, r := range ranges {
 		s.joins++
-		if n := len(items); n > 0 && bytes.Compare(items[n-1].val.key, r.Begin) >= 0 {
-			items[n-1].val = rangeEnd{maxKey(items[n-1].val.key, r.End), s.joins}
+		if n := len(items); n > 0 && bytes.Compare(items[n-1].Value.key, r.Begin) >= 0 {
+			items[n-1].Value = rangeEnd{maxKey(items[n-1].Value.key, r.End), s.joins}
 			continue
 		}
-		items = append(items, item[rangeEnd]{r.Begin, rangeEnd{r.End, s.joins}})
+		items = append(items, btree.Item[rangeEnd]{Key: r.Begin, Value: rangeEnd{r.End, s.joins}})
 	}
-	s.ends.build(items)
+	s.ends.Build(items)
 	s.count = len(items)
 }
 
@@ -110,11 +111,11 @@ func (s *rangeSet) cut(key []byte) {
 	if !in {
 		return
 	}
-	joined := s.ends.get(r.Begin).joined
+	joined := s.ends.Get(r.Begin).joined
 	s.drop(r)
 	for _, left := range []kv.KeyRange{{Begin: r.Begin, End: key}, {Begin: successor(key), End: r.End}} {
 		if bytes.Compare(left.Begin, left.End) < 0 {
-			s.ends.set(left.Begin, rangeEnd{left.End, joined})
+			s.ends.Set(left.Begin, rangeEnd{left.End, joined})
 			s.count++
 		}
 	}
@@ -122,7 +123,7 @@ func (s *rangeSet) cut(key []byte) {
 
 // drop takes a range out that is one of the set.
 func (s *rangeSet) drop(r kv.KeyRange) {
-	s.ends.remove(r.Begin)
+	s.ends.Remove(r.Begin)
 	s.count--
 }
 
@@ -134,13 +135,13 @@ func (s *rangeSet) evict(n int) {
 		joined uint64
 	}
 	all := make([]aged, 0, s.count)
-	var c cursor[rangeEnd]
-	for ok := c.seek(&s.ends, nil); ok; ok = c.next() {
-		all = append(all, aged{c.key(), c.val().joined})
+	var c btree.Cursor[rangeEnd]
+	for ok := c.Seek(&s.ends, nil); ok; ok = c.Next() {
+		all = append(all, aged{c.Key(), c.Value().joined})
 	}
 	slices.SortFunc(all, func(a, b aged) int { return cmp.Compare(a.joined, b.joined) })
 	for _, a := range all[:min(n, len(all))] {
-		s.ends.remove(a.begin)
+		s.ends.Remove(a.begin)
 		s.count--
 	}
 }

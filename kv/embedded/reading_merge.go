@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -35,12 +36,12 @@ func (r *storedRun) from(edge []byte) []kv.KeyValue {
 // merging is a merge of stored pairs and own writes.
 type merging struct {
 	*reading
-	stored []kv.KeyValue   // not yet passed, in the order of the walk
-	own    cursor[written] // the entry whose key or gap comes next; not valid: there are no own writes
-	edge   []byte          // how far the merge has come
-	after  bool            // it has come to the key behind edge
-	bound  []byte          // where it ends
-	moved  bool            // it has passed something
+	stored []kv.KeyValue         // not yet passed, in the order of the walk
+	own    btree.Cursor[written] // the entry whose key or gap comes next; not valid: there are no own writes
+	edge   []byte                // how far the merge has come
+	after  bool                  // it has come to the key behind edge
+	bound  []byte                // where it ends
+	moved  bool                  // it has passed something
 }
 
 // mergeForward goes over known keys from r.at on, and reports whether it passed any.
@@ -50,7 +51,7 @@ func (r *reading) mergeForward() bool {
 		return false
 	}
 	if r.writes != nil {
-		m.own.seekFloor(r.writes.order(), m.edge)
+		m.own.SeekFloor(r.writes.order(), m.edge)
 	}
 	if m.forward(); !m.moved {
 		return false
@@ -71,7 +72,7 @@ func (r *reading) mergeBackward() bool {
 		return false
 	}
 	if r.writes != nil {
-		m.own.seekBelow(r.writes.order(), m.edge)
+		m.own.SeekBelow(r.writes.order(), m.edge)
 	}
 	if m.backward(); !m.moved {
 		return false
@@ -156,21 +157,21 @@ func (m *merging) passed(edge []byte, after bool) { m.edge, m.after, m.moved = e
 
 // forward merges until a limit, an unreadable key or the bound.
 func (m *merging) forward() {
-	if !m.own.valid() {
+	if !m.own.Valid() {
 		m.takeUpTo(m.bound)
 		return
 	}
-	for atKey := bytes.Equal(m.own.key(), m.edge); ; atKey = true {
-		key, w := m.own.key(), m.own.val()
+	for atKey := bytes.Equal(m.own.Key(), m.edge); ; atKey = true {
+		key, w := m.own.Key(), m.own.Value()
 		if atKey && bytes.Compare(key, m.bound) >= 0 || m.left.Reached() {
 			return
 		}
 		if atKey && !m.takeOwn(key, w) {
 			return
 		}
-		more, end := m.own.next(), m.bound
+		more, end := m.own.Next(), m.bound
 		if more {
-			end = minKey(end, m.own.key())
+			end = minKey(end, m.own.Key())
 		}
 		if !m.takeGap(w, end, key, len(w.ops) > 0) || !more {
 			return
@@ -279,12 +280,12 @@ func (m *merging) add(key, value []byte) {
 
 // backward is forward from the end.
 func (m *merging) backward() {
-	if !m.own.valid() {
+	if !m.own.Valid() {
 		m.takeDownTo(m.bound)
 		return
 	}
 	for {
-		key, w := m.own.key(), m.own.val()
+		key, w := m.own.Key(), m.own.Value()
 		begin := key
 		if len(w.ops) > 0 {
 			begin = behind(key)
@@ -292,7 +293,7 @@ func (m *merging) backward() {
 		if !m.takeGapBelow(w, maxKey(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
 			return
 		}
-		if !m.takeOwnBelow(key, w) || m.left.Reached() || !m.own.prev() || !m.ahead(m.bound, true) {
+		if !m.takeOwnBelow(key, w) || m.left.Reached() || !m.own.Prev() || !m.ahead(m.bound, true) {
 			return
 		}
 	}

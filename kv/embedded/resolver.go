@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // resolver decides who conflicts: it knows, for every key, the version of the
@@ -19,7 +20,7 @@ import (
 // wide the range is and whatever the database holds.
 type resolver struct {
 	window *window
-	steps  tree[step]
+	steps  btree.Tree[step]
 	oldest int64  // versions below are forgotten
 	swept  []byte // where the next sweep goes on
 }
@@ -30,14 +31,14 @@ type resolver struct {
 type step struct{ at, gap int64 }
 
 func newResolver(w *window) *resolver {
-	r := &resolver{window: w, steps: rankedTree(func(s *step) rank { return rank{top: s.at} })}
-	r.steps.set([]byte{}, step{})
+	r := &resolver{window: w, steps: btree.Ranked(func(s *step) btree.Rank { return btree.Rank{Top: s.at} })}
+	r.steps.Set([]byte{}, step{})
 	return r
 }
 
 // conflicts reports whether anything in the ranges was written after version.
 func (r *resolver) conflicts(reads []kv.KeyRange, version int64) bool {
-	keys, ranges := r.window.entries.top() > version, r.steps.top() > version
+	keys, ranges := r.window.entries.Top() > version, r.steps.Top() > version
 	if !keys && !ranges {
 		return false
 	}
@@ -62,9 +63,9 @@ func (r *resolver) conflicting(reads []kv.KeyRange, version int64) (lost []kv.Ke
 // lastKey returns the highest version within the range that the window has.
 func (r *resolver) lastKey(read kv.KeyRange) int64 {
 	if !isSuccessor(read.End, read.Begin) {
-		return r.window.entries.topWithin(read.Begin, read.End)
+		return r.window.entries.TopWithin(read.Begin, read.End)
 	}
-	if e := r.window.entries.get(read.Begin); e != nil {
+	if e := r.window.entries.Get(read.Begin); e != nil {
 		return e.conflictAt()
 	}
 	return 0
@@ -72,7 +73,7 @@ func (r *resolver) lastKey(read kv.KeyRange) int64 {
 
 // lastRange returns the highest version within the range that the steps have.
 func (r *resolver) lastRange(read kv.KeyRange) int64 {
-	at, s := r.steps.floor(read.Begin)
+	at, s := r.steps.Floor(read.Begin)
 	here := s.gap
 	if bytes.Equal(at, read.Begin) {
 		here = s.at
@@ -80,7 +81,7 @@ func (r *resolver) lastRange(read kv.KeyRange) int64 {
 	if isSuccessor(read.End, read.Begin) {
 		return here
 	}
-	return max(here, r.steps.topWithin(read.Begin, read.End))
+	return max(here, r.steps.TopWithin(read.Begin, read.End))
 }
 
 // add records write conflict ranges at version, which is not below any before.
@@ -99,39 +100,39 @@ func (r *resolver) add(writes []kv.KeyRange, version int64) {
 
 // addKey records a write to one key, at a version that may be an old one.
 func (r *resolver) addKey(key []byte, version int64) {
-	var c cursor[step]
-	found := c.locate(&r.steps, key)
-	s := *c.floorOf(found)
+	var c btree.Cursor[step]
+	found := c.Locate(&r.steps, key)
+	s := *c.Floor(found)
 	if !found {
 		s.at = s.gap
 	}
 	s.at = max(s.at, version)
-	c.put(&r.steps, key, found, s)
+	c.Put(&r.steps, key, found, s)
 }
 
 func (r *resolver) addRange(begin, end []byte, version int64) {
-	var c cursor[step]
-	if !c.locate(&r.steps, end) {
-		gap := c.floorOf(false).gap
-		c.put(&r.steps, end, false, step{at: gap, gap: gap})
+	var c btree.Cursor[step]
+	if !c.Locate(&r.steps, end) {
+		gap := c.Floor(false).gap
+		c.Put(&r.steps, end, false, step{at: gap, gap: gap})
 	}
-	r.steps.removeRange(begin, end)
-	r.steps.set(begin, step{at: version, gap: version})
+	r.steps.RemoveRange(begin, end)
+	r.steps.Set(begin, step{at: version, gap: version})
 }
 
 // preserve records what the window says of the keys that m is about to write
 // to: m is not a write conflict range, what it replaces may be.
 func (r *resolver) preserve(m *mutation) {
 	if m.op != opClearRange {
-		if e := r.window.entries.get(m.key); e != nil && e.conflictAt() > 0 {
+		if e := r.window.entries.Get(m.key); e != nil && e.conflictAt() > 0 {
 			r.addKey(m.key, e.conflictAt())
 		}
 		return
 	}
-	var c cursor[entry]
-	for ok := c.seek(&r.window.entries, m.key); ok && m.covers(c.key()); ok = c.next() {
-		if at := c.val().conflictAt(); at > r.oldest {
-			r.addKey(c.key(), at)
+	var c btree.Cursor[entry]
+	for ok := c.Seek(&r.window.entries, m.key); ok && m.covers(c.Key()); ok = c.Next() {
+		if at := c.Value().conflictAt(); at > r.oldest {
+			r.addKey(c.Key(), at)
 		}
 	}
 }
@@ -142,9 +143,9 @@ func (r *resolver) preserve(m *mutation) {
 func (r *resolver) sweep(oldest int64, n int) {
 	r.oldest = max(r.oldest, oldest)
 	for n > 0 {
-		var before cursor[step]
-		forgotten := before.seekBelow(&r.steps, r.swept) && before.val().gap < r.oldest
-		seen, next := r.steps.retain(r.swept, func(s *step) bool {
+		var before btree.Cursor[step]
+		forgotten := before.SeekBelow(&r.steps, r.swept) && before.Value().gap < r.oldest
+		seen, next := r.steps.RetainLeaf(r.swept, func(s *step) bool {
 			drop := forgotten && s.at < r.oldest
 			forgotten = s.gap < r.oldest
 			return !drop

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // sample is FoundationDB's byte sample (its StorageMetrics): a few of the keys,
@@ -16,7 +17,7 @@ import (
 // safe for concurrent use.
 type sample struct {
 	mu   sync.Mutex
-	keys tree[int64]
+	keys btree.Tree[int64]
 }
 
 // A pair is sampled with the probability size/(len(key)+sampleOverhead)/sampleFactor,
@@ -55,9 +56,9 @@ func (s *sample) set(key []byte, valueSize int) (size int64, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if size == 0 {
-		return 0, s.keys.remove(key)
+		return 0, s.keys.Remove(key)
 	}
-	s.keys.set(key, size)
+	s.keys.Set(key, size)
 	return size, true
 }
 
@@ -65,7 +66,7 @@ func (s *sample) set(key []byte, valueSize int) (size int64, changed bool) {
 func (s *sample) remove(key []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keys.remove(key)
+	return s.keys.Remove(key)
 }
 
 // removeRange notes that a range was cleared; a nil end is no bound.
@@ -75,14 +76,14 @@ func (s *sample) removeRange(begin, end []byte) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keys.removeRange(begin, end)
+	s.keys.RemoveRange(begin, end)
 }
 
 // snapshot returns the sample as it is.
-func (s *sample) snapshot() tree[int64] {
+func (s *sample) snapshot() btree.Tree[int64] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keys.snapshot()
+	return s.keys.Snapshot()
 }
 
 // apply notes a mutation, resolved to a set or a clear.
@@ -105,24 +106,24 @@ type weighed struct {
 
 // weigh returns the sample of a view within a range, in order: what the base has
 // sampled, but for keys of which the window knows better.
-func (v *view) weigh(of tree[int64], begin, end []byte) []weighed {
+func (v *view) weigh(of btree.Tree[int64], begin, end []byte) []weighed {
 	var all []weighed
-	var base cursor[int64]
-	base.seek(&of, begin)
+	var base btree.Cursor[int64]
+	base.Seek(&of, begin)
 	addBase := func(below []byte) {
-		for ; base.valid() && bytes.Compare(base.key(), below) < 0; base.next() {
-			if _, k := lookUp(&v.entries, base.key()); v.base == nil || k == unknown {
-				all = append(all, weighed{base.key(), *base.val()})
+		for ; base.Valid() && bytes.Compare(base.Key(), below) < 0; base.Next() {
+			if _, k := lookUp(&v.entries, base.Key()); v.base == nil || k == unknown {
+				all = append(all, weighed{base.Key(), *base.Value()})
 			}
 		}
 	}
 	if v.base != nil {
-		var window cursor[entry]
-		for ok := window.seek(&v.entries, begin); ok && bytes.Compare(window.key(), end) < 0; ok = window.next() {
-			if e := window.val(); e.point == present {
-				if size := sampled(window.key(), len(e.value)); size > 0 {
-					addBase(window.key())
-					all = append(all, weighed{window.key(), size})
+		var window btree.Cursor[entry]
+		for ok := window.Seek(&v.entries, begin); ok && bytes.Compare(window.Key(), end) < 0; ok = window.Next() {
+			if e := window.Value(); e.point == present {
+				if size := sampled(window.Key(), len(e.value)); size > 0 {
+					addBase(window.Key())
+					all = append(all, weighed{window.Key(), size})
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -17,7 +18,7 @@ type scan struct {
 	key   []byte
 	value []byte
 
-	at     cursor[entry] // ascending: the first entry not below where; descending: the last below
+	at     btree.Cursor[entry] // ascending: the first entry not below where; descending: the last below
 	course course
 	where  spotOf
 	gap    knowledge // ascending: of the gap below at
@@ -142,18 +143,18 @@ func (s *scan) restart(from []byte) {
 	entries := &s.view.entries
 	s.gap = absent
 	if s.view.base == nil {
-		s.at.seek(entries, from)
+		s.at.Seek(entries, from)
 		return
 	}
-	if s.at.seekFloor(entries, from) && !bytes.Equal(s.at.key(), from) {
-		s.gap = s.at.val().gap
-		s.at.next()
+	if s.at.SeekFloor(entries, from) && !bytes.Equal(s.at.Key(), from) {
+		s.gap = s.at.Value().gap
+		s.at.Next()
 	}
 }
 
 // catchUp moves the cursor to the first entry not below where.
 func (s *scan) catchUp() {
-	for tries := 0; s.at.valid() && s.where.passed(s.at.key()); tries++ {
+	for tries := 0; s.at.Valid() && s.where.passed(s.at.Key()); tries++ {
 		if tries == 3 {
 			s.restart(s.where.key)
 			continue
@@ -165,9 +166,9 @@ func (s *scan) catchUp() {
 // pass goes behind the cursor's entry.
 func (s *scan) pass() {
 	if s.view.base != nil {
-		s.gap = s.at.val().gap
+		s.gap = s.at.Value().gap
 	}
-	s.at.next()
+	s.at.Next()
 }
 
 // passed reports whether key lies before the place.
@@ -187,29 +188,29 @@ func (s *scan) ascend() bool {
 func (s *scan) ascendTo() bool {
 	for s.step() {
 		if s.gap == unknown {
-			if s.base.seek(s, s.where) && (!s.at.valid() || bytes.Compare(s.base.key(), s.at.key()) < 0) {
+			if s.base.seek(s, s.where) && (!s.at.Valid() || bytes.Compare(s.base.key(), s.at.Key()) < 0) {
 				return s.foundStored()
 			}
 			if s.err != nil {
 				return false
 			}
 		}
-		if !s.at.valid() || s.end != nil && bytes.Compare(s.at.key(), s.end) >= 0 {
+		if !s.at.Valid() || s.end != nil && bytes.Compare(s.at.Key(), s.end) >= 0 {
 			s.key = nil
 			return false
 		}
-		switch e := s.at.val(); e.point {
+		switch e := s.at.Value(); e.point {
 		case present:
-			return s.found(s.at.key(), e.value)
+			return s.found(s.at.Key(), e.value)
 		case unknown:
-			if s.base.seek(s, spotOf{s.at.key(), false}) && bytes.Equal(s.base.key(), s.at.key()) {
+			if s.base.seek(s, spotOf{s.at.Key(), false}) && bytes.Equal(s.base.key(), s.at.Key()) {
 				return s.foundStored()
 			}
 			if s.err != nil {
 				return false
 			}
 		}
-		s.where = spotOf{s.at.key(), true}
+		s.where = spotOf{s.at.Key(), true}
 		if s.pass(); s.stepped() {
 			s.leap()
 		}
@@ -227,9 +228,9 @@ func (s *scan) seekBelow(from []byte) bool {
 			from = r.Begin
 		}
 		s.course = descending
-		s.at.seekBelow(&s.view.entries, from)
-	} else if s.at.valid() && bytes.Equal(s.at.key(), from) {
-		s.at.prev()
+		s.at.SeekBelow(&s.view.entries, from)
+	} else if s.at.Valid() && bytes.Equal(s.at.Key(), from) {
+		s.at.Prev()
 	}
 	s.where = spotOf{from, false}
 	return s.descend()
@@ -244,11 +245,11 @@ func (s *scan) descend() bool {
 }
 
 func (s *scan) descendTo() bool {
-	for s.at.valid() {
+	for s.at.Valid() {
 		if !s.step() {
 			return false
 		}
-		e := s.at.val()
+		e := s.at.Value()
 		if s.view.base != nil && s.descendBase(e) {
 			s.where = spotOf{s.key, false}
 			return true
@@ -256,14 +257,14 @@ func (s *scan) descendTo() bool {
 		if s.err != nil {
 			return false
 		}
-		s.where = spotOf{s.at.key(), false}
+		s.where = spotOf{s.at.Key(), false}
 		if e.point == present {
-			return s.found(s.at.key(), e.value)
+			return s.found(s.at.Key(), e.value)
 		}
-		if s.begin != nil && bytes.Compare(s.at.key(), s.begin) <= 0 {
+		if s.begin != nil && bytes.Compare(s.at.Key(), s.begin) <= 0 {
 			break
 		}
-		if s.at.prev(); s.stepped() {
+		if s.at.Prev(); s.stepped() {
 			s.leapBelow()
 		}
 	}
@@ -274,7 +275,7 @@ func (s *scan) descendTo() bool {
 // descendBase finds a pair of the base below where that the cursor's entry e,
 // or the gap behind it, lets through.
 func (s *scan) descendBase(e *entry) bool {
-	at := s.at.key()
+	at := s.at.Key()
 	if e.gap == unknown && s.base.seekBelow(s, s.where) && bytes.Compare(s.base.key(), at) > 0 {
 		return s.foundStored()
 	}

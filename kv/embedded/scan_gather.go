@@ -36,8 +36,8 @@ func (s *scan) gatherStored(end []byte, g *rangeread.Builder) (full bool) {
 	if s.gap != unknown {
 		return false
 	}
-	if s.at.valid() {
-		end = minKey(end, s.at.key())
+	if s.at.Valid() {
+		end = minKey(end, s.at.Key())
 	}
 	b := &s.base
 	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.Next() {
@@ -68,8 +68,8 @@ func (s *scan) gatherBelow(begin, end []byte, g *rangeread.Builder) (full bool) 
 
 // gatherStoredBelow is gatherStored downwards.
 func (s *scan) gatherStoredBelow(begin []byte, g *rangeread.Builder) (full bool) {
-	at := s.at.key()
-	if s.at.val().gap != unknown || bytes.Compare(at, s.key) >= 0 {
+	at := s.at.Key()
+	if s.at.Value().gap != unknown || bytes.Compare(at, s.key) >= 0 {
 		return false
 	}
 	b := &s.base

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // leapEvery is after how many entries without a value a scan looks whether it
@@ -18,7 +19,7 @@ var leapEvery = 8
 // whether it is time to leap.
 func (s *scan) stepped() bool {
 	s.passed++
-	return s.passed%leapEvery == 0 && s.at.valid() && s.view.base != nil
+	return s.passed%leapEvery == 0 && s.at.Valid() && s.view.base != nil
 }
 
 // leap goes over what is known to hold no values, up to the first entry that
@@ -30,23 +31,23 @@ func (s *scan) leap() {
 		return
 	}
 	there := s.base.seek(s, s.where)
-	if s.err != nil || there && bytes.Compare(s.base.key(), s.at.lastNear()) <= 0 {
+	if s.err != nil || there && bytes.Compare(s.base.key(), s.at.LastInLeaf()) <= 0 {
 		return
 	}
 	entries := &s.view.entries
 	to := s.at
-	to.nextLive(entries)
-	if there && (!to.valid() || bytes.Compare(s.base.key(), to.key()) < 0) {
-		to.seek(entries, s.base.key())
+	to.NextLive(entries)
+	if there && (!to.Valid() || bytes.Compare(s.base.key(), to.Key()) < 0) {
+		to.Seek(entries, s.base.key())
 	}
 	before := to
-	if to.valid() {
-		before.prev()
+	if to.Valid() {
+		before.Prev()
 	} else {
-		before.last(entries)
+		before.Last(entries)
 	}
-	if bytes.Compare(before.key(), s.at.key()) >= 0 {
-		s.at, s.gap = to, before.val().gap
+	if bytes.Compare(before.Key(), s.at.Key()) >= 0 {
+		s.at, s.gap = to, before.Value().gap
 	}
 }
 
@@ -54,20 +55,20 @@ func (s *scan) leap() {
 func (s *scan) leapBelow() {
 	if r, in := s.view.vacant.holding(s.where.key, true); in {
 		s.where = spotOf{r.Begin, false}
-		s.at.seekBelow(&s.view.entries, r.Begin)
+		s.at.SeekBelow(&s.view.entries, r.Begin)
 		return
 	}
 	there := s.base.seekBelow(s, s.where)
-	if s.err != nil || there && bytes.Compare(s.base.key(), s.at.firstNear()) >= 0 {
+	if s.err != nil || there && bytes.Compare(s.base.key(), s.at.FirstInLeaf()) >= 0 {
 		return
 	}
 	entries := &s.view.entries
 	to := s.at
-	to.prevLive(entries)
+	to.PrevLive(entries)
 	if there {
-		var floor cursor[entry]
-		floor.seekFloor(entries, s.base.key())
-		if !to.valid() || bytes.Compare(floor.key(), to.key()) > 0 {
+		var floor btree.Cursor[entry]
+		floor.SeekFloor(entries, s.base.key())
+		if !to.Valid() || bytes.Compare(floor.Key(), to.Key()) > 0 {
 			to = floor
 		}
 	}

@@ -2,12 +2,16 @@
 
 package embedded
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+)
 
 // segments walks over a write map, each key with operations and each gap a
 // segment of its own. Together they cover all keys.
 type segments struct {
-	cursor   cursor[written]
+	cursor   btree.Cursor[written]
 	operated *written // the segment is a key with these operations; nil: a gap
 	gap      span     // what was done to the gap
 	ok       bool
@@ -16,21 +20,21 @@ type segments struct {
 
 // segments returns a walk from the segment that holds key.
 func (m *writeMap) segments(key []byte) (s segments) {
-	if m.order().empty() {
+	if m.order().IsEmpty() {
 		return s
 	}
-	s.ok = s.cursor.seekFloor(&m.entries, key)
-	s.enter(bytes.Equal(s.cursor.key(), key))
+	s.ok = s.cursor.SeekFloor(&m.entries, key)
+	s.enter(bytes.Equal(s.cursor.Key(), key))
 	return s
 }
 
 // segmentsBelow returns the segment that ends at or holds what lies just below
 // key.
 func (m *writeMap) segmentsBelow(key []byte) (s segments) {
-	if m.order().empty() || len(key) == 0 {
+	if m.order().IsEmpty() || len(key) == 0 {
 		return s
 	}
-	if s.ok = s.cursor.seekBelow(&m.entries, key); !s.ok {
+	if s.ok = s.cursor.SeekBelow(&m.entries, key); !s.ok {
 		return s
 	}
 	s.enter(false)
@@ -42,13 +46,13 @@ func (m *writeMap) segmentsBelow(key []byte) (s segments) {
 
 // enter begins with the entry's key, or with the gap behind it.
 func (s *segments) enter(atKey bool) {
-	w := s.cursor.val()
+	w := s.cursor.Value()
 	s.operated, s.gap, s.first = nil, w.gap, nil
 	switch {
 	case atKey && len(w.ops) > 0:
 		s.operated = w
 	case len(w.ops) > 0:
-		s.first = behind(s.cursor.key())
+		s.first = behind(s.cursor.Key())
 	}
 }
 
@@ -66,16 +70,16 @@ func (s *segments) begin() []byte {
 	if s.first != nil {
 		return s.first
 	}
-	return s.cursor.key()
+	return s.cursor.Key()
 }
 
 // end returns the first key behind the segment, or limit if that is the last
 // segment.
 func (s *segments) end(limit []byte) []byte {
 	if s.operated != nil {
-		return behind(s.cursor.key())
+		return behind(s.cursor.Key())
 	}
-	if next, ok := s.cursor.peek(); ok {
+	if next, ok := s.cursor.PeekKey(); ok {
 		return next
 	}
 	return limit
@@ -85,11 +89,11 @@ func (s *segments) end(limit []byte) []byte {
 func (s *segments) next() {
 	if s.operated != nil {
 		s.enter(false)
-		if next, ok := s.cursor.peek(); !ok || !bytes.Equal(next, s.first) {
+		if next, ok := s.cursor.PeekKey(); !ok || !bytes.Equal(next, s.first) {
 			return
 		}
 	}
-	if s.ok = s.cursor.next(); s.ok {
+	if s.ok = s.cursor.Next(); s.ok {
 		s.enter(true)
 	}
 }

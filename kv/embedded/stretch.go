@@ -66,7 +66,7 @@ func (s *stretch) detach(v ryw.View, snapshot bool) {
 		return
 	}
 	if s.writes != nil {
-		s.writes = &writeMap{entries: s.writes.order().snapshot()}
+		s.writes = &writeMap{entries: s.writes.order().Snapshot()}
 	}
 	s.known, s.forked = s.known.fork(), true
 }

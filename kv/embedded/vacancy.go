@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // vacancy is what a read has found out the hard way: that there are no values
@@ -77,9 +78,9 @@ func (c *committer) vacate(v vacancy) {
 	if v.version < c.forgotten {
 		return
 	}
-	var at cursor[entry]
-	if at.seek(&c.window.entries, v.keys.Begin) && at.nextLive(&c.window.entries) {
-		v.keys.End = bytes.Clone(minKey(v.keys.End, at.key()))
+	var at btree.Cursor[entry]
+	if at.Seek(&c.window.entries, v.keys.Begin) && at.NextLive(&c.window.entries) {
+		v.keys.End = bytes.Clone(minKey(v.keys.End, at.Key()))
 	}
 	if bytes.Compare(v.keys.Begin, v.keys.End) >= 0 {
 		return

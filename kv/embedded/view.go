@@ -6,13 +6,14 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // view is the database at one version: a snapshot of the window over the base.
 // It is immutable and may be shared between transactions and goroutines.
 type view struct {
 	version int64
-	entries tree[entry]
+	entries btree.Tree[entry]
 	base    *base    // nil: the window holds everything
 	vacant  rangeSet // keys that have no value, whatever the window and the base hold of them
 
@@ -41,7 +42,7 @@ func (v *view) get(key []byte) ([]byte, error) {
 // and fetch reads it.
 func (v *view) atHand(key []byte) (value []byte, ok bool, t ticket, err error) {
 	if v.base == nil {
-		if e := v.entries.get(key); e != nil && e.point == present {
+		if e := v.entries.Get(key); e != nil && e.point == present {
 			value = e.value
 		}
 		return value, true, ticket{}, nil
@@ -74,8 +75,8 @@ func (v *view) fetch(t ticket, key []byte) ([]byte, error) {
 var metadataKey = []byte(kv.MetadataVersionKey)
 
 // lookUp returns what a window with a base says of key.
-func lookUp(t *tree[entry], key []byte) ([]byte, knowledge) {
-	at, e := t.floor(key)
+func lookUp(t *btree.Tree[entry], key []byte) ([]byte, knowledge) {
+	at, e := t.Floor(key)
 	if !bytes.Equal(at, key) {
 		return nil, e.gap
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // watch waits for a key to have another value. It is made by a transaction,
@@ -30,7 +31,7 @@ type watch struct {
 // without it.
 type watchTable struct {
 	mu     sync.Mutex
-	keys   tree[watchSet]
+	keys   btree.Tree[watchSet]
 	closed error        // why no watch is armed any more
 	armed  atomic.Int64 // watches in keys
 	count  atomic.Int64 // watches that are not finished
@@ -117,9 +118,9 @@ func (t *watchTable) enter(watches []*watch, published int64) (displaced []*watc
 			displaced = append(displaced, t.displace(w)...)
 			continue
 		}
-		set := t.keys.get(w.key)
+		set := t.keys.Get(w.key)
 		if set == nil {
-			t.keys.set(w.key, watchSet{w: {}})
+			t.keys.Set(w.key, watchSet{w: {}})
 		} else {
 			(*set)[w] = struct{}{}
 		}
@@ -134,7 +135,7 @@ func (t *watchTable) enter(watches []*watch, published int64) (displaced []*watc
 // fired before, by a write of its own. FoundationDB's client has one watch for
 // each key, at the newest version: one for another value takes its place.
 func (t *watchTable) displace(w *watch) (displaced []*watch) {
-	set := t.keys.get(w.key)
+	set := t.keys.Get(w.key)
 	if set == nil {
 		return nil
 	}
@@ -163,9 +164,9 @@ func (t *watchTable) disarm(w *watch) {
 	}
 	w.armed = false
 	t.armed.Add(-1)
-	set := *t.keys.get(w.key)
+	set := *t.keys.Get(w.key)
 	if delete(set, w); len(set) == 0 {
-		t.keys.remove(w.key)
+		t.keys.Remove(w.key)
 	}
 }
 
@@ -193,14 +194,14 @@ func (t *watchTable) concerned(m *mutation) (watches []*watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if m.op != opClearRange {
-		if set := t.keys.get(m.key); set != nil {
+		if set := t.keys.Get(m.key); set != nil {
 			watches = slices.AppendSeq(watches, maps.Keys(*set))
 		}
 		return watches
 	}
-	var c cursor[watchSet]
-	for ok := c.seek(&t.keys, m.key); ok && m.covers(c.key()); ok = c.next() {
-		watches = slices.AppendSeq(watches, maps.Keys(*c.val()))
+	var c btree.Cursor[watchSet]
+	for ok := c.Seek(&t.keys, m.key); ok && m.covers(c.Key()); ok = c.Next() {
+		watches = slices.AppendSeq(watches, maps.Keys(*c.Value()))
 	}
 	return watches
 }
@@ -225,14 +226,14 @@ func (t *watchTable) shut(err error) (watches []*watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = err
-	var c cursor[watchSet]
-	for ok := c.seek(&t.keys, nil); ok; ok = c.next() {
-		for w := range *c.val() {
+	var c btree.Cursor[watchSet]
+	for ok := c.Seek(&t.keys, nil); ok; ok = c.Next() {
+		for w := range *c.Value() {
 			w.armed = false
 			watches = append(watches, w)
 		}
 	}
-	t.keys = tree[watchSet]{}
+	t.keys = btree.Tree[watchSet]{}
 	t.armed.Store(0)
 	return watches
 }

@@ -2,7 +2,11 @@
 
 package embedded
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+)
 
 // knowledge is what the window says about a key or a gap between keys.
 type knowledge uint8
@@ -33,7 +37,7 @@ func (e *entry) conflictAt() int64 {
 }
 
 // rank tells the tree of the write conflict range, and whether there is a value.
-func (e *entry) rank() rank { return rank{top: e.conflictAt(), live: e.point == present} }
+func (e *entry) rank() btree.Rank { return btree.Rank{Top: e.conflictAt(), Live: e.point == present} }
 
 // window holds the writes that the base does not have yet: FoundationDB's
 // multi-version map in memory. Every commit edits it and publishes a snapshot,
@@ -41,28 +45,28 @@ func (e *entry) rank() rank { return rank{top: e.conflictAt(), live: e.point == 
 //
 // A window without a base holds everything; its gaps are all absent.
 type window struct {
-	entries tree[entry]
+	entries btree.Tree[entry]
 	whole   bool     // there is no base
 	journal *journal // nil if there is no base
 }
 
 func newWindow(whole bool) *window {
-	w := &window{whole: whole, entries: rankedTree((*entry).rank)}
+	w := &window{whole: whole, entries: btree.Ranked((*entry).rank)}
 	first := entry{}
 	if whole {
 		first = entry{point: absent, gap: absent}
 	}
-	w.entries.set([]byte{}, first)
+	w.entries.Set([]byte{}, first)
 	return w
 }
 
 // write sets what the window says of a key; what it says of the gap behind the
 // key stays. The window keeps key and value.
 func (w *window) write(key []byte, point knowledge, value []byte, version int64, conflict bool) {
-	var c cursor[entry]
-	found := c.locate(&w.entries, key)
-	e := c.floorOf(found) // there is one: the first is at ""
-	c.put(&w.entries, key, found, entry{point: point, value: value, version: version, gap: e.gap, gapAt: e.gapAt, conflict: conflict})
+	var c btree.Cursor[entry]
+	found := c.Locate(&w.entries, key)
+	e := c.Floor(found) // there is one: the first is at ""
+	c.Put(&w.entries, key, found, entry{point: point, value: value, version: version, gap: e.gap, gapAt: e.gapAt, conflict: conflict})
 }
 
 // apply makes a resolved mutation. The window keeps its memory. conflict says
@@ -86,10 +90,10 @@ func (w *window) apply(m *mutation, version int64, conflict bool) {
 // drop forgets a key of a window that holds everything.
 func (w *window) drop(key []byte) {
 	if len(key) == 0 {
-		w.entries.set(key, entry{point: absent, gap: absent})
+		w.entries.Set(key, entry{point: absent, gap: absent})
 		return
 	}
-	w.entries.remove(key)
+	w.entries.Remove(key)
 }
 
 // clearRange removes all keys from begin to end.
@@ -98,18 +102,18 @@ func (w *window) clearRange(begin, end []byte, version int64) {
 		return
 	}
 	if w.whole {
-		w.entries.removeRange(begin, end)
+		w.entries.RemoveRange(begin, end)
 		if len(begin) == 0 {
 			w.drop(begin)
 		}
 		return
 	}
-	at, last := w.entries.floor(end)
+	at, last := w.entries.Floor(end)
 	if !bytes.Equal(at, end) { // what lies behind end must stay as it is
-		w.entries.set(end, w.unwritten(end, last))
+		w.entries.Set(end, w.unwritten(end, last))
 	}
-	w.entries.removeRange(begin, end)
-	w.entries.set(begin, entry{point: absent, version: version, gap: absent, gapAt: version})
+	w.entries.RemoveRange(begin, end)
+	w.entries.Set(begin, entry{point: absent, version: version, gap: absent, gapAt: version})
 }
 
 // unwritten returns the entry that says of key what the gap of e, which key
@@ -121,32 +125,32 @@ func (w *window) unwritten(_ []byte, e *entry) entry {
 // forget drops what the base has absorbed in the stretches: everything not newer
 // than version.
 func (w *window) forget(within []stretchOf, version int64) {
-	entries := w.entries.snapshot() // which the loop walks over while it edits
+	entries := w.entries.Snapshot() // which the loop walks over while it edits
 	for _, s := range within {
 		w.forgetStretch(&entries, s, version)
 	}
 }
 
 // forgetStretch is forget for one stretch; entries are those of the window.
-func (w *window) forgetStretch(entries *tree[entry], s stretchOf, version int64) {
+func (w *window) forgetStretch(entries *btree.Tree[entry], s stretchOf, version int64) {
 	before := entry{}
-	var c cursor[entry]
-	if c.seekBelow(&w.entries, s.first) {
-		before = *c.val()
+	var c btree.Cursor[entry]
+	if c.SeekBelow(&w.entries, s.first) {
+		before = *c.Value()
 	}
 	var drop [][]byte // a run of entries that say nothing any more
-	for ok := c.seek(entries, s.first); ok && bytes.Compare(c.key(), s.last) <= 0; ok = c.next() {
-		e, changed := c.val().forget(version)
+	for ok := c.Seek(entries, s.first); ok && bytes.Compare(c.Key(), s.last) <= 0; ok = c.Next() {
+		e, changed := c.Value().forget(version)
 		says := e.point != unknown || e.gap != before.gap || e.gapAt != before.gapAt || e.gap == absent
 		before = e
-		if !says && len(c.key()) > 0 {
-			drop = append(drop, c.key())
+		if !says && len(c.Key()) > 0 {
+			drop = append(drop, c.Key())
 			continue
 		}
 		w.dropRun(drop)
 		drop = drop[:0]
 		if changed {
-			w.entries.set(c.key(), e)
+			w.entries.Set(c.Key(), e)
 		}
 	}
 	w.dropRun(drop)
@@ -168,8 +172,8 @@ func (w *window) dropRun(keys [][]byte) {
 	switch n := len(keys); n {
 	case 0:
 	case 1:
-		w.entries.remove(keys[0])
+		w.entries.Remove(keys[0])
 	default:
-		w.entries.removeRange(keys[0], successor(keys[n-1]))
+		w.entries.RemoveRange(keys[0], successor(keys[n-1]))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // operation is a write to one key. opSet with a nil value clears the key.
@@ -52,16 +53,16 @@ func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
 type writeMap struct {
 	listed  []mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
 	byKey   []mutation // what was listed when its order was last asked for, in that order
-	entries tree[written]
+	entries btree.Tree[written]
 }
 
-func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.empty() }
+func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty() }
 
 // distinct returns what is listed, in the order of keys, if that is all there is,
 // no key is there twice, and no two keys follow each other at once, whose ranges
 // would count as one.
 func (m *writeMap) distinct() ([]mutation, bool) {
-	if !m.entries.empty() {
+	if !m.entries.IsEmpty() {
 		return nil, false
 	}
 	sorted := m.ordered()
@@ -75,7 +76,7 @@ func (m *writeMap) distinct() ([]mutation, bool) {
 
 // floor returns the entry at or before key.
 func (m *writeMap) floor(key []byte) ([]byte, written) {
-	at, w := m.order().floor(key)
+	at, w := m.order().Floor(key)
 	if w == nil {
 		return nil, written{}
 	}
@@ -84,8 +85,8 @@ func (m *writeMap) floor(key []byte) ([]byte, written) {
 
 // begin makes the map one that covers all keys: its first entry is the empty key.
 func (m *writeMap) begin() {
-	if m.order().empty() {
-		m.entries.set([]byte{}, written{})
+	if m.order().IsEmpty() {
+		m.entries.Set([]byte{}, written{})
 	}
 }
 
@@ -93,13 +94,13 @@ func (m *writeMap) begin() {
 func (m *writeMap) boundAt(key []byte) {
 	m.begin()
 	if at, w := m.floor(key); !bytes.Equal(at, key) {
-		m.entries.set(key, written{gap: w.gap})
+		m.entries.Set(key, written{gap: w.gap})
 	}
 }
 
 // mutate adds an operation on key. The map keeps key and value.
 func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
-	if m.entries.empty() && conflict && op.op != kv.SetVersionstampedKey {
+	if m.entries.IsEmpty() && conflict && op.op != kv.SetVersionstampedKey {
 		m.listed = append(m.listed, mutation{op.op, key, op.value})
 		return
 	}
@@ -114,7 +115,7 @@ func (m *writeMap) enter(key []byte, op operation, conflict bool) {
 	if !bytes.Equal(at, key) {
 		w = written{gap: w.gap}
 	}
-	m.entries.set(key, w.then([]operation{op}, conflict))
+	m.entries.Set(key, w.then([]operation{op}, conflict))
 }
 
 // then returns what an entry without operations, or with some, becomes with one
@@ -192,7 +193,7 @@ func (w *written) value(below []byte) []byte {
 
 // clear removes the keys from begin to end. The map keeps begin and end.
 func (m *writeMap) clear(begin, end []byte, conflict bool) {
-	if m.entries.empty() && conflict && isSuccessor(end, begin) {
+	if m.entries.IsEmpty() && conflict && isSuccessor(end, begin) {
 		m.listed = append(m.listed, mutation{opClearRange, begin, end})
 		return
 	}
@@ -214,9 +215,9 @@ func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 			bounds = append(bounds, kv.KeyRange{Begin: s.begin(), End: s.end(end)})
 		}
 	}
-	m.entries.removeRange(begin, end)
+	m.entries.RemoveRange(begin, end)
 	m.begin()
-	m.entries.set(begin, written{gap: span{cleared: true}})
+	m.entries.Set(begin, written{gap: span{cleared: true}})
 	for _, r := range bounds {
 		m.addConflict(r.Begin, r.End)
 	}
@@ -254,29 +255,29 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 	goesOn := w.gap == gap && (len(w.ops) == 0 || !bytes.Equal(at, begin))
 	m.boundAt(end)
 	if goesOn {
-		m.entries.removeRange(successor(begin), end) // a bound at begin stays
+		m.entries.RemoveRange(successor(begin), end) // a bound at begin stays
 	} else {
-		m.entries.removeRange(begin, end)
+		m.entries.RemoveRange(begin, end)
 		m.begin()
-		m.entries.set(begin, written{gap: gap})
+		m.entries.Set(begin, written{gap: gap})
 	}
-	if next := m.entries.get(end); len(next.ops) == 0 && next.gap == gap {
-		m.entries.remove(end)
+	if next := m.entries.Get(end); len(next.ops) == 0 && next.gap == gap {
+		m.entries.Remove(end)
 	}
 }
 
 // paint changes the entries from begin to end, keys and gaps.
 func (m *writeMap) paint(begin, end []byte, change func(*span)) {
 	var keys [][]byte
-	var c cursor[written]
-	for ok := c.seek(&m.entries, begin); ok && bytes.Compare(c.key(), end) < 0; ok = c.next() {
-		keys = append(keys, c.key())
+	var c btree.Cursor[written]
+	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
+		keys = append(keys, c.Key())
 	}
 	for _, key := range keys {
-		w := *m.entries.get(key)
+		w := *m.entries.Get(key)
 		change(&w.key)
 		change(&w.gap)
-		m.entries.set(key, w)
+		m.entries.Set(key, w)
 	}
 }
 
@@ -302,10 +303,10 @@ func (m *writeMap) compile(mutations []mutation, begin, end []byte) []mutation {
 		end = systemEnd
 	}
 	flush(end)
-	var c cursor[written]
-	for ok := c.seek(&m.entries, begin); ok && bytes.Compare(c.key(), end) < 0; ok = c.next() {
-		for _, op := range c.val().ops {
-			mutations = append(mutations, mutation{op: op.op, key: c.key(), value: op.value})
+	var c btree.Cursor[written]
+	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
+		for _, op := range c.Value().ops {
+			mutations = append(mutations, mutation{op: op.op, key: c.Key(), value: op.value})
 		}
 	}
 	return mutations

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // order brings what is listed into the map.
-func (m *writeMap) order() *tree[written] {
+func (m *writeMap) order() *btree.Tree[written] {
 	if len(m.listed) == 0 {
 		return &m.entries
 	}
@@ -90,9 +92,9 @@ func (m *writeMap) enterAll(listed []mutation) {
 // build makes the map of what is listed, which is in order and apart: the same as
 // [writeMap.enterAll], at once.
 func (m *writeMap) build(listed []mutation) {
-	items := make([]item[written], 0, len(listed)+2)
+	items := make([]btree.Item[written], 0, len(listed)+2)
 	if len(listed[0].key) > 0 {
-		items = append(items, item[written]{key: []byte{}})
+		items = append(items, btree.Item[written]{Key: []byte{}})
 	}
 	ops := make([]operation, len(listed))
 	for begin := 0; begin < len(listed); {
@@ -103,12 +105,12 @@ func (m *writeMap) build(listed []mutation) {
 		items = appendKey(items, listed[begin:end], ops[begin:end])
 		begin = end
 	}
-	m.entries.build(items)
+	m.entries.Build(items)
 }
 
 // appendKey appends the entry of one key, and the bound behind it that a clear
 // makes. ops is room.
-func appendKey(items []item[written], listed []mutation, ops []operation) []item[written] {
+func appendKey(items []btree.Item[written], listed []mutation, ops []operation) []btree.Item[written] {
 	var (
 		w     written
 		bound []byte
@@ -121,9 +123,9 @@ func appendKey(items []item[written], listed []mutation, ops []operation) []item
 			w = w.then(ops[i:i+1:i+1], true)
 		}
 	}
-	items = append(items, item[written]{listed[0].key, w})
+	items = append(items, btree.Item[written]{Key: listed[0].key, Value: w})
 	if bound != nil {
-		items = append(items, item[written]{key: bound})
+		items = append(items, btree.Item[written]{Key: bound})
 	}
 	return items
 }

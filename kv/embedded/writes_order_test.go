@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 )
 
 // TestOrderIsThatOfEntering checks that a map which is built at once is the same
@@ -81,9 +82,9 @@ type enteredAt struct {
 }
 
 func entriesOf(m *writeMap) (all []enteredAt) {
-	var c cursor[written]
-	for ok := c.seek(&m.entries, nil); ok; ok = c.next() {
-		all = append(all, enteredAt{string(c.key()), *c.val()})
+	var c btree.Cursor[written]
+	for ok := c.Seek(&m.entries, nil); ok; ok = c.Next() {
+		all = append(all, enteredAt{string(c.Key()), *c.Value()})
 	}
 	return all
 }

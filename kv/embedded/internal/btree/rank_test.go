@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package btree
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 func TestTreeRanks(t *testing.T) {
 	random := seed.Rand(t)
 	for round := range 40 {
-		tr := tree[int]{rank: liveRank}
+		tr := Tree[int]{rank: liveRank}
 		for i, k := range random.Perm(2 * fanout * fanout) {
 			v := 1 // no rank to speak of
 			if i == 0 || round%2 == 1 && random.IntN(200) == 0 {
@@ -23,14 +23,14 @@ func TestTreeRanks(t *testing.T) {
 			if round > 20 { // ascending, but for the first
 				k = (i + 2*fanout*fanout - 1) % (2 * fanout * fanout)
 			}
-			tr.set(fmt.Appendf(nil, "key %06d", k), v)
+			tr.Set(fmt.Appendf(nil, "key %06d", k), v)
 			if n := tr.root; !n.leaf() {
-				want := rank{}
+				want := Rank{}
 				for i := range int(n.n) {
-					want = want.with(n.kids[i].rank)
+					want = want.with(n.kids[i].Rank)
 				}
-				if n.rank != want {
-					t.Fatalf("after %d keys the root has rank %+v, its kids %+v", i+1, n.rank, want)
+				if n.Rank != want {
+					t.Fatalf("after %d keys the root has rank %+v, its kids %+v", i+1, n.Rank, want)
 				}
 			}
 		}
@@ -39,17 +39,17 @@ func TestTreeRanks(t *testing.T) {
 }
 
 // checkRanks compares the ranks of nodes with those of the entries below.
-func checkRanks(t *testing.T, tr *tree[int], n *node[int]) (r rank) {
+func checkRanks(t *testing.T, tr *Tree[int], n *node[int]) (r Rank) {
 	t.Helper()
 	for i := range int(n.n) {
 		if n.leaf() {
-			r = r.with(tr.rank(&n.items[i].val))
+			r = r.with(tr.rank(&n.items[i].Value))
 		} else {
 			r = r.with(checkRanks(t, tr, n.kids[i]))
 		}
 	}
-	if r != n.rank {
-		t.Fatalf("a node has rank %+v, its entries %+v", n.rank, r)
+	if r != n.Rank {
+		t.Fatalf("a node has rank %+v, its entries %+v", n.Rank, r)
 	}
 	return r
 }

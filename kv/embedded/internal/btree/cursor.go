@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package btree
 
 // maxDepth bounds the depth of a tree. A level is added by at least fanout/3
 // splits of the level below, so no sequence of edits that fits a lifetime
 // reaches it.
 const maxDepth = 16
 
-// cursor is a position in a tree. It stays valid while the tree is not edited,
+// Cursor is a position in a tree. It stays valid while the tree is not edited,
 // so on a snapshot for ever. The zero cursor is at no entry.
-type cursor[V any] struct {
+type Cursor[V any] struct {
 	depth int // frames in use; 0: at no entry
 	path  [maxDepth]struct {
 		n *node[V]
@@ -17,21 +17,21 @@ type cursor[V any] struct {
 	}
 }
 
-func (c *cursor[V]) valid() bool { return c.depth > 0 }
+func (c *Cursor[V]) Valid() bool { return c.depth > 0 }
 
-func (c *cursor[V]) key() []byte {
+func (c *Cursor[V]) Key() []byte {
 	at := &c.path[c.depth-1]
-	return at.n.items[at.i].key
+	return at.n.items[at.i].Key
 }
 
-// val returns the entry's value, which must not be modified.
-func (c *cursor[V]) val() *V {
+// Value returns the entry's value, which must not be modified.
+func (c *Cursor[V]) Value() *V {
 	at := &c.path[c.depth-1]
-	return &at.n.items[at.i].val
+	return &at.n.items[at.i].Value
 }
 
-// seek moves to the first entry whose key is not below key.
-func (c *cursor[V]) seek(t *tree[V], key []byte) bool {
+// Seek moves to the first entry whose key is not below key.
+func (c *Cursor[V]) Seek(t *Tree[V], key []byte) bool {
 	if !c.descend(t, key) {
 		return false
 	}
@@ -39,23 +39,23 @@ func (c *cursor[V]) seek(t *tree[V], key []byte) bool {
 	at.i, _ = at.n.search(key)
 	if at.i == int(at.n.n) {
 		at.i--
-		return c.next()
+		return c.Next()
 	}
 	return true
 }
 
-// seekBelow moves to the last entry whose key is below key.
-func (c *cursor[V]) seekBelow(t *tree[V], key []byte) bool {
+// SeekBelow moves to the last entry whose key is below key.
+func (c *Cursor[V]) SeekBelow(t *Tree[V], key []byte) bool {
 	if !c.descend(t, key) {
 		return false
 	}
 	at := &c.path[c.depth-1]
 	at.i, _ = at.n.search(key)
-	return c.prev()
+	return c.Prev()
 }
 
-// seekFloor moves to the last entry whose key is not above key.
-func (c *cursor[V]) seekFloor(t *tree[V], key []byte) bool {
+// SeekFloor moves to the last entry whose key is not above key.
+func (c *Cursor[V]) SeekFloor(t *Tree[V], key []byte) bool {
 	if !c.descend(t, key) {
 		return false
 	}
@@ -65,11 +65,11 @@ func (c *cursor[V]) seekFloor(t *tree[V], key []byte) bool {
 	if found {
 		return true
 	}
-	return c.prev()
+	return c.Prev()
 }
 
 // descend opens the path to the leaf that key belongs to.
-func (c *cursor[V]) descend(t *tree[V], key []byte) bool {
+func (c *Cursor[V]) descend(t *Tree[V], key []byte) bool {
 	c.depth = 0
 	n := t.root
 	if n == nil {
@@ -84,13 +84,13 @@ func (c *cursor[V]) descend(t *tree[V], key []byte) bool {
 	return true
 }
 
-func (c *cursor[V]) push(n *node[V], i int) {
+func (c *Cursor[V]) push(n *node[V], i int) {
 	c.path[c.depth].n, c.path[c.depth].i = n, i
 	c.depth++
 }
 
-// next moves to the following entry.
-func (c *cursor[V]) next() bool {
+// Next moves to the following entry.
+func (c *Cursor[V]) Next() bool {
 	at := &c.path[c.depth-1]
 	if at.i++; at.i < int(at.n.n) {
 		return true
@@ -106,20 +106,20 @@ func (c *cursor[V]) next() bool {
 	return false
 }
 
-// peek returns the key of the following entry, and whether there is one.
-func (c *cursor[V]) peek() ([]byte, bool) {
+// PeekKey returns the key of the following entry, and whether there is one.
+func (c *Cursor[V]) PeekKey() ([]byte, bool) {
 	if at := &c.path[c.depth-1]; at.i+1 < int(at.n.n) {
-		return at.n.items[at.i+1].key, true
+		return at.n.items[at.i+1].Key, true
 	}
 	next := *c
-	if !next.next() {
+	if !next.Next() {
 		return nil, false
 	}
-	return next.key(), true
+	return next.Key(), true
 }
 
-// prev moves to the entry before.
-func (c *cursor[V]) prev() bool {
+// Prev moves to the entry before.
+func (c *Cursor[V]) Prev() bool {
 	at := &c.path[c.depth-1]
 	if at.i--; at.i >= 0 {
 		return true
@@ -136,7 +136,7 @@ func (c *cursor[V]) prev() bool {
 }
 
 // outermost opens the path to the first or the last entry below n.
-func (c *cursor[V]) outermost(n *node[V], last bool) {
+func (c *Cursor[V]) outermost(n *node[V], last bool) {
 	for {
 		i := 0
 		if last {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package btree
 
 // built is how many entries or kids the nodes of a built tree have at most: there
 // is room for some more.
 const built = fanout * 3 / 4
 
-// build fills an empty tree with items, which are in ascending order of their
+// Build fills an empty tree with items, which are in ascending order of their
 // keys, all different. It keeps them.
-func (t *tree[V]) build(items []item[V]) {
+func (t *Tree[V]) Build(items []Item[V]) {
 	if t.edit == 0 {
 		t.edit = lastEdit.Add(1)
 	}
@@ -37,22 +37,22 @@ type builtNode[V any] struct {
 	first []byte
 }
 
-func (t *tree[V]) buildLeaf(items []item[V]) builtNode[V] {
+func (t *Tree[V]) buildLeaf(items []Item[V]) builtNode[V] {
 	n := &node[V]{edit: t.edit, n: int32(len(items))}
 	for i := range items {
 		n.items[i] = &items[i]
 	}
 	n.prepare()
 	t.measure(n)
-	return builtNode[V]{n, items[0].key}
+	return builtNode[V]{n, items[0].Key}
 }
 
-func (t *tree[V]) buildInner(kids []builtNode[V]) builtNode[V] {
+func (t *Tree[V]) buildInner(kids []builtNode[V]) builtNode[V] {
 	n := &node[V]{edit: t.edit, n: int32(len(kids)), kids: new([fanout]*node[V])}
 	for i, kid := range kids {
 		n.kids[i] = kid.n
 		if i > 0 {
-			n.items[i] = &item[V]{key: kid.first}
+			n.items[i] = &Item[V]{Key: kid.first}
 		}
 	}
 	n.prepare()

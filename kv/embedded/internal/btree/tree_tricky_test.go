@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package btree
 
 import (
 	"maps"
@@ -20,31 +20,31 @@ func TestTreeTrickyKeys(t *testing.T) {
 		rounds = 40
 	}
 	for range rounds {
-		tr := tree[int]{rank: liveRank}
+		tr := Tree[int]{rank: liveRank}
 		model := sorted{}
-		var saved []tree[int]
+		var saved []Tree[int]
 		var savedModels []sorted
 		for i := range 400 {
 			key := tricky.Key(random)
 			switch random.IntN(24) {
 			case 0:
 				r := tricky.Range(random)
-				tr.removeRange(r.Begin, r.End)
+				tr.RemoveRange(r.Begin, r.End)
 				maps.DeleteFunc(model, func(k string, _ int) bool { return string(r.Begin) <= k && k < string(r.End) })
 			case 1, 2, 3:
 				_, had := model[string(key)]
-				if tr.remove(key) != had {
+				if tr.Remove(key) != had {
 					t.Fatalf("remove(%q) does not say %v", key, had)
 				}
 				delete(model, string(key))
 			case 4:
 				retainSome(&tr, model, key, random.IntN(5))
 			case 5:
-				saved = append(saved, tr.snapshot())
+				saved = append(saved, tr.Snapshot())
 				savedModels = append(savedModels, maps.Clone(model))
 			default:
 				v := random.IntN(i + 1)
-				tr.set(key, v)
+				tr.Set(key, v)
 				model[string(key)] = v
 			}
 			compareTricky(t, random, &tr, model)
@@ -56,10 +56,10 @@ func TestTreeTrickyKeys(t *testing.T) {
 }
 
 // retainSome drops multiples of n+2 from one leaf, in tree and model.
-func retainSome(tr *tree[int], model sorted, from []byte, n int) {
+func retainSome(tr *Tree[int], model sorted, from []byte, n int) {
 	keys := model.keys()
 	at := sort.SearchStrings(keys, string(from))
-	tr.retain(from, func(v *int) bool {
+	tr.RetainLeaf(from, func(v *int) bool {
 		keep := *v%(n+2) != 0
 		if !keep {
 			delete(model, keys[at])
@@ -69,20 +69,20 @@ func retainSome(tr *tree[int], model sorted, from []byte, n int) {
 	})
 }
 
-func compareTricky(t *testing.T, random *rand.Rand, tr *tree[int], m sorted) {
+func compareTricky(t *testing.T, random *rand.Rand, tr *Tree[int], m sorted) {
 	t.Helper()
 	keys := m.keys()
 	probe := tricky.Key(random)
 	at := sort.SearchStrings(keys, string(probe))
 	value, has := m[string(probe)]
-	if got := tr.get(probe); (got != nil) != has || has && *got != value {
+	if got := tr.Get(probe); (got != nil) != has || has && *got != value {
 		t.Fatalf("get(%q) = %v, want %d, %v", probe, got, value, has)
 	}
-	var c cursor[int]
-	if ok := c.seek(tr, probe); ok != (at < len(keys)) || ok && string(c.key()) != keys[at] {
+	var c Cursor[int]
+	if ok := c.Seek(tr, probe); ok != (at < len(keys)) || ok && string(c.Key()) != keys[at] {
 		t.Fatalf("seek(%q) does not lead to key %d of %q", probe, at, keys)
 	}
-	if ok := c.seekBelow(tr, probe); ok != (at > 0) || ok && string(c.key()) != keys[at-1] {
+	if ok := c.SeekBelow(tr, probe); ok != (at > 0) || ok && string(c.Key()) != keys[at-1] {
 		t.Fatalf("seekBelow(%q) does not lead to key %d of %q", probe, at-1, keys)
 	}
 	floor := at
@@ -90,13 +90,13 @@ func compareTricky(t *testing.T, random *rand.Rand, tr *tree[int], m sorted) {
 		floor--
 	}
 	live := at
-	for live < len(keys) && !liveRank(new(m[keys[live]])).live {
+	for live < len(keys) && !liveRank(new(m[keys[live]])).Live {
 		live++
 	}
-	if ok := c.seek(tr, probe) && c.nextLive(tr); ok != (live < len(keys)) || ok && string(c.key()) != keys[live] {
+	if ok := c.Seek(tr, probe) && c.NextLive(tr); ok != (live < len(keys)) || ok && string(c.Key()) != keys[live] {
 		t.Fatalf("nextLive from %q does not lead to key %d of %q", probe, live, keys)
 	}
-	key, v := tr.floor(probe)
+	key, v := tr.Floor(probe)
 	if (v != nil) != (floor >= 0) || v != nil && (string(key) != keys[floor] || *v != m[keys[floor]]) {
 		t.Fatalf("floor(%q) = %q, want key %d of %q", probe, key, floor, keys)
 	}
@@ -107,7 +107,7 @@ func compareTricky(t *testing.T, random *rand.Rand, tr *tree[int], m sorted) {
 			top = max(top, int64(v))
 		}
 	}
-	if string(r.Begin) < string(r.End) && tr.topWithin(r.Begin, r.End) != top {
-		t.Fatalf("topWithin(%q) = %d, want %d", r, tr.topWithin(r.Begin, r.End), top)
+	if string(r.Begin) < string(r.End) && tr.TopWithin(r.Begin, r.End) != top {
+		t.Fatalf("topWithin(%q) = %d, want %d", r, tr.TopWithin(r.Begin, r.End), top)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package btree
 
 import (
 	"bytes"
@@ -34,16 +34,16 @@ func (m sorted) clone() sorted {
 	return c
 }
 
-func contents(t *tree[int]) (keys []string, values []int) {
-	var c cursor[int]
-	for ok := c.seek(t, nil); ok; ok = c.next() {
-		keys = append(keys, string(c.key()))
-		values = append(values, *c.val())
+func contents(t *Tree[int]) (keys []string, values []int) {
+	var c Cursor[int]
+	for ok := c.Seek(t, nil); ok; ok = c.Next() {
+		keys = append(keys, string(c.Key()))
+		values = append(values, *c.Value())
 	}
 	return keys, values
 }
 
-func checkTree(t *rapid.T, what string, tr *tree[int], m sorted) {
+func checkTree(t *rapid.T, what string, tr *Tree[int], m sorted) {
 	t.Helper()
 	keys, values := contents(tr)
 	want := m.keys()
@@ -62,23 +62,23 @@ func checkTree(t *rapid.T, what string, tr *tree[int], m sorted) {
 	for _, v := range m {
 		top = max(top, int64(v))
 	}
-	if tr.root != nil && tr.root.top != top {
-		t.Fatalf("%s: highest rank %d, want %d", what, tr.root.top, top)
+	if tr.root != nil && tr.root.Top != top {
+		t.Fatalf("%s: highest rank %d, want %d", what, tr.root.Top, top)
 	}
 	checkLive(t, what, tr, keys, values)
 }
 
 // liveRank counts the multiples of seven as live.
-func liveRank(v *int) rank { return rank{top: int64(*v), live: *v%7 == 0} }
+func liveRank(v *int) Rank { return Rank{Top: int64(*v), Live: *v%7 == 0} }
 
 // checkLive goes from each entry to the next live one, in both directions.
-func checkLive(t *rapid.T, what string, tr *tree[int], keys []string, values []int) {
+func checkLive(t *rapid.T, what string, tr *Tree[int], keys []string, values []int) {
 	t.Helper()
-	expect := func(direction, from, want string, ok bool, c *cursor[int]) {
+	expect := func(direction, from, want string, ok bool, c *Cursor[int]) {
 		t.Helper()
 		got := ""
 		if ok {
-			got = string(c.key())
+			got = string(c.Key())
 		}
 		if got != want {
 			t.Fatalf("%s: the %s live entry from %q on is %q, want %q", what, direction, from, got, want)
@@ -93,29 +93,29 @@ func checkLive(t *rapid.T, what string, tr *tree[int], keys []string, values []i
 		if values[i]%7 == 0 {
 			prev = keys[i]
 		}
-		var c cursor[int]
-		c.seek(tr, []byte(keys[j]))
-		expect("next", keys[j], next, c.nextLive(tr), &c)
-		c.seek(tr, []byte(keys[i]))
-		expect("previous", keys[i], prev, c.prevLive(tr), &c)
+		var c Cursor[int]
+		c.Seek(tr, []byte(keys[j]))
+		expect("next", keys[j], next, c.NextLive(tr), &c)
+		c.Seek(tr, []byte(keys[i]))
+		expect("previous", keys[i], prev, c.PrevLive(tr), &c)
 	}
-	var c cursor[int]
+	var c Cursor[int]
 	if len(keys) > 0 {
-		c.last(tr)
-		expect("last", "", keys[len(keys)-1], c.valid(), &c)
+		c.Last(tr)
+		expect("last", "", keys[len(keys)-1], c.Valid(), &c)
 	}
 }
 
 // TestTreeModel compares a tree and snapshots of it with plain maps.
 func TestTreeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tr := tree[int]{rank: liveRank}
+		tr := Tree[int]{rank: liveRank}
 		model := sorted{}
 		key := rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf("%03d", rapid.IntRange(0, 400).Draw(t, "key"))
 		})
 		type saved struct {
-			tree  tree[int]
+			tree  Tree[int]
 			model sorted
 		}
 		var snapshots []saved
@@ -124,29 +124,29 @@ func TestTreeModel(t *testing.T) {
 			case 0:
 				k := key.Draw(t, "k")
 				_, present := model[k]
-				if tr.remove([]byte(k)) != present {
+				if tr.Remove([]byte(k)) != present {
 					t.Fatalf("remove(%q) does not say %v", k, present)
 				}
 				delete(model, k)
 			case 1:
 				a, b := key.Draw(t, "a"), key.Draw(t, "b")
-				tr.removeRange([]byte(a), []byte(b))
+				tr.RemoveRange([]byte(a), []byte(b))
 				for k := range model {
 					if a <= k && k < b {
 						delete(model, k)
 					}
 				}
 			case 2:
-				snapshots = append(snapshots, saved{tr.snapshot(), model.clone()})
+				snapshots = append(snapshots, saved{tr.Snapshot(), model.clone()})
 			case 3:
 				for n := range 40 { // a run of neighbours, so that nodes split
 					k := fmt.Sprintf("%s-%d", key.Draw(t, "k"), n)
-					tr.set([]byte(k), i)
+					tr.Set([]byte(k), i)
 					model[k] = i
 				}
 			default:
 				k := key.Draw(t, "k")
-				tr.set([]byte(k), i)
+				tr.Set([]byte(k), i)
 				model[k] = i
 			}
 		}
@@ -164,22 +164,22 @@ func TestTreeRefilled(t *testing.T) {
 	const keys = 10 * fanout * fanout
 	random := seed.Rand(t)
 	for range 3 {
-		var tr tree[int]
+		var tr Tree[int]
 		model := sorted{}
 		fill := func(begin, end int) {
 			for _, i := range random.Perm(end - begin) {
 				k := fmt.Sprintf("prefix %06d", begin+i)
-				tr.set([]byte(k), i)
+				tr.Set([]byte(k), i)
 				model[k] = i
 			}
 		}
 		fill(0, keys)
 		for range 100 {
-			_ = tr.snapshot()
+			_ = tr.Snapshot()
 			begin := random.IntN(keys)
 			end := begin + random.IntN(min(keys-begin, fanout*fanout)) + 1
 			a, b := fmt.Sprintf("prefix %06d", begin), fmt.Sprintf("prefix %06d", end)
-			tr.removeRange([]byte(a), []byte(b))
+			tr.RemoveRange([]byte(a), []byte(b))
 			maps.DeleteFunc(model, func(k string, _ int) bool { return a <= k && k < b })
 			fill(begin+random.IntN(end-begin), end)
 		}
@@ -188,34 +188,34 @@ func TestTreeRefilled(t *testing.T) {
 			t.Fatalf("keys mismatch (-want +got):\n%s", diff)
 		}
 		for i, k := range got {
-			if values[i] != model[k] || *tr.get([]byte(k)) != model[k] {
+			if values[i] != model[k] || *tr.Get([]byte(k)) != model[k] {
 				t.Fatalf("value of %q is %d, want %d", k, values[i], model[k])
 			}
 		}
 	}
 }
 
-func checkSeeks(t *rapid.T, tr *tree[int], m sorted, probe string) {
+func checkSeeks(t *rapid.T, tr *Tree[int], m sorted, probe string) {
 	keys := m.keys()
 	at := sort.SearchStrings(keys, probe)
-	expect := func(what string, i int, ok bool, c *cursor[int]) {
+	expect := func(what string, i int, ok bool, c *Cursor[int]) {
 		if want := i >= 0 && i < len(keys); ok != want {
 			t.Fatalf("%s(%q) = %v, want %v", what, probe, ok, want)
 		}
-		if ok && !bytes.Equal(c.key(), []byte(keys[i])) {
-			t.Fatalf("%s(%q) is at %q, want %q", what, probe, c.key(), keys[i])
+		if ok && !bytes.Equal(c.Key(), []byte(keys[i])) {
+			t.Fatalf("%s(%q) is at %q, want %q", what, probe, c.Key(), keys[i])
 		}
 	}
-	var c cursor[int]
-	expect("seek", at, c.seek(tr, []byte(probe)), &c)
-	expect("seekBelow", at-1, c.seekBelow(tr, []byte(probe)), &c)
+	var c Cursor[int]
+	expect("seek", at, c.Seek(tr, []byte(probe)), &c)
+	expect("seekBelow", at-1, c.SeekBelow(tr, []byte(probe)), &c)
 	floor := at - 1
 	if at < len(keys) && keys[at] == probe {
 		floor = at
 	}
-	expect("seekFloor", floor, c.seekFloor(tr, []byte(probe)), &c)
+	expect("seekFloor", floor, c.SeekFloor(tr, []byte(probe)), &c)
 	i := len(keys) - 1
-	for ok := c.seekBelow(tr, []byte{0xff}); ok; ok = c.prev() {
+	for ok := c.SeekBelow(tr, []byte{0xff}); ok; ok = c.Prev() {
 		expect("prev", i, true, &c)
 		i--
 	}
