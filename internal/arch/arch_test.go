@@ -22,10 +22,19 @@ const module = "github.com/kazahana-db/kazahana"
 // arrows lists, for each package of the library, all that it may import of the
 // module and of other modules. docs/architecture.md draws the same picture.
 var arrows = map[string][]string{
-	"kv":                             {},
-	"kv/embedded":                    {"kv", "kv/embedded/internal/rangeread", "github.com/cockroachdb/pebble/v2"},
+	"kv": {},
+	"kv/embedded": {
+		"kv", "kv/embedded/internal/btree", "kv/embedded/internal/keys", "kv/embedded/internal/mutation", "kv/embedded/internal/rangeread",
+		"kv/embedded/internal/rangeset", "kv/embedded/internal/readers", "kv/embedded/internal/ryw", "github.com/cockroachdb/pebble/v2",
+	},
 	"kv/embedded/internal/rangeread": {"kv"},
 	"kv/embedded/internal/ryw":       {"kv", "kv/embedded/internal/rangeread"},
+	"kv/embedded/internal/keys":      {"kv"},
+	"kv/embedded/internal/mutation":  {"kv", "kv/embedded/internal/keys"},
+	"kv/embedded/internal/btree":     {},
+	"kv/embedded/internal/rangeset":  {"kv", "kv/embedded/internal/btree", "kv/embedded/internal/keys"},
+	"kv/embedded/internal/readers":   {},
+	"kv/embedded/internal/tricky":    {"kv"},
 
 	"kv/fdbkv":  {"kv", "github.com/apple/foundationdb/bindings/go"},
 	"kv/kvtest": {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 const (
@@ -223,7 +224,7 @@ func (a *absorber) part(b *baseBatch, v *view, all []stretchOf, horizon int64) (
 		budget -= seen
 		if last != nil {
 			done = append(done, stretchOf{all[0].first, last})
-			all[0].first = successor(last)
+			all[0].first = keys.Successor(last)
 			break
 		}
 		done, all = append(done, all[0]), all[1:]
@@ -271,7 +272,7 @@ func take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
 		}
 	}
 	if gap {
-		return b.removeRange(successor(key), next)
+		return b.removeRange(keys.Successor(key), next)
 	}
 	return nil
 }

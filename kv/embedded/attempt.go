@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // attempt is what outlives a transaction's reset: the futures that its commit
@@ -37,7 +38,7 @@ func (a *attempt) finish(o outcome) {
 	a.version.Store(o.version)
 	a.index.Store(int32(o.index) + 1)
 	if a.stamp != nil {
-		a.stamp.Resolve(versionstamp(o.version, o.index), nil)
+		a.stamp.Resolve(mutation.Versionstamp(o.version, o.index), nil)
 	}
 	a.commit.Resolve(struct{}{}, nil)
 }
@@ -119,10 +120,10 @@ func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
 		within := bytes.Compare(r.Begin, w.key) <= 0 && bytes.Compare(w.key, r.End) < 0
 		switch {
 		case !within:
-		case op.op == opSet && w.unread:
+		case op.op == mutation.OpSet && w.unread:
 			set := op // which stays on the stack elsewhere
 			w.set = &set
-		case op.op != opSet || !same(op.value, w.value):
+		case op.op != mutation.OpSet || !same(op.value, w.value):
 			w.finish(nil)
 		}
 	}

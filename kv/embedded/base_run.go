@@ -6,6 +6,8 @@ import (
 	"bytes"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // runKeys is from how many neighbouring keys on that are cleared one by one the
@@ -33,7 +35,7 @@ func (b *baseBatch) remove(key []byte) error {
 		case b.keys.Error() != nil:
 			return b.keys.Error()
 		case c == 0:
-			b.run.end = successor(b.key)
+			b.run.end = keys.Successor(b.key)
 			b.keys.Next()
 			return nil
 		case c > 0:
@@ -84,7 +86,7 @@ func (b *baseBatch) lengthen() error {
 		}
 		b.keys.Next()
 	}
-	b.run = clearRun{begin: few[0], end: successor(few[len(few)-1]), few: few[:0]}
+	b.run = clearRun{begin: few[0], end: keys.Successor(few[len(few)-1]), few: few[:0]}
 	return nil
 }
 

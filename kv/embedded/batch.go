@@ -3,11 +3,12 @@
 package embedded
 
 import (
-	"bytes"
 	"math"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // batch is what is committed together: the requests of one version.
@@ -15,10 +16,10 @@ type batch struct {
 	version  int64
 	requests []*commitRequest
 	accepted int
-	changes  []mutation // of the accepted, resolved to sets and clears
-	frame    []byte     // for the log: the changes, encoded
-	view     *view      // the database after it
-	cost     int64      // bytes that were written to the window or copied there
+	changes  []mutation.Mutation // of the accepted, resolved to sets and clears
+	frame    []byte              // for the log: the changes, encoded
+	view     *view               // the database after it
+	cost     int64               // bytes that were written to the window or copied there
 
 	published bool // the view is one that can be read
 }
@@ -78,7 +79,7 @@ func (c *committer) conflictError(r *commitRequest) error {
 	if !r.reports {
 		return errConflict
 	}
-	r.conflicts = merged(c.resolver.conflicting(r.reads, r.version))
+	r.conflicts = keys.Merge(c.resolver.conflicting(r.reads, r.version))
 	return kv.NewConflictError(r.conflicts)
 }
 
@@ -91,8 +92,8 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 		if r.quiet {
 			c.resolver.preserve(&m)
 		}
-		if r.mutations[i].op == kv.SetVersionstampedKey || r.pointwise && c.window.whole && m.value == nil {
-			c.resolver.addKey(m.key, b.version) // which the window would not tell of
+		if r.mutations[i].Op == kv.SetVersionstampedKey || r.pointwise && c.window.whole && m.Value == nil {
+			c.resolver.addKey(m.Key, b.version) // which the window would not tell of
 		}
 		c.window.apply(&m, b.version, r.pointwise)
 		if c.sample != nil {
@@ -108,21 +109,21 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 
 // resolve turns a clear of one key, or an atomic operation, into the set or
 // clear that it comes to.
-func (c *committer) resolve(m *mutation, version int64, index uint16) mutation {
-	switch m.op {
-	case opSet:
+func (c *committer) resolve(m *mutation.Mutation, version int64, index uint16) mutation.Mutation {
+	switch m.Op {
+	case mutation.OpSet:
 		return *m
-	case opClearRange:
-		if isSuccessor(m.value, m.key) {
-			return mutation{op: opSet, key: m.key}
+	case mutation.OpClearRange:
+		if keys.IsSuccessor(m.Value, m.Key) {
+			return mutation.Mutation{Op: mutation.OpSet, Key: m.Key}
 		}
 		return *m
 	case kv.SetVersionstampedKey:
-		return mutation{op: opSet, key: stamped(m.key, versionstamp(version, index)), value: m.value}
+		return mutation.Mutation{Op: mutation.OpSet, Key: mutation.FillStamp(m.Key, mutation.Versionstamp(version, index)), Value: m.Value}
 	case kv.SetVersionstampedValue:
-		return mutation{op: opSet, key: m.key, value: stamped(m.value, versionstamp(version, index))}
+		return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.FillStamp(m.Value, mutation.Versionstamp(version, index))}
 	}
-	return mutation{op: opSet, key: m.key, value: applyAtomic(m.op, c.current(m.key), m.value)}
+	return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.Apply(m.Op, c.current(m.Key), m.Value)}
 }
 
 // current returns the value of key as the batch has left it so far. Where the
@@ -132,27 +133,19 @@ func (c *committer) current(key []byte) []byte {
 	return value
 }
 
-// covers reports whether the mutation writes key.
-func (m *mutation) covers(key []byte) bool {
-	if m.op == opClearRange {
-		return bytes.Compare(m.key, key) <= 0 && bytes.Compare(key, m.value) < 0
-	}
-	return bytes.Equal(m.key, key)
-}
-
 // seal fixes the view of a batch that takes no more.
 func (c *committer) seal(b *batch) {
 	if b.accepted == 0 {
 		return
 	}
-	if slices.ContainsFunc(b.changes, func(m mutation) bool { return m.covers(metadataKey) }) {
+	if slices.ContainsFunc(b.changes, func(m mutation.Mutation) bool { return m.Covers(metadataKey) }) {
 		c.metadata = c.current(metadataKey)
 	}
 	b.cost = c.window.entries.TakeCopied()
 	for i := range b.changes {
-		b.cost += int64(len(b.changes[i].key)+len(b.changes[i].value)) + itemCost
+		b.cost += int64(len(b.changes[i].Key)+len(b.changes[i].Value)) + itemCost
 	}
-	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.snapshot(), base: c.base, metadata: c.metadata}
+	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.Snapshot(), base: c.base, metadata: c.metadata}
 }
 
 // finish makes the batch durable and publishes it. If the disk fails, what it

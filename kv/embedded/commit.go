@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // Watch implements [kv.Transaction].
@@ -28,7 +29,7 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	if !p.known {
 		t.addKeyRead(key, false)
 	}
-	added, err := t.engine.NewWatch(ownBytes(key), p.value)
+	added, err := t.engine.NewWatch(keys.Own(key), p.value)
 	if err != nil {
 		return failed(err)
 	}
@@ -56,7 +57,7 @@ func (t *transaction) checkWatch(key []byte) error {
 	case bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key):
 		return outside(key)
 	case len(key) > longestKey(key):
-		return kv.NewError(kv.CodeKeyTooLarge, "key %s", printable(key))
+		return kv.NewError(kv.CodeKeyTooLarge, "key %s", keys.Printable(key))
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func (t *transaction) request() *commitRequest {
 	r.watches = t.attempt.engineWatches()
 	r.reads, r.quiet, r.reports = t.reads, t.quiet, t.settings.reportConflicts
 	if r.reports && !t.settings.rywDisabled {
-		r.reads = merged(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
+		r.reads = keys.Merge(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
 	}
 	if len(t.past.lateReads) > 0 {
 		r.reads = slices.Concat(t.reads, t.past.lateReads)
@@ -212,7 +213,7 @@ func (t *transaction) checkCommit(r *commitRequest) error {
 	}
 	counted := t.reads
 	if !t.settings.rywDisabled {
-		counted = merged(counted)
+		counted = keys.Merge(counted)
 	}
 	r.bytes = r.size(counted)
 	if size := r.bytes; size > t.settings.sizeLimit {
@@ -235,9 +236,9 @@ func (t *transaction) pastItsTime(r *commitRequest) error {
 // given.
 func (r *commitRequest) size(reads []kv.KeyRange) (size int64) {
 	for i := range r.mutations {
-		size += int64(len(r.mutations[i].key)+len(r.mutations[i].value)) + mutationCost
+		size += int64(len(r.mutations[i].Key)+len(r.mutations[i].Value)) + mutationCost
 		if r.pointwise {
-			size += int64(2*len(r.mutations[i].key)+1) + rangeCost
+			size += int64(2*len(r.mutations[i].Key)+1) + rangeCost
 		}
 	}
 	for _, ranges := range [][]kv.KeyRange{reads, r.writes} {

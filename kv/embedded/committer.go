@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 )
 
 // commitRequest is a transaction on its way to the committer.
@@ -14,7 +17,7 @@ type commitRequest struct {
 	version   int64 // the read version
 	reads     []kv.KeyRange
 	writes    []kv.KeyRange
-	mutations []mutation
+	mutations []mutation.Mutation
 	bytes     int64    // in memory, about
 	undated   bool     // the read version does not matter
 	quiet     bool     // not every write is in a write conflict range
@@ -52,7 +55,7 @@ type committer struct {
 	head    *head
 	watches *watchTable
 	stats   *stats
-	readers *readers
+	readers *readers.Pool
 
 	// Of a durable database only.
 	base      *base
@@ -89,7 +92,7 @@ type committer struct {
 	sample    *sample // of a database in memory; nil: the base has one
 	metadata  []byte  // the value of kv.MetadataVersionKey after the batches so far
 	forgotten int64   // the version up to which the window has been forgotten
-	vacant    rangeSet
+	vacant    rangeset.Set
 	stale     bool // the newest view can be replaced by one that is cheaper to read
 
 	// finishing is held by the second stage. Its holder does not wait for
@@ -324,6 +327,6 @@ func (c *committer) close(wait bool) *batch {
 func (c *committer) refresh() {
 	c.stale = false
 	if c.fault.get() == nil { // else the window may hold a commit that did not happen
-		c.head.replace(c.window.entries.Snapshot(), c.vacant.snapshot(), c.window.entries.TakeCopied())
+		c.head.replace(c.window.entries.Snapshot(), c.vacant.Snapshot(), c.window.entries.TakeCopied())
 	}
 }

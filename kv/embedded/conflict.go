@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // What a conflict range and a mutation count against a transaction's size
@@ -38,7 +40,7 @@ func (t *transaction) addRangeRead(writes *writeMap, begin, end []byte) {
 	}
 	for s := writes.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
 		if s.operated != nil && !s.operated.known() || s.operated == nil && !s.gap.cleared {
-			t.addPart(maxKey(begin, s.begin()), minKey(end, s.end(systemEnd)), begin, end)
+			t.addPart(keys.Max(begin, s.begin()), keys.Min(end, s.end(keys.SystemEnd)), begin, end)
 		}
 	}
 }
@@ -84,10 +86,10 @@ func (t *transaction) addRangeResult(writes *writeMap, req kv.BatchRequest, got 
 	}
 	if len(got.kvs) > 0 {
 		if req.Reverse || req.Begin.Offset <= 0 {
-			from = minKey(from, first)
+			from = keys.Min(from, first)
 		}
 		if (!req.Reverse || req.End.Offset > 0) && bytes.Compare(to, last) <= 0 {
-			to = successor(last)
+			to = keys.Successor(last)
 		}
 	}
 	if bytes.Compare(from, to) > 0 && !t.settings.rywDisabled {
@@ -108,7 +110,7 @@ func (t *transaction) readAll(to []byte) []byte {
 
 // AddReadConflictKey implements [kv.Transaction].
 func (t *transaction) AddReadConflictKey(key []byte) error {
-	return t.AddReadConflictRange(singleKey(key))
+	return t.AddReadConflictRange(keys.Single(key))
 }
 
 // AddReadConflictRange implements [kv.Transaction].
@@ -130,7 +132,7 @@ func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
 
 // AddWriteConflictKey implements [kv.Transaction].
 func (t *transaction) AddWriteConflictKey(key []byte) error {
-	return t.AddWriteConflictRange(singleKey(key))
+	return t.AddWriteConflictRange(keys.Single(key))
 }
 
 // AddWriteConflictRange implements [kv.Transaction].
@@ -142,7 +144,7 @@ func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error {
 		return err
 	}
 	t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
-	r = kv.KeyRange{Begin: ownBytes(r.Begin), End: ownBytes(r.End)}
+	r = kv.KeyRange{Begin: keys.Own(r.Begin), End: keys.Own(r.End)}
 	if t.settings.rywDisabled {
 		p := t.bypass()
 		p.sentRanges = append(p.sentRanges, r)
@@ -173,7 +175,7 @@ func (t *transaction) conflictRange(r kv.KeyRange, end []byte) (kv.KeyRange, boo
 }
 
 func inverted(r kv.KeyRange) error {
-	return kv.NewError(kv.CodeInvertedRange, "from %s to %s", printable(r.Begin), printable(r.End))
+	return kv.NewError(kv.CodeInvertedRange, "from %s to %s", keys.Printable(r.Begin), keys.Printable(r.End))
 }
 
 // ConflictRanges implements [kv.ConflictRanger].
@@ -196,7 +198,7 @@ func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyR
 			write = append(write, r)
 		}
 	}
-	return merged(slices.Concat(t.reads, t.past.lateReads)), merged(write), nil
+	return keys.Merge(slices.Concat(t.reads, t.past.lateReads)), keys.Merge(write), nil
 }
 
 // ConflictingKeys implements [kv.ConflictRanger].
@@ -210,12 +212,12 @@ func (t *transaction) ConflictingKeys(context.Context) ([]kv.KeyRange, error) {
 // that it becomes with stamp, or of all that it can become if that is nil.
 func (t *transaction) stampConflict(key, stamp []byte) (kv.KeyRange, bool) {
 	if stamp == nil {
-		return stampRange(key, t.version, t.settings.readEnd())
+		return mutation.StampRange(key, t.version, t.settings.readEnd())
 	}
-	at, ok := stampSpot(key)
+	at, ok := mutation.StampOffset(key)
 	key = slices.Clone(key[:len(key)-4])
 	copy(key[at:], stamp)
-	return singleKey(key), ok
+	return keys.Single(key), ok
 }
 
 // stampTold returns the versionstamp that the conflict ranges are told with, or
@@ -232,20 +234,5 @@ func (t *transaction) stampTold() []byte {
 	if index == 0 {
 		return nil
 	}
-	return versionstamp(t.attempt.version.Load(), uint16(index-1))
-}
-
-// merged returns the ranges in order, those that touch as one.
-func merged(ranges []kv.KeyRange) []kv.KeyRange {
-	sorted := slices.Clone(ranges)
-	slices.SortFunc(sorted, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
-	var out []kv.KeyRange
-	for _, r := range sorted {
-		if n := len(out); n > 0 && bytes.Compare(out[n-1].End, r.Begin) >= 0 {
-			out[n-1].End = maxKey(out[n-1].End, r.End)
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
+	return mutation.Versionstamp(t.attempt.version.Load(), uint16(index-1))
 }

@@ -8,13 +8,14 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 )
 
 // Database is an open engine: a [kv.Database]. It is safe for concurrent use.
 type Database struct {
 	head      head
 	watches   watchTable
-	readers   readers
+	readers   readers.Pool
 	committer committer
 	stats     stats
 	client    *client // of its transactions
@@ -83,11 +84,11 @@ func (db *Database) Close() error {
 }
 
 func (db *Database) close() error {
-	db.readers.wait() // commits that have begun may wait for reads
+	db.readers.Wait() // commits that have begun may wait for reads
 	db.committer.stop(kv.ErrClosed)
 	db.watches.close(kv.ErrClosed)
 	db.head.close()
-	defer db.readers.wait()
+	defer db.readers.Wait()
 	if db.disk == nil {
 		return nil
 	}

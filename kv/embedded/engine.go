@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
@@ -31,7 +32,7 @@ func (e *engine) CheckAge(version int64) error { return e.db.head.check(version)
 func (e *engine) Closed() bool { return e.db.closed.Load() }
 
 // Start implements [ryw.Engine].
-func (e *engine) Start(t task) { e.db.readers.start(t) }
+func (e *engine) Start(t readers.Task) { e.db.readers.Start(t) }
 
 // Commit implements [ryw.Engine].
 func (e *engine) Commit(r *commitRequest) { e.db.committer.prepare(r) }

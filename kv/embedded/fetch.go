@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -46,7 +47,7 @@ func (s *stretch) locate(sel kv.KeySelector) located {
 		if !ok || bytes.Compare(key, s.limit) >= 0 {
 			return located{key: s.limit, beyond: offset}
 		}
-		at.key = successor(key)
+		at.key = keys.Successor(key)
 	}
 	for ; offset < 1; offset++ {
 		found, ok := s.seekBelow(at.key)
@@ -78,7 +79,7 @@ func (s *stretch) seek(from []byte) (kv.KeyValue, bool) {
 
 // seekBelow moves to the last stored pair below a key, unless it is there already.
 func (s *stretch) seekBelow(end []byte) (kv.KeyValue, bool) {
-	if s.below.Key != nil && isSuccessor(end, s.below.Key) {
+	if s.below.Key != nil && keys.IsSuccessor(end, s.below.Key) {
 		return s.below, true
 	}
 	key, value, ok := s.stored().SeekBelow(end)
@@ -103,7 +104,7 @@ type fetched struct {
 // takes over, and behind them those of the answer.
 func (s *stretch) fetch(begin, end kv.KeySelector, l rangeread.Limits, reverse bool, front []kv.KeyValue) []kv.KeyValue {
 	f := s.ask(begin, end, l, reverse, front)
-	low, high := systemEnd, []byte{}
+	low, high := keys.SystemEnd, []byte{}
 	if begin.Offset <= 1 && !(reverse && f.more) {
 		low = begin.Key
 	}
@@ -114,17 +115,17 @@ func (s *stretch) fetch(begin, end kv.KeySelector, l rangeread.Limits, reverse b
 		low = []byte{}
 	}
 	if f.toEnd {
-		high = systemEnd
+		high = keys.SystemEnd
 	}
 	if f.low != nil {
-		low = minKey(low, f.low)
-		high = maxKey(high, successor(f.high))
+		low = keys.Min(low, f.low)
+		high = keys.Max(high, keys.Successor(f.high))
 	}
 	if reverse && f.more && f.low != nil {
 		low = f.low // even where the begin is the beginning of all keys
 	}
 	s.learn(low, high)
-	s.run = storedRun{keys: kv.KeyRange{Begin: low, End: minKey(high, s.limit)}, pairs: f.pairs[len(front):], back: reverse}
+	s.run = storedRun{keys: kv.KeyRange{Begin: low, End: keys.Min(high, s.limit)}, pairs: f.pairs[len(front):], back: reverse}
 	return f.pairs
 }
 
@@ -137,7 +138,7 @@ func (s *stretch) ask(begin, end kv.KeySelector, l rangeread.Limits, reverse boo
 	}
 	a := answering{stretch: s, left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
 	a.batch.Start(l, s.lastSize, front)
-	if e.beyond > 0 && !bytes.Equal(s.limit, systemEnd) {
+	if e.beyond > 0 && !bytes.Equal(s.limit, keys.SystemEnd) {
 		a.strange = e.beyond - max(b.beyond, 1)
 	}
 	a.run(&f, reverse)
@@ -148,7 +149,7 @@ func (s *stretch) ask(begin, end kv.KeySelector, l rangeread.Limits, reverse boo
 	if a.whole && len(b.key) == 0 && !(reverse && f.more) {
 		f.toBegin = true
 	}
-	f.toEnd = bytes.Equal(e.key, systemEnd) && (reverse || !f.more)
+	f.toEnd = bytes.Equal(e.key, keys.SystemEnd) && (reverse || !f.more)
 	return f
 }
 
@@ -222,7 +223,7 @@ func (a *answering) reply(f *fetched, reverse bool) (cut bool) {
 	if g.Len() > before && reverse {
 		a.end = g.LastKey()
 	} else if g.Len() > before {
-		a.begin = successor(g.LastKey())
+		a.begin = keys.Successor(g.LastKey())
 	}
 	if !full && !reverse {
 		return a.replyStrange(f)
@@ -246,7 +247,7 @@ func (a *answering) replyStrange(f *fetched) (cut bool) {
 // note adds a key to those that were answered.
 func (f *fetched) note(key []byte) {
 	f.low = minOf(f.low, key)
-	f.high = maxKey(f.high, key)
+	f.high = keys.Max(f.high, key)
 }
 
 // minOf is minKey where a may be nil, which is no key.
@@ -254,5 +255,5 @@ func minOf(a, b []byte) []byte {
 	if a == nil {
 		return b
 	}
-	return minKey(a, b)
+	return keys.Min(a, b)
 }

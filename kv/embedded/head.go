@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 )
 
 // head is the newest view, and the order of versions: which were given to
@@ -39,7 +40,7 @@ func (h *head) open(first *view, limit int64) {
 
 // replace gives the newest view other entries and vacancies that say the same.
 // Making the entries has copied so many bytes.
-func (h *head) replace(entries btree.Tree[entry], vacant rangeSet, copied int64) {
+func (h *head) replace(entries btree.Tree[entry], vacant rangeset.Set, copied int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.past.charge(copied)

@@ -12,8 +12,9 @@ import (
 // for the only read of its transaction makes that read.
 func TestLoneReadNeedsNoReader(t *testing.T) {
 	db, _ := openCold(t)
-	db.readers.wait()
-	occupy(db)
+	db.readers.Wait()
+	release := occupyReaders(db)
+	defer release()
 	tx := begin(t, db)
 	if value, err := tx.Get(coldKey(1)).Get(bounded(t)); err != nil || len(value) != 1000 {
 		t.Errorf("Get: %d bytes, %v", len(value), err)
@@ -23,12 +24,9 @@ func TestLoneReadNeedsNoReader(t *testing.T) {
 		t.Errorf("GetRange: %d pairs, %v; want 10", len(pairs), err)
 	}
 	tx.Cancel()
-	db.readers.mu.Lock()
-	defer db.readers.mu.Unlock()
-	if len(db.readers.queue) != 0 {
-		t.Errorf("%d reads wait for a goroutine", len(db.readers.queue))
+	if _, queued := db.readers.Counts(); queued != 0 {
+		t.Errorf("%d reads wait for a goroutine", queued)
 	}
-	db.readers.running = 0
 }
 
 // TestHeldReadStarts begins a read, which is held back, and then does something

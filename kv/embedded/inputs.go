@@ -47,17 +47,17 @@ func (r *commitRequest) gatherInputs(v *view) (cold int, err error) {
 	r.inputs.version = v.version
 	for i := range r.mutations {
 		m := &r.mutations[i]
-		if !m.needsValue() {
+		if !m.NeedsValue() {
 			continue
 		}
-		value, there, t, err := v.atHand(m.key)
+		value, there, t, err := v.atHand(m.Key)
 		if err != nil {
 			return 0, err
 		}
 		if !there {
 			cold++
 		}
-		r.inputs.values = append(r.inputs.values, atomicInput{key: m.key, value: value, ticket: t, cold: !there})
+		r.inputs.values = append(r.inputs.values, atomicInput{key: m.Key, value: value, ticket: t, cold: !there})
 	}
 	return cold, nil
 }
@@ -74,7 +74,7 @@ func (c *committer) fetchInputs(r *commitRequest, v *view, cold int) {
 	r.inputs.missing.Store(int64(cold))
 	for i := range r.inputs.values {
 		if r.inputs.values[i].cold {
-			c.readers.start(&inputFetch{c, r, v, &r.inputs.values[i]})
+			c.readers.Start(&inputFetch{c, r, v, &r.inputs.values[i]})
 		}
 	}
 }
@@ -87,7 +87,7 @@ type inputFetch struct {
 	input     *atomicInput
 }
 
-func (f *inputFetch) run() {
+func (f *inputFetch) Run() {
 	r := f.request
 	value, err := f.view.fetch(f.input.ticket, f.input.key)
 	if f.input.value = value; err != nil {

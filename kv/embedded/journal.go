@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // What a write costs in memory beside its key and value: an entry of the window,
@@ -50,23 +52,23 @@ func newJournal(age, soft int64) *journal {
 }
 
 // add notes a resolved mutation.
-func (j *journal) add(m *mutation, version int64) {
+func (j *journal) add(m *mutation.Mutation, version int64) {
 	n := len(j.groups)
 	if n == 0 || j.groups[n-1].last != version && j.full(&j.groups[n-1], version) {
 		j.groups = append(j.groups, journalGroup{first: version})
 		n++
 	}
 	g := &j.groups[n-1]
-	cost := int64(len(m.key)+len(m.value)) + writeCost
+	cost := int64(len(m.Key)+len(m.Value)) + writeCost
 	if g.last != version {
 		g.last = version
 		cost += versionCost
 	}
-	if m.op == opClearRange {
-		g.ranges = append(g.ranges, kv.KeyRange{Begin: m.key, End: m.value})
-		cost += int64(len(m.value)) + writeCost
+	if m.Op == mutation.OpClearRange {
+		g.ranges = append(g.ranges, kv.KeyRange{Begin: m.Key, End: m.Value})
+		cost += int64(len(m.Value)) + writeCost
 	} else {
-		g.keys = append(g.keys, m.key)
+		g.keys = append(g.keys, m.Key)
 	}
 	g.bytes += cost
 	j.keys.Add(1)
@@ -139,7 +141,7 @@ func stretches(groups []journalGroup) []stretchOf {
 	kept := all[:0]
 	for _, s := range all {
 		if n := len(kept); n > 0 && bytes.Compare(s.first, kept[n-1].last) <= 0 {
-			kept[n-1].last = maxKey(kept[n-1].last, s.last)
+			kept[n-1].last = keys.Max(kept[n-1].last, s.last)
 			continue
 		}
 		kept = append(kept, s)

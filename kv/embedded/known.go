@@ -6,6 +6,8 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 )
 
 // knownKeys are the keys of which a transaction's reads have told what the
@@ -15,7 +17,7 @@ import (
 // transaction, depends on what was read before. This engine keeps no values, it
 // only remembers which keys the client would know. A nil set is empty.
 type knownKeys struct {
-	ranges rangeSet
+	ranges rangeset.Set
 	late   []kv.KeyRange // not taken into ranges yet
 	looks  int           // how often late was looked through one by one
 	room   [1]kv.KeyRange
@@ -31,10 +33,10 @@ func (k *knownKeys) fork() *knownKeys {
 		return &knownKeys{}
 	}
 	k.settle()
-	return &knownKeys{ranges: k.ranges.snapshot()}
+	return &knownKeys{ranges: k.ranges.Snapshot()}
 }
 
-func (k *knownKeys) empty() bool { return k == nil || len(k.late) == 0 && k.ranges.empty() }
+func (k *knownKeys) empty() bool { return k == nil || len(k.late) == 0 && k.ranges.IsEmpty() }
 
 // add makes the keys of r known. It keeps the range.
 func (k *knownKeys) add(r kv.KeyRange) {
@@ -62,7 +64,7 @@ func (k *knownKeys) touches(r kv.KeyRange) bool {
 	if k.empty() {
 		return false
 	}
-	if k.ranges.empty() && (len(k.late) <= fewKnown || k.looks < firstLooks) {
+	if k.ranges.IsEmpty() && (len(k.late) <= fewKnown || k.looks < firstLooks) {
 		k.looks++
 		for _, l := range k.late {
 			if bytes.Compare(l.Begin, r.End) < 0 && bytes.Compare(r.Begin, l.End) < 0 {
@@ -79,19 +81,19 @@ func (k *knownKeys) touches(r kv.KeyRange) bool {
 // below it, of keys that are all known or all unknown.
 func (k *knownKeys) around(key []byte, below bool) (r kv.KeyRange, known bool) {
 	if k.empty() {
-		return kv.KeyRange{Begin: []byte{}, End: systemEnd}, false
+		return kv.KeyRange{Begin: []byte{}, End: keys.SystemEnd}, false
 	}
 	k.settle()
-	return k.ranges.around(key, below)
+	return k.ranges.Around(key, below)
 }
 
 // settle takes late ranges into ranges.
 func (k *knownKeys) settle() {
-	if k.ranges.empty() && len(k.late) > 1 {
-		k.ranges.build(k.late)
+	if k.ranges.IsEmpty() && len(k.late) > 1 {
+		k.ranges.Build(k.late)
 	} else {
 		for _, r := range k.late {
-			k.ranges.join(r)
+			k.ranges.Join(r)
 		}
 	}
 	k.late = k.late[:0]

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // TestKnownKeys compares the set with one flag for each of few keys.
@@ -42,33 +42,6 @@ func TestKnownKeys(t *testing.T) {
 	})
 }
 
-// TestRangeSetBuild checks that a set which is built at once is the same as one
-// into which the ranges were joined one after the other.
-func TestRangeSetBuild(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var ranges []kv.KeyRange
-		var built, joined rangeSet
-		for range rapid.IntRange(1, 60).Draw(t, "ranges") {
-			begin := rapid.IntRange(0, 90).Draw(t, "begin")
-			r := kv.KeyRange{Begin: benchKey(begin), End: benchKey(begin + rapid.IntRange(1, 9).Draw(t, "length"))}
-			ranges = append(ranges, r)
-			joined.join(r)
-		}
-		built.build(ranges)
-		if diff := cmp.Diff(rangesOf(&joined), rangesOf(&built)); diff != "" || built.count != joined.count {
-			t.Fatalf("%d ranges, want %d (-joined +built):\n%s", built.count, joined.count, diff)
-		}
-	})
-}
-
-func rangesOf(s *rangeSet) (all []kv.KeyRange) {
-	var c btree.Cursor[rangeEnd]
-	for ok := c.Seek(&s.ends, nil); ok; ok = c.Next() {
-		all = append(all, kv.KeyRange{Begin: c.Key(), End: c.Value().key})
-	}
-	return all
-}
-
 // checkAround compares what the set says of the keys around one.
 func checkAround(t *rapid.T, set *knownKeys, model []bool, at int, name func(int) []byte) {
 	for _, below := range []bool{false, true} {
@@ -90,7 +63,7 @@ func checkAround(t *rapid.T, set *knownKeys, model []bool, at int, name func(int
 			begin = ""
 		}
 		if !want && hi == len(model) {
-			end = string(systemEnd)
+			end = string(keys.SystemEnd)
 		}
 		if known != want || string(r.Begin) != begin || string(r.End) != end {
 			t.Fatalf("around %d (below %t): %q to %q known %t, want %q to %q known %t", at, below, r.Begin, r.End, known, begin, end, want)

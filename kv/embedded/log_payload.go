@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // The writes in a frame's payload, one after another: a kind, then one or two
@@ -17,14 +20,14 @@ const (
 )
 
 // appendChange encodes a resolved mutation: a set, a clear or a range clear.
-func appendChange(b []byte, m *mutation) []byte {
+func appendChange(b []byte, m *mutation.Mutation) []byte {
 	switch {
-	case m.op == opClearRange:
-		return appendString(appendString(append(b, logClearRange), m.key), m.value)
-	case m.value == nil:
-		return appendString(append(b, logClear), m.key)
+	case m.Op == mutation.OpClearRange:
+		return appendString(appendString(append(b, logClearRange), m.Key), m.Value)
+	case m.Value == nil:
+		return appendString(append(b, logClear), m.Key)
 	}
-	return appendString(appendString(append(b, logSet), m.key), m.value)
+	return appendString(appendString(append(b, logSet), m.Key), m.Value)
 }
 
 func appendString(b, s []byte) []byte {
@@ -35,22 +38,22 @@ var errPayload = errors.New("the payload is malformed")
 
 // decodeChanges calls apply with each mutation of a payload, in order. The
 // mutations do not share the payload's memory.
-func decodeChanges(payload []byte, apply func(mutation)) error {
+func decodeChanges(payload []byte, apply func(mutation.Mutation)) error {
 	for len(payload) > 0 {
 		kind := payload[0]
 		if kind > logClearRange {
 			return fmt.Errorf("%w: no kind of write has the number %d", errPayload, kind)
 		}
 		key, rest, ok := cutString(payload[1:])
-		m := mutation{op: opSet, key: key}
+		m := mutation.Mutation{Op: mutation.OpSet, Key: key}
 		if ok && kind != logClear {
-			m.value, rest, ok = cutString(rest)
+			m.Value, rest, ok = cutString(rest)
 		}
 		if !ok {
 			return fmt.Errorf("%w: it ends in the middle of a write", errPayload)
 		}
 		if kind == logClearRange {
-			m.op = opClearRange
+			m.Op = mutation.OpClearRange
 		}
 		apply(m)
 		payload = rest
@@ -65,5 +68,5 @@ func cutString(b []byte) (s, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	end := n + int(size)
-	return ownBytes(b[n:end]), b[end:], true
+	return keys.Own(b[n:end]), b[end:], true
 }

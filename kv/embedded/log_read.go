@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // CorruptError says that a file of the database is damaged: bytes that were on
@@ -37,7 +39,7 @@ type logReader struct {
 	fs     vfs.FS
 	dir    string
 	above  int64 // versions that are replayed
-	apply  func(version int64, m mutation)
+	apply  func(version int64, m mutation.Mutation)
 	log    *log                   // gets the segments
 	closed closing                // how far the log is known to go
 	backup *BackupInfo            // how far a backup goes; nil: the folder began as none
@@ -270,7 +272,7 @@ func (r *logReader) frames(c *content) (stop int64, err error) {
 		}
 		r.log.last = f.version
 		if f.version > r.above {
-			err := decodeChanges(f.payload, func(m mutation) { r.apply(f.version, m) })
+			err := decodeChanges(f.payload, func(m mutation.Mutation) { r.apply(f.version, m) })
 			if err != nil {
 				return stop, r.corrupt(c.number, stop, err.Error())
 			}

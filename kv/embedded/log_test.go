@@ -12,6 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // logOf returns a file system with a database whose log holds transactions 1 to
@@ -258,7 +260,7 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-func appendChanges(b []byte, changes []mutation) []byte {
+func appendChanges(b []byte, changes []mutation.Mutation) []byte {
 	for i := range changes {
 		b = appendChange(b, &changes[i])
 	}
@@ -267,17 +269,17 @@ func appendChanges(b []byte, changes []mutation) []byte {
 
 // FuzzDecodeChanges decodes anything; what decodes comes out again the same.
 func FuzzDecodeChanges(f *testing.F) {
-	f.Add(appendChanges(nil, []mutation{
-		{op: opSet, key: []byte("key"), value: []byte("value")},
-		{op: opSet, key: []byte{}, value: []byte{}},
-		{op: opSet, key: []byte("cleared")},
-		{op: opClearRange, key: []byte("a"), value: []byte("b")},
+	f.Add(appendChanges(nil, []mutation.Mutation{
+		{Op: mutation.OpSet, Key: []byte("key"), Value: []byte("value")},
+		{Op: mutation.OpSet, Key: []byte{}, Value: []byte{}},
+		{Op: mutation.OpSet, Key: []byte("cleared")},
+		{Op: mutation.OpClearRange, Key: []byte("a"), Value: []byte("b")},
 	}))
 	f.Add([]byte{logSet, 200, 1})
 	f.Add([]byte{9})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		decode := func(data []byte) (changes []mutation, err error) {
-			err = decodeChanges(data, func(m mutation) { changes = append(changes, m) })
+		decode := func(data []byte) (changes []mutation.Mutation, err error) {
+			err = decodeChanges(data, func(m mutation.Mutation) { changes = append(changes, m) })
 			return changes, err
 		}
 		changes, err := decode(data)
@@ -291,7 +293,7 @@ func FuzzDecodeChanges(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(changes, again, cmp.AllowUnexported(mutation{})); diff != "" {
+		if diff := cmp.Diff(changes, again, cmp.AllowUnexported(mutation.Mutation{})); diff != "" {
 			t.Errorf("decoded again (-want +got):\n%s", diff)
 		}
 	})

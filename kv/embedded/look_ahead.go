@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // lookAhead returns the last section to be fetched by the request that begins at
@@ -59,9 +60,9 @@ func (l *lookingAhead) passOwn(back bool) bool {
 	edge := l.edge
 	l.edge = from
 	if back {
-		l.passBackward(maxKey(l.about.Begin, l.goal.end))
+		l.passBackward(keys.Max(l.about.Begin, l.goal.end))
 	} else {
-		l.passForward(minKey(l.about.End, l.goal.begin))
+		l.passForward(keys.Min(l.about.End, l.goal.begin))
 	}
 	if bytes.Equal(l.edge, from) {
 		l.edge = edge
@@ -82,7 +83,7 @@ func (l *lookingAhead) passForward(bound []byte) {
 		}
 		end, more := c.PeekKey()
 		if !more {
-			end = systemEnd
+			end = keys.SystemEnd
 		}
 		if bytes.Compare(l.edge, end) < 0 && (bytes.Compare(end, bound) > 0 || !l.passGap(w, end, false)) {
 			return
@@ -96,7 +97,7 @@ func (l *lookingAhead) passBackward(bound []byte) {
 	for ok := c.SeekBelow(l.writes.order(), l.edge); ok && l.left > 0; ok = c.Prev() {
 		w, begin := c.Value(), c.Key()
 		if len(w.ops) > 0 {
-			begin = behind(begin)
+			begin = keys.SharedSuccessor(begin)
 		}
 		if bytes.Compare(begin, l.edge) < 0 && (bytes.Compare(begin, bound) < 0 || !l.passGap(w, begin, true)) {
 			return
@@ -109,7 +110,7 @@ func (l *lookingAhead) passBackward(bound []byte) {
 
 // passKey passes the key of an entry, if it lies before bound.
 func (l *lookingAhead) passKey(w *written, key, bound []byte, back bool) bool {
-	g := section{begin: key, end: behind(key), own: w}
+	g := section{begin: key, end: keys.SharedSuccessor(key), own: w}
 	if w.key.unreadable || back && bytes.Compare(key, bound) < 0 || !back && bytes.Compare(g.end, bound) > 0 {
 		return false
 	}

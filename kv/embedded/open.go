@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // baseDir is the folder of the base, within that of the database.
@@ -106,7 +108,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	w.journal = newJournal(o.window, o.WindowSize/2)
 	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
 	// Nothing is written before all of the log was read.
-	if err := p.reader(l, absorbed, func(version int64, m mutation) { w.apply(&m, version, false) }).all(); err != nil {
+	if err := p.reader(l, absorbed, func(version int64, m mutation.Mutation) { w.apply(&m, version, false) }).all(); err != nil {
 		return nil, err
 	}
 	db := &Database{disk: &disk{log: l, fault: newFault(), copies: newCopies(), options: o}}

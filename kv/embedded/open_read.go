@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // ErrReadOnly is why a database that was opened with [Options.ReadOnly] refuses
@@ -62,7 +63,7 @@ func (db *Database) replay(p *parts) error {
 	d, w := db.disk, newWindow(false)
 	w.journal = newJournal(d.options.window, d.options.WindowSize)
 	absorbed := d.base.absorbed.Load()
-	err := p.reader(d.log, absorbed, func(version int64, m mutation) { w.apply(&m, version, false) }).all()
+	err := p.reader(d.log, absorbed, func(version int64, m mutation.Mutation) { w.apply(&m, version, false) }).all()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // parts are what the notes of a folder tell about it.
@@ -62,6 +64,6 @@ func (p *parts) hasBase() (bool, error) {
 
 // reader returns the reader of the folder's log, of which the base has absorbed
 // what is not above a version.
-func (p *parts) reader(l *log, above int64, apply func(version int64, m mutation)) *logReader {
+func (p *parts) reader(l *log, above int64, apply func(version int64, m mutation.Mutation)) *logReader {
 	return &logReader{fs: p.fs, dir: p.dir, above: above, apply: apply, log: l, closed: p.closed, backup: p.backup, must: p.complete()}
 }

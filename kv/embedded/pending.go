@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 )
 
 // pendingRead is a read that may wait for the disk or take long. One of the
@@ -30,7 +31,7 @@ type pendingRead[T any] struct {
 
 // unfinished is a pendingRead of any type.
 type unfinished interface {
-	task
+	readers.Task
 	giveUp(err error)
 	moveTo(place int)
 }
@@ -74,7 +75,7 @@ func (p *pendingRead[T]) Done() <-chan struct{} {
 // can end it. A context that ends during a short one is noticed behind it.
 func (p *pendingRead[T]) Help(ctx context.Context) {
 	if p.claim(p.short || ctx.Done() == nil) {
-		p.run()
+		p.Run()
 	}
 }
 
@@ -93,9 +94,9 @@ func (p *pendingRead[T]) claim(patient bool) bool {
 
 func (p *pendingRead[T]) moveTo(place int) { p.place = place }
 
-// run makes the read. The last read of a transaction whose commit has begun goes
+// Run makes the read. The last read of a transaction whose commit has begun goes
 // on with the commit.
-func (p *pendingRead[T]) run() {
+func (p *pendingRead[T]) Run() {
 	if !p.quit.Load() {
 		p.read(&p.quit)
 	}

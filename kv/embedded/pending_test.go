@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 )
 
 // TestReadsOverlap begins a hundred reads of a disk that hangs: all of them reach
@@ -53,11 +54,9 @@ func TestMoreReadsThanReaders(t *testing.T) {
 	for i := range coldKeys {
 		futures = append(futures, tx.Get(coldKey(i)))
 	}
-	db.readers.mu.Lock()
-	if db.readers.running != mostReaders {
-		t.Errorf("%d goroutines read, want %d", db.readers.running, mostReaders)
+	if running, _ := db.readers.Counts(); running != readers.MostReaders {
+		t.Errorf("%d goroutines read, want %d", running, readers.MostReaders)
 	}
-	db.readers.mu.Unlock()
 	disk.block(false)
 	for i, f := range futures {
 		if value, err := f.Get(bounded(t)); err != nil || value[0] != byte(i) {
@@ -177,7 +176,7 @@ func TestReadsUnderWayEnd(t *testing.T) {
 			}
 			before := disk.count()
 			disk.block(false)
-			db.readers.wait()
+			db.readers.Wait()
 			if more := disk.count() - before; more > 100 {
 				t.Errorf("%d reads of the disk were made for futures that have ended", more)
 			}
@@ -282,8 +281,8 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			if err := read(tx)(bounded(t)); err != nil {
 				t.Fatal(err)
 			}
-			db.readers.wait() // for the goroutine that made the read to end
-			occupy(db)
+			db.readers.Wait() // for the goroutine that made the read to end
+			release := occupyReaders(db)
 			wait := read(tx)
 			tx.(*transaction).mu.Lock()
 			tx.(*transaction).startHeld()
@@ -293,24 +292,25 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			}
 			tx.Cancel()
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)
-			release(db).run() // without effect
+			release() // the read, which was queued, runs without effect
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)
 		})
 	}
 }
 
-// occupy makes all goroutines that may read seem busy.
-func occupy(db *Database) {
-	db.readers.mu.Lock()
-	defer db.readers.mu.Unlock()
-	db.readers.running = mostReaders
+// occupyReaders lets all goroutines that may read wait, until release is called.
+func occupyReaders(db *Database) (release func()) {
+	wait := make(waitTask)
+	for range readers.MostReaders {
+		db.readers.Start(wait)
+	}
+	return func() {
+		close(wait)
+		db.readers.Wait()
+	}
 }
 
-// release undoes occupy, and returns the first task that was queued meanwhile.
-func release(db *Database) task {
-	db.readers.mu.Lock()
-	defer db.readers.mu.Unlock()
-	first := db.readers.queue[0]
-	db.readers.queue, db.readers.running = nil, 0
-	return first
-}
+// waitTask waits until it is closed.
+type waitTask chan struct{}
+
+func (w waitTask) Run() { <-w }

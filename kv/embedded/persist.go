@@ -41,12 +41,6 @@ func (c *committer) learn(r *commitRequest) error {
 	return nil
 }
 
-// needsValue reports whether what the mutation comes to depends on the value
-// before it.
-func (m *mutation) needsValue() bool {
-	return !operation{op: m.op}.independent() && m.op != opClearRange
-}
-
 // learn notes the base's value of a key, nil if it has none, as older than any
 // write.
 func (w *window) learn(key, value []byte) {

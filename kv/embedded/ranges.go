@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -106,7 +107,7 @@ func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
 	if last := len(res.kvs) - 1; res.more && req.Reverse {
 		begin = res.kvs[last].Key
 	} else if res.more {
-		end = successor(res.kvs[last].Key)
+		end = keys.Successor(res.kvs[last].Key)
 	}
 	s.learned = append(s.learned, kv.KeyRange{Begin: begin, End: end})
 	if s.forked {
@@ -199,7 +200,7 @@ func (s *stretch) locateKey(sel kv.KeySelector) []byte {
 // learnKey makes known what resolving a selector by one request has told.
 func (s *stretch) learnKey(sel kv.KeySelector, key []byte) {
 	if sel.Offset > 0 {
-		s.learn(sel.Key, minKey(successor(key), s.limit))
+		s.learn(sel.Key, keys.Min(keys.Successor(key), s.limit))
 	} else {
 		s.learn(key, sel.Key)
 	}

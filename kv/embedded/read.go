@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
@@ -102,10 +103,10 @@ func (t *transaction) checkGet(key []byte) (answered bool, err error) {
 
 // getSpecial answers for FoundationDB's special keys, of which there are none.
 func getSpecial(key []byte) ([]byte, error) {
-	if bytes.Equal(key, systemEnd) {
+	if bytes.Equal(key, keys.SystemEnd) {
 		return nil, nil // the first of them, which never has a value
 	}
-	return nil, kv.NewError(kv.CodeSpecialKeysNoModule, "key %s: this engine has no special keys", printable(key))
+	return nil, kv.NewError(kv.CodeSpecialKeysNoModule, "key %s: this engine has no special keys", keys.Printable(key))
 }
 
 // nothingBetween reports whether a range is empty whatever there is.
@@ -120,7 +121,7 @@ func rangeSpecial(req kv.BatchRequest) (kv.Batch, error) {
 	if nothingBetween(plain(req.Begin), plain(req.End)) {
 		return kv.Batch{}, nil
 	}
-	return kv.Batch{}, kv.NewError(kv.CodeSpecialKeysNoModule, "from %s: this engine has no special keys", printable(req.Begin.Key))
+	return kv.Batch{}, kv.NewError(kv.CodeSpecialKeysNoModule, "from %s: this engine has no special keys", keys.Printable(req.Begin.Key))
 }
 
 // addKeyRead notes a point read that came to the database, and adds its read
@@ -130,7 +131,7 @@ func (t *transaction) addKeyRead(key []byte, snapshot bool) {
 	if snapshot && !learns {
 		return
 	}
-	r := singleKey(key)
+	r := keys.Single(key)
 	if learns {
 		t.learn(r)
 	}
@@ -215,7 +216,7 @@ func (p *pointRead) fetch(*atomic.Bool) {
 }
 
 func unreadable(key []byte) error {
-	return kv.NewError(kv.CodeAccessedUnreadable, "key %s awaits its versionstamp", printable(key))
+	return kv.NewError(kv.CodeAccessedUnreadable, "key %s awaits its versionstamp", keys.Printable(key))
 }
 
 const (
@@ -315,7 +316,7 @@ func isFar(offset int) bool { return offset > atOnce/2 || offset < -atOnce/2 }
 func (t *transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key []byte, beyond int) {
 	base := sel.Key
 	if sel.OrEqual {
-		base = successor(base)
+		base = keys.Successor(base)
 	}
 	switch {
 	case sel.Offset <= 0:
@@ -323,7 +324,7 @@ func (t *transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key 
 	case t.settings.rywDisabled && beyond > 0:
 		t.addRangeRead(writes, base, keyBehind(systemKey(beyond)))
 	default:
-		t.addRangeRead(writes, base, successor(key))
+		t.addRangeRead(writes, base, keys.Successor(key))
 	}
 }
 
@@ -337,5 +338,5 @@ func systemKey(beyond int) []byte {
 	case 2:
 		return []byte("\xff\x02/serverMetadataChanges")
 	}
-	return systemEnd
+	return keys.SystemEnd
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 func (t *transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.Batch] {
@@ -117,8 +118,8 @@ func plain(s kv.KeySelector) kv.KeySelector {
 // keyBehind returns the first key behind key. No key follows the end of all keys:
 // FoundationDB's keyAfter returns it as it is.
 func keyBehind(key []byte) []byte {
-	if bytes.Equal(key, systemEnd) {
-		return systemEnd
+	if bytes.Equal(key, keys.SystemEnd) {
+		return keys.SystemEnd
 	}
-	return successor(key)
+	return keys.Successor(key)
 }

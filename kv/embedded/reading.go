@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -157,7 +158,7 @@ func (r *reading) fetch(begin, end kv.KeySelector, l rangeread.Limits, back bool
 		r.asked, r.idle = r.at, 0
 	}
 	if r.idle > patience {
-		r.learn([]byte{}, systemEnd)
+		r.learn([]byte{}, keys.SystemEnd)
 		return
 	}
 	r.makeRoom()
@@ -208,7 +209,7 @@ func wider(from, to []byte, back bool) bool {
 	if back {
 		from, to = to, from
 	}
-	return !isSuccessor(to, from)
+	return !keys.IsSuccessor(to, from)
 }
 
 // countSingles counts the single keys known to be absent from g on, at most so

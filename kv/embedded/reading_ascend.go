@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -138,7 +139,7 @@ func (r *reading) fetchForward() {
 	begin := r.begin
 	switch {
 	case begin.Offset == 1:
-		begin.Key = maxKey(begin.Key, r.at.begin)
+		begin.Key = keys.Max(begin.Key, r.at.begin)
 		r.begin = begin
 	case begin.Offset > 1:
 		extra += begin.Offset - 1
@@ -148,7 +149,7 @@ func (r *reading) fetchForward() {
 		begin.Offset -= singles
 		extra += singles
 	}
-	end.Key = maxKey(end.Key, begin.Key)
+	end.Key = keys.Max(end.Key, begin.Key)
 	r.fetch(begin, end, requestLimits(r.left, extra, 2-begin.Offset, r.requests), false)
 	r.narrowForward()
 }

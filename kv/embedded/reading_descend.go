@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -137,7 +138,7 @@ func (r *reading) fetchBackward() {
 	end := r.end
 	switch {
 	case end.Offset == 1:
-		end.Key = minKey(end.Key, r.at.end)
+		end.Key = keys.Min(end.Key, r.at.end)
 		r.end = end
 	case end.Offset < 1:
 		extra += 1 - end.Offset
@@ -147,7 +148,7 @@ func (r *reading) fetchBackward() {
 		end.Offset += singles
 		extra += singles
 	}
-	begin.Key = minKey(begin.Key, end.Key)
+	begin.Key = keys.Min(begin.Key, end.Key)
 	r.fetch(begin, end, requestLimits(r.left, extra, end.Offset, r.requests), true)
 	r.narrowBackward()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -57,7 +58,7 @@ func (r *reading) mergeForward() bool {
 		return false
 	}
 	if m.after {
-		m.edge = behind(m.edge)
+		m.edge = keys.SharedSuccessor(m.edge)
 	}
 	r.run.pairs, r.run.keys.Begin = m.stored, m.edge
 	r.at = r.after(&section{end: m.edge})
@@ -98,17 +99,17 @@ func (r *reading) merge(back bool) (m merging, ok bool) {
 		return m, false
 	}
 	if back {
-		m.bound = maxKey(m.bound, r.about.Begin)
+		m.bound = keys.Max(m.bound, r.about.Begin)
 	} else {
-		m.bound = minKey(m.bound, r.about.End)
+		m.bound = keys.Min(m.bound, r.about.End)
 	}
 	if !r.ensureRun(m.edge, m.bound, back) {
 		return m, false
 	}
 	if back {
-		m.bound = maxKey(m.bound, r.run.keys.Begin)
+		m.bound = keys.Max(m.bound, r.run.keys.Begin)
 	} else {
-		m.bound = minKey(m.bound, r.run.keys.End)
+		m.bound = keys.Min(m.bound, r.run.keys.End)
 	}
 	m.stored = r.run.from(m.edge)
 	return m, m.ahead(m.bound, back)
@@ -126,14 +127,14 @@ func (m *merging) ahead(key []byte, back bool) bool {
 // known. One that was read for a request mostly does. Else it is read, up to
 // bound, unless there is room for one key only.
 func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
-	if r.run.keys.End != nil && r.run.back == back && holds(r.run.keys, edge, back) {
+	if r.run.keys.End != nil && r.run.back == back && keys.Holds(r.run.keys, edge, back) {
 		return true
 	}
-	keys := kv.KeyRange{Begin: edge, End: bound}
+	missing := kv.KeyRange{Begin: edge, End: bound}
 	if back {
-		keys = kv.KeyRange{Begin: bound, End: edge}
+		missing = kv.KeyRange{Begin: bound, End: edge}
 	}
-	if isSuccessor(keys.End, keys.Begin) {
+	if keys.IsSuccessor(missing.End, missing.Begin) {
 		return false
 	}
 	var g rangeread.Builder
@@ -142,13 +143,13 @@ func (r *reading) ensureRun(edge, bound []byte, back bool) bool {
 	if r.left.Bytes == 0 {
 		g.SetLimits(replyLimits(r.left))
 	}
-	if full := r.gather(keys.Begin, keys.End, &g, back); full && back {
-		keys.Begin = g.LastKey()
+	if full := r.gather(missing.Begin, missing.End, &g, back); full && back {
+		missing.Begin = g.LastKey()
 	} else if full {
-		keys.End = successor(g.LastKey())
+		missing.End = keys.Successor(g.LastKey())
 	}
 	r.place(g.Finish(r.lastSize))
-	r.run = storedRun{keys: keys, pairs: r.whole[len(r.res.kvs):], back: back}
+	r.run = storedRun{keys: missing, pairs: r.whole[len(r.res.kvs):], back: back}
 	return r.err == nil
 }
 
@@ -171,7 +172,7 @@ func (m *merging) forward() {
 		}
 		more, end := m.own.Next(), m.bound
 		if more {
-			end = minKey(end, m.own.Key())
+			end = keys.Min(end, m.own.Key())
 		}
 		if !m.takeGap(w, end, key, len(w.ops) > 0) || !more {
 			return
@@ -212,7 +213,7 @@ func (m *merging) takeGap(w *written, end, key []byte, operated bool) bool {
 		}
 		return true
 	case w.gap.unreadable:
-		return operated && isSuccessor(end, key) // there is no gap
+		return operated && keys.IsSuccessor(end, key) // there is no gap
 	}
 	return m.takeUpTo(end)
 }
@@ -288,9 +289,9 @@ func (m *merging) backward() {
 		key, w := m.own.Key(), m.own.Value()
 		begin := key
 		if len(w.ops) > 0 {
-			begin = behind(key)
+			begin = keys.SharedSuccessor(key)
 		}
-		if !m.takeGapBelow(w, maxKey(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
+		if !m.takeGapBelow(w, keys.Max(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
 			return
 		}
 		if !m.takeOwnBelow(key, w) || m.left.Reached() || !m.own.Prev() || !m.ahead(m.bound, true) {

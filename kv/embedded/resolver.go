@@ -7,6 +7,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // resolver decides who conflicts: it knows, for every key, the version of the
@@ -62,7 +64,7 @@ func (r *resolver) conflicting(reads []kv.KeyRange, version int64) (lost []kv.Ke
 
 // lastKey returns the highest version within the range that the window has.
 func (r *resolver) lastKey(read kv.KeyRange) int64 {
-	if !isSuccessor(read.End, read.Begin) {
+	if !keys.IsSuccessor(read.End, read.Begin) {
 		return r.window.entries.TopWithin(read.Begin, read.End)
 	}
 	if e := r.window.entries.Get(read.Begin); e != nil {
@@ -78,7 +80,7 @@ func (r *resolver) lastRange(read kv.KeyRange) int64 {
 	if bytes.Equal(at, read.Begin) {
 		here = s.at
 	}
-	if isSuccessor(read.End, read.Begin) {
+	if keys.IsSuccessor(read.End, read.Begin) {
 		return here
 	}
 	return max(here, r.steps.TopWithin(read.Begin, read.End))
@@ -90,7 +92,7 @@ func (r *resolver) add(writes []kv.KeyRange, version int64) {
 	for i := range writes {
 		begin, end := writes[i].Begin, writes[i].End
 		switch {
-		case isSuccessor(end, begin):
+		case keys.IsSuccessor(end, begin):
 			r.addKey(begin, version)
 		case bytes.Compare(begin, end) < 0:
 			r.addRange(begin, end, version)
@@ -122,15 +124,15 @@ func (r *resolver) addRange(begin, end []byte, version int64) {
 
 // preserve records what the window says of the keys that m is about to write
 // to: m is not a write conflict range, what it replaces may be.
-func (r *resolver) preserve(m *mutation) {
-	if m.op != opClearRange {
-		if e := r.window.entries.Get(m.key); e != nil && e.conflictAt() > 0 {
-			r.addKey(m.key, e.conflictAt())
+func (r *resolver) preserve(m *mutation.Mutation) {
+	if m.Op != mutation.OpClearRange {
+		if e := r.window.entries.Get(m.Key); e != nil && e.conflictAt() > 0 {
+			r.addKey(m.Key, e.conflictAt())
 		}
 		return
 	}
 	var c btree.Cursor[entry]
-	for ok := c.Seek(&r.window.entries, m.key); ok && m.covers(c.Key()); ok = c.Next() {
+	for ok := c.Seek(&r.window.entries, m.Key); ok && m.Covers(c.Key()); ok = c.Next() {
 		if at := c.Value().conflictAt(); at > r.oldest {
 			r.addKey(c.Key(), at)
 		}

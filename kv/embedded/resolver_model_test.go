@@ -12,6 +12,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/tricky"
 )
 
@@ -109,7 +111,7 @@ func (p *player) submit(t *testing.T) {
 	p.reads, p.writes, err = p.tx.ConflictRanges(t.Context())
 	p.check(t, err)
 	if len(p.tx.past.stampKeys) > 0 { // what is sent of stamped keys is their final one
-		p.writes = merged(append(p.tx.writes.conflicts(), p.tx.past.sentRanges...))
+		p.writes = keys.Merge(append(p.tx.writes.conflicts(), p.tx.past.sentRanges...))
 	}
 }
 
@@ -137,8 +139,8 @@ func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
 	p.check(t, err)
 	at, _ := p.tx.GetCommittedVersion()
 	for _, m := range p.request.mutations {
-		if m.op == kv.SetVersionstampedKey { // and was not cleared later on
-			p.writes = append(p.writes, singleKey(stamped(m.key, stamp)))
+		if m.Op == kv.SetVersionstampedKey { // and was not cleared later on
+			p.writes = append(p.writes, keys.Single(mutation.FillStamp(m.Key, stamp)))
 		}
 	}
 	*all = append(*all, decided{at, p.writes})
@@ -199,7 +201,7 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 		db.committer.working.Lock() // so that they make one batch
 		for _, p := range going {
 			p.submit(t)
-			db.readers.wait() // for the inputs of its atomic operations: then it is queued
+			db.readers.Wait() // for the inputs of its atomic operations: then it is queued
 		}
 		db.committer.working.Unlock()
 		for _, p := range going {

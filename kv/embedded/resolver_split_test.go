@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // TestConflictFoundAfterSplits writes one key that a transaction has read, and
@@ -15,7 +16,7 @@ import (
 func TestConflictFoundAfterSplits(t *testing.T) {
 	db := memoryWith(t)
 	r := db.committer.resolver
-	read := []kv.KeyRange{singleKey([]byte("key 999999"))}
+	read := []kv.KeyRange{keys.Single([]byte("key 999999"))}
 	before := readVersion(t, begin(t, db))
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key 999999"), nil) })
 	for i := range 3 * 32 * 32 {

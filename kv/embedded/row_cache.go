@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // rowCache remembers what the base says of single keys, absent ones included.
@@ -130,7 +132,7 @@ func (c *rowCache) add(t ticket, key, value []byte, has bool) []byte {
 		return r.value()
 	}
 	if has {
-		return ownBytes(value)
+		return keys.Own(value)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // sample is FoundationDB's byte sample (its StorageMetrics): a few of the keys,
@@ -72,7 +74,7 @@ func (s *sample) remove(key []byte) bool {
 // removeRange notes that a range was cleared; a nil end is no bound.
 func (s *sample) removeRange(begin, end []byte) {
 	if end == nil {
-		end = systemEnd
+		end = keys.SystemEnd
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,14 +89,14 @@ func (s *sample) snapshot() btree.Tree[int64] {
 }
 
 // apply notes a mutation, resolved to a set or a clear.
-func (s *sample) apply(m *mutation) {
+func (s *sample) apply(m *mutation.Mutation) {
 	switch {
-	case m.op == opClearRange:
-		s.removeRange(m.key, m.value)
-	case m.value == nil:
-		s.remove(m.key)
+	case m.Op == mutation.OpClearRange:
+		s.removeRange(m.Key, m.Value)
+	case m.Value == nil:
+		s.remove(m.Key)
 	default:
-		s.set(m.key, len(m.value))
+		s.set(m.Key, len(m.Value))
 	}
 }
 

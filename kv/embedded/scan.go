@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -101,24 +102,18 @@ func (s *scan) foundStored() bool {
 	return true
 }
 
-// isSuccessor reports whether next is the first key behind key.
-func isSuccessor(next, key []byte) bool {
-	n := len(key)
-	return len(next) == n+1 && next[n] == 0 && bytes.Equal(next[:n], key)
-}
-
 // seek moves to the first key not below from and reports whether there is one.
 func (s *scan) seek(from []byte) bool {
 	if s.err != nil {
 		return false
 	}
 	switch {
-	case s.course == ascending && s.key != nil && isSuccessor(from, s.key):
+	case s.course == ascending && s.key != nil && keys.IsSuccessor(from, s.key):
 		s.where = spotOf{s.key, true}
 	case s.course == ascending && !s.where.passed(from):
 		s.where = spotOf{from, false}
 	default:
-		if r, in := s.view.vacant.holding(from, false); in {
+		if r, in := s.view.vacant.Find(from, false); in {
 			from = r.End
 		}
 		s.course, s.where = ascending, spotOf{from, false}
@@ -224,7 +219,7 @@ func (s *scan) seekBelow(from []byte) bool {
 		return false
 	}
 	if s.course != descending || !bytes.Equal(from, s.where.key) {
-		if r, in := s.view.vacant.holding(from, true); in {
+		if r, in := s.view.vacant.Find(from, true); in {
 			from = r.Begin
 		}
 		s.course = descending

@@ -5,6 +5,7 @@ package embedded
 import (
 	"bytes"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
@@ -37,7 +38,7 @@ func (s *scan) gatherStored(end []byte, g *rangeread.Builder) (full bool) {
 		return false
 	}
 	if s.at.Valid() {
-		end = minKey(end, s.at.Key())
+		end = keys.Min(end, s.at.Key())
 	}
 	b := &s.base
 	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.Next() {

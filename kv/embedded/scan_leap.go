@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // leapEvery is after how many entries without a value a scan looks whether it
@@ -25,7 +26,7 @@ func (s *scan) stepped() bool {
 // leap goes over what is known to hold no values, up to the first entry that
 // may.
 func (s *scan) leap() {
-	if r, in := s.view.vacant.holding(s.where.key, false); in {
+	if r, in := s.view.vacant.Find(s.where.key, false); in {
 		s.where = spotOf{r.End, false}
 		s.restart(r.End)
 		return
@@ -53,7 +54,7 @@ func (s *scan) leap() {
 
 // leapBelow is leap downwards.
 func (s *scan) leapBelow() {
-	if r, in := s.view.vacant.holding(s.where.key, true); in {
+	if r, in := s.view.vacant.Find(s.where.key, true); in {
 		s.where = spotOf{r.Begin, false}
 		s.at.SeekBelow(&s.view.entries, r.Begin)
 		return
@@ -107,7 +108,7 @@ func (s *scan) endRun(r run) {
 	}
 	begin, end := r.from.key, s.key
 	if r.from.behind {
-		begin = successor(begin)
+		begin = keys.Successor(begin)
 	}
 	if end == nil {
 		end = s.where.key
@@ -122,7 +123,7 @@ func (s *scan) endRunBelow(r run) {
 	}
 	begin := s.where.key
 	if s.key != nil {
-		begin = successor(s.key)
+		begin = keys.Successor(s.key)
 	}
 	s.keepRun(begin, r.from.key)
 }
@@ -132,9 +133,9 @@ const mostRuns = 8
 
 // keepRun keeps a run, as far as the base was asked.
 func (s *scan) keepRun(begin, end []byte) {
-	begin = maxKey(begin, s.begin)
+	begin = keys.Max(begin, s.begin)
 	if s.end != nil {
-		end = minKey(end, s.end)
+		end = keys.Min(end, s.end)
 	}
 	if bytes.Compare(begin, end) < 0 && len(s.runs) < mostRuns {
 		s.runs = append(s.runs, kv.KeyRange{Begin: bytes.Clone(begin), End: bytes.Clone(end)})

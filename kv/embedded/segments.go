@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // segments walks over a write map, each key with operations and each gap a
@@ -52,7 +53,7 @@ func (s *segments) enter(atKey bool) {
 	case atKey && len(w.ops) > 0:
 		s.operated = w
 	case len(w.ops) > 0:
-		s.first = behind(s.cursor.Key())
+		s.first = keys.SharedSuccessor(s.cursor.Key())
 	}
 }
 
@@ -77,7 +78,7 @@ func (s *segments) begin() []byte {
 // segment.
 func (s *segments) end(limit []byte) []byte {
 	if s.operated != nil {
-		return behind(s.cursor.Key())
+		return keys.SharedSuccessor(s.cursor.Key())
 	}
 	if next, ok := s.cursor.PeekKey(); ok {
 		return next
@@ -96,20 +97,4 @@ func (s *segments) next() {
 	if s.ok = s.cursor.Next(); s.ok {
 		s.enter(true)
 	}
-}
-
-// behind is successor for a key that is never modified: where a zero byte follows
-// it in memory, as behind what ownBytes returns, nothing is copied.
-func behind(key []byte) []byte {
-	if n := len(key); n < cap(key) && key[:n+1][n] == 0 {
-		return key[: n+1 : n+1]
-	}
-	return successor(key)
-}
-
-// successor returns a new key that is the first behind key.
-func successor(key []byte) []byte {
-	after := make([]byte, len(key)+1, len(key)+2)
-	copy(after, key)
-	return after[: len(key)+1 : len(key)+2]
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // settings are a transaction's options.
@@ -135,7 +136,7 @@ var userEnd = []byte{0xff}
 
 func legalEnd(system bool) []byte {
 	if system {
-		return systemEnd
+		return keys.SystemEnd
 	}
 	return userEnd
 }

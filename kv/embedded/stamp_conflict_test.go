@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // stampTemplate is the operand of a SetVersionstampedKey of "s", a versionstamp
@@ -41,7 +42,7 @@ func TestConflictRangeOfStampFollowsReadVersion(t *testing.T) {
 	all := slices.Repeat([]byte{0xff}, kv.VersionstampSize)
 	want := []kv.KeyRange{
 		{Begin: []byte("a"), End: stampAt(make([]byte, kv.VersionstampSize), "x")},
-		{Begin: stampAt(versionstamp(version, 0), "x"), End: []byte("z")},
+		{Begin: stampAt(mutation.Versionstamp(version, 0), "x"), End: []byte("z")},
 	}
 	checkWriteConflicts(t, tx, want)
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
@@ -169,11 +170,11 @@ func (g *section) is(o *section) bool {
 }
 
 // behindAll is the section of the end of all keys.
-var behindAll = section{kind: empty, begin: systemEnd, end: specialEnd}
+var behindAll = section{kind: empty, begin: keys.SystemEnd, end: specialEnd}
 
 // at returns the section that holds key.
 func (s *stretch) at(key []byte) section {
-	if bytes.Compare(key, systemEnd) >= 0 {
+	if bytes.Compare(key, keys.SystemEnd) >= 0 {
 		return behindAll
 	}
 	g, found := s.frame(key, false)
@@ -182,7 +183,7 @@ func (s *stretch) at(key []byte) section {
 	}
 	if bytes.Compare(g.begin, key) < 0 {
 		if low, _ := s.lastStored(g.begin, key); low != nil {
-			g.begin = successor(low)
+			g.begin = keys.Successor(low)
 		}
 	}
 	return s.upTo(g, key)
@@ -190,7 +191,7 @@ func (s *stretch) at(key []byte) section {
 
 // after returns the section behind g.
 func (s *stretch) after(g *section) section {
-	if bytes.Compare(g.end, systemEnd) >= 0 {
+	if bytes.Compare(g.end, keys.SystemEnd) >= 0 {
 		return behindAll
 	}
 	next, found := s.frame(g.end, false)
@@ -208,7 +209,7 @@ func (s *stretch) upTo(g section, key []byte) section {
 	case !there:
 		g.kind = empty
 	case bytes.Equal(next, key):
-		g = section{kind: pair, begin: next, end: successor(next), value: value}
+		g = section{kind: pair, begin: next, end: keys.Successor(next), value: value}
 	default:
 		g.kind, g.end = empty, next
 	}
@@ -218,7 +219,7 @@ func (s *stretch) upTo(g section, key []byte) section {
 // firstStored returns the first pair that the database holds in [begin, end), from
 // what was read last if that tells it.
 func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool) {
-	if r := &s.run; r.keys.End != nil && !r.back && holds(r.keys, begin, false) {
+	if r := &s.run; r.keys.End != nil && !r.back && keys.Holds(r.keys, begin, false) {
 		if pairs := r.from(begin); len(pairs) > 0 {
 			return pairs[0].Key, pairs[0].Value, bytes.Compare(pairs[0].Key, end) < 0
 		} else if bytes.Compare(end, r.keys.End) <= 0 {
@@ -249,10 +250,10 @@ func (s *stretch) before(g *section) section {
 	switch {
 	case low == nil:
 		prev.kind = empty
-	case isSuccessor(g.begin, low):
+	case keys.IsSuccessor(g.begin, low):
 		prev = section{kind: pair, begin: low, end: g.begin, value: value}
 	default:
-		prev.kind, prev.begin = empty, successor(low)
+		prev.kind, prev.begin = empty, keys.Successor(low)
 	}
 	return prev
 }
@@ -260,7 +261,7 @@ func (s *stretch) before(g *section) section {
 // lastStored returns the last pair that the database holds in [begin, end), or nil,
 // from what was read last if that tells it.
 func (s *stretch) lastStored(begin, end []byte) (key, value []byte) {
-	if r := &s.run; r.keys.End != nil && r.back && holds(r.keys, end, true) {
+	if r := &s.run; r.keys.End != nil && r.back && keys.Holds(r.keys, end, true) {
 		if pairs := r.from(end); len(pairs) > 0 && bytes.Compare(pairs[0].Key, begin) >= 0 {
 			return pairs[0].Key, pairs[0].Value
 		} else if len(pairs) > 0 || bytes.Compare(r.keys.Begin, begin) <= 0 {
@@ -297,7 +298,7 @@ func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
 		}
 		return g, true
 	}
-	g.begin, g.end = maxKey(g.begin, s.about.Begin), minKey(g.end, s.about.End)
+	g.begin, g.end = keys.Max(g.begin, s.about.Begin), keys.Min(g.end, s.about.End)
 	return g, !known
 }
 
@@ -305,10 +306,10 @@ func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
 func (s *stretch) ownAround(key []byte, below bool) *ownPart {
 	o := &s.own
 	switch {
-	case o.keys.End != nil && holds(o.keys, key, below):
+	case o.keys.End != nil && keys.Holds(o.keys, key, below):
 		return o
 	case s.writes == nil:
-		o.keys = kv.KeyRange{Begin: []byte{}, End: systemEnd}
+		o.keys = kv.KeyRange{Begin: []byte{}, End: keys.SystemEnd}
 		return o
 	case o.walk.ok && !below && bytes.Equal(key, o.keys.End):
 		o.walk.next()
@@ -317,25 +318,17 @@ func (s *stretch) ownAround(key []byte, below bool) *ownPart {
 	default:
 		o.walk = s.writes.segments(key)
 	}
-	o.keys = kv.KeyRange{Begin: o.walk.begin(), End: o.walk.end(systemEnd)}
+	o.keys = kv.KeyRange{Begin: o.walk.begin(), End: o.walk.end(keys.SystemEnd)}
 	o.operated, o.gap = o.walk.operated, o.walk.gap
 	return o
 }
 
 // knownAround reports whether key, or what lies just below it, is known.
 func (s *stretch) knownAround(key []byte, below bool) bool {
-	if s.about.End == nil || !holds(s.about, key, below) {
+	if s.about.End == nil || !keys.Holds(s.about, key, below) {
 		s.about, s.sure = s.known.around(key, below)
 	}
 	return s.sure
-}
-
-// holds reports whether key, or with below what lies just below it, is in r.
-func holds(r kv.KeyRange, key []byte, below bool) bool {
-	if below {
-		return bytes.Compare(r.Begin, key) < 0 && bytes.Compare(key, r.End) <= 0
-	}
-	return bytes.Compare(r.Begin, key) <= 0 && bytes.Compare(key, r.End) < 0
 }
 
 // learn makes the keys from begin to end known.

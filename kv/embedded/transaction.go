@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
@@ -59,7 +61,7 @@ type transaction struct {
 // the write map: those before a versionstamped key, and all if reads do not see
 // them.
 type past struct {
-	sent       []mutation
+	sent       []mutation.Mutation
 	sentRanges []kv.KeyRange // their write conflict ranges
 	lateReads  []kv.KeyRange // read conflict ranges that the size does not count
 	stampKeys  [][]byte      // keys given to SetVersionstampedKey
@@ -352,5 +354,5 @@ func inLegalRange(r kv.KeyRange, end []byte) error {
 }
 
 func outside(key []byte) error {
-	return kv.NewError(kv.CodeKeyOutsideLegalRange, "key %s", printable(key))
+	return kv.NewError(kv.CodeKeyOutsideLegalRange, "key %s", keys.Printable(key))
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // vacancy is what a read has found out the hard way: that there are no values
@@ -80,13 +82,13 @@ func (c *committer) vacate(v vacancy) {
 	}
 	var at btree.Cursor[entry]
 	if at.Seek(&c.window.entries, v.keys.Begin) && at.NextLive(&c.window.entries) {
-		v.keys.End = bytes.Clone(minKey(v.keys.End, at.Key()))
+		v.keys.End = bytes.Clone(keys.Min(v.keys.End, at.Key()))
 	}
 	if bytes.Compare(v.keys.Begin, v.keys.End) >= 0 {
 		return
 	}
 	c.makeRoomForVacancy()
-	c.vacant.join(v.keys)
+	c.vacant.Join(v.keys)
 	c.stale = true
 }
 
@@ -94,18 +96,18 @@ func (c *committer) vacate(v vacancy) {
 // many as may be: several at once, because finding out which they are takes as
 // long as looking at all.
 func (c *committer) makeRoomForVacancy() {
-	if c.vacant.count >= mostVacancies {
-		c.vacant.evict(mostVacancies / 4)
+	if c.vacant.Len() >= mostVacancies {
+		c.vacant.EvictOldest(mostVacancies / 4)
 	}
 }
 
 // occupy makes the vacancies true again after a resolved mutation.
-func (c *committer) occupy(m *mutation) {
-	if m.op == opClearRange || m.value == nil {
+func (c *committer) occupy(m *mutation.Mutation) {
+	if m.Op == mutation.OpClearRange || m.Value == nil {
 		return
 	}
-	if _, in := c.vacant.holding(m.key, false); in {
+	if _, in := c.vacant.Find(m.Key, false); in {
 		c.makeRoomForVacancy()
-		c.vacant.cut(bytes.Clone(m.key)) // which may be part of something large
+		c.vacant.RemoveKey(bytes.Clone(m.Key)) // which may be part of something large
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // TestVacancyComesTooLate tells of a vacancy when what was set in it since has
@@ -47,7 +48,7 @@ func TestVacancyEndsWhereTheBaseWasAsked(t *testing.T) {
 	clearLane(t, db, 40, 60)
 	for _, below := range []bool{false, true} {
 		s := db.head.newest().newScan()
-		s.begin, s.end = successor(laneKey(39)), append(laneKey(59), '?')
+		s.begin, s.end = keys.Successor(laneKey(39)), append(laneKey(59), '?')
 		if below {
 			s.seekBelow(s.end)
 		} else {
@@ -57,7 +58,7 @@ func TestVacancyEndsWhereTheBaseWasAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if db.head.newest().vacant.empty() {
+	if db.head.newest().vacant.IsEmpty() {
 		t.Fatal("no vacancy is remembered")
 	}
 	var want []string

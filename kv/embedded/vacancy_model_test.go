@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // shortRuns makes the engine remember runs of two keys without values, and absorb
@@ -100,7 +101,7 @@ func (p *chronicle) change(tx kv.Transaction) (wrote []kv.KeyRange) {
 			if string(r.Begin) <= k && k < string(r.End) {
 				delete(p.now, k)
 				tx.Clear([]byte(k))
-				wrote = append(wrote, singleKey([]byte(k)))
+				wrote = append(wrote, keys.Single([]byte(k)))
 			}
 		}
 		return wrote
@@ -114,7 +115,7 @@ func (p *chronicle) change(tx kv.Transaction) (wrote []kv.KeyRange) {
 		key := p.key("add")
 		p.now[key] += "+"
 		tx.Atomic(kv.AppendIfFits, []byte(key), []byte("+"))
-		return []kv.KeyRange{singleKey([]byte(key))}
+		return []kv.KeyRange{keys.Single([]byte(key))}
 	}
 	return []kv.KeyRange{p.set(tx, p.key("set"))}
 }
@@ -122,7 +123,7 @@ func (p *chronicle) change(tx kv.Transaction) (wrote []kv.KeyRange) {
 func (p *chronicle) set(tx kv.Transaction, key string) kv.KeyRange {
 	p.now[key] = fmt.Sprint(len(p.states))
 	tx.Set([]byte(key), []byte(p.now[key]))
-	return singleKey([]byte(key))
+	return keys.Single([]byte(key))
 }
 
 // commit writes without reading.
@@ -163,7 +164,7 @@ func (p *chronicle) read() {
 	if p.tooOld(err, at.version) {
 		return
 	}
-	p.seen += p.db.head.newest().vacant.count
+	p.seen += p.db.head.newest().vacant.Len()
 	if diff := cmp.Diff(pairsOf(at.model, r, reverse, limit), got); diff != "" {
 		p.t.Fatalf("%q to %q at version %d of the newest %d, reverse %v (-want +got):\n%s", r.Begin, r.End, at.version, p.states[len(p.states)-1].version, reverse, diff)
 	}

@@ -184,7 +184,7 @@ func TestVacanciesAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if c := db.head.newest().vacant.count; c > mostVacancies {
+		if c := db.head.newest().vacant.Len(); c > mostVacancies {
 			t.Fatalf("%d vacancies are remembered", c)
 		}
 		return left
@@ -192,7 +192,7 @@ func TestVacanciesAreBounded(t *testing.T) {
 	if got := count(); got != n {
 		t.Fatalf("%d keys are left, want %d", got, n)
 	}
-	if db.head.newest().vacant.empty() {
+	if db.head.newest().vacant.IsEmpty() {
 		t.Fatal("no vacancy is remembered")
 	}
 	transact(t, db, func(tx kv.Transaction) {

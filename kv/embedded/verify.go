@@ -9,6 +9,8 @@ import (
 	"math"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // Report is what [Verify] has read.
@@ -123,7 +125,7 @@ func (v *verifier) notes() (err error) {
 // log checks the segments. What the base has absorbed need not be there.
 func (v *verifier) log(absorbed int64) error {
 	l := &log{fs: v.fs, dir: v.dir}
-	r := v.parts.reader(l, absorbed, func(int64, mutation) {})
+	r := v.parts.reader(l, absorbed, func(int64, mutation.Mutation) {})
 	r.before = func(size int64) error {
 		v.report.Files++
 		v.report.Bytes += size

@@ -17,6 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
 // base checks the base and returns the version that it has absorbed, the highest
@@ -111,7 +113,7 @@ func userKey(key []byte) string {
 	if len(key) == 0 || key[0] != userSpace {
 		return `""`
 	}
-	return printable(key[1:])
+	return keys.Printable(key[1:])
 }
 
 func (v *verifier) tables(dir string, tables []table) error {

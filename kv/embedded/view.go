@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 )
 
 // view is the database at one version: a snapshot of the window over the base.
@@ -14,8 +15,8 @@ import (
 type view struct {
 	version int64
 	entries btree.Tree[entry]
-	base    *base    // nil: the window holds everything
-	vacant  rangeSet // keys that have no value, whatever the window and the base hold of them
+	base    *base        // nil: the window holds everything
+	vacant  rangeset.Set // keys that have no value, whatever the window and the base hold of them
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 

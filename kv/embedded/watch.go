@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // watch waits for a key to have another value. It is made by a transaction,
@@ -172,7 +173,7 @@ func (t *watchTable) disarm(w *watch) {
 
 // changed fires the watches on keys that the changes gave another value in v,
 // which is published.
-func (t *watchTable) changed(v *view, changes []mutation) {
+func (t *watchTable) changed(v *view, changes []mutation.Mutation) {
 	if t.armed.Load() == 0 {
 		return
 	}
@@ -190,17 +191,17 @@ func (t *watchTable) changed(v *view, changes []mutation) {
 }
 
 // concerned returns the armed watches on keys that a resolved mutation writes.
-func (t *watchTable) concerned(m *mutation) (watches []*watch) {
+func (t *watchTable) concerned(m *mutation.Mutation) (watches []*watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if m.op != opClearRange {
-		if set := t.keys.Get(m.key); set != nil {
+	if m.Op != mutation.OpClearRange {
+		if set := t.keys.Get(m.Key); set != nil {
 			watches = slices.AppendSeq(watches, maps.Keys(*set))
 		}
 		return watches
 	}
 	var c btree.Cursor[watchSet]
-	for ok := c.Seek(&t.keys, m.key); ok && m.covers(c.Key()); ok = c.Next() {
+	for ok := c.Seek(&t.keys, m.Key); ok && m.Covers(c.Key()); ok = c.Next() {
 		watches = slices.AppendSeq(watches, maps.Keys(*c.Value()))
 	}
 	return watches

@@ -6,6 +6,8 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // knowledge is what the window says about a key or a gap between keys.
@@ -71,19 +73,19 @@ func (w *window) write(key []byte, point knowledge, value []byte, version int64,
 
 // apply makes a resolved mutation. The window keeps its memory. conflict says
 // that the resolver is to find its key here.
-func (w *window) apply(m *mutation, version int64, conflict bool) {
+func (w *window) apply(m *mutation.Mutation, version int64, conflict bool) {
 	if w.journal != nil {
 		w.journal.add(m, version)
 	}
 	switch {
-	case m.op == opClearRange:
-		w.clearRange(m.key, m.value, version)
-	case m.value != nil:
-		w.write(m.key, present, m.value, version, conflict)
+	case m.Op == mutation.OpClearRange:
+		w.clearRange(m.Key, m.Value, version)
+	case m.Value != nil:
+		w.write(m.Key, present, m.Value, version, conflict)
 	case w.whole:
-		w.drop(m.key)
+		w.drop(m.Key)
 	default:
-		w.write(m.key, absent, nil, version, conflict)
+		w.write(m.Key, absent, nil, version, conflict)
 	}
 }
 
@@ -168,12 +170,12 @@ func (e entry) forget(version int64) (left entry, changed bool) {
 }
 
 // dropRun removes neighbouring entries.
-func (w *window) dropRun(keys [][]byte) {
-	switch n := len(keys); n {
+func (w *window) dropRun(run [][]byte) {
+	switch n := len(run); n {
 	case 0:
 	case 1:
-		w.entries.Remove(keys[0])
+		w.entries.Remove(run[0])
 	default:
-		w.entries.RemoveRange(keys[0], successor(keys[n-1]))
+		w.entries.RemoveRange(run[0], keys.Successor(run[n-1]))
 	}
 }

@@ -133,14 +133,14 @@ func TestVacanciesEvictTheOldest(t *testing.T) {
 		c.vacate(vacancy{keys: keys((i * 7919) % (5 * mostVacancies)), version: c.forgotten})
 		hot.End = fmt.Appendf(nil, "queue/%08d", i) // is found again and again, and grows
 		c.vacate(vacancy{keys: hot, version: c.forgotten})
-		if c.vacant.count > mostVacancies || i > mostVacancies && c.vacant.count < mostVacancies/2 {
-			t.Fatalf("%d vacancies are remembered", c.vacant.count)
+		if c.vacant.Len() > mostVacancies || i > mostVacancies && c.vacant.Len() < mostVacancies/2 {
+			t.Fatalf("%d vacancies are remembered", c.vacant.Len())
 		}
-		if _, in := c.vacant.holding(hot.Begin, false); !in {
+		if _, in := c.vacant.Find(hot.Begin, false); !in {
 			t.Fatalf("after %d others the vacancy that was found last is forgotten", i)
 		}
 		for back := range min(i, mostVacancies/2) {
-			if _, in := c.vacant.holding(keys(((i-back)*7919)%(5*mostVacancies)).Begin, false); back%64 == 0 && !in {
+			if _, in := c.vacant.Find(keys(((i-back)*7919)%(5*mostVacancies)).Begin, false); back%64 == 0 && !in {
 				t.Fatalf("after %d others a vacancy is forgotten that was found %d before", i, back)
 			}
 		}

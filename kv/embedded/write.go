@@ -5,9 +5,10 @@ package embedded
 import (
 	"bytes"
 	"slices"
-	"strconv"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // Set implements [kv.Transaction].
@@ -28,7 +29,7 @@ func (t *transaction) Set(key, value []byte) {
 	if !t.fits(key, value) {
 		return
 	}
-	t.write(ownBytes(key), operation{op: opSet, value: ownBytes(value)}, conflict)
+	t.write(keys.Own(key), operation{op: mutation.OpSet, value: keys.Own(value)}, conflict)
 }
 
 func keyConflictSize(key []byte, conflict bool) int64 {
@@ -63,12 +64,12 @@ func (t *transaction) special(key []byte) bool {
 	if !isSpecial(key) {
 		return false
 	}
-	_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", printable(key)))
+	_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", keys.Printable(key)))
 	return true
 }
 
 func isSpecial(key []byte) bool {
-	return bytes.HasPrefix(key, systemEnd) && bytes.Compare(key, specialEnd) < 0
+	return bytes.HasPrefix(key, keys.SystemEnd) && bytes.Compare(key, specialEnd) < 0
 }
 
 // takeConflict reports whether the next write adds a write conflict range.
@@ -86,9 +87,9 @@ var specialEnd = []byte{0xff, 0xff, 0xff}
 func (t *transaction) fits(key, value []byte) bool {
 	switch {
 	case len(key) > longestKey(key):
-		_ = t.fail(kv.NewError(kv.CodeKeyTooLarge, "key %s has %d bytes; at most %d are possible", printable(key), len(key), longestKey(key)))
+		_ = t.fail(kv.NewError(kv.CodeKeyTooLarge, "key %s has %d bytes; at most %d are possible", keys.Printable(key), len(key), longestKey(key)))
 	case len(value) > kv.MaxValueSize:
-		_ = t.fail(kv.NewError(kv.CodeValueTooLarge, "the value of key %s has %d bytes; at most %d are possible", printable(key), len(value), kv.MaxValueSize))
+		_ = t.fail(kv.NewError(kv.CodeValueTooLarge, "the value of key %s has %d bytes; at most %d are possible", keys.Printable(key), len(value), kv.MaxValueSize))
 	default:
 		return true
 	}
@@ -99,13 +100,13 @@ func (t *transaction) fits(key, value []byte) bool {
 func (t *transaction) write(key []byte, op operation, conflict bool) {
 	if !t.settings.rywDisabled {
 		t.writes.mutate(key, op, conflict)
-		t.attempt.fireOwn(kv.KeyRange{Begin: key, End: keyAfter(key)}, op)
+		t.attempt.fireOwn(kv.KeyRange{Begin: key, End: keys.OwnedSuccessor(key)}, op)
 		return
 	}
 	p := t.bypass()
-	p.sent = append(p.sent, mutation{op: op.op, key: key, value: op.value})
+	p.sent = append(p.sent, mutation.Mutation{Op: op.op, Key: key, Value: op.value})
 	if conflict {
-		p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: key, End: keyAfter(key)})
+		p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: key, End: keys.OwnedSuccessor(key)})
 	}
 }
 
@@ -120,7 +121,7 @@ func (t *transaction) Clear(key []byte) {
 	if !ok || len(key) > longestBound(key) {
 		return
 	}
-	r := singleKey(key)
+	r := keys.Single(key)
 	if !t.settings.rywDisabled {
 		size := int64(2*len(key) + 1)
 		t.size += size + rangeCost
@@ -159,7 +160,7 @@ func (t *transaction) ClearRange(r kv.KeyRange) {
 	if conflict {
 		t.size += size + rangeCost
 	}
-	r = kv.KeyRange{Begin: ownBytes(shorten(r.Begin)), End: ownBytes(shorten(r.End))}
+	r = kv.KeyRange{Begin: keys.Own(shorten(r.Begin)), End: keys.Own(shorten(r.End))}
 	if bytes.Compare(r.Begin, r.End) < 0 {
 		t.erase(r, conflict)
 	}
@@ -168,11 +169,11 @@ func (t *transaction) ClearRange(r kv.KeyRange) {
 func (t *transaction) erase(r kv.KeyRange, conflict bool) {
 	if !t.settings.rywDisabled {
 		t.writes.clear(r.Begin, r.End, conflict)
-		t.attempt.fireOwn(r, operation{op: opSet})
+		t.attempt.fireOwn(r, operation{op: mutation.OpSet})
 		return
 	}
 	p := t.bypass()
-	p.sent = append(p.sent, mutation{op: opClearRange, key: r.Begin, value: r.End})
+	p.sent = append(p.sent, mutation.Mutation{Op: mutation.OpClearRange, Key: r.Begin, Value: r.End})
 	if conflict {
 		p.sentRanges = append(p.sentRanges, r)
 	}
@@ -193,7 +194,7 @@ func (t *transaction) Atomic(op kv.MutationType, key, operand []byte) {
 	if !t.fits(key, operand) {
 		return
 	}
-	key, operand = ownBytes(key), ownBytes(operand)
+	key, operand = keys.Own(key), keys.Own(operand)
 	if op == kv.SetVersionstampedKey {
 		conflict = false
 		if key, ok = t.hideStamped(key); !ok {
@@ -209,13 +210,13 @@ func checkAtomic(op kv.MutationType, key, operand []byte) error {
 	switch {
 	case isMetadata(key) && !stampsMetadata:
 		return kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp of 14 zero bytes only")
-	case !isAtomic(op):
+	case !mutation.IsAtomic(op):
 		return kv.NewError(kv.CodeInvalidMutationType, "there is no atomic operation %d", int(op))
 	}
 	if op != kv.SetVersionstampedValue {
 		return nil
 	}
-	if _, ok := stampSpot(operand); !ok {
+	if _, ok := mutation.StampOffset(operand); !ok {
 		return kv.NewError(kv.CodeClientInvalidOperation, "the operand has no room for a versionstamp where its last four bytes say")
 	}
 	return nil
@@ -225,7 +226,7 @@ func checkAtomic(op kv.MutationType, key, operand []byte) error {
 // sends what was written to them before, and returns the key with the least
 // versionstamp that it can get.
 func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
-	r, ok := stampRange(key, t.version, t.settings.readEnd())
+	r, ok := mutation.StampRange(key, t.version, t.settings.readEnd())
 	if !ok {
 		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
 		return nil, false
@@ -238,17 +239,8 @@ func (t *transaction) hideStamped(key []byte) ([]byte, bool) {
 	p.sent = t.writes.compile(p.sent, r.Begin, r.End)
 	p.sentRanges = append(p.sentRanges, t.writes.conflictsWithin(r.Begin, r.End)...)
 	t.writes.hide(r.Begin, r.End)
-	at, _ := stampSpot(key)
+	at, _ := mutation.StampOffset(key)
 	least := slices.Clone(key)
-	copy(least[at:], versionstamp(t.version, 0))
-	return ownBytes(least), true
-}
-
-// printable shows a key in an error, cut to a readable length.
-func printable(key []byte) string {
-	const most = 64
-	if len(key) > most {
-		return strconv.Quote(string(key[:most])) + "…"
-	}
-	return strconv.Quote(string(key))
+	copy(least[at:], mutation.Versionstamp(t.version, 0))
+	return keys.Own(least), true
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // operation is a write to one key. opSet with a nil value clears the key.
@@ -18,7 +20,7 @@ type operation struct {
 // independent reports whether the operation's result does not depend on the
 // value before it.
 func (o operation) independent() bool {
-	return o.op == opSet || o.op == kv.SetVersionstampedKey || o.op == kv.SetVersionstampedValue
+	return mutation.IsIndependent(o.op)
 }
 
 // span is what a transaction did to a key or to a gap between keys.
@@ -51,8 +53,8 @@ func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
 // Most transactions set some keys and commit. So operations on keys are only
 // listed at first; the map is made of them once it is asked for.
 type writeMap struct {
-	listed  []mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
-	byKey   []mutation // what was listed when its order was last asked for, in that order
+	listed  []mutation.Mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
+	byKey   []mutation.Mutation // what was listed when its order was last asked for, in that order
 	entries btree.Tree[written]
 }
 
@@ -61,13 +63,13 @@ func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty
 // distinct returns what is listed, in the order of keys, if that is all there is,
 // no key is there twice, and no two keys follow each other at once, whose ranges
 // would count as one.
-func (m *writeMap) distinct() ([]mutation, bool) {
+func (m *writeMap) distinct() ([]mutation.Mutation, bool) {
 	if !m.entries.IsEmpty() {
 		return nil, false
 	}
 	sorted := m.ordered()
 	for i := 1; i < len(sorted); i++ {
-		if before, key := sorted[i-1].key, sorted[i].key; bytes.Equal(before, key) || isSuccessor(key, before) {
+		if before, key := sorted[i-1].Key, sorted[i].Key; bytes.Equal(before, key) || keys.IsSuccessor(key, before) {
 			return nil, false
 		}
 	}
@@ -101,7 +103,7 @@ func (m *writeMap) boundAt(key []byte) {
 // mutate adds an operation on key. The map keeps key and value.
 func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
 	if m.entries.IsEmpty() && conflict && op.op != kv.SetVersionstampedKey {
-		m.listed = append(m.listed, mutation{op.op, key, op.value})
+		m.listed = append(m.listed, mutation.Mutation{Op: op.op, Key: key, Value: op.value})
 		return
 	}
 	m.order()
@@ -131,10 +133,10 @@ func (w written) then(added []operation, conflict bool) written {
 		unreadable: here.unreadable || stamps,
 	}}
 	overCleared := len(w.ops) == 0 && w.gap.cleared && !op.independent()
-	replaces := !here.unreadable && (op.op == opSet || op.op == kv.SetVersionstampedValue)
+	replaces := !here.unreadable && (op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue)
 	switch {
 	case overCleared:
-		next.ops = fold([]operation{{op: opSet}}, op)
+		next.ops = fold([]operation{{op: mutation.OpSet}}, op)
 	case len(w.ops) == 0 || replaces:
 		next.ops = added
 	case !next.key.unreadable:
@@ -155,7 +157,7 @@ func fold(ops []operation, op operation) []operation {
 		if lengthMatters(op.op) && last.value != nil && len(last.value) != len(op.value) {
 			return append(ops, op)
 		}
-	case isAtomic(op.op) && isAtomic(last.op):
+	case mutation.IsAtomic(op.op) && mutation.IsAtomic(last.op):
 		return append(ops, op)
 	}
 	return append(ops[:len(ops)-1:len(ops)-1], merge(last, op))
@@ -173,10 +175,10 @@ func lengthMatters(op kv.MutationType) bool {
 
 // merge returns the one operation that last and then op come to.
 func merge(last, op operation) operation {
-	if op.op == opSet || op.op == kv.SetVersionstampedValue {
+	if op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue {
 		return op
 	}
-	return operation{op: last.op, value: applyAtomic(op.op, last.value, op.value)}
+	return operation{op: last.op, value: mutation.Apply(op.op, last.value, op.value)}
 }
 
 // value returns what the operations make of the database's value.
@@ -184,7 +186,7 @@ func (w *written) value(below []byte) []byte {
 	if len(w.ops) == 1 && !w.dependent() {
 		return w.ops[0].value
 	}
-	at := operation{op: opSet, value: below}
+	at := operation{op: mutation.OpSet, value: below}
 	for _, op := range w.ops {
 		at = merge(at, op)
 	}
@@ -193,8 +195,8 @@ func (w *written) value(below []byte) []byte {
 
 // clear removes the keys from begin to end. The map keeps begin and end.
 func (m *writeMap) clear(begin, end []byte, conflict bool) {
-	if m.entries.IsEmpty() && conflict && isSuccessor(end, begin) {
-		m.listed = append(m.listed, mutation{opClearRange, begin, end})
+	if m.entries.IsEmpty() && conflict && keys.IsSuccessor(end, begin) {
+		m.listed = append(m.listed, mutation.Mutation{Op: mutation.OpClearRange, Key: begin, Value: end})
 		return
 	}
 	m.order()
@@ -255,7 +257,7 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 	goesOn := w.gap == gap && (len(w.ops) == 0 || !bytes.Equal(at, begin))
 	m.boundAt(end)
 	if goesOn {
-		m.entries.RemoveRange(successor(begin), end) // a bound at begin stays
+		m.entries.RemoveRange(keys.Successor(begin), end) // a bound at begin stays
 	} else {
 		m.entries.RemoveRange(begin, end)
 		m.begin()
@@ -283,37 +285,37 @@ func (m *writeMap) paint(begin, end []byte, change func(*span)) {
 
 // compile appends what a commit must do for the keys from begin to end to
 // mutations: first what is cleared, then the operations. A nil end is no bound.
-func (m *writeMap) compile(mutations []mutation, begin, end []byte) []mutation {
+func (m *writeMap) compile(mutations []mutation.Mutation, begin, end []byte) []mutation.Mutation {
 	var from []byte
 	flush := func(to []byte) {
 		if from != nil {
-			mutations = append(mutations, mutation{op: opClearRange, key: from, value: to})
+			mutations = append(mutations, mutation.Mutation{Op: mutation.OpClearRange, Key: from, Value: to})
 			from = nil
 		}
 	}
 	for s := m.segments(begin); s.valid() && (end == nil || bytes.Compare(s.begin(), end) < 0); s.next() {
 		switch cleared := s.operated == nil && s.span().cleared; {
 		case cleared && from == nil:
-			from = maxKey(s.begin(), begin)
+			from = keys.Max(s.begin(), begin)
 		case !cleared:
 			flush(s.begin())
 		}
 	}
 	if end == nil {
-		end = systemEnd
+		end = keys.SystemEnd
 	}
 	flush(end)
 	var c btree.Cursor[written]
 	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
 		for _, op := range c.Value().ops {
-			mutations = append(mutations, mutation{op: op.op, key: c.Key(), value: op.value})
+			mutations = append(mutations, mutation.Mutation{Op: op.op, Key: c.Key(), Value: op.value})
 		}
 	}
 	return mutations
 }
 
 // conflicts returns the write conflict ranges, merged.
-func (m *writeMap) conflicts() []kv.KeyRange { return m.conflictsWithin([]byte{}, systemEnd) }
+func (m *writeMap) conflicts() []kv.KeyRange { return m.conflictsWithin([]byte{}, keys.SystemEnd) }
 
 // conflictsWithin returns what lies between begin and end of the write conflict
 // ranges, merged.
@@ -323,7 +325,7 @@ func (m *writeMap) conflictsWithin(begin, end []byte) []kv.KeyRange {
 		if !s.span().conflict {
 			continue
 		}
-		r := kv.KeyRange{Begin: maxKey(begin, s.begin()), End: minKey(s.end(systemEnd), end)}
+		r := kv.KeyRange{Begin: keys.Max(begin, s.begin()), End: keys.Min(s.end(keys.SystemEnd), end)}
 		if n := len(ranges); n > 0 && bytes.Equal(ranges[n-1].End, r.Begin) {
 			ranges[n-1].End = r.End
 			continue
@@ -331,21 +333,4 @@ func (m *writeMap) conflictsWithin(begin, end []byte) []kv.KeyRange {
 		ranges = append(ranges, r)
 	}
 	return ranges
-}
-
-// systemEnd is behind every key that can be written.
-var systemEnd = []byte{0xff, 0xff}
-
-func maxKey(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return b
-	}
-	return a
-}
-
-func minKey(a, b []byte) []byte {
-	if bytes.Compare(a, b) > 0 {
-		return b
-	}
-	return a
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // order brings what is listed into the map.
@@ -35,15 +37,15 @@ func (m *writeMap) misses(begin, end []byte) bool {
 		return false
 	}
 	ordered := m.ordered()
-	at, _ := slices.BinarySearchFunc(ordered, begin, func(l mutation, key []byte) int { return bytes.Compare(l.key, key) })
-	return at == n || bytes.Compare(ordered[at].key, end) >= 0
+	at, _ := slices.BinarySearchFunc(ordered, begin, func(l mutation.Mutation, key []byte) int { return bytes.Compare(l.Key, key) })
+	return at == n || bytes.Compare(ordered[at].Key, end) >= 0
 }
 
 // apart reports whether no two keys of what is listed, in order, follow each other
 // at once. Then what is done to one does not concern the others.
-func apart(ordered []mutation) bool {
+func apart(ordered []mutation.Mutation) bool {
 	for i := 1; i < len(ordered); i++ {
-		if isSuccessor(ordered[i].key, ordered[i-1].key) {
+		if keys.IsSuccessor(ordered[i].Key, ordered[i-1].Key) {
 			return false
 		}
 	}
@@ -52,10 +54,10 @@ func apart(ordered []mutation) bool {
 
 // ordered returns what is listed in the order of keys; what is done to one key is
 // in the order in which it was listed.
-func (m *writeMap) ordered() []mutation {
+func (m *writeMap) ordered() []mutation.Mutation {
 	if len(m.byKey) < len(m.listed) {
 		m.byKey = m.listed
-		if !slices.IsSortedFunc(m.listed, func(a, b mutation) int { return bytes.Compare(a.key, b.key) }) {
+		if !slices.IsSortedFunc(m.listed, func(a, b mutation.Mutation) int { return bytes.Compare(a.Key, b.Key) }) {
 			m.byKey = sortedByKey(m.listed)
 		}
 	}
@@ -63,15 +65,15 @@ func (m *writeMap) ordered() []mutation {
 }
 
 // sortedByKey returns a copy in the order of keys.
-func sortedByKey(listed []mutation) []mutation {
+func sortedByKey(listed []mutation.Mutation) []mutation.Mutation {
 	places := make([]int, len(listed))
 	for i := range places {
 		places[i] = i
 	}
 	slices.SortFunc(places, func(a, b int) int {
-		return cmp.Or(bytes.Compare(listed[a].key, listed[b].key), cmp.Compare(a, b))
+		return cmp.Or(bytes.Compare(listed[a].Key, listed[b].Key), cmp.Compare(a, b))
 	})
-	sorted := make([]mutation, len(listed))
+	sorted := make([]mutation.Mutation, len(listed))
 	for i, at := range places {
 		sorted[i] = listed[at]
 	}
@@ -79,27 +81,27 @@ func sortedByKey(listed []mutation) []mutation {
 }
 
 // enterAll enters what is listed, one after the other.
-func (m *writeMap) enterAll(listed []mutation) {
+func (m *writeMap) enterAll(listed []mutation.Mutation) {
 	for i := range listed {
-		if l := &listed[i]; l.op == opClearRange {
-			m.enterClear(l.key, l.value, true)
+		if l := &listed[i]; l.Op == mutation.OpClearRange {
+			m.enterClear(l.Key, l.Value, true)
 		} else {
-			m.enter(l.key, operation{l.op, l.value}, true)
+			m.enter(l.Key, operation{l.Op, l.Value}, true)
 		}
 	}
 }
 
 // build makes the map of what is listed, which is in order and apart: the same as
 // [writeMap.enterAll], at once.
-func (m *writeMap) build(listed []mutation) {
+func (m *writeMap) build(listed []mutation.Mutation) {
 	items := make([]btree.Item[written], 0, len(listed)+2)
-	if len(listed[0].key) > 0 {
+	if len(listed[0].Key) > 0 {
 		items = append(items, btree.Item[written]{Key: []byte{}})
 	}
 	ops := make([]operation, len(listed))
 	for begin := 0; begin < len(listed); {
 		end := begin + 1
-		for end < len(listed) && bytes.Equal(listed[end].key, listed[begin].key) {
+		for end < len(listed) && bytes.Equal(listed[end].Key, listed[begin].Key) {
 			end++
 		}
 		items = appendKey(items, listed[begin:end], ops[begin:end])
@@ -110,20 +112,20 @@ func (m *writeMap) build(listed []mutation) {
 
 // appendKey appends the entry of one key, and the bound behind it that a clear
 // makes. ops is room.
-func appendKey(items []btree.Item[written], listed []mutation, ops []operation) []btree.Item[written] {
+func appendKey(items []btree.Item[written], listed []mutation.Mutation, ops []operation) []btree.Item[written] {
 	var (
 		w     written
 		bound []byte
 	)
 	for i := range listed {
-		if l := &listed[i]; l.op == opClearRange {
-			w, bound = written{gap: span{cleared: true, conflict: true}}, l.value
+		if l := &listed[i]; l.Op == mutation.OpClearRange {
+			w, bound = written{gap: span{cleared: true, conflict: true}}, l.Value
 		} else {
-			ops[i] = operation{l.op, l.value}
+			ops[i] = operation{l.Op, l.Value}
 			w = w.then(ops[i:i+1:i+1], true)
 		}
 	}
-	items = append(items, btree.Item[written]{Key: listed[0].key, Value: w})
+	items = append(items, btree.Item[written]{Key: listed[0].Key, Value: w})
 	if bound != nil {
 		items = append(items, btree.Item[written]{Key: bound})
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // TestOrderIsThatOfEntering checks that a map which is built at once is the same
@@ -38,7 +40,9 @@ func TestMisses(t *testing.T) {
 		for range 3 {
 			m.listed = append(m.listed, drawListed(t, "listed")...)
 			r := kv.KeyRange{Begin: benchKey(rapid.IntRange(0, 100).Draw(t, "begin")), End: benchKey(rapid.IntRange(0, 100).Draw(t, "end"))}
-			within := func(l mutation) bool { return string(r.Begin) <= string(l.key) && string(l.key) < string(r.End) }
+			within := func(l mutation.Mutation) bool {
+				return string(r.Begin) <= string(l.Key) && string(l.Key) < string(r.End)
+			}
 			asked := 2*len(m.byKey) < len(m.listed)
 			if got, want := m.misses(r.Begin, r.End), asked && !slices.ContainsFunc(m.listed, within); got != want && string(r.Begin) < string(r.End) {
 				t.Fatalf("that nothing is in %q: %v, want %v", r, got, want)
@@ -49,19 +53,19 @@ func TestMisses(t *testing.T) {
 
 // drawListed draws operations on single keys, of which some are equal and some may
 // follow each other at once.
-func drawListed(t *rapid.T, label string) []mutation {
-	keys := [][]byte{{}, []byte("a"), []byte("ab"), []byte("b")}
+func drawListed(t *rapid.T, label string) []mutation.Mutation {
+	candidates := [][]byte{{}, []byte("a"), []byte("ab"), []byte("b")}
 	if rapid.Bool().Draw(t, "near") {
-		keys = append(keys, []byte{0}, []byte("a\x00"), []byte("a\x00\x00"), []byte("b\x00"))
+		candidates = append(candidates, []byte{0}, []byte("a\x00"), []byte("a\x00\x00"), []byte("b\x00"))
 	}
 	for i := range rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "others") {
-		keys = append(keys, benchKey(i))
+		candidates = append(candidates, benchKey(i))
 	}
-	ops := []kv.MutationType{opSet, opClearRange, kv.Add, kv.BitOr, kv.AppendIfFits, kv.CompareAndClear, kv.SetVersionstampedValue, kv.ByteMin}
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mutation {
-		m := mutation{op: rapid.SampledFrom(ops).Draw(t, "op"), key: rapid.SampledFrom(keys).Draw(t, "key")}
-		if m.value = rapid.SliceOfN(rapid.Byte(), 1, 3).Draw(t, "operand"); m.op == opClearRange {
-			m.value = successor(m.key)
+	ops := []kv.MutationType{mutation.OpSet, mutation.OpClearRange, kv.Add, kv.BitOr, kv.AppendIfFits, kv.CompareAndClear, kv.SetVersionstampedValue, kv.ByteMin}
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mutation.Mutation {
+		m := mutation.Mutation{Op: rapid.SampledFrom(ops).Draw(t, "op"), Key: rapid.SampledFrom(candidates).Draw(t, "key")}
+		if m.Value = rapid.SliceOfN(rapid.Byte(), 1, 3).Draw(t, "operand"); m.Op == mutation.OpClearRange {
+			m.Value = keys.Successor(m.Key)
 		}
 		return m
 	}), 1, 120).Draw(t, label)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package rangeset
 
 import (
 	"bytes"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
-// rangeSet is a set of keys that is kept as ranges which neither overlap nor
+// Set is a set of keys that is kept as ranges which neither overlap nor
 // touch. The zero set is empty.
-type rangeSet struct {
+type Set struct {
 	ends  btree.Tree[rangeEnd] // of each range, by its first key
 	count int                  // of ranges
 	joins uint64               // how often a range was added
@@ -25,20 +26,23 @@ type rangeEnd struct {
 	joined uint64 // the number of the join that made or extended the range
 }
 
-func (s *rangeSet) empty() bool { return s.count == 0 }
+func (s *Set) IsEmpty() bool { return s.count == 0 }
 
-// snapshot returns the set as it is now.
-func (s *rangeSet) snapshot() rangeSet {
-	if s.empty() {
-		return rangeSet{}
+// Len returns how many ranges the set has.
+func (s *Set) Len() int { return s.count }
+
+// Snapshot returns the set as it is now.
+func (s *Set) Snapshot() Set {
+	if s.IsEmpty() {
+		return Set{}
 	}
-	return rangeSet{ends: s.ends.Snapshot(), count: s.count, joins: s.joins}
+	return Set{ends: s.ends.Snapshot(), count: s.count, joins: s.joins}
 }
 
-// holding returns the range of the set that holds key, or with below what lies
+// Find returns the range of the set that holds key, or with below what lies
 // just below it.
-func (s *rangeSet) holding(key []byte, below bool) (r kv.KeyRange, ok bool) {
-	if s.empty() {
+func (s *Set) Find(key []byte, below bool) (r kv.KeyRange, ok bool) {
+	if s.IsEmpty() {
 		return r, false
 	}
 	var c btree.Cursor[rangeEnd]
@@ -49,14 +53,14 @@ func (s *rangeSet) holding(key []byte, below bool) (r kv.KeyRange, ok bool) {
 	return r, false
 }
 
-// around returns the longest range that holds key, or with below what lies just
+// Around returns the longest range that holds key, or with below what lies just
 // below it, of keys that are all in the set or all not.
-func (s *rangeSet) around(key []byte, below bool) (r kv.KeyRange, in bool) {
-	r, in = s.holding(key, below)
+func (s *Set) Around(key []byte, below bool) (r kv.KeyRange, in bool) {
+	r, in = s.Find(key, below)
 	if in {
 		return r, true
 	}
-	r = kv.KeyRange{Begin: maxKey([]byte{}, r.End), End: systemEnd}
+	r = kv.KeyRange{Begin: keys.Max([]byte{}, r.End), End: keys.SystemEnd}
 	var c btree.Cursor[rangeEnd]
 	if c.Seek(&s.ends, key) {
 		r.End = c.Key()
@@ -64,16 +68,16 @@ func (s *rangeSet) around(key []byte, below bool) (r kv.KeyRange, in bool) {
 	return r, false
 }
 
-// join adds a range, and makes one of it and those that it meets. The set keeps
+// Join adds a range, and makes one of it and those that it meets. The set keeps
 // the range.
-func (s *rangeSet) join(r kv.KeyRange) {
+func (s *Set) Join(r kv.KeyRange) {
 	var c btree.Cursor[rangeEnd]
 	if c.SeekFloor(&s.ends, r.Begin) && bytes.Compare(c.Value().key, r.Begin) >= 0 {
-		r.Begin, r.End = c.Key(), maxKey(r.End, c.Value().key)
+		r.Begin, r.End = c.Key(), keys.Max(r.End, c.Value().key)
 	}
 	var met [][]byte
 	for ok := c.Seek(&s.ends, r.Begin); ok && bytes.Compare(c.Key(), r.End) <= 0; ok = c.Next() {
-		r.End = maxKey(r.End, c.Value().key)
+		r.End = keys.Max(r.End, c.Value().key)
 		met = append(met, c.Key())
 	}
 	for _, key := range met {
@@ -84,9 +88,9 @@ func (s *rangeSet) join(r kv.KeyRange) {
 	s.count += 1 - len(met)
 }
 
-// build fills an empty set with ranges, and keeps them: as if they were joined one
+// Build fills an empty set with ranges, and keeps them: as if they were joined one
 // after the other, at once.
-func (s *rangeSet) build(ranges []kv.KeyRange) {
+func (s *Set) Build(ranges []kv.KeyRange) {
 	ranges = slices.Clone(ranges)
 	byBegin := func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) }
 	if !slices.IsSortedFunc(ranges, byBegin) {
@@ -96,7 +100,7 @@ func (s *rangeSet) build(ranges []kv.KeyRange) {
 	for _, r := range ranges {
 		s.joins++
 		if n := len(items); n > 0 && bytes.Compare(items[n-1].Value.key, r.Begin) >= 0 {
-			items[n-1].Value = rangeEnd{maxKey(items[n-1].Value.key, r.End), s.joins}
+			items[n-1].Value = rangeEnd{keys.Max(items[n-1].Value.key, r.End), s.joins}
 			continue
 		}
 		items = append(items, btree.Item[rangeEnd]{Key: r.Begin, Value: rangeEnd{r.End, s.joins}})
@@ -105,15 +109,15 @@ func (s *rangeSet) build(ranges []kv.KeyRange) {
 	s.count = len(items)
 }
 
-// cut takes key out of the set.
-func (s *rangeSet) cut(key []byte) {
-	r, in := s.holding(key, false)
+// RemoveKey takes key out of the set.
+func (s *Set) RemoveKey(key []byte) {
+	r, in := s.Find(key, false)
 	if !in {
 		return
 	}
 	joined := s.ends.Get(r.Begin).joined
 	s.drop(r)
-	for _, left := range []kv.KeyRange{{Begin: r.Begin, End: key}, {Begin: successor(key), End: r.End}} {
+	for _, left := range []kv.KeyRange{{Begin: r.Begin, End: key}, {Begin: keys.Successor(key), End: r.End}} {
 		if bytes.Compare(left.Begin, left.End) < 0 {
 			s.ends.Set(left.Begin, rangeEnd{left.End, joined})
 			s.count++
@@ -122,14 +126,14 @@ func (s *rangeSet) cut(key []byte) {
 }
 
 // drop takes a range out that is one of the set.
-func (s *rangeSet) drop(r kv.KeyRange) {
+func (s *Set) drop(r kv.KeyRange) {
 	s.ends.Remove(r.Begin)
 	s.count--
 }
 
-// evict takes out n ranges, or all: those that were made or extended the longest
+// EvictOldest takes out n ranges, or all: those that were made or extended the longest
 // ago.
-func (s *rangeSet) evict(n int) {
+func (s *Set) EvictOldest(n int) {
 	type aged struct {
 		begin  []byte
 		joined uint64

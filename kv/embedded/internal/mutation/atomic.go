@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package mutation
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// isAtomic reports whether op is one of FoundationDB's atomic operations.
-func isAtomic(op kv.MutationType) bool {
+// IsAtomic reports whether op is one of FoundationDB's atomic operations.
+func IsAtomic(op kv.MutationType) bool {
 	switch op {
 	case kv.Add, kv.BitAnd, kv.BitOr, kv.BitXor, kv.AppendIfFits, kv.Max, kv.Min,
 		kv.SetVersionstampedKey, kv.SetVersionstampedValue, kv.ByteMin, kv.ByteMax, kv.CompareAndClear:
@@ -18,10 +18,10 @@ func isAtomic(op kv.MutationType) bool {
 	return false
 }
 
-// applyAtomic returns the value that op makes of old, nil standing for an
+// Apply returns the value that op makes of old, nil standing for an
 // absent key in both. The result may be old or operand itself; neither is
 // modified.
-func applyAtomic(op kv.MutationType, old, operand []byte) []byte {
+func Apply(op kv.MutationType, old, operand []byte) []byte {
 	switch op {
 	case kv.Add:
 		return add(old, operand)
