@@ -18,8 +18,10 @@ type Database struct {
 	readers   readers.Pool
 	committer committer
 	stats     stats
-	client    *client // of its transactions
-	disk      *disk   // nil: in memory
+	client    *client       // of its transactions
+	tracer    *Tracer       // nil: none
+	begun     atomic.Uint64 // transactions that the tracer was told of
+	disk      *disk         // nil: in memory
 	closed    atomic.Bool
 	closing   sync.Once
 	closeErr  error
@@ -38,7 +40,7 @@ func OpenMemoryWith(o Options) (*Database, error) {
 		return nil, err
 	}
 	db := &Database{head: head{clock: newClock(0)}}
-	db.client = newClient(db, o.Transactions)
+	db.client, db.tracer = newClient(db, o.Transactions), o.Tracer
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.Snapshot()}, defaultWindowSize/historyShare)
 	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample{}}
@@ -50,7 +52,7 @@ func (db *Database) Begin() (kv.Transaction, error) {
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return newTransaction(db.client), nil
+	return db.trace(newTransaction(db.client)), nil
 }
 
 // Transact implements [kv.Transactor].
@@ -67,8 +69,9 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	if db.closed.Load() {
 		return kv.ErrClosed
 	}
-	tx := newTransaction(db.client)
-	tx.unmeasured = true
+	begun := newTransaction(db.client)
+	begun.unmeasured = true
+	tx := db.trace(begun)
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 

@@ -149,7 +149,7 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 // assemble makes the parts of a durable database, over what it holds.
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
-	db.client = newClient(db, o.Transactions)
+	db.client, db.tracer = newClient(db, o.Transactions), o.Tracer
 	db.head.clock = newClock(d.log.last)
 	first := &view{entries: w.entries.Snapshot(), base: d.base}
 	db.head.open(first, o.WindowSize/historyShare)

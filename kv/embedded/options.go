@@ -52,6 +52,10 @@ type Options struct {
 	// file LOCK, because it was never opened, or the file system is read-only.
 	ReadOnly bool
 
+	// Tracer is told what transactions read, write and wait for. nil: nothing is
+	// told, which costs nothing.
+	Tracer *Tracer
+
 	// FS is the file system that the database lives in. nil: the operating
 	// system's. Tests use one that crashes or fails.
 	FS vfs.FS

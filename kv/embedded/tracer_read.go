@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// tracerSnapshot is the snapshot of a tracerTransaction.
+type tracerSnapshot struct {
+	kv.ReadTransaction
+	tx *tracerTransaction
+}
+
+// ReadTransact implements [kv.ReadTransactor].
+func (s tracerSnapshot) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(s)
+}
+
+// Get implements [kv.ReadTransaction].
+func (s tracerSnapshot) Get(key []byte) kv.Future[[]byte] {
+	return s.tx.traceGet(key, s.ReadTransaction.Get(key), true)
+}
+
+// GetKey implements [kv.ReadTransaction].
+func (s tracerSnapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	return s.tx.traceGetKey(sel, s.ReadTransaction.GetKey(sel), true)
+}
+
+// GetRange implements [kv.ReadTransaction].
+func (s tracerSnapshot) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
+	return s.tx.traceGetRange(s.ReadTransaction.GetRange(r, o), true)
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (s tracerSnapshot) Snapshot() kv.ReadTransaction { return s }
+
+func (t *tracerTransaction) traceGet(key []byte, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
+	key = append([]byte{}, key...)
+	return traceRead(t, f, snapshot, "Get", kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(key)}, func(r *ReadTrace, value []byte) {
+		if value != nil {
+			r.Pairs, r.Bytes = 1, len(key)+len(value)
+		}
+	})
+}
+
+func (t *tracerTransaction) traceGetKey(sel kv.KeySelector, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
+	sel.Key = append([]byte{}, sel.Key...)
+	return traceRead(t, f, snapshot, "GetKey", kv.SelectorRange{Begin: sel}, func(r *ReadTrace, key []byte) {
+		r.Bytes = len(key)
+	})
+}
+
+func (t *tracerTransaction) traceGetRange(r kv.RangeResult, snapshot bool) kv.RangeResult {
+	return r.Wrap(func(req kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
+		return traceRead(t, f, snapshot, "GetRange", req.SelectorRange, func(r *ReadTrace, b kv.Batch) {
+			r.Pairs = len(b.KVs)
+			for _, p := range b.KVs {
+				r.Bytes += len(p.Key) + len(p.Value)
+			}
+		})
+	})
+}
+
+// traceRead tells the tracer of a read when its result is asked for.
+func traceRead[T any](t *tracerTransaction, f kv.Future[T], snapshot bool, method string, keys kv.SelectorRange, measure func(*ReadTrace, T)) kv.Future[T] {
+	if t.tracer.Read == nil {
+		return f
+	}
+	r := ReadTrace{AttemptID: t.id(), Method: method, Snapshot: snapshot, Range: keys}
+	return traceFuture(f, func(result T, err error, wait time.Duration) {
+		r.Wait, r.Err = wait, err
+		measure(&r, result)
+		t.tracer.Read(r)
+	})
+}
+
+// tracerPending is a result of which a tracer is told when it is asked for.
+type tracerPending[T any] struct {
+	future kv.Future[T]
+	waited atomic.Int64 // in nanoseconds
+	once   sync.Once
+	tell   func(result T, err error, wait time.Duration)
+}
+
+// traceFuture calls tell once, when the result of f is asked for.
+func traceFuture[T any](f kv.Future[T], tell func(T, error, time.Duration)) kv.Future[T] {
+	return kv.Await[T](&tracerPending[T]{future: f, tell: tell})
+}
+
+// Help waits for the result as the future does, and measures how long.
+func (p *tracerPending[T]) Help(ctx context.Context) {
+	began := time.Now()
+	_, _ = p.future.Get(ctx)
+	p.waited.Add(int64(time.Since(began)))
+}
+
+// Ready reports whether the result is known.
+func (p *tracerPending[T]) Ready() bool { return p.future.Ready() }
+
+// Done implements [kv.Pending].
+func (p *tracerPending[T]) Done() <-chan struct{} { return p.future.Done() }
+
+// Result implements [kv.Pending].
+func (p *tracerPending[T]) Result() (T, error) {
+	result, err := p.future.Get(context.Background())
+	p.once.Do(func() { p.tell(result, err, time.Duration(p.waited.Load())) })
+	return result, err
+}
+
+// Cancel implements [kv.Pending].
+func (p *tracerPending[T]) Cancel() { p.future.Cancel() }
