@@ -9,6 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // batch is what is committed together: the requests of one version.
@@ -58,16 +59,16 @@ func (c *committer) decide(b *batch, r *commitRequest) {
 	}
 	r.index = uint16(b.accepted)
 	b.accepted++
-	c.resolver.add(r.writes, b.version)
+	c.resolver.add(r.Writes, b.version)
 	c.apply(b, r)
 }
 
 // judge returns why r cannot be committed, or nil.
 func (c *committer) judge(r *commitRequest, version int64) error {
 	switch {
-	case !r.undated && r.version < max(version-windowVersions, c.forgotten):
-		return tooOld(r.version)
-	case c.resolver.conflicts(r.reads, r.version):
+	case !r.Undated && r.ReadVersion < max(version-windowVersions, c.forgotten):
+		return tooOld(r.ReadVersion)
+	case c.resolver.conflicts(r.Reads, r.ReadVersion):
 		return c.conflictError(r)
 	}
 	return nil
@@ -76,10 +77,10 @@ func (c *committer) judge(r *commitRequest, version int64) error {
 // conflictError returns the error of a request that conflicts, and notes which
 // reads are the cause if the request asks for that.
 func (c *committer) conflictError(r *commitRequest) error {
-	if !r.reports {
+	if !r.Reports {
 		return errConflict
 	}
-	r.conflicts = keys.Merge(c.resolver.conflicting(r.reads, r.version))
+	r.conflicts = keys.Merge(c.resolver.conflicting(r.Reads, r.ReadVersion))
 	return kv.NewConflictError(r.conflicts)
 }
 
@@ -87,15 +88,15 @@ var errConflict = kv.NewConflictError(nil)
 
 // apply writes the mutations of r to the window and to the frame.
 func (c *committer) apply(b *batch, r *commitRequest) {
-	for i := range r.mutations {
-		m := c.resolve(&r.mutations[i], b.version, r.index)
-		if r.quiet {
+	for i := range r.Mutations {
+		m := c.resolve(&r.Mutations[i], b.version, r.index)
+		if r.Quiet {
 			c.resolver.preserve(&m)
 		}
-		if r.mutations[i].Op == kv.SetVersionstampedKey || r.pointwise && c.window.whole && m.Value == nil {
+		if r.Mutations[i].Op == kv.SetVersionstampedKey || r.Pointwise && c.window.whole && m.Value == nil {
 			c.resolver.addKey(m.Key, b.version) // which the window would not tell of
 		}
-		c.window.apply(&m, b.version, r.pointwise)
+		c.window.apply(&m, b.version, r.Pointwise)
 		if c.sample != nil {
 			c.sample.apply(&m)
 		}
@@ -178,15 +179,15 @@ func (b *batch) refuse(err error) {
 func (c *committer) answer(b *batch) {
 	c.stats.answered(b)
 	if b.published {
-		c.watches.changed(b.view, b.changes)
+		c.watches.FireChanged(engineView{b.view}, b.changes)
 	}
 	for _, r := range b.requests {
 		if b.published && r.err == nil {
-			c.watches.arm(c.head, r.watches)
+			c.watches.Arm(c.head.published, r.Watches)
 		}
 	}
 	for _, r := range b.requests {
-		r.finisher.finish(outcome{version: b.version, index: r.index, err: r.err, conflicts: r.conflicts})
+		r.Finisher.Finish(txn.Outcome{Version: b.version, Index: r.index, Err: r.err, Conflicts: r.conflicts})
 	}
 	clear(b.requests)
 	clear(b.changes)

@@ -7,39 +7,19 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
-// commitRequest is a transaction on its way to the committer.
+// commitRequest is a transaction on its way through the committer.
 type commitRequest struct {
-	version   int64 // the read version
-	reads     []kv.KeyRange
-	writes    []kv.KeyRange
-	mutations []mutation.Mutation
-	bytes     int64    // in memory, about
-	undated   bool     // the read version does not matter
-	quiet     bool     // not every write is in a write conflict range
-	pointwise bool     // the keys of the mutations are the write conflict ranges
-	reports   bool     // the outcome lists the reads that conflict
-	watches   []*watch // armed when it has committed
-	finisher  finisher // is told the outcome
+	*txn.Request
 	inputs    atomicInputs
-	err       error  // why it was not committed
-	index     uint16 // its place in the version
-	conflicts []kv.KeyRange
-}
-
-// finisher is told the outcome of a commit.
-type finisher interface{ finish(outcome) }
-
-// outcome is what became of a commitRequest.
-type outcome struct {
-	version   int64
-	index     uint16
 	err       error         // why it was not committed
-	conflicts []kv.KeyRange // reads that conflict, if the request asked for them
+	index     uint16        // its place in the version
+	conflicts []kv.KeyRange // its reads that conflict, if it asks for them
 }
 
 // committer turns requests into versions. It is the only place where the
@@ -53,7 +33,7 @@ type outcome struct {
 // The second makes a batch durable, publishes its view, and answers.
 type committer struct {
 	head    *head
-	watches *watchTable
+	watches *watch.Table
 	stats   *stats
 	readers *readers.Pool
 
@@ -109,17 +89,17 @@ func (c *committer) submit(r *commitRequest) {
 	if err == nil {
 		err = c.fault.get()
 	}
-	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.bytes > c.queue.limit {
+	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.Bytes > c.queue.limit {
 		err = c.tooMany(c.queue.bytes)
 	}
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
-		c.queue.bytes += r.bytes
+		c.queue.bytes += r.Bytes
 		c.undecided.Add(1)
 	}
 	c.queue.Unlock()
 	if err != nil {
-		r.finisher.finish(outcome{err: err})
+		r.Finisher.Finish(txn.Outcome{Err: err})
 	}
 }
 

@@ -132,8 +132,8 @@ func TestOptionsWithoutEffect(t *testing.T) {
 func TestRangesThatTouchCountOnce(t *testing.T) {
 	db := memoryWith(t)
 	for second, want := range map[string]int64{
-		"k\x00": 1 + 2 + 2*mutationCost + rangeCost + 1 + 3,
-		"l":     1 + 1 + 2*mutationCost + 2*(rangeCost+1+2),
+		"k\x00": 1 + 2 + 2*44 + 24 + 1 + 3,
+		"l":     1 + 1 + 2*44 + 2*(24+1+2),
 	} {
 		for limit, code := range map[int64]kv.Code{want: 0, want - 1: kv.CodeTransactionTooLarge} {
 			tx := begin(t, db)

@@ -9,16 +9,18 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
 // Database is an open engine: a [kv.Database]. It is safe for concurrent use.
 type Database struct {
 	head      head
-	watches   watchTable
+	watches   watch.Table
 	readers   readers.Pool
 	committer committer
 	stats     stats
-	client    *client       // of its transactions
+	client    *ryw.Client   // of its transactions
 	tracer    *Tracer       // nil: none
 	begun     atomic.Uint64 // transactions that the tracer was told of
 	disk      *disk         // nil: in memory
@@ -40,7 +42,7 @@ func OpenMemoryWith(o Options) (*Database, error) {
 		return nil, err
 	}
 	db := &Database{head: head{clock: newClock(0)}}
-	db.client, db.tracer = newClient(db, o.Transactions), o.Tracer
+	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.Snapshot()}, defaultWindowSize/historyShare)
 	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample{}}
@@ -52,7 +54,7 @@ func (db *Database) Begin() (kv.Transaction, error) {
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return db.trace(newTransaction(db.client)), nil
+	return db.trace(db.client.Begin()), nil
 }
 
 // Transact implements [kv.Transactor].
@@ -69,9 +71,7 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	if db.closed.Load() {
 		return kv.ErrClosed
 	}
-	begun := newTransaction(db.client)
-	begun.unmeasured = true
-	tx := db.trace(begun)
+	tx := db.trace(db.client.BeginReadOnly())
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 
@@ -89,7 +89,7 @@ func (db *Database) Close() error {
 func (db *Database) close() error {
 	db.readers.Wait() // commits that have begun may wait for reads
 	db.committer.stop(kv.ErrClosed)
-	db.watches.close(kv.ErrClosed)
+	db.watches.Close(kv.ErrClosed)
 	db.head.close()
 	defer db.readers.Wait()
 	if db.disk == nil {

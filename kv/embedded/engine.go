@@ -8,6 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
 // engine is a database as its transactions use it.
@@ -35,16 +37,18 @@ func (e *engine) Closed() bool { return e.db.closed.Load() }
 func (e *engine) Start(t readers.Task) { e.db.readers.Start(t) }
 
 // Commit implements [ryw.Engine].
-func (e *engine) Commit(r *commitRequest) { e.db.committer.prepare(r) }
+func (e *engine) Commit(r *txn.Request) { e.db.committer.prepare(&commitRequest{Request: r}) }
 
 // Drive implements [ryw.Engine].
 func (e *engine) Drive() { e.db.committer.help() }
 
 // NewWatch implements [ryw.Engine].
-func (e *engine) NewWatch(key, value []byte) (*watch, error) { return e.db.watches.add(key, value) }
+func (e *engine) NewWatch(key, value []byte) (*watch.Watch, error) {
+	return e.db.watches.Add(key, value)
+}
 
 // Arm implements [ryw.Engine].
-func (e *engine) Arm(watches []*watch) { e.db.watches.arm(&e.db.head, watches) }
+func (e *engine) Arm(watches []*watch.Watch) { e.db.watches.Arm(e.db.head.published, watches) }
 
 // Sample implements [ryw.Engine].
 func (e *engine) Sample(r kv.KeyRange) iter.Seq2[[]byte, int64] {

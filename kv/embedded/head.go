@@ -10,6 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
 // head is the newest view, and the order of versions: which were given to
@@ -118,6 +119,9 @@ func (h *head) abandon() {
 	defer h.mu.Unlock()
 	h.busy--
 }
+
+// published returns the newest view as watches compare it.
+func (h *head) published() watch.View { return engineView{h.now.Load()} }
 
 // newest returns the view that a transaction that begins to read now reads.
 func (h *head) newest() *view {

@@ -2,7 +2,11 @@
 
 package embedded
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+)
 
 // atomicInputs are the values that the atomic operations of a commit are applied
 // to where the window does not know the keys. They are read before the commit is
@@ -33,7 +37,7 @@ func (c *committer) prepare(r *commitRequest) {
 	cold, err := r.gatherInputs(v)
 	switch {
 	case err != nil:
-		r.finisher.finish(outcome{err: err})
+		r.Finisher.Finish(txn.Outcome{Err: err})
 	case cold == 0:
 		c.submit(r)
 	default:
@@ -45,8 +49,8 @@ func (c *committer) prepare(r *commitRequest) {
 // not.
 func (r *commitRequest) gatherInputs(v *view) (cold int, err error) {
 	r.inputs.version = v.version
-	for i := range r.mutations {
-		m := &r.mutations[i]
+	for i := range r.Mutations {
+		m := &r.Mutations[i]
 		if !m.NeedsValue() {
 			continue
 		}
@@ -66,9 +70,9 @@ func (r *commitRequest) gatherInputs(v *view) (cold int, err error) {
 // them submits the request. Requests that wait for that are bounded as those in
 // the queue are.
 func (c *committer) fetchInputs(r *commitRequest, v *view, cold int) {
-	if waiting := c.fetching.Add(r.bytes); c.queue.limit > 0 && waiting > max(c.queue.limit, r.bytes) {
-		c.fetching.Add(-r.bytes)
-		r.finisher.finish(outcome{err: c.tooMany(waiting - r.bytes)})
+	if waiting := c.fetching.Add(r.Bytes); c.queue.limit > 0 && waiting > max(c.queue.limit, r.Bytes) {
+		c.fetching.Add(-r.Bytes)
+		r.Finisher.Finish(txn.Outcome{Err: c.tooMany(waiting - r.Bytes)})
 		return
 	}
 	r.inputs.missing.Store(int64(cold))
@@ -96,9 +100,9 @@ func (f *inputFetch) Run() {
 	if r.inputs.missing.Add(-1) > 0 {
 		return
 	}
-	f.committer.fetching.Add(-r.bytes)
+	f.committer.fetching.Add(-r.Bytes)
 	if err := r.inputs.err.Load(); err != nil {
-		r.finisher.finish(outcome{err: *err})
+		r.Finisher.Finish(txn.Outcome{Err: *err})
 		return
 	}
 	f.committer.submit(r)

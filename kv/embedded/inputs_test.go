@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // appending appends a byte to the value of a cold key in a transaction of its own,
@@ -188,21 +191,23 @@ func TestColdAtomicsAreBounded(t *testing.T) {
 	}
 }
 
+// outcomes gives the outcome of a request to a test.
+type outcomes chan txn.Outcome
+
+// Finish implements [txn.Finisher].
+func (c outcomes) Finish(o txn.Outcome) { c <- o }
+
 // TestStaleInputs queues a commit after the value that its atomic operation needs
 // was written again, and that has left the window.
 func TestStaleInputs(t *testing.T) {
 	db, _ := openCold(t)
 	valueOf(t, db, coldKey(500)) // its row is cached now
-	tx := begin(t, db).(*transaction)
-	if err := tx.SetOption(kv.OptionCausalWriteRisky, 0); err != nil {
-		t.Fatal(err)
-	}
-	tx.Atomic(kv.AppendIfFits, coldKey(500), []byte("+"))
-	tx.awaiting().begun = true
-	r, err := tx.finishStart()
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := make(outcomes, 1)
+	r := &commitRequest{Request: &txn.Request{
+		ReadVersion: readVersion(t, begin(t, db)), Undated: true, Finisher: told,
+		Mutations: []mutation.Mutation{{Op: kv.AppendIfFits, Key: coldKey(500), Value: []byte("+")}},
+		Writes:    []kv.KeyRange{keys.Single(coldKey(500))},
+	}}
 	if cold, err := r.gatherInputs(db.head.newest()); cold != 0 || err != nil {
 		t.Fatalf("%d inputs are not at hand (%v)", cold, err)
 	}
@@ -213,8 +218,12 @@ func TestStaleInputs(t *testing.T) {
 	}
 	db.committer.submit(r)
 	db.committer.help()
-	_, err = tx.attempt.commit.Future().Get(bounded(t))
-	wantCode(t, "the commit", err, kv.CodeTransactionTooOld)
+	select {
+	case o := <-told:
+		wantCode(t, "the commit", o.Err, kv.CodeTransactionTooOld)
+	case <-bounded(t).Done():
+		t.Fatal("the commit has no outcome")
+	}
 	if got := valueOf(t, db, coldKey(500)); got != "new" {
 		t.Errorf("the key holds %d bytes, want new", len(got))
 	}

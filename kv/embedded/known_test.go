@@ -3,8 +3,6 @@
 package embedded
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,64 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
-
-// TestKnownKeys compares the set with one flag for each of few keys.
-func TestKnownKeys(t *testing.T) {
-	const keys = 40
-	name := func(i int) []byte { return fmt.Appendf(nil, "%02d", i) }
-	rapid.Check(t, func(t *rapid.T) {
-		var set knownKeys
-		var model [keys + 1]bool
-		for range rapid.IntRange(1, 30).Draw(t, "adds") {
-			begin := rapid.IntRange(0, keys).Draw(t, "begin")
-			end := rapid.IntRange(0, keys).Draw(t, "end")
-			set.add(kv.KeyRange{Begin: name(begin), End: name(end)})
-			for i := begin; i < end; i++ {
-				model[i] = true
-			}
-			from := rapid.IntRange(0, keys-1).Draw(t, "from")
-			to := rapid.IntRange(from+1, keys).Draw(t, "to")
-			want := slices.Contains(model[from:to], true)
-			if got := set.touches(kv.KeyRange{Begin: name(from), End: name(to)}); got != want {
-				t.Fatalf("touches %d to %d: %t, want %t", from, to, got, want)
-			}
-			if rapid.Bool().Draw(t, "look") {
-				checkAround(t, &set, model[:], rapid.IntRange(1, keys-1).Draw(t, "at"), name)
-			}
-		}
-	})
-}
-
-// checkAround compares what the set says of the keys around one.
-func checkAround(t *rapid.T, set *knownKeys, model []bool, at int, name func(int) []byte) {
-	for _, below := range []bool{false, true} {
-		i := at
-		if below {
-			i--
-		}
-		want := model[i]
-		lo, hi := i, i+1
-		for lo > 0 && model[lo-1] == want {
-			lo--
-		}
-		for hi < len(model) && model[hi] == want {
-			hi++
-		}
-		r, known := set.around(name(at), below)
-		begin, end := string(name(lo)), string(name(hi))
-		if !want && lo == 0 {
-			begin = ""
-		}
-		if !want && hi == len(model) {
-			end = string(keys.SystemEnd)
-		}
-		if known != want || string(r.Begin) != begin || string(r.End) != end {
-			t.Fatalf("around %d (below %t): %q to %q known %t, want %q to %q known %t", at, below, r.Begin, r.End, known, begin, end, want)
-		}
-	}
-}
 
 // TestBatchesEndAtUnknownKeys checks sizes: as in FoundationDB's client, a batch that is limited in bytes ends before a key that has
 // to be fetched, and each batch counts a conflict range.
@@ -90,18 +31,18 @@ func TestBatchesEndAtUnknownKeys(t *testing.T) {
 		}
 	}
 	clearNothing := func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("k"), End: []byte("m")}) }
-	const cleared = 2 + mutationCost + 2 + rangeCost // the clear and its conflict range
+	const cleared = 2 + 44 + 2 + 24 // the clear and its conflict range
 	for _, c := range []struct {
 		name  string
 		calls []func(kv.Transaction)
 		want  int64
 	}{
-		{"nothing known", []func(kv.Transaction){whole(kv.ModeWantAll, false)}, 2 + rangeCost},
-		{"a key known", []func(kv.Transaction){get("b"), whole(kv.ModeWantAll, false)}, 2 + rangeCost},
-		{"a gap that is cleared", []func(kv.Transaction){clearNothing, whole(kv.ModeWantAll, false)}, cleared + 3*(3+rangeCost)},
-		{"the same backward", []func(kv.Transaction){clearNothing, whole(kv.ModeWantAll, true)}, cleared + 2 + rangeCost + 2*(2+rangeCost)},
-		{"limited in rows only", []func(kv.Transaction){clearNothing, whole(kv.ModeExact, false)}, cleared + 2*(2+rangeCost)},
-		{"all known", []func(kv.Transaction){clearNothing, whole(kv.ModeExact, false), whole(kv.ModeWantAll, false)}, cleared + 4*(2+rangeCost)},
+		{"nothing known", []func(kv.Transaction){whole(kv.ModeWantAll, false)}, 2 + 24},
+		{"a key known", []func(kv.Transaction){get("b"), whole(kv.ModeWantAll, false)}, 2 + 24},
+		{"a gap that is cleared", []func(kv.Transaction){clearNothing, whole(kv.ModeWantAll, false)}, cleared + 3*(3+24)},
+		{"the same backward", []func(kv.Transaction){clearNothing, whole(kv.ModeWantAll, true)}, cleared + 2 + 24 + 2*(2+24)},
+		{"limited in rows only", []func(kv.Transaction){clearNothing, whole(kv.ModeExact, false)}, cleared + 2*(2+24)},
+		{"all known", []func(kv.Transaction){clearNothing, whole(kv.ModeExact, false), whole(kv.ModeWantAll, false)}, cleared + 4*(2+24)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := memoryWith(t, "a", "b", "n")

@@ -8,6 +8,12 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
+// startBatch starts a batch that is held back.
+func startBatch(_ kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
+	f.Ready()
+	return f
+}
+
 // TestLateReadsConflict begins reads, and writes over their keys in the same
 // transaction while the disk holds them up: what they have read from the database
 // conflicts all the same.
@@ -26,9 +32,8 @@ func TestLateReadsConflict(t *testing.T) {
 			return func() error { _, err := f.Get(bounded(t)); return err }
 		},
 		"range": func(tx kv.Transaction) func() error {
-			f := tx.(*transaction).getRange(kv.BatchRequest{SelectorRange: everything.Selectors(), RangeOptions: kv.RangeOptions{Mode: kv.ModeWantAll}}, false)
-			f.Ready()
-			return func() error { _, err := f.Get(bounded(t)); return err }
+			r := tx.GetRange(everything.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Wrap(startBatch)
+			return func() error { _, err := r.Slice(bounded(t)); return err }
 		},
 	}
 	writes := map[string]func(tx kv.Transaction){

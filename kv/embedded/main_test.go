@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // TestMain runs the tests or, in a process that a test has started, does what
 // that test wants.
 func TestMain(m *testing.M) {
-	unattended = 500 * time.Millisecond // recorded misuse comes before the commit is over, on slow machines too
+	ryw.Unattended = 500 * time.Millisecond // recorded misuse comes before the commit is over, on slow machines too
 	task, how, _ := strings.Cut(os.Getenv(childTask), " ")
 	switch dir := os.Getenv(childDir); task {
 	case "write":

@@ -123,7 +123,7 @@ func (db *Database) Metrics() Metrics {
 		Retries:   s.retries.Load(),
 		BatchSize: read(&s.batchSize, int64(1)),
 		Version:   db.head.now.Load().version,
-		Watches:   db.watches.count.Load(),
+		Watches:   db.watches.Count(),
 		Backups:   s.backups.Load(),
 	}
 	m.OldestVersion, m.Views, m.HistoryBytes = db.head.kept()

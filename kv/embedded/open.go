@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // baseDir is the folder of the base, within that of the database.
@@ -149,7 +150,7 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 // assemble makes the parts of a durable database, over what it holds.
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
-	db.client, db.tracer = newClient(db, o.Transactions), o.Tracer
+	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
 	db.head.clock = newClock(d.log.last)
 	first := &view{entries: w.entries.Snapshot(), base: d.base}
 	db.head.open(first, o.WindowSize/historyShare)

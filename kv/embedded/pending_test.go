@@ -256,23 +256,26 @@ func TestWatchOfAColdKey(t *testing.T) {
 	}
 }
 
+// longRead is more steps than a read may take in the goroutine that begins it.
+const longRead = 4096
+
 // TestLongReadsInMemoryEnd begins a read of many steps while all goroutines that
 // read are busy: Cancel ends it, the transaction stays usable meanwhile, and it is
 // never made.
 func TestLongReadsInMemoryEnd(t *testing.T) {
 	db := memoryWith(t)
 	transact(t, db, func(tx kv.Transaction) {
-		for i := range 3 * atOnce {
+		for i := range 3 * longRead {
 			tx.Set(fmt.Appendf(nil, "%06d", i), nil)
 		}
 	})
 	for name, read := range map[string]func(tx kv.Transaction) func(context.Context) error{
 		"GetKey": func(tx kv.Transaction) func(context.Context) error {
-			f := tx.GetKey(kv.KeySelector{Offset: 2 * atOnce})
+			f := tx.GetKey(kv.KeySelector{Offset: 2 * longRead})
 			return func(ctx context.Context) error { _, err := f.Get(ctx); return err }
 		},
 		"GetRange": func(tx kv.Transaction) func(context.Context) error {
-			r := tx.GetRange(everything.Selectors(), kv.RangeOptions{Mode: kv.ModeExact, Limit: 2 * atOnce})
+			r := tx.GetRange(everything.Selectors(), kv.RangeOptions{Mode: kv.ModeExact, Limit: 2 * longRead})
 			return func(ctx context.Context) error { _, err := r.Slice(ctx); return err }
 		},
 	} {
@@ -284,9 +287,7 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			db.readers.Wait() // for the goroutine that made the read to end
 			release := occupyReaders(db)
 			wait := read(tx)
-			tx.(*transaction).mu.Lock()
-			tx.(*transaction).startHeld()
-			tx.(*transaction).mu.Unlock()
+			read(tx) // so that the first one is not held back
 			if _, err := tx.Get([]byte("000001")).Get(bounded(t)); err != nil {
 				t.Errorf("a Get beside it: %v", err)
 			}

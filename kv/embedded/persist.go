@@ -95,7 +95,7 @@ func (c *committer) oldestWaiting() (version int64, some bool) {
 	version = math.MaxInt64
 	for _, requests := range [][]*commitRequest{c.taken[c.next:], c.queue.requests} {
 		for _, r := range requests {
-			version = min(version, r.version)
+			version = min(version, r.ReadVersion)
 		}
 	}
 	return version, version != math.MaxInt64

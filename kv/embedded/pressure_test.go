@@ -285,7 +285,7 @@ func TestOldReaderLetsGo(t *testing.T) {
 		if _, err := tx.Get(key).Get(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		held := weak.Make(tx.(*transaction).view.(engineView).view)
+		held := weak.Make(db.head.now.Load()) // which the transaction reads
 		time.Sleep(kv.MaxTransactionAge - 200*time.Millisecond)
 		if _, err := tx.Get(key).Get(t.Context()); err != nil {
 			t.Errorf("shortly before it is too old: %v", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // soon ends a wait that has no end.
@@ -26,9 +27,9 @@ func soon(t *testing.T) context.Context {
 // TestMoreThanOneBatch queues more commits than one version can hold: whoever
 // waits for one of the rest gets it.
 func TestMoreThanOneBatch(t *testing.T) {
-	before := unattended
-	unattended = time.Hour
-	defer func() { unattended = before }()
+	before := ryw.Unattended
+	ryw.Unattended = time.Hour
+	defer func() { ryw.Unattended = before }()
 	for name, db := range map[string]*Database{"memory": memoryWith(t), "disk": openOnDisk(t, Options{noAbsorb: true})} {
 		t.Run(name, func(t *testing.T) {
 			var last kv.Future[struct{}]

@@ -14,7 +14,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/tricky"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // decided is a commit as the naive resolver remembers it.
@@ -40,16 +42,31 @@ func (n naiveResolver) conflict(reads []kv.KeyRange, version int64) *kv.KeyRange
 	return nil
 }
 
+// spyEngine keeps the last request of a transaction.
+type spyEngine struct {
+	ryw.Engine
+	request *txn.Request
+}
+
+// Commit implements [ryw.Engine].
+func (e *spyEngine) Commit(r *txn.Request) {
+	e.request = r
+	e.Engine.Commit(r)
+}
+
 // player is a transaction that is compared with the naive resolver.
 type player struct {
-	tx      *transaction
+	tx      kv.Transaction
+	version int64 // that it reads
+	spy     *spyEngine
+	stamped bool     // it has written a versionstamped key
 	plain   bool     // writes single keys only, and reads
 	keys    [][]byte // that it may use
 	reads   []kv.KeyRange
 	writes  []kv.KeyRange
 	stamp   kv.Future[[]byte]
 	commit  kv.Future[struct{}]
-	request *commitRequest
+	request *txn.Request
 }
 
 func (p *player) key(r *rand.Rand) []byte { return p.keys[r.IntN(len(p.keys))] }
@@ -82,6 +99,7 @@ func (p *player) act(t *testing.T, r *rand.Rand) {
 	case 8:
 		param := slices.Concat(key, make([]byte, 10), []byte{byte(len(key)), 0, 0, 0})
 		p.tx.Atomic(kv.SetVersionstampedKey, param, operand)
+		p.stamped = true
 	case 9:
 		p.check(t, p.tx.AddWriteConflictRange(p.keyRange(r)))
 	case 10:
@@ -105,13 +123,14 @@ func (p *player) check(t *testing.T, err error) {
 func (p *player) submit(t *testing.T) {
 	t.Helper()
 	p.stamp = p.tx.GetVersionstamp()
-	p.request = &p.tx.attempt.request
+	p.spy.request = nil
 	p.commit = p.tx.CommitAsync()
+	p.request = p.spy.request
 	var err error
-	p.reads, p.writes, err = p.tx.ConflictRanges(t.Context())
+	p.reads, p.writes, err = p.tx.(kv.ConflictRanger).ConflictRanges(t.Context())
 	p.check(t, err)
-	if len(p.tx.past.stampKeys) > 0 { // what is sent of stamped keys is their final one
-		p.writes = keys.Merge(append(p.tx.writes.conflicts(), p.tx.past.sentRanges...))
+	if p.stamped && p.request != nil { // what is sent of stamped keys is their final one
+		p.writes = keys.Merge(p.request.Writes)
 	}
 }
 
@@ -119,7 +138,7 @@ func (p *player) submit(t *testing.T) {
 func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
 	t.Helper()
 	_, err := p.commit.Get(t.Context())
-	version := p.tx.version
+	version := p.version
 	switch code := kv.CodeOf(err); {
 	case code == kv.CodeTransactionTooOld && version < forgotten:
 		return
@@ -138,7 +157,7 @@ func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
 	stamp, err := p.stamp.Get(t.Context())
 	p.check(t, err)
 	at, _ := p.tx.GetCommittedVersion()
-	for _, m := range p.request.mutations {
+	for _, m := range p.request.Mutations {
 		if m.Op == kv.SetVersionstampedKey { // and was not cleared later on
 			p.writes = append(p.writes, keys.Single(mutation.FillStamp(m.Key, stamp)))
 		}
@@ -175,17 +194,18 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 	for range 5 + random.IntN(30) {
 		keys = append(keys, tricky.Key(random))
 	}
+	spy := &spyEngine{Engine: &engine{db}}
+	db.client = ryw.NewClient(spy, kv.TransactionDefaults{})
 	for range 60 {
 		for len(open) < 12 {
-			tx := begin(t, db).(*transaction)
+			tx := begin(t, db)
 			plain := random.IntN(3) > 0
 			if !plain && random.IntN(4) == 0 {
 				if err := tx.SetOption(kv.OptionReadYourWritesDisable, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
-			readVersion(t, tx)
-			open = append(open, &player{tx: tx, plain: plain, keys: keys})
+			open = append(open, &player{tx: tx, version: readVersion(t, tx), spy: spy, plain: plain, keys: keys})
 		}
 		for _, p := range open {
 			for range random.IntN(2) {

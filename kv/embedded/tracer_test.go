@@ -114,7 +114,7 @@ func TestNoTracer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeTest(t, db)
-	if tx, ok := begin(t, db).(*transaction); !ok {
+	if tx, ok := begin(t, db).(*tracerTransaction); ok {
 		t.Fatalf("without a tracer Begin returns a %T", tx)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // tracerTransaction is a transaction whose calls are told to a tracer.
@@ -25,7 +26,7 @@ var (
 
 // trace returns a new transaction as the program gets it: wrapped if there is a
 // tracer.
-func (db *Database) trace(tx *transaction) kv.Transaction {
+func (db *Database) trace(tx *ryw.Transaction) kv.Transaction {
 	if db.tracer == nil {
 		return tx
 	}

@@ -109,7 +109,7 @@ func TestManyWatchesOnOneKey(t *testing.T) {
 					t.Fatal("a watch waits on")
 				}
 			}
-			if left := db.watches.count.Load(); left != 0 {
+			if left := db.watches.Count(); left != 0 {
 				t.Errorf("%d watches are outstanding", left)
 			}
 			closeTest(t, db)

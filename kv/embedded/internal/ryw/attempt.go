@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+)
+
+// attempt is what outlives a transaction's reset: the futures that its commit
+// resolves. A transaction has a new one after each reset. Of a nil attempt
+// nobody awaits anything.
+type attempt struct {
+	request txn.Request
+	pending pendingCommit
+	commit  kv.Promise[struct{}]
+	begun   bool                // the commit
+	stamp   *kv.Promise[[]byte] // nil unless the versionstamp was asked for
+	watches []*ownWatch
+	version atomic.Int64 // of the last commit; -1 if there is none
+	index   atomic.Int32 // the second part of its versionstamp, plus one; 0 before it
+
+	conflicts atomic.Pointer[[]kv.KeyRange] // why it failed; nil: it was not told
+}
+
+// Finish implements [txn.Finisher]: it resolves the futures.
+func (a *attempt) Finish(o txn.Outcome) {
+	if o.Conflicts != nil {
+		a.conflicts.Store(&o.Conflicts)
+	}
+	if o.Err != nil {
+		a.fail(o.Err)
+		return
+	}
+	a.version.Store(o.Version)
+	a.index.Store(int32(o.Index) + 1)
+	if a.stamp != nil {
+		a.stamp.Resolve(mutation.Versionstamp(o.Version, o.Index), nil)
+	}
+	a.commit.Resolve(struct{}{}, nil)
+}
+
+// finishReadOnly resolves the futures of a commit that wrote nothing.
+func (a *attempt) finishReadOnly() {
+	a.version.Store(-1)
+	if a.stamp != nil {
+		a.stamp.Resolve(nil, kv.NewError(kv.CodeNoCommitVersion, "the transaction wrote nothing"))
+	}
+	a.commit.Resolve(struct{}{}, nil)
+}
+
+var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit")
+
+// fail resolves the futures of a commit that failed.
+func (a *attempt) fail(err error) {
+	if a == nil {
+		return
+	}
+	a.failWatches(err)
+	if a.stamp != nil {
+		a.stamp.Resolve(nil, errNotCommitted)
+	}
+	if a.begun {
+		a.commit.Resolve(struct{}{}, err)
+	}
+}
+
+func (a *attempt) failWatches(err error) {
+	if a == nil {
+		return
+	}
+	for _, w := range a.watches {
+		if !w.IsArmed() {
+			w.Finish(err)
+		}
+	}
+}
+
+// interrupt resolves the futures that the caller waits for. A commit that is
+// under way may still happen; watches wait for what becomes of it.
+func (a *attempt) interrupt(err error) {
+	if a == nil {
+		return
+	}
+	if a.stamp != nil {
+		a.stamp.Resolve(nil, err)
+	}
+	if a.begun {
+		a.commit.Resolve(struct{}{}, err)
+	}
+}
+
+// errDropped is what becomes of a versionstamp that nobody will know any more:
+// FoundationDB's broken_promise.
+var errDropped = kv.NewError(1100, "the transaction was reset before its commit")
+
+// drop gives up, at the transaction's reset: watches that are not armed and a
+// commit that is under way will not be heard of.
+func (a *attempt) drop() {
+	if a == nil {
+		return
+	}
+	a.failWatches(errCancelled)
+	if a.stamp != nil {
+		a.stamp.Resolve(nil, errDropped)
+	}
+	a.interrupt(errCancelled)
+}
+
+// fireOwn fires the watches on keys of r to which the transaction itself gives
+// another value, or one that it cannot know.
+func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
+	if a == nil {
+		return
+	}
+	for _, w := range a.watches {
+		within := bytes.Compare(r.Begin, w.Key) <= 0 && bytes.Compare(w.Key, r.End) < 0
+		switch {
+		case !within:
+		case op.op == mutation.OpSet && w.unread:
+			set := op // which stays on the stack elsewhere
+			w.set = &set
+		case op.op != mutation.OpSet || !same(op.value, w.Value):
+			w.Finish(nil)
+		}
+	}
+}

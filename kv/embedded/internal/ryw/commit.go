@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+)
+
+// Watch implements [kv.Transaction].
+func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
+	failed := func(err error) kv.Future[struct{}] { return kv.Resolved(struct{}{}, err) }
+	if err := t.checkWatch(key); err != nil {
+		return failed(err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = true
+	p, err := t.look(&t.writes, key)
+	if err != nil {
+		return failed(err)
+	}
+	if !p.known {
+		t.addKeyRead(key, false)
+	}
+	added, err := t.engine.NewWatch(keys.Own(key), p.value)
+	if err != nil {
+		return failed(err)
+	}
+	a, w := t.awaiting(), &ownWatch{Watch: added}
+	a.watches = append(a.watches, w)
+	if !p.there {
+		p.key, w.unread = w.Key, true
+		startRead(t, true, p.fetch, func() (struct{}, error) {
+			w.setValue(p.value, p.err)
+			return struct{}{}, nil
+		})
+	}
+	return kv.Await[struct{}](w.Watch)
+}
+
+func (t *Transaction) checkWatch(key []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return err
+	}
+	switch {
+	case t.settings.rywDisabled:
+		return kv.NewError(kv.CodeWatchesDisabled, "read-your-writes is disabled")
+	case bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key):
+		return outside(key)
+	case len(key) > longestKey(key):
+		return kv.NewError(kv.CodeKeyTooLarge, "key %s", keys.Printable(key))
+	}
+	return nil
+}
+
+// Commit implements [kv.Transaction].
+func (t *Transaction) Commit(ctx context.Context) error {
+	return kv.AwaitCommit(ctx, t.commit())
+}
+
+// CommitAsync implements [kv.Transaction]. The commit is begun by whoever waits
+// for it, together with what others have queued; if nobody does, soon.
+func (t *Transaction) CommitAsync() kv.Future[struct{}] {
+	f := t.commit()
+	time.AfterFunc(Unattended, t.engine.Drive)
+	return f
+}
+
+// Unattended is how long a commit that nobody waits for may be delayed, to be
+// made together with others. Tests make it longer.
+var Unattended = 5 * time.Millisecond
+
+// commit submits the transaction's writes, once its reads have ended.
+func (t *Transaction) commit() kv.Future[struct{}] {
+	t.mu.Lock()
+	if err := t.startCommit(); err != nil {
+		t.mu.Unlock()
+		return kv.Resolved(struct{}{}, err)
+	}
+	attempt := t.awaiting()
+	attempt.begun = true
+	attempt.pending = pendingCommit{&attempt.commit, t.engine}
+	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
+		t.startHeld()
+		t.mu.Unlock()
+		return kv.Await[struct{}](&attempt.pending)
+	}
+	request, err := t.finishStart()
+	t.mu.Unlock()
+	if err != nil {
+		attempt.commit.Resolve(struct{}{}, err)
+		return kv.Resolved(struct{}{}, err)
+	}
+	if request == nil {
+		t.finishReadOnly(attempt)
+		return kv.Await[struct{}](&attempt.commit)
+	}
+	t.engine.Commit(request)
+	return kv.Await[struct{}](&attempt.pending)
+}
+
+// finishReadOnly ends the commit of a transaction that wrote nothing.
+func (t *Transaction) finishReadOnly(a *attempt) {
+	t.engine.Arm(a.engineWatches())
+	a.finishReadOnly()
+}
+
+// pendingCommit is a commit that was submitted. Whoever waits for it sets the
+// committer to work.
+type pendingCommit struct {
+	*kv.Promise[struct{}]
+	engine Engine
+}
+
+// Done implements [kv.Pending].
+func (p *pendingCommit) Done() <-chan struct{} {
+	p.engine.Drive()
+	return p.Promise.Done()
+}
+
+// awaitCommit waits for a commit that was submitted. t.mu is held.
+func (t *Transaction) awaitCommit(ctx context.Context) {
+	if !t.started || t.attempt == nil || !t.attempt.begun || t.commitWaits {
+		return
+	}
+	t.engine.Drive()
+	select {
+	case <-t.attempt.commit.Done():
+	case <-ctx.Done():
+	}
+}
+
+// startCommit begins the commit, whose reads may still be under way.
+func (t *Transaction) startCommit() error {
+	if t.started && t.fault == nil {
+		return t.misused()
+	}
+	if err := t.usable(); err != nil {
+		if errors.Is(err, kv.ErrClosed) {
+			t.attempt.fail(err) // there will be no other commit
+		}
+		return err
+	}
+	t.started = true
+	return nil
+}
+
+// finishStart returns what the committer must do; nil if there is nothing. No read
+// is under way.
+func (t *Transaction) finishStart() (*txn.Request, error) {
+	t.stopTimer()
+	if t.spoiled != nil {
+		t.attempt.failWatches(t.spoiled)
+		return nil, t.spoiled
+	}
+	r := t.request()
+	if len(r.Mutations) == 0 && len(r.Writes) == 0 {
+		return nil, nil
+	}
+	if err := t.checkCommit(r); err != nil {
+		t.attempt.fail(err)
+		return nil, err
+	}
+	r.ReadVersion = t.readVersion()
+	return r, nil
+}
+
+// request returns what a commit has to do.
+func (t *Transaction) request() *txn.Request {
+	r := &t.attempt.request
+	r.Watches = t.attempt.engineWatches()
+	r.Reads, r.Quiet, r.Reports = t.reads, t.quiet, t.settings.reportConflicts
+	if r.Reports && !t.settings.rywDisabled {
+		r.Reads = keys.Merge(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
+	}
+	if len(t.past.lateReads) > 0 {
+		r.Reads = slices.Concat(t.reads, t.past.lateReads)
+	}
+	// FoundationDB's client gives a commit that read nothing a read conflict range, of itself, unless it may be made twice.
+	r.Undated = len(r.Reads) == 0 && t.settings.causalWriteRisky && !t.settings.idempotent
+	if keys, ok := t.writes.distinct(); ok && len(t.past.sent)+len(t.past.sentRanges) == 0 {
+		r.Mutations, r.Pointwise = keys, true
+		return r
+	}
+	r.Mutations = t.writes.compile(t.past.sent, []byte{}, nil)
+	r.Writes = append(t.writes.conflicts(), t.past.sentRanges...)
+	return r
+}
+
+// readVersion is the version that the transaction's conflict ranges speak of.
+func (t *Transaction) readVersion() int64 {
+	if t.version == 0 {
+		t.chooseNewest()
+	}
+	return t.version
+}
+
+func (t *Transaction) checkCommit(r *txn.Request) error {
+	if t.settings.readOnly {
+		return kv.NewError(kv.CodeTransactionReadOnly, "the transaction may only read")
+	}
+	if err := t.pastItsTime(r); err != nil {
+		return err
+	}
+	counted := t.reads
+	if !t.settings.rywDisabled {
+		counted = keys.Merge(counted)
+	}
+	r.Bytes = requestSize(r, counted)
+	if size := r.Bytes; size > t.settings.sizeLimit {
+		return kv.NewError(kv.CodeTransactionTooLarge, "the transaction has %d bytes; at most %d are possible: split it", size, t.settings.sizeLimit)
+	}
+	return nil
+}
+
+// pastItsTime returns why the read version that the caller chose cannot be
+// committed with. As on a cluster it matters to conflict ranges of reads only,
+// and one from the future conflicts with nothing yet.
+func (t *Transaction) pastItsTime(r *txn.Request) error {
+	if len(r.Reads) == 0 || kv.CodeOf(t.viewErr) == kv.CodeFutureVersion {
+		return nil
+	}
+	return t.viewErr
+}
+
+// requestSize returns what counts against the limit of a transaction: of its reads
+// those given.
+func requestSize(r *txn.Request, reads []kv.KeyRange) (size int64) {
+	for i := range r.Mutations {
+		size += int64(len(r.Mutations[i].Key)+len(r.Mutations[i].Value)) + mutationCost
+		if r.Pointwise {
+			size += int64(2*len(r.Mutations[i].Key)+1) + rangeCost
+		}
+	}
+	for _, ranges := range [][]kv.KeyRange{reads, r.Writes} {
+		for i := range ranges {
+			size += int64(len(ranges[i].Begin)+len(ranges[i].End)) + rangeCost
+		}
+	}
+	return size
+}

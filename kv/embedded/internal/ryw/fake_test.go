@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
+)
+
+// fakeEngine is an engine of one view that never changes. It accepts each commit
+// and forgets it, and keeps the last request.
+type fakeEngine struct {
+	view    *fakeView
+	age     error // why no version can be read any more
+	table   watch.Table
+	mu      sync.Mutex
+	request *txn.Request
+	retries int
+}
+
+var _ Engine = (*fakeEngine)(nil)
+
+func (e *fakeEngine) Newest() View               { return e.view }
+func (e *fakeEngine) At(int64) (View, error)     { return e.view, nil }
+func (e *fakeEngine) CheckAge(int64) error       { return e.age }
+func (e *fakeEngine) Closed() bool               { return false }
+func (e *fakeEngine) Start(t readers.Task)       { go t.Run() }
+func (e *fakeEngine) Drive()                     {}
+func (e *fakeEngine) Arm(watches []*watch.Watch) { e.table.Arm(e.newest, watches) }
+
+func (e *fakeEngine) Sample(kv.KeyRange) iter.Seq2[[]byte, int64] {
+	return func(func([]byte, int64) bool) {}
+}
+func (e *fakeEngine) CountRetry()        { e.retries++ }
+func (e *fakeEngine) newest() watch.View { return e.view }
+func (e *fakeEngine) NewWatch(key, value []byte) (*watch.Watch, error) {
+	return e.table.Add(key, value)
+}
+
+// Commit implements [Engine].
+func (e *fakeEngine) Commit(r *txn.Request) {
+	e.mu.Lock()
+	e.request = r
+	e.mu.Unlock()
+	r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
+}
+
+// lastRequest returns what was committed last.
+func (e *fakeEngine) lastRequest() *txn.Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.request
+}
+
+// fakeView is a view of pairs in a slice. A cold one has nothing in memory.
+type fakeView struct {
+	version int64
+	pairs   []kv.KeyValue // in order
+	cold    bool
+}
+
+var _ View = (*fakeView)(nil)
+
+func newFakeView(contents map[string]string, cold bool) *fakeView {
+	v := &fakeView{version: 1000, cold: cold}
+	for _, key := range sortedKeys(contents) {
+		v.pairs = append(v.pairs, kv.KeyValue{Key: []byte(key), Value: []byte(contents[key])})
+	}
+	return v
+}
+
+// floor returns how many pairs are below key.
+func (v *fakeView) floor(key []byte) int {
+	n, _ := slices.BinarySearchFunc(v.pairs, key, func(p kv.KeyValue, key []byte) int { return slices.Compare(p.Key, key) })
+	return n
+}
+
+func (v *fakeView) Version() int64   { return v.version }
+func (v *fakeView) Metadata() []byte { return nil }
+func (v *fakeView) InMemory() bool   { return !v.cold }
+
+func (v *fakeView) GetCached(key []byte) (value []byte, ok bool, err error) {
+	if v.cold {
+		return nil, false, nil
+	}
+	value, err = v.Get(key)
+	return value, true, err
+}
+
+func (v *fakeView) Get(key []byte) ([]byte, error) {
+	if i := v.floor(key); i < len(v.pairs) && string(v.pairs[i].Key) == string(key) {
+		return v.pairs[i].Value, nil
+	}
+	return nil, nil
+}
+
+func (v *fakeView) NewScan(b *rangeread.Budget) Scan { return &fakeScan{view: v, budget: b} }
+
+// Collect implements [View].
+func (v *fakeView) Collect(begin, end []byte, reverse bool, r *rangeread.Builder, b *rangeread.Budget) (full bool, err error) {
+	pairs := slices.Clone(v.pairs[v.floor(begin):max(v.floor(begin), v.floor(end))])
+	if reverse {
+		slices.Reverse(pairs)
+	}
+	for _, p := range pairs {
+		if err := b.Step(); err != nil {
+			return false, err
+		}
+		if r.AddCopy(p.Key, p.Value) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// fakeScan is a scan of a fakeView.
+type fakeScan struct {
+	view   *fakeView
+	budget *rangeread.Budget
+	at     int
+	err    error
+}
+
+func (s *fakeScan) Seek(from []byte) (key, value []byte, ok bool) {
+	return s.moveTo(s.view.floor(from))
+}
+func (s *fakeScan) Next() (key, value []byte, ok bool) { return s.moveTo(s.at + 1) }
+func (s *fakeScan) SeekBelow(end []byte) (key, value []byte, ok bool) {
+	return s.moveTo(s.view.floor(end) - 1)
+}
+func (s *fakeScan) Err() error   { return s.err }
+func (s *fakeScan) Close() error { return s.err }
+
+func (s *fakeScan) moveTo(i int) (key, value []byte, ok bool) {
+	if s.err == nil {
+		s.err = s.budget.Step()
+	}
+	if s.at = i; s.err != nil || i < 0 || i >= len(s.view.pairs) {
+		return nil, nil, false
+	}
+	return s.view.pairs[i].Key, s.view.pairs[i].Value, true
+}

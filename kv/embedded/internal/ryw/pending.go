@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+)
+
+// pendingRead is a read that may wait for the disk or take long. One of the
+// database's goroutines makes it; the transaction is not locked meanwhile: its
+// reads overlap, and Cancel, Reset, OnError and the timeout resolve the futures of
+// those that are under way.
+//
+// Handing a read to another goroutine costs more than most reads do. So the only
+// read of a transaction is held back until another begins, the commit begins, or a
+// goroutine asks for the result, which then makes a short read itself.
+type pendingRead[T any] struct {
+	kv.Promise[T]
+	tx    *Transaction
+	place int         // in tx.pending, -1 if the transaction has given the read up; guarded by tx.mu
+	quit  atomic.Bool // the transaction has given the read up
+
+	short  bool                    // it needs a few accesses to the disk
+	read   func(quit *atomic.Bool) // makes the read; the transaction is not locked
+	finish func() (T, error)       // takes what was read into the transaction, which is locked
+}
+
+// unfinished is a pendingRead of any type.
+type unfinished interface {
+	readers.Task
+	giveUp(err error)
+	moveTo(place int)
+}
+
+// startRead starts a read, or holds it back, and returns its future. t.mu is held.
+func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
+	p := &pendingRead[T]{tx: t, short: short, read: read, finish: finish}
+	p.moveTo(len(t.pending))
+	t.pending = append(t.pending, p)
+	if len(t.pending) == 1 {
+		t.held = p
+		return kv.Await[T](p)
+	}
+	t.startHeld()
+	t.engine.Start(p)
+	return kv.Await[T](p)
+}
+
+// startHeld hands the read that was held back, if any, to one of the database's
+// goroutines. t.mu is held.
+func (t *Transaction) startHeld() {
+	if t.held != nil {
+		t.engine.Start(t.held)
+		t.held = nil
+	}
+}
+
+// Done implements [kv.Pending]. It starts a read that was held back.
+func (p *pendingRead[T]) Done() <-chan struct{} {
+	t := p.tx
+	t.mu.Lock()
+	if t.held == unfinished(p) {
+		t.startHeld()
+	}
+	t.mu.Unlock()
+	return p.Promise.Done()
+}
+
+// Help makes the read in the goroutine that waits for it, if it was held back. A
+// read that is not short is made so only where neither the context nor a timeout
+// can end it. A context that ends during a short one is noticed behind it.
+func (p *pendingRead[T]) Help(ctx context.Context) {
+	if p.claim(p.short || ctx.Done() == nil) {
+		p.Run()
+	}
+}
+
+// claim takes a read that was held back from the transaction, for the caller, if
+// the caller may wait for it.
+func (p *pendingRead[T]) claim(patient bool) bool {
+	t := p.tx
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !patient || t.held != unfinished(p) || !p.short && t.deadline != nil {
+		return false
+	}
+	t.held = nil
+	return true
+}
+
+func (p *pendingRead[T]) moveTo(place int) { p.place = place }
+
+// Run makes the read. The last read of a transaction whose commit has begun goes
+// on with the commit.
+func (p *pendingRead[T]) Run() {
+	if !p.quit.Load() {
+		p.read(&p.quit)
+	}
+	t := p.tx
+	t.mu.Lock()
+	if p.place < 0 {
+		t.mu.Unlock()
+		return
+	}
+	t.endPending(p.place)
+	value, err := p.finish()
+	var request *txn.Request
+	if len(t.pending) == 0 {
+		request = t.endReads()
+	}
+	t.mu.Unlock()
+	p.Resolve(value, err)
+	if request != nil {
+		t.engine.Commit(request)
+		t.engine.Drive()
+	}
+}
+
+// endPending takes a read out of the list of those under way.
+func (t *Transaction) endPending(place int) {
+	last := len(t.pending) - 1
+	t.pending[place] = t.pending[last]
+	t.pending[place].moveTo(place)
+	t.pending[last] = nil
+	t.pending = t.pending[:last]
+}
+
+// giveUp resolves the future with err and lets the read end.
+func (p *pendingRead[T]) giveUp(err error) {
+	var none T
+	p.place = -1
+	p.quit.Store(true)
+	p.Resolve(none, err)
+}
+
+// giveUpReads resolves the futures of all reads under way with err. t.mu is held.
+func (t *Transaction) giveUpReads(err error) {
+	for _, p := range t.pending {
+		p.giveUp(err)
+	}
+	t.pending, t.held = nil, nil
+	t.wakeReadWaiters()
+}
+
+// endReads is called when no read is under way any more. It returns what the
+// committer must do if a commit has waited for the reads. t.mu is held.
+func (t *Transaction) endReads() *txn.Request {
+	t.wakeReadWaiters()
+	if !t.commitWaits {
+		return nil
+	}
+	t.commitWaits = false
+	request, err := t.finishStart()
+	switch {
+	case err != nil:
+		t.attempt.commit.Resolve(struct{}{}, err)
+	case request == nil:
+		t.finishReadOnly(t.attempt)
+	}
+	return request
+}
+
+// awaitReads waits until no read is under way. t.mu is held, but not meanwhile.
+func (t *Transaction) awaitReads(ctx context.Context) error {
+	t.startHeld()
+	for len(t.pending) > 0 {
+		if t.ended == nil {
+			t.ended = make(chan struct{})
+		}
+		ended := t.ended
+		t.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		t.mu.Lock()
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Transaction) wakeReadWaiters() {
+	if t.ended != nil {
+		close(t.ended)
+		t.ended = nil
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+)
+
+// rangeResult is the answer to a range read, with what its conflict range
+// depends on.
+type rangeResult struct {
+	kvs     []kv.KeyValue
+	more    bool // a limit was reached
+	toBegin bool // a selector ran off the beginning of all keys
+	toEnd   bool // a selector ran off the end
+}
+
+// readRange reads one batch. Its selectors have no OrEqual.
+func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
+	l := rangeread.Limits{Rows: req.Limit, Bytes: batchBytes(req.Mode, req.Iteration), Least: 1}
+	if l.Rows == 0 {
+		l.Rows = rangeread.Unlimited
+	}
+	switch {
+	case s.rywDisabled:
+		return s.readStored(req, l), nil
+	case s.untouched(req.SelectorRange):
+		s.alone = true
+		res := s.pairs(req.Begin.Key, req.End.Key, l, req.Reverse)
+		s.learnPairs(req, &res)
+		return res, nil
+	}
+	return s.over(req.SelectorRange, l, req.Reverse)
+}
+
+// over reads a batch over own writes and known keys.
+func (s *stretch) over(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
+	r := reading{stretch: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no stretch on the heap
+	if reverse {
+		res, err = r.descend()
+	} else {
+		res, err = r.ascend()
+	}
+	*s = r.stretch
+	res.kvs = slices.Clip(rangeread.Trim(res.kvs))
+	return res, err
+}
+
+// iteratorBytes is how much the batches of ModeIterator hold.
+var iteratorBytes = [...]int{4096, 6144, 9216, 13_824, 20_736, 31_104, 46_656, 69_984, 80_000, 120_000}
+
+// batchBytes returns how much a batch holds, by FoundationDB's table.
+func batchBytes(mode kv.StreamingMode, iteration int) int {
+	switch mode {
+	case kv.ModeExact:
+		return rangeread.Unlimited
+	case kv.ModeSmall:
+		return 256
+	case kv.ModeMedium:
+		return 1000
+	case kv.ModeLarge:
+		return 4096
+	case kv.ModeIterator:
+		return iteratorBytes[min(max(iteration, 1), len(iteratorBytes))-1]
+	}
+	return rangeread.ReplyBytes
+}
+
+// untouched reports whether a range is one between two keys in which there are
+// neither own writes nor keys known before. Then one request fetches the batch.
+func (s *stretch) untouched(r kv.SelectorRange) bool {
+	if r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
+		return false
+	}
+	if s.writes != nil && !s.writes.misses(r.Begin.Key, r.End.Key) {
+		own := s.ownAround(r.Begin.Key, false)
+		if own.operated != nil || own.gap.cleared || own.gap.unreadable || bytes.Compare(own.keys.End, r.End.Key) < 0 {
+			return false
+		}
+	}
+	return !s.known.touches(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
+}
+
+// pairs reads the stored pairs of [begin, end) within the limits of a server.
+func (s *stretch) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
+	if s.fixView(); s.err != nil {
+		return rangeResult{}
+	}
+	var g rangeread.Builder
+	g.Start(l, s.lastSize, nil)
+	res.more = s.gather(begin, end, &g, reverse)
+	res.kvs = g.Finish(s.lastSize)
+	return res
+}
+
+// learnPairs makes known what a read of an untouched range has told.
+func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
+	if s.unmeasured || s.err != nil {
+		return
+	}
+	begin, end := req.Begin.Key, req.End.Key
+	if last := len(res.kvs) - 1; res.more && req.Reverse {
+		begin = res.kvs[last].Key
+	} else if res.more {
+		end = keys.Successor(res.kvs[last].Key)
+	}
+	s.learned = append(s.learned, kv.KeyRange{Begin: begin, End: end})
+	if s.forked {
+		s.known.add(kv.KeyRange{Begin: begin, End: end})
+	}
+}
+
+// readStored reads a batch past own writes, where read-your-writes is disabled.
+func (s *stretch) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResult {
+	b, e := s.locate(req.Begin), s.locate(req.End)
+	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
+		return rangeResult{}
+	}
+	res := s.pairs(b.key, e.key, l, req.Reverse)
+	// FoundationDB's client knows the empty key for the beginning without reading
+	// as far as there.
+	atOnce := len(req.Begin.Key) == 0 && req.Begin.Offset < 1
+	res.toBegin = (b.toBegin || e.toBegin) && (atOnce || !(req.Reverse && res.more))
+	res.toEnd = (b.beyond > 0 || e.beyond > 0) && (req.Reverse || !res.more)
+	return res
+}
+
+// resolveKey returns the key that a selector selects.
+func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
+	sel = plain(sel)
+	if s.rywDisabled {
+		return s.locateKey(sel), nil
+	}
+	if s.writes == nil && s.known.empty() {
+		s.alone = true
+		switch { // what the ends alone tell
+		case sel.Offset > 0 && bytes.Compare(sel.Key, s.limit) >= 0:
+			return s.limit, nil
+		case sel.Offset <= 0 && len(sel.Key) == 0:
+			return []byte{}, nil
+		}
+		key := s.locateKey(sel)
+		if !s.unmeasured {
+			s.learnKey(sel, key)
+		}
+		return key, nil
+	}
+	one := rangeread.Limits{Rows: 1, Bytes: rangeread.Unlimited, Least: 1}
+	if sel.Offset > 0 {
+		return s.first(s.over(kv.SelectorRange{Begin: sel, End: kv.FirstGreaterOrEqual(s.limit)}, one, false))
+	}
+	sel.Offset++
+	return s.last(s.over(kv.SelectorRange{Begin: kv.FirstGreaterOrEqual([]byte{}), End: sel}, one, true))
+}
+
+// first returns the key of a forward read for one pair.
+func (s *stretch) first(res rangeResult, err error) ([]byte, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case res.toBegin:
+		return []byte{}, nil
+	case res.toEnd || len(res.kvs) == 0:
+		return s.limit, nil
+	}
+	return res.kvs[0].Key, nil
+}
+
+// last returns the key of a backward read for one pair.
+func (s *stretch) last(res rangeResult, err error) ([]byte, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case res.toEnd:
+		return s.limit, nil
+	case res.toBegin || len(res.kvs) == 0:
+		return []byte{}, nil
+	}
+	return res.kvs[0].Key, nil
+}
+
+// locateKey returns the key that a selector selects among what is stored.
+func (s *stretch) locateKey(sel kv.KeySelector) []byte {
+	at := s.locate(sel)
+	if sel.Offset > 0 && at.beyond == 0 {
+		first, ok := s.seek(at.key)
+		if at.key = first.Key; !ok || bytes.Compare(first.Key, s.limit) >= 0 {
+			at = located{key: s.limit, beyond: 1}
+		}
+	}
+	s.beyond = at.beyond
+	return at.key
+}
+
+// learnKey makes known what resolving a selector by one request has told.
+func (s *stretch) learnKey(sel kv.KeySelector, key []byte) {
+	if sel.Offset > 0 {
+		s.learn(sel.Key, keys.Min(keys.Successor(key), s.limit))
+	} else {
+		s.learn(key, sel.Key)
+	}
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+)
+
+// descend reads from end back to begin.
+func (r *reading) descend() (rangeResult, error) {
+	r.askedBegin, r.askedEnd = r.begin.Offset, r.end.Offset
+	r.narrowBackward()
+	if r.crossed() {
+		return r.nothing()
+	}
+	if r.offEnd() {
+		return r.edges()
+	}
+	if r.begin.Offset != 1 && bytes.Compare(r.begin.Key, r.end.Key) > 0 {
+		key, err := r.settle(r.begin)
+		switch {
+		case err != nil:
+			return rangeResult{}, err
+		case bytes.Compare(key, r.end.Key) >= 0 && r.end.Offset <= 1:
+			return r.nothing()
+		case bytes.Equal(key, r.limit):
+			return r.edges()
+		}
+		r.narrowBackward()
+	}
+	for {
+		more, err := r.stepBackward()
+		if err == nil {
+			err = r.failure()
+		}
+		switch {
+		case err != nil:
+			return rangeResult{}, err
+		case more == lost && r.crossed() && len(r.res.kvs) == 0:
+			return r.nothing()
+		case more == lost:
+			return r.edges()
+		case more == over:
+			return r.cutBackward(), nil
+		}
+	}
+}
+
+func (r *reading) narrowBackward() {
+	r.at = r.narrow(&r.end, &r.askedEnd)
+	r.goal = r.narrow(&r.begin, &r.askedBegin)
+}
+
+// stepBackward passes, takes or fetches what r.at is.
+func (r *reading) stepBackward() (progress, error) {
+	enough := r.past >= r.begin.Offset-1
+	switch {
+	case len(r.res.kvs) == 0 && r.crossed(), r.begin.Offset > 0 && bytes.Compare(r.begin.Key, r.limit) >= 0:
+		return lost, nil
+	case r.begin.Offset >= r.end.Offset && bytes.Compare(r.begin.Key, r.end.Key) >= 0,
+		r.end.Offset <= 1 && len(r.end.Key) == 0:
+		return over, r.settleBegin()
+	case enough && r.at.told() && bytes.Compare(r.at.begin, r.goal.begin) < 0:
+		if r.begin.Offset != 1 {
+			return lost, nil
+		}
+		return over, nil
+	case enough && r.left.Reached(), len(r.at.end) == 0:
+		return over, nil
+	}
+	if r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin) {
+		if enough && r.at.is(&r.goal) {
+			return over, nil
+		}
+		r.at = r.before(&r.at)
+	}
+	switch r.at.kind {
+	case veiled:
+		return over, unreadable(r.at.end)
+	case unread:
+		if r.left.Bytes != rangeread.Unlimited && len(r.res.kvs) > 0 && enough {
+			r.res.more = true
+			return over, nil
+		}
+		if err := r.ready(); err != nil {
+			return over, err
+		}
+		r.fetchBackward()
+		return onward, nil
+	case pair:
+		if r.mergeBackward() {
+			return onward, nil
+		}
+		r.take(&r.at)
+	}
+	if r.at.is(&r.goal) {
+		return over, nil
+	}
+	r.at = r.before(&r.at)
+	return onward, nil
+}
+
+// settleBegin resolves the begin by itself where the walk has come before it.
+func (r *reading) settleBegin() error {
+	if r.begin.Offset == 1 || len(r.res.kvs) == 0 {
+		return nil
+	}
+	key, err := r.settle(r.begin)
+	r.begin = kv.FirstGreaterOrEqual(key)
+	return err
+}
+
+// fetchBackward makes the request that precedes r.at.
+func (r *reading) fetchBackward() {
+	last, singles := r.at, 0
+	if bytes.Compare(r.at.begin, r.goal.begin) > 0 {
+		last, singles = r.lookAhead(true)
+		singles = min(singles, r.skips())
+	}
+	extra, begin := 0, r.begin
+	switch {
+	case !last.is(&r.goal):
+		begin = kv.FirstGreaterOrEqual(last.begin)
+		extra = max(0, r.begin.Offset-1)
+	case begin.Offset > 1:
+		extra = begin.Offset - 1
+		begin.Offset = 1
+	case begin.Offset < 1:
+		singles += r.countSingles(last, r.skips()-singles, true)
+		begin.Offset -= singles
+	}
+	extra += singles
+	end := r.end
+	switch {
+	case end.Offset == 1:
+		end.Key = keys.Min(end.Key, r.at.end)
+		r.end = end
+	case end.Offset < 1:
+		extra += 1 - end.Offset
+		end.Offset = 1
+	default:
+		singles = r.countSingles(r.at, r.skips(), false)
+		end.Offset += singles
+		extra += singles
+	}
+	begin.Key = keys.Min(begin.Key, end.Key)
+	r.fetch(begin, end, requestLimits(r.left, extra, end.Offset, r.requests), true)
+	r.narrowBackward()
+}
+
+// cutBackward returns the result without what lies before the begin.
+func (r *reading) cutBackward() rangeResult {
+	res := r.res
+	res.more = res.more || r.left.Reached()
+	if r.begin.Offset == 1 {
+		keep, _ := slices.BinarySearchFunc(res.kvs, r.begin.Key, func(p kv.KeyValue, key []byte) int {
+			if bytes.Compare(p.Key, key) >= 0 {
+				return -1
+			}
+			return 1
+		})
+		res.more = res.more && keep == len(res.kvs)
+		res.kvs = res.kvs[:keep]
+	}
+	res.toBegin = res.toBegin && !res.more
+	return res
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+)
+
+// stretch is all keys as a range read of a transaction meets them: what the
+// database holds, as far as the transaction knows it, with own writes laid over.
+// It is walked in sections.
+type stretch struct {
+	tx     *Transaction // which is locked; nil: the read is made by a goroutine
+	view   View         // what the database holds; nil until it is needed: own writes alone do not fix the read version
+	scan   Scan         // over view
+	below  kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
+	budget rangeread.Budget
+	err    error
+	writes *writeMap // nil: none
+	alone  bool      // neither own writes nor known keys concern the read
+
+	rywDisabled bool
+	unmeasured  bool                // the size cannot be asked for
+	lastSize    *rangeread.SizeHint // of the database
+
+	known   *knownKeys    // what is known; shared with the transaction until the read tells something
+	forked  bool          // known belongs to this read
+	learned []kv.KeyRange // what the read has told
+	since   int           // tx.learned when the read began
+	limit   []byte        // the first key that cannot be read
+	beyond  int           // how far the last selector went behind all keys, past own writes
+
+	run   storedRun   // stored pairs that were read at once
+	own   ownPart     // the own writes around the last section
+	about kv.KeyRange // the known or unknown keys around it
+	sure  bool        // about is known
+}
+
+// ownPart is a section of own writes.
+type ownPart struct {
+	walk     segments
+	keys     kv.KeyRange
+	operated *written // as in segments
+	gap      span
+}
+
+// newStretch returns the stretch of a read that is made while t.mu is held.
+func (t *Transaction) newStretch(snapshot bool) *stretch {
+	return &stretch{
+		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, since: t.learned,
+		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.client.sizes,
+	}
+}
+
+// detach begins the stretch anew, for a goroutine, which reads v, and own writes
+// and known keys as they are now. t.mu is held.
+func (s *stretch) detach(v View, snapshot bool) {
+	t, alone := s.tx, s.alone
+	*s = *t.newStretch(snapshot)
+	if s.tx, s.view = nil, v; alone {
+		s.writes, s.known = nil, nil
+		return
+	}
+	if s.writes != nil {
+		s.writes = &writeMap{entries: s.writes.order().Snapshot()}
+	}
+	s.known, s.forked = s.known.fork(), true
+}
+
+// close releases the scan and returns the first error that the read met.
+func (s *stretch) close() error {
+	if s.scan != nil {
+		if err := s.scan.Close(); s.err == nil {
+			s.err = err
+		}
+	}
+	return s.err
+}
+
+// stored returns the scan of what the database holds; if that cannot be read,
+// or not at once, of nothing.
+func (s *stretch) stored() Scan {
+	if s.scan != nil {
+		return s.scan
+	}
+	if s.fixView(); s.view == nil {
+		return noScan{}
+	}
+	s.scan = s.view.NewScan(&s.budget)
+	return s.scan
+}
+
+// noScan is a scan of no pairs.
+type noScan struct{}
+
+func (noScan) Seek([]byte) (key, value []byte, ok bool)      { return nil, nil, false }
+func (noScan) Next() (key, value []byte, ok bool)            { return nil, nil, false }
+func (noScan) SeekBelow([]byte) (key, value []byte, ok bool) { return nil, nil, false }
+func (noScan) Err() error                                    { return nil }
+func (noScan) Close() error                                  { return nil }
+
+// gather collects stored pairs of [begin, end), and reports whether g became full.
+func (s *stretch) gather(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
+	if s.fixView(); s.err != nil {
+		return false
+	}
+	full, s.err = s.view.Collect(begin, end, back, g, &s.budget)
+	return full
+}
+
+// ready returns why the database cannot be read, or not at once.
+func (s *stretch) ready() error {
+	s.fixView()
+	return s.failure()
+}
+
+// failure returns the first error that the read has met. From then on sections
+// are wrong: no stored key divides them any more.
+func (s *stretch) failure() error {
+	if s.err == nil && s.scan != nil {
+		return s.scan.Err()
+	}
+	return s.err
+}
+
+// fixView gives the stretch the transaction's view, unless it has one. It stays
+// without one if that cannot be read, or not at once.
+func (s *stretch) fixView() {
+	if s.view != nil || s.err != nil {
+		return
+	}
+	v, err := s.tx.readable()
+	if err == nil && !v.InMemory() {
+		err = rangeread.ErrNotAtHand
+	}
+	if s.err = err; err == nil {
+		s.view = v
+	}
+}
+
+// section is a key with a value, or a range of keys that are alike.
+type section struct {
+	kind  kindOfKeys
+	begin []byte
+	end   []byte
+	value []byte   // of a stored pair
+	own   *written // a pair's own operations; nil: it is as stored
+}
+
+type kindOfKeys uint8
+
+const (
+	unread kindOfKeys = iota // not known: to be fetched
+	empty                    // known not to be there
+	pair                     // a key with a value or with own operations
+	veiled                   // keys that await a versionstamp
+)
+
+// told reports whether the section can be passed.
+func (g *section) told() bool { return g.kind == empty || g.kind == pair }
+
+// is reports whether two sections of one stretch are the same.
+func (g *section) is(o *section) bool {
+	return bytes.Equal(g.end, o.end) && bytes.Equal(g.begin, o.begin)
+}
+
+// behindAll is the section of the end of all keys.
+var behindAll = section{kind: empty, begin: keys.SystemEnd, end: specialEnd}
+
+// at returns the section that holds key.
+func (s *stretch) at(key []byte) section {
+	if bytes.Compare(key, keys.SystemEnd) >= 0 {
+		return behindAll
+	}
+	g, found := s.frame(key, false)
+	if found {
+		return g
+	}
+	if bytes.Compare(g.begin, key) < 0 {
+		if low, _ := s.lastStored(g.begin, key); low != nil {
+			g.begin = keys.Successor(low)
+		}
+	}
+	return s.upTo(g, key)
+}
+
+// after returns the section behind g.
+func (s *stretch) after(g *section) section {
+	if bytes.Compare(g.end, keys.SystemEnd) >= 0 {
+		return behindAll
+	}
+	next, found := s.frame(g.end, false)
+	next.begin = g.end
+	if found {
+		return next
+	}
+	return s.upTo(next, g.end)
+}
+
+// upTo ends a section of stored keys at the first pair from key on, or is it.
+func (s *stretch) upTo(g section, key []byte) section {
+	next, value, there := s.firstStored(key, g.end)
+	switch {
+	case !there:
+		g.kind = empty
+	case bytes.Equal(next, key):
+		g = section{kind: pair, begin: next, end: keys.Successor(next), value: value}
+	default:
+		g.kind, g.end = empty, next
+	}
+	return g
+}
+
+// firstStored returns the first pair that the database holds in [begin, end), from
+// what was read last if that tells it.
+func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool) {
+	if r := &s.run; r.keys.End != nil && !r.back && keys.Holds(r.keys, begin, false) {
+		if pairs := r.from(begin); len(pairs) > 0 {
+			return pairs[0].Key, pairs[0].Value, bytes.Compare(pairs[0].Key, end) < 0
+		} else if bytes.Compare(end, r.keys.End) <= 0 {
+			return nil, nil, false
+		}
+	}
+	first, ok := s.seek(begin)
+	if !ok || bytes.Compare(first.Key, end) >= 0 {
+		return nil, nil, false
+	}
+	return first.Key, first.Value, true
+}
+
+// beforeAll is the section in front of the first key.
+var beforeAll = section{kind: empty, begin: []byte{}, end: []byte{}}
+
+// before returns the section in front of g.
+func (s *stretch) before(g *section) section {
+	if len(g.begin) == 0 {
+		return beforeAll
+	}
+	prev, found := s.frame(g.begin, true)
+	prev.end = g.begin
+	if found {
+		return prev
+	}
+	low, value := s.lastStored(prev.begin, g.begin)
+	switch {
+	case low == nil:
+		prev.kind = empty
+	case keys.IsSuccessor(g.begin, low):
+		prev = section{kind: pair, begin: low, end: g.begin, value: value}
+	default:
+		prev.kind, prev.begin = empty, keys.Successor(low)
+	}
+	return prev
+}
+
+// lastStored returns the last pair that the database holds in [begin, end), or nil,
+// from what was read last if that tells it.
+func (s *stretch) lastStored(begin, end []byte) (key, value []byte) {
+	if r := &s.run; r.keys.End != nil && r.back && keys.Holds(r.keys, end, true) {
+		if pairs := r.from(end); len(pairs) > 0 && bytes.Compare(pairs[0].Key, begin) >= 0 {
+			return pairs[0].Key, pairs[0].Value
+		} else if len(pairs) > 0 || bytes.Compare(r.keys.Begin, begin) <= 0 {
+			return nil, nil
+		}
+	}
+	if last, ok := s.seekBelow(end); ok && bytes.Compare(last.Key, begin) >= 0 {
+		return last.Key, last.Value
+	}
+	return nil, nil
+}
+
+// frame returns what own writes and known keys tell of the section that holds
+// key, or with below what lies just below it. If found is false it is a part of
+// the section returned, and stored pairs divide that.
+func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
+	own := s.ownAround(key, below)
+	g = section{begin: own.keys.Begin, end: own.keys.End, own: own.operated}
+	switch {
+	case own.operated == nil && own.gap.unreadable, own.operated != nil && own.operated.key.unreadable:
+		g.kind = veiled
+		return g, true
+	case own.operated != nil && own.operated.known():
+		g.kind = pair
+		return g, true
+	case own.operated == nil && own.gap.cleared:
+		g.kind = empty
+		return g, true
+	}
+	known := s.knownAround(key, below)
+	if own.operated != nil {
+		if known {
+			g.kind = pair
+		}
+		return g, true
+	}
+	g.begin, g.end = keys.Max(g.begin, s.about.Begin), keys.Min(g.end, s.about.End)
+	return g, !known
+}
+
+// ownAround returns the own writes at key, or just below it.
+func (s *stretch) ownAround(key []byte, below bool) *ownPart {
+	o := &s.own
+	switch {
+	case o.keys.End != nil && keys.Holds(o.keys, key, below):
+		return o
+	case s.writes == nil:
+		o.keys = kv.KeyRange{Begin: []byte{}, End: keys.SystemEnd}
+		return o
+	case o.walk.ok && !below && bytes.Equal(key, o.keys.End):
+		o.walk.next()
+	case below:
+		o.walk = s.writes.segmentsBelow(key)
+	default:
+		o.walk = s.writes.segments(key)
+	}
+	o.keys = kv.KeyRange{Begin: o.walk.begin(), End: o.walk.end(keys.SystemEnd)}
+	o.operated, o.gap = o.walk.operated, o.walk.gap
+	return o
+}
+
+// knownAround reports whether key, or what lies just below it, is known.
+func (s *stretch) knownAround(key []byte, below bool) bool {
+	if s.about.End == nil || !keys.Holds(s.about, key, below) {
+		s.about, s.sure = s.known.around(key, below)
+	}
+	return s.sure
+}
+
+// learn makes the keys from begin to end known.
+func (s *stretch) learn(begin, end []byte) {
+	if !s.forked {
+		s.known, s.forked = s.known.fork(), true
+	}
+	r := kv.KeyRange{Begin: begin, End: end}
+	s.known.add(r)
+	s.learned = append(s.learned, r)
+	s.about = kv.KeyRange{}
+}
+
+// value returns a pair's value, nil if own operations have removed it.
+func (s *stretch) value(g *section) []byte {
+	switch {
+	case g.own == nil:
+		return g.value
+	case g.own.known():
+		return g.own.value(nil)
+	}
+	return g.own.value(s.get(g.begin))
+}
+
+// get returns the value that the database holds of key.
+func (s *stretch) get(key []byte) []byte {
+	if s.fixView(); s.err != nil {
+		return nil
+	}
+	value, err := s.view.Get(key)
+	s.err = err
+	return value
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// Transaction implements [kv.Transaction] and [kv.ConflictRanger].
+type Transaction struct {
+	client *Client
+	engine Engine
+
+	mu         sync.Mutex
+	settings   settings
+	deadline   *deadline     // nil: none was ever set
+	attempt    *attempt      // nil: nothing awaits the commit yet
+	committed  int64         // the version of the commit before the attempt; -1: there is none
+	conflicted []kv.KeyRange // the conflicting keys told to an attempt before; nil: none
+	unmeasured bool          // it only reads, and nobody can ask for its size
+	quiet      bool          // some write adds no write conflict range
+	started    bool          // the commit has begun: nothing else may be called
+	fault      error         // what an earlier write did wrong; reported by the next call
+	dead       error         // why the transaction cannot be used until it is reset
+	spoiled    error         // what the first read that failed failed with
+
+	view    View  // what it reads; nil until the first read, and where viewErr is set
+	viewErr error // why the read version cannot be read
+	version int64 // the read version; 0 until it is fixed
+	read    bool  // something was read
+	writes  writeMap
+	reads   []kv.KeyRange // read conflict ranges, neither sorted nor merged
+	known   *knownKeys    // what its reads have told; nil: nothing, or the size cannot be asked for
+	learned int           // how often known was changed or replaced
+	size    int64         // as GetApproximateSize counts
+
+	pending     []unfinished  // reads under way
+	held        unfinished    // the only one of them, if it was not started yet; else nil
+	commitWaits bool          // the commit has begun and waits for them
+	ended       chan struct{} // closed when no read is under way; nil: no goroutine waits for that
+
+	past *past // what bypasses the write map; never nil
+
+	again      bool   // OnError has begun another attempt since the last reset
+	firstStamp []byte // then: the versionstamp of the first; nil if it did not commit
+
+	backoff kv.Backoff
+	retries int64
+}
+
+// past are the conflict ranges and writes of a transaction that do not go through
+// the write map: those before a versionstamped key, and all if reads do not see
+// them.
+type past struct {
+	sent       []mutation.Mutation
+	sentRanges []kv.KeyRange // their write conflict ranges
+	lateReads  []kv.KeyRange // read conflict ranges that the size does not count
+	stampKeys  [][]byte      // keys given to SetVersionstampedKey
+}
+
+// nothingPast is every transaction's at first. It must not be modified.
+var nothingPast past
+
+// bypass returns what may be modified.
+func (t *Transaction) bypass() *past {
+	if t.past == &nothingPast {
+		t.past = &past{}
+	}
+	return t.past
+}
+
+var (
+	_ kv.Transaction    = (*Transaction)(nil)
+	_ kv.ConflictRanger = (*Transaction)(nil)
+)
+
+// firstDelay is the first wait of OnError. FoundationDB's is 10 ms, for a
+// conflict found out over the network; here it is known in microseconds.
+const firstDelay = 100 * time.Microsecond
+
+var errCancelled = kv.NewError(kv.CodeTransactionCancelled, "the transaction was cancelled or reset")
+
+// usable returns why a read, or a commit, cannot begin. t.mu is held.
+func (t *Transaction) usable() error {
+	if t.fault != nil {
+		return t.fault
+	}
+	return t.alive()
+}
+
+// alive is usable without the faults of earlier writes.
+func (t *Transaction) alive() error {
+	if t.started {
+		return t.misused()
+	}
+	t.expire()
+	if t.dead == nil && t.engine.Closed() {
+		return kv.ErrClosed
+	}
+	return t.dead
+}
+
+// misused spoils the commit that is under way, or was, and returns the error of
+// a call that came after it.
+func (t *Transaction) misused() error {
+	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began; reset it first")
+	if t.dead == nil && !t.settings.lenientCommit {
+		t.kill(err)
+		t.engine.Drive() // what was submitted goes its way
+	}
+	return err
+}
+
+// kill makes the transaction unusable until it is reset.
+func (t *Transaction) kill(err error) {
+	t.dead = err
+	t.commitWaits = false
+	t.giveUpReads(err)
+	t.attempt.interrupt(err)
+}
+
+// fail keeps the first fault of a write, for the next call to report.
+func (t *Transaction) fail(err error) error {
+	if t.fault == nil {
+		t.fault = err
+	}
+	return nil
+}
+
+// Transact implements [kv.Transactor]: fn becomes a part of this transaction.
+func (t *Transaction) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
+
+// ReadTransact implements [kv.ReadTransactor].
+func (t *Transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(t)
+}
+
+// Cancel implements [kv.Transaction].
+func (t *Transaction) Cancel() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dead == nil {
+		t.kill(errCancelled)
+	}
+	t.stopTimer()
+}
+
+// Reset implements [kv.Transaction].
+func (t *Transaction) Reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renew(t.client.defaults)
+	t.retries, t.again, t.firstStamp = 0, false, nil
+	t.deadline = &deadline{began: time.Now()}
+	t.setExpiry()
+	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
+}
+
+// renew begins a new attempt. t.mu is held.
+func (t *Transaction) renew(s settings) {
+	t.stopTimer()
+	if t.deadline != nil {
+		t.deadline.expires = time.Time{}
+	}
+	t.commitWaits = false
+	t.giveUpReads(errCancelled)
+	t.attempt.drop()
+	t.committed, t.conflicted, t.attempt = t.lastCommitted(), t.lastConflicts(), nil
+	t.settings = s
+	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
+	t.view, t.viewErr, t.version, t.read, t.size, t.quiet = nil, nil, 0, false, 0, false
+	t.writes, t.known = writeMap{}, nil
+	t.reads, t.past = nil, &nothingPast
+}
+
+// SetOption implements [kv.Transaction].
+func (t *Transaction) SetOption(o kv.Option, arg int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return nil
+	}
+	if o == kv.OptionReadYourWritesDisable && (t.read || !t.writes.empty()) {
+		return t.fail(kv.NewError(kv.CodeClientInvalidOperation, "read-your-writes can be disabled before the first read or write only"))
+	}
+	late := o == kv.OptionReadYourWritesDisable && !t.settings.rywDisabled
+	if err := t.settings.set(o, arg); err != nil {
+		return t.fail(err)
+	}
+	if late {
+		t.reads = nil // FoundationDB's client neither lists nor commits those that were added before
+	}
+	switch o {
+	case kv.OptionTimeout:
+		if t.deadline == nil {
+			t.deadline = &deadline{began: time.Now()}
+		}
+		t.setExpiry()
+	case kv.OptionMaxRetryDelay:
+		t.backoff.Max = max(t.settings.maxDelay, 1)
+	}
+	return nil
+}
+
+// readable returns the view that the transaction reads, fixing it if this is
+// the first read, unless it has become too old. t.mu is held.
+func (t *Transaction) readable() (View, error) {
+	switch {
+	case t.viewErr != nil:
+		return nil, t.viewErr
+	case t.view == nil:
+		t.chooseNewest()
+		return t.view, nil
+	}
+	if err := t.engine.CheckAge(t.version); err != nil {
+		t.view, t.viewErr = nil, err // what the view held can go
+		return nil, err
+	}
+	return t.view, nil
+}
+
+// chooseNewest fixes the read version to that of the newest view.
+func (t *Transaction) chooseNewest() {
+	t.view = t.engine.Newest()
+	t.version = t.view.Version()
+}
+
+// SetReadVersion implements [kv.Transaction].
+func (t *Transaction) SetReadVersion(version int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.fault != nil:
+	case t.version != 0:
+		_ = t.fail(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.version))
+	case version <= 0:
+		_ = t.fail(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
+	default:
+		t.chooseView(version)
+	}
+}
+
+// chooseView fixes the read version to one that may not be readable: reads say so.
+func (t *Transaction) chooseView(version int64) {
+	t.version = version
+	t.view, t.viewErr = t.engine.At(version)
+}
+
+// GetReadVersion implements [kv.ReadTransaction].
+func (t *Transaction) GetReadVersion() kv.Future[int64] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := cmp.Or(t.fault, t.dead)
+	if !t.started {
+		err = t.usable()
+	}
+	if err != nil {
+		return kv.Resolved(int64(0), err)
+	}
+	return kv.Resolved(t.readVersion(), nil)
+}
+
+// GetApproximateSize implements [kv.Transaction].
+func (t *Transaction) GetApproximateSize() kv.Future[int64] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return kv.Resolved(int64(0), t.fault)
+	}
+	return kv.Resolved(t.size, nil)
+}
+
+// GetCommittedVersion implements [kv.Transaction].
+func (t *Transaction) GetCommittedVersion() (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lastCommitted(), nil
+}
+
+// lastCommitted returns the version of the last commit; -1 if there is none.
+func (t *Transaction) lastCommitted() int64 {
+	if t.attempt == nil {
+		return t.committed
+	}
+	return t.attempt.version.Load()
+}
+
+// lastConflicts returns the conflicting keys that were told last; nil if none were.
+func (t *Transaction) lastConflicts() []kv.KeyRange {
+	if t.attempt != nil {
+		if told := t.attempt.conflicts.Load(); told != nil {
+			return *told
+		}
+	}
+	return t.conflicted
+}
+
+// awaiting returns the attempt, for something to await its commit.
+func (t *Transaction) awaiting() *attempt {
+	if t.attempt == nil {
+		a := &attempt{}
+		a.version.Store(t.committed)
+		a.request.Finisher = a
+		t.attempt = a
+	}
+	return t.attempt
+}
+
+// GetVersionstamp implements [kv.Transaction].
+func (t *Transaction) GetVersionstamp() kv.Future[[]byte] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(); err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	a := t.awaiting()
+	if a.stamp == nil {
+		a.stamp = kv.NewPromise[[]byte]()
+	}
+	return a.stamp.Future()
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (t *Transaction) Snapshot() kv.ReadTransaction { return snapshot{t} }
+
+// isMetadata reports whether key is the system key that anyone may use.
+func isMetadata(key []byte) bool { return string(key) == kv.MetadataVersionKey }
+
+// inLegalRange returns an error unless the range lies below end.
+func inLegalRange(r kv.KeyRange, end []byte) error {
+	if bytes.Compare(r.Begin, end) > 0 || bytes.Compare(r.End, end) > 0 {
+		return outside(r.End)
+	}
+	return nil
+}
+
+func outside(key []byte) error {
+	return kv.NewError(kv.CodeKeyOutsideLegalRange, "key %s", keys.Printable(key))
+}

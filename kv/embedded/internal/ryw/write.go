@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// Set implements [kv.Transaction].
+func (t *Transaction) Set(key, value []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case isMetadata(key):
+		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp only"))
+	case t.special(key):
+		return
+	}
+	conflict, ok := t.beginWrite(key)
+	if !ok {
+		return
+	}
+	t.size += int64(len(key)+len(value)) + mutationCost + keyConflictSize(key, conflict)
+	if !t.fits(key, value) {
+		return
+	}
+	t.write(keys.Own(key), operation{op: mutation.OpSet, value: keys.Own(value)}, conflict)
+}
+
+func keyConflictSize(key []byte, conflict bool) int64 {
+	if !conflict {
+		return 0
+	}
+	return rangeCost + 2*int64(len(key)) + 1
+}
+
+// beginWrite reports whether a write to key may go on, and whether it adds a
+// write conflict range. t.mu is held.
+func (t *Transaction) beginWrite(key []byte) (conflict, ok bool) {
+	if t.fault != nil {
+		return false, false
+	}
+	conflict = t.takeConflict()
+	if t.started {
+		_ = t.fail(t.misused())
+		return false, false
+	}
+	if bytes.Compare(key, t.settings.writeEnd()) >= 0 && !isMetadata(key) {
+		_ = t.fail(outside(key))
+		return false, false
+	}
+	return conflict, true
+}
+
+// special reports whether a key that is set or cleared is one of FoundationDB's
+// special keys, which is a fault before all others. Atomic operations know no
+// special keys.
+func (t *Transaction) special(key []byte) bool {
+	if !isSpecial(key) {
+		return false
+	}
+	_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", keys.Printable(key)))
+	return true
+}
+
+func isSpecial(key []byte) bool {
+	return bytes.HasPrefix(key, keys.SystemEnd) && bytes.Compare(key, specialEnd) < 0
+}
+
+// takeConflict reports whether the next write adds a write conflict range.
+func (t *Transaction) takeConflict() bool {
+	quiet := t.settings.noWriteConflict
+	t.settings.noWriteConflict = false
+	t.quiet = t.quiet || quiet
+	return !quiet
+}
+
+// specialEnd is behind FoundationDB's special keys, which begin at systemEnd.
+var specialEnd = []byte{0xff, 0xff, 0xff}
+
+// fits keeps the fault of a key or value that is too long.
+func (t *Transaction) fits(key, value []byte) bool {
+	switch {
+	case len(key) > longestKey(key):
+		_ = t.fail(kv.NewError(kv.CodeKeyTooLarge, "key %s has %d bytes; at most %d are possible", keys.Printable(key), len(key), longestKey(key)))
+	case len(value) > kv.MaxValueSize:
+		_ = t.fail(kv.NewError(kv.CodeValueTooLarge, "the value of key %s has %d bytes; at most %d are possible", keys.Printable(key), len(value), kv.MaxValueSize))
+	default:
+		return true
+	}
+	return false
+}
+
+// write adds an operation on a key; it keeps both.
+func (t *Transaction) write(key []byte, op operation, conflict bool) {
+	if !t.settings.rywDisabled {
+		t.writes.mutate(key, op, conflict)
+		t.attempt.fireOwn(kv.KeyRange{Begin: key, End: keys.OwnedSuccessor(key)}, op)
+		return
+	}
+	p := t.bypass()
+	p.sent = append(p.sent, mutation.Mutation{Op: op.op, Key: key, Value: op.value})
+	if conflict {
+		p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: key, End: keys.OwnedSuccessor(key)})
+	}
+}
+
+// Clear implements [kv.Transaction].
+func (t *Transaction) Clear(key []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.started && t.special(key) {
+		return
+	}
+	conflict, ok := t.beginWrite(key)
+	if !ok || len(key) > longestBound(key) {
+		return
+	}
+	r := keys.Single(key)
+	if !t.settings.rywDisabled {
+		size := int64(2*len(key) + 1)
+		t.size += size + rangeCost
+		if conflict {
+			t.size += size + rangeCost
+		}
+	}
+	t.erase(r, conflict)
+}
+
+// ClearRange implements [kv.Transaction].
+func (t *Transaction) ClearRange(r kv.KeyRange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return
+	}
+	if bytes.Compare(r.Begin, r.End) > 0 {
+		_ = t.fail(inverted(r))
+		return
+	}
+	conflict := t.takeConflict()
+	if t.started {
+		_ = t.fail(t.misused())
+		return
+	}
+	if isSpecial(r.End) && t.special(r.Begin) {
+		return
+	}
+	if err := inLegalRange(r, t.settings.writeEnd()); err != nil {
+		_ = t.fail(err)
+		return
+	}
+	size := int64(len(r.Begin) + len(r.End))
+	t.size += size + mutationCost
+	if conflict {
+		t.size += size + rangeCost
+	}
+	r = kv.KeyRange{Begin: keys.Own(shorten(r.Begin)), End: keys.Own(shorten(r.End))}
+	if bytes.Compare(r.Begin, r.End) < 0 {
+		t.erase(r, conflict)
+	}
+}
+
+func (t *Transaction) erase(r kv.KeyRange, conflict bool) {
+	if !t.settings.rywDisabled {
+		t.writes.clear(r.Begin, r.End, conflict)
+		t.attempt.fireOwn(r, operation{op: mutation.OpSet})
+		return
+	}
+	p := t.bypass()
+	p.sent = append(p.sent, mutation.Mutation{Op: mutation.OpClearRange, Key: r.Begin, Value: r.End})
+	if conflict {
+		p.sentRanges = append(p.sentRanges, r)
+	}
+}
+
+// Atomic implements [kv.Transaction].
+func (t *Transaction) Atomic(op kv.MutationType, key, operand []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	conflict, ok := t.beginWrite(key)
+	if !ok {
+		return
+	}
+	if err := checkAtomic(op, key, operand); err != nil {
+		_ = t.fail(err)
+		return
+	}
+	if !t.fits(key, operand) {
+		return
+	}
+	key, operand = keys.Own(key), keys.Own(operand)
+	if op == kv.SetVersionstampedKey {
+		conflict = false
+		if key, ok = t.hideStamped(key); !ok {
+			return
+		}
+	}
+	t.size += int64(len(key)+len(operand)) + mutationCost + keyConflictSize(key, conflict)
+	t.write(key, operation{op: op, value: operand}, conflict)
+}
+
+func checkAtomic(op kv.MutationType, key, operand []byte) error {
+	stampsMetadata := op == kv.SetVersionstampedValue && bytes.Equal(operand, make([]byte, 14))
+	switch {
+	case isMetadata(key) && !stampsMetadata:
+		return kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp of 14 zero bytes only")
+	case !mutation.IsAtomic(op):
+		return kv.NewError(kv.CodeInvalidMutationType, "there is no atomic operation %d", int(op))
+	}
+	if op != kv.SetVersionstampedValue {
+		return nil
+	}
+	if _, ok := mutation.StampOffset(operand); !ok {
+		return kv.NewError(kv.CodeClientInvalidOperation, "the operand has no room for a versionstamp where its last four bytes say")
+	}
+	return nil
+}
+
+// hideStamped makes the keys that a versionstamped key may become unreadable,
+// sends what was written to them before, and returns the key with the least
+// versionstamp that it can get.
+func (t *Transaction) hideStamped(key []byte) ([]byte, bool) {
+	r, ok := mutation.StampRange(key, t.version, t.settings.readEnd())
+	if !ok {
+		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
+		return nil, false
+	}
+	p := t.bypass()
+	p.stampKeys = append(p.stampKeys, key)
+	if t.settings.rywDisabled {
+		return key, true
+	}
+	p.sent = t.writes.compile(p.sent, r.Begin, r.End)
+	p.sentRanges = append(p.sentRanges, t.writes.conflictsWithin(r.Begin, r.End)...)
+	t.writes.hide(r.Begin, r.End)
+	at, _ := mutation.StampOffset(key)
+	least := slices.Clone(key)
+	copy(least[at:], mutation.Versionstamp(t.version, 0))
+	return keys.Own(least), true
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// operation is a write to one key. opSet with a nil value clears the key.
+type operation struct {
+	op    kv.MutationType
+	value []byte
+}
+
+// independent reports whether the operation's result does not depend on the
+// value before it.
+func (o operation) independent() bool {
+	return mutation.IsIndependent(o.op)
+}
+
+// span is what a transaction did to a key or to a gap between keys.
+type span struct {
+	cleared    bool // of a gap
+	conflict   bool // it is a write conflict range
+	unreadable bool // its content awaits a versionstamp
+}
+
+// written is one key of a transaction's writes and the gap behind it. An entry
+// without operations only bounds gaps: its key belongs to the gap behind it.
+type written struct {
+	ops []operation // in order, folded where that is exact
+	key span
+	gap span
+}
+
+// dependent reports whether the value needs that of the database.
+func (w *written) dependent() bool { return len(w.ops) > 0 && !w.ops[0].independent() }
+
+// known reports whether the key's operations hide the database's value from
+// the transaction's reads, so that they cause no read conflict.
+func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
+
+// writeMap holds the writes of a transaction, uncommitted, in key order: what
+// its reads see over the database, and what its commit sends. The folding of
+// operations is that of FoundationDB's client, because it shows: in which reads
+// conflict, in the size, and at the limit of AppendIfFits.
+//
+// Most transactions set some keys and commit. So operations on keys are only
+// listed at first; the map is made of them once it is asked for.
+type writeMap struct {
+	listed  []mutation.Mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
+	byKey   []mutation.Mutation // what was listed when its order was last asked for, in that order
+	entries btree.Tree[written]
+}
+
+func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty() }
+
+// distinct returns what is listed, in the order of keys, if that is all there is,
+// no key is there twice, and no two keys follow each other at once, whose ranges
+// would count as one.
+func (m *writeMap) distinct() ([]mutation.Mutation, bool) {
+	if !m.entries.IsEmpty() {
+		return nil, false
+	}
+	sorted := m.ordered()
+	for i := 1; i < len(sorted); i++ {
+		if before, key := sorted[i-1].Key, sorted[i].Key; bytes.Equal(before, key) || keys.IsSuccessor(key, before) {
+			return nil, false
+		}
+	}
+	return sorted, true
+}
+
+// floor returns the entry at or before key.
+func (m *writeMap) floor(key []byte) ([]byte, written) {
+	at, w := m.order().Floor(key)
+	if w == nil {
+		return nil, written{}
+	}
+	return at, *w
+}
+
+// begin makes the map one that covers all keys: its first entry is the empty key.
+func (m *writeMap) begin() {
+	if m.order().IsEmpty() {
+		m.entries.Set([]byte{}, written{})
+	}
+}
+
+// boundAt makes key an entry, so that gaps end there.
+func (m *writeMap) boundAt(key []byte) {
+	m.begin()
+	if at, w := m.floor(key); !bytes.Equal(at, key) {
+		m.entries.Set(key, written{gap: w.gap})
+	}
+}
+
+// mutate adds an operation on key. The map keeps key and value.
+func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
+	if m.entries.IsEmpty() && conflict && op.op != kv.SetVersionstampedKey {
+		m.listed = append(m.listed, mutation.Mutation{Op: op.op, Key: key, Value: op.value})
+		return
+	}
+	m.order()
+	m.enter(key, op, conflict)
+}
+
+// enter is mutate on the map.
+func (m *writeMap) enter(key []byte, op operation, conflict bool) {
+	m.begin()
+	at, w := m.floor(key)
+	if !bytes.Equal(at, key) {
+		w = written{gap: w.gap}
+	}
+	m.entries.Set(key, w.then([]operation{op}, conflict))
+}
+
+// then returns what an entry without operations, or with some, becomes with one
+// more. The entry keeps added, which holds that one.
+func (w written) then(added []operation, conflict bool) written {
+	op, here := added[0], w.gap
+	if len(w.ops) > 0 {
+		here = w.key
+	}
+	stamps := op.op == kv.SetVersionstampedKey || op.op == kv.SetVersionstampedValue
+	next := written{gap: w.gap, key: span{
+		conflict:   conflict || here.conflict,
+		unreadable: here.unreadable || stamps,
+	}}
+	overCleared := len(w.ops) == 0 && w.gap.cleared && !op.independent()
+	replaces := !here.unreadable && (op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue)
+	switch {
+	case overCleared:
+		next.ops = fold([]operation{{op: mutation.OpSet}}, op)
+	case len(w.ops) == 0 || replaces:
+		next.ops = added
+	case !next.key.unreadable:
+		next.ops = fold(w.ops, op)
+	default:
+		next.ops = append(w.ops[:len(w.ops):len(w.ops)], op)
+	}
+	return next
+}
+
+// fold adds an operation to those on one key, merged with the last one if the
+// result is the same for every value below. It does not modify ops.
+func fold(ops []operation, op operation) []operation {
+	last := ops[len(ops)-1]
+	ops = ops[:len(ops):len(ops)]
+	switch {
+	case last.op == op.op && op.op != kv.CompareAndClear:
+		if lengthMatters(op.op) && last.value != nil && len(last.value) != len(op.value) {
+			return append(ops, op)
+		}
+	case mutation.IsAtomic(op.op) && mutation.IsAtomic(last.op):
+		return append(ops, op)
+	}
+	return append(ops[:len(ops)-1:len(ops)-1], merge(last, op))
+}
+
+// lengthMatters reports whether two of these operations with operands of
+// different lengths cannot be merged into one.
+func lengthMatters(op kv.MutationType) bool {
+	switch op {
+	case kv.Add, kv.BitOr, kv.BitXor, kv.Max, kv.Min:
+		return true
+	}
+	return false
+}
+
+// merge returns the one operation that last and then op come to.
+func merge(last, op operation) operation {
+	if op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue {
+		return op
+	}
+	return operation{op: last.op, value: mutation.Apply(op.op, last.value, op.value)}
+}
+
+// value returns what the operations make of the database's value.
+func (w *written) value(below []byte) []byte {
+	if len(w.ops) == 1 && !w.dependent() {
+		return w.ops[0].value
+	}
+	at := operation{op: mutation.OpSet, value: below}
+	for _, op := range w.ops {
+		at = merge(at, op)
+	}
+	return at.value
+}
+
+// clear removes the keys from begin to end. The map keeps begin and end.
+func (m *writeMap) clear(begin, end []byte, conflict bool) {
+	if m.entries.IsEmpty() && conflict && keys.IsSuccessor(end, begin) {
+		m.listed = append(m.listed, mutation.Mutation{Op: mutation.OpClearRange, Key: begin, Value: end})
+		return
+	}
+	m.order()
+	m.enterClear(begin, end, conflict)
+}
+
+// enterClear is clear on the map.
+func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
+	if conflict {
+		m.cover(begin, end, span{cleared: true, conflict: true})
+		return
+	}
+	m.boundAt(begin)
+	m.boundAt(end)
+	var bounds []kv.KeyRange // what conflicts in the range goes on to
+	for s := m.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
+		if s.span().conflict {
+			bounds = append(bounds, kv.KeyRange{Begin: s.begin(), End: s.end(end)})
+		}
+	}
+	m.entries.RemoveRange(begin, end)
+	m.begin()
+	m.entries.Set(begin, written{gap: span{cleared: true}})
+	for _, r := range bounds {
+		m.addConflict(r.Begin, r.End)
+	}
+}
+
+// addConflict makes the keys from begin to end a write conflict range.
+func (m *writeMap) addConflict(begin, end []byte) {
+	for _, bound := range [][]byte{begin, end} {
+		if !m.conflictsAround(bound) {
+			m.boundAt(bound)
+		}
+	}
+	m.paint(begin, end, func(s *span) { s.conflict = true })
+}
+
+// conflictsAround reports whether key is no bound, in a gap that is a write
+// conflict range already: then it need not become one. How a range is cut by
+// bounds is seen in the size that reading it has.
+func (m *writeMap) conflictsAround(key []byte) bool {
+	at, w := m.floor(key)
+	return w.gap.conflict && !bytes.Equal(at, key)
+}
+
+// hide makes the keys from begin to end unreadable and forgets what was written
+// there, which the caller has taken out before.
+func (m *writeMap) hide(begin, end []byte) {
+	m.cover(begin, end, span{unreadable: true})
+}
+
+// cover makes the keys from begin to end one gap, and one with the gaps beside
+// it that are alike: how many there are is seen in the size that reading has.
+func (m *writeMap) cover(begin, end []byte, gap span) {
+	m.begin()
+	at, w := m.floor(begin)
+	goesOn := w.gap == gap && (len(w.ops) == 0 || !bytes.Equal(at, begin))
+	m.boundAt(end)
+	if goesOn {
+		m.entries.RemoveRange(keys.Successor(begin), end) // a bound at begin stays
+	} else {
+		m.entries.RemoveRange(begin, end)
+		m.begin()
+		m.entries.Set(begin, written{gap: gap})
+	}
+	if next := m.entries.Get(end); len(next.ops) == 0 && next.gap == gap {
+		m.entries.Remove(end)
+	}
+}
+
+// paint changes the entries from begin to end, keys and gaps.
+func (m *writeMap) paint(begin, end []byte, change func(*span)) {
+	var keys [][]byte
+	var c btree.Cursor[written]
+	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
+		keys = append(keys, c.Key())
+	}
+	for _, key := range keys {
+		w := *m.entries.Get(key)
+		change(&w.key)
+		change(&w.gap)
+		m.entries.Set(key, w)
+	}
+}
+
+// compile appends what a commit must do for the keys from begin to end to
+// mutations: first what is cleared, then the operations. A nil end is no bound.
+func (m *writeMap) compile(mutations []mutation.Mutation, begin, end []byte) []mutation.Mutation {
+	var from []byte
+	flush := func(to []byte) {
+		if from != nil {
+			mutations = append(mutations, mutation.Mutation{Op: mutation.OpClearRange, Key: from, Value: to})
+			from = nil
+		}
+	}
+	for s := m.segments(begin); s.valid() && (end == nil || bytes.Compare(s.begin(), end) < 0); s.next() {
+		switch cleared := s.operated == nil && s.span().cleared; {
+		case cleared && from == nil:
+			from = keys.Max(s.begin(), begin)
+		case !cleared:
+			flush(s.begin())
+		}
+	}
+	if end == nil {
+		end = keys.SystemEnd
+	}
+	flush(end)
+	var c btree.Cursor[written]
+	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
+		for _, op := range c.Value().ops {
+			mutations = append(mutations, mutation.Mutation{Op: op.op, Key: c.Key(), Value: op.value})
+		}
+	}
+	return mutations
+}
+
+// conflicts returns the write conflict ranges, merged.
+func (m *writeMap) conflicts() []kv.KeyRange { return m.conflictsWithin([]byte{}, keys.SystemEnd) }
+
+// conflictsWithin returns what lies between begin and end of the write conflict
+// ranges, merged.
+func (m *writeMap) conflictsWithin(begin, end []byte) []kv.KeyRange {
+	var ranges []kv.KeyRange
+	for s := m.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
+		if !s.span().conflict {
+			continue
+		}
+		r := kv.KeyRange{Begin: keys.Max(begin, s.begin()), End: keys.Min(s.end(keys.SystemEnd), end)}
+		if n := len(ranges); n > 0 && bytes.Equal(ranges[n-1].End, r.Begin) {
+			ranges[n-1].End = r.End
+			continue
+		}
+		ranges = append(ranges, r)
+	}
+	return ranges
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// order brings what is listed into the map.
+func (m *writeMap) order() *btree.Tree[written] {
+	if len(m.listed) == 0 {
+		return &m.entries
+	}
+	listed, ordered := m.listed, m.ordered()
+	m.listed, m.byKey = nil, nil
+	if apart(ordered) {
+		m.build(ordered)
+	} else {
+		m.enterAll(listed)
+	}
+	return &m.entries
+}
+
+// misses reports whether the map is only a list, and nothing on it is in
+// [begin, end). It brings the list in order, unless it has done so when that was
+// more than half as long: a transaction that reads and writes in turns needs the
+// tree.
+func (m *writeMap) misses(begin, end []byte) bool {
+	n, before := len(m.listed), len(m.byKey)
+	if n == 0 || before < n && 2*before >= n {
+		return false
+	}
+	ordered := m.ordered()
+	at, _ := slices.BinarySearchFunc(ordered, begin, func(l mutation.Mutation, key []byte) int { return bytes.Compare(l.Key, key) })
+	return at == n || bytes.Compare(ordered[at].Key, end) >= 0
+}
+
+// apart reports whether no two keys of what is listed, in order, follow each other
+// at once. Then what is done to one does not concern the others.
+func apart(ordered []mutation.Mutation) bool {
+	for i := 1; i < len(ordered); i++ {
+		if keys.IsSuccessor(ordered[i].Key, ordered[i-1].Key) {
+			return false
+		}
+	}
+	return true
+}
+
+// ordered returns what is listed in the order of keys; what is done to one key is
+// in the order in which it was listed.
+func (m *writeMap) ordered() []mutation.Mutation {
+	if len(m.byKey) < len(m.listed) {
+		m.byKey = m.listed
+		if !slices.IsSortedFunc(m.listed, func(a, b mutation.Mutation) int { return bytes.Compare(a.Key, b.Key) }) {
+			m.byKey = sortedByKey(m.listed)
+		}
+	}
+	return m.byKey
+}
+
+// sortedByKey returns a copy in the order of keys.
+func sortedByKey(listed []mutation.Mutation) []mutation.Mutation {
+	places := make([]int, len(listed))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(a, b int) int {
+		return cmp.Or(bytes.Compare(listed[a].Key, listed[b].Key), cmp.Compare(a, b))
+	})
+	sorted := make([]mutation.Mutation, len(listed))
+	for i, at := range places {
+		sorted[i] = listed[at]
+	}
+	return sorted
+}
+
+// enterAll enters what is listed, one after the other.
+func (m *writeMap) enterAll(listed []mutation.Mutation) {
+	for i := range listed {
+		if l := &listed[i]; l.Op == mutation.OpClearRange {
+			m.enterClear(l.Key, l.Value, true)
+		} else {
+			m.enter(l.Key, operation{l.Op, l.Value}, true)
+		}
+	}
+}
+
+// build makes the map of what is listed, which is in order and apart: the same as
+// [writeMap.enterAll], at once.
+func (m *writeMap) build(listed []mutation.Mutation) {
+	items := make([]btree.Item[written], 0, len(listed)+2)
+	if len(listed[0].Key) > 0 {
+		items = append(items, btree.Item[written]{Key: []byte{}})
+	}
+	ops := make([]operation, len(listed))
+	for begin := 0; begin < len(listed); {
+		end := begin + 1
+		for end < len(listed) && bytes.Equal(listed[end].Key, listed[begin].Key) {
+			end++
+		}
+		items = appendKey(items, listed[begin:end], ops[begin:end])
+		begin = end
+	}
+	m.entries.Build(items)
+}
+
+// appendKey appends the entry of one key, and the bound behind it that a clear
+// makes. ops is room.
+func appendKey(items []btree.Item[written], listed []mutation.Mutation, ops []operation) []btree.Item[written] {
+	var (
+		w     written
+		bound []byte
+	)
+	for i := range listed {
+		if l := &listed[i]; l.Op == mutation.OpClearRange {
+			w, bound = written{gap: span{cleared: true, conflict: true}}, l.Value
+		} else {
+			ops[i] = operation{l.Op, l.Value}
+			w = w.then(ops[i:i+1:i+1], true)
+		}
+	}
+	items = append(items, btree.Item[written]{Key: listed[0].Key, Value: w})
+	if bound != nil {
+		items = append(items, btree.Item[written]{Key: bound})
+	}
+	return items
+}

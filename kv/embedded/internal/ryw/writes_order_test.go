@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// TestOrderIsThatOfEntering checks that a map which is built at once is the same
+// as one into which the operations were entered one after the other, whatever
+// their keys, and that it can be changed as well.
+func TestOrderIsThatOfEntering(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		listed := drawListed(t, "listed")
+		built, entered := &writeMap{listed: slices.Clone(listed)}, &writeMap{}
+		built.order()
+		entered.enterAll(listed)
+		checkEntries(t, built, entered)
+		later := drawListed(t, "later")
+		built.enterAll(later)
+		entered.enterAll(later)
+		checkEntries(t, built, entered)
+	})
+}
+
+// TestMisses compares what a list tells of a range with what is on it: also as it
+// grows, as long as it answers.
+func TestMisses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &writeMap{}
+		for range 3 {
+			m.listed = append(m.listed, drawListed(t, "listed")...)
+			r := kv.KeyRange{Begin: orderKey(rapid.IntRange(0, 100).Draw(t, "begin")), End: orderKey(rapid.IntRange(0, 100).Draw(t, "end"))}
+			within := func(l mutation.Mutation) bool {
+				return string(r.Begin) <= string(l.Key) && string(l.Key) < string(r.End)
+			}
+			asked := 2*len(m.byKey) < len(m.listed)
+			if got, want := m.misses(r.Begin, r.End), asked && !slices.ContainsFunc(m.listed, within); got != want && string(r.Begin) < string(r.End) {
+				t.Fatalf("that nothing is in %q: %v, want %v", r, got, want)
+			}
+		}
+	})
+}
+
+// drawListed draws operations on single keys, of which some are equal and some may
+// follow each other at once.
+func drawListed(t *rapid.T, label string) []mutation.Mutation {
+	candidates := [][]byte{{}, []byte("a"), []byte("ab"), []byte("b")}
+	if rapid.Bool().Draw(t, "near") {
+		candidates = append(candidates, []byte{0}, []byte("a\x00"), []byte("a\x00\x00"), []byte("b\x00"))
+	}
+	for i := range rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "others") {
+		candidates = append(candidates, orderKey(i))
+	}
+	ops := []kv.MutationType{mutation.OpSet, mutation.OpClearRange, kv.Add, kv.BitOr, kv.AppendIfFits, kv.CompareAndClear, kv.SetVersionstampedValue, kv.ByteMin}
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mutation.Mutation {
+		m := mutation.Mutation{Op: rapid.SampledFrom(ops).Draw(t, "op"), Key: rapid.SampledFrom(candidates).Draw(t, "key")}
+		if m.Value = rapid.SliceOfN(rapid.Byte(), 1, 3).Draw(t, "operand"); m.Op == mutation.OpClearRange {
+			m.Value = keys.Successor(m.Key)
+		}
+		return m
+	}), 1, 120).Draw(t, label)
+}
+
+// checkEntries compares two maps, entry by entry.
+func checkEntries(t *rapid.T, got, want *writeMap) {
+	t.Helper()
+	if diff := cmp.Diff(entriesOf(want), entriesOf(got), cmp.AllowUnexported(enteredAt{}, written{}, operation{}, span{})); diff != "" {
+		t.Fatalf("entries (-entered +built):\n%s", diff)
+	}
+}
+
+// enteredAt is an entry with its key.
+type enteredAt struct {
+	key   string
+	entry written
+}
+
+func entriesOf(m *writeMap) (all []enteredAt) {
+	var c btree.Cursor[written]
+	for ok := c.Seek(&m.entries, nil); ok; ok = c.Next() {
+		all = append(all, enteredAt{string(c.Key()), *c.Value()})
+	}
+	return all
+}
+
+func orderKey(i int) []byte { return fmt.Appendf(nil, "a key of 24 bytes %06d", i) }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Watch waits for a key to have another value. A transaction makes it, the
+// transaction's commit arms it, and it fires once.
+type Watch struct {
+	// Key and Value are what the transaction saw; a nil Value is an absent key. Only
+	// the transaction uses and changes them, with its lock held, until Arm.
+	Key, Value []byte
+
+	table   *Table
+	promise *kv.Promise[struct{}]
+	armed   bool        // it is in the table; guarded by table.mu
+	since   int64       // commits up to this version do not fire it; guarded by table.mu
+	counted atomic.Bool // it is not finished
+}
+
+var _ kv.Pending[struct{}] = (*Watch)(nil)
+
+// Finish fires the watch, or fails it if err is not nil. Only the first call counts.
+func (w *Watch) Finish(err error) {
+	if w.counted.CompareAndSwap(true, false) {
+		w.table.count.Add(-1)
+		w.promise.Resolve(struct{}{}, err)
+	}
+}
+
+// Done implements [kv.Pending].
+func (w *Watch) Done() <-chan struct{} { return w.promise.Done() }
+
+// Result implements [kv.Pending].
+func (w *Watch) Result() (struct{}, error) { return w.promise.Result() }
+
+// Cancel implements [kv.Pending].
+func (w *Watch) Cancel() {
+	w.Finish(kv.NewError(kv.CodeOperationCancelled, "the watch was cancelled"))
+	w.table.mu.Lock() // a goroutine that arms the watch sees there that it is finished, or has armed it
+	defer w.table.mu.Unlock()
+	w.table.disarm(w)
+}
+
+// finished reports whether the watch has fired or failed.
+func (w *Watch) finished() bool { return !w.counted.Load() }
+
+// IsArmed reports whether the watch is in the table.
+func (w *Watch) IsArmed() bool {
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	return w.armed
+}
