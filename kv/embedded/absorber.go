@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
@@ -32,7 +33,7 @@ type absorber struct {
 	syncLog   func() error // of log; tests do more
 	committer *committer
 	journal   *journal
-	fault     *fault
+	fault     *fault.Fault
 	stats     *stats
 	age       int64 // in versions: what is older is moved
 	flushAt   int64 // size of the log after which the base goes to the disk
@@ -57,13 +58,13 @@ func (a *absorber) run() {
 		select {
 		case <-a.quit:
 			return
-		case <-a.fault.raised:
+		case <-a.fault.Raised():
 			return
 		case <-a.journal.wake:
 		case <-timer.C:
 		}
 		if err := a.pass(); err != nil {
-			_ = a.fault.raise("moving commits to the base", err)
+			_ = a.fault.Raise("moving commits to the base", err)
 		}
 		wait := absorbEvery
 		if a.pressure.high() {
@@ -84,7 +85,7 @@ func (a *absorber) stopped() bool {
 	case <-a.quit:
 		return true
 	default:
-		return a.fault.get() != nil
+		return a.fault.Get() != nil
 	}
 }
 

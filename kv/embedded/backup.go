@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // backupName is the file of a backup that says what it is of. It stays when the
@@ -65,7 +67,7 @@ func (db *Database) Backup(ctx context.Context, dir string) (BackupInfo, error) 
 		return BackupInfo{}, err
 	}
 	defer end()
-	if err := db.disk.fault.get(); err != nil {
+	if err := db.disk.fault.Get(); err != nil {
 		return BackupInfo{}, err
 	}
 	info, err := db.disk.backup(ctx, dir)
@@ -128,7 +130,7 @@ func (b *base) checkpoint(ctx context.Context, dir string) error {
 		return cause
 	}
 	if err == nil {
-		err = b.fault.get() // what was copied may not have been on the disk
+		err = b.fault.Get() // what was copied may not have been on the disk
 	}
 	return err
 }
@@ -156,7 +158,7 @@ func (l *log) copyTo(ctx context.Context, dir string) (version int64, err error)
 		}
 	}
 	name := segmentName(number)
-	_, err = copyFile(ctx, l.fs, l.fs.PathJoin(l.dir, name), l.fs.PathJoin(dir, name), size)
+	_, err = files.Copy(ctx, l.fs, l.fs.PathJoin(l.dir, name), l.fs.PathJoin(dir, name), size)
 	return version, err
 }
 
@@ -172,7 +174,7 @@ func (l *log) shareSegment(ctx context.Context, number uint64, dir string) error
 		l.mu.Unlock()
 		return nil
 	}
-	_, err := copyFile(ctx, l.fs, from, to, -1)
+	_, err := files.Copy(ctx, l.fs, from, to, -1)
 	return err
 }
 
@@ -200,7 +202,7 @@ func readBackup(fs vfs.FS, dir string) (*BackupInfo, error) {
 		info.Time, err = time.Parse(time.RFC3339Nano, n.field("time"))
 	}
 	if err != nil {
-		return nil, &CorruptError{File: name, Reason: err.Error()}
+		return nil, &fault.CorruptError{File: name, Reason: err.Error()}
 	}
 	return info, nil
 }
@@ -211,7 +213,7 @@ func (i *BackupInfo) reaches(fs vfs.FS, dir string, version int64) error {
 	if i == nil || version >= i.Version {
 		return nil
 	}
-	return &CorruptError{
+	return &fault.CorruptError{
 		File:   fs.PathJoin(dir, backupName),
 		Reason: fmt.Sprintf("the backup was made at version %d, and the folder holds what was committed up to %d: files are gone", i.Version, version),
 	}

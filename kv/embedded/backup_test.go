@@ -19,6 +19,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 func openAt(t testing.TB, fs vfs.FS, dir string) *Database {
@@ -256,7 +257,7 @@ func TestBackupRefusals(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"full/file", "taken.partial/file"} {
-		if err := writeFileSynced(fs, name, []byte("mine")); err != nil {
+		if err := files.WriteSynced(fs, name, []byte("mine")); err != nil {
 			t.Fatal(err)
 		}
 	}

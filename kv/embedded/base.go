@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // base holds each key's value as it was a window ago, on disk: an LSM tree that
@@ -23,7 +24,7 @@ import (
 type base struct {
 	db     *pebble.DB
 	fs     baseFS
-	fault  *fault
+	fault  *fault.Fault
 	gate   *gate
 	rows   *rowCache
 	sample sample        // of what is in db
@@ -100,7 +101,7 @@ func isManifestMarker(name string) bool { return strings.HasPrefix(name, "marker
 // The base calls it while it holds its locks.
 func (b *base) fail(err error) {
 	b.seal()
-	_ = b.fault.raise("writing the base", err)
+	_ = b.fault.Raise("writing the base", err)
 }
 
 // seal keeps the base from writing anything more to the disk, and from beginning
@@ -132,7 +133,7 @@ func (s silence) Fatalf(format string, args ...any) {
 	s.base.fail(err)
 }
 
-func newBase(fs vfs.FS, f *fault) *base {
+func newBase(fs vfs.FS, f *fault.Fault) *base {
 	b := &base{
 		fault: f, gate: newGate(), compactions: newCompactions(),
 		failed: make(chan struct{}), compacted: make(chan struct{}, 1), vacancies: make(chan vacancy, mostHeard),
@@ -148,7 +149,7 @@ func newBase(fs vfs.FS, f *fault) *base {
 const rowShare = 2
 
 // openBase opens or makes the base in dir.
-func openBase(dir string, o Options, f *fault) (*base, error) {
+func openBase(dir string, o Options, f *fault.Fault) (*base, error) {
 	b := newBase(o.FS, f)
 	forRows := o.CacheSize / rowShare
 	b.rows = newRowCache(forRows)
@@ -163,7 +164,7 @@ func openBase(dir string, o Options, f *fault) (*base, error) {
 		err = b.readSample()
 	}
 	if err == nil {
-		err = f.get() // the base may not have been told of an error
+		err = f.Get() // the base may not have been told of an error
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())
@@ -218,7 +219,7 @@ func (b *base) read(t ticket, key []byte) ([]byte, error) {
 	return own, closer.Close()
 }
 
-func readFailed(err error) error { return &DiskError{Doing: "reading the base", Err: err} }
+func readFailed(err error) error { return &fault.DiskError{Doing: "reading the base", Err: err} }
 
 // check returns CodeTransactionTooOld if what was read at version may be newer.
 // It must be called after the reading.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // baseFS is the file system as the base sees it. Locking does nothing there:
@@ -128,7 +130,7 @@ func (fs baseFS) beforeMarker(name string) error {
 	if !strings.HasPrefix(fs.PathBase(name), "marker.") || fs.checkpoint(name) != nil {
 		return nil
 	}
-	return syncDir(fs.FS, fs.PathDir(name))
+	return files.SyncDir(fs.FS, fs.PathDir(name))
 }
 
 // Open implements [vfs.FS].

@@ -11,12 +11,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // readBase opens the base in dir without writing anything. A base that cannot be
 // read is a [CorruptError], unless the file system has failed.
 func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
-	b := newBase(fs, newFault())
+	b := newBase(fs, fault.New())
 	b.seal()
 	forRows := cacheSize / rowShare
 	b.rows = newRowCache(forRows)
@@ -42,7 +44,7 @@ func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
 	if isDiskFault(err) {
 		return nil, fmt.Errorf("embedded: reading the base in %s: %w", dir, err)
 	}
-	return nil, &CorruptError{File: dir, Reason: fmt.Sprintf("the base cannot be read: %v", err), Err: err}
+	return nil, &fault.CorruptError{File: dir, Reason: fmt.Sprintf("the base cannot be read: %v", err), Err: err}
 }
 
 // isDiskFault reports whether an error is that of the operating system, and not

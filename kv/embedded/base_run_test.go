@@ -11,12 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // laidBase is a base with the given keys.
 func laidBase(t testing.TB, keys map[string]bool) *base {
 	t.Helper()
-	b, err := openBase("base", Options{FS: vfs.NewMem()}.withDefaults(), newFault())
+	b, err := openBase("base", Options{FS: vfs.NewMem()}.withDefaults(), fault.New())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // closedName is the note that Close writes: how far the log went. It stays when
@@ -54,7 +56,7 @@ func readClosing(fs vfs.FS, dir string) (c closing, err error) {
 		c.version, err = strconv.ParseInt(n.field("version"), 10, 64)
 	}
 	if err != nil {
-		return closing{}, &CorruptError{File: name, Reason: err.Error()}
+		return closing{}, &fault.CorruptError{File: name, Reason: err.Error()}
 	}
 	return c, nil
 }

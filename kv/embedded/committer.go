@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
@@ -40,7 +41,7 @@ type committer struct {
 	// Of a durable database only.
 	base      *base
 	log       *log
-	fault     *fault
+	fault     *fault.Fault
 	pressure  *pressure
 	wake      chan struct{} // the disk has something to do
 	answers   chan *batch   // what is published
@@ -87,7 +88,7 @@ func (c *committer) submit(r *commitRequest) {
 	c.queue.Lock()
 	err := c.queue.err
 	if err == nil {
-		err = c.fault.get()
+		err = c.fault.Get()
 	}
 	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.Bytes > c.queue.limit {
 		err = c.tooMany(c.queue.bytes)
@@ -151,7 +152,7 @@ func (c *committer) decideQueued() {
 func (c *committer) start() {
 	c.wake, c.answers, c.quit = make(chan struct{}, 1), make(chan *batch, 8), make(chan struct{})
 	c.done.Go(func() {
-		raised := c.fault.raised
+		raised := c.fault.Raised()
 		for {
 			select {
 			case <-c.wake:
@@ -268,7 +269,7 @@ func (c *committer) admit() (full, some bool) {
 func (c *committer) take() bool {
 	c.queue.Lock()
 	defer c.queue.Unlock()
-	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil && c.fault.get() == nil {
+	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil && c.fault.Get() == nil {
 		return false
 	}
 	c.queue.bytes = 0
@@ -306,7 +307,7 @@ func (c *committer) close(wait bool) *batch {
 // that is in the window awaits the disk.
 func (c *committer) refresh() {
 	c.stale = false
-	if c.fault.get() == nil { // else the window may hold a commit that did not happen
+	if c.fault.Get() == nil { // else the window may hold a commit that did not happen
 		c.head.replace(c.window.entries.Snapshot(), c.vacant.Snapshot(), c.window.entries.TakeCopied())
 	}
 }

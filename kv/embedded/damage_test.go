@@ -15,6 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // damages are the ways in which a test damages a file: each returns what it
@@ -153,7 +154,7 @@ func expectNotSilent(t *testing.T, fs *vfs.MemFS, what string, want int) (failed
 		t.Fatalf("%s: opening succeeds with %d of %d transactions", what, found, want)
 	case err != nil && verified == nil:
 		t.Fatalf("%s: Verify calls it sound, and opening fails: %v", what, err)
-	case err != nil && errors.As(err, new(*CorruptError)):
+	case err != nil && errors.As(err, new(*fault.CorruptError)):
 		if after := contentsOf(t, fs, "db"); !sameFiles(before, after) {
 			t.Fatalf("%s: opening fails with %v and has changed the folder", what, err)
 		}
@@ -214,7 +215,7 @@ func TestMissingParts(t *testing.T) {
 				"Verify": func() error { _, err := Verify(t.Context(), "db", Options{FS: copied}); return err },
 				"Open":   func() error { _, err := foundNumbered(t, copied); return err },
 			} {
-				if err := try(); !errors.As(err, new(*CorruptError)) {
+				if err := try(); !errors.As(err, new(*fault.CorruptError)) {
 					t.Errorf("%s, without %s: %s returns %v, want a CorruptError", folder, part, what, err)
 				}
 			}

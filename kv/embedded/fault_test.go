@@ -17,6 +17,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // failing is a file system whose n-th operation of the wanted kind, once armed,
@@ -92,7 +93,7 @@ func testFault(t *testing.T, wanted func(errorfs.Op) bool, after int64) {
 	if kv.IsRetryable(err) {
 		t.Errorf("%v would be retried", err)
 	}
-	var disk *DiskError
+	var disk *fault.DiskError
 	if err := commitNumbered(t, db, acknowledged+2); !errors.As(err, &disk) || errors.Is(err, kv.ErrOutcomeUnknown) {
 		t.Errorf("a later commit gets %v, want a DiskError with a known outcome", err)
 	}
@@ -129,7 +130,7 @@ func commitUntilFault(t *testing.T, db *Database) (int, error) {
 			return i - 1, err
 		}
 		if err := db.disk.absorber.pass(); err != nil {
-			_ = db.disk.fault.raise("moving commits to the base", err)
+			_ = db.disk.fault.Raise("moving commits to the base", err)
 		}
 	}
 	t.Fatal("nothing has failed")

@@ -2,10 +2,7 @@
 
 package embedded
 
-import (
-	"math/bits"
-	"sync/atomic"
-)
+import "github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
 
 // Histogram tells how often which values occurred. Its buckets are those of a
 // Prometheus histogram: each counts what is not above its bound, so the counts
@@ -42,27 +39,12 @@ func (h Histogram[T]) Quantile(q float64) T {
 	return h.Max
 }
 
-// histogram counts values in buckets whose bounds are powers of two. It is safe
-// for concurrent use.
-type histogram struct {
-	count, sum, max atomic.Int64
-	buckets         [64]atomic.Int64 // i: values up to 1<<i and above the bucket before
-}
-
-// add counts a value, which is not negative.
-func (h *histogram) add(value int64) {
-	h.buckets[bits.Len64(uint64(max(value-1, 0)))].Add(1)
-	h.count.Add(1)
-	h.sum.Add(value)
-	for seen := h.max.Load(); value > seen && !h.max.CompareAndSwap(seen, value); seen = h.max.Load() {
-	}
-}
-
-// read returns what h has counted, beginning with the bucket of least.
-func read[T ~int64](h *histogram, least T) Histogram[T] {
-	r := Histogram[T]{Sum: T(h.sum.Load()), Max: T(h.max.Load())}
-	for i := range h.buckets {
-		r.Count += h.buckets[i].Load()
+// readHistogram returns what h has counted, beginning with the bucket of least.
+func readHistogram[T ~int64](h *histogram.Counter, least T) Histogram[T] {
+	sum, highest, buckets := h.Load()
+	r := Histogram[T]{Sum: T(sum), Max: T(highest)}
+	for i, n := range buckets {
+		r.Count += n
 		upTo := T(1) << min(i, 62)
 		if upTo >= least && (r.Count > 0 || len(r.Buckets) > 0) {
 			r.Buckets = append(r.Buckets, Bucket[T]{upTo, r.Count})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // The lock is on one file and its holder is named in another: reading the
@@ -104,7 +106,7 @@ func writeHolder(fsys vfs.FS, dir string) error {
 
 // readHolder fills in what is known of the holder: it may be about to write it.
 func (e *LockedError) readHolder(fsys vfs.FS) {
-	text, err := readSmall(fsys, fsys.PathJoin(e.Dir, holderName))
+	text, err := files.ReadBeginning(fsys, fsys.PathJoin(e.Dir, holderName))
 	if err != nil {
 		return
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
 )
 
 // segmentName returns the name of a log file.
@@ -43,9 +46,9 @@ type log struct {
 	told    int64 // the highest synced that a frame of file says
 	old     []segment
 	oldSize int64
-	syncs   histogram // how long they took
-	pins    int       // copies under way, which need the segments
-	err     error     // the first of a write or a sync: the log goes no further
+	syncs   histogram.Counter // how long they took
+	pins    int               // copies under way, which need the segments
+	err     error             // the first of a write or a sync: the log goes no further
 
 	first  uint64   // segment of this opening
 	shared uint64   // segments up to it may be a part of a backup, too
@@ -137,7 +140,7 @@ func (l *log) syncLocked() error {
 	if err := l.file.SyncData(); err != nil {
 		return l.fail("syncing", l.number, err)
 	}
-	l.syncs.add(int64(time.Since(begin)))
+	l.syncs.Add(int64(time.Since(begin)))
 	l.synced = l.size
 	return nil
 }
@@ -165,7 +168,7 @@ func (l *log) begin() error {
 		err = file.Sync()
 	}
 	if err == nil {
-		err = syncDir(l.fs, l.dir)
+		err = files.SyncDir(l.fs, l.dir)
 	}
 	if err != nil {
 		if file != nil {
@@ -179,14 +182,6 @@ func (l *log) begin() error {
 	l.file, l.number, l.size, l.synced = file, h.number, headerSize, headerSize
 	l.data, l.told = 0, headerSize
 	return nil
-}
-
-func syncDir(fs vfs.FS, dir string) error {
-	d, err := fs.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // backlog returns how much an opening would read.
@@ -214,7 +209,7 @@ func (l *log) drop(version int64) error {
 		// In order, and each for good before the next: a gap would be damage.
 		err := l.discard(l.old[0].number)
 		if err == nil {
-			err = syncDir(l.fs, l.dir)
+			err = files.SyncDir(l.fs, l.dir)
 		}
 		if err != nil {
 			return fmt.Errorf("removing %s: %w", segmentName(l.old[0].number), err)

@@ -5,18 +5,20 @@ package embedded
 import (
 	"sync"
 	"time"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // logKeeper calls [log.keep] at regular intervals. It has a goroutine of its own:
 // the absorber's passes may take seconds.
 type logKeeper struct {
 	log     *log
-	fault   *fault
+	fault   *fault.Fault
 	quit    chan struct{}
 	running sync.WaitGroup
 }
 
-func newLogKeeper(l *log, f *fault) *logKeeper {
+func newLogKeeper(l *log, f *fault.Fault) *logKeeper {
 	return &logKeeper{log: l, fault: f, quit: make(chan struct{})}
 }
 
@@ -29,12 +31,12 @@ func (k *logKeeper) start(interval time.Duration) {
 			select {
 			case <-k.quit:
 				return
-			case <-k.fault.raised:
+			case <-k.fault.Raised():
 				return
 			case <-ticker.C:
 			}
 			if err := k.log.keep(); err != nil {
-				_ = k.fault.raise("syncing the log", err)
+				_ = k.fault.Raise("syncing the log", err)
 			}
 		}
 	})

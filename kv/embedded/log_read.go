@@ -12,27 +12,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
-
-// CorruptError says that a file of the database is damaged: bytes that were on
-// the disk for certain are not what was written, or a file is gone. Nothing is
-// changed by an opening that fails with it.
-type CorruptError struct {
-	File   string // path of the file
-	Offset int64  // where in it
-	Reason string
-	Err    error // what reading it has met; nil: nothing beyond the reason
-}
-
-// Unwrap returns the cause.
-func (e *CorruptError) Unwrap() error { return e.Err }
-
-// Error implements error.
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("embedded: %s is damaged at offset %d: %s; keep the folder as it is, look for the disk's fault, "+
-		"and restore a backup into another folder (Verify lists all damage)", e.File, e.Offset, e.Reason)
-}
 
 // logReader replays a log.
 type logReader struct {
@@ -125,7 +107,7 @@ func (r *logReader) list() ([]uint64, error) {
 }
 
 func (r *logReader) corrupt(number uint64, offset int64, reason string) error {
-	return &CorruptError{File: r.fs.PathJoin(r.dir, segmentName(number)), Offset: offset, Reason: reason}
+	return &fault.CorruptError{File: r.fs.PathJoin(r.dir, segmentName(number)), Offset: offset, Reason: reason}
 }
 
 // content is a segment in memory.

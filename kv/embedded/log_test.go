@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
@@ -117,7 +118,7 @@ func TestTornTail(t *testing.T) {
 				torn := wholeCopy(fs)
 				writeFile(t, torn, name, append(slices.Clone(data[:size]), garbage...))
 				last, err := reopen(t, torn)
-				if closed && !errors.As(err, new(*CorruptError)) {
+				if closed && !errors.As(err, new(*fault.CorruptError)) {
 					t.Fatalf("closed, then cut at %d of %d: %v, want a CorruptError", size, len(data), err)
 				}
 				if closed {
@@ -157,7 +158,7 @@ func expectDamage(t *testing.T, fs *vfs.MemFS, name string, data []byte, at int)
 	copied := wholeCopy(fs)
 	writeFile(t, copied, name, damaged)
 	_, err := reopen(t, copied)
-	var corrupt *CorruptError
+	var corrupt *fault.CorruptError
 	if !errors.As(err, &corrupt) || path.Base(corrupt.File) != name || corrupt.Offset > int64(at) {
 		t.Fatalf("%s, byte %d of %d: %v, want a CorruptError there", name, at, len(data), err)
 	}
@@ -249,7 +250,7 @@ func TestMissingSegment(t *testing.T) {
 		if err := fs.Remove("db/" + name); err != nil {
 			t.Fatal(err)
 		}
-		var corrupt *CorruptError
+		var corrupt *fault.CorruptError
 		if _, err := reopen(t, fs); !errors.As(err, &corrupt) || path.Base(corrupt.File) != name {
 			t.Errorf("without %s: %v, want a CorruptError that names it", name, err)
 		}

@@ -78,8 +78,8 @@ func fillUp(t *testing.T, db *Database, last int) (int, error) {
 		if err == nil && i%7 == 0 {
 			_, err = db.disk.base.flush(nil)
 		}
-		if err = errors.Join(err, db.disk.fault.get()); err != nil {
-			return i, db.disk.fault.raise("moving commits to the base", err)
+		if err = errors.Join(err, db.disk.fault.Get()); err != nil {
+			return i, db.disk.fault.Raise("moving commits to the base", err)
 		}
 	}
 	t.Fatal("the disk is not full")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
 )
 
 // Metrics says how a database does. Counts are since it was opened; sizes are in
@@ -79,7 +80,7 @@ func (m Metrics) String() string {
 // stats are the counters behind Metrics. None is on the path of a read.
 type stats struct {
 	commits, conflicts, tooOld, failed atomic.Int64 // of the committer
-	batchSize                          histogram
+	batchSize                          histogram.Counter
 	refused, retries, backups          atomic.Int64
 	absorbed, absorbTime               atomic.Int64
 }
@@ -101,7 +102,7 @@ func (s *stats) answered(b *batch) {
 	}
 	if commits > 0 {
 		s.commits.Add(commits)
-		s.batchSize.add(commits)
+		s.batchSize.Add(commits)
 	}
 	if commits < int64(len(b.requests)) {
 		s.conflicts.Add(conflicts)
@@ -121,7 +122,7 @@ func (db *Database) Metrics() Metrics {
 		Failed:    s.failed.Load(),
 		Refused:   s.refused.Load(),
 		Retries:   s.retries.Load(),
-		BatchSize: read(&s.batchSize, int64(1)),
+		BatchSize: readHistogram(&s.batchSize, int64(1)),
 		Version:   db.head.now.Load().version,
 		Watches:   db.watches.Count(),
 		Backups:   s.backups.Load(),
@@ -136,14 +137,14 @@ func (db *Database) Metrics() Metrics {
 
 // measure fills in what concerns the disk.
 func (d *disk) measure(m *Metrics, s *stats) {
-	m.Sync = read(&d.log.syncs, 64*time.Microsecond)
+	m.Sync = readHistogram(&d.log.syncs, 64*time.Microsecond)
 	p := &d.absorber.pressure
 	m.Delayed, m.Delays, m.DelayTime = p.account()
 	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()
 	m.LogBytes, m.LogSegments = d.log.backlog()
 	m.AbsorbedVersion = d.base.absorbed.Load()
 	m.AbsorbedWrites, m.AbsorbTime = s.absorbed.Load(), time.Duration(s.absorbTime.Load())
-	if err := d.fault.get(); err != nil {
+	if err := d.fault.Get(); err != nil {
 		m.Fault = err.Error()
 	}
 	d.base.measure(m)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
 )
 
 var _ expvar.Var = Metrics{}
@@ -24,19 +25,19 @@ var _ expvar.Var = Metrics{}
 // TestHistogram compares counts, sums and quantiles with a sorted list.
 func TestHistogram(t *testing.T) {
 	random := seed.Rand(t)
-	var h histogram
-	if got := read(&h, int64(1)); got.Mean() != 0 || got.Quantile(0.5) != 0 {
+	var h histogram.Counter
+	if got := readHistogram(&h, int64(1)); got.Mean() != 0 || got.Quantile(0.5) != 0 {
 		t.Errorf("of nothing: %+v", got)
 	}
 	var values []int64
 	var sum int64
 	for range 1000 {
 		v := random.Int64N(1 << random.IntN(40))
-		h.add(v)
+		h.Add(v)
 		values, sum = append(values, v), sum+v
 	}
 	slices.Sort(values)
-	got := read(&h, int64(16))
+	got := readHistogram(&h, int64(16))
 	if got.Count != 1000 || got.Sum != sum || got.Max != values[999] || got.Mean() != sum/1000 {
 		t.Errorf("%d values, sum %d, highest %d: %+v", len(values), sum, values[999], got)
 	}
@@ -160,7 +161,7 @@ func TestMetricsInMemory(t *testing.T) {
 	if m := db.Metrics(); m.Commits != 800 || m.BatchSize.Sum != 800 {
 		t.Errorf("after 800 commits: %v", m)
 	}
-	if got := read[time.Duration](&histogram{}, time.Microsecond); got.Count != 0 || got.Quantile(1) != 0 {
+	if got := readHistogram[time.Duration](&histogram.Counter{}, time.Microsecond); got.Count != 0 || got.Quantile(1) != 0 {
 		t.Errorf("of nothing: %+v", got)
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // A note is a small text file beside the data: a line with its kind and format,
@@ -46,7 +48,7 @@ func (n note) field(name string) string {
 
 // writeNote writes a note under a name. The folder must be synced after.
 func writeNote(fs vfs.FS, name string, n note) error {
-	return writeFileSynced(fs, name, []byte(n.text()))
+	return files.WriteSynced(fs, name, []byte(n.text()))
 }
 
 // replaceNote puts a note in the place of the one that a folder has, if any, at
@@ -59,44 +61,20 @@ func replaceNote(fs vfs.FS, dir, name string, n note) error {
 	if err := fs.Rename(draft, fs.PathJoin(dir, name)); err != nil {
 		return err
 	}
-	return syncDir(fs, dir)
-}
-
-// writeFileSynced writes a file whose content is on the disk when it returns.
-func writeFileSynced(fs vfs.FS, name string, content []byte) error {
-	file, err := fs.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
+	return files.SyncDir(fs, dir)
 }
 
 // readNote reads a note of the wanted kind. A damaged one is a [CorruptError].
 func readNote(fs vfs.FS, name, kind string) (note, error) {
-	text, err := readSmall(fs, name)
+	text, err := files.ReadBeginning(fs, name)
 	if err != nil {
 		return note{}, err
 	}
 	n, err := parseNote(text, kind)
 	if err != nil {
-		return note{}, &CorruptError{File: name, Reason: err.Error()}
+		return note{}, &fault.CorruptError{File: name, Reason: err.Error()}
 	}
 	return n, nil
-}
-
-// readSmall reads the beginning of a file.
-func readSmall(fs vfs.FS, name string) (text string, err error) {
-	file, err := fs.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	data, err := io.ReadAll(io.LimitReader(file, 4096))
-	return string(data), err
 }
 
 func parseNote(text, kind string) (note, error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // TestNote writes a backup's note, reads it, and damages every byte of it.
@@ -33,7 +35,7 @@ func TestNote(t *testing.T) {
 		damaged := []byte(text)
 		damaged[at] ^= 1
 		overwrite(t, fs, backupName, damaged)
-		if _, err := readBackup(fs, ""); !errors.As(err, new(*CorruptError)) {
+		if _, err := readBackup(fs, ""); !errors.As(err, new(*fault.CorruptError)) {
 			t.Errorf("with %q for %q at %d: %v, want a CorruptError", damaged[at], text[at], at, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
@@ -23,7 +23,7 @@ type disk struct {
 	lock     io.Closer
 	base     *base
 	log      *log
-	fault    *fault
+	fault    *fault.Fault
 	absorber *absorber
 	keeper   *logKeeper
 	copies   *copies
@@ -52,7 +52,7 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	if o.ReadOnly {
 		return openReadOnly(dir, o)
 	}
-	if err := makeDir(o.FS, dir); err != nil {
+	if err := files.MakeDir(o.FS, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
 	}
 	if err := refuseUnfinished(o.FS, dir); err != nil {
@@ -76,24 +76,6 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	return db, nil
 }
 
-// makeDir makes a folder, and those that it lies in, whose names survive a
-// crash.
-func makeDir(fs vfs.FS, dir string) error {
-	if _, err := fs.Stat(dir); err == nil {
-		return nil
-	}
-	parent := fs.PathDir(dir)
-	if parent != dir {
-		if err := makeDir(fs, parent); err != nil {
-			return err
-		}
-	}
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return syncDir(fs, parent)
-}
-
 // recoverDatabase brings back what the folder holds: the base, and over it, as
 // the window, the commits that only the log has.
 func recoverDatabase(dir string, o Options) (*Database, error) {
@@ -112,7 +94,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	if err := p.reader(l, absorbed, func(version int64, m mutation.Mutation) { w.apply(&m, version, false) }).all(); err != nil {
 		return nil, err
 	}
-	db := &Database{disk: &disk{log: l, fault: newFault(), copies: newCopies(), options: o}}
+	db := &Database{disk: &disk{log: l, fault: fault.New(), copies: newCopies(), options: o}}
 	if db.disk.base, err = p.openBase(o, db.disk.fault); err != nil {
 		return nil, err
 	}
@@ -123,9 +105,9 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 }
 
 // openBase opens the folder's base, or makes it.
-func (p *parts) openBase(o Options, f *fault) (*base, error) {
+func (p *parts) openBase(o Options, f *fault.Fault) (*base, error) {
 	dir := p.fs.PathJoin(p.dir, baseDir)
-	if err := makeDir(p.fs, dir); err != nil {
+	if err := files.MakeDir(p.fs, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
 	}
 	return openBase(dir, o, f)
@@ -181,7 +163,7 @@ func (db *Database) startDisk(o Options) error {
 	if _, segments := a.log.backlog(); segments > 2*maxSegments {
 		if err := a.pass(); err != nil {
 			close(a.done)
-			return errors.Join(a.fault.raise("moving commits to the base", err), db.Close())
+			return errors.Join(a.fault.Raise("moving commits to the base", err), db.Close())
 		}
 	}
 	if o.keepEvery > 0 {
@@ -202,11 +184,11 @@ func (d *disk) close() error {
 	d.absorber.stop()
 	d.keeper.stop()
 	c, err := d.log.close()
-	if err == nil && d.fault.get() == nil && !d.options.ReadOnly {
+	if err == nil && d.fault.Get() == nil && !d.options.ReadOnly {
 		err = writeClosing(d.log.fs, d.log.dir, c)
 	}
 	if err != nil {
-		err = d.fault.raise("closing the log", err)
+		err = d.fault.Raise("closing the log", err)
 	}
 	return errors.Join(err, d.base.close(), d.lock.Close())
 }

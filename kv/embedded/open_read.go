@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
@@ -48,7 +49,7 @@ func readDatabase(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	db := &Database{disk: &disk{
-		base: b, log: &log{fs: o.FS, dir: dir}, fault: newFault(), copies: newCopies(), options: o, identity: p.identity,
+		base: b, log: &log{fs: o.FS, dir: dir}, fault: fault.New(), copies: newCopies(), options: o, identity: p.identity,
 	}}
 	if err := db.replay(&p); err != nil {
 		return nil, errors.Join(err, b.close())

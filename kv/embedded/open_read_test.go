@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // readOnlyDisk is a file system that refuses every write.
@@ -120,7 +121,7 @@ func TestReadOnlyRefusals(t *testing.T) {
 	if err := fs.Remove("db/" + names[len(names)-1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenWith("db", Options{FS: fs, ReadOnly: true}); !errors.As(err, new(*CorruptError)) {
+	if _, err := OpenWith("db", Options{FS: fs, ReadOnly: true}); !errors.As(err, new(*fault.CorruptError)) {
 		t.Errorf("a database without its newest segment: %v", err)
 	}
 }

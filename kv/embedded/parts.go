@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
@@ -57,7 +58,7 @@ func (p *parts) hasBase() (bool, error) {
 		return false, err
 	}
 	if p.complete() || len(segments) > 0 {
-		return false, &CorruptError{File: dir, Reason: "the base is gone, or the file in it whose name begins with marker.manifest: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder"}
+		return false, &fault.CorruptError{File: dir, Reason: "the base is gone, or the file in it whose name begins with marker.manifest: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder"}
 	}
 	return false, nil
 }

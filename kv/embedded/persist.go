@@ -2,18 +2,23 @@
 
 package embedded
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
 
 // persist makes a batch durable.
 func (c *committer) persist(b *batch) error {
 	if c.log == nil {
 		return nil
 	}
-	if err := c.fault.get(); err != nil {
+	if err := c.fault.Get(); err != nil {
 		return err // the batch before was not written, or not for certain
 	}
 	if err := c.log.append(b.version, b.frame); err != nil {
-		return unknownOutcome(c.fault.raise("committing", err))
+		return unknownOutcome(c.fault.Raise("committing", err))
 	}
 	return nil
 }
@@ -99,4 +104,10 @@ func (c *committer) oldestWaiting() (version int64, some bool) {
 		}
 	}
 	return version, version != math.MaxInt64
+}
+
+// unknownOutcome is the error of a commit that was being made durable when the
+// disk failed.
+func unknownOutcome(err error) error {
+	return fmt.Errorf("embedded: the commit may or may not be found when the database is opened again: %w: %w", kv.ErrOutcomeUnknown, err)
 }

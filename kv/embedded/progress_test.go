@@ -90,7 +90,7 @@ func TestFaultWhileCommitsWait(t *testing.T) {
 		t.Fatalf("the commit does not wait: %v", err)
 	}
 	fs.left.Store(0)
-	_ = db.disk.fault.raise("moving commits to the base", errorfs.ErrInjected)
+	_ = db.disk.fault.Raise("moving commits to the base", errorfs.ErrInjected)
 	if _, err := f.Get(soon(t)); kv.CodeOf(err) != kv.CodeIOError || errors.Is(err, kv.ErrOutcomeUnknown) {
 		t.Errorf("the commit that waited gets %v, want a DiskError with a known outcome", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
 // tableKeys is how many keys of a thousand bytes the base's table holds.
@@ -130,7 +131,7 @@ func checkTable(t *testing.T, db *Database, r kv.KeyRange, want ...string) {
 
 func expectReadFault(t *testing.T, what string, err error) {
 	t.Helper()
-	var disk *DiskError
+	var disk *fault.DiskError
 	if !errors.As(err, &disk) || !errors.Is(err, errorfs.ErrInjected) || kv.CodeOf(err) != kv.CodeIOError || kv.IsRetryable(err) {
 		t.Errorf("%s gets %v, want a DiskError that is not retried", what, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // Restore copies a backup to a folder, which must not exist or be empty, checks
@@ -103,7 +105,7 @@ func (s *staging) fill(ctx context.Context, backup string) error {
 				continue
 			}
 			from, to := s.fs.PathJoin(backup, sub, name), s.fs.PathJoin(s.work, sub, name)
-			if _, err := copyFile(ctx, s.fs, from, to, -1); err != nil {
+			if _, err := files.Copy(ctx, s.fs, from, to, -1); err != nil {
 				return err
 			}
 		}

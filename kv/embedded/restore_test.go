@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // TestRestore restores a backup: the copy is whole, a database of its own, and
@@ -73,7 +75,7 @@ func TestRestoreRefusals(t *testing.T) {
 			break
 		}
 	}
-	if err := writeFileSynced(fs, "unfinished", nil); err != nil {
+	if err := files.WriteSynced(fs, "unfinished", nil); err != nil {
 		t.Fatal(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -96,7 +98,7 @@ func TestRestoreRefusals(t *testing.T) {
 	if err := try(t.Context(), "nowhere", "new"); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("from nowhere: %v", err)
 	}
-	if corrupt := (*CorruptError)(nil); !errors.As(try(t.Context(), "damaged", "new"), &corrupt) {
+	if corrupt := (*fault.CorruptError)(nil); !errors.As(try(t.Context(), "damaged", "new"), &corrupt) {
 		t.Error("restored a damaged backup")
 	}
 	if err := try(cancelled, "backup", "new"); !errors.Is(err, context.Canceled) {

@@ -3,7 +3,6 @@
 package embedded
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // unfinishedName marks a folder that is being filled, from before its first
@@ -52,7 +53,7 @@ func stage(fs vfs.FS, dir string) (*staging, error) {
 		return nil, err
 	}
 	s := &staging{fs: fs, dir: dir, work: dir + ".partial"}
-	if err := makeDir(fs, s.work); err != nil {
+	if err := files.MakeDir(fs, s.work); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", s.work, err)
 	}
 	lock, err := lockDir(fs, s.work)
@@ -117,22 +118,22 @@ func leftBehind(names []string) bool {
 
 // mark says that the folder is not complete.
 func (s *staging) mark() error {
-	if err := writeFileSynced(s.fs, s.fs.PathJoin(s.work, unfinishedName), nil); err != nil {
+	if err := files.WriteSynced(s.fs, s.fs.PathJoin(s.work, unfinishedName), nil); err != nil {
 		return err
 	}
-	return syncDir(s.fs, s.work)
+	return files.SyncDir(s.fs, s.work)
 }
 
 // finish makes the folder, whose files are synced, what it is to become.
 func (s *staging) finish() error {
-	err := errors.Join(syncDir(s.fs, s.fs.PathJoin(s.work, baseDir)), syncDir(s.fs, s.work))
+	err := errors.Join(files.SyncDir(s.fs, s.fs.PathJoin(s.work, baseDir)), files.SyncDir(s.fs, s.work))
 	for _, name := range []string{unfinishedName, holderName, lockName} {
 		if err == nil {
 			err = s.fs.Remove(s.fs.PathJoin(s.work, name))
 		}
 	}
 	if err == nil {
-		err = syncDir(s.fs, s.work)
+		err = files.SyncDir(s.fs, s.work)
 	}
 	if err == nil {
 		err = s.moveIn()
@@ -151,7 +152,7 @@ func (s *staging) moveIn() error {
 		return err
 	}
 	s.moved = true
-	return syncDir(s.fs, s.fs.PathDir(s.dir))
+	return files.SyncDir(s.fs, s.fs.PathDir(s.dir))
 }
 
 // abandon removes what was filled, after cause, and returns what is to be
@@ -182,44 +183,4 @@ func (s *staging) clear() error {
 		}
 	}
 	return err
-}
-
-// copyFile copies the first bytes of a file, all if size is negative, and syncs
-// the copy.
-func copyFile(ctx context.Context, fs vfs.FS, from, to string, size int64) (n int64, err error) {
-	src, err := fs.Open(from, vfs.SequentialReadsOption)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	dst, err := fs.Create(to, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return 0, err
-	}
-	var r io.Reader = src
-	if size >= 0 {
-		r = io.LimitReader(src, size)
-	}
-	n, err = io.Copy(dst, untilDone{ctx, r})
-	if err == nil && size >= 0 && n != size {
-		err = fmt.Errorf("%s has %d bytes, want %d: %w", from, n, size, io.ErrUnexpectedEOF)
-	}
-	if err == nil {
-		err = dst.Sync()
-	}
-	return n, errors.Join(err, dst.Close())
-}
-
-// untilDone reads until its context is done.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-// Read implements [io.Reader].
-func (u untilDone) Read(p []byte) (int, error) {
-	if err := context.Cause(u.ctx); err != nil {
-		return 0, err
-	}
-	return u.r.Read(p)
 }

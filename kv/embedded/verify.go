@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
@@ -26,7 +27,7 @@ type Report struct {
 	// it was an older part of the log. It is no damage: opening ignores them.
 	Torn int64
 
-	Damage []*CorruptError // what is not as it was written
+	Damage []*fault.CorruptError // what is not as it was written
 }
 
 // Verify reads all of a database that nobody has open, or of a backup, and
@@ -92,7 +93,7 @@ func (v *verifier) run() error {
 
 // found keeps damage for the report, and returns other errors.
 func (v *verifier) found(err error) error {
-	var damage *CorruptError
+	var damage *fault.CorruptError
 	if errors.As(err, &damage) {
 		v.report.Damage = append(v.report.Damage, damage)
 		return nil
@@ -117,7 +118,7 @@ func (v *verifier) notes() (err error) {
 	v.report.Backup = v.parts.backup
 	v.parts.closed, err = readClosing(v.fs, v.dir)
 	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.segment > 0 {
-		err = &CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
+		err = &fault.CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
 	}
 	return v.found(err)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
@@ -27,7 +28,7 @@ func (v *verifier) base() (absorbed int64, err error) {
 	dir := v.fs.PathJoin(v.dir, baseDir)
 	exists, err := v.parts.hasBase()
 	if err == nil && !exists {
-		err = &CorruptError{File: dir, Reason: "the folder has no base: it is no database, or its files are gone"}
+		err = &fault.CorruptError{File: dir, Reason: "the folder has no base: it is no database, or its files are gone"}
 	}
 	if err != nil {
 		return math.MaxInt64, v.found(err)
@@ -125,7 +126,7 @@ func (v *verifier) tables(dir string, tables []table) error {
 		if err == nil {
 			continue
 		}
-		damage := &CorruptError{File: v.fs.PathJoin(dir, t.name), Reason: err.Error()}
+		damage := &fault.CorruptError{File: v.fs.PathJoin(dir, t.name), Reason: err.Error()}
 		if at := (*damagedBlock)(nil); errors.As(err, &at) {
 			damage.Offset = at.offset
 		}
@@ -216,7 +217,7 @@ func (v *verifier) order(b *base, dir string) error {
 	err := unpanicked(func() error { return b.db.CheckLevels(&stats) })
 	v.report.Keys = stats.NumPoints
 	if err != nil {
-		return &CorruptError{File: dir, Reason: fmt.Sprintf("the tables do not fit each other: %v", err)}
+		return &fault.CorruptError{File: dir, Reason: fmt.Sprintf("the tables do not fit each other: %v", err)}
 	}
 	return nil
 }

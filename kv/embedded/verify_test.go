@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // filledDatabase closes a database with tables and some segments.
@@ -112,10 +114,10 @@ func TestVerifyFindsDamage(t *testing.T) {
 		damaged[at] ^= 1 << random.IntN(8)
 		overwrite(t, fs, name, damaged)
 		report, err := Verify(t.Context(), "db", Options{FS: fs})
-		if !slices.ContainsFunc(report.Damage, func(d *CorruptError) bool { return d.File == name && d.Offset <= int64(at) }) {
+		if !slices.ContainsFunc(report.Damage, func(d *fault.CorruptError) bool { return d.File == name && d.Offset <= int64(at) }) {
 			t.Fatalf("byte %d of %s (%d bytes) was changed: %v", at, name, len(damaged), err)
 		}
-		if corrupt := (*CorruptError)(nil); len(report.Damage) > 0 && !errors.As(err, &corrupt) {
+		if corrupt := (*fault.CorruptError)(nil); len(report.Damage) > 0 && !errors.As(err, &corrupt) {
 			t.Fatalf("damage is reported as %v", err)
 		}
 		found[path.Ext(name)]++
@@ -130,7 +132,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 
 func overwrite(t *testing.T, fs vfs.FS, name string, data []byte) {
 	t.Helper()
-	if err := writeFileSynced(fs, name, slices.Clone(data)); err != nil {
+	if err := files.WriteSynced(fs, name, slices.Clone(data)); err != nil {
 		t.Fatal(err)
 	}
 }

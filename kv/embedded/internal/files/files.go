@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// SyncDir brings the names in a folder to the disk.
+func SyncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// WriteSynced writes a file whose content is on the disk when it returns.
+func WriteSynced(fs vfs.FS, name string, content []byte) error {
+	file, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// ReadBeginning reads the beginning of a file.
+func ReadBeginning(fs vfs.FS, name string) (text string, err error) {
+	file, err := fs.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	return string(data), err
+}
+
+// MakeDir makes a folder, and those that it lies in, whose names survive a
+// crash.
+func MakeDir(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(dir); err == nil {
+		return nil
+	}
+	parent := fs.PathDir(dir)
+	if parent != dir {
+		if err := MakeDir(fs, parent); err != nil {
+			return err
+		}
+	}
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return SyncDir(fs, parent)
+}
+
+// Copy copies the first bytes of a file, all if size is negative, and syncs
+// the copy.
+func Copy(ctx context.Context, fs vfs.FS, from, to string, size int64) (n int64, err error) {
+	src, err := fs.Open(from, vfs.SequentialReadsOption)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, err := fs.Create(to, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return 0, err
+	}
+	var r io.Reader = src
+	if size >= 0 {
+		r = io.LimitReader(src, size)
+	}
+	n, err = io.Copy(dst, untilDone{ctx, r})
+	if err == nil && size >= 0 && n != size {
+		err = fmt.Errorf("%s has %d bytes, want %d: %w", from, n, size, io.ErrUnexpectedEOF)
+	}
+	if err == nil {
+		err = dst.Sync()
+	}
+	return n, errors.Join(err, dst.Close())
+}
+
+// untilDone reads until its context is done.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements [io.Reader].
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
