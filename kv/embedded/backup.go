@@ -15,7 +15,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // backupName is the file of a backup that says what it is of. It stays when the
@@ -97,12 +96,11 @@ func (o Options) place(dir string) (string, error) {
 // lost nothing that the base had not on the disk: opening the copy replays what
 // its base lacks, up to the last version that the copied log has.
 func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
-	s, err := stage(d.log.fs, dir)
+	s, err := stage(d.options.FS, dir)
 	if err != nil {
 		return BackupInfo{}, err
 	}
-	d.log.pin(1)
-	defer d.log.pin(-1)
+	defer d.log.pin()()
 	info := BackupInfo{Database: d.identity, Time: time.Now().UTC()}
 	err = d.base.checkpoint(ctx, s.work)
 	if err == nil {
@@ -132,49 +130,6 @@ func (b *base) checkpoint(ctx context.Context, dir string) error {
 	if err == nil {
 		err = b.fault.Get() // what was copied may not have been on the disk
 	}
-	return err
-}
-
-// pin keeps drop from removing segments (1), or lets it again (-1).
-func (l *log) pin(by int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.pins += by
-}
-
-// copyTo copies the log as it is now, pinned, to another folder, and returns the last
-// version in it. Complete segments are shared: they are never written again.
-func (l *log) copyTo(ctx context.Context, dir string) (version int64, err error) {
-	l.mu.Lock()
-	version, number, size := l.last, l.number, l.size
-	numbers := make([]uint64, 0, len(l.old))
-	for _, s := range l.old {
-		numbers = append(numbers, s.number)
-	}
-	l.mu.Unlock()
-	for _, n := range numbers {
-		if err := l.shareSegment(ctx, n, dir); err != nil {
-			return 0, err
-		}
-	}
-	name := segmentName(number)
-	_, err = files.Copy(ctx, l.fs, l.fs.PathJoin(l.dir, name), l.fs.PathJoin(dir, name), size)
-	return version, err
-}
-
-func (l *log) shareSegment(ctx context.Context, number uint64, dir string) error {
-	name := segmentName(number)
-	from, to := l.fs.PathJoin(l.dir, name), l.fs.PathJoin(dir, name)
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	if l.fs.Link(from, to) == nil {
-		l.mu.Lock()
-		l.shared = max(l.shared, number)
-		l.mu.Unlock()
-		return nil
-	}
-	_, err := files.Copy(ctx, l.fs, from, to, -1)
 	return err
 }
 

@@ -19,13 +19,8 @@ import (
 // record is not taken for one that a crash cut off.
 const closedName = "CLOSED"
 
-// closing is how far the log went when the database was closed.
-type closing struct {
-	segment uint64 // the newest; it has no frames
-	version int64  // of the newest commit
-}
-
-func (c closing) note() note {
+// closingNote is the note of how far the log went.
+func closingNote(c logEnd) note {
 	return note{kind: "closing", fields: [][2]string{
 		{"segment", strconv.FormatUint(c.segment, 10)},
 		{"version", strconv.FormatInt(c.version, 10)},
@@ -33,8 +28,8 @@ func (c closing) note() note {
 }
 
 // writeClosing notes how far the log went.
-func writeClosing(fs vfs.FS, dir string, c closing) error {
-	if err := replaceNote(fs, dir, closedName, c.note()); err != nil {
+func writeClosing(fs vfs.FS, dir string, c logEnd) error {
+	if err := replaceNote(fs, dir, closedName, closingNote(c)); err != nil {
 		return fmt.Errorf("writing %s: %w", fs.PathJoin(dir, closedName), err)
 	}
 	return nil
@@ -42,7 +37,7 @@ func writeClosing(fs vfs.FS, dir string, c closing) error {
 
 // readClosing returns how far the log went when the database was closed last, 0
 // if it never was.
-func readClosing(fs vfs.FS, dir string) (c closing, err error) {
+func readClosing(fs vfs.FS, dir string) (c logEnd, err error) {
 	name := fs.PathJoin(dir, closedName)
 	n, err := readNote(fs, name, "closing")
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -56,7 +51,7 @@ func readClosing(fs vfs.FS, dir string) (c closing, err error) {
 		c.version, err = strconv.ParseInt(n.field("version"), 10, 64)
 	}
 	if err != nil {
-		return closing{}, &fault.CorruptError{File: name, Reason: err.Error()}
+		return logEnd{}, &fault.CorruptError{File: name, Reason: err.Error()}
 	}
 	return c, nil
 }

@@ -185,7 +185,7 @@ func TestMissingParts(t *testing.T) {
 		"the base's markers":                  func(name string) bool { return inBase(name) && path.Ext(name) != ".sst" },
 		"base, log and what Close has noted":  func(name string) bool { return isLog(name) || inBase(name) || path.Base(name) == closedName },
 		"the log and what Close has noted":    func(name string) bool { return isLog(name) || path.Base(name) == closedName },
-		"all segments but the first":          func(name string) bool { return isLog(name) && path.Base(name) != segmentName(1) },
+		"all segments but the first":          func(name string) bool { return isLog(name) && path.Base(name) != logName(1) },
 		"the base and what Close has noted":   func(name string) bool { return inBase(name) || path.Base(name) == closedName },
 		"the base, and it is an empty folder": inBase,
 	}

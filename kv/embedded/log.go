@@ -50,11 +50,33 @@ type log struct {
 	pins    int               // copies under way, which need the segments
 	err     error             // the first of a write or a sync: the log goes no further
 
+	torn   int64    // bytes behind the end that was found
 	first  uint64   // segment of this opening
 	shared uint64   // segments up to it may be a part of a backup, too
 	spares []string // files to be used again
 	reused bool     // file is longer than what was written to it
 }
+
+// logOptions say where a log is and how it is written.
+type logOptions struct {
+	fs          vfs.FS
+	dir         string
+	lazy        bool  // do not sync each frame
+	segmentSize int64 // beyond which a new segment begins
+}
+
+// lastVersion returns the highest version in the log.
+func (l *log) lastVersion() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// tornBytes returns how many bytes a crash has left behind the end that was found.
+func (l *log) tornBytes() int64 { return l.torn }
+
+// syncTimes counts how long syncs took, in nanoseconds.
+func (l *log) syncTimes() *histogram.Counter { return &l.syncs }
 
 // append writes a frame, whose head is still to be filled in, and syncs it
 // unless the log is lazy.
@@ -223,17 +245,17 @@ func (l *log) drop(version int64) error {
 // close syncs and releases the log, and returns how far it went. The last segment
 // is then one without frames, in a file of its own, which says where the one
 // before ends.
-func (l *log) close() (closing, error) {
+func (l *log) close() (logEnd, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
-		return closing{}, l.err
+		return logEnd{}, l.err
 	}
 	err := errors.Join(l.syncLocked(), l.removeSpares())
 	if err == nil && (l.size > headerSize || l.reused) {
 		err = l.begin()
 	}
-	c := closing{segment: l.number, version: l.last}
+	c := logEnd{segment: l.number, version: l.last}
 	return c, errors.Join(err, l.releaseLocked())
 }
 

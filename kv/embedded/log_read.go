@@ -16,18 +16,35 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
+// logEnd is how far a log goes. The zero value is no end.
+type logEnd struct {
+	segment uint64 // the newest; it has no frames
+	version int64  // of the newest commit
+}
+
+// logReplay says what of a log is read, and what is known of it.
+type logReplay struct {
+	above         int64                                    // only commits of higher versions are given to apply
+	apply         func(version int64, m mutation.Mutation) // is given the mutations in order
+	closed        logEnd                                   // where the log ended when it was closed last
+	must          bool                                     // there is a log: a folder without one is damaged
+	beforeSegment func(size int64) error                   // unless nil, called before a segment of that size is read
+}
+
+// readLog replays the log of a folder, and writes nothing. After an error, the log
+// that it returns tells how far it was read.
+func readLog(o logOptions, r logReplay) (*log, error) {
+	l := &log{fs: o.fs, dir: o.dir, lazy: o.lazy, cut: o.segmentSize}
+	reader := logReader{logReplay: r, fs: o.fs, dir: o.dir, log: l}
+	return l, reader.all()
+}
+
 // logReader replays a log.
 type logReader struct {
-	fs     vfs.FS
-	dir    string
-	above  int64 // versions that are replayed
-	apply  func(version int64, m mutation.Mutation)
-	log    *log                   // gets the segments
-	closed closing                // how far the log is known to go
-	backup *BackupInfo            // how far a backup goes; nil: the folder began as none
-	must   bool                   // there is a log: a folder without one is damaged
-	before func(size int64) error // unless nil, called before a segment of that size is read
-	torn   int64                  // bytes behind the end, which a crash has left
+	logReplay
+	fs  vfs.FS
+	dir string
+	log *log // gets the segments
 }
 
 // open begins a new segment of a log that was read. Its last is then the highest
@@ -59,7 +76,7 @@ func (l *log) reopen() (err error) {
 
 // all replays all segments.
 func (r *logReader) all() error {
-	numbers, err := r.list()
+	numbers, err := listSegments(r.fs, r.dir)
 	if err != nil {
 		return err
 	}
@@ -76,24 +93,24 @@ func (r *logReader) all() error {
 	if err := r.replay(numbers); err != nil {
 		return err
 	}
-	return r.reaches()
+	return r.checkEnd()
 }
 
-// reaches returns an error if the log lacks some of what it had when the database
-// was closed, or of the backup that it began as.
-func (r *logReader) reaches() error {
+// checkEnd returns an error if the log lacks some of what it had when it was closed
+// last.
+func (r *logReader) checkEnd() error {
 	found := max(r.log.last, r.above)
 	if found < r.closed.version {
 		return r.corrupt(r.closed.segment, 0, fmt.Sprintf("commits are missing: they end with version %d; they ended with %d when the database was closed", found, r.closed.version))
 	}
-	return r.backup.reaches(r.fs, r.dir, found)
+	return nil
 }
 
-// list returns the numbers of the segments, ascending.
-func (r *logReader) list() ([]uint64, error) {
-	names, err := r.fs.List(r.dir)
+// listSegments returns the numbers of the segments in a folder, ascending.
+func listSegments(fs vfs.FS, dir string) ([]uint64, error) {
+	names, err := fs.List(dir)
 	if err != nil {
-		return nil, fmt.Errorf("embedded: listing %s: %w", r.dir, err)
+		return nil, fmt.Errorf("embedded: listing %s: %w", dir, err)
 	}
 	var numbers []uint64
 	for _, name := range names {
@@ -180,8 +197,8 @@ func (r *logReader) read(number uint64) (data []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: reading %s: %w", name, err)
 	}
-	if r.before != nil {
-		if err := r.before(info.Size()); err != nil {
+	if r.beforeSegment != nil {
+		if err := r.beforeSegment(info.Size()); err != nil {
 			return nil, err
 		}
 	}
@@ -221,7 +238,7 @@ func (r *logReader) lastSegment(c *content) error {
 		}
 	}
 	r.log.number, r.log.size = c.number, stop
-	r.torn = size - stop
+	r.log.torn = size - stop
 	return nil
 }
 

@@ -4,17 +4,17 @@ package embedded
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // logOf returns a file system with a database whose log holds transactions 1 to
@@ -85,7 +85,7 @@ func reopen(t *testing.T, fs vfs.FS) (int, error) {
 
 // crashedLog returns what a crash of the machine leaves of a database whose log
 // holds transactions 1 to n, which are on the disk, in one segment.
-func crashedLog(t *testing.T, n int, noSync bool, before func(*log)) *vfs.MemFS {
+func crashedLog(t *testing.T, n int, noSync bool, before func(*Database)) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
 	db := openTest(t, Options{FS: fs, NoSync: noSync, noAbsorb: true})
@@ -95,11 +95,11 @@ func crashedLog(t *testing.T, n int, noSync bool, before func(*log)) *vfs.MemFS 
 			t.Fatal(err)
 		}
 	}
-	before(db.disk.log)
+	before(db)
 	return wholeCopy(fs)
 }
 
-func justCommitted(*log) {}
+func justCommitted(*Database) {}
 
 // TestTornTail cuts the last record of a crashed database off at every byte, as
 // a crash does while it is written: all others are there. Of a database that was
@@ -107,12 +107,12 @@ func justCommitted(*log) {}
 func TestTornTail(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		fs := crashedLog(t, 4, false, justCommitted)
-		name := segmentName(1)
+		name := logName(1)
 		if closed {
 			closeTest(t, openTest(t, Options{FS: fs, noAbsorb: true}))
 		}
 		data := readFile(t, fs, name)
-		from := lastFrame(t, data, 1)
+		from := lastFrame(t, data)
 		for size := from; size < int64(len(data)); size++ {
 			for _, garbage := range [][]byte{nil, make([]byte, 50), bytes.Repeat([]byte{0xf2}, 50)} {
 				torn := wholeCopy(fs)
@@ -170,7 +170,8 @@ func expectDamage(t *testing.T, fs *vfs.MemFS, name string, data []byte, at int)
 func TestDamageAfterCrash(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		for _, kept := range []bool{false, true} {
-			keep := func(l *log) {
+			keep := func(db *Database) {
+				l := db.disk.log
 				if err := l.sync(); err == nil && kept {
 					if err := l.keep(); err != nil {
 						t.Fatal(err)
@@ -178,9 +179,9 @@ func TestDamageAfterCrash(t *testing.T) {
 				}
 			}
 			fs := crashedLog(t, 12, noSync, keep)
-			name := segmentName(1)
+			name := logName(1)
 			data := readFile(t, fs, name)
-			end := lastFrame(t, data, 1)
+			end := lastFrame(t, data)
 			for at := range data[:end] {
 				expectDamage(t, fs, name, data, at)
 			}
@@ -201,21 +202,27 @@ func TestDamageAfterCrash(t *testing.T) {
 	}
 }
 
+// diskSector is what a disk writes whole or not at all.
+const diskSector = 512
+
+// logName returns the name of a segment's file.
+func logName(number int) string { return fmt.Sprintf("%06d.log", number) }
+
 // TestLostSectors zeroes sectors that a crash of the machine may have lost after
 // NoSync: what comes before them is there. Any other change in front of valid
 // records is damage.
 func TestLostSectors(t *testing.T) {
 	fs := crashedLog(t, 60, true, justCommitted)
-	name := segmentName(1)
+	name := logName(1)
 	data := readFile(t, fs, name)
-	sectors := len(data) / sectorSize
+	sectors := len(data) / diskSector
 	if sectors < 10 {
 		t.Fatalf("the log has %d sectors, want some", sectors)
 	}
 	least := 0
 	for lost := 1; lost < sectors; lost++ {
 		torn := slices.Clone(data)
-		clear(torn[lost*sectorSize : (lost+1)*sectorSize])
+		clear(torn[lost*diskSector : (lost+1)*diskSector])
 		copied := wholeCopy(fs)
 		writeFile(t, copied, name, torn)
 		last, err := reopen(t, copied)
@@ -223,21 +230,21 @@ func TestLostSectors(t *testing.T) {
 			t.Fatalf("without sector %d of %d: transaction %d is the last, want %d or more; %v", lost, sectors, last, least, err)
 		}
 		least = last
-		for at := lost * sectorSize; at < (lost+1)*sectorSize; at += 37 {
+		for at := lost * diskSector; at < (lost+1)*diskSector; at += 37 {
 			expectDamage(t, fs, name, data, at)
 		}
 	}
 }
 
-// lastFrame returns where the last record of a segment begins.
-func lastFrame(t *testing.T, data []byte, number uint64) (last int64) {
+// lastFrame returns where the last record of a segment begins: behind the header of
+// 36 bytes each record has a head of 28, with the payload's size at its fifth byte.
+func lastFrame(t *testing.T, data []byte) (last int64) {
 	t.Helper()
-	for at := int64(headerSize); at < int64(len(data)); {
-		f, ok := decodeFrame(data[at:], number)
-		if !ok {
+	for at := int64(36); at < int64(len(data)); {
+		if !bytes.HasPrefix(data[at:], []byte{0xf2, 'K', 'Z', 0x01}) {
 			t.Fatalf("no record at %d", at)
 		}
-		last, at = at, f.end(at)
+		last, at = at, at+28+int64(binary.LittleEndian.Uint32(data[at+4:]))
 	}
 	return last
 }
@@ -259,62 +266,4 @@ func TestMissingSegment(t *testing.T) {
 	if last, err := reopen(t, fs); err != nil || last != 12 {
 		t.Errorf("with all segments again: %d, %v", last, err)
 	}
-}
-
-func appendChanges(b []byte, changes []mutation.Mutation) []byte {
-	for i := range changes {
-		b = appendChange(b, &changes[i])
-	}
-	return b
-}
-
-// FuzzDecodeChanges decodes anything; what decodes comes out again the same.
-func FuzzDecodeChanges(f *testing.F) {
-	f.Add(appendChanges(nil, []mutation.Mutation{
-		{Op: mutation.OpSet, Key: []byte("key"), Value: []byte("value")},
-		{Op: mutation.OpSet, Key: []byte{}, Value: []byte{}},
-		{Op: mutation.OpSet, Key: []byte("cleared")},
-		{Op: mutation.OpClearRange, Key: []byte("a"), Value: []byte("b")},
-	}))
-	f.Add([]byte{logSet, 200, 1})
-	f.Add([]byte{9})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		decode := func(data []byte) (changes []mutation.Mutation, err error) {
-			err = decodeChanges(data, func(m mutation.Mutation) { changes = append(changes, m) })
-			return changes, err
-		}
-		changes, err := decode(data)
-		if err != nil {
-			if !errors.Is(err, errPayload) {
-				t.Fatalf("the error is %v", err)
-			}
-			return
-		}
-		again, err := decode(appendChanges(nil, changes))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(changes, again, cmp.AllowUnexported(mutation.Mutation{})); diff != "" {
-			t.Errorf("decoded again (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// FuzzDecodeFrame decodes anything; only what was sealed is a frame.
-func FuzzDecodeFrame(f *testing.F) {
-	sealed := append(make([]byte, frameSize), "payload"...)
-	sealFrame(sealed, 7, 123, 36)
-	f.Add(sealed)
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, ok := decodeFrame(data, 7)
-		if !ok {
-			return
-		}
-		b := append(make([]byte, frameSize), got.payload...)
-		sealFrame(b, 7, got.version, got.synced)
-		if !bytes.HasPrefix(data, b) {
-			t.Errorf("%x is a frame that nobody has sealed", data)
-		}
-	})
 }

@@ -137,7 +137,7 @@ func (db *Database) Metrics() Metrics {
 
 // measure fills in what concerns the disk.
 func (d *disk) measure(m *Metrics, s *stats) {
-	m.Sync = readHistogram(&d.log.syncs, 64*time.Microsecond)
+	m.Sync = readHistogram(d.log.syncTimes(), 64*time.Microsecond)
 	p := &d.absorber.pressure
 	m.Delayed, m.Delays, m.DelayTime = p.account()
 	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()

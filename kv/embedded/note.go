@@ -22,6 +22,8 @@ type note struct {
 	fields [][2]string // name, value
 }
 
+var noteTable = crc32.MakeTable(crc32.Castagnoli)
+
 // noteFormat is the format of notes and of the folder they lie in. A program
 // refuses a folder whose format is newer than its own.
 const noteFormat = 1
@@ -32,7 +34,7 @@ func (n note) text() string {
 	for _, f := range n.fields {
 		fmt.Fprintf(&b, "%s %s\n", f[0], f[1])
 	}
-	fmt.Fprintf(&b, "checksum %08x\n", crc32.Checksum([]byte(b.String()), castagnoli))
+	fmt.Fprintf(&b, "checksum %08x\n", crc32.Checksum([]byte(b.String()), noteTable))
 	return b.String()
 }
 

@@ -52,7 +52,7 @@ func TestNewerFormat(t *testing.T) {
 	fs := filledDatabase(t)
 	text := strings.Replace(note{kind: "database"}.text(), fmt.Sprint(" ", noteFormat), fmt.Sprint(" ", noteFormat+1), 1)
 	text = text[:strings.Index(text, "checksum")]
-	text += fmt.Sprintf("checksum %08x\n", crc32.Checksum([]byte(text), castagnoli))
+	text += fmt.Sprintf("checksum %08x\n", crc32.Checksum([]byte(text), noteTable))
 	overwrite(t, fs, "db/"+identityName, []byte(text))
 	_, err := OpenWith("db", Options{FS: fs})
 	if err == nil || !strings.Contains(err.Error(), "newer program") {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
@@ -28,6 +27,7 @@ type disk struct {
 	keeper   *logKeeper
 	copies   *copies
 	options  Options
+	dir      string
 	identity string
 }
 
@@ -89,12 +89,12 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	}
 	w := newWindow(false)
 	w.journal = newJournal(o.window, o.WindowSize/2)
-	l := &log{fs: o.FS, dir: dir, lazy: o.NoSync, cut: o.segmentSize}
 	// Nothing is written before all of the log was read.
-	if err := p.reader(l, absorbed, func(version int64, m mutation.Mutation) { w.apply(&m, version, false) }).all(); err != nil {
+	l, err := p.readLog(logOptions{lazy: o.NoSync, segmentSize: o.segmentSize}, logReplay{above: absorbed, apply: w.applyLogged})
+	if err != nil {
 		return nil, err
 	}
-	db := &Database{disk: &disk{log: l, fault: fault.New(), copies: newCopies(), options: o}}
+	db := &Database{disk: &disk{log: l, fault: fault.New(), copies: newCopies(), options: o, dir: dir}}
 	if db.disk.base, err = p.openBase(o, db.disk.fault); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	db.head.clock = newClock(d.log.last)
+	db.head.clock = newClock(max(d.log.lastVersion(), d.base.absorbed.Load()))
 	first := &view{entries: w.entries.Snapshot(), base: d.base}
 	db.head.open(first, o.WindowSize/historyShare)
 	if first.metadata, err = first.get(metadataKey); err != nil {
@@ -185,7 +185,7 @@ func (d *disk) close() error {
 	d.keeper.stop()
 	c, err := d.log.close()
 	if err == nil && d.fault.Get() == nil && !d.options.ReadOnly {
-		err = writeClosing(d.log.fs, d.log.dir, c)
+		err = writeClosing(d.options.FS, d.dir, c)
 	}
 	if err != nil {
 		err = d.fault.Raise("closing the log", err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // ErrReadOnly is why a database that was opened with [Options.ReadOnly] refuses
@@ -49,7 +48,7 @@ func readDatabase(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	db := &Database{disk: &disk{
-		base: b, log: &log{fs: o.FS, dir: dir}, fault: fault.New(), copies: newCopies(), options: o, identity: p.identity,
+		base: b, fault: fault.New(), copies: newCopies(), options: o, dir: dir, identity: p.identity,
 	}}
 	if err := db.replay(&p); err != nil {
 		return nil, errors.Join(err, b.close())
@@ -60,14 +59,12 @@ func readDatabase(dir string, o Options) (*Database, error) {
 }
 
 // replay reads the log into a window, and puts the database together.
-func (db *Database) replay(p *parts) error {
+func (db *Database) replay(p *parts) (err error) {
 	d, w := db.disk, newWindow(false)
 	w.journal = newJournal(d.options.window, d.options.WindowSize)
 	absorbed := d.base.absorbed.Load()
-	err := p.reader(d.log, absorbed, func(version int64, m mutation.Mutation) { w.apply(&m, version, false) }).all()
-	if err != nil {
+	if d.log, err = p.readLog(logOptions{}, logReplay{above: absorbed, apply: w.applyLogged}); err != nil {
 		return err
 	}
-	d.log.last = max(d.log.last, absorbed)
 	return db.assemble(w)
 }

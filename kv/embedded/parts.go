@@ -11,7 +11,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
 // parts are what the notes of a folder tell about it.
@@ -20,7 +19,7 @@ type parts struct {
 	dir      string
 	identity string      // "": none yet
 	backup   *BackupInfo // nil: none
-	closed   closing
+	closed   logEnd      // where the log ended when the database was closed last
 }
 
 // readParts reads the notes of a folder.
@@ -38,7 +37,7 @@ func readParts(fs vfs.FS, dir string) (p parts, err error) {
 
 // complete reports whether the folder was filled once: it must have base and log.
 func (p *parts) complete() bool {
-	return p.identity != "" || p.backup != nil || p.closed != closing{}
+	return p.identity != "" || p.backup != nil || p.closed != logEnd{}
 }
 
 // hasBase reports whether there is a base, and returns an error if there must be
@@ -52,8 +51,7 @@ func (p *parts) hasBase() (bool, error) {
 	if slices.ContainsFunc(names, isManifestMarker) {
 		return true, nil
 	}
-	r := logReader{fs: p.fs, dir: p.dir}
-	segments, err := r.list()
+	segments, err := listSegments(p.fs, p.dir)
 	if err != nil {
 		return false, err
 	}
@@ -63,8 +61,14 @@ func (p *parts) hasBase() (bool, error) {
 	return false, nil
 }
 
-// reader returns the reader of the folder's log, of which the base has absorbed
-// what is not above a version.
-func (p *parts) reader(l *log, above int64, apply func(version int64, m mutation.Mutation)) *logReader {
-	return &logReader{fs: p.fs, dir: p.dir, above: above, apply: apply, log: l, closed: p.closed, backup: p.backup, must: p.complete()}
+// readLog reads the folder's log. It adds to options and replay what the folder's
+// notes tell.
+func (p *parts) readLog(o logOptions, r logReplay) (*log, error) {
+	o.fs, o.dir = p.fs, p.dir
+	r.closed, r.must = p.closed, p.complete()
+	l, err := readLog(o, r)
+	if err != nil {
+		return l, err
+	}
+	return l, p.backup.reaches(p.fs, p.dir, max(l.lastVersion(), r.above))
 }

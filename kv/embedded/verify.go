@@ -125,18 +125,18 @@ func (v *verifier) notes() (err error) {
 
 // log checks the segments. What the base has absorbed need not be there.
 func (v *verifier) log(absorbed int64) error {
-	l := &log{fs: v.fs, dir: v.dir}
-	r := v.parts.reader(l, absorbed, func(int64, mutation.Mutation) {})
-	r.before = func(size int64) error {
-		v.report.Files++
-		v.report.Bytes += size
-		return context.Cause(v.ctx)
-	}
-	err := r.all()
-	v.report.Torn = r.torn
-	v.report.Version = l.last
+	l, err := v.parts.readLog(logOptions{}, logReplay{
+		above: absorbed,
+		apply: func(int64, mutation.Mutation) {},
+		beforeSegment: func(size int64) error {
+			v.report.Files++
+			v.report.Bytes += size
+			return context.Cause(v.ctx)
+		},
+	})
+	v.report.Torn, v.report.Version = l.tornBytes(), l.lastVersion()
 	if absorbed != math.MaxInt64 {
-		v.report.Version = max(l.last, absorbed)
+		v.report.Version = max(v.report.Version, absorbed)
 	}
 	return v.found(err)
 }

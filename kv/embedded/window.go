@@ -89,6 +89,9 @@ func (w *window) apply(m *mutation.Mutation, version int64, conflict bool) {
 	}
 }
 
+// applyLogged makes a mutation that was read from the log.
+func (w *window) applyLogged(version int64, m mutation.Mutation) { w.apply(&m, version, false) }
+
 // drop forgets a key of a window that holds everything.
 func (w *window) drop(key []byte) {
 	if len(key) == 0 {
