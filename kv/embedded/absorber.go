@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
@@ -29,7 +30,7 @@ const (
 // old: see pressure.
 type absorber struct {
 	base      *base
-	log       *log
+	log       *commitlog.Log
 	syncLog   func() error // of log; tests do more
 	committer *committer
 	journal   *journal
@@ -282,7 +283,7 @@ func take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
 // the log has become long.
 func (a *absorber) shorten() error {
 	absorbed := a.base.absorbed.Load()
-	size, segments := a.log.backlog()
+	size, segments := a.log.Backlog()
 	if size < a.flushAt && segments <= maxSegments || a.flushed == absorbed {
 		return nil
 	}
@@ -291,5 +292,5 @@ func (a *absorber) shorten() error {
 		return err
 	}
 	a.flushed = absorbed
-	return a.log.drop(absorbed)
+	return a.log.Drop(absorbed)
 }

@@ -100,11 +100,11 @@ func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
 	if err != nil {
 		return BackupInfo{}, err
 	}
-	defer d.log.pin()()
+	defer d.log.Pin()()
 	info := BackupInfo{Database: d.identity, Time: time.Now().UTC()}
 	err = d.base.checkpoint(ctx, s.work)
 	if err == nil {
-		info.Version, err = d.log.copyTo(ctx, s.work)
+		info.Version, err = d.log.CopyTo(ctx, s.work)
 	}
 	if err == nil {
 		err = writeNote(s.fs, s.fs.PathJoin(s.work, backupName), info.note())

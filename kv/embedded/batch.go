@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
@@ -42,7 +43,7 @@ func (c *committer) begin() *batch {
 	}
 	b.version = c.head.assign()
 	if c.log != nil {
-		b.frame = append(b.frame[:0], make([]byte, frameSize)...)
+		b.frame = append(b.frame[:0], make([]byte, commitlog.FrameHeadSize)...)
 	}
 	return b
 }
@@ -102,7 +103,7 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 		}
 		c.occupy(&m)
 		if c.log != nil {
-			b.frame = appendChange(b.frame, &m)
+			b.frame = commitlog.AppendMutation(b.frame, &m)
 		}
 		b.changes = append(b.changes, m)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
@@ -20,15 +21,15 @@ import (
 const closedName = "CLOSED"
 
 // closingNote is the note of how far the log went.
-func closingNote(c logEnd) note {
+func closingNote(c commitlog.End) note {
 	return note{kind: "closing", fields: [][2]string{
-		{"segment", strconv.FormatUint(c.segment, 10)},
-		{"version", strconv.FormatInt(c.version, 10)},
+		{"segment", strconv.FormatUint(c.Segment, 10)},
+		{"version", strconv.FormatInt(c.Version, 10)},
 	}}
 }
 
 // writeClosing notes how far the log went.
-func writeClosing(fs vfs.FS, dir string, c logEnd) error {
+func writeClosing(fs vfs.FS, dir string, c commitlog.End) error {
 	if err := replaceNote(fs, dir, closedName, closingNote(c)); err != nil {
 		return fmt.Errorf("writing %s: %w", fs.PathJoin(dir, closedName), err)
 	}
@@ -37,7 +38,7 @@ func writeClosing(fs vfs.FS, dir string, c logEnd) error {
 
 // readClosing returns how far the log went when the database was closed last, 0
 // if it never was.
-func readClosing(fs vfs.FS, dir string) (c logEnd, err error) {
+func readClosing(fs vfs.FS, dir string) (c commitlog.End, err error) {
 	name := fs.PathJoin(dir, closedName)
 	n, err := readNote(fs, name, "closing")
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -46,12 +47,12 @@ func readClosing(fs vfs.FS, dir string) (c logEnd, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.segment, err = strconv.ParseUint(n.field("segment"), 10, 64)
+	c.Segment, err = strconv.ParseUint(n.field("segment"), 10, 64)
 	if err == nil {
-		c.version, err = strconv.ParseInt(n.field("version"), 10, 64)
+		c.Version, err = strconv.ParseInt(n.field("version"), 10, 64)
 	}
 	if err != nil {
-		return logEnd{}, &fault.CorruptError{File: name, Reason: err.Error()}
+		return commitlog.End{}, &fault.CorruptError{File: name, Reason: err.Error()}
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
@@ -40,7 +41,7 @@ type committer struct {
 
 	// Of a durable database only.
 	base      *base
-	log       *log
+	log       *commitlog.Log
 	fault     *fault.Fault
 	pressure  *pressure
 	wake      chan struct{} // the disk has something to do

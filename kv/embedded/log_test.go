@@ -172,8 +172,8 @@ func TestDamageAfterCrash(t *testing.T) {
 		for _, kept := range []bool{false, true} {
 			keep := func(db *Database) {
 				l := db.disk.log
-				if err := l.sync(); err == nil && kept {
-					if err := l.keep(); err != nil {
+				if err := l.Sync(); err == nil && kept {
+					if err := l.Confirm(); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -137,11 +137,11 @@ func (db *Database) Metrics() Metrics {
 
 // measure fills in what concerns the disk.
 func (d *disk) measure(m *Metrics, s *stats) {
-	m.Sync = readHistogram(d.log.syncTimes(), 64*time.Microsecond)
+	m.Sync = readHistogram(d.log.SyncTimes(), 64*time.Microsecond)
 	p := &d.absorber.pressure
 	m.Delayed, m.Delays, m.DelayTime = p.account()
 	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()
-	m.LogBytes, m.LogSegments = d.log.backlog()
+	m.LogBytes, m.LogSegments = d.log.Backlog()
 	m.AbsorbedVersion = d.base.absorbed.Load()
 	m.AbsorbedWrites, m.AbsorbTime = s.absorbed.Load(), time.Duration(s.absorbTime.Load())
 	if err := d.fault.Get(); err != nil {

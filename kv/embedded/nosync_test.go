@@ -38,9 +38,9 @@ func TestAbsorbWhileCommitting(t *testing.T) {
 	}
 	commit(1, 30)
 	db.disk.absorber.syncLog = func() error {
-		err := db.disk.log.sync()
+		err := db.disk.log.Sync()
 		commit(31, 35)
-		db.disk.absorber.syncLog = db.disk.log.sync
+		db.disk.absorber.syncLog = db.disk.log.Sync
 		return err
 	}
 	if err := db.disk.absorber.absorbTo(db.head.now.Load().version); err != nil {
@@ -89,7 +89,7 @@ func TestNoSyncPowerLoss(t *testing.T) {
 		}
 		db.disk.absorber.syncLog = func() error {
 			commit()
-			sync(db.disk.log.sync)
+			sync(db.disk.log.Sync)
 			commit()
 			return nil
 		}
@@ -97,7 +97,7 @@ func TestNoSyncPowerLoss(t *testing.T) {
 			commit()
 			switch random.IntN(8) {
 			case 0:
-				sync(db.disk.log.keep)
+				sync(db.disk.log.Confirm)
 			case 1:
 				if err := db.disk.absorber.pass(); err != nil {
 					t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
@@ -21,10 +22,10 @@ const baseDir = "base"
 type disk struct {
 	lock     io.Closer
 	base     *base
-	log      *log
+	log      *commitlog.Log
 	fault    *fault.Fault
 	absorber *absorber
-	keeper   *logKeeper
+	keeper   *commitlog.Keeper
 	copies   *copies
 	options  Options
 	dir      string
@@ -90,7 +91,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	w := newWindow(false)
 	w.journal = newJournal(o.window, o.WindowSize/2)
 	// Nothing is written before all of the log was read.
-	l, err := p.readLog(logOptions{lazy: o.NoSync, segmentSize: o.segmentSize}, logReplay{above: absorbed, apply: w.applyLogged})
+	l, err := p.readLog(commitlog.Options{Lazy: o.NoSync, SegmentSize: o.segmentSize}, commitlog.Replay{Above: absorbed, Apply: w.applyLogged})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	if err := db.begin(&p, w); err != nil {
-		return nil, errors.Join(err, l.release(), db.disk.base.close())
+		return nil, errors.Join(err, l.Release(), db.disk.base.close())
 	}
 	return db, nil
 }
@@ -117,8 +118,8 @@ func (p *parts) openBase(o Options, f *fault.Fault) (*base, error) {
 func (db *Database) begin(p *parts, w *window) (err error) {
 	d := db.disk
 	absorbed := d.base.absorbed.Load()
-	if err = d.log.open(absorbed); err == nil {
-		err = d.log.drop(absorbed)
+	if err = d.log.Start(absorbed); err == nil {
+		err = d.log.Drop(absorbed)
 	}
 	if d.identity = p.identity; err == nil && d.identity == "" {
 		d.identity, err = writeIdentity(p.fs, p.dir)
@@ -133,7 +134,7 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	db.head.clock = newClock(max(d.log.lastVersion(), d.base.absorbed.Load()))
+	db.head.clock = newClock(max(d.log.LastVersion(), d.base.absorbed.Load()))
 	first := &view{entries: w.entries.Snapshot(), base: d.base}
 	db.head.open(first, o.WindowSize/historyShare)
 	if first.metadata, err = first.get(metadataKey); err != nil {
@@ -145,12 +146,12 @@ func (db *Database) assemble(w *window) (err error) {
 	}
 	d.base.attend = db.committer.attend
 	d.absorber = &absorber{
-		base: d.base, log: d.log, syncLog: d.log.sync, committer: &db.committer, fault: d.fault,
+		base: d.base, log: d.log, syncLog: d.log.Sync, committer: &db.committer, fault: d.fault,
 		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.absorbed.Load(),
 		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
 		quit:     make(chan struct{}), done: make(chan struct{}),
 	}
-	d.keeper = newLogKeeper(d.log, d.fault)
+	d.keeper = commitlog.NewKeeper(d.log, d.fault)
 	db.committer.pressure = &d.absorber.pressure
 	db.committer.queue.limit = o.WindowSize
 	return nil
@@ -160,14 +161,14 @@ func (db *Database) assemble(w *window) (err error) {
 func (db *Database) startDisk(o Options) error {
 	db.committer.start()
 	a := db.disk.absorber
-	if _, segments := a.log.backlog(); segments > 2*maxSegments {
+	if _, segments := a.log.Backlog(); segments > 2*maxSegments {
 		if err := a.pass(); err != nil {
 			close(a.done)
 			return errors.Join(a.fault.Raise("moving commits to the base", err), db.Close())
 		}
 	}
 	if o.keepEvery > 0 {
-		db.disk.keeper.start(o.keepEvery)
+		db.disk.keeper.Start(o.keepEvery)
 	}
 	if o.noAbsorb {
 		close(a.done)
@@ -182,8 +183,8 @@ func (db *Database) startDisk(o Options) error {
 func (d *disk) close() error {
 	d.copies.stop()
 	d.absorber.stop()
-	d.keeper.stop()
-	c, err := d.log.close()
+	d.keeper.Stop()
+	c, err := d.log.Close()
 	if err == nil && d.fault.Get() == nil && !d.options.ReadOnly {
 		err = writeClosing(d.options.FS, d.dir, c)
 	}

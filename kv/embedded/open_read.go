@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
@@ -63,7 +64,7 @@ func (db *Database) replay(p *parts) (err error) {
 	d, w := db.disk, newWindow(false)
 	w.journal = newJournal(d.options.window, d.options.WindowSize)
 	absorbed := d.base.absorbed.Load()
-	if d.log, err = p.readLog(logOptions{}, logReplay{above: absorbed, apply: w.applyLogged}); err != nil {
+	if d.log, err = p.readLog(commitlog.Options{}, commitlog.Replay{Above: absorbed, Apply: w.applyLogged}); err != nil {
 		return err
 	}
 	return db.assemble(w)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
@@ -17,9 +18,9 @@ import (
 type parts struct {
 	fs       vfs.FS
 	dir      string
-	identity string      // "": none yet
-	backup   *BackupInfo // nil: none
-	closed   logEnd      // where the log ended when the database was closed last
+	identity string        // "": none yet
+	backup   *BackupInfo   // nil: none
+	closed   commitlog.End // where the log ended when the database was closed last
 }
 
 // readParts reads the notes of a folder.
@@ -37,7 +38,7 @@ func readParts(fs vfs.FS, dir string) (p parts, err error) {
 
 // complete reports whether the folder was filled once: it must have base and log.
 func (p *parts) complete() bool {
-	return p.identity != "" || p.backup != nil || p.closed != logEnd{}
+	return p.identity != "" || p.backup != nil || p.closed != commitlog.End{}
 }
 
 // hasBase reports whether there is a base, and returns an error if there must be
@@ -51,7 +52,7 @@ func (p *parts) hasBase() (bool, error) {
 	if slices.ContainsFunc(names, isManifestMarker) {
 		return true, nil
 	}
-	segments, err := listSegments(p.fs, p.dir)
+	segments, err := commitlog.List(p.fs, p.dir)
 	if err != nil {
 		return false, err
 	}
@@ -63,12 +64,12 @@ func (p *parts) hasBase() (bool, error) {
 
 // readLog reads the folder's log. It adds to options and replay what the folder's
 // notes tell.
-func (p *parts) readLog(o logOptions, r logReplay) (*log, error) {
-	o.fs, o.dir = p.fs, p.dir
-	r.closed, r.must = p.closed, p.complete()
-	l, err := readLog(o, r)
+func (p *parts) readLog(o commitlog.Options, r commitlog.Replay) (*commitlog.Log, error) {
+	o.FS, o.Dir = p.fs, p.dir
+	r.Closed, r.Must = p.closed, p.complete()
+	l, err := commitlog.Read(o, r)
 	if err != nil {
 		return l, err
 	}
-	return l, p.backup.reaches(p.fs, p.dir, max(l.lastVersion(), r.above))
+	return l, p.backup.reaches(p.fs, p.dir, max(l.LastVersion(), r.Above))
 }

@@ -17,7 +17,7 @@ func (c *committer) persist(b *batch) error {
 	if err := c.fault.Get(); err != nil {
 		return err // the batch before was not written, or not for certain
 	}
-	if err := c.log.append(b.version, b.frame); err != nil {
+	if err := c.log.Append(b.version, b.frame); err != nil {
 		return unknownOutcome(c.fault.Raise("committing", err))
 	}
 	return nil

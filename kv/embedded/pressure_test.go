@@ -142,7 +142,7 @@ func TestWindowIsBounded(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		most = max(most, db.disk.absorber.journal.bytes.Load())
-		size, _ := db.disk.log.backlog()
+		size, _ := db.disk.log.Backlog()
 		logged = max(logged, size)
 		if seen++; seen%(transactions/8) == 0 {
 			took = max(took, heap()-before)

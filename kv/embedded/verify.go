@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
@@ -117,7 +118,7 @@ func (v *verifier) notes() (err error) {
 	}
 	v.report.Backup = v.parts.backup
 	v.parts.closed, err = readClosing(v.fs, v.dir)
-	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.segment > 0 {
+	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.Segment > 0 {
 		err = &fault.CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
 	}
 	return v.found(err)
@@ -125,16 +126,16 @@ func (v *verifier) notes() (err error) {
 
 // log checks the segments. What the base has absorbed need not be there.
 func (v *verifier) log(absorbed int64) error {
-	l, err := v.parts.readLog(logOptions{}, logReplay{
-		above: absorbed,
-		apply: func(int64, mutation.Mutation) {},
-		beforeSegment: func(size int64) error {
+	l, err := v.parts.readLog(commitlog.Options{}, commitlog.Replay{
+		Above: absorbed,
+		Apply: func(int64, mutation.Mutation) {},
+		BeforeSegment: func(size int64) error {
 			v.report.Files++
 			v.report.Bytes += size
 			return context.Cause(v.ctx)
 		},
 	})
-	v.report.Torn, v.report.Version = l.tornBytes(), l.lastVersion()
+	v.report.Torn, v.report.Version = l.TornBytes(), l.LastVersion()
 	if absorbed != math.MaxInt64 {
 		v.report.Version = max(v.report.Version, absorbed)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 func appendChanges(b []byte, changes []mutation.Mutation) []byte {
 	for i := range changes {
-		b = appendChange(b, &changes[i])
+		b = AppendMutation(b, &changes[i])
 	}
 	return b
 }
@@ -25,7 +25,7 @@ func FuzzDecodeChanges(f *testing.F) {
 		{Op: mutation.OpSet, Key: []byte("cleared")},
 		{Op: mutation.OpClearRange, Key: []byte("a"), Value: []byte("b")},
 	}))
-	f.Add([]byte{logSet, 200, 1})
+	f.Add([]byte{kindSet, 200, 1})
 	f.Add([]byte{9})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		decode := func(data []byte) (changes []mutation.Mutation, err error) {

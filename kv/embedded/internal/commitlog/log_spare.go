@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ const (
 )
 
 // newFile makes the file of a segment, of a spare one if there is any.
-func (l *log) newFile(name string) (vfs.File, error) {
+func (l *Log) newFile(name string) (vfs.File, error) {
 	path := l.fs.PathJoin(l.dir, name)
 	if n := len(l.spares); n > 0 {
 		spare := l.spares[n-1]
@@ -45,7 +45,7 @@ func (l *log) newFile(name string) (vfs.File, error) {
 
 // discard takes a segment out of the log. A file that may be a part of a backup
 // too is not used again; of files from before this opening nobody knows.
-func (l *log) discard(number uint64) error {
+func (l *Log) discard(number uint64) error {
 	name := segmentName(number)
 	path := l.fs.PathJoin(l.dir, name)
 	if l.lazy || number < l.first || number <= l.shared || len(l.spares) >= mostSpares {
@@ -60,7 +60,7 @@ func (l *log) discard(number uint64) error {
 }
 
 // removeSpares removes the spare files that the folder has.
-func (l *log) removeSpares() error {
+func (l *Log) removeSpares() error {
 	names, err := l.fs.List(l.dir)
 	if err != nil {
 		return fmt.Errorf("embedded: listing %s: %w", l.dir, err)

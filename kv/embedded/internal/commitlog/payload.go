@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"encoding/binary"
@@ -14,20 +14,20 @@ import (
 // The writes in a frame's payload, one after another: a kind, then one or two
 // strings of bytes, each after its length as a varint.
 const (
-	logClear      = 0 // key
-	logSet        = 1 // key, value
-	logClearRange = 2 // begin, end
+	kindClear      = 0 // key
+	kindSet        = 1 // key, value
+	kindClearRange = 2 // begin, end
 )
 
-// appendChange encodes a resolved mutation: a set, a clear or a range clear.
-func appendChange(b []byte, m *mutation.Mutation) []byte {
+// AppendMutation encodes a resolved mutation: a set, a clear or a range clear.
+func AppendMutation(b []byte, m *mutation.Mutation) []byte {
 	switch {
 	case m.Op == mutation.OpClearRange:
-		return appendString(appendString(append(b, logClearRange), m.Key), m.Value)
+		return appendString(appendString(append(b, kindClearRange), m.Key), m.Value)
 	case m.Value == nil:
-		return appendString(append(b, logClear), m.Key)
+		return appendString(append(b, kindClear), m.Key)
 	}
-	return appendString(appendString(append(b, logSet), m.Key), m.Value)
+	return appendString(appendString(append(b, kindSet), m.Key), m.Value)
 }
 
 func appendString(b, s []byte) []byte {
@@ -41,18 +41,18 @@ var errPayload = errors.New("the payload is malformed")
 func decodeChanges(payload []byte, apply func(mutation.Mutation)) error {
 	for len(payload) > 0 {
 		kind := payload[0]
-		if kind > logClearRange {
+		if kind > kindClearRange {
 			return fmt.Errorf("%w: no kind of write has the number %d", errPayload, kind)
 		}
 		key, rest, ok := cutString(payload[1:])
 		m := mutation.Mutation{Op: mutation.OpSet, Key: key}
-		if ok && kind != logClear {
+		if ok && kind != kindClear {
 			m.Value, rest, ok = cutString(rest)
 		}
 		if !ok {
 			return fmt.Errorf("%w: it ends in the middle of a write", errPayload)
 		}
-		if kind == logClearRange {
+		if kind == kindClearRange {
 			m.Op = mutation.OpClearRange
 		}
 		apply(m)

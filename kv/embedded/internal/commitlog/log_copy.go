@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"context"
@@ -8,21 +8,21 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
-// pin keeps drop from removing segments until unpin is called.
-func (l *log) pin() (unpin func()) {
+// Pin keeps drop from removing segments until unpin is called.
+func (l *Log) Pin() (unpin func()) {
 	l.addPins(1)
 	return func() { l.addPins(-1) }
 }
 
-func (l *log) addPins(n int) {
+func (l *Log) addPins(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pins += n
 }
 
-// copyTo copies the log as it is now, pinned, to another folder, and returns the last
+// CopyTo copies the log as it is now, pinned, to another folder, and returns the last
 // version in it. Complete segments are shared: they are never written again.
-func (l *log) copyTo(ctx context.Context, dir string) (version int64, err error) {
+func (l *Log) CopyTo(ctx context.Context, dir string) (version int64, err error) {
 	l.mu.Lock()
 	version, number, size := l.last, l.number, l.size
 	numbers := make([]uint64, 0, len(l.old))
@@ -40,7 +40,7 @@ func (l *log) copyTo(ctx context.Context, dir string) (version int64, err error)
 	return version, err
 }
 
-func (l *log) shareSegment(ctx context.Context, number uint64, dir string) error {
+func (l *Log) shareSegment(ctx context.Context, number uint64, dir string) error {
 	name := segmentName(number)
 	from, to := l.fs.PathJoin(l.dir, name), l.fs.PathJoin(dir, name)
 	if err := context.Cause(ctx); err != nil {

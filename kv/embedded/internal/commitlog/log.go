@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"errors"
@@ -24,13 +24,13 @@ type segment struct {
 	size   int64
 }
 
-// log holds every commit that the base may not have on disk yet: one frame a
+// Log holds every commit that the base may not have on disk yet: one frame a
 // version, in segments. A commit is acknowledged once its frame is synced.
 //
 // A segment is never continued by a later opening: the next one begins, and says
 // in its header where the valid part of the one before ends. Close begins one,
 // too, so that after it no record can be taken for one that a crash cut off.
-type log struct {
+type Log struct {
 	fs   vfs.FS
 	dir  string
 	lazy bool  // do not sync each frame
@@ -57,30 +57,22 @@ type log struct {
 	reused bool     // file is longer than what was written to it
 }
 
-// logOptions say where a log is and how it is written.
-type logOptions struct {
-	fs          vfs.FS
-	dir         string
-	lazy        bool  // do not sync each frame
-	segmentSize int64 // beyond which a new segment begins
-}
-
-// lastVersion returns the highest version in the log.
-func (l *log) lastVersion() int64 {
+// LastVersion returns the highest version in the log.
+func (l *Log) LastVersion() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
 }
 
-// tornBytes returns how many bytes a crash has left behind the end that was found.
-func (l *log) tornBytes() int64 { return l.torn }
+// TornBytes returns how many bytes a crash has left behind the end that was found.
+func (l *Log) TornBytes() int64 { return l.torn }
 
-// syncTimes counts how long syncs took, in nanoseconds.
-func (l *log) syncTimes() *histogram.Counter { return &l.syncs }
+// SyncTimes counts how long syncs took, in nanoseconds.
+func (l *Log) SyncTimes() *histogram.Counter { return &l.syncs }
 
-// append writes a frame, whose head is still to be filled in, and syncs it
+// Append writes a frame, whose head is still to be filled in, and syncs it
 // unless the log is lazy.
-func (l *log) append(version int64, b []byte) error {
+func (l *Log) Append(version int64, b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.size >= l.cut {
@@ -99,7 +91,7 @@ func (l *log) append(version int64, b []byte) error {
 }
 
 // write writes a frame, whose head is still to be filled in.
-func (l *log) write(version int64, b []byte) error {
+func (l *Log) write(version int64, b []byte) error {
 	if l.err != nil {
 		return l.err
 	}
@@ -117,17 +109,17 @@ func (l *log) write(version int64, b []byte) error {
 // A part of a frame may be in the file then, which no later segment may count to
 // the valid part. And a later sync may succeed although the disk has dropped what
 // the first was to bring to it.
-func (l *log) fail(doing string, number uint64, err error) error {
+func (l *Log) fail(doing string, number uint64, err error) error {
 	if l.err == nil {
 		l.err = fmt.Errorf("%s %s: %w", doing, segmentName(number), err)
 	}
 	return l.err
 }
 
-// keep syncs what a lazy log has written, and then writes a frame without writes
+// Confirm syncs what a lazy log has written, and then writes a frame without writes
 // that says so. Of a log that is not lazy it writes that frame only. Without it
 // damage to the last frame could not be told from a write that a crash cut off.
-func (l *log) keep() error {
+func (l *Log) Confirm() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil || l.err != nil || l.data <= l.told {
@@ -138,7 +130,7 @@ func (l *log) keep() error {
 			return err
 		}
 	}
-	if err := l.write(l.last, make([]byte, frameSize)); err != nil {
+	if err := l.write(l.last, make([]byte, FrameHeadSize)); err != nil {
 		return err
 	}
 	if l.lazy {
@@ -147,14 +139,14 @@ func (l *log) keep() error {
 	return l.syncLocked() // at most one frame of a log that is not lazy is not on the disk
 }
 
-// sync makes what was written so far durable.
-func (l *log) sync() error {
+// Sync makes what was written so far durable.
+func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.syncLocked()
 }
 
-func (l *log) syncLocked() error {
+func (l *Log) syncLocked() error {
 	if l.err != nil || l.file == nil || l.synced == l.size {
 		return l.err
 	}
@@ -168,7 +160,7 @@ func (l *log) syncLocked() error {
 }
 
 // begin ends the segment that is written and begins the next one.
-func (l *log) begin() error {
+func (l *Log) begin() error {
 	if err := l.syncLocked(); err != nil {
 		return err
 	}
@@ -206,17 +198,17 @@ func (l *log) begin() error {
 	return nil
 }
 
-// backlog returns how much an opening would read.
-func (l *log) backlog() (bytes int64, segments int) {
+// Backlog returns how much an opening would read.
+func (l *Log) Backlog() (bytes int64, segments int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.oldSize + l.size, len(l.old) + 1
 }
 
-// drop removes the segments that hold nothing newer than version, which the
+// Drop removes the segments that hold nothing newer than version, which the
 // base has on disk, unless they are pinned. If the segment that is written is
 // one of them, a new one begins before.
-func (l *log) drop(version int64) error {
+func (l *Log) Drop(version int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
@@ -242,35 +234,29 @@ func (l *log) drop(version int64) error {
 	return nil
 }
 
-// close syncs and releases the log, and returns how far it went. The last segment
-// is then one without frames, in a file of its own, which says where the one
-// before ends.
-func (l *log) close() (logEnd, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return logEnd{}, l.err
+// Start begins a new segment of a log that was read. Its last is then the highest
+// version that was found, at least that which the base has absorbed.
+func (l *Log) Start(absorbed int64) error {
+	if err := l.reopen(); err != nil {
+		return err
 	}
-	err := errors.Join(l.syncLocked(), l.removeSpares())
-	if err == nil && (l.size > headerSize || l.reused) {
-		err = l.begin()
+	if err := l.removeSpares(); err != nil {
+		return err
 	}
-	c := logEnd{segment: l.number, version: l.last}
-	return c, errors.Join(err, l.releaseLocked())
+	l.last = max(l.last, absorbed)
+	return l.begin()
 }
 
-// release closes the file that is written, and changes nothing.
-func (l *log) release() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.releaseLocked()
-}
-
-func (l *log) releaseLocked() error {
-	if l.file == nil {
+// reopen opens the segment that was written last, so that beginning the next
+// one makes its valid part durable: a reader must not see what a later crash
+// takes back.
+func (l *Log) reopen() (err error) {
+	if l.number == 0 {
 		return nil
 	}
-	file := l.file
-	l.file = nil
-	return file.Close()
+	l.file, err = l.fs.OpenReadWrite(l.fs.PathJoin(l.dir, segmentName(l.number)), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("embedded: opening the log: %w", err)
+	}
+	return nil
 }

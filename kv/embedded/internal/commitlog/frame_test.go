@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 // FuzzDecodeFrame decodes anything; only what was sealed is a frame.
 func FuzzDecodeFrame(f *testing.F) {
-	sealed := append(make([]byte, frameSize), "payload"...)
+	sealed := append(make([]byte, FrameHeadSize), "payload"...)
 	sealFrame(sealed, 7, 123, 36)
 	f.Add(sealed)
 	f.Add([]byte{})
@@ -18,7 +18,7 @@ func FuzzDecodeFrame(f *testing.F) {
 		if !ok {
 			return
 		}
-		b := append(make([]byte, frameSize), got.payload...)
+		b := append(make([]byte, FrameHeadSize), got.payload...)
 		sealFrame(b, 7, got.version, got.synced)
 		if !bytes.HasPrefix(data, b) {
 			t.Errorf("%x is a frame that nobody has sealed", data)

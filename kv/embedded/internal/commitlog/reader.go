@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"errors"
@@ -16,67 +16,25 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// logEnd is how far a log goes. The zero value is no end.
-type logEnd struct {
-	segment uint64 // the newest; it has no frames
-	version int64  // of the newest commit
-}
-
-// logReplay says what of a log is read, and what is known of it.
-type logReplay struct {
-	above         int64                                    // only commits of higher versions are given to apply
-	apply         func(version int64, m mutation.Mutation) // is given the mutations in order
-	closed        logEnd                                   // where the log ended when it was closed last
-	must          bool                                     // there is a log: a folder without one is damaged
-	beforeSegment func(size int64) error                   // unless nil, called before a segment of that size is read
-}
-
-// readLog replays the log of a folder, and writes nothing. After an error, the log
+// Read replays the log of a folder, and writes nothing. After an error, the log
 // that it returns tells how far it was read.
-func readLog(o logOptions, r logReplay) (*log, error) {
-	l := &log{fs: o.fs, dir: o.dir, lazy: o.lazy, cut: o.segmentSize}
-	reader := logReader{logReplay: r, fs: o.fs, dir: o.dir, log: l}
+func Read(o Options, r Replay) (*Log, error) {
+	l := &Log{fs: o.FS, dir: o.Dir, lazy: o.Lazy, cut: o.SegmentSize}
+	reader := reader{Replay: r, fs: o.FS, dir: o.Dir, log: l}
 	return l, reader.all()
 }
 
-// logReader replays a log.
-type logReader struct {
-	logReplay
+// reader replays a log.
+type reader struct {
+	Replay
 	fs  vfs.FS
 	dir string
-	log *log // gets the segments
-}
-
-// open begins a new segment of a log that was read. Its last is then the highest
-// version that was found, at least that which the base has absorbed.
-func (l *log) open(absorbed int64) error {
-	if err := l.reopen(); err != nil {
-		return err
-	}
-	if err := l.removeSpares(); err != nil {
-		return err
-	}
-	l.last = max(l.last, absorbed)
-	return l.begin()
-}
-
-// reopen opens the segment that was written last, so that beginning the next
-// one makes its valid part durable: a reader must not see what a later crash
-// takes back.
-func (l *log) reopen() (err error) {
-	if l.number == 0 {
-		return nil
-	}
-	l.file, err = l.fs.OpenReadWrite(l.fs.PathJoin(l.dir, segmentName(l.number)), vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return fmt.Errorf("embedded: opening the log: %w", err)
-	}
-	return nil
+	log *Log // gets the segments
 }
 
 // all replays all segments.
-func (r *logReader) all() error {
-	numbers, err := listSegments(r.fs, r.dir)
+func (r *reader) all() error {
+	numbers, err := List(r.fs, r.dir)
 	if err != nil {
 		return err
 	}
@@ -85,9 +43,9 @@ func (r *logReader) all() error {
 		newest = numbers[len(numbers)-1]
 	}
 	switch {
-	case newest < r.closed.segment:
-		return r.corrupt(r.closed.segment, 0, "the file is gone: the database had it when it was closed")
-	case newest == 0 && (r.must || r.above > 0):
+	case newest < r.Closed.Segment:
+		return r.corrupt(r.Closed.Segment, 0, "the file is gone: the database had it when it was closed")
+	case newest == 0 && (r.Must || r.Above > 0):
 		return r.corrupt(1, 0, "the files of the log are gone: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder")
 	}
 	if err := r.replay(numbers); err != nil {
@@ -98,16 +56,16 @@ func (r *logReader) all() error {
 
 // checkEnd returns an error if the log lacks some of what it had when it was closed
 // last.
-func (r *logReader) checkEnd() error {
-	found := max(r.log.last, r.above)
-	if found < r.closed.version {
-		return r.corrupt(r.closed.segment, 0, fmt.Sprintf("commits are missing: they end with version %d; they ended with %d when the database was closed", found, r.closed.version))
+func (r *reader) checkEnd() error {
+	found := max(r.log.last, r.Above)
+	if found < r.Closed.Version {
+		return r.corrupt(r.Closed.Segment, 0, fmt.Sprintf("commits are missing: they end with version %d; they ended with %d when the database was closed", found, r.Closed.Version))
 	}
 	return nil
 }
 
-// listSegments returns the numbers of the segments in a folder, ascending.
-func listSegments(fs vfs.FS, dir string) ([]uint64, error) {
+// List returns the numbers of the segments in a folder, ascending.
+func List(fs vfs.FS, dir string) ([]uint64, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: listing %s: %w", dir, err)
@@ -123,7 +81,7 @@ func listSegments(fs vfs.FS, dir string) ([]uint64, error) {
 	return numbers, nil
 }
 
-func (r *logReader) corrupt(number uint64, offset int64, reason string) error {
+func (r *reader) corrupt(number uint64, offset int64, reason string) error {
 	return &fault.CorruptError{File: r.fs.PathJoin(r.dir, segmentName(number)), Offset: offset, Reason: reason}
 }
 
@@ -135,7 +93,7 @@ type content struct {
 
 // replay reads the segments, looking one ahead: the header of each says where
 // the valid part of the one before ends.
-func (r *logReader) replay(numbers []uint64) error {
+func (r *reader) replay(numbers []uint64) error {
 	var at *content
 	for i, n := range numbers {
 		if i > 0 && n != numbers[i-1]+1 {
@@ -148,7 +106,7 @@ func (r *logReader) replay(numbers []uint64) error {
 		if next == nil {
 			break // the last segment was not begun
 		}
-		if at == nil && next.before > r.above {
+		if at == nil && next.before > r.Above {
 			return r.corrupt(n-1, 0, "the file is gone")
 		}
 		if at != nil {
@@ -163,7 +121,7 @@ func (r *logReader) replay(numbers []uint64) error {
 	switch {
 	case at != nil:
 		return r.lastSegment(at)
-	case r.must && len(numbers) > 0:
+	case r.Must && len(numbers) > 0:
 		return r.corrupt(numbers[0], 0, errHeader.Error())
 	}
 	return nil
@@ -171,7 +129,7 @@ func (r *logReader) replay(numbers []uint64) error {
 
 // load reads a segment; nil if it is the last one and a crash has prevented its
 // first write.
-func (r *logReader) load(number uint64, last bool) (*content, error) {
+func (r *reader) load(number uint64, last bool) (*content, error) {
 	data, err := r.read(number)
 	if err != nil {
 		return nil, err
@@ -180,13 +138,13 @@ func (r *logReader) load(number uint64, last bool) (*content, error) {
 	switch {
 	case err == nil:
 		return &content{h, data}, nil
-	case !last || number <= r.closed.segment || syncedBeyond(data, 0, number):
+	case !last || number <= r.Closed.Segment || syncedBeyond(data, 0, number):
 		return nil, r.corrupt(number, 0, err.Error())
 	}
 	return nil, nil
 }
 
-func (r *logReader) read(number uint64) (data []byte, err error) {
+func (r *reader) read(number uint64) (data []byte, err error) {
 	name := r.fs.PathJoin(r.dir, segmentName(number))
 	file, err := r.fs.Open(name, vfs.SequentialReadsOption)
 	if err != nil {
@@ -197,8 +155,8 @@ func (r *logReader) read(number uint64) (data []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: reading %s: %w", name, err)
 	}
-	if r.beforeSegment != nil {
-		if err := r.beforeSegment(info.Size()); err != nil {
+	if r.BeforeSegment != nil {
+		if err := r.BeforeSegment(info.Size()); err != nil {
 			return nil, err
 		}
 	}
@@ -213,7 +171,7 @@ func (r *logReader) read(number uint64) (data []byte, err error) {
 }
 
 // segment replays a segment whose valid part ends at end.
-func (r *logReader) segment(c *content, end int64) error {
+func (r *reader) segment(c *content, end int64) error {
 	if end > int64(len(c.data)) {
 		return r.corrupt(c.number, int64(len(c.data)), fmt.Sprintf("the file ends here; it had %d bytes", end))
 	}
@@ -226,7 +184,7 @@ func (r *logReader) segment(c *content, end int64) error {
 }
 
 // lastSegment replays the segment that was written last, as far as it is valid.
-func (r *logReader) lastSegment(c *content) error {
+func (r *reader) lastSegment(c *content) error {
 	stop, err := r.frames(c)
 	if err != nil {
 		return err
@@ -244,10 +202,10 @@ func (r *logReader) lastSegment(c *content) error {
 
 // whyDamaged returns why the invalid bytes at stop are not what a crash has left,
 // "" if they may be: see the rules at [frame].
-func (r *logReader) whyDamaged(c *content, stop int64) string {
+func (r *reader) whyDamaged(c *content, stop int64) string {
 	next, f := nextFrame(c.data, stop+1, c.number)
 	switch {
-	case c.number == r.closed.segment:
+	case c.number == r.Closed.Segment:
 		return "the file goes on behind what it had when the database was closed"
 	case syncedBeyond(c.data, stop, c.number):
 		return "the record's checksum does not fit, and valid ones follow that were written once it was on the disk"
@@ -258,7 +216,7 @@ func (r *logReader) whyDamaged(c *content, stop int64) string {
 }
 
 // frames replays the frames of a segment and returns where the valid ones end.
-func (r *logReader) frames(c *content) (stop int64, err error) {
+func (r *reader) frames(c *content) (stop int64, err error) {
 	stop = headerSize
 	for {
 		f, ok := decodeFrame(c.data[stop:], c.number)
@@ -270,8 +228,8 @@ func (r *logReader) frames(c *content) (stop int64, err error) {
 			return stop, r.corrupt(c.number, stop, fmt.Sprintf("version %d follows %d", f.version, r.log.last))
 		}
 		r.log.last = f.version
-		if f.version > r.above {
-			err := decodeChanges(f.payload, func(m mutation.Mutation) { r.apply(f.version, m) })
+		if f.version > r.Above {
+			err := decodeChanges(f.payload, func(m mutation.Mutation) { r.Apply(f.version, m) })
 			if err != nil {
 				return stop, r.corrupt(c.number, stop, err.Error())
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"bytes"
@@ -30,11 +30,11 @@ import (
 //     begins with an empty file. Invalid bytes in front of a valid frame are
 //     damage unless such a sector is among them.
 //   - What is left is torn, and cut off. So damage to the last frame before a
-//     crash is taken for torn, unless [log.keep] came after it.
+//     crash is taken for torn, unless [Log.Confirm] came after it.
 const (
-	headerSize = 36
-	frameSize  = 28
-	sectorSize = 512 // what a disk writes whole or not at all
+	headerSize    = 36
+	FrameHeadSize = 28
+	sectorSize    = 512 // what a disk writes whole or not at all
 )
 
 var (
@@ -84,12 +84,12 @@ type frame struct {
 	payload []byte
 }
 
-func (f *frame) end(at int64) int64 { return at + frameSize + int64(len(f.payload)) }
+func (f *frame) end(at int64) int64 { return at + FrameHeadSize + int64(len(f.payload)) }
 
 // sealFrame fills in the head of a frame whose payload begins at frameSize.
 func sealFrame(b []byte, number uint64, version, synced int64) {
 	copy(b, frameMagic)
-	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-frameSize))
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-FrameHeadSize))
 	binary.LittleEndian.PutUint64(b[8:], uint64(version))
 	binary.LittleEndian.PutUint64(b[16:], uint64(synced))
 	binary.LittleEndian.PutUint32(b[24:], frameSum(b, number))
@@ -100,27 +100,27 @@ func frameSum(b []byte, number uint64) uint32 {
 	binary.LittleEndian.PutUint64(n[:], number)
 	sum := crc32.Update(0, castagnoli, b[:24])
 	sum = crc32.Update(sum, castagnoli, n[:])
-	return crc32.Update(sum, castagnoli, b[frameSize:])
+	return crc32.Update(sum, castagnoli, b[FrameHeadSize:])
 }
 
 // decodeFrame returns the frame that b begins with, and whether it is whole and
 // undamaged.
 func decodeFrame(b []byte, number uint64) (frame, bool) {
-	if len(b) < frameSize || !bytes.HasPrefix(b, frameMagic) {
+	if len(b) < FrameHeadSize || !bytes.HasPrefix(b, frameMagic) {
 		return frame{}, false
 	}
 	size := int64(binary.LittleEndian.Uint32(b[4:]))
-	if size > int64(len(b)-frameSize) {
+	if size > int64(len(b)-FrameHeadSize) {
 		return frame{}, false
 	}
-	b = b[:frameSize+size]
+	b = b[:FrameHeadSize+size]
 	if binary.LittleEndian.Uint32(b[24:]) != frameSum(b, number) {
 		return frame{}, false
 	}
 	f := frame{
 		version: int64(binary.LittleEndian.Uint64(b[8:])),
 		synced:  int64(binary.LittleEndian.Uint64(b[16:])),
-		payload: b[frameSize:],
+		payload: b[FrameHeadSize:],
 	}
 	return f, true
 }

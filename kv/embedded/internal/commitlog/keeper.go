@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package commitlog
 
 import (
 	"sync"
@@ -9,21 +9,21 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
-// logKeeper calls [log.keep] at regular intervals. It has a goroutine of its own:
+// Keeper calls [Log.Confirm] at regular intervals. It has a goroutine of its own:
 // the absorber's passes may take seconds.
-type logKeeper struct {
-	log     *log
+type Keeper struct {
+	log     *Log
 	fault   *fault.Fault
 	quit    chan struct{}
 	running sync.WaitGroup
 }
 
-func newLogKeeper(l *log, f *fault.Fault) *logKeeper {
-	return &logKeeper{log: l, fault: f, quit: make(chan struct{})}
+func NewKeeper(l *Log, f *fault.Fault) *Keeper {
+	return &Keeper{log: l, fault: f, quit: make(chan struct{})}
 }
 
-// start begins calling keep every interval, until stop or a fault of the disk.
-func (k *logKeeper) start(interval time.Duration) {
+// Start begins calling keep every interval, until stop or a fault of the disk.
+func (k *Keeper) Start(interval time.Duration) {
 	k.running.Go(func() {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
@@ -35,15 +35,15 @@ func (k *logKeeper) start(interval time.Duration) {
 				return
 			case <-ticker.C:
 			}
-			if err := k.log.keep(); err != nil {
+			if err := k.log.Confirm(); err != nil {
 				_ = k.fault.Raise("syncing the log", err)
 			}
 		}
 	})
 }
 
-// stop ends what start began, and waits for it. It is called once.
-func (k *logKeeper) stop() {
+// Stop ends what start began, and waits for it. It is called once.
+func (k *Keeper) Stop() {
 	close(k.quit)
 	k.running.Wait()
 }
