@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,14 +24,11 @@ func (r *run) readLock(p *pkg, file string) (*schema.Schema, error) {
 	}
 	generated := p.name + generatedSuffix
 	if len(bytes.TrimSpace(content)) == 0 && holdsCode(filepath.Join(p.dir, generated)) {
-		r.list = append(r.list, Diagnostic{
-			File: relative(r.loader.dir, file), Line: 1,
-			Message: fmt.Sprintf("the file is missing or empty, but %s was generated with it: restore it from version control, because without it "+
-				"fields get other numbers than the stored ones; where nothing was ever stored, remove %s as well", generated, generated),
-		})
+		r.add(token.Position{Filename: file, Line: 1}, "", "the file is missing or empty, but %s was generated with it: restore it from version control, because without it "+
+			"fields get other numbers than the stored ones; where nothing was ever stored, remove %s as well", generated, generated)
 		return nil, nil
 	}
-	return r.parseLock(content, relative(r.loader.dir, file)), nil
+	return r.parseLock(content, r.relative(file)), nil
 }
 
 // holdsCode reports whether a file was written by persistgen.
@@ -43,7 +41,7 @@ func holdsCode(file string) bool {
 func (r *run) parseLock(content []byte, name string) *schema.Schema {
 	lock, faults := schema.ParseLock(content)
 	for _, one := range faults {
-		r.list = append(r.list, Diagnostic{File: name, Line: one.Line, Message: one.Message})
+		r.add(token.Position{Filename: name, Line: one.Line}, "", "%s", one.Message)
 	}
 	if len(faults) > 0 {
 		return nil
@@ -83,7 +81,7 @@ func (r *run) lockAgainst(dir string) (content []byte, name string, err error) {
 			return nil, "", fmt.Errorf("persistgen: -against %s: the file is the lock of one package, but there are %d: name one package, or a revision", r.Against, len(r.packages))
 		}
 		content, err := os.ReadFile(file)
-		return content, relative(r.loader.dir, file), err
+		return content, r.relative(file), err
 	}
 	commit, err := r.git(dir, "rev-parse", "--verify", "--quiet", "--end-of-options", r.Against+"^{commit}")
 	if err != nil {
@@ -94,7 +92,7 @@ func (r *run) lockAgainst(dir string) (content []byte, name string, err error) {
 
 // lockAt is the lock of the package in dir at a commit.
 func (r *run) lockAt(dir, commit string) (content []byte, name string, err error) {
-	name = r.Against + ":" + relative(r.loader.dir, filepath.Join(dir, lockName))
+	name = r.Against + ":" + r.relative(filepath.Join(dir, lockName))
 	listed, err := r.git(dir, "ls-tree", "--name-only", commit, "./"+lockName)
 	if err == nil && len(bytes.TrimSpace(listed)) > 0 {
 		content, err = r.git(dir, "show", commit+":./"+lockName)

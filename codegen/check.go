@@ -49,7 +49,7 @@ func (d *indexDef) fieldNames() string {
 
 // place is a position for use inside a message.
 func (c *collector) place(at token.Position) string {
-	at.Filename = relative(c.dir, at.Filename)
+	at.Filename = c.relative(at.Filename)
 	return at.String()
 }
 

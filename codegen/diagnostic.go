@@ -5,8 +5,6 @@ package codegen
 import (
 	"cmp"
 	"fmt"
-	"go/token"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -54,39 +52,19 @@ func (d Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// faults collects diagnostics while a run goes on.
-type faults struct {
-	dir  string // the working directory, for relative file names
-	list Diagnostics
-}
-
-// add records a fault at a position of the source.
-func (f *faults) add(at token.Position, subject, format string, args ...any) {
-	f.list = append(f.list, Diagnostic{
-		File:    relative(f.dir, at.Filename),
-		Line:    at.Line,
-		Column:  at.Column,
-		Subject: subject,
-		Message: fmt.Sprintf(format, args...),
-	})
-}
-
-// err returns the sorted faults without repetitions, or nil.
-func (f *faults) err() error {
-	if len(f.list) == 0 {
-		return nil
+// newDiagnostics sorts faults and removes repetitions.
+func newDiagnostics(list []finding) Diagnostics {
+	var d Diagnostics
+	for _, one := range list {
+		d = append(d, newDiagnostic(one))
 	}
-	slices.SortStableFunc(f.list, func(a, b Diagnostic) int {
+	slices.SortStableFunc(d, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.Compact(f.list)
+	return slices.Compact(d)
 }
 
-// relative shortens an absolute path to one from dir if that is shorter.
-func relative(dir, path string) string {
-	if r, err := filepath.Rel(dir, path); err == nil && len(r) < len(path) {
-		path = r
-	}
-	return filepath.ToSlash(path)
+func newDiagnostic(f finding) Diagnostic {
+	return Diagnostic{File: f.at.Filename, Line: f.at.Line, Column: f.at.Column, Subject: f.subject, Message: f.message}
 }

@@ -70,9 +70,9 @@ func (e *emitter) decodeInto(m *message, k *kind, reader string, v value) {
 	}
 }
 
-// inPlace reports whether values of the kind are decoded into a place rather
+// isInPlace reports whether values of the kind are decoded into a place rather
 // than returned.
-func (k *kind) inPlace() bool {
+func isInPlace(k *kind) bool {
 	switch k.form {
 	case formArray, formUUID, formULID, formMessage, formBinary, formText:
 		return true
@@ -125,7 +125,7 @@ func (e *emitter) sized(checked, whole string, bits int) string {
 
 // decodePointer writes the reading of an optional value.
 func (e *emitter) decodePointer(m *message, k *kind, selector string) {
-	if k.inPlace() {
+	if isInPlace(k) {
 		e.p("if %s == nil {\n%s = new(%s)\n}", selector, selector, e.typ(k.goType))
 		e.decodeInto(m, k, "r", pointee(selector))
 		return
@@ -140,7 +140,7 @@ func (e *emitter) decodeElement(m *message, k *kind, selector string) {
 	case k.scalar():
 		names := map[int]string{0: "VarintType", 1: "Fixed64Type", 5: "Fixed32Type"}
 		e.p("for r.Repeated(%s.%s) {\n%s = append(%s, %s)\n}", e.pkg(wirePath), names[k.wireType()], selector, selector, e.read(k, "r"))
-	case k.inPlace():
+	case isInPlace(k):
 		e.p("var element %s", e.typ(k.goType))
 		e.decodeInto(m, k, "r", variable("element"))
 		e.p("%s = append(%s, element)", selector, selector)

@@ -61,7 +61,7 @@ func (e *emitter) encoder(m *message) {
 	e.p("func append%s(b []byte, v *%s%s) ([]byte, error) {", m.function, e.typ(m.named), depth)
 	if m.recursive {
 		e.p("if depth == 0 {\nreturn nil, &%s.FieldError{Type: %q, Field: %q, Reason: \"it is nested more than %d deep; is there a cycle of pointers?\"}\n}",
-			e.pkg(persistablePath), m.goName, m.recursiveField(), maxDepth)
+			e.pkg(persistablePath), m.goName, recursiveField(m), maxDepth)
 	}
 	if w.usesAt {
 		e.p("var at int")
@@ -74,7 +74,7 @@ func (e *emitter) encoder(m *message) {
 }
 
 // recursiveField is the first field through which a message contains itself.
-func (m *message) recursiveField() string {
+func recursiveField(m *message) string {
 	for _, f := range m.fields {
 		if inner := f.typ.innerMessage(); inner == m || inner != nil && reaches(inner, m, map[*message]bool{}) {
 			return f.goName

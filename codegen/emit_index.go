@@ -102,7 +102,7 @@ func (e *emitter) componentParameters(components []*component) []string {
 	for _, c := range components {
 		goNames = append(goNames, c.goName())
 	}
-	return e.model.parameterNames(goNames, "s", "k", "ctx")
+	return parameterNames(e.model, goNames, "s", "k", "ctx")
 }
 
 // indexMethod writes one query method.

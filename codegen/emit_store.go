@@ -36,7 +36,7 @@ func (e *emitter) parameters(fields []*field) map[*field]string {
 		goNames = append(goNames, f.goName)
 	}
 	names := map[*field]string{}
-	list := e.model.parameterNames(goNames, "db")
+	list := parameterNames(e.model, goNames, "db")
 	for i, f := range fields {
 		names[f] = list[i]
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
-// draft is the source of a package as somebody edits it: the struct T and the
+// draft is the source of a package as its author edits it: the struct T and the
 // structs nested in it.
 type draft struct {
 	structs   map[string][]draftField // by Go name
@@ -74,7 +74,7 @@ func (d draft) model() *pkg {
 	m.record = &record{goName: "T", name: "T", message: m, idField: m.fields[0]}
 	m.fields[0].number = idNumber
 	for _, name := range d.directory {
-		m.record.directory.elements = append(m.record.directory.elements, pathElement{field: name, bound: m.find(name)})
+		m.record.directory.elements = append(m.record.directory.elements, directoryElement{pathElement{field: name}, m.find(name)})
 	}
 	p.records = []*record{m.record}
 	return p

@@ -42,7 +42,7 @@ func evolve(p *pkg, old *schema.Schema, f *faults) *evolution {
 	for _, r := range p.records {
 		r.lock = e.next.OfType(r.name).Text()
 	}
-	e.check(against{old, relative(f.dir, filepath.Join(p.dir, lockName))})
+	e.check(against{old, e.relative(filepath.Join(p.dir, lockName))})
 	return e
 }
 

@@ -5,6 +5,7 @@ package codegen
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 )
@@ -21,15 +22,15 @@ type cost struct {
 }
 
 // explain prints the cost of every generated method.
-func (r *run) explain() error {
+func explain(w io.Writer, packages []*pkg) error {
 	var out bytes.Buffer
 	out.WriteString(explainLegend)
-	for _, p := range r.packages {
+	for _, p := range packages {
 		for _, one := range p.records {
 			explainRecord(&out, p, one)
 		}
 	}
-	if _, err := r.Stdout.Write(out.Bytes()); err != nil {
+	if _, err := w.Write(out.Bytes()); err != nil {
 		return fmt.Errorf("persistgen: print the explanation: %w", err)
 	}
 	return nil

@@ -45,13 +45,13 @@ func (r *run) fix() error {
 		}
 		fixed, err := insertIDs(file, source, names)
 		if err != nil {
-			return fmt.Errorf("persistgen: -fix %s: %w", relative(r.loader.dir, file), err)
+			return fmt.Errorf("persistgen: -fix %s: %w", r.relative(file), err)
 		}
 		if err := replaceFile(file, fixed); err != nil {
-			return fmt.Errorf("persistgen: -fix %s: %w", relative(r.loader.dir, file), err)
+			return fmt.Errorf("persistgen: -fix %s: %w", r.relative(file), err)
 		}
 		for _, name := range names {
-			fmt.Fprintf(r.Stderr, "fixed: %s: %s: added ID idgen.ID\n", relative(r.loader.dir, file), name)
+			fmt.Fprintf(r.Stderr, "fixed: %s: %s: added ID idgen.ID\n", r.relative(file), name)
 		}
 	}
 	return nil

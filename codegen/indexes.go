@@ -18,7 +18,7 @@ func indexName(typ string, names ...string) string {
 }
 
 // nameIndex gives an index the name that was chosen, or that of its fields.
-func (r *record) nameIndex(d *indexDef, name string) *indexDef {
+func nameIndex(r *record, d *indexDef, name string) *indexDef {
 	if name != "" {
 		d.name = indexName(r.name, name)
 		return d
@@ -38,7 +38,7 @@ func (c *collector) markedIndex(r *record, m markerIndex) *indexDef {
 	ok := true
 	for _, w := range m.options.fields {
 		at := m.site.inTag(w.at)
-		steps, message := r.lookup(w.text)
+		steps, message := findSteps(r.message, w.text)
 		var one *component
 		if message == "" {
 			one, message = c.component(steps)
@@ -70,7 +70,7 @@ func (c *collector) markedIndex(r *record, m markerIndex) *indexDef {
 	if m.unique && scatter.shards != 0 {
 		c.add(scatter.at, r.goName, uniqueScatter)
 	}
-	return r.nameIndex(&indexDef{
+	return nameIndex(r, &indexDef{
 		unique: m.unique, cover: m.options.cover, scatter: scatter,
 		at: m.site.inTag(m.options.fields[0].at), components: components,
 	}, m.options.name)
@@ -91,25 +91,24 @@ func (c *collector) fieldIndexes(r *record) {
 			c.add(at, f.subject, "%s", message)
 		}
 		if one != nil && message == "" {
-			r.indexes = append(r.indexes, r.nameIndex(&indexDef{
-				unique: f.options.unique, cover: f.options.cover, scatter: f.scatter(),
+			r.indexes = append(r.indexes, nameIndex(r, &indexDef{
+				unique: f.options.unique, cover: f.options.cover, scatter: scatterOf(f),
 				at: at, components: []*component{one},
 			}, ""))
 		}
 	}
 }
 
-// lookup resolves a field name, or a path through nested structs, to fields.
-func (r *record) lookup(path string) ([]*field, string) {
-	var steps []*field
-	m := r.message
+// findSteps resolves a field name, or a path through nested structs, to fields,
+// or returns why it cannot.
+func findSteps(m *message, path string) (steps []*field, reason string) {
 	for i, name := range strings.Split(path, ".") {
 		if m == nil {
 			return nil, fmt.Sprintf("%s is not a struct, so it has no field %s", steps[i-1].goName, name)
 		}
 		f := m.find(name)
 		if f == nil {
-			return nil, fmt.Sprintf("%s has no field %s", m.goName, name) + m.meant(name, i == 0)
+			return nil, fmt.Sprintf("%s has no field %s", m.goName, name) + suggestField(m, name, i == 0)
 		}
 		steps = append(steps, f)
 		m = f.nested()
@@ -129,8 +128,8 @@ func (m *message) find(name string) *field {
 	return best
 }
 
-// scatter returns the field's option with its position.
-func (f *field) scatter() scatter {
+// scatterOf returns the field's option with its position.
+func scatterOf(f *field) scatter {
 	s := f.options.scatter
 	if s.shards != 0 {
 		s.at = f.optionAt("scatter")
@@ -138,9 +137,9 @@ func (f *field) scatter() scatter {
 	return s
 }
 
-// meant suggests the field nearest to a misspelt one or, in the first place of a
+// suggestField suggests the field nearest to a misspelt one or, in the first place of a
 // path, the option cover if that is as near.
-func (m *message) meant(name string, first bool) string {
+func suggestField(m *message, name string, first bool) string {
 	words := m.goNames()
 	if first {
 		words = append([]string{"cover"}, words...)

@@ -12,26 +12,24 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestNaming(t *testing.T) {
-	cases := []struct{ name, unexported, snake string }{
-		{"ID", "id", "id"},
-		{"TenantID", "tenantID", "tenant_id"},
-		{"URL", "url", "url"},
-		{"URLs", "urls", "urls"},
-		{"HTTPStatus", "httpStatus", "http_status"},
-		{"A", "a", "a"},
-		{"AB", "ab", "ab"},
-		{"IPv6Address", "iPv6Address", "i_pv6_address"},
-		{"CreatedAt", "createdAt", "created_at"},
-		{"X_Y", "x_Y", "x_y"},
-		{"already", "already", "already"},
-	}
-	for _, c := range cases {
-		if got := unexported(c.name); got != c.unexported {
-			t.Errorf("unexported(%q) = %q, want %q", c.name, got, c.unexported)
+func TestUnexported(t *testing.T) {
+	for name, want := range map[string]string{
+		"ID": "id", "TenantID": "tenantID", "URL": "url", "URLs": "urls", "HTTPStatus": "httpStatus", "A": "a", "AB": "ab",
+		"IPv6Address": "iPv6Address", "CreatedAt": "createdAt", "X_Y": "x_Y", "already": "already",
+	} {
+		if got := unexported(name); got != want {
+			t.Errorf("unexported(%q) = %q, want %q", name, got, want)
 		}
-		if got := snakeCase(c.name); got != c.snake {
-			t.Errorf("snakeCase(%q) = %q, want %q", c.name, got, c.snake)
+	}
+}
+
+func TestSnakeCase(t *testing.T) {
+	for name, want := range map[string]string{
+		"ID": "id", "TenantID": "tenant_id", "URL": "url", "URLs": "urls", "HTTPStatus": "http_status", "A": "a", "AB": "ab",
+		"IPv6Address": "i_pv6_address", "CreatedAt": "created_at", "X_Y": "x_y", "already": "already",
+	} {
+		if got := snakeCase(name); got != want {
+			t.Errorf("snakeCase(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -174,7 +172,7 @@ func FuzzTag(f *testing.F) {
 		}
 		_, faults := parseFieldOptions(tag)
 		_, more := parseIndexOptions(tag)
-		_, evenMore := parseDirectory(tag)
+		_, evenMore := parsePath(tag)
 		for _, one := range slices.Concat(faults, more, evenMore) {
 			inside(one.message, one.at)
 		}

@@ -53,7 +53,7 @@ func (c *collector) kindOf(t types.Type, text bool) (*kind, string) {
 		k.form, k.codec = formText, c.stableName(named)
 		return k, ""
 	}
-	if k.plain(actual) {
+	if setPlain(k, actual) {
 		return k, ""
 	}
 	if isNamed {
@@ -69,11 +69,11 @@ func (c *collector) kindOf(t types.Type, text bool) (*kind, string) {
 	return c.compositeKind(k, actual)
 }
 
-// plain recognizes basic kinds, bytes and byte arrays, named or not.
-func (k *kind) plain(t types.Type) bool {
+// setPlain recognizes basic kinds, bytes and byte arrays, named or not.
+func setPlain(k *kind, t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		return k.basicKind(u)
+		return setBasic(k, u)
 	case *types.Slice:
 		if isByte(u.Elem()) {
 			k.form = formBytes
@@ -92,8 +92,8 @@ func (k *kind) plain(t types.Type) bool {
 	return false
 }
 
-// basicKind recognizes the basic kinds that can be stored.
-func (k *kind) basicKind(u *types.Basic) bool {
+// setBasic recognizes the basic kinds that can be stored.
+func setBasic(k *kind, u *types.Basic) bool {
 	bits := map[types.BasicKind]int{
 		types.Int8: 8, types.Int16: 16, types.Int32: 32, types.Int64: 64,
 		types.Uint8: 8, types.Uint16: 16, types.Uint32: 32, types.Uint64: 64,

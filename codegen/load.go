@@ -98,7 +98,7 @@ func (l *loader) find() (map[string][]string, error) {
 
 // check type-checks the packages with the present overlay. Function bodies of
 // other packages are left out: only their declarations matter.
-func (l *loader) check(ours map[string][]string) ([]*loadedPackage, error) {
+func (l *loader) check(ours map[string][]string, f *faults) ([]*loadedPackage, error) {
 	fset := token.NewFileSet()
 	config := l.config(packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 		packages.NeedDeps | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax | packages.NeedTypesSizes | packages.NeedModule)
@@ -110,7 +110,6 @@ func (l *loader) check(ours map[string][]string) ([]*loadedPackage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("persistgen: load packages: %w", err)
 	}
-	f := &faults{dir: l.dir}
 	var list []*loadedPackage
 	for _, p := range found {
 		if len(p.GoFiles) == 0 && len(p.Errors) == 0 {
@@ -122,7 +121,7 @@ func (l *loader) check(ours map[string][]string) ([]*loadedPackage, error) {
 	if len(list) == 0 && len(f.list) == 0 {
 		return nil, fmt.Errorf("persistgen: no Go packages match %s", strings.Join(l.patterns, " "))
 	}
-	return list, f.err()
+	return list, nil
 }
 
 // parseFile parses a file, without function bodies unless whole is asked for.

@@ -168,30 +168,30 @@ func (k *kind) innerMessage() *message {
 // packageNames are the names of the packages that generated functions use in
 // their bodies: the run-time's, and those of the fields' types. Parameters
 // must not hide them.
-func (p *pkg) packageNames() map[string]bool {
+func packageNames(p *pkg) map[string]bool {
 	names := map[string]bool{"persistable": true, "persistimpl": true, "index": true, "idgen": true, "strconv": true}
 	for _, m := range p.messages {
 		for _, s := range m.literal {
-			s.packageNames(names)
+			addPackageNames(s, names)
 		}
 	}
 	return names
 }
 
-func (s *slot) packageNames(names map[string]bool) {
+func addPackageNames(s *slot, names map[string]bool) {
 	types.TypeString(s.typ, func(p *types.Package) string {
 		names[p.Name()] = true
 		return ""
 	})
 	for _, inner := range s.embedded {
-		inner.packageNames(names)
+		addPackageNames(inner, names)
 	}
 }
 
 // parameterNames spells names as parameters that hide no package, type, keyword
 // or predeclared identifier, none of the names given, and not each other.
-func (p *pkg) parameterNames(goNames []string, others ...string) []string {
-	packages, taken := p.packageNames(), map[string]bool{}
+func parameterNames(p *pkg, goNames []string, others ...string) []string {
+	packages, taken := packageNames(p), map[string]bool{}
 	for _, name := range others {
 		taken[name] = true
 	}

@@ -74,7 +74,7 @@ func (r *run) compare() error {
 			return fmt.Errorf("persistgen: %w", err)
 		}
 		stale = true
-		name := relative(r.loader.dir, o.file)
+		name := r.relative(o.file)
 		if _, err := r.Stdout.Write(unifiedDiff(name, old, o.content)); err != nil {
 			return fmt.Errorf("persistgen: print the diff: %w", err)
 		}

@@ -3,9 +3,9 @@
 package codegen
 
 import (
+	"cmp"
 	"go/types"
 	"slices"
-	"strings"
 )
 
 // markers are the parsed marker fields of a record, before fields are known.
@@ -32,7 +32,7 @@ func (c *collector) record(named *types.Named) {
 	m := c.markers(r, named.Underlying().(*types.Struct))
 	r.message.name = r.name
 	if !m.placed {
-		r.directory = directory{at: r.at, elements: []pathElement{{name: r.name}}}
+		r.directory = newDirectory(r.at, []pathElement{{name: r.name}})
 	}
 	c.findID(r)
 	for _, marker := range m.indexes {
@@ -81,7 +81,9 @@ func (c *collector) marker(r *record, m *markers, marker string, site fieldSite,
 			return
 		}
 		m.typed = true
-		c.reportTag(site, r.setType(t))
+		options, found := parseTypeOptions(t)
+		c.reportTag(site, found)
+		r.name, r.scatter = cmp.Or(options.name, r.name), options.scatter
 		if r.scatter.shards != 0 {
 			r.scatter.at = site.inTag(r.scatter.offset)
 		}
@@ -90,9 +92,8 @@ func (c *collector) marker(r *record, m *markers, marker string, site fieldSite,
 			c.add(site.at, r.goName, "a second persistable.Directory marker; a type has one directory")
 			return
 		}
-		d, found := parseDirectory(t)
-		d.at = site.inTag(t.offset(0))
-		r.directory, m.placed, m.site = d, true, site
+		path, found := parsePath(t)
+		r.directory, m.placed, m.site = newDirectory(site.inTag(t.offset(0)), path), true, site
 		c.reportTag(site, found)
 	default:
 		options, found := parseIndexOptions(t)
@@ -101,45 +102,6 @@ func (c *collector) marker(r *record, m *markers, marker string, site fieldSite,
 			m.indexes = append(m.indexes, markerIndex{site, marker == "Unique", options})
 		}
 	}
-}
-
-// setType applies a Type marker: the name, the option scatter, or both.
-func (r *record) setType(t tag) (found []fault) {
-	words := t.words()
-	if len(words) == 0 {
-		return []fault{{t.offset(0), "the type name is empty"}}
-	}
-	for i, w := range words {
-		switch {
-		case w.key == "scatter" && (w.hasValue || i > 0):
-			if r.scatter.shards != 0 {
-				found = append(found, fault{w.at, "option scatter is given twice"})
-				continue
-			}
-			s, message := parseScatter(w)
-			if message != "" {
-				found = append(found, fault{w.scatterAt(), message})
-			}
-			r.scatter = s
-		case i > 0:
-			found = append(found, fault{w.at, "a persistable.Type marker holds the type's name and the option scatter=N; nothing else" + meantScatter(w)})
-		default:
-			if message := checkName(w.text); message != "" {
-				found = append(found, fault{w.at, message})
-				continue
-			}
-			r.name = w.text
-		}
-	}
-	return found
-}
-
-// meantScatter suggests the option scatter for what is nearly it.
-func meantScatter(w word) string {
-	if text := didYouMean(w.key, []string{"scatter="}); strings.Contains(text, "mean") {
-		return text
-	}
-	return ""
 }
 
 // findID finds the ID field: the one tagged id, or the one named ID.

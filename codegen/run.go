@@ -4,6 +4,7 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	switch {
 	case o.Explain:
-		return run.explain()
+		return explain(o.Stdout, run.packages)
 	case o.Check:
 		return run.compare()
 	}
@@ -153,8 +154,8 @@ func (r *run) generate() error {
 		return err
 	}
 	r.ours = ours
-	loaded, err := r.check(ours)
-	if err != nil {
+	loaded, err := r.check(ours, r.faults)
+	if err = cmp.Or(err, r.err()); err != nil {
 		return err
 	}
 	for _, l := range loaded {
@@ -176,6 +177,14 @@ func (r *run) generate() error {
 	return r.recheck(loaded)
 }
 
+// err returns the faults as [Diagnostics], or nil.
+func (r *run) err() error {
+	if len(r.list) == 0 {
+		return nil
+	}
+	return newDiagnostics(r.list)
+}
+
 // collect models one package.
 func (r *run) collect(l *loadedPackage) {
 	p, missing := collect(l, r.faults)
@@ -191,10 +200,7 @@ func (r *run) checkForeign(p *pkg) {
 	file := filepath.Join(p.dir, p.name+generatedSuffix)
 	content, err := os.ReadFile(file)
 	if err == nil && !isGenerated(content) {
-		r.list = append(r.list, Diagnostic{
-			File: relative(r.loader.dir, file), Line: 1,
-			Message: "the file has the name of persistgen's output but was not written by persistgen; rename it",
-		})
+		r.add(token.Position{Filename: file, Line: 1}, "", "the file has the name of persistgen's output but was not written by persistgen; rename it")
 	}
 }
 
@@ -254,11 +260,11 @@ func (r *run) reportBrokenFields(loaded []*loadedPackage) {
 			}
 			at := l.position(one.Pos)
 			r.add(at, "", "%s", one.Msg)
-			explained[token.Position{Filename: relative(r.loader.dir, at.Filename), Line: at.Line}] = true
+			explained[token.Position{Filename: r.relative(at.Filename), Line: at.Line}] = true
 		}
 	}
-	r.list = slices.DeleteFunc(r.list, func(d Diagnostic) bool {
-		return d.Message == unresolved && explained[token.Position{Filename: d.File, Line: d.Line}]
+	r.list = slices.DeleteFunc(r.list, func(f finding) bool {
+		return f.message == unresolved && explained[token.Position{Filename: f.at.Filename, Line: f.at.Line}]
 	})
 }
 
@@ -275,11 +281,11 @@ func (r *run) recheck(loaded []*loadedPackage) error {
 			r.overlay[o.file] = o.content
 		}
 	}
-	again, err := r.check(r.ours)
-	if err != nil {
+	again, err := r.check(r.ours, r.faults)
+	if err = cmp.Or(err, r.err()); err != nil {
 		return err
 	}
-	tolerated := &faults{dir: r.loader.dir}
+	tolerated := &faults{dir: r.faults.dir}
 	for _, l := range again {
 		for _, one := range l.typeErrors {
 			to := r.faults
@@ -294,7 +300,7 @@ func (r *run) recheck(loaded []*loadedPackage) error {
 		return r.err()
 	}
 	for _, one := range tolerated.list {
-		r.notes = append(r.notes, "note: "+one.String())
+		r.notes = append(r.notes, "note: "+newDiagnostic(one).String())
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type against struct {
 // where names a line of a lock.
 func (a against) where(line int) string { return fmt.Sprintf("%s:%d", a.name, line) }
 
-func (e *evolution) lockFile() string { return relative(e.dir, filepath.Join(e.pkg.dir, lockName)) }
+func (e *evolution) lockFile() string { return e.relative(filepath.Join(e.pkg.dir, lockName)) }
 
 // check refuses what data stored with the old lock would not survive.
 func (e *evolution) check(old against) {
@@ -32,7 +32,7 @@ func (e *evolution) check(old against) {
 		for _, d := range schema.Succession(old.lock, e.next, b.Name) {
 			e.difference(old, b.Name, d)
 		}
-		if r := e.pkg.record(b.Name); r != nil {
+		if r := e.pkg.findRecord(b.Name); r != nil {
 			e.scatter(old, r, b)
 			for _, d := range r.indexes {
 				e.index(old, r, d, b)
@@ -41,8 +41,8 @@ func (e *evolution) check(old against) {
 	}
 }
 
-// record returns the record with that name, or nil.
-func (p *pkg) record(name string) *record {
+// findRecord returns the record with that key-stable name, or nil.
+func (p *pkg) findRecord(name string) *record {
 	for _, r := range p.records {
 		if r.name == name {
 			return r
@@ -55,7 +55,7 @@ func (p *pkg) record(name string) *record {
 // allowed.
 func (e *evolution) difference(old against, name string, d schema.Difference) {
 	at, subject := token.Position{Filename: filepath.Join(e.pkg.dir, lockName)}, name
-	r := e.pkg.record(name)
+	r := e.pkg.findRecord(name)
 	f := e.owner[d.HereField]
 	switch {
 	case f != nil:
