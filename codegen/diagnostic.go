@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
 )
 
 // Diagnostic is one fault in the annotated source, with the place where it is
@@ -53,7 +55,7 @@ func (d Diagnostics) Error() string {
 }
 
 // newDiagnostics sorts faults and removes repetitions.
-func newDiagnostics(list []finding) Diagnostics {
+func newDiagnostics(list []diagnostic.Fault) Diagnostics {
 	var d Diagnostics
 	for _, one := range list {
 		d = append(d, newDiagnostic(one))
@@ -65,6 +67,6 @@ func newDiagnostics(list []finding) Diagnostics {
 	return slices.Compact(d)
 }
 
-func newDiagnostic(f finding) Diagnostic {
-	return Diagnostic{File: f.at.Filename, Line: f.at.Line, Column: f.at.Column, Subject: f.subject, Message: f.message}
+func newDiagnostic(f diagnostic.Fault) Diagnostic {
+	return Diagnostic{File: f.At.Filename, Line: f.At.Line, Column: f.At.Column, Subject: f.Subject, Message: f.Message}
 }

@@ -173,7 +173,22 @@ var arrows = map[string][]string{
 	},
 	"cmd/idbuilder": {"internal/idbuilderd", "internal/shell"},
 
-	"codegen":             {"internal/schema", "internal/nearest", "golang.org/x/tools", "golang.org/x/mod", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+	"codegen": {
+		"codegen/internal/collector", "codegen/internal/cost", "codegen/internal/diagnostic", "codegen/internal/diff", "codegen/internal/emitter",
+		"codegen/internal/idfield", "codegen/internal/lock", "codegen/internal/model", "codegen/internal/output", "codegen/internal/source", "internal/schema",
+	},
+	"codegen/internal/collector":  {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/source", "codegen/internal/tags"},
+	"codegen/internal/cost":       {"codegen/internal/model"},
+	"codegen/internal/diagnostic": {},
+	"codegen/internal/diff":       {},
+	"codegen/internal/emitter":    {"codegen/internal/model", "codegen/internal/output", "codegen/internal/tags", "internal/schema"},
+	"codegen/internal/idfield":    {"codegen/internal/model"},
+	"codegen/internal/lock":       {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/tags", "internal/schema"},
+	"codegen/internal/model":      {"codegen/internal/tags"},
+	"codegen/internal/output":     {},
+	"codegen/internal/source":     {"codegen/internal/diagnostic", "codegen/internal/output", "golang.org/x/tools"},
+	"codegen/internal/tags":       {"internal/schema", "internal/nearest"},
+
 	"cmd/persistgen":      {"codegen"},
 	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":    {},

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collector
+
+import (
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+)
+
+// typeText is a type as the package's own source would write it.
+func (c *collector) typeText(t types.Type) string {
+	return types.TypeString(t, types.RelativeTo(c.pkg.Types))
+}
+
+// checkIndexes checks a record's indexes against each other.
+func (c *collector) checkIndexes(r *model.Record) {
+	byName, byFields := map[string]*model.Index{}, map[string]*model.Index{}
+	var sound []*model.Index
+	for _, d := range r.Indexes {
+		fields := d.FieldNames()
+		switch first := byFields[fields]; {
+		case first != nil && first.Unique != d.Unique:
+			c.Add(d.At, r.GoName, "the unique index on %s serves queries too; remove the other one (%s)", fields, c.describePosition(first.At))
+			continue
+		case first != nil:
+			c.Add(d.At, r.GoName, "duplicate index on %s; the first is at %s", fields, c.describePosition(first.At))
+			continue
+		}
+		byFields[fields] = d
+		if first := byName[d.Name]; first != nil {
+			c.Add(d.At, r.GoName, "duplicate index name %s; the first is at %s; choose another with name=", d.Name, c.describePosition(first.At))
+			continue
+		}
+		byName[d.Name] = d
+		sound = append(sound, d)
+	}
+	c.checkMethods(r, sound)
+}
+
+// describePosition is a position for use inside a message.
+func (c *collector) describePosition(at token.Position) string {
+	at.Filename = c.Relative(at.Filename)
+	return at.String()
+}
+
+// checkMethods reports generated methods of one store that share a name.
+func (c *collector) checkMethods(r *model.Record, indexes []*model.Index) {
+	byName := map[string]*model.Index{}
+	for _, d := range indexes {
+		for _, m := range model.QueryMethods(d) {
+			if first := byName[m.Name]; first != nil && first != d {
+				c.Add(d.At, r.GoName, "the method %s would be generated for the indexes %s and %s; rename a field, keeping its name= for the stored data",
+					m.Name, first.Name, d.Name)
+				break
+			}
+			byName[m.Name] = d
+		}
+	}
+}
+
+// checkPackage checks what concerns several types.
+func (c *collector) checkPackage() {
+	c.checkTypeNames()
+	c.checkPartitions()
+	c.checkScope()
+	c.checkNested()
+	c.checkConstraints()
+}
+
+// checkTypeNames reports two types with one name in keys.
+func (c *collector) checkTypeNames() {
+	byName := map[string]*model.Message{}
+	for _, m := range c.pkg.Messages {
+		if first := byName[m.Name]; first != nil {
+			c.Add(m.At, m.GoName, "the name %s is that of the type %s already; choose another in a persistable.Type marker", m.Name, first.GoName)
+			continue
+		}
+		byName[m.Name] = m
+	}
+}
+
+// checkPartitions reports types that share a path but disagree on where in it
+// a partition is.
+func (c *collector) checkPartitions() {
+	type use struct {
+		layer string
+		r     *model.Record
+	}
+	seen := map[string]use{}
+	for _, r := range c.pkg.Records {
+		path := ""
+		for _, e := range r.Directory.Elements {
+			if e.Field != "" {
+				path += "/{}"
+			} else {
+				path += "/" + e.Name
+			}
+			first, again := seen[path]
+			if !again {
+				seen[path] = use{e.Layer, r}
+			} else if first.layer != e.Layer {
+				c.Add(r.Directory.At, r.GoName, "the directory %s must agree with that of %s (%s): one makes %s a partition, the other does not; "+
+					"write layer=partition on both or on none", r.Directory, first.r.GoName, c.describePosition(first.r.Directory.At), strings.TrimPrefix(path, "/"))
+				break
+			}
+		}
+		if last := r.Directory.Elements; len(last) > 0 && last[len(last)-1].Layer != "" {
+			c.Add(r.Directory.At, r.GoName, "a partition holds directories, not records; add an element behind {%s}", last[len(last)-1].Field)
+		}
+	}
+}
+
+// checkScope reports names that are to be generated but are taken, by
+// declarations of the package or by each other.
+func (c *collector) checkScope() {
+	owners := map[string]*model.Message{}
+	for _, m := range c.pkg.Messages {
+		for _, name := range m.Declarations() {
+			if o := c.pkg.Types.Scope().Lookup(name); o != nil {
+				c.Add(c.loaded.Position(o.Pos()), name, "persistgen generates %s for %s; rename this one", name, m.GoName)
+			}
+			if first := owners[name]; first != nil {
+				c.Add(m.At, m.GoName, "persistgen would generate %s for this type and for %s; rename one of them", name, first.GoName)
+			}
+			owners[name] = m
+		}
+	}
+}
+
+// checkNested reports index options where there is no store to keep an index.
+func (c *collector) checkNested() {
+	for _, m := range c.pkg.Messages {
+		if m.Record != nil || c.isOutside(m.Named.Obj().Pkg()) {
+			continue
+		}
+		for _, f := range m.Fields {
+			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
+				if at, ok := f.Options.Positions[option]; ok {
+					c.Add(at, f.Subject, "%s belongs to a persistable type; for a nested struct put an Index marker with the path into the outer type", option)
+				}
+			}
+		}
+	}
+}
+
+// checkConstraints takes over the build constraint of the records' files, on
+// which they must agree because their generated code is one file.
+func (c *collector) checkConstraints() {
+	for i, r := range c.pkg.Records {
+		constraint := c.loaded.Constraints[r.At.Filename]
+		if i == 0 {
+			c.pkg.Constraint = constraint
+		} else if constraint != c.pkg.Constraint {
+			first := c.pkg.Records[0]
+			c.Add(r.At, r.GoName, "build constraint %s differs from that of %s (%s): %s; persistable types of one package need the same, because they share a generated file",
+				quoteConstraint(constraint), first.GoName, c.describePosition(first.At), quoteConstraint(c.pkg.Constraint))
+		}
+	}
+}
+
+func quoteConstraint(expression string) string {
+	if expression == "" {
+		return "(none)"
+	}
+	return "(" + expression + ")"
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collector
+
+import (
+	"fmt"
+	"go/types"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+)
+
+// kindOf decides how a type is stored, or gives the reason why it cannot be.
+func (c *collector) kindOf(t types.Type, text bool) (*model.Kind, string) {
+	k := &model.Kind{GoType: t}
+	actual := types.Unalias(t)
+	named, isNamed := actual.(*types.Named)
+	if isNamed && knownForm(named) != noForm && !text {
+		k.Form = knownForm(named)
+		return k, ""
+	}
+	if p, ok := actual.(*types.Pointer); ok {
+		return c.pointerKind(k, p, text)
+	}
+	if text {
+		if !isNamed || !marshals(named, "Text") {
+			return nil, fmt.Sprintf("option text: %s has no MarshalText and UnmarshalText", c.typeText(t))
+		}
+		k.Form, k.Codec = model.FormText, c.stableName(named)
+		return k, ""
+	}
+	if setPlain(k, actual) {
+		return k, ""
+	}
+	if isNamed {
+		switch {
+		case marshals(named, "Binary"):
+			k.Form, k.Codec = model.FormBinary, c.stableName(named)
+			return k, ""
+		case marshals(named, "Text"):
+			k.Form, k.Codec = model.FormText, c.stableName(named)
+			return k, ""
+		}
+	}
+	return c.compositeKind(k, actual)
+}
+
+// compositeKind decides on slices, maps and structs, and refuses the rest.
+func (c *collector) compositeKind(k *model.Kind, t types.Type) (*model.Kind, string) {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return c.sliceKind(k, u)
+	case *types.Map:
+		return c.mapKind(k, u)
+	case *types.Struct:
+		return c.structKind(k, t)
+	case *types.Array:
+		return nil, fmt.Sprintf("an array such as %s cannot be stored, unless it is of bytes; use a slice", c.typeText(k.GoType))
+	case *types.Basic:
+		if u.Kind() == types.Invalid {
+			return nil, Unresolved
+		}
+	case *types.Interface:
+		return nil, fmt.Sprintf("an interface such as %s cannot be stored; use a concrete type", c.typeText(k.GoType))
+	}
+	return nil, fmt.Sprintf("%s cannot be stored; leave the field out with persist:\"-\"", c.typeText(k.GoType))
+}
+
+func (c *collector) pointerKind(k *model.Kind, p *types.Pointer, text bool) (*model.Kind, string) {
+	elem, reason := c.kindOf(p.Elem(), text)
+	if reason != "" {
+		return nil, reason
+	}
+	switch elem.Form {
+	case model.FormPointer, model.FormSlice, model.FormMap:
+		return nil, fmt.Sprintf("a pointer to %s cannot be stored; use %s", c.typeText(elem.GoType), c.typeText(elem.GoType))
+	}
+	k.Form, k.Elem = model.FormPointer, elem
+	return k, ""
+}
+
+func (c *collector) sliceKind(k *model.Kind, s *types.Slice) (*model.Kind, string) {
+	elem, reason := c.kindOf(s.Elem(), false)
+	if reason != "" {
+		return nil, reason
+	}
+	switch elem.Form {
+	case model.FormPointer:
+		return nil, fmt.Sprintf("a slice of pointers cannot be stored; use []%s", c.typeText(elem.Elem.GoType))
+	case model.FormSlice, model.FormMap:
+		return nil, fmt.Sprintf("a slice of %s cannot be stored; put it into a struct", c.typeText(elem.GoType))
+	}
+	k.Form, k.Elem = model.FormSlice, elem
+	return k, ""
+}
+
+func (c *collector) mapKind(k *model.Kind, m *types.Map) (*model.Kind, string) {
+	key, reason := c.kindOf(m.Key(), false)
+	if reason != "" {
+		return nil, reason
+	}
+	switch key.Form {
+	case model.FormBool, model.FormInt, model.FormUint, model.FormID, model.FormString:
+	default:
+		return nil, fmt.Sprintf("the key type %s cannot be stored; map keys are strings, integers or bools", c.typeText(key.GoType))
+	}
+	elem, reason := c.kindOf(m.Elem(), false)
+	if reason != "" {
+		return nil, reason
+	}
+	switch elem.Form {
+	case model.FormPointer:
+		return nil, fmt.Sprintf("a map of pointers cannot be stored; use %s as the value type", c.typeText(elem.Elem.GoType))
+	case model.FormSlice, model.FormMap:
+		return nil, fmt.Sprintf("a map of %s cannot be stored; put it into a struct", c.typeText(elem.GoType))
+	}
+	k.Form, k.Key, k.Elem = model.FormMap, key, elem
+	return k, ""
+}
+
+// structKind makes a named struct a message.
+func (c *collector) structKind(k *model.Kind, t types.Type) (*model.Kind, string) {
+	named, ok := t.(*types.Named)
+	if !ok {
+		return nil, "an unnamed struct cannot be stored; declare a type for it"
+	}
+	outside := c.isOutside(named.Obj().Pkg())
+	if outside && !named.Obj().Exported() {
+		return nil, fmt.Sprintf("%s of another package cannot be stored", c.typeText(t))
+	}
+	if named.Obj().Parent() != named.Obj().Pkg().Scope() {
+		return nil, fmt.Sprintf("%s is declared in a function; declare it at package level", c.typeText(t))
+	}
+	k.Form, k.Message = model.FormMessage, c.messageOf(named)
+	if outside && c.foreign == 0 && c.reason != "" {
+		return nil, fmt.Sprintf("%s cannot be stored: %s", c.typeText(t), c.takeReason())
+	}
+	return k, ""
+}

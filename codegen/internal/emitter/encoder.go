@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emitter
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+)
+
+// encoder is an append function being written.
+type encoder struct {
+	*emitter
+	m       *model.Message
+	lines   []string
+	usesAt  bool // the variables at and err must be declared
+	usesErr bool
+}
+
+func (w *encoder) printf(format string, args ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
+
+// writeField writes the encoding of one field.
+func (w *encoder) writeField(f *model.Field) {
+	selector := f.Selector("v")
+	switch k := f.Kind; k.Form {
+	case model.FormPointer:
+		w.printf("if %s != nil {", selector)
+		w.writeValue(f, k.Elem, tagBytes(f.Number, k.Elem.WireType()), pointee(selector))
+		w.printf("}")
+	case model.FormSlice:
+		w.writeSlice(f, k, selector)
+	case model.FormMap:
+		w.writeMapEntries(f, k, selector)
+	case model.FormMessage:
+		w.writeSingleMessage(f, k, selector)
+	case model.FormBinary, model.FormText:
+		w.writeMarshaled(f, k, tagBytes(f.Number, 2), variable(selector), true)
+	default:
+		w.printf("if %s {", w.notZero(k, selector))
+		w.writeValue(f, k, tagBytes(f.Number, k.WireType()), variable(selector))
+		w.printf("}")
+	}
+}
+
+// notZero is the condition under which a value is written.
+func (w *encoder) notZero(k *model.Kind, x string) string {
+	switch k.Form {
+	case model.FormBool:
+		return x
+	case model.FormFloat32:
+		return fmt.Sprintf("%s.Float32bits(%s) != 0", w.importPackage("math"), w.converted("float32", k, x))
+	case model.FormFloat64:
+		return fmt.Sprintf("%s.Float64bits(%s) != 0", w.importPackage("math"), w.converted("float64", k, x))
+	case model.FormString:
+		return x + ` != ""`
+	case model.FormBytes:
+		return fmt.Sprintf("len(%s) > 0", x)
+	case model.FormArray, model.FormUUID, model.FormULID:
+		return fmt.Sprintf("%s != (%s{})", x, w.typeName(k.GoType))
+	case model.FormTime:
+		return fmt.Sprintf("!%s.IsZero()", x)
+	}
+	return x + " != 0"
+}
+
+// converted converts x unless its type is the basic one already.
+func (w *encoder) converted(basic string, k *model.Kind, x string) string {
+	if w.typeName(k.GoType) == basic {
+		return x
+	}
+	return fmt.Sprintf("%s(%s)", basic, x)
+}
+
+// writeValue writes a tag and a value.
+func (w *encoder) writeValue(f *model.Field, k *model.Kind, tag string, v value) {
+	switch k.Form {
+	case model.FormMessage:
+		w.writeMessage(k.Message, tag, v)
+	case model.FormBinary, model.FormText:
+		w.writeMarshaled(f, k, tag, v, false)
+	default:
+		w.writeStringCheck(f, k, v)
+		w.printf("b = %s", w.appendCall(k, fmt.Sprintf("append(b, %s)", tag), v))
+	}
+}
+
+// appendCall is the call that appends a plain value to a buffer.
+func (w *encoder) appendCall(k *model.Kind, buffer string, v value) string {
+	function, x := "", v.expr
+	switch k.Form {
+	case model.FormBool:
+		function, x = "Bool", w.converted("bool", k, x)
+	case model.FormInt:
+		function, x = "Zigzag", w.converted("int64", k, x)
+	case model.FormUint:
+		function, x = "Varint", w.converted("uint64", k, x)
+	case model.FormID:
+		function, x = "Fixed64", fmt.Sprintf("uint64(%s)", x)
+	case model.FormFloat32:
+		function, x = "Float32", w.converted("float32", k, x)
+	case model.FormFloat64:
+		function, x = "Float64", w.converted("float64", k, x)
+	case model.FormString:
+		function, x = "String", w.converted("string", k, x)
+	case model.FormBytes:
+		function = "Bytes"
+	case model.FormArray, model.FormUUID, model.FormULID:
+		function, x = "Bytes", v.dot+"[:]"
+	case model.FormTime:
+		function = "Timestamp"
+	case model.FormDuration:
+		function = "Duration"
+	}
+	return fmt.Sprintf("%s.Append%s(%s, %s)", w.importPackage(model.WirePath), function, buffer, x)
+}
+
+// writeStringCheck refuses strings that protobuf does not allow.
+func (w *encoder) writeStringCheck(f *model.Field, k *model.Kind, v value) {
+	if k.Form == model.FormString {
+		w.printf("if !%s.ValidString(%s) {", w.importPackage(model.WirePath), w.converted("string", k, v.expr))
+		w.printf("return nil, &%s.FieldError{Type: %q, Field: %q, Reason: \"it is not valid UTF-8; a field of bytes is a []byte\"}",
+			w.importPackage(model.PersistablePath), w.m.GoName, f.GoName)
+		w.printf("}")
+	}
+}
+
+// writeMessage writes a nested message.
+func (w *encoder) writeMessage(m *model.Message, tag string, v value) {
+	w.usesAt, w.usesErr = true, true
+	w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.WirePath), tag)
+	w.writeMessageCall(m, v)
+	w.printf("b = %s.EndMessage(b, at)", w.importPackage(model.WirePath))
+}
+
+// writeMessageCall writes the call of a nested message's append function.
+func (w *encoder) writeMessageCall(m *model.Message, v value) {
+	w.printf("if b, err = append%s(b, %s%s); err != nil {\nreturn nil, err\n}", m.Function, v.address, w.depthTo(m))
+}
+
+// depthTo is the last argument of a call of a nested message's function.
+func (w *encoder) depthTo(m *model.Message) string { return depthArgument(w.m, m) }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emitter
+
+import (
+	"bytes"
+	"fmt"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+)
+
+// printer gathers the text of a generated file and the imports that it needs.
+type printer struct {
+	body    bytes.Buffer
+	home    *types.Package
+	aliases map[string]string // import path → name in the file
+	names   map[string]string // import path → the package's own name
+	taken   map[string]bool   // names that an import must not have
+}
+
+// newPrinter makes a printer for a file of a package. Names that the package
+// declares, and those that the file's functions use, are not given to imports.
+func newPrinter(p *model.Package) *printer {
+	w := &printer{home: p.Types, aliases: map[string]string{}, names: map[string]string{}, taken: map[string]bool{}}
+	for _, name := range p.Types.Scope().Names() {
+		w.taken[name] = true
+	}
+	for _, r := range p.Records {
+		for _, name := range r.Declarations() {
+			w.taken[name] = true
+		}
+	}
+	for _, name := range localNames {
+		w.taken[name] = true
+	}
+	return w
+}
+
+// localNames are the variables of generated functions.
+var localNames = []string{"b", "v", "s", "r", "k", "e", "i", "at", "n", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m", "record"}
+
+// printf prints a line.
+func (w *printer) printf(format string, args ...any) {
+	fmt.Fprintf(&w.body, format, args...)
+	w.body.WriteByte('\n')
+}
+
+// importPackage returns the name under which the file imports a package.
+func (w *printer) importPackage(importPath string) string {
+	return w.importAs(importPath, path.Base(importPath))
+}
+
+// importAs imports a package whose own name is given, under that name or, if
+// it is taken, another.
+func (w *printer) importAs(importPath, name string) string {
+	if alias, ok := w.aliases[importPath]; ok {
+		return alias
+	}
+	alias := name
+	for n := 2; w.taken[alias] || token.IsKeyword(alias); n++ {
+		alias = fmt.Sprintf("%s%d", name, n)
+	}
+	w.taken[alias] = true
+	w.aliases[importPath], w.names[importPath] = alias, name
+	return alias
+}
+
+// typeName spells a type, importing what it names.
+func (w *printer) typeName(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p == w.home || p.Path() == w.home.Path() {
+			return ""
+		}
+		return w.importAs(p.Path(), p.Name())
+	})
+}
+
+// importDeclaration writes the import declaration: the standard library, then the rest.
+func (w *printer) importDeclaration() string {
+	var standard, other []string
+	for _, importPath := range slices.Sorted(maps.Keys(w.aliases)) {
+		line := "\t" + strconv.Quote(importPath)
+		if alias := w.aliases[importPath]; alias != path.Base(importPath) {
+			line = "\t" + alias + " " + strconv.Quote(importPath)
+		}
+		if first, _, _ := strings.Cut(importPath, "/"); strings.Contains(first, ".") {
+			other = append(other, line)
+		} else {
+			standard = append(standard, line)
+		}
+	}
+	if len(standard) > 0 && len(other) > 0 {
+		standard = append(standard, "")
+	}
+	return "import (\n" + strings.Join(append(standard, other...), "\n") + "\n)\n"
+}

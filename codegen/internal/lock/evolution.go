@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+	"github.com/kazahana-db/kazahana/internal/schema"
+)
+
+// FileName is the name of the lock file beside a package's source.
+const FileName = "persist.lock"
+
+// Evolution brings a package and its lock together: numbers are assigned from
+// the lock, new ones are added to it, and what stored data could not survive is
+// refused.
+type Evolution struct {
+	*diagnostic.List
+	Package *model.Package
+	old     *schema.Schema
+	Next    *schema.Schema
+	bases   map[*model.Message]*schema.Block // of which block in old each message is the present form
+	owner   map[*schema.Field]*model.Field   // of the fields in next that the source has
+	Notes   []string
+}
+
+// Evolve makes the lock as it is to be written, and notes for the user. It sets
+// the field numbers of the package's messages.
+func Evolve(p *model.Package, old *schema.Schema, f *diagnostic.List) *Evolution {
+	e := &Evolution{List: f, Package: p, old: old, Next: &schema.Schema{}, bases: map[*model.Message]*schema.Block{}, owner: map[*schema.Field]*model.Field{}}
+	e.findBases()
+	for _, m := range p.Messages {
+		e.addMessage(m)
+	}
+	for _, b := range old.Blocks {
+		if e.Next.Block(b.Name) == nil {
+			e.keepRemoved(b)
+		}
+	}
+	for _, r := range p.Records {
+		r.Lock = e.Next.OfType(r.Name).Text()
+	}
+	e.Check(Predecessor{old, e.Relative(filepath.Join(p.Dir, FileName))})
+	return e
+}
+
+// keepRemoved keeps the block of a type that left the source.
+func (e *Evolution) keepRemoved(b *schema.Block) {
+	kept := *b
+	kept.Removed = true
+	e.Next.Blocks = append(e.Next.Blocks, &kept)
+	if b.Removed || !b.IsType {
+		return
+	}
+	renamed := false
+	for _, r := range e.Package.Records {
+		if e.old.Block(r.Name) == nil && sameFields(b, e.Next.Block(r.Name)) {
+			renamed = true
+			e.Note("%s has the fields of the removed type %s; if it was renamed, write _ persistable.Type `persist:%q` into it, or its records are not found",
+				r.GoName, b.Name, b.Name)
+		}
+	}
+	if !renamed {
+		e.Note("the type %s is gone; if it moved to another package, copy its block from here into the %s there", b.Name, FileName)
+	}
+}
+
+func sameFields(a, b *schema.Block) bool {
+	return b != nil && slices.EqualFunc(a.Fields, b.Fields, func(x, y *schema.Field) bool {
+		return x.Name == y.Name && x.Kind == y.Kind
+	})
+}
+
+func (e *Evolution) Note(format string, args ...any) {
+	if note := "note: " + fmt.Sprintf(format, args...); !slices.Contains(e.Notes, note) {
+		e.Notes = append(e.Notes, note)
+	}
+}
+
+// addMessage assigns the numbers of one message and makes its block.
+func (e *Evolution) addMessage(m *model.Message) {
+	base := e.bases[m]
+	next := &schema.Block{IsType: m.Record != nil, Name: m.Name}
+	e.Next.Blocks = append(e.Next.Blocks, next)
+	if m.Record != nil {
+		e.fillRecord(m.Record, base, next)
+	}
+	e.pinNumbers(m, base)
+	for _, f := range m.Fields {
+		if f.Number == 0 {
+			f.Number = nextNumber(m, base)
+		}
+		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Was: e.kindsBefore(f, base)}
+		next.Fields, e.owner[one] = append(next.Fields, one), f
+	}
+	for _, was := range base.Fields {
+		if next.ByNumber(was.Number) == nil {
+			kept := *was
+			kept.Reserved = true
+			next.Fields = append(next.Fields, &kept)
+			e.noteRename(m, was, base, next)
+		}
+	}
+}
+
+// kindsBefore are the kinds that a field had: those in the lock, and the one
+// that the option was= says.
+func (e *Evolution) kindsBefore(f *model.Field, base *schema.Block) (was []string) {
+	list := []string{f.Options.Was}
+	if old := base.Field(f.Name); old != nil {
+		list = append(list, old.Was...)
+	}
+	for _, kind := range list {
+		if kind != "" && kind != f.Kind.Text() && !slices.Contains(was, kind) {
+			was = append(was, kind)
+		}
+	}
+	return was
+}
+
+// fillRecord fills in what the block of a type has besides fields.
+func (e *Evolution) fillRecord(r *model.Record, base, next *schema.Block) {
+	next.Origin = e.Package.Path
+	if base.Origin != "" {
+		next.Origin = base.Origin
+	}
+	next.ID, next.Directory, next.Scatter = r.IDField.Kind.KeyText(), r.Directory.StoredPath(), r.Scatter.Shards
+	for _, d := range r.Indexes {
+		next.Indexes = append(next.Indexes, &schema.Index{Name: d.Key(), Signature: d.LockSignature()})
+	}
+	for _, was := range base.Indexes {
+		if next.Index(was.Name) == nil {
+			next.Indexes = append(next.Indexes, &schema.Index{Name: was.Name, Signature: was.Signature, Removed: true})
+		}
+	}
+}
+
+// noteRename notes a removed field beside a new one of its type.
+func (e *Evolution) noteRename(m *model.Message, was *schema.Field, base, next *schema.Block) {
+	if was.Reserved {
+		return
+	}
+	for _, f := range m.Fields {
+		if base.Field(f.Name) == nil && next.Field(f.Name).Kind == was.Kind {
+			e.Note("%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost",
+				m.GoName+"."+was.Name, f.Subject, was.Kind, was.Name)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+	"github.com/kazahana-db/kazahana/codegen/internal/tags"
+	"github.com/kazahana-db/kazahana/internal/schema"
+)
+
+func (e *Evolution) LockFile() string { return e.Relative(filepath.Join(e.Package.Dir, FileName)) }
+
+// Check refuses what data stored with the old lock would not survive.
+func (e *Evolution) Check(old Predecessor) {
+	for _, b := range old.Lock.Blocks {
+		if !b.IsType {
+			continue
+		}
+		for _, d := range schema.Succession(old.Lock, e.Next, b.Name) {
+			e.reportDifference(old, b.Name, d)
+		}
+		if r := e.Package.FindRecord(b.Name); r != nil {
+			e.checkScatter(old, r, b)
+			for _, d := range r.Indexes {
+				e.checkIndex(old, r, d, b)
+			}
+		}
+	}
+}
+
+// reportDifference reports one change of a type, or notes its consequences if it is
+// allowed.
+func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Difference) {
+	at, subject := token.Position{Filename: filepath.Join(e.Package.Dir, FileName)}, name
+	r := e.Package.FindRecord(name)
+	f := e.owner[d.HereField]
+	switch {
+	case f != nil:
+		at, subject = f.At, f.Subject
+	case r != nil:
+		at, subject = r.At, r.GoName
+	}
+	if d.Allowed {
+		e.Note("%s: %s became %s: %s", subject, d.There, d.Here, strings.Join(d.Consequences, "; "))
+		return
+	}
+	switch {
+	case r != nil && d.What == schema.Directory:
+		at = r.Directory.At
+	case r != nil && d.What == schema.ID:
+		at, subject = r.IDField.At, r.IDField.Subject
+	}
+	e.Add(at, subject, "%s", e.refusal(old, f, d))
+}
+
+// refusal says what is wrong with a change, and what to do.
+func (e *Evolution) refusal(old Predecessor, f *model.Field, d schema.Difference) string {
+	switch d.What {
+	case schema.Origin:
+		return fmt.Sprintf("the type is of the package %s in %s, of %s here; if it moved, write \"origin %s\" into %s",
+			d.There, old.describeLine(d.ThereBlock.Line), d.Here, d.There, e.LockFile())
+	case schema.Directory:
+		return fmt.Sprintf("the directory changed from %s to %s (%s); stored records would not be found, or those of another directory would be: "+
+			"restore it, or give the type another name with persistable.Type; where there is no data, delete the line from the lock",
+			d.There, d.Here, old.describeLine(d.ThereBlock.DirectoryLine))
+	case schema.ID:
+		return fmt.Sprintf("the ID's type changed from %s to %s (%s); stored records would not be found: restore it, or make a new type",
+			d.There, d.Here, old.describeLine(d.ThereBlock.IDLine))
+	case schema.FieldName, schema.FieldNumber, schema.Forgotten:
+		return e.numberRefusal(old, d)
+	case schema.FieldKind:
+		return e.kindRefusal(old, f, d)
+	case schema.Moved:
+		return fmt.Sprintf("%s (%s) became %s, which has another number: its stored values would be read as zero; keep the old field beside the new one "+
+			"until the values of all records are copied, or, if they may be left behind, give the new field another name with name=",
+			d.There, old.describeLine(d.ThereField.Line), d.Here)
+	default:
+		return fmt.Sprintf("the struct %s (%s) became %s, which lacks some of its fields: if it was renamed, name it so with a blank field, "+
+			"_ struct{} `persist:\"name=%s\"`, or tag this field was=%s; otherwise add a new field and leave this one out",
+			d.There, old.describeLine(d.ThereField.Line), d.Here, d.There, d.ThereField.Kind)
+	}
+}
+
+// numberRefusal is the refusal where names and numbers do not agree: within one
+// package's history only if two structs became one.
+func (e *Evolution) numberRefusal(old Predecessor, d schema.Difference) string {
+	here, line := e.LockFile(), d.ThereBlock.Line
+	remedy := "restore " + here + " from version control, or merge the two, and run persistgen"
+	if d.ThereField != nil {
+		line = d.ThereField.Line
+	}
+	if old.Lock == e.old {
+		here, remedy = "the source", "two structs that became one had different numbers: keep both"
+	}
+	return fmt.Sprintf("%s (%s); stored values would be lost or mixed up: %s", d.Text(old.Name, here), old.describeLine(line), remedy)
+}
+
+// kindRefusal is the refusal of a changed kind.
+func (e *Evolution) kindRefusal(old Predecessor, f *model.Field, d schema.Difference) string {
+	text := fmt.Sprintf("its type changed from %s to %s (%s)", d.There, d.Here, old.describeLine(d.ThereField.Line))
+	remedy := "restore the type, or add a new field and leave this one out"
+	switch {
+	case len(d.Consequences) == 0:
+		return text + "; stored records could not be read: " + remedy
+	case f == nil || f.Foreign:
+		return fmt.Sprintf("%s: %s; if that is meant, make the line \"field %d %s %s was %s\"; otherwise %s",
+			text, strings.Join(d.Consequences, "; "), d.Number, d.ThereField.Name, d.Here, d.There, remedy)
+	}
+	return fmt.Sprintf("%s: %s; if that is meant, tag it was=%s; otherwise %s", text, strings.Join(d.Consequences, "; "), d.There, remedy)
+}
+
+// checkScatter refuses another number of shards: stored records stay where they are.
+func (e *Evolution) checkScatter(old Predecessor, r *model.Record, was *schema.Block) {
+	now := r.Scatter.Shards
+	if was.Scatter == now {
+		return
+	}
+	at, line, remedy := r.Scatter.At, was.ScatterLine, fmt.Sprintf("put the line \"scatter %d\" into the block", now)
+	if at.Line == 0 {
+		at, remedy = r.At, "delete the line"
+	}
+	if line == 0 {
+		line = was.Line
+	}
+	e.Add(at, r.GoName, "the scattering changed from %s to %s (%s); records that are stored stay as they are, in each directory that has any: "+
+		"restore it, and copy records into a new type to scatter them otherwise; where there is no data, or only new directories are meant, %s",
+		tags.Scatter{Shards: was.Scatter}.Text(), r.Scatter.Text(), old.describeLine(line), remedy)
+}
+
+// checkIndex refuses an index whose name is that of entries of another layout.
+func (e *Evolution) checkIndex(old Predecessor, r *model.Record, d *model.Index, block *schema.Block) {
+	was := block.Index(d.Key())
+	if was == nil || was.Signature == d.LockSignature() {
+		return
+	}
+	e.Add(d.At, r.GoName, "the keys of the index %s changed from %s to %s (%s); old entries could not be used: give the index a new name with name=, which builds it anew",
+		d.Key(), was.Signature, d.LockSignature(), old.describeLine(was.Line))
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"fmt"
+	"go/types"
+)
+
+// Kind is a Go type with its form.
+type Kind struct {
+	Form    Form
+	GoType  types.Type
+	Bits    int      // formInt and formUint: 8 to 64, or 0 for int and uint
+	Length  int64    // formArray
+	Elem    *Kind    // formPointer, formSlice, formMap
+	Key     *Kind    // formMap
+	Message *Message // formMessage
+	Codec   string   // formBinary and formText: the key-stable name of the type
+}
+
+// IsScalar reports whether repeated fields of the kind are packed.
+func (k *Kind) IsScalar() bool { return k.Form <= FormFloat64 }
+
+// Text is the kind as persist.lock and error messages write it.
+func (k *Kind) Text() string {
+	switch k.Form {
+	case FormBool:
+		return "bool"
+	case FormInt:
+		return fmt.Sprintf("int%d", k.Width())
+	case FormUint:
+		return fmt.Sprintf("uint%d", k.Width())
+	case FormID:
+		return "id"
+	case FormFloat32:
+		return "float"
+	case FormFloat64:
+		return "double"
+	case FormString:
+		return "string"
+	case FormText:
+		return "text(" + k.Codec + ")"
+	case FormBytes:
+		return "bytes"
+	case FormBinary:
+		return "binary(" + k.Codec + ")"
+	case FormArray:
+		return fmt.Sprintf("bytes[%d]", k.Length)
+	case FormUUID, FormULID:
+		return "bytes[16]"
+	case FormTime:
+		return "time"
+	case FormDuration:
+		return "duration"
+	case FormMessage:
+		return "message(" + k.Message.Name + ")"
+	case FormPointer:
+		return "*" + k.Elem.Text()
+	case FormSlice:
+		return "[]" + k.Elem.Text()
+	case FormMap:
+		return "map[" + k.Key.Text() + "]" + k.Elem.Text()
+	}
+	panic("codegen: unknown form")
+}
+
+// Width is the number of bits that the kind may use on some platform.
+func (k *Kind) Width() int {
+	if k.Bits == 0 {
+		return 64
+	}
+	return k.Bits
+}
+
+// WireType is the protobuf wire type of a single value: 0 varint, 1 eight
+// bytes, 2 length-delimited, 5 four bytes.
+func (k *Kind) WireType() int {
+	switch k.Form {
+	case FormBool, FormInt, FormUint:
+		return 0
+	case FormID, FormFloat64:
+		return 1
+	case FormFloat32:
+		return 5
+	default:
+		return 2
+	}
+}
+
+// KeyText is the kind of an index component in an index signature, which
+// decides the bytes of its keys.
+func (k *Kind) KeyText() string {
+	switch k.Form {
+	case FormInt, FormUint, FormID:
+		return "int"
+	case FormUUID, FormULID:
+		return "uuid"
+	case FormArray, FormBytes:
+		return "bytes"
+	default:
+		return k.Text()
+	}
+}
+
+// InnerMessage is the message at the end of pointers, slices and maps.
+func (k *Kind) InnerMessage() *Message {
+	for k != nil {
+		if k.Form == FormMessage {
+			return k.Message
+		}
+		k = k.Elem
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// FieldsByNumber returns the fields in the order of their numbers.
+func (m *Message) FieldsByNumber() []*Field {
+	return slices.SortedFunc(slices.Values(m.Fields), func(a, b *Field) int { return cmp.Compare(a.Number, b.Number) })
+}
+
+// FindField returns the field with that Go name, the shallowest as Go's rules have
+// it.
+func (m *Message) FindField(name string) *Field {
+	var best *Field
+	for _, f := range m.Fields {
+		if f.GoName == name && (best == nil || len(f.Path) < len(best.Path)) {
+			best = f
+		}
+	}
+	return best
+}
+
+func (m *Message) FieldNames() []string {
+	var names []string
+	for _, f := range m.Fields {
+		names = append(names, f.GoName)
+	}
+	return names
+}
+
+// Message is a struct that is stored as one protobuf message.
+type Message struct {
+	GoName    string
+	Name      string // in persist.lock: key-stable
+	Named     *types.Named
+	At        token.Position
+	Fields    []*Field // flattened, in declaration order
+	Literal   []*Slot  // the same as Go sees them, for composite literals
+	Function  string   // suffix of its append and decode functions
+	Recursive bool     // contains itself, directly or not
+	Record    *Record  // if the struct has markers
+	Reason    string   // why a struct of another package cannot be stored
+}
+
+// Slot is one Go field of a struct: a stored field or an embedded struct.
+type Slot struct {
+	GoName   string
+	Field    *Field // nil for an embedded struct
+	Embedded []*Slot
+	Type     types.Type
+}
+
+// Declarations are the package-level names that are generated for a message,
+// and for the record that it is.
+func (m *Message) Declarations() []string {
+	names := []string{"append" + m.Function, "decode" + m.Function, m.KnownVar(), m.KnownVar() + "Optional"}
+	if m.Record != nil {
+		names = append(names, m.Record.Declarations()...)
+	}
+	return names
+}
+
+// KnownVar is the variable with the field numbers of a message.
+func (m *Message) KnownVar() string { return Unexported(m.Function) + "Known" }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// fieldsByPosition maps the position of each struct field's name, or of an
+// embedded field's type name, to its syntax.
+func fieldsByPosition(files []*ast.File) map[token.Pos]*ast.Field {
+	m := map[token.Pos]*ast.Field{}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			for _, f := range s.Fields.List {
+				for _, name := range f.Names {
+					m[name.Pos()] = f
+				}
+				if len(f.Names) == 0 {
+					m[embeddedName(f.Type).Pos()] = f
+				}
+			}
+			return true
+		})
+	}
+	return m
+}
+
+// embeddedName is the identifier that names an embedded field.
+func embeddedName(e ast.Expr) ast.Node {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return embeddedName(e.X)
+	case *ast.ParenExpr:
+		return embeddedName(e.X)
+	case *ast.IndexExpr:
+		return embeddedName(e.X)
+	case *ast.IndexListExpr:
+		return embeddedName(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel
+	}
+	return e
+}
+
+// Package is a type-checked package with what the collector asks of its
+// source.
+type Package struct {
+	Name, Path, Dir string
+	fset            *token.FileSet
+	files           []*ast.File
+	Types           *types.Package
+	Info            *types.Info
+	TypeErrors      []types.Error
+	Fields          map[token.Pos]*ast.Field
+	Structs         map[token.Pos]*ast.TypeSpec
+	Constraints     map[string]string // file name → build constraint
+	Generated       []string          // files of ours that take part in the build
+}
+
+// Position is where p stands in the source.
+func (l *Package) Position(p token.Pos) token.Position { return l.fset.Position(p) }
+
+// Declares reports whether an identifier is in the package's own files.
+func (l *Package) Declares(ident *ast.Ident) bool {
+	return slices.ContainsFunc(l.files, func(f *ast.File) bool {
+		return f.FileStart <= ident.Pos() && ident.Pos() < f.FileEnd
+	})
+}
+
+func newLoadedPackage(p *packages.Package, fset *token.FileSet, ours map[string][]string) *Package {
+	l := &Package{
+		Name: p.Name, Path: p.PkgPath, Dir: p.Dir, fset: fset, files: p.Syntax,
+		Types: p.Types, Info: p.TypesInfo, TypeErrors: p.TypeErrors,
+		Fields: fieldsByPosition(p.Syntax), Structs: map[token.Pos]*ast.TypeSpec{},
+		Constraints: map[string]string{}, Generated: ours[p.Dir],
+	}
+	if l.Dir == "" && len(p.GoFiles) > 0 {
+		l.Dir = filepath.Dir(p.GoFiles[0])
+	}
+	for _, file := range p.Syntax {
+		l.Constraints[fset.Position(file.FileStart).Filename] = constraintOf(fset, file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok {
+				l.Structs[s.Name.Pos()] = s
+			}
+			return true
+		})
+	}
+	return l
+}
+
+// IsBroken reports whether the package has type errors.
+func (l *Package) IsBroken() bool { return len(l.TypeErrors) > 0 }
+
+// IsInField reports whether a position is in the declaration of a struct field.
+func (l *Package) IsInField(p token.Pos) bool {
+	for _, f := range l.Fields {
+		if f.Pos() <= p && p < f.End() {
+			return true
+		}
+	}
+	return false
+}

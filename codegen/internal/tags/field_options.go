@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tags
+
+import (
+	"fmt"
+	"go/token"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/nearest"
+	"github.com/kazahana-db/kazahana/internal/schema"
+)
+
+// FieldOptions are the options of a field's persist tag.
+type FieldOptions struct {
+	Index, Unique, Cover, Text, ID, Ignore bool
+	Name, Was                              string
+	Number                                 int32
+	Scatter                                Scatter
+	Offsets                                map[string]int            // offset in the tag's literal of each option
+	Positions                              map[string]token.Position // the same in the source
+}
+
+// fieldOptionWords are the valid options, for suggestions.
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "was=", "text", "id", "-"}
+
+// UniqueScatter is the fault of a unique index with the option scatter.
+const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
+
+// ParseFieldOptions reads the options of a field.
+func ParseFieldOptions(t Tag) (o FieldOptions, found []Fault) {
+	o.Offsets = map[string]int{}
+	for _, w := range t.Words() {
+		if _, again := o.Offsets[w.key]; again && w.key != "" {
+			found = append(found, Fault{w.Offset, fmt.Sprintf("option %s is given twice", w.key)})
+			continue
+		}
+		o.Offsets[w.key] = w.Offset
+		if message, at := o.apply(w); message != "" {
+			found = append(found, Fault{at, message})
+		}
+	}
+	return o, append(found, o.contradictions()...)
+}
+
+// apply applies one option and returns its fault.
+func (o *FieldOptions) apply(w word) (message string, at int) {
+	flags := map[string]*bool{
+		"index": &o.Index, "unique": &o.Unique, "cover": &o.Cover,
+		"text": &o.Text, "id": &o.ID, "-": &o.Ignore,
+	}
+	flag, isFlag := flags[w.key]
+	switch {
+	case w.Text == "":
+		return "empty option; remove the comma", w.Offset
+	case isFlag && w.hasValue:
+		return fmt.Sprintf("option %s takes no value", w.key), w.ValueOffset
+	case isFlag:
+		*flag = true
+	case unsupported(w) != "":
+		return unsupported(w), w.Offset
+	case w.key == "name":
+		o.Name = w.value
+		return CheckName(w.value), w.ValueOffset
+	case w.key == "was":
+		o.Was = w.value
+		if _, ok := schema.ParseKind(w.value); !ok {
+			return fmt.Sprintf("was=%s is not a kind; write the one that persist.lock had", w.value), w.ValueOffset
+		}
+	case w.key == "scatter":
+		o.Scatter, message = parseScatter(w)
+		return message, w.scatterOffset()
+	case w.key == "number":
+		n, err := strconv.ParseInt(w.value, 10, 64)
+		if err != nil || n < IDNumber || n > MaxNumber || n >= ReservedNumbers && n < ReservedNumbers+1000 {
+			return fmt.Sprintf("number=%s is not a field number; use 2 to %d without %d to %d",
+				w.value, MaxNumber, ReservedNumbers, ReservedNumbers+999), w.ValueOffset
+		}
+		o.Number = int32(n)
+	case CheckName(w.Text) == "" && w.Text[0] <= 'Z':
+		return fmt.Sprintf("unknown option %s; %sto name the field write name=%s", w.Text, meantFlag(w.Text), w.Text), w.Offset
+	default:
+		return fmt.Sprintf("unknown option %s", w.key) + Suggest(w.key, fieldOptionWords), w.Offset
+	}
+	return "", 0
+}
+
+// unsupported returns why an option that other libraries have is refused, or "".
+func unsupported(w word) string {
+	switch w.key {
+	case "desc", "descending", "asc", "ascending":
+		return fmt.Sprintf("option %s is not supported: an index has no direction, every query reads both ways (Reverse)", w.key)
+	case "sparse", "partial":
+		return fmt.Sprintf("option %s is not supported: an index holds all records; a unique one leaves nulls out", w.key)
+	}
+	return ""
+}
+
+// meantFlag asks for the option without a value that a capitalised word spells,
+// give or take one letter; for others it returns "".
+func meantFlag(text string) string {
+	for _, flag := range []string{"index", "unique", "cover", "text", "id"} {
+		if strings.EqualFold(text, flag) || len(flag) > 4 && nearest.Distance(text, flag) <= 1 {
+			return fmt.Sprintf("did you mean %s? Or ", flag)
+		}
+	}
+	return ""
+}
+
+// contradictions returns the options that do not go together.
+func (o *FieldOptions) contradictions() (found []Fault) {
+	if o.Ignore && len(o.Offsets) > 1 {
+		found = append(found, Fault{o.Offsets["-"], `"-" leaves the field out, so it goes with no other option`})
+	}
+	if o.Index && o.Unique {
+		found = append(found, Fault{o.Offsets["index"], "a unique index is an index already; remove index"})
+	}
+	if o.Cover && !o.Index && !o.Unique {
+		found = append(found, Fault{o.Offsets["cover"], "cover belongs to index or unique"})
+	}
+	if scattered := o.Scatter.Shards != 0; scattered && o.Unique {
+		found = append(found, Fault{o.Offsets["scatter"], UniqueScatter})
+	} else if scattered && !o.Index {
+		found = append(found, Fault{o.Offsets["scatter"], "scatter belongs to index; to scatter the records write it into a persistable.Type marker"})
+	}
+	if o.ID && (o.Index || o.Unique) {
+		found = append(found, Fault{o.Offsets["id"], "records are found by their ID without an index; remove index and unique"})
+	}
+	return found
+}

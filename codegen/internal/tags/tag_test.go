@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tags
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// FuzzTag: any literal is read as a tag or refused; positions stay inside it.
+func FuzzTag(f *testing.F) {
+	for _, seed := range []string{"`persist:\"index\"`", "\"persist:\\\"a,b=c\\\"\"", "`json:\"x\" persist:\"tenants/{T}/o,layer=partition\"`", "`persist:\"\\u00e9,\\x41\"`", "`", "``"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, literal string) {
+		tag, found, at, err := Parse(literal)
+		if at < 0 || at > len(literal) {
+			t.Fatalf("%q: fault at %d", literal, at)
+		}
+		if !found || err != nil {
+			return
+		}
+		inside := func(what string, at int) {
+			if at < 0 || at >= len(literal) {
+				t.Fatalf("%q: %s at %d", literal, what, at)
+			}
+		}
+		for _, w := range tag.Words() {
+			inside("word", w.Offset)
+			inside("value", w.ValueOffset)
+		}
+		_, faults := ParseFieldOptions(tag)
+		_, more := ParseIndexOptions(tag)
+		_, evenMore := ParsePath(tag)
+		for _, one := range slices.Concat(faults, more, evenMore) {
+			inside(one.Message, one.Offset)
+		}
+	})
+}
+
+// TestTagPositions: the offset of a byte of a tag's value is that of its source,
+// in raw and in interpreted literals, escapes included.
+func TestTagPositions(t *testing.T) {
+	cases := []struct{ literal, word string }{
+		{"`json:\"a\" persist:\"index, name=Bee\"`", "name=Bee"},
+		{`"json:\"a\" persist:\"index, name=Bee\""`, "name=Bee"},
+		{`"j\x73on:\"\u00e9\" persist:\"\u0069ndex,name=Bee\""`, "name=Bee"},
+	}
+	for _, c := range cases {
+		tag, found, _, err := Parse(c.literal)
+		if err != nil || !found || len(tag.Words()) != 2 {
+			t.Errorf("parseTag(%s) = %q, %v, %v", c.literal, tag.text, found, err)
+			continue
+		}
+		w := tag.Words()[1]
+		if !strings.HasPrefix(c.literal[w.Offset:], c.word) || !strings.HasPrefix(c.literal[w.ValueOffset:], "Bee") {
+			t.Errorf("%s: word at %q, value at %q", c.literal, c.literal[w.Offset:], c.literal[w.ValueOffset:])
+		}
+		if tag.Words()[0].Text != "index" {
+			t.Errorf("%s: first word %q", c.literal, tag.Words()[0].Text)
+		}
+	}
+}

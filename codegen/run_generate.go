@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"bytes"
+	"cmp"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/collector"
+	"github.com/kazahana-db/kazahana/codegen/internal/emitter"
+	"github.com/kazahana-db/kazahana/codegen/internal/lock"
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+	"github.com/kazahana-db/kazahana/codegen/internal/output"
+	"github.com/kazahana-db/kazahana/codegen/internal/source"
+)
+
+// generate computes all outputs, or returns all faults.
+func (r *run) generate() error {
+	ours, err := r.loader.PrepareStubs()
+	if err != nil {
+		return err
+	}
+	r.ours = ours
+	loaded, err := r.loader.Check(ours, r.faults)
+	if err = cmp.Or(err, r.err()); err != nil {
+		return err
+	}
+	for _, l := range loaded {
+		r.collectPackage(l)
+	}
+	r.reportBrokenFields(loaded)
+	if err := r.err(); err != nil {
+		return err
+	}
+	for _, p := range r.packages {
+		if err := r.computeOutputs(p); err != nil {
+			return err
+		}
+	}
+	r.removeStale(loaded)
+	if err := r.err(); err != nil {
+		return err
+	}
+	return r.recheck(loaded)
+}
+
+// collectPackage models one package.
+func (r *run) collectPackage(l *source.Package) {
+	p, missing := collector.Collect(l, r.faults)
+	r.missing = append(r.missing, missing...)
+	if len(p.Records) > 0 {
+		r.packages = append(r.packages, p)
+		r.checkForeign(p)
+	}
+}
+
+// checkForeign refuses to overwrite a file that is not ours.
+func (r *run) checkForeign(p *model.Package) {
+	file := filepath.Join(p.Dir, p.Name+output.GeneratedSuffix)
+	content, err := os.ReadFile(file)
+	if err == nil && !output.IsGenerated(content) {
+		r.faults.Add(token.Position{Filename: file, Line: 1}, "", "the file has the name of persistgen's output but was not written by persistgen; rename it")
+	}
+}
+
+// computeOutputs computes the outputs of one package.
+func (r *run) computeOutputs(p *model.Package) error {
+	lockFile := filepath.Join(p.Dir, lock.FileName)
+	old, err := r.readLock(p, lockFile)
+	if err != nil || old == nil {
+		return err
+	}
+	e := lock.Evolve(p, old, r.faults)
+	if err := r.compareWith(e); err != nil {
+		return err
+	}
+	r.notes = append(r.notes, e.Notes...)
+	if len(r.faults.Faults) > 0 {
+		return nil
+	}
+	code, err := emitter.Code(p)
+	if err != nil {
+		return err
+	}
+	r.outputs = append(r.outputs,
+		output.File{Path: filepath.Join(p.Dir, p.Name+output.GeneratedSuffix), Content: code},
+		output.File{Path: lockFile, Content: e.Next.Lock()})
+	if protoFile := filepath.Join(p.Dir, p.Name+".proto"); r.options.Proto {
+		r.outputs = append(r.outputs, output.File{Path: protoFile, Content: emitter.Proto(p, e.Next)})
+	}
+	return nil
+}
+
+// removeStale removes generated files that belong to no type any more: of a
+// package that was renamed, or whose last persistable type was removed.
+func (r *run) removeStale(loaded []*source.Package) {
+	for _, l := range loaded {
+		for _, file := range l.Generated {
+			content, err := os.ReadFile(file)
+			saysSo := err == nil && len(bytes.TrimSpace(content)) > 0
+			if saysSo && !slices.ContainsFunc(r.outputs, func(o output.File) bool { return o.Path == file }) {
+				r.outputs = append(r.outputs, output.File{Path: file})
+			}
+		}
+	}
+}
