@@ -23,9 +23,13 @@ working directory).
 // name. It returns the exit code: 0, 1 for faults and for files that are out of
 // date, 2 for wrong usage.
 func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o := Options{Stdout: stdout, Stderr: stderr}
+	return runCommand(ctx, args, Options{Stdout: stdout, Stderr: stderr})
+}
+
+// runCommand is Command with options that no flag sets.
+func runCommand(ctx context.Context, args []string, o Options) int {
 	flags := flag.NewFlagSet("persistgen", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(o.Stderr)
 	flags.BoolVar(&o.Check, "check", false, "write nothing; print what is out of date as a diff and exit with 1")
 	flags.StringVar(&o.Against, "against", "", "with -check: also compare with the persist.lock of a `revision` of git, or with a file")
 	flags.BoolVar(&o.Fix, "fix", false, "insert the line ID idgen.ID into structs without an ID field, then generate")
@@ -33,7 +37,7 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.Proto, "proto", false, "also write <package>.proto")
 	flags.StringVar(&o.Tags, "tags", "", "build `tags`, separated by commas")
 	flags.Usage = func() {
-		fmt.Fprint(stderr, commandUsage)
+		fmt.Fprint(o.Stderr, commandUsage)
 		flags.PrintDefaults()
 	}
 	switch err := flags.Parse(args); {
@@ -44,11 +48,11 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	o.Patterns = flags.Args()
 	if err := o.Validate(); err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(o.Stderr, err)
 		return 2
 	}
 	if err := Run(ctx, o); err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(o.Stderr, err)
 		return 1
 	}
 	return 0

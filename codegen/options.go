@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/source"
 )
 
 // Options say what Run does. The zero value generates for the package in the
@@ -36,6 +38,11 @@ type Options struct {
 
 	// Stdout receives diffs and explanations, Stderr notes. nil discards.
 	Stdout, Stderr io.Writer
+
+	// Tests set these: the environment of the go command and of git, nil for the
+	// process's, and what earlier runs loaded.
+	env          []string
+	dependencies *source.Dependencies
 }
 
 // Validate reports all faults of the options, joined.

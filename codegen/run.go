@@ -84,7 +84,7 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	}
 	return &run{
 		options: o,
-		loader:  source.Loader{Ctx: ctx, Dir: dir, Tags: o.Tags, Patterns: o.Patterns},
+		loader:  source.Loader{Ctx: ctx, Dir: dir, Tags: o.Tags, Patterns: o.Patterns, Env: o.env, Dependencies: o.dependencies},
 		faults:  &diagnostic.List{Dir: dir},
 	}, nil
 }

@@ -109,7 +109,7 @@ func (r *run) lockAt(dir, commit string) (content []byte, name string, err error
 // git runs git in a folder and returns its output.
 func (r *run) git(dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(r.loader.Ctx, "git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, r.options.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

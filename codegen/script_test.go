@@ -3,11 +3,11 @@
 package codegen_test
 
 import (
-	"context"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,16 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the scripts")
 
-// TestMain makes the command persistgen available to the scripts.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"persistgen": func() {
-		os.Exit(codegen.Command(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
-	}})
-}
-
 // TestScripts runs testdata/*.txtar. Each is a module of its own outside the
 // repository, with a replace for the checkout in its go.mod alone; nothing is
 // downloaded.
+//
+// The command persistgen of a script runs within the test, so that all of them
+// check the library's packages only once. The script generate builds the program,
+// and runs that.
 //
 // With -short, as under the race detector, it runs few scripts, and none of the
 // programs in them: those are compiled without the detector, so they would only
@@ -42,12 +39,14 @@ func TestScripts(t *testing.T) {
 	p := testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"persistgen": persistgen(t, codegen.NewShell())},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GOCACHE", inherited["GOCACHE"])
 			e.Setenv("GOMODCACHE", inherited["GOMODCACHE"])
 			e.Setenv("GOFLAGS", strings.TrimSpace(inherited["GOFLAGS"]+" -mod=mod"))
 			e.Setenv("GOPROXY", "off")
 			e.Setenv("GOSUMDB", "off")
+			e.Values[environment{}] = slices.Clone(e.Vars)
 			return writeModule(e.WorkDir, root)
 		},
 	}
@@ -55,6 +54,20 @@ func TestScripts(t *testing.T) {
 		p.Dir, p.Files = "", []string{"testdata/order.txtar", "testdata/fix.txtar", "testdata/packages.txtar", "testdata/type_errors2.txtar"}
 	}
 	testscript.Run(t, p)
+}
+
+// environment is the key of a script's environment in its values.
+type environment struct{}
+
+// persistgen is the command persistgen of scripts.
+func persistgen(t *testing.T, shell *codegen.Shell) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, wantFailure bool, args []string) {
+		env := ts.Value(environment{}).([]string)
+		code := shell.Run(t.Context(), ts.MkAbs("."), env, args, ts.Stdout(), ts.Stderr())
+		if failed := code != 0; failed != wantFailure {
+			ts.Fatalf("persistgen %s: exit code %d", strings.Join(args, " "), code)
+		}
+	}
 }
 
 // loadModules brings into the module cache what a module that requires this one

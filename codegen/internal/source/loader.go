@@ -5,8 +5,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"go/ast"
-	"go/token"
 	"path/filepath"
 	"strings"
 
@@ -22,11 +20,16 @@ type Loader struct {
 	Tags     string
 	Patterns []string
 	Overlay  map[string][]byte
-	roots    map[string]bool // folders whose function bodies are checked
+	Env      []string // of the go command; nil is the process's
+
+	// Dependencies are those of earlier loads. A loader without makes its own.
+	Dependencies *Dependencies
+
+	folders map[string]bool // those of the packages: function bodies are checked there only
 }
 
 func (l *Loader) config(mode packages.LoadMode) *packages.Config {
-	config := &packages.Config{Context: l.Ctx, Dir: l.Dir, Mode: mode, Overlay: l.Overlay}
+	config := &packages.Config{Context: l.Ctx, Dir: l.Dir, Mode: mode, Overlay: l.Overlay, Env: l.Env}
 	if l.Tags != "" {
 		config.BuildFlags = []string{"-tags=" + l.Tags}
 	}
@@ -38,7 +41,7 @@ func (l *Loader) PrepareStubs() (map[string][]string, error) {
 	l.Overlay = map[string][]byte{}
 	ours := map[string][]string{}
 	dirs := map[string]bool{l.Dir: true}
-	l.roots = dirs
+	l.folders = dirs
 	found, err := packages.Load(l.config(packages.NeedName|packages.NeedFiles), l.Patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("persistgen: list packages: %w", err)
@@ -70,24 +73,27 @@ func (l *Loader) PrepareStubs() (map[string][]string, error) {
 // Check type-checks the packages with the present overlay. Function bodies of
 // other packages are left out: only their declarations matter.
 func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package, error) {
-	fset := token.NewFileSet()
-	config := l.config(packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-		packages.NeedDeps | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax | packages.NeedTypesSizes | packages.NeedModule)
-	config.Fset = fset
-	config.ParseFile = func(fset *token.FileSet, name string, source []byte) (*ast.File, error) {
-		return parseFile(fset, name, source, l.roots[filepath.Dir(name)])
-	}
-	found, err := packages.Load(config, l.Patterns...)
+	found, err := packages.Load(l.config(packages.NeedName|packages.NeedFiles|packages.NeedCompiledGoFiles|packages.NeedImports|
+		packages.NeedDeps|packages.NeedTypesSizes|packages.NeedModule), l.Patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("persistgen: load packages: %w", err)
 	}
+	if l.Dependencies == nil {
+		l.Dependencies = NewDependencies()
+	}
+	c := newChecker(l, found)
 	var list []*Package
 	for _, p := range found {
 		if len(p.GoFiles) == 0 && len(p.Errors) == 0 {
 			continue
 		}
+		one := c.check(p)
+		if err := l.Ctx.Err(); err != nil {
+			return nil, fmt.Errorf("persistgen: load packages: %w", err)
+		}
+		p.Errors = append(p.Errors, one.packageErrors()...)
 		reportPackageErrors(p, f)
-		list = append(list, newLoadedPackage(p, fset, ours))
+		list = append(list, newPackage(p, one, l.Dependencies.fset, ours))
 	}
 	if len(list) == 0 && len(f.Faults) == 0 {
 		return nil, fmt.Errorf("persistgen: no Go packages match %s", strings.Join(l.Patterns, " "))

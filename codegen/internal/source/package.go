@@ -78,17 +78,17 @@ func (l *Package) Declares(ident *ast.Ident) bool {
 	})
 }
 
-func newLoadedPackage(p *packages.Package, fset *token.FileSet, ours map[string][]string) *Package {
+func newPackage(p *packages.Package, one *checkedPackage, fset *token.FileSet, ours map[string][]string) *Package {
 	l := &Package{
-		Name: p.Name, Path: p.PkgPath, Dir: p.Dir, fset: fset, files: p.Syntax,
-		Types: p.Types, Info: p.TypesInfo, TypeErrors: p.TypeErrors,
-		Fields: fieldsByPosition(p.Syntax), Structs: map[token.Pos]*ast.TypeSpec{},
+		Name: p.Name, Path: p.PkgPath, Dir: p.Dir, fset: fset, files: one.files,
+		Types: one.types, Info: one.info, TypeErrors: one.errors,
+		Fields: fieldsByPosition(one.files), Structs: map[token.Pos]*ast.TypeSpec{},
 		Constraints: map[string]string{}, Generated: ours[p.Dir],
 	}
 	if l.Dir == "" && len(p.GoFiles) > 0 {
 		l.Dir = filepath.Dir(p.GoFiles[0])
 	}
-	for _, file := range p.Syntax {
+	for _, file := range one.files {
 		l.Constraints[fset.Position(file.FileStart).Filename] = constraintOf(fset, file)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if s, ok := n.(*ast.TypeSpec); ok {

@@ -32,12 +32,9 @@ func parseFile(fset *token.FileSet, name string, source []byte, whole bool) (*as
 }
 
 // reportPackageErrors records the faults that leave no usable source: files
-// that do not parse, imports that are not found. Type errors are judged later.
+// that do not parse, imports that are not found.
 func reportPackageErrors(p *packages.Package, f *diagnostic.List) {
 	for _, one := range p.Errors {
-		if one.Kind == packages.TypeError {
-			continue
-		}
 		f.Add(parsePosition(one.Pos, p.Dir), "", "%s", strings.TrimSpace(one.Msg))
 	}
 }

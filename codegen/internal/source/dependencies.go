@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"go/token"
+	"go/types"
+	"maps"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// Dependencies keeps the packages that loaded packages import, type-checked, so
+// that the next load need not check them again. It keeps packages of the standard
+// library and of other modules only: their files do not change meanwhile. Several
+// loaders may share it, and use it concurrently.
+type Dependencies struct {
+	fset *token.FileSet // one for all, because packages name positions in it
+
+	mu   sync.Mutex
+	kept map[string]dependency // by path and files
+}
+
+// dependency is a package with those that it imports: it is good only for a load
+// that has the same ones.
+type dependency struct {
+	types   *types.Package
+	imports map[string]*types.Package
+}
+
+// NewDependencies returns an empty set.
+func NewDependencies() *Dependencies {
+	return &Dependencies{fset: token.NewFileSet(), kept: map[string]dependency{}}
+}
+
+// find returns the package if it is kept with the same imports, or nil.
+func (d *Dependencies) find(p *packages.Package, imports map[string]*types.Package) *types.Package {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one, found := d.kept[dependencyKey(p)]; found && maps.Equal(one.imports, imports) {
+		return one.types
+	}
+	return nil
+}
+
+// keep keeps a package, unless another load kept it first with the same imports.
+// It returns the one that is kept.
+func (d *Dependencies) keep(p *packages.Package, t *types.Package, imports map[string]*types.Package) *types.Package {
+	if first := d.find(p, imports); first != nil {
+		return first
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept[dependencyKey(p)] = dependency{t, imports}
+	return t
+}
+
+func dependencyKey(p *packages.Package) string {
+	return p.PkgPath + "\x00" + strings.Join(p.CompiledGoFiles, "\x00")
+}
