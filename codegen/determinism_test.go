@@ -5,7 +5,6 @@ package codegen_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/codegen"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // parts are declarations of one package; each goes into a file of its own.
@@ -28,9 +28,7 @@ var parts = []string{
 // TestDeterminism generates a package several times, its files named and so
 // ordered at random: always the same bytes.
 func TestDeterminism(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Rand(t)
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

@@ -29,22 +29,24 @@
 // Options of other fields: index, unique, cover, scatter=N; name=X keeps the stored name
 // when the Go field is renamed; number=N chooses the field number; text stores
 // by MarshalText; was=KIND allows a change of the field's kind from the one in
-// persist.lock, the consequences of which persistgen then notes; id makes a field that is not named ID the ID; "-" leaves the
-// field out. A blank field with the option name=X keeps the name of a nested
+// persist.lock, and persistgen notes the consequences; id makes a field that is not
+// named ID the ID; "-" leaves the field out. A blank field with the option name=X keeps the name of a nested
 // struct.
 //
 // # How it works
 //
-// [Run] loads packages with types and syntax (go/packages), never executing
-// them; makes a model and checks it; brings it together with persist.lock; and
-// emits. Each stage reports all its faults at once, as [Diagnostics] with
-// positions inside the tags. An earlier output is replaced by an empty file
-// while the source is loaded, so that one which is stale or broken does not
-// matter; then, if there were type errors, the source is checked again with the
-// new output, so that only real ones are reported. Those in function bodies, and
-// in declarations that use generated code, are notes: they do not keep it from
-// being written. Output depends on the source alone; files are replaced by
-// rename, and only if they change.
+// [Run] works in phases, each a package below codegen/internal with a doc comment
+// of its own: source loads packages with types and syntax and executes none of
+// them; collector makes a model from it and checks the model; lock brings the model
+// together with persist.lock; emitter writes the code. Each phase reports all its
+// faults at once, as [Diagnostics] with positions inside the tags.
+//
+// While the source is loaded, an empty file replaces an earlier output, which may
+// be stale or broken. If the output is new, or there were type errors, Run checks
+// the source again with the new output, and reports the type errors that remain.
+// Those in function bodies, and in declarations that use generated code, are notes:
+// the output is written all the same. It depends on the source alone; files are
+// replaced by rename, and only if they change.
 //
 // persist.lock, a text file to be committed, holds what stored data depends on:
 // field numbers, kinds, directories, scattering, index keys. A change that data already
@@ -63,6 +65,5 @@
 // returns errors for whatever bytes are not a record. A struct that contains
 // itself is stored up to 1,000 levels deep.
 //
-// Nothing here touches a database, so there is nothing to say of transactions.
-// [Run] may be called concurrently for different directories.
+// Nothing here touches a database. [Run] may be called concurrently for different directories.
 package codegen

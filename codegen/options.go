@@ -49,13 +49,13 @@ type Options struct {
 func (o Options) Validate() error {
 	var faults []error
 	if o.Check && o.Fix {
-		faults = append(faults, errors.New("persistgen: -check writes nothing, so it goes not with -fix"))
+		faults = append(faults, errors.New("persistgen: -check writes nothing, but -fix does: give one of them"))
 	}
 	if o.Against != "" && !o.Check {
 		faults = append(faults, errors.New("persistgen: -against goes with -check"))
 	}
 	if o.Explain && (o.Check || o.Fix || o.Proto) {
-		faults = append(faults, errors.New("persistgen: -explain only prints; give it alone"))
+		faults = append(faults, errors.New("persistgen: -explain only prints: remove -check, -fix and -proto"))
 	}
 	if slices.Contains(o.Patterns, "") {
 		faults = append(faults, errors.New("persistgen: a package pattern is empty"))

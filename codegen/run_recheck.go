@@ -36,9 +36,9 @@ func (r *run) reportBrokenFields(loaded []*source.Package) {
 	})
 }
 
-// recheck type-checks the packages with what was generated, if that is new or
-// there were type errors without it. The errors that remain are not for want of
-// generated code; those that it may tolerate are noted, others are faults.
+// recheck type-checks the packages with the generated code, if that is new or if
+// there were type errors without it. Errors that remain are faults, or notes if the
+// package tolerates them.
 func (r *run) recheck(loaded []*source.Package) error {
 	changed := slices.ContainsFunc(r.outputs, func(o output.File) bool { return strings.HasSuffix(o.Path, output.GeneratedSuffix) && o.Differs() })
 	if !changed && !slices.ContainsFunc(loaded, (*source.Package).IsBroken) {

@@ -92,7 +92,7 @@ func (p *place) checkSchema(c *format.Catalog) error {
 			Field: d.Path, Number: d.Number, Store: d.There, Program: d.Here,
 			Reason: d.Text("the store", "this program"), Remedy: remedyFor(d),
 		})
-		if d.What == schema.Origin {
+		if d.Aspect == schema.Origin {
 			e.Differences = e.Differences[len(e.Differences)-1:] // another type: its fields need not agree
 			break
 		}

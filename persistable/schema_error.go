@@ -69,7 +69,7 @@ const (
 )
 
 func remedyFor(d schema.Difference) string {
-	switch d.What {
+	switch d.Aspect {
 	case schema.Origin:
 		return remedyOrigin
 	case schema.Directory:

@@ -13,7 +13,7 @@ import (
 // that only one of them has are no difference, whichever is the older.
 func Coexistence(store, program *Schema) []Difference {
 	c := newComparison(store, program, false)
-	c.types(store.root(), program.root())
+	c.compareTypes(store.Type(), program.Type())
 	return c.list
 }
 
@@ -27,9 +27,9 @@ func Succession(was, now *Schema, name string) []Difference {
 	switch {
 	case there == nil || !there.IsType:
 	case here == nil:
-		c.list = append(c.list, Difference{What: Forgotten, There: "the type " + name, ThereBlock: there})
+		c.list = append(c.list, Difference{Aspect: Forgotten, There: "the type " + name, ThereBlock: there})
 	default:
-		c.types(there, here)
+		c.compareTypes(there, here)
 	}
 	return c.list
 }
@@ -49,53 +49,53 @@ func newComparison(there, here *Schema, succession bool) *comparison {
 	return &comparison{there, here, succession, map[pair]bool{}, nil}
 }
 
-// types compares the blocks of two types.
-func (c *comparison) types(there, here *Block) {
+// compareTypes compares the blocks of two types.
+func (c *comparison) compareTypes(there, here *Block) {
 	p := pair{there, here}
-	c.attribute(Origin, p, there.Origin, here.Origin)
-	c.attribute(Directory, p, there.Directory, here.Directory)
-	c.attribute(ID, p, there.ID, here.ID)
-	c.messages("", p)
+	c.compareAttribute(Origin, p, there.Origin, here.Origin)
+	c.compareAttribute(Directory, p, there.Directory, here.Directory)
+	c.compareAttribute(ID, p, there.ID, here.ID)
+	c.compareMessages("", p)
 }
 
-// attribute compares what blocks of types say of the type as a whole. An old
+// compareAttribute compares what blocks of types say of the type as a whole. An old
 // lock may lack it.
-func (c *comparison) attribute(what What, p pair, there, here string) {
+func (c *comparison) compareAttribute(aspect Aspect, p pair, there, here string) {
 	if there == here || c.succession && there == "" {
 		return
 	}
-	c.list = append(c.list, Difference{What: what, There: there, Here: here, ThereBlock: p.there, HereBlock: p.here})
+	c.list = append(c.list, Difference{Aspect: aspect, There: there, Here: here, ThereBlock: p.there, HereBlock: p.here})
 }
 
-// messages compares the fields of two messages, once.
-func (c *comparison) messages(path string, p pair) {
+// compareMessages compares the fields of two messages, once.
+func (c *comparison) compareMessages(path string, p pair) {
 	if p.there == nil || p.here == nil || c.seen[p] {
 		return
 	}
 	c.seen[p] = true
 	for _, f := range p.here.Fields {
 		if was := p.there.ByNumber(f.Number); was != nil {
-			c.fields(join(path, f.Name), p, was, f)
+			c.compareFields(joinPath(path, f.Name), p, was, f)
 		} else if was := p.there.Field(f.Name); was != nil {
-			c.add(FieldNumber, join(path, f.Name), p, was, f, strconv.Itoa(int(was.Number)), strconv.Itoa(int(f.Number)))
+			c.addDifference(FieldNumber, joinPath(path, f.Name), p, was, f, strconv.Itoa(int(was.Number)), strconv.Itoa(int(f.Number)))
 		}
 	}
 	if c.succession {
-		c.forgotten(path, p)
-		c.moved(path, p)
+		c.reportForgotten(path, p)
+		c.reportMoved(path, p)
 	}
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-func (c *comparison) add(what What, path string, p pair, was, now *Field, there, here string) {
+func (c *comparison) addDifference(aspect Aspect, path string, p pair, was, now *Field, there, here string) {
 	d := Difference{
-		What: what, Path: path, There: there, Here: here,
+		Aspect: aspect, Path: path, There: there, Here: here,
 		ThereBlock: p.there, HereBlock: p.here, ThereField: was, HereField: now,
 	}
 	if was != nil {
@@ -104,56 +104,56 @@ func (c *comparison) add(what What, path string, p pair, was, now *Field, there,
 	c.list = append(c.list, d)
 }
 
-// fields compares two fields of one number.
-func (c *comparison) fields(path string, p pair, was, now *Field) {
+// compareFields compares two fields of one number.
+func (c *comparison) compareFields(path string, p pair, was, now *Field) {
 	if was.Name != now.Name {
-		c.add(FieldName, path, p, was, now, was.Name, now.Name)
+		c.addDifference(FieldName, path, p, was, now, was.Name, now.Name)
 		return
 	}
 	if p.there.ID != p.here.ID && was.Number == MinNumber {
 		return // the kind of the id was reported
 	}
-	if !sameKind(was.Kind, now.Kind) && !c.kinds(path, p, was, now) {
+	if !sameKind(was.Kind, now.Kind) && !c.compareKinds(path, p, was, now) {
 		return
 	}
 	inner := pair{c.there.Message(was), c.here.Message(now)}
 	if c.succession {
-		c.replaced(path, p, inner, was, now)
+		c.reportReplaced(path, p, inner, was, now)
 	}
-	c.messages(path, inner)
+	c.compareMessages(path, inner)
 }
 
-// kinds reports a change of a field's kind, and whether it is allowed: here's
+// compareKinds reports a change of a field's kind, and whether it is allowed: here's
 // programs know of the kind there or, where here may be the older, there's know
 // of that here.
-func (c *comparison) kinds(path string, p pair, was, now *Field) bool {
-	consequences, possible := change(was.Kind, now.Kind)
-	allowed := possible && now.was(was.Kind)
+func (c *comparison) compareKinds(path string, p pair, was, now *Field) bool {
+	consequences, possible := changeOf(was.Kind, now.Kind)
+	allowed := possible && now.hadKind(was.Kind)
 	if !allowed && !c.succession {
-		_, possible := change(now.Kind, was.Kind)
-		allowed = possible && was.was(now.Kind)
+		_, possible := changeOf(now.Kind, was.Kind)
+		allowed = possible && was.hadKind(now.Kind)
 	}
 	if !allowed || c.succession {
-		c.add(FieldKind, path, p, was, now, was.Kind, now.Kind)
+		c.addDifference(FieldKind, path, p, was, now, was.Kind, now.Kind)
 		d := &c.list[len(c.list)-1]
 		d.Allowed, d.Consequences = allowed, consequences
 	}
 	return allowed
 }
 
-// forgotten reports the numbers that here lacks altogether.
-func (c *comparison) forgotten(path string, p pair) {
+// reportForgotten reports the numbers that here lacks altogether.
+func (c *comparison) reportForgotten(path string, p pair) {
 	for _, f := range p.there.Fields {
 		if p.here.ByNumber(f.Number) == nil && p.here.Field(f.Name) == nil {
-			c.add(Forgotten, join(path, f.Name), p, f, nil, "the number "+strconv.Itoa(int(f.Number))+" ("+f.Name+")", "")
+			c.addDifference(Forgotten, joinPath(path, f.Name), p, f, nil, "the number "+strconv.Itoa(int(f.Number))+" ("+f.Name+")", "")
 		}
 	}
 }
 
-// replaced reports that a field's nested struct has another name and lacks what
+// reportReplaced reports that a field's nested struct has another name and lacks what
 // the old one had: it is probably another struct, in whose form the stored
 // values would be read as zero.
-func (c *comparison) replaced(path string, p, inner pair, was, now *Field) {
+func (c *comparison) reportReplaced(path string, p, inner pair, was, now *Field) {
 	if inner.there == nil || inner.here == nil || inner.there.Name == inner.here.Name || was.Reserved || now.Reserved {
 		return
 	}
@@ -163,52 +163,35 @@ func (c *comparison) replaced(path string, p, inner pair, was, now *Field) {
 		kept = kept && (f.Reserved || other != nil && !other.Reserved)
 	}
 	if said := slices.Contains(now.Was, was.Kind); !kept {
-		c.add(Replaced, path, p, was, now, inner.there.Name, inner.here.Name)
+		c.addDifference(Replaced, path, p, was, now, inner.there.Name, inner.here.Name)
 		d := &c.list[len(c.list)-1]
 		d.Allowed, d.Consequences = said, []string{"what the former struct held and the new one does not is left behind"}
 	}
 }
 
-// moved reports fields that left a message for a struct nested in it, or the
+// reportMoved reports fields that left a message for a struct nested in it, or the
 // other way round: as different fields, they are read as zero.
-func (c *comparison) moved(path string, p pair) {
+func (c *comparison) reportMoved(path string, p pair) {
 	reported := map[*Field]bool{}
 	for _, out := range p.there.Fields {
 		for _, in := range p.here.Fields {
-			if !left(out, p.here) || in.Reserved || p.there.Field(in.Name) != nil || reported[in] || reported[out] {
+			if !isDropped(out, p.here) || in.Reserved || p.there.Field(in.Name) != nil || reported[in] || reported[out] {
 				continue
 			}
-			was, now := join(path, out.Name), join(path, in.Name)
-			if c.there.single(out).holds(in) {
-				c.add(Moved, now, p, out, in, was+"."+in.Name, now)
+			was, now := joinPath(path, out.Name), joinPath(path, in.Name)
+			if c.there.singleMessage(out).hasInUse(in) {
+				c.addDifference(Moved, now, p, out, in, was+"."+in.Name, now)
 				reported[out] = true
-			} else if c.here.single(in).holds(out) {
-				c.add(Moved, now, p, out, in, was, now+"."+out.Name)
+			} else if c.here.singleMessage(in).hasInUse(out) {
+				c.addDifference(Moved, now, p, out, in, was, now+"."+out.Name)
 				reported[in] = true
 			}
 		}
 	}
 }
 
-// single returns the message that a field holds, unless it holds several.
-func (s *Schema) single(f *Field) *Block {
-	if k, _ := ParseKind(f.Kind); k.Wrap != "" && k.Wrap != "*" {
-		return nil
-	}
-	return s.Message(f)
-}
-
-// left reports whether a field is in use no more.
-func left(f *Field, now *Block) bool {
+// isDropped reports whether a field is in use no more.
+func isDropped(f *Field, now *Block) bool {
 	other := now.Field(f.Name)
 	return !f.Reserved && (other == nil || other.Reserved)
-}
-
-// holds reports whether a message has such a field in use.
-func (b *Block) holds(f *Field) bool {
-	if b == nil {
-		return false
-	}
-	own := b.Field(f.Name)
-	return own != nil && !own.Reserved && sameKind(own.Kind, f.Kind)
 }

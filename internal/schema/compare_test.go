@@ -227,7 +227,7 @@ func TestChange(t *testing.T) {
 		{"map[string]message(A)", "[]message(A)", never},
 		{"message(A)", "string", never},
 	} {
-		consequences, allowed := change(c.was, c.now)
+		consequences, allowed := changeOf(c.was, c.now)
 		got := never
 		if allowed {
 			got = said

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// What a difference is about.
-type What int
+// Aspect is what a difference is about.
+type Aspect int
 
 // The differences. Those of the second group are of successions only.
 const (
-	Origin      What = iota // another type, of another Go package
-	Directory               // the same path would mean other records
-	ID                      // records would be under other keys
-	FieldName               // one number, two names
-	FieldNumber             // one name, two numbers
-	FieldKind               // a kind that does not follow from the other
+	Origin      Aspect = iota // another type, of another Go package
+	Directory                 // the same path would mean other records
+	ID                        // records would be under other keys
+	FieldName                 // one number, two names
+	FieldNumber               // one name, two numbers
+	FieldKind                 // a kind that does not follow from the other
 
 	Forgotten // a type or number that the old text has and the new one lacks
 	Moved     // a field moved into a nested struct, or out of one
@@ -27,11 +27,11 @@ const (
 // Difference is a change between two schemas of a type, There and Here: of a
 // store and a program, or of an old lock and a new one.
 type Difference struct {
-	What        What
+	Aspect      Aspect
 	Allowed     bool   // and said so: only its consequences are to be told
 	Path        string // the names of the fields that lead there; "" for the type
 	Number      int32  // of the last field of the path; 0 if that is not meant
-	There, Here string // what each has: names, numbers, kinds, by What
+	There, Here string // what each has: names, numbers, kinds, by Aspect
 
 	// Of FieldKind: what becomes of stored values. If it is not empty then the
 	// change is allowed where Here's field says was=There.
@@ -44,7 +44,7 @@ type Difference struct {
 // Text says what differs, with words for the two sides: "the store", "this
 // program".
 func (d *Difference) Text(there, here string) string {
-	switch d.What {
+	switch d.Aspect {
 	case Origin:
 		return fmt.Sprintf("it belongs to the package %s in %s, and to %s in %s", d.There, there, d.Here, here)
 	case Directory:

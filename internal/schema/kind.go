@@ -134,7 +134,7 @@ func (k Kind) Change(now Kind) (consequence []string, allowed bool) {
 	case k.Base == now.Base && (k.Arg == now.Arg || k.Base == "message"):
 	case found:
 		consequence = append(consequence, text)
-	case wider(k.Base, now.Base):
+	case isWider(k.Base, now.Base):
 		consequence = append(consequence, widerInteger)
 	default:
 		return nil, false
@@ -142,8 +142,8 @@ func (k Kind) Change(now Kind) (consequence []string, allowed bool) {
 	return consequence, true
 }
 
-// wider reports whether now is an integer of more bits.
-func wider(was, now string) bool {
+// isWider reports whether now is an integer of more bits.
+func isWider(was, now string) bool {
 	for _, prefix := range []string{"int", "uint"} {
 		before, ok1 := strings.CutPrefix(was, prefix)
 		after, ok2 := strings.CutPrefix(now, prefix)
@@ -156,8 +156,8 @@ func wider(was, now string) bool {
 	return false
 }
 
-// change is Kind.Change of texts.
-func change(was, now string) (consequence []string, allowed bool) {
+// changeOf is Kind.Change of texts.
+func changeOf(was, now string) (consequence []string, allowed bool) {
 	a, ok1 := ParseKind(was)
 	b, ok2 := ParseKind(now)
 	if !ok1 || !ok2 {

@@ -16,28 +16,28 @@ import (
 // store is the sum of all programs that ever wrote there, in whatever order, and
 // programs of different age do not undo each other's changes.
 func Union(store, program *Schema) (union *Schema, more bool) {
-	u := uniter{store: store, program: program, made: map[pair]*Block{}, union: &Schema{}}
-	root := u.block(pair{store.root(), program.root()})
+	u := unionBuilder{store: store, program: program, made: map[pair]*Block{}, union: &Schema{}}
+	root := u.uniteBlocks(pair{store.Type(), program.Type()})
 	if !u.more {
 		return store, false
 	}
-	was := store.root()
+	was := store.Type()
 	root.IsType, root.Origin, root.ID, root.Directory, root.Scatter = true, was.Origin, was.ID, was.Directory, was.Scatter
 	return u.union, true
 }
 
-// uniter makes a union. A message of it is a pair: what a field holds in the
+// unionBuilder makes a union. A message of it is a pair: what a field holds in the
 // store and in the program, one of which may be nothing. So structs that one of
 // them uses for two fields, and the other does not, stay apart.
-type uniter struct {
+type unionBuilder struct {
 	store, program *Schema
 	made           map[pair]*Block
 	union          *Schema
 	more           bool
 }
 
-// block returns the union of the two forms of a message.
-func (u *uniter) block(p pair) *Block {
+// uniteBlocks returns the union of the two forms of a message.
+func (u *unionBuilder) uniteBlocks(p pair) *Block {
 	if b := u.made[p]; b != nil {
 		return b
 	}
@@ -45,22 +45,22 @@ func (u *uniter) block(p pair) *Block {
 	if p.there != nil {
 		name = p.there
 	}
-	b := &Block{Name: u.free(name.Name)}
+	b := &Block{Name: u.freeName(name.Name)}
 	u.made[p], u.union.Blocks = b, append(u.union.Blocks, b)
-	for _, f := range p.there.all() {
-		b.Fields = append(b.Fields, u.field(f, p.here.byNumber(f.Number)))
+	for _, f := range p.there.allFields() {
+		b.Fields = append(b.Fields, u.uniteFields(f, p.here.fieldByNumber(f.Number)))
 	}
-	for _, f := range p.here.all() {
-		if p.there.byNumber(f.Number) == nil {
+	for _, f := range p.here.allFields() {
+		if p.there.fieldByNumber(f.Number) == nil {
 			u.more = u.more || p.there != nil
-			b.Fields = append(b.Fields, u.field(nil, f))
+			b.Fields = append(b.Fields, u.uniteFields(nil, f))
 		}
 	}
 	return b
 }
 
-// free returns the name, or one like it that no message of the union has.
-func (u *uniter) free(name string) string {
+// freeName returns the name, or one like it that no message of the union has.
+func (u *unionBuilder) freeName(name string) string {
 	for n, free := 2, name; ; n, free = n+1, name+strconv.Itoa(n) {
 		if u.union.Block(free) == nil {
 			return free
@@ -68,9 +68,9 @@ func (u *uniter) free(name string) string {
 	}
 }
 
-// field returns the union of the two forms of a field. The kind is the
+// uniteFields returns the union of the two forms of a field. The kind is the
 // program's if the header does not know it yet.
-func (u *uniter) field(there, here *Field) *Field {
+func (u *unionBuilder) uniteFields(there, here *Field) *Field {
 	f := &Field{}
 	switch {
 	case there == nil:
@@ -79,27 +79,27 @@ func (u *uniter) field(there, here *Field) *Field {
 		*f = *there
 	default:
 		*f = *there
-		u.kinds(f, here)
+		u.addKinds(f, here)
 	}
 	inner := pair{u.messageOf(u.store, there), u.messageOf(u.program, here)}
 	if inner.there != nil || inner.here != nil {
 		k, _ := ParseKind(f.Kind)
-		k.Arg = u.block(inner).Name
+		k.Arg = u.uniteBlocks(inner).Name
 		f.Kind = k.String()
 	}
 	return f
 }
 
-func (u *uniter) messageOf(s *Schema, f *Field) *Block {
+func (u *unionBuilder) messageOf(s *Schema, f *Field) *Block {
 	if f == nil {
 		return nil
 	}
 	return s.Message(f)
 }
 
-// kinds adds the kinds of the program's field to those of the header's.
-func (u *uniter) kinds(f *Field, here *Field) {
-	known := func(kind string) bool { return sameKind(f.Kind, kind) || f.was(kind) }
+// addKinds adds the kinds of the program's field to those of the header's.
+func (u *unionBuilder) addKinds(f *Field, here *Field) {
+	known := func(kind string) bool { return sameKind(f.Kind, kind) || f.hadKind(kind) }
 	f.Was = slices.Clone(f.Was)
 	if !known(here.Kind) {
 		f.Was = append([]string{f.Kind}, f.Was...)
@@ -110,19 +110,4 @@ func (u *uniter) kinds(f *Field, here *Field) {
 			f.Was, u.more = append(f.Was, kind), true
 		}
 	}
-}
-
-// all returns the fields of a message that there may not be.
-func (b *Block) all() []*Field {
-	if b == nil {
-		return nil
-	}
-	return b.Fields
-}
-
-func (b *Block) byNumber(number int32) *Field {
-	if b == nil {
-		return nil
-	}
-	return b.ByNumber(number)
 }

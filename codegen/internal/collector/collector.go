@@ -25,6 +25,13 @@ type collector struct {
 	reason  string                    // the first fault of a struct of another package
 }
 
+// MissingID is a record without an ID field.
+type MissingID struct {
+	At     token.Position
+	GoName string
+	spec   *ast.TypeSpec
+}
+
 // Collect builds the model of a package. Its records are complete but for
 // field numbers, which persist.lock assigns.
 func Collect(loaded *source.Package, f *diagnostic.List) (*model.Package, []MissingID) {
@@ -75,11 +82,4 @@ func (c *collector) findRecordTypes() []*types.Named {
 	}
 	slices.SortFunc(list, func(a, b *types.Named) int { return cmp.Compare(a.Obj().Name(), b.Obj().Name()) })
 	return list
-}
-
-// MissingID is a record without an ID field.
-type MissingID struct {
-	At     token.Position
-	GoName string
-	spec   *ast.TypeSpec
 }

@@ -23,7 +23,7 @@ func (c *collector) checkIndexes(r *model.Record) {
 		fields := d.FieldNames()
 		switch first := byFields[fields]; {
 		case first != nil && first.Unique != d.Unique:
-			c.Add(d.At, r.GoName, "the unique index on %s serves queries too; remove the other one (%s)", fields, c.describePosition(first.At))
+			c.Add(d.At, r.GoName, "an index and a unique index on %s (the first is at %s); remove the one that is not unique, because a unique index serves queries too", fields, c.describePosition(first.At))
 			continue
 		case first != nil:
 			c.Add(d.At, r.GoName, "duplicate index on %s; the first is at %s", fields, c.describePosition(first.At))
@@ -120,7 +120,7 @@ func (c *collector) checkScope() {
 	for _, m := range c.pkg.Messages {
 		for _, name := range m.Declarations() {
 			if o := c.pkg.Types.Scope().Lookup(name); o != nil {
-				c.Add(c.loaded.Position(o.Pos()), name, "persistgen generates %s for %s; rename this one", name, m.GoName)
+				c.Add(c.loaded.Position(o.Pos()), name, "persistgen generates the name %s for the type %s; rename this declaration", name, m.GoName)
 			}
 			if first := owners[name]; first != nil {
 				c.Add(m.At, m.GoName, "persistgen would generate %s for this type and for %s; rename one of them", name, first.GoName)
@@ -139,7 +139,7 @@ func (c *collector) checkNested() {
 		for _, f := range m.Fields {
 			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
 				if at, ok := f.Options.Positions[option]; ok {
-					c.Add(at, f.Subject, "%s belongs to a persistable type; for a nested struct put an Index marker with the path into the outer type", option)
+					c.Add(at, f.Subject, "the option %s is for fields of a persistable type; for one of a nested struct write an Index marker with its path into the outer type", option)
 				}
 			}
 		}

@@ -48,7 +48,7 @@ func (c *collector) walkFields(m *model.Message, named *types.Named, path []stri
 // reportMarkerField reports a marker that is not a blank field of a record.
 func (c *collector) reportMarkerField(m *model.Message, named *types.Named, site fieldSite, v *types.Var, marker string) {
 	if m.Named != named || c.foreign > 0 {
-		c.report(site.at, site.subject, fmt.Sprintf("field %s of a marker type persistable.%s", v.Name(), marker))
+		c.report(site.at, site.subject, fmt.Sprintf("field %s has the marker type persistable.%s; a marker is a blank field of a persistable struct", v.Name(), marker))
 	}
 }
 
@@ -102,7 +102,7 @@ func (c *collector) flattenEmbedded(m *model.Message, v *types.Var, site fieldSi
 	}
 	switch {
 	case len(o.Offsets) > 0:
-		c.report(site.at, site.subject, "an embedded struct's fields are stored as the outer struct's, so options belong to them")
+		c.report(site.at, site.subject, "the fields of an embedded struct are stored as fields of the outer one; write the options at those fields")
 	case !v.Exported() && c.isOutside(v.Pkg()):
 		c.report(site.at, site.subject, "an unexported embedded struct of another package cannot be stored")
 		return nil, true

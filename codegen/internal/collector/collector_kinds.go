@@ -125,7 +125,7 @@ func (c *collector) structKind(k *model.Kind, t types.Type) (*model.Kind, string
 	}
 	outside := c.isOutside(named.Obj().Pkg())
 	if outside && !named.Obj().Exported() {
-		return nil, fmt.Sprintf("%s of another package cannot be stored", c.typeText(t))
+		return nil, fmt.Sprintf("the unexported type %s of another package cannot be stored; export it, or use another type", c.typeText(t))
 	}
 	if named.Obj().Parent() != named.Obj().Pkg().Scope() {
 		return nil, fmt.Sprintf("%s is declared in a function; declare it at package level", c.typeText(t))

@@ -9,6 +9,21 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
+// markers are the parsed marker fields of a record, before fields are known.
+type markers struct {
+	indexes []markerIndex
+	typed   bool
+	placed  bool
+	site    fieldSite // of the Directory marker
+}
+
+// markerIndex is an Index or Unique marker.
+type markerIndex struct {
+	site    fieldSite
+	unique  bool
+	options tags.IndexOptions
+}
+
 // markerOf returns the marker type's name of a field's type, or "".
 func markerOf(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
@@ -34,19 +49,4 @@ func hasMarker(named *types.Named) bool {
 		}
 	}
 	return false
-}
-
-// markers are the parsed marker fields of a record, before fields are known.
-type markers struct {
-	indexes []markerIndex
-	typed   bool
-	placed  bool
-	site    fieldSite // of the Directory marker
-}
-
-// markerIndex is an Index or Unique marker.
-type markerIndex struct {
-	site    fieldSite
-	unique  bool
-	options tags.IndexOptions
 }

@@ -13,6 +13,13 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
 )
 
+// emitter writes the parts of a generated file.
+type emitter struct {
+	*printer
+	model *model.Package
+	extra map[string]func() // functions for the end of the file, by name
+}
+
 // Code returns the generated file of a package.
 func Code(p *model.Package) ([]byte, error) {
 	e := &emitter{printer: newPrinter(p), model: p}
@@ -39,13 +46,6 @@ func Code(p *model.Package) ([]byte, error) {
 		return nil, fmt.Errorf("persistgen: the generated code of %s does not parse, which is a fault of persistgen: %w", p.Path, err)
 	}
 	return formatted, nil
-}
-
-// emitter writes the parts of a generated file.
-type emitter struct {
-	*printer
-	model *model.Package
-	extra map[string]func() // functions for the end of the file, by name
 }
 
 // writeRecord writes all that a persistable type has.

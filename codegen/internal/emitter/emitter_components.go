@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 )
 
-// goType is the type of a component's parameter.
+// componentType is the type of a component's parameter.
 func (e *emitter) componentType(c *model.Component) string {
 	if c.Nullable {
 		return "*" + e.typeName(c.Element.GoType)

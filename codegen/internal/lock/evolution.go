@@ -65,7 +65,7 @@ func (e *Evolution) keepRemoved(b *schema.Block) {
 		}
 	}
 	if !renamed {
-		e.Note("the type %s is gone; if it moved to another package, copy its block from here into the %s there", b.Name, FileName)
+		e.Note("the type %s is gone; if it moved to another package, copy its block into the %s of that package", b.Name, FileName)
 	}
 }
 

@@ -50,9 +50,9 @@ func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Diff
 		return
 	}
 	switch {
-	case r != nil && d.What == schema.Directory:
+	case r != nil && d.Aspect == schema.Directory:
 		at = r.Directory.At
-	case r != nil && d.What == schema.ID:
+	case r != nil && d.Aspect == schema.ID:
 		at, subject = r.IDField.At, r.IDField.Subject
 	}
 	e.Add(at, subject, "%s", e.refusal(old, f, d))
@@ -60,7 +60,7 @@ func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Diff
 
 // refusal says what is wrong with a change, and what to do.
 func (e *Evolution) refusal(old Predecessor, f *model.Field, d schema.Difference) string {
-	switch d.What {
+	switch d.Aspect {
 	case schema.Origin:
 		return fmt.Sprintf("the type is of the package %s in %s, of %s here; if it moved, write \"origin %s\" into %s",
 			d.There, old.describeLine(d.ThereBlock.Line), d.Here, d.There, e.LockFile())
@@ -108,10 +108,10 @@ func (e *Evolution) kindRefusal(old Predecessor, f *model.Field, d schema.Differ
 	case len(d.Consequences) == 0:
 		return text + "; stored records could not be read: " + remedy
 	case f == nil || f.Foreign:
-		return fmt.Sprintf("%s: %s; if that is meant, make the line \"field %d %s %s was %s\"; otherwise %s",
+		return fmt.Sprintf("%s: %s; if you want that, change the line to \"field %d %s %s was %s\"; otherwise %s",
 			text, strings.Join(d.Consequences, "; "), d.Number, d.ThereField.Name, d.Here, d.There, remedy)
 	}
-	return fmt.Sprintf("%s: %s; if that is meant, tag it was=%s; otherwise %s", text, strings.Join(d.Consequences, "; "), d.There, remedy)
+	return fmt.Sprintf("%s: %s; if you want that, tag the field was=%s; otherwise %s", text, strings.Join(d.Consequences, "; "), d.There, remedy)
 }
 
 // checkScatter refuses another number of shards: stored records stay where they are.

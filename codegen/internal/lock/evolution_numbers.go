@@ -16,7 +16,7 @@ func (e *Evolution) pinNumbers(m *model.Message, base *schema.Block) {
 		switch {
 		case m.Record != nil && f == m.Record.IDField:
 		case was != nil && asked != 0 && asked != was.Number:
-			e.Add(f.OptionAt("number"), f.Subject, "number=%d, but %s has number %d (%s:%d); a number is for ever: remove the option",
+			e.Add(f.OptionAt("number"), f.Subject, "number=%d, but %s has number %d (%s:%d); a field keeps its number for ever: remove the option",
 				asked, f.Name, was.Number, e.LockFile(), was.Line)
 			f.Number = was.Number
 		case was != nil:
@@ -38,7 +38,7 @@ func (e *Evolution) reportReused(f *model.Field, owner *schema.Field, m *model.M
 	at := f.OptionAt("number")
 	switch {
 	case m.Record != nil && f == m.Record.IDField:
-		e.Add(f.At, f.Subject, "the ID field was %s (%s:%d); keep the name of it with name=%s", owner.Name, e.LockFile(), owner.Line, owner.Name)
+		e.Add(f.At, f.Subject, "the ID field was named %s (%s:%d); keep that name with name=%s", owner.Name, e.LockFile(), owner.Line, owner.Name)
 	case owner.Reserved:
 		e.Add(at, f.Subject, "the number %d was that of the removed field %s (%s:%d), whose data may still be stored; choose another, or remove the option",
 			f.Number, owner.Name, e.LockFile(), owner.Line)

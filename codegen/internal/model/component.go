@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// Component is one field of an index: a path of fields through nested structs.
+type Component struct {
+	Steps    []*Field
+	Nullable bool  // some step is a pointer
+	Element  *Kind // the kind that goes into the key: pointers and one slice taken off
+	Slice    bool
+}
+
 // Selector is the Go expression of the component below v.
 func (c *Component) Selector() string {
 	expression := "v"
@@ -35,14 +43,6 @@ func goFields(components []*Component) string {
 		b.WriteString(c.GoName())
 	}
 	return b.String()
-}
-
-// Component is one field of an index: a path of fields through nested structs.
-type Component struct {
-	Steps    []*Field
-	Nullable bool  // some step is a pointer
-	Element  *Kind // the kind that goes into the key: pointers and one slice taken off
-	Slice    bool
 }
 
 // GoName joins the Go names of the steps: AddressCity.

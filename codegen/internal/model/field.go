@@ -9,6 +9,20 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
+// Field is one stored field.
+type Field struct {
+	GoName  string
+	Name    string   // key-stable: name=, or the Go name
+	Path    []string // from the message through embedded structs, ending in goName
+	At      token.Position
+	Subject string
+	Options tags.FieldOptions
+	Kind    *Kind
+	Number  int32
+	Foreign bool // of a struct of another package, which cannot be tagged here
+	Short   bool // the promoted selector v.goName is unambiguous
+}
+
 // OptionAt is the position of an option in the field's tag, or of the field.
 func (f *Field) OptionAt(option string) token.Position {
 	if at, ok := f.Options.Positions[option]; ok {
@@ -26,20 +40,6 @@ func (f *Field) Nested() *Message {
 		return f.Kind.Elem.Message
 	}
 	return f.Kind.Message
-}
-
-// Field is one stored field.
-type Field struct {
-	GoName  string
-	Name    string   // key-stable: name=, or the Go name
-	Path    []string // from the message through embedded structs, ending in goName
-	At      token.Position
-	Subject string
-	Options tags.FieldOptions
-	Kind    *Kind
-	Number  int32
-	Foreign bool // of a struct of another package, which cannot be tagged here
-	Short   bool // the promoted selector v.goName is unambiguous
 }
 
 // Selector is the Go expression of the field below the receiver.

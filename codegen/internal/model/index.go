@@ -9,6 +9,16 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
+// Index is one index of a record.
+type Index struct {
+	Name       string // as it stands in keys, without "_unique"
+	Unique     bool
+	Cover      bool
+	Scatter    tags.Scatter
+	At         token.Position
+	Components []*Component
+}
+
 // FieldNames joins the names of the components with commas.
 func (d *Index) FieldNames() string {
 	names := make([]string, len(d.Components))
@@ -29,8 +39,8 @@ func IndexName(typ string, names ...string) string {
 }
 
 // Signature names the kinds of the components, which decide the bytes of keys.
-// A field that may be null is another kind: the zero of a field without null is
-// not in the record, and would be read as null.
+// A field that may be null has another kind, because a record does not store the
+// zero of a field that may not: it would be read as null.
 func (d *Index) Signature() string {
 	kinds := make([]string, len(d.Components))
 	for i, one := range d.Components {
@@ -45,7 +55,7 @@ func (d *Index) Signature() string {
 	return strings.Join(kinds, ",")
 }
 
-// LockSignature is all that the entries depend on.
+// LockSignature names all that the entries of the index depend on.
 func (d *Index) LockSignature() string {
 	text := d.FieldNames() + " " + d.Signature()
 	if d.Cover {
@@ -55,16 +65,6 @@ func (d *Index) LockSignature() string {
 		text += " scatter=" + d.Scatter.Text()
 	}
 	return text
-}
-
-// Index is one index of a record.
-type Index struct {
-	Name       string // as it stands in keys, without "_unique"
-	Unique     bool
-	Cover      bool
-	Scatter    tags.Scatter
-	At         token.Position
-	Components []*Component
 }
 
 // Key is the index's name in keys and in persist.lock.

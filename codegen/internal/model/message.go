@@ -9,31 +9,6 @@ import (
 	"slices"
 )
 
-// FieldsByNumber returns the fields in the order of their numbers.
-func (m *Message) FieldsByNumber() []*Field {
-	return slices.SortedFunc(slices.Values(m.Fields), func(a, b *Field) int { return cmp.Compare(a.Number, b.Number) })
-}
-
-// FindField returns the field with that Go name, the shallowest as Go's rules have
-// it.
-func (m *Message) FindField(name string) *Field {
-	var best *Field
-	for _, f := range m.Fields {
-		if f.GoName == name && (best == nil || len(f.Path) < len(best.Path)) {
-			best = f
-		}
-	}
-	return best
-}
-
-func (m *Message) FieldNames() []string {
-	var names []string
-	for _, f := range m.Fields {
-		names = append(names, f.GoName)
-	}
-	return names
-}
-
 // Message is a struct that is stored as one protobuf message.
 type Message struct {
 	GoName    string
@@ -54,6 +29,31 @@ type Slot struct {
 	Field    *Field // nil for an embedded struct
 	Embedded []*Slot
 	Type     types.Type
+}
+
+// FieldsByNumber returns the fields in the order of their numbers.
+func (m *Message) FieldsByNumber() []*Field {
+	return slices.SortedFunc(slices.Values(m.Fields), func(a, b *Field) int { return cmp.Compare(a.Number, b.Number) })
+}
+
+// FindField returns the field with that Go name: of several, the one that is
+// embedded least deep, as in Go.
+func (m *Message) FindField(name string) *Field {
+	var best *Field
+	for _, f := range m.Fields {
+		if f.GoName == name && (best == nil || len(f.Path) < len(best.Path)) {
+			best = f
+		}
+	}
+	return best
+}
+
+func (m *Message) FieldNames() []string {
+	var names []string
+	for _, f := range m.Fields {
+		names = append(names, f.GoName)
+	}
+	return names
 }
 
 // Declarations are the package-level names that are generated for a message,

@@ -6,7 +6,7 @@ import (
 	"go/token"
 )
 
-// matchCase spells a generated name as exported as the type is.
+// matchCase spells a generated name in upper case if the type is exported.
 func (r *Record) matchCase(name string) string {
 	if token.IsExported(r.GoName) {
 		return name

@@ -9,6 +9,12 @@ import (
 	"path/filepath"
 )
 
+// File is a file as it is to be: nil content removes it.
+type File struct {
+	Path    string
+	Content []byte
+}
+
 // Write replaces the file, by a temporary one that is renamed, if its content
 // differs.
 func (o File) Write() error {
@@ -49,10 +55,4 @@ func ReplaceFile(file string, content []byte) error {
 		err = errors.Join(err, os.Remove(temporary.Name()))
 	}
 	return err
-}
-
-// File is a file as it is to be: nil content removes it.
-type File struct {
-	Path    string
-	Content []byte
 }

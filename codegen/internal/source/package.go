@@ -12,6 +12,20 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
+// Package is a type-checked package with its syntax.
+type Package struct {
+	Name, Path, Dir string
+	fset            *token.FileSet
+	files           []*ast.File
+	Types           *types.Package
+	Info            *types.Info
+	TypeErrors      []types.Error
+	Fields          map[token.Pos]*ast.Field
+	Structs         map[token.Pos]*ast.TypeSpec
+	Constraints     map[string]string // file name → build constraint
+	Generated       []string          // files of ours that take part in the build
+}
+
 // fieldsByPosition maps the position of each struct field's name, or of an
 // embedded field's type name, to its syntax.
 func fieldsByPosition(files []*ast.File) map[token.Pos]*ast.Field {
@@ -51,21 +65,6 @@ func embeddedName(e ast.Expr) ast.Node {
 		return e.Sel
 	}
 	return e
-}
-
-// Package is a type-checked package with what the collector asks of its
-// source.
-type Package struct {
-	Name, Path, Dir string
-	fset            *token.FileSet
-	files           []*ast.File
-	Types           *types.Package
-	Info            *types.Info
-	TypeErrors      []types.Error
-	Fields          map[token.Pos]*ast.Field
-	Structs         map[token.Pos]*ast.TypeSpec
-	Constraints     map[string]string // file name → build constraint
-	Generated       []string          // files of ours that take part in the build
 }
 
 // Position is where p stands in the source.

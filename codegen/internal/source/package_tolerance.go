@@ -12,12 +12,12 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 )
 
-// Tolerates reports whether a type error is no reason not to generate. Function
-// bodies say nothing of the annotated structs, and so an error in one, or an
-// import that is not used, is its author's to mend later. Declarations are
-// tolerated if they use generated code: they may still speak of what was
-// generated before; after an index was renamed, its author needs the new file
-// to mend them. Errors in generated code are faults of persistgen.
+// Tolerates reports whether persistgen may write its files in spite of a type
+// error. It may if the error is in a function body, or an import that is not used:
+// neither changes the annotated structs. It may if the error is in a declaration
+// that uses generated code: after an index was renamed, the author needs the new
+// file to correct the declaration. An error in generated code is a fault of
+// persistgen.
 func (l *Package) Tolerates(one types.Error) bool {
 	if l.isGeneratedAt(one.Pos) {
 		return false

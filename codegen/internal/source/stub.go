@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
 )
 
-// stubs adds to overlay an empty file for each generated file in dir, whatever
-// is in it, and returns the files.
+// stubs finds the generated files in dir, whatever their content, adds an empty
+// file for each to overlay, and returns them.
 func stubs(dir string, overlay map[string][]byte) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+output.GeneratedSuffix))
 	if err != nil {
@@ -40,8 +40,8 @@ func stubs(dir string, overlay map[string][]byte) ([]string, error) {
 	return ours, nil
 }
 
-// stub is what stands for a generated file while its package is loaded: its
-// build constraint and its package clause.
+// stub returns the file that replaces a generated one while its package is loaded:
+// its build constraint and its package clause.
 func stub(old []byte, name string) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(old) {
@@ -76,8 +76,8 @@ func packageClause(dir, generated string) string {
 	return strings.TrimSuffix(filepath.Base(generated), output.GeneratedSuffix)
 }
 
-// brokenClause reports whether a file's package clause does not even parse, so
-// that go list cannot have counted it as part of the package.
+// brokenClause reports whether a file's package clause does not parse: then go list
+// does not count the file as part of the package.
 func brokenClause(file string) bool {
 	_, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
 	return err != nil

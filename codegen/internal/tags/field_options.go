@@ -66,7 +66,7 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 	case w.key == "was":
 		o.Was = w.value
 		if _, ok := schema.ParseKind(w.value); !ok {
-			return fmt.Sprintf("was=%s is not a kind; write the one that persist.lock had", w.value), w.ValueOffset
+			return fmt.Sprintf("was=%s is not a kind; write the one that persist.lock had, such as int32", w.value), w.ValueOffset
 		}
 	case w.key == "scatter":
 		o.Scatter, message = parseScatter(w)

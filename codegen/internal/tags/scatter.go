@@ -28,7 +28,7 @@ func parseScatter(w word) (s Scatter, message string) {
 	return Scatter{Shards: n, Offset: w.Offset}, ""
 }
 
-// Text is the setting for people and for persist.lock.
+// Text is the setting as messages and persist.lock write it.
 func (s Scatter) Text() string {
 	if s.Shards == 0 {
 		return "none"
@@ -39,7 +39,7 @@ func (s Scatter) Text() string {
 // Ranges is how many ranges a query reads.
 func (s Scatter) Ranges() string { return strconv.Itoa(max(s.Shards, 1)) }
 
-// Remark is what stands behind the directory of a scattered type.
+// Remark is the text behind the directory of a scattered type.
 func (s Scatter) Remark() string {
 	if s.Shards == 0 {
 		return ""

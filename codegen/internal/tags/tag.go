@@ -12,12 +12,15 @@ import (
 // tagKey is the key of the struct tags that persistgen reads.
 const tagKey = "persist"
 
-// Tag is the value of a persist struct tag. Each byte of text knows the offset
-// of its source in the tag's literal, so that faults point into the tag.
+// Tag is the value of a persist struct tag, with the offset of each byte in the
+// tag's literal, so that faults point into the tag.
 type Tag struct {
 	text    string
 	offsets []int // len(text)+1 entries
 }
+
+// misspeltKeyError is a tag key that is nearly "persist".
+type misspeltKeyError struct{ key string }
 
 // Offset returns where text[i] stands in the literal.
 func (t Tag) Offset(i int) int {
@@ -29,9 +32,6 @@ func (t Tag) Offset(i int) int {
 
 // errTagSyntax is the fault of a struct tag that reflect could not read.
 var errTagSyntax = errors.New(`the struct tag is malformed; write it as key:"value" pairs with single spaces between`)
-
-// misspeltKeyError is a tag key that is nearly "persist".
-type misspeltKeyError struct{ key string }
 
 func (e *misspeltKeyError) Error() string {
 	return "unknown tag key " + e.key + "; did you mean " + tagKey + "?"

@@ -2,14 +2,6 @@
 
 package tags
 
-// scatterOffset is where a fault of the option's value is.
-func (w word) scatterOffset() int {
-	if w.hasValue {
-		return w.ValueOffset
-	}
-	return w.Offset
-}
-
 // word is one comma-separated part of a tag: an option, with the text after an
 // equals sign as its value.
 type word struct {
@@ -19,4 +11,12 @@ type word struct {
 	hasValue    bool
 	Offset      int // offset in the tag's literal
 	ValueOffset int
+}
+
+// scatterOffset is where a fault of the option's value is.
+func (w word) scatterOffset() int {
+	if w.hasValue {
+		return w.ValueOffset
+	}
+	return w.Offset
 }

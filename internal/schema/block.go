@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"slices"
+)
+
+// hasInUse reports whether a message has such a field in use.
+func (b *Block) hasInUse(f *Field) bool {
+	if b == nil {
+		return false
+	}
+	own := b.Field(f.Name)
+	return own != nil && !own.Reserved && sameKind(own.Kind, f.Kind)
+}
+
+// Block is one type or nested message.
+type Block struct {
+	IsType  bool
+	Name    string
+	Removed bool // no longer in the source; its data may still be there
+	Line    int  // in the text; 0 if it was not parsed
+
+	// Of types only.
+	Origin    string
+	ID        string
+	Directory string
+	Scatter   int // 0 for not scattered
+
+	IDLine, DirectoryLine, ScatterLine int
+
+	Fields  []*Field
+	Indexes []*Index
+}
+
+// Field is a field number in use, or reserved because it was.
+type Field struct {
+	Number   int32
+	Name     string
+	Kind     string
+	Was      []string // kinds that earlier programs gave it
+	Reserved bool
+	Line     int
+}
+
+// Index is an index, or one that was.
+type Index struct {
+	Name      string // as in keys
+	Signature string
+	Removed   bool
+	Line      int
+}
+
+// Field returns the field with that name, in use or reserved, or nil.
+func (b *Block) Field(name string) *Field {
+	for _, f := range b.Fields {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// ByNumber returns the field with that number, in use or reserved, or nil.
+func (b *Block) ByNumber(number int32) *Field {
+	for _, f := range b.Fields {
+		if f.Number == number {
+			return f
+		}
+	}
+	return nil
+}
+
+// Index returns the index with that name, or nil.
+func (b *Block) Index(name string) *Index {
+	for _, x := range b.Indexes {
+		if x.Name == name {
+			return x
+		}
+	}
+	return nil
+}
+
+// allKinds are all kinds that a field has or had.
+func (f *Field) allKinds() []string { return append([]string{f.Kind}, f.Was...) }
+
+// hadKind reports whether a kind is one that the field had, whatever the messages
+// in it are called.
+func (f *Field) hadKind(kind string) bool {
+	return slices.ContainsFunc(f.Was, func(k string) bool { return sameKind(k, kind) })
+}
+
+// allFields returns the fields of a message that there may not be.
+func (b *Block) allFields() []*Field {
+	if b == nil {
+		return nil
+	}
+	return b.Fields
+}
+
+func (b *Block) fieldByNumber(number int32) *Field {
+	if b == nil {
+		return nil
+	}
+	return b.ByNumber(number)
+}
