@@ -10,11 +10,11 @@ import (
 
 // The limits of TestCounts. They only ever go down.
 const (
-	maxMethodsAway = 33  // percent of all methods
-	maxParticiples = 128 // types
-	maxVague       = 1.3 // percent of all sentences
-	maxFileLines   = 800
-	maxFuncLines   = 140
+	maxMethodsAway = 21.5 // percent of all methods
+	maxParticiples = 92   // types
+	maxVague       = 1.06 // percent of all sentences
+	maxFileLines   = 502
+	maxFuncLines   = 131
 )
 
 // TestCounts fails where the code becomes harder to enter: where methods move
@@ -30,7 +30,7 @@ func TestCounts(t *testing.T) {
 		t.Fatalf("found %d methods and %d sentences", counts.Methods, counts.Sentences)
 	}
 	if percent := shape.Percent(counts.Away, counts.Methods); percent > maxMethodsAway {
-		t.Errorf("%.1f %% of methods are neither in the file of their type nor in one that is named after it, want at most %d", percent, maxMethodsAway)
+		t.Errorf("%.1f %% of methods are neither in the file of their type nor in one that is named after it, want at most %g", percent, maxMethodsAway)
 	}
 	if counts.Participles > maxParticiples {
 		t.Errorf("participles name %d types, want at most %d", counts.Participles, maxParticiples)

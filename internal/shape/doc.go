@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package shape counts what makes Go code hard to enter: methods far from their
-// type, types that are named by a participle, sentences about nobody, long files
-// and functions, and circles of files that need each other.
+// type, types that are named by a participle, sentences that name no actor, long
+// files and functions.
 //
 // It reads the syntax of the files only, so it needs no build:
 //
