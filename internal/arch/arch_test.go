@@ -137,7 +137,7 @@ var arrows = map[string][]string{
 
 	"placement/internal/sim": {"placement", "placement/driver", "placement/memory", "placement/strategy"},
 
-	"placement/placementtest": {"placement", "placement/driver", "github.com/google/go-cmp"},
+	"placement/placementtest": {"internal/seed", "placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},

@@ -7,36 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
-
-// seedVariable holds the seed of a run to be repeated; goroutines are scheduled
-// anew all the same.
-const seedVariable = "KAZAHANA_PLACEMENT_SEED"
-
-func seedOf(t *testing.T) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv(seedVariable); text != "" {
-		parsed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = parsed
-	}
-	t.Logf("%s=%d", seedVariable, seed)
-	return seed
-}
 
 // TestChaos lets three members resolve the same keys, over homes and executors that
 // are slow, fail before and after the deed, panic, exit, hang beyond the hard limit, and refuse to
@@ -46,7 +28,7 @@ func seedOf(t *testing.T) uint64 {
 func TestChaos(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
-			seed := seedOf(t)
+			seed := seed.Of(t) // goroutines are scheduled anew all the same
 			synctest.Test(t, func(t *testing.T) { newChaos(t, seed, options).run() })
 		})
 	}

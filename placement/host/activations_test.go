@@ -4,16 +4,15 @@ package host
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
-	"time"
 	"unsafe"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // TestActivationsModel does at random to the table what a map does.
 func TestActivationsModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Rand(t)
 	as, model := newActivations(&kind{name: "kind"}, nil), make(map[string]*Activation)
 	for range 20_000 {
 		id, epoch := fmt.Sprint(random.IntN(500)), random.Int64N(5)
@@ -22,7 +21,7 @@ func TestActivationsModel(t *testing.T) {
 			was := model[id]
 			a, older, made := as.add(id, epoch)
 			if made != (was == nil || was.epoch < epoch) || made && older != was || !made && a != was {
-				t.Fatalf("seed %d: add %s under %d: %v, %v, %v, was %v", seed, id, epoch, a, older, made, was)
+				t.Fatalf("add %s under %d: %v, %v, %v, was %v", id, epoch, a, older, made, was)
 			}
 			model[id] = a
 		case 1:
@@ -37,11 +36,11 @@ func TestActivationsModel(t *testing.T) {
 				want = nil
 			}
 			if got := as.find(id, epoch); got != want {
-				t.Fatalf("seed %d: find %s under %d: %v, want %v", seed, id, epoch, got, want)
+				t.Fatalf("find %s under %d: %v, want %v", id, epoch, got, want)
 			}
 		}
 		if as.len() != len(model) {
-			t.Fatalf("seed %d: %d activations, want %d", seed, as.len(), len(model))
+			t.Fatalf("%d activations, want %d", as.len(), len(model))
 		}
 	}
 }

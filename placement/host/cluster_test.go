@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 )
@@ -64,14 +65,14 @@ func TestPassivationUnderLoad(t *testing.T) {
 			}
 			nodes = append(nodes, n)
 		}
-		seed := uint64(time.Now().UnixNano())
+		seed := seed.Of(t)
 		const callers, calls, keys = 8, 100, 10
 		var group sync.WaitGroup
 		for i := range callers {
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			group.Go(func() {
 				for range calls {
-					time.Sleep(rand.N(4 * time.Second))
+					time.Sleep(time.Duration(random.Int64N(int64(4 * time.Second))))
 					takes := time.Duration(random.IntN(1500)) * time.Millisecond
 					if _, err := nodes[i%2].add.Call(t.Context(), fmt.Sprint(random.IntN(keys)), takes); err != nil {
 						t.Error(err)

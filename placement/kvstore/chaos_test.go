@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/placement"
@@ -46,7 +47,7 @@ func TestChaosWithoutFence(t *testing.T) {
 // runChaos returns the violations of a run.
 func runChaos(t *testing.T, hostile, fenced bool) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		seed := kvtest.SeedT(t)
+		seed := seed.Of(t)
 		db := enginetest.InProcess(t)
 		if hostile {
 			db = kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed})

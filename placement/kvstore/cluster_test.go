@@ -6,7 +6,6 @@ package kvstore_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -15,8 +14,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 // The variables that make TestWorkerProcess a process of TestProcesses.
@@ -31,7 +30,7 @@ const (
 // within a bound.
 func TestProcesses(t *testing.T) {
 	cluster, prefix := enginetest.OpenOwn(t, fdbkv.Options{})
-	rng := rand.New(rand.NewPCG(kvtest.SeedT(t), 0))
+	rng := seed.Rand(t)
 	processes := make([]*exec.Cmd, 3)
 	begin := func(i int) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestWorkerProcess$")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/placement"
@@ -23,7 +24,7 @@ func TestHome(t *testing.T) {
 // transaction fails at least once, some after their commit.
 func TestHostileHome(t *testing.T) {
 	runHome(t, func(t testing.TB, db kv.Database) kv.Database {
-		return kvtest.Hostile(db, kvtest.HostileOptions{Seed: kvtest.SeedT(t), Faults: 2, MaxDelay: -1}) // the suite makes thousands of transactions
+		return kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed.Of(t), Faults: 2, MaxDelay: -1}) // the suite makes thousands of transactions
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -159,7 +160,7 @@ func TestEvict(t *testing.T) {
 // membership.
 func TestJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := kvtest.Hostile(enginetest.InProcess(t), kvtest.HostileOptions{Seed: kvtest.SeedT(t)})
+		db := kvtest.Hostile(enginetest.InProcess(t), kvtest.HostileOptions{Seed: seed.Of(t)})
 		a, b := join(t, db, "a"), join(t, db, "b")
 		for range 50 {
 			for range 20 { // each may jump

@@ -15,8 +15,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
@@ -27,7 +27,7 @@ import (
 // all of them know the topology that the database has.
 func TestWatchersConverge(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		seed := kvtest.SeedT(t)
+		seed := seed.Of(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var watchers []*follower
 		var databases []*cut

@@ -6,29 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
 )
-
-// seedVariable holds the seed of a run to be repeated.
-const seedVariable = "KAZAHANA_PLACEMENT_SEED"
 
 // testRandom makes random calls by three members, live and stale ones, and compares each
 // answer with a model's.
 func testRandom(f *fixture) {
-	seed := rand.Uint64()
-	if text := os.Getenv(seedVariable); text != "" {
-		parsed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			f.Fatalf("%s: %v", seedVariable, err)
-		}
-		seed = parsed
-	}
-	f.Logf("%s=%d repeats this run", seedVariable, seed)
-	r := &randomRun{fixture: f, Rand: rand.New(rand.NewPCG(seed, 0)), keys: map[placement.Key]*keyModel{}}
+	r := &randomRun{fixture: f, Rand: seed.Rand(f.TB), keys: map[placement.Key]*keyModel{}}
 	for i := range 3 {
 		r.alive = append(r.alive, f.startMember(fmt.Sprintf("m%d", i)))
 	}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement/internal/sim"
 )
 
@@ -32,7 +32,7 @@ func TestSimulation(t *testing.T) {
 // chosen returns the first seed and how many to run. A seed that is given is run alone.
 func chosen(t *testing.T, short, long int) (first uint64, n int) {
 	t.Helper()
-	first = kvtest.SeedT(t)
+	first = seed.Of(t)
 	if text := os.Getenv(runsVariable); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -41,7 +41,7 @@ func chosen(t *testing.T, short, long int) (first uint64, n int) {
 		return first, n
 	}
 	switch {
-	case os.Getenv(kvtest.SeedVariable) != "":
+	case seed.Given():
 		return first, 1
 	case testing.Short():
 		return first, short
@@ -77,17 +77,17 @@ func runAll(t *testing.T, first uint64, n, workers int, options func(seed uint64
 }
 
 // report shows how a seed fails, in as few steps as possible.
-func report(t *testing.T, seed uint64, o sim.Options, err error) {
+func report(t *testing.T, number uint64, o sim.Options, err error) {
 	t.Helper()
 	var trace []string
 	o.Trace = func(line string) { trace = append(trace, line) }
-	found, o, steps := sim.Shrink(seed, o)
+	found, o, steps := sim.Shrink(number, o)
 	if found == nil {
 		t.Errorf("%v\nand it does not fail again", err)
 		return
 	}
-	_, _ = sim.Run(seed, o)
-	t.Errorf("%v\nrepeat it with %s=%d\nsteps:\n%s\ntrace:\n%s", err, kvtest.SeedVariable, seed, strings.Join(steps, "\n"), strings.Join(trace, "\n"))
+	_, _ = sim.Run(number, o)
+	t.Errorf("%v\nrepeat it with %s=%d\nsteps:\n%s\ntrace:\n%s", err, seed.Variable, number, strings.Join(steps, "\n"), strings.Join(trace, "\n"))
 }
 
 // checkCoverage checks that the runs have met what they are there for.
@@ -107,7 +107,7 @@ func checkCoverage(t *testing.T, sum sim.Result, n int) {
 
 // TestSameSeedSameRun checks that a seed that is printed repeats its run.
 func TestSameSeedSameRun(t *testing.T) {
-	first := kvtest.SeedT(t)
+	first := seed.Of(t)
 	for seed := first; seed < first+3; seed++ {
 		once, _ := sim.Run(seed, sim.Options{})
 		if again, _ := sim.Run(seed, sim.Options{}); again != once {
