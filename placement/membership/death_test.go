@@ -23,7 +23,10 @@ import (
 func TestManyDeaths(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		members, deaths := 40, 30
-		if hostile(t) {
+		switch {
+		case hostile(t) && testing.Short():
+			members, deaths = 8, 6
+		case hostile(t) || testing.Short():
 			members, deaths = 16, 12
 		}
 		dying := &cut{Database: db}
@@ -97,7 +100,7 @@ func TestOutages(t *testing.T) {
 // is removed by the others.
 func TestOrphans(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		a, f := join(t, db, "a"), ringAfter(t, db)
+		a, f := join(t, db, "a"), follow(t, db)
 		join(t, db, "b")
 		names := must[*leasefdb.Names](t)(leasefdb.NewNames(db, leasefdb.NameOptions{Path: []string{"kazahana", "members"}}))
 		check(t, names.Break(ctx, db, "a", a.Member().Incarnation))
@@ -114,7 +117,7 @@ func TestDeathAfterLateRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.InProcess(t)
 		victim, evictor := &cut{Database: db}, hold(db)
-		a, f := join(t, victim, "a"), ringAfter(t, db)
+		a, f := join(t, victim, "a"), follow(t, db)
 		join(t, evictor, "b")
 		time.Sleep(duration)
 		victim.off.Store(true)
@@ -136,7 +139,7 @@ func TestDeathAfterLateRenewal(t *testing.T) {
 // TestEvict checks that an operator can evict a member at once, and only that incarnation.
 func TestEvict(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		registry, f := open(t, db), ringAfter(t, db)
+		registry, f := open(t, db), follow(t, db)
 		a := join(t, db, "a")
 		time.Sleep(2 * latency)
 		f.sees("a")

@@ -20,8 +20,8 @@ type follower struct {
 	ended  chan error
 }
 
-// ringAfter watches the topology until the test ends, and checks that versions only grow.
-func ringAfter(t testing.TB, db kv.Database) *follower {
+// follow watches the topology until the test ends, and checks that versions only grow.
+func follow(t testing.TB, db kv.Database) *follower {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &follower{t: t, cancel: cancel, ended: make(chan error, 1)}
 	go func() {

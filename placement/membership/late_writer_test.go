@@ -63,7 +63,7 @@ func TestSuspendedRenewal(t *testing.T) {
 		suspended := hold(db)
 		a := join(t, suspended, "a")
 		join(t, db, "b")
-		f := ringAfter(t, db)
+		f := follow(t, db)
 		time.Sleep(duration)
 		suspended.armed.Store(true)
 		<-suspended.reached

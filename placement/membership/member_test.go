@@ -24,7 +24,7 @@ import (
 // TestTopology checks what others see of members that join, drain and leave, and when.
 func TestTopology(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		f := ringAfter(t, db)
+		f := follow(t, db)
 		members := open(t, db)
 		self := membership.Self{
 			Name: "a", Address: "a:80", Kinds: []string{"account", "user"}, Labels: map[string]string{"zone": "z1", "role": ""},
@@ -83,7 +83,7 @@ func TestTopology(t *testing.T) {
 // was seen, not earlier, and that its context has ended by then.
 func TestDeath(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		f := ringAfter(t, db)
+		f := follow(t, db)
 		victim := &cut{Database: db}
 		a := join(t, victim, "a")
 		join(t, db, "b")

@@ -34,7 +34,7 @@ func TestWatchersConverge(t *testing.T) {
 		for i := range 6 {
 			databases = append(databases, &cut{Database: db})
 			databases[i].noWatches.Store(i%3 == 0)
-			watchers = append(watchers, ringAfter(t, databases[i]))
+			watchers = append(watchers, follow(t, databases[i]))
 		}
 		type process struct {
 			db *cut
@@ -42,7 +42,10 @@ func TestWatchersConverge(t *testing.T) {
 		}
 		processes := map[string]process{}
 		rounds := 60
-		if hostile(t) || testing.Short() {
+		switch {
+		case hostile(t) && testing.Short():
+			rounds = 8
+		case hostile(t) || testing.Short():
 			rounds = 12
 		}
 		for range rounds {
@@ -88,7 +91,7 @@ func TestWithoutWatches(t *testing.T) {
 		inVirtualTime(t, func(t *testing.T, db kv.Database) {
 			blind := &cut{Database: db, refuses: refuses}
 			blind.noWatches.Store(true)
-			f := ringAfter(t, blind)
+			f := follow(t, blind)
 			time.Sleep(duration)
 			for _, name := range []string{"a", "b", "c"} {
 				join(t, db, name)
@@ -106,7 +109,7 @@ func TestWithoutWatches(t *testing.T) {
 func TestLostWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.InProcess(t)
-		f := ringAfter(t, deaf{db})
+		f := follow(t, deaf{db})
 		time.Sleep(duration)
 		join(t, db, "a")
 		time.Sleep(6 * duration)
@@ -130,7 +133,7 @@ func (deafTx) Watch([]byte) kv.Future[struct{}] { return kv.NewPromise[struct{}]
 func TestVersionFell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.InProcess(t)
-		a, f := join(t, db, "a"), ringAfter(t, db)
+		a, f := join(t, db, "a"), follow(t, db)
 		time.Sleep(duration)
 		check(t, directory.Root().Remove(ctx, db, []string{"kazahana", "members"}))
 		time.Sleep(7 * duration)
