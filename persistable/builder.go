@@ -20,9 +20,9 @@ type builder struct {
 // transaction.
 const maxBatchBytes = 1_000_000
 
-// batch fills the indexes from the next records and reports whether there were
+// fillBatch fills the indexes from the next records and reports whether there were
 // none left. Where a transaction turns out too large, it takes half as many.
-func (b *builder) batch(ctx context.Context) (done bool, err error) {
+func (b *builder) fillBatch(ctx context.Context) (done bool, err error) {
 	for {
 		done, err = b.tryBatch(ctx)
 		if kv.CodeOf(err) != kv.CodeTransactionTooLarge || b.taken < 2 {
@@ -32,7 +32,7 @@ func (b *builder) batch(ctx context.Context) (done bool, err error) {
 	}
 }
 
-// tryBatch is batch with transactions of the next size. Batches shrink where
+// tryBatch is fillBatch with transactions of the next size. Batches shrink where
 // transactions fail, and grow again.
 func (b *builder) tryBatch(ctx context.Context) (done bool, err error) {
 	attempts := 0
@@ -41,7 +41,7 @@ func (b *builder) tryBatch(ctx context.Context) (done bool, err error) {
 			b.size = max(b.size/2, 1)
 		}
 		b.taken = 0
-		done, err = b.fill(ctx, t)
+		done, err = b.fillNext(ctx, t)
 		return err
 	})
 	if err == nil && attempts == 1 {
@@ -50,7 +50,7 @@ func (b *builder) tryBatch(ctx context.Context) (done bool, err error) {
 	return done, err
 }
 
-func (b *builder) fill(ctx context.Context, t *transaction) (done bool, err error) {
+func (b *builder) fillNext(ctx context.Context, t *transaction) (done bool, err error) {
 	o, err := t.openStore(ctx, b.place)
 	if err != nil || o == nil {
 		return true, err
@@ -83,7 +83,7 @@ func (b *builder) fillFrom(ctx context.Context, t *transaction, o *openStore, c 
 	q := query{source: *b.source, plan: plan{Index: byID, AsIs: true}}
 	var set index.Set
 	read := 0
-	for g, err := range q.groups(ctx, t, o, q.plan, c) {
+	for g, err := range q.recordGroups(ctx, t, o, q.plan, c) {
 		if err != nil {
 			return n, err
 		}
@@ -91,7 +91,7 @@ func (b *builder) fillFrom(ctx context.Context, t *transaction, o *openStore, c 
 		if err != nil {
 			return n, err
 		}
-		if err := b.record.gather(&set, o, g.ID, v); err != nil {
+		if err := b.record.gatherEntries(&set, o, g.ID, v); err != nil {
 			return n, err
 		}
 		fill.Add(&set, g.IndexRecord())

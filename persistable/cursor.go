@@ -16,8 +16,8 @@ type cursor struct {
 	plan     int    // the plan that position belongs to, counted from 1; 0 at the start
 }
 
-// pass moves the cursor behind a key.
-func (c *cursor) pass(position []byte) {
+// moveBehind moves the cursor behind a key.
+func (c *cursor) moveBehind(position []byte) {
 	c.position = position
 	if c.limit > 0 {
 		c.limit--
@@ -33,7 +33,7 @@ func (c *cursor) emitAll(r *scan.Range, groups []scan.Group, yield func(scan.Gro
 		if !r.Options.Reverse {
 			position = append(slices.Clone(position), 0xff) // behind the chunks
 		}
-		c.pass(position)
+		c.moveBehind(position)
 		if !yield(g, nil) || c.done {
 			return false
 		}

@@ -26,7 +26,7 @@ type DB struct {
 	fences   []leasefdb.Fence // that its transactions check
 	ids      *identities
 
-	functions *functions // that run in its transactions
+	functions *runningFunctions // that run in its transactions
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
@@ -48,7 +48,7 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize), functions: new(functions)}
+	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize), functions: new(runningFunctions)}
 	if db.tokenKey, err = db.loadTokenKey(ctx); err != nil {
 		return nil, fmt.Errorf("persistable: open: %w", err)
 	}
@@ -110,7 +110,7 @@ func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 	if db.holdsSystem(path) {
 		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
 	}
-	err := db.remove(ctx, path)
+	err := db.removeFenced(ctx, path)
 	if errors.Is(err, directory.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
@@ -129,8 +129,8 @@ func (db *DB) holdsSystem(path []string) bool {
 	return false
 }
 
-// remove removes a directory, under the fences if there are any.
-func (db *DB) remove(ctx context.Context, path []string) error {
+// removeFenced removes a directory, under the fences if there are any.
+func (db *DB) removeFenced(ctx context.Context, path []string) error {
 	if len(db.fences) == 0 {
 		return db.options.Layer.Remove(ctx, db.engine, path)
 	}

@@ -35,14 +35,14 @@ import (
 func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
 	return db.transact(ctx, func(t *transaction) error {
 		if t.outside.watched {
-			defer db.functions.enter(t)()
+			defer db.functions.register(t)()
 		}
 		return fn(Tx{t})
 	})
 }
 
-// alone runs a single operation in a transaction of its own.
-func (db *DB) alone(ctx context.Context, fn func(*transaction) error) error {
+// transactOnce runs a single operation in a transaction of its own.
+func (db *DB) transactOnce(ctx context.Context, fn func(*transaction) error) error {
 	return db.transact(ctx, func(t *transaction) error {
 		t.untouched = true
 		return fn(t)
@@ -56,11 +56,11 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		return err
 	}
 	t := newWriteTransaction(db, writer)
-	defer db.functions.note(t)
+	defer db.functions.noteInner(t)
 	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
 		if a.Number > 1 {
-			t.restart()
-			if err := t.outside.check(a); err != nil {
+			t.startAttempt()
+			if err := t.outside.startAttempt(a); err != nil {
 				return err
 			}
 		}
@@ -97,9 +97,9 @@ func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	})
 }
 
-// read is readOnly for operations that may take longer than a version can be
+// readResumable is readOnly for operations that may take longer than a version can be
 // read, because their next attempt goes on where this one stopped.
-func (db *DB) read(ctx context.Context, fn func(*transaction) error) error {
+func (db *DB) readResumable(ctx context.Context, fn func(*transaction) error) error {
 	return db.readOnly(ctx, func(t *transaction) error { return kv.Progress(fn(t)) })
 }
 

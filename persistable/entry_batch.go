@@ -10,14 +10,14 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// all returns the records of the batch, or those before the first that cannot
+// awaitAll returns the records of the batch, or those before the first that cannot
 // be had, and why. It reads them whole, before the caller sees the first: a
 // caller that deletes or saves in its loop must not change what is still to be
 // read of the others.
-func (b *entryBatch) all(ctx context.Context) ([]any, error) {
+func (b *entryBatch) awaitAll(ctx context.Context) ([]any, error) {
 	records := make([]any, 0, len(b.entries))
 	for i := range b.entries {
-		v, err := b.wait(ctx, i)
+		v, err := b.awaitEntry(ctx, i)
 		if err != nil {
 			return records, err
 		}
@@ -40,7 +40,7 @@ type entry struct {
 	fetch   int    // which of the fetches
 }
 
-func (b *entryBatch) start(pairs []kv.KeyValue) error {
+func (b *entryBatch) startFetches(pairs []kv.KeyValue) error {
 	b.entries = make([]entry, len(pairs))
 	for i, pair := range pairs {
 		e, err := splitEntry(b.ix, pair)
@@ -49,7 +49,7 @@ func (b *entryBatch) start(pairs []kv.KeyValue) error {
 		}
 		if len(e.covered) == 0 {
 			e.fetch = len(b.values)
-			b.fetches.start(e.id)
+			b.fetches.startFetch(e.id)
 		}
 		b.entries[i] = e
 	}
@@ -70,14 +70,14 @@ func splitEntry(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 	return e, err
 }
 
-func (b *entryBatch) wait(ctx context.Context, i int) (any, error) {
+func (b *entryBatch) awaitEntry(ctx context.Context, i int) (any, error) {
 	e := &b.entries[i]
 	if len(e.covered) > 0 {
-		return b.record.read(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
+		return b.record.readValue(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
 	}
-	v, err := b.fetches.wait(ctx, e.fetch)
+	v, err := b.fetches.awaitRecord(ctx, e.fetch)
 	if err == nil && v == nil {
-		err = b.record.dangling(b.ix, e.key, e.id)
+		err = b.record.danglingEntry(b.ix, e.key, e.id)
 	}
 	return v, err
 }

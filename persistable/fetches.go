@@ -18,20 +18,20 @@ type fetches struct {
 	values  []kv.Future[[]byte]
 }
 
-// start starts the read of the record with that packed id.
-func (f *fetches) start(id []byte) {
+// startFetch starts the read of the record with that packed id.
+func (f *fetches) startFetch(id []byte) {
 	key := f.records.Append(nil, id)
 	f.keys = append(f.keys, key)
 	f.values = append(f.values, f.reader.Get(key))
 }
 
-// wait returns the i-th record, nil if there is none.
-func (f *fetches) wait(ctx context.Context, i int) (any, error) {
+// awaitRecord returns the i-th record, nil if there is none.
+func (f *fetches) awaitRecord(ctx context.Context, i int) (any, error) {
 	value, err := f.values[i].Get(ctx)
 	if err != nil || value == nil {
 		return nil, err
 	}
-	return f.record.read(ctx, f.reader, f.id(i), f.keys[i], value)
+	return f.record.readValue(ctx, f.reader, f.id(i), f.keys[i], value)
 }
 
 // id returns the packed id of the i-th record.

@@ -66,7 +66,7 @@ func update[T, ID any](ctx context.Context, store *erased.Store[ID], id ID, chan
 
 func deleteID[ID any](ctx context.Context, typed *erased.Store[ID], id ID) error {
 	sc := getScratch()
-	defer sc.free()
+	defer sc.release()
 	sc.id = typed.AppendID(sc.id[:0], id)
 	s := newSource(typed.Source())
 	return s.delete(ctx, sc)
@@ -74,14 +74,14 @@ func deleteID[ID any](ctx context.Context, typed *erased.Store[ID], id ID) error
 
 func get[T, ID any](ctx context.Context, store *erased.Store[ID], id ID) (T, error) {
 	sc := getScratch()
-	defer sc.free()
+	defer sc.release()
 	sc.id = store.AppendID(sc.id[:0], id)
 	return typed[T](newSource(store.Source()).get(ctx, sc))
 }
 
 func exists[ID any](ctx context.Context, typed *erased.Store[ID], id ID) (bool, error) {
 	sc := getScratch()
-	defer sc.free()
+	defer sc.release()
 	sc.id = typed.AppendID(sc.id[:0], id)
 	s := newSource(typed.Source())
 	return s.exists(ctx, sc)
@@ -119,13 +119,13 @@ func findOne[T any](ctx context.Context, s source, conditions []Condition[T]) (T
 
 func allOf[T any](ctx context.Context, q *erased.Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		newQuery(q).all(ctx, func(v any, err error) bool { return yield(typed[T](v, err)) })
+		newQuery(q).yieldAll(ctx, func(v any, err error) bool { return yield(typed[T](v, err)) })
 	}
 }
 
 func sliceOf[T any](ctx context.Context, q *erased.Query) ([]T, error) {
 	var all []T
-	if _, err := newQuery(q).collect(ctx, collector(&all)); err != nil {
+	if _, err := newQuery(q).collectRecords(ctx, collector(&all)); err != nil {
 		return nil, err
 	}
 	return all, nil

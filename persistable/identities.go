@@ -123,12 +123,12 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 // leasing holds the clients of all open DBs that lease.
 var leasing sync.Map // *idgen.Client → nothing
 
-// own returns the DB's client where it decides on ids: where the default
+// ownClient returns the DB's client where it decides on ids: where the default
 // generator is a DB's, this one's or that of one opened before, and not one that
 // the program has chosen; and where no generator is installed any more, because
 // the DB is closed: its client then returns an error, where the built-in
-// generator would make an id without a lease. Otherwise own returns nil.
-func (ids *identities) own() *idgen.Client {
+// generator would make an id without a lease. Otherwise ownClient returns nil.
+func (ids *identities) ownClient() *idgen.Client {
 	if ids.client == nil || !idgen.Installed() {
 		return ids.client
 	}

@@ -25,7 +25,7 @@ func (l *lookup) run(ctx context.Context) error {
 	known := l.t.lastKnown(l.place)
 	var failed error
 	if known != nil {
-		failed = l.read(ctx, known)
+		failed = l.readIn(ctx, known)
 	}
 	var err error
 	if l.store, err = l.t.openStore(ctx, l.place); err != nil || l.store == nil {
@@ -37,13 +37,13 @@ func (l *lookup) run(ctx context.Context) error {
 		}
 	}
 	if l.store != known {
-		return l.read(ctx, l.store)
+		return l.readIn(ctx, l.store)
 	}
 	return failed
 }
 
-// read reads the value in a store.
-func (l *lookup) read(ctx context.Context, o *openStore) (err error) {
+// readIn reads the value in a store.
+func (l *lookup) readIn(ctx context.Context, o *openStore) (err error) {
 	if l.index == byID {
 		l.sc.key = o.records.Append(l.sc.key[:0], l.suffix)
 	} else {

@@ -28,15 +28,15 @@ const (
 	maxOutside       = 3
 )
 
-// outside is what the function of a transaction writes outside of it.
-type outside struct {
+// outsideWrites is what the function of a transaction writes outside of it.
+type outsideWrites struct {
 	watched bool   // this attempt
 	typ     string // of a record that it has written so; empty if there is none
 	row     int    // attempts that have, and conflicted, directly before this one
 }
 
-// check begins another attempt. After too many it returns an error.
-func (o *outside) check(a kv.Attempt) error {
+// startAttempt starts another attempt. After too many it returns an error.
+func (o *outsideWrites) startAttempt(a kv.Attempt) error {
 	o.watched = a.Conflicts >= watchedConflicts
 	typ := o.typ
 	if o.typ = ""; typ == "" || a.Conflicts == 0 {
@@ -50,16 +50,16 @@ func (o *outside) check(a kv.Attempt) error {
 		ErrOutsideTransaction, o.row, typ)
 }
 
-// functions are the functions of watched transactions that run now, by their
+// runningFunctions are the functions of watched transactions that run now, by their
 // goroutine.
-type functions struct {
+type runningFunctions struct {
 	count   atomic.Int64
 	mu      sync.Mutex
 	running map[uint64]*transaction
 }
 
-// enter lists the function of t until the returned function is called.
-func (f *functions) enter(t *transaction) (leave func()) {
+// register lists the function of t until the returned function is called.
+func (f *runningFunctions) register(t *transaction) (leave func()) {
 	g := goroutine()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,9 +79,9 @@ func (f *functions) enter(t *transaction) (leave func()) {
 	}
 }
 
-// note tells the function that this goroutine runs, if it is listed, that t was
+// noteInner tells the function that this goroutine runs, if it is listed, that t was
 // another transaction within it.
-func (f *functions) note(t *transaction) {
+func (f *runningFunctions) noteInner(t *transaction) {
 	if f.count.Load() == 0 || t.opened.first.place == nil {
 		return
 	}

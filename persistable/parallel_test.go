@@ -12,10 +12,10 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// meeting is a transaction in which the first reads of keys with a certain part
+// pairedReader is a transaction in which the first reads of keys with a certain part
 // wait until there are two of them: two goroutines that look before they write
 // have then both looked, and neither has written.
-type meeting struct {
+type pairedReader struct {
 	kv.Transaction
 	part []byte
 
@@ -24,19 +24,19 @@ type meeting struct {
 	met     chan struct{}
 }
 
-func meet(tx kv.Transaction, part string) *meeting {
-	return &meeting{Transaction: tx, part: []byte(part), missing: 2, met: make(chan struct{})}
+func meet(tx kv.Transaction, part string) *pairedReader {
+	return &pairedReader{Transaction: tx, part: []byte(part), missing: 2, met: make(chan struct{})}
 }
 
-func (m *meeting) Get(key []byte) kv.Future[[]byte] {
+func (m *pairedReader) Get(key []byte) kv.Future[[]byte] {
 	value := m.Transaction.Get(key)
 	if bytes.Contains(key, m.part) {
-		m.arrive()
+		m.awaitOther()
 	}
 	return value
 }
 
-func (m *meeting) arrive() {
+func (m *pairedReader) awaitOther() {
 	m.mu.Lock()
 	if m.missing > 0 {
 		if m.missing--; m.missing == 0 {

@@ -33,8 +33,8 @@ type place struct {
 	known       atomic.Pointer[openStore] // committed state, with its metadata version
 }
 
-// in tells people which of several directories is meant.
-func (p *place) in() string {
+// inDirectory shows the directory in errors, if the type has several.
+func (p *place) inDirectory() string {
 	if len(p.args) == 0 {
 		return ""
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
-// load reads the committed store at the transaction's read version, in a
+// loadCommitted reads the committed store at the transaction's read version, in a
 // transaction of its own, and caches it: the caller's transaction may have
 // written, and its writes may still fail. It returns nil if there is no store,
 // or if the committed metadata version is not the given one.
-func (p *place) load(ctx context.Context, t *transaction, metadata string) (*openStore, error) {
+func (p *place) loadCommitted(ctx context.Context, t *transaction, metadata string) (*openStore, error) {
 	version, err := t.Reader.GetReadVersion().Get(ctx)
 	if err != nil {
 		return nil, err

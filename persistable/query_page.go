@@ -14,7 +14,7 @@ import (
 // there are size at most, and perhaps one more. It returns the token of the next
 // page, empty on the last one.
 func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
-	if err := q.usable(); err != nil {
+	if err := q.checkUsable(); err != nil {
 		return 0, "", err
 	}
 	var from cursor
@@ -29,7 +29,7 @@ func (q *query) page(ctx context.Context, token string, take func(any)) (size in
 	if err != nil || !more {
 		return size, "", err
 	}
-	return size, q.token(last), nil
+	return size, q.sealToken(last), nil
 }
 
 // maxPage leaves room for one more in a range read's limit, an int32 in
@@ -40,8 +40,8 @@ const maxPage = math.MaxInt32 - 1
 // place of the page's last one, and whether there was one more.
 func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(any)) (last cursor, more bool, err error) {
 	n := 0
-	err = q.once(ctx, from, func() { n = 0; take(nil) }, func(t *transaction, c *cursor) error {
-		for v, err := range q.items(ctx, t, c) {
+	err = q.readOneVersion(ctx, from, func() { n = 0; take(nil) }, func(t *transaction, c *cursor) error {
+		for v, err := range q.records(ctx, t, c) {
 			if err != nil {
 				return err
 			}
@@ -55,8 +55,8 @@ func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(a
 	return last, n > size, err
 }
 
-// token returns the token of a cursor's position.
-func (q *query) token(c cursor) string {
+// sealToken returns the token of a cursor's position.
+func (q *query) sealToken(c cursor) string {
 	return pagetoken.Seal(q.place.db.tokenKey, q.tokenScope(), pagetoken.Position{Plan: c.plan, Key: c.position})
 }
 

@@ -14,7 +14,7 @@ import (
 
 // scanRecords yields the records in the order of their ids.
 func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
-	for g, err := range q.groups(ctx, t, o, p, c) {
+	for g, err := range q.recordGroups(ctx, t, o, p, c) {
 		if err != nil {
 			yield(nil, err)
 			return
@@ -46,9 +46,9 @@ func (q *query) decodeGroup(g scan.Group) (any, error) {
 	return q.record.decodeRecord(s, g.ID, g.Key)
 }
 
-// groups yields the records behind the cursor undecoded. A limit is not passed
+// recordGroups yields the records behind the cursor undecoded. A limit is not passed
 // on to the engine as it is, because chunks count as keys there.
-func (q *query) groups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[scan.Group, error] {
+func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[scan.Group, error] {
 	return func(yield func(scan.Group, error) bool) {
 		r := q.keyRange(p, o.records, c)
 		r.Options.Limit, r.Options.Mode, r.Records = 0, kv.ModeIterator, true

@@ -34,15 +34,15 @@ func newQuery(q *erased.Query) *query {
 	return &query{newSource(&spec.Source), spec.Plan, spec.Others, spec.Reverse, spec.Limit}
 }
 
-// all yields the records. After an error it stops.
-func (q *query) all(ctx context.Context, yield func(any, error) bool) {
+// yieldAll yields the records. After an error it stops.
+func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
 	stopped := false
 	c := cursor{limit: q.limit}
-	err := q.read(ctx, func(t *transaction) error {
+	err := q.runRead(ctx, func(t *transaction) error {
 		if stopped {
 			return nil // the engine asks again, the caller has enough
 		}
-		for v, err := range q.items(ctx, t, &c) {
+		for v, err := range q.records(ctx, t, &c) {
 			if err == nil && ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
@@ -62,18 +62,18 @@ func (q *query) all(ctx context.Context, yield func(any, error) bool) {
 
 func (q *query) first(ctx context.Context) (first any, err error) {
 	q.limit = 1
-	if _, err := q.collect(ctx, func(v any) { first = v }); err != nil {
+	if _, err := q.collectRecords(ctx, func(v any) { first = v }); err != nil {
 		return nil, err
 	}
 	if first == nil {
-		return nil, q.nothing()
+		return nil, q.noMatch()
 	}
 	return first, nil
 }
 
 func (q *query) count(ctx context.Context) (int, error) {
 	n := 0
-	err := q.once(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
+	err := q.readOneVersion(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
 		for _, err := range q.keys(ctx, t, c) {
 			if err != nil {
 				return err
@@ -88,11 +88,11 @@ func (q *query) count(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// collect hands all records to take, and nil where the records so far do not
+// collectRecords hands all records to take, and nil where the records so far do not
 // count, and returns the cursor behind them.
-func (q *query) collect(ctx context.Context, take func(any)) (end cursor, err error) {
-	err = q.once(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
-		for v, err := range q.items(ctx, t, c) {
+func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor, err error) {
+	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
+		for v, err := range q.records(ctx, t, c) {
 			if err != nil {
 				return err
 			}
@@ -108,13 +108,13 @@ func (q *query) collect(ctx context.Context, take func(any)) (end cursor, err er
 // come further.
 const mostOfAge = kv.MaxTransactionAge * 4 / 5
 
-// once runs fn so that what it gathers is of one version: before another
+// readOneVersion runs fn so that what it gathers is of one version: before another
 // attempt, reset drops what was gathered. Only behind an attempt that used up a
 // version's age it goes on where that one stopped.
-func (q *query) once(ctx context.Context, from cursor, reset func(), fn func(*transaction, *cursor) error) error {
+func (q *query) readOneVersion(ctx context.Context, from cursor, reset func(), fn func(*transaction, *cursor) error) error {
 	c := from
 	var began time.Time
-	return q.read(ctx, func(t *transaction) error {
+	return q.runRead(ctx, func(t *transaction) error {
 		now := time.Now()
 		if began.IsZero() || now.Sub(began) < mostOfAge {
 			reset()

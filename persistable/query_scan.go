@@ -12,13 +12,13 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-func (q *query) nothing() error {
-	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.in())
+func (q *query) noMatch() error {
+	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.inDirectory())
 }
 
-// choose returns the first plan whose index is readable, and the cursor's once
+// choosePlan returns the first plan whose index is readable, and the cursor's once
 // it has a position.
-func (q *query) choose(o *openStore, c *cursor) (plan, error) {
+func (q *query) choosePlan(o *openStore, c *cursor) (plan, error) {
 	var first error
 	for i := range 1 + len(q.others) {
 		if c.plan != 0 && c.plan != i+1 {
@@ -41,9 +41,9 @@ func (q *query) choose(o *openStore, c *cursor) (plan, error) {
 	return plan{}, first
 }
 
-// items yields the records behind the cursor, within one transaction, and
+// records yields the records behind the cursor, within one transaction, and
 // moves the cursor along.
-func (q *query) items(ctx context.Context, t *transaction, c *cursor) iter.Seq2[any, error] {
+func (q *query) records(ctx context.Context, t *transaction, c *cursor) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		if c.done {
 			return
@@ -92,7 +92,7 @@ type indexScan struct {
 
 // startScan chooses a plan and starts its read.
 func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan) {
-	if s.plan, s.err = q.choose(o, c); s.err == nil && s.plan.Index != byID {
+	if s.plan, s.err = q.choosePlan(o, c); s.err == nil && s.plan.Index != byID {
 		s.read = q.keyRange(s.plan, scan.EntriesOf(&o.indexes[s.plan.Index]), c)
 		s.read.Start(&t.Transaction)
 	}
@@ -124,13 +124,13 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 			return
 		}
 		b := entryBatch{ix: ix, fetches: fetches{record: q.record, reader: t.Reader, records: o.records}}
-		if err := b.start(pairs); err != nil {
+		if err := b.startFetches(pairs); err != nil {
 			yield(nil, err)
 			return
 		}
-		records, err := b.all(ctx)
+		records, err := b.awaitAll(ctx)
 		for i, v := range records {
-			c.pass(r.Position(pairs[i].Key))
+			c.moveBehind(r.Position(pairs[i].Key))
 			if !yield(v, nil) || c.done {
 				return
 			}
@@ -153,13 +153,13 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 		if o == nil || c.done {
 			return
 		}
-		p, err := q.choose(o, c)
+		p, err := q.choosePlan(o, c)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		if p.Index == byID {
-			for g, err := range q.groups(ctx, t, o, p, c) {
+			for g, err := range q.recordGroups(ctx, t, o, p, c) {
 				if !yield(g.ID, err) || c.done {
 					return
 				}
@@ -176,7 +176,7 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 				return
 			}
 			for _, pair := range pairs {
-				c.pass(r.Position(pair.Key))
+				c.moveBehind(r.Position(pair.Key))
 				if !yield(pair.Key, nil) || c.done {
 					return
 				}

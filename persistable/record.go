@@ -44,9 +44,9 @@ func corrupt(typ string, id, key []byte, reason string, args ...any) error {
 	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(reason, args...), Remedy: format.RemedyCorrupt}
 }
 
-// whole returns a stored record with all its bytes, fetching the chunks behind
+// readWhole returns a stored record with all its bytes, fetching the chunks behind
 // its first value if there are any.
-func (r *record) whole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (format.Record, error) {
+func (r *record) readWhole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (format.Record, error) {
 	s, err := format.ParseRecord(value)
 	if err != nil {
 		return s, recordError(r.Type, idText(id), key, err)
@@ -81,16 +81,16 @@ func (r *record) decodeRecord(s format.Record, id, key []byte) (any, error) {
 		return nil, recordError(r.Type, idText(id), key, err)
 	}
 	sc := getScratch()
-	defer sc.free()
+	defer sc.release()
 	if sc.id = r.appendID(sc.id[:0], v); !bytes.Equal(sc.id, id) {
 		return nil, corrupt(r.Type, id, key, "it says that its id is %s", idText(sc.id))
 	}
 	return v, nil
 }
 
-// read decodes the value under a record's key.
-func (r *record) read(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (any, error) {
-	s, err := r.whole(ctx, reader, id, key, value)
+// readValue decodes the value under a record's key.
+func (r *record) readValue(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (any, error) {
+	s, err := r.readWhole(ctx, reader, id, key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (r *record) noIndex(conditions []erased.Clause, reason string) error {
 	return e
 }
 
-// dangling is the fault of an index entry without a record.
-func (r *record) dangling(ix *index.Index, entry, id []byte) error {
+// danglingEntry is the fault of an index entry without a record.
+func (r *record) danglingEntry(ix *index.Index, entry, id []byte) error {
 	return &RecordError{
 		Type: r.Type, ID: idText(id), Key: slices.Clone(entry),
 		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",

@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// gather collects the entries of a record in all maintained indexes.
-func (r *record) gather(set *index.Set, o *openStore, id []byte, v any) error {
+// gatherEntries collects the entries of a record in all maintained indexes.
+func (r *record) gatherEntries(set *index.Set, o *openStore, id []byte, v any) error {
 	set.Reset()
 	for i := range r.Indexes {
 		if e := set.Open(&o.indexes[i], id); e != nil {
@@ -50,7 +50,7 @@ func (r *record) uniqueError(e *index.TakenError) error {
 	return &UniqueError{Type: r.Type, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
 }
 
-func (r *record) violation(ix *index.Index, v index.Violation, owner []byte) Violation {
+func (r *record) violationOf(ix *index.Index, v index.Violation, owner []byte) Violation {
 	values, _ := tuple.Unpack(v.Key[len(ix.Prefix):])
 	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
 }

@@ -28,7 +28,7 @@ func (f Fault) String() string {
 
 const maxFaults = 1000
 
-func (r *Report) fault(f Fault) {
+func (r *Report) addFault(f Fault) {
 	if len(r.Faults) == maxFaults {
 		r.More = true
 		return

@@ -26,7 +26,7 @@ const maxKept = 1 << 17
 
 func getScratch() *scratch { return scratches.Get().(*scratch) }
 
-func (s *scratch) free() {
+func (s *scratch) release() {
 	if cap(s.value) > maxKept || cap(s.entry) > maxKept {
 		s.value, s.entry = nil, nil
 	}

@@ -29,8 +29,8 @@ func newSource(e *erased.Source) source {
 	return s
 }
 
-// erased returns what a query of the source is made with.
-func (s *source) erased() erased.Source {
+// toErased returns what a query of the source is made with.
+func (s *source) toErased() erased.Source {
 	e := erased.Source{Err: s.err}
 	if s.place != nil {
 		e.Place = s.place
@@ -88,7 +88,7 @@ func openSource(db *DB, schema *erased.Schema, args []string) erased.Source {
 func bind(e *erased.Source, tx Tx) {
 	s := newSource(e)
 	e.Tx = tx.t
-	e.Err = s.usable()
+	e.Err = s.checkUsable()
 	switch {
 	case e.Err != nil:
 	case tx.t == nil:
@@ -98,8 +98,8 @@ func bind(e *erased.Source, tx Tx) {
 	}
 }
 
-// usable returns why the store cannot be used, or nil.
-func (s *source) usable() error {
+// checkUsable returns why the store cannot be used, or nil.
+func (s *source) checkUsable() error {
 	if s.err == nil && s.place == nil {
 		return errNoStore
 	}
@@ -119,13 +119,13 @@ func (s source) path() []string {
 	return append([]string(nil), s.place.path...)
 }
 
-// write runs fn in the source's transaction, or in one of its own.
-func (s *source) write(ctx context.Context, fn func(*transaction) error) error {
-	switch err := s.usable(); {
+// runWrite runs fn in the source's transaction, or in one of its own.
+func (s *source) runWrite(ctx context.Context, fn func(*transaction) error) error {
+	switch err := s.checkUsable(); {
 	case err != nil:
 		return err
 	case s.tx == nil:
-		return s.place.db.alone(ctx, fn)
+		return s.place.db.transactOnce(ctx, fn)
 	case s.tx.isReadOnly():
 		return ErrReadOnly
 	case ctx.Err() != nil:
@@ -134,13 +134,13 @@ func (s *source) write(ctx context.Context, fn func(*transaction) error) error {
 	return fn(s.tx)
 }
 
-// read is write for operations that only read.
-func (s *source) read(ctx context.Context, fn func(*transaction) error) error {
-	switch err := s.usable(); {
+// runRead is runWrite for operations that only read.
+func (s *source) runRead(ctx context.Context, fn func(*transaction) error) error {
+	switch err := s.checkUsable(); {
 	case err != nil:
 		return err
 	case s.tx == nil:
-		return s.place.db.read(ctx, fn)
+		return s.place.db.readResumable(ctx, fn)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

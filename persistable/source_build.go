@@ -27,7 +27,7 @@ func (s source) buildIndexes(ctx context.Context) error {
 }
 
 func (s *source) mayBuild() error {
-	switch err := s.usable(); {
+	switch err := s.checkUsable(); {
 	case err != nil:
 		return err
 	case s.tx != nil:
@@ -69,11 +69,11 @@ func (s *source) build(ctx context.Context) error {
 	}
 	b := builder{source: s, size: s.place.db.options.BuildBatch}
 	for done := false; !done; {
-		if done, err = b.batch(ctx); err != nil {
+		if done, err = b.fillBatch(ctx); err != nil {
 			return err
 		}
 	}
-	return s.finish(ctx)
+	return s.makeReadable(ctx)
 }
 
 // verify compares every record with its entries, and every entry with its
@@ -83,12 +83,12 @@ func (s source) verify(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	v := verifier{source: &s}
-	if err := v.passes(ctx, byID, v.records); err != nil {
+	if err := v.verifyBatches(ctx, byID, v.verifyRecords); err != nil {
 		return v.report, err
 	}
 	for i := range s.record.Indexes {
 		v.index = i
-		if err := v.passes(ctx, i, v.entries); err != nil {
+		if err := v.verifyBatches(ctx, i, v.verifyEntries); err != nil {
 			return v.report, err
 		}
 	}

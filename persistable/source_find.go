@@ -9,12 +9,12 @@ import (
 
 // find returns the query of the records that fulfil all conditions.
 func (s *source) find(conditions []erased.Clause) (*erased.Query, error) {
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
 	plans, reason := planner.Plans(s.record.Indexes, conditions)
 	if len(plans) == 0 {
 		return nil, s.record.noIndex(conditions, reason)
 	}
-	return erased.NewQuery(erased.QuerySpec{Source: s.erased(), Plan: plans[0], Others: plans[1:]}), nil
+	return erased.NewQuery(erased.QuerySpec{Source: s.toErased(), Plan: plans[0], Others: plans[1:]}), nil
 }

@@ -14,7 +14,7 @@ import (
 
 // get returns the record with the packed id in sc.
 func (s source) get(ctx context.Context, sc *scratch) (any, error) {
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
 	if s.tx != nil {
@@ -54,17 +54,17 @@ func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, e
 	if l.store == nil || l.value == nil {
 		return nil, s.notFound(sc.id)
 	}
-	return s.record.read(ctx, t.Reader, sc.id, sc.key, l.value)
+	return s.record.readValue(ctx, t.Reader, sc.id, sc.key, l.value)
 }
 
 func (s *source) notFound(id []byte) error {
-	return fmt.Errorf("%w: %s %s%s", ErrNotFound, s.record.Type, idText(id), s.place.in())
+	return fmt.Errorf("%w: %s %s%s", ErrNotFound, s.record.Type, idText(id), s.place.inDirectory())
 }
 
 // exists reports whether there is a record with the packed id in sc.
 func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 	found := false
-	err := s.read(ctx, func(t *transaction) error {
+	err := s.runRead(ctx, func(t *transaction) error {
 		l := lookup{place: s.place, t: t, sc: sc, index: byID, suffix: sc.id}
 		err := l.run(ctx)
 		found = l.store != nil && l.value != nil
@@ -76,7 +76,7 @@ func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 // getMany hands the records with n packed ids to take, in order, and nil where
 // there is none. In another attempt it begins again with the first.
 func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) error {
-	return s.read(ctx, func(t *transaction) error {
+	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil {
 			return err
@@ -88,10 +88,10 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 				continue
 			}
 			f.records = o.records
-			f.start(id(i))
+			f.startFetch(id(i))
 		}
 		for i := range f.values {
-			v, err := f.wait(ctx, i)
+			v, err := f.awaitRecord(ctx, i)
 			if err != nil {
 				return err
 			}
@@ -106,8 +106,8 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 //
 // Cost: two rounds of reads, one if the index is covering.
 func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err error) {
-	err = s.read(ctx, func(t *transaction) (err error) {
-		v, err = s.unique(ctx, t, i, values)
+	err = s.runRead(ctx, func(t *transaction) (err error) {
+		v, err = s.getUnique(ctx, t, i, values)
 		return err
 	})
 	if err != nil {
@@ -116,9 +116,9 @@ func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err 
 	return v, nil
 }
 
-func (s *source) unique(ctx context.Context, t *transaction, i int, values []byte) (any, error) {
+func (s *source) getUnique(ctx context.Context, t *transaction, i int, values []byte) (any, error) {
 	sc := getScratch()
-	defer sc.free()
+	defer sc.release()
 	l := lookup{place: s.place, t: t, sc: sc, index: i, suffix: values}
 	if err := l.run(ctx); err != nil {
 		return nil, err
@@ -126,23 +126,23 @@ func (s *source) unique(ctx context.Context, t *transaction, i int, values []byt
 	if l.store == nil || l.value == nil {
 		return nil, s.noOwner(i, values)
 	}
-	return s.owned(ctx, t, l.store, &l.store.indexes[i], sc.key, l.value)
+	return s.recordOfEntry(ctx, t, l.store, &l.store.indexes[i], sc.key, l.value)
 }
 
-// owned returns the record that a unique entry names or holds.
-func (s *source) owned(ctx context.Context, t *transaction, o *openStore, ix *index.Index, entry, value []byte) (any, error) {
+// recordOfEntry returns the record that a unique entry names or holds.
+func (s *source) recordOfEntry(ctx context.Context, t *transaction, o *openStore, ix *index.Index, entry, value []byte) (any, error) {
 	id, record, err := index.SplitUnique(ix.Definition, entry, value)
 	if err != nil {
 		return nil, s.record.indexError(err)
 	}
 	f := fetches{record: s.record, reader: t.Reader, records: o.records}
 	if len(record) > 0 {
-		return s.record.read(ctx, t.Reader, id, o.records.Append(nil, id), record)
+		return s.record.readValue(ctx, t.Reader, id, o.records.Append(nil, id), record)
 	}
-	f.start(id)
-	v, err := f.wait(ctx, 0)
+	f.startFetch(id)
+	v, err := f.awaitRecord(ctx, 0)
 	if err == nil && v == nil {
-		err = s.record.dangling(ix, entry, id)
+		err = s.record.danglingEntry(ix, entry, id)
 	}
 	return v, err
 }
@@ -152,5 +152,5 @@ func (s *source) noOwner(i int, values []byte) error {
 	if have, err := tuple.Unpack(values); err == nil {
 		with = valuesText(s.record.Indexes[i].Fields, have)
 	}
-	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.Type, with, s.place.in())
+	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.Type, with, s.place.inDirectory())
 }

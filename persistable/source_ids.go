@@ -15,7 +15,7 @@ import (
 func (s *source) setNewID(ctx context.Context, v any) error {
 	field := s.record.ID(v)
 	kazahana, ok := field.(*idgen.ID)
-	own := s.place.db.ids.own()
+	own := s.place.db.ids.ownClient()
 	if !ok || own == nil {
 		return s.record.IDs.Make(ctx, field)
 	}

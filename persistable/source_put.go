@@ -9,7 +9,7 @@ import (
 
 // mayPut returns why v cannot be written, or nil.
 func (s *source) mayPut(v any) error {
-	err := s.usable()
+	err := s.checkUsable()
 	if err == nil && v == nil {
 		return fmt.Errorf("persistable: %s: a nil *%s cannot be written", s.record.Type, s.record.Type)
 	}
@@ -33,8 +33,8 @@ func (s source) save(ctx context.Context, v any) error {
 // put writes a record in the source's transaction, or in one of its own.
 func (s *source) put(ctx context.Context, v any, how putOptions) error {
 	sc := getScratch()
-	defer sc.free()
-	return s.write(ctx, func(t *transaction) error {
+	defer sc.release()
+	return s.runWrite(ctx, func(t *transaction) error {
 		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
 		return w.run(ctx)
 	})
@@ -42,7 +42,7 @@ func (s *source) put(ctx context.Context, v any, how putOptions) error {
 
 // delete removes the record with the packed id in sc.
 func (s *source) delete(ctx context.Context, sc *scratch) error {
-	return s.write(ctx, func(t *transaction) error {
+	return s.runWrite(ctx, func(t *transaction) error {
 		w := write{record: s.record, t: t, place: s.place, sc: sc}
 		return w.run(ctx)
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 )
 
-// failing is a generator in an outage.
-type failing struct{ err error }
+// faultyGenerator is a generator in an outage.
+type faultyGenerator struct{ err error }
 
-func (f failing) Next(context.Context) (idgen.ID, error) { return 0, f.err }
+func (f faultyGenerator) Next(context.Context) (idgen.ID, error) { return 0, f.err }

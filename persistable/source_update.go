@@ -12,7 +12,7 @@ import (
 // update changes the record with that packed id by change, in the source's
 // transaction or in one of its own.
 func (s source) update(ctx context.Context, id []byte, change func(v any) error) error {
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if s.tx != nil {
@@ -27,7 +27,7 @@ func (s source) update(ctx context.Context, id []byte, change func(v any) error)
 // updateIn is update in the source's transaction.
 func (s *source) updateIn(ctx context.Context, id []byte, change func(v any) error) error {
 	sc := getScratch()
-	defer sc.free()
+	defer sc.release()
 	sc.id = append(sc.id[:0], id...)
 	v, err := s.get(ctx, sc)
 	if err != nil {

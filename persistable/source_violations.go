@@ -36,15 +36,15 @@ func (e *NotUniqueError) Error() string {
 		e.Type, v.Index, valuesText(v.Fields, v.Values), v.Owner, v.ID, len(e.Violations))
 }
 
-// finish settles the violations and makes the indexes readable that have none.
-func (s *source) finish(ctx context.Context) error {
+// makeReadable settles the violations and makes the indexes readable that have none.
+func (s *source) makeReadable(ctx context.Context) error {
 	var left *NotUniqueError
 	broken := map[int]bool{}
 	for i := range s.record.Indexes {
 		if !s.record.Indexes[i].Unique {
 			continue
 		}
-		found, more, err := s.settle(ctx, i)
+		found, more, err := s.settleViolations(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -80,9 +80,9 @@ const (
 	violationBatch = 50  // settled in a transaction
 )
 
-// settle looks at all violations of an index again and returns those that are
+// settleViolations looks at all violations of an index again and returns those that are
 // left.
-func (s *source) settle(ctx context.Context, i int) (left []Violation, more bool, err error) {
+func (s *source) settleViolations(ctx context.Context, i int) (left []Violation, more bool, err error) {
 	var after, next []byte
 	for {
 		var batch []Violation
@@ -120,7 +120,7 @@ func (s *source) settleBatch(ctx context.Context, t *transaction, o *openStore, 
 			return nil, nil, s.record.indexError(err)
 		}
 		if owner != nil {
-			left = append(left, s.record.violation(ix, v, owner))
+			left = append(left, s.record.violationOf(ix, v, owner))
 		}
 	}
 	return left, next, nil
@@ -135,7 +135,7 @@ func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 	if value == nil {
 		return o.indexes[i].Settle(ctx, t.writer, i, v, nil, index.Record{})
 	}
-	whole, err := s.record.whole(ctx, t.Reader, v.Record, key, value)
+	whole, err := s.record.readWhole(ctx, t.Reader, v.Record, key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 		return nil, err
 	}
 	var set index.Set
-	if err := s.record.gather(&set, o, v.Record, decoded); err != nil {
+	if err := s.record.gatherEntries(&set, o, v.Record, decoded); err != nil {
 		return nil, err
 	}
 	r := index.Record{ID: v.Record, Value: value}

@@ -124,7 +124,7 @@ func TestIDs(t *testing.T) {
 
 func TestStrictGeneratorInOutage(t *testing.T) {
 	outage := errors.New("no lease")
-	idgen.SetDefault(failing{outage})
+	idgen.SetDefault(faultyGenerator{outage})
 	t.Cleanup(func() { idgen.SetDefault(nil) })
 	orders := OrderStoreOf(open(t, openMemory(t)), "t")
 	o := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})

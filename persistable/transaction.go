@@ -57,7 +57,7 @@ type writeState struct {
 	token     format.Token
 	writeLock sync.Mutex
 	fences    []leasefdb.Checking // of the DB, once they are begun to be checked
-	outside   outside             // what the function writes outside of the transaction
+	outside   outsideWrites       // what the function writes outside of the transaction
 	created   [][]byte            // the keys of the records that this attempt created
 	earlier   [][]byte            // those of earlier attempts
 }

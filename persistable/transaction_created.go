@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
-// restart forgets what the attempt before has seen.
-func (t *transaction) restart() {
+// startAttempt forgets what the attempt before has seen.
+func (t *transaction) startAttempt() {
 	t.opened, t.asked = openPlaces{}, false
 	t.fences = nil
 	t.earlier = append(t.earlier, t.created...)

@@ -74,7 +74,7 @@ func (t *transaction) openToRead(ctx context.Context, p *place) (*openStore, err
 	}
 	s := p.known.Load()
 	if s == nil || s.metadata != string(version) {
-		if s, err = p.load(ctx, t, string(version)); err != nil {
+		if s, err = p.loadCommitted(ctx, t, string(version)); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func (t *transaction) openToWrite(ctx context.Context, p *place) (*openStore, er
 	}
 	s := p.known.Load()
 	if s == nil || s.metadata != version {
-		if s, err = p.load(ctx, t, version); err != nil {
+		if s, err = p.loadCommitted(ctx, t, version); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (t *transaction) openToWrite(ctx context.Context, p *place) (*openStore, er
 		return t.openUncached(ctx, p)
 	}
 	t.opened.add(p, s)
-	return s, t.protect(s)
+	return s, t.protectStore(s)
 }
 
 // metadataVersion returns the metadata version, and whether the transaction may
@@ -119,9 +119,9 @@ func (t *transaction) metadataVersion(ctx context.Context) (version string, read
 	return directory.MetadataVersion(ctx, t.writer)
 }
 
-// protect makes the transaction conflict with every change that makes s untrue:
+// protectStore makes the transaction conflict with every change that makes s untrue:
 // of the header, and a move or removal of the directory or of one above it.
-func (t *transaction) protect(s *openStore) error {
+func (t *transaction) protectStore(s *openStore) error {
 	if err := t.writer.AddReadConflictKey(s.header); err != nil {
 		return err
 	}

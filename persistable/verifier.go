@@ -18,14 +18,14 @@ type verifier struct {
 	index  int // whose entries are being read
 }
 
-// passes runs a pass over the keys of an index, or of the records, in batches.
-func (v *verifier) passes(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *query, *cursor) (Report, error)) error {
+// verifyBatches runs a pass over the keys of an index, or of the records, in batches.
+func (v *verifier) verifyBatches(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *query, *cursor) (Report, error)) error {
 	q := query{source: *v.source, plan: plan{Index: i, AsIs: true}}
 	c := cursor{}
 	for done := false; !done; {
 		var part Report
 		var next cursor
-		err := v.place.db.read(ctx, func(t *transaction) error {
+		err := v.place.db.readResumable(ctx, func(t *transaction) error {
 			part, next, done = Report{}, c, true
 			next.limit, next.done = v.place.db.options.BuildBatch, false
 			o, err := t.openStore(ctx, v.place)
@@ -44,38 +44,38 @@ func (v *verifier) passes(ctx context.Context, i int, pass func(context.Context,
 			return err
 		}
 		c = next
-		v.add(part)
+		v.addPart(part)
 	}
 	return nil
 }
 
-func (v *verifier) add(part Report) {
+func (v *verifier) addPart(part Report) {
 	v.report.Records += part.Records
 	v.report.Entries += part.Entries
 	v.report.Skipped = append(v.report.Skipped, part.Skipped...)
 	v.report.More = v.report.More || part.More
 	for _, f := range part.Faults {
-		v.report.fault(f)
+		v.report.addFault(f)
 	}
 }
 
-// records checks that each record has all its entries.
-func (v *verifier) records(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
+// verifyRecords checks that each record has all its entries.
+func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
 	var part Report
 	var checks []entryCheck
-	for g, err := range q.groups(ctx, t, o, q.plan, c) {
+	for g, err := range q.recordGroups(ctx, t, o, q.plan, c) {
 		if err != nil {
 			return part, err
 		}
 		part.Records++
 		decoded, err := q.decodeGroup(g)
 		if err != nil {
-			part.fault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
+			part.addFault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
 			continue
 		}
 		var set index.Set
-		if err := v.record.gather(&set, o, g.ID, decoded); err != nil {
-			part.fault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
+		if err := v.record.gatherEntries(&set, o, g.ID, decoded); err != nil {
+			part.addFault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
 			continue
 		}
 		checks = appendChecks(checks, t.Reader, o.indexes, &set, g)
@@ -85,8 +85,8 @@ func (v *verifier) records(ctx context.Context, t *transaction, o *openStore, q 
 		if err != nil {
 			return part, err
 		}
-		if reason := check.compare(value); reason != "" {
-			part.fault(Fault{Index: check.index, Key: check.key, ID: idText(check.record.ID), Reason: reason})
+		if reason := check.faultReason(value); reason != "" {
+			part.addFault(Fault{Index: check.index, Key: check.key, ID: idText(check.record.ID), Reason: reason})
 		}
 	}
 	return part, nil
@@ -115,7 +115,7 @@ func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []inde
 	return checks
 }
 
-func (c *entryCheck) compare(value []byte) string {
+func (c *entryCheck) faultReason(value []byte) string {
 	switch {
 	case value == nil:
 		return "the record has no entry"
@@ -125,8 +125,8 @@ func (c *entryCheck) compare(value []byte) string {
 	return ""
 }
 
-// entries checks that each entry has a record that has it.
-func (v *verifier) entries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
+// verifyEntries checks that each entry has a record that has it.
+func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
 	var part Report
 	ix := &o.indexes[v.index]
 	r := q.keyRange(q.plan, scan.EntriesOf(ix), c)
@@ -137,35 +137,35 @@ func (v *verifier) entries(ctx context.Context, t *transaction, o *openStore, q 
 	f := fetches{record: v.record, reader: t.Reader, records: o.records}
 	at := make([]int, len(pairs))
 	for i, pair := range pairs {
-		c.pass(r.Position(pair.Key))
+		c.moveBehind(r.Position(pair.Key))
 		part.Entries++
 		e, err := splitEntry(ix, pair)
 		if err != nil {
-			part.fault(Fault{Index: ix.Name, Key: slices.Clone(pair.Key), Reason: err.Error()})
+			part.addFault(Fault{Index: ix.Name, Key: slices.Clone(pair.Key), Reason: err.Error()})
 			at[i] = -1
 			continue
 		}
 		at[i] = len(f.keys)
-		f.start(e.id)
+		f.startFetch(e.id)
 	}
 	for i, pair := range pairs {
 		if at[i] < 0 {
 			continue
 		}
-		if err := v.entry(ctx, o, &part, &f, at[i], pair.Key); err != nil {
+		if err := v.verifyEntry(ctx, o, &part, &f, at[i], pair.Key); err != nil {
 			return part, err
 		}
 	}
 	return part, nil
 }
 
-// entry checks that the fetched record has the entry's key.
-func (v *verifier) entry(ctx context.Context, o *openStore, part *Report, f *fetches, i int, key []byte) error {
+// verifyEntry checks that the fetched record has the entry's key.
+func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *Report, f *fetches, i int, key []byte) error {
 	id := f.id(i)
 	fault := func(reason string) {
-		part.fault(Fault{Index: o.indexes[v.index].Name, Key: slices.Clone(key), ID: idText(id), Reason: reason})
+		part.addFault(Fault{Index: o.indexes[v.index].Name, Key: slices.Clone(key), ID: idText(id), Reason: reason})
 	}
-	decoded, err := f.wait(ctx, i)
+	decoded, err := f.awaitRecord(ctx, i)
 	switch {
 	case kv.CodeOf(err) != 0 || ctx.Err() != nil:
 		return err
@@ -176,7 +176,7 @@ func (v *verifier) entry(ctx context.Context, o *openStore, part *Report, f *fet
 		return nil
 	}
 	var set index.Set
-	if err := v.record.gather(&set, o, id, decoded); err != nil {
+	if err := v.record.gatherEntries(&set, o, id, decoded); err != nil {
 		fault(err.Error())
 	} else if !set.Has(v.index, key) {
 		fault("the entry's record has other values")

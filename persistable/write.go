@@ -150,5 +150,5 @@ func (w *write) idText() string {
 
 // notFound is the error of a write whose record must exist.
 func (w *write) notFound() error {
-	return fmt.Errorf("%w: %s %s%s", ErrNotFound, w.Type, w.idText(), w.place.in())
+	return fmt.Errorf("%w: %s %s%s", ErrNotFound, w.Type, w.idText(), w.place.inDirectory())
 }

@@ -32,7 +32,7 @@ func (w *write) makeForm() (err error) {
 	if sc.value, err = w.Encode(format.AppendHeader(sc.value[:0], w.t.token), w.v); err != nil {
 		return err
 	}
-	return w.gather(&sc.now, w.store, sc.id, w.v)
+	return w.gatherEntries(&sc.now, w.store, sc.id, w.v)
 }
 
 // checkDirectory refuses a record that belongs to another directory.
@@ -54,18 +54,18 @@ func (w *write) checkDirectory() error {
 // their index entries.
 func (w *write) apply() error {
 	if w.v == nil {
-		w.clear()
+		w.clearRecord()
 		return nil
 	}
 	if err := w.keepStored(); err != nil {
 		return err
 	}
-	is, err := w.set()
+	is, err := w.setRecord()
 	if err != nil {
 		return err
 	}
 	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
-	w.maintain(is)
+	w.maintainIndexes(is)
 	if w.isNew() {
 		w.t.noteCreated(w.sc.key)
 	}
@@ -85,8 +85,8 @@ func (w *write) keepStored() (err error) {
 	return nil
 }
 
-// set writes the new form and returns what index entries need of it.
-func (w *write) set() (index.Record, error) {
+// setRecord writes the new form and returns what index entries need of it.
+func (w *write) setRecord() (index.Record, error) {
 	is := index.Record{ID: w.sc.id}
 	if len(w.sc.value) > kv.MaxValueSize {
 		return is, w.setChunks()
@@ -120,14 +120,14 @@ func (w *write) setChunks() error {
 	return nil
 }
 
-// clear removes the stored form, if there is one, and its index entries.
-func (w *write) clear() {
+// clearRecord removes the stored form, if there is one, and its index entries.
+func (w *write) clearRecord() {
 	if w.isNew() {
 		return
 	}
 	w.t.writer.Clear(w.sc.key)
 	w.clearChunks()
-	w.maintain(index.Record{})
+	w.maintainIndexes(index.Record{})
 	w.t.noteDeleted(w.sc.key)
 }
 
@@ -141,9 +141,9 @@ func (w *write) clearChunks() {
 // hasChunks reports whether the stored form has chunks.
 func (w *write) hasChunks() bool { return !w.isNew() && w.old.Chunks > 0 }
 
-// maintain writes the difference between the index entries of the stored form
+// maintainIndexes writes the difference between the index entries of the stored form
 // and those of the new form, which is.
-func (w *write) maintain(is index.Record) {
+func (w *write) maintainIndexes(is index.Record) {
 	was := index.Record{ID: w.sc.id}
 	if !w.hasChunks() {
 		was.Value = w.value

@@ -45,14 +45,14 @@ func (w *write) readEntries(ctx context.Context) (err error) {
 	if w.isNew() {
 		return nil
 	}
-	if w.old, err = w.whole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.Indexes) == 0 {
+	if w.old, err = w.readWhole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.Indexes) == 0 {
 		return err
 	}
 	before, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
 	if err != nil {
 		return err
 	}
-	return w.gather(&w.sc.before, w.store, w.sc.id, before)
+	return w.gatherEntries(&w.sc.before, w.store, w.sc.id, before)
 }
 
 // checkSeen compares the stored record with what the caller has seen, both as

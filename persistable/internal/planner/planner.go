@@ -25,11 +25,11 @@ func Plans(indexes []index.Definition, conditions []erased.Clause) (plans []eras
 	}
 	var fitting []int
 	for i := range indexes {
-		if c.fit(&indexes[i]) {
+		if c.areServedBy(&indexes[i]) {
 			fitting = append(fitting, i)
 		}
 	}
-	slices.SortStableFunc(fitting, func(a, b int) int { return c.rank(&indexes[a]) - c.rank(&indexes[b]) })
+	slices.SortStableFunc(fitting, func(a, b int) int { return c.rankOf(&indexes[a]) - c.rankOf(&indexes[b]) })
 	for _, i := range fitting {
 		plans = append(plans, erased.Plan{Index: i, Bounds: c.bounds(&indexes[i])})
 	}
@@ -70,8 +70,8 @@ func sortConditions(clauses []erased.Clause) (c conditions, reason string) {
 	return c, ""
 }
 
-// fit reports whether an index serves the conditions.
-func (c *conditions) fit(d *index.Definition) bool {
+// areServedBy reports whether an index serves the conditions.
+func (c *conditions) areServedBy(d *index.Definition) bool {
 	n := len(c.equals)
 	if len(d.Fields) < n {
 		return false
@@ -132,8 +132,8 @@ func isSlice(d *index.Definition, i int) bool {
 	return i < len(kinds) && strings.HasPrefix(kinds[i], "[]")
 }
 
-// rank orders fitting indexes: the lowest is the best.
-func (c *conditions) rank(d *index.Definition) int {
+// rankOf orders fitting indexes: the lowest is the best.
+func (c *conditions) rankOf(d *index.Definition) int {
 	if d.Unique && len(d.Fields) == len(c.equals) {
 		return -1
 	}

@@ -73,8 +73,8 @@ func (f *FreshKeys) add(key []byte) {
 	}
 }
 
-// without returns the pairs but for those that were set since the query began.
-func (s *freshScan) without(pairs []kv.KeyValue, r *Range) []kv.KeyValue {
+// dropFresh returns the pairs but for those that were set since the query began.
+func (s *freshScan) dropFresh(pairs []kv.KeyValue, r *Range) []kv.KeyValue {
 	if s == nil {
 		return pairs
 	}

@@ -28,7 +28,7 @@ func (l *lane) await(ctx context.Context, reverse bool) error {
 			return err
 		}
 		l.addBatch(batch, reverse)
-		break // merge.read asks for the rest
+		break // merge.readAhead asks for the rest
 	}
 	return nil
 }

@@ -28,17 +28,17 @@ type merge struct {
 }
 
 func newMerge(r Range, tx *Transaction) *merge {
-	m := &merge{Range: r, tx: tx, reader: tx.Reader, lanes: r.lanes()}
+	m := &merge{Range: r, tx: tx, reader: tx.Reader, lanes: r.newLanes()}
 	if tx.Writes != nil {
 		m.reader = tx.Writer.Snapshot()
 	}
 	return m
 }
 
-// batches yields the pairs until yield returns false.
-func (m *merge) batches(ctx context.Context, yield func([]kv.KeyValue, error) bool) {
+// yieldBatches yields the pairs until yield returns false.
+func (m *merge) yieldBatches(ctx context.Context, yield func([]kv.KeyValue, error) bool) {
 	for {
-		if err := m.read(ctx); err != nil {
+		if err := m.readAhead(ctx); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -63,9 +63,9 @@ func (m *merge) batches(ctx context.Context, yield func([]kv.KeyValue, error) bo
 	}
 }
 
-// read reads on, in one round, in the shards whose next pair is not known, and
+// readAhead reads on, in one round, in the shards whose next pair is not known, and
 // in those that would soon need it.
-func (m *merge) read(ctx context.Context) error {
+func (m *merge) readAhead(ctx context.Context) error {
 	if m.tx.Writes != nil {
 		m.count = m.tx.Count.Load()
 	}
@@ -89,7 +89,7 @@ func (m *merge) read(ctx context.Context) error {
 
 // startRead starts the next read of a lane.
 func (m *merge) startRead(l *lane) {
-	o := kv.RangeOptions{Reverse: m.Options.Reverse, Mode: m.mode(m.rounds)}
+	o := kv.RangeOptions{Reverse: m.Options.Reverse, Mode: m.nextMode(m.rounds)}
 	if 0 < m.Expect && m.Expect <= LargestBatch {
 		o.Limit, o.Mode = share(m.Expect, len(m.lanes)), kv.ModeSerial
 	}

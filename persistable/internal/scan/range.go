@@ -57,10 +57,10 @@ func (r Range) Batches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyV
 		for missing := 1; missing > 0; {
 			missing = 0
 			var last []byte
-			for pairs, err := range r.stream(ctx, tx) {
+			for pairs, err := range r.streamBatches(ctx, tx) {
 				if n := len(pairs); n > 0 {
 					last = pairs[n-1].Key
-					pairs = s.without(pairs, &r)
+					pairs = s.dropFresh(pairs, &r)
 					if missing += n - len(pairs); len(pairs) == 0 {
 						continue
 					}
@@ -72,19 +72,19 @@ func (r Range) Batches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyV
 			if r.Options.Limit == 0 || r.isMerged() || missing == 0 {
 				return
 			}
-			r.Bounds, r.Options.Limit, r.started = r.Bounds.Resume(r.relative(last), r.Options.Reverse), missing, nil
+			r.Bounds, r.Options.Limit, r.started = r.Bounds.Resume(r.relativeKey(last), r.Options.Reverse), missing, nil
 		}
 	}
 }
 
-// relative returns the key relative to the prefix.
-func (r *Range) relative(key []byte) []byte { return key[len(r.Prefix):] }
+// relativeKey returns the key relative to the prefix.
+func (r *Range) relativeKey(key []byte) []byte { return key[len(r.Prefix):] }
 
-// stream yields the pairs in order, in batches.
-func (r *Range) stream(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyValue, error] {
+// streamBatches yields the pairs in order, in batches.
+func (r *Range) streamBatches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
 		if r.isMerged() {
-			newMerge(*r, tx).batches(ctx, yield)
+			newMerge(*r, tx).yieldBatches(ctx, yield)
 			return
 		}
 		if r.started == nil {
@@ -98,8 +98,8 @@ func (r *Range) stream(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyV
 	}
 }
 
-// lanes returns the lanes of all shards.
-func (r *Range) lanes() []lane {
+// newLanes returns the lanes of all shards.
+func (r *Range) newLanes() []lane {
 	lanes := make([]lane, r.Shards)
 	for i := range lanes {
 		prefix := r.Shards.AppendShard(slices.Clone(r.Prefix), i)
@@ -109,10 +109,10 @@ func (r *Range) lanes() []lane {
 	return lanes
 }
 
-// mode returns how many bytes each shard is asked for in the n-th round, from
+// nextMode returns how many bytes each shard is asked for in the n-th round, from
 // 0, if the number of wanted records is not known: few at first, since the caller
 // may stop early, and more the fewer shards there are.
-func (r *Range) mode(n int) kv.StreamingMode {
+func (r *Range) nextMode(n int) kv.StreamingMode {
 	modes := []kv.StreamingMode{kv.ModeSmall, kv.ModeMedium, kv.ModeLarge, kv.ModeSerial}
 	if r.Shards <= 16 {
 		modes = modes[1:]
