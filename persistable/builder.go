@@ -9,19 +9,19 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// builder fills indexes batch by batch.
+// builder fills the indexes in the state building, batch by batch.
 type builder struct {
 	*source
-	size  int // records of the next batch, at most
-	taken int // records of the last batch
+	size  int // maximum number of records in the next batch
+	taken int // number of records in the last batch
 }
 
 // maxBatchBytes bounds what a batch reads and writes, far below the limit of a
 // transaction.
 const maxBatchBytes = 1_000_000
 
-// fillBatch fills the indexes from the next records and reports whether there were
-// none left. Where a transaction turns out too large, it takes half as many.
+// fillBatch fills the indexes from the next records and reports whether none were
+// left. If the transaction is too large it tries again with half as many.
 func (b *builder) fillBatch(ctx context.Context) (done bool, err error) {
 	for {
 		done, err = b.tryBatch(ctx)
@@ -32,8 +32,8 @@ func (b *builder) fillBatch(ctx context.Context) (done bool, err error) {
 	}
 }
 
-// tryBatch is fillBatch with transactions of the next size. Batches shrink where
-// transactions fail, and grow again.
+// tryBatch is fillBatch with at most b.size records. It halves b.size for each
+// attempt that fails, and doubles it after a batch that took one attempt.
 func (b *builder) tryBatch(ctx context.Context) (done bool, err error) {
 	attempts := 0
 	err = b.place.db.transact(ctx, func(t *transaction) error {
@@ -78,7 +78,7 @@ func (b *builder) fillNext(ctx context.Context, t *transaction) (done bool, err 
 	return b.taken == 0, nil
 }
 
-// fillFrom adds the records behind the cursor to a batch, as many as fit.
+// fillFrom adds as many records behind the cursor to a batch as fit.
 func (b *builder) fillFrom(ctx context.Context, t *transaction, o *openStore, c *cursor, fill *index.Fill) (n int, err error) {
 	q := query{source: *b.source, plan: plan{Index: byID, AsIs: true}}
 	var set index.Set

@@ -12,8 +12,8 @@ import (
 type cursor struct {
 	limit    int    // how many more records may come; 0: no limit
 	done     bool   // the limit is reached
-	position []byte // what followed prefix and shard in the last key; nil at the start
-	plan     int    // the plan that position belongs to, counted from 1; 0 at the start
+	position []byte // the last key without prefix and shard; nil at the start
+	plan     int    // the plan of position, counted from 1; 0 at the start
 }
 
 // moveBehind moves the cursor behind a key.

@@ -15,18 +15,18 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// DB keeps records in an engine. It is safe for concurrent use; one a process
-// is enough. The engine belongs to the caller, who closes it after the DB.
+// DB keeps records in an engine. It is safe for concurrent use; a process needs
+// one. The caller owns the engine and closes it after the DB.
 type DB struct {
 	engine   kv.Database
 	options  Options
 	dirs     *directory.Cache
 	places   placeTable
 	tokenKey []byte           // authenticates page tokens
-	fences   []leasefdb.Fence // that its transactions check
+	fences   []leasefdb.Fence // every transaction that writes checks them
 	ids      *identities
 
-	functions *runningFunctions // that run in its transactions
+	functions *runningFunctions
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
@@ -61,7 +61,7 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 // isOpen reports whether the DB comes from Open.
 func (db *DB) isOpen() bool { return db != nil && db.engine != nil }
 
-// mustBeOpen panics where there is no database to work on.
+// mustBeOpen panics if the DB does not come from Open.
 func (db *DB) mustBeOpen() {
 	if !db.isOpen() {
 		panic(fmt.Errorf("persistable: %w", errNoDB))
@@ -101,10 +101,11 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 
 // RemoveDirectory removes the directory at the path with all directories in it,
 // all their records and their indexes: a tenant. Elements are taken as they
-// are, a "/" in one means nothing. Whoever writes to it at the same moment is
-// retried and then finds it gone: a writer that creates records creates the
-// directory anew. Removing what is not there is an [ErrNotFound].
-// The directory of the database itself is not removed.
+// are: a "/" in one has no meaning. A concurrent write into it conflicts, is
+// retried, and finds the directory gone; a write that creates a record then creates
+// the directory again. If there is no directory at the path, the error is
+// [ErrNotFound]. The directories that the DB itself needs are not removed: a
+// *[DirectoryError].
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 	db.mustBeOpen()
 	if db.holdsSystem(path) {
@@ -117,9 +118,9 @@ func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 	return err
 }
 
-// holdsSystem reports whether the directory at path is one of the database's
-// own, or one above them. Without the leases nobody would know which ids may
-// still be made.
+// holdsSystem reports whether the directory at path is one that the DB needs, or
+// one above: that of page tokens, or that of the leases on machine ids, without
+// which two processes could make the same ids.
 func (db *DB) holdsSystem(path []string) bool {
 	for _, system := range [][]string{db.options.SystemPath, db.options.IDs.Leases.Path} {
 		if len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
@@ -129,7 +130,7 @@ func (db *DB) holdsSystem(path []string) bool {
 	return false
 }
 
-// removeFenced removes a directory, under the fences if there are any.
+// removeFenced removes a directory while the fences hold.
 func (db *DB) removeFenced(ctx context.Context, path []string) error {
 	if len(db.fences) == 0 {
 		return db.options.Layer.Remove(ctx, db.engine, path)
@@ -147,8 +148,8 @@ func (db *DB) removeFenced(ctx context.Context, path []string) error {
 }
 
 // ListDirectory returns the names of the directories in the directory at path,
-// ascending: the tenants, for example. If there is none at path, nobody has
-// written anything there, and the list is empty.
+// ascending: the tenants, for example. The list is empty if there is no directory at
+// the path.
 func (db *DB) ListDirectory(ctx context.Context, path ...string) ([]string, error) {
 	db.mustBeOpen()
 	names, err := db.options.Layer.List(ctx, db.engine, path)

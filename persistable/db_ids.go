@@ -20,19 +20,18 @@ func (db *DB) IDs() idgen.Generator {
 	return idgen.Default()
 }
 
-// Leases returns the provider from which the DB leases machine ids, for
-// listings of them and the like; nil if it leases none.
+// Leases returns the provider from which the DB leases machine ids, for example to
+// list them; nil if it leases none.
 func (db *DB) Leases() *leasefdb.Provider {
 	db.mustBeOpen()
 	return db.ids.provider
 }
 
-// Close gives back what the DB has leased, so that others can have it at once,
-// and takes its generator back as the default. Stores still work, but for
-// making new ids; the engine stays open, and is to be closed afterwards. A DB
-// that is not closed gives nothing back: its leases end by themselves, after
-// ten minutes by default. Close waits for the database for up to five seconds.
-// Calling it again does nothing.
+// Close releases the machine ids that the DB has leased, so that other processes
+// can lease them at once, and uninstalls its generator. Stores still work, but make
+// no new ids. The engine stays open; close it afterwards. The leases of a DB that is
+// not closed end by themselves, after ten minutes by default. Close waits for the
+// database for up to five seconds. A second call does nothing.
 func (db *DB) Close() error {
 	db.mustBeOpen()
 	return db.ids.close()

@@ -14,24 +14,22 @@ import (
 // ids of the records it creates must have been made before.
 //
 // If the acknowledgement of a commit is lost, Transact looks for the records
-// that the attempt created and, if they are there, returns nil without running
-// fn again. Where fn creates no record, or none that is still there because
-// somebody deleted it in the meantime, it runs again: let it read what it
-// changes, and not just add to it.
+// that the attempt created. If one of them is there, it returns nil without running
+// fn again. If fn created none, or other transactions have deleted all of them, fn
+// runs again: let it read what it changes, and not just add to it.
 //
-// Stores take part in the transaction only if they are bound to it by their In. A
+// A store takes part in the transaction only if it is bound to it by its In. A
 // function that reads a record through a bound store and writes it through one
-// that is not conflicts with itself each time: that is an
-// [ErrOutsideTransaction].
+// that is not bound conflicts with itself each time: an [ErrOutsideTransaction].
 //
 // A transaction lives five seconds. A function that takes longer is run three
-// times, then Transact returns a *[kv.RetryError] that names the code 1007: let
-// it do less, in several transactions, and read what is large by a Scan or a
-// query that is not bound to the transaction: such a one takes as long as it
-// must. A thousand conflicts in a row are a *kv.RetryError, too.
+// times, then Transact returns a *[kv.RetryError] that names the code 1007: do less
+// in each of several transactions, and read large ranges by a Scan or a query that
+// is not bound to the transaction, which may take longer. After a thousand
+// conflicts in a row Transact returns a *kv.RetryError, too.
 //
 // ctx's deadline becomes the transaction's timeout, and its end cancels the
-// transaction. If ctx has ended already, fn is not run.
+// transaction. If ctx has ended already, fn does not run.
 func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
 	return db.transact(ctx, func(t *transaction) error {
 		if t.outside.watched {
@@ -79,12 +77,12 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 }
 
 // ReadTransact runs fn in a transaction that only reads: all its reads see one
-// version, and none conflicts with anybody. Writes fail with [ErrReadOnly].
+// version, and none conflicts with a write. Writes fail with [ErrReadOnly].
 // After a retryable error it runs fn again.
 //
 // A version can be read for five seconds. A function that takes longer is run
 // three times, then ReadTransact returns a *[kv.RetryError] that names the code
-// 1007: read less in it, or read by a Scan or a query that is not bound to the
+// 1007: read less in it, or use a Scan or a query that is not bound to the
 // transaction, which goes on at a new version.
 func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
 	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
@@ -97,19 +95,17 @@ func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	})
 }
 
-// readResumable is readOnly for operations that may take longer than a version can be
-// read, because their next attempt goes on where this one stopped.
+// readResumable is readOnly for operations that may take longer than a version can
+// be read, because their next attempt goes on where the one before stopped.
 func (db *DB) readResumable(ctx context.Context, fn func(*transaction) error) error {
 	return db.readOnly(ctx, func(t *transaction) error { return kv.Progress(fn(t)) })
 }
 
-// In returns a transaction that the caller has opened, for stores to take part
-// in. Call it once in each attempt, not once for each of several goroutines:
-// those know of each other's writes only within one Tx. Retry and commit stay
-// with the caller, and so does the question whether a
-// commit with a lost acknowledgement happened: Create may then find the
-// caller's own record of an earlier attempt and report [ErrExists]. DB.Transact
-// answers that question itself.
+// In returns the Tx of a transaction that the caller has begun. Call it once in each
+// attempt, not once for each of several goroutines: these see each other's writes
+// only within one Tx. The caller retries and commits. After a commit with a lost
+// acknowledgement Create may find the caller's own record of the attempt before and
+// report [ErrExists]; [DB.Transact] recognizes it.
 func (db *DB) In(tx kv.Transaction) Tx {
 	db.mustBeOpen()
 	return Tx{newWriteTransaction(db, tx)}

@@ -15,16 +15,16 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // TestDifferential runs random programs on two engines, one of them a cluster
 // if there is one: what stores answer and what is stored must be the same.
 func TestDifferential(t *testing.T) {
-	seed, programs := kvtest.SeedT(t), 40
+	seed, programs := seed.Of(t), 40
 	if testing.Short() {
 		programs = 8
 	}
@@ -266,7 +266,8 @@ func shown(a *Article) string {
 	return fmt.Sprintf("%q… (%d bytes)", b[:min(len(b), 60)], len(b))
 }
 
-// between runs two transactions by turns: who conflicts must be the same.
+// between runs two transactions by turns: the same one must conflict on each
+// engine.
 func (p *program) between() {
 	for range 6 {
 		var tx [2]kv.Transaction

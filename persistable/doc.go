@@ -12,7 +12,7 @@
 //	err = orders.Create(ctx, o)
 //	o, err = orders.ByNumber(ctx, "A-1001") // or ErrNotFound
 //	for o, err := range orders.ByStatusCreatedAt(Pending).From(t0).Reverse().Limit(20).All(ctx) { … }
-//	err = db.RemoveDirectory(ctx, "tenants", "tenant-1") // its records and indexes are gone
+//	err = db.RemoveDirectory(ctx, "tenants", "tenant-1") // with all records and indexes
 //
 // # Tags
 //
@@ -29,17 +29,17 @@
 //	id              this field is the ID, although it is not named ID
 //	-               not stored
 //
-// Descending indexes are not supported: every query reads both ways. Other
-// options are errors. docs/tags.md explains each, the ranges of nullable
-// fields, page tokens, and the order in which to deploy a changed schema.
+// There are no descending indexes: Reverse turns any query around. Other options
+// are errors. docs/tags.md explains each option, the ranges of nullable fields,
+// page tokens, and the order in which to deploy a changed schema.
 //
 // # Constructors
 //
 // NewOrder takes a literal of the struct and returns a pointer to a copy with an
-// id. The New of a store fills the {Field}s of its directory as well. A literal
-// that has an id, or another directory than the store, panics: it is a fault of
+// id. The New of a store sets the {Field}s of its directory as well. Both panic on a
+// literal that has an id, New also on one of another directory: these are faults of
 // the program. For a record whose id is known use [Store.CreateWithID]. Before
-// [Open], after [DB.Close], and where the generator cannot answer, the id stays
+// [Open], after [DB.Close], and while the generator cannot answer, the id stays
 // zero; [Store.Create] then makes it.
 //
 // # Transactions
@@ -52,37 +52,35 @@
 // run more than once and must have no effect outside of the transaction. Make
 // ids before it.
 //
-// Transact is observed exactly once where it creates records: if the
-// acknowledgement of a commit is lost, a token in the header of a created
-// record tells that it did commit. Create therefore never reports [ErrExists]
-// for its own record.
+// A Transact that creates records takes effect exactly once: if the acknowledgement
+// of a commit is lost, a token in the header of a created record shows that the
+// transaction did commit. Create therefore never reports [ErrExists] for its own
+// record.
 //
 // # Indexes
 //
-// Entries are maintained from the stored record, never from the caller's copy.
-// An index that is added over existing data is disabled until
-// [Store.BuildIndexes] has run; queries say so by an *[IndexStateError]. Run it
-// when no older program writes any more: one that does not know the index takes
-// it offline with its first write.
+// A write updates the entries by comparison with the stored record, never with the
+// caller's copy. An index that is added to a type with records is disabled until
+// [Store.BuildIndexes] has run; its queries return an *[IndexStateError]. Run it
+// when no older program writes any more: a program that does not know the index
+// disables it with its first write.
 //
 // # Scattering
 //
 // Ids, and values such as times, that grow with every record are all written at
 // one end of a key range; on a cluster one storage server then has all the
 // work. A type or an index with the option scatter=N has N such ends: the shard,
-// a hash of the id, stands before the id or the values in the key. Nothing else
-// changes: queries merge the shards, which they read in one round, into the one
-// order; pages, limits, conflicts and round trips are the same. A query costs
-// N ranges for it. How a directory is scattered is decided by the first record
-// that is written there, and stays.
+// a hash of the id, stands before the id or the values in the key. Queries read the
+// N ranges in one round and merge them into one order; pages, limits, conflicts and
+// round trips stay as they are. The first record that is written to a directory
+// decides how the directory is scattered.
 //
 // # Tenants
 //
 // A {Field} in a type's directory gives each value a directory of its own. A
 // store opened for one tenant cannot reach the records of another, and refuses
-// records whose field says otherwise. Directories are created by the first
-// write and cached; a directory that is removed or moved is never written to
-// through a stale cache.
+// records of another tenant. The first write creates the directory. Directories are
+// cached, but no write reaches one that was removed or moved.
 //
 // # Concurrency
 //

@@ -10,10 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// awaitAll returns the records of the batch, or those before the first that cannot
-// be had, and why. It reads them whole, before the caller sees the first: a
-// caller that deletes or saves in its loop must not change what is still to be
-// read of the others.
+// awaitAll returns the records of the batch; after an error, those before it. It
+// reads all of them before the caller sees the first, because the caller may delete
+// and save in its loop.
 func (b *entryBatch) awaitAll(ctx context.Context) ([]any, error) {
 	records := make([]any, 0, len(b.entries))
 	for i := range b.entries {
@@ -26,8 +25,8 @@ func (b *entryBatch) awaitAll(ctx context.Context) ([]any, error) {
 	return records, nil
 }
 
-// entryBatch turns a batch of index entries into records: those that a covering
-// entry holds at once, the others by gets that are all under way together.
+// entryBatch turns a batch of index entries into records. A covering entry holds
+// its record; the other records are read in parallel.
 type entryBatch struct {
 	fetches
 	ix      *index.Index
@@ -36,8 +35,8 @@ type entryBatch struct {
 
 type entry struct {
 	key, id []byte
-	covered []byte // the record as under its key; empty if it must be fetched
-	fetch   int    // which of the fetches
+	covered []byte // the value under the record's key; empty if it must be fetched
+	fetch   int    // index into fetches
 }
 
 func (b *entryBatch) startFetches(pairs []kv.KeyValue) error {

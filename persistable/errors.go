@@ -33,16 +33,16 @@ var (
 	ErrClosed = kv.ErrClosed
 )
 
-// UniqueError says that another record has the values of a unique index, as the
-// transaction sees it: also one to which the transaction has yet to give other
-// values. It is not retryable: nothing was written. How two records exchange
-// values says [Store.Save].
+// UniqueError says that another record has the values of a unique index: in the
+// transaction's view, so also a record whose values the transaction is going to
+// change later. It is not retryable; nothing was written. [Store.Save] says how two
+// records exchange values.
 type UniqueError struct {
 	Type   string
 	Index  string      // as in [index.Definition].Name
 	Fields []string    // the index's fields
 	Values tuple.Tuple // in the order of Fields, as tuple elements
-	Owner  any         // the id of the record that has the values
+	Owner  any         // the id of the other record
 }
 
 // Error implements error.
@@ -50,7 +50,7 @@ func (e *UniqueError) Error() string {
 	return fmt.Sprintf("persistable: %s: %s is taken by the %s with the id %v", e.Type, valuesText(e.Fields, e.Values), e.Type, e.Owner)
 }
 
-// valuesText shows the values of an index: Number = "A-1001", and several as
+// valuesText shows the values of an index: Number = "A-1001", several fields as
 // tuples.
 func valuesText(fields []string, values tuple.Tuple) string {
 	if len(fields) != 1 {
@@ -118,8 +118,8 @@ func withCause(text string, err error) string {
 	return text + ": " + err.Error()
 }
 
-// RecordError says that stored bytes cannot be used: they are corrupt, or of a
-// newer format; or that a record is too large to be stored.
+// RecordError says that stored bytes cannot be used, because they are corrupt or of
+// a newer format, or that a record is too large to be stored.
 type RecordError struct {
 	Type   string
 	ID     string // the id as a tuple, for people; empty where no single record is meant
@@ -154,8 +154,8 @@ func (e *RecordError) Unwrap() error { return e.Err }
 type NoIndexError struct {
 	Type    string
 	Fields  []string   // the fields of the conditions
-	Indexes [][]string // the fields of the indexes that there are
-	Reason  string     // empty, or why no index could serve at all
+	Indexes [][]string // the fields of each index of the type
+	Reason  string     // empty, or why no index of any fields could serve the conditions
 }
 
 // Error implements error.
@@ -188,9 +188,10 @@ func (e *IndexStateError) Error() string {
 		e.Type, e.Index, e.State)
 }
 
-// FenceError says that a transaction was not made, because somebody else has, or
-// may have, what it was made under: a lease given to [DB.Under], or the machine
-// id of the record's id. It wraps [leasefdb.ErrLeaseLost]. It is not retryable.
+// FenceError says that a transaction was not committed, because this process may
+// have lost the lease that the transaction needs: one given to [DB.Under], or that
+// of the machine id of a new record's id. It wraps [leasefdb.ErrLeaseLost]. It is
+// not retryable.
 type FenceError struct {
 	Type string // empty if no record is concerned
 	ID   string // the id of the record as a tuple, for people; empty if none is
@@ -220,6 +221,6 @@ func fenceError(typ string, id []byte, err error) error {
 	return e
 }
 
-// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record is not
-// as the caller has seen it.
+// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record differs
+// from the one that the caller has seen.
 var ErrChanged = errors.New("persistable: the record was changed meanwhile")

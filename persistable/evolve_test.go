@@ -250,8 +250,8 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 	})
 }
 
-// A program that does not know an index disables it by its first write, so that
-// nobody trusts what it did not maintain.
+// A program that does not know an index disables it by its first write, because it
+// does not maintain the entries.
 func TestOlderProgramWrites(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s, old := version(db, tags), version(db)

@@ -47,7 +47,7 @@ func ExampleStore_SaveExisting() {
 	// true
 }
 
-// A form was open while somebody else changed the record.
+// Another user changes the record while a form is open.
 func ExampleStore_SaveIfUnchanged() {
 	ctx := context.Background()
 	orders, db := exampleOrders()

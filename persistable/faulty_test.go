@@ -132,14 +132,14 @@ func (v faultyView) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResu
 }
 
 // The fates of a commit.
-func lost(commit func() error) error { // it happens, but nobody is told
+func lost(commit func() error) error { // it commits, and the caller does not learn it
 	if err := commit(); err != nil {
 		return err
 	}
 	return kv.NewError(kv.CodeCommitUnknownResult, "the acknowledgement was lost")
 }
 
-func dropped(func() error) error { // it does not happen, and nobody is told
+func dropped(func() error) error { // it does not commit, and the caller does not learn it
 	return kv.NewError(kv.CodeCommitUnknownResult, "the commit was lost")
 }
 

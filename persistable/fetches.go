@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// fetches are reads of records under way.
+// fetches are reads of records that were started.
 type fetches struct {
 	record  *record
 	reader  kv.ReadTransaction

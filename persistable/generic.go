@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// The functions in this file are between the generic types and what has no type
-// parameters. They have one body for all types of records, since those are
+// The functions in this file convert between the generic types and those without
+// type parameters. Each has one body for all types of records, since these are
 // pointers.
 
 // sourceOf returns where the operations of a store take place.
@@ -40,7 +40,8 @@ func typed[T any](v any, err error) (T, error) {
 	return record, err
 }
 
-// collector gathers records. A call with nil drops what was gathered.
+// collector returns a function that appends a record, and drops all records when
+// it is called with nil.
 func collector[T any](into *[]T) func(v any) {
 	return func(v any) {
 		if v == nil {

@@ -19,36 +19,35 @@ import (
 // value they are made by an [idgen.Client] of the DB, under machine ids leased
 // from the database itself: unique across all processes that open it so,
 // without anything to configure. The DB offers the client as the default
-// generator, by [idgen.InstallDefault]: that is what the generated constructors
-// use, unless the program has chosen another one with [idgen.SetDefault]. While
-// there is neither, before Open and after Close, constructors leave the id zero.
+// generator, by [idgen.InstallDefault]. The generated constructors use that one,
+// unless the program has chosen another with [idgen.SetDefault]. While there is
+// neither, before Open and after Close, constructors leave the id zero.
 //
-// The first id asked for leases a machine id, one transaction, and waits for it
-// for up to a second in a constructor, and as long as ctx allows in Create. If
-// it cannot be had, ids are fallback ids until it can: see [idgen.Client].
-// [DB.IDs] and [idgen.Client.Ready] let a program find out before it begins.
+// The first id leases a machine id in one transaction. A constructor waits for it
+// up to a second, Create as long as ctx allows. While no machine id can be leased,
+// ids are fallback ids: see [idgen.Client]. A program waits for the lease by
+// [idgen.Client.Ready] of [DB.IDs].
 //
 // A program that opens several databases has one default generator, that of the
 // database opened first. Its ids are unique in that database. For records of
-// the others use ids of theirs: o.ID, err = db.IDs().Next(ctx). What Create makes
-// itself, for a record whose id is zero, is always of its own database.
+// another database use its ids: o.ID, err = db.IDs().Next(ctx). An id that Create
+// makes is always of Create's own database.
 type IDOptions struct {
 	// Generator makes the ids instead, and is offered as the default. The
 	// program closes it. The default value leases from the database.
 	Generator idgen.Generator
-	// Off offers no generator and leases nothing: Create takes ids from whatever
-	// [idgen.Default] is, and constructors do if it was installed or chosen. A
+	// Off offers no generator and leases nothing: Create takes ids from
+	// [idgen.Default], as constructors do if that was installed or chosen. A
 	// program that wants the standalone generator in its constructors chooses
 	// it: idgen.SetDefault(idgen.Default()). The default value is false.
 	Off bool
-	// Fenced makes the creation of a record under an id of type idgen.ID
-	// conflict with any change of who owns the machine id of it; see
-	// [leasefdb.Provider.FenceOf]. A record whose id was not made by this DB
-	// under a lease, or whose machine id is another's by now, is then refused
-	// with a *[FenceError], also if its id comes from a standalone generator or
-	// is a fallback id. CreateWithID is not concerned, nor is a Save over a
-	// record that is there. Each creation reads one key more, in the same
-	// round. The default value is false.
+	// Fenced makes the creation of a record under an id of type idgen.ID conflict
+	// with every change of the machine id's owner; see [leasefdb.Provider.FenceOf].
+	// The creation fails with a *[FenceError] if this DB did not make the id under
+	// a lease, as with a standalone generator or a fallback id, or if another
+	// process owns the machine id by now. CreateWithID and a Save over a stored
+	// record are not fenced. Each creation reads one key more, in the same round.
+	// The default value is false.
 	Fenced bool
 
 	// Leases say where leases are kept and how long they last. All programs
@@ -76,7 +75,8 @@ func (o IDOptions) validate() error {
 	return o.Client.Validate()
 }
 
-// identities is what a DB and those made of it by Under have for new ids.
+// identities are the generator of a DB and its leases. DBs made by Under share
+// them.
 type identities struct {
 	options   IDOptions
 	provider  *leasefdb.Provider // nil if nothing is leased
@@ -123,11 +123,11 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 // leasing holds the clients of all open DBs that lease.
 var leasing sync.Map // *idgen.Client → nothing
 
-// ownClient returns the DB's client where it decides on ids: where the default
-// generator is a DB's, this one's or that of one opened before, and not one that
-// the program has chosen; and where no generator is installed any more, because
-// the DB is closed: its client then returns an error, where the built-in
-// generator would make an id without a lease. Otherwise ownClient returns nil.
+// ownClient returns the DB's client if Create must use it: if the default
+// generator is that of this DB or of another one, not one that the program has
+// chosen; or if none is installed, because the DB is closed: its client then returns
+// an error, while the built-in generator would make an id without a lease.
+// Otherwise it returns nil.
 func (ids *identities) ownClient() *idgen.Client {
 	if ids.client == nil || !idgen.Installed() {
 		return ids.client
@@ -150,8 +150,8 @@ func (ids *identities) closedError(err error) error {
 	return fmt.Errorf("the DB is closed: %w", err)
 }
 
-// untilClosed is the provider of a DB. When the engine turns out to be closed,
-// it closes the DB: nothing can be leased any more.
+// untilClosed is the provider of a DB. It closes the DB when the engine returns
+// kv.ErrClosed: nothing can be leased any more.
 type untilClosed struct {
 	*leasefdb.Provider
 	ids *identities

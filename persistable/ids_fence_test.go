@@ -60,7 +60,7 @@ func TestFencedIDs(t *testing.T) {
 				if e.Type != "Order" || e.ID == "" || n != 1 {
 					t.Errorf("%+v, and %d records, want 1", e, n)
 				}
-				first.Amount = 2 // a record that is there is nobody else's
+				first.Amount = 2 // a Save over a stored record is not fenced
 				check(t, orders.Save(ctx, first))
 				check(t, orders.Delete(ctx, first.ID))
 			})
@@ -97,7 +97,7 @@ func TestFencedIDsOfOthers(t *testing.T) {
 	wantError(t, orders.Create(ctx, order(own)), persistable.ErrExists)
 	check(t, ArticleStoreOf(db).Create(ctx, NewArticle(Article{Section: "s", Slug: "a", Published: day0}))) // ULIDs are not concerned
 
-	// A lease that was given back is its holder's until somebody else has it.
+	// A released lease still counts until another process has the machine id.
 	late, tooLate := must[idgen.ID](t)(db.IDs().Next(ctx)), must[idgen.ID](t)(db.IDs().Next(ctx))
 	check(t, db.Close())
 	check(t, orders.Create(ctx, order(late)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/lease"
@@ -76,7 +77,7 @@ func TestUniqueAcrossDBs(t *testing.T) {
 		"hostile": func(db kv.Database) kv.Database { return kvtest.HostileT(t, db) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine, seed := wrap(openMemory(t)), kvtest.SeedT(t)
+			engine, seed := wrap(openMemory(t)), seed.Of(t)
 			const processes, lives, each = 5, 4, 2000
 			var mu sync.Mutex
 			seen := make(map[idgen.ID]int, processes*lives*each)
@@ -271,7 +272,8 @@ func TestEngineClosedBeforeTheDB(t *testing.T) {
 	})
 }
 
-// TestLeasesAreNotRemoved checks that nobody removes the leases by mistake.
+// TestLeasesAreNotRemoved checks that RemoveDirectory refuses the directories of the
+// leases.
 func TestLeasesAreNotRemoved(t *testing.T) {
 	db := open(t, openMemory(t))
 	for _, path := range [][]string{{"kazahana"}, {"kazahana", "leases"}, {"kazahana", "persistable"}} {

@@ -19,8 +19,8 @@ type lookup struct {
 	value []byte     // nil: the key has none; the key is in sc
 }
 
-// run opens the store and reads the value in one round: it reads at first in the
-// store as last known, and again if the transaction finds another one.
+// run opens the store and reads the value, in one round: at first in the store as
+// last known, and again if the transaction finds another one.
 func (l *lookup) run(ctx context.Context) error {
 	known := l.t.lastKnown(l.place)
 	var failed error

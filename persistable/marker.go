@@ -18,14 +18,14 @@ package persistable
 type (
 	// Type names the type in keys, so that the struct can be renamed. Without
 	// it the name is the struct's. The option scatter=N, with or without a name,
-	// scatters the records of each directory over N shards, a power of two from
-	// 2 to 256, by their ids: so that records with ids that grow with time are
-	// not all written at one end of a range, which on a cluster is one storage
-	// server. Scans in the order of ids then read N ranges side by side.
+	// scatters the records of each directory over N shards by their ids, N a power
+	// of two from 2 to 256. Otherwise records whose ids grow with time are all
+	// written at one end of a range: on a cluster, on one storage server. Scans in
+	// the order of ids then read N ranges side by side.
 	Type struct{}
 
-	// Directory is the path of the directory that holds the records, elements
-	// separated by "/". An element {Field} is replaced by the value of that
+	// Directory is the path of the directory that holds the records. "/"
+	// separates elements. An element {Field} is replaced by the value of that
 	// field. The option layer=partition makes the directory of the last {Field}
 	// a partition. Without it the path is the type's name.
 	Directory struct{}
@@ -36,8 +36,9 @@ type (
 	// with time), name=….
 	Index struct{}
 
-	// Unique is an index that lets one record have a combination of values.
-	// Records with a null in it are not in it. Options as for Index, but for
-	// scatter: who looks for its values has no id, which decides on the shard.
+	// Unique is an index in which one record at most has a combination of values.
+	// A record with a null among the values has no entry. Options as for Index
+	// without scatter, because a lookup by values does not know the id that the
+	// shard depends on.
 	Unique struct{}
 )

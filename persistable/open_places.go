@@ -2,8 +2,8 @@
 
 package persistable
 
-// openPlaces are places as a transaction sees them. There is room for one,
-// since most transactions have one.
+// openPlaces are the places that a transaction has opened. The first needs no
+// allocation: most transactions open one.
 type openPlaces struct {
 	first openPlace
 	more  []openPlace

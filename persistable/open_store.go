@@ -66,8 +66,8 @@ func (s *openStore) firstIn(state index.State) (i int, found bool) {
 	return i, i >= 0
 }
 
-// anyViolation marks indexes as broken that got a violation since they were
-// settled.
+// anyViolation returns an *[IndexStateError] if an index that is not among the
+// broken ones has got a violation since its violations were settled.
 func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string, broken map[int]bool) error {
 	for i := range o.indexes {
 		if ix := &o.indexes[i]; ix.Unique && ix.State == index.Building && !broken[i] {

@@ -14,18 +14,18 @@ type Options struct {
 	// Layer is the directory layer in which the types' directories are. The
 	// default value is directory.Root().
 	Layer *directory.Layer
-	// SystemPath is the directory of what the database itself remembers, such
-	// as the key of page tokens. The default value is kazahana/persistable.
+	// SystemPath is the directory of the DB's own keys, such as the key that
+	// authenticates page tokens. The default value is kazahana/persistable.
 	SystemPath []string
 	// PageSize is the number of records on a page of a query without a Limit.
 	// The default value is 100.
 	PageSize int
-	// BuildBatch is the number of records that BuildIndexes and Verify read in
-	// a transaction at most; they read fewer where records are large or often
-	// written. The default value is 500.
+	// BuildBatch is the maximum number of records that BuildIndexes and Verify read
+	// in a transaction; they read fewer if records are large or often written. The
+	// default value is 500.
 	BuildBatch int
-	// CacheSize bounds the number of opened directories remembered. The default
-	// value is 10,000.
+	// CacheSize is the maximum number of opened directories in the cache. The
+	// default value is 10,000.
 	CacheSize int
 	// IDs say where the ids of new records come from. The default value leases
 	// machine ids from the database.

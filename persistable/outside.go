@@ -20,19 +20,19 @@ import (
 // with its own function.
 var ErrOutsideTransaction = errors.New("persistable: the function of Transact writes outside of its transaction")
 
-// What a function writes outside of its transaction is looked for once it has
-// conflicted so often in a row, since that costs time; then so many attempts
-// in a row may write so and conflict.
+// A transaction looks for writes outside of it only after watchedConflicts conflicts
+// in a row, since that costs time. It fails after maxOutside attempts in a row that
+// wrote so and conflicted.
 const (
 	watchedConflicts = 8
 	maxOutside       = 3
 )
 
-// outsideWrites is what the function of a transaction writes outside of it.
+// outsideWrites are the writes of a transaction's function outside of it.
 type outsideWrites struct {
-	watched bool   // this attempt
-	typ     string // of a record that it has written so; empty if there is none
-	row     int    // attempts that have, and conflicted, directly before this one
+	watched bool   // whether this attempt is watched
+	typ     string // the type of a record that the function wrote outside; empty if none
+	row     int    // the number of attempts directly before that wrote outside and conflicted
 }
 
 // startAttempt starts another attempt. After too many it returns an error.
@@ -50,7 +50,7 @@ func (o *outsideWrites) startAttempt(a kv.Attempt) error {
 		ErrOutsideTransaction, o.row, typ)
 }
 
-// runningFunctions are the functions of watched transactions that run now, by their
+// runningFunctions are the functions of watched transactions that run now, by
 // goroutine.
 type runningFunctions struct {
 	count   atomic.Int64
@@ -79,8 +79,8 @@ func (f *runningFunctions) register(t *transaction) (leave func()) {
 	}
 }
 
-// noteInner tells the function that this goroutine runs, if it is listed, that t was
-// another transaction within it.
+// noteInner notes t as a transaction within the function that this goroutine runs,
+// if that is registered.
 func (f *runningFunctions) noteInner(t *transaction) {
 	if f.count.Load() == 0 || t.opened.first.place == nil {
 		return
@@ -93,8 +93,8 @@ func (f *runningFunctions) noteInner(t *transaction) {
 	}
 }
 
-// goroutine returns the number of the calling goroutine, as stack traces show
-// it. It serves to explain an error, never to decide what is read or written.
+// goroutine returns the number of the calling goroutine in stack traces. It only
+// serves to explain an error.
 func goroutine() uint64 {
 	var text [64]byte
 	trace := text[:runtime.Stack(text[:], false)]

@@ -24,7 +24,7 @@ type pairedReader struct {
 	met     chan struct{}
 }
 
-func meet(tx kv.Transaction, part string) *pairedReader {
+func pairReads(tx kv.Transaction, part string) *pairedReader {
 	return &pairedReader{Transaction: tx, part: []byte(part), missing: 2, met: make(chan struct{})}
 }
 
@@ -90,7 +90,7 @@ func TestParallelWritesInOneTransaction(t *testing.T) {
 			if name == "one id, deleted twice" || name == "one id, changed and deleted" {
 				part = "\x02old\x00"
 			}
-			bound := s.In(db.In(meet(tx, part)))
+			bound := s.In(db.In(pairReads(tx, part)))
 			errs := make([]error, 2)
 			var writers sync.WaitGroup
 			for i, work := range []work{c.one, c.two} {

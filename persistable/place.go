@@ -18,19 +18,18 @@ import (
 )
 
 // place is where the records of one type are for one list of directory
-// arguments, and what was last known of it. It is shared by all stores of the
-// DB that mean it.
+// arguments. All stores of the DB with this type and these arguments share it.
 type place struct {
 	db          *DB
 	record      *record
 	typ         string
-	scatter     index.Shards   // of a store that is yet to be made
+	scatter     index.Shards   // of a new store
 	lock        *schema.Schema // of the program
 	definitions []*index.Definition
 	args        []string
 	path        []string
 	expects     []directory.Expect
-	known       atomic.Pointer[openStore] // committed state, with its metadata version
+	known       atomic.Pointer[openStore] // the last committed state that was read
 }
 
 // inDirectory shows the directory in errors, if the type has several.
@@ -97,8 +96,7 @@ type placeKey struct {
 	args   string
 }
 
-// placeTable is a bounded map of places. Losing one costs only the reads of the
-// next opening.
+// placeTable is a bounded map of places. A place that was dropped is read again.
 type placeTable struct {
 	mu    *sync.RWMutex
 	m     map[placeKey]*place
@@ -115,8 +113,8 @@ func (t *placeTable) get(k placeKey) *place {
 	return t.m[k]
 }
 
-// put remembers p, or returns what is remembered already. To make room it
-// drops any other place.
+// put adds p, or returns the place that is there. To make room it drops any other
+// place.
 func (t *placeTable) put(k placeKey, p *place) *place {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +131,7 @@ func (t *placeTable) put(k placeKey, p *place) *place {
 	return p
 }
 
-// joinArgs encodes the arguments injectively; the common case costs nothing.
+// joinArgs encodes the arguments injectively; one argument needs no allocation.
 func joinArgs(args []string) string {
 	switch len(args) {
 	case 0:

@@ -13,7 +13,7 @@ import (
 var bound = regexp.MustCompile(`^\{(\w+)\}`)
 
 // checkZero refuses the i-th element of the path if it is the number 0 or a zero
-// id: as with an empty string, a variable was not set.
+// id: probably, as with an empty string, a variable was not set.
 func (p *place) checkZero(i int, name string) string {
 	if name != "0" {
 		return ""

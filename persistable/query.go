@@ -9,31 +9,29 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Query is a question to an index: a range of its keys, a direction and a
-// limit. It is immutable: every method returns a new one. Nothing is read
-// before All, Slice, First, Count or Page. T is a pointer to an annotated
-// struct.
+// Query selects the records in a range of an index, in a direction and up to a
+// limit. It is immutable: every method returns a new one. All, Slice, First, Count
+// and Page read; the others do not. T is a pointer to an annotated struct.
 //
 // A query of a store that is not bound to a transaction runs in one of its own
-// and sees one version of the database. Only if it takes longer than the five
-// seconds that a version can be read, it goes on, behind the last record, in a
-// new one; a query bound to a transaction then fails with the engine's error
-// 1007.
+// and sees one version of the database. If it takes longer than the five seconds
+// that a version can be read, it goes on behind the last record at a new version; a
+// query bound to a transaction then fails with the engine's error 1007.
 //
-// A query bound to a transaction sees what that has written before the query
-// began. What is written while it runs, by the loop over its records for
-// example, is not yielded: each record comes at most once for each entry that it
-// had when the query began. A record that is changed or deleted meanwhile may
-// still come as it was.
+// A query bound to a transaction sees what the transaction had written when the
+// query began. It does not yield what is written later, for example by the loop over
+// its records: each record comes at most once for each entry that it had when the
+// query began. A record that is changed or deleted meanwhile may still come as it
+// was.
 //
-// Records come in the order of the index; where an index is on a slice
-// field, a record comes once for each of its elements in the range.
+// Records come in the order of the index. In an index on a slice field a record
+// comes once for each of its elements in the range.
 //
-// Cost: one range read and one parallel round of gets for each batch, only the
-// range read if the index is covering. If the index, or the type for a scan, is
-// scattered over N shards, then N range reads, all in one round; each is asked
-// for its share of Limit and some more, which for one query in ten thousand with
-// 16 shards, one in two hundred with 256, is too little and takes another round.
+// Cost: one range read and one parallel round of gets for each batch; if the index is
+// covering, only the range read. If the index, or the type for a scan, is scattered
+// over N shards, N range reads in one round. Each reads its share of Limit and some
+// more; for one query in ten thousand with 16 shards, one in two hundred with 256,
+// that is too little and takes another round.
 type Query[T any] erased.Query
 
 // Reverse turns the direction around.
@@ -77,11 +75,11 @@ func (q *Query[T]) Count(ctx context.Context) (int, error) {
 }
 
 // Page returns the records behind a token, or the first ones if token is empty:
-// as many as Limit says, or [Options].PageSize without one. A token holds a
-// place in the index, so it works also if the record there was deleted. It is
-// bound to the query (index, bounds, direction), the tenant and the database,
-// and authenticated: any other token is an [ErrBadToken]. Tokens do not expire;
-// the size of the page may differ from call to call.
+// as many as Limit says, or [Options].PageSize without one. A token is a position in
+// the index, so it works also if the record there was deleted. It is authenticated
+// and bound to the query (index, bounds, direction), the tenant and the database:
+// any other token is an [ErrBadToken]. Tokens do not expire; the size of the page
+// may differ from call to call.
 //
 // Each page is a transaction of its own.
 //

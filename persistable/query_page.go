@@ -10,9 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
 )
 
-// page hands the records behind a token to take, those of the page, of which
-// there are size at most, and perhaps one more. It returns the token of the next
-// page, empty on the last one.
+// page calls take with each record of the page behind a token, and with one more if
+// there is one: size is the maximum number of records of the page. It returns the
+// token of the next page, empty on the last one.
 func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
 	if err := q.checkUsable(); err != nil {
 		return 0, "", err
@@ -32,12 +32,12 @@ func (q *query) page(ctx context.Context, token string, take func(any)) (size in
 	return size, q.sealToken(last), nil
 }
 
-// maxPage leaves room for one more in a range read's limit, an int32 in
-// FoundationDB.
+// maxPage leaves room for one more in the limit of a range read, which FoundationDB
+// has as an int32.
 const maxPage = math.MaxInt32 - 1
 
-// pageFrom hands the records of a page and one more to take. It returns the
-// place of the page's last one, and whether there was one more.
+// pageFrom calls take with the records of a page and one more. It returns the
+// position of the page's last record, and whether there was one more.
 func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(any)) (last cursor, more bool, err error) {
 	n := 0
 	err = q.readOneVersion(ctx, from, func() { n = 0; take(nil) }, func(t *transaction, c *cursor) error {

@@ -46,8 +46,8 @@ func (q *query) decodeGroup(g scan.Group) (any, error) {
 	return q.record.decodeRecord(s, g.ID, g.Key)
 }
 
-// recordGroups yields the records behind the cursor undecoded. A limit is not passed
-// on to the engine as it is, because chunks count as keys there.
+// recordGroups yields the records behind the cursor undecoded. It does not pass the
+// limit on to the engine, which would count chunks.
 func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[scan.Group, error] {
 	return func(yield func(scan.Group, error) bool) {
 		r := q.keyRange(p, o.records, c)
@@ -68,7 +68,7 @@ func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, 
 				return
 			}
 			if a.IsOpen() {
-				continue // a record goes on in the next batch, which the caller's writes must not come before
+				continue // read the rest of the record before the caller can change it
 			}
 			if !c.emitAll(&a.Range, ready, yield) {
 				return
@@ -82,7 +82,7 @@ func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, 
 	}
 }
 
-// scanError tells of which type the key is that cannot be read.
+// scanError adds the type to the error of a key that cannot be read.
 func (q *query) scanError(err error) error {
 	var e *scan.KeyError
 	if errors.As(err, &e) {

@@ -40,7 +40,7 @@ func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
 	c := cursor{limit: q.limit}
 	err := q.runRead(ctx, func(t *transaction) error {
 		if stopped {
-			return nil // the engine asks again, the caller has enough
+			return nil // the engine runs another attempt after the caller has stopped
 		}
 		for v, err := range q.records(ctx, t, &c) {
 			if err == nil && ctx.Err() != nil {
@@ -88,8 +88,8 @@ func (q *query) count(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// collectRecords hands all records to take, and nil where the records so far do not
-// count, and returns the cursor behind them.
+// collectRecords calls take with all records, and with nil when the records before
+// must be dropped. It returns the cursor behind the last.
 func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor, err error) {
 	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
 		for v, err := range q.records(ctx, t, c) {
@@ -104,13 +104,12 @@ func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor,
 	return end, err
 }
 
-// mostOfAge is when an attempt that fails is so old that another could not
-// come further.
+// mostOfAge is the age at which a failed attempt has come as far as another could.
 const mostOfAge = kv.MaxTransactionAge * 4 / 5
 
-// readOneVersion runs fn so that what it gathers is of one version: before another
-// attempt, reset drops what was gathered. Only behind an attempt that used up a
-// version's age it goes on where that one stopped.
+// readOneVersion runs fn so that all that it gathers is of one version: before
+// another attempt it calls reset, which drops what was gathered. Only after an
+// attempt of mostOfAge it goes on where that one stopped.
 func (q *query) readOneVersion(ctx context.Context, from cursor, reset func(), fn func(*transaction, *cursor) error) error {
 	c := from
 	var began time.Time

@@ -16,8 +16,8 @@ func (q *query) noMatch() error {
 	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.inDirectory())
 }
 
-// choosePlan returns the first plan whose index is readable, and the cursor's once
-// it has a position.
+// choosePlan returns the first plan whose index is readable; for a cursor that has
+// a position, the cursor's plan.
 func (q *query) choosePlan(o *openStore, c *cursor) (plan, error) {
 	var first error
 	for i := range 1 + len(q.others) {

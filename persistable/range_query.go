@@ -9,9 +9,9 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// RangeQuery is a [Query] whose next field, of type F, can be narrowed to a
-// range. It is immutable: every method returns a new one. Several bounds on one
-// side: the tighter one counts. Null sorts before every value.
+// RangeQuery is a [Query] that can be narrowed to a range of the index's next field,
+// whose type is F. It is immutable: every method returns a new one. Of several
+// bounds on one side the tightest counts. Null sorts before every value.
 type RangeQuery[T, F any] erased.Range[F]
 
 // From narrows the range to values not below v.

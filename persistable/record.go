@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// record is a schema, with what the run-time does with it.
+// record is the schema of a type of records, with the methods of this package.
 type record erased.Schema
 
 // appendID appends the packed id of a record to b.
@@ -44,8 +44,8 @@ func corrupt(typ string, id, key []byte, reason string, args ...any) error {
 	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(reason, args...), Remedy: format.RemedyCorrupt}
 }
 
-// readWhole returns a stored record with all its bytes, fetching the chunks behind
-// its first value if there are any.
+// readWhole returns a stored record with all its bytes. It reads the chunks behind
+// the first value, if there are any.
 func (r *record) readWhole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (format.Record, error) {
 	s, err := format.ParseRecord(value)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *record) readWhole(ctx context.Context, reader kv.ReadTransaction, id, k
 	return s, nil
 }
 
-// decodeRecord decodes a stored record and checks that it is the one its key says.
+// decodeRecord decodes a stored record and checks that it has the id of its key.
 func (r *record) decodeRecord(s format.Record, id, key []byte) (any, error) {
 	v, err := r.Decode(s.Payload)
 	if err != nil {

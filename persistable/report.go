@@ -13,7 +13,8 @@ type Report struct {
 	More    bool     // there are more faults
 }
 
-// Fault is something in a store that does not fit together.
+// Fault is a record without its entry, an entry without its record, or bytes that
+// cannot be decoded.
 type Fault struct {
 	Index  string // empty if the record itself is at fault
 	Key    []byte // the entry's, or the record's

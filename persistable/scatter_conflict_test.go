@@ -73,9 +73,9 @@ func (tw *twins) conflicts(rt *rapid.T, query func(*ArticleStore) *persistable.Q
 	return err != nil, len(all)
 }
 
-// TestScatteredQueueConflicts: who takes the first of a few records does not
-// conflict with who adds one behind it, in whatever shard, though all shards
-// were read.
+// TestScatteredQueueConflicts checks that a transaction that takes the first of a
+// few records does not conflict with one that adds a record behind it, in any
+// shard, although it reads all shards.
 func TestScatteredQueueConflicts(t *testing.T) {
 	db := open(t, openMemory(t))
 	s := sharded(db, "a", 16, 16)

@@ -9,13 +9,12 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
-// SchemaError says that a store was written by programs whose schema does not
-// agree with this program's: to read it would mix up values, to write it would
-// make it unreadable for those programs. Nothing was read or written.
+// SchemaError says that other programs wrote a store with a schema that does not
+// agree with this program's: this program would mix up values, or make the store
+// unreadable for the others. It has read and written no record.
 //
-// It is not returned for what the rules of evolution allow: fields and indexes
-// that only one of the programs knows, and changes of kinds that persist.lock
-// tells of.
+// The rules of evolution allow fields and indexes that only one of the programs
+// knows, and changes of kinds that persist.lock records: these are no error.
 type SchemaError struct {
 	Type        string
 	Path        []string // of the store's directory

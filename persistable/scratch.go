@@ -8,8 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 )
 
-// scratch is the memory that one operation needs and the next can use again:
-// the engine copies keys and values that it is given.
+// scratch is memory that operations use one after the other. The engine copies the
+// keys and values that it is given.
 type scratch struct {
 	id, key []byte
 	value   []byte // the record about to be written, with its header
@@ -21,7 +21,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxKept bounds the memory that a scratch keeps between operations.
+// maxKept is the largest buffer, in bytes, that a scratch keeps between operations.
 const maxKept = 1 << 17
 
 func getScratch() *scratch { return scratches.Get().(*scratch) }

@@ -10,7 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// source is where the operations of a store or a query take place.
+// source is a store or the store of a query: a type of records at a place, and
+// perhaps a transaction.
 type source struct {
 	record *record
 	place  *place
@@ -18,7 +19,7 @@ type source struct {
 	err    error        // why the store cannot be used
 }
 
-// newSource returns the source behind a store or a query.
+// newSource returns the source of a store or a query.
 func newSource(e *erased.Source) source {
 	s := source{err: e.Err}
 	s.place, _ = e.Place.(*place)
@@ -29,7 +30,7 @@ func newSource(e *erased.Source) source {
 	return s
 }
 
-// toErased returns what a query of the source is made with.
+// toErased returns the source for a query.
 func (s *source) toErased() erased.Source {
 	e := erased.Source{Err: s.err}
 	if s.place != nil {

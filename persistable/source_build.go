@@ -15,7 +15,7 @@ func (s source) buildIndexes(ctx context.Context) error {
 	if err := s.mayBuild(); err != nil {
 		return err
 	}
-	// An older program that does not know an index can disable it meanwhile.
+	// A concurrent older program that does not know an index disables it.
 	for range 3 {
 		err := s.build(ctx)
 		var state *IndexStateError
@@ -36,7 +36,7 @@ func (s *source) mayBuild() error {
 	return nil
 }
 
-// changeState sets the state of the indexes that which picks.
+// changeState sets the state of the indexes for which which returns true.
 func (s *source) changeState(ctx context.Context, t *transaction, to index.State, which func(int, index.State) bool) error {
 	o, err := t.openStoreToWrite(ctx, s.place)
 	if err != nil || o == nil {

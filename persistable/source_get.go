@@ -23,7 +23,7 @@ func (s source) get(ctx context.Context, sc *scratch) (any, error) {
 		}
 		return s.getIn(ctx, s.tx, sc)
 	}
-	// All that the attempts need is one allocation.
+	// One allocation for all attempts.
 	g := singleGet{source: s, ctx: ctx, sc: sc}
 	if err := s.place.db.engine.ReadTransact(ctx, g.run); err != nil {
 		return nil, err
@@ -73,8 +73,8 @@ func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 	return found && err == nil, err
 }
 
-// getMany hands the records with n packed ids to take, in order, and nil where
-// there is none. In another attempt it begins again with the first.
+// getMany calls take with the records of n packed ids, in order, and with nil for a
+// record that does not exist. Another attempt begins again with the first.
 func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) error {
 	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)

@@ -65,9 +65,9 @@ func (s *source) ensureID(ctx context.Context, v any) error {
 	}
 	switch {
 	case !s.record.IDs.Made():
-		return fmt.Errorf("%w: %s: set it, ids of this type are not made", ErrNoID, s.record.Type)
+		return fmt.Errorf("%w: %s: set it: the program assigns the ids of this type", ErrNoID, s.record.Type)
 	case s.tx != nil:
-		return fmt.Errorf("%w: %s: make it before the transaction, with New%s and after Open: the function may run again and would make another", ErrNoID, s.record.Type, s.record.Type)
+		return fmt.Errorf("%w: %s: make it before the transaction, with New%s after Open: the function may run again and would make another id", ErrNoID, s.record.Type, s.record.Type)
 	}
 	if err := s.setNewID(ctx, v); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNoID, s.record.Type, err)

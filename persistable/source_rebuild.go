@@ -29,7 +29,8 @@ func (s source) rebuildIndex(ctx context.Context, name string) error {
 	return s.buildIndexes(ctx)
 }
 
-// removeUnusedIndexes clears the entries of indexes that the type no longer has.
+// removeUnusedIndexes clears the entries of indexes that the type does not have any
+// more.
 func (s source) removeUnusedIndexes(ctx context.Context) error {
 	if err := s.mayBuild(); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// NotUniqueError says that an index could not be completed because records
-// share values. They stay as they are and the index stays in the state
+// NotUniqueError says that a unique index could not be completed because records
+// share values. The records stay as they are and the index stays in the state
 // building. Change or delete all but one of the records of each violation and
 // run BuildIndexes again.
 type NotUniqueError struct {
@@ -20,7 +20,7 @@ type NotUniqueError struct {
 	More       bool        // there are more
 }
 
-// Violation is a record that has values which another record owns.
+// Violation is a record whose values another record owns.
 type Violation struct {
 	Index  string
 	Fields []string
@@ -36,7 +36,7 @@ func (e *NotUniqueError) Error() string {
 		e.Type, v.Index, valuesText(v.Fields, v.Values), v.Owner, v.ID, len(e.Violations))
 }
 
-// makeReadable settles the violations and makes the indexes readable that have none.
+// makeReadable settles the violations and makes the indexes without any readable.
 func (s *source) makeReadable(ctx context.Context) error {
 	var left *NotUniqueError
 	broken := map[int]bool{}
@@ -80,8 +80,8 @@ const (
 	violationBatch = 50  // settled in a transaction
 )
 
-// settleViolations looks at all violations of an index again and returns those that are
-// left.
+// settleViolations checks all violations of an index again and returns those that
+// are left.
 func (s *source) settleViolations(ctx context.Context, i int) (left []Violation, more bool, err error) {
 	var after, next []byte
 	for {

@@ -8,18 +8,18 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// The methods of the generic types in this package only call what is compiled
-// once, because the compiler compiles them again for every type of record. They
-// are not inlined: where a method of an instance calls the one body for all
-// pointers instead of holding a copy, a package with twenty types compiles in
-// two thirds of the time.
+// The compiler compiles the methods of a generic type again for every type of
+// record. Those of this package therefore only call functions that are compiled
+// once. They are not inlined, so that an instance calls the one body for all
+// pointers: a package with twenty types compiles in two thirds of the time.
 
 // Store holds the records of type T, a pointer to an annotated struct, with ids
-// of type ID in one directory. Generated stores embed it. It is immutable and
+// of type ID, in one directory. Generated stores embed it. It is immutable and
 // safe for concurrent use; making one costs no round trip.
 //
-// Bound to a transaction by In, its operations belong to that transaction;
-// otherwise each is a transaction of its own and retried until ctx ends.
+// The operations of a store that is bound to a transaction by In belong to that
+// transaction. Otherwise each is a transaction of its own and retried until ctx
+// ends.
 type Store[T, ID any] erased.Store[ID]
 
 // In returns the store bound to a transaction.
@@ -35,12 +35,11 @@ func (s *Store[T, ID]) In(tx Tx) Store[T, ID] {
 //go:noinline
 func (s *Store[T, ID]) Path() []string { return sourceOf(s).path() }
 
-// Create writes a new record. If its id is zero, one is made and set before the
-// first attempt; in a transaction that is refused with [ErrNoID], because the
-// transaction's function may run again. A record with the same id is an
-// [ErrExists], values of a unique index that another record has are a
-// *[UniqueError], a record of another tenant is a *[DirectoryError]; then
-// nothing is written.
+// Create writes a new record. If its id is zero, Create makes one before the first
+// attempt and sets it; in a transaction it returns [ErrNoID] instead, because the
+// transaction's function may run again. If there is a record with the id it returns
+// [ErrExists], if another record has the values of a unique index a *[UniqueError],
+// for a record of another tenant a *[DirectoryError]; then nothing is written.
 //
 // Cost: one round of reads (the record's key and the unique keys, in parallel)
 // and the commit.
@@ -58,19 +57,17 @@ func (s *Store[T, ID]) CreateWithID(ctx context.Context, id ID, v T) error {
 	return createWithID(ctx, sourceOf(s), id, untyped(v))
 }
 
-// Save writes a record, over a stored one with the same id if there is one. Its
-// index entries are brought from what the stored form has to what v has. Fields
-// that this program does not know stay as stored. Errors are those of Create
-// but for ErrExists.
+// Save writes a record, in place of the stored one with the same id if there is
+// one, and updates its index entries. Fields that this program does not know stay
+// as stored. Errors are those of Create without ErrExists.
 //
-// Save does not ask what the caller has read: it writes over what others have
-// saved since, and a record that others have deleted since is there again. To
-// change what is stored use [Store.Update], or [Store.SaveExisting] and
-// [Store.SaveIfUnchanged].
+// Save overwrites changes that other transactions have made since the caller read
+// the record, and a record that they have deleted exists again. To change a stored
+// record use [Store.Update], or [Store.SaveExisting] and [Store.SaveIfUnchanged].
 //
-// Unique values are checked with each Save. Two records of one transaction that
-// are to exchange theirs need a third value, or null, for one of them first:
-// save it, then the other, and then the first again.
+// Each Save checks the unique values. For two records to exchange theirs in a
+// transaction, save one of them with a third value, or null, then the other, and
+// then the first again.
 //
 // Cost: one round of reads and the commit.
 //
@@ -79,18 +76,18 @@ func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
 	return sourceOf(s).save(ctx, untyped(v))
 }
 
-// Update reads the record with that id, lets change change it, and saves it, in
-// one transaction: no change that others make in between is lost. If there is
-// no such record it returns [ErrNotFound]; one that others delete meanwhile is
-// not written again. An error of change is returned, and nothing is written.
+// Update reads the record with that id, calls change with it, and saves it, in one
+// transaction: concurrent changes are not lost. If there is no such record, or a
+// concurrent transaction deletes it, Update returns [ErrNotFound]. It returns an
+// error of change as it is; then nothing is written.
 //
-// change may run again after a conflict, each time with the record as it is
-// then, so it must have no effect but on the record. It must not change the id.
-// If the acknowledgement of the commit is lost, change is applied to what the
-// first attempt may have written already, as in FoundationDB itself: only a
-// change that may be applied twice is safe then.
+// change may run again after a conflict, each time with the record as it is then, so
+// it must have no effect but on the record. It must not change the id. If the
+// acknowledgement of a commit is lost, change runs again on a record that the
+// first attempt may have changed already, as in FoundationDB itself: then only a
+// change that may be applied twice is safe.
 //
-// Bound to a transaction by In, it is a part of that.
+// Bound to a transaction by In, Update is a part of that transaction.
 //
 // Cost: two rounds of reads and the commit.
 //
@@ -99,9 +96,9 @@ func (s *Store[T, ID]) Update(ctx context.Context, id ID, change func(v T) error
 	return update(ctx, (*erased.Store[ID])(s), id, change)
 }
 
-// SaveExisting is Save for a record that must be there: if it is not, for
-// example because others have deleted it, it returns [ErrNotFound] and writes
-// nothing.
+// SaveExisting is Save for a record that must exist. If it does not, for example
+// because another transaction has deleted it, SaveExisting returns [ErrNotFound] and
+// writes nothing.
 //
 // Cost: one round of reads and the commit.
 //
@@ -110,16 +107,16 @@ func (s *Store[T, ID]) SaveExisting(ctx context.Context, v T) error {
 	return sourceOf(s).replace(ctx, untyped(v), putOptions{mustExist: true})
 }
 
-// SaveIfUnchanged is Save if the stored record still is as the caller has seen
-// it: was is what Get or a query returned, v what is to be stored under the same
-// id. If the record differs from was in any field that this program knows, it
-// returns [ErrChanged], and if it is gone, [ErrNotFound]; then nothing is
-// written. Read the record again and decide anew. It serves where a person, or
-// another program, changes a record between reading and saving; within one
-// function use [Store.Update].
+// SaveIfUnchanged is Save on the condition that the stored record is still the one
+// that the caller has seen: was is what Get or a query returned, v the new record
+// with the same id. If the stored record differs from was in any field that this
+// program knows, SaveIfUnchanged returns [ErrChanged], and if it is gone,
+// [ErrNotFound]; then nothing is written. Read the record again and decide anew. Use
+// it if a person, or another program, changes a record between reading and
+// saving; within one function use [Store.Update].
 //
-// If the acknowledgement of the commit is lost, it may return ErrChanged for its
-// own change.
+// If the acknowledgement of the commit is lost, SaveIfUnchanged may return
+// ErrChanged for its own change.
 //
 // Cost: one round of reads and the commit.
 //
@@ -167,11 +164,11 @@ func (s *Store[T, ID]) GetMany(ctx context.Context, ids ...ID) ([]T, error) {
 	return getMany[T](ctx, (*erased.Store[ID])(s), ids)
 }
 
-// Find returns the query of the records that fulfil all conditions. It picks
-// the index whose first fields are those with equality, in any order, and whose
-// next field is the one with a range, if there is one: a unique index first,
-// then the one with the fewest fields. Where none fits it returns a
-// *[NoIndexError]: no query reads records to throw them away.
+// Find returns the query of the records that fulfil all conditions. It picks an
+// index whose first fields are those with equality, in any order, and whose next
+// field is the one with a range, if there is one: a unique index first, then the one
+// with the fewest fields. If no index fits it returns a *[NoIndexError]: no query
+// reads records only to filter them out.
 //
 //go:noinline
 func (s *Store[T, ID]) Find(conditions ...Condition[T]) (*Query[T], error) {
@@ -196,26 +193,26 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 
 // BuildIndexes completes the indexes that are not readable in this store's
 // directory: those added to the type since the first record was written there.
-// It runs beside readers and writers, in many small transactions, and may be
-// interrupted: run again, by whatever process, it goes on where it stopped.
-// Records that share values of a unique index are reported, all at the end, by
-// a *[NotUniqueError]. Where nothing is to be built it does nothing.
+// It runs beside readers and writers, in many small transactions. After an
+// interruption another call, in any process, goes on where it stopped. At the end it
+// returns a *[NotUniqueError] if records share values of a unique index. It does
+// nothing if all indexes are readable.
 //
 //go:noinline
 func (s *Store[T, ID]) BuildIndexes(ctx context.Context) error {
 	return sourceOf(s).buildIndexes(ctx)
 }
 
-// RebuildIndex throws the entries of the index with that name away and builds
-// it again: the remedy for what Verify finds.
+// RebuildIndex removes the entries of the index with that name and builds it again.
+// It repairs the faults of entries that Verify finds.
 //
 //go:noinline
 func (s *Store[T, ID]) RebuildIndex(ctx context.Context, name string) error {
 	return sourceOf(s).rebuildIndex(ctx, name)
 }
 
-// RemoveUnusedIndexes clears the entries of indexes that the type no longer
-// has. Do it when no older program writes any more.
+// RemoveUnusedIndexes clears the entries of indexes that the type does not have any
+// more. Call it when no older program writes any more.
 //
 //go:noinline
 func (s *Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {

@@ -68,7 +68,7 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 	_, err := s.Get(ctx, o.ID)
 	wantError(t, err, persistable.ErrNotFound)
 
-	// Somebody else gets the next prefix; then the first one writes again.
+	// Another store gets the next prefix; then the first one writes again.
 	u := OrderStoreOf(other, "u")
 	check(t, u.Create(ctx, u.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
 	check(t, s.Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))

@@ -11,13 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// Tx is a transaction to which stores are bound by their In. It is valid until
-// the function to which it was given returns.
+// Tx is a transaction to which a store is bound by its In. It is valid until the
+// function that received it returns.
 type Tx struct{ t *transaction }
 
-// KV returns the transaction beneath, for keys of one's own. Keys in the
-// directories of types belong to their stores. It is nil in ReadTransact, and
-// that of the zero Tx.
+// KV returns the engine's transaction, for keys of the program's own. Keys in the
+// directories of types belong to their stores. It is nil in ReadTransact and for
+// the zero Tx.
 func (tx Tx) KV() kv.Transaction {
 	if tx.t == nil || tx.t.isReadOnly() {
 		return nil
@@ -25,17 +25,17 @@ func (tx Tx) KV() kv.Transaction {
 	return tx.t.writer
 }
 
-// transaction is one attempt of a transaction, and what the attempts of one
-// call have in common.
+// transaction is one attempt of a transaction, with the state that all attempts of
+// a call share.
 type transaction struct {
 	db *DB
 	scan.Transaction
 	mu     sync.Mutex
 	opened openPlaces
 
-	untouched bool // a single operation's own, which has not opened a place yet
-	asked     bool // the metadata version, which arrives in
-	metadata  kv.Future[[]byte]
+	untouched bool              // that of a single operation, which has opened no place yet
+	asked     bool              // whether metadata was started
+	metadata  kv.Future[[]byte] // the read of the metadata version
 
 	*writeState // nil if read-only
 }
@@ -56,10 +56,10 @@ type writeState struct {
 	writer    kv.Transaction
 	token     format.Token
 	writeLock sync.Mutex
-	fences    []leasefdb.Checking // of the DB, once they are begun to be checked
-	outside   outsideWrites       // what the function writes outside of the transaction
-	created   [][]byte            // the keys of the records that this attempt created
-	earlier   [][]byte            // those of earlier attempts
+	fences    []leasefdb.Checking // the checks of the DB's fences; nil: not started
+	outside   outsideWrites
+	created   [][]byte // the keys of the records that this attempt created
+	earlier   [][]byte // the keys of those that earlier attempts created
 }
 
 func newWriteTransaction(db *DB, tx kv.Transaction) *transaction {

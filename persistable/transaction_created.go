@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
-// startAttempt forgets what the attempt before has seen.
+// startAttempt drops the state of the attempt before.
 func (t *transaction) startAttempt() {
 	t.opened, t.asked = openPlaces{}, false
 	t.fences = nil
@@ -19,10 +19,9 @@ func (t *transaction) startAttempt() {
 	t.created = t.created[:0]
 }
 
-// committedEarlier reports whether an attempt before this one did commit: a
-// record that it created is there and has the token of this call. It is asked
-// in every attempt behind one with an unknown outcome, whatever errors came in
-// between.
+// committedEarlier reports whether an earlier attempt did commit: a record that it
+// created is there and has the token of this call. Every attempt after one with an
+// unknown outcome asks, whatever errors came in between.
 func (t *transaction) committedEarlier(ctx context.Context) (bool, error) {
 	reads := make([]kv.Future[[]byte], len(t.earlier))
 	for i, key := range t.earlier {
@@ -40,16 +39,15 @@ func (t *transaction) committedEarlier(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// noteCreated remembers the key of a record that this attempt creates: each, so
-// that it does not matter which of them others delete before the attempt is
-// asked about.
+// noteCreated notes the key of a record that this attempt creates. All are noted,
+// because other transactions may delete some before committedEarlier looks.
 func (t *transaction) noteCreated(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.created = append(t.created, slices.Clone(key))
 }
 
-// noteDeleted forgets the key if it was remembered: the record will not tell.
+// noteDeleted removes a key that noteCreated noted.
 func (t *transaction) noteDeleted(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -4,8 +4,7 @@ package persistable
 
 import "context"
 
-// startFences begins to check the fences of the transaction's DB, once an
-// attempt.
+// startFences starts the checks of the DB's fences, once an attempt.
 func (t *transaction) startFences() {
 	if len(t.db.fences) == 0 {
 		return
@@ -20,7 +19,7 @@ func (t *transaction) startFences() {
 	}
 }
 
-// awaitFences returns an error if one of them does not hold.
+// awaitFences returns a *[FenceError] if one of the DB's fences does not hold.
 func (t *transaction) awaitFences(ctx context.Context) error {
 	if len(t.db.fences) == 0 {
 		return nil

@@ -112,7 +112,7 @@ func TestSaveExisting(t *testing.T) {
 	})
 }
 
-// TestSaveIfUnchanged saves what nobody else has changed.
+// TestSaveIfUnchanged saves records with and without a concurrent change.
 func TestSaveIfUnchanged(t *testing.T) {
 	s := OrderStoreOf(open(t, openMemory(t)), "t")
 	firstOrder(t, s)

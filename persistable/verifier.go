@@ -170,9 +170,9 @@ func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *Report, 
 	case kv.CodeOf(err) != 0 || ctx.Err() != nil:
 		return err
 	case err != nil:
-		return nil // reported with the record itself
+		return nil // verifyRecords reports it
 	case decoded == nil:
-		fault("the entry's record is not there")
+		fault("the entry's record does not exist")
 		return nil
 	}
 	var set index.Set

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDBPrintsNoKey: whoever has the key of page tokens can forge them.
+// TestDBPrintsNoKey checks that a DB does not print the key of page tokens, with
+// which tokens can be forged.
 func TestDBPrintsNoKey(t *testing.T) {
 	db := &DB{tokenKey: []byte("the key of the tokens")}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
