@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -177,24 +176,4 @@ func (c *Cache) load(ctx context.Context, at *moment, path []string, old *entry)
 		c.entries.put(path, e)
 	}
 	return e, err
-}
-
-func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment, path []string, old *entry) (*entry, error) {
-	if old != nil {
-		same, err := unchanged(ctx, tx, old.facts)
-		if err != nil {
-			return nil, err
-		}
-		if same {
-			return &entry{moment: at, directory: old.directory, facts: old.facts}, nil
-		}
-	}
-	t, err := l.follow(ctx, tx, slices.Clone(path))
-	if err != nil {
-		return nil, err
-	}
-	if !t.complete() {
-		return nil, ErrNotFound
-	}
-	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil
 }

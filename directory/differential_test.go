@@ -15,16 +15,16 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 // TestDifferential runs random programs on two engines, one of them a cluster if
 // there is one: directories answer the same and leave the same bytes, but for
 // their prefixes.
 func TestDifferential(t *testing.T) {
-	seed, programs := kvtest.SeedT(t), 40
+	seed, programs := seed.Of(t), 40
 	if testing.Short() {
 		programs = 8
 	}

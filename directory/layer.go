@@ -3,9 +3,13 @@
 package directory
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -78,3 +82,35 @@ var root = newLayer(Options{})
 // Root returns the layer with the default options: the directories that every
 // official binding calls the root directory.
 func Root() *Layer { return root }
+
+// checkPath reports the first element that can be no directory's name: empty
+// (unless the layer allows it) or not UTF-8. Elements that are too long are
+// found where their key is made.
+func (l *Layer) checkPath(path []string) error {
+	for i, name := range path {
+		if name == "" && !l.options.AllowEmptyNames {
+			return &PathError{slices.Clone(path), i, "is empty"}
+		}
+		if !utf8.ValidString(name) {
+			return &PathError{slices.Clone(path), i, "is not valid UTF-8"}
+		}
+	}
+	return nil
+}
+
+// follow follows path as far as it exists. Each element costs one round of
+// reads, and entering a partition one more.
+func (l *Layer) follow(ctx context.Context, tx kv.ReadTransaction, path []string) (*trail, error) {
+	t := &trail{layer: l, path: path}
+	t.enter(tx, l.tree)
+	for range path {
+		more, err := t.step(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	return t, t.settle(ctx)
+}

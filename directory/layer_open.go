@@ -5,6 +5,7 @@ package directory
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -44,17 +45,6 @@ func (l *Layer) checkOpening(path []string, shift int, expects []Expect) (expect
 		return nil, err
 	}
 	return expectationsOf(expects, len(path), shift)
-}
-
-// opened tells what is wrong with a trail that should lead to a directory.
-func (t *trail) opened(want expectations) error {
-	if err := t.check(want); err != nil {
-		return err
-	}
-	if !t.complete() {
-		return ErrNotFound
-	}
-	return nil
 }
 
 // Exists reports whether there is a directory at path. The root always exists.
@@ -115,4 +105,24 @@ func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string) 
 		names = append(names, name)
 	}
 	return names, nil
+}
+
+func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment, path []string, old *entry) (*entry, error) {
+	if old != nil {
+		same, err := unchanged(ctx, tx, old.facts)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			return &entry{moment: at, directory: old.directory, facts: old.facts}, nil
+		}
+	}
+	t, err := l.follow(ctx, tx, slices.Clone(path))
+	if err != nil {
+		return nil, err
+	}
+	if !t.complete() {
+		return nil, ErrNotFound
+	}
+	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil
 }

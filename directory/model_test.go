@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
@@ -156,7 +157,7 @@ func TestModel(t *testing.T) {
 }
 
 func TestModelHostile(t *testing.T) {
-	seed := kvtest.SeedT(t)
+	seed := seed.Of(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		runModel(t, rt, func(db kv.Database) kv.Database {
 			return kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed, MaxDelay: -1})

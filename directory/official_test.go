@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -48,7 +48,7 @@ func (s sides) compare(t *testing.T) []string {
 // random, and compares each answer with a model and what both see at the end of
 // each program.
 func TestOfficialLayer(t *testing.T) {
-	seed := kvtest.SeedT(t)
+	seed := seed.Of(t)
 	programs, steps := 12, 60
 	if testing.Short() {
 		programs = 3

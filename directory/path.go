@@ -6,23 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
-
-// checkPath reports the first element that can be no directory's name: empty
-// (unless the layer allows it) or not UTF-8. Elements that are too long are
-// found where their key is made.
-func (l *Layer) checkPath(path []string) error {
-	for i, name := range path {
-		if name == "" && !l.options.AllowEmptyNames {
-			return &PathError{slices.Clone(path), i, "is empty"}
-		}
-		if !utf8.ValidString(name) {
-			return &PathError{slices.Clone(path), i, "is not valid UTF-8"}
-		}
-	}
-	return nil
-}
 
 // hasPrefix reports whether path begins with the elements of prefix.
 func hasPrefix(path, prefix []string) bool {

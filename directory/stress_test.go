@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 // TestCacheStress lets writers with caches of their own write to directories
@@ -24,7 +24,7 @@ func TestCacheStress(t *testing.T) {
 	for _, layer := range []string{"", directory.Partition} {
 		t.Run(fmt.Sprintf("parent %q", layer), func(t *testing.T) {
 			onEngines(t, func(t *testing.T, db kv.Database) {
-				s := &stress{t: t, db: db, seed: kvtest.SeedT(t), layer: layer}
+				s := &stress{t: t, db: db, seed: seed.Of(t), layer: layer}
 				err := parallel(6, func(i int) error {
 					if i < 2 {
 						return s.disturb(rand.New(rand.NewPCG(s.seed, uint64(i))))

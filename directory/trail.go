@@ -47,23 +47,6 @@ type reading struct {
 	accept func(value []byte) error
 }
 
-// follow follows path as far as it exists. Each element costs one round of
-// reads, and entering a partition one more.
-func (l *Layer) follow(ctx context.Context, tx kv.ReadTransaction, path []string) (*trail, error) {
-	t := &trail{layer: l, path: path}
-	t.enter(tx, l.tree)
-	for range path {
-		more, err := t.step(ctx, tx)
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
-		}
-	}
-	return t, t.settle(ctx)
-}
-
 // step follows the link to the next element, if there is one. The link is read
 // together with the layer of the element before; should that turn out to be a
 // partition, the link is inside it and must be read again.
@@ -221,4 +204,35 @@ func (t *trail) directory() *Directory {
 		d.links = append(d.links, e.link)
 	}
 	return d
+}
+
+// opened tells what is wrong with a trail that should lead to a directory.
+func (t *trail) opened(want expectations) error {
+	if err := t.check(want); err != nil {
+		return err
+	}
+	if !t.complete() {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// remove removes the last element of a complete trail. The subdirectories go
+// level by level, each level being one round of reads; partitions need none,
+// since all that is theirs lies in their prefix.
+func (t *trail) remove(ctx context.Context, tx kv.Transaction) error {
+	tree, level := t.home(), [][]byte{t.last().prefix}
+	for len(level) > 0 {
+		below, err := tree.subdirectories(ctx, tx, level)
+		if err != nil {
+			return err
+		}
+		for _, prefix := range level {
+			tx.ClearRange(kv.PrefixRange(prefix))
+			tx.ClearRange(tree.node(prefix).keys())
+		}
+		level = below
+	}
+	tx.Clear(t.last().link)
+	return Invalidate(ctx, tx)
 }

@@ -4,6 +4,7 @@ package directory
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -87,4 +88,40 @@ func (t *tree) checkPrefix(prefix []byte) string {
 		return tooLong("metadata", len(t.node(prefix).Bytes())+longestNodeKey)
 	}
 	return ""
+}
+
+// concurrentReads bounds the range reads that are under way at a time.
+const concurrentReads = 256
+
+// subdirectories returns the prefixes to which the nodes of a level link.
+func (t *tree) subdirectories(ctx context.Context, tx kv.ReadTransaction, level [][]byte) ([][]byte, error) {
+	var below [][]byte
+	for len(level) > 0 {
+		n := min(len(level), concurrentReads)
+		var err error
+		if below, err = t.appendLinked(ctx, tx, below, level[:n]); err != nil {
+			return nil, err
+		}
+		level = level[n:]
+	}
+	return below, nil
+}
+
+func (t *tree) appendLinked(ctx context.Context, tx kv.ReadTransaction, below, level [][]byte) ([][]byte, error) {
+	var reads []kv.RangeResult
+	for _, prefix := range level {
+		reads = append(reads, tx.GetRange(t.node(prefix).links().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}))
+	}
+	for _, read := range reads {
+		for pair, err := range read.All(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			if reason := t.checkPrefix(pair.Value); reason != "" {
+				return nil, &CorruptError{pair.Key, pair.Value, "not a directory's prefix: " + reason}
+			}
+			below = append(below, pair.Value)
+		}
+	}
+	return below, nil
 }

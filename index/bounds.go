@@ -32,29 +32,29 @@ func (b Bounds) Equal(values []byte) Bounds {
 }
 
 // From narrows the bounds to values of the next field not below v.
-func (b Bounds) From(v []byte) Bounds { return b.raise(slices.Concat(b.equal, v)) }
+func (b Bounds) From(v []byte) Bounds { return b.raiseBegin(slices.Concat(b.equal, v)) }
 
 // After narrows the bounds to values of the next field above v.
 func (b Bounds) After(v []byte) Bounds {
-	return b.raise(append(slices.Concat(b.equal, v), afterValue))
+	return b.raiseBegin(append(slices.Concat(b.equal, v), afterValue))
 }
 
 // To narrows the bounds to values of the next field not above v.
 func (b Bounds) To(v []byte) Bounds {
-	return b.lower(append(slices.Concat(b.equal, v), afterValue))
+	return b.lowerEnd(append(slices.Concat(b.equal, v), afterValue))
 }
 
 // Before narrows the bounds to values of the next field below v.
-func (b Bounds) Before(v []byte) Bounds { return b.lower(slices.Concat(b.equal, v)) }
+func (b Bounds) Before(v []byte) Bounds { return b.lowerEnd(slices.Concat(b.equal, v)) }
 
-func (b Bounds) raise(begin []byte) Bounds {
+func (b Bounds) raiseBegin(begin []byte) Bounds {
 	if b.begin == nil || bytes.Compare(begin, b.begin) > 0 {
 		b.begin = begin
 	}
 	return b
 }
 
-func (b Bounds) lower(end []byte) Bounds {
+func (b Bounds) lowerEnd(end []byte) Bounds {
 	if b.end == nil || bytes.Compare(end, b.end) < 0 {
 		b.end = end
 	}
@@ -65,9 +65,9 @@ func (b Bounds) lower(end []byte) Bounds {
 // prefix, in the direction of the scan.
 func (b Bounds) Resume(key []byte, reverse bool) Bounds {
 	if reverse {
-		return b.lower(slices.Clone(key))
+		return b.lowerEnd(slices.Clone(key))
 	}
-	return b.raise(kv.KeyAfter(key))
+	return b.raiseBegin(kv.KeyAfter(key))
 }
 
 // Range returns the keys of an index with the prefix. It is empty, never

@@ -43,8 +43,8 @@ func (e *Entries) End(b []byte) {
 
 func (e *Entries) key(i int) []byte { return e.buf[e.spans[i].from:e.spans[i].to:e.spans[i].to] }
 
-// distinct sorts the keys from the i-th on and removes repetitions.
-func (e *Entries) distinct(i int) {
+// sortDistinct sorts the keys from the i-th on and removes repetitions.
+func (e *Entries) sortDistinct(i int) {
 	spans := e.spans[i:]
 	if len(spans) < 2 {
 		return
@@ -94,7 +94,7 @@ func (s *Set) Close(ix *Index) error {
 			return keySizeError(ix, e.key(i))
 		}
 	}
-	e.distinct(from)
+	e.sortDistinct(from)
 	return nil
 }
 

@@ -18,13 +18,14 @@ import (
 type Fill struct {
 	tx      kv.Transaction
 	indexes []Index
-	claims  []filling
+	claims  []uniqueEntry
 	owners  map[string][]byte // the unique keys set in this batch
 	size    int
 	buf     []byte
 }
 
-type filling struct {
+// uniqueEntry is an entry of a unique index whose owner is being read.
+type uniqueEntry struct {
 	index  int
 	key    []byte
 	record Record
@@ -47,10 +48,10 @@ func (f *Fill) Add(entries *Set, r Record) {
 			key := entries.Key(i, n)
 			f.size += ix.fillSize(key, r)
 			if !ix.Unique {
-				f.set(ix, key, r)
+				f.setEntry(ix, key, r)
 				continue
 			}
-			f.claims = append(f.claims, filling{i, slices.Clone(key), r, f.tx.Get(key)})
+			f.claims = append(f.claims, uniqueEntry{i, slices.Clone(key), r, f.tx.Get(key)})
 		}
 	}
 }
@@ -66,17 +67,7 @@ const (
 	uniqueOverhead = 100
 )
 
-// fillSize is what one entry takes of a transaction. A key is in the mutation
-// and twice in a conflict range: that of the write and, if the index is unique,
-// that of the read.
-func (ix *Index) fillSize(key []byte, r Record) int {
-	if ix.Unique {
-		return 5*len(key) + ix.valueSize(r) + uniqueOverhead
-	}
-	return 3*len(key) + ix.valueSize(r) + plainOverhead
-}
-
-func (f *Fill) set(ix *Index, key []byte, r Record) {
+func (f *Fill) setEntry(ix *Index, key []byte, r Record) {
 	f.buf = ix.AppendValue(f.buf[:0], r)
 	f.tx.Set(key, f.buf)
 }
@@ -94,13 +85,13 @@ func (f *Fill) Finish(ctx context.Context) error {
 			recordViolation(f.tx, ix, c.key, c.record.ID, owner)
 			continue
 		}
-		f.set(ix, c.key, c.record)
+		f.setEntry(ix, c.key, c.record)
 		f.owners[string(c.key)] = c.record.ID
 	}
 	return nil
 }
 
-func (f *Fill) owner(ctx context.Context, ix *Index, c filling) ([]byte, error) {
+func (f *Fill) owner(ctx context.Context, ix *Index, c uniqueEntry) ([]byte, error) {
 	if owner, ok := f.owners[string(c.key)]; ok {
 		return owner, nil
 	}
@@ -110,10 +101,4 @@ func (f *Fill) owner(ctx context.Context, ix *Index, c filling) ([]byte, error) 
 	}
 	owner, _, err := SplitUnique(ix.Definition, c.key, value)
 	return owner, err
-}
-
-// Clear removes all entries and violations.
-func (ix *Index) Clear(tx kv.Transaction) {
-	tx.ClearRange(Bounds{}.Range(ix.Prefix))
-	tx.ClearRange(Bounds{}.Range(ix.ViolationPrefix))
 }

@@ -92,33 +92,6 @@ func SplitUnique(d *Definition, key, value []byte) (owner, record []byte, err er
 	return value[:len(value)-len(record)], record, nil
 }
 
-// AppendValue appends the value of an entry of the index to dst.
-func (ix *Index) AppendValue(dst []byte, r Record) []byte {
-	if ix.Unique {
-		dst = append(dst, r.ID...)
-	}
-	if ix.copies(r) {
-		dst = append(dst, r.Value...)
-	}
-	return dst
-}
-
-// copies reports whether an entry copies the record.
-func (ix *Index) copies(r Record) bool {
-	return ix.Cover && len(r.ID)+len(r.Value) <= kv.MaxValueSize
-}
-
-// valueSize is the length of what AppendValue appends.
-func (ix *Index) valueSize(r Record) (size int) {
-	if ix.Unique {
-		size += len(r.ID)
-	}
-	if ix.copies(r) {
-		size += len(r.Value)
-	}
-	return size
-}
-
 // Maintain writes the difference between the entries of a record's stored form
 // and those of its new form. Either set may be nil: there is no such form.
 // buf is room for values and is returned, perhaps grown.
@@ -133,7 +106,7 @@ func Maintain(tx kv.Transaction, indexes []Index, stored, entries *Set, was, is 
 		}
 		m := maintenance{tx: tx, ix: ix, was: was, is: is, buf: buf}
 		m.rewrite = ix.Cover && !bytes.Equal(was.Value, is.Value)
-		m.merge(i, stored, entries)
+		m.mergeKeys(i, stored, entries)
 		buf = m.buf
 	}
 	return buf
@@ -147,21 +120,21 @@ type maintenance struct {
 	buf     []byte
 }
 
-// merge walks over the two ascending lists of keys of index i.
-func (m *maintenance) merge(i int, stored, entries *Set) {
+// mergeKeys walks over the two ascending lists of keys of index i.
+func (m *maintenance) mergeKeys(i int, stored, entries *Set) {
 	o, oEnd := spansOf(stored, i)
 	n, nEnd := spansOf(entries, i)
 	for o < oEnd || n < nEnd {
 		switch order := compareAt(stored, o, oEnd, entries, n, nEnd); {
 		case order < 0:
-			m.clear(stored.entries.key(o))
+			m.clearEntry(stored.entries.key(o))
 			o++
 		case order > 0:
-			m.set(entries.entries.key(n))
+			m.setEntry(entries.entries.key(n))
 			n++
 		default:
 			if m.rewrite && !entries.entries.spans[n].foreign {
-				m.set(entries.entries.key(n))
+				m.setEntry(entries.entries.key(n))
 			}
 			o++
 			n++
@@ -186,12 +159,12 @@ func compareAt(a *Set, i, iEnd int, b *Set, j, jEnd int) int {
 	return bytes.Compare(a.entries.key(i), b.entries.key(j))
 }
 
-func (m *maintenance) set(key []byte) {
+func (m *maintenance) setEntry(key []byte) {
 	m.buf = m.ix.AppendValue(m.buf[:0], m.is)
 	m.tx.Set(key, m.buf)
 }
 
-func (m *maintenance) clear(key []byte) {
+func (m *maintenance) clearEntry(key []byte) {
 	if !m.ix.Unique {
 		m.tx.Clear(key)
 		return

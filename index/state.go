@@ -33,11 +33,3 @@ func (s State) String() string {
 	}
 	return fmt.Sprintf("State(%d)", int(s))
 }
-
-// Index is an index of an open store.
-type Index struct {
-	*Definition
-	Prefix          []byte // of the entries' keys
-	ViolationPrefix []byte // of the keys that record what a build found to be not unique
-	State           State
-}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// move is a move within one transaction: where it begins and where it ends.
+type move struct{ from, to *trail }
+
+// arrived returns the directory at the destination if nothing is left at the
+// source and it has the given prefix.
+func (m move) arrived(prefix string) *Directory {
+	if m.from.complete() || !m.to.complete() || m.to.last() == nil || string(m.to.last().prefix) != prefix {
+		return nil
+	}
+	return m.to.directory()
+}
+
+func (m move) check() error {
+	switch {
+	case !m.from.complete():
+		return fmt.Errorf("%w: the source", ErrNotFound)
+	case m.from.home().nodes != m.to.home().nodes:
+		return ErrBetweenPartitions
+	case m.to.complete():
+		return fmt.Errorf("%w: the destination; remove it first", ErrExists)
+	case len(m.to.found) < len(m.to.path)-1:
+		return fmt.Errorf("%w (%w): create it first", ErrParentNotFound, ErrNotFound)
+	}
+	return m.to.checkLink()
+}
+
+// write moves the link and returns the directory at its new path.
+func (m move) write(tx kv.Transaction) *Directory {
+	moved := *m.from.last()
+	tx.Clear(moved.link)
+	moved.link = m.to.link()
+	tx.Set(moved.link, moved.prefix)
+	m.to.found = append(m.to.found, moved)
+	return m.to.directory()
+}
