@@ -15,23 +15,22 @@ import (
 //
 // Integers are given out in windows. A transaction counts itself in the current
 // window by an atomic addition (no conflict), and takes a random integer of the
-// window that no one has taken. Only taking the same one conflicts. A window
+// window that is not taken. Only taking the same one conflicts. A window
 // that is half full gives way to the next, whose first user removes the traces
 // of the older ones; windows grow with their start, so integers stay short.
 //
-// Why none is given out twice: a transaction that takes n in the window start
-// has read that n was free and that no later window existed, at one version.
-// Another that takes n writes n's key, so either its write is visible to the
-// reader or one of the two conflicts. The key is removed only together with
-// the making of a later window, which is visible then, and after which nothing
-// in the older window is taken by whoever sees it.
+// Why no integer is given out twice: a transaction that takes n in a window has
+// read, at one version, that n was free and that no later window existed. Another
+// transaction that takes n writes n's key, so either its write is visible to the
+// first or one of the two conflicts. The key is removed only together with the
+// making of a later window, and a transaction that sees the later window takes
+// nothing in the older one.
 //
-// Of the official implementations this one differs in what it does not need:
-// calls in one transaction come one at a time (see exclusive), so it can look
-// at a candidate before it writes it, and does without the option that takes
-// away the conflict range of "the next write", which may be the write of
-// another goroutine. The price is that opening a window conflicts with those
-// who are taking integers of the one before.
+// Calls in one transaction come one at a time (see exclusive). Therefore, other than
+// the official implementations, this one reads a candidate before it writes it, and
+// does not use the option that removes the conflict range of "the next write",
+// which may be the write of another goroutine. In return, opening a window
+// conflicts with transactions that take integers of the one before.
 //
 // The algorithm and layout are those of apple/foundationdb,
 // bindings/python/fdb/directory_impl.py, HighContentionAllocator.
@@ -64,7 +63,7 @@ func (a allocator) allocate(ctx context.Context, tx kv.Transaction) (int64, erro
 		if start, err = a.enterWindow(ctx, tx, start); err != nil {
 			return 0, err
 		}
-		n, ok, err := a.take(ctx, tx, start)
+		n, ok, err := a.takeFree(ctx, tx, start)
 		if ok || err != nil {
 			return n, err
 		}
@@ -122,10 +121,10 @@ func (a allocator) openWindow(tx kv.Transaction, start int64) error {
 	return nil
 }
 
-// take takes a free integer of the window at start. In a window less than half
+// takeFree takes a free integer of the window at start. In a window less than half
 // full it needs two tries on average; if it reports false, the window must
 // have been far fuller than its counter says.
-func (a allocator) take(ctx context.Context, tx kv.Transaction, start int64) (int64, bool, error) {
+func (a allocator) takeFree(ctx context.Context, tx kv.Transaction, start int64) (int64, bool, error) {
 	size := windowSize(start)
 	for range size {
 		candidate := start + rand.Int64N(size)

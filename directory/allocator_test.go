@@ -171,7 +171,8 @@ func TestTurnsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestExclusiveEndsWithContext: who waits for a turn does not outlive ctx.
+// TestExclusiveEndsWithContext checks that a call that waits for a turn ends with
+// ctx.
 func TestExclusiveEndsWithContext(t *testing.T) {
 	tx, err := openEngine(t).Begin()
 	if err != nil {

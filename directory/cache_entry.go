@@ -28,7 +28,7 @@ func observe(ctx context.Context, tx kv.ReadTransaction) (*moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	future, readable := changed.read(tx, version)
+	future, readable := changed.startRead(tx, version)
 	if !readable {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func observe(ctx context.Context, tx kv.ReadTransaction) (*moment, error) {
 	return &moment{version, string(value)}, err
 }
 
-// entry is a remembered directory. It is immutable but for used.
+// entry is a cached directory. Only used changes.
 type entry struct {
 	moment
 	directory *Directory
@@ -47,25 +47,25 @@ type entry struct {
 	used      atomic.Bool
 }
 
-// trueAt reports whether nothing was moved or removed between the moment at
-// which the entry was read and another, which must not be earlier: before, the
-// directory may not have existed.
+// trueAt reports whether nothing was moved or removed between the moment at which
+// the entry was read and m. It is false for an earlier m, when the directory may not
+// have existed.
 func (e *entry) trueAt(m *moment) bool {
 	return e.metadata == m.metadata && e.version <= m.version
 }
 
-// protect makes tx conflict with every move and removal of the directory or of
+// addConflicts makes tx conflict with every move and removal of the directory or of
 // a directory above it, by whatever program: each changes or clears one of the
 // links on the path. Nothing else that is known of a directory can change
 // while its links stay.
-func (e *entry) protect(tx kv.ReadTransaction) error {
+func (e *entry) addConflicts(tx kv.ReadTransaction) error {
 	if w, ok := tx.(kv.Transaction); ok {
 		return e.directory.Protect(w)
 	}
 	return nil
 }
 
-func (e *entry) check(want expectations) error {
+func (e *entry) checkLayers(want expectations) error {
 	for _, x := range want {
 		if got := e.directory.layers[x.element]; got != x.layer {
 			return &LayerError{slices.Clone(e.directory.path[:x.element+1]), x.layer, got}
@@ -125,7 +125,7 @@ func (t *entryTable) get(path []string) *entry {
 	return e
 }
 
-// put remembers e unless something newer is known.
+// put keeps e unless there is a newer entry.
 func (t *entryTable) put(path []string, e *entry) {
 	key := string(pathKey(nil, path))
 	t.mu.Lock()
@@ -142,7 +142,7 @@ func (t *entryTable) put(path []string, e *entry) {
 	t.byPath[key] = e
 }
 
-// remove forgets e.
+// remove drops e.
 func (t *entryTable) remove(path []string, e *entry) {
 	key := string(pathKey(nil, path))
 	t.mu.Lock()
@@ -152,8 +152,8 @@ func (t *entryTable) remove(path []string, e *entry) {
 	}
 }
 
-// evict drops an entry, of several looked at in the map's random order
-// preferably one that was not used since it was looked at before.
+// evict looks at up to eight entries in the map's random order and drops the first
+// that was not used since evict looked at it before, or the last of them.
 func (t *entryTable) evict() {
 	victim, looks := "", 8
 	for key, e := range t.byPath {

@@ -297,7 +297,7 @@ func TestCacheAtOlderVersion(t *testing.T) {
 }
 
 // TestCacheRounds is the budget: nothing in steady state, one round after
-// someone removed another directory.
+// another directory was removed.
 func TestCacheRounds(t *testing.T) {
 	ctx, engine := context.Background(), openMemory(t)
 	db := kvtest.Count(engine)

@@ -10,18 +10,17 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Invalidate tells every [Cache], in whatever process, that something which it
-// remembers may have changed once tx commits: it writes
-// \xff/metadataVersion. Moving and removing directories does it by itself. Who
-// has other reasons to write that key calls Invalidate for it, because from
-// then on the key cannot be read in tx, and an attempt would spoil the commit
-// (1036): caches know which transactions called it.
+// Invalidate makes every [Cache], in all processes, read its entries again once tx
+// commits: it writes \xff/metadataVersion. Move and Remove call it. A program that
+// has other reasons to write that key must call Invalidate, too: from then on the
+// key cannot be read in tx, and a read would make the commit fail (1036). Caches
+// know the transactions that called Invalidate, and do not read the key there.
 func Invalidate(ctx context.Context, tx kv.Transaction) error {
 	version, err := tx.GetReadVersion().Get(ctx)
 	if err != nil {
 		return err
 	}
-	changed.mark(version)
+	changed.markVersion(version)
 	operand := make([]byte, kv.VersionstampSize+4) // the placeholder, and its offset 0
 	tx.Atomic(kv.SetVersionstampedValue, []byte(kv.MetadataVersionKey), operand)
 	return nil
@@ -29,8 +28,8 @@ func Invalidate(ctx context.Context, tx kv.Transaction) error {
 
 // MetadataVersion returns the value of \xff/metadataVersion at tx's read
 // version, "" if it was never written; ok is false if [Invalidate] may have been
-// called in tx, so that the value cannot be read and nothing cached may be
-// trusted there. It costs no round, and adds no read conflict.
+// called in tx, so that the value cannot be read and caches must not be used
+// there. It costs no round, and adds no read conflict.
 func MetadataVersion(ctx context.Context, tx kv.ReadTransaction) (value string, ok bool, err error) {
 	m, err := observe(ctx, tx)
 	if m == nil || err != nil {
@@ -43,10 +42,10 @@ func MetadataVersion(ctx context.Context, tx kv.ReadTransaction) (value string, 
 // have written the metadata version key.
 var changed = versionSet{last: map[int64]time.Time{}}
 
-// versionSet is a set of read versions, each forgotten when transactions that
-// read it can no longer commit. A transaction is known by its read version
-// alone, since wrappers and snapshots give it other identities: others that
-// read the same version are taken for it, which costs them reads.
+// versionSet is a set of read versions. A version is dropped when transactions that
+// read it can no longer commit. The read version alone identifies a transaction,
+// since wrappers and snapshots are other values: other transactions with the same
+// version count as marked, too, which costs them reads.
 type versionSet struct {
 	mu    sync.RWMutex
 	last  map[int64]time.Time // when each was marked last
@@ -62,7 +61,7 @@ type markedVersion struct {
 // transaction is too old to commit.
 const markLifetime = 2 * kv.MaxTransactionAge
 
-func (s *versionSet) mark(version int64) {
+func (s *versionSet) markVersion(version int64) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,10 +75,10 @@ func (s *versionSet) mark(version int64) {
 	s.order = append(s.order, markedVersion{version, now})
 }
 
-// read starts to read the metadata version key in tx, which reads version,
-// unless that is marked. No mark, and so no write in another goroutine, comes
-// between the look and the start of the read.
-func (s *versionSet) read(tx kv.ReadTransaction, version int64) (kv.Future[[]byte], bool) {
+// startRead starts to read the metadata version key in tx, which reads version,
+// unless that is marked. The lock keeps another goroutine from marking the
+// version, and so from writing the key, before the read has started.
+func (s *versionSet) startRead(tx kv.ReadTransaction, version int64) (kv.Future[[]byte], bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if _, marked := s.last[version]; marked {

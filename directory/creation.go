@@ -19,21 +19,21 @@ type creation struct {
 	want   expectations
 }
 
-// existing decides about a directory that exists already. If it is the
+// checkExisting checks a directory that exists already. If it is the
 // caller's own, created by an attempt whose acknowledgement was lost, it counts
 // as created.
-func (c creation) existing(t *trail, own bool) error {
+func (c creation) checkExisting(t *trail, own bool) error {
 	if !c.orOpen && !own {
 		return ErrExists
 	}
-	return t.check(c.want)
+	return t.checkLayers(c.want)
 }
 
-// missing creates what a trail did not find. Nothing is linked before all
+// createMissing creates what a trail did not find. Nothing is linked before all
 // prefixes are known to be good, so that a transaction which goes on after an
 // error holds no half of a path.
-func (c creation) missing(ctx context.Context, tx kv.Transaction, t *trail) (*Directory, error) {
-	if err := t.check(c.want); err != nil {
+func (c creation) createMissing(ctx context.Context, tx kv.Transaction, t *trail) (*Directory, error) {
+	if err := t.checkLayers(c.want); err != nil {
 		return nil, err
 	}
 	if err := t.makeWritable(tx); err != nil {
@@ -44,7 +44,7 @@ func (c creation) missing(ctx context.Context, tx kv.Transaction, t *trail) (*Di
 	}
 	begin := len(t.found)
 	for i := begin; i < len(c.path); i++ {
-		if err := c.plan(ctx, tx, t, i); err != nil {
+		if err := c.planElement(ctx, tx, t, i); err != nil {
 			return nil, err
 		}
 	}
@@ -74,8 +74,8 @@ func (c creation) checkPrefix(ctx context.Context, tx kv.Transaction, t *trail) 
 	return t.tree.checkFree(ctx, tx, c.prefix, false)
 }
 
-// plan adds the path's element i to the trail as it is going to be.
-func (c creation) plan(ctx context.Context, tx kv.Transaction, t *trail, i int) error {
+// planElement adds the path's element i to the trail as it is going to be.
+func (c creation) planElement(ctx context.Context, tx kv.Transaction, t *trail, i int) error {
 	if err := t.checkLink(); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 
 // Directory is a directory that was opened or created: its path, and the
 // prefix under which its keys are. It is immutable and safe for concurrent
-// use. It is as true as the transaction that returned it; its verbs follow its
-// path anew and so act on what is there now.
+// use. Its prefix is valid in the transaction that returned it; its verbs follow the
+// path again and act on the directory that is there then.
 type Directory struct {
 	root   *Layer
 	tree   *tree // whose node it is: that of the innermost partition around it
@@ -25,8 +25,8 @@ type Directory struct {
 }
 
 // Protect makes tx conflict with every move and removal of the directory or of
-// one above it, by whatever program, as if tx had opened it: for who remembers
-// what is in a directory from another transaction.
+// one above it, by any program, as if tx had opened it. Call it before tx uses what
+// another transaction has read of the directory.
 func (d *Directory) Protect(tx kv.Transaction) error {
 	for _, link := range d.links {
 		if err := tx.AddReadConflictKey(link); err != nil {

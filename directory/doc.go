@@ -25,17 +25,16 @@
 //
 // # Paths
 //
-// A path is a list of strings, each any UTF-8 text but the empty one; "/" means
-// nothing special, and no element can lead out of its parent. The length of a
-// key limits that of an element.
+// A path is a list of non-empty strings of UTF-8. "/" has no meaning in them, and no
+// element can lead out of its parent. The limit of key sizes limits an element.
 //
 // # Layers and partitions
 //
-// A directory may carry a layer: a word that says whose data format it holds.
-// With [As] and [ElementAs] verbs record it, or refuse a directory of another
-// with a [*LayerError]. The layer [Partition] makes a directory a partition:
-// everything in it shares its prefix, so that it goes in one range clear.
-// Packing keys under a partition itself is refused ([ErrPartition]).
+// A directory may have a layer: a word that names the data format in it. With [As]
+// and [ElementAs] verbs record the layer, or return a [*LayerError] for a directory
+// of another layer. The layer [Partition] makes a directory a partition: everything
+// in it shares its prefix, so that one range clear removes it. A partition has no
+// keys of its own ([ErrPartition]).
 //
 // # Concurrency
 //
@@ -46,15 +45,13 @@
 // # Transactions
 //
 // Every verb takes a database, and is then one transaction of its own, retried
-// as needed: after a lost acknowledgement it does not take its own work for
-// someone else's. Or it takes the caller's transaction, and is then a part of
-// it; the function that the caller retries may meet its own work, so that
-// CreateOrOpen and RemoveIfExists are the verbs for it.
+// as needed: after a lost acknowledgement it recognizes its own change. Or it takes
+// the caller's transaction, and is then a part of it; use CreateOrOpen and
+// RemoveIfExists there, because a retried function may find its own change.
 //
-// A directory's prefix is known only as long as no one moves or removes the
-// directory. A [*Directory] kept beyond its transaction is therefore a risk:
-// keys written through it after a removal belong to nothing, or to a stranger.
-// [Cache] keeps directories at no cost and without that risk.
+// Do not keep a [*Directory] beyond its transaction: after a move or removal its
+// prefix belongs to no directory, or to another one. [Cache] keeps directories
+// without that risk, and at no cost.
 //
 // The layer's format is documented at
 // https://apple.github.io/foundationdb/developer-guide.html#directories; there

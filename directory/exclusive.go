@@ -11,9 +11,9 @@ import (
 )
 
 // change runs a function that changes directories, in a transaction of its own
-// if t is a database and within t if it is a transaction. The function learns
-// whether an earlier attempt may have committed; a change in the caller's
-// transaction never knows of one.
+// if t is a database and within t if it is a transaction. maybeCommitted tells
+// whether an earlier attempt may have committed; it is false in the caller's
+// transaction.
 func change(ctx context.Context, t kv.Transactor, fn func(tx kv.Transaction, maybeCommitted bool) error) error {
 	db, ok := t.(kv.Database)
 	if !ok {
@@ -30,14 +30,14 @@ func change(ctx context.Context, t kv.Transactor, fn func(tx kv.Transaction, may
 
 // exclusive runs fn while no other exclusive function runs in tx.
 //
-// Changing directories is reading and then writing: two calls creating one
-// path in one transaction would both find it absent, both allocate, and one
-// prefix would be orphaned, since a transaction does not conflict with itself
-// (apple/foundationdb#895). Calls in different transactions do not wait for
-// each other. A transaction is known by its kv.Transaction value.
+// A verb reads and then writes. Two calls that create one path in one transaction
+// would otherwise both find it absent and both allocate a prefix, one of which would
+// stay unused, since a transaction does not conflict with itself
+// (apple/foundationdb#895). Calls in different transactions do not wait for each
+// other. The kv.Transaction value identifies a transaction.
 func exclusive(ctx context.Context, tx kv.Transaction, fn func() error) error {
-	turn := turns.of(tx)
-	defer turns.done(turn)
+	turn := turns.acquire(tx)
+	defer turns.release(turn)
 	select {
 	case turn.free <- struct{}{}:
 	case <-ctx.Done():
@@ -49,21 +49,21 @@ func exclusive(ctx context.Context, tx kv.Transaction, fn func() error) error {
 
 var turns = turnTable{byTx: map[kv.Transaction]*turn{}}
 
-// turnTable holds a turn for each transaction in which directories are being
-// changed at the moment.
+// turnTable holds a turn for each transaction in which calls change directories at
+// the moment.
 type turnTable struct {
 	mu   sync.Mutex
 	byTx map[kv.Transaction]*turn
 }
 
-// turn is what the calls in one transaction take in turns.
+// turn lets one call at a time change directories in a transaction.
 type turn struct {
 	tx    kv.Transaction
 	users int
-	free  chan struct{} // holds one token while someone has the turn
+	free  chan struct{} // holds one token while a call has the turn
 }
 
-func (t *turnTable) of(tx kv.Transaction) *turn {
+func (t *turnTable) acquire(tx kv.Transaction) *turn {
 	if !reflect.ValueOf(tx).Comparable() {
 		tx = nil // all such transactions share one turn: slower, still right
 	}
@@ -78,7 +78,7 @@ func (t *turnTable) of(tx kv.Transaction) *turn {
 	return u
 }
 
-func (t *turnTable) done(u *turn) {
+func (t *turnTable) release(u *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if u.users--; u.users == 0 {

@@ -14,9 +14,9 @@ import (
 // moved out.
 const Partition = "partition"
 
-// Expect says of which layer an element of a path is: one that exists must be
-// of it ([*LayerError] otherwise), one that is created becomes so. Elements
-// about which nothing is said may be of any layer, and are created with none.
+// Expect says which layer an element of a path has: an existing directory must have
+// it ([*LayerError] otherwise), a new one gets it. Without an Expect an existing
+// directory may have any layer, and a new one gets none.
 type Expect struct {
 	element int // lastElement or an index
 	layer   string

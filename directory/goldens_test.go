@@ -95,7 +95,7 @@ func TestGoldens(t *testing.T) {
 func TestGoldensHostile(t *testing.T) {
 	for _, s := range readScripts(t) {
 		if slices.ContainsFunc(s.Steps, func(step scriptStep) bool { return step.Txn != 0 }) {
-			continue // an explicit transaction has nobody who retries it
+			continue // no loop retries an explicit transaction
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()

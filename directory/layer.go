@@ -98,13 +98,13 @@ func (l *Layer) checkPath(path []string) error {
 	return nil
 }
 
-// follow follows path as far as it exists. Each element costs one round of
+// followPath follows path as far as it exists. Each element costs one round of
 // reads, and entering a partition one more.
-func (l *Layer) follow(ctx context.Context, tx kv.ReadTransaction, path []string) (*trail, error) {
+func (l *Layer) followPath(ctx context.Context, tx kv.ReadTransaction, path []string) (*trail, error) {
 	t := &trail{layer: l, path: path}
-	t.enter(tx, l.tree)
+	t.enterTree(tx, l.tree)
 	for range path {
-		more, err := t.step(ctx, tx)
+		more, err := t.followLink(ctx, tx)
 		if err != nil {
 			return nil, err
 		}
@@ -112,5 +112,5 @@ func (l *Layer) follow(ctx context.Context, tx kv.ReadTransaction, path []string
 			break
 		}
 	}
-	return t, t.settle(ctx)
+	return t, t.awaitReads(ctx)
 }

@@ -33,8 +33,8 @@ func (l *Layer) Create(ctx context.Context, t kv.Transactor, path []string, expe
 // CreatePrefix is [Layer.Create] with a prefix chosen by the caller, in a layer
 // that allows it. Missing parents have their prefixes allocated. Keys that are
 // at the prefix already become the directory's; another directory there is a
-// [*PrefixInUseError]. A prefix that was used before makes it possible that
-// another directory's former readers meet the new content: choose new ones.
+// [*PrefixInUseError]. Choose a prefix that was never used: a program that kept the
+// prefix of a removed directory would otherwise read the new content.
 //
 // Errors: those of [Layer.Create], and [ErrManualPrefix].
 func (l *Layer) CreatePrefix(ctx context.Context, t kv.Transactor, path []string, prefix []byte, expects ...Expect) (*Directory, error) {
@@ -48,16 +48,16 @@ func (l *Layer) create(ctx context.Context, t kv.Transactor, c creation, expects
 	var d *Directory
 	var own []string // prefixes that earlier attempts gave the directory
 	err := change(ctx, t, func(tx kv.Transaction, maybeCommitted bool) error {
-		t, err := l.follow(ctx, tx, c.path)
+		t, err := l.followPath(ctx, tx, c.path)
 		if err != nil {
 			return err
 		}
-		if t.complete() {
+		if t.isComplete() {
 			d = t.directory()
 			mine := maybeCommitted && slices.Contains(own, string(d.prefix))
-			return c.existing(t, mine)
+			return c.checkExisting(t, mine)
 		}
-		if d, err = c.missing(ctx, tx, t); err == nil {
+		if d, err = c.createMissing(ctx, tx, t); err == nil {
 			own = append(own, string(d.prefix))
 		}
 		return err

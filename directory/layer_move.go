@@ -30,13 +30,13 @@ func (l *Layer) Move(ctx context.Context, t kv.Transactor, from, to []string) (*
 		if err != nil {
 			return err
 		}
-		if d = m.arrived(own); d != nil && maybeCommitted {
+		if d = m.movedBefore(own); d != nil && maybeCommitted {
 			return nil
 		}
-		if err := m.check(); err != nil {
+		if err := m.checkEnds(); err != nil {
 			return err
 		}
-		own, d = string(m.from.last().prefix), m.write(tx)
+		own, d = string(m.from.last().prefix), m.moveLink(tx)
 		return Invalidate(ctx, tx)
 	})
 	if err != nil {

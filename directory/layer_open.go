@@ -10,10 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Open opens the directory at path. Its layer, and those of its parents, are
-// compared with what is expected of them. The handle is what the transaction
-// saw: using its prefix in another transaction is safe only as long as no one
-// moves or removes the directory (see [Cache]).
+// Open opens the directory at path. It compares the layers of the directory and its
+// parents with the expected ones. The prefix is valid in the transaction: using it
+// in another one is unsafe if the directory is moved or removed (see [Cache]).
 //
 // Errors: [ErrNotFound], [*LayerError], [ErrRoot], [ErrPath], [ErrVersion].
 func (l *Layer) Open(ctx context.Context, t kv.ReadTransactor, path []string, expects ...Expect) (*Directory, error) {
@@ -26,9 +25,9 @@ func (l *Layer) open(ctx context.Context, t kv.ReadTransactor, path []string, sh
 		return nil, err
 	}
 	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (*Directory, error) {
-		t, err := l.follow(ctx, tx, path)
+		t, err := l.followPath(ctx, tx, path)
 		if err == nil {
-			err = t.opened(want)
+			err = t.checkOpened(want)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open directory %s: %w", pathString(path), err)
@@ -55,11 +54,11 @@ func (l *Layer) Exists(ctx context.Context, t kv.ReadTransactor, path []string) 
 		return false, err
 	}
 	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (bool, error) {
-		t, err := l.follow(ctx, tx, path)
+		t, err := l.followPath(ctx, tx, path)
 		if err != nil {
 			return false, fmt.Errorf("look for directory %s: %w", pathString(path), err)
 		}
-		return t.complete(), nil
+		return t.isComplete(), nil
 	})
 }
 
@@ -81,16 +80,16 @@ func (l *Layer) List(ctx context.Context, t kv.ReadTransactor, path []string) ([
 }
 
 func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string) ([]string, error) {
-	t, err := l.follow(ctx, tx, path)
+	t, err := l.followPath(ctx, tx, path)
 	if err != nil {
 		return nil, err
 	}
-	if !t.complete() {
+	if !t.isComplete() {
 		return nil, ErrNotFound
 	}
 	t.enterPartition(tx)
 	links := tx.GetRange(t.parent.links().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
-	if err := t.settle(ctx); err != nil {
+	if err := t.awaitReads(ctx); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -117,11 +116,11 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 			return &entry{moment: at, directory: old.directory, facts: old.facts}, nil
 		}
 	}
-	t, err := l.follow(ctx, tx, slices.Clone(path))
+	t, err := l.followPath(ctx, tx, slices.Clone(path))
 	if err != nil {
 		return nil, err
 	}
-	if !t.complete() {
+	if !t.isComplete() {
 		return nil, ErrNotFound
 	}
 	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil

@@ -11,8 +11,8 @@ import (
 
 // Remove removes the directory at path with its subdirectories and all their
 // contents. Given a database, it reports success also if the acknowledgement
-// of its own removal was lost. Handles of removed directories must not be used
-// any more; a [Cache] sees to that.
+// of its own removal was lost. Do not use a [*Directory] of a removed directory any
+// more; a [Cache] returns none.
 //
 // Errors: [ErrNotFound], [ErrRoot], [ErrPath], [ErrVersion], [ErrCorrupt].
 func (l *Layer) Remove(ctx context.Context, t kv.Transactor, path []string) error {
@@ -40,13 +40,13 @@ func (l *Layer) RemoveIfExists(ctx context.Context, t kv.Transactor, path []stri
 			return err
 		}
 		before := maybeCommitted && gone != ""
-		// If there is another directory now, ours is gone for certain.
-		if !t.complete() || before && string(t.last().prefix) != gone {
+		// If there is another directory now, the earlier attempt did remove ours.
+		if !t.isComplete() || before && string(t.last().prefix) != gone {
 			removed = before
 			return nil
 		}
 		removed, gone = true, string(t.last().prefix)
-		return t.remove(ctx, tx)
+		return t.removeLast(ctx, tx)
 	})
 	if err != nil {
 		return false, fmt.Errorf("remove directory %s: %w", pathString(path), err)
@@ -54,9 +54,9 @@ func (l *Layer) RemoveIfExists(ctx context.Context, t kv.Transactor, path []stri
 	return removed, nil
 }
 
-// followToChange is follow for verbs that change links.
+// followToChange is followPath for verbs that change links.
 func (l *Layer) followToChange(ctx context.Context, tx kv.Transaction, path []string) (*trail, error) {
-	t, err := l.follow(ctx, tx, path)
+	t, err := l.followPath(ctx, tx, path)
 	if err != nil {
 		return nil, err
 	}

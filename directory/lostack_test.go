@@ -43,7 +43,7 @@ func (l *lossyTx) Commit(ctx context.Context) error {
 	return kv.NewError(kv.CodeCommitUnknownResult, "committed, but no one knows")
 }
 
-// TestLostAcknowledgement: no verb takes its own work for someone else's.
+// TestLostAcknowledgement checks that each verb recognizes its own change.
 func TestLostAcknowledgement(t *testing.T) {
 	ctx, root := context.Background(), directory.Root()
 	var db kv.Database

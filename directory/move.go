@@ -11,22 +11,22 @@ import (
 // move is a move within one transaction: where it begins and where it ends.
 type move struct{ from, to *trail }
 
-// arrived returns the directory at the destination if nothing is left at the
+// movedBefore returns the directory at the destination if nothing is left at the
 // source and it has the given prefix.
-func (m move) arrived(prefix string) *Directory {
-	if m.from.complete() || !m.to.complete() || m.to.last() == nil || string(m.to.last().prefix) != prefix {
+func (m move) movedBefore(prefix string) *Directory {
+	if m.from.isComplete() || !m.to.isComplete() || m.to.last() == nil || string(m.to.last().prefix) != prefix {
 		return nil
 	}
 	return m.to.directory()
 }
 
-func (m move) check() error {
+func (m move) checkEnds() error {
 	switch {
-	case !m.from.complete():
+	case !m.from.isComplete():
 		return fmt.Errorf("%w: the source", ErrNotFound)
 	case m.from.home().nodes != m.to.home().nodes:
 		return ErrBetweenPartitions
-	case m.to.complete():
+	case m.to.isComplete():
 		return fmt.Errorf("%w: the destination; remove it first", ErrExists)
 	case len(m.to.found) < len(m.to.path)-1:
 		return fmt.Errorf("%w (%w): create it first", ErrParentNotFound, ErrNotFound)
@@ -34,8 +34,8 @@ func (m move) check() error {
 	return m.to.checkLink()
 }
 
-// write moves the link and returns the directory at its new path.
-func (m move) write(tx kv.Transaction) *Directory {
+// moveLink moves the link and returns the directory at its new path.
+func (m move) moveLink(tx kv.Transaction) *Directory {
 	moved := *m.from.last()
 	tx.Clear(moved.link)
 	moved.link = m.to.link()

@@ -17,8 +17,8 @@ import (
 
 // TestCacheStress lets writers with caches of their own write to directories
 // that others remove, move and create again all the time. Each directory
-// holds its path under the key "home", changed by whoever moves it in the same
-// transaction. Every attempt of a transaction must find the path that it asked
+// holds its path under the key "home", which the transaction that moves it
+// changes. Every attempt of a transaction must find the path that it asked
 // for, and no key may end outside a directory.
 func TestCacheStress(t *testing.T) {
 	for _, layer := range []string{"", directory.Partition} {

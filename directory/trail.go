@@ -10,16 +10,16 @@ import (
 )
 
 // trail is a path followed through the stored links: the elements that exist,
-// where the next one would be, and everything that was read to know it.
+// where the next one would be, and all that was read for it.
 type trail struct {
 	layer   *Layer
 	path    []string
-	found   []element // the leading elements of path that exist
-	tree    *tree     // where the next element has its node
-	parent  node      // the node that would link to it
-	trees   []visited // the trees passed, outermost first
-	facts   []fact    // what was read
-	pending []reading
+	found   []element       // the leading elements of path that exist
+	tree    *tree           // where the next element has its node
+	parent  node            // the node that would link to it
+	trees   []versionedTree // the trees passed, outermost first
+	facts   []fact          // what was read
+	pending []pendingRead
 }
 
 // element is one directory on a trail.
@@ -30,9 +30,9 @@ type element struct {
 	layer  string
 }
 
-// visited is a tree with the version that its root node holds, nil if it has
+// versionedTree is a tree with the version that its root node holds, nil if it has
 // none because nothing was written there yet.
-type visited struct {
+type versionedTree struct {
 	*tree
 	version *version
 }
@@ -40,23 +40,23 @@ type visited struct {
 // fact is a key and the value that it had: nil for none.
 type fact struct{ key, value []byte }
 
-// reading is a read under way and what to do with its value.
-type reading struct {
+// pendingRead is a read that was started, and what to do with its value.
+type pendingRead struct {
 	key    []byte
 	value  kv.Future[[]byte]
 	accept func(value []byte) error
 }
 
-// step follows the link to the next element, if there is one. The link is read
+// followLink follows the link to the next element, if there is one. The link is read
 // together with the layer of the element before; should that turn out to be a
 // partition, the link is inside it and must be read again.
-func (t *trail) step(ctx context.Context, tx kv.ReadTransaction) (bool, error) {
+func (t *trail) followLink(ctx context.Context, tx kv.ReadTransaction) (bool, error) {
 	if err := t.checkLink(); err != nil {
 		return false, err
 	}
 	link := t.link()
 	value := tx.Get(link)
-	if err := t.settle(ctx); err != nil {
+	if err := t.awaitReads(ctx); err != nil {
 		return false, err
 	}
 	if t.enterPartition(tx) {
@@ -71,7 +71,7 @@ func (t *trail) step(ctx context.Context, tx kv.ReadTransaction) (bool, error) {
 		return false, err
 	}
 	t.facts = append(t.facts, fact{link, prefix})
-	return true, t.extend(tx, link, prefix)
+	return true, t.addElement(tx, link, prefix)
 }
 
 // link is the key of the link to the next element.
@@ -85,15 +85,15 @@ func (t *trail) checkLink() error {
 	return nil
 }
 
-// extend adds the element that a link leads to and starts to read its layer.
-func (t *trail) extend(tx kv.ReadTransaction, link, prefix []byte) error {
+// addElement adds the element that a link leads to and starts to read its layer.
+func (t *trail) addElement(tx kv.ReadTransaction, link, prefix []byte) error {
 	if reason := t.tree.checkPrefix(prefix); reason != "" {
 		return &CorruptError{link, prefix, "not a directory's prefix: " + reason}
 	}
 	t.found = append(t.found, element{tree: t.tree, link: link, prefix: prefix})
 	t.parent = t.tree.node(prefix)
 	i := len(t.found) - 1
-	t.read(tx, t.parent.layerKey(), func(layer []byte) error {
+	t.startRead(tx, t.parent.layerKey(), func(layer []byte) error {
 		t.found[i].layer = string(layer)
 		return nil
 	})
@@ -106,18 +106,18 @@ func (t *trail) enterPartition(tx kv.ReadTransaction) bool {
 	if last == nil || last.layer != Partition || last.tree != t.tree {
 		return false
 	}
-	t.enter(tx, inPartition(last.prefix, slices.Clone(t.path[:len(t.found)])))
+	t.enterTree(tx, inPartition(last.prefix, slices.Clone(t.path[:len(t.found)])))
 	return true
 }
 
-// enter makes tree the one where the next element is, and starts to read its
+// enterTree makes tree the one where the next element is, and starts to read its
 // version.
-func (t *trail) enter(tx kv.ReadTransaction, tr *tree) {
+func (t *trail) enterTree(tx kv.ReadTransaction, tr *tree) {
 	t.tree, t.parent = tr, tr.root
-	t.trees = append(t.trees, visited{tree: tr})
+	t.trees = append(t.trees, versionedTree{tree: tr})
 	i := len(t.trees) - 1
 	key := tr.versionKey()
-	t.read(tx, key, func(value []byte) error {
+	t.startRead(tx, key, func(value []byte) error {
 		if value == nil {
 			return nil
 		}
@@ -133,12 +133,12 @@ func (t *trail) enter(tx kv.ReadTransaction, tr *tree) {
 	})
 }
 
-func (t *trail) read(tx kv.ReadTransaction, key []byte, accept func([]byte) error) {
-	t.pending = append(t.pending, reading{key, tx.Get(key), accept})
+func (t *trail) startRead(tx kv.ReadTransaction, key []byte, accept func([]byte) error) {
+	t.pending = append(t.pending, pendingRead{key, tx.Get(key), accept})
 }
 
-// settle waits for the reads under way.
-func (t *trail) settle(ctx context.Context) error {
+// awaitReads waits for all reads that were started.
+func (t *trail) awaitReads(ctx context.Context) error {
 	for _, r := range t.pending {
 		value, err := r.value.Get(ctx)
 		if err != nil {
@@ -153,8 +153,8 @@ func (t *trail) settle(ctx context.Context) error {
 	return nil
 }
 
-// complete reports whether the whole path exists.
-func (t *trail) complete() bool { return len(t.found) == len(t.path) }
+// isComplete reports whether the whole path exists.
+func (t *trail) isComplete() bool { return len(t.found) == len(t.path) }
 
 // last is the last element that exists, nil for the root.
 func (t *trail) last() *element {
@@ -166,14 +166,14 @@ func (t *trail) last() *element {
 
 // home is the tree that holds the link to the path's last element, or would.
 func (t *trail) home() *tree {
-	if t.complete() && t.last() != nil {
+	if t.isComplete() && t.last() != nil {
 		return t.last().tree
 	}
 	return t.tree
 }
 
-// check compares the layers of the elements that exist with those expected.
-func (t *trail) check(want expectations) error {
+// checkLayers compares the layers of the elements that exist with those expected.
+func (t *trail) checkLayers(want expectations) error {
 	for _, x := range want {
 		if x.element < len(t.found) && x.layer != t.found[x.element].layer {
 			return &LayerError{slices.Clone(t.path[:x.element+1]), x.layer, t.found[x.element].layer}
@@ -206,24 +206,24 @@ func (t *trail) directory() *Directory {
 	return d
 }
 
-// opened tells what is wrong with a trail that should lead to a directory.
-func (t *trail) opened(want expectations) error {
-	if err := t.check(want); err != nil {
+// checkOpened returns what is wrong with a trail that should lead to a directory.
+func (t *trail) checkOpened(want expectations) error {
+	if err := t.checkLayers(want); err != nil {
 		return err
 	}
-	if !t.complete() {
+	if !t.isComplete() {
 		return ErrNotFound
 	}
 	return nil
 }
 
-// remove removes the last element of a complete trail. The subdirectories go
+// removeLast removes the last element of a complete trail. The subdirectories go
 // level by level, each level being one round of reads; partitions need none,
 // since all that is theirs lies in their prefix.
-func (t *trail) remove(ctx context.Context, tx kv.Transaction) error {
+func (t *trail) removeLast(ctx context.Context, tx kv.Transaction) error {
 	tree, level := t.home(), [][]byte{t.last().prefix}
 	for len(level) > 0 {
-		below, err := tree.subdirectories(ctx, tx, level)
+		below, err := tree.listSubdirectories(ctx, tx, level)
 		if err != nil {
 			return err
 		}

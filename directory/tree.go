@@ -93,8 +93,8 @@ func (t *tree) checkPrefix(prefix []byte) string {
 // concurrentReads bounds the range reads that are under way at a time.
 const concurrentReads = 256
 
-// subdirectories returns the prefixes to which the nodes of a level link.
-func (t *tree) subdirectories(ctx context.Context, tx kv.ReadTransaction, level [][]byte) ([][]byte, error) {
+// listSubdirectories returns the prefixes to which the nodes of a level link.
+func (t *tree) listSubdirectories(ctx context.Context, tx kv.ReadTransaction, level [][]byte) ([][]byte, error) {
 	var below [][]byte
 	for len(level) > 0 {
 		n := min(len(level), concurrentReads)

@@ -10,9 +10,8 @@ import (
 )
 
 // allocate returns a new prefix for a directory of the tree, which does not
-// overlap the prefix avoid. Whatever lies there already, keys or directories
-// with manual prefixes, is an error rather than skipped: something that the
-// allocator does not know of uses its content.
+// overlap the prefix avoid. Keys, or directories with manual prefixes, that lie
+// there already are an error: a program uses the content without the allocator.
 func (t *tree) allocate(ctx context.Context, tx kv.Transaction, avoid []byte) ([]byte, error) {
 	for {
 		n, err := t.allocator.allocate(ctx, tx)

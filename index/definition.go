@@ -23,15 +23,15 @@ type Definition struct {
 	// Cover tells that entries hold a copy of the record, so that a query need
 	// not fetch it.
 	Cover bool
-	// Sparse names the fields that keep a record out of the index: by a null in a
-	// unique index, by an empty slice in any.
+	// Sparse names the fields whose null, in a unique index, or empty slice, in any
+	// index, keeps a record out of the index.
 	Sparse []string
 	// Signature names the kinds of the fields ("string,time"). Entries written
 	// under another signature are never read: the index must be built again.
 	Signature string
 	// Scatter is over how many shards the entries are scattered by the id of
 	// their record, whose shard then stands before the values; 0 for not at all.
-	// A unique index cannot be: whoever looks for its values has no id.
+	// A unique index cannot be: a lookup by values does not know the id.
 	Scatter Shards
 }
 

@@ -4,10 +4,10 @@
 // entries, not Go types: package persistable and the code that persistgen
 // writes call it.
 //
-// An index is a [Definition] with a place in the database. A record's entries
-// are gathered in a [Set]; [Maintain] writes the difference between the
-// entries of a record's stored form and those of its new form; [Claims] reads
-// who owns the unique keys, in the same round as the record:
+// An index is a [Definition] with a place in the database. A [Set] gathers the
+// entries of a record; [Maintain] writes the difference between the entries of the
+// stored form and those of the new form; [Claims] reads the owners of the unique
+// keys, in the same round as the record:
 //
 //	e := set.Open(ix, id)
 //	k := e.Begin()
@@ -28,6 +28,6 @@
 //
 // A Set, its Entries and Claims are for one goroutine and one attempt of a
 // transaction, and may be reused for the next. Everything else is immutable.
-// Nothing is remembered between attempts: all functions may be called in a
-// transaction function that runs again.
+// Attempts share no state: all functions may be called in a transaction function
+// that runs again.
 package index

@@ -10,11 +10,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Fill writes, in one transaction, the entries of records that were there
-// before their index: one batch of an online build. Only indexes in the state
-// [Building] are filled. Writers that maintain the index meanwhile and the
-// transaction see each other: the records must be read in the transaction
-// itself, not as a snapshot.
+// Fill writes, in one transaction, the entries of records that are older than their
+// index: one batch of an online build. It fills only indexes in the state
+// [Building]. The caller reads the records in the transaction itself, not as a
+// snapshot, so that the transaction conflicts with concurrent writes of them.
 type Fill struct {
 	tx      kv.Transaction
 	indexes []Index
@@ -37,7 +36,7 @@ func NewFill(tx kv.Transaction, indexes []Index) *Fill {
 	return &Fill{tx: tx, indexes: indexes, owners: map[string][]byte{}}
 }
 
-// Add adds a record. It keeps nothing of entries, but r's bytes.
+// Add adds a record. It keeps r's bytes, but copies from entries.
 func (f *Fill) Add(entries *Set, r Record) {
 	for i := range f.indexes {
 		ix := &f.indexes[i]

@@ -15,9 +15,8 @@ import (
 // scattered key has, before what it would begin with, the number of its shard
 // as a tuple element.
 //
-// The shard is a hash of the record's packed id, and nothing else, so whoever
-// has an id has the key. It is part of the layout of stored data and never
-// changes.
+// The shard is a hash of the record's packed id only, so that the id gives the key.
+// It is part of the layout of stored data and never changes.
 type Shards int
 
 // MaxShards is the largest number of shards.

@@ -26,35 +26,35 @@ func Of(ctx context.Context, db kv.ReadTransactor, mask Mask) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{left: all, mask: mask}
-	if err := r.tree(tuple.NewSubspace([]byte{0xfe}), ""); err != nil {
+	d := &dump{left: all, mask: mask}
+	if err := d.readTree(tuple.NewSubspace([]byte{0xfe}), ""); err != nil {
 		return nil, err
 	}
-	for _, pair := range r.left {
-		r.add("stray %x = %x", pair.Key, pair.Value)
+	for _, pair := range d.left {
+		d.addLine("stray %x = %x", pair.Key, pair.Value)
 	}
-	slices.Sort(r.lines)
-	return r.lines, nil
+	slices.Sort(d.lines)
+	return d.lines, nil
 }
 
 // Mask returns what is to be shown of a pair of the directory at path, whose
 // key lacks the directory's prefix.
 type Mask = func(path string, pair kv.KeyValue) kv.KeyValue
 
-// reading is a database that is being taken apart.
-type reading struct {
-	left  []kv.KeyValue // what was not yet understood
+// dump are the lines that describe a database.
+type dump struct {
+	left  []kv.KeyValue // the pairs without a line yet
 	mask  Mask
 	lines []string
 }
 
-func (r *reading) add(format string, args ...any) {
-	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+func (d *dump) addLine(format string, args ...any) {
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
-// take removes the pairs whose keys begin with prefix.
-func (r *reading) take(prefix []byte) (taken []kv.KeyValue) {
-	r.left = slices.DeleteFunc(r.left, func(pair kv.KeyValue) bool {
+// takePrefix removes and returns the pairs whose keys begin with prefix.
+func (d *dump) takePrefix(prefix []byte) (taken []kv.KeyValue) {
+	d.left = slices.DeleteFunc(d.left, func(pair kv.KeyValue) bool {
 		if !bytes.HasPrefix(pair.Key, prefix) {
 			return false
 		}
@@ -64,49 +64,49 @@ func (r *reading) take(prefix []byte) (taken []kv.KeyValue) {
 	return taken
 }
 
-// tree reads the directories of a layer or of a partition.
-func (r *reading) tree(nodes tuple.Subspace, path string) error {
+// readTree reads the directories of a layer or of a partition.
+func (d *dump) readTree(nodes tuple.Subspace, path string) error {
 	root := nodes.Sub(nodes.Bytes())
-	for _, pair := range r.take(root.Sub([]byte("version")).Bytes()) {
-		r.add("%s: version %x", path, pair.Value)
+	for _, pair := range d.takePrefix(root.Sub([]byte("version")).Bytes()) {
+		d.addLine("%s: version %x", path, pair.Value)
 	}
-	r.take(root.Sub([]byte("hca")).Bytes())
-	return r.children(nodes, root, path)
+	d.takePrefix(root.Sub([]byte("hca")).Bytes())
+	return d.readChildren(nodes, root, path)
 }
 
-func (r *reading) children(nodes, parent tuple.Subspace, path string) error {
-	for _, pair := range r.take(parent.Sub(0).Bytes()) {
+func (d *dump) readChildren(nodes, parent tuple.Subspace, path string) error {
+	for _, pair := range d.takePrefix(parent.Sub(0).Bytes()) {
 		element, err := parent.Unpack(pair.Key)
 		if err != nil {
 			return err
 		}
-		if err := r.node(nodes, pair.Value, path+"/"+element[1].(string)); err != nil {
+		if err := d.readNode(nodes, pair.Value, path+"/"+element[1].(string)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reading) node(nodes tuple.Subspace, prefix []byte, path string) error {
+func (d *dump) readNode(nodes tuple.Subspace, prefix []byte, path string) error {
 	node := nodes.Sub(prefix)
 	var layer strings.Builder
-	for _, pair := range r.take(node.Sub([]byte("layer")).Bytes()) {
+	for _, pair := range d.takePrefix(node.Sub([]byte("layer")).Bytes()) {
 		layer.Write(pair.Value)
 	}
-	r.add("%s: layer %q", path, layer.String())
-	read := func() error { return r.children(nodes, node, path) }
+	d.addLine("%s: layer %q", path, layer.String())
+	read := func() error { return d.readChildren(nodes, node, path) }
 	if layer.String() == directory.Partition {
-		read = func() error { return r.tree(tuple.NewSubspace(append(slices.Clone(prefix), 0xfe)), path) }
+		read = func() error { return d.readTree(tuple.NewSubspace(append(slices.Clone(prefix), 0xfe)), path) }
 	}
 	if err := read(); err != nil {
 		return err
 	}
-	for _, pair := range r.take(prefix) {
+	for _, pair := range d.takePrefix(prefix) {
 		pair.Key = pair.Key[len(prefix):]
-		if r.mask != nil {
-			pair = r.mask(path, pair)
+		if d.mask != nil {
+			pair = d.mask(path, pair)
 		}
-		r.add("%s: %x = %x", path, pair.Key, pair.Value)
+		d.addLine("%s: %x = %x", path, pair.Key, pair.Value)
 	}
 	return nil
 }
