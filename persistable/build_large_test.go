@@ -50,7 +50,7 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 		records, tags, body int
 		cover               bool
 	}{
-		"plain":    {100, 400, 0, false},
+		"plain":    {480, 64, 0, false},
 		"covering": {60, 20, 20_000, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -172,7 +172,7 @@ func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *Report, 
 	case err != nil:
 		return nil // verifyRecords reports it
 	case decoded == nil:
-		fault("the entry's record does not exist")
+		fault("the entry's record is not there")
 		return nil
 	}
 	var set index.Set
