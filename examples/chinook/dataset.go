@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -155,4 +156,48 @@ func readDataset(path string) (*dataset, error) {
 		return nil, fmt.Errorf("reading the data set %s: %w", path, errors.New("it has no tracks or no invoices; is it chinook.json?"))
 	}
 	return &d, nil
+}
+
+func (d *dataset) names() names {
+	n := names{map[int64]string{}, map[int64]string{}, map[int64][]string{}}
+	for _, r := range d.Genre {
+		n.genres[r.GenreID] = r.Name
+	}
+	for _, r := range d.MediaType {
+		n.mediaTypes[r.MediaTypeID] = r.Name
+	}
+	playlists := map[int64]string{}
+	for _, r := range d.Playlist {
+		playlists[r.PlaylistID] = r.Name
+	}
+	for _, r := range d.PlaylistTrack {
+		n.playlists[r.TrackID] = append(n.playlists[r.TrackID], playlists[r.PlaylistID])
+	}
+	for track, list := range n.playlists {
+		slices.Sort(list) // two playlists may have one name
+		n.playlists[track] = slices.Compact(list)
+	}
+	return n
+}
+
+// byCountry returns the invoices of each billing country, and the countries in
+// the order in which they first bought.
+func (d *dataset) byCountry() (countries []string, invoices map[string][]invoiceRow) {
+	invoices = map[string][]invoiceRow{}
+	for _, r := range d.Invoice {
+		if invoices[r.BillingCountry] == nil {
+			countries = append(countries, r.BillingCountry)
+		}
+		invoices[r.BillingCountry] = append(invoices[r.BillingCountry], r)
+	}
+	return countries, invoices
+}
+
+// linesByInvoice returns the lines of each invoice.
+func (d *dataset) linesByInvoice() map[int64][]lineRow {
+	lines := map[int64][]lineRow{}
+	for _, r := range d.InvoiceLine {
+		lines[r.InvoiceID] = append(lines[r.InvoiceID], r)
+	}
+	return lines
 }

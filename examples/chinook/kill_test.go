@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -39,9 +40,7 @@ func TestKill(t *testing.T) { eachStore(t, testKill) }
 
 func testKill(t *testing.T, file string) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	k := &killer{data: mustRead(t, file), file: file, random: rand.New(rand.NewPCG(seed, 0))}
+	k := &killer{data: mustRead(t, file), file: file, random: seed.Rand(t)}
 	for kills := 0; kills < 3; { // a loader may come to its end before it dies
 		kills += k.load(t, t.TempDir())
 		t.Logf("killed %d times", kills)

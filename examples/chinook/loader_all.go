@@ -9,9 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// loadAll loads the whole data set and returns how many rows were not there
-// yet. Tables come in an order in which what a row refers to is there before
-// it.
+// loadAll loads the whole data set and returns the number of rows that it stored.
+// Each table comes after the tables that its rows refer to.
 func loadAll(ctx context.Context, db *persistable.DB, data *dataset, show progress) (stored int, err error) {
 	l := &loader{
 		db: db, data: data, show: show,

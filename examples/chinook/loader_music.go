@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -68,26 +67,4 @@ type names struct {
 	genres     map[int64]string
 	mediaTypes map[int64]string
 	playlists  map[int64][]string // by track, sorted, each once
-}
-
-func (d *dataset) names() names {
-	n := names{map[int64]string{}, map[int64]string{}, map[int64][]string{}}
-	for _, r := range d.Genre {
-		n.genres[r.GenreID] = r.Name
-	}
-	for _, r := range d.MediaType {
-		n.mediaTypes[r.MediaTypeID] = r.Name
-	}
-	playlists := map[int64]string{}
-	for _, r := range d.Playlist {
-		playlists[r.PlaylistID] = r.Name
-	}
-	for _, r := range d.PlaylistTrack {
-		n.playlists[r.TrackID] = append(n.playlists[r.TrackID], playlists[r.PlaylistID])
-	}
-	for track, list := range n.playlists {
-		slices.Sort(list) // two playlists may have one name
-		n.playlists[track] = slices.Compact(list)
-	}
-	return n
 }

@@ -105,25 +105,3 @@ func (l *loader) saveInvoice(ctx context.Context, tx persistable.Tx, i *Invoice,
 	}
 	return nil
 }
-
-// byCountry returns the invoices of each billing country, and the countries in
-// the order in which they first bought.
-func (d *dataset) byCountry() (countries []string, invoices map[string][]invoiceRow) {
-	invoices = map[string][]invoiceRow{}
-	for _, r := range d.Invoice {
-		if invoices[r.BillingCountry] == nil {
-			countries = append(countries, r.BillingCountry)
-		}
-		invoices[r.BillingCountry] = append(invoices[r.BillingCountry], r)
-	}
-	return countries, invoices
-}
-
-// linesByInvoice returns the lines of each invoice.
-func (d *dataset) linesByInvoice() map[int64][]lineRow {
-	lines := map[int64][]lineRow{}
-	for _, r := range d.InvoiceLine {
-		lines[r.InvoiceID] = append(lines[r.InvoiceID], r)
-	}
-	return lines
-}

@@ -21,8 +21,8 @@ const batchSize = 50
 //
 //   - A batch of rows is one transaction, so it is stored as a whole or not at
 //     all.
-//   - Before a batch is stored, the records that are there already are looked
-//     up by their numbers, with one query of the unique index.
+//   - Before it stores a batch, the loader looks up which records exist already,
+//     by their numbers, with one query of the unique index.
 //   - If another loader stores one of them in between, the unique index refuses
 //     the transaction, and the batch is looked up again.
 type loader struct {
@@ -79,8 +79,8 @@ func load[Row row](ctx context.Context, l *loader, t table[Row], step func(rows,
 	return stored, nil
 }
 
-// loadBatch stores a batch in one transaction, again and again as long as it
-// meets records that another loader has just stored.
+// loadBatch stores a batch in one transaction. It tries again as long as another
+// loader stores records of the batch at the same time.
 func loadBatch[Row row](ctx context.Context, l *loader, t table[Row], batch []Row) (int, error) {
 	for seen := -1; ; {
 		there, err := t.find(ctx, batch[0].number(), batch[len(batch)-1].number())
