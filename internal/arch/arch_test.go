@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/tricky":    {"kv"},
 
 	"kv/fdbkv":  {"kv", "github.com/apple/foundationdb/bindings/go"},
-	"kv/kvtest": {"kv", "internal/goldens", "github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
+	"kv/kvtest": {"kv", "internal/goldens", "github.com/google/go-cmp"},
 	"tuple":     {},
 	"directory": {"kv", "tuple"},
 	"idgen":     {"internal/uptime", "github.com/oklog/ulid/v2"},

@@ -94,8 +94,6 @@ func TestSerializable(t *testing.T) { onIsolationEngines(t, kvtest.CheckSerializ
 
 func TestCommitOrder(t *testing.T) { onIsolationEngines(t, kvtest.CheckCommitOrder) }
 
-func TestLinearizable(t *testing.T) { onIsolationEngines(t, kvtest.CheckLinearizable) }
-
 func checkAnomaly(t *testing.T, a kvtest.Anomaly) {
 	for _, e := range isolationEngines {
 		if e.name == "absorbing" {

@@ -50,8 +50,6 @@ func TestSerializable(t *testing.T) { onHistories(t, kvtest.CheckSerializable) }
 
 func TestCommitOrder(t *testing.T) { onHistories(t, kvtest.CheckCommitOrder) }
 
-func TestLinearizable(t *testing.T) { onHistories(t, kvtest.CheckLinearizable) }
-
 func TestAnomalies(t *testing.T) {
 	open := enginetest.Whole(t)
 	for _, a := range kvtest.Anomalies {

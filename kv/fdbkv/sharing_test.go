@@ -31,9 +31,6 @@ func TestSharing(t *testing.T) {
 		"CommitOrder": func(t *testing.T, open func(testing.TB) kv.Database) {
 			checkHistories(t, open(t), kvtest.CheckCommitOrder)
 		},
-		"Linearizable": func(t *testing.T, open func(testing.TB) kv.Database) {
-			checkHistories(t, open(t), kvtest.CheckLinearizable)
-		},
 		"Anomalies": func(t *testing.T, open func(testing.TB) kv.Database) {
 			for _, a := range kvtest.Anomalies {
 				t.Run(string(a), func(t *testing.T) { kvtest.CheckAnomaly(t, open, a) })

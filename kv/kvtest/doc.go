@@ -19,9 +19,9 @@
 // [ReplayGoldens] replays traces recorded on a real FoundationDB cluster.
 // [Differential] runs random programs on two engines, and [ReplayFinds] those in
 // which engines were once found to differ.
-// [CheckSerializable], [CheckCommitOrder] and [CheckLinearizable] look for
-// contradictions in what random transactions saw, in three ways; [CheckAnomaly]
-// tries to bring about one anomaly.
+// [CheckSerializable] and [CheckCommitOrder] look for contradictions in what
+// random transactions read, in two ways; [CheckAnomaly] tries to bring about one
+// anomaly.
 // [Hostile] loses acknowledgements, forces retries, expires transactions, cuts
 // range reads into small batches, resolves futures late and out of order and
 // fires watches without reason. [Count] counts reads, writes, commits and the

@@ -24,9 +24,6 @@ var concurrencyLaws = []law{
 	{"random histories are those of their versionstamps", func(c *conformance) {
 		CheckCommitOrder(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
 	}},
-	{"single keys are linearizable", func(c *conformance) {
-		CheckLinearizable(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
-	}},
 }
 
 const (

@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// LoadOptions describe the random load of [CheckSerializable],
-// [CheckCommitOrder] and [CheckLinearizable].
+// LoadOptions describe the random load of [CheckSerializable] and
+// [CheckCommitOrder].
 type LoadOptions struct {
 	Seed         uint64 // fixes what the transactions do
 	Goroutines   int    // how many run at once; 0 means 8

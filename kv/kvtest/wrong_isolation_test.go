@@ -76,7 +76,6 @@ var historyChecks = []struct {
 }{
 	{"serializable", CheckSerializable, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads"}},
 	{"commit order", CheckCommitOrder, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads", "cleared ranges stay"}},
-	{"linearizable", CheckLinearizable, []string{"no read conflicts", "dirty writes", "stale reads"}},
 }
 
 var isolationFaults = map[string]func() func(kv.Transaction) kv.Transaction{
