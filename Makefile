@@ -90,7 +90,7 @@ generate: ## run every go:generate
 	go generate ./...
 
 .PHONY: goldens
-goldens: ## adopt the recordings beside the clone, and write docs/coverage.md anew
+goldens: ## adopt the recordings beside the clone, and list anew what they prove
 	go test ./internal/goldens -run '^TestAdopted$$' -args -adopt
 	go generate ./kv/kvtest
 

@@ -66,8 +66,8 @@
 // Reads merge the transaction's own writes over the view as FoundationDB's
 // client does, request by request, add the conflict ranges that it adds, and end
 // batches where it ends them; the package replays traces recorded on a real
-// cluster without a difference (TestGoldens). The page docs/coverage.md lists
-// which behaviour they prove.
+// cluster without a difference (TestGoldens). What they prove is
+// listed in kv/kvtest/testdata/coverage.md.
 //
 // A read that memory can answer is answered at once. One that needs the disk, or
 // many steps, is made by a goroutine, with the transaction's writes and version of

@@ -21,12 +21,12 @@ import (
 
 //go:generate go test -v -run ^TestCoverage$ . -args -update
 
-var update = flag.Bool("update", false, "write docs/coverage.md anew")
+var update = flag.Bool("update", false, "write testdata/coverage.md anew")
 
-const ledgerFile = "../../docs/coverage.md"
+const ledgerFile = "testdata/coverage.md"
 
 // TestCoverage derives from the recordings which behaviour they prove, and
-// compares docs/coverage.md with that; -update writes it.
+// compares testdata/coverage.md with that; -update writes it.
 func TestCoverage(t *testing.T) {
 	text := readLedger(t, goldens.Dir(t)).render(areas(t))
 	if *update {
@@ -40,7 +40,7 @@ func TestCoverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(old), string(text)); diff != "" {
-		t.Errorf("docs/coverage.md is not current: run make generate (-page +now):\n%s", diff)
+		t.Errorf("testdata/coverage.md is not current: run make generate (-page +now):\n%s", diff)
 	}
 }
 
