@@ -127,9 +127,6 @@ func (c *conformance) put(pairs ...string) {
 	})
 }
 
-// absent is what get answers for a key that is not there.
-const absent = "‹absent›"
-
 // get reads a key in a transaction.
 func (c *conformance) get(tx kv.ReadTransaction, key string) string {
 	c.Helper()
@@ -162,17 +159,6 @@ func (c *conformance) scan(tx kv.ReadTransaction, r kv.SelectorRange, o kv.Range
 	}
 	return pairTexts(pairs)
 }
-
-func pairTexts(pairs []kv.KeyValue) []string {
-	texts := []string{}
-	for _, pair := range pairs {
-		texts = append(texts, fmt.Sprintf("%s=%s", pair.Key, pair.Value))
-	}
-	return texts
-}
-
-// span is the range from one key to another.
-func span(from, to string) kv.KeyRange { return kv.KeyRange{Begin: []byte(from), End: []byte(to)} }
 
 // contents are all pairs, read in a transaction of their own.
 func (c *conformance) contents() []string {

@@ -5,6 +5,7 @@ package kvtest_test
 import (
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
@@ -22,7 +23,7 @@ func openEmbedded(tb testing.TB) kv.Database {
 
 // The wrappers keep every law of the engine beneath.
 func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
-	seed := kvtest.SeedT(t)
+	seed := seed.Of(t)
 	spare := kvtest.HostileOptions{Seed: seed, SpareExplicit: true}
 	prompt := kvtest.HostileOptions{Seed: seed + 1, SpareExplicit: true, MaxDelay: -1}
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
@@ -41,6 +42,6 @@ func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
 func TestHistoriesOfTheHostileEmbeddedEngine(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 32} {
 		kvtest.CheckSerializable(t, kvtest.HostileT(t, openEmbedded(t)),
-			kvtest.LoadOptions{Seed: kvtest.SeedT(t), Goroutines: goroutines, Transactions: 20})
+			kvtest.LoadOptions{Seed: seed.Of(t), Goroutines: goroutines, Transactions: 20})
 	}
 }

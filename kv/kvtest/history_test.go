@@ -5,6 +5,8 @@ package kvtest
 import (
 	"strings"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // did is a committed attempt, at the same time as all others, that appended its
@@ -91,7 +93,7 @@ func TestAnalyse(t *testing.T) {
 
 func TestSerializableEngines(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 32} {
-		CheckSerializable(t, openMemory(t), LoadOptions{Seed: SeedT(t), Goroutines: goroutines})
+		CheckSerializable(t, openMemory(t), LoadOptions{Seed: seed.Of(t), Goroutines: goroutines})
 	}
-	CheckSerializable(t, HostileT(t, openMemory(t)), LoadOptions{Seed: SeedT(t), Transactions: 20})
+	CheckSerializable(t, HostileT(t, openMemory(t)), LoadOptions{Seed: seed.Of(t), Transactions: 20})
 }

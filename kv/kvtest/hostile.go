@@ -6,18 +6,13 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
-
-// SeedVariable is the environment variable from which [HostileT] takes its
-// seed: a decimal number. Without it every run draws another one.
-const SeedVariable = "KAZAHANA_SEED"
 
 // HostileOptions says how hostile [Hostile] is. The zero value is a good choice.
 type HostileOptions struct {
@@ -57,27 +52,11 @@ func Hostile(db kv.Database, o HostileOptions) kv.Database {
 	return &hostileDB{inner: db, options: o}
 }
 
-// HostileT is [Hostile] for a test: its seed comes from [SeedVariable] or is
-// drawn, and is part of the test's log.
+// HostileT is [Hostile] for a test: its seed is that of the test
+// ([seed.Of]).
 func HostileT(t testing.TB, db kv.Database) kv.Database {
 	t.Helper()
-	return Hostile(db, HostileOptions{Seed: SeedT(t)})
-}
-
-// SeedT returns the seed of [SeedVariable], or a random one, and writes it to
-// the test's log, which is shown when the test fails.
-func SeedT(t testing.TB) uint64 {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv(SeedVariable); text != "" {
-		parsed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", SeedVariable, err)
-		}
-		seed = parsed
-	}
-	t.Logf("repeat with %s=%d", SeedVariable, seed)
-	return seed
+	return Hostile(db, HostileOptions{Seed: seed.Of(t)})
 }
 
 type hostileDB struct {

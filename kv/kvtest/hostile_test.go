@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
 func TestConformanceUnderHostility(t *testing.T) {
-	seed := SeedT(t)
+	seed := seed.Of(t)
 	RunConformance(t, func(tb testing.TB) kv.Database {
 		return Hostile(openMemory(tb), HostileOptions{Seed: seed, SpareExplicit: true})
 	})
@@ -23,7 +24,7 @@ func TestConformanceUnderHostility(t *testing.T) {
 func hostile(t *testing.T, o HostileOptions) (wrapped, plain *conformance) {
 	t.Helper()
 	db := openMemory(t)
-	o.Seed = SeedT(t)
+	o.Seed = seed.Of(t)
 	return &conformance{TB: t, ctx: t.Context(), db: Hostile(db, o)}, &conformance{TB: t, ctx: t.Context(), db: db}
 }
 
@@ -258,7 +259,7 @@ func TestWatchesFireWithoutAChange(t *testing.T) {
 func TestVersionsJump(t *testing.T) {
 	db := openMemory(t)
 	counter := Count(db)
-	c := &conformance{TB: t, ctx: t.Context(), db: Hostile(counter, HostileOptions{Seed: SeedT(t), SpareExplicit: true})}
+	c := &conformance{TB: t, ctx: t.Context(), db: Hostile(counter, HostileOptions{Seed: seed.Of(t), SpareExplicit: true})}
 	for range 100 {
 		c.begin()
 	}
@@ -294,17 +295,6 @@ func TestTheSameSeedMeansTheSameFate(t *testing.T) {
 	}
 }
 
-func TestSeedIsTakenFromTheEnvironment(t *testing.T) {
-	t.Setenv(SeedVariable, "42")
-	if got := SeedT(t); got != 42 {
-		t.Errorf("SeedT = %d, want 42", got)
-	}
-	t.Setenv(SeedVariable, "forty-two")
-	if failures := record(t, func(tb testing.TB) { SeedT(tb) }); len(failures) != 1 {
-		t.Errorf("a seed that is no number: %q", failures)
-	}
-}
-
 func TestConflictRangesPassThrough(t *testing.T) {
 	c, _ := hostile(t, HostileOptions{})
 	tx := c.begin()
@@ -312,15 +302,14 @@ func TestConflictRangesPassThrough(t *testing.T) {
 	read, _, err := tx.(kv.ConflictRanger).ConflictRanges(c.ctx)
 	c.wantCode("ConflictRanges", err, 0)
 	c.want("read", showRanges(read, nil), `{["a", "a\x00")}`)
-	bare := wrongDB{openMemory(t), func(tx kv.Transaction) kv.Transaction { return deafWatch{tx} }}
-	c.db = Hostile(bare, HostileOptions{})
+	c.db = Hostile(openFaulty(t, "watches never fire"), HostileOptions{})
 	_, _, err = c.begin().(kv.ConflictRanger).ConflictRanges(c.ctx)
 	c.wantCode("ConflictRanges of an engine without", err, kv.CodeClientInvalidOperation)
 }
 
 // The laws about many goroutines hold with every fault switched on.
 func TestConcurrencyUnderHostility(t *testing.T) {
-	seed := SeedT(t)
+	seed := seed.Of(t)
 	open := func(tb testing.TB) kv.Database { return Hostile(openMemory(tb), HostileOptions{Seed: seed}) }
 	for _, name := range []string{"every increment counts once", "money is neither made nor lost", "an all-or-nothing pair is never seen half"} {
 		t.Run(name, func(t *testing.T) { checkLaw(t, findLaw(t, name), open(t), open, lawTimeout) })

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -19,10 +20,10 @@ var concurrencyLaws = []law{
 	{"reads of one transaction may run together", checkParallelReads},
 	{"an all-or-nothing pair is never seen half", checkPairs},
 	{"random histories are strictly serializable", func(c *conformance) {
-		CheckSerializable(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
+		CheckSerializable(c.TB, c.db, LoadOptions{Seed: seed.Of(c.TB)})
 	}},
 	{"random histories are those of their versionstamps", func(c *conformance) {
-		CheckCommitOrder(c.TB, c.db, LoadOptions{Seed: SeedT(c.TB)})
+		CheckCommitOrder(c.TB, c.db, LoadOptions{Seed: seed.Of(c.TB)})
 	}},
 }
 
@@ -90,7 +91,7 @@ func checkBank(c *conformance) {
 			tx.Set(account(i), strconv.AppendInt(nil, fortune/accounts, 10))
 		}
 	})
-	seed := SeedT(c.TB)
+	seed := seed.Of(c.TB)
 	c.together(func(w int) error {
 		rng := rand.New(rand.NewPCG(seed, uint64(w)))
 		for range perhaps {

@@ -6,64 +6,17 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// model is a database as a sorted map: the naive meaning of every call.
-type model map[string]string
-
 var modelKeys = []string{"", "\x00", "a", "a\x00", "aa", "ab", "b", "b\x00", "ba", "c", "c\xff", "d", "\xfe", "\xfe\xff"}
-
-func (m model) keys() []string { return slices.Sorted(maps.Keys(m)) }
-
-// position is the index of the key that a selector names, or one outside.
-func (m model) position(sel kv.KeySelector) int {
-	keys := m.keys()
-	at, exact := slices.BinarySearch(keys, string(sel.Key))
-	if !exact || !sel.OrEqual {
-		at-- // the last key less than sel.Key
-	}
-	return at + sel.Offset
-}
-
-func (m model) key(sel kv.KeySelector) string {
-	keys, at := m.keys(), m.position(sel)
-	switch {
-	case at < 0:
-		return ""
-	case at >= len(keys):
-		return "\xff"
-	}
-	return keys[at]
-}
-
-func (m model) scan(r kv.SelectorRange, o kv.RangeOptions) []string {
-	keys := m.keys()
-	bound := func(sel kv.KeySelector) int { return min(max(m.position(sel), 0), len(keys)) }
-	from, to := bound(r.Begin), bound(r.End)
-	texts := []string{}
-	for _, k := range keys[from:max(from, to)] {
-		texts = append(texts, k+"="+m[k])
-	}
-	if o.Reverse {
-		slices.Reverse(texts)
-	}
-	if o.Limit > 0 && o.Limit < len(texts) {
-		texts = texts[:o.Limit]
-	}
-	return texts
-}
-
-func (m model) clearRange(r kv.KeyRange) {
-	maps.DeleteFunc(m, func(k, _ string) bool { return k >= string(r.Begin) && k < string(r.End) })
-}
 
 // checkOverlayModel runs random transactions of writes and reads, compares
 // every answer with the model, and the contents after each commit.
 func checkOverlayModel(c *conformance) {
-	seed := SeedT(c.TB)
+	seed := seed.Of(c.TB)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	m := model{}
 	for round := range 60 {

@@ -41,7 +41,14 @@ type naiveWatch struct {
 // openMemory opens the engine that the wrappers and suites are tested on.
 func openMemory(tb testing.TB) kv.Database {
 	tb.Helper()
+	return openWithDefaults(tb, kv.TransactionDefaults{})
+}
+
+// openWithDefaults opens it with defaults of transactions.
+func openWithDefaults(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+	tb.Helper()
 	db := newNaive()
+	db.defaults = d
 	tb.Cleanup(func() { _ = db.Close() })
 	return db
 }

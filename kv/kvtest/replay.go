@@ -38,23 +38,6 @@ type slot struct {
 	read    int64               // the last read version seen
 }
 
-// difference is a step, or the final contents, that came out otherwise.
-type difference struct {
-	step int // -1: the final contents
-	op   string
-	want string
-	got  string
-}
-
-// String tells the difference in two lines.
-func (d difference) String() string {
-	where := fmt.Sprintf("step %d %s", d.step, d.op)
-	if d.step < 0 {
-		where = d.op
-	}
-	return fmt.Sprintf("%s\n\twant %s\n\tgot  %s", where, d.want, d.got)
-}
-
 // runScenario replays one scenario on an engine whose keys below ff it
 // replaces, and returns what differs.
 func runScenario(ctx context.Context, db kv.Database, s *scenario) ([]difference, error) {
@@ -97,8 +80,6 @@ func (r *replay) setUp(s *scenario) error {
 		return nil
 	})
 }
-
-func userKeys() kv.KeyRange { return kv.KeyRange{Begin: []byte{}, End: []byte{0xff}} }
 
 // check runs a step and compares its answer.
 func (r *replay) check(i int, st *step) (difference, bool) {

@@ -3,6 +3,7 @@
 package kvtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -216,7 +217,7 @@ func TestLongBytesAreShownShort(t *testing.T) {
 		{nil, "absent"},
 		{[]byte{}, `""`},
 		{[]byte("k0123456789\x00"), `"k"‹stamp 1.0›"\x00"`},
-		{long(100000), `"` + strings.Repeat("x", 40) + `"…(100000 bytes)`},
+		{bytes.Repeat([]byte("x"), 100_000), `"` + strings.Repeat("x", 40) + `"…(100000 bytes)`},
 	} {
 		if got := showBytes(tt.bytes, known); got != tt.want {
 			t.Errorf("showBytes(%.10q) = %s, want %s", tt.bytes, got, tt.want)

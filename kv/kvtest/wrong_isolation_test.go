@@ -4,10 +4,7 @@ package kvtest
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync/atomic"
-	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -65,59 +62,5 @@ func staleReads() func(kv.Transaction) kv.Transaction {
 			tx.SetReadVersion(version)
 		}
 		return tx
-	}
-}
-
-// The checks of random histories, and the faults that each must find.
-var historyChecks = []struct {
-	name  string
-	check func(testing.TB, kv.Database, LoadOptions)
-	finds []string
-}{
-	{"serializable", CheckSerializable, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads"}},
-	{"commit order", CheckCommitOrder, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads", "cleared ranges stay"}},
-}
-
-var isolationFaults = map[string]func() func(kv.Transaction) kv.Transaction{
-	"no read conflicts":     always(func(tx kv.Transaction) kv.Transaction { return noReadConflict{tx} }),
-	"no phantoms":           always(func(tx kv.Transaction) kv.Transaction { return noPhantom{tx} }),
-	"no selector conflicts": always(func(tx kv.Transaction) kv.Transaction { return quietSelectors{tx} }),
-	"drifting reads":        always(func(tx kv.Transaction) kv.Transaction { return driftingReads{tx} }),
-	"dirty writes":          always(func(tx kv.Transaction) kv.Transaction { return dirtyWrites{tx} }),
-	"cleared ranges stay":   always(func(tx kv.Transaction) kv.Transaction { return forgetfulClear{tx} }),
-	"stale reads":           staleReads,
-}
-
-func always(spoil func(kv.Transaction) kv.Transaction) func() func(kv.Transaction) kv.Transaction {
-	return func() func(kv.Transaction) kv.Transaction { return spoil }
-}
-
-// Each check finds each fault of its list in some of many runs, whose seeds are
-// the same every time.
-func TestHistoryChecksFindWrongEngines(t *testing.T) {
-	for _, c := range historyChecks {
-		for _, fault := range c.finds {
-			t.Run(c.name+"/"+strings.ReplaceAll(fault, " ", "-"), func(t *testing.T) {
-				for seed := range uint64(100) {
-					failures := record(t, func(tb testing.TB) {
-						db := wrongDB{openMemory(tb), isolationFaults[fault]()}
-						c.check(tb, db, LoadOptions{Seed: seed, Goroutines: 8, Transactions: 40})
-					})
-					if len(failures) > 0 {
-						t.Logf("run %d: %s", seed, failures[0])
-						return
-					}
-				}
-				t.Error("a hundred runs found nothing")
-			})
-		}
-	}
-}
-
-func TestEveryIsolationFaultIsFound(t *testing.T) {
-	for fault := range isolationFaults {
-		if !slices.Contains(historyChecks[1].finds, fault) {
-			t.Errorf("nobody must find %q", fault)
-		}
 	}
 }

@@ -4,6 +4,7 @@ package kvtest
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -11,7 +12,10 @@ import (
 // Faults of sizes. Each embeds a right transaction of the naive engine.
 type (
 	noSizes      struct{ kv.Transaction } // every range has 0 bytes
-	growingSizes struct{ kv.Transaction } // what was cleared counts
+	growingSizes struct {                 // what was cleared counts
+		kv.Transaction
+		peak *atomic.Int64
+	}
 	noSplits     struct{ kv.Transaction } // every range is one part
 	readingSizes struct{ kv.Transaction } // they read at the read version, and conflict
 )
@@ -22,7 +26,14 @@ func (w noSizes) GetEstimatedRangeSizeBytes(kv.KeyRange) kv.Future[int64] {
 
 func (w growingSizes) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
 	size, err := w.Transaction.GetEstimatedRangeSizeBytes(r).Get(context.Background())
-	return kv.Resolved(max(size, sizedPairs*sizedBytes), err)
+	w.peak.Store(max(size, w.peak.Load())) // one goroutine asks
+	return kv.Resolved(w.peak.Load(), err)
+}
+
+// growingSizesOf returns transactions whose sizes never shrink.
+func growingSizesOf() func(kv.Transaction) kv.Transaction {
+	peak := new(atomic.Int64)
+	return func(tx kv.Transaction) kv.Transaction { return growingSizes{tx, peak} }
 }
 
 func (w noSplits) Snapshot() kv.ReadTransaction { return w }

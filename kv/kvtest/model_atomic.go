@@ -10,16 +10,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// atomic applies an atomic operation that has nothing to do with versionstamps.
-func (m model) atomic(op kv.MutationType, key string, operand []byte) {
-	old, present := m[key]
-	if op != kv.CompareAndClear {
-		m[key] = string(atomicResult(op, []byte(old), present, operand))
-	} else if present && old == string(operand) {
-		delete(m, key)
-	}
-}
-
 func atomicResult(op kv.MutationType, old []byte, present bool, operand []byte) []byte {
 	switch op {
 	case kv.AppendIfFits:
