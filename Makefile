@@ -6,7 +6,7 @@ GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 TOOLS       := CGO_ENABLED=0 GOBIN=$(CURDIR)/bin
 FUZZCOUNT   ?= 20000
 # Packages whose tests take longest begin first, so that none is alone at the end.
-LONGEST     := ./kv/embedded ./persistable ./kv/kvtest ./codegen ./lease/sqlite ./cmd/... ./idgen
+LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sqlite ./cmd/... ./idgen
 
 .PHONY: help
 help: ## list the targets
@@ -92,7 +92,7 @@ generate: ## run every go:generate
 .PHONY: goldens
 goldens: ## adopt the recordings beside the clone, and list anew what they prove
 	go test ./internal/goldens -run '^TestAdopted$$' -args -adopt
-	go generate ./kv/kvtest
+	go generate ./kv/kvtest/replay
 
 .PHONY: current
 current: generate ## fail if generated files are not current

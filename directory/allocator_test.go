@@ -10,7 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -29,7 +29,7 @@ func allocateIn(db kv.Transactor, a allocator) (int64, error) {
 // goroutines, and looks that none comes twice.
 func TestAllocateConcurrently(t *testing.T) {
 	engine := openEngine(t)
-	for name, db := range map[string]kv.Database{"plain": engine, "hostile": kvtest.HostileT(t, engine)} {
+	for name, db := range map[string]kv.Database{"plain": engine, "hostile": faults.HostileT(t, engine)} {
 		t.Run(name, func(t *testing.T) {
 			a := newAllocator(tuple.NewSubspace([]byte(name)))
 			const workers, each = 8, 40

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 )
 
 func newCache(t testing.TB, db kv.Database, o directory.CacheOptions) *directory.Cache {
@@ -300,12 +300,12 @@ func TestCacheAtOlderVersion(t *testing.T) {
 // another directory was removed.
 func TestCacheRounds(t *testing.T) {
 	ctx, engine := context.Background(), openMemory(t)
-	db := kvtest.Count(engine)
+	db := faults.NewCounter(engine)
 	mustDir(t)(directory.Root().CreateOrOpen(ctx, db, path("tenants", "1", "orders"), directory.ElementAs(1, directory.Partition)))
 	mustDir(t)(directory.Root().Create(ctx, db, path("other")))
 	cache := newCache(t, db, directory.CacheOptions{})
 	verifying := newCache(t, db, directory.CacheOptions{VerifyNodes: true})
-	open := func(c *directory.Cache) kvtest.Counts {
+	open := func(c *directory.Cache) faults.Counts {
 		counts, err := db.Measure(func() error {
 			return db.Transact(ctx, func(tx kv.Transaction) error {
 				_, err := c.CreateOrOpen(ctx, tx, path("tenants", "1", "orders"), directory.ElementAs(1, directory.Partition))
@@ -358,7 +358,7 @@ func TestCacheExpectations(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	ctx, engine := context.Background(), openMemory(t)
-	db := kvtest.Count(engine)
+	db := faults.NewCounter(engine)
 	cache := newCache(t, db, directory.CacheOptions{MaxEntries: 4})
 	for i := range 20 {
 		mustDir(t)(directory.Root().Create(ctx, db, path(fmt.Sprint(i))))

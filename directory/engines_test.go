@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -24,7 +24,7 @@ func openMemory(t testing.TB) kv.Database {
 // retries everything, loses acknowledgements and answers late.
 func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
 	t.Run("plain", func(t *testing.T) { test(t, openMemory(t)) })
-	t.Run("hostile", func(t *testing.T) { test(t, kvtest.HostileT(t, openMemory(t))) })
+	t.Run("hostile", func(t *testing.T) { test(t, faults.HostileT(t, openMemory(t))) })
 }
 
 func must[T any](t testing.TB) func(T, error) T {

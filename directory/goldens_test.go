@@ -10,7 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 )
 
 // script is a line of directory.jsonl: calls of the official directory layer,
@@ -99,7 +99,7 @@ func TestGoldensHostile(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			replay(t, func() kv.Database { return kvtest.HostileT(t, openMemory(t)) }, s)
+			replay(t, func() kv.Database { return faults.HostileT(t, openMemory(t)) }, s)
 		})
 	}
 }

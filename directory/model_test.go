@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 )
 
 // naiveDir is a directory as a plain tree in memory.
@@ -160,7 +160,7 @@ func TestModelHostile(t *testing.T) {
 	seed := seed.Of(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		runModel(t, rt, func(db kv.Database) kv.Database {
-			return kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed, MaxDelay: -1})
+			return faults.Hostile(db, faults.Options{Seed: seed, MaxDelay: -1})
 		})
 	})
 }

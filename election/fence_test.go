@@ -14,8 +14,9 @@ import (
 
 	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 )
 
 // TestDeposedLeaderCannotWrite suspends a leader until another leads, and in the middle of
@@ -78,10 +79,10 @@ func TestTermsDoNotInterleave(t *testing.T) {
 	}{{"plain", false, true}, {"hostile", true, true}, {"without fence", false, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				seed := kvtest.SeedT(t)
+				seed := seed.Of(t)
 				db := enginetest.InProcess(t)
 				if c.hostile {
-					db = kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed})
+					db = faults.Hostile(db, faults.Options{Seed: seed})
 				}
 				writes, late := contend(t, db, seed, c.fenced)
 				if c.fenced && late > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
@@ -39,7 +39,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, db kv.Database)) {
 		synctest.Test(t, func(t *testing.T) { test(t, enginetest.InProcess(t)) })
 	})
 	t.Run("hostile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { test(t, kvtest.HostileT(t, enginetest.InProcess(t))) })
+		synctest.Test(t, func(t *testing.T) { test(t, faults.HostileT(t, enginetest.InProcess(t))) })
 	})
 }
 

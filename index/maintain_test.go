@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -140,7 +140,7 @@ func transact(t testing.TB, db kv.Database, fn func(tx kv.Transaction) error) {
 
 func TestMaintain(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
-		"plain": func(db kv.Database) kv.Database { return db }, "hostile": func(db kv.Database) kv.Database { return kvtest.HostileT(t, db) },
+		"plain": func(db kv.Database) kv.Database { return db }, "hostile": func(db kv.Database) kv.Database { return faults.HostileT(t, db) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, ixs := wrap(openMemory(t)), indexes()
@@ -175,7 +175,7 @@ func TestMaintain(t *testing.T) {
 }
 
 func TestAnOwnerIsNotClearedByOthers(t *testing.T) {
-	db, ixs := kvtest.HostileT(t, openMemory(t)), indexes()
+	db, ixs := faults.HostileT(t, openMemory(t)), indexes()
 	mine, theirs := set(t, ixs, id(1), nil, list("u")), set(t, ixs, id(2), nil, list("u"))
 	transact(t, db, func(tx kv.Transaction) error { return store(tx, ixs, nil, mine, id(1), "", "") })
 	transact(t, db, func(tx kv.Transaction) error {

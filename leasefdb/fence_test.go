@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
@@ -102,10 +103,10 @@ func TestZeroFence(t *testing.T) {
 func TestContenders(t *testing.T) {
 	run := func(t *testing.T, hostile, fenced bool) (violations int) {
 		synctest.Test(t, func(t *testing.T) {
-			seed := kvtest.SeedT(t)
+			seed := seed.Of(t)
 			db := openMemory(t)
 			if hostile {
-				db = kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed})
+				db = faults.Hostile(db, faults.Options{Seed: seed})
 			}
 			var group sync.WaitGroup
 			rounds := 12

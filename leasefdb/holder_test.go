@@ -10,14 +10,14 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
 // TestHolder checks that a read of the holder conflicts with changes of the holder and
 // not with renewals, and that it takes part in a round of other reads.
 func TestHolder(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	names := openNames(t, db)
 	if s := must[leasefdb.State](t)(names.Holder(ctx, db, "job")); s.Held() || s.Epoch != 0 {
 		t.Errorf("before the first claim: %+v", s)
@@ -58,7 +58,7 @@ func TestHolder(t *testing.T) {
 
 // TestStates checks that several states are one round, and the same as one by one.
 func TestStates(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	names := openNames(t, db)
 	if all := must[[]leasefdb.State](t)(names.States(ctx, db, "a", "b")); len(all) != 2 || all[1].Name != "b" || all[1].Epoch != 0 {
 		t.Errorf("before the first claim: %+v", all)

@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
@@ -37,7 +37,7 @@ func openMemory(t testing.TB) kv.Database {
 // onEngines runs a test on the engine as it is, and on the hostile one.
 func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
 	t.Run("plain", func(t *testing.T) { test(t, enginetest.Open(t)) })
-	t.Run("hostile", func(t *testing.T) { test(t, kvtest.HostileT(t, enginetest.Open(t))) })
+	t.Run("hostile", func(t *testing.T) { test(t, faults.HostileT(t, enginetest.Open(t))) })
 }
 
 // inVirtualTime is onEngines where waiting takes no time.
@@ -46,7 +46,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, db kv.Database)) {
 		synctest.Test(t, func(t *testing.T) { test(t, openMemory(t)) })
 	})
 	t.Run("hostile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { test(t, kvtest.HostileT(t, openMemory(t))) })
+		synctest.Test(t, func(t *testing.T) { test(t, faults.HostileT(t, openMemory(t))) })
 	})
 }
 
@@ -294,7 +294,7 @@ func TestDirectoryRemoved(t *testing.T) {
 
 // TestRounds pins what the operations cost, with the directory opened before.
 func TestRounds(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "first", leasefdb.Claim{}))
 	must[leasefdb.State](t)(names.Get(ctx, db, "first"))

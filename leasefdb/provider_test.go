@@ -15,9 +15,10 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -46,10 +47,10 @@ func TestAcquireContention(t *testing.T) {
 	if testing.Short() {
 		total = 2_000
 	}
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	acquire(t, provider(t, db, leasefdb.Options{}), idgen.AcquireRequest{}) // creates the directory
 	before := db.Counts()
-	seed := kvtest.SeedT(t)
+	seed := seed.Of(t)
 	var group sync.WaitGroup
 	var all sync.Mutex
 	var rectangles []idgen.Lease
@@ -110,7 +111,7 @@ func wantDisjoint(t testing.TB, leases []idgen.Lease) {
 // TestAcquireReadsAreBounded checks that an acquire costs as much when all but
 // a few machine ids are taken as when none is.
 func TestAcquireReadsAreBounded(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	bitID := 12
 	if testing.Short() {
 		bitID = 10
@@ -119,7 +120,7 @@ func TestAcquireReadsAreBounded(t *testing.T) {
 	p := provider(t, db, leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
 		EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: bitID, BitSeq: 22 - bitID,
 	}}}})
-	var most kvtest.Counts
+	var most faults.Counts
 	for n := range all {
 		counts, err := db.Measure(func() error {
 			_, err := p.Acquire(ctx, idgen.AcquireRequest{RequestKey: fmt.Sprint(n)})
@@ -149,7 +150,7 @@ func TestAcquireReadsAreBounded(t *testing.T) {
 // them are opened anew.
 func TestProvidersOfOneDatabase(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
-		seed := kvtest.SeedT(t)
+		seed := seed.Of(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var leases []idgen.Lease
 		small := lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
@@ -180,7 +181,7 @@ func TestProvidersOfOneDatabase(t *testing.T) {
 // second machine id.
 func TestLostReply(t *testing.T) {
 	db := enginetest.Open(t)
-	p := provider(t, kvtest.Hostile(db, kvtest.HostileOptions{Seed: kvtest.SeedT(t)}), leasefdb.Options{})
+	p := provider(t, faults.Hostile(db, faults.Options{Seed: seed.Of(t)}), leasefdb.Options{})
 	const n = 40
 	for i := range n {
 		acquire(t, p, idgen.AcquireRequest{RequestKey: fmt.Sprint(i)})
@@ -328,7 +329,7 @@ func BenchmarkAcquire(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			engine := must[kv.Database](b)(open())
 			defer engine.Close()
-			db := kvtest.Count(engine)
+			db := faults.NewCounter(engine)
 			const acquires = 10_000
 			for n := range b.N {
 				request := idgen.AcquireRequest{ServiceID: fmt.Sprint(n)}

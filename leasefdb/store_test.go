@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -21,7 +22,7 @@ func TestStore(t *testing.T) {
 	engines := map[string]func(kv.Database) kv.Database{"plain": func(db kv.Database) kv.Database { return db }}
 	if !testing.Short() {
 		engines["hostile"] = func(db kv.Database) kv.Database {
-			return kvtest.Hostile(db, kvtest.HostileOptions{Seed: kvtest.SeedT(t), MaxDelay: -1, Faults: 1})
+			return faults.Hostile(db, faults.Options{Seed: seed.Of(t), MaxDelay: -1, Faults: 1})
 		}
 	}
 	for name, engine := range engines {

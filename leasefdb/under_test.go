@@ -10,7 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
@@ -108,7 +108,7 @@ func TestUnderNoGrant(t *testing.T) {
 
 // TestUnderCosts checks that the fence costs a read and no round.
 func TestUnderCosts(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
 	n, err := db.Measure(func() error {
 		return g.Fence().Under(db).Transact(ctx, func(tx kv.Transaction) error {

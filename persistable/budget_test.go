@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -14,7 +14,7 @@ import (
 // opened before. Reads that are started together are one round.
 func TestBudgets(t *testing.T) {
 	unscattered(t)
-	counter := kvtest.Count(openMemory(t))
+	counter := faults.NewCounter(openMemory(t))
 	db := open(t, counter)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	all := someOrders(t, orders, 9)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -66,7 +66,7 @@ func closeDB(t testing.TB, db *persistable.DB) {
 // retries everything, loses acknowledgements and answers late.
 func onEngines(t *testing.T, test func(t *testing.T, db *persistable.DB)) {
 	t.Run("plain", func(t *testing.T) { test(t, open(t, openMemory(t))) })
-	t.Run("hostile", func(t *testing.T) { test(t, open(t, kvtest.HostileT(t, openMemory(t)))) })
+	t.Run("hostile", func(t *testing.T) { test(t, open(t, faults.HostileT(t, openMemory(t)))) })
 }
 
 func check(t testing.TB, err error) {

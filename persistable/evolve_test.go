@@ -14,7 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -93,7 +93,7 @@ func articles(t testing.TB, s *ArticleStore, n int) []*Article {
 func TestIndexAddedOverData(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
 		"plain":   func(e kv.Database) kv.Database { return e },
-		"hostile": func(e kv.Database) kv.Database { return kvtest.HostileT(t, e) },
+		"hostile": func(e kv.Database) kv.Database { return faults.HostileT(t, e) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := openWith(t, wrap(openMemory(t)), persistable.Options{BuildBatch: 4})
@@ -150,7 +150,7 @@ func TestBuildIsResumed(t *testing.T) {
 	}
 	engine.begin(nil, nil)
 
-	counter := kvtest.Count(engine)
+	counter := faults.NewCounter(engine)
 	again := openWith(t, counter, persistable.Options{BuildBatch: 5})
 	s := version(again, tags)
 	e := wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Slice(ctx)))

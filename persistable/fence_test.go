@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -130,7 +130,7 @@ func TestUnderHolds(t *testing.T) {
 
 // TestUnderCosts checks that a fence costs a read but no round.
 func TestUnderCosts(t *testing.T) {
-	counter := kvtest.Count(openMemory(t))
+	counter := faults.NewCounter(openMemory(t))
 	db := open(t, counter)
 	g := claim(t, counter, "me")
 	orders := OrderStoreOf(db.Under(g.Fence()), "t")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -129,7 +129,7 @@ func TestFencedIDsLostAcknowledgement(t *testing.T) {
 
 // TestFencedIDsCost checks that the fence is one read in the same round.
 func TestFencedIDsCost(t *testing.T) {
-	counter := kvtest.Count(openMemory(t))
+	counter := faults.NewCounter(openMemory(t))
 	db := openWith(t, counter, fencedOptions(true))
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))

@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -74,7 +74,7 @@ func TestZeroConfiguration(t *testing.T) {
 func TestUniqueAcrossDBs(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
 		"plain":   func(db kv.Database) kv.Database { return db },
-		"hostile": func(db kv.Database) kv.Database { return kvtest.HostileT(t, db) },
+		"hostile": func(db kv.Database) kv.Database { return faults.HostileT(t, db) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, seed := wrap(openMemory(t)), seed.Of(t)

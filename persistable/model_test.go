@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -24,7 +24,7 @@ import (
 func TestIndexesAgainstAMap(t *testing.T) {
 	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runModel(t, rt, openMemory(t), 0) }))
 	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
-		engine := kvtest.Hostile(openMemory(t), kvtest.HostileOptions{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
+		engine := faults.Hostile(openMemory(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
 		runModel(t, rt, engine, 5)
 	}))
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -129,7 +129,7 @@ func TestScatteredLayout(t *testing.T) {
 
 // TestScatteredBudgets: scattering costs ranges, never rounds.
 func TestScatteredBudgets(t *testing.T) {
-	counter := kvtest.Count(openMemory(t))
+	counter := faults.NewCounter(openMemory(t))
 	db := open(t, counter)
 	s := sharded(db, "a", 16, 16)
 	for i := range 40 {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -204,7 +204,7 @@ func TestScatteredAsPlain(t *testing.T) {
 	}
 	t.Run("plain", run(30, func(_ *rapid.T, e kv.Database) kv.Database { return e }))
 	t.Run("hostile", run(6, func(rt *rapid.T, e kv.Database) kv.Database {
-		return kvtest.Hostile(e, kvtest.HostileOptions{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
+		return faults.Hostile(e, faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
 	}))
 }
 

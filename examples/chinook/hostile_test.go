@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -17,7 +17,7 @@ func TestHostileEngine(t *testing.T) { eachStore(t, testHostileEngine) }
 
 func testHostileEngine(t *testing.T, file string) {
 	t.Parallel()
-	db, err := persistable.Open(t.Context(), kvtest.HostileT(t, enginetest.Open(t)))
+	db, err := persistable.Open(t.Context(), faults.HostileT(t, enginetest.Open(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

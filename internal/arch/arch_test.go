@@ -67,7 +67,19 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/tricky":    {"kv"},
 
 	"kv/fdbkv":  {"kv", "github.com/apple/foundationdb/bindings/go"},
-	"kv/kvtest": {"kv", "internal/goldens", "github.com/google/go-cmp"},
+	"kv/kvtest": {"kv", "kv/kvtest/history", "kv/kvtest/internal/model", "kv/kvtest/internal/play", "kv/kvtest/internal/scenario", "internal/seed"},
+
+	"kv/kvtest/faults":   {"kv", "internal/seed"},
+	"kv/kvtest/history":  {"kv", "kv/kvtest/internal/model"},
+	"kv/kvtest/replay":   {"kv", "kv/kvtest/internal/play", "kv/kvtest/internal/scenario", "internal/goldens"},
+	"kv/kvtest/difftest": {"kv", "kv/kvtest/internal/model", "kv/kvtest/internal/play", "kv/kvtest/internal/scenario"},
+
+	"kv/kvtest/internal/model":    {"kv"},
+	"kv/kvtest/internal/record":   {},
+	"kv/kvtest/internal/naive":    {"kv", "kv/kvtest/internal/model"},
+	"kv/kvtest/internal/scenario": {"kv", "internal/goldens"},
+	"kv/kvtest/internal/play":     {"kv", "kv/kvtest/internal/model", "kv/kvtest/internal/scenario"},
+
 	"tuple":     {},
 	"directory": {"kv", "tuple"},
 	"idgen":     {"internal/uptime", "github.com/oklog/ulid/v2"},

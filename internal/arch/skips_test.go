@@ -24,7 +24,7 @@ var skips = map[string]string{
 	"internal/idchaos/chaos_test.go":          "only with -short: make test runs it",
 	"internal/servers/find.go":                "in CI it fails instead",
 	"internal/servers/servers_test.go":        "in CI it fails instead",
-	"kv/kvtest/differential_test.go":          "only with -short: make test runs it",
+	"kv/kvtest/difftest/differential_test.go": "only with -short: make test runs it",
 	"kv/embedded/mend_test.go":                "only where the system does not tell which files are open; Linux does",
 	"kv/kvtest/laws_reports.go":               "only for engines of others: both of ours are asserted to have the optional interface",
 	"kv/kvtest/laws_lifecycle.go":             "only for engines of others: both of ours are asserted to have the optional interface",

@@ -67,7 +67,7 @@
 // client does, request by request, add the conflict ranges that it adds, and end
 // batches where it ends them; the package replays traces recorded on a real
 // cluster without a difference (TestGoldens). What they prove is
-// listed in kv/kvtest/testdata/coverage.md.
+// listed in kv/kvtest/replay/testdata/coverage.md.
 //
 // A read that memory can answer is answered at once. One that needs the disk, or
 // many steps, is made by a goroutine, with the transaction's writes and version of

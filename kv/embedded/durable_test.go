@@ -9,6 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 func openDurable(t testing.TB) kv.Database {
@@ -28,5 +29,5 @@ func openDurable(t testing.TB) kv.Database {
 func TestDurableConformance(t *testing.T) { kvtest.RunConformance(t, openDurable) }
 
 func TestDurableGoldens(t *testing.T) {
-	kvtest.ReplayGoldens(t, openDurable, goldens.Dir(t))
+	replay.Goldens(t, openDurable, goldens.Dir(t))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 func openMemory(t testing.TB) kv.Database {
@@ -26,7 +27,7 @@ func openMemory(t testing.TB) kv.Database {
 }
 
 func TestGoldens(t *testing.T) {
-	kvtest.ReplayGoldens(t, openMemory, goldens.Dir(t))
+	replay.Goldens(t, openMemory, goldens.Dir(t))
 }
 
 func TestConformance(t *testing.T) { kvtest.RunConformance(t, openMemory) }

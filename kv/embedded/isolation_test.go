@@ -8,8 +8,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	txhistory "github.com/kazahana-db/kazahana/kv/kvtest/history"
 )
 
 // isolationEngines are the engine in its forms.
@@ -73,7 +75,7 @@ func openAbsorbing(t testing.TB) kv.Database {
 
 // onIsolationEngines runs a check of random histories on each form of the
 // engine, with few and with many goroutines.
-func onIsolationEngines(t *testing.T, check func(testing.TB, kv.Database, kvtest.LoadOptions)) {
+func onIsolationEngines(t *testing.T, check func(testing.TB, kv.Database, txhistory.LoadOptions)) {
 	for _, e := range isolationEngines {
 		for _, goroutines := range []int{2, 8, 32} {
 			t.Run(fmt.Sprintf("%s/%d", e.name, goroutines), func(t *testing.T) {
@@ -83,16 +85,16 @@ func onIsolationEngines(t *testing.T, check func(testing.TB, kv.Database, kvtest
 				}
 				db := e.open(t)
 				for range rounds {
-					check(t, db, kvtest.LoadOptions{Seed: kvtest.SeedT(t), Goroutines: goroutines, Transactions: total / goroutines})
+					check(t, db, txhistory.LoadOptions{Seed: seed.Of(t), Goroutines: goroutines, Transactions: total / goroutines})
 				}
 			})
 		}
 	}
 }
 
-func TestSerializable(t *testing.T) { onIsolationEngines(t, kvtest.CheckSerializable) }
+func TestSerializable(t *testing.T) { onIsolationEngines(t, txhistory.CheckSerializable) }
 
-func TestCommitOrder(t *testing.T) { onIsolationEngines(t, kvtest.CheckCommitOrder) }
+func TestCommitOrder(t *testing.T) { onIsolationEngines(t, txhistory.CheckCommitOrder) }
 
 func checkAnomaly(t *testing.T, a kvtest.Anomaly) {
 	for _, e := range isolationEngines {

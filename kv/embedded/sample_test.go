@@ -10,15 +10,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 // TestSampleModel writes, overwrites and clears at random, moves commits to the
 // base and opens the database again in between, and compares the sample with the
 // one that all pairs come to: the sample must not depend on the way.
 func TestSampleModel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(kvtest.SeedT(t), 0))
+	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 	o := tiny(vfs.NewMem())
 	o.noAbsorb = true
 	db := openTest(t, o)
@@ -37,7 +37,7 @@ func TestSampleModel(t *testing.T) {
 }
 
 func TestSampleModelInMemory(t *testing.T) {
-	rng := rand.New(rand.NewPCG(kvtest.SeedT(t), 0))
+	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 	db, err := OpenMemory()
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 )
 
 // TestSelectorsFarFromTheirKeys reads ranges whose selectors count more pairs
@@ -130,7 +130,7 @@ func between(keys []string, begin, end kv.KeySelector, o kv.RangeOptions) (all s
 // reads for itself, where sizes are not counted, or a transaction of the
 // caller's, over own writes or not.
 func TestSelectorsOneAfterTheOther(t *testing.T) {
-	seed := kvtest.SeedT(t)
+	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	rounds := 2000
 	if testing.Short() {

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/difftest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 // programsVariable is the environment variable that says how many random
@@ -21,7 +23,7 @@ const programsVariable = "KAZAHANA_PROGRAMS"
 // TestDifferential runs random programs on the cluster and on the embedded
 // engine, which must answer alike.
 func TestDifferential(t *testing.T) {
-	options := kvtest.DifferentialOptions{Seed: kvtest.SeedT(t), Programs: programs(t), Names: [2]string{"cluster", "embedded"}}
+	options := difftest.Options{Seed: seed.Of(t), Programs: programs(t), Names: [2]string{"cluster", "embedded"}}
 	memory, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +33,7 @@ func TestDifferential(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	kvtest.Differential(t, enginetest.Whole(t)(t), memory, options)
+	difftest.Run(t, enginetest.Whole(t)(t), memory, options)
 }
 
 func programs(t *testing.T) int {
@@ -49,4 +51,4 @@ func programs(t *testing.T) int {
 	return n
 }
 
-func TestFinds(t *testing.T) { kvtest.ReplayFinds(t, enginetest.Whole(t)) }
+func TestFinds(t *testing.T) { replay.Finds(t, enginetest.Whole(t)) }

@@ -8,9 +8,13 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/kv/kvtest/history"
+	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 // TestSharing runs the tests of the engine's contract once more with every
@@ -21,15 +25,15 @@ func TestSharing(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, func(testing.TB) kv.Database){
 		"Conformance": func(t *testing.T, open func(testing.TB) kv.Database) { kvtest.RunConformance(t, open) },
 		"Hostile": func(t *testing.T, open func(testing.TB) kv.Database) {
-			options := kvtest.HostileOptions{Seed: kvtest.SeedT(t), SpareExplicit: true}
-			kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return kvtest.Hostile(open(tb), options) })
+			options := faults.Options{Seed: seed.Of(t), SpareExplicit: true}
+			kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return faults.Hostile(open(tb), options) })
 		},
-		"Finds": func(t *testing.T, open func(testing.TB) kv.Database) { kvtest.ReplayFinds(t, open) },
+		"Finds": func(t *testing.T, open func(testing.TB) kv.Database) { replay.Finds(t, open) },
 		"Serializable": func(t *testing.T, open func(testing.TB) kv.Database) {
-			checkHistories(t, open(t), kvtest.CheckSerializable)
+			checkHistories(t, open(t), history.CheckSerializable)
 		},
 		"CommitOrder": func(t *testing.T, open func(testing.TB) kv.Database) {
-			checkHistories(t, open(t), kvtest.CheckCommitOrder)
+			checkHistories(t, open(t), history.CheckCommitOrder)
 		},
 		"Anomalies": func(t *testing.T, open func(testing.TB) kv.Database) {
 			for _, a := range kvtest.Anomalies {

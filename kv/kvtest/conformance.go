@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // law is one statement of the contract and the check that fails if an engine
@@ -67,7 +68,7 @@ const lawTimeout = 5 * time.Minute
 func checkLaw(tb testing.TB, l law, db kv.Database, open func(testing.TB) kv.Database, limit time.Duration) {
 	tb.Helper()
 	c := newConformance(tb, db, open, limit)
-	c.update(func(tx kv.Transaction) { tx.ClearRange(userKeys()) })
+	c.update(func(tx kv.Transaction) { tx.ClearRange(model.UserKeys()) })
 	l.check(c)
 }
 
@@ -135,7 +136,7 @@ func (c *conformance) get(tx kv.ReadTransaction, key string) string {
 		c.Fatalf("Get(%q): %v", key, err)
 	}
 	if value == nil {
-		return absent
+		return model.Absent
 	}
 	return string(value)
 }
@@ -157,19 +158,19 @@ func (c *conformance) scan(tx kv.ReadTransaction, r kv.SelectorRange, o kv.Range
 	if err != nil {
 		c.Fatalf("GetRange(%v to %v, %+v): %v", r.Begin, r.End, o, err)
 	}
-	return pairTexts(pairs)
+	return model.Texts(pairs)
 }
 
 // contents are all pairs, read in a transaction of their own.
 func (c *conformance) contents() []string {
 	c.Helper()
 	pairs, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
-		return tx.GetRange(userKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
+		return tx.GetRange(model.UserKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
 	})
 	if err != nil {
 		c.Fatalf("reading everything: %v", err)
 	}
-	return pairTexts(pairs)
+	return model.Texts(pairs)
 }
 
 // stored reads a key in a transaction of its own.
@@ -182,7 +183,7 @@ func (c *conformance) stored(key string) string {
 		c.Fatalf("reading %q: %v", key, err)
 	}
 	if value == nil {
-		return absent
+		return model.Absent
 	}
 	return string(value)
 }

@@ -9,16 +9,18 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/record"
 )
 
-func TestConformanceOfTheNaiveEngine(t *testing.T) { RunConformance(t, openMemory) }
+func TestConformanceOfTheNaiveEngine(t *testing.T) { RunConformance(t, naive.Open) }
 
-func TestDefaultsOfTheNaiveEngine(t *testing.T) { RunDefaults(t, openWithDefaults) }
+func TestDefaultsOfTheNaiveEngine(t *testing.T) { RunDefaults(t, naive.OpenWith) }
 
 func TestDefaultsNoticeWrongEngines(t *testing.T) {
 	for _, l := range defaultLaws {
-		ignorant := func(tb testing.TB, _ kv.TransactionDefaults) kv.Database { return openMemory(tb) }
-		if failures := record(t, func(tb testing.TB) { checkDefault(tb, l, ignorant, time.Second) }); len(failures) == 0 {
+		ignorant := func(tb testing.TB, _ kv.TransactionDefaults) kv.Database { return naive.Open(tb) }
+		if failures := record.Failures(t, func(tb testing.TB) { checkDefault(tb, l, ignorant, time.Second) }); len(failures) == 0 {
 			t.Errorf("the law %q holds on an engine without defaults", l.name)
 		}
 	}
@@ -29,13 +31,13 @@ func TestDefaultsNoticeWrongEngines(t *testing.T) {
 func TestDefaultsNoticeForgetting(t *testing.T) {
 	for _, name := range []string{"a default retry limit bounds OnError", "a default size limit holds again after OnError and Reset", "conflicting keys are told by default, after OnError too"} {
 		forgetful := func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
-			return openFaultyWith(tb, "defaults are forgotten", d)
+			return naive.OpenFaultyWith(tb, "defaults are forgotten", d)
 		}
 		i := slices.IndexFunc(defaultLaws, func(l defaultLaw) bool { return l.name == name })
 		if i < 0 {
 			t.Fatalf("there is no law %q", name)
 		}
-		if failures := record(t, func(tb testing.TB) { checkDefault(tb, defaultLaws[i], forgetful, time.Second) }); len(failures) == 0 {
+		if failures := record.Failures(t, func(tb testing.TB) { checkDefault(tb, defaultLaws[i], forgetful, time.Second) }); len(failures) == 0 {
 			t.Errorf("the law %q holds", name)
 		}
 	}
@@ -85,12 +87,12 @@ func TestConformanceNoticesWrongEngines(t *testing.T) {
 	for fault, name := range faultyLaws {
 		t.Run(fault, func(t *testing.T) {
 			l := findLaw(t, name)
-			open := func(tb testing.TB) kv.Database { return openFaulty(tb, fault) }
-			failures := record(t, func(tb testing.TB) { checkLaw(tb, l, open(tb), open, time.Second) })
+			open := func(tb testing.TB) kv.Database { return naive.OpenFaulty(tb, fault) }
+			failures := record.Failures(t, func(tb testing.TB) { checkLaw(tb, l, open(tb), open, time.Second) })
 			if len(failures) == 0 {
 				t.Errorf("the law %q holds", name)
 			}
-			failures = record(t, func(tb testing.TB) { checkLaw(tb, l, openMemory(tb), openMemory, lawTimeout) })
+			failures = record.Failures(t, func(tb testing.TB) { checkLaw(tb, l, naive.Open(tb), naive.Open, lawTimeout) })
 			if len(failures) > 0 {
 				t.Errorf("the law %q fails on the right engine: %s", name, failures)
 			}

@@ -8,29 +8,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
 )
 
 func TestRounds(t *testing.T) {
 	key := []byte("k00001")
-	all := userKeys().Selectors()
+	all := model.UserKeys().Selectors()
 	for _, tt := range []struct {
 		name string
 		run  func(c *conformance, tx kv.Transaction)
-		want Counts
+		want faults.Counts
 	}{
-		{"nothing", func(*conformance, kv.Transaction) {}, Counts{}},
-		{"a get", func(c *conformance, tx kv.Transaction) { c.get(tx, "a") }, Counts{Rounds: 1, Gets: 1}},
-		{"a get that nobody waits for", func(_ *conformance, tx kv.Transaction) { tx.Get(key) }, Counts{Rounds: 1, Gets: 1}},
+		{"nothing", func(*conformance, kv.Transaction) {}, faults.Counts{}},
+		{"a get", func(c *conformance, tx kv.Transaction) { c.get(tx, "a") }, faults.Counts{Rounds: 1, Gets: 1}},
+		{"a get that nobody waits for", func(_ *conformance, tx kv.Transaction) { tx.Get(key) }, faults.Counts{Rounds: 1, Gets: 1}},
 		{"one after another", func(c *conformance, tx kv.Transaction) {
 			c.get(tx, "a")
 			c.get(tx, "b")
-		}, Counts{Rounds: 2, Gets: 2}},
+		}, faults.Counts{Rounds: 2, Gets: 2}},
 		{"together", func(c *conformance, tx kv.Transaction) {
 			a, b, k := tx.Get([]byte("a")), tx.Snapshot().Get([]byte("b")), tx.GetKey(kv.FirstGreaterThan(key))
 			wantFuture(c, "a", a, 0)
 			wantFuture(c, "b", b, 0)
 			wantFuture(c, "k", k, 0)
-		}, Counts{Rounds: 1, Gets: 3}},
+		}, faults.Counts{Rounds: 1, Gets: 3}},
 		{"a second round while the first is not used up", func(c *conformance, tx kv.Transaction) {
 			a, b := tx.Get([]byte("a")), tx.Get([]byte("b"))
 			wantFuture(c, "a", a, 0)
@@ -40,30 +43,30 @@ func TestRounds(t *testing.T) {
 			for _, f := range []kv.Future[[]byte]{third, fourth, fifth} {
 				wantFuture(c, "f", f, 0)
 			}
-		}, Counts{Rounds: 2, Gets: 5}},
+		}, faults.Counts{Rounds: 2, Gets: 5}},
 		{"a range in one batch with a get", func(c *conformance, tx kv.Transaction) {
 			a := tx.Get([]byte("a"))
 			r := tx.GetRange(all, kv.RangeOptions{Limit: 3, Mode: kv.ModeExact})
 			wantFuture(c, "a", a, 0)
 			_, err := r.Slice(c.ctx)
 			c.wantCode("Slice", err, 0)
-		}, Counts{Rounds: 1, Gets: 1, Ranges: 1, Batches: 1}},
+		}, faults.Counts{Rounds: 1, Gets: 1, Ranges: 1, Batches: 1}},
 		{"free reads", func(c *conformance, tx kv.Transaction) {
 			c.version(tx)
 			c.get(tx, kv.MetadataVersionKey)
-		}, Counts{Free: 2}},
+		}, faults.Counts{Free: 2}},
 		{"writes", func(_ *conformance, tx kv.Transaction) {
 			tx.Set(key, nil)
 			tx.Clear(key)
-			tx.ClearRange(userKeys())
+			tx.ClearRange(model.UserKeys())
 			tx.Atomic(kv.Add, key, []byte{1})
-		}, Counts{Writes: 4}},
+		}, faults.Counts{Writes: 4}},
 		{"a retry", func(c *conformance, tx kv.Transaction) {
 			tx.Get(key)
 			c.wantCode("OnError", tx.OnError(c.ctx, &kv.Error{Code: kv.CodeNotCommitted}), 0)
 			c.get(tx, "a")
-		}, Counts{Rounds: 2, Gets: 2, Retries: 1}},
-		{"a commit", func(c *conformance, tx kv.Transaction) { c.commit(tx) }, Counts{Commits: 1}},
+		}, faults.Counts{Rounds: 2, Gets: 2, Retries: 1}},
+		{"a commit", func(c *conformance, tx kv.Transaction) { c.commit(tx) }, faults.Counts{Commits: 1}},
 		{"composed", func(c *conformance, tx kv.Transaction) {
 			c.wantCode("Transact", tx.Transact(c.ctx, func(tx kv.Transaction) error {
 				c.get(tx, "a")
@@ -72,10 +75,10 @@ func TestRounds(t *testing.T) {
 					return nil
 				})
 			}), 0)
-		}, Counts{Rounds: 2, Gets: 2}},
+		}, faults.Counts{Rounds: 2, Gets: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			counter := Count(openMemory(t))
+			counter := faults.NewCounter(naive.Open(t))
 			c := &conformance{TB: t, ctx: t.Context(), db: counter}
 			c.fill(10)
 			got, err := counter.Measure(func() error {
@@ -91,12 +94,12 @@ func TestRounds(t *testing.T) {
 }
 
 func TestEveryFurtherBatchIsARound(t *testing.T) {
-	counter := Count(openMemory(t))
+	counter := faults.NewCounter(naive.Open(t))
 	c := &conformance{TB: t, ctx: t.Context(), db: counter}
 	want := c.fill(3000)
 	var got []string
 	counts, err := counter.Measure(func() error {
-		got = c.scan(c.begin(), userKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall})
+		got = c.scan(c.begin(), model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall})
 		return nil
 	})
 	if err != nil || len(got) != len(want) {
@@ -108,16 +111,16 @@ func TestEveryFurtherBatchIsARound(t *testing.T) {
 }
 
 func TestCounterCountsTransactAndReadTransact(t *testing.T) {
-	counter := Count(openMemory(t))
+	counter := faults.NewCounter(naive.Open(t))
 	c := &conformance{TB: t, ctx: t.Context(), db: counter}
 	c.put("a", "1")
 	c.contents()
-	want := Counts{Rounds: 1, Ranges: 1, Batches: 1, Writes: 1, Begins: 2, Commits: 1}
+	want := faults.Counts{Rounds: 1, Ranges: 1, Batches: 1, Writes: 1, Begins: 2, Commits: 1}
 	if diff := cmp.Diff(want, counter.Counts()); diff != "" {
 		t.Errorf("counts mismatch (-want +got):\n%s", diff)
 	}
 }
 
 func TestConformanceOfTheCounter(t *testing.T) {
-	RunConformance(t, func(tb testing.TB) kv.Database { return Count(openMemory(tb)) })
+	RunConformance(t, func(tb testing.TB) kv.Database { return faults.NewCounter(naive.Open(tb)) })
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 // RunDefaults checks the laws of [kv.TransactionDefaults]. open must return a
@@ -85,7 +87,7 @@ var defaultLaws = []defaultLaw{
 		c.wantCode("OnError", tx.OnError(c.ctx, errRetry), 0)
 		timed := c.begin()
 		c.wantCode("Get of another in the end", c.getUntilError(timed), kv.CodeTransactionTimedOut)
-		c.want("a", c.get(tx, "a"), absent)
+		c.want("a", c.get(tx, "a"), model.Absent)
 	}}, kv.TransactionDefaults{Timeout: 500 * time.Millisecond}},
 	{law{"conflicting keys are told by default, after OnError too", func(c *conformance) {
 		tx := c.begin()
@@ -94,7 +96,7 @@ var defaultLaws = []defaultLaw{
 			tx.Set([]byte("own"), nil)
 			c.put("a", "other")
 			err := tx.Commit(c.ctx)
-			c.want("Error.Conflicts", showRanges(kv.ConflictsOf(err), nil), showRanges([]kv.KeyRange{span("a", "a\x00")}, nil))
+			c.want("Error.Conflicts", scenario.ShowRanges(kv.ConflictsOf(err), nil), scenario.ShowRanges([]kv.KeyRange{model.Span("a", "a\x00")}, nil))
 			c.wantCode("OnError", tx.OnError(c.ctx, err), 0)
 		}
 	}}, kv.TransactionDefaults{ReportConflictingKeys: true}},

@@ -9,6 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/kv/kvtest/history"
 )
 
 func openEmbedded(tb testing.TB) kv.Database {
@@ -24,13 +26,13 @@ func openEmbedded(tb testing.TB) kv.Database {
 // The wrappers keep every law of the engine beneath.
 func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
 	seed := seed.Of(t)
-	spare := kvtest.HostileOptions{Seed: seed, SpareExplicit: true}
-	prompt := kvtest.HostileOptions{Seed: seed + 1, SpareExplicit: true, MaxDelay: -1}
+	spare := faults.Options{Seed: seed, SpareExplicit: true}
+	prompt := faults.Options{Seed: seed + 1, SpareExplicit: true, MaxDelay: -1}
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
-		"hostile":            func(db kv.Database) kv.Database { return kvtest.Hostile(db, spare) },
-		"counter":            func(db kv.Database) kv.Database { return kvtest.Count(db) },
-		"counter of hostile": func(db kv.Database) kv.Database { return kvtest.Count(kvtest.Hostile(db, spare)) },
-		"hostile twice":      func(db kv.Database) kv.Database { return kvtest.Hostile(kvtest.Hostile(db, prompt), spare) },
+		"hostile":            func(db kv.Database) kv.Database { return faults.Hostile(db, spare) },
+		"counter":            func(db kv.Database) kv.Database { return faults.NewCounter(db) },
+		"counter of hostile": func(db kv.Database) kv.Database { return faults.NewCounter(faults.Hostile(db, spare)) },
+		"hostile twice":      func(db kv.Database) kv.Database { return faults.Hostile(faults.Hostile(db, prompt), spare) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +43,7 @@ func TestWrappersOfTheEmbeddedEngine(t *testing.T) {
 
 func TestHistoriesOfTheHostileEmbeddedEngine(t *testing.T) {
 	for _, goroutines := range []int{2, 8, 32} {
-		kvtest.CheckSerializable(t, kvtest.HostileT(t, openEmbedded(t)),
-			kvtest.LoadOptions{Seed: seed.Of(t), Goroutines: goroutines, Transactions: 20})
+		history.CheckSerializable(t, faults.HostileT(t, openEmbedded(t)),
+			history.LoadOptions{Seed: seed.Of(t), Goroutines: goroutines, Transactions: 20})
 	}
 }

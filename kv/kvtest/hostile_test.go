@@ -11,25 +11,29 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 func TestConformanceUnderHostility(t *testing.T) {
 	seed := seed.Of(t)
 	RunConformance(t, func(tb testing.TB) kv.Database {
-		return Hostile(openMemory(tb), HostileOptions{Seed: seed, SpareExplicit: true})
+		return faults.Hostile(naive.Open(tb), faults.Options{Seed: seed, SpareExplicit: true})
 	})
 }
 
 // hostile returns words for a wrapped engine and for the engine itself.
-func hostile(t *testing.T, o HostileOptions) (wrapped, plain *conformance) {
+func hostile(t *testing.T, o faults.Options) (wrapped, plain *conformance) {
 	t.Helper()
-	db := openMemory(t)
+	db := naive.Open(t)
 	o.Seed = seed.Of(t)
-	return &conformance{TB: t, ctx: t.Context(), db: Hostile(db, o)}, &conformance{TB: t, ctx: t.Context(), db: db}
+	return &conformance{TB: t, ctx: t.Context(), db: faults.Hostile(db, o)}, &conformance{TB: t, ctx: t.Context(), db: db}
 }
 
 func TestEveryFunctionRunsAgain(t *testing.T) {
-	c, plain := hostile(t, HostileOptions{})
+	c, plain := hostile(t, faults.Options{})
 	for i := range 50 {
 		runs := map[string]int{}
 		key := fmt.Appendf(nil, "k%d", i)
@@ -69,7 +73,7 @@ func TestEveryFunctionRunsAgain(t *testing.T) {
 
 // Every kind of fault must come up, and each must tell the truth.
 func TestFaultsOfCommits(t *testing.T) {
-	c, plain := hostile(t, HostileOptions{})
+	c, plain := hostile(t, faults.Options{})
 	seen := map[string]int{}
 	for i := range 200 {
 		key := fmt.Sprintf("k%d", i)
@@ -103,7 +107,7 @@ func TestFaultsOfCommits(t *testing.T) {
 }
 
 func TestFaultsAreLimited(t *testing.T) {
-	c, _ := hostile(t, HostileOptions{Faults: 5})
+	c, _ := hostile(t, faults.Options{Faults: 5})
 	for range 30 {
 		tx := c.begin()
 		failures := 0
@@ -127,7 +131,7 @@ func TestFaultsAreLimited(t *testing.T) {
 }
 
 func TestAnExpiredTransactionStaysSo(t *testing.T) {
-	c, _ := hostile(t, HostileOptions{Faults: 100})
+	c, _ := hostile(t, faults.Options{Faults: 100})
 	tx := c.begin()
 	for range 1000 {
 		if _, err := tx.Get([]byte("a")).Get(c.ctx); err != nil {
@@ -137,7 +141,7 @@ func TestAnExpiredTransactionStaysSo(t *testing.T) {
 	}
 	wantFuture(c, "Get again", tx.Get([]byte("b")), kv.CodeTransactionTooOld)
 	wantFuture(c, "GetKey", tx.Snapshot().GetKey(kv.FirstGreaterThan(nil)), kv.CodeTransactionTooOld)
-	_, err := tx.GetRange(userKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
+	_, err := tx.GetRange(model.UserKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
 	c.wantCode("GetRange", err, kv.CodeTransactionTooOld)
 	tx.Set([]byte("a"), nil)
 	c.wantCommit(tx, kv.CodeTransactionTooOld)
@@ -145,7 +149,7 @@ func TestAnExpiredTransactionStaysSo(t *testing.T) {
 }
 
 func TestNoUnknownResultWithAutomaticIdempotency(t *testing.T) {
-	c, _ := hostile(t, HostileOptions{})
+	c, _ := hostile(t, faults.Options{})
 	for range 50 {
 		tx := c.begin()
 		c.wantCode("SetOption", tx.SetOption(kv.OptionAutomaticIdempotency, 0), 0)
@@ -155,15 +159,15 @@ func TestNoUnknownResultWithAutomaticIdempotency(t *testing.T) {
 }
 
 func TestBatchesAreCutAtRandom(t *testing.T) {
-	c, plain := hostile(t, HostileOptions{SpareExplicit: true})
+	c, plain := hostile(t, faults.Options{SpareExplicit: true})
 	want := plain.fill(200)
 	sizes := map[int]bool{}
 	for range 20 {
 		var got []string
-		for batch, err := range c.begin().GetRange(userKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Batches(c.ctx) {
+		for batch, err := range c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Batches(c.ctx) {
 			c.wantCode("Batches", err, 0)
 			sizes[len(batch.KVs)] = true
-			got = append(got, pairTexts(batch.KVs)...)
+			got = append(got, model.Texts(batch.KVs)...)
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %d pairs, want %d in order", len(got), len(want))
@@ -175,7 +179,7 @@ func TestBatchesAreCutAtRandom(t *testing.T) {
 }
 
 func TestFuturesResolveLateAndOutOfOrder(t *testing.T) {
-	c, plain := hostile(t, HostileOptions{SpareExplicit: true, MaxDelay: 20 * time.Millisecond})
+	c, plain := hostile(t, faults.Options{SpareExplicit: true, MaxDelay: 20 * time.Millisecond})
 	plain.fill(50)
 	tx := c.begin()
 	type arrival struct{ n int }
@@ -206,7 +210,7 @@ func TestPendingReadsAreCancelledByReset(t *testing.T) {
 		"Cancel":  func(_ *conformance, tx kv.Transaction) { tx.Cancel() },
 		"OnError": func(c *conformance, tx kv.Transaction) { _ = tx.OnError(c.ctx, &kv.Error{Code: kv.CodeNotCommitted}) },
 	} {
-		c, _ := hostile(t, HostileOptions{SpareExplicit: true, MaxDelay: time.Hour})
+		c, _ := hostile(t, faults.Options{SpareExplicit: true, MaxDelay: time.Hour})
 		tx := c.begin()
 		futures := make([]kv.Future[[]byte], 20)
 		for i := range futures {
@@ -235,7 +239,7 @@ func TestPendingReadsAreCancelledByReset(t *testing.T) {
 }
 
 func TestWatchesFireWithoutAChange(t *testing.T) {
-	c, plain := hostile(t, HostileOptions{SpareExplicit: true})
+	c, plain := hostile(t, faults.Options{SpareExplicit: true})
 	fired := 0
 	var quiet kv.Future[struct{}]
 	for range 40 {
@@ -257,9 +261,9 @@ func TestWatchesFireWithoutAChange(t *testing.T) {
 }
 
 func TestVersionsJump(t *testing.T) {
-	db := openMemory(t)
-	counter := Count(db)
-	c := &conformance{TB: t, ctx: t.Context(), db: Hostile(counter, HostileOptions{Seed: seed.Of(t), SpareExplicit: true})}
+	db := naive.Open(t)
+	counter := faults.NewCounter(db)
+	c := &conformance{TB: t, ctx: t.Context(), db: faults.Hostile(counter, faults.Options{Seed: seed.Of(t), SpareExplicit: true})}
 	for range 100 {
 		c.begin()
 	}
@@ -271,7 +275,7 @@ func TestVersionsJump(t *testing.T) {
 
 func TestTheSameSeedMeansTheSameFate(t *testing.T) {
 	fates := func(seed uint64) []kv.Code {
-		c := &conformance{TB: t, ctx: t.Context(), db: Hostile(openMemory(t), HostileOptions{Seed: seed})}
+		c := &conformance{TB: t, ctx: t.Context(), db: faults.Hostile(naive.Open(t), faults.Options{Seed: seed})}
 		var codes []kv.Code
 		for range 30 {
 			tx := c.begin()
@@ -296,13 +300,13 @@ func TestTheSameSeedMeansTheSameFate(t *testing.T) {
 }
 
 func TestConflictRangesPassThrough(t *testing.T) {
-	c, _ := hostile(t, HostileOptions{})
+	c, _ := hostile(t, faults.Options{})
 	tx := c.begin()
 	c.wantCode("AddReadConflictKey", tx.AddReadConflictKey([]byte("a")), 0)
 	read, _, err := tx.(kv.ConflictRanger).ConflictRanges(c.ctx)
 	c.wantCode("ConflictRanges", err, 0)
-	c.want("read", showRanges(read, nil), `{["a", "a\x00")}`)
-	c.db = Hostile(openFaulty(t, "watches never fire"), HostileOptions{})
+	c.want("read", scenario.ShowRanges(read, nil), `{["a", "a\x00")}`)
+	c.db = faults.Hostile(naive.OpenFaulty(t, "watches never fire"), faults.Options{})
 	_, _, err = c.begin().(kv.ConflictRanger).ConflictRanges(c.ctx)
 	c.wantCode("ConflictRanges of an engine without", err, kv.CodeClientInvalidOperation)
 }
@@ -310,7 +314,7 @@ func TestConflictRangesPassThrough(t *testing.T) {
 // The laws about many goroutines hold with every fault switched on.
 func TestConcurrencyUnderHostility(t *testing.T) {
 	seed := seed.Of(t)
-	open := func(tb testing.TB) kv.Database { return Hostile(openMemory(tb), HostileOptions{Seed: seed}) }
+	open := func(tb testing.TB) kv.Database { return faults.Hostile(naive.Open(tb), faults.Options{Seed: seed}) }
 	for _, name := range []string{"every increment counts once", "money is neither made nor lost", "an all-or-nothing pair is never seen half"} {
 		t.Run(name, func(t *testing.T) { checkLaw(t, findLaw(t, name), open(t), open, lawTimeout) })
 	}
@@ -318,7 +322,7 @@ func TestConcurrencyUnderHostility(t *testing.T) {
 
 // A program that takes a lost acknowledgement for a failure is found out.
 func TestNaiveCountingFails(t *testing.T) {
-	c, plain := hostile(t, HostileOptions{})
+	c, plain := hostile(t, faults.Options{})
 	for range 100 {
 		err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
 			tx.Atomic(kv.Add, []byte("n"), kv.Int64(1))
@@ -334,7 +338,7 @@ func TestNaiveCountingFails(t *testing.T) {
 }
 
 func TestHostileCloses(t *testing.T) {
-	db := Hostile(openMemory(t), HostileOptions{})
+	db := faults.Hostile(naive.Open(t), faults.Options{})
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // anomalyLaws are named after the anomaly that each excludes.
@@ -27,7 +28,7 @@ var dirtyLaws = []law{
 	{"dirty write: of a range that is cleared", func(c *conformance) {
 		c.put("x", "0", "y", "0")
 		one, two := c.begin(), c.begin()
-		one.ClearRange(userKeys())
+		one.ClearRange(model.UserKeys())
 		two.Set([]byte("y"), []byte("2"))
 		one.Set([]byte("x"), []byte("1"))
 		c.commit(two)
@@ -59,7 +60,7 @@ var dirtyLaws = []law{
 		before := c.beginReading()
 		tx.Set([]byte("x"), []byte("last"))
 		c.commit(tx)
-		c.want("x before the commit", c.get(before, "x"), absent)
+		c.want("x before the commit", c.get(before, "x"), model.Absent)
 		c.wantContents("x=last")
 	}},
 }
@@ -75,7 +76,7 @@ var updateLaws = []law{
 	}},
 	{"lost update: of a key that was absent", func(c *conformance) {
 		c.refuseSecond(func(tx kv.Transaction) {
-			if c.get(tx, "n") == absent {
+			if c.get(tx, "n") == model.Absent {
 				tx.Set([]byte("n"), []byte("mine"))
 			}
 		})
@@ -115,13 +116,13 @@ var skewLaws = []law{
 		c.want("x", c.get(tx, "x"), "0")
 		c.put("x", "1", "y", "1")
 		c.want("y", c.get(tx, "y"), "0")
-		c.want("both", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{}), []string{"x=0", "y=0"})
+		c.want("both", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), []string{"x=0", "y=0"})
 		c.want("y through Snapshot", c.get(tx.Snapshot(), "y"), "0")
 	}},
 	{"read skew: between a range and a selector", func(c *conformance) {
 		c.put("x", "0", "y", "0")
 		tx := c.begin()
-		c.want("both", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{}), []string{"x=0", "y=0"})
+		c.want("both", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), []string{"x=0", "y=0"})
 		c.update(func(tx kv.Transaction) { tx.Clear([]byte("y")); tx.Set([]byte("w"), nil) })
 		first, err := tx.GetKey(kv.FirstGreaterOrEqual([]byte("a"))).Get(c.ctx)
 		c.wantCode("GetKey", err, 0)
@@ -146,7 +147,7 @@ var skewLaws = []law{
 	{"write skew: of two who read a range", func(c *conformance) {
 		c.put("a", "on duty", "b", "on duty")
 		c.leaveDuty(func(tx kv.Transaction) {
-			c.scan(tx, userKeys().Selectors(), kv.RangeOptions{})
+			c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{})
 		}, kv.CodeNotCommitted)
 	}},
 	{"write skew: of three in a circle", func(c *conformance) {

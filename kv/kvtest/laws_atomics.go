@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // atomicCases are one case or more for each rule of each operation.
@@ -20,35 +21,35 @@ var atomicCases = []struct {
 	{"add", kv.Add, "\x01\x00", "\x02\x00", "\x03\x00"},
 	{"add carries", kv.Add, "\xff\x00", "\x01\x00", "\x00\x01"},
 	{"add wraps around", kv.Add, "\xff", "\x01", "\x00"},
-	{"add to nothing", kv.Add, absent, "\x05\x00", "\x05\x00"},
+	{"add to nothing", kv.Add, model.Absent, "\x05\x00", "\x05\x00"},
 	{"add extends a shorter value", kv.Add, "\x01", "\x01\x01", "\x02\x01"},
 	{"add cuts a longer value", kv.Add, "\x01\x02\x03", "\x01", "\x02"},
 	{"add of nothing", kv.Add, "\x01", "", ""},
 	{"and", kv.BitAnd, "\x0f", "\x3c", "\x0c"},
-	{"and with nothing there", kv.BitAnd, absent, "\x3c", "\x3c"},
+	{"and with nothing there", kv.BitAnd, model.Absent, "\x3c", "\x3c"},
 	{"and extends with zeros", kv.BitAnd, "\xff", "\xff\xff", "\xff\x00"},
 	{"or", kv.BitOr, "\x0f", "\x30", "\x3f"},
-	{"or with nothing there", kv.BitOr, absent, "\x30", "\x30"},
+	{"or with nothing there", kv.BitOr, model.Absent, "\x30", "\x30"},
 	{"xor", kv.BitXor, "\x0f", "\x3c", "\x33"},
-	{"xor with nothing there", kv.BitXor, absent, "\x3c", "\x3c"},
+	{"xor with nothing there", kv.BitXor, model.Absent, "\x3c", "\x3c"},
 	{"append", kv.AppendIfFits, "ab", "cd", "abcd"},
-	{"append to nothing", kv.AppendIfFits, absent, "cd", "cd"},
+	{"append to nothing", kv.AppendIfFits, model.Absent, "cd", "cd"},
 	{"append that does not fit", kv.AppendIfFits, strings.Repeat("v", kv.MaxValueSize), "x", strings.Repeat("v", kv.MaxValueSize)},
 	{"max takes the larger number", kv.Max, "\xff\x00", "\x00\x01", "\x00\x01"},
 	{"max keeps the larger number", kv.Max, "\x00\x02", "\xff\x01", "\x00\x02"},
-	{"max with nothing there", kv.Max, absent, "\x01", "\x01"},
+	{"max with nothing there", kv.Max, model.Absent, "\x01", "\x01"},
 	{"min takes the smaller number", kv.Min, "\x00\x01", "\xff\x00", "\xff\x00"},
-	{"min with nothing there", kv.Min, absent, "\x01", "\x01"},
+	{"min with nothing there", kv.Min, model.Absent, "\x01", "\x01"},
 	{"min cuts a longer value", kv.Min, "\x01\xff", "\x02", "\x01"},
 	{"byte max", kv.ByteMax, "ab", "b", "b"},
 	{"byte max keeps", kv.ByteMax, "b", "ab", "b"},
-	{"byte max with nothing there", kv.ByteMax, absent, "a", "a"},
+	{"byte max with nothing there", kv.ByteMax, model.Absent, "a", "a"},
 	{"byte min", kv.ByteMin, "b", "ab", "ab"},
 	{"byte min keeps", kv.ByteMin, "ab", "b", "ab"},
-	{"byte min with nothing there", kv.ByteMin, absent, "a", "a"},
-	{"compare and clear", kv.CompareAndClear, "a", "a", absent},
+	{"byte min with nothing there", kv.ByteMin, model.Absent, "a", "a"},
+	{"compare and clear", kv.CompareAndClear, "a", "a", model.Absent},
 	{"compare and clear of another value", kv.CompareAndClear, "a", "b", "a"},
-	{"compare and clear of nothing", kv.CompareAndClear, absent, "a", absent},
+	{"compare and clear of nothing", kv.CompareAndClear, model.Absent, "a", model.Absent},
 }
 
 var atomicLaws = []law{
@@ -67,14 +68,14 @@ var atomicLaws = []law{
 			tx := c.begin()
 			tx.Atomic(tt.op, []byte("k"), []byte(tt.operand))
 			c.want(tt.name, abbreviate(c.get(tx, "k")), abbreviate(tt.want))
-			c.want(tt.name+" in a range", len(c.scan(tx, userKeys().Selectors(), kv.RangeOptions{})), countOf(tt.want))
+			c.want(tt.name+" in a range", len(c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{})), countOf(tt.want))
 		}
 	}},
 	{"results over own sets and clears", func(c *conformance) {
 		for _, tt := range atomicCases {
 			c.prepare("other")
 			tx := c.begin()
-			if tt.existing == absent {
+			if tt.existing == model.Absent {
 				tx.Clear([]byte("k"))
 			} else {
 				tx.Set([]byte("k"), []byte(tt.existing))
@@ -106,7 +107,7 @@ var atomicLaws = []law{
 func (c *conformance) prepare(existing string) {
 	c.Helper()
 	c.update(func(tx kv.Transaction) {
-		if existing == absent {
+		if existing == model.Absent {
 			tx.Clear([]byte("k"))
 		} else {
 			tx.Set([]byte("k"), []byte(existing))
@@ -115,7 +116,7 @@ func (c *conformance) prepare(existing string) {
 }
 
 func countOf(value string) int {
-	if value == absent {
+	if value == model.Absent {
 		return 0
 	}
 	return 1

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/history"
 )
 
 var concurrencyLaws = []law{
@@ -20,10 +21,10 @@ var concurrencyLaws = []law{
 	{"reads of one transaction may run together", checkParallelReads},
 	{"an all-or-nothing pair is never seen half", checkPairs},
 	{"random histories are strictly serializable", func(c *conformance) {
-		CheckSerializable(c.TB, c.db, LoadOptions{Seed: seed.Of(c.TB)})
+		history.CheckSerializable(c.TB, c.db, history.LoadOptions{Seed: seed.Of(c.TB)})
 	}},
 	{"random histories are those of their versionstamps", func(c *conformance) {
-		CheckCommitOrder(c.TB, c.db, LoadOptions{Seed: seed.Of(c.TB)})
+		history.CheckCommitOrder(c.TB, c.db, history.LoadOptions{Seed: seed.Of(c.TB)})
 	}},
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // conflictCase is a reading transaction, a writing one that commits first, and
@@ -23,12 +24,12 @@ var conflictLaws = conflictCases(
 	conflictCase{"a read of a key that is set to what it was", readKey("e"), func(tx kv.Transaction) { tx.Set([]byte("e"), []byte("E")) }, kv.CodeNotCommitted},
 	conflictCase{"a read of a key that is cleared", readKey("e"), func(tx kv.Transaction) { tx.Clear([]byte("e")) }, kv.CodeNotCommitted},
 	conflictCase{"a read of an absent key that appears", readKey("d"), setKey("d"), kv.CodeNotCommitted},
-	conflictCase{"a read of a key that is cleared with its range", readKey("e"), func(tx kv.Transaction) { tx.ClearRange(span("d", "f")) }, kv.CodeNotCommitted},
+	conflictCase{"a read of a key that is cleared with its range", readKey("e"), func(tx kv.Transaction) { tx.ClearRange(model.Span("d", "f")) }, kv.CodeNotCommitted},
 	conflictCase{"a read of a key that is counted up", readKey("e"), func(tx kv.Transaction) { tx.Atomic(kv.Add, []byte("e"), []byte{1}) }, kv.CodeNotCommitted},
 	conflictCase{"a read of a neighbour", readKey("e"), setKey("e\x00"), 0},
 	conflictCase{"a snapshot read", func(c *conformance, tx kv.Transaction) { c.get(tx.Snapshot(), "e") }, setKey("e"), 0},
 	conflictCase{"a snapshot range read", func(c *conformance, tx kv.Transaction) {
-		c.scan(tx.Snapshot(), userKeys().Selectors(), kv.RangeOptions{})
+		c.scan(tx.Snapshot(), model.UserKeys().Selectors(), kv.RangeOptions{})
 	}, setKey("e"), 0},
 	conflictCase{"the end of a range", readRange("b", "e", kv.RangeOptions{}), setKey("e"), 0},
 	conflictCase{"the begin of a range", readRange("e", "h", kv.RangeOptions{}), setKey("e"), kv.CodeNotCommitted},
@@ -53,10 +54,10 @@ var conflictLaws = conflictCases(
 		c.wantCode("AddReadConflictKey", tx.AddReadConflictKey([]byte("e")), 0)
 	}, setKey("e"), kv.CodeNotCommitted},
 	conflictCase{"an added read conflict range", func(c *conformance, tx kv.Transaction) {
-		c.wantCode("AddReadConflictRange", tx.AddReadConflictRange(span("d", "f")), 0)
+		c.wantCode("AddReadConflictRange", tx.AddReadConflictRange(model.Span("d", "f")), 0)
 	}, setKey("d"), kv.CodeNotCommitted},
 	conflictCase{"an added write conflict key", readKey("e"), func(tx kv.Transaction) { _ = tx.AddWriteConflictKey([]byte("e")) }, kv.CodeNotCommitted},
-	conflictCase{"an added write conflict range", readKey("e"), func(tx kv.Transaction) { _ = tx.AddWriteConflictRange(span("d", "f")) }, kv.CodeNotCommitted},
+	conflictCase{"an added write conflict range", readKey("e"), func(tx kv.Transaction) { _ = tx.AddWriteConflictRange(model.Span("d", "f")) }, kv.CodeNotCommitted},
 	conflictCase{"a write that asked for no conflict", readKey("e"), func(tx kv.Transaction) {
 		_ = tx.SetOption(kv.OptionNextWriteNoWriteConflictRange, 0)
 		tx.Set([]byte("e"), []byte("quiet"))
@@ -68,7 +69,7 @@ func readKey(key string) func(*conformance, kv.Transaction) {
 }
 
 func readRange(from, to string, o kv.RangeOptions) func(*conformance, kv.Transaction) {
-	return func(c *conformance, tx kv.Transaction) { c.scan(tx, span(from, to).Selectors(), o) }
+	return func(c *conformance, tx kv.Transaction) { c.scan(tx, model.Span(from, to).Selectors(), o) }
 }
 
 func readSelector(sel kv.KeySelector) func(*conformance, kv.Transaction) {
@@ -105,7 +106,7 @@ func readOnlyNeverConflicts(c *conformance) {
 	c.put("a", "1")
 	tx := c.begin()
 	c.get(tx, "a")
-	c.scan(tx, userKeys().Selectors(), kv.RangeOptions{})
+	c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{})
 	c.put("a", "2", "b", "2")
 	c.wantCommit(tx, 0)
 	version, err := tx.GetCommittedVersion()

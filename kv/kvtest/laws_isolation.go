@@ -2,7 +2,10 @@
 
 package kvtest
 
-import "github.com/kazahana-db/kazahana/kv"
+import (
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+)
 
 var isolationLaws = []law{
 	{"a transaction reads one version", func(c *conformance) {
@@ -11,8 +14,8 @@ var isolationLaws = []law{
 		c.want("a", c.get(tx, "a"), "1")
 		c.put("a", "2", "b", "2", "c", "2")
 		c.want("b after a later commit", c.get(tx, "b"), "1")
-		c.want("c after a later commit", c.get(tx, "c"), absent)
-		c.want("a range after a later commit", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{}), []string{"a=1", "b=1"})
+		c.want("c after a later commit", c.get(tx, "c"), model.Absent)
+		c.want("a range after a later commit", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), []string{"a=1", "b=1"})
 		c.want("a through Snapshot", c.get(tx.Snapshot(), "a"), "1")
 	}},
 	{"the read version is fixed by the first read", func(c *conformance) {
@@ -57,7 +60,7 @@ var isolationLaws = []law{
 		tx := c.begin()
 		c.get(tx, "a")
 		tx.Set([]byte("b"), []byte("1"))
-		tx.ClearRange(userKeys())
+		tx.ClearRange(model.UserKeys())
 		c.put("a", "2")
 		c.wantCommit(tx, kv.CodeNotCommitted)
 		c.wantContents("a=2")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 // getUntilError reads until that fails, and returns why.
@@ -46,7 +48,7 @@ var lifecycleLaws = []law{
 		tx.Reset()
 		c.put("a", "2")
 		c.want("a", c.get(tx, "a"), "2")
-		c.want("b", c.get(tx, "b"), absent)
+		c.want("b", c.get(tx, "b"), model.Absent)
 		tx.Set([]byte("c"), []byte("1"))
 		c.want("c, read-your-writes being on again", c.get(tx, "c"), "1")
 		c.commit(tx)
@@ -57,7 +59,7 @@ var lifecycleLaws = []law{
 		tx.Set([]byte("a"), []byte("1"))
 		tx.Cancel()
 		wantFuture(c, "Get", tx.Get([]byte("a")), kv.CodeTransactionCancelled)
-		_, err := tx.GetRange(userKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
+		_, err := tx.GetRange(model.UserKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
 		c.wantCode("GetRange", err, kv.CodeTransactionCancelled)
 		c.wantCode("OnError", tx.OnError(c.ctx, &kv.Error{Code: kv.CodeNotCommitted}), kv.CodeTransactionCancelled)
 		c.wantCommit(tx, kv.CodeTransactionCancelled)
@@ -79,7 +81,7 @@ var lifecycleLaws = []law{
 			tx := c.begin()
 			tx.Set([]byte("a"), nil)
 			c.wantCode(fmt.Sprintf("OnError(%d)", code), tx.OnError(c.ctx, fmt.Errorf("wrapped: %w", &kv.Error{Code: code})), 0)
-			c.want("a after the retry", c.get(tx, "a"), absent)
+			c.want("a after the retry", c.get(tx, "a"), model.Absent)
 		}
 	}},
 	{"OnError returns what cannot be retried", func(c *conformance) {
@@ -147,13 +149,13 @@ var lifecycleLaws = []law{
 		if !ok {
 			c.Skip("the engine's transactions are no kv.ConflictRanger")
 		}
-		for _, r := range []kv.KeyRange{span("m", "p"), span("a", "c"), span("b", "d")} {
+		for _, r := range []kv.KeyRange{model.Span("m", "p"), model.Span("a", "c"), model.Span("b", "d")} {
 			c.wantCode("AddReadConflictRange", tx.AddReadConflictRange(r), 0)
 		}
 		tx.Set([]byte("k"), nil)
 		read, write, err := ranger.ConflictRanges(c.ctx)
 		c.wantCode("ConflictRanges", err, 0)
-		c.want("read", showRanges(read, nil), showRanges([]kv.KeyRange{span("a", "d"), span("m", "p")}, nil))
-		c.want("write", showRanges(write, nil), showRanges([]kv.KeyRange{span("k", "k\x00")}, nil))
+		c.want("read", scenario.ShowRanges(read, nil), scenario.ShowRanges([]kv.KeyRange{model.Span("a", "d"), model.Span("m", "p")}, nil))
+		c.want("write", scenario.ShowRanges(write, nil), scenario.ShowRanges([]kv.KeyRange{model.Span("k", "k\x00")}, nil))
 	}},
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 func long(n int) []byte { return bytes.Repeat([]byte("x"), n) }
@@ -72,7 +73,7 @@ var limitLaws = []law{
 		}
 	}},
 	{"inverted ranges are refused", func(c *conformance) {
-		inverted := span("b", "a")
+		inverted := model.Span("b", "a")
 		tx := c.begin()
 		c.wantCode("AddReadConflictRange", tx.AddReadConflictRange(inverted), kv.CodeInvertedRange)
 		tx = c.begin()
@@ -85,7 +86,7 @@ var limitLaws = []law{
 		for name, write := range map[string]func(kv.Transaction){
 			"Set":        func(tx kv.Transaction) { tx.Set([]byte("\xff"), nil) },
 			"Clear":      func(tx kv.Transaction) { tx.Clear([]byte("\xffa")) },
-			"ClearRange": func(tx kv.Transaction) { tx.ClearRange(span("a", "\xff\x01")) },
+			"ClearRange": func(tx kv.Transaction) { tx.ClearRange(model.Span("a", "\xff\x01")) },
 			"Atomic":     func(tx kv.Transaction) { tx.Atomic(kv.Add, []byte("\xffa"), []byte{1}) },
 		} {
 			tx := c.begin()
@@ -93,7 +94,7 @@ var limitLaws = []law{
 			c.wantCode(name, tx.Commit(c.ctx), kv.CodeKeyOutsideLegalRange)
 		}
 		wantFuture(c, "Get", c.begin().Get([]byte("\xffa")), kv.CodeKeyOutsideLegalRange)
-		c.update(func(tx kv.Transaction) { tx.ClearRange(span("a", "\xff")) })
+		c.update(func(tx kv.Transaction) { tx.ClearRange(model.Span("a", "\xff")) })
 	}},
 	{"a read version too old or from the future is refused", func(c *conformance) {
 		c.put("a", "1")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 var modelKeys = []string{"", "\x00", "a", "a\x00", "aa", "ab", "b", "b\x00", "ba", "c", "c\xff", "d", "\xfe", "\xfe\xff"}
@@ -18,7 +19,7 @@ var modelKeys = []string{"", "\x00", "a", "a\x00", "aa", "ab", "b", "b\x00", "ba
 func checkOverlayModel(c *conformance) {
 	seed := seed.Of(c.TB)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	m := model{}
+	m := model.Model{}
 	for round := range 60 {
 		tx := c.begin()
 		c.version(tx)
@@ -33,7 +34,7 @@ func checkOverlayModel(c *conformance) {
 			c.commit(tx)
 		}
 		m = next
-		c.want("contents", c.contents(), m.scan(userKeys().Selectors(), kv.RangeOptions{}))
+		c.want("contents", c.contents(), m.Scan(model.UserKeys().Selectors(), kv.RangeOptions{}))
 		if c.Failed() {
 			c.Fatalf("stopped in transaction %d of seed %d", round, seed)
 		}
@@ -41,7 +42,7 @@ func checkOverlayModel(c *conformance) {
 }
 
 // modelStep does one random thing to the transaction and to the model.
-func modelStep(c *conformance, rng *rand.Rand, tx kv.Transaction, m model) {
+func modelStep(c *conformance, rng *rand.Rand, tx kv.Transaction, m model.Model) {
 	key := pick(rng)
 	switch rng.IntN(10) {
 	case 0, 1:
@@ -54,25 +55,25 @@ func modelStep(c *conformance, rng *rand.Rand, tx kv.Transaction, m model) {
 	case 3:
 		r := randomRange(rng)
 		tx.ClearRange(r)
-		m.clearRange(r)
+		m.ClearRange(r)
 	case 4:
 		tx.Atomic(kv.AppendIfFits, []byte(key), []byte("+"))
 		m[key] += "+"
 	case 5, 6:
 		want, ok := m[key]
 		if !ok {
-			want = absent
+			want = model.Absent
 		}
 		c.want(fmt.Sprintf("Get(%q)", key), c.get(view(rng, tx), key), want)
 	case 7:
 		sel := randomSelector(rng)
 		got, err := view(rng, tx).GetKey(sel).Get(c.ctx)
 		c.wantCode("GetKey", err, 0)
-		c.want("GetKey "+sel.String(), string(got), m.key(sel))
+		c.want("GetKey "+sel.String(), string(got), m.Key(sel))
 	default:
 		r := kv.SelectorRange{Begin: randomSelector(rng), End: randomSelector(rng)}
 		o := kv.RangeOptions{Limit: rng.IntN(5), Reverse: rng.IntN(2) == 0, Mode: kv.ModeWantAll}
-		c.want(fmt.Sprintf("GetRange %v to %v %+v", r.Begin, r.End, o), c.scan(view(rng, tx), r, o), m.scan(r, o))
+		c.want(fmt.Sprintf("GetRange %v to %v %+v", r.Begin, r.End, o), c.scan(view(rng, tx), r, o), m.Scan(r, o))
 	}
 }
 
@@ -87,7 +88,7 @@ func view(rng *rand.Rand, tx kv.Transaction) kv.ReadTransaction {
 
 func randomRange(rng *rand.Rand) kv.KeyRange {
 	from, to := pick(rng), pick(rng)
-	return span(min(from, to), max(from, to))
+	return model.Span(min(from, to), max(from, to))
 }
 
 func randomSelector(rng *rand.Rand) kv.KeySelector {

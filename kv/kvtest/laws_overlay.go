@@ -2,7 +2,11 @@
 
 package kvtest
 
-import "github.com/kazahana-db/kazahana/kv"
+import (
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/play"
+)
 
 var overlayLaws = []law{
 	{"a transaction reads its own writes", func(c *conformance) {
@@ -10,21 +14,21 @@ var overlayLaws = []law{
 		tx := c.begin()
 		tx.Set([]byte("a"), []byte("2"))
 		tx.Clear([]byte("b"))
-		tx.ClearRange(span("c", "d"))
+		tx.ClearRange(model.Span("c", "d"))
 		tx.Set([]byte("e"), []byte("2"))
-		for key, want := range map[string]string{"a": "2", "b": absent, "c": absent, "d": "1", "e": "2"} {
+		for key, want := range map[string]string{"a": "2", "b": model.Absent, "c": model.Absent, "d": "1", "e": "2"} {
 			c.want(key, c.get(tx, key), want)
 			c.want(key+" in a snapshot", c.get(tx.Snapshot(), key), want)
 		}
 		want := []string{"a=2", "d=1", "e=2"}
-		c.want("all", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{}), want)
-		c.want("all in a snapshot", c.scan(tx.Snapshot(), userKeys().Selectors(), kv.RangeOptions{}), want)
-		c.want("the last two", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{Limit: 2, Reverse: true}), []string{"e=2", "d=1"})
+		c.want("all", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), want)
+		c.want("all in a snapshot", c.scan(tx.Snapshot(), model.UserKeys().Selectors(), kv.RangeOptions{}), want)
+		c.want("the last two", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{Limit: 2, Reverse: true}), []string{"e=2", "d=1"})
 	}},
 	{"the last write of a key wins", func(c *conformance) {
 		tx := c.begin()
 		tx.Set([]byte("a"), []byte("1"))
-		tx.ClearRange(userKeys())
+		tx.ClearRange(model.UserKeys())
 		tx.Set([]byte("b"), []byte("1"))
 		tx.Set([]byte("b"), []byte("2"))
 		tx.Set([]byte("c"), []byte("1"))
@@ -49,7 +53,7 @@ var overlayLaws = []law{
 		})
 		tx := c.begin()
 		tx.Set([]byte("own"), nil)
-		for key, want := range map[string]string{"nil": "", "empty": "", "own": "", "none": absent} {
+		for key, want := range map[string]string{"nil": "", "empty": "", "own": "", "none": model.Absent} {
 			c.want(key, c.get(tx, key), want)
 		}
 	}},
@@ -65,13 +69,13 @@ var overlayLaws = []law{
 		tx.Atomic(kv.ByteMax, []byte("b"), value)
 		get := tx.Get(key)
 		pairs := tx.GetRange(kv.KeyRange{Begin: key, End: end}.Selectors(), kv.RangeOptions{})
-		spoil(key, value, end)
+		play.Spoil(key, value, end)
 		got, err := get.Get(c.ctx)
 		c.wantCode("Get", err, 0)
 		c.want("the value", string(got), "1")
 		all, err := pairs.Slice(c.ctx)
 		c.wantCode("GetRange", err, 0)
-		c.want("the range", pairTexts(all), []string{"a=1", "b=1"})
+		c.want("the range", model.Texts(all), []string{"a=1", "b=1"})
 		c.commit(tx)
 		c.wantContents("a=1", "b=1")
 	}},

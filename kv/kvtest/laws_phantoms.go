@@ -2,7 +2,10 @@
 
 package kvtest
 
-import "github.com/kazahana-db/kazahana/kv"
+import (
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+)
 
 // phantomLaws hold over the keys c, e, g: what one transaction reads, another
 // changes before it commits.
@@ -15,7 +18,7 @@ var phantomLaws = []law{
 	phantom("behind the last key of a range", readRange("b", "h", kv.RangeOptions{Limit: 4}), setKey("gg")),
 	phantom("that an addition makes", readRange("x", "z", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Atomic(kv.Add, []byte("y"), []byte{1}) }),
 	phantom("that vanishes", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Clear([]byte("e")) }),
-	phantom("that vanishes with its range", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.ClearRange(span("d", "z")) }),
+	phantom("that vanishes with its range", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.ClearRange(model.Span("d", "z")) }),
 	phantom("that vanishes by comparison", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Atomic(kv.CompareAndClear, []byte("e"), []byte("E")) }),
 	phantom("before the key of a selector", readSelector(kv.FirstGreaterThan([]byte("c"))), setKey("d")),
 	phantom("behind the key of a selector that goes back", readSelector(kv.LastLessThan([]byte("e"))), setKey("d")),
@@ -27,15 +30,15 @@ var phantomLaws = []law{
 	{"phantom: for a reader who looks again", func(c *conformance) {
 		c.put("c", "C", "e", "E")
 		tx := c.begin()
-		want := c.scan(tx, userKeys().Selectors(), kv.RangeOptions{})
+		want := c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{})
 		c.update(func(tx kv.Transaction) { tx.Set([]byte("d"), nil); tx.Clear([]byte("e")) })
-		c.want("the range again", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{}), want)
-		c.want("the range backward", c.scan(tx, userKeys().Selectors(), kv.RangeOptions{Reverse: true}), []string{"e=E", "c=C"})
+		c.want("the range again", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), want)
+		c.want("the range backward", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{Reverse: true}), []string{"e=E", "c=C"})
 	}},
 	{"phantom: two who each fill what they saw empty", func(c *conformance) {
 		one, two := c.beginReading(), c.beginReading()
 		for i, tx := range []kv.Transaction{one, two} {
-			c.want("the range", len(c.scan(tx, span("m", "n").Selectors(), kv.RangeOptions{})), 0)
+			c.want("the range", len(c.scan(tx, model.Span("m", "n").Selectors(), kv.RangeOptions{})), 0)
 			tx.Set([]byte{'m', byte('0' + i)}, nil)
 		}
 		c.wantCommit(one, 0)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // racingAnomalyLaws look for the anomalies among goroutines that run at once.
@@ -34,7 +35,7 @@ func checkWhole(c *conformance, oneByOne bool) {
 			}
 			err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
 				if i%3 == 0 {
-					tx.ClearRange(span("p", "t"))
+					tx.ClearRange(model.Span("p", "t"))
 				}
 				for n := range keys {
 					tx.Set([]byte(keys[(n+w+i)%len(keys)]), fmt.Appendf(nil, "%d/%d", w, i))
@@ -54,7 +55,7 @@ func (c *conformance) readWhole(keys []string, oneByOne bool) error {
 	return c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
 		var values []string
 		if !oneByOne {
-			pairs, err := tx.GetRange(span("p", "t").Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).Slice(c.ctx)
+			pairs, err := tx.GetRange(model.Span("p", "t").Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).Slice(c.ctx)
 			if err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ func checkNeverDirty(c *conformance) {
 
 func (c *conformance) seeClean() error {
 	return c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
-		for pair, err := range tx.GetRange(span("d", "e").Selectors(), kv.RangeOptions{}).All(c.ctx) {
+		for pair, err := range tx.GetRange(model.Span("d", "e").Selectors(), kv.RangeOptions{}).All(c.ctx) {
 			if err != nil {
 				return err
 			}
@@ -173,7 +174,7 @@ func checkRooms(c *conformance) {
 				case err != nil:
 					return err
 				case len(guests) > 1:
-					return fmt.Errorf("in one room: %q", pairTexts(guests))
+					return fmt.Errorf("in one room: %q", model.Texts(guests))
 				case len(guests) == 1:
 					tx.ClearRange(r)
 				default:

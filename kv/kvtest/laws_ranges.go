@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 var selectorLaws = []law{
@@ -66,7 +67,7 @@ var rangeLaws = []law{
 			{"b", "b", []string{}},
 			{"x", "z", []string{}},
 		} {
-			c.want(tt.from+" to "+tt.to, c.scan(tx, span(tt.from, tt.to).Selectors(), kv.RangeOptions{}), tt.want)
+			c.want(tt.from+" to "+tt.to, c.scan(tx, model.Span(tt.from, tt.to).Selectors(), kv.RangeOptions{}), tt.want)
 		}
 	}},
 	{"selectors move the ends of a range", func(c *conformance) {
@@ -80,9 +81,9 @@ var rangeLaws = []law{
 	{"batches come in order and without gaps", func(c *conformance) {
 		all := c.fill(400)
 		var got []string
-		for batch, err := range c.begin().GetRange(userKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).Batches(c.ctx) {
+		for batch, err := range c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).Batches(c.ctx) {
 			c.wantCode("Batches", err, 0)
-			got = append(got, pairTexts(batch.KVs)...)
+			got = append(got, model.Texts(batch.KVs)...)
 		}
 		if !slices.Equal(got, all) {
 			c.Errorf("got %d pairs, want %d in order", len(got), len(all))
@@ -91,7 +92,7 @@ var rangeLaws = []law{
 	{"a read may stop early", func(c *conformance) {
 		c.fill(300)
 		count := 0
-		for _, err := range c.begin().GetRange(userKeys().Selectors(), kv.RangeOptions{}).All(c.ctx) {
+		for _, err := range c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{}).All(c.ctx) {
 			c.wantCode("All", err, 0)
 			if count++; count == 3 {
 				break
@@ -103,7 +104,7 @@ var rangeLaws = []law{
 		c.fill(300)
 		tx := c.begin()
 		last := ""
-		for pair, err := range tx.GetRange(userKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).All(c.ctx) {
+		for pair, err := range tx.GetRange(model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).All(c.ctx) {
 			c.wantCode("All", err, 0)
 			if last == "" {
 				tx.Set([]byte("zzz"), []byte("own"))
@@ -115,7 +116,7 @@ var rangeLaws = []law{
 	{"a large value comes whole", func(c *conformance) {
 		value := slices.Repeat([]byte("v"), kv.MaxValueSize)
 		c.put("a", string(value), "b", string(value))
-		pairs, err := c.begin().GetRange(userKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
+		pairs, err := c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{}).Slice(c.ctx)
 		c.wantCode("Slice", err, 0)
 		if len(pairs) != 2 || len(pairs[0].Value) != kv.MaxValueSize || len(pairs[1].Value) != kv.MaxValueSize {
 			c.Errorf("got %d pairs, not the two of %d bytes", len(pairs), kv.MaxValueSize)
@@ -128,9 +129,9 @@ var rangeLaws = []law{
 			options kv.RangeOptions
 			want    kv.Code
 		}{
-			{"negative limit", userKeys(), kv.RangeOptions{Limit: -2}, kv.CodeRangeLimitsInvalid},
-			{"exact without limit", userKeys(), kv.RangeOptions{Mode: kv.ModeExact}, kv.CodeExactModeWithoutLimits},
-			{"end beyond the legal keys", span("a", "\xff\xff"), kv.RangeOptions{}, kv.CodeKeyOutsideLegalRange},
+			{"negative limit", model.UserKeys(), kv.RangeOptions{Limit: -2}, kv.CodeRangeLimitsInvalid},
+			{"exact without limit", model.UserKeys(), kv.RangeOptions{Mode: kv.ModeExact}, kv.CodeExactModeWithoutLimits},
+			{"end beyond the legal keys", model.Span("a", "\xff\xff"), kv.RangeOptions{}, kv.CodeKeyOutsideLegalRange},
 		} {
 			_, err := c.begin().GetRange(tt.r.Selectors(), tt.options).Slice(c.ctx)
 			c.wantCode(tt.name, err, tt.want)
@@ -173,7 +174,7 @@ func checkRangeOptions(c *conformance) {
 					want = want[:min(limit, len(want))]
 				}
 				o := kv.RangeOptions{Limit: limit, Reverse: reverse, Mode: mode}
-				if got := c.scan(tx, userKeys().Selectors(), o); !slices.Equal(got, want) {
+				if got := c.scan(tx, model.UserKeys().Selectors(), o); !slices.Equal(got, want) {
 					c.Errorf("%+v: got %d pairs that are not the %d wanted", o, len(got), len(want))
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 // reportLaws say what a commit tells of its conflict.
@@ -14,25 +16,25 @@ var reportLaws = []law{
 		tx := c.losing(true)
 		err := tx.Commit(c.ctx)
 		c.wantCode("Commit", err, kv.CodeNotCommitted)
-		c.want("Error.Conflicts", showRanges(kv.ConflictsOf(err), nil), showRanges(lostReads, nil))
-		c.want("ConflictingKeys", c.told(tx), showRanges(lostReads, nil))
+		c.want("Error.Conflicts", scenario.ShowRanges(kv.ConflictsOf(err), nil), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(lostReads, nil))
 	}},
 	{"a conflict tells nothing unless the transaction asks", func(c *conformance) {
 		tx := c.losing(false)
 		err := tx.Commit(c.ctx)
 		c.wantCode("Commit", err, kv.CodeNotCommitted)
 		c.want("Error.Conflicts", kv.ConflictsOf(err), []kv.KeyRange(nil))
-		c.want("ConflictingKeys", c.told(tx), showRanges(nil, nil))
+		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(nil, nil))
 	}},
 	{"conflicting keys stay until the next report", func(c *conformance) {
 		tx := c.losing(true)
 		err := tx.Commit(c.ctx)
 		c.wantCode("OnError", tx.OnError(c.ctx, err), 0)
-		c.want("ConflictingKeys after OnError", c.told(tx), showRanges(lostReads, nil))
+		c.want("ConflictingKeys after OnError", c.told(tx), scenario.ShowRanges(lostReads, nil))
 		c.commit(tx)
-		c.want("ConflictingKeys after a commit", c.told(tx), showRanges(lostReads, nil))
+		c.want("ConflictingKeys after a commit", c.told(tx), scenario.ShowRanges(lostReads, nil))
 		tx.Reset()
-		c.want("ConflictingKeys after Reset", c.told(tx), showRanges(lostReads, nil))
+		c.want("ConflictingKeys after Reset", c.told(tx), scenario.ShowRanges(lostReads, nil))
 	}},
 	{"OnError forgets that conflicting keys were asked for", func(c *conformance) {
 		tx := c.losing(true)
@@ -43,21 +45,21 @@ var reportLaws = []law{
 		err := tx.Commit(c.ctx)
 		c.wantCode("Commit", err, kv.CodeNotCommitted)
 		c.want("Error.Conflicts", kv.ConflictsOf(err), []kv.KeyRange(nil))
-		c.want("ConflictingKeys", c.told(tx), showRanges(lostReads, nil))
+		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(lostReads, nil))
 	}},
 	{"conflict ranges that touch are told as one", func(c *conformance) {
 		tx := c.asking()
-		c.scan(tx, span("a", "c").Selectors(), kv.RangeOptions{})
-		c.scan(tx, span("c", "f").Selectors(), kv.RangeOptions{})
+		c.scan(tx, model.Span("a", "c").Selectors(), kv.RangeOptions{})
+		c.scan(tx, model.Span("c", "f").Selectors(), kv.RangeOptions{})
 		tx.Set([]byte("own"), nil)
 		c.put("b", "1")
 		err := tx.Commit(c.ctx)
-		c.want("Error.Conflicts", showRanges(kv.ConflictsOf(err), nil), showRanges([]kv.KeyRange{span("a", "f")}, nil))
+		c.want("Error.Conflicts", scenario.ShowRanges(kv.ConflictsOf(err), nil), scenario.ShowRanges([]kv.KeyRange{model.Span("a", "f")}, nil))
 	}},
 }
 
 // lostReads are the reads of losing that others have written to.
-var lostReads = []kv.KeyRange{span("d", "g"), span("k", "k\x00")}
+var lostReads = []kv.KeyRange{model.Span("d", "g"), model.Span("k", "k\x00")}
 
 // losing returns a transaction whose commit conflicts: others wrote to two of
 // the four places that it has read, once with a range. It reports the conflict
@@ -70,13 +72,13 @@ func (c *conformance) losing(reports bool) kv.Transaction {
 		tx = c.asking()
 	}
 	c.get(tx, "a")
-	c.scan(tx, span("d", "g").Selectors(), kv.RangeOptions{})
+	c.scan(tx, model.Span("d", "g").Selectors(), kv.RangeOptions{})
 	c.get(tx, "k")
 	c.get(tx, "m")
 	tx.Set([]byte("own"), nil)
 	c.update(func(tx kv.Transaction) {
 		tx.Set([]byte("f"), nil)
-		tx.ClearRange(span("j", "l"))
+		tx.ClearRange(model.Span("j", "l"))
 	})
 	return tx
 }
@@ -101,5 +103,5 @@ func (c *conformance) told(tx kv.Transaction) string {
 	}
 	ranges, err := ranger.ConflictingKeys(c.ctx)
 	c.wantCode("ConflictingKeys", err, 0)
-	return fmt.Sprint(showRanges(ranges, nil))
+	return fmt.Sprint(scenario.ShowRanges(ranges, nil))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // sizeLaws say what is known of the sizes of ranges. They leave room for what an
@@ -15,30 +16,30 @@ import (
 var sizeLaws = []law{
 	{"a range's size is estimated", func(c *conformance) {
 		c.fillSizes()
-		c.wantSize("everything", userKeys(), sizedPairs*sizedBytes)
+		c.wantSize("everything", model.UserKeys(), sizedPairs*sizedBytes)
 		c.wantSize("a half", kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)}, sizedPairs/2*sizedBytes)
-		c.want("an empty range", c.size(span("x", "x")), int64(0))
-		c.want("a range without pairs", c.size(span("x", "y")), int64(0))
+		c.want("an empty range", c.size(model.Span("x", "x")), int64(0))
+		c.want("a range without pairs", c.size(model.Span("x", "y")), int64(0))
 	}},
 	{"an estimate follows what is cleared and overwritten", func(c *conformance) {
 		c.fillSizes()
 		c.fillSizes()
-		c.wantSize("overwritten", userKeys(), sizedPairs*sizedBytes)
+		c.wantSize("overwritten", model.UserKeys(), sizedPairs*sizedBytes)
 		c.update(func(tx kv.Transaction) {
 			tx.ClearRange(kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)})
 		})
-		c.wantSize("half of it cleared", userKeys(), sizedPairs/2*sizedBytes)
-		c.update(func(tx kv.Transaction) { tx.ClearRange(userKeys()) })
-		c.want("all of it cleared", c.size(userKeys()), int64(0))
+		c.wantSize("half of it cleared", model.UserKeys(), sizedPairs/2*sizedBytes)
+		c.update(func(tx kv.Transaction) { tx.ClearRange(model.UserKeys()) })
+		c.want("all of it cleared", c.size(model.UserKeys()), int64(0))
 	}},
 	{"split points divide a range into parts of about a size", func(c *conformance) {
 		c.fillSizes()
 		const chunk = 1_000_000
-		points := c.splits(userKeys(), chunk)
+		points := c.splits(model.UserKeys(), chunk)
 		if n := len(points) - 1; n < 5 || n > 13 {
 			c.Errorf("%d bytes are divided into %d parts of about %d", sizedPairs*sizedBytes, n, chunk)
 		}
-		c.wantDivision(points, userKeys())
+		c.wantDivision(points, model.UserKeys())
 		for i := range points[1:] {
 			if size := c.bytesBetween(points[i], points[i+1]); size > 2*chunk {
 				c.Errorf("part %d has %d bytes, far more than %d", i, size, chunk)
@@ -47,17 +48,17 @@ var sizeLaws = []law{
 	}},
 	{"split points of what is small are its ends", func(c *conformance) {
 		c.put("k", "v")
-		for _, r := range []kv.KeyRange{span("a", "b"), span("a", "z"), userKeys()} {
+		for _, r := range []kv.KeyRange{model.Span("a", "b"), model.Span("a", "z"), model.UserKeys()} {
 			c.wantDivision(c.splits(r, 1_000_000), r)
 			c.want(fmt.Sprintf("points of %q", r), len(c.splits(r, 1_000_000)), 2)
 		}
-		c.want("points of nothing", c.splits(span("a", "a"), 1), [][]byte{[]byte("a")})
+		c.want("points of nothing", c.splits(model.Span("a", "a"), 1), [][]byte{[]byte("a")})
 	}},
 	{"sizes neither conflict nor fix the read version", func(c *conformance) {
 		c.put("a", "1")
 		tx := c.begin()
-		wantFuture(c, "GetEstimatedRangeSizeBytes", tx.GetEstimatedRangeSizeBytes(userKeys()), 0)
-		wantFuture(c, "GetRangeSplitPoints", tx.GetRangeSplitPoints(userKeys(), 1000), 0)
+		wantFuture(c, "GetEstimatedRangeSizeBytes", tx.GetEstimatedRangeSizeBytes(model.UserKeys()), 0)
+		wantFuture(c, "GetRangeSplitPoints", tx.GetRangeSplitPoints(model.UserKeys(), 1000), 0)
 		c.put("a", "2")
 		c.want("a", c.get(tx, "a"), "2")
 		tx.Set([]byte("own"), nil)
@@ -65,13 +66,13 @@ var sizeLaws = []law{
 	}},
 	{"sizes of illegal ranges are refused", func(c *conformance) {
 		tx := c.begin()
-		wantFuture(c, "GetEstimatedRangeSizeBytes, inverted", tx.GetEstimatedRangeSizeBytes(span("b", "a")), kv.CodeInvertedRange)
-		wantFuture(c, "GetRangeSplitPoints, inverted", tx.GetRangeSplitPoints(span("b", "a"), 1000), kv.CodeInvertedRange)
-		wantFuture(c, "GetRangeSplitPoints of no bytes", tx.GetRangeSplitPoints(span("a", "b"), 0), kv.CodeClientInvalidOperation)
-		wantFuture(c, "GetRangeSplitPoints beyond the keys", tx.GetRangeSplitPoints(span("a", "\xff\xff"), 1000), kv.CodeKeyOutsideLegalRange)
+		wantFuture(c, "GetEstimatedRangeSizeBytes, inverted", tx.GetEstimatedRangeSizeBytes(model.Span("b", "a")), kv.CodeInvertedRange)
+		wantFuture(c, "GetRangeSplitPoints, inverted", tx.GetRangeSplitPoints(model.Span("b", "a"), 1000), kv.CodeInvertedRange)
+		wantFuture(c, "GetRangeSplitPoints of no bytes", tx.GetRangeSplitPoints(model.Span("a", "b"), 0), kv.CodeClientInvalidOperation)
+		wantFuture(c, "GetRangeSplitPoints beyond the keys", tx.GetRangeSplitPoints(model.Span("a", "\xff\xff"), 1000), kv.CodeKeyOutsideLegalRange)
 		tx.Cancel()
-		wantFuture(c, "GetEstimatedRangeSizeBytes, cancelled", tx.GetEstimatedRangeSizeBytes(userKeys()), kv.CodeTransactionCancelled)
-		wantFuture(c, "GetRangeSplitPoints, cancelled", tx.GetRangeSplitPoints(userKeys(), 1000), kv.CodeTransactionCancelled)
+		wantFuture(c, "GetEstimatedRangeSizeBytes, cancelled", tx.GetEstimatedRangeSizeBytes(model.UserKeys()), kv.CodeTransactionCancelled)
+		wantFuture(c, "GetRangeSplitPoints, cancelled", tx.GetRangeSplitPoints(model.UserKeys(), 1000), kv.CodeTransactionCancelled)
 	}},
 }
 

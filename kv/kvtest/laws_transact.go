@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 var errOwn = errors.New("the function's own error")
@@ -219,7 +220,7 @@ var contextLaws = []law{
 			ctx, cancel := context.WithCancel(c.ctx)
 			tx := c.begin()
 			c.get(tx, "settled")
-			tx.ClearRange(span("a", "c"))
+			tx.ClearRange(model.Span("a", "c"))
 			tx.Set([]byte("a"), []byte("1"))
 			tx.Set([]byte("b"), []byte("1"))
 			go cancel()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // stamped returns prefix, a place for a versionstamp and its offset: the
@@ -98,7 +99,7 @@ var versionstampLaws = []law{
 		c.wantCommit(tx, kv.CodeAccessedUnreadable)
 		tx = c.begin()
 		tx.Atomic(kv.SetVersionstampedKey, stamped("log/"), nil)
-		_, err := tx.GetRange(span("log/", "log0").Selectors(), kv.RangeOptions{}).Slice(c.ctx)
+		_, err := tx.GetRange(model.Span("log/", "log0").Selectors(), kv.RangeOptions{}).Slice(c.ctx)
 		c.wantCode("GetRange", err, kv.CodeAccessedUnreadable)
 		c.wantContents()
 	}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // watch arms a watch.
@@ -24,7 +25,7 @@ var watchLaws = []law{
 		c.put("a", "1", "gone", "1")
 		changes := map[string]func(kv.Transaction){
 			"a":     func(tx kv.Transaction) { tx.Set([]byte("a"), []byte("2")) },
-			"gone":  func(tx kv.Transaction) { tx.ClearRange(span("g", "h")) },
+			"gone":  func(tx kv.Transaction) { tx.ClearRange(model.Span("g", "h")) },
 			"new":   func(tx kv.Transaction) { tx.Set([]byte("new"), nil) },
 			"count": func(tx kv.Transaction) { tx.Atomic(kv.Add, []byte("count"), []byte{1}) },
 		}
@@ -46,7 +47,7 @@ var watchLaws = []law{
 	}},
 	{"a change before the watch is armed is not missed", func(c *conformance) {
 		tx := c.begin()
-		c.want("a", c.get(tx, "a"), absent)
+		c.want("a", c.get(tx, "a"), model.Absent)
 		c.put("a", "1")
 		future := tx.Watch([]byte("a"))
 		c.commit(tx)

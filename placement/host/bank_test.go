@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/hosttest"
@@ -120,7 +120,7 @@ func inBubble(t *testing.T, test func(t *testing.T, engine kv.Database)) {
 	t.Helper()
 	for name, wrap := range map[string]func(testing.TB, kv.Database) kv.Database{
 		"engine":  func(_ testing.TB, db kv.Database) kv.Database { return db },
-		"hostile": kvtest.HostileT,
+		"hostile": faults.HostileT,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

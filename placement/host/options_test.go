@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 )
@@ -36,7 +36,7 @@ func startWithMethod(t *testing.T, h *host.Host) *host.Method[int, int] {
 // A cold activation is two transactions, an active one none.
 func TestCostOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counted := kvtest.Count(openMemory(t))
+		counted := faults.NewCounter(openMemory(t))
 		h, err := host.New(counted, host.Options{Name: "a", Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
@@ -45,19 +45,19 @@ func TestChaosWithoutFence(t *testing.T) {
 }
 
 // runChaos returns the violations of a run.
-func runChaos(t *testing.T, hostile, fenced bool) (faults []string) {
+func runChaos(t *testing.T, hostile, fenced bool) (found []string) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := seed.Of(t)
 		db := enginetest.InProcess(t)
 		if hostile {
-			db = kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed})
+			db = faults.Hostile(db, faults.Options{Seed: seed})
 		}
 		disturb(t, db, seed, fenced)
-		if faults = checkLog(t, db); fenced {
+		if found = checkLog(t, db); fenced {
 			checkHealing(t, db, 5*chaosLease/2)
 		}
 	})
-	return faults
+	return found
 }
 
 // disturb runs three workers, of which one after the other dies or is cut off.

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
@@ -66,7 +66,7 @@ func open(t testing.TB, db kv.Database) *kvstore.Store {
 // onEngines runs a test on the engine as it is, and on the hostile one.
 func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
 	t.Run("plain", func(t *testing.T) { test(t, enginetest.Open(t)) })
-	t.Run("hostile", func(t *testing.T) { test(t, kvtest.HostileT(t, enginetest.Open(t))) })
+	t.Run("hostile", func(t *testing.T) { test(t, faults.HostileT(t, enginetest.Open(t))) })
 }
 
 func claimOf(key placement.Key, owner placement.Owner, request placement.RequestID) placement.TryAcquire {

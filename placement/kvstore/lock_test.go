@@ -12,7 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
@@ -22,7 +22,7 @@ import (
 // round; and what the other operations cost.
 func TestColdActivation(t *testing.T) {
 	engine := enginetest.Open(t)
-	db := kvtest.Count(engine)
+	db := faults.NewCounter(engine)
 	s := open(t, db)
 	acquire(t, s, placement.Key{Kind: "account", ID: "first"}, one, 1)          // creates the directory
 	lease := acquire(t, s, placement.Key{Kind: "account", ID: "first"}, one, 2) // remembers it
@@ -174,7 +174,7 @@ func TestContendedClaims(t *testing.T) {
 // TestBadInput checks that what cannot be kept is refused, with all faults, before
 // anything is read or written.
 func TestBadInput(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	s := open(t, db)
 	before := db.Counts()
 	for _, c := range []struct {

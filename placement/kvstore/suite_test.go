@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/placementtest"
@@ -24,7 +24,7 @@ func TestHome(t *testing.T) {
 // transaction fails at least once, some after their commit.
 func TestHostileHome(t *testing.T) {
 	runHome(t, func(t testing.TB, db kv.Database) kv.Database {
-		return kvtest.Hostile(db, kvtest.HostileOptions{Seed: seed.Of(t), Faults: 2, MaxDelay: -1}) // the suite makes thousands of transactions
+		return faults.Hostile(db, faults.Options{Seed: seed.Of(t), Faults: 2, MaxDelay: -1}) // the suite makes thousands of transactions
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
@@ -29,7 +29,7 @@ func TestCost(t *testing.T) {
 }
 
 func testCost(t *testing.T, members, watchers int) {
-	db := kvtest.Count(enginetest.InProcess(t))
+	db := faults.NewCounter(enginetest.InProcess(t))
 	registry := open(t, db)
 	var joined []*membership.Member
 	for i := range members {

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
@@ -163,7 +163,7 @@ func TestEvict(t *testing.T) {
 // membership.
 func TestJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := kvtest.Hostile(enginetest.InProcess(t), kvtest.HostileOptions{Seed: seed.Of(t)})
+		db := faults.Hostile(enginetest.InProcess(t), faults.Options{Seed: seed.Of(t)})
 		a, b := join(t, db, "a"), join(t, db, "b")
 		for range 50 {
 			for range 20 { // each may jump

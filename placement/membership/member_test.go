@@ -15,7 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
@@ -162,7 +162,7 @@ func TestNames(t *testing.T) {
 // TestBadInput checks that what cannot be kept is refused, with all faults, before
 // anything is read or written.
 func TestBadInput(t *testing.T) {
-	db := kvtest.Count(enginetest.Open(t))
+	db := faults.NewCounter(enginetest.Open(t))
 	members := open(t, db)
 	for _, c := range []struct {
 		self membership.Self

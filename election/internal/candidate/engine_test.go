@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
@@ -22,7 +22,7 @@ import (
 // the embedded engine. Every answer, every conflict and the states must agree.
 func TestModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seed := kvtest.SeedT(t)
+		seed := seed.Of(t)
 		var conflicts, taken int
 		for run := range uint64(100) {
 			p := pair{t: t, rng: rand.New(rand.NewPCG(seed, run)), db: enginetest.InProcess(t), grants: map[string]leasefdb.Grant{}}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // electionsVariable says how many elections TestSimulation simulates.
@@ -35,17 +35,17 @@ func TestSimulation(t *testing.T) {
 			t.Fatalf("%s: %v", electionsVariable, err)
 		}
 	}
-	first := kvtest.SeedT(t)
+	first := seed.Of(t)
 	var total counts
 	var longest [2]time.Duration
 	bounded, done := 0, 0
-	for seed := first; done < elections; seed++ {
-		w := newWorld(seed, none)
+	for number := first; done < elections; number++ {
+		w := newWorld(number, none)
 		if err := w.run(electionsOfRun); err != nil {
-			t.Fatalf("seed %d (%s=%d shows it at once): %v", seed, kvtest.SeedVariable, seed, err)
+			t.Fatalf("seed %d (%s=%d shows it at once): %v", number, seed.Variable, number, err)
 		}
 		done, bounded = done+w.elections, bounded+w.bounded
-		longest[seed%2] = max(longest[seed%2], w.longest)
+		longest[number%2] = max(longest[number%2], w.longest)
 		total.add(w.counts)
 	}
 	t.Logf("%d elections, %d of them with a bound: the longest took %v with exact clocks (bound %v), %v with others (bound %v)",
@@ -75,7 +75,7 @@ func (c *counts) add(o counts) {
 
 // TestSimulationFails puts faults into what is simulated, each of which must be found.
 func TestSimulationFails(t *testing.T) {
-	first := kvtest.SeedT(t)
+	first := seed.Of(t)
 	for m, want := range map[mutation]string{
 		noFence:       "wrote after rank",
 		countFromEnd:  "believes that its lease ends",

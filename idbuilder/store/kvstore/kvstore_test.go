@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -82,7 +82,7 @@ func TestStore(t *testing.T) { storetest.Run(t, new(media).suite()) }
 // TestHostile runs the contract on an engine that uses all liberties of its own:
 // each transaction fails at least once, some after their commit.
 func TestHostile(t *testing.T) {
-	storetest.Run(t, (&media{wrap: kvtest.HostileT}).suite())
+	storetest.Run(t, (&media{wrap: faults.HostileT}).suite())
 }
 
 func directoryRemove(t *testing.T, db kv.Database) error {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
@@ -61,8 +61,8 @@ const (
 )
 
 // runCluster runs a cluster and returns what is wrong.
-func runCluster(t *testing.T, seed uint64, fenced bool) (faults []string) {
-	engine := kvtest.Hostile(enginetest.InProcess(t), kvtest.HostileOptions{Seed: seed, Faults: 1})
+func runCluster(t *testing.T, seed uint64, fenced bool) (violations []string) {
+	engine := faults.Hostile(enginetest.InProcess(t), faults.Options{Seed: seed, Faults: 1})
 	c := &cluster{t: t, db: engine, nodes: map[string]*node{}, unfenced: !fenced, random: rand.New(rand.NewPCG(seed, 0))}
 	for i := range 12 {
 		c.keys = append(c.keys, placement.Key{Kind: "account", ID: fmt.Sprint(i)})

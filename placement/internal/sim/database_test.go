@@ -10,7 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/internal/sim"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
@@ -42,7 +42,7 @@ var opened atomic.Int64
 
 // openDatabase opens the store of a seed, in a directory of its own.
 func openDatabase(engine kv.Database, seed uint64, alive func(placement.Owner) bool) (sim.Store, error) {
-	db := kvtest.Hostile(engine, kvtest.HostileOptions{Seed: seed, Faults: 1, MaxDelay: -1})
+	db := faults.Hostile(engine, faults.Options{Seed: seed, Faults: 1, MaxDelay: -1})
 	run := opened.Add(1) // a seed runs several times while it is shrunk
 	store, err := kvstore.New(db, kvstore.Options{Members: members{alive}, Path: []string{"sim", fmt.Sprint(run)}})
 	return database{store, db, run}, err

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package difftest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
+)
+
+// Options say which programs [Differential] runs. The zero value is
+// a good choice for engines that answer at once.
+type Options struct {
+	// Seed fixes the programs.
+	Seed uint64
+	// Programs is how many to run. 0 means 300.
+	Programs int
+	// First is the number of the first one, to repeat a single program of a seed.
+	First int
+	// Steps is how many calls a program makes, about. 0 means 40.
+	Steps int
+	// Names are what the report calls the engines. The default is "a" and "b".
+	Names [2]string
+}
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error {
+	var faults []error
+	for name, n := range map[string]int{"Programs": o.Programs, "First": o.First, "Steps": o.Steps} {
+		if n < 0 {
+			faults = append(faults, fmt.Errorf("kvtest: DifferentialOptions.%s is %d, must not be negative", name, n))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Programs == 0 {
+		o.Programs = 300
+	}
+	if o.Steps == 0 {
+		o.Steps = 40
+	}
+	if o.Names == [2]string{} {
+		o.Names = [2]string{"a", "b"}
+	}
+	return o
+}
+
+// Counts is what a run of [Differential] came to.
+type Counts struct {
+	Programs, Steps int
+	// Again counts programs that ran again because an engine was late: a
+	// transaction expired, or the outcome of a commit was unknown.
+	Again int
+	// Different counts programs whose answers differed.
+	Different int
+}
+
+// mostFinds is how many differing programs are made small before Differential
+// gives up.
+const mostFinds = 10
+
+// Run runs random programs on two engines and fails the test where
+// they do not answer alike: results, error codes, conflict ranges, sizes, and
+// the contents afterwards.
+//
+// A program is up to four transactions whose calls are interleaved: reads in all
+// their forms, writes, atomic operations with operands of all lengths,
+// versionstamps, watches, conflict ranges, options, illegal keys and ranges, sizes
+// about the limits, and transactions that are used before, during and after their
+// commit, reset, cancelled and given errors. Each call waits for the answer of the
+// one before, so what happens does not depend on time. Versions are compared by
+// what they are relative to, versionstamps by the commit that made them.
+//
+// A program that differs is made as small as can be and printed twice: for
+// reading, and as the line of testdata/finds.jsonl that holds it for good, with
+// the answers of a. So let a be the engine that is right.
+//
+// Nothing below \xff is kept in either engine, and nobody else may use them.
+func Run(t testing.TB, a, b kv.Database, o Options) Counts {
+	t.Helper()
+	if err := o.Validate(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	o = o.withDefaults()
+	d := &duel{ctx: context.Background(), sides: [2]kv.Database{a, b}, names: o.Names, settling: settling}
+	if err := d.awaitAge(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	seen := map[string]bool{}
+	for i := range o.Programs {
+		program := drawProgram(o.Seed, o.First+i, o.Steps)
+		differences, err := d.fight(&program)
+		if err != nil {
+			t.Fatalf("%s: %v", program.Name, err)
+		}
+		d.counts.Programs++
+		d.counts.Steps += len(program.Steps)
+		if len(differences) == 0 {
+			continue
+		}
+		d.counts.Different++
+		if shape := differences[0].Shape(); !seen[shape] {
+			seen[shape] = true
+			t.Error(d.report(&program, differences))
+		}
+		if len(seen) == mostFinds {
+			t.Errorf("gave up after %d kinds of differences", mostFinds)
+			break
+		}
+	}
+	t.Logf("seed %d: %d programs, %d steps, %d ran again, %d differ", o.Seed, d.counts.Programs, d.counts.Steps, d.counts.Again, d.counts.Different)
+	return d.counts
+}
+
+// report makes the program small and prints it.
+func (d *duel) report(program *scenario.Scenario, first []scenario.Difference) string {
+	small := d.shrink(program, first[0].Shape())
+	differences, err := d.fight(&small)
+	note := ""
+	if err != nil || len(differences) == 0 {
+		small, differences, note = *program, first, "\nit did not happen again: the engines' answers depend on time"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s (want) and %s (got) differ%s%s\nin:", program.Name, d.names[0], d.names[1], note, scenario.ShowDifferences(differences))
+	for i := range small.Steps {
+		fmt.Fprintf(&b, "\n\t%d %s", i, scenario.Describe(&small.Steps[i], nil))
+	}
+	line, err := json.Marshal(small)
+	if err != nil {
+		return b.String() + err.Error()
+	}
+	fmt.Fprintf(&b, "\n%s", line)
+	return b.String()
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package difftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/play"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
+)
+
+const (
+	mostRepeats = 10              // of a program that met a late engine
+	settling    = 2 * time.Second // of futures
+
+	programTimeout = 20 * time.Second // a program that takes longer hangs
+)
+
+// duel runs programs on two engines.
+type duel struct {
+	ctx    context.Context
+	sides  [2]kv.Database
+	names  [2]string
+	counts Counts
+
+	settling time.Duration // how long futures may take to agree
+	loose    bool          // the last program left a commit that may still happen
+}
+
+// late are codes that an engine may answer with because time has passed, or too
+// little of it: a watch that is cancelled may have fired just before. They are no
+// difference unless they come every time.
+var late = []kv.Code{
+	kv.CodeTimedOut, kv.CodeTransactionTooOld, kv.CodeFutureVersion, kv.CodeCommitUnknownResult, kv.CodeProcessBehind,
+	kv.CodeClusterVersionChanged, kv.CodeCommitProxyMemoryLimitExceeded, kv.CodeBatchTransactionThrottled,
+	kv.CodeGRVProxyMemoryLimitExceeded, kv.CodeTagThrottled, kv.CodeProxyTagThrottled, kv.CodeOperationCancelled,
+}
+
+// awaitAge waits until both engines are so old that the oldest versions that
+// programs set are versions: those of a cluster begin at 0.
+func (d *duel) awaitAge() error {
+	for i, db := range d.sides {
+		for {
+			version, err := kv.ReadTransact(d.ctx, db, func(tx kv.ReadTransaction) (int64, error) { return tx.GetReadVersion().Get(d.ctx) })
+			if err != nil {
+				return fmt.Errorf("%s: %w", d.names[i], err)
+			}
+			if version > oldest {
+				break
+			}
+			play.Pause(d.ctx, nil, 100*time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// fight runs a program on both engines and returns how they differ. It fills in
+// the program's answers: those of the first engine.
+func (d *duel) fight(s *scenario.Scenario) (differences []scenario.Difference, err error) {
+	for range mostRepeats {
+		r := round{duel: d}
+		differences, err = r.run(s)
+		if err != nil || !r.late {
+			return differences, err
+		}
+		d.counts.Again++
+	}
+	return differences, nil
+}
+
+// round is one run of a program on both engines.
+type round struct {
+	*duel
+	replays [2]*play.Player
+	late    bool
+}
+
+func (r *round) run(s *scenario.Scenario) ([]scenario.Difference, error) {
+	for i, db := range r.sides {
+		ctx, cancel := context.WithTimeoutCause(r.ctx, programTimeout, play.ErrHangs)
+		defer cancel()
+		r.replays[i] = play.NewPlayer(ctx, db)
+		defer r.replays[i].Close()
+		if err := r.replays[i].SetUp(s); err != nil {
+			return nil, fmt.Errorf("%s: setup: %w", r.names[i], err)
+		}
+	}
+	var all []scenario.Difference
+	for i := range s.Steps {
+		st := &s.Steps[i]
+		answers := r.answers(st, len(all) == 0)
+		st.Want = answers[0].Wanted(r.replays[0].Known)
+		if len(all) > 0 {
+			continue // what follows a difference follows from it; only what a answers matters now
+		}
+		if !r.alike(answers) && byClientsOwnKey(s.Steps[:i], st, answers) {
+			s.Steps, r.loose = s.Steps[:i+1], true
+			return nil, nil // one commit happened, the other did not
+		}
+		if !r.alike(answers) {
+			all = append(all, r.difference(i, st, answers))
+			continue
+		}
+		if st.Op == "commit_await" && answers[0].Code == kv.CodeUsedDuringCommit {
+			s.Steps, r.loose = s.Steps[:i+1], true
+			return nil, nil // the commit may happen or not: the contents are no longer the same for certain
+		}
+	}
+	r.replays[0].Close()
+	r.replays[1].Close()
+	answers := r.both(func(side *play.Player) scenario.Answer {
+		kvs, err := side.Contents()
+		return scenario.Answer{Kind: "kvs", KVs: kvs}.OrError(err)
+	})
+	s.Final = scenario.PairsOf(answers[0].KVs, r.replays[0].Known)
+	if len(all) == 0 && !r.alike(answers) {
+		all = append(all, r.difference(-1, nil, answers))
+	}
+	r.loose = false
+	return all, nil
+}
+
+// both does the same on both sides at once.
+func (r *round) both(do func(*play.Player) scenario.Answer) (answers [2]scenario.Answer) {
+	var other sync.WaitGroup
+	other.Go(func() { answers[1] = do(r.replays[1]) })
+	answers[0] = do(r.replays[0])
+	other.Wait()
+	return answers
+}
+
+// answers runs a step on both sides. What becomes of futures is looked at until
+// both say the same, or for a while, if that is of interest.
+func (r *round) answers(st *scenario.Step, settle bool) [2]scenario.Answer {
+	answers := r.both(func(side *play.Player) scenario.Answer { return side.Run(st) })
+	again := looks[st.Op]
+	if again == nil || !settle {
+		return answers
+	}
+	for end := time.Now().Add(r.settling); !r.alike(answers) && time.Now().Before(end); {
+		play.Pause(r.ctx, nil, time.Millisecond)
+		answers = r.both(func(side *play.Player) scenario.Answer { return again(r.ctx, side, side.Slots[st.Tx], st) })
+	}
+	return answers
+}
+
+// looks look again at what futures bring about. A watch adds its conflict range
+// when it has read its key.
+var looks = map[string]play.Call{
+	"get_approximate_size": play.GetApproximateSize, "conflict_ranges": comparableRanges,
+	"watch": lookAgain, "watch_state": lookAgain, "await_versionstamp": play.AwaitVersionstamp,
+	"get_versionstamp": func(ctx context.Context, r *play.Player, _ *play.Slot, st *scenario.Step) scenario.Answer {
+		return play.LookAtStamp(ctx, r.Asked[st.ID])
+	},
+}
+
+func lookAgain(ctx context.Context, r *play.Player, _ *play.Slot, st *scenario.Step) scenario.Answer {
+	return r.LookAtWatch(ctx, st, 0)
+}
+
+// alike reports whether two answers are the same but for the bytes of
+// versionstamps.
+func (r *round) alike(answers [2]scenario.Answer) bool {
+	a, b := answers[0].Named(r.replays[0].Known), answers[1].Named(r.replays[1].Known)
+	if a.Kind == "ranges" {
+		either := slices.Concat(r.replays[0].Current, r.replays[1].Current)
+		a, b = a.AsLeast(either), b.AsLeast(either)
+	}
+	return a.Equal(b) || isMalformed(a) && isMalformed(b) && a.Err.Error() == b.Err.Error()
+}
+
+// isMalformed reports whether the step cannot be run, as happens when a program
+// was made smaller.
+func isMalformed(a scenario.Answer) bool {
+	return a.Kind == "error" && a.Code == 0 && !errors.Is(a.Err, play.ErrHangs)
+}
+
+func (r *round) difference(i int, st *scenario.Step, answers [2]scenario.Answer) scenario.Difference {
+	r.late, r.loose = r.loose, false
+	for _, a := range answers { // how fast a commit is decides whether it was still under way
+		r.late = r.late || slices.Contains(late, a.Code) || st != nil && st.Op == "commit_await" && a.Code == kv.CodeUsedDuringCommit
+	}
+	what := "final contents"
+	if st != nil {
+		what = scenario.Describe(st, r.replays[0].Known)
+	}
+	return scenario.Difference{Step: i, Op: what, Want: answers[0].Show(r.replays[0].Known), Got: answers[1].Show(r.replays[1].Known)}
+}

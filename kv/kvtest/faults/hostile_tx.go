@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// hostileTx is a transaction that suffers a limited number of faults.
+type hostileTx struct {
+	hostileView
+	inner kv.Transaction
+
+	mu        sync.Mutex
+	rng       *rand.Rand
+	faults    int   // still to suffer
+	suffered  int   // so far
+	failed    error // what every call fails with until the transaction is reset
+	wrote     bool  // this attempt has writes or write conflicts
+	noUnknown bool  // automatic idempotency: 1021 cannot happen
+	lost      bool  // the last commit's acknowledgement was lost
+	maxDelay  time.Duration
+	began     time.Time              // this attempt
+	loose     map[uint64]func(error) // futures not ready: each fails when the transaction is reset
+	nextID    uint64
+	watches   []hostileWatch
+	stamps    []hostileStamp
+}
+
+func newHostileTx(inner kv.Transaction, rng *rand.Rand, o Options) *hostileTx {
+	t := &hostileTx{
+		inner: inner, rng: rng, faults: o.Faults,
+		maxDelay: o.MaxDelay, began: time.Now(), loose: map[uint64]func(error){},
+	}
+	t.hostileView = hostileView{t, inner}
+	t.shortenBackoff()
+	return t
+}
+
+// shortenBackoff keeps forced retries from slowing a test suite down.
+func (t *hostileTx) shortenBackoff() {
+	_ = t.inner.SetOption(kv.OptionMaxRetryDelay, 1) // an engine without the option waits longer
+}
+
+// fault is how a commit goes.
+type fault int
+
+const (
+	honest        fault = iota
+	conflict            // 1020, nothing committed
+	unknownBefore       // 1021, nothing committed
+	unknownAfter        // 1021, committed
+	expiry              // 1007, nothing committed
+)
+
+// planCommit chooses the fault of a commit. It is called with mu held.
+func (t *hostileTx) planCommit() fault {
+	if t.faults <= 0 || t.suffered > 0 && t.rng.IntN(3) > 0 {
+		return honest
+	}
+	t.spend()
+	switch {
+	case !t.wrote:
+		return expiry
+	case t.noUnknown:
+		return conflict
+	}
+	return conflict + fault(t.rng.IntN(4))
+}
+
+func (t *hostileTx) spend() {
+	t.faults--
+	t.suffered++
+}
+
+// Commit implements [kv.Transaction].
+func (t *hostileTx) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
+
+// CommitAsync implements [kv.Transaction].
+func (t *hostileTx) CommitAsync() kv.Future[struct{}] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed != nil {
+		return kv.Resolved(struct{}{}, t.failed)
+	}
+	switch t.planCommit() {
+	case conflict:
+		return t.failCommit(kv.NewError(kv.CodeNotCommitted, "hostile: a conflict without a cause"))
+	case unknownBefore:
+		return t.failCommit(kv.NewError(kv.CodeCommitUnknownResult, "hostile: nothing was committed"))
+	case expiry:
+		return t.failCommit(expired())
+	case unknownAfter:
+		return t.commitInner(kv.NewError(kv.CodeCommitUnknownResult, "hostile: committed, the acknowledgement was lost"))
+	}
+	return t.commitInner(nil)
+}
+
+func expired() error {
+	return kv.NewError(kv.CodeTransactionTooOld, "hostile: the transaction expired early")
+}
+
+// failCommit fails a commit without trying it. It is called with mu held.
+func (t *hostileTx) failCommit(err error) kv.Future[struct{}] {
+	t.settle(err, false)
+	return delayLocked(t, kv.Resolved(struct{}{}, err))
+}
+
+// commitInner commits; if that succeeds and lost is not nil, the answer is
+// lost. It is called with mu held.
+func (t *hostileTx) commitInner(lost error) kv.Future[struct{}] {
+	future, promise, delay := t.inner.CommitAsync(), kv.NewPromise[struct{}](), t.delayLocked()
+	id := t.holdLocked(func(err error) { promise.Resolve(struct{}{}, err) })
+	go func() {
+		if !follow(future, promise, delay) {
+			return
+		}
+		_, err := future.Get(context.Background())
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if _, held := t.loose[id]; !held {
+			return // reset or cancelled meanwhile
+		}
+		delete(t.loose, id)
+		if err == nil && lost != nil {
+			err = lost
+		}
+		t.settle(err, err == nil)
+		promise.Resolve(struct{}{}, err)
+	}()
+	return promise.Future()
+}
+
+// settle notes the outcome of a commit and tells those who wait for it. It is
+// called with mu held.
+func (t *hostileTx) settle(err error, honest bool) {
+	t.lost = !honest
+	if err != nil {
+		t.failed = kv.NewError(kv.CodeUsedDuringCommit, "the transaction's commit failed (%v): call OnError or Reset", err)
+	}
+	for _, w := range t.watches {
+		w.settle(t, err)
+	}
+	for _, s := range t.stamps {
+		s.settle(err)
+	}
+	t.watches = nil
+}
+
+// OnError implements [kv.Transaction].
+func (t *hostileTx) OnError(ctx context.Context, err error) error {
+	if err := t.inner.OnError(ctx, err); err != nil {
+		return err
+	}
+	t.renew()
+	return nil
+}
+
+// Reset implements [kv.Transaction].
+func (t *hostileTx) Reset() {
+	t.inner.Reset()
+	t.shortenBackoff()
+	t.renew()
+}
+
+// Cancel implements [kv.Transaction].
+func (t *hostileTx) Cancel() {
+	t.inner.Cancel()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = kv.NewError(kv.CodeTransactionCancelled, "the transaction was cancelled")
+	t.releaseLocked()
+}
+
+// renew makes the wrapper's part of the transaction as new.
+func (t *hostileTx) renew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed, t.wrote, t.noUnknown, t.began = nil, false, false, time.Now()
+	t.releaseLocked()
+}
+
+// releaseLocked fails every future that is not ready. Armed watches live on.
+func (t *hostileTx) releaseLocked() {
+	cancelled := kv.NewError(kv.CodeTransactionCancelled, "the transaction was reset or cancelled")
+	for _, fail := range t.loose {
+		fail(cancelled)
+	}
+	clear(t.loose)
+	for _, w := range t.watches {
+		w.fail(cancelled)
+	}
+	for _, s := range t.stamps {
+		s.fail(cancelled)
+	}
+	t.watches, t.stamps = nil, nil
+}
+
+// expireOnce makes a read-only attempt fail if the transaction has not yet
+// suffered anything.
+func (t *hostileTx) expireOnce() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.faults <= 0 || t.suffered > 0 {
+		return nil
+	}
+	t.spend()
+	return expired()
+}
