@@ -44,8 +44,8 @@ var themes = []theme{
 	{name: "sizes", weights: map[string]int{"get_approximate_size": 20, "add_read_conflict": 8, "add_write_conflict": 8, "option": 6, "stamped": 6, "conflict_ranges": 4}, large: true, illegal: true},
 }
 
-// drawing is a program that is being drawn.
-type drawing struct {
+// program is a program that is being drawn.
+type program struct {
 	theme
 	rng   *rand.Rand
 	pool  []string
@@ -63,7 +63,7 @@ func drawProgram(seed uint64, number, steps int) scenario.Scenario {
 }
 
 func drawOf(th theme, seed uint64, number, steps int) scenario.Scenario {
-	d := &drawing{theme: th, rng: rand.New(rand.NewPCG(seed, uint64(number)))}
+	d := &program{theme: th, rng: rand.New(rand.NewPCG(seed, uint64(number)))}
 	d.slots = 1 + d.rng.IntN(4)
 	d.choosePool()
 	d.chooseKinds()
@@ -81,7 +81,7 @@ func drawOf(th theme, seed uint64, number, steps int) scenario.Scenario {
 	return s
 }
 
-func (d *drawing) chooseKinds() {
+func (d *program) chooseKinds() {
 	weights := maps.Clone(plainWeights)
 	maps.Copy(weights, d.weights)
 	d.kinds = slices.Sorted(maps.Keys(weights))
@@ -93,7 +93,7 @@ func (d *drawing) chooseKinds() {
 }
 
 // next adds a step, or a few that belong together.
-func (d *drawing) next() {
+func (d *program) next() {
 	slot := d.rng.IntN(d.slots)
 	if !slices.Contains(d.begun, slot) {
 		d.begin(slot)
@@ -102,9 +102,9 @@ func (d *drawing) next() {
 	draws[d.kinds[d.rng.IntN(d.sum)]](d, slot)
 }
 
-func (d *drawing) add(st scenario.Step) { d.steps = append(d.steps, st) }
+func (d *program) add(st scenario.Step) { d.steps = append(d.steps, st) }
 
-func (d *drawing) begin(slot int) {
+func (d *program) begin(slot int) {
 	if !slices.Contains(d.begun, slot) {
 		d.begun = append(d.begun, slot)
 	}
@@ -112,7 +112,7 @@ func (d *drawing) begin(slot int) {
 }
 
 // finish looks at what a transaction has gathered and commits it, most often.
-func (d *drawing) finish(slot int) {
+func (d *program) finish(slot int) {
 	if d.one(2) {
 		d.add(scenario.Step{Tx: slot, Op: "conflict_ranges"})
 	}
@@ -125,7 +125,7 @@ func (d *drawing) finish(slot int) {
 }
 
 // renew makes a slot usable again, in most cases.
-func (d *drawing) renew(slot int) {
+func (d *program) renew(slot int) {
 	switch d.rng.IntN(8) {
 	case 0, 1, 2:
 		d.add(scenario.Step{Tx: slot, Op: "reset"})
@@ -135,6 +135,6 @@ func (d *drawing) renew(slot int) {
 }
 
 // one is true once in n times.
-func (d *drawing) one(n int) bool { return d.rng.IntN(n) == 0 }
+func (d *program) one(n int) bool { return d.rng.IntN(n) == 0 }
 
-func of[T any](d *drawing, all ...T) T { return all[d.rng.IntN(len(all))] }
+func of[T any](d *program, all ...T) T { return all[d.rng.IntN(len(all))] }

@@ -36,7 +36,7 @@ func literal(s string) scenario.Text {
 }
 
 // choosePool chooses the keys that a program works on.
-func (d *drawing) choosePool() {
+func (d *program) choosePool() {
 	d.pool = slices.Clone(legalKeys)
 	d.rng.Shuffle(len(d.pool), func(i, j int) { d.pool[i], d.pool[j] = d.pool[j], d.pool[i] })
 	n := d.theme.keys
@@ -47,7 +47,7 @@ func (d *drawing) choosePool() {
 }
 
 // key is the key of a read or a write.
-func (d *drawing) key() scenario.Text {
+func (d *program) key() scenario.Text {
 	switch {
 	case d.illegal && d.one(8):
 		return literal(of(d, illegalKeys...))
@@ -63,7 +63,7 @@ func (d *drawing) key() scenario.Text {
 
 // longKey is about as long as a key may be; some are system keys, which may be
 // longer.
-func (d *drawing) longKey() scenario.Text {
+func (d *program) longKey() scenario.Text {
 	length := of(d, kv.MaxKeySize-1, kv.MaxKeySize, kv.MaxKeySize+1, kv.MaxKeySize+2, 100)
 	if d.one(12) {
 		return literal("\xff" + strings.Repeat("l", length-1))
@@ -72,15 +72,15 @@ func (d *drawing) longKey() scenario.Text {
 }
 
 // stampedKey is what SetVersionstampedKey may have written.
-func (d *drawing) stampedKey() scenario.Text {
+func (d *program) stampedKey() scenario.Text {
 	t := scenario.Text{{Literal: []byte("s")}, {Stamp: &scenario.StampID{Slot: d.rng.IntN(d.slots), N: d.rng.IntN(2)}}}
 	return append(t, literal(of(d, "", "", "x"))...)
 }
 
 // length is one that operands have.
-func (d *drawing) length() int { return of(d, 0, 1, 1, 2, 3, 4, 5, 7, 8, 8, 8, 9, 12, 16, 17) }
+func (d *program) length() int { return of(d, 0, 1, 1, 2, 3, 4, 5, 7, 8, 8, 8, 9, 12, 16, 17) }
 
-func (d *drawing) randomBytes(n int) []byte {
+func (d *program) randomBytes(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(of(d, 0, 1, 0x7f, 0x80, 0xfe, 0xff, d.rng.IntN(256)))
@@ -89,7 +89,7 @@ func (d *drawing) randomBytes(n int) []byte {
 }
 
 // value is the value of a set or the operand of an atomic operation.
-func (d *drawing) value() scenario.Text {
+func (d *program) value() scenario.Text {
 	if d.large && d.one(6) {
 		length := of(d, kv.MaxValueSize-8, kv.MaxValueSize-1, kv.MaxValueSize, kv.MaxValueSize+1)
 		return scenario.Text{{Literal: bytes.Repeat([]byte{byte(of(d, 'x', 0, 0xff))}, length)}}
@@ -97,10 +97,10 @@ func (d *drawing) value() scenario.Text {
 	return d.shortValue()
 }
 
-func (d *drawing) shortValue() scenario.Text { return literal(string(d.randomBytes(d.length()))) }
+func (d *program) shortValue() scenario.Text { return literal(string(d.randomBytes(d.length()))) }
 
 // Span is a range of keys, most often the right way round.
-func (d *drawing) span() (from, to scenario.Text) {
+func (d *program) span() (from, to scenario.Text) {
 	from, to = d.key(), d.key()
 	wrong := d.illegal && d.one(6) || d.one(30)
 	a, errA := from.Bytes(nil)
@@ -112,7 +112,7 @@ func (d *drawing) span() (from, to scenario.Text) {
 }
 
 // selector is any selector, about the keys of the program or at an end.
-func (d *drawing) selector() scenario.SelectorText {
+func (d *program) selector() scenario.SelectorText {
 	s := scenario.SelectorText{Key: d.key(), OrEqual: d.one(2), Offset: d.rng.IntN(3)}
 	switch {
 	case d.one(3):
@@ -136,7 +136,7 @@ func (d *drawing) selector() scenario.SelectorText {
 const surelyThere = 20
 
 // bounds are the ends of a range read: those of a range, or any selectors.
-func (d *drawing) bounds() (begin, end scenario.SelectorText) {
+func (d *program) bounds() (begin, end scenario.SelectorText) {
 	if d.one(2) {
 		begin, end = d.selector(), d.selector()
 		end.Offset = min(end.Offset, surelyThere)
@@ -151,7 +151,7 @@ func (d *drawing) bounds() (begin, end scenario.SelectorText) {
 
 // template is text with a place for a versionstamp and the place's offset, and
 // sometimes an offset that is none.
-func (d *drawing) template(prefix string) scenario.Text {
+func (d *program) template(prefix string) scenario.Text {
 	suffix := of(d, "", "", "x", "\x00", "y\xff")
 	offset := len(prefix)
 	if d.one(10) {

@@ -12,16 +12,16 @@ import (
 )
 
 // draws draw the arguments of each kind of step. Filled in by init, since
-// drawing a commit under way draws another step.
-var draws map[string]func(d *drawing, slot int)
+// program a commit under way draws another step.
+var draws map[string]func(d *program, slot int)
 
 func init() {
-	draws = map[string]func(*drawing, int){
+	draws = map[string]func(*program, int){
 		"get": drawGet, "get_key": drawGetKey, "get_range": drawGetRange,
 		"set": drawSet, "clear": drawClear, "clear_range": drawClearRange, "atomic": drawAtomic, "stamped": drawStamped,
 		"add_read_conflict": drawConflict("read"), "add_write_conflict": drawConflict("write"),
 		"option": drawOption, "set_read_version": drawSetReadVersion, "on_error": drawOnError,
-		"commit": drawCommit, "commit_start": drawCommitStart, "begin": (*drawing).begin, "cancel": drawCancel,
+		"commit": drawCommit, "commit_start": drawCommitStart, "begin": (*program).begin, "cancel": drawCancel,
 		"watch": drawWatch, "watch_state": drawKnown("watch_state", "watch"), "cancel_watch": drawKnown("cancel_watch", "watch"),
 		"get_versionstamp": drawGetVersionstamp, "await_versionstamp": drawKnown("await_versionstamp", "get_versionstamp"),
 		"conflict_ranges": drawBare("conflict_ranges"), "get_read_version": drawBare("get_read_version"), "reset": drawBare("reset"),
@@ -29,20 +29,20 @@ func init() {
 	}
 }
 
-func drawBare(op string) func(*drawing, int) {
-	return func(d *drawing, slot int) { d.add(scenario.Step{Tx: slot, Op: op}) }
+func drawBare(op string) func(*program, int) {
+	return func(d *program, slot int) { d.add(scenario.Step{Tx: slot, Op: op}) }
 }
 
-func drawGet(d *drawing, slot int) {
+func drawGet(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "get", Key: d.key(), Snapshot: d.one(3)})
 }
 
-func drawGetKey(d *drawing, slot int) {
+func drawGetKey(d *program, slot int) {
 	sel := d.selector()
 	d.add(scenario.Step{Tx: slot, Op: "get_key", Key: sel.Key, OrEqual: sel.OrEqual, Offset: sel.Offset, Snapshot: d.one(3)})
 }
 
-func drawGetRange(d *drawing, slot int) {
+func drawGetRange(d *program, slot int) {
 	st := scenario.Step{Tx: slot, Op: "get_range", Reverse: d.one(2), Snapshot: d.one(3), Mode: of(d, slices.Sorted(maps.Keys(scenario.ModeNames))...)}
 	st.Begin, st.End = d.bounds()
 	if st.End.Offset > 2 && (st.Mode == "small" || st.Mode == "medium") {
@@ -57,13 +57,13 @@ func drawGetRange(d *drawing, slot int) {
 	d.add(st)
 }
 
-func drawSet(d *drawing, slot int) {
+func drawSet(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "set", Key: d.key(), Value: d.value()})
 }
 
-func drawClear(d *drawing, slot int) { d.add(scenario.Step{Tx: slot, Op: "clear", Key: d.key()}) }
+func drawClear(d *program, slot int) { d.add(scenario.Step{Tx: slot, Op: "clear", Key: d.key()}) }
 
-func drawClearRange(d *drawing, slot int) {
+func drawClearRange(d *program, slot int) {
 	from, to := d.span()
 	d.add(scenario.Step{Tx: slot, Op: "clear_range", From: from, To: to})
 }
@@ -71,7 +71,7 @@ func drawClearRange(d *drawing, slot int) {
 // computing are the operations that need no versionstamp.
 var computing = []string{"add", "and", "or", "xor", "append_if_fits", "max", "min", "byte_min", "byte_max", "compare_and_clear"}
 
-func drawAtomic(d *drawing, slot int) {
+func drawAtomic(d *program, slot int) {
 	st := scenario.Step{Tx: slot, Op: "atomic", Mutation: of(d, computing...), Key: d.key(), Value: d.value()}
 	if key, err := st.Key.Bytes(nil); err == nil && slices.Contains(stampedValues, string(key)) {
 		st.Mutation = of(d, "append_if_fits", "compare_and_clear") // what depends on no stamp
@@ -82,7 +82,7 @@ func drawAtomic(d *drawing, slot int) {
 	d.add(st)
 }
 
-func drawStamped(d *drawing, slot int) {
+func drawStamped(d *program, slot int) {
 	if d.one(2) {
 		d.add(scenario.Step{Tx: slot, Op: "atomic", Mutation: "set_versionstamped_value", Key: literal(of(d, stampedValues...)), Value: d.template(of(d, "", "", "p", "pq"))})
 		return
@@ -94,8 +94,8 @@ func drawStamped(d *drawing, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "atomic", Mutation: "set_versionstamped_key", Key: d.template(prefix), Value: d.value()})
 }
 
-func drawConflict(side string) func(*drawing, int) {
-	return func(d *drawing, slot int) {
+func drawConflict(side string) func(*program, int) {
+	return func(d *program, slot int) {
 		if d.one(2) {
 			d.add(scenario.Step{Tx: slot, Op: "add_" + side + "_conflict_key", Key: d.key()})
 			return
@@ -123,7 +123,7 @@ var optionArguments = map[string][]int64{
 // usualOptions change what reads and writes do.
 var usualOptions = []string{"next_write_no_write_conflict_range", "read_your_writes_disable", "snapshot_ryw_enable", "snapshot_ryw_disable", "bypass_unreadable"}
 
-func drawOption(d *drawing, slot int) {
+func drawOption(d *program, slot int) {
 	names := usualOptions
 	if d.one(2) {
 		names = slices.Sorted(maps.Keys(optionArguments))
@@ -136,7 +136,7 @@ func drawOption(d *drawing, slot int) {
 // old to read.
 const oldest = 10 * kv.VersionsPerSecond
 
-func drawSetReadVersion(d *drawing, slot int) {
+func drawSetReadVersion(d *program, slot int) {
 	if d.one(2) {
 		d.renew(slot)
 	}
@@ -158,18 +158,18 @@ var errorCodes = []kv.Code{
 	kv.CodeClusterVersionChanged, kv.CodeInternalError, kv.CodeTimedOut, kv.CodeIOError,
 }
 
-func drawOnError(d *drawing, slot int) {
+func drawOnError(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "on_error", Code: int(of(d, errorCodes...))})
 }
 
-func drawCommit(d *drawing, slot int) {
+func drawCommit(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "commit"})
 	d.renew(slot)
 }
 
 // drawCommitStart starts a commit that writes and uses the transaction before
 // it has come back.
-func drawCommitStart(d *drawing, slot int) {
+func drawCommitStart(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "set", Key: literal(d.pool[0]), Value: d.value()})
 	d.add(scenario.Step{Tx: slot, Op: "commit_start"})
 	for range d.rng.IntN(3) {
@@ -180,24 +180,24 @@ func drawCommitStart(d *drawing, slot int) {
 	d.renew(slot)
 }
 
-func drawCancel(d *drawing, slot int) {
+func drawCancel(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "cancel"})
 	d.renew(slot)
 }
 
-func drawWatch(d *drawing, slot int) {
+func drawWatch(d *program, slot int) {
 	d.ids++
 	d.add(scenario.Step{Tx: slot, Op: "watch", ID: d.ids, Key: d.key()})
 }
 
-func drawGetVersionstamp(d *drawing, slot int) {
+func drawGetVersionstamp(d *program, slot int) {
 	d.ids++
 	d.add(scenario.Step{Tx: slot, Op: "get_versionstamp", ID: d.ids})
 }
 
 // drawKnown draws a step about something that an earlier one began.
-func drawKnown(op, earlier string) func(*drawing, int) {
-	return func(d *drawing, slot int) {
+func drawKnown(op, earlier string) func(*program, int) {
+	return func(d *program, slot int) {
 		var known []scenario.Step
 		for _, st := range d.steps {
 			if st.Op == earlier {

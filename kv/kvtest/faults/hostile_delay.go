@@ -13,27 +13,6 @@ import (
 // busy machine, more of them would make it too old in earnest.
 const patience = 500 * time.Millisecond
 
-// delayLocked chooses how late a future is: half of them are not. It is called
-// with mu held.
-func (t *hostileTx) delayLocked() time.Duration {
-	if t.maxDelay <= 0 || t.rng.IntN(2) == 0 {
-		return 0
-	}
-	late := time.Duration(t.rng.Int64N(int64(t.maxDelay)))
-	if late < patience && time.Since(t.began) > patience {
-		return 0
-	}
-	return late
-}
-
-// holdLocked registers how to fail a future when the transaction is reset. It
-// is called with mu held.
-func (t *hostileTx) holdLocked(fail func(error)) uint64 {
-	t.nextID++
-	t.loose[t.nextID] = fail
-	return t.nextID
-}
-
 // delay returns the future with its result arriving late.
 func delay[T any](t *hostileTx, future kv.Future[T]) kv.Future[T] {
 	t.mu.Lock()
@@ -86,23 +65,6 @@ type hostileWatch struct {
 	promise *kv.Promise[struct{}]
 }
 
-// Watch implements [kv.Transaction].
-func (t *hostileTx) Watch(key []byte) kv.Future[struct{}] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.failed != nil {
-		return kv.Resolved(struct{}{}, t.failed)
-	}
-	w := hostileWatch{t.inner.Watch(key), kv.NewPromise[struct{}]()}
-	t.watches = append(t.watches, w)
-	go func() {
-		if follow(w.inner, w.promise, 0) {
-			w.promise.Resolve(w.inner.Get(context.Background()))
-		}
-	}()
-	return w.promise.Future()
-}
-
 // settle is called when the commit is decided: every third watch fires at once.
 func (w hostileWatch) settle(t *hostileTx, err error) {
 	if err != nil {
@@ -119,18 +81,6 @@ func (w hostileWatch) fail(err error) { w.promise.Resolve(struct{}{}, err) }
 type hostileStamp struct {
 	inner   kv.Future[[]byte]
 	promise *kv.Promise[[]byte]
-}
-
-// GetVersionstamp implements [kv.Transaction].
-func (t *hostileTx) GetVersionstamp() kv.Future[[]byte] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.failed != nil {
-		return kv.Resolved([]byte(nil), t.failed)
-	}
-	s := hostileStamp{t.inner.GetVersionstamp(), kv.NewPromise[[]byte]()}
-	t.stamps = append(t.stamps, s)
-	return s.promise.Future()
 }
 
 // settle is called when the commit is decided.

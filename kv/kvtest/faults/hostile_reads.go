@@ -14,17 +14,6 @@ type hostileView struct {
 	view kv.ReadTransaction
 }
 
-// readFault decides whether a read meets an expired transaction.
-func (t *hostileTx) readFault() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.failed == nil && t.faults > 0 && t.rng.IntN(24) == 0 {
-		t.spend()
-		t.failed = expired()
-	}
-	return t.failed
-}
-
 // read starts a read, or fails it.
 func read[T any](t *hostileTx, start func() kv.Future[T]) kv.Future[T] {
 	if err := t.readFault(); err != nil {
@@ -74,17 +63,6 @@ func (v hostileView) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	size := v.t.batchSize(req)
 	req.RangeOptions.Limit = size
 	return shorten(firstBatch(v.view.GetRange(req.SelectorRange, req.RangeOptions)), size)
-}
-
-// batchSize chooses a size, larger ones for later batches so that long reads end.
-func (t *hostileTx) batchSize(req kv.BatchRequest) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	size := 1 + t.rng.IntN(2<<min(req.Iteration, 9))
-	if req.Limit > 0 {
-		size = min(size, req.Limit)
-	}
-	return size
 }
 
 // firstBatch returns the future of a range read's first batch.

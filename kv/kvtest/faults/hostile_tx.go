@@ -212,3 +212,25 @@ func (t *hostileTx) expireOnce() error {
 	t.spend()
 	return expired()
 }
+
+// readFault decides whether a read meets an expired transaction.
+func (t *hostileTx) readFault() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed == nil && t.faults > 0 && t.rng.IntN(24) == 0 {
+		t.spend()
+		t.failed = expired()
+	}
+	return t.failed
+}
+
+// batchSize chooses a size, larger ones for later batches so that long reads end.
+func (t *hostileTx) batchSize(req kv.BatchRequest) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	size := 1 + t.rng.IntN(2<<min(req.Iteration, 9))
+	if req.Limit > 0 {
+		size = min(size, req.Limit)
+	}
+	return size
+}

@@ -45,8 +45,8 @@ func CheckCommitOrder(t testing.TB, db kv.Database, o LoadOptions) {
 	report(t, o.Seed, len(load.attempts), "not the order of versionstamps", load.inOrder().faults())
 }
 
-// ordered is an attempt with its place in the claimed order.
-type ordered struct {
+// orderedAttempt is an attempt with its place in the claimed order.
+type orderedAttempt struct {
 	lifetime
 	id      int
 	version int64  // the read version
@@ -66,12 +66,12 @@ type orderStep struct {
 }
 
 // commitVersion is the version that the stamp begins with.
-func (a *ordered) commitVersion() int64 { return int64(binary.BigEndian.Uint64(a.stamp)) }
+func (a *orderedAttempt) commitVersion() int64 { return int64(binary.BigEndian.Uint64(a.stamp)) }
 
 // commitOrder is a history of transactions in the claimed order.
 type commitOrder struct {
-	writers []*ordered // by stamp
-	readers []*ordered
+	writers []*orderedAttempt // by stamp
+	readers []*orderedAttempt
 	last    []string      // the contents at the end
 	states  []model.Model // before each writer, and after the last
 	found   []string
@@ -79,7 +79,7 @@ type commitOrder struct {
 
 // faults replays the history.
 func (c *commitOrder) faults() []string {
-	slices.SortFunc(c.writers, func(a, b *ordered) int { return bytes.Compare(a.stamp, b.stamp) })
+	slices.SortFunc(c.writers, func(a, b *orderedAttempt) int { return bytes.Compare(a.stamp, b.stamp) })
 	state := model.Model{}
 	for i, a := range c.writers {
 		c.states = append(c.states, state)
@@ -106,7 +106,7 @@ func (c *commitOrder) seenBy(version int64, n int) int {
 	return sort.Search(n, func(i int) bool { return c.writers[i].commitVersion() > version })
 }
 
-func (c *commitOrder) fault(a *ordered, format string, args ...any) {
+func (c *commitOrder) fault(a *orderedAttempt, format string, args ...any) {
 	var steps strings.Builder
 	for _, s := range a.steps {
 		fmt.Fprintf(&steps, "; %s %s", s.text, s.got)
@@ -116,7 +116,7 @@ func (c *commitOrder) fault(a *ordered, format string, args ...any) {
 
 // Player runs an attempt on the state at its read version and on the one at
 // its commit, and returns the latter as the attempt leaves it.
-func (c *commitOrder) replay(a *ordered, then, now model.Model) model.Model {
+func (c *commitOrder) replay(a *orderedAttempt, then, now model.Model) model.Model {
 	then, now = maps.Clone(then), maps.Clone(now)
 	for _, s := range a.steps {
 		if s.read == nil {
@@ -138,7 +138,7 @@ func (c *commitOrder) replay(a *ordered, then, now model.Model) model.Model {
 func (c *commitOrder) checkTime() {
 	type event struct {
 		at    int
-		a     *ordered
+		a     *orderedAttempt
 		place int // what it saw, or has done
 	}
 	var begins, ends []event

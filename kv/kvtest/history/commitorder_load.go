@@ -25,7 +25,7 @@ type orderLoad struct {
 	ids   atomic.Int64
 
 	mu       sync.Mutex
-	attempts []*ordered
+	attempts []*orderedAttempt
 	last     []string
 }
 
@@ -55,9 +55,9 @@ func (l *orderLoad) run(goroutines int) error {
 
 // try runs one transaction until it commits.
 func (l *orderLoad) try(seed uint64) error {
-	var a *ordered
+	var a *orderedAttempt
 	run := func(tx kv.Transaction) (err error) {
-		a = &ordered{id: int(l.ids.Add(1))}
+		a = &orderedAttempt{id: int(l.ids.Add(1))}
 		return l.fill(tx, a, rand.New(rand.NewPCG(seed, 0))) // a retry does the same
 	}
 	return l.transaction(run, func(life lifetime) {
@@ -71,7 +71,7 @@ func (l *orderLoad) try(seed uint64) error {
 }
 
 // fill does what the transaction of a seed does.
-func (l *orderLoad) fill(tx kv.Transaction, a *ordered, rng *rand.Rand) (err error) {
+func (l *orderLoad) fill(tx kv.Transaction, a *orderedAttempt, rng *rand.Rand) (err error) {
 	if a.version, err = tx.GetReadVersion().Get(l.ctx); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (l *orderLoad) fill(tx kv.Transaction, a *ordered, rng *rand.Rand) (err err
 }
 
 // write does one random write.
-func (l *orderLoad) write(tx kv.Transaction, rng *rand.Rand, a *ordered) orderStep {
+func (l *orderLoad) write(tx kv.Transaction, rng *rand.Rand, a *orderedAttempt) orderStep {
 	key, value := l.key(rng.IntN(l.keys)), fmt.Sprint(a.id)
 	switch kind := rng.IntN(8); kind {
 	case 0, 1, 2:
@@ -122,7 +122,7 @@ func (l *orderLoad) write(tx kv.Transaction, rng *rand.Rand, a *ordered) orderSt
 }
 
 // read does one random read.
-func (l *orderLoad) read(tx kv.Transaction, rng *rand.Rand, a *ordered) (orderStep, error) {
+func (l *orderLoad) read(tx kv.Transaction, rng *rand.Rand, a *orderedAttempt) (orderStep, error) {
 	step, view := orderStep{snapshot: rng.IntN(4) == 0}, kv.ReadTransaction(tx)
 	if step.snapshot {
 		view = tx.Snapshot()

@@ -5,6 +5,8 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // attempt is one transaction of a history: the lists that it read and the
@@ -224,4 +226,26 @@ func (h *history) timeEdges(g *orderGraph) {
 			g.add(orderEdge{-1 - ends[before-1], a.id, realTime, "", "before it began"})
 		}
 	}
+}
+
+// saw notes a list. The attempt's own elements must end it, and are left out.
+func (a *attempt) saw(key, text string, ranged bool) error {
+	list := []int{}
+	for field := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {
+		if field == "" {
+			continue
+		}
+		number, err := strconv.Atoi(field)
+		if err != nil {
+			return fmt.Errorf("%s holds %q: %w", key, text, err)
+		}
+		list = append(list, number)
+	}
+	own := a.of(key)
+	others := max(0, len(list)-len(own))
+	if fmt.Sprint(list[others:]) != fmt.Sprint(own) {
+		return fmt.Errorf("transaction %d does not see its own writes %v of %s: %v", a.id, own, key, list)
+	}
+	a.reads = append(a.reads, observation{key, list[:others], ranged})
+	return nil
 }

@@ -5,11 +5,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math/rand/v2"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -57,72 +52,4 @@ func report(t testing.TB, seed uint64, attempts int, what string, faults []strin
 		}
 		t.Errorf("seed %d, %d attempts, %s: %s", seed, attempts, what, fault)
 	}
-}
-
-// listLoad runs transactions over lists.
-type listLoad struct {
-	clients
-	keys     int
-	count    int
-	ids      atomic.Int64
-	elements atomic.Int64
-
-	mu       sync.Mutex
-	attempts []attempt
-}
-
-func (l *listLoad) key(i int) string { return fmt.Sprintf("list/%06d", i) }
-
-// base is the number of the first key in use. It moves on with the attempts,
-// so that there are always keys that appear for the first time: phantoms.
-func (l *listLoad) base() int { return int(l.ids.Load()) / 6 }
-
-// run runs the load and reads all lists at the end.
-func (l *listLoad) run(goroutines int) ([]attempt, error) {
-	if err := l.start(goroutines, l.work); err != nil {
-		return nil, err
-	}
-	err := l.try(func(tx kv.Transaction, a *attempt) error {
-		return l.scan(tx, a, 0, l.base()+l.keys, kv.RangeOptions{})
-	})
-	return l.attempts, err
-}
-
-func (l *listLoad) work(rng *rand.Rand) error {
-	for range l.count {
-		seed, base := rng.Uint64(), l.base()
-		err := l.try(func(tx kv.Transaction, a *attempt) error {
-			steps := rand.New(rand.NewPCG(seed, 0)) // a retry does the same
-			for range 1 + steps.IntN(4) {
-				if err := l.step(tx, a, base, steps); err != nil {
-					return err
-				}
-				runtime.Gosched() // for transactions to overlap also on a fast engine
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// try runs fn until it commits; each attempt has a number of its own and goes
-// down in the history.
-func (l *listLoad) try(fn func(kv.Transaction, *attempt) error) error {
-	var a *attempt
-	run := func(tx kv.Transaction) error {
-		a = &attempt{id: int(l.ids.Add(1))}
-		return fn(tx, a)
-	}
-	return l.transaction(run, func(life lifetime) {
-		a.lifetime = life
-		if life.outcome == failed {
-			a.reads = nil // a failed transaction may have seen anything
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.attempts = append(l.attempts, *a)
-	})
 }

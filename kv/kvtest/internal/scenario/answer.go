@@ -217,3 +217,40 @@ func showBytes(b []byte, known Stamps) string {
 	}
 	return fmt.Sprintf("%q", b)
 }
+
+// Wanted writes an answer as a recorded one.
+func (a Answer) Wanted(known Stamps) json.RawMessage {
+	pairs := func(kvs []kv.KeyValue) []PairText { return PairsOf(kvs, known) }
+	ranges := func(all []kv.KeyRange) []PairText {
+		texts := make([]PairText, len(all))
+		for i, r := range all {
+			texts[i] = PairText{textOf(r.Begin, known), textOf(r.End, known)}
+		}
+		return texts
+	}
+	var want any = struct{}{}
+	switch a.Kind {
+	case "error":
+		want = map[string]int{"error": int(a.Code)}
+	case "value":
+		want = map[string]any{"value": nil}
+		if a.Bytes != nil {
+			want = map[string]any{"value": textOf(a.Bytes, known)}
+		}
+	case "key", "versionstamp":
+		want = map[string]any{a.Kind: textOf(a.Bytes, known)}
+	case "kvs":
+		want = map[string]any{"kvs": pairs(a.KVs)}
+	case "ranges":
+		want = map[string]any{"read": ranges(a.Read), "write": ranges(a.Write)}
+	case "fired", "ready":
+		want = map[string]bool{a.Kind: a.Flag}
+	case "version", "size":
+		want = map[string]int64{a.Kind: a.N}
+	}
+	line, err := json.Marshal(want)
+	if err != nil {
+		panic(err) // maps of texts, numbers and flags
+	}
+	return line
+}

@@ -34,35 +34,3 @@ func Describe(st *Step, known Stamps) string {
 	args = append(args, st.extras(known)...)
 	return fmt.Sprintf("tx %d: %s(%s)", st.Tx, st.Op, strings.Join(args, ", "))
 }
-
-// extras are the arguments that several operations share.
-func (st *Step) extras(known Stamps) []string {
-	var extra []string
-	switch st.Op {
-	case "get", "clear", "watch", "add_read_conflict_key", "add_write_conflict_key":
-		extra = append(extra, st.Key.show(known))
-	}
-	if st.Reverse {
-		extra = append(extra, "reverse")
-	}
-	if st.Snapshot {
-		extra = append(extra, "snapshot")
-	}
-	return extra
-}
-
-func (t Text) show(known Stamps) string {
-	b, err := t.Bytes(known)
-	if err != nil {
-		return "‹" + err.Error() + "›"
-	}
-	return showBytes(b, known)
-}
-
-func (s SelectorText) show(known Stamps) string {
-	sel, err := s.Selector(known)
-	if err != nil {
-		return "‹" + err.Error() + "›"
-	}
-	return sel.String()
-}

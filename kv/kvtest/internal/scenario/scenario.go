@@ -4,8 +4,6 @@ package scenario
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,124 +22,14 @@ type Scenario struct {
 	Final []PairText `json:"final"`
 }
 
-// Step is one call of a scenario and what the cluster answered.
-type Step struct {
-	Tx       int             `json:"tx"`
-	Op       string          `json:"op"`
-	GRV      bool            `json:"grv,omitzero"`
-	ID       int             `json:"id,omitzero"`
-	WaitMS   int             `json:"wait_ms,omitzero"`
-	Key      Text            `json:"key,omitzero"`
-	Value    Text            `json:"value,omitzero"`
-	From     Text            `json:"from,omitzero"`
-	To       Text            `json:"to,omitzero"`
-	Begin    SelectorText    `json:"begin,omitzero"`
-	End      SelectorText    `json:"end,omitzero"`
-	OrEqual  bool            `json:"or_equal,omitzero"`
-	Offset   int             `json:"offset,omitzero"`
-	Limit    int             `json:"limit,omitzero"`
-	Reverse  bool            `json:"reverse,omitzero"`
-	Snapshot bool            `json:"snapshot,omitzero"`
-	Mode     string          `json:"mode,omitzero"`
-	Mutation string          `json:"mutation,omitzero"`
-	Option   string          `json:"option,omitzero"`
-	Arg      int64           `json:"arg,omitzero"`
-	Base     string          `json:"base,omitzero"`
-	Of       int             `json:"of,omitzero"`
-	Code     int             `json:"code,omitzero"`
-	Want     json.RawMessage `json:"want,omitzero"`
-	Or       json.RawMessage `json:"-"` // another right answer
-}
-
-type SelectorText struct {
-	Key     Text `json:"key"`
-	OrEqual bool `json:"or_equal,omitzero"`
-	Offset  int  `json:"offset,omitzero"`
-}
-
 // PairText is a key and a value.
 type PairText [2]Text
-
-// Text is bytes as a trace writes them: literal parts, runs of one byte, and
-// versionstamps that are not known before their commit.
-type Text []part
-
-type part struct {
-	Literal []byte
-	Stamp   *StampID
-}
 
 // StampID names the n-th writing commit of a transaction slot.
 type StampID struct{ Slot, N int }
 
 // Stamps are the versionstamps learned so far in a run of a scenario.
 type Stamps map[StampID][]byte
-
-// UnmarshalJSON reads a hex string or a list of parts.
-func (t *Text) UnmarshalJSON(data []byte) error {
-	raws := []json.RawMessage{data}
-	if len(data) > 0 && data[0] == '[' {
-		raws = nil
-		if err := json.Unmarshal(data, &raws); err != nil {
-			return err
-		}
-	}
-	*t = make(Text, 0, len(raws))
-	for _, raw := range raws {
-		p, err := parsePart(raw)
-		if err != nil {
-			return err
-		}
-		*t = append(*t, p)
-	}
-	return nil
-}
-
-func parsePart(raw json.RawMessage) (part, error) {
-	if raw[0] == '"' {
-		literal, err := hex.DecodeString(string(bytes.Trim(raw, `"`)))
-		return part{Literal: literal}, err
-	}
-	var p struct {
-		Rep   string
-		Times int
-		VS    *int
-		N     int
-	}
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return part{}, err
-	}
-	if p.VS != nil {
-		return part{Stamp: &StampID{*p.VS, p.N}}, nil
-	}
-	rep, err := hex.DecodeString(p.Rep)
-	return part{Literal: bytes.Repeat(rep, p.Times)}, err
-}
-
-// Bytes resolves the text with the stamps learned so far. It is never nil.
-func (t Text) Bytes(known Stamps) ([]byte, error) {
-	if len(t) == 1 && t[0].Stamp == nil {
-		return t[0].Literal, nil
-	}
-	b := []byte{}
-	for _, p := range t {
-		if p.Stamp == nil {
-			b = append(b, p.Literal...)
-			continue
-		}
-		stamp, ok := known[*p.Stamp]
-		if !ok {
-			return nil, fmt.Errorf("commit %d of transaction %d, whose versionstamp the recording uses, did not happen here", p.Stamp.N, p.Stamp.Slot)
-		}
-		b = append(b, stamp...)
-	}
-	return b, nil
-}
-
-func (s SelectorText) Selector(known Stamps) (kv.KeySelector, error) {
-	key, err := s.Key.Bytes(known)
-	return kv.KeySelector{Key: key, OrEqual: s.OrEqual, Offset: s.Offset}, err
-}
 
 func ResolvePairs(texts []PairText, known Stamps) ([]kv.KeyValue, error) {
 	pairs := make([]kv.KeyValue, len(texts))
@@ -207,4 +95,12 @@ func (s *Scenario) correct() {
 	for i, or := range hurried[s.Name] {
 		s.Steps[i].Or = json.RawMessage(or)
 	}
+}
+
+func PairsOf(kvs []kv.KeyValue, known Stamps) []PairText {
+	texts := make([]PairText, len(kvs))
+	for i, pair := range kvs {
+		texts[i] = PairText{textOf(pair.Key, known), textOf(pair.Value, known)}
+	}
+	return texts
 }

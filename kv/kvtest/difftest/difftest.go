@@ -4,14 +4,11 @@ package difftest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 // Options say which programs [Differential] runs. The zero value is
@@ -96,20 +93,20 @@ func Run(t testing.TB, a, b kv.Database, o Options) Counts {
 	}
 	seen := map[string]bool{}
 	for i := range o.Programs {
-		program := drawProgram(o.Seed, o.First+i, o.Steps)
-		differences, err := d.fight(&program)
+		drawn := drawProgram(o.Seed, o.First+i, o.Steps)
+		differences, err := d.fight(&drawn)
 		if err != nil {
-			t.Fatalf("%s: %v", program.Name, err)
+			t.Fatalf("%s: %v", drawn.Name, err)
 		}
 		d.counts.Programs++
-		d.counts.Steps += len(program.Steps)
+		d.counts.Steps += len(drawn.Steps)
 		if len(differences) == 0 {
 			continue
 		}
 		d.counts.Different++
 		if shape := differences[0].Shape(); !seen[shape] {
 			seen[shape] = true
-			t.Error(d.report(&program, differences))
+			t.Error(d.report(&drawn, differences))
 		}
 		if len(seen) == mostFinds {
 			t.Errorf("gave up after %d kinds of differences", mostFinds)
@@ -118,25 +115,4 @@ func Run(t testing.TB, a, b kv.Database, o Options) Counts {
 	}
 	t.Logf("seed %d: %d programs, %d steps, %d ran again, %d differ", o.Seed, d.counts.Programs, d.counts.Steps, d.counts.Again, d.counts.Different)
 	return d.counts
-}
-
-// report makes the program small and prints it.
-func (d *duel) report(program *scenario.Scenario, first []scenario.Difference) string {
-	small := d.shrink(program, first[0].Shape())
-	differences, err := d.fight(&small)
-	note := ""
-	if err != nil || len(differences) == 0 {
-		small, differences, note = *program, first, "\nit did not happen again: the engines' answers depend on time"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s (want) and %s (got) differ%s%s\nin:", program.Name, d.names[0], d.names[1], note, scenario.ShowDifferences(differences))
-	for i := range small.Steps {
-		fmt.Fprintf(&b, "\n\t%d %s", i, scenario.Describe(&small.Steps[i], nil))
-	}
-	line, err := json.Marshal(small)
-	if err != nil {
-		return b.String() + err.Error()
-	}
-	fmt.Fprintf(&b, "\n%s", line)
-	return b.String()
 }

@@ -98,19 +98,6 @@ func setReadVersion(ctx context.Context, r *Player, s *Slot, st *scenario.Step) 
 	return scenario.Answer{}
 }
 
-// advance makes the version grow by a commit that touches nothing, so that one
-// that is a little ahead of the last commit can be read. A cluster that is idle
-// would reach it two seconds later (MAX_COMMIT_BATCH_INTERVAL), and reads give up
-// after one (FUTURE_VERSION_DELAY), with 1009.
-func (r *Player) advance(ctx context.Context) error {
-	return r.db.Transact(ctx, func(tx kv.Transaction) error {
-		if err := tx.SetOption(kv.OptionAccessSystemKeys, 0); err != nil {
-			return err
-		}
-		return tx.AddWriteConflictKey([]byte("\xff/kvtest/advance"))
-	})
-}
-
 // reader returns the view that a step reads.
 func reader(s *Slot, st *scenario.Step) kv.ReadTransaction {
 	if st.Snapshot {

@@ -171,3 +171,39 @@ func Pause(ctx context.Context, ready <-chan struct{}, atMost time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// advance makes the version grow by a commit that touches nothing, so that one
+// that is a little ahead of the last commit can be read. A cluster that is idle
+// would reach it two seconds later (MAX_COMMIT_BATCH_INTERVAL), and reads give up
+// after one (FUTURE_VERSION_DELAY), with 1009.
+func (r *Player) advance(ctx context.Context) error {
+	return r.db.Transact(ctx, func(tx kv.Transaction) error {
+		if err := tx.SetOption(kv.OptionAccessSystemKeys, 0); err != nil {
+			return err
+		}
+		return tx.AddWriteConflictKey([]byte("\xff/kvtest/advance"))
+	})
+}
+
+func (r *Player) LookAtWatch(ctx context.Context, st *scenario.Step, atMost time.Duration) scenario.Answer {
+	future, ok := r.watches[st.ID]
+	if !ok {
+		return scenario.ErrorAnswer(fmt.Errorf("there is no watch %d", st.ID))
+	}
+	Pause(ctx, future.Done(), atMost)
+	if !future.Ready() {
+		return scenario.Answer{Kind: "fired"}
+	}
+	_, err := future.Get(ctx)
+	return scenario.Answer{Kind: "fired", Flag: true}.OrError(err)
+}
+
+// patience is how long to look at a future: as long as the recording did,
+// shorter where nothing must happen.
+func (r *Player) patience(st *scenario.Step, quiet scenario.Answer) time.Duration {
+	wait := time.Duration(st.WaitMS) * time.Millisecond
+	if want, err := scenario.ParseAnswer(st.Want, r.Known); err == nil && want.Equal(quiet) {
+		return min(wait, quietWait)
+	}
+	return wait
+}

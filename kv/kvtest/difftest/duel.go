@@ -4,9 +4,11 @@ package difftest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -191,4 +193,25 @@ func (r *round) difference(i int, st *scenario.Step, answers [2]scenario.Answer)
 		what = scenario.Describe(st, r.replays[0].Known)
 	}
 	return scenario.Difference{Step: i, Op: what, Want: answers[0].Show(r.replays[0].Known), Got: answers[1].Show(r.replays[1].Known)}
+}
+
+// report makes the program small and prints it.
+func (d *duel) report(program *scenario.Scenario, first []scenario.Difference) string {
+	small := d.shrink(program, first[0].Shape())
+	differences, err := d.fight(&small)
+	note := ""
+	if err != nil || len(differences) == 0 {
+		small, differences, note = *program, first, "\nit did not happen again: the engines' answers depend on time"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s (want) and %s (got) differ%s%s\nin:", program.Name, d.names[0], d.names[1], note, scenario.ShowDifferences(differences))
+	for i := range small.Steps {
+		fmt.Fprintf(&b, "\n\t%d %s", i, scenario.Describe(&small.Steps[i], nil))
+	}
+	line, err := json.Marshal(small)
+	if err != nil {
+		return b.String() + err.Error()
+	}
+	fmt.Fprintf(&b, "\n%s", line)
+	return b.String()
 }

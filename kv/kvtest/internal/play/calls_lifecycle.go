@@ -5,7 +5,6 @@ package play
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
@@ -100,19 +99,6 @@ func watchState(ctx context.Context, r *Player, _ *Slot, st *scenario.Step) scen
 	return r.LookAtWatch(ctx, st, r.patience(st, scenario.Answer{Kind: "fired"}))
 }
 
-func (r *Player) LookAtWatch(ctx context.Context, st *scenario.Step, atMost time.Duration) scenario.Answer {
-	future, ok := r.watches[st.ID]
-	if !ok {
-		return scenario.ErrorAnswer(fmt.Errorf("there is no watch %d", st.ID))
-	}
-	Pause(ctx, future.Done(), atMost)
-	if !future.Ready() {
-		return scenario.Answer{Kind: "fired"}
-	}
-	_, err := future.Get(ctx)
-	return scenario.Answer{Kind: "fired", Flag: true}.OrError(err)
-}
-
 func cancelWatch(_ context.Context, r *Player, _ *Slot, st *scenario.Step) scenario.Answer {
 	future, ok := r.watches[st.ID]
 	if !ok {
@@ -120,14 +106,4 @@ func cancelWatch(_ context.Context, r *Player, _ *Slot, st *scenario.Step) scena
 	}
 	future.Cancel()
 	return scenario.Answer{}
-}
-
-// patience is how long to look at a future: as long as the recording did,
-// shorter where nothing must happen.
-func (r *Player) patience(st *scenario.Step, quiet scenario.Answer) time.Duration {
-	wait := time.Duration(st.WaitMS) * time.Millisecond
-	if want, err := scenario.ParseAnswer(st.Want, r.Known); err == nil && want.Equal(quiet) {
-		return min(wait, quietWait)
-	}
-	return wait
 }
