@@ -80,7 +80,7 @@ const mostFinds = 10
 // reading, and as the line of testdata/finds.jsonl that holds it for good, with
 // the answers of a. So let a be the engine that is right.
 //
-// Nothing below \xff is kept in either engine, and nobody else may use them.
+// It replaces everything below \xff in both engines; nothing else may use them meanwhile.
 func Run(t testing.TB, a, b kv.Database, o Options) Counts {
 	t.Helper()
 	if err := o.Validate(); err != nil {

@@ -16,7 +16,7 @@ import (
 type theme struct {
 	name    string
 	weights map[string]int // over those of plainWeights
-	illegal bool           // keys that nobody may write, ranges the wrong way round
+	illegal bool           // keys that no program may write, inverted ranges
 	large   bool           // keys and values about as long as allowed
 	keys    int            // how many keys it works on; 0 means some of all
 }

@@ -28,7 +28,8 @@ type Options struct {
 	// SpareExplicit lets transactions that the program began itself with Begin
 	// fail only where the engine fails. They still meet small batches, late
 	// futures, version jumps and needless watches. It is for tests that lay out
-	// an interleaving step by step and check who conflicts.
+	// an interleaving step by step and check which
+	// transaction conflicts.
 	SpareExplicit bool
 }
 

@@ -33,8 +33,8 @@ const (
 	unknown           // perhaps committed
 )
 
-// lifetime is when an attempt ran and how it ended. Who ended before another
-// began, came first.
+// lifetime is when an attempt ran and how it ended. An attempt that ended before
+// another began precedes it.
 type lifetime struct {
 	began, ended int
 	outcome      outcome

@@ -133,8 +133,8 @@ func (c *commitOrder) replay(a *orderedAttempt, then, now model.Model) model.Mod
 	return now
 }
 
-// checkTime compares the order with the clock: whoever begins sees at least as
-// much as all those saw and did that had ended.
+// checkTime compares the order with the clock: an attempt sees at least what all
+// attempts that ended before its begin have seen and written.
 func (c *commitOrder) checkTime() {
 	type event struct {
 		at    int

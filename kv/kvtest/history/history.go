@@ -168,8 +168,8 @@ func (h *history) checkIntermediate() (faults []string) {
 	return faults
 }
 
-// graph orders the transactions that happened: by their writes of one key, by
-// who read whose write or read before it was written, and by time.
+// graph orders the transactions that happened: by writes of one key, by a write
+// and its readers, by a read and the next write of its key, and by time.
 func (h *history) graph() *orderGraph {
 	g := newOrderGraph()
 	for key, order := range h.orders {

@@ -23,7 +23,7 @@ func (k edgeKind) String() string {
 	return map[edgeKind]string{ww: "ww", wr: "wr", rw: "rw", realTime: "time"}[k]
 }
 
-// orderGraph says who must come before whom.
+// orderGraph has an edge from each transaction to those that must come after it.
 type orderGraph struct {
 	next map[int][]orderEdge
 }

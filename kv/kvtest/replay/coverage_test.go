@@ -28,7 +28,7 @@ const ledgerFile = "testdata/coverage.md"
 // TestCoverage derives from the recordings which behaviour they prove, and
 // compares testdata/coverage.md with that; -update writes it.
 func TestCoverage(t *testing.T) {
-	text := readLedger(t, goldens.Dir(t)).render(areas(t))
+	text := sharedLedger(t).render(areas(t))
 	if *update {
 		if err := os.WriteFile(ledgerFile, text, 0o644); err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestCoverage(t *testing.T) {
 // TestObserversProveOnlyCells checks that what observers note are cells: a
 // misspelt one would be unproven for ever.
 func TestObserversProveOnlyCells(t *testing.T) {
-	l := readLedger(t, goldens.Dir(t))
+	l := sharedLedger(t)
 	listed := map[string]bool{}
 	for _, a := range areas(t) {
 		for _, c := range a.cells {
@@ -80,6 +80,17 @@ type proof struct {
 type fileCount struct {
 	file                              string
 	scenarios, steps, commits, losers int
+}
+
+// shared is the ledger of the recordings, read once; tests do not change it.
+var shared *ledger
+
+func sharedLedger(t *testing.T) *ledger {
+	t.Helper()
+	if shared == nil {
+		shared = readLedger(t, goldens.Dir(t))
+	}
+	return shared
 }
 
 func readLedger(t *testing.T, dir string) *ledger {
