@@ -168,20 +168,41 @@ var arrows = map[string][]string{
 		"google.golang.org/protobuf",
 	},
 
-	"idgen/external":  {"idgen"},
-	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
-	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
-	"internal/cli": {
-		"idgen", "idgen/external", "lease", "lease/http", "lease/leaseotel", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
-		"placement", "placement/kvstore", "placement/membership", "kv", "kv/embedded", "kv/fdbkv", "internal/nearest", "internal/shell",
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
+	"idgen/external":          {"idgen"},
+	"idgen/idgenotel":         {"idgen", "go.opentelemetry.io/otel"},
+	"lease/leaseotel":         {"idgen", "lease", "go.opentelemetry.io/otel"},
+	"internal/cli":            {"internal/cli/explain", "internal/cli/ids", "internal/cli/leases", "internal/cli/placements", "internal/shell", "github.com/spf13/cobra"},
+	"internal/cli/explain":    {"internal/cli/leasehome", "internal/shell", "idgen", "lease", "lease/http"},
+	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
+	"internal/cli/layoutflag": {"internal/shell", "idgen", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"internal/cli/leasehome": {
+		"internal/cli/layoutflag", "internal/shell", "internal/nearest", "idgen", "lease", "lease/http", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",
+		"kv", "kv/embedded", "kv/fdbkv", "github.com/spf13/cobra", "github.com/redis/go-redis/v9",
 	},
-	"cmd/kazahana": {"internal/cli"},
+	"internal/cli/leases": {
+		"internal/cli/explain", "internal/cli/leasehome", "internal/shell", "idgen", "lease", "lease/http", "lease/leaseotel",
+		"github.com/spf13/cobra", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
+	},
+	"internal/cli/placements": {"internal/shell", "kv", "kv/embedded", "kv/fdbkv", "placement", "placement/kvstore", "placement/membership", "github.com/spf13/cobra"},
+	"cmd/kazahana":            {"internal/cli"},
+
 	"internal/idbuilderd": {
-		"idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
+		"internal/idbuilderd/admin", "internal/idbuilderd/program", "internal/idbuilderd/server", "internal/shell",
+		"idbuilder/api", "idbuilder/settings", "idbuilder/store", "github.com/spf13/cobra",
+	},
+	"internal/idbuilderd/program": {
+		"idbuilder", "idbuilder/revision", "idbuilder/sequence", "idbuilder/settings", "idbuilder/snowflake", "idbuilder/token",
 		"idbuilder/store", "idbuilder/store/file", "idbuilder/store/kvstore", "idbuilder/store/mysql", "idbuilder/store/postgres", "idbuilder/store/redis",
 		"internal/deployed", "internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/prometheus/client_golang", "github.com/redis/go-redis/v9",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9",
+	},
+	"internal/idbuilderd/server": {
+		"internal/idbuilderd/program", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller",
+		"idbuilder/revision", "idbuilder/settings", "idbuilder/token", "github.com/spf13/cobra", "github.com/prometheus/client_golang",
+	},
+	"internal/idbuilderd/admin": {
+		"internal/idbuilderd/program", "internal/deployed", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/controller",
+		"idbuilder/sequence", "idbuilder/settings", "idbuilder/store", "github.com/spf13/cobra",
 	},
 	"cmd/idbuilder": {"internal/idbuilderd", "internal/shell"},
 
@@ -210,11 +231,12 @@ var arrows = map[string][]string{
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
-	"internal/schema":  {},
-	"internal/shell":   {"github.com/spf13/cobra"},
-	"internal/nearest": {},
-	"internal/seed":    {},
-	"internal/shape":   {},
+	"internal/schema":          {},
+	"internal/shell":           {"github.com/spf13/cobra"},
+	"internal/nearest":         {},
+	"internal/seed":            {},
+	"internal/shape":           {},
+	"internal/shell/shelltest": {},
 
 	"internal/shape/cmd/counts": {"internal/shape"},
 

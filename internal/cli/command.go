@@ -7,6 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/explain"
+	"github.com/kazahana-db/kazahana/internal/cli/ids"
+	"github.com/kazahana-db/kazahana/internal/cli/leases"
+	"github.com/kazahana-db/kazahana/internal/cli/placements"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -20,26 +24,27 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
   3  invalid input: no ID, no external ID, no key, no lease
   4  there is no such lease, or it is not the caller's to release`
 
+// ExitDone is the exit code of a command that succeeded; package explain has the
+// others.
+const ExitDone = explain.ExitDone
+
 // Streams are where a command reads and writes.
 type Streams = shell.Streams
 
 // Run runs the command with the arguments that follow its name, and returns
 // its exit code. It ends early, in order, when ctx does.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	c := &command{shell.NewConsole("kazahana", args, streams)}
-	root := c.root()
+	c := shell.NewConsole("kazahana", args, streams)
+	root := newRoot(c)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		return c.fail(err)
+		return c.Fail(explain.Error(err), explain.ExitCode(err))
 	}
 	return ExitDone
 }
 
-// command is one run.
-type command struct{ *shell.Console }
-
-func (c *command) root() *cobra.Command {
-	root := shell.Group("kazahana", "Make and read kazahana IDs, serve their leases, find virtual actors", c.id(), c.lease(), c.placement())
+func newRoot(c *shell.Console) *cobra.Command {
+	root := shell.Group("kazahana", "Make and read kazahana IDs, serve their leases, find virtual actors", ids.Command(c), leases.Command(c), placements.Command(c))
 	root.Long = about
 	c.Prepare(root)
 	return root

@@ -4,20 +4,13 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -96,60 +89,4 @@ func serverWithTokens(t *testing.T) string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-// TestPopulation counts leases and positions, and looks at the store now and then
-// only.
-func TestPopulation(t *testing.T) {
-	provider, err := memory.New(memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	acquire := func(service string, throughput int) {
-		if _, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service, ThroughputPerMs: throughput}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	acquire("a", 1)
-	acquire("a", 1000)
-	acquire("b", 1)
-	now := time.Now()
-	p := &population{leases: &leases{list: provider.List, services: provider.Services}, now: func() time.Time { return now }}
-	got, err := p.count()
-	if err != nil || len(got) != 2 || got["a"] != (active{2, 1280}) || got["b"] != (active{1, 256}) {
-		t.Errorf("counted %v, %v", got, err)
-	}
-	calls := 0
-	p.leases.list = func(ctx context.Context, service string, o lease.ListOptions) (lease.Page, error) {
-		calls++
-		return provider.List(ctx, service, o)
-	}
-	for range 3 {
-		metrics := make(chan prometheus.Metric, 10)
-		p.Collect(metrics)
-		if len(metrics) != 4 {
-			t.Errorf("%d metrics, want 4", len(metrics))
-		}
-		now = now.Add(countEvery / 2)
-	}
-	if calls != 4 {
-		t.Errorf("%d listings, want those of two services at the beginning and after %v", calls, countEvery)
-	}
-}
-
-// TestTooManyServicesExplained: the way out is a flag of the command.
-func TestTooManyServicesExplained(t *testing.T) {
-	provider, err := memory.New(memory.Options{Server: lease.Options{MaxServices: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"a", "b"} {
-		_, err = provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: id})
-	}
-	if !errors.Is(err, lease.ErrTooManyServices) {
-		t.Fatalf("got %v, want ErrTooManyServices", err)
-	}
-	if text := explain(err).Error(); !strings.Contains(text, "--max-services") || strings.Contains(text, "MaxServices") {
-		t.Errorf("it is explained as %q", text)
-	}
 }

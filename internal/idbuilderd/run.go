@@ -12,6 +12,9 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/admin"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/server"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -47,43 +50,37 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
 // Run runs the command with the arguments that follow its name, and returns its
 // exit code. When ctx ends, a server finishes what is under way.
 func Run(ctx context.Context, args []string, streams shell.Streams) int {
-	c := &command{Console: shell.NewConsole("idbuilder", args, streams), raw: streams}
-	root := c.root()
+	p := program.New(args, streams)
+	root := newRoot(p)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		code := exitCode(err)
 		if code == ExitLost {
 			err = fmt.Errorf("%w\nsee idbuilder store confirm --help", err)
 		}
-		return c.Fail(err, code)
+		return p.Fail(err, code)
 	}
 	return ExitDone
 }
 
-// command is one run.
-type command struct {
-	*shell.Console
-	raw   shell.Streams // that do not escape
-	flags flags
-}
-
-func (c *command) root() *cobra.Command {
-	worker := c.worker()
+func newRoot(p *program.Program) *cobra.Command {
+	worker := server.WorkerCommand(p)
 	root := &cobra.Command{
 		Use: "idbuilder", Short: "Give IDs over HTTP", Long: about,
 		Args: shell.OnlyCommands, RunE: worker.RunE,
 	}
-	root.AddCommand(worker, c.controller(), c.workers(), c.settings(), c.config(), c.token(), c.id(), c.migrate(), c.imports(), c.storeCommands(), c.version())
-	c.Prepare(root)
-	c.flags.add(root)
-	root.SetFlagErrorFunc(explainFlag)
+	root.AddCommand(worker, server.ControllerCommand(p))
+	root.AddCommand(admin.Commands(p)...)
+	root.AddCommand(versionCommand(p))
+	p.Prepare(root)
+	p.AddFlags(root)
 	return root
 }
 
-func (c *command) version() *cobra.Command {
+func versionCommand(p *program.Program) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Show the version of the program", Args: shell.Arguments(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return c.Write(version{shell.Version()}) },
+		RunE: func(*cobra.Command, []string) error { return p.Write(version{shell.Version()}) },
 	}
 }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/cli/leasehome"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/lease"
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+)
+
+// commandError is an error in words of the command.
+type commandError struct {
+	text string
+	err  error
+}
+
+func (e *commandError) Error() string { return e.text }
+func (e *commandError) Unwrap() error { return e.err }
+
+// Error returns an error whose text tells what to do on the command line, where
+// that of the libraries tells what to do in Go.
+func Error(err error) error {
+	var (
+		quarantine *lease.QuarantineError
+		exhausted  *lease.ExhaustedError
+		mismatch   *idgen.EpochMismatchError
+		refusal    *leasehttp.StatusError
+	)
+	text := err.Error()
+	switch {
+	case errors.As(err, &quarantine):
+		text = fmt.Sprintf("service %q is in quarantine until %s: the store knows no lease of it from before it was set up or interrupted. Wait, or if nothing was lost end it: kazahana lease quarantine --end --service %s (--fresh says beforehand that a store is new)",
+			quarantine.ServiceID, shell.Stamp(quarantine.Until), shell.Word(quarantine.ServiceID))
+	case errors.As(err, &exhausted):
+		text = fmt.Sprintf("service %q has no %d positions per millisecond left: wait for leases to end, shorten them (--duration), or move bits from the sequence to machines (--bits)",
+			exhausted.ServiceID, exhausted.ThroughputPerMs)
+	case errors.As(err, &mismatch):
+		text = fmt.Sprintf("the service makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: leave the flags out, or give the same",
+			mismatch.Got.EpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.EpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
+	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
+		text += ": show its token with --token-file or " + leasehome.TokenVariable
+	}
+	return &commandError{goNames.Replace(text), err}
+}
+
+// goNames are names that texts of the libraries have for what the command has
+// other words for.
+var goNames = strings.NewReplacer(
+	"set PlainHTTP", "give --plain-http",
+	"BitReserve is", "the number of reserve bits is",
+	"BitTs is", "the number of timestamp bits is",
+	"BitID is", "the number of machine bits is",
+	"BitSeq is", "the number of sequence bits is",
+	"EpochMs is", "the epoch, in Unix milliseconds, is",
+	"in the server's configuration, or raise MaxServices", "in --services-file, or raise --max-services of lease serve",
+	"MaxThroughputPerMs", "maxThroughputPerMs",
+	"MaxLeasedPerMs", "maxLeasedPerMs",
+	"lower bitSeq", "give fewer bits to the sequence",
+	"Options.Layout", "--epoch and --bits",
+	"Keys, Current and Cipher are for Mode Keyed, and Mode is", "keys, --current and --cipher are for --mode keyed, and the mode is",
+	"Keys has none of version", "there is no key of version",
+	"which is the Current one", "which --current names",
+	"Keys has version", "a key has version",
+	"MaxAhead", "--max-ahead",
+)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leasehome
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/cli/layoutflag"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// AboutServices describes the file of --services-file.
+const AboutServices = `
+Services are laid out as --epoch, --bits and --duration say. The file --services-file has those
+that differ, in JSON; what a service leaves out is as the flags say:
+  {"payments": {"bits": "1+41+12+10", "duration": "1h"}, "audit": {"epoch": "2025-01-01T00:00:00Z"}}`
+
+// serviceEntry is what the file says about a service.
+type serviceEntry struct {
+	Epoch    string `json:"epoch"`
+	Bits     string `json:"bits"`
+	Duration string `json:"duration"`
+}
+
+// readServices reads the file of services; nil if its name is empty.
+func readServices(file string, otherwise lease.ServiceConfig) (map[string]lease.ServiceConfig, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--services-file: %w", err)
+	}
+	var entries map[string]serviceEntry
+	if err := decodeStrictly(text, &entries); err != nil {
+		return nil, shell.Invalid(fmt.Errorf("--services-file %s: %w", file, err))
+	}
+	services := map[string]lease.ServiceConfig{}
+	for _, id := range slices.Sorted(maps.Keys(entries)) {
+		config, err := entries[id].config(otherwise)
+		if err == nil {
+			err = lease.Options{Services: map[string]lease.ServiceConfig{id: config}}.Validate()
+		}
+		if err != nil {
+			return nil, shell.Invalid(fmt.Errorf("--services-file %s: service %q: %w", file, id, err))
+		}
+		services[id] = config
+	}
+	return services, nil
+}
+
+// config returns otherwise with what the entry says instead.
+func (e serviceEntry) config(otherwise lease.ServiceConfig) (config lease.ServiceConfig, err error) {
+	config = otherwise
+	if e.Epoch != "" {
+		if config.Layout.EpochMs, err = layoutflag.ParseEpoch(e.Epoch); err != nil {
+			return config, fmt.Errorf("epoch %q: %w", e.Epoch, err)
+		}
+	}
+	if e.Bits != "" {
+		if config.Layout, err = layoutflag.ParseBits(config.Layout.EpochMs, e.Bits); err != nil {
+			return config, fmt.Errorf("bits %q: %w", e.Bits, err)
+		}
+	}
+	if e.Duration != "" {
+		if config.Duration, err = time.ParseDuration(e.Duration); err != nil {
+			return config, fmt.Errorf("duration %q: it is no duration such as 10m or 1h30m", e.Duration)
+		}
+	}
+	return config, nil
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placements
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/placement/kvstore"
+)
+
+func listCommand(c *shell.Console) *cobra.Command {
+	var (
+		at    hostFlags
+		kind  string
+		owner string
+		free  bool
+	)
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the virtual actors and who has them", Args: shell.Arguments(cobra.NoArgs),
+		Long: `List the virtual actors that a member has, a line each. A member that has died has its actors
+until they are called again.
+` + aboutDatabase,
+		Example: "  kazahana placement list --database embedded:data --kind account --owner bank-1",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.with(cmd, func(ctx context.Context, p actors) error {
+				found := false
+				err := p.eachRow(ctx, kind, func(r kvstore.Row) error {
+					found = true
+					if r.Free() && !free || owner != "" && r.Owner.Name != owner {
+						return nil
+					}
+					return c.Write(newRowLine(r))
+				})
+				if found || err != nil {
+					return err
+				}
+				return p.checkUsed(ctx)
+			})
+		},
+	}
+	at.add(cmd)
+	cmd.Flags().StringVar(&kind, "kind", "", "only those of this `kind`")
+	cmd.Flags().StringVar(&owner, "owner", "", "only those that the member of this `name` has")
+	cmd.Flags().BoolVar(&free, "free", false, "also those that no member has any more")
+	return cmd
+}
+
+// rowLine is a row in a listing.
+type rowLine struct {
+	Key      string `json:"key"`
+	Owner    string `json:"owner,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Epoch    int64  `json:"epoch"`
+	Topology int64  `json:"topology,omitempty"`
+}
+
+func newRowLine(r kvstore.Row) rowLine {
+	line := rowLine{Key: r.Key.String(), Epoch: r.Epoch}
+	if !r.Free() {
+		line.Owner, line.Address, line.Topology = r.Owner.String(), r.Address, r.Topology
+	}
+	return line
+}
+
+func (r rowLine) Lines() []string {
+	owner := "no member"
+	if r.Owner != "" {
+		owner = fmt.Sprintf("%s at %s, since topology %d", shell.Word(r.Owner), shell.Word(r.Address), r.Topology)
+	}
+	return []string{fmt.Sprintf("%-24s epoch %-6d %s", shell.Word(r.Key), r.Epoch, owner)}
+}

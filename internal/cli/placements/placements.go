@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placements
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+// Command returns kazahana placement.
+func Command(c *shell.Console) *cobra.Command {
+	g := shell.Group("placement", "Show where virtual actors are, and why", showCommand(c), listCommand(c), membersCommand(c))
+	g.Long = "Show where virtual actors are, and why.\n" + aboutDatabase
+	return g
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+func tokenCommand(p *program.Program) *cobra.Command {
+	return shell.Group("token", "Get and reset tokens",
+		keyTokenCommand(p, "get", "/v1/auth/token", "Show the token with which a program makes IDs of a key", `Show the token with which a program makes IDs of a key: the same again for as long as it holds.
+It is made from the admin token that asks: give that also where the command works on the store.`),
+		keyTokenCommand(p, "reset", "/v1/auth/tokenreset", "Make a new token for a key, and the others invalid", `Make a new token for a key. When the command ends, no server accepts the tokens that the key had.`),
+		tokenListCommand(p), tokenAdminCommand(p))
+}
+
+func keyTokenCommand(p *program.Program, use, path, short, long string) *cobra.Command {
+	var at serviceFlags
+	cmd := &cobra.Command{
+		Use: use + " key", Short: short, Args: shell.Arguments(cobra.ExactArgs(1)), Long: long + "\n" + aboutService,
+		Example: "  idbuilder token " + use + " orders --server http://localhost:8080 --token-file admin-token",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if t, err := at.token(); err != nil || t == "" {
+				return errors.Join(err, shell.Misuse(cmd, errors.New("give the admin token, with --token-file or "+tokenVariable)))
+			}
+			return at.with(p, cmd, func(ctx context.Context, s *service) error {
+				var t keyToken
+				if err := s.call(ctx, http.MethodGet, path, url.Values{"key": args}, nil, &t.Token); err != nil {
+					return err
+				}
+				return p.Write(t)
+			})
+		},
+	}
+	at.add(cmd)
+	return cmd
+}
+
+// keyToken is a token as it is shown to its owner.
+type keyToken struct{ api.Token }
+
+func (t keyToken) Lines() []string { return []string{t.Token.Token} }
+
+func tokenAdminCommand(p *program.Program) *cobra.Command {
+	var reset bool
+	cmd := &cobra.Command{
+		Use: "admin", Short: "Make the first admin token, or a new one", Args: shell.Arguments(cobra.NoArgs),
+		Long: `Make an admin token, if there is none yet. With --reset make a new one: when the command ends, no
+server accepts the one before. Key tokens hold on. A token in the setting auth.admin_token stays valid
+for as long as it is there.
+
+The command works on the store that the settings name; the embedded engine can then be used by no
+server.`,
+		Example: "  idbuilder token admin --reset --config idbuilder.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var at serviceFlags
+			return at.withStore(cmd.Context(), p, cmd, "no request is made with this", func(ctx context.Context, s *service) error {
+				make := s.direct.Tokens().MakeAdmin
+				if reset {
+					make = s.direct.Tokens().ResetAdmin
+				}
+				text, err := make(ctx)
+				if err == nil && text == "" {
+					err = errors.New("there is an admin token; --reset makes a new one, and the old one invalid")
+				}
+				if err != nil {
+					return err
+				}
+				return p.Write(adminToken{text})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&reset, "reset", false, "make a new token, and the old one invalid")
+	return cmd
+}
+
+type adminToken struct {
+	Token string `json:"admin_token"`
+}
+
+func (t adminToken) Lines() []string { return []string{t.Token} }
+
+func tokenListCommand(p *program.Program) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tokens that are stored, without their texts", Args: shell.Arguments(cobra.NoArgs),
+		Long: `List the tokens that are stored and have not expired, without their texts, in the order of their keys. The
+command works on the store that the settings name; the embedded engine can then be used by no server.`,
+		Example: "  idbuilder token list --config idbuilder.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var at serviceFlags
+			return at.withStore(cmd.Context(), p, cmd, "", func(ctx context.Context, s *service) error {
+				list, err := s.direct.Tokens().List(ctx)
+				for _, t := range list {
+					if err := p.Write(storedToken{t.Key, t.Key == "", t.Created, t.Expires}); err != nil {
+						return err
+					}
+				}
+				return err
+			})
+		},
+	}
+}
+
+// storedToken is a line of the list.
+type storedToken struct {
+	Key     string    `json:"key,omitempty"`
+	Admin   bool      `json:"admin,omitempty"`
+	Created time.Time `json:"created_at"`
+	Expires time.Time `json:"expires_at,omitzero"`
+}
+
+func (t storedToken) Lines() []string {
+	of := "key " + shell.Word(t.Key)
+	if t.Admin {
+		of = "admin"
+	}
+	line := fmt.Sprintf("%s  made %s", of, t.Created.UTC().Format(time.RFC3339))
+	if !t.Expires.IsZero() {
+		line += "  expires " + t.Expires.UTC().Format(time.RFC3339)
+	}
+	return []string{line}
+}

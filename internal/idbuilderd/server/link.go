@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/console"
+	"github.com/kazahana-db/kazahana/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+// link is a worker's connection to the controllers; nil if there are none.
+type link struct {
+	client   *controller.Client
+	interval time.Duration
+	load     atomic.Pointer[controller.Load]
+}
+
+// newLink returns the link that the settings ask for, not started.
+func newLink(s *settings.Settings, log *slog.Logger) (*link, error) {
+	if s.Controller.Endpoint == "" {
+		return nil, nil
+	}
+	address, err := addressOf(s)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{interval: s.Controller.HeartbeatInterval}
+	l.load.Store(&controller.Load{})
+	l.client, err = controller.NewClient(controller.ClientOptions{
+		Endpoints: endpoints(s.Controller.Endpoint), Token: cmp.Or(s.Controller.Token, s.Auth.AdminToken).Reveal(),
+		Address: address, Version: shell.Version(), Logger: log,
+		Load: func() controller.Load { return *l.load.Load() },
+	})
+	return l, err
+}
+
+func endpoints(list string) (urls []string) {
+	for one := range strings.SplitSeq(list, ",") {
+		urls = append(urls, strings.TrimSpace(one))
+	}
+	return urls
+}
+
+// addressOf is where clients reach a worker.
+func addressOf(s *settings.Settings) (string, error) {
+	if s.Controller.Address != "" {
+		return s.Controller.Address, nil
+	}
+	if s.Server.Port == 0 {
+		return "", fmt.Errorf("controller.address: it is needed where server.port is 0")
+	}
+	scheme, host := "http", s.Server.Host
+	if s.Server.TLSCert != "" {
+		scheme = "https"
+	}
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		var err error
+		if host, err = os.Hostname(); err != nil {
+			return "", fmt.Errorf("controller.address is empty: %w", err)
+		}
+	}
+	return scheme + "://" + address(host, s.Server.Port), nil
+}
+
+// state returns what /ready and the metrics say of the controllers; nil if there
+// are none.
+func (l *link) state() func() idbuilder.ControllerState {
+	if l == nil {
+		return nil
+	}
+	return func() idbuilder.ControllerState {
+		s := l.client.State()
+		return idbuilder.ControllerState{Connected: s.Connected, Ready: s.Registered, Note: s.Note, WorkerID: s.WorkerID}
+	}
+}
+
+// workers returns what the console says of the live workers; nil if there are no
+// controllers.
+func (l *link) workers() func(context.Context) ([]console.WorkerInfo, error) {
+	if l == nil {
+		return nil
+	}
+	return func(ctx context.Context) (list []console.WorkerInfo, err error) {
+		workers, err := l.client.Workers(ctx)
+		for _, w := range workers.Items {
+			list = append(list, console.WorkerInfo{
+				ID: w.WorkerID, Name: w.Instance, Address: w.Address, Version: w.Version, Started: w.Started, Heartbeat: w.Heartbeat, Load: w.RequestsPerSecond,
+			})
+		}
+		return list, err
+	}
+}
+
+// start registers the worker, and sends heartbeats until ctx ends or the function
+// that it returns is called, which waits until the worker has left.
+func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
+	if l == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{}, 2)
+	go func() { l.measure(ctx, w); done <- struct{}{} }()
+	go func() { _ = l.client.Run(ctx); done <- struct{}{} }() // returns the cause of ctx
+	return func() {
+		cancel()
+		<-done
+		<-done
+	}
+}
+
+// measure measures the load once in each interval.
+func (l *link) measure(ctx context.Context, w *idbuilder.Worker) {
+	tick := time.NewTicker(l.interval)
+	defer tick.Stop()
+	var before float64
+	for begun := time.Now(); ; {
+		load := controller.Load{Ready: w.Ready(ctx).Components["storage"]}
+		var requests float64
+		requests, load.Cached = counts(w)
+		now := time.Now()
+		if seconds := now.Sub(begun).Seconds(); seconds > 0.01 {
+			load.RequestsPerSecond = max(0, requests-before) / seconds // keys that are idle leave the sum
+		}
+		before, begun = requests, now
+		l.load.Store(&load)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// counts sums the requests of all keys, and the numbers that are reserved.
+func counts(w *idbuilder.Worker) (requests float64, cached int64) {
+	for k := range w.KeyLoads() {
+		requests += float64(k.Requests)
+		cached += int64(min(k.Remaining, math.MaxInt64/1_000_000)) // the sum of a million keys fits
+	}
+	return requests, cached
+}

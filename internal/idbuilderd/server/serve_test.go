@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+)
+
+// TestServeFinishes ends a server with a request under way: it is answered before
+// serve returns, or, beyond the limit, cut off and told of.
+func TestServeFinishes(t *testing.T) {
+	for _, limit := range []time.Duration{time.Minute, 0} {
+		begun, answer := make(chan struct{}), make(chan struct{})
+		at, err := newSite(serverKey, "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			close(begun)
+			<-answer
+			_, _ = io.WriteString(w, "done")
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := settings.Default()
+		s.Server.ShutdownTimeout = limit
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- serve(ctx, []*site{at}, s, slog.New(slog.DiscardHandler)) }()
+		body := make(chan string, 1)
+		go func() { body <- get(at.url()) }()
+		<-begun
+		cancel()
+		if limit == 0 {
+			if err := <-ended; err == nil || !strings.Contains(err.Error(), "cut off") {
+				t.Errorf("beyond the limit: %v", err)
+			}
+			close(answer)
+			if text := <-body; text == "done" {
+				t.Error("the request was answered, though it was cut off")
+			}
+			continue
+		}
+		close(answer)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if text := <-body; text != "done" {
+			t.Errorf("the request got %q", text)
+		}
+	}
+}
+
+func get(url string) string {
+	res, err := http.Get(url)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	return string(text)
+}
+
+// TestServeFails ends all servers when one of them fails.
+func TestServeFails(t *testing.T) {
+	var sites []*site
+	for _, key := range []string{serverKey, metricsKey} {
+		at, err := newSite(key, "127.0.0.1:0", http.NotFoundHandler(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sites = append(sites, at)
+	}
+	if err := sites[1].listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := serve(t.Context(), sites, settings.Default(), slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), metricsKey+": ") {
+		t.Errorf("%v", err)
+	}
+	if text := get(sites[0].url()); !strings.Contains(text, "refused") {
+		t.Errorf("the other server answers %q", text)
+	}
+}

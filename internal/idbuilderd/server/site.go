@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+)
+
+// Settings with an address.
+const (
+	serverKey  = "server.port"
+	adminKey   = "admin.listen"
+	metricsKey = "observability.metrics.port"
+)
+
+// site is a handler with its listener.
+type site struct {
+	key      string // of the setting with its address
+	handler  http.Handler
+	listener net.Listener
+	secure   bool
+}
+
+// workerSites listens at the addresses of a worker. The first site is the server.
+func workerSites(s *settings.Settings, w *idbuilder.Worker) (sites []*site, err error) {
+	secure, err := tlsConfig(s.Server)
+	if err != nil {
+		return nil, err
+	}
+	listen := func(key, address string, handler http.Handler, secure *tls.Config) {
+		if err == nil {
+			var at *site
+			at, err = newSite(key, address, handler, secure)
+			sites = append(sites, at)
+		}
+	}
+	listen(serverKey, address(s.Server.Host, s.Server.Port), withMetrics(s.Observability.Metrics, w, w), secure)
+	if s.Admin.Listen != "" {
+		listen(adminKey, s.Admin.Listen, withMetrics(s.Observability.Metrics, w, w.Admin()), secure)
+	}
+	if m := s.Observability.Metrics; m.Enabled && m.Port != 0 {
+		mux := http.NewServeMux()
+		mux.Handle("GET "+m.Path, metricsOf(w))
+		listen(metricsKey, address(s.Server.Host, m.Port), mux, nil)
+	}
+	if err != nil {
+		closeSites(sites)
+		return nil, err
+	}
+	return sites, nil
+}
+
+func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// withMetrics moves a worker's metrics to the path of the settings, or leaves
+// them out.
+func withMetrics(m settings.Metrics, w *idbuilder.Worker, handler http.Handler) http.Handler {
+	const standard = "/metrics"
+	if m.Enabled && m.Path == standard {
+		return handler
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	mux.Handle(standard, http.NotFoundHandler())
+	if m.Enabled {
+		mux.Handle("GET "+m.Path, metricsOf(w))
+	}
+	return mux
+}
+
+// metricsOf shows the metrics of a worker, of the process and of Go's run-time.
+func metricsOf(w prometheus.Collector) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(w, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
+// newSite listens.
+func newSite(key, address string, handler http.Handler, secure *tls.Config) (*site, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %w; another program, or another worker, listens there: choose another port, with --%s for example", key, err, key)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	if secure != nil {
+		listener = tls.NewListener(listener, secure)
+	}
+	return &site{key, handler, listener, secure != nil}, nil
+}
+
+// tlsConfig reads the certificate; nil if there is none.
+func tlsConfig(s settings.Server) (*tls.Config, error) {
+	if s.TLSCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("server.tls_cert, server.tls_key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// url is where a site is reached, from this machine if it listens at all
+// addresses.
+func (s *site) url() string {
+	host, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return s.listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	scheme := "http"
+	if s.secure {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// closeSites closes listeners that are not served.
+func closeSites(sites []*site) {
+	var faults []error
+	for _, at := range sites {
+		if at != nil {
+			faults = append(faults, at.listener.Close())
+		}
+	}
+	_ = errors.Join(faults...) // the program ends with another error
+}

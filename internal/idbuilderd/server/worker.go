@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/console"
+	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+func WorkerCommand(p *program.Program) *cobra.Command {
+	return &cobra.Command{
+		Use: "worker", Short: "Serve IDs over HTTP", Args: shell.Arguments(cobra.NoArgs),
+		Long: `Serve IDs over HTTP until interrupted: requests under way are finished then, for as long as
+server.shutdown_timeout says. A second signal ends at once.
+
+Without any setting IDs are kept in the folder ./idbuilder-data, and served at port 8080 of all
+addresses of the machine. The first start shows the admin token, which is stored hashed and not shown
+again; idbuilder token admin --reset makes another one.`,
+		Example: "  idbuilder worker --port 9000\n  idbuilder worker --config idbuilder.toml\n  IDBUILDER__STORAGE__POSTGRES__URL=postgresql://… idbuilder worker --backend postgresql",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := p.Settings(cmd)
+			if err != nil {
+				return step(1, "load the configuration", err)
+			}
+			log := p.ServerLogger(s.Observability)
+			for _, note := range s.Notes() {
+				log.Warn("setting without effect", "note", note)
+			}
+			useThreads(s.Server.Workers)
+			return runWorker(cmd.Context(), p, s, log)
+		},
+	}
+}
+
+// step says at which step of the start-up an error came. The steps are the
+// specification's: 1 configuration, 2 log, 3 store, 4 to 7 its schema, under its
+// lock, 8 registration with the controller, 9 the HTTP server.
+func step(n int, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("step %d of the start-up, %s: %w", n, what, err)
+}
+
+// useThreads bounds how many threads run at once. More than the machine, or its
+// container, has CPUs would only compete for them.
+func useThreads(n int) {
+	if n > 0 && n < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// runWorker serves until ctx ends.
+func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, log *slog.Logger) (err error) {
+	h, err := program.Open(ctx, s.Storage, log)
+	if err != nil {
+		return step(3, "connect to the store", err)
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := h.Initialise(ctx, s.Storage); err != nil {
+		return step(4, "initialise the schema of the store", err)
+	}
+	link, err := newLink(s, log)
+	if err != nil {
+		return step(8, "register with the controller", err)
+	}
+	o := program.WorkerOptions(s, log)
+	o.Controller = link.state()
+	if s.Admin.Enabled {
+		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
+			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Workers: link.workers(), Logger: log})
+		}
+	}
+	w, err := idbuilder.NewWorker(h, o)
+	if err != nil {
+		return step(9, "start the server", err)
+	}
+	defer func() { err = errors.Join(err, closeWorker(ctx, w, s)) }()
+	defer link.start(ctx, w)() // leaves the controller before the worker ends
+	return serveWorker(ctx, p, s, h, w, log)
+}
+
+// closeWorker lets the worker finish what it does in the background.
+func closeWorker(ctx context.Context, w *idbuilder.Worker, s *settings.Settings) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Server.ShutdownTimeout)
+	defer cancel()
+	return w.Close(ctx)
+}
+
+// serveWorker listens, shows where, and serves.
+func serveWorker(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home, w *idbuilder.Worker, log *slog.Logger) error {
+	sites, err := workerSites(s, w)
+	if err != nil {
+		return step(9, "start the server", err)
+	}
+	token, err := w.Tokens().MakeAdmin(ctx)
+	if err == nil {
+		err = p.Write(startOf(s, h, sites, token).withConsole(s.Admin.Enabled))
+	}
+	if err != nil {
+		closeSites(sites)
+		return step(9, "start the server", err)
+	}
+	log.Info("serving", "url", sites[0].url(), "backend", s.Storage.Backend, "store", h.Where, "version", shell.Version())
+	return serve(ctx, sites, s, log)
+}
