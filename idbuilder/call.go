@@ -5,10 +5,14 @@ package idbuilder
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"io"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -40,19 +44,6 @@ var calls = sync.Pool{New: func() any { return &call{body: make([]byte, 0, 512)}
 
 // endpoint serves a call. An error is sent as an answer, unless one was sent.
 type endpoint func(c *call) error
-
-// serve returns the handler of an endpoint.
-func (w *Worker) serve(fn endpoint) http.HandlerFunc {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		c := calls.Get().(*call)
-		c.w, c.r, c.worker, c.begun = rw, r, w, time.Now()
-		defer c.end()
-		c.startTrace()
-		if err := c.run(fn); err != nil {
-			c.fail(err)
-		}
-	}
-}
 
 // run runs the endpoint. A panic is an internal error of this request alone.
 func (c *call) run(fn endpoint) (err error) {
@@ -153,4 +144,50 @@ func (c *call) fingerprint() [sha256.Size]byte {
 		h.Write([]byte{0})
 	}
 	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func (c *call) readBody() ([]byte, error) {
+	limit := c.worker.options.MaxBody
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, &api.Error{Code: api.Invalid, Status: http.StatusRequestEntityTooLarge, Message: "body: it is larger than " + strconv.FormatInt(limit, 10) + " bytes", Err: err}
+	}
+	if err != nil {
+		return nil, &api.Error{Code: api.Invalid, Message: "body: it ended early", Err: err}
+	}
+	return body, nil
+}
+
+// report counts the call, and ends its span.
+func (c *call) report() {
+	c.endSpan()
+	if c.entry == nil {
+		return
+	}
+	c.entry.usage.observe(time.Since(c.begun))
+	c.entry.touch(c.begun)
+}
+
+// bounds are the upper bounds of the buckets of latencies, in seconds.
+var bounds = [...]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+
+// keyUsage counts the requests of a key.
+type keyUsage struct {
+	requests atomic.Uint64 // for IDs, whatever their answer
+	given    atomic.Int64  // IDs
+	nanos    atomic.Int64  // all requests took
+	buckets  [len(bounds)]atomic.Uint64
+}
+
+// observe counts a request.
+func (u *keyUsage) observe(took time.Duration) {
+	u.requests.Add(1)
+	u.nanos.Add(int64(took))
+	for i := range bounds {
+		if took.Seconds() <= bounds[i] {
+			u.buckets[i].Add(1)
+			return
+		}
+	}
 }

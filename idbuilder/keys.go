@@ -3,18 +3,17 @@
 package idbuilder
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
-	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // keys are the keys that were used of late.
@@ -59,37 +58,6 @@ type periodSequence struct {
 	*sequence.Sequence
 }
 
-// key returns a key of a type: a [*api.Error] if there is none.
-func (w *Worker) key(ctx context.Context, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
-	e, s, err := w.currentKey(ctx, key)
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.config.Type != t {
-		return nil, nil, api.Errorf(api.Invalid, "key: %q makes %s IDs; ask /v1/id/%s", key, s.config.Type, s.config.Type)
-	}
-	return e, s, nil
-}
-
-// currentKey returns a key under the present revision: from memory, unless what is there
-// is too old.
-func (w *Worker) currentKey(ctx context.Context, key string) (*keyEntry, *keyState, error) {
-	revision, err := w.watch.Current(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if e, s := w.keys.get(key, revision); s != nil {
-		age := time.Since(s.read)
-		if age >= maxAge/2 {
-			w.startRead(key, revision)
-		}
-		if age < maxAge {
-			return e, s, nil
-		}
-	}
-	return w.awaitRead(ctx, key, revision)
-}
-
 // get returns what is known of a key under a revision, or nil.
 func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
 	found, ok := k.entries.Load(key)
@@ -111,60 +79,8 @@ func (k *keys) state(key string) *keyState {
 	return nil
 }
 
-// readConfig reads a configuration that was not deleted.
-func (w *Worker) readConfig(ctx context.Context, key string) (*idconfig.Config, error) {
-	d, err := w.store.Get(ctx, store.Configs, key)
-	if err == nil {
-		var c *idconfig.Config
-		if c, err = idconfig.Decode(d); err == nil && !c.Deleted {
-			return c, nil
-		}
-	}
-	if err == nil || errors.Is(err, store.ErrNotFound) {
-		return nil, noConfig(key)
-	}
-	return nil, fmt.Errorf("idbuilder: configuration %q: %w", key, err)
-}
-
 func noConfig(key string) *api.Error {
 	return api.Errorf(api.NotFound, "key: there is no configuration %q", key)
-}
-
-// stateOf returns the state of a configuration. That of a version which is known
-// already goes on with its sequences.
-func (w *Worker) stateOf(c *idconfig.Config, old *keyState) (s *keyState, err error) {
-	if old != nil && old.config.Version == c.Version {
-		return &keyState{config: old.config, counters: old.counters, sequence: old.sequence}, nil
-	}
-	s = &keyState{config: c}
-	switch c.Type {
-	case idconfig.TypeIncrement:
-		i := c.Increment
-		spec := sequence.Spec{Start: i.Base, Step: i.Delta, Bound: i.Bound(), Epoch: i.Epoch}
-		if s.sequence, err = w.pool.Sequence(c.Key, spec); errors.Is(err, sequence.ErrDirection) {
-			w.pool.Drop(c.Key) // a forced change has turned it
-			s.sequence, err = w.pool.Sequence(c.Key, spec)
-		}
-	case idconfig.TypeFormatted:
-		for _, f := range c.Formatted.Format.Counters() {
-			s.counters = append(s.counters, counter{f, new(atomic.Pointer[periodSequence])})
-		}
-	}
-	return s, err
-}
-
-// sequenceOf returns the sequence of the i-th counter of a formatted key at a time.
-func (w *Worker) sequenceOf(s *keyState, i int, now time.Time) (*sequence.Sequence, error) {
-	c := s.counters[i]
-	period := c.Period(now)
-	if p := c.current.Load(); p != nil && p.period == period {
-		return p.Sequence, nil
-	}
-	q, err := w.pool.Sequence(idconfig.SequenceName(s.config.Key, i, period), sequence.Spec{Step: 1, Bound: c.Max})
-	if err == nil {
-		c.current.Store(&periodSequence{period, q})
-	}
-	return q, err
 }
 
 // forgetIdle forgets the keys that were not used since.
@@ -175,4 +91,58 @@ func (k *keys) forgetIdle(since time.Time) {
 		}
 		return true
 	})
+}
+
+func (e *keyEntry) load(s *keyState) KeyLoad {
+	l := KeyLoad{Key: e.key, Type: s.config.Type, Requests: e.usage.requests.Load(), IDs: e.usage.given.Load()}
+	if q := s.inMemory(); q != nil {
+		l.Remaining = q.State().Remaining
+	}
+	return l
+}
+
+// inMemory returns the sequence of the key, or that of a formatted key's first
+// counter; nil if there is none.
+func (s *keyState) inMemory() *sequence.Sequence {
+	if len(s.counters) > 0 {
+		if p := s.counters[0].current.Load(); p != nil {
+			return p.Sequence
+		}
+	}
+	return s.sequence
+}
+
+func (e *keyEntry) collect(out chan<- prometheus.Metric) {
+	s := e.state.Load()
+	if s == nil {
+		return
+	}
+	t := string(s.config.Type)
+	requests := e.usage.requests.Load()
+	out <- prometheus.MustNewConstMetric(requestsTotal, prometheus.CounterValue, float64(requests), e.key, t)
+	buckets, sum := make(map[float64]uint64, len(bounds)), uint64(0)
+	for i, bound := range bounds {
+		sum += e.usage.buckets[i].Load()
+		buckets[bound] = sum
+	}
+	out <- prometheus.MustNewConstHistogram(requestDuration, max(requests, sum), float64(e.usage.nanos.Load())/1e9, buckets, e.key, t)
+	if current, remaining, ok := s.position(); ok {
+		out <- prometheus.MustNewConstMetric(sequenceCurrent, prometheus.GaugeValue, current, e.key)
+		out <- prometheus.MustNewConstMetric(cacheRemaining, prometheus.GaugeValue, remaining, e.key)
+	}
+}
+
+// position returns how far the sequence of a key is, or, of a formatted key, that
+// of its first counter.
+func (s *keyState) position() (current, remaining float64, ok bool) {
+	q := s.inMemory()
+	if q == nil {
+		return 0, 0, false
+	}
+	state := q.State()
+	current = float64(state.Reserved)
+	if state.Given {
+		current = float64(state.Last)
+	}
+	return current, float64(state.Remaining), !math.IsNaN(current)
 }

@@ -125,3 +125,23 @@ func set[T comparable](value *T, byDefault T) {
 		*value = byDefault
 	}
 }
+
+// Format implements [fmt.Formatter]: options print like any struct, except that
+// the admin token and what cannot be printed are left out.
+func (o Options) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+}
+
+// LogValue implements [slog.LogValuer]: options are logged without the admin token.
+func (o Options) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+
+// public returns the options without secrets, as a type without methods.
+func (o Options) public() any {
+	type options = Options
+	type Options options // the name that %#v prints
+	if o.Tokens.Admin != "" {
+		o.Tokens.Admin = "[redacted]"
+	}
+	o.Tokens.Now, o.Controller, o.Console, o.Now, o.Tracer, o.Logger = nil, nil, nil, nil, nil, nil
+	return Options(o)
+}

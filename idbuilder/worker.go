@@ -5,7 +5,9 @@ package idbuilder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -117,3 +119,9 @@ func (w *Worker) sweep() {
 		}
 	}
 }
+
+// Format implements [fmt.Formatter]: a worker prints nothing of its own.
+func (w *Worker) Format(f fmt.State, _ rune) { fmt.Fprint(f, "idbuilder.Worker") }
+
+// LogValue implements [slog.LogValuer].
+func (w *Worker) LogValue() slog.Value { return slog.StringValue("idbuilder.Worker") }

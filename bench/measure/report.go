@@ -33,36 +33,6 @@ func (r Row) Verdict() string {
 	return "MISS"
 }
 
-// Rows returns the comparisons of a result.
-func (r *Result) Rows() []Row {
-	ours := Median(r.Rates[0])
-	var rows []Row
-	add := func(peer string, theirs, ratio, low, high, least float64) {
-		rows = append(rows, Row{
-			Contest: r.Name, About: r.About, Name: r.Entrants[0].Name, Peer: peer,
-			Ours: r.amount(ours), Theirs: r.amount(theirs),
-			Ratio: ratio, Low: low, High: high, Least: least, Latency: r.Latency,
-		})
-	}
-	for i, e := range r.Entrants[1:] {
-		ratio, low, high := r.Ratio(i + 1)
-		add(e.Name, Median(r.Rates[i+1]), ratio, low, high, e.Least)
-	}
-	for _, f := range r.Fixed {
-		ratio := ours / f.Rate
-		add(f.Name, f.Rate, ratio, ratio, ratio, f.Least)
-	}
-	return rows
-}
-
-// amount formats a rate in the contest's unit.
-func (r *Result) amount(rate float64) string {
-	if r.Latency {
-		return Duration(1 / rate)
-	}
-	return Count(rate) + "/s"
-}
-
 // Count formats a number with three digits that count.
 func Count(n float64) string {
 	for _, unit := range []struct {

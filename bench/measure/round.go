@@ -3,83 +3,13 @@
 package measure
 
 import (
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"runtime"
-	"sync"
-	"sync/atomic"
-	"time"
+	"cmp"
+	"slices"
 )
 
-// Round runs so many operations of the entrant, or if span is not 0 as many as
-// fit into it, with its preparation before and its check behind. It returns how
-// many they were and how long they took. If turn is not nil it is called when
-// they begin, and what it returns when they are done.
-func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (done int, took time.Duration, err error) {
-	if e.Prepare != nil {
-		if err := e.Prepare(); err != nil {
-			return 0, 0, fmt.Errorf("%s: preparing: %w", e.Name, err)
-		}
-	}
-	runtime.GC() // nobody pays for the garbage of the entrant before
-	end := func() {}
-	if turn != nil {
-		end = turn()
-	}
-	begin := time.Now()
-	done, idle, err := e.spread(ops, span)
-	took = time.Since(begin) - idle
-	end()
-	if err == nil && e.Check != nil {
-		err = e.Check(done)
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", e.Name, err)
-	}
-	return done, took, nil
-}
-
-// spread runs the operations in the entrant's goroutines, and returns how many
-// were done and what of the time does not count.
-func (e *Entrant) spread(ops int, span time.Duration) (done int, idle time.Duration, failed error) {
-	var (
-		next, finished atomic.Int64
-		waited         atomic.Int64
-		late           atomic.Bool
-		wg             sync.WaitGroup
-		mu             sync.Mutex
-	)
-	if span > 0 {
-		ops = math.MaxInt
-		defer time.AfterFunc(span, func() { late.Store(true) }).Stop()
-	}
-	for g := range max(e.Goroutines, 1) {
-		wg.Go(func() {
-			w := Worker{Rand: rand.New(rand.NewPCG(rand.Uint64(), uint64(g)))}
-			n, err := e.work(&w, &next, ops, &late)
-			finished.Add(int64(n))
-			waited.Add(int64(w.Idle))
-			mu.Lock()
-			failed = errors.Join(failed, err)
-			mu.Unlock()
-		})
-	}
-	wg.Wait()
-	return int(finished.Load()), time.Duration(waited.Load()), failed
-}
-
-// work runs operations until there are ops of all workers, or it is late.
-func (e *Entrant) work(w *Worker, next *atomic.Int64, ops int, late *atomic.Bool) (done int, err error) {
-	for !late.Load() {
-		if w.N = int(next.Add(1)) - 1; w.N >= ops {
-			break
-		}
-		if err := e.Op(w); err != nil {
-			return done, err
-		}
-		done++
-	}
-	return done, nil
+// Median returns the middle of the values; of an even number, the upper one of
+// the two.
+func Median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
 }

@@ -164,3 +164,47 @@ func (r *Runner) turn(c *Contest, entrant int) (rate, allocs float64, err error)
 	things := float64(ops * max(c.Each, 1))
 	return things / took.Seconds(), float64(after.Mallocs-before.Mallocs) / things, err
 }
+
+// Ratio returns how many times the rate of entrant i the first entrant made, by
+// their medians, and the lowest and highest ratio of any one round.
+func (r *Result) Ratio(i int) (ratio, low, high float64) {
+	ours, theirs := r.Rates[0], r.Rates[i]
+	for n := range ours {
+		one := ours[n] / theirs[n]
+		if n == 0 {
+			low, high = one, one
+		}
+		low, high = min(low, one), max(high, one)
+	}
+	return Median(ours) / Median(theirs), low, high
+}
+
+// Rows returns the comparisons of a result.
+func (r *Result) Rows() []Row {
+	ours := Median(r.Rates[0])
+	var rows []Row
+	add := func(peer string, theirs, ratio, low, high, least float64) {
+		rows = append(rows, Row{
+			Contest: r.Name, About: r.About, Name: r.Entrants[0].Name, Peer: peer,
+			Ours: r.amount(ours), Theirs: r.amount(theirs),
+			Ratio: ratio, Low: low, High: high, Least: least, Latency: r.Latency,
+		})
+	}
+	for i, e := range r.Entrants[1:] {
+		ratio, low, high := r.Ratio(i + 1)
+		add(e.Name, Median(r.Rates[i+1]), ratio, low, high, e.Least)
+	}
+	for _, f := range r.Fixed {
+		ratio := ours / f.Rate
+		add(f.Name, f.Rate, ratio, ratio, ratio, f.Least)
+	}
+	return rows
+}
+
+// amount formats a rate in the contest's unit.
+func (r *Result) amount(rate float64) string {
+	if r.Latency {
+		return Duration(1 / rate)
+	}
+	return Count(rate) + "/s"
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -16,9 +17,6 @@ import (
 // Admin changes what the service keeps. Its requests need an admin token, and are repeated
 // like those for IDs: each of them may be carried out more than once, with the same result.
 type Admin struct{ client *Client }
-
-// Admin returns the requests of administrators.
-func (c *Client) Admin() Admin { return Admin{c} }
 
 // Verify reports whether the token is an admin's: nil if it is.
 func (a Admin) Verify(ctx context.Context) error {
@@ -100,3 +98,9 @@ func get[T any](ctx context.Context, c *Client, path string, query url.Values) (
 	})
 	return result, err
 }
+
+// Format implements [fmt.Formatter]: it prints the client.
+func (a Admin) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "client.Admin(%v)", a.client) }
+
+// LogValue implements [slog.LogValuer].
+func (a Admin) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(a)) }

@@ -5,6 +5,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
@@ -51,3 +53,12 @@ func readTexts(data json.RawMessage) ([]string, error) {
 	err := json.Unmarshal(data, &t)
 	return either(t.ID, t.IDs), err
 }
+
+// String names the key.
+func (h *Formatted) String() string { return fmt.Sprintf("client.Formatted(%q)", h.key) }
+
+// Format implements [fmt.Formatter]: a handle prints its key.
+func (h *Formatted) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (h *Formatted) LogValue() slog.Value { return slog.StringValue(h.String()) }

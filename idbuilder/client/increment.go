@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -146,3 +147,12 @@ func requestIDs[T any](ctx context.Context, c *Client, path, key string, size in
 		}
 	}
 }
+
+// String names the key.
+func (h *Increment) String() string { return fmt.Sprintf("client.Increment(%q)", h.key) }
+
+// Format implements [fmt.Formatter]: a handle prints its key.
+func (h *Increment) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (h *Increment) LogValue() slog.Value { return slog.StringValue(h.String()) }

@@ -5,6 +5,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -137,4 +138,24 @@ func set[T comparable](value *T, byDefault T) {
 	if *value == zero {
 		*value = byDefault
 	}
+}
+
+// Format implements [fmt.Formatter]: options print like any struct, except that
+// the token and what cannot be printed are left out.
+func (o Options) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+}
+
+// LogValue implements [slog.LogValuer]: options are logged without the token.
+func (o Options) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+
+// public returns the options without the token, as a type without methods.
+func (o Options) public() any {
+	type options = Options
+	type Options options // the name that %#v prints
+	if o.Token != "" {
+		o.Token = "[redacted]"
+	}
+	o.HTTPClient, o.Now = nil, nil
+	return Options(o)
 }

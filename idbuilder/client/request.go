@@ -3,12 +3,9 @@
 package client
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -35,49 +32,6 @@ type envelope struct {
 	Code    *api.Code       `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data"`
-}
-
-// try sends the request once, to a URL of the service.
-func (c *Client) try(ctx context.Context, base string, r request) error {
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	sent, err := c.build(ctx, base, r)
-	if err != nil {
-		return err
-	}
-	c.count.requests.Add(1)
-	response, err := c.http.Do(sent)
-	if err != nil {
-		return withoutURL(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	if err != nil {
-		return fmt.Errorf("the answer ended early: %w", err)
-	}
-	return readAnswer(response, body, r.read)
-}
-
-func (c *Client) build(ctx context.Context, base string, r request) (*http.Request, error) {
-	target := base + r.path
-	if len(r.query) > 0 {
-		target += "?" + r.query.Encode()
-	}
-	var body io.Reader
-	if r.body != nil {
-		body = bytes.NewReader(r.body)
-	}
-	sent, err := http.NewRequestWithContext(ctx, r.method, target, body)
-	if err != nil {
-		return nil, err
-	}
-	if c.options.Token != "" {
-		sent.Header.Set("Authorization", "Bearer "+c.options.Token)
-	}
-	if r.body != nil {
-		sent.Header.Set("Content-Type", "application/json")
-	}
-	return sent, nil
 }
 
 // withoutURL leaves the URL out of an error of net/http: its query may have a

@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -171,3 +172,12 @@ func (l layout) check() error {
 	}
 	return nil
 }
+
+// String names the key.
+func (h *Snowflake) String() string { return fmt.Sprintf("client.Snowflake(%q)", h.key) }
+
+// Format implements [fmt.Formatter]: a handle prints its key, never that of its lease.
+func (h *Snowflake) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (h *Snowflake) LogValue() slog.Value { return slog.StringValue(h.String()) }

@@ -24,17 +24,6 @@ type chart struct {
 	Line, Area  string // of the SVG path; "" without samples
 }
 
-// charts returns the drawings of a key, or of all keys for "".
-func (s *samples) charts(key string) []chart {
-	list := s.of(key)
-	span := duration(s.every * (maxSamples - 1))
-	return []chart{
-		draw("Requests", "a second", span, list, func(s sample) float64 { return s.requests }),
-		draw("IDs given", "a second", span, list, func(s sample) float64 { return s.ids }),
-		draw("Numbers in memory", "left", span, list, func(s sample) float64 { return s.left }),
-	}
-}
-
 func draw(title, unit, span string, list []sample, value func(sample) float64) chart {
 	c := chart{Title: title, Unit: unit, Span: span, Now: "–"}
 	if len(list) == 0 {

@@ -172,3 +172,14 @@ func (r *ring) recent(every time.Duration) (b busyKey) {
 	}
 	return b
 }
+
+// charts returns the drawings of a key, or of all keys for "".
+func (s *samples) charts(key string) []chart {
+	list := s.of(key)
+	span := duration(s.every * (maxSamples - 1))
+	return []chart{
+		draw("Requests", "a second", span, list, func(s sample) float64 { return s.requests }),
+		draw("IDs given", "a second", span, list, func(s sample) float64 { return s.ids }),
+		draw("Numbers in memory", "left", span, list, func(s sample) float64 { return s.left }),
+	}
+}

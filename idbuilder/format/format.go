@@ -5,7 +5,9 @@ package format
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -135,4 +137,20 @@ func (p part) width() int {
 		}
 	}
 	return -1
+}
+
+// canShow reports whether the part may hold the character, for some time and
+// number.
+func (p part) canShow(char rune) bool {
+	switch p.kind {
+	case FixedChars:
+		return strings.ContainsRune(p.text, char)
+	case FixedPollingChar, FixedRandomChars:
+		return slices.Contains(p.chars, char)
+	case DateFormat:
+		return p.date.canShow(char)
+	case AutoIncrement:
+		return isDigit(char, p.number.base) || p.number.length > 0 && p.number.padding == string(char)
+	}
+	return isDigit(char, 10)
 }

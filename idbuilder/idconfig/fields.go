@@ -4,8 +4,6 @@ package idconfig
 
 import (
 	"time"
-
-	"github.com/kazahana-db/kazahana/idbuilder/format"
 )
 
 // fields are what all types answer with.
@@ -16,45 +14,6 @@ type fields struct {
 	KeyTokenOnly bool   `json:"key_token_enable"`
 	Created      string `json:"created_at"`
 	Updated      string `json:"updated_at"`
-}
-
-// Fields returns the answer to a request for the configuration, with the
-// names of both dialects. If deployed, name is the key, as the deployed worker's
-// clients know it. Extra is what only the caller knows: *IncrementState, *SnowflakeState or
-// *FormattedState, or nil.
-func (c *Config) Fields(deployed bool, extra any) any {
-	f := fields{c.Key, c.Name, c.Type, c.KeyTokenOnly, timestamp(c.Created), timestamp(c.Updated)}
-	if deployed || c.Name == "" {
-		f.Name = c.Key
-	}
-	switch c.Type {
-	case TypeIncrement:
-		return struct {
-			fields
-			*Increment
-			Start int64 `json:"start"`
-			Step  int64 `json:"step"`
-			extraFields
-		}{f, c.Increment, c.Increment.Start(), c.Increment.Delta, extraOf(extra)}
-	case TypeSnowflake:
-		return struct {
-			fields
-			*Snowflake
-			Epoch        int64 `json:"epoch"`
-			WorkerBits   int   `json:"worker_bits"`
-			SequenceBits int   `json:"sequence_bits"`
-			consoleFields
-			extraFields
-		}{f, c.Snowflake, c.Snowflake.BaseTS, c.Snowflake.WorkerIDSize, c.Snowflake.SeqSize, consoleFields{c.Snowflake.BaseTS, c.Snowflake.WorkerIDSize}, extraOf(extra)}
-	}
-	return struct {
-		fields
-		Parts         []format.Part `json:"parts"`
-		Pattern       string        `json:"pattern,omitempty"`
-		SequenceReset string        `json:"sequence_reset,omitempty"`
-		Guarantee     string        `json:"guarantee"`
-		extraFields
-	}{f, c.Formatted.Parts, c.Formatted.Pattern, c.Formatted.SequenceReset, c.Formatted.Format.Guarantee().String(), extraOf(extra)}
 }
 
 // consoleFields are the names that the deployed worker's console has for epoch and worker_bits.

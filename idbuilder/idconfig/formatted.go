@@ -5,6 +5,7 @@ package idconfig
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
@@ -109,3 +110,5 @@ func patternParam(e *format.PartError) error {
 	}
 	return fault("pattern", "%v (each text and placeholder is a part, counted from 0)", e)
 }
+
+func (f *Formatted) formats() [][]format.Part { return append(slices.Clone(f.Earlier), f.Parts) }

@@ -88,41 +88,6 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 	return s, nil
 }
 
-// has reports whether a sequence is live and has a specification.
-func (s *Sequence) has(spec Spec) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.spec == spec && !s.evicted && !s.closed
-}
-
-// respec changes the specification. It reports false if that needs another
-// Sequence: one has one direction for all its life. Pool.mu is held.
-func (s *Sequence) respec(spec Spec) (ok bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.spec == spec:
-	case (spec.Step < 0) == (s.spec.Step < 0):
-		s.change(spec)
-	case s.known || s.phase != idle:
-		return false, fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
-	default:
-		s.evicted = true
-		return false, nil
-	}
-	return true, nil
-}
-
-func (s *Sequence) change(spec Spec) {
-	moved := spec.Start != s.spec.Start || spec.Epoch != s.spec.Epoch
-	s.spec = spec
-	s.exhausted, s.tail = false, false
-	s.clip()
-	if moved {
-		s.forget()
-	}
-}
-
 // Drop drops the numbers of a sequence that are in memory for good, and forgets where the
 // sequence was. Call it after the sequence was set to another value in the store,
 // before Take is called the next time: numbers that come before those already
@@ -135,18 +100,6 @@ func (p *Pool) Drop(name string) {
 		defer s.mu.Unlock()
 		s.forget()
 	}
-}
-
-// forget makes a sequence as if it were new.
-func (s *Sequence) forget() {
-	s.drop(s.total())
-	s.seal()
-	s.ahead, s.stock = nil, 0
-	s.gen++ // a range that is under way is lost
-	s.known, s.given, s.exhausted, s.tail = false, false, false, false
-	s.version, s.low = 0, 0
-	s.pace = pace{latency: s.latency}
-	s.publish(span{from: s.spec.Start})
 }
 
 // All returns the sequences in memory, in no order, for metrics.

@@ -2,7 +2,10 @@
 
 package sequence
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // queue holds the sequences that want a range. Options.Concurrency goroutines at
 // most reserve them; there is none while there is nothing to do.
@@ -25,45 +28,11 @@ const (
 	queuedUrgent
 )
 
-// enqueue has ranges of a sequence reserved.
-func (p *Pool) enqueue(s *Sequence, urgent bool) {
-	q := &p.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return
-	}
-	q.push(s, urgent)
-	if q.running < p.o.Concurrency {
-		q.running++
-		q.idle.Add(1)
-		go p.work()
-	}
-}
-
-// hurry moves a sequence ahead of those that no request waits for.
-func (p *Pool) hurry(s *Sequence) {
-	q := &p.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if s.place == queuedBackground {
-		q.push(s, true)
-	}
-}
-
 func (q *queue) push(s *Sequence, urgent bool) {
 	if urgent {
 		s.place, q.urgent = queuedUrgent, append(q.urgent, s)
 	} else {
 		s.place, q.background = queuedBackground, append(q.background, s)
-	}
-}
-
-// work reserves ranges until none is wanted.
-func (p *Pool) work() {
-	defer p.queue.idle.Done()
-	for s := p.queue.next(); s != nil; s = p.queue.next() {
-		p.refill(s)
 	}
 }
 
@@ -85,4 +54,14 @@ func (q *queue) next() *Sequence {
 	}
 	q.running--
 	return nil
+}
+
+// close waits until no reservation is under way, and lets none begin.
+func (q *queue) close(ctx context.Context) error {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	done := make(chan struct{})
+	go func() { q.idle.Wait(); close(done) }()
+	return wait(ctx, done)
 }

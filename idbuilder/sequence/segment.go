@@ -47,3 +47,8 @@ type span struct {
 	from int64
 	size uint64
 }
+
+// touches reports whether a range begins where this one ends.
+func (r span) touches(next span, step int64) bool {
+	return move(r.from, r.size, step) == next.from
+}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // Sequence takes the numbers of one sequence. It is safe for concurrent use. It
@@ -108,4 +110,15 @@ func (s *Sequence) prefetch() {
 	if s.wants() {
 		s.request(false)
 	}
+}
+
+// offer returns what can be given back of a sequence that is sealed, if anything.
+func (s *Sequence) offer() []offer {
+	n := len(s.ahead)
+	if !s.known || n == 0 || move(s.ahead[n-1].from, s.ahead[n-1].size, s.spec.Step) != s.reserved {
+		return nil
+	}
+	r := s.ahead[n-1]
+	s.setAhead(s.ahead[:n-1])
+	return []offer{{s.name, r.from, store.Sequence{Value: s.reserved, Version: s.version}, r.size / size(s.spec.Step)}}
 }

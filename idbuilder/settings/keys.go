@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -166,3 +167,11 @@ func withoutSections(paths []string) []string {
 	}
 	return shorter
 }
+
+// set sets the field of a key.
+func (k *key) set(s *Settings, value any) {
+	reflect.ValueOf(k.field(s)).Elem().Set(reflect.ValueOf(value))
+}
+
+// get returns the value of the field of a key.
+func (k *key) get(s *Settings) any { return reflect.ValueOf(k.field(s)).Elem().Interface() }

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
-	"time"
 )
 
 // Sources are where settings come from. Each of them outranks those before it.
@@ -59,26 +57,6 @@ func Default() *Settings {
 	}
 	return s
 }
-
-// set sets the field of a key.
-func (k *key) set(s *Settings, value any) {
-	reflect.ValueOf(k.field(s)).Elem().Set(reflect.ValueOf(value))
-}
-
-// get returns the value of the field of a key.
-func (k *key) get(s *Settings) any { return reflect.ValueOf(k.field(s)).Elem().Interface() }
-
-// Origin tells where the value of a key was set: file:line, a variable or a
-// flag; "" if it has its default, or if a program set it.
-func (s *Settings) Origin(path string) string {
-	if k := known[path]; k != nil {
-		path = k.path
-	}
-	return s.origins[path]
-}
-
-// Notes tells which settings have no effect, a line each.
-func (s *Settings) Notes() []string { return s.notes }
 
 // assignment is what a source sets.
 type assignment struct {
@@ -188,22 +166,4 @@ func exposes(value any) bool {
 		}
 	}
 	return false
-}
-
-// exposes reports whether a URL has, or may have, a password.
-func (u URL) exposes() bool { return u != "" && u.String() != strings.TrimSpace(string(u)) }
-
-// Show returns the value of a key as text, without passwords; "" for a key that
-// has no effect or does not exist.
-func (s *Settings) Show(path string) string {
-	k := known[path]
-	if k == nil || k.field == nil {
-		return ""
-	}
-	switch v := k.get(s).(type) {
-	case time.Duration:
-		return brief(v)
-	default:
-		return fmt.Sprint(v)
-	}
 }

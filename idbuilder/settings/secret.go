@@ -140,3 +140,6 @@ func (k urls) check(value any) error {
 }
 
 func (k urls) allowed() string { return strings.Join(k, "://…, ") + "://…" }
+
+// exposes reports whether a URL has, or may have, a password.
+func (u URL) exposes() bool { return u != "" && u.String() != strings.TrimSpace(string(u)) }

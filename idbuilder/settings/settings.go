@@ -2,7 +2,10 @@
 
 package settings
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Settings configure a worker or a controller. [Default] and [Load] return
 // useful ones; the zero value is not. [Keys] tells the range of each.
@@ -165,3 +168,33 @@ type Metrics struct {
 	Port    int    // of their own, besides the server's; 0: none
 	Path    string // at both
 }
+
+// Origin tells where the value of a key was set: file:line, a variable or a
+// flag; "" if it has its default, or if a program set it.
+func (s *Settings) Origin(path string) string {
+	if k := known[path]; k != nil {
+		path = k.path
+	}
+	return s.origins[path]
+}
+
+// Notes tells which settings have no effect, a line each.
+func (s *Settings) Notes() []string { return s.notes }
+
+// Show returns the value of a key as text, without passwords; "" for a key that
+// has no effect or does not exist.
+func (s *Settings) Show(path string) string {
+	k := known[path]
+	if k == nil || k.field == nil {
+		return ""
+	}
+	switch v := k.get(s).(type) {
+	case time.Duration:
+		return brief(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// Clustered reports whether Redis is a cluster: by its mode, or by several URLs.
+func (r RedisStorage) Clustered() bool { return r.Mode == cluster || len(r.URL) > 1 }

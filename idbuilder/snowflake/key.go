@@ -64,9 +64,3 @@ func shardLayout(bits int) idgen.Layout {
 		BitID: bits + 1, BitSeq: spaceBitSeq, // one bit of the id is that of fallback, which is not used
 	}
 }
-
-// bits returns the size of the layout's shards.
-func (l Layout) bits() int { return min(l.WorkerIDSize, shardBits) }
-
-// shards returns how many shards the worker ids are in.
-func (l Layout) shards() int { return 1 << (l.WorkerIDSize - l.bits()) }

@@ -87,3 +87,9 @@ func (l Layout) NoRepeatsFrom(next Layout, held time.Time) (until time.Time) {
 	}
 	return time.UnixMilli(max(first.Int64(), next.BaseTS))
 }
+
+// bits returns the size of the layout's shards.
+func (l Layout) bits() int { return min(l.WorkerIDSize, shardBits) }
+
+// shards returns how many shards the worker ids are in.
+func (l Layout) shards() int { return 1 << (l.WorkerIDSize - l.bits()) }

@@ -3,7 +3,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -132,4 +135,81 @@ type ListOptions struct {
 	Prefix string // of the key
 	After  string // only keys greater than this one, if it is not empty
 	Limit  int    // at most so many; 0: [MaxDocuments]
+}
+
+// Validate reports what is wrong with a kind.
+func (k Kind) Validate() error {
+	small := func(r rune) rune {
+		if r < 'a' || r > 'z' {
+			return r
+		}
+		return -1
+	}
+	if k == "" || len(k) > 32 || len(bytes.Map(small, []byte(k))) > 0 {
+		return fmt.Errorf("store: %q is no kind of documents: it has 1 to 32 small letters", string(k))
+	}
+	return nil
+}
+
+// Validate reports what is wrong with a document that is to be stored: with
+// its key, type, value or version.
+func (d Document) Validate() error {
+	if err := CheckName(d.Key); err != nil {
+		return err
+	}
+	switch {
+	case len(d.Type) > 50:
+		return fmt.Errorf("store: the type of the document %q has %d bytes, allowed are 50", d.Key, len(d.Type))
+	case len(d.Value) > MaxValue:
+		return fmt.Errorf("store: the value of the document %q has %d bytes, allowed are %d", d.Key, len(d.Value), MaxValue)
+	case !json.Valid(d.Value) || bytes.TrimLeft(d.Value, " \t\r\n")[0] != '{':
+		return fmt.Errorf("store: the value of the document %q is no JSON object", d.Key)
+	case d.Version < 0:
+		return fmt.Errorf("store: the document %q has the version %d; versions begin at 1, and 0 stands for a new document", d.Key, d.Version)
+	}
+	return nil
+}
+
+// Most returns how many documents a list has at most.
+func (o ListOptions) Most() int {
+	if o.Limit <= 0 {
+		return MaxDocuments
+	}
+	return o.Limit
+}
+
+// Advance returns to what value a reservation moves a sequence that has the
+// value from: by r.Count steps, or fewer where r.Bound is near; [ErrExhausted]
+// if not even one fits. It does not overflow.
+func (r Reservation) Advance(from int64) (to int64, err error) {
+	room := uint64(r.Bound) - uint64(from) // exact in two's complement if from is before the bound
+	step := uint64(r.Step)
+	before := from < r.Bound
+	if r.Step < 0 {
+		room, step, before = uint64(from)-uint64(r.Bound), -step, from > r.Bound
+	}
+	steps := min(room/step, uint64(r.Count))
+	if !before || steps == 0 {
+		return from, ErrExhausted
+	}
+	return int64(uint64(from) + steps*uint64(r.Step)), nil
+}
+
+// Validate reports what is wrong with a reservation.
+func (r Reservation) Validate() error {
+	if r.Step == 0 || r.Count < 1 {
+		return fmt.Errorf("store: a reservation of %d numbers with the step %d: there must be 1 or more, and a step that is not 0", r.Count, r.Step)
+	}
+	return nil
+}
+
+// MaxDocuments is how many documents a list has that sets no limit.
+const MaxDocuments = 1000
+
+// Steps returns how many numbers a range has.
+func (r Range) Steps(step int64) int64 {
+	if step < 0 {
+		return int64((uint64(r.From) - uint64(r.To)) / -uint64(step))
+	}
+	return int64((uint64(r.To) - uint64(r.From)) / uint64(step))
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"golang.org/x/time/rate"
 
@@ -146,3 +147,9 @@ func random() string {
 	rand.Read(b[:]) // does not fail
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
+
+// Format implements [fmt.Formatter]: an authority prints nothing of its own.
+func (a *Authority) Format(f fmt.State, _ rune) { fmt.Fprint(f, "token.Authority") }
+
+// LogValue implements [slog.LogValuer].
+func (a *Authority) LogValue() slog.Value { return slog.StringValue("token.Authority") }

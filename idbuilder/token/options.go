@@ -5,6 +5,7 @@ package token
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -92,4 +93,23 @@ func (o Options) expiry() time.Time {
 		return time.Time{}
 	}
 	return o.Now().Add(o.Expiry + time.Second - 1).UTC().Truncate(time.Second)
+}
+
+// Format implements [fmt.Formatter]: the admin token is left out.
+func (o Options) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+}
+
+// LogValue implements [slog.LogValuer]: the admin token is left out.
+func (o Options) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+
+// public returns the options without the admin token, as a type without methods.
+func (o Options) public() any {
+	type options = Options
+	type Options options // the name that %#v prints
+	if o.Admin != "" {
+		o.Admin = redacted
+	}
+	o.Now = nil
+	return Options(o)
 }

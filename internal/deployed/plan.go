@@ -40,18 +40,6 @@ type Plan struct {
 	Notes []string // for people
 }
 
-// Key is a key that is taken over.
-type Key struct {
-	Config    *idconfig.Config
-	Sequences []Sequence
-}
-
-// Sequence is a sequence of a key.
-type Sequence struct {
-	Name  string
-	Value int64 // that the store will have: the numbers behind it are not given yet
-}
-
 // planner makes a plan.
 type planner struct {
 	*Folder
@@ -60,28 +48,6 @@ type planner struct {
 	used   map[string]bool // names of files of sequences
 	seen   map[string]string
 	faults []error
-}
-
-// Plan returns what a store must hold for the keys of the folder to go on. The
-// error joins all that is in the way.
-func (f *Folder) Plan(o Options) (*Plan, error) {
-	if o.Margin == 0 {
-		o.Margin = 1000
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	p := &planner{Folder: f, Options: o, used: map[string]bool{}, seen: map[string]string{}}
-	for _, c := range f.configs {
-		p.add(c)
-	}
-	for _, key := range slices.Sorted(maps.Keys(o.Next)) {
-		if p.seen[key] == "" {
-			p.faults = append(p.faults, fmt.Errorf("next: there is no key %q", key))
-		}
-	}
-	p.noteUnused()
-	return &p.plan, errors.Join(p.faults...)
 }
 
 // add plans a configuration.

@@ -59,20 +59,3 @@ func decodeDocument(path, key string, data []byte) (d store.Document, err error)
 	}
 	return d, nil
 }
-
-// folder returns the folder of a kind.
-func (s *Store) folder(kind store.Kind) string {
-	if kind == store.Configs {
-		return s.path("configs")
-	}
-	return s.path("documents", string(kind))
-}
-
-// readDocument returns a document; one with the version 0 if there is none.
-func (s *Store) readDocument(path, key string) (d store.Document, err error) {
-	data, exists, err := s.read(path)
-	if err != nil || !exists {
-		return d, err
-	}
-	return decodeDocument(path, key, data)
-}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -75,20 +74,6 @@ func read[T any](ctx context.Context, s *Store, what string, fn func(kv.ReadTran
 		return result, errors.Join(judge(ctx, k, version), err)
 	})
 	return result, s.explain(what, err)
-}
-
-// explain says which call failed, and turns what the database reports of a
-// missing directory into this service's words.
-func (s *Store) explain(what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, directory.ErrNotFound):
-		return fmt.Errorf("kvstore: %s: the directory %s: %w", what, s.where(), store.ErrNoSchema)
-	case errors.Is(err, kv.ErrClosed):
-		return fmt.Errorf("kvstore: %s: %w: %w", what, store.ErrClosed, err)
-	}
-	return fmt.Errorf("kvstore: %s: %w", what, err)
 }
 
 // conflict is the error of a comparison that fails after an attempt that may have

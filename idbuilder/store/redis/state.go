@@ -3,8 +3,6 @@
 package redis
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -22,48 +20,6 @@ type sequence struct {
 	epoch   int64 // of the server
 	skip    int64 // steps that confirmations skip and this sequence has not yet
 	mark    string
-}
-
-// parse reads what state of a script returns.
-func (s *Store) parse(name string, got reply) (q sequence, err error) {
-	if len(got.texts) != 8 {
-		return q, corrupt(s.key("seqmeta", name), fmt.Errorf("the script returned %d parts", len(got.texts)))
-	}
-	var epoch, skipped, total int64
-	where := s.key("seqmeta", name)
-	number := func(i int, into *int64) {
-		if err == nil && got.texts[i] != "" {
-			*into, err = got.int(i, where)
-		}
-	}
-	number(1, &q.version)
-	number(2, &q.step)
-	number(3, &epoch)
-	number(4, &skipped)
-	where = s.key("server")
-	number(6, &q.epoch)
-	number(7, &total)
-	where = s.key("seq", name)
-	number(0, &q.value)
-	if err != nil {
-		return q, err
-	}
-	q.rawValue, q.rawVersion, q.mark, q.rawEpoch = got.texts[0], got.texts[1], got.texts[5], got.texts[6]
-	q.exists = q.rawValue != ""
-	if !q.exists && q.rawVersion != "" && epoch == q.epoch {
-		return q, fmt.Errorf("redis: sequence %q: its value is missing: %w", name, store.ErrLost)
-	}
-	if !q.exists {
-		q.version, skipped, epoch = 0, 0, q.epoch
-	}
-	if q.skip = total - skipped; q.skip < 0 || q.epoch < epoch {
-		return q, corrupt(where, errors.New("it is ahead of the server that is to give its numbers"))
-	}
-	if q.exists && q.rawVersion == "" { // made by another program
-		q.version = 1
-	}
-	q.version += (q.epoch - epoch) << epochShift
-	return q, nil
 }
 
 // current returns the value, or, of a sequence that does not exist, where r

@@ -3,10 +3,8 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
@@ -46,23 +44,5 @@ func testGoroutines(f *fixture) {
 	}
 	if total != goroutines*each {
 		f.Errorf("%d ranges were reserved, want %d", total, goroutines*each)
-	}
-}
-
-// count counts the callers who won a race.
-func (f *fixture) count(won *atomic.Int64, err error) {
-	switch {
-	case err == nil:
-		won.Add(1)
-	case !errors.Is(err, store.ErrConflict) && !f.LosesAnswers:
-		f.Error(err)
-	}
-}
-
-// one checks that one caller has won, or at most one if the winner may not know.
-func (f *fixture) one(what string, won *atomic.Int64) {
-	f.Helper()
-	if n := won.Load(); n > 1 || n == 0 && !f.LosesAnswers {
-		f.Errorf("%s: %d callers won", what, n)
 	}
 }

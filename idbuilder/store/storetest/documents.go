@@ -3,11 +3,8 @@
 package storetest
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,30 +16,6 @@ import (
 )
 
 func object(n int) []byte { return fmt.Appendf(nil, `{"n":%d}`, n) }
-
-// alike compares objects as JSON.
-func (f *fixture) alike(got, want []byte) {
-	f.Helper()
-	decode := func(text []byte) (v any) {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.UseNumber()
-		f.no(d.Decode(&v))
-		return v
-	}
-	if !reflect.DeepEqual(decode(got), decode(want)) {
-		f.Errorf("the value is %.200s, want %.200s", got, want)
-	}
-}
-
-// get returns a document that must exist.
-func (f *fixture) get(s store.Store, kind store.Kind, key string) store.Document {
-	f.Helper()
-	d, err := s.Get(f.Context(), kind, key)
-	if err != nil || d.Key != key {
-		f.Fatalf("get %q: got %q, %v", key, d.Key, err)
-	}
-	return d
-}
 
 // testDocuments checks a document from its creation to its end.
 func testDocuments(f *fixture) {
@@ -280,25 +253,6 @@ func testListRandom(f *fixture) {
 		}
 	}
 	f.pages(s, r, model)
-}
-
-// pages reads all documents in pages.
-func (f *fixture) pages(s store.Store, r *rand.Rand, model map[string]bool) {
-	var all []string
-	for {
-		o := store.ListOptions{Limit: 1 + r.IntN(9)}
-		if len(all) > 0 {
-			o.After = all[len(all)-1]
-		}
-		page, err := s.List(f.Context(), store.Configs, o)
-		f.no(err)
-		if all = append(all, keysOf(page)...); len(page) < o.Limit {
-			break
-		}
-	}
-	if want := listed(model, store.ListOptions{}); !slices.Equal(all, want) {
-		f.Errorf("the pages have %q, want %q", all, want)
-	}
 }
 
 // listed is what a list is to have.

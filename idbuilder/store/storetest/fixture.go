@@ -3,13 +3,18 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -118,4 +123,65 @@ func (f *fixture) ended() context.Context {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	return ctx
+}
+
+// count counts the callers who won a race.
+func (f *fixture) count(won *atomic.Int64, err error) {
+	switch {
+	case err == nil:
+		won.Add(1)
+	case !errors.Is(err, store.ErrConflict) && !f.LosesAnswers:
+		f.Error(err)
+	}
+}
+
+// one checks that one caller has won, or at most one if the winner may not know.
+func (f *fixture) one(what string, won *atomic.Int64) {
+	f.Helper()
+	if n := won.Load(); n > 1 || n == 0 && !f.LosesAnswers {
+		f.Errorf("%s: %d callers won", what, n)
+	}
+}
+
+// alike compares objects as JSON.
+func (f *fixture) alike(got, want []byte) {
+	f.Helper()
+	decode := func(text []byte) (v any) {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		f.no(d.Decode(&v))
+		return v
+	}
+	if !reflect.DeepEqual(decode(got), decode(want)) {
+		f.Errorf("the value is %.200s, want %.200s", got, want)
+	}
+}
+
+// get returns a document that must exist.
+func (f *fixture) get(s store.Store, kind store.Kind, key string) store.Document {
+	f.Helper()
+	d, err := s.Get(f.Context(), kind, key)
+	if err != nil || d.Key != key {
+		f.Fatalf("get %q: got %q, %v", key, d.Key, err)
+	}
+	return d
+}
+
+// pages reads all documents in pages.
+func (f *fixture) pages(s store.Store, r *rand.Rand, model map[string]bool) {
+	var all []string
+	for {
+		o := store.ListOptions{Limit: 1 + r.IntN(9)}
+		if len(all) > 0 {
+			o.After = all[len(all)-1]
+		}
+		page, err := s.List(f.Context(), store.Configs, o)
+		f.no(err)
+		if all = append(all, keysOf(page)...); len(page) < o.Limit {
+			break
+		}
+	}
+	if want := listed(model, store.ListOptions{}); !slices.Equal(all, want) {
+		f.Errorf("the pages have %q, want %q", all, want)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"sync"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
@@ -89,17 +88,6 @@ type process struct {
 	stderr bytes.Buffer
 }
 
-func (f *fixture) start() *process {
-	f.Helper()
-	p := &process{cmd: f.Process(f.T, f.medium)}
-	p.cmd.Stderr = &p.stderr
-	out, err := p.cmd.StdoutPipe()
-	f.no(err)
-	p.out = out
-	f.no(p.cmd.Start())
-	return p
-}
-
 // read returns what the process has written. It kills the process after the line
 // with the number killAt, if that is not negative.
 func (p *process) read(killAt int) (lines []workLine, err error) {
@@ -123,33 +111,6 @@ func (p *process) read(killAt int) (lines []workLine, err error) {
 		err = fmt.Errorf("%w\n%s", err, p.stderr.Bytes())
 	}
 	return lines, err
-}
-
-// run lets processes work at once; killAt returns when to kill each.
-func (f *fixture) run(n int, killAt func(i int) int) (ranges *Ledger, counts []int64) {
-	ranges = &Ledger{}
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	for i := range n {
-		p, at := f.start(), killAt(i)
-		group.Go(func() {
-			lines, err := p.read(at)
-			if err != nil {
-				f.Errorf("process %d: %v", i, err)
-			}
-			for _, line := range lines {
-				if line.Count == 0 {
-					ranges.Add(line.Range)
-					continue
-				}
-				mu.Lock()
-				counts = append(counts, line.Count)
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	return ranges, counts
 }
 
 // testProcesses lets processes work at the same time.

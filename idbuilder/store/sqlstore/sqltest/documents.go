@@ -56,25 +56,10 @@ func testFloor(t *testing.T, h Home) {
 	}
 }
 
-// awaitHeld waits until an insertion waits for the lock.
-func (h Home) awaitHeld(t *testing.T, at string) {
-	t.Helper()
-	for ctx := within(t); len(h.Rows(t, at, waiting[h.scheme(at)])) == 0; {
-		check(t, ctx.Err())
-	}
-}
-
 // waiting are queries for statements that wait for the lock of Hold.
 var waiting = map[string]string{
 	"postgres": "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
 	"mysql":    "SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'",
-}
-
-func (Home) scheme(at string) string {
-	if at[0] == 'p' {
-		return "postgres"
-	}
-	return "mysql"
 }
 
 // testSweep checks that documents which have expired go, and others stay.

@@ -100,3 +100,18 @@ func within(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// awaitHeld waits until an insertion waits for the lock.
+func (h Home) awaitHeld(t *testing.T, at string) {
+	t.Helper()
+	for ctx := within(t); len(h.Rows(t, at, waiting[h.scheme(at)])) == 0; {
+		check(t, ctx.Err())
+	}
+}
+
+func (Home) scheme(at string) string {
+	if at[0] == 'p' {
+		return "postgres"
+	}
+	return "mysql"
+}

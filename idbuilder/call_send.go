@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// sendData sends an answer whose code is OK.
+func (c *call) sendData(data any) error {
+	b, err := json.Marshal(api.Reply[any]{Code: api.OK, Message: api.Success, Data: data})
+	if err != nil {
+		return err
+	}
+	c.body = append(c.body, b...)
+	return c.send(http.StatusOK)
+}
+
+// send sends the body: first to where a repetition of the request finds it.
+func (c *call) send(status int) error {
+	if c.reply != nil && status == http.StatusOK {
+		if err := c.keepReply(); err != nil {
+			return err
+		}
+	}
+	c.status = status
+	h := c.w.Header()
+	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = jsonType, noStore, noSniff
+	h["X-Trace-Id"] = []string{c.trace}
+	if from := c.worker.options.CompressFrom; from > 0 && len(c.body) >= from {
+		h["Vary"] = []string{"Accept-Encoding"}
+		if acceptsGzip(c.r) {
+			return c.sendCompressed(status)
+		}
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(c.body))}
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(c.body) // the client may be gone
+	return nil
+}
+
+func (c *call) sendCompressed(status int) error {
+	c.w.Header()["Content-Encoding"] = gzipped
+	c.w.WriteHeader(status)
+	z := compressors.Get().(*gzip.Writer)
+	z.Reset(c.w)
+	_, _ = z.Write(c.body) // the client may be gone
+	_ = z.Close()
+	z.Reset(nil) // it keeps no answer in memory
+	compressors.Put(z)
+	return nil
+}
+
+// fail sends an error as the answer.
+func (c *call) fail(err error) {
+	e := c.worker.apiError(err)
+	status := e.HTTPStatus()
+	if c.status != 0 {
+		return // the answer is on its way
+	}
+	level := slog.LevelInfo
+	if status >= 500 && e.Code != api.Exhausted && c.r.Context().Err() == nil {
+		level = slog.LevelError
+	}
+	c.worker.options.Logger.Log(c.r.Context(), level, "idbuilder: request refused",
+		"code", int(e.Code), "message", e.Message, "path", c.r.URL.Path, "trace_id", c.trace, "cause", e.Err)
+	if e.RetryAfter > 0 {
+		c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	if status == http.StatusUnauthorized {
+		c.w.Header().Set("WWW-Authenticate", `Bearer realm="idbuilder"`)
+	}
+	c.reply = nil
+	c.body, _ = json.Marshal(api.Reply[any]{Code: e.Code, Message: e.Message}) // has nothing that cannot be encoded
+	_ = c.send(status)
+}
+
+// Values of headers, which are the same in each answer.
+var (
+	jsonType = []string{"application/json"}
+	noStore  = []string{"no-store"}
+	gzipped  = []string{"gzip"}
+	noSniff  = []string{"nosniff"}
+)
+
+var compressors = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+	return z
+}}
+
+// acceptsGzip reports whether the client accepts gzip: it names it without q=0.
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, q, _ := strings.Cut(coding, ";")
+		if strings.TrimSpace(name) == "gzip" {
+			q = strings.ReplaceAll(q, " ", "")
+			return q != "q=0" && q != "q=0.0" && q != "q=0.00" && q != "q=0.000"
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+)
+
+// try sends the request once, to a URL of the service.
+func (c *Client) try(ctx context.Context, base string, r request) error {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	sent, err := c.build(ctx, base, r)
+	if err != nil {
+		return err
+	}
+	c.count.requests.Add(1)
+	response, err := c.http.Do(sent)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("the answer ended early: %w", err)
+	}
+	return readAnswer(response, body, r.read)
+}
+
+func (c *Client) build(ctx context.Context, base string, r request) (*http.Request, error) {
+	target := base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = bytes.NewReader(r.body)
+	}
+	sent, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.Token != "" {
+		sent.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
+	if r.body != nil {
+		sent.Header.Set("Content-Type", "application/json")
+	}
+	return sent, nil
+}
+
+// send sends a request until it is answered, or as often as [Retry] says. The error is a
+// [*RequestError].
+func (c *Client) send(ctx context.Context, r request) error {
+	var err error
+	tries, pauses := 0, 0
+	for {
+		index := c.url.Load()
+		err = c.try(ctx, c.urls[index], r)
+		if err == nil {
+			return nil
+		}
+		c.count.failures.Add(1)
+		if tries++; ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+			break
+		}
+		pause, again := c.again(err, tries, &pauses)
+		if !again {
+			break
+		}
+		if elsewhere(err) {
+			c.failover(index)
+		}
+		if wait(ctx, pause) != nil {
+			err = errors.Join(context.Cause(ctx), err)
+			break
+		}
+	}
+	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err}
+}
+
+// again reports whether a request that failed so often is sent again, and after which pause:
+// none before the other URLs had their turn.
+func (c *Client) again(err error, tries int, pauses *int) (time.Duration, bool) {
+	if !retryable(err) || tries >= c.options.Retry.Attempts*len(c.urls) {
+		return 0, false
+	}
+	var refusal *api.Error
+	if errors.As(err, &refusal) && refusal.RetryAfter > 0 && (len(c.urls) == 1 || !elsewhere(err)) {
+		return refusal.RetryAfter + jitter(c.options.Retry.First), refusal.RetryAfter <= maxRetryAfter
+	}
+	if elsewhere(err) && tries%len(c.urls) != 0 {
+		return 0, true
+	}
+	*pauses++
+	return c.options.Retry.pause(*pauses), true
+}
+
+// failover has later requests go to the next URL, unless another request has
+// changed it already.
+func (c *Client) failover(from int64) {
+	if len(c.urls) > 1 && c.url.CompareAndSwap(from, (from+1)%int64(len(c.urls))) {
+		c.count.failovers.Add(1)
+	}
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idconfig
+
+// epoch returns the epoch of a configuration that replaces old: that of old, unless the
+// sequence may have been moved back since.
+func (c *Increment) epoch(old *Config) int64 {
+	before := old.Increment
+	if before == nil || c.moves(before) || (c.Delta < 0) != (before.Delta < 0) {
+		return old.Version // greater than all epochs before
+	}
+	return before.Epoch
+}
+
+// Rewinds reports whether the request moves the sequence to its base, and that is
+// before a value that the sequence has reached.
+func (c *Increment) Rewinds(old *Increment, value int64) bool {
+	return c.moves(old) && c.before(c.Base, value)
+}
+
+// Advances reports whether the request moves the sequence ahead, to its base.
+func (c *Increment) Advances(old *Increment, value int64) bool {
+	return c.moves(old) && c.before(value, c.Base)
+}
+
+// moves reports whether the request names another place to begin than old did. A
+// request that changes the delta alone repeats the base in the specification's
+// dialect, the first ID in the deployed worker's.
+func (c *Increment) moves(old *Increment) bool {
+	return c.Base != old.Base && c.Start() != old.Start()
+}
+
+// before reports whether a comes before b in the direction of the sequence.
+func (c *Increment) before(a, b int64) bool {
+	if c.Delta < 0 {
+		return a > b
+	}
+	return a < b
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package revision
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// startPoll returns the poll that is under way, or starts one. There is one at
+// a time, also of a store that does not answer. After Close there is none that ends.
+func (w *Watch) startPoll() *poll {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.life.Err() != nil {
+		return &poll{late: w.life.Done()}
+	}
+	if w.polling == nil {
+		begun := time.Now()
+		ctx, cancel := context.WithDeadline(w.life, begun.Add(w.options.Validity))
+		w.polling = &poll{late: ctx.Done(), done: make(chan struct{})}
+		w.polls.Add(1)
+		go w.ask(ctx, cancel, begun, w.polling)
+	}
+	return w.polling
+}
+
+// ask asks the store, and ends the poll.
+func (w *Watch) ask(ctx context.Context, cancel context.CancelFunc, begun time.Time, p *poll) {
+	defer w.polls.Done()
+	defer cancel()
+	revision, err := w.store.Revision(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.err = err; err == nil {
+		p.known = w.learn(revision, begun)
+	}
+	w.polling = nil
+	close(p.done)
+}
+
+// learn remembers a revision that the store had at some time after begun. Of two
+// answers, the one of the call that began later stays, since it holds for longer. It may have
+// the lower revision, if the calls overlap. That is as safe: the store had this revision
+// after the call began, so an Announce of the higher one returns after
+// this answer has expired. The caller holds w.mu.
+func (w *Watch) learn(revision int64, begun time.Time) *known {
+	end := begun.Add(w.options.Validity)
+	k := &known{revision: revision, begun: begun, until: end, wall: end.UnixNano()}
+	if old := w.known.Load(); w.life.Err() == nil && (old == nil || begun.After(old.begun)) {
+		w.known.Store(k)
+	}
+	return k
+}
+
+// wait returns the answer of a poll, if it may still be used.
+func (w *Watch) wait(ctx context.Context, p *poll) (int64, error) {
+	select {
+	case <-p.done:
+	case <-p.late:
+	case <-ctx.Done():
+		return 0, fmt.Errorf("revision: the store has not answered: %w", ctx.Err())
+	}
+	return w.answer(p)
+}
+
+// answer returns what an ended or late poll has found.
+func (w *Watch) answer(p *poll) (int64, error) {
+	select {
+	case <-p.done:
+	default:
+		return 0, w.lateError()
+	}
+	switch {
+	case w.life.Err() != nil:
+		return 0, ErrClosed
+	case p.err != nil:
+		return 0, fmt.Errorf("revision: %w", p.err)
+	case !p.known.valid(time.Now()):
+		return 0, w.lateError()
+	}
+	return p.known.revision, nil
+}
+
+func (w *Watch) lateError() error {
+	if w.life.Err() != nil {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w within %v", ErrLate, w.options.Validity)
+}
+
+// poll is a question to the store that is under way, or was answered. The
+// goroutines that need the answer share it.
+type poll struct {
+	late <-chan struct{} // closed when the validity has passed: an answer would be void
+	done chan struct{}   // closed when the store has answered
+	// Set before done is closed:
+	known *known
+	err   error
+}
+
+// known is the answer of a poll.
+type known struct {
+	revision int64
+	begun    time.Time // when the poll began
+	until    time.Time // begun + validity, by the monotonic clock
+	wall     int64     // the same by the wall clock, in Unix nanoseconds
+}
+
+// valid reports whether the answer may be used. The monotonic clock decides; the
+// wall clock has a say too, since the monotonic one stands still while a
+// machine is suspended.
+func (k *known) valid(now time.Time) bool {
+	return k != nil && now.Before(k.until) && now.UnixNano() < k.wall
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence
+
+import (
+	"time"
+)
+
+// evictIdle removes idle sequences, until the pool is closed. Each is found at the
+// latest after one and a half times Options.Idle.
+func (p *Pool) evictIdle() {
+	defer close(p.swept)
+	if p.o.Idle < 0 {
+		return
+	}
+	ticker := time.NewTicker(max(p.o.Idle/2, 1))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-ticker.C:
+			p.sweep()
+		}
+	}
+}
+
+func (p *Pool) sweep() {
+	now := p.now()
+	var offers []offer
+	for _, s := range p.list() {
+		if s.unused(now) {
+			offers = append(offers, p.evict(s)...)
+		}
+	}
+	p.giveBack(p.ctx, offers)
+}
+
+// evict removes a sequence, unless it is in use, and returns what can be given
+// back of it.
+func (p *Pool) evict(s *Sequence) []offer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == active || len(s.waiters) > 0 {
+		return nil
+	}
+	s.stopTimer()
+	s.seal()
+	offers := s.offer()
+	s.forget()
+	s.evicted, s.checked = true, false
+	delete(p.all, s.name)
+	p.counts.evictions.Add(1)
+	return offers
+}
+
+// revive returns the sequence in memory that has the name of one that was
+// evicted; the latter itself, if there is none.
+func (p *Pool) revive(s *Sequence) (*Sequence, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	live := p.all[s.name]
+	if live == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.evicted = false
+		p.all[s.name] = s
+		return s, nil
+	}
+	if (live.seg.Load().step < 0) != (s.seg.Load().step < 0) {
+		return nil, ErrDirection
+	}
+	return live, nil
+}

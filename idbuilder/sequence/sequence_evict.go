@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence
+
+import (
+	"context"
+	"time"
+)
+
+// shut makes all calls of Take return ErrClosed.
+func (s *Sequence) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.stopTimer()
+	s.endWaiters(ErrClosed)
+	s.seal()
+}
+
+// unused reports whether nothing was taken for Options.Idle. Takers note no
+// time: that would cost them more than taking.
+func (s *Sequence) unused(now time.Duration) bool {
+	if next := s.seg.Load().last(); next != s.seen || !s.checked {
+		s.seen, s.seenAt, s.checked = next, now, true
+		return false
+	}
+	return now-s.seenAt >= s.pool.o.Idle
+}
+
+func (s *Sequence) stopTimer() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	if s.phase == backoff {
+		s.setPhase(idle)
+	}
+}
+
+// takeRevived takes from a sequence that was evicted and is used again.
+func (s *Sequence) takeRevived(ctx context.Context, need uint64) (int64, error) {
+	live, err := s.pool.revive(s)
+	if err != nil {
+		return 0, err
+	}
+	return live.take(ctx, live.seg.Load(), need)
+}

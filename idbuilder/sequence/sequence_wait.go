@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// await takes numbers that the segment does not have.
+func (s *Sequence) await(ctx context.Context, need uint64) (int64, error) {
+	w, last, err := s.enlist(need)
+	switch {
+	case err == errEvicted:
+		return s.takeRevived(ctx, need)
+	case w == nil:
+		return last, err
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		s.withdraw(w, ctx.Err())
+	}
+	return w.last, w.err
+}
+
+// enlist takes the numbers, or finds that they cannot be had, or makes a waiter.
+func (s *Sequence) enlist(need uint64) (w *waiter, last int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, 0, ErrClosed
+	case s.evicted:
+		return nil, 0, errEvicted
+	}
+	if last, ok := s.takeLocked(need); ok {
+		if s.wants() {
+			s.request(false)
+		}
+		return nil, last, nil
+	}
+	s.doubt()
+	if err := s.fits(need); err != nil {
+		return nil, 0, err
+	}
+	w = &waiter{need: need, done: make(chan struct{})}
+	s.waiters = append(s.waiters, w)
+	s.pool.counts.waits.Add(1)
+	s.request(true)
+	return w, 0, nil
+}
+
+// withdraw ends a waiter whose context has ended, unless it has its numbers.
+func (s *Sequence) withdraw(w *waiter, cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.waiters, w)
+	if i < 0 {
+		return
+	}
+	s.waiters = slices.Delete(s.waiters, i, i+1)
+	err := fmt.Errorf("sequence %q: the store has not yet given numbers: %w", s.name, cause)
+	if s.err != nil {
+		err = fmt.Errorf("%w; its latest error: %w", err, s.err)
+	}
+	w.finish(0, err)
+}
+
+// serve gives the waiters what is in memory, and ends those that will get
+// nothing.
+func (s *Sequence) serve() {
+	waiting := s.waiters[:0]
+	for _, w := range s.waiters {
+		if last, ok := s.takeLocked(w.need); ok {
+			w.finish(last, nil)
+		} else if err := s.fits(w.need); err != nil {
+			w.finish(0, err)
+		} else {
+			waiting = append(waiting, w)
+		}
+	}
+	s.setWaiters(waiting)
+}
+
+// endWaiters ends all waiters with an error.
+func (s *Sequence) endWaiters(err error) {
+	for _, w := range s.waiters {
+		w.finish(0, err)
+	}
+	s.setWaiters(nil)
+}
+
+// setWaiters keeps no memory while there is none: most sequences are idle.
+func (s *Sequence) setWaiters(waiting []*waiter) {
+	if len(waiting) == 0 {
+		s.waiters = nil
+		return
+	}
+	clear(s.waiters[len(waiting):])
+	s.waiters = waiting
+}
+
+// needs returns how much the waiters need together.
+func (s *Sequence) needs() uint64 {
+	var sum uint64
+	for _, w := range s.waiters {
+		sum = addSat(sum, w.need)
+	}
+	return sum
+}
+
+// doubt forgets in time that the store is exhausted.
+func (s *Sequence) doubt() {
+	if s.exhausted && s.pool.now()-s.planned >= recheck {
+		s.exhausted, s.tail = false, false
+	}
+}
+
+// fits returns an [*ExhaustedError] if it is known that the store cannot give
+// numbers up to a distance.
+func (s *Sequence) fits(need uint64) error {
+	if room := s.room(); need > room || need == math.MaxUint64 {
+		return &ExhaustedError{Name: s.name, Bound: s.spec.Bound, Room: min(room, need-1)}
+	}
+	return nil
+}
+
+// room returns the greatest distance that a request may still have: at least
+// this is out of reach.
+func (s *Sequence) room() uint64 {
+	switch {
+	case s.exhausted:
+		return s.widest()
+	case !s.known:
+		return math.MaxUint64
+	}
+	return max(s.widest(), addSat(s.lastSpan().size, s.spec.room(s.reserved)))
+}
+
+// waiter is a call of Take that waits for numbers of the store.
+type waiter struct {
+	need uint64
+	done chan struct{} // closed under Sequence.mu, once last or err is set
+	last int64
+	err  error
+}
+
+func (w *waiter) finish(last int64, err error) {
+	w.last, w.err = last, err
+	close(w.done)
+}
+
+var errEvicted = errors.New("sequence: evicted")
+
+// recheck is how long an exhausted store is not asked again. Another pool may have
+// given numbers back.
+const recheck = 10 * time.Second

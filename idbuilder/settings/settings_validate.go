@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"fmt"
+	"time"
+)
+
+// Modes of Redis.
+const (
+	standalone = "standalone"
+	cluster    = "cluster"
+)
+
+// Validate reports all that is wrong with the settings, as an [*Error].
+func (s *Settings) Validate() error { return asError(s.faults(nil)) }
+
+// faults checks each setting alone, but for the keys in bad, and those that
+// depend on each other.
+func (s *Settings) faults(bad map[string]bool) (found []Fault) {
+	for i := range keys {
+		k := &keys[i]
+		if k.field == nil || bad[k.path] {
+			continue
+		}
+		value := k.get(s)
+		if err := k.kind.check(value); err != nil {
+			found = append(found, s.fault(k.path, err.Error()))
+			if bad == nil {
+				bad = map[string]bool{}
+			}
+			bad[k.path] = true
+		}
+	}
+	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkController} {
+		if path, reason := check(); reason != "" && !bad[path] {
+			found = append(found, s.fault(path, reason))
+		}
+	}
+	return found
+}
+
+// fault describes what is wrong with the value of a key.
+func (s *Settings) fault(path, reason string) Fault {
+	k, origin := known[path], s.origins[path]
+	if origin == "" && show(k, k.get(s)) == show(k, k.get(Default())) {
+		origin = "the default"
+	}
+	return Fault{Key: path, Value: show(k, k.get(s)), Origin: origin, Reason: reason}
+}
+
+func (s *Settings) checkTLS() (path, reason string) {
+	switch {
+	case s.Server.TLSCert != "" && s.Server.TLSKey == "":
+		return "server.tls_key", "it is needed with server.tls_cert"
+	case s.Server.TLSKey != "" && s.Server.TLSCert == "":
+		return "server.tls_cert", "it is needed with server.tls_key"
+	}
+	return "", ""
+}
+
+// checkBackend reports what the backend needs.
+func (s *Settings) checkBackend() (path, reason string) {
+	needed := map[string]struct{ value, path string }{
+		File:       {s.Storage.File.Path, "storage.file.path"},
+		Embedded:   {s.Storage.Embedded.Path, "storage.embedded.path"},
+		MySQL:      {s.Storage.MySQL.URL.Reveal(), "storage.mysql.url"},
+		PostgreSQL: {s.Storage.Postgres.URL.Reveal(), "storage.postgres.url"},
+	}
+	if n, ok := needed[s.Storage.Backend]; ok && n.value == "" {
+		return n.path, fmt.Sprintf("the backend %s needs it", s.Storage.Backend)
+	}
+	if s.Storage.Backend == Redis && len(s.Storage.Redis.URL) == 0 {
+		return "storage.redis.url", "the backend redis needs it, such as redis://127.0.0.1:6379/0"
+	}
+	return "", ""
+}
+
+func (s *Settings) checkRedis() (path, reason string) {
+	if w := s.Storage.Redis.WaitTimeout; w%time.Millisecond != 0 {
+		return "storage.redis.wait_timeout", "Redis counts whole milliseconds"
+	}
+	if len(s.Storage.Redis.URL) > 1 && s.Storage.Redis.Mode == standalone && s.origins["storage.redis.mode"] != "" {
+		return "storage.redis.url", "with storage.redis.mode = \"standalone\" there is one URL"
+	}
+	return "", ""
+}
+
+// checkAdmin reports an address for nothing.
+func (s *Settings) checkAdmin() (path, reason string) {
+	if s.Server.Port != 0 && s.Admin.Listen == fmt.Sprintf("%s:%d", s.Server.Host, s.Server.Port) {
+		return "admin.listen", "this is the address of server.host and server.port: leave it empty, or give another one"
+	}
+	return "", ""
+}
+
+func (s *Settings) checkPorts() (path, reason string) {
+	m := s.Observability.Metrics
+	if m.Enabled && m.Port != 0 && m.Port == s.Server.Port {
+		return "observability.metrics.port", "this is server.port: metrics are there anyway; give another port, or 0"
+	}
+	return "", ""
+}
+
+// checkBatches lets a default maximum give way to a larger batch.
+func (s *Settings) checkBatches() (path, reason string) {
+	if n := s.Sequence; n.MaxBatchSize < n.DefaultBatchSize && s.Origin("sequence.max_batch_size") != "" {
+		return "sequence.max_batch_size", fmt.Sprintf("it is less than sequence.default_batch_size, which is %d", n.DefaultBatchSize)
+	}
+	return "", ""
+}
+
+func (s *Settings) checkLeases() (path, reason string) {
+	if f := s.Snowflake; f.Hold < f.LeaseDuration+f.Skew {
+		return "snowflake.hold", fmt.Sprintf("it is less than snowflake.lease_duration and snowflake.skew together, which are %s", brief(f.LeaseDuration+f.Skew))
+	}
+	return "", ""
+}
+
+// checkController wants a token that can be shown: the stored one is a hash.
+func (s *Settings) checkController() (path, reason string) {
+	if s.Controller.Endpoint != "" && s.Controller.Token == "" && s.Auth.AdminToken == "" {
+		return "controller.token", "it is needed with controller.endpoint, or auth.admin_token: workers show it to controllers"
+	}
+	return "", ""
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snowflake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// CheckChange reports whether IDs of the layout next could equal IDs that are, or
+// were, made with the key's layouts so far, of which old is the last: a
+// [*ChangeError], which says until when.
+// It goes by the leases as they are now, so a client that leases a
+// worker id meanwhile makes it later; [Leaser.Change] has the last word.
+func (l *Leaser) CheckChange(ctx context.Context, name string, old, next Layout) error {
+	if err := next.Validate(); err != nil || old == next {
+		return err
+	}
+	_, r, err := l.root(ctx, name)
+	if err != nil {
+		return err
+	}
+	for i := range r.Layouts {
+		if err := l.checkRepeats(ctx, name, &r.Layouts[i], next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRepeats returns a [*ChangeError] if IDs of the layout next could equal IDs
+// of the layout before. It notes until when those are made.
+func (l *Leaser) checkRepeats(ctx context.Context, name string, before *placed, next Layout) error {
+	now := l.options.Now()
+	if before.Layout == next {
+		return nil // one worker id has one client at a time in both
+	}
+	if before.Held == 0 {
+		_, held, err := l.leases(ctx, newSpace(Key{Name: name, Layout: before.Layout}).prefix, before.bits())
+		if err != nil {
+			return err
+		}
+		before.Held = latest(held, now).UnixMilli()
+	}
+	if until := before.NoRepeatsFrom(next, time.UnixMilli(before.Held)); until.IsZero() || until.After(now) {
+		return &ChangeError{Key: name, Until: until}
+	}
+	return nil
+}
+
+// Change puts the layout of a key in force: it ends the granting of
+// worker ids in all layouts before, and returns a [*ChangeError] as long as IDs
+// made with those could come again. With force it accepts that they may. Call
+// it when all workers know the new configuration. [Leaser.Lease] does the same, without
+// force, and fails while it is not safe.
+func (l *Leaser) Change(ctx context.Context, key Key, force bool) error {
+	_, err := l.open(ctx, key, force)
+	return err
+}
+
+// open returns the space of a key and layout once it is in force.
+func (l *Leaser) open(ctx context.Context, key Key, force bool) (*space, error) {
+	l.mu.Lock()
+	s := l.spaces[key.Name]
+	l.mu.Unlock()
+	if s != nil && s.layout == key.Layout && s.version >= key.Version {
+		return s, nil
+	}
+	if err := errors.Join(store.CheckName(key.Name), key.Layout.Validate()); err != nil {
+		return nil, err
+	}
+	unlock, err := l.documents.locks.lock(ctx, keyID(key.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := l.place(ctx, key, force); err != nil {
+		return nil, err
+	}
+	return l.remember(key), nil
+}
+
+func (l *Leaser) remember(key Key) *space {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.spaces[key.Name]
+	if s == nil || s.layout != key.Layout || s.version < key.Version {
+		s = newSpace(key)
+		l.spaces[key.Name] = s
+	}
+	return s
+}
+
+// forget has the next call look at the layouts again.
+func (l *Leaser) forget(s *space) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spaces[s.key] == s {
+		delete(l.spaces, s.key)
+	}
+}
+
+// place puts the layout of a key in force in the store, if it is not.
+func (l *Leaser) place(ctx context.Context, key Key, force bool) error {
+	for n := range attempts {
+		doc, r, err := l.root(ctx, key.Name)
+		if err != nil {
+			return err
+		}
+		done, err := l.step(ctx, r, key, force)
+		if done || err != nil {
+			return err
+		}
+		if doc.Value, err = json.Marshal(r); err != nil {
+			return err
+		}
+		if _, err := l.documents.store.Put(ctx, store.Leases, doc); err == nil {
+			continue
+		} else if !errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
+		}
+		if err := pause(ctx, n); err != nil {
+			return err
+		}
+	}
+	return errContended
+}
+
+// step reports that the layout is in force, or changes r, to be stored, towards
+// that.
+func (l *Leaser) step(ctx context.Context, r *root, key Key, force bool) (done bool, err error) {
+	switch {
+	case len(r.Layouts) == 0:
+		r.replace(key)
+	case r.current().Layout != key.Layout && r.current().Version >= key.Version:
+		return false, fmt.Errorf("%w: version %d of key %q is older than version %d", ErrStale, key.Version, key.Name, r.current().Version)
+	case r.current().Layout != key.Layout:
+		r.replace(key)
+	case !r.current().Ready:
+		if err := l.supersede(ctx, r, key, force); err != nil {
+			return false, err
+		}
+		r.current().Ready = true
+	case r.current().Version < key.Version:
+		r.current().Version = key.Version
+	default:
+		return true, nil
+	}
+	return false, nil
+}
+
+// supersede ends the granting in the layouts before, and checks that none of their
+// IDs can come again.
+func (l *Leaser) supersede(ctx context.Context, r *root, key Key, force bool) error {
+	for i := range r.Layouts[:len(r.Layouts)-1] {
+		before := &r.Layouts[i]
+		if err := each(ctx, Key{Name: key.Name, Layout: before.Layout, Version: key.Version}, l.documents.close); err != nil {
+			return err
+		}
+		var repeats *ChangeError
+		if err := l.checkRepeats(ctx, key.Name, before, key.Layout); err != nil && !(force && errors.As(err, &repeats)) {
+			return err
+		}
+	}
+	return each(ctx, key, l.documents.open) // the layout may have been in force before
+}
+
+// root reads the document of a key.
+func (l *Leaser) root(ctx context.Context, name string) (store.Document, *root, error) {
+	doc, err := l.documents.store.Get(ctx, store.Leases, keyID(name))
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Document{Key: keyID(name)}, &root{Format: rootFormat, Key: name}, nil
+	}
+	if err != nil {
+		return doc, nil, fmt.Errorf("snowflake: key %q: %w", name, err)
+	}
+	r := &root{}
+	if err := json.Unmarshal(doc.Value, r); err != nil {
+		return doc, nil, corrupt(doc, "it is not the JSON of a key's layouts", err)
+	}
+	if r.Format != rootFormat || r.Key != name || len(r.Layouts) == 0 {
+		return doc, nil, corrupt(doc, fmt.Sprintf("it has the format %d and %d layouts of the key %q", r.Format, len(r.Layouts), r.Key), nil)
+	}
+	return doc, r, nil
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+func (s *Store) documentPath(kind store.Kind, key string) string {
+	return filepath.Join(s.folder(kind), FileName(key)+ending)
+}
+
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (d store.Document, err error) {
+	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
+		return d, err
+	}
+	_, end, err := s.begin(ctx)
+	if end != nil {
+		defer end()
+	}
+	if err == nil {
+		d, err = s.readDocument(s.documentPath(kind, key), key)
+	}
+	if err == nil && d.Version == 0 {
+		err = store.ErrNotFound
+	}
+	return d, s.explain("get", err)
+}
+
+// Put implements [store.Store].
+func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
+	if err := errors.Join(kind.Validate(), d.Validate()); err != nil {
+		return 0, err
+	}
+	err := s.locked(ctx, lockKind+string(kind), func() error {
+		path := s.documentPath(kind, d.Key)
+		old, err := s.readDocument(path, d.Key)
+		if err != nil {
+			return err
+		}
+		if old.Version != d.Version {
+			return store.ErrConflict
+		}
+		d.Updated, d.Created = s.now().UTC(), old.Created
+		if old.Version == 0 {
+			d.Created = d.Updated
+			if old.Version, err = s.beforeFirst(kind); err != nil {
+				return err
+			}
+		}
+		d.Version = old.Version + 1
+		data, err := encodeDocument(d)
+		if err != nil {
+			return err
+		}
+		if err := s.replace(path, data); err != nil {
+			return err
+		}
+		s.expires(kind, d)
+		return nil
+	})
+	if err != nil {
+		return 0, s.explain("put", err)
+	}
+	return d.Version, nil
+}
+
+// beforeFirst returns the version that a document's first one must be greater
+// than, and makes the folder of the kind.
+func (s *Store) beforeFirst(kind store.Kind) (int64, error) {
+	dir := s.folder(kind)
+	if _, err := s.disk.ReadDir(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := s.disk.MkdirAll(dir); err != nil {
+			return 0, err
+		}
+		if err := s.syncDir(filepath.Dir(dir)); err != nil {
+			return 0, err
+		}
+	}
+	version, _, err := s.number("versions", string(kind))
+	return version, err
+}
+
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
+	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
+		return err
+	}
+	return s.explain("delete", s.locked(ctx, lockKind+string(kind), func() error {
+		d, err := s.readDocument(s.documentPath(kind, key), key)
+		switch {
+		case err != nil || d.Version == 0:
+			return err
+		case d.Version != version:
+			return store.ErrConflict
+		}
+		return s.erase(kind, d)
+	}))
+}
+
+// erase removes a document. Before that it stores its version, so that the next
+// document with its key has a greater one, whenever a crash comes.
+func (s *Store) erase(kind store.Kind, d store.Document) error {
+	highest, _, err := s.number("versions", string(kind))
+	if err != nil {
+		return err
+	}
+	if d.Version > highest {
+		if err := s.replace(s.path("versions", string(kind)), fmt.Appendln(nil, d.Version)); err != nil {
+			return err
+		}
+	}
+	path := s.documentPath(kind, d.Key)
+	if err := errors.Join(s.failure(path), s.disk.Remove(path)); err != nil {
+		return err
+	}
+	return s.syncDir(filepath.Dir(path))
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) (list []store.Document, err error) {
+	if err := kind.Validate(); err != nil {
+		return nil, err
+	}
+	ctx, end, err := s.begin(ctx)
+	if end != nil {
+		defer end()
+	}
+	if err == nil {
+		err = s.shared(ctx, lockKind+string(kind), func() error {
+			list, err = s.list(ctx, kind, o)
+			return err
+		})
+	}
+	return list, s.explain("list", err)
+}
+
+// shared runs fn while no process changes what a lock is for. A folder that
+// cannot be written may have no such lock.
+func (s *Store) shared(ctx context.Context, name string, fn func() error) error {
+	lock, err := s.disk.Lock(ctx, s.path("locks", name+".lock"), true)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return fn()
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(), lock.Close())
+}
+
+func (s *Store) list(ctx context.Context, kind store.Kind, o store.ListOptions) ([]store.Document, error) {
+	keys, err := s.keys(kind)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		return !strings.HasPrefix(key, o.Prefix) || o.After != "" && key <= o.After
+	})
+	slices.Sort(keys)
+	var list []store.Document
+	for _, key := range keys[:min(len(keys), o.Most())] {
+		if err := s.ended(ctx); err != nil {
+			return nil, err
+		}
+		d, err := s.readDocument(s.documentPath(kind, key), key)
+		if err != nil {
+			return nil, err
+		}
+		if d.Version > 0 {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+// keys returns the keys of all documents of a kind.
+func (s *Store) keys(kind store.Kind) (keys []string, err error) {
+	files, err := s.disk.ReadDir(s.folder(kind))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, file := range files {
+		name, found := strings.CutSuffix(file, ending)
+		if !found {
+			continue
+		}
+		key, ok := NameOf(name)
+		if !ok {
+			d, err := s.readDocument(filepath.Join(s.folder(kind), file), "")
+			if err != nil {
+				return nil, err
+			}
+			if key = d.Key; d.Version > 0 && FileName(key) != name {
+				return nil, &store.CorruptError{Where: filepath.Join(s.folder(kind), file), Reason: "the file has the name of another key than " + key + "; rename it to " + FileName(key) + ending}
+			}
+		}
+		if key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys, err
+}
+
+// folder returns the folder of a kind.
+func (s *Store) folder(kind store.Kind) string {
+	if kind == store.Configs {
+		return s.path("configs")
+	}
+	return s.path("documents", string(kind))
+}
+
+// readDocument returns a document; one with the version 0 if there is none.
+func (s *Store) readDocument(path, key string) (d store.Document, err error) {
+	data, exists, err := s.read(path)
+	if err != nil || !exists {
+		return d, err
+	}
+	return decodeDocument(path, key, data)
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// read runs a script that changes nothing.
+func (s *Store) read(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply, error) {
+	return s.call(ctx, what, func(ctx context.Context) (any, error) {
+		return script.Run(ctx, s.client, keys, s.args(args)...).Result()
+	})
+}
+
+// write runs a script, and waits for replicas if that is wanted.
+func (s *Store) write(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply, error) {
+	if s.options.WaitReplicas == 0 {
+		return s.read(ctx, what, script, keys, args...)
+	}
+	return s.call(ctx, what, func(ctx context.Context) (any, error) {
+		node, err := s.node(ctx, keys[0])
+		if err != nil {
+			return nil, err
+		}
+		conn := node.Conn() // WAIT is about the writes of its own connection
+		defer func() { _ = conn.Close() }()
+		result, err := script.Run(ctx, conn, keys, s.args(args)...).Result()
+		if r, fault := judge(result, err); fault != nil || r.status != "ok" { // nothing was written
+			return result, s.moved(ctx, err)
+		}
+		have, err := conn.Wait(ctx, s.options.WaitReplicas, s.options.WaitTimeout).Result()
+		if err == nil && have < int64(s.options.WaitReplicas) {
+			err = fmt.Errorf("%d of %d replicas have received the write after %v; whether it lasts is unknown", have, s.options.WaitReplicas, s.options.WaitTimeout)
+		}
+		return result, err
+	})
+}
+
+// node returns the client of the server that has a key.
+func (s *Store) node(ctx context.Context, key string) (*goredis.Client, error) {
+	switch client := s.client.(type) {
+	case *goredis.Client:
+		return client, nil
+	case *goredis.ClusterClient:
+		return client.MasterForKey(ctx, key)
+	}
+	return nil, fmt.Errorf("a client of the type %T cannot wait for replicas", s.client)
+}
+
+// moved lets a client look where slots are now.
+func (s *Store) moved(ctx context.Context, err error) error {
+	if cluster, ok := s.client.(*goredis.ClusterClient); ok && goredis.HasErrorPrefix(err, "MOVED") {
+		cluster.ReloadState(ctx)
+	}
+	return err
+}
+
+// args adds what all scripts get.
+func (s *Store) args(args []any) []any {
+	durable := "0"
+	if s.options.Durable {
+		durable = "1"
+	}
+	return append([]any{strconv.Itoa(schema), durable}, args...)
+}
+
+// call runs a command until it ends, or the context or the store does: the client
+// itself may go on for as long as its time-outs are.
+func (s *Store) call(ctx context.Context, what string, run func(context.Context) (any, error)) (reply, error) {
+	if s.closing.Err() != nil {
+		return reply{}, store.ErrClosed
+	}
+	if ctx.Err() != nil {
+		return reply{}, fmt.Errorf("redis: %s: %w", what, context.Cause(ctx))
+	}
+	type outcome struct {
+		result any
+		err    error
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		result, err := run(ctx)
+		ended <- outcome{result, err}
+	}()
+	select {
+	case o := <-ended:
+		r, err := judge(o.result, o.err)
+		if err != nil {
+			return r, fmt.Errorf("redis: %s: %w", what, err)
+		}
+		return r, nil
+	case <-s.closing.Done():
+		return reply{}, fmt.Errorf("redis: %s: its outcome is unknown: %w", what, store.ErrClosed)
+	case <-ctx.Done():
+		return reply{}, fmt.Errorf("redis: %s: its outcome is unknown: %w", what, context.Cause(ctx))
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// GlobalKey is the key of the deployed worker's token for all keys that do not insist on
+// a token of their own.
+const GlobalKey = globalKey
+
+// Key returns the key token that an admin token gets: the same for as long as it is
+// valid, a new one otherwise. Tokens that other admin tokens got stay valid, the latest 7
+// of them. The caller has checked the admin token.
+func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
+	if err := checkRequest(admin, key); err != nil {
+		return Token{}, err
+	}
+	return a.replace(ctx, key, func(r record) (Token, error) {
+		now := a.options.Now()
+		for i := range r.Tokens {
+			e := &r.Tokens[i]
+			if text := derive(admin, e.Nonce, key); e.valid(now) && r.find(hashOf(text)) == e {
+				return Token{key, text, e.Expires}, nil
+			}
+		}
+		r.drop(now)
+		return a.addDerived(ctx, r, admin, key)
+	})
+}
+
+// Reset makes a new key token, and all others of the key invalid. When it returns
+// nil, no worker accepts them. A token that it returns with an error may be valid already,
+// and the others may be accepted still: repeat the call. The caller has checked the admin token.
+func (a *Authority) Reset(ctx context.Context, admin, key string) (Token, error) {
+	if err := checkRequest(admin, key); err != nil {
+		return Token{}, err
+	}
+	return a.reset(ctx, key, func(r record) (Token, error) { return a.addDerived(ctx, r, admin, key) })
+}
+
+// Revoke makes all tokens of a key invalid, on all workers, when it returns nil.
+func (a *Authority) Revoke(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	_, err := a.reset(ctx, key, func(r record) (Token, error) {
+		if r.version == 0 {
+			return Token{}, nil
+		}
+		return Token{}, a.put(ctx, key, r)
+	})
+	return err
+}
+
+// MakeAdmin makes an admin token if there is none in the store, and none in the options; ""
+// otherwise. Of several processes that start at once, one makes it.
+func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
+	if a.fixed != nil {
+		return "", nil
+	}
+	t, err := a.replace(ctx, adminKey, func(r record) (Token, error) {
+		if len(r.Tokens) > 0 {
+			return Token{}, nil
+		}
+		return a.add(ctx, r, adminKey, random(), entry{})
+	})
+	return t.Text, err
+}
+
+// ResetAdmin makes a new admin token, and all others that are stored invalid. When it
+// returns nil, no worker accepts them. The one of the options stays valid, and so do key
+// tokens: see the package's documentation. A token that it returns with an error may be
+// valid already, and the others may be accepted still: repeat the call.
+func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
+	t, err := a.reset(ctx, adminKey, func(r record) (Token, error) { return a.add(ctx, r, adminKey, random(), entry{}) })
+	return t.Text, err
+}
+
+// reset runs fn on the record of a key, without its tokens, and announces it.
+func (a *Authority) reset(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
+	var old []entry
+	t, err := a.replace(ctx, key, func(r record) (Token, error) {
+		old, r.Tokens = r.Tokens, []entry{}
+		return fn(r)
+	})
+	if err == nil {
+		err = a.watch.Announce(ctx)
+	}
+	if err == nil {
+		a.forget(ctx, old)
+	}
+	return t, err
+}
+
+// replace runs fn on the record of a key, again while others change it.
+func (a *Authority) replace(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return Token{}, fmt.Errorf("token: %w", err)
+		}
+		r, err := a.record(ctx, key)
+		if err != nil {
+			return Token{}, err
+		}
+		t, err := fn(r)
+		if !errors.Is(err, store.ErrConflict) {
+			return t, err
+		}
+	}
+}
+
+// checkRequest refuses what no key token can be made of. A short admin token would
+// make key tokens that a reader of the store can derive.
+func checkRequest(admin, key string) error {
+	if len(admin) < minAdmin || len(admin) > maxText {
+		return fmt.Errorf("%w: an admin token has %d to %d bytes", ErrInvalid, minAdmin, maxText)
+	}
+	return checkKey(key)
+}
+
+// checkKey refuses keys of documents that are for no key of IDs.
+func checkKey(key string) error {
+	if key == globalKey {
+		return nil
+	}
+	if err := store.CheckName(key); err != nil {
+		return fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	if strings.HasPrefix(key, "#") || strings.HasPrefix(key, "__") {
+		return fmt.Errorf("%w: %q begins with # or __; such keys are reserved", ErrKey, key)
+	}
+	return nil
+}

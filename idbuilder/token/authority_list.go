@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package token
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// List returns the tokens that are stored and have not expired, in the order of their
+// keys. The admin token of the options is not stored.
+func (a *Authority) List(ctx context.Context) (list []Info, err error) {
+	const page = 1000
+	for after := "#~"; ; { // behind the pointers from hashes, # and hexadecimal digits
+
+		documents, err := a.store.List(ctx, store.Tokens, store.ListOptions{After: after, Limit: page})
+		if err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		for _, d := range documents {
+			after = d.Key
+			infos, err := a.infos(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, infos...)
+		}
+		if len(documents) < page {
+			return list, nil
+		}
+	}
+}
+
+// infos describes the tokens of a document.
+func (a *Authority) infos(d store.Document) (list []Info, err error) {
+	r, err := decodeRecord(d)
+	if err != nil {
+		return nil, err
+	}
+	key := d.Key
+	if key == adminKey {
+		key = ""
+	}
+	for _, e := range r.Tokens {
+		if e.valid(a.options.Now()) {
+			list = append(list, Info{key, e.Created, e.Expires})
+		}
+	}
+	return list, nil
+}
+
+// Info describes a token that is stored, without its text.
+type Info struct {
+	Key     string // "" for an admin token, [GlobalKey] for the one of all keys
+	Created time.Time
+	Expires time.Time // zero: it does not expire
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+)
+
+// serveVerify is GET /v1/auth/verify.
+func (w *Worker) serveVerify(c *call) error {
+	if err := c.admin(); err != nil {
+		return err
+	}
+	c.body = append(c.body, `{"code":0,"message":"success"}`...)
+	return c.send(http.StatusOK)
+}
+
+// serveToken is GET /v1/auth/token.
+func (w *Worker) serveToken(c *call) error {
+	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Key(c.ctx(), bearer(c.r), key) })
+}
+
+// serveTokenReset is GET /v1/auth/tokenreset.
+func (w *Worker) serveTokenReset(c *call) error {
+	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Reset(c.ctx(), bearer(c.r), key) })
+}
+
+// tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed
+// worker may get the token first.
+func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) error {
+	if err := c.admin(); err != nil {
+		return err
+	}
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name")
+	if err != nil {
+		return err
+	}
+	t, err := fn(p.key)
+	if err != nil {
+		return err
+	}
+	data := api.Token{Key: p.key, Token: t.Text, Type: "key"}
+	if !t.Expires.IsZero() {
+		data.ExpiresAt = t.Expires.Format("2006-01-02T15:04:05Z07:00")
+	}
+	return c.sendData(data)
+}
+
+// serveList is GET /v1/config/list.
+func (w *Worker) serveList(c *call) error {
+	if err := c.admin(); err != nil {
+		return err
+	}
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return api.Errorf(api.Invalid, "query: it is not well-formed: %v", err)
+	}
+	o, err := parseList(query)
+	if err != nil {
+		return err
+	}
+	configs, more, err := w.Configs(c.ctx(), o)
+	if err != nil {
+		return err
+	}
+	page := api.Page{Items: []api.Summary{}, HasMore: more}
+	for _, config := range configs {
+		page.Items = append(page.Items, api.Summary{Key: config.Key, IDType: string(config.Type), Name: config.Name})
+	}
+	if more {
+		page.NextCursor = &page.Items[len(page.Items)-1].Key
+	}
+	return c.sendData(page)
+}
+
+func parseList(query url.Values) (o store.ListOptions, err error) {
+	o.Limit = 20
+	for name, values := range query {
+		switch name {
+		case "key":
+			o.Prefix = values[0]
+		case "from":
+			o.After = values[0]
+		case "size":
+			if o.Limit, err = strconv.Atoi(values[0]); err != nil || o.Limit < 1 || o.Limit > 100 {
+				return o, api.Errorf(api.SizeLimit, "size: it is %q; allowed are 1 to 100", values[0])
+			}
+		default:
+			return o, api.Errorf(api.Invalid, "%s: there is no such parameter; allowed are key, from, size", name)
+		}
+		if len(values) > 1 {
+			return o, api.Errorf(api.Invalid, "%s: it is given twice", name)
+		}
+	}
+	return o, errors.Join(checkPart("key", o.Prefix), checkPart("from", o.After))
+}
+
+// checkPart refuses what cannot be a part of a key, and what stores cannot compare with
+// keys: control characters and bytes that are not UTF-8.
+func checkPart(param, text string) error {
+	if text == "" || store.CheckName(text) == nil {
+		return nil
+	}
+	return api.Errorf(api.InvalidKey, "%s: it is %q; allowed are 0 to 255 bytes of UTF-8 without control characters", param, text)
+}
+
+// serveSave is POST /v1/config/{type}.
+func (w *Worker) serveSave(t idconfig.Type) endpoint {
+	return func(c *call) error {
+		if err := c.admin(); err != nil {
+			return err
+		}
+		body, err := c.readBody()
+		if err != nil {
+			return err
+		}
+		r, err := idconfig.Parse(t, body, w.options.Now())
+		if err != nil {
+			return err
+		}
+		if err := w.SaveConfig(c.ctx(), r); err != nil {
+			return err
+		}
+		return w.sendConfig(c, r.Key, t, r.CreateOnly)
+	}
+}
+
+// serveConfig is GET /v1/config/{type}.
+func (w *Worker) serveConfig(t idconfig.Type) endpoint {
+	return func(c *call) error {
+		if err := c.admin(); err != nil {
+			return err
+		}
+		p, err := parseParams(c.r.URL.RawQuery, "key", "name")
+		if err != nil {
+			return err
+		}
+		return w.sendConfig(c, p.key, t, p.deployed)
+	}
+}
+
+func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool) error {
+	config, state, err := w.Config(c.ctx(), key)
+	if err != nil {
+		return err
+	}
+	if config.Type != t {
+		return api.Errorf(api.NotFound, "key: %q is a %s configuration; ask /v1/config/%s", key, config.Type, config.Type)
+	}
+	return c.sendData(config.Fields(deployed, state))
+}
+
+// serveDelete is DELETE /v1/config/{type}.
+func (w *Worker) serveDelete(t idconfig.Type) endpoint {
+	return func(c *call) error {
+		if err := c.admin(); err != nil {
+			return err
+		}
+		p, err := parseParams(c.r.URL.RawQuery, "key", "name")
+		if err != nil {
+			return err
+		}
+		config, err := w.storedConfig(c.ctx(), p.key)
+		if err == nil && config != nil && !config.Deleted && config.Type != t {
+			err = api.Errorf(api.NotFound, "key: %q is a %s configuration", p.key, config.Type)
+		}
+		if err == nil {
+			err = w.DeleteConfig(c.ctx(), p.key)
+		}
+		if err != nil {
+			return err
+		}
+		c.body = append(c.body, `{"code":0,"message":"success"}`...)
+		return c.send(http.StatusOK)
+	}
+}

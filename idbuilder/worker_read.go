@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// startRead returns the read of a key that is under way, or starts one.
+func (w *Worker) startRead(key string, revision int64) (r *read, started bool) {
+	all := &w.keys.reads
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if r := all.byKey[key]; r != nil {
+		return r, false
+	}
+	r = &read{revision: revision, done: make(chan struct{})}
+	if all.closed {
+		r.err = store.ErrClosed
+		close(r.done)
+		return r, true
+	}
+	if all.byKey == nil {
+		all.byKey = map[string]*read{}
+	}
+	all.byKey[key] = r
+	all.all.Add(1)
+	go w.runRead(key, r)
+	return r, true
+}
+
+// runRead reads, within the time limit of a request.
+func (w *Worker) runRead(key string, r *read) {
+	all := &w.keys.reads
+	defer all.all.Done()
+	defer func() {
+		if p := recover(); p != nil {
+			w.options.Logger.Error("idbuilder: panic", "panic", p, "key", key, "stack", string(debug.Stack()))
+			r.err = api.Errorf(api.Internal, "internal error in the configuration of %q", key)
+		}
+		all.mu.Lock()
+		delete(all.byKey, key)
+		all.mu.Unlock()
+		close(r.done)
+	}()
+	ctx, cancel := context.WithTimeout(w.life, w.options.Timeout)
+	defer cancel()
+	r.entry, r.state, r.err = w.readKey(ctx, key, r.revision)
+}
+
+// awaitRead returns what a read of a key finds that is not older than a revision.
+func (w *Worker) awaitRead(ctx context.Context, key string, revision int64) (*keyEntry, *keyState, error) {
+	for last := false; ; last = true {
+		r, started := w.startRead(key, revision)
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("idbuilder: configuration %q: %w", key, ctx.Err())
+		}
+		switch {
+		case r.err == nil && r.revision >= revision:
+			return r.entry, r.state, nil
+		case started || last && r.err != nil:
+			return nil, nil, r.err
+		}
+		// The read began before this call: it may have missed what was stored in between.
+	}
+}
+
+// readKey reads the configuration of a key. There is one call for a key at a time.
+func (w *Worker) readKey(ctx context.Context, key string, revision int64) (*keyEntry, *keyState, error) {
+	begun := time.Now()
+	c, err := w.readConfig(ctx, key)
+	if err != nil {
+		if apiErr := (*api.Error)(nil); errors.As(err, &apiErr) && apiErr.Code == api.NotFound {
+			w.keys.entries.Delete(key)
+		}
+		return nil, nil, err
+	}
+	found, _ := w.keys.entries.LoadOrStore(key, &keyEntry{key: key})
+	e := found.(*keyEntry)
+	s, err := w.stateOf(c, e.state.Load())
+	if err != nil {
+		return nil, nil, err
+	}
+	s.revision, s.read = revision, begun
+	e.used.Store(begun.Unix())
+	e.state.Store(s)
+	return e, s, nil
+}
+
+// maxAge is for how long a configuration is used without being read again, though the
+// revision is the same. A process that crashes between a change and its announcement
+// leaves the revision as it was: workers use the old configuration for no longer than
+// this. After half of it a request has the configuration read in the background.
+const maxAge = time.Minute
+
+// reads are the reads of configurations that are under way, one of a key at a time. A
+// caller that leaves does not end the read that it started: others wait for it.
+type reads struct {
+	mu     sync.Mutex
+	byKey  map[string]*read
+	closed bool
+	all    sync.WaitGroup
+}
+
+// read is a read of a configuration.
+type read struct {
+	revision int64         // that the store had before the read began
+	done     chan struct{} // closed when the read has ended
+	// Set before done is closed:
+	entry *keyEntry
+	state *keyState
+	err   error
+}
+
+// close lets no read start, and waits for those under way.
+func (r *reads) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.all.Wait()
+}

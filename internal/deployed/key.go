@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deployed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+)
+
+// check reports whether the store has the key as the plan would make it, or
+// further on.
+func (k *Key) check(ctx context.Context, s store.Store) (there bool, err error) {
+	d, err := s.Get(ctx, store.Configs, k.Config.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return false, err
+	default:
+		if there, err = k.equals(d); err != nil || !there {
+			return false, errors.Join(err, errors.New("the store has this key, with another configuration"))
+		}
+	}
+	for _, q := range k.Sequences {
+		if err := q.check(ctx, s, there, k.step()); err != nil {
+			return false, err
+		}
+	}
+	return there, nil
+}
+
+// equals reports whether a stored configuration is the one of the plan.
+func (k *Key) equals(d store.Document) (bool, error) {
+	stored, err := idconfig.Decode(d)
+	if err != nil {
+		return false, err
+	}
+	a, err := stored.Encode()
+	b, failed := k.Config.Encode()
+	var x, y any
+	err = errors.Join(err, failed, json.Unmarshal(a, &x), json.Unmarshal(b, &y))
+	return d.Type == string(k.Config.Type) && reflect.DeepEqual(x, y), err
+}
+
+// step is the distance of two numbers of the key's sequences.
+func (k *Key) step() int64 {
+	if k.Config.Increment != nil {
+		return k.Config.Increment.Delta
+	}
+	return 1
+}
+
+// check reports a sequence of the store that the plan must not touch. One that is
+// in use must not be before the plan's.
+func (q Sequence) check(ctx context.Context, s store.Store, inUse bool, step int64) error {
+	have, err := s.Sequence(ctx, q.Name)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && !inUse:
+		return nil
+	case err != nil:
+		return err
+	case have.Value == q.Value, inUse && (have.Value > q.Value) == (step > 0):
+		return nil
+	}
+	return fmt.Errorf("the store has the sequence %s at %d, and the plan would set it to %d", q.Name, have.Value, q.Value)
+}
+
+// apply stores the sequences of a key, and then its configuration, by which it
+// comes into use.
+func (k *Key) apply(ctx context.Context, s store.Store) error {
+	for _, q := range k.Sequences {
+		err := s.SetSequence(ctx, q.Name, q.Value, 0)
+		if errors.Is(err, store.ErrConflict) {
+			err = q.check(ctx, s, false, k.step())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	value, err := k.Config.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = s.Put(ctx, store.Configs, store.Document{Key: k.Config.Key, Type: string(k.Config.Type), Value: value})
+	return err
+}
+
+// Key is a key that is taken over.
+type Key struct {
+	Config    *idconfig.Config
+	Sequences []Sequence
+}
+
+// Sequence is a sequence of a key.
+type Sequence struct {
+	Name  string
+	Value int64 // that the store will have: the numbers behind it are not given yet
+}
