@@ -171,8 +171,9 @@ var arrows = map[string][]string{
 	"idgen/external":          {"idgen"},
 	"idgen/idgenotel":         {"idgen", "go.opentelemetry.io/otel"},
 	"lease/leaseotel":         {"idgen", "lease", "go.opentelemetry.io/otel"},
-	"internal/cli":            {"internal/cli/explain", "internal/cli/ids", "internal/cli/leases", "internal/cli/placements", "internal/shell", "github.com/spf13/cobra"},
-	"internal/cli/explain":    {"internal/cli/leasehome", "internal/shell", "idgen", "lease", "lease/http"},
+	"internal/cli":            {"internal/cli/databases", "internal/cli/explain", "internal/cli/ids", "internal/cli/leases", "internal/cli/placements", "internal/shell", "github.com/spf13/cobra"},
+	"internal/cli/explain":    {"internal/cli/leasehome", "internal/shell", "idgen", "kv/embedded", "lease", "lease/http"},
+	"internal/cli/databases":  {"internal/shell", "kv", "kv/embedded", "tuple", "github.com/spf13/cobra"},
 	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
 	"internal/cli/layoutflag": {"internal/shell", "idgen", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"internal/cli/leasehome": {

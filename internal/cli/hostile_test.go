@@ -18,8 +18,10 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/cli/leasehome"
 	"github.com/kazahana-db/kazahana/internal/shell/shelltest"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // hostileProvider is one whose errors, services and listings are hostile.
@@ -44,6 +46,26 @@ func (hostileProvider) List(context.Context, string, lease.ListOptions) (lease.P
 	return lease.Page{Leases: []lease.Info{{ID: 1, BitSeq: 8, Meta: map[string]string{shelltest.Evil: shelltest.Evil, "a": "x host=b"}}}}, nil
 }
 
+// evilDatabase returns the folder of a database whose keys and values are hostile.
+func evilDatabase(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "data")
+	db, err := embedded.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := tuple.Tuple{shelltest.Evil}.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	setKey(t, db, []byte(shelltest.Evil), []byte(shelltest.Evil))
+	setKey(t, db, packed, packed)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
 // TestHostileTextIsEscaped runs every verb against a server and stores that send
 // hostile text, as text and as JSON.
 func TestHostileTextIsEscaped(t *testing.T) {
@@ -59,6 +81,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	defer evilServer.Close()
 	defer brokenServer.Close()
 	store := "sqlite:" + filepath.Join(dir, "leases.db")
+	database := evilDatabase(t)
 	given := filepath.Join(dir, "lease.json")
 	var out bytes.Buffer
 	if code := Run(t.Context(), []string{"lease", "acquire", "--leases", store, "--fresh", "--json", "--meta", "host=" + shelltest.Evil}, Streams{Out: &out, Err: &out}); code != 0 {
@@ -98,6 +121,13 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		{"id", "encode", shelltest.Evil, "--mode", shelltest.Evil},
 		{"id", "encode", "--key-file", shelltest.Evil, "5"},
 		{"id", "decode", shelltest.Evil},
+		{"db", "verify", shelltest.Evil},
+		{"db", "backup", shelltest.Evil, shelltest.Evil},
+		{"db", "restore", shelltest.Evil, shelltest.Evil},
+		{"db", "get", shelltest.Evil, "a"},
+		{"db", "get", dir, shelltest.Evil},
+		{"db", "get", database, "", "--prefix"},
+		{"db", "log", database},
 		{"help", shelltest.Evil},
 		{"lease", shelltest.Evil},
 		{"--" + shelltest.Evil},

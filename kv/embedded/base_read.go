@@ -18,6 +18,9 @@ import (
 // readBase opens the base in dir without writing anything. A base that cannot be
 // read is a [CorruptError], unless the file system has failed.
 func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
+	if err := checkFormat(fs, dir); err != nil {
+		return nil, err
+	}
 	b := newBase(fs, fault.New())
 	b.seal()
 	forRows := cacheSize / rowShare

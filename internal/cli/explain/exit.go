@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -16,7 +17,8 @@ const (
 	ExitFailed  = shell.ExitFailed
 	ExitMisuse  = shell.ExitMisuse
 	ExitInvalid = shell.ExitInvalid // input that is no ID, external ID or key
-	ExitNoLease = 4                 // no such lease, or not the caller's to release
+	ExitNoLease = 4                 // no such lease, or not the caller's to release; no such key of a database
+	ExitDamaged = 5                 // a database is not as it was written
 )
 
 // ExitCode returns the code of an error.
@@ -29,6 +31,8 @@ func ExitCode(err error) int {
 		return ExitInvalid
 	case isNoLease(err):
 		return ExitNoLease
+	case errors.As(err, new(*embedded.CorruptError)):
+		return ExitDamaged
 	}
 	return ExitFailed
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+func backupCommand(c *shell.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "backup folder target", Short: "Copy a database to a new folder", Args: shell.Arguments(cobra.ExactArgs(2)),
+		Long: `Copy a database, as its newest commit left it, to a target folder, which must not exist or be
+empty. The target appears complete or not at all.
+
+On the same file system the copy shares its files with the database by hard links. Copy it to
+another disk, too, and verify that copy: links do not survive the loss of the disk.
+
+The command opens the database as a program does, and closes it. To back up a database that a
+program has open, call Backup in that program.
+` + aboutFolders,
+		Example: "  kazahana db backup data /backups/2026-11-22\n  kazahana db verify /backups/2026-11-22",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			info, err := backUp(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return c.Write(copyResult{*newOrigin(&info), args[1], "backed up to"})
+		},
+	}
+}
+
+// backUp opens the database and copies it. A folder without a database stays as it
+// is, because opening it for reading makes none; and so does a database whose
+// target is refused.
+func backUp(ctx context.Context, folder, target string) (info embedded.BackupInfo, err error) {
+	if names, err := os.ReadDir(target); len(names) > 0 || err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return info, errors.Join(fmt.Errorf("the target %s is no empty folder: name one that does not exist", shell.Word(target)), err)
+	}
+	reader, err := openForReading(folder)
+	if err != nil {
+		return info, explainOpen(err)
+	}
+	if err := reader.Close(); err != nil {
+		return info, err
+	}
+	db, err := embedded.Open(folder)
+	if err != nil {
+		return info, explainOpen(err)
+	}
+	info, err = db.Backup(ctx, target)
+	return info, errors.Join(err, db.Close())
+}
+
+// explainOpen adds to the error of a database in use how to back it up.
+func explainOpen(err error) error {
+	if locked := (*embedded.LockedError)(nil); errors.As(err, &locked) {
+		return fmt.Errorf("%w, or let the program that has it open make the backup", err)
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package databases
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+func verifyCommand(c *shell.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "verify folder", Short: "Read all of a database or backup, and check it", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Long: `Read all of a database or backup, and check it: the checksum and the order of every record of
+the log, the checksum of every block of every table, and the order of keys.
+
+Damage is listed with file, offset and reason, and the exit code is 5. What is damaged cannot be
+mended: keep the folder as it is, and restore a backup into another one. A torn end of the log, which
+a crash leaves, is no damage.
+` + aboutReading,
+		Example: "  kazahana db verify data\n  kazahana db verify /backups/2026-11-22 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := embedded.Verify(cmd.Context(), args[0], embedded.Options{})
+			switch {
+			case len(r.Damage) == 0 && err != nil:
+				return explainMissing(args[0], err)
+			case isForeign(args[0]):
+				return explainMissing(args[0], iofs.ErrNotExist)
+			}
+			return errors.Join(c.Write(newReport(args[0], r)), damageError(args[0], r))
+		},
+	}
+}
+
+// damageError returns an error that says how much is damaged, which the report
+// lists; nil if nothing is.
+func damageError(folder string, r *embedded.Report) error {
+	if len(r.Damage) == 0 {
+		return nil
+	}
+	return &shell.ExitError{Code: ExitDamaged, Err: fmt.Errorf(
+		"the database in the folder %s is damaged in %d places: keep the folder as it is, look for the disk's fault, and restore a backup into another folder",
+		shell.Word(folder), len(r.Damage))}
+}
+
+// report is what was found in a folder.
+type report struct {
+	Folder  string   `json:"folder"`
+	Version int64    `json:"version"` // of the newest commit
+	Backup  *origin  `json:"backup,omitempty"`
+	Files   int      `json:"files"`
+	Bytes   int64    `json:"bytes"`
+	Entries int64    `json:"entries"`   // of the base's tables: keys, older values, deletions
+	Torn    int64    `json:"tornBytes"` // behind the end of the log
+	Damage  []damage `json:"damage"`    // none: []
+	Whole   bool     `json:"whole"`     // nothing is damaged
+}
+
+// damage is a place that is not as it was written.
+type damage struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+	Reason string `json:"reason"`
+}
+
+func newReport(folder string, r *embedded.Report) report {
+	found := report{
+		Folder: folder, Version: r.Version, Backup: newOrigin(r.Backup), Files: r.Files, Bytes: r.Bytes, Entries: r.Keys, Torn: r.Torn,
+		Damage: make([]damage, len(r.Damage)), Whole: len(r.Damage) == 0,
+	}
+	for i, d := range r.Damage {
+		found.Damage[i] = damage{d.File, d.Offset, d.Reason}
+	}
+	return found
+}
+
+// Lines implements [shell.Result].
+func (r report) Lines() []string {
+	state := "whole"
+	if !r.Whole {
+		state = fmt.Sprintf("damaged in %d places", len(r.Damage))
+	}
+	pairs := []any{"folder", shell.Word(r.Folder), "state", state, "version", r.Version}
+	if r.Backup != nil {
+		pairs = append(pairs, "backup of", r.Backup)
+	}
+	pairs = append(pairs, "read", fmt.Sprintf("%d files, %d bytes, %d entries", r.Files, r.Bytes, r.Entries))
+	if r.Torn > 0 {
+		pairs = append(pairs, "torn", fmt.Sprintf("%d bytes behind the end of the log, which a crash has left: no damage", r.Torn))
+	}
+	for _, d := range r.Damage {
+		pairs = append(pairs, "damage", fmt.Sprintf("%s at offset %d: %s", shell.Word(d.File), d.Offset, d.Reason))
+	}
+	return shell.Fields(pairs...)
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// LogEntry is what the commit log has of one version: a batch of commits.
+type LogEntry struct {
+	Version  int64
+	Writes   int    // keys set or cleared, and ranges cleared
+	Bytes    int64  // of their keys and values
+	FirstKey []byte // key of the first write, or begin of the range
+}
+
+// ReadLog calls do with each version of the commit log, ascending, of a database
+// that no process has open, or of a backup. The log holds the newest commits: those
+// that the base has on the disk are dropped in time. ReadLog changes nothing, keeps
+// two segments in memory, and ends with the error of do.
+//
+// A [LockedError] says that the database is open, a [CorruptError] where the log
+// cannot be read any further. Of the options only FS is used.
+func ReadLog(ctx context.Context, dir string, o Options, do func(LogEntry) error) error {
+	dir, err := o.place(dir)
+	if err != nil {
+		return err
+	}
+	o = o.withDefaults()
+	lock, err := hold(o.FS, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(listLog(ctx, o.FS, dir, do), lock.Close())
+}
+
+func listLog(ctx context.Context, fs vfs.FS, dir string, do func(LogEntry) error) error {
+	p, err := readParts(fs, dir)
+	if err != nil {
+		return err
+	}
+	exists, err := p.hasBase()
+	if err == nil && !exists {
+		err = fmt.Errorf("embedded: %s holds no database: %w", dir, iofs.ErrNotExist)
+	}
+	if err != nil {
+		return err
+	}
+	listing := logListing{do: do}
+	// The base may have what the log lacks: only the log's own segments are checked.
+	p.closed.Version, p.backup = 0, nil
+	_, err = p.readLog(commitlog.Options{}, commitlog.Replay{
+		Apply:         listing.add,
+		BeforeSegment: func(int64) error { return errors.Join(listing.err, context.Cause(ctx)) },
+	})
+	if err != nil {
+		return err
+	}
+	listing.flush()
+	return listing.err
+}
+
+// logListing gathers the writes of one version after another.
+type logListing struct {
+	do    func(LogEntry) error
+	entry LogEntry // of the version that is being read; Writes is 0 before the first
+	err   error    // of do, which is then called no more
+}
+
+func (l *logListing) add(version int64, m mutation.Mutation) {
+	if version != l.entry.Version {
+		l.flush()
+	}
+	if l.entry.Writes == 0 {
+		l.entry = LogEntry{Version: version, FirstKey: m.Key}
+	}
+	l.entry.Writes++
+	l.entry.Bytes += int64(len(m.Key) + len(m.Value))
+}
+
+// flush reports the version that was read last.
+func (l *logListing) flush() {
+	if l.err == nil && l.entry.Writes > 0 {
+		l.err = l.do(l.entry)
+	}
+	l.entry = LogEntry{}
+}
