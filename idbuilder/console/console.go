@@ -131,3 +131,6 @@ func (c *Console) sample(ctx context.Context) {
 		}
 	}
 }
+
+// Age returns how long ago the last heartbeat was.
+func (w WorkerInfo) Age(now time.Time) string { return duration(max(0, now.Sub(w.Heartbeat))) }

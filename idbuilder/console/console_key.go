@@ -39,10 +39,6 @@ func (c *Console) showKey(v *visit) error {
 	return v.renderKey(http.StatusOK, p, keyNotices[v.FormValue("done")])
 }
 
-func (v *visit) renderKey(status int, p keyPage, notice string) error {
-	return v.render(status, page{Name: "key", Title: p.Config.Key, Section: "keys", Notice: notice, Data: p})
-}
-
 func (c *Console) keyPage(v *visit, key string) (p keyPage, err error) {
 	config, state, err := c.worker.Config(v.Context(), key)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
@@ -36,32 +35,6 @@ func (c *Console) showEdit(v *visit) error {
 		return err
 	}
 	return v.renderForm(http.StatusOK, formOf(config))
-}
-
-// renderForm shows a form with its preview.
-func (v *visit) renderForm(status int, f *form) error {
-	title := "Edit " + f.Key()
-	if f.New() {
-		title = "New " + string(f.Type) + " key"
-	}
-	p, err := v.console.previewForm(v.Context(), f)
-	if err != nil {
-		return err
-	}
-	return v.render(status, page{Name: "form", Title: title, Section: "keys", Data: formPage{f, p}})
-}
-
-// readForm reads the form that the browser sent.
-func (v *visit) readForm() (*form, error) {
-	if err := v.ParseForm(); err != nil {
-		return nil, api.Errorf(api.Invalid, "the form cannot be read, or is larger than %d bytes", maxBody)
-	}
-	f := &form{Type: idconfig.Type(v.PostFormValue("type")), Values: v.PostForm}
-	switch f.Type {
-	case idconfig.TypeIncrement, idconfig.TypeSnowflake, idconfig.TypeFormatted:
-		return f, nil
-	}
-	return nil, api.Errorf(api.Invalid, "type: there is no type %q", f.Type)
 }
 
 // save saves the form, or does what a button of it asks for. A form with faults is shown

@@ -27,6 +27,3 @@ func (c *Console) showWorkers(v *visit) error {
 	}
 	return v.render(http.StatusOK, page{Name: "workers", Title: "Workers", Section: "workers", Data: p})
 }
-
-// Age returns how long ago the last heartbeat was.
-func (w WorkerInfo) Age(now time.Time) string { return duration(max(0, now.Sub(w.Heartbeat))) }

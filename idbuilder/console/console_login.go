@@ -55,10 +55,6 @@ func (c *Console) login(v *visit) error {
 	return nil
 }
 
-func (v *visit) refuseLogin(status int, fault string) error {
-	return v.render(status, page{Name: "login", Title: "Log in", Data: loginPage{Next: v.console.nextPage(v.PostFormValue("next")), Fault: fault}})
-}
-
 func (c *Console) logout(v *visit) error {
 	if err := v.endSession(); err != nil {
 		return err
@@ -67,28 +63,6 @@ func (c *Console) logout(v *visit) error {
 	v.setCookie("", -time.Second)
 	v.redirect("login", nil)
 	return nil
-}
-
-// endSession ends the session of the browser's cookie, if there is one.
-func (v *visit) endSession() error {
-	cookie, err := v.Cookie(cookieName)
-	if err != nil {
-		return nil
-	}
-	id, err := parseSecret(cookie.Value)
-	if err != nil {
-		return nil
-	}
-	return v.console.sessions.end(v.Context(), id)
-}
-
-// setCookie sets the session's cookie. It has no path: browsers then send it below
-// the folder that the login is in, whatever comes before /admin/.
-func (v *visit) setCookie(value string, lifetime time.Duration) {
-	http.SetCookie(v.w, &http.Cookie{
-		Name: cookieName, Value: value, MaxAge: int(lifetime / time.Second),
-		HttpOnly: true, Secure: v.TLS != nil || v.console.options.SecureCookie, SameSite: http.SameSiteStrictMode,
-	})
 }
 
 // nextPage returns a page of the console that a link names, or "" for any other
@@ -104,10 +78,4 @@ func (c *Console) nextPage(next string) string {
 		}
 	}
 	return ""
-}
-
-// toPage sends the browser to a page with its query.
-func (v *visit) toPage(page string) {
-	v.w.Header().Set("Location", "./"+page)
-	v.w.WriteHeader(http.StatusSeeOther)
 }

@@ -16,18 +16,6 @@ type accessPage struct {
 
 func (c *Console) showAccess(v *visit) error { return v.renderAccess(nil, "") }
 
-func (v *visit) renderAccess(t *token.Token, notice string) error {
-	return v.render(http.StatusOK, page{Name: "access", Title: "Access", Section: "access", Notice: notice, Data: accessPage{token.GlobalKey, t}})
-}
-
-func (v *visit) showGlobalToken(t token.Token, err error) error {
-	if err != nil {
-		return err
-	}
-	v.log("showed the token for all keys", "")
-	return v.renderAccess(&t, "")
-}
-
 // resetPage asks whether to reset a token.
 type resetPage struct {
 	Key    string

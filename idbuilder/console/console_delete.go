@@ -24,10 +24,6 @@ func (c *Console) showDelete(v *visit) error {
 	return v.renderDelete(http.StatusOK, deletePage{Config: config})
 }
 
-func (v *visit) renderDelete(status int, p deletePage) error {
-	return v.render(status, page{Name: "delete", Title: "Delete " + p.Config.Key, Section: "keys", Data: p})
-}
-
 // delete deletes a key whose name the admin typed.
 func (c *Console) delete(v *visit) error {
 	config, _, err := c.worker.Config(v.Context(), v.PostFormValue("key"))
