@@ -68,12 +68,12 @@ func (c *call) ctx() context.Context {
 	return c.limit
 }
 
-// end reports the call and gives it back.
-func (c *call) end() {
+// endCall reports the call and gives it back.
+func (c *call) endCall() {
 	if c.limit != nil {
 		c.limit.end()
 	}
-	c.report()
+	c.reportUsage()
 	body, numbers := c.body[:0], c.numbers[:0]
 	if cap(body) > 64<<10 {
 		body = nil
@@ -102,11 +102,11 @@ func (c *call) authenticate() error {
 	if c.who, err = c.worker.tokens.Check(c.ctx(), text); err != nil {
 		return err
 	}
-	return c.worker.limits.allow(c.who.Hash, c.begun)
+	return c.worker.limits.allowRequest(c.who.Hash, c.begun)
 }
 
-// admin admits holders of an admin token.
-func (c *call) admin() error {
+// authorizeAdmin admits holders of an admin token.
+func (c *call) authorizeAdmin() error {
 	if err := c.authenticate(); err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *ke
 	return e, s, c.replayReply(key, t)
 }
 
-// fingerprint identifies a request that repeats another.
-func (c *call) fingerprint() [sha256.Size]byte {
+// requestFingerprint identifies a request that repeats another.
+func (c *call) requestFingerprint() [sha256.Size]byte {
 	h := sha256.New()
 	h.Write(c.who.Hash[:])
 	for _, part := range []string{c.r.Method, c.r.URL.Path, c.r.URL.RawQuery} {
@@ -159,14 +159,14 @@ func (c *call) readBody() ([]byte, error) {
 	return body, nil
 }
 
-// report counts the call, and ends its span.
-func (c *call) report() {
+// reportUsage counts the call, and ends its span.
+func (c *call) reportUsage() {
 	c.endSpan()
 	if c.entry == nil {
 		return
 	}
 	c.entry.usage.observe(time.Since(c.begun))
-	c.entry.touch(c.begun)
+	c.entry.noteUse(c.begun)
 }
 
 // bounds are the upper bounds of the buckets of latencies, in seconds.

@@ -41,7 +41,7 @@ func (c *call) replayReply(key string, t idconfig.Type) error {
 	if len(text) > 255 {
 		return api.Errorf(api.Invalid, "Idempotency-Key: it has %d bytes; allowed are 1 to 255", len(text))
 	}
-	print := c.fingerprint()
+	print := c.requestFingerprint()
 	id := hashOf(string(c.who.Hash[:]), string(t), key, text)
 	c.reply = &replyKey{document: hex.EncodeToString(id[:]), request: hex.EncodeToString(print[:]), lease: t == idconfig.TypeSnowflake}
 	return c.sendReply()

@@ -60,8 +60,8 @@ func (c *call) sendCompressed(status int) error {
 	return nil
 }
 
-// fail sends an error as the answer.
-func (c *call) fail(err error) {
+// sendError sends an error as the answer.
+func (c *call) sendError(err error) {
 	e := c.worker.apiError(err)
 	status := e.HTTPStatus()
 	if c.status != 0 {

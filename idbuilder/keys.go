@@ -30,8 +30,8 @@ type keyEntry struct {
 	state atomic.Pointer[keyState]
 }
 
-// touch notes that the key is used.
-func (e *keyEntry) touch(now time.Time) {
+// noteUse notes that the key is used.
+func (e *keyEntry) noteUse(now time.Time) {
 	if second := now.Unix(); e.used.Load() != second {
 		e.used.Store(second)
 	}
@@ -71,8 +71,8 @@ func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
 	return nil, nil
 }
 
-// state returns what is known of a key, of whichever revision, or nil.
-func (k *keys) state(key string) *keyState {
+// stateOf returns what is known of a key, of whichever revision, or nil.
+func (k *keys) stateOf(key string) *keyState {
 	if found, ok := k.entries.Load(key); ok {
 		return found.(*keyEntry).state.Load()
 	}

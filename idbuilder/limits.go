@@ -20,8 +20,8 @@ type limits struct {
 	byWho sync.Map // of *rate.Limiter, by hash of a token
 }
 
-// allow takes a request of a token at a time into account.
-func (l *limits) allow(who [32]byte, now time.Time) error {
+// allowRequest takes a request of a token at a time into account.
+func (l *limits) allowRequest(who [32]byte, now time.Time) error {
 	if l.rate == 0 {
 		return nil
 	}

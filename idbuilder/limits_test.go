@@ -15,12 +15,12 @@ func TestLimitsAreForgotten(t *testing.T) {
 		l := limits{rate: 1, burst: 2}
 		who := [32]byte{1}
 		for i := range 3 {
-			if err := l.allow(who, time.Now()); (err != nil) != (i == 2) {
+			if err := l.allowRequest(who, time.Now()); (err != nil) != (i == 2) {
 				t.Errorf("request %d: %v", i+1, err)
 			}
 		}
 		l.forgetIdle()
-		if l.allow(who, time.Now()) == nil {
+		if l.allowRequest(who, time.Now()) == nil {
 			t.Error("a limit was forgotten while it was in force")
 		}
 		time.Sleep(2 * time.Second)

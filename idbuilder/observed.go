@@ -16,14 +16,14 @@ type usage struct{ errors sync.Map } // of *count, by operation
 
 type count = atomic.Uint64
 
-// observed is a store whose failures are counted.
-type observed struct {
+// countingStore is a store whose failures are counted.
+type countingStore struct {
 	store.Store
 	usage *usage
 }
 
 // count counts an error that is the store's, and none of its answers.
-func (o observed) count(operation string, err error) {
+func (o countingStore) count(operation string, err error) {
 	if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExhausted) ||
 		errors.Is(err, context.Canceled) {
 		return
@@ -32,61 +32,61 @@ func (o observed) count(operation string, err error) {
 	n.(*count).Add(1)
 }
 
-func (o observed) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+func (o countingStore) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
 	answer, err := o.Store.Reserve(ctx, name, r)
 	o.count("reserve", err)
 	return answer, err
 }
 
-func (o observed) Sequence(ctx context.Context, name string) (store.Sequence, error) {
+func (o countingStore) Sequence(ctx context.Context, name string) (store.Sequence, error) {
 	answer, err := o.Store.Sequence(ctx, name)
 	o.count("sequence", err)
 	return answer, err
 }
 
-func (o observed) SetSequence(ctx context.Context, name string, value, version int64) error {
+func (o countingStore) SetSequence(ctx context.Context, name string, value, version int64) error {
 	err := o.Store.SetSequence(ctx, name, value, version)
 	o.count("set_sequence", err)
 	return err
 }
 
-func (o observed) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
+func (o countingStore) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
 	answer, err := o.Store.Get(ctx, kind, key)
 	o.count("get", err)
 	return answer, err
 }
 
-func (o observed) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
+func (o countingStore) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
 	answer, err := o.Store.Put(ctx, kind, d)
 	o.count("put", err)
 	return answer, err
 }
 
-func (o observed) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
+func (o countingStore) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
 	err := o.Store.Delete(ctx, kind, key, version)
 	o.count("delete", err)
 	return err
 }
 
-func (o observed) List(ctx context.Context, kind store.Kind, options store.ListOptions) ([]store.Document, error) {
+func (o countingStore) List(ctx context.Context, kind store.Kind, options store.ListOptions) ([]store.Document, error) {
 	answer, err := o.Store.List(ctx, kind, options)
 	o.count("list", err)
 	return answer, err
 }
 
-func (o observed) Revision(ctx context.Context) (int64, error) {
+func (o countingStore) Revision(ctx context.Context) (int64, error) {
 	answer, err := o.Store.Revision(ctx)
 	o.count("revision", err)
 	return answer, err
 }
 
-func (o observed) Advance(ctx context.Context) (int64, error) {
+func (o countingStore) Advance(ctx context.Context) (int64, error) {
 	answer, err := o.Store.Advance(ctx)
 	o.count("advance", err)
 	return answer, err
 }
 
-func (o observed) Ping(ctx context.Context) error {
+func (o countingStore) Ping(ctx context.Context) error {
 	err := o.Store.Ping(ctx)
 	o.count("ping", err)
 	return err

@@ -46,7 +46,7 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 	}
 	w := &Worker{options: o.withDefaults(), swept: make(chan struct{})}
 	w.life, w.stop = context.WithCancel(context.Background())
-	w.store = observed{s, &w.usage}
+	w.store = countingStore{s, &w.usage}
 	w.limits.rate, w.limits.burst = w.options.Rate, w.options.Burst
 	var err error
 	if w.watch, err = revision.New(w.store, o.Revision); err != nil {
@@ -67,7 +67,7 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		return nil, errors.Join(err, w.closeParts(context.Background()))
 	}
 	w.handler, w.admin = w.refuseUnclean(w.mainHandler()), w.refuseUnclean(w.adminHandler())
-	go w.sweep()
+	go w.sweepIdleKeys()
 	return w, nil
 }
 
@@ -104,8 +104,8 @@ func (w *Worker) Close(ctx context.Context) error {
 	return errors.Join(err, w.closeParts(ctx))
 }
 
-// sweep forgets what is not used, now and then.
-func (w *Worker) sweep() {
+// sweepIdleKeys forgets what is not used, now and then.
+func (w *Worker) sweepIdleKeys() {
 	defer close(w.swept)
 	tick := time.NewTicker(w.options.Idle / 4)
 	defer tick.Stop()

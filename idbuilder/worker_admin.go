@@ -16,7 +16,7 @@ import (
 
 // serveVerify is GET /v1/auth/verify.
 func (w *Worker) serveVerify(c *call) error {
-	if err := c.admin(); err != nil {
+	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
 	c.body = append(c.body, `{"code":0,"message":"success"}`...)
@@ -36,7 +36,7 @@ func (w *Worker) serveTokenReset(c *call) error {
 // tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed
 // worker may get the token first.
 func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) error {
-	if err := c.admin(); err != nil {
+	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name")
@@ -56,7 +56,7 @@ func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) erro
 
 // serveList is GET /v1/config/list.
 func (w *Worker) serveList(c *call) error {
-	if err := c.admin(); err != nil {
+	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
 	query, err := url.ParseQuery(c.r.URL.RawQuery)
@@ -115,7 +115,7 @@ func checkPart(param, text string) error {
 // serveSave is POST /v1/config/{type}.
 func (w *Worker) serveSave(t idconfig.Type) endpoint {
 	return func(c *call) error {
-		if err := c.admin(); err != nil {
+		if err := c.authorizeAdmin(); err != nil {
 			return err
 		}
 		body, err := c.readBody()
@@ -136,7 +136,7 @@ func (w *Worker) serveSave(t idconfig.Type) endpoint {
 // serveConfig is GET /v1/config/{type}.
 func (w *Worker) serveConfig(t idconfig.Type) endpoint {
 	return func(c *call) error {
-		if err := c.admin(); err != nil {
+		if err := c.authorizeAdmin(); err != nil {
 			return err
 		}
 		p, err := parseParams(c.r.URL.RawQuery, "key", "name")
@@ -161,7 +161,7 @@ func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool)
 // serveDelete is DELETE /v1/config/{type}.
 func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 	return func(c *call) error {
-		if err := c.admin(); err != nil {
+		if err := c.authorizeAdmin(); err != nil {
 			return err
 		}
 		p, err := parseParams(c.r.URL.RawQuery, "key", "name")

@@ -184,7 +184,7 @@ func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any,
 // has reserved since this one has.
 func (w *Worker) incrementState(ctx context.Context, c *idconfig.Config) (*idconfig.IncrementState, error) {
 	var mine sequence.State // first: what others reserve after it makes it inexact
-	if known := w.keys.state(c.Key); known != nil && known.sequence != nil {
+	if known := w.keys.stateOf(c.Key); known != nil && known.sequence != nil {
 		mine = known.sequence.State()
 	}
 	stored, err := w.store.Sequence(ctx, c.Key)

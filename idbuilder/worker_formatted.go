@@ -23,13 +23,13 @@ func (w *Worker) Formatted(ctx context.Context, dst []string, key string, size i
 	if err != nil {
 		return dst, err
 	}
-	e.touch(time.Now())
-	return w.formatted(ctx, e, s, dst, size)
+	e.noteUse(time.Now())
+	return w.makeFormatted(ctx, e, s, dst, size)
 }
 
-// formatted reads the clock once: dates, and the periods that numbers belong to, are
+// makeFormatted reads the clock once: dates, and the periods that numbers belong to, are
 // of one moment.
-func (w *Worker) formatted(ctx context.Context, e *keyEntry, s *keyState, dst []string, size int) ([]string, error) {
+func (w *Worker) makeFormatted(ctx context.Context, e *keyEntry, s *keyState, dst []string, size int) ([]string, error) {
 	if size < 1 || size > maxSize {
 		return dst, api.Errorf(api.SizeLimit, "size: it is %d; allowed are 1 to %d", size, maxSize)
 	}
@@ -90,7 +90,7 @@ func (w *Worker) serveFormatted(c *call) error {
 	if err != nil {
 		return err
 	}
-	ids, err := w.formatted(c.ctx(), e, s, nil, p.size)
+	ids, err := w.makeFormatted(c.ctx(), e, s, nil, p.size)
 	if err != nil {
 		return err
 	}

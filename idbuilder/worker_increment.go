@@ -33,7 +33,7 @@ func (w *Worker) Increment(ctx context.Context, dst []int64, r IncrementRequest)
 	if err != nil {
 		return dst, err
 	}
-	e.touch(time.Now())
+	e.noteUse(time.Now())
 	return w.increment(ctx, e, s, dst, r)
 }
 

@@ -73,10 +73,10 @@ func (w *Worker) Preview(ctx context.Context, c *idconfig.Config, count int) (p 
 func (w *Worker) previewIncrement(ctx context.Context, p *Preview, old, c *idconfig.Config, count int) error {
 	i := c.Increment
 	var mine *sequence.Sequence
-	if s := w.keys.state(c.Key); s != nil && s.config.Increment != nil && s.config.Increment.Base == i.Base && s.config.Increment.Delta == i.Delta {
+	if s := w.keys.stateOf(c.Key); s != nil && s.config.Increment != nil && s.config.Increment.Base == i.Base && s.config.Increment.Delta == i.Delta {
 		mine = s.sequence
 	}
-	last, reserved, err := w.position(ctx, c.Key, i.Base, mine)
+	last, reserved, err := w.sequencePosition(ctx, c.Key, i.Base, mine)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func (w *Worker) previewIncrement(ctx context.Context, p *Preview, old, c *idcon
 	return nil
 }
 
-// position returns the number of a sequence behind which this worker goes on, and the
+// sequencePosition returns the number of a sequence behind which this worker goes on, and the
 // last one that any worker has reserved. Mine is the sequence in memory, or nil.
-func (w *Worker) position(ctx context.Context, name string, start int64, mine *sequence.Sequence) (last, reserved int64, err error) {
+func (w *Worker) sequencePosition(ctx context.Context, name string, start int64, mine *sequence.Sequence) (last, reserved int64, err error) {
 	if name == "" || name[0] == '#' {
 		return start, start, nil // the configuration has no key yet
 	}
@@ -144,7 +144,7 @@ func (w *Worker) previewFormatted(ctx context.Context, p *Preview, c *idconfig.C
 	numbers := make([]int64, len(counters))
 	for i, counter := range counters {
 		period := counter.Period(now)
-		last, _, err := w.position(ctx, idconfig.SequenceName(c.Key, i, period), 0, w.counterInMemory(c.Key, i, period))
+		last, _, err := w.sequencePosition(ctx, idconfig.SequenceName(c.Key, i, period), 0, w.counterInMemory(c.Key, i, period))
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (w *Worker) previewFormatted(ctx context.Context, p *Preview, c *idconfig.C
 // counterInMemory returns the sequence of the i-th counter of a formatted key in a
 // period, if this worker has it in memory.
 func (w *Worker) counterInMemory(key string, i int, period string) *sequence.Sequence {
-	s := w.keys.state(key)
+	s := w.keys.stateOf(key)
 	if s == nil || i >= len(s.counters) {
 		return nil
 	}

@@ -67,9 +67,9 @@ func (w *Worker) adminHandler() http.Handler {
 func (w *Worker) mux(routes []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string][]string{} // by path
-	refuse := w.serve(refuseUnknown(methods))
+	refuse := w.endpointHandler(refuseUnknown(methods))
 	add := func(path string, r route) {
-		mux.Handle(r.method+" "+path, w.serve(r.endpoint))
+		mux.Handle(r.method+" "+path, w.endpointHandler(r.endpoint))
 		if r.method == "GET" && r.consumes {
 			mux.Handle("HEAD "+path, refuse)
 		}
@@ -89,7 +89,7 @@ func (w *Worker) mux(routes []route) *http.ServeMux {
 // refuseUnclean answers requests for paths that are not in their shortest form, such as
 // /v1//id, as those for unknown ones: [http.ServeMux] would send clients elsewhere.
 func (w *Worker) refuseUnclean(h http.Handler) http.Handler {
-	refuse := w.serve(refuseUnknown(nil))
+	refuse := w.endpointHandler(refuseUnknown(nil))
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !isClean(r.URL.Path) {
 			refuse(rw, r)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// serve returns the handler of an endpoint.
-func (w *Worker) serve(fn endpoint) http.HandlerFunc {
+// endpointHandler returns the handler of an endpoint.
+func (w *Worker) endpointHandler(fn endpoint) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		c := calls.Get().(*call)
 		c.w, c.r, c.worker, c.begun = rw, r, w, time.Now()
-		defer c.end()
+		defer c.endCall()
 		c.startTrace()
 		if err := c.run(fn); err != nil {
-			c.fail(err)
+			c.sendError(err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (w *Worker) Snowflake(ctx context.Context, key string, client snowflake.Cli
 	if err != nil {
 		return api.Snowflake{}, err
 	}
-	e.touch(time.Now())
+	e.noteUse(time.Now())
 	return w.snowflake(ctx, e, s, client)
 }
 

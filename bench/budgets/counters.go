@@ -34,7 +34,7 @@ var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.S
 		{
 			Name: "counter-rmw-64", About: "one counter read, incremented and written, 64 goroutines", Durable: true,
 			Entrants: []measure.Entrant{written.entrant("engine", n, 500, written.rewrite), single},
-			Fixed:    []measure.Fixed{{Name: "the best prototype, on another day", Rate: prototypeCounter, Least: 0.5}},
+			Fixed:    []measure.FixedRate{{Name: "the best prototype, on another day", Rate: prototypeCounter, Least: 0.5}},
 		},
 		{
 			Name: "counter-add-64", About: "one counter incremented by atomic add, 64 goroutines", Durable: true,
@@ -47,7 +47,7 @@ var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.S
 type counter struct {
 	db    *embedded.Database
 	key   []byte
-	calm  bool // nobody may have to try again
+	calm  bool // no transaction may have to try again
 	done  uint64
 	tries atomic.Int64
 }

@@ -72,8 +72,8 @@ func settledPebble(dir string) (*pebble.DB, error) {
 	return openPebble(dir)
 }
 
-// pebbleGet reads record i. Like anyone who only looks at a value, it does not
-// copy it.
+// pebbleGet reads record i. It does not copy the value, as a caller that
+// only looks at it.
 func pebbleGet(db *pebble.DB, buf *[]byte, i int) error {
 	v, closer, err := db.Get(key(buf, i))
 	if err != nil {

@@ -79,7 +79,7 @@ func reads(name, about string, engine *embedded.Database, raw *pebble.DB, fill, 
 	return set
 }
 
-// keep returns what copies pairs, as a caller does who goes on using them.
+// keep returns a function that copies pairs, as a caller does that keeps them.
 func keep() func(key, value []byte) {
 	pairs := make([][2][]byte, 0, scanned)
 	return func(key, value []byte) {

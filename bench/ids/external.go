@@ -34,7 +34,7 @@ var external64 = measure.Stage{Name: "external", Open: func(string) (*measure.Se
 	return &measure.Set{Close: func() error { return nil }, Contests: []measure.Contest{
 		{
 			Name: "encode-1", About: "an external ID by Speck64/128, base64url included", Latency: true, Each: batch, Procs: 1, Entrants: encoders,
-			Fixed: []measure.Fixed{{Name: "60 ns", Rate: 1e9 / 60, Least: 1}},
+			Fixed: []measure.FixedRate{{Name: "60 ns", Rate: 1e9 / 60, Least: 1}},
 		},
 		{Name: "decode-1", About: "an ID from an external one by Speck64/128", Latency: true, Each: batch, Procs: 1, Entrants: decoders},
 	}}, nil

@@ -190,6 +190,6 @@ func batches(procs int, own *managed) measure.Contest {
 				return nil
 			},
 		}},
-		Fixed: []measure.Fixed{{Name: "10 ns", Rate: 1e8, Least: 1}},
+		Fixed: []measure.FixedRate{{Name: "10 ns", Rate: 1e8, Least: 1}},
 	}
 }

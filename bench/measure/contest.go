@@ -31,7 +31,7 @@ type Contest struct {
 	Each     int    // what an operation counts for: 1000 where it makes a thousand ids; 0: one
 	Procs    int    // processors in use meanwhile, GOMAXPROCS; 0: as many as ever
 	Entrants []Entrant
-	Fixed    []Fixed
+	Fixed    []FixedRate
 
 	Note func() string // called when all rounds are over: what else there is to say; may be nil
 }
@@ -52,8 +52,8 @@ type Entrant struct {
 	Check   func(ops int) error // after a round of so many operations; not timed
 }
 
-// Fixed is a rate that was measured elsewhere.
-type Fixed struct {
+// FixedRate is a rate that was measured elsewhere.
+type FixedRate struct {
 	Name  string
 	Rate  float64 // per second
 	Least float64

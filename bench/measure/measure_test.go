@@ -78,7 +78,7 @@ func TestRunner(t *testing.T) {
 				{Name: "nap-1", About: "naps", Entrants: []Entrant{
 					{Name: "one", Ops: 3, Op: nap},
 					{Name: "ten", Ops: 30, Goroutines: 10, Op: nap, Least: 0.5},
-				}, Fixed: []Fixed{{Name: "an hour", Rate: 1. / 3600, Least: 1}}},
+				}, Fixed: []FixedRate{{Name: "an hour", Rate: 1. / 3600, Least: 1}}},
 				{Name: "nap-2", Entrants: []Entrant{{Op: func(*Worker) error { return errors.New("not asked for") }}}},
 			},
 			Close: func() error { closed = true; return nil },

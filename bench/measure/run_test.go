@@ -41,7 +41,7 @@ func TestRunnerMatchesNothing(t *testing.T) {
 	}
 }
 
-// named returns contests with those names, which nobody runs, and one that
+// named returns contests with those names, which never run, and one that
 // opening has measured.
 func named(names ...string) *Set {
 	s := &Set{Close: func() error { return nil }, Measured: []Result{{Contest: Contest{Name: "loaded"}}}}

@@ -21,10 +21,10 @@ func redis(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: redis variable")
 	}
-	logging.Disable() // until Redis listens nobody answers
+	logging.Disable() // connections fail until Redis listens
 	for range 10 {
-		// Below the ports that systems give to clients, so that nobody is given it
-		// before Redis has it.
+		// Below the ports that systems give to clients, so that no other
+		// program is given it before Redis has it.
 		port := fmt.Sprint(10_000 + rand.IntN(20_000))
 		if err := startRedis(ts, port); err == nil {
 			ts.Setenv(args[0], "redis://127.0.0.1:"+port)
@@ -42,7 +42,7 @@ func startRedis(ts *testscript.TestScript, port string) error {
 	}
 	ctx, ended := context.WithCancel(context.Background())
 	go func() {
-		_ = cmd.Wait() // it is killed, or its port is somebody else's
+		_ = cmd.Wait() // it is killed, or its port is another program's
 		ended()
 	}()
 	ts.Defer(func() {

@@ -50,10 +50,10 @@ func (c *chain[T]) nextN(ctx context.Context, dst []T) (n int, err error) {
 		s := c.current.Load()
 		taken, half := s.takeN(dst[n:])
 		if half {
-			c.refill()
+			c.refillAhead()
 		}
 		if n += taken; n < len(dst) {
-			if err := c.advance(ctx, s); err != nil {
+			if err := c.advanceSegment(ctx, s); err != nil {
 				return n, err
 			}
 		}
@@ -61,21 +61,21 @@ func (c *chain[T]) nextN(ctx context.Context, dst []T) (n int, err error) {
 	return n, nil
 }
 
-// one returns the next ID when the segment used is used up.
-func (c *chain[T]) one(ctx context.Context, used *segment[T]) (T, error) {
+// takeNext returns the next ID when the segment used is used up.
+func (c *chain[T]) takeNext(ctx context.Context, used *segment[T]) (T, error) {
 	var dst [1]T
-	err := c.advance(ctx, used)
+	err := c.advanceSegment(ctx, used)
 	if err == nil {
 		_, err = c.nextN(ctx, dst[:])
 	}
 	return dst[0], err
 }
 
-// advance puts another segment in the place of one that is used up.
-func (c *chain[T]) advance(ctx context.Context, used *segment[T]) error {
+// advanceSegment puts another segment in the place of one that is used up.
+func (c *chain[T]) advanceSegment(ctx context.Context, used *segment[T]) error {
 	counted := false
 	for {
-		pending, err := c.swap(used)
+		pending, err := c.swapSegment(used)
 		if pending == nil {
 			return err
 		}
@@ -94,9 +94,9 @@ func (c *chain[T]) advance(ctx context.Context, used *segment[T]) error {
 	}
 }
 
-// swap puts the first segment that is ready in the place of the one that is used up.
+// swapSegment puts the first segment that is ready in the place of the one that is used up.
 // It returns the fetch to wait for if none is.
-func (c *chain[T]) swap(used *segment[T]) (*fetch, error) {
+func (c *chain[T]) swapSegment(used *segment[T]) (*fetch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -106,7 +106,7 @@ func (c *chain[T]) swap(used *segment[T]) (*fetch, error) {
 		return nil, nil // another goroutine was faster
 	case len(c.ready) == 0:
 		c.start()
-		c.hunger()
+		c.doubleGoal()
 		return c.pending, nil
 	}
 	now := time.Now()
@@ -119,24 +119,24 @@ func (c *chain[T]) swap(used *segment[T]) (*fetch, error) {
 	return nil, nil
 }
 
-// hunger doubles the goal when a caller has to wait, once a fetch, but for the first one.
-func (c *chain[T]) hunger() {
+// doubleGoal doubles the goal when a caller has to wait, once a fetch, but for the first one.
+func (c *chain[T]) doubleGoal() {
 	if f := c.pending; !f.waited && !c.begun.IsZero() {
 		f.waited = true
 		c.goal = min(2*c.goal, c.client.options.Ahead)
 	}
 }
 
-// refill fetches IDs in the background if fewer than the goal are ready.
-func (c *chain[T]) refill() {
+// refillAhead fetches IDs in the background if fewer than the goal are ready.
+func (c *chain[T]) refillAhead() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed && c.lacks() {
+	if !c.closed && c.needsFetch() {
 		c.start()
 	}
 }
 
-func (c *chain[T]) lacks() bool {
+func (c *chain[T]) needsFetch() bool {
 	n := 0
 	for _, s := range c.ready {
 		n += len(s.ids)
@@ -159,12 +159,12 @@ func (c *chain[T]) run() {
 		size := min(c.goal, maxSize)
 		c.mu.Unlock()
 		ids, err := c.fetch(c.client.context, size)
-		more = c.arrive(ids, err)
+		more = c.acceptFetch(ids, err)
 	}
 }
 
-// arrive wakes the callers that wait, and reports whether more is to be fetched.
-func (c *chain[T]) arrive(ids []T, err error) bool {
+// acceptFetch wakes the callers that wait, and reports whether more is to be fetched.
+func (c *chain[T]) acceptFetch(ids []T, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.pending
@@ -177,7 +177,7 @@ func (c *chain[T]) arrive(ids []T, err error) bool {
 		f.err = ErrClosed
 	}
 	close(f.done)
-	if f.err != nil || !c.lacks() {
+	if f.err != nil || !c.needsFetch() {
 		return false
 	}
 	c.pending = &fetch{done: make(chan struct{})}
@@ -187,13 +187,13 @@ func (c *chain[T]) arrive(ids []T, err error) bool {
 func (c *chain[T]) add(s *segment[T]) {
 	c.ready = append(c.ready, s)
 	if c.age > 0 {
-		time.AfterFunc(c.age, func() { c.drop(s) })
+		time.AfterFunc(c.age, func() { c.dropStale(s) })
 	}
 }
 
-// drop drops a segment that is too old. If some of it was not given, fewer are
+// dropStale drops a segment that is too old. If some of it was not given, fewer are
 // fetched ahead.
-func (c *chain[T]) drop(s *segment[T]) {
+func (c *chain[T]) dropStale(s *segment[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch i := slices.Index(c.ready, s); {

@@ -28,7 +28,7 @@ type Client struct {
 	mu         sync.Mutex
 	closed     bool
 	increments map[string]*Increment
-	formatteds map[string]*Formatted
+	formatteds map[string]*FormattedKey
 	snowflakes map[string]*Snowflake
 }
 
@@ -38,7 +38,7 @@ func New(o Options) (*Client, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Client{options: o.withDefaults(), http: o.HTTPClient, increments: map[string]*Increment{}, formatteds: map[string]*Formatted{}, snowflakes: map[string]*Snowflake{}}
+	c := &Client{options: o.withDefaults(), http: o.HTTPClient, increments: map[string]*Increment{}, formatteds: map[string]*FormattedKey{}, snowflakes: map[string]*Snowflake{}}
 	for _, url := range o.URLs {
 		c.urls = append(c.urls, strings.TrimRight(url, "/"))
 	}
@@ -57,7 +57,7 @@ func (c *Client) Increment(key string) *Increment {
 }
 
 // Formatted returns the handle of a formatted key, the same one at each call.
-func (c *Client) Formatted(key string) *Formatted {
+func (c *Client) Formatted(key string) *FormattedKey {
 	return handle(c, c.formatteds, key, newFormatted)
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// try sends the request once, to a URL of the service.
-func (c *Client) try(ctx context.Context, base string, r request) error {
+// sendOnce sends the request once, to a URL of the service.
+func (c *Client) sendOnce(ctx context.Context, base string, r request) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	sent, err := c.build(ctx, base, r)
+	sent, err := c.buildRequest(ctx, base, r)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (c *Client) try(ctx context.Context, base string, r request) error {
 	return readAnswer(response, body, r.read)
 }
 
-func (c *Client) build(ctx context.Context, base string, r request) (*http.Request, error) {
+func (c *Client) buildRequest(ctx context.Context, base string, r request) (*http.Request, error) {
 	target := base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
@@ -64,7 +64,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 	tries, pauses := 0, 0
 	for {
 		index := c.url.Load()
-		err = c.try(ctx, c.urls[index], r)
+		err = c.sendOnce(ctx, c.urls[index], r)
 		if err == nil {
 			return nil
 		}
@@ -73,7 +73,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 			err = errors.Join(context.Cause(ctx), err)
 			break
 		}
-		pause, again := c.again(err, tries, &pauses)
+		pause, again := c.planRetry(err, tries, &pauses)
 		if !again {
 			break
 		}
@@ -88,9 +88,9 @@ func (c *Client) send(ctx context.Context, r request) error {
 	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err}
 }
 
-// again reports whether a request that failed so often is sent again, and after which pause:
+// planRetry reports whether a request that failed so often is sent again, and after which pause:
 // none before the other URLs had their turn.
-func (c *Client) again(err error, tries int, pauses *int) (time.Duration, bool) {
+func (c *Client) planRetry(err error, tries int, pauses *int) (time.Duration, bool) {
 	if !retryable(err) || tries >= c.options.Retry.Attempts*len(c.urls) {
 		return 0, false
 	}
@@ -102,7 +102,7 @@ func (c *Client) again(err error, tries int, pauses *int) (time.Duration, bool) 
 		return 0, true
 	}
 	*pauses++
-	return c.options.Retry.pause(*pauses), true
+	return c.options.Retry.pauseAfter(*pauses), true
 }
 
 // failover has later requests go to the next URL, unless another request has

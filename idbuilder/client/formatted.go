@@ -11,15 +11,15 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// Formatted gives the IDs of a formatted key; see [Client.Formatted]. An ID has the
+// FormattedKey gives the IDs of a formatted key; see [Client.Formatted]. An ID has the
 // date of when it was fetched, at most [Options.FormattedAge] before it is given.
-type Formatted struct {
+type FormattedKey struct {
 	chain[string]
 	key string
 }
 
-func newFormatted(c *Client, key string) *Formatted {
-	h := &Formatted{key: key}
+func newFormatted(c *Client, key string) *FormattedKey {
+	h := &FormattedKey{key: key}
 	h.age = max(c.options.FormattedAge, 0)
 	h.init(c, h.get)
 	return h
@@ -28,23 +28,25 @@ func newFormatted(c *Client, key string) *Formatted {
 // Next returns the next ID, in the order in which the service gave them. It looks at ctx
 // only while it waits for the service. Errors are a [*RequestError],
 // [ErrClosed], or the cause of ctx's end.
-func (h *Formatted) Next(ctx context.Context) (string, error) {
+func (h *FormattedKey) Next(ctx context.Context) (string, error) {
 	s := h.current.Load()
 	i := s.next.Add(1)
 	if i > int64(len(s.ids)) {
-		return h.one(ctx, s)
+		return h.takeNext(ctx, s)
 	}
 	if i == s.half {
-		h.refill()
+		h.refillAhead()
 	}
 	return s.ids[i-1], nil
 }
 
 // NextN fills dst with the next IDs and returns how many it gave: all, unless it returns
 // an error. Errors are those of [Formatted.Next].
-func (h *Formatted) NextN(ctx context.Context, dst []string) (int, error) { return h.nextN(ctx, dst) }
+func (h *FormattedKey) NextN(ctx context.Context, dst []string) (int, error) {
+	return h.nextN(ctx, dst)
+}
 
-func (h *Formatted) get(ctx context.Context, size int) ([]string, error) {
+func (h *FormattedKey) get(ctx context.Context, size int) ([]string, error) {
 	return requestIDs(ctx, h.client, "/v1/id/formatted", h.key, size, readTexts)
 }
 
@@ -55,10 +57,10 @@ func readTexts(data json.RawMessage) ([]string, error) {
 }
 
 // String names the key.
-func (h *Formatted) String() string { return fmt.Sprintf("client.Formatted(%q)", h.key) }
+func (h *FormattedKey) String() string { return fmt.Sprintf("client.FormattedKey(%q)", h.key) }
 
 // Format implements [fmt.Formatter]: a handle prints its key.
-func (h *Formatted) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
+func (h *FormattedKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
 
 // LogValue implements [slog.LogValuer].
-func (h *Formatted) LogValue() slog.Value { return slog.StringValue(h.String()) }
+func (h *FormattedKey) LogValue() slog.Value { return slog.StringValue(h.String()) }

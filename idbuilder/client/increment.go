@@ -34,10 +34,10 @@ func (h *Increment) Next(ctx context.Context) (int64, error) {
 	s := h.current.Load()
 	i := s.next.Add(1)
 	if i > int64(len(s.ids)) {
-		return h.one(ctx, s)
+		return h.takeNext(ctx, s)
 	}
 	if i == s.half {
-		h.refill()
+		h.refillAhead()
 	}
 	return s.ids[i-1], nil
 }
@@ -57,7 +57,7 @@ func (h *Increment) get(ctx context.Context, size int) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		fresh, err := h.order.beyond(ids)
+		fresh, err := h.order.keepBeyond(ids)
 		if err != nil {
 			return nil, &RequestError{Method: http.MethodGet, Path: "/v1/id/increment", Key: h.key, Tries: 1, Err: err}
 		}
@@ -78,8 +78,8 @@ type order struct {
 	begun bool // there is a last
 }
 
-// beyond returns those of the IDs that are beyond the last.
-func (o *order) beyond(ids []int64) ([]int64, error) {
+// keepBeyond returns those of the IDs that are beyond the last.
+func (o *order) keepBeyond(ids []int64) ([]int64, error) {
 	step, err := direction(ids)
 	switch {
 	case err != nil:

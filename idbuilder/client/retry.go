@@ -15,8 +15,8 @@ import (
 // maxRetryAfter is for how long the service may have a request wait.
 const maxRetryAfter = 30 * time.Second
 
-// pause returns the n-th pause, counted from 1: half of it is random.
-func (r Retry) pause(n int) time.Duration {
+// pauseAfter returns the n-th pause, counted from 1: half of it is random.
+func (r Retry) pauseAfter(n int) time.Duration {
 	d := r.First << min(n-1, 30)
 	if d > r.Max || d < r.First {
 		d = r.Max

@@ -114,13 +114,13 @@ func TestFailover(t *testing.T) {
 	})
 }
 
-// broken is a transport to hosts, some of which are down.
-type broken struct {
+// brokenTransport is a transport to hosts, some of which are down.
+type brokenTransport struct {
 	hosts *[]string
 	down  map[string]bool
 }
 
-func (b broken) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b brokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	*b.hosts = append(*b.hosts, r.URL.Host+r.URL.Path)
 	if b.down[r.URL.Host] {
 		return nil, errors.New("connection refused")
@@ -129,7 +129,7 @@ func (b broken) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func brokenClient(t *testing.T, o client.Options, hosts *[]string, down map[string]bool) *client.Client {
-	o.HTTPClient = &http.Client{Transport: broken{hosts, down}}
+	o.HTTPClient = &http.Client{Transport: brokenTransport{hosts, down}}
 	return newClient(t, o)
 }
 

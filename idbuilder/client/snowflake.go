@@ -43,7 +43,7 @@ func (h *Snowflake) Next(ctx context.Context) (int64, error) {
 func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 	leased := false
 	for n < len(dst) {
-		made, missing := h.make(dst[n:])
+		made, missing := h.fillIDs(dst[n:])
 		n += made
 		switch {
 		case missing == nil:
@@ -54,7 +54,7 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 		case missing.lease != nil:
 			leased = true
 			h.client.count.waits.Add(1)
-			err = h.await(ctx, missing)
+			err = h.awaitLease(ctx, missing)
 		case missing.behind > h.client.options.MaxBackward:
 			return n, &ClockError{h.key, missing.behind, h.client.options.MaxBackward}
 		default:
@@ -76,8 +76,8 @@ type shortage struct {
 	pause   time.Duration // until the next millisecond
 }
 
-// await waits for a lease.
-func (h *Snowflake) await(ctx context.Context, m *shortage) error {
+// awaitLease waits for a lease.
+func (h *Snowflake) awaitLease(ctx context.Context, m *shortage) error {
 	select {
 	case <-m.lease.done:
 	case <-ctx.Done():
@@ -89,9 +89,9 @@ func (h *Snowflake) await(ctx context.Context, m *shortage) error {
 	return m.lease.err
 }
 
-// make fills dst with IDs of this millisecond as far as possible. It returns what is missing
+// fillIDs fills dst with IDs of this millisecond as far as possible. It returns what is missing
 // if it made none.
-func (h *Snowflake) make(dst []int64) (int, *shortage) {
+func (h *Snowflake) fillIDs(dst []int64) (int, *shortage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.client.options.Now()
@@ -101,11 +101,11 @@ func (h *Snowflake) make(dst []int64) (int, *shortage) {
 	case h.closed:
 		return 0, &shortage{closed: true}
 	case l == nil:
-		return 0, &shortage{lease: h.ask()}
+		return 0, &shortage{lease: h.startRequest()}
 	case ms < max(l.start, h.last):
 		return 0, &shortage{behind: time.Duration(max(l.start, h.last)-ms) * time.Millisecond}
 	case ms >= l.expires:
-		return 0, &shortage{lease: h.ask(), expired: time.UnixMilli(l.expires)}
+		return 0, &shortage{lease: h.startRequest(), expired: time.UnixMilli(l.expires)}
 	case ms > h.last:
 		h.last, h.sequence = ms, 0
 	}
@@ -120,9 +120,9 @@ func (h *Snowflake) make(dst []int64) (int, *shortage) {
 	return int(n), nil
 }
 
-// adopt puts a new lease in force. Under another worker id, or layout, the first ID has a
+// adoptLease puts a new lease in force. Under another worker id, or layout, the first ID has a
 // later timestamp than the last one.
-func (h *Snowflake) adopt(next *lease) {
+func (h *Snowflake) adoptLease(next *lease) {
 	if l := h.lease; l != nil && (l.worker != next.worker || l.layout != next.layout) {
 		h.sequence = next.layout.sequences()
 	}

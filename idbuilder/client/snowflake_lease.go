@@ -41,18 +41,18 @@ func newLease(s api.Snowflake) (*lease, error) {
 	return l, nil
 }
 
-// ask begins to ask for a lease, unless that is under way.
-func (h *Snowflake) ask() *fetch {
+// startRequest begins to ask for a lease, unless that is under way.
+func (h *Snowflake) startRequest() *fetch {
 	if h.pending == nil {
 		h.pending = &fetch{done: make(chan struct{})}
 		held := h.lease
-		h.client.running.Go(func() { h.arrive(h.request(held)) })
+		h.client.running.Go(func() { h.acceptLease(h.requestLease(held)) })
 	}
 	return h.pending
 }
 
-// request asks for a lease, or for the renewal of the one that is held.
-func (h *Snowflake) request(held *lease) (l *lease, err error) {
+// requestLease asks for a lease, or for the renewal of the one that is held.
+func (h *Snowflake) requestLease(held *lease) (l *lease, err error) {
 	query := url.Values{"key": {h.key}}
 	if held == nil || held.key == "" {
 		query.Set("renews", "true")
@@ -73,8 +73,8 @@ func (h *Snowflake) request(held *lease) (l *lease, err error) {
 	return l, err
 }
 
-// arrive takes a lease, or the error, and sets the time of the next request.
-func (h *Snowflake) arrive(l *lease, err error) {
+// acceptLease takes a lease, or the error, and sets the time of the next request.
+func (h *Snowflake) acceptLease(l *lease, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.pending
@@ -87,7 +87,7 @@ func (h *Snowflake) arrive(l *lease, err error) {
 	case h.closed:
 	case err == nil:
 		h.client.count.leases.Add(1)
-		h.adopt(l)
+		h.adoptLease(l)
 		h.renewAfter(l.duration / 3)
 	case h.lease != nil:
 		h.forgetKey(err)
@@ -116,7 +116,7 @@ func (h *Snowflake) renewAfter(d time.Duration) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if !h.closed && h.client.options.Now().UnixMilli() < h.lease.expires {
-			h.ask()
+			h.startRequest()
 		}
 	})
 }

@@ -103,7 +103,7 @@ func New(w *idbuilder.Worker, s store.Store, o Options) (*Console, error) {
 	c.handler = c.protect(c.mux())
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	go c.sample(ctx)
+	go c.runSampling(ctx)
 	return c, nil
 }
 
@@ -118,7 +118,7 @@ func (c *Console) Close() error {
 	return nil
 }
 
-func (c *Console) sample(ctx context.Context) {
+func (c *Console) runSampling(ctx context.Context) {
 	defer close(c.ended)
 	tick := time.NewTicker(c.options.SampleEvery)
 	defer tick.Stop()

@@ -35,8 +35,8 @@ func (c *Console) showReset(v *visit) error {
 // resetNotice says what a reset did.
 const resetNotice = "The token was reset. The old one is invalid on all workers."
 
-// reset makes a new token, and shows it in this answer alone.
-func (c *Console) reset(v *visit) error {
+// resetToken makes a new token, and shows it in this answer alone.
+func (c *Console) resetToken(v *visit) error {
 	key := v.PostFormValue("key")
 	if key != token.GlobalKey {
 		if _, _, err := c.worker.Config(v.Context(), key); err != nil {
@@ -47,7 +47,7 @@ func (c *Console) reset(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.log("reset the token", key)
+	v.logAction("reset the token", key)
 	if key == token.GlobalKey {
 		return v.renderAccess(&t, resetNotice)
 	}

@@ -36,7 +36,7 @@ func (c *Console) delete(v *visit) error {
 	if err := c.worker.DeleteConfig(v.Context(), config.Key); err != nil && !isNotFound(err) {
 		return err
 	}
-	v.log("deleted the key", config.Key)
+	v.logAction("deleted the key", config.Key)
 	v.redirect("keys", url.Values{"done": {"deleted"}})
 	return nil
 }

@@ -48,7 +48,7 @@ func (c *Console) save(v *visit) error {
 		return v.renderForm(http.StatusOK, f)
 	}
 	f.Focus = ""
-	r, err := f.request(c.options.Now())
+	r, err := f.buildRequest(c.options.Now())
 	if err == nil && r != nil {
 		err = c.saveRequest(v, f, r)
 	}
@@ -64,7 +64,7 @@ func (c *Console) save(v *visit) error {
 	if f.New() {
 		done = "created"
 	}
-	v.log(done+" the key", f.Key())
+	v.logAction(done+" the key", f.Key())
 	v.redirect("key", url.Values{"key": {f.Key()}, "done": {done}})
 	return nil
 }
@@ -83,7 +83,7 @@ func (c *Console) saveRequest(v *visit, f *form, r *idconfig.Request) error {
 		}
 	}
 	if err := c.worker.SaveConfig(v.Context(), r); err != nil {
-		return f.refuse(err)
+		return f.takeFaults(err)
 	}
 	return nil
 }

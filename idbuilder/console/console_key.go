@@ -105,8 +105,8 @@ func parameters(c *idconfig.Config) (list []fact) {
 // maxMade is how many IDs the console makes at once.
 const maxMade = 100
 
-// generate makes IDs, which are used up.
-func (c *Console) generate(v *visit) error {
+// generateIDs makes IDs, which are used up.
+func (c *Console) generateIDs(v *visit) error {
 	key := v.PostFormValue("key")
 	config, _, err := c.worker.Config(v.Context(), key)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Console) generate(v *visit) error {
 	if fault != "" {
 		return v.renderKey(http.StatusBadRequest, p, "")
 	}
-	v.log("made IDs", key)
+	v.logAction("made IDs", key)
 	return v.renderKey(http.StatusOK, p, "")
 }
 
@@ -161,7 +161,7 @@ func (c *Console) showToken(v *visit) error {
 		return err
 	}
 	p.Token = &t
-	v.log("showed the token", key)
+	v.logAction("showed the token", key)
 	return v.renderKey(http.StatusOK, p, "")
 }
 

@@ -27,7 +27,7 @@ func (c *Console) showLogin(v *visit) error {
 
 // login begins a session, and ends the one that the browser may have.
 func (c *Console) login(v *visit) error {
-	if wait := c.throttle.attempt(v.RemoteAddr, c.options.Now()); wait > 0 {
+	if wait := c.throttle.countAttempt(v.RemoteAddr, c.options.Now()); wait > 0 {
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		return v.refuseLogin(http.StatusTooManyRequests, "There were too many attempts from your address. Wait a few seconds.")
 	}
@@ -45,12 +45,12 @@ func (c *Console) login(v *visit) error {
 	if err := v.endSession(); err != nil {
 		return err
 	}
-	id, err := c.sessions.begin(v.Context(), admin)
+	id, err := c.sessions.beginSession(v.Context(), admin)
 	if err != nil {
 		return err
 	}
 	v.setCookie(id.text(), c.options.Session)
-	v.log("logged in", "")
+	v.logAction("logged in", "")
 	v.toPage(c.nextPage(v.PostFormValue("next")))
 	return nil
 }
@@ -59,7 +59,7 @@ func (c *Console) logout(v *visit) error {
 	if err := v.endSession(); err != nil {
 		return err
 	}
-	v.log("logged out", "")
+	v.logAction("logged out", "")
 	v.setCookie("", -time.Second)
 	v.redirect("login", nil)
 	return nil

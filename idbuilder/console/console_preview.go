@@ -60,7 +60,7 @@ func (c *Console) previewForm(ctx context.Context, f *form) (p preview, err erro
 		draft.Values = cloneValues(f.Values)
 		draft.Values.Set("key", "preview") // any will do: what is asked of it is not stored
 	}
-	r, err := draft.request(c.options.Now())
+	r, err := draft.buildRequest(c.options.Now())
 	if err != nil {
 		return p, err
 	}

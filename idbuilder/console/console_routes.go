@@ -20,12 +20,12 @@ func (c *Console) routes() []route {
 		{pattern: "GET /admin/new", serve: c.showNew},
 		{pattern: "GET /admin/edit", serve: c.showEdit},
 		{pattern: "POST /admin/save", serve: c.save},
-		{pattern: "POST /admin/generate", serve: c.generate},
+		{pattern: "POST /admin/generate", serve: c.generateIDs},
 		{pattern: "GET /admin/delete", serve: c.showDelete},
 		{pattern: "POST /admin/delete", serve: c.delete},
 		{pattern: "POST /admin/token", serve: c.showToken},
 		{pattern: "GET /admin/reset", serve: c.showReset},
-		{pattern: "POST /admin/reset", serve: c.reset},
+		{pattern: "POST /admin/reset", serve: c.resetToken},
 		{pattern: "GET /admin/access", serve: c.showAccess},
 		{pattern: "GET /admin/workers", serve: c.showWorkers},
 		{pattern: "POST /admin/preview", serve: c.preview, fragment: true},
@@ -39,11 +39,11 @@ func (c *Console) mux() http.Handler {
 	for _, r := range c.routes() {
 		mux.HandleFunc(r.pattern, c.withSession(r))
 	}
-	mux.HandleFunc("GET /admin/login", c.public(c.showLogin))
-	mux.HandleFunc("POST /admin/login", c.public(c.login))
+	mux.HandleFunc("GET /admin/login", c.publicHandler(c.showLogin))
+	mux.HandleFunc("POST /admin/login", c.publicHandler(c.login))
 	for name, a := range assets {
 		mux.HandleFunc("GET /admin/"+name, a.serve)
 	}
-	mux.HandleFunc("/", c.public(func(v *visit) error { return errNotFound }))
+	mux.HandleFunc("/", c.publicHandler(func(v *visit) error { return errNotFound }))
 	return mux
 }

@@ -7,19 +7,19 @@ import (
 	"net/http"
 )
 
-// public serves a request that needs no session.
-func (c *Console) public(serve func(*visit) error) http.HandlerFunc {
+// publicHandler serves a request that needs no session.
+func (c *Console) publicHandler(serve func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{w: w, Request: r, console: c}
 		v.run(serve)
 	}
 }
 
-// withSession serves a request of an admin who is logged in, and sends all others to
-// the login.
+// withSession serves requests that have a session, and redirects all others to the
+// login.
 func (c *Console) withSession(route route) http.HandlerFunc {
-	return c.public(func(v *visit) error {
-		err := v.authenticate()
+	return c.publicHandler(func(v *visit) error {
+		err := v.readSession()
 		if !errors.Is(err, errNoSession) {
 			if err != nil {
 				return err

@@ -145,7 +145,7 @@ func TestConcurrentEdit(t *testing.T) {
 func TestPartsOfAForm(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
-	order := func(p shown) (types string) {
+	order := func(p shownPage) (types string) {
 		p.Helper()
 		for _, tag := range tagOf.FindAllString(p.want(http.StatusOK).text, -1) {
 			if _, rest, ok := strings.Cut(tag, `.type" value="`); ok {

@@ -112,9 +112,9 @@ func (f *form) allFields() []field {
 	return list
 }
 
-// refuse takes what is wrong with the form from an error. It returns the errors that are
+// takeFaults takes what is wrong with the form from an error. It returns the errors that are
 // not about the form.
-func (f *form) refuse(err error) error {
+func (f *form) takeFaults(err error) error {
 	var answer *api.Error
 	switch f.Refusal = idbuilder.Refusal(err); {
 	case f.Refusal != nil:
@@ -154,8 +154,8 @@ func specified(param string) string {
 	return param
 }
 
-// whole reads a whole number, "" if nothing was typed.
-func (f *form) whole(name string) (n int64, given bool) {
+// readInteger reads a whole number, "" if nothing was typed.
+func (f *form) readInteger(name string) (n int64, given bool) {
 	typed := strings.TrimSpace(f.Values.Get(name))
 	if typed == "" {
 		return 0, false

@@ -35,12 +35,12 @@ type partForm struct {
 }
 
 // Often returns the fields that are shown at once, and Seldom the others.
-func (p partForm) Often() []field { return p.where(false) }
+func (p partForm) Often() []field { return p.fieldsWhere(false) }
 
 // Seldom returns the fields that are shown when asked for.
-func (p partForm) Seldom() []field { return p.where(true) }
+func (p partForm) Seldom() []field { return p.fieldsWhere(true) }
 
-func (p partForm) where(seldom bool) (list []field) {
+func (p partForm) fieldsWhere(seldom bool) (list []field) {
 	for _, d := range p.Fields {
 		if d.Seldom == seldom {
 			list = append(list, d)
@@ -104,7 +104,7 @@ func (f *form) partBodies() []map[string]any {
 		kind := f.Values.Get(partName(i) + "type")
 		body := map[string]any{"type": kind}
 		k, _ := partKindOf(format.Type(kind))
-		f.put(body, partName(i), k.Fields)
+		f.putFields(body, partName(i), k.Fields)
 		bodies = append(bodies, body)
 	}
 	return bodies

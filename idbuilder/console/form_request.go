@@ -13,17 +13,17 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// request returns the request of the API that the form stands for, or nil if the form
+// buildRequest returns the request of the API that the form stands for, or nil if the form
 // has faults. All checks are those of the API, but for texts that are not numbers.
-func (f *form) request(now time.Time) (*idconfig.Request, error) {
+func (f *form) buildRequest(now time.Time) (*idconfig.Request, error) {
 	body := map[string]any{"key": f.Key(), "name": f.Values.Get("name"), "key_token_enable": f.Values.Get("key_token_enable") != "", "force": f.Force()}
 	switch {
 	case f.Type == idconfig.TypeIncrement:
 		f.incrementBody(body)
 	case f.Type == idconfig.TypeSnowflake:
-		f.put(body, "", snowflakeFields)
+		f.putFields(body, "", snowflakeFields)
 	case f.ByPattern():
-		f.put(body, "", patternFields)
+		f.putFields(body, "", patternFields)
 	default:
 		body["parts"] = f.partBodies()
 	}
@@ -36,7 +36,7 @@ func (f *form) request(now time.Time) (*idconfig.Request, error) {
 	}
 	r, err := idconfig.Parse(f.Type, text, now)
 	if err != nil {
-		return nil, f.refuse(err)
+		return nil, f.takeFaults(err)
 	}
 	r.CreateOnly = f.New()
 	return r, nil
@@ -44,26 +44,26 @@ func (f *form) request(now time.Time) (*idconfig.Request, error) {
 
 // incrementBody names a negative distance as the API does.
 func (f *form) incrementBody(body map[string]any) {
-	f.put(body, "", incrementFields)
-	f.put(body, "", limitFields)
+	f.putFields(body, "", incrementFields)
+	f.putFields(body, "", limitFields)
 	if delta, ok := body["delta"].(int64); ok && delta <= 0 {
 		delete(body, "delta")
 		body["step"] = delta
 	}
 }
 
-// put puts what was typed in fields into the body of a request. What was left empty is
+// putFields puts what was typed in fields into the body of a request. What was left empty is
 // left out.
-func (f *form) put(body map[string]any, prefix string, fields []field) {
+func (f *form) putFields(body map[string]any, prefix string, fields []field) {
 	for _, d := range fields {
 		name := prefix + d.Param
 		switch d.Control {
 		case number:
-			if n, ok := f.whole(name); ok {
+			if n, ok := f.readInteger(name); ok {
 				body[d.Param] = n
 			}
 		case moment:
-			if n, ok := f.milliseconds(name); ok {
+			if n, ok := f.readMilliseconds(name); ok {
 				body[d.Param] = n
 			}
 		case yesNo:
@@ -78,8 +78,8 @@ func (f *form) put(body map[string]any, prefix string, fields []field) {
 	}
 }
 
-// milliseconds reads a date, or milliseconds since 1970.
-func (f *form) milliseconds(name string) (n int64, given bool) {
+// readMilliseconds reads a date, or milliseconds since 1970.
+func (f *form) readMilliseconds(name string) (n int64, given bool) {
 	typed := strings.TrimSpace(f.Values.Get(name))
 	if day, err := time.Parse(time.DateOnly, typed); err == nil {
 		return day.UnixMilli(), true
@@ -88,7 +88,7 @@ func (f *form) milliseconds(name string) (n int64, given bool) {
 		f.Faults = append(f.Faults, &idconfig.ParamError{Param: name, Reason: fmt.Sprintf("it is %q; wanted is a date such as 2026-01-01, or milliseconds since 1970", typed)})
 		return 0, false
 	}
-	return f.whole(name)
+	return f.readInteger(name)
 }
 
 // newForm returns the form of a new key of a type.

@@ -80,7 +80,7 @@ type visitor struct {
 	cookie string
 }
 
-// login returns a visitor who is logged in.
+// login returns a visitor with a session.
 func (s service) login() *visitor {
 	s.Helper()
 	v := &visitor{service: s}
@@ -90,21 +90,21 @@ func (s service) login() *visitor {
 	return v
 }
 
-// shown is a page as the browser got it.
-type shown struct {
+// shownPage is a page as the browser got it.
+type shownPage struct {
 	testing.TB
 	status int
 	header http.Header
 	text   string
 }
 
-func (v *visitor) get(page string) shown {
+func (v *visitor) get(page string) shownPage {
 	v.Helper()
 	return v.send(httptest.NewRequest(http.MethodGet, "/admin/"+page, nil))
 }
 
 // post sends a form as the console's own pages do. Fields are names and values in turn.
-func (v *visitor) post(page string, fields ...string) shown {
+func (v *visitor) post(page string, fields ...string) shownPage {
 	v.Helper()
 	values := url.Values{}
 	for i := 0; i < len(fields); i += 2 {
@@ -116,7 +116,7 @@ func (v *visitor) post(page string, fields ...string) shown {
 	return v.send(r)
 }
 
-func (v *visitor) send(r *http.Request) shown {
+func (v *visitor) send(r *http.Request) shownPage {
 	v.Helper()
 	if v.cookie != "" {
 		r.Header.Set("Cookie", cookieName+"="+v.cookie)
@@ -126,11 +126,11 @@ func (v *visitor) send(r *http.Request) shown {
 	for _, c := range rec.Result().Cookies() {
 		v.cookie = c.Value
 	}
-	return shown{v.TB, rec.Code, rec.Header(), rec.Body.String()}
+	return shownPage{v.TB, rec.Code, rec.Header(), rec.Body.String()}
 }
 
 // want fails the test unless the page has the status and the texts.
-func (p shown) want(status int, texts ...string) shown {
+func (p shownPage) want(status int, texts ...string) shownPage {
 	p.Helper()
 	if p.status != status {
 		p.Errorf("status %d, want %d: %s", p.status, status, p.text)
@@ -144,7 +144,7 @@ func (p shown) want(status int, texts ...string) shown {
 }
 
 // wantNo fails the test if the page has a text.
-func (p shown) wantNo(texts ...string) {
+func (p shownPage) wantNo(texts ...string) {
 	p.Helper()
 	for _, text := range texts {
 		if strings.Contains(p.text, text) {
@@ -154,7 +154,7 @@ func (p shown) wantNo(texts ...string) {
 }
 
 // wantTo fails the test unless the page leads to another one.
-func (p shown) wantTo(location string) {
+func (p shownPage) wantTo(location string) {
 	p.Helper()
 	if p.status != http.StatusSeeOther || p.header.Get("Location") != location {
 		p.Errorf("%d to %q, want 303 to %q: %s", p.status, p.header.Get("Location"), location, p.text)
@@ -164,7 +164,7 @@ func (p shown) wantTo(location string) {
 var tagOf = regexp.MustCompile(`<(?:input|select)[^>]*>`)
 
 // input returns the tag of an input of the page.
-func (p shown) input(name string) string {
+func (p shownPage) input(name string) string {
 	p.Helper()
 	for _, tag := range tagOf.FindAllString(p.text, -1) {
 		if strings.Contains(tag, fmt.Sprintf(`name="%s"`, name)) {

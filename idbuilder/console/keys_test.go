@@ -77,7 +77,7 @@ func TestTokens(t *testing.T) {
 	v := s.login()
 	s.save("increment", `{"key": "orders", "base": 1000}`)
 	field := regexp.MustCompile(`id="token-text"[^>]* value="([^"]+)"`)
-	text := func(p shown) string {
+	text := func(p shownPage) string {
 		t.Helper()
 		m := field.FindStringSubmatch(p.want(http.StatusOK).text)
 		if m == nil {

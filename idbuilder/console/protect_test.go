@@ -115,7 +115,7 @@ func TestEscaping(t *testing.T) {
 	s.save("formatted", `{"key": "k", "name": "<script>alert(2)</script>", "parts": [{"type": "fixed-chars", "value": "<script>alert(3)</script>"}, {"type": "auto-increment"}]}`)
 	v := s.login()
 	escaped := regexp.MustCompile(`<script>|<b x=`)
-	for _, p := range []shown{
+	for _, p := range []shownPage{
 		v.get("key?key=k"), v.get("keys"), v.get("edit?key=k"), v.get("delete?key=k"), v.post("generate", "key", "k", "size", "1"), v.post("generate", "key", "k", "size", hostile),
 		v.get("keys?prefix=" + strings.NewReplacer(" ", "+", `"`, "%22").Replace(hostile)), v.get("key?key=%22%3E%3Cscript%3E"), v.get("reset?key=%3Cscript%3E"),
 		v.post("delete", "key", "k", "typed", hostile), v.post("save", "type", "increment", "key", hostile, "base", hostile, "name", hostile),

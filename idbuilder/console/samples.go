@@ -79,7 +79,7 @@ func (s *samples) record(loads iter.Seq[idbuilder.KeyLoad]) {
 	room := maxCharted - len(s.byKey)
 	for l := range loads {
 		now[l.Key] = counts{l.Requests, l.IDs}
-		one := s.since(s.before[l.Key], l)
+		one := s.usageSince(s.before[l.Key], l)
 		total.requests, total.ids, total.left = total.requests+one.requests, total.ids+one.ids, total.left+one.left
 		switch {
 		case s.byKey[l.Key] != nil:
@@ -98,9 +98,9 @@ func (s *samples) record(loads iter.Seq[idbuilder.KeyLoad]) {
 	s.putKeys(of)
 }
 
-// since returns the usage of a key since the last sample. Counts that are lower than they
+// usageSince returns the usage of a key since the last sample. Counts that are lower than they
 // were began anew in between.
-func (s *samples) since(before counts, l idbuilder.KeyLoad) sample {
+func (s *samples) usageSince(before counts, l idbuilder.KeyLoad) sample {
 	if l.Requests < before.requests || l.IDs < before.ids {
 		before = counts{}
 	}
@@ -124,8 +124,8 @@ func (s *samples) putKeys(of map[string]sample) {
 	}
 }
 
-// of returns the samples of a key, or of all keys for "".
-func (s *samples) of(key string) []sample {
+// samplesOf returns the samples of a key, or of all keys for "".
+func (s *samples) samplesOf(key string) []sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if key == "" {
@@ -175,7 +175,7 @@ func (r *ring) recent(every time.Duration) (b busyKey) {
 
 // charts returns the drawings of a key, or of all keys for "".
 func (s *samples) charts(key string) []chart {
-	list := s.of(key)
+	list := s.samplesOf(key)
 	span := duration(s.every * (maxSamples - 1))
 	return []chart{
 		draw("Requests", "a second", span, list, func(s sample) float64 { return s.requests }),

@@ -22,7 +22,7 @@ func TestSamples(t *testing.T) {
 		return idbuilder.KeyLoad{Key: key, Requests: requests, IDs: ids, Remaining: left}
 	}
 	s.record(loads(load("a", 100, 1000, 7)))
-	if got := s.of(""); len(got) != 0 {
+	if got := s.samplesOf(""); len(got) != 0 {
 		t.Errorf("the first counts make samples: %v", got)
 	}
 	s.record(loads(load("a", 110, 1050, 5), load("b", 5, 5, 1)))
@@ -35,7 +35,7 @@ func TestSamples(t *testing.T) {
 		"c": nil,
 	}
 	for key, list := range want {
-		if got := s.of(key); !slices.Equal(got, list) {
+		if got := s.samplesOf(key); !slices.Equal(got, list) {
 			t.Errorf("%q: %v, want %v", key, got, list)
 		}
 	}
@@ -46,8 +46,8 @@ func TestSamples(t *testing.T) {
 	for range maxSamples {
 		s.record(loads())
 	}
-	if len(s.byKey) != 0 || len(s.of("")) != maxSamples {
-		t.Errorf("%d rings are left, and %d samples", len(s.byKey), len(s.of("")))
+	if len(s.byKey) != 0 || len(s.samplesOf("")) != maxSamples {
+		t.Errorf("%d rings are left, and %d samples", len(s.byKey), len(s.samplesOf("")))
 	}
 }
 
@@ -63,8 +63,8 @@ func TestSamplesAreBounded(t *testing.T) {
 			list[i].IDs++
 		}
 	}
-	if len(s.byKey) != maxCharted || s.of("")[1].ids != float64(len(list)) {
-		t.Errorf("%d rings; the total is %v", len(s.byKey), s.of(""))
+	if len(s.byKey) != maxCharted || s.samplesOf("")[1].ids != float64(len(list)) {
+		t.Errorf("%d rings; the total is %v", len(s.byKey), s.samplesOf(""))
 	}
 }
 

@@ -58,8 +58,8 @@ func (s secret) name() string {
 	return hex.EncodeToString(h[:])
 }
 
-// cipher returns what the session's document is encrypted with.
-func (s secret) cipher() (cipher.AEAD, error) {
+// newCipher returns what the session's document is encrypted with.
+func (s secret) newCipher() (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, s[:], nil, "idbuilder console session", 32)
 	if err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ func (s secret) cipher() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// begin stores a session with an admin token.
-func (s *sessions) begin(ctx context.Context, admin string) (secret, error) {
+// beginSession stores a session with an admin token.
+func (s *sessions) beginSession(ctx context.Context, admin string) (secret, error) {
 	var id secret
 	rand.Read(id[:]) // does not fail
-	aead, err := id.cipher()
+	aead, err := id.newCipher()
 	if err != nil {
 		return id, err
 	}
@@ -107,7 +107,7 @@ func (s *sessions) token(ctx context.Context, id secret) (string, error) {
 	if !s.now().Before(stored.Expires) {
 		return "", errNoSession
 	}
-	aead, err := id.cipher()
+	aead, err := id.newCipher()
 	if err != nil {
 		return "", err
 	}
@@ -118,8 +118,8 @@ func (s *sessions) token(ctx context.Context, id secret) (string, error) {
 	return string(text), nil
 }
 
-// end ends a session, on all workers.
-func (s *sessions) end(ctx context.Context, id secret) error {
+// endSession ends a session, on all workers.
+func (s *sessions) endSession(ctx context.Context, id secret) error {
 	for {
 		d, err := s.store.Get(ctx, sessionKind, id.name())
 		if errors.Is(err, store.ErrNotFound) {

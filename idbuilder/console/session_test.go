@@ -26,7 +26,7 @@ func TestEachRouteNeedsASession(t *testing.T) {
 			method, path, _ := strings.Cut(r.pattern, " /admin/")
 			page := strings.TrimSuffix(path, "{$}")
 			cookie := v.cookie
-			var p shown
+			var p shownPage
 			if method == http.MethodGet {
 				p = v.get(page + "?key=orders&type=increment")
 			} else {
@@ -129,7 +129,7 @@ func TestLoginsAreLimited(t *testing.T) {
 func TestThrottleByAddress(t *testing.T) {
 	var l throttle
 	now := time.Now()
-	blocked := func(addr string) bool { return l.attempt(addr, now) > 0 }
+	blocked := func(addr string) bool { return l.countAttempt(addr, now) > 0 }
 	for range loginsAtOnce {
 		blocked("10.0.0.1:1000")
 		blocked("[2001:db8::1]:1000")
@@ -147,15 +147,15 @@ func TestThrottleIsBounded(t *testing.T) {
 	var l throttle
 	now := time.Now()
 	for i := range maxAddresses + 100 {
-		l.attempt(string([]byte("10."))+decimal(float64(i/65536))+"."+decimal(float64(i/256%256))+"."+decimal(float64(i%256))+":1", now)
+		l.countAttempt(string([]byte("10."))+decimal(float64(i/65536))+"."+decimal(float64(i/256%256))+"."+decimal(float64(i%256))+":1", now)
 	}
 	if len(l.byAddr) != maxAddresses {
 		t.Errorf("%d addresses", len(l.byAddr))
 	}
-	if l.attempt("192.0.2.1:1", now) == 0 {
+	if l.countAttempt("192.0.2.1:1", now) == 0 {
 		t.Error("a further address is not limited while there is no room")
 	}
-	if l.attempt("192.0.2.1:1", now.Add(time.Hour)); len(l.byAddr) != 1 {
+	if l.countAttempt("192.0.2.1:1", now.Add(time.Hour)); len(l.byAddr) != 1 {
 		t.Errorf("%d addresses after an hour", len(l.byAddr))
 	}
 }

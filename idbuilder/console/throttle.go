@@ -23,19 +23,19 @@ type throttle struct {
 	others *rate.Limiter // of addresses that have no room in the map
 }
 
-// attempt takes an attempt of an address at a time into account. It returns how long to wait, if
+// countAttempt takes an attempt of an address at a time into account. It returns how long to wait, if
 // there were too many.
-func (t *throttle) attempt(remote string, now time.Time) (wait time.Duration) {
+func (t *throttle) countAttempt(remote string, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.limiter(networkOf(remote), now)
+	l := t.limiterOf(networkOf(remote), now)
 	if l.AllowN(now, 1) {
 		return 0
 	}
 	return max(time.Second, time.Duration((1-l.TokensAt(now))*float64(loginEvery)))
 }
 
-func (t *throttle) limiter(addr netip.Prefix, now time.Time) *rate.Limiter {
+func (t *throttle) limiterOf(addr netip.Prefix, now time.Time) *rate.Limiter {
 	if t.byAddr == nil {
 		t.byAddr, t.others = map[netip.Prefix]*rate.Limiter{}, newLimiter()
 	}

@@ -36,8 +36,8 @@ func loginQuery(r *http.Request) url.Values {
 	return url.Values{"next": {page}}
 }
 
-// authenticate finds the session, and checks that its token still is an admin's.
-func (v *visit) authenticate() error {
+// readSession finds the session, and checks that its token still is an admin's.
+func (v *visit) readSession() error {
 	cookie, err := v.Cookie(cookieName)
 	if err != nil {
 		return errNoSession
@@ -62,15 +62,15 @@ func (v *visit) run(serve func(*visit) error) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			v.console.options.Logger.Error("console: panic", "panic", p, "stack", string(debug.Stack()))
-			v.fail(api.Errorf(api.Internal, "Internal error; the log says more."))
+			v.sendError(api.Errorf(api.Internal, "Internal error; the log says more."))
 		}
 	}()
 	if err := serve(v); err != nil {
-		v.fail(err)
+		v.sendError(err)
 	}
 }
 
-func (v *visit) fail(err error) {
+func (v *visit) sendError(err error) {
 	e := v.console.worker.APIError(err)
 	if e.HTTPStatus() >= http.StatusInternalServerError {
 		v.console.options.Logger.Error("console: a request failed", "method", v.Method, "page", v.URL.Path, "error", err)
@@ -91,7 +91,7 @@ func (v *visit) redirect(page string, query url.Values) {
 	v.w.WriteHeader(http.StatusSeeOther)
 }
 
-// log notes what an admin did.
-func (v *visit) log(what, key string) {
+// logAction notes what an admin did.
+func (v *visit) logAction(what, key string) {
 	v.console.options.Logger.LogAttrs(v.Context(), slog.LevelInfo, "console: "+what, slog.String("key", key), slog.String("remote", v.RemoteAddr))
 }

@@ -20,7 +20,7 @@ func (v *visit) showGlobalToken(t token.Token, err error) error {
 	if err != nil {
 		return err
 	}
-	v.log("showed the token for all keys", "")
+	v.logAction("showed the token for all keys", "")
 	return v.renderAccess(&t, "")
 }
 

@@ -21,7 +21,7 @@ func (v *visit) endSession() error {
 	if err != nil {
 		return nil
 	}
-	return v.console.sessions.end(v.Context(), id)
+	return v.console.sessions.endSession(v.Context(), id)
 }
 
 // setCookie sets the session's cookie. It has no path: browsers then send it below

@@ -28,15 +28,15 @@ func newCampaign(s store.Store, o Options) (campaign, error) {
 	return newElected(o.Database, o.Lease)
 }
 
-// elected is a campaign in a database.
-type elected struct{ *election.Election }
+// databaseCampaign is a campaign in a database.
+type databaseCampaign struct{ *election.Election }
 
-func newElected(db kv.Database, lease time.Duration) (elected, error) {
+func newElected(db kv.Database, lease time.Duration) (databaseCampaign, error) {
 	e, err := election.New(db, "idbuilder-controller", election.Options{Duration: lease})
-	return elected{e}, err
+	return databaseCampaign{e}, err
 }
 
-func (e elected) run(ctx context.Context, lead func(context.Context) error) error {
+func (e databaseCampaign) run(ctx context.Context, lead func(context.Context) error) error {
 	return e.Run(ctx, func(ctx context.Context, _ election.Term) error {
 		if err := lead(ctx); err != nil && !errors.Is(err, context.Cause(ctx)) {
 			return err

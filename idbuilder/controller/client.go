@@ -25,15 +25,15 @@ type Client struct {
 	wire    *wire
 
 	mu       sync.Mutex
-	held     *held // nil: the worker is not registered
-	failure  error // of the last request; nil: it was answered
+	held     *workerLease // nil: the worker is not registered
+	failure  error        // of the last request; nil: it was answered
 	revision int64
 	answered bool // there was an answer
 	sequence int64
 }
 
-// held is the lease of the worker id.
-type held struct {
+// workerLease is the lease of the worker id.
+type workerLease struct {
 	Assignment
 	until time.Duration // by the client's monotonic clock
 }
@@ -96,7 +96,7 @@ func (c *Client) now() time.Duration { return c.clock.Elapsed(time.Now()) }
 // again. Call it once.
 func (c *Client) Run(ctx context.Context) error {
 	for failures := 0; ; {
-		next, err := c.beat(ctx)
+		next, err := c.sendHeartbeat(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -110,7 +110,7 @@ func (c *Client) Run(ctx context.Context) error {
 			break
 		}
 	}
-	c.leave(ctx)
+	c.endLease(ctx)
 	return context.Cause(ctx)
 }
 
@@ -127,28 +127,28 @@ func retryAfter(failures int) time.Duration {
 // jitter returns d, or up to a tenth less.
 func jitter(d time.Duration) time.Duration { return d - mathrand.N(d/10+1) }
 
-// beat registers or sends a heartbeat, and returns after what time to do so again.
-func (c *Client) beat(ctx context.Context) (next time.Duration, err error) {
+// sendHeartbeat registers or sends a heartbeat, and returns after what time to do so again.
+func (c *Client) sendHeartbeat(ctx context.Context) (next time.Duration, err error) {
 	begun := c.now()
-	assigned, err := c.ask(ctx, begun)
+	assigned, err := c.registerOrRenew(ctx, begun)
 	var refused *api.Error
 	if errors.As(err, &refused) && refused.Code == api.NotFound {
-		c.drop()
+		c.forgetLease()
 		begun = c.now()
-		assigned, err = c.ask(ctx, begun)
+		assigned, err = c.registerOrRenew(ctx, begun)
 	}
 	if ctx.Err() != nil {
 		return 0, err
 	}
-	c.note(assigned, begun, err)
+	c.keepAnswer(assigned, begun, err)
 	if err != nil {
 		return 0, err
 	}
 	return seconds(assigned.HeartbeatInterval), nil
 }
 
-// ask sends a heartbeat, or, if no lease is in force, a registration.
-func (c *Client) ask(ctx context.Context, now time.Duration) (a Assignment, err error) {
+// registerOrRenew sends a heartbeat, or, if no lease is in force, a registration.
+func (c *Client) registerOrRenew(ctx context.Context, now time.Duration) (a Assignment, err error) {
 	c.mu.Lock()
 	lease := c.held
 	c.sequence++
@@ -157,9 +157,9 @@ func (c *Client) ask(ctx context.Context, now time.Duration) (a Assignment, err 
 	self := c.self
 	self.Sequence, self.Load = sequence, c.options.Load()
 	if lease == nil || lease.until <= now {
-		err = c.wire.post(ctx, RegisterPath, self, &a)
+		err = c.wire.postJSON(ctx, RegisterPath, self, &a)
 	} else {
-		err = c.wire.post(ctx, HeartbeatPath, Heartbeat{Registration: self, LeaseKey: lease.LeaseKey}, &a)
+		err = c.wire.postJSON(ctx, HeartbeatPath, Heartbeat{Registration: self, LeaseKey: lease.LeaseKey}, &a)
 	}
 	if err == nil {
 		err = a.check()
@@ -167,21 +167,21 @@ func (c *Client) ask(ctx context.Context, now time.Duration) (a Assignment, err 
 	return a, err
 }
 
-// drop forgets the lease: the controller does not know it.
-func (c *Client) drop() {
+// forgetLease forgets the lease: the controller does not know it.
+func (c *Client) forgetLease() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = nil
 }
 
-// note keeps the answer to a request that began at begun.
-func (c *Client) note(a Assignment, begun time.Duration, err error) {
+// keepAnswer keeps the answer to a request that began at begun.
+func (c *Client) keepAnswer(a Assignment, begun time.Duration, err error) {
 	c.mu.Lock()
 	lost, found := c.failure == nil && err != nil, c.failure != nil && err == nil
 	c.failure = err
 	changed := err == nil && (a.Revision != c.revision || !c.answered)
 	if err == nil {
-		c.held = &held{Assignment: a, until: begun + seconds(a.LeaseDuration)}
+		c.held = &workerLease{Assignment: a, until: begun + seconds(a.LeaseDuration)}
 		c.revision, c.answered = a.Revision, true
 	}
 	c.mu.Unlock()
@@ -203,8 +203,8 @@ func (c *Client) Workers(ctx context.Context) (workers Workers, err error) {
 	return workers, err
 }
 
-// leave ends the lease. ctx has ended.
-func (c *Client) leave(ctx context.Context) {
+// endLease ends the lease. ctx has ended.
+func (c *Client) endLease(ctx context.Context) {
 	c.mu.Lock()
 	lease := c.held
 	c.held = nil
@@ -215,7 +215,7 @@ func (c *Client) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
 	defer cancel()
 	var answer struct{}
-	if err := c.wire.post(ctx, LeavePath, Leave{Instance: c.self.Instance, LeaseKey: lease.LeaseKey}, &answer); err != nil {
+	if err := c.wire.postJSON(ctx, LeavePath, Leave{Instance: c.self.Instance, LeaseKey: lease.LeaseKey}, &answer); err != nil {
 		c.options.Logger.Warn("controller: the worker could not sign off; its lease ends by itself", "error", err)
 	}
 }

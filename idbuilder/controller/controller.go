@@ -70,7 +70,7 @@ func (c *Controller) Register(ctx context.Context, r Registration) (Assignment, 
 		return Assignment{}, fmt.Errorf("controller: register %q: %w", r.Instance, err)
 	}
 	c.options.Logger.Info("controller: a worker registered", "worker_id", g.WorkerID, "instance", r.Instance, "address", r.Address, "version", r.Version)
-	return c.assignment(ctx, g)
+	return c.newAssignment(ctx, g)
 }
 
 // Heartbeat renews the lease of a worker, and notes its load. Errors:
@@ -90,10 +90,10 @@ func (c *Controller) Heartbeat(ctx context.Context, h Heartbeat) (Assignment, er
 	if err != nil {
 		return Assignment{}, fmt.Errorf("controller: heartbeat of %q: %w", h.Instance, err)
 	}
-	return c.assignment(ctx, g)
+	return c.newAssignment(ctx, g)
 }
 
-func (c *Controller) assignment(ctx context.Context, g snowflake.Grant) (Assignment, error) {
+func (c *Controller) newAssignment(ctx context.Context, g snowflake.Grant) (Assignment, error) {
 	revision, err := c.store.Revision(ctx)
 	return Assignment{
 		WorkerID: g.WorkerID, LeaseKey: g.LeaseKey, LeaseDuration: g.Duration.Seconds(),
@@ -121,7 +121,7 @@ func (c *Controller) Leave(ctx context.Context, l Leave) error {
 
 // Workers lists the workers that live.
 func (c *Controller) Workers(ctx context.Context) (Workers, error) {
-	live, err := c.live(ctx)
+	live, err := c.liveWorkers(ctx)
 	if err != nil {
 		return Workers{}, fmt.Errorf("controller: list: %w", err)
 	}
@@ -133,7 +133,7 @@ func (c *Controller) Workers(ctx context.Context) (Workers, error) {
 // requests as the average has half the weight of one without any, so that all
 // get about as many, and no worker gets the requests of all clients at once.
 func (c *Controller) Balance(ctx context.Context) (Balance, error) {
-	live, err := c.live(ctx)
+	live, err := c.liveWorkers(ctx)
 	if err != nil {
 		return Balance{}, fmt.Errorf("controller: balance: %w", err)
 	}
@@ -157,9 +157,9 @@ func (c *Controller) Balance(ctx context.Context) (Balance, error) {
 func (c *Controller) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { c.every(ctx, c.watch) }) // so that it has seen the workers when it begins to lead
+	watching.Go(func() { c.callEveryHeartbeat(ctx, c.watch) }) // so that it has seen the workers when it begins to lead
 	for {
-		err := c.leader.run(ctx, c.lead)
+		err := c.leader.run(ctx, c.runLeader)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -172,21 +172,21 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // watch looks at the workers.
 func (c *Controller) watch(ctx context.Context) error {
-	_, err := c.live(ctx)
+	_, err := c.liveWorkers(ctx)
 	return err
 }
 
-// lead is the work of the leader.
-func (c *Controller) lead(ctx context.Context) error {
+// runLeader is the work of the leader.
+func (c *Controller) runLeader(ctx context.Context) error {
 	c.leads.Store(true)
 	defer c.leads.Store(false)
 	c.options.Logger.Info("controller: this controller leads")
-	c.every(ctx, c.sweep)
+	c.callEveryHeartbeat(ctx, c.sweep)
 	return context.Cause(ctx)
 }
 
-// every calls fn once in a heartbeat until ctx ends.
-func (c *Controller) every(ctx context.Context, fn func(context.Context) error) {
+// callEveryHeartbeat calls fn once in a heartbeat until ctx ends.
+func (c *Controller) callEveryHeartbeat(ctx context.Context, fn func(context.Context) error) {
 	for {
 		call, cancel := context.WithTimeout(ctx, c.options.Timeout)
 		err := fn(call)

@@ -55,7 +55,7 @@ func serve[Q, A any](c *Controller, authorize func(*http.Request) error, fn func
 			answer, err = fn(ctx, request)
 		}
 		if err != nil {
-			c.refuse(w, r, err)
+			c.sendError(w, r, err)
 			return
 		}
 		send(w, http.StatusOK, api.Reply[A]{Code: api.OK, Message: api.Success, Data: answer})
@@ -87,8 +87,8 @@ func read(w http.ResponseWriter, r *http.Request, request any) error {
 	return nil
 }
 
-// refuse answers with an error.
-func (c *Controller) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// sendError answers with an error.
+func (c *Controller) sendError(w http.ResponseWriter, r *http.Request, err error) {
 	e := refusal(err)
 	level := slog.LevelInfo
 	if e.HTTPStatus() >= 500 {

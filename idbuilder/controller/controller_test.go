@@ -179,7 +179,7 @@ func TestStaleWorker(t *testing.T) {
 // register registers a worker that sends no heartbeats.
 func (n *network) register(s *site, r Registration) (a Assignment, err error) {
 	w := newWire(ClientOptions{Endpoints: []string{"http://a"}, Token: "admin", Timeout: time.Second, Transport: n})
-	return a, w.post(s.Context(), RegisterPath, r, &a)
+	return a, w.postJSON(s.Context(), RegisterPath, r, &a)
 }
 
 // TestLostAnswers checks that a worker whose answers are lost is one worker.

@@ -27,7 +27,7 @@ func (c *Controller) refresh(ctx context.Context, maxAge time.Duration) error {
 		}
 		for _, doc := range docs {
 			after = doc.Key
-			c.sight(seen, doc, begun)
+			c.observeDocument(seen, doc, begun)
 		}
 		if len(docs) == 0 {
 			break
@@ -37,8 +37,8 @@ func (c *Controller) refresh(ctx context.Context, maxAge time.Duration) error {
 	return nil
 }
 
-// sight adds a document to seen.
-func (c *Controller) sight(seen map[string]observation, doc store.Document, now time.Duration) {
+// observeDocument adds a document to seen.
+func (c *Controller) observeDocument(seen map[string]observation, doc store.Document, now time.Duration) {
 	last, known := c.view.seen[doc.Key]
 	if known && last.version == doc.Version {
 		seen[doc.Key] = last
@@ -52,8 +52,8 @@ func (c *Controller) sight(seen map[string]observation, doc store.Document, now 
 	seen[doc.Key] = observation{version: doc.Version, since: now, worker: w}
 }
 
-// live returns the workers that live, in the order of their worker ids.
-func (c *Controller) live(ctx context.Context) ([]Worker, error) {
+// liveWorkers returns the workers that live, in the order of their worker ids.
+func (c *Controller) liveWorkers(ctx context.Context) ([]Worker, error) {
 	unlock, err := c.view.lock(ctx)
 	if err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ func TestStrangeAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.beat(t.Context()); err == nil || c.State().Registered {
+			if _, err := c.sendHeartbeat(t.Context()); err == nil || c.State().Registered {
 				t.Errorf("%d %.80q is taken for an answer", status, answer)
 			}
 		}

@@ -117,7 +117,7 @@ type node struct {
 // controller starts a controller whose clock is off.
 func (s *site) controller(host string, off time.Duration) *node {
 	s.Helper()
-	cutOff := &severed{Store: s.store}
+	cutOff := &severedStore{Store: s.store}
 	c, err := New(cutOff, Options{Authorize: authorize, Now: func() time.Time { return time.Now().Add(since + off) }, Logger: quiet})
 	if err != nil {
 		s.Fatal(err)

@@ -49,11 +49,11 @@ func (s *seat) now() time.Duration { return s.clock.Elapsed(time.Now()) }
 
 func (s *seat) run(ctx context.Context, lead func(context.Context) error) error {
 	for {
-		t, err := s.take(ctx)
+		t, err := s.awaitLeadership(ctx)
 		if err != nil {
 			return err
 		}
-		if err := s.hold(ctx, t, lead); ctx.Err() != nil {
+		if err := s.leadUntilLost(ctx, t, lead); ctx.Err() != nil {
 			return err
 		}
 	}
@@ -66,12 +66,12 @@ type term struct {
 	begun time.Duration // when it began to do so
 }
 
-// take waits until this controller is the leader.
-func (s *seat) take(ctx context.Context) (t term, err error) {
+// awaitLeadership waits until this controller is the leader.
+func (s *seat) awaitLeadership(ctx context.Context) (t term, err error) {
 	var version int64
 	var since time.Duration
 	for {
-		doc, value, err := s.look(ctx)
+		doc, value, err := s.readHolder(ctx)
 		switch {
 		case err != nil: // look again
 		case value.Holder == "" || value.Holder == s.self || doc.Version == version && s.now()-since >= s.lease:
@@ -88,8 +88,8 @@ func (s *seat) take(ctx context.Context) (t term, err error) {
 	}
 }
 
-// look reads the document; one that there is not is vacant.
-func (s *seat) look(ctx context.Context) (doc store.Document, value holder, err error) {
+// readHolder reads the document; one that there is not is vacant.
+func (s *seat) readHolder(ctx context.Context) (doc store.Document, value holder, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
 	doc, err = s.store.Get(ctx, store.Workers, seatKey)
@@ -122,8 +122,8 @@ func (s *seat) put(ctx context.Context, t *term) error {
 	return nil
 }
 
-// hold calls lead and renews the term until lead returns or the term is lost.
-func (s *seat) hold(ctx context.Context, t term, lead func(context.Context) error) error {
+// leadUntilLost calls lead and renews the term until lead returns or the term is lost.
+func (s *seat) leadUntilLost(ctx context.Context, t term, lead func(context.Context) error) error {
 	leading, depose := context.WithCancelCause(ctx)
 	defer depose(nil)
 	keeping, stop := context.WithCancel(ctx) // until lead returns
@@ -132,22 +132,22 @@ func (s *seat) hold(ctx context.Context, t term, lead func(context.Context) erro
 		defer stop()
 		result <- lead(leading)
 	}()
-	lost := s.keep(keeping, &t, depose)
+	lost := s.keepRenewing(keeping, &t, depose)
 	depose(errDeposed)
 	err := <-result
 	if !lost {
-		s.vacate(ctx, t)
+		s.vacateSeat(ctx, t)
 	}
 	return err
 }
 
-// keep renews the term until ctx ends or the term is lost, and reports the latter.
+// keepRenewing renews the term until ctx ends or the term is lost, and reports the latter.
 // It calls depose at the end of the term, also while the store does not answer.
-func (s *seat) keep(ctx context.Context, t *term, depose func(error)) (lost bool) {
+func (s *seat) keepRenewing(ctx context.Context, t *term, depose func(error)) (lost bool) {
 	for {
 		left := t.begun + s.lease*4/5 - s.now()
 		end := time.AfterFunc(left, func() { depose(errDeposed) })
-		err := s.extend(ctx, t, left)
+		err := s.extendTerm(ctx, t, left)
 		end.Stop()
 		if ctx.Err() != nil || err != nil {
 			return ctx.Err() == nil
@@ -155,8 +155,8 @@ func (s *seat) keep(ctx context.Context, t *term, depose func(error)) (lost bool
 	}
 }
 
-// extend renews the term within the time that is left of it.
-func (s *seat) extend(ctx context.Context, t *term, left time.Duration) error {
+// extendTerm renews the term within the time that is left of it.
+func (s *seat) extendTerm(ctx context.Context, t *term, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	end := s.now() + left
@@ -167,20 +167,20 @@ func (s *seat) extend(ctx context.Context, t *term, left time.Duration) error {
 		if s.now() >= end {
 			return errDeposed // the machine slept
 		}
-		if err := s.renew(ctx, t); err == nil || isConflict(err) {
+		if err := s.renewTerm(ctx, t); err == nil || isConflict(err) {
 			return err
 		}
 	}
 }
 
-// renew replaces the document. An attempt before, whose outcome was unknown, may
+// renewTerm replaces the document. An attempt before, whose outcome was unknown, may
 // have done so.
-func (s *seat) renew(ctx context.Context, t *term) error {
+func (s *seat) renewTerm(ctx context.Context, t *term) error {
 	err := s.put(ctx, t)
 	if !errors.Is(err, store.ErrConflict) {
 		return err
 	}
-	doc, value, lookErr := s.look(ctx)
+	doc, value, lookErr := s.readHolder(ctx)
 	if lookErr != nil {
 		return lookErr
 	}
@@ -191,8 +191,8 @@ func (s *seat) renew(ctx context.Context, t *term) error {
 	return s.put(ctx, t)
 }
 
-// vacate lets another controller lead at once. ctx may have ended.
-func (s *seat) vacate(ctx context.Context, t term) {
+// vacateSeat lets another controller lead at once. ctx may have ended.
+func (s *seat) vacateSeat(ctx context.Context, t term) {
 	t.value.Holder = ""
 	_ = s.put(context.WithoutCancel(ctx), &t) // else it is vacant when the lease has ended
 }

@@ -63,9 +63,9 @@ func (s *site) candidate(r *reign, name string, st store.Store) (stop func()) {
 func TestLeaderKilled(t *testing.T) {
 	bubble(t, func(s *site) {
 		r := &reign{leaders: map[string]bool{}}
-		stores := map[string]*severed{}
+		stores := map[string]*severedStore{}
 		for _, name := range []string{"a", "b", "c"} {
-			stores[name] = &severed{Store: s.store}
+			stores[name] = &severedStore{Store: s.store}
 			s.candidate(r, name, stores[name])
 		}
 		after(6 * time.Second)
@@ -223,16 +223,16 @@ func TestRenewalOfAnothersTerm(t *testing.T) {
 	a := newSeat(storetest.Faulty(docs, func(c storetest.Call) storetest.Fault {
 		return storetest.Fault{Lose: lose && c.Method == "Put"}
 	}), 30*time.Second)
-	mine, err := a.take(t.Context())
+	mine, err := a.awaitLeadership(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	lose = true
-	if err := a.renew(t.Context(), &mine); err == nil {
+	if err := a.renewTerm(t.Context(), &mine); err == nil {
 		t.Fatal("the answer was not lost")
 	}
 	lose = false
-	if err := a.renew(t.Context(), &mine); err != nil {
+	if err := a.renewTerm(t.Context(), &mine); err != nil {
 		t.Fatalf("after a lost answer: %v", err)
 	}
 	b := newSeat(docs, 30*time.Second)
@@ -240,7 +240,7 @@ func TestRenewalOfAnothersTerm(t *testing.T) {
 	if err := b.put(t.Context(), &theirs); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.renew(t.Context(), &mine); !isConflict(err) {
+	if err := a.renewTerm(t.Context(), &mine); !isConflict(err) {
 		t.Errorf("got %v, want a conflict", err)
 	}
 }

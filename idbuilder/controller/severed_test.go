@@ -10,25 +10,25 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// severed is the store as a process sees it, until that is killed: then nothing
+// severedStore is the store as a process sees it, until that is killed: then nothing
 // reaches the store.
-type severed struct {
+type severedStore struct {
 	store.Store
 	dead atomic.Bool
 }
 
 var errKilled = errors.New("the process was killed")
 
-func (s *severed) sever() { s.dead.Store(true) }
+func (s *severedStore) sever() { s.dead.Store(true) }
 
-func (s *severed) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
+func (s *severedStore) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
 	if s.dead.Load() {
 		return 0, errKilled
 	}
 	return s.Store.Put(ctx, kind, d)
 }
 
-func (s *severed) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
+func (s *severedStore) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
 	if s.dead.Load() {
 		return errKilled
 	}

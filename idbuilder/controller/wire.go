@@ -42,8 +42,8 @@ func newWire(o ClientOptions) *wire {
 	return w
 }
 
-// post sends a request with a body.
-func (w *wire) post(ctx context.Context, path string, request, data any) error {
+// postJSON sends a request with a body.
+func (w *wire) postJSON(ctx context.Context, path string, request, data any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (w *wire) send(ctx context.Context, method, path string, body []byte, data 
 	var faults []error
 	for i := range w.endpoints {
 		at := (first + int64(i)) % int64(len(w.endpoints))
-		err := w.try(ctx, method, w.endpoints[at]+path, body, data)
+		err := w.sendOnce(ctx, method, w.endpoints[at]+path, body, data)
 		if err == nil || !another(err) {
 			w.current.Store(at)
 			return err
@@ -77,8 +77,8 @@ func another(err error) bool {
 	return !errors.As(err, &e) || e.HTTPStatus() >= 500
 }
 
-// try asks one controller.
-func (w *wire) try(ctx context.Context, method, url string, body []byte, data any) error {
+// sendOnce asks one controller.
+func (w *wire) sendOnce(ctx context.Context, method, url string, body []byte, data any) error {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))

@@ -24,7 +24,7 @@ const (
 // each fault. Parts that cannot make unique IDs are a fault: see [Format.Guarantee].
 func Compile(parts []Part) (*Format, error) {
 	c := compiler{parts: parts}
-	c.bound(-1, "", len(parts), 1, maxParts, "parts")
+	c.checkBounds(-1, "", len(parts), 1, maxParts, "parts")
 	f := &Format{}
 	for i, p := range parts {
 		f.parts = append(f.parts, c.compile(i, p))
@@ -41,35 +41,35 @@ type compiler struct {
 	faults []error
 }
 
-func (c *compiler) fault(i int, parameter, format string, args ...any) {
+func (c *compiler) addFault(i int, parameter, format string, args ...any) {
 	c.faults = append(c.faults, &PartError{Part: i, Parameter: parameter, Reason: fmt.Sprintf(format, args...)})
 }
 
-// bound checks a number.
-func (c *compiler) bound(i int, parameter string, n, low, high int, unit string) {
+// checkBounds checks a number.
+func (c *compiler) checkBounds(i int, parameter string, n, low, high int, unit string) {
 	if n < low || n > high {
-		c.fault(i, parameter, "%d %s, allowed are %d to %d", n, unit, low, high)
+		c.addFault(i, parameter, "%d %s, allowed are %d to %d", n, unit, low, high)
 	}
 }
 
 // compile compiles one part. If it has a fault its result is not used.
 func (c *compiler) compile(i int, p Part) part {
 	if allowed[p.Type] == nil {
-		c.fault(i, "type", "%q is unknown; allowed are %s", p.Type, strings.Join(types(), ", "))
+		c.addFault(i, "type", "%q is unknown; allowed are %s", p.Type, strings.Join(types(), ", "))
 		return part{}
 	}
 	for name, set := range p.parameters() {
 		if set && !slices.Contains(allowed[p.Type], name) {
-			c.fault(i, name, "a part of type %s has no such parameter; it has %s", p.Type, strings.Join(allowed[p.Type], ", "))
+			c.addFault(i, name, "a part of type %s has no such parameter; it has %s", p.Type, strings.Join(allowed[p.Type], ", "))
 		}
 	}
-	compiled := part{kind: p.Type, zone: c.zone(i, p)}
+	compiled := part{kind: p.Type, zone: c.zoneOf(i, p)}
 	switch p.Type {
 	case FixedChars:
 		compiled.text = c.text(i, p)
 	case FixedPollingChar, FixedRandomChars:
 		compiled.chars, compiled.count = c.chars(i, p), max(p.Length, 1)
-		c.bound(i, "length", compiled.count, 1, maxLength, "characters")
+		c.checkBounds(i, "length", compiled.count, 1, maxLength, "characters")
 	case DateFormat:
 		compiled.date = c.date(i, p)
 	case Timestamp:
@@ -90,8 +90,8 @@ func types() []string {
 	return []string{"fixed-chars", "fixed-polling-char", "fixed-random-chars", "date-format", "timestamp", "unix-seconds", "auto-increment"}
 }
 
-// zone returns the time zone of a part: its own, or that of the first date.
-func (c *compiler) zone(i int, p Part) *time.Location {
+// zoneOf returns the time zone of a part: its own, or that of the first date.
+func (c *compiler) zoneOf(i int, p Part) *time.Location {
 	name, of := p.TimeZone, i
 	if name == "" {
 		name, of = c.firstZone()
@@ -99,7 +99,7 @@ func (c *compiler) zone(i int, p Part) *time.Location {
 	zone, err := time.LoadLocation(name)
 	if name == "Local" || err != nil {
 		if of == i {
-			c.fault(i, "time_zone", "%q is no IANA time zone, such as Asia/Tokyo or UTC", name)
+			c.addFault(i, "time_zone", "%q is no IANA time zone, such as Asia/Tokyo or UTC", name)
 		}
 		return time.UTC
 	}
@@ -116,9 +116,9 @@ func (c *compiler) firstZone() (string, int) {
 }
 
 func (c *compiler) text(i int, p Part) string {
-	c.bound(i, "value", len(p.Value), 1, maxText, "bytes")
+	c.checkBounds(i, "value", len(p.Value), 1, maxText, "bytes")
 	if !utf8.ValidString(p.Value) {
-		c.fault(i, "value", "is not UTF-8")
+		c.addFault(i, "value", "is not UTF-8")
 	}
 	return p.Value
 }
@@ -126,12 +126,12 @@ func (c *compiler) text(i int, p Part) string {
 // chars returns the characters of a set, all different.
 func (c *compiler) chars(i int, p Part) []rune {
 	chars := []rune(p.CharsScope)
-	c.bound(i, "chars_scope", len(chars), 1, maxText, "characters")
+	c.checkBounds(i, "chars_scope", len(chars), 1, maxText, "characters")
 	for n, r := range chars {
 		if r == utf8.RuneError {
-			c.fault(i, "chars_scope", "is not UTF-8")
+			c.addFault(i, "chars_scope", "is not UTF-8")
 		} else if slices.Contains(chars[:n], r) {
-			c.fault(i, "chars_scope", "has %q twice", r)
+			c.addFault(i, "chars_scope", "has %q twice", r)
 		}
 	}
 	return chars
@@ -140,26 +140,26 @@ func (c *compiler) chars(i int, p Part) []rune {
 func (c *compiler) date(i int, p Part) *Date {
 	d, err := ParseDate(p.Format)
 	if err != nil {
-		c.fault(i, "format", "%v", err)
+		c.addFault(i, "format", "%v", err)
 	}
 	return d
 }
 
 func (c *compiler) checkNumber(i int, p Part) {
 	if p.NumberBase != 0 {
-		c.bound(i, "number_base", p.NumberBase, 2, 36, "as the base")
+		c.checkBounds(i, "number_base", p.NumberBase, 2, 36, "as the base")
 	}
 	if p.Length != 0 || p.LengthFixed {
-		c.bound(i, "length", p.Length, 1, maxLength, "characters")
+		c.checkBounds(i, "length", p.Length, 1, maxLength, "characters")
 	}
 	if !slices.Contains([]string{"", "prefix", "suffix"}, p.PaddingMode) {
-		c.fault(i, "padding_mode", "%q is neither prefix nor suffix", p.PaddingMode)
+		c.addFault(i, "padding_mode", "%q is neither prefix nor suffix", p.PaddingMode)
 	}
 	if p.ResetScope != "" && !slices.Contains([]Reset{ResetNever, ResetYear, ResetMonth, ResetDate}, p.ResetScope) {
-		c.fault(i, "reset_scope", "%q is none of none, year, month, date", p.ResetScope)
+		c.addFault(i, "reset_scope", "%q is none of none, year, month, date", p.ResetScope)
 	}
 	if r := []rune(p.PaddingChar); len(r) > 1 || len(r) == 1 && r[0] >= utf8.RuneSelf {
-		c.fault(i, "padding_char", "%q is not one ASCII character", p.PaddingChar)
+		c.addFault(i, "padding_char", "%q is not one ASCII character", p.PaddingChar)
 	}
 	c.checkPadding(i, p)
 }
@@ -172,5 +172,5 @@ func (c *compiler) checkPadding(i int, p Part) {
 	if n.length == 0 || len(pad) != 1 || n.base < 2 || n.base > 36 || !isDigit(pad[0], n.base) || pad[0] == '0' && !n.suffix {
 		return
 	}
-	c.fault(i, "padding_char", "%q is a digit: padded numbers would be equal, such as 1 and 1%s; pad with another character, or with 0 on the side of the prefix", n.padding, n.padding)
+	c.addFault(i, "padding_char", "%q is a digit: padded numbers would be equal, such as 1 and 1%s; pad with another character, or with 0 on the side of the prefix", n.padding, n.padding)
 }

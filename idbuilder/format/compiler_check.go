@@ -5,11 +5,11 @@ package format
 // checkUnique refuses a format whose IDs cannot be unique.
 func (c *compiler) checkUnique(f *Format) {
 	if g := f.Guarantee(); !g.Certain && g.Bits == 0 {
-		c.fault(-1, "", "IDs could not be unique: there is neither an auto-increment part nor one of random characters")
+		c.addFault(-1, "", "IDs could not be unique: there is neither an auto-increment part nor one of random characters")
 	}
 	for i, p := range f.parts {
 		if p.kind == AutoIncrement && p.reset != ResetNever && !f.shows(p, twoDigits) {
-			c.fault(i, "reset_scope", "IDs would repeat: numbers begin anew with each %s, but no part shows the %s in the time zone %s; add a date-format part such as %q", p.reset, p.reset, p.zone, dateFor[p.reset])
+			c.addFault(i, "reset_scope", "IDs would repeat: numbers begin anew with each %s, but no part shows the %s in the time zone %s; add a date-format part such as %q", p.reset, p.reset, p.zone, dateFor[p.reset])
 		}
 	}
 	c.checkBorders(f)
@@ -25,7 +25,7 @@ func (c *compiler) checkBorders(f *Format) {
 			continue
 		}
 		if last >= 0 && !f.separated(last, i) {
-			c.fault(i, "", "IDs could repeat: nothing tells where parts[%d] ends and this one begins, since both vary in length; put fixed-chars that neither can contain between them, or give one of them length_fixed", last)
+			c.addFault(i, "", "IDs could repeat: nothing tells where parts[%d] ends and this one begins, since both vary in length; put fixed-chars that neither can contain between them, or give one of them length_fixed", last)
 		}
 		last = i
 	}

@@ -80,7 +80,7 @@ func compiled(parts []format.Part) *idconfig.Config {
 	if err != nil || !f.Guarantee().Certain {
 		return nil
 	}
-	return &idconfig.Config{Key: "k", Type: idconfig.TypeFormatted, Formatted: &idconfig.Formatted{Parts: parts, Format: f}}
+	return &idconfig.Config{Key: "k", Type: idconfig.TypeFormatted, Formatted: &idconfig.FormattedConfig{Parts: parts, Format: f}}
 }
 
 // TestChangesKeepIDsUnique makes IDs of random formats, changes them at random, where
@@ -159,12 +159,12 @@ func (k *usedKey) use(t *testing.T, random *rand.Rand) {
 }
 
 // anyFormat returns a format that Compile accepts.
-func anyFormat(rt *rapid.T, label string) *idconfig.Formatted {
+func anyFormat(rt *rapid.T, label string) *idconfig.FormattedConfig {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, label), 0))
 	for {
 		parts := []format.Part{anyPart(random), anyPart(random), anyPart(random)}
 		if f, err := format.Compile(parts); err == nil {
-			return &idconfig.Formatted{Parts: parts, Format: f}
+			return &idconfig.FormattedConfig{Parts: parts, Format: f}
 		}
 	}
 }

@@ -118,7 +118,7 @@ func formattedConfig(t *testing.T, parts []format.Part) *idconfig.Config {
 	if err != nil {
 		t.Fatalf("%+v: %v", parts, err)
 	}
-	return &idconfig.Config{Key: "k", Type: idconfig.TypeFormatted, Formatted: &idconfig.Formatted{Parts: parts, Format: f}}
+	return &idconfig.Config{Key: "k", Type: idconfig.TypeFormatted, Formatted: &idconfig.FormattedConfig{Parts: parts, Format: f}}
 }
 
 // TestChangesRemember: INV-10 in decimal, ORD-…, and INV-16 in hexadecimal, which is

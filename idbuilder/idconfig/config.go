@@ -32,7 +32,7 @@ type Config struct {
 	// Increment, Snowflake and Formatted: the one of Type is not nil.
 	Increment *Increment
 	Snowflake *Snowflake
-	Formatted *Formatted
+	Formatted *FormattedConfig
 
 	// Formats has the parts of the formats that a key of another type had before: see
 	// [Config.Succeed].
@@ -49,9 +49,9 @@ type Config struct {
 	Created, Updated time.Time
 }
 
-// stored is the JSON that the store keeps: the parameters of the type, as the
+// storedConfig is the JSON that the store keeps: the parameters of the type, as the
 // specification lists them, and those that all types share.
-type stored struct {
+type storedConfig struct {
 	Name         string `json:"name,omitempty"`
 	KeyTokenOnly bool   `json:"key_token_enable,omitempty"`
 	Deleted      bool   `json:"deleted,omitempty"`
@@ -62,22 +62,22 @@ type stored struct {
 // Encode returns the configuration as the store keeps it, a JSON object: the members
 // that the specification lists, and others only where they say more.
 func (c *Config) Encode() ([]byte, error) {
-	shared := stored{c.Name, c.KeyTokenOnly, c.Deleted, c.Formats}
+	shared := storedConfig{c.Name, c.KeyTokenOnly, c.Deleted, c.Formats}
 	switch c.Type {
 	case TypeIncrement:
 		return json.Marshal(struct {
-			stored
+			storedConfig
 			storedIncrement
-		}{shared, c.Increment.stored()})
+		}{shared, c.Increment.toStored()})
 	case TypeSnowflake:
 		return json.Marshal(struct {
-			stored
+			storedConfig
 			*Snowflake
 		}{shared, c.Snowflake})
 	case TypeFormatted:
 		return json.Marshal(struct {
-			stored
-			*Formatted
+			storedConfig
+			*FormattedConfig
 		}{shared, c.Formatted})
 	}
 	return nil, fmt.Errorf("idconfig: %q is no type of ID", c.Type)
@@ -87,7 +87,7 @@ func (c *Config) Encode() ([]byte, error) {
 // [*store.CorruptError] if the document is none.
 func Decode(d store.Document) (*Config, error) {
 	c := &Config{Key: d.Key, Type: Type(d.Type), Version: d.Version, Created: d.Created, Updated: d.Updated}
-	var shared stored
+	var shared storedConfig
 	err := json.Unmarshal(d.Value, &shared)
 	c.Name, c.KeyTokenOnly, c.Deleted, c.Formats = shared.Name, shared.KeyTokenOnly, shared.Deleted, shared.Formats
 	if err == nil {
@@ -117,7 +117,7 @@ func (c *Config) decodeParameters(value []byte) error {
 		}
 		faults = c.Snowflake.check(specifiedNames)
 	case TypeFormatted:
-		c.Formatted = new(Formatted)
+		c.Formatted = new(FormattedConfig)
 		if err := json.Unmarshal(value, c.Formatted); err != nil {
 			return err
 		}

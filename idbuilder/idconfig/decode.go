@@ -30,7 +30,7 @@ func decode(body []byte, target any) error {
 	}
 	end := d.InputOffset()
 	if _, err := d.Token(); err != io.EOF {
-		r.fault("body", "there is more behind the JSON object, which ends with byte %d", end)
+		r.addFault("body", "there is more behind the JSON object, which ends with byte %d", end)
 	}
 	if len(r.faults) > 0 {
 		return errors.Join(r.faults...)

@@ -15,7 +15,7 @@ const maxEarlier = 32
 // checkFormats allows a change if no ID of next can be one that old, or a format
 // before it, gave. Since no number of a sequence comes twice, that is so if both
 // have the same parts, begin or end with different texts, or differ in the zeros before numbers alone.
-func checkFormats(old, next *Formatted) error {
+func checkFormats(old, next *FormattedConfig) error {
 	all := old.formats()
 	for _, parts := range all {
 		if !equalParts(parts, next.Parts) && !differInTexts(parts, next.Parts) && !differInPadding(parts, next.Parts) {

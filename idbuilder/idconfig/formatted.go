@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 )
 
-// Formatted configures IDs that are texts of parts.
-type Formatted struct {
+// FormattedConfig configures IDs that are texts of parts.
+type FormattedConfig struct {
 	Parts []format.Part `json:"parts"`
 	// Pattern and SequenceReset are what Parts were made of, in the deployed
 	// worker's dialect; empty otherwise.
@@ -33,7 +33,7 @@ type formattedRequest struct {
 	SequenceReset *string       `json:"sequence_reset"`
 }
 
-func (r *formattedRequest) config() (*Formatted, []error) {
+func (r *formattedRequest) config() (*FormattedConfig, []error) {
 	switch {
 	case r.Parts != nil && r.Pattern != nil:
 		return nil, []error{twice("parts", "pattern")}
@@ -44,12 +44,12 @@ func (r *formattedRequest) config() (*Formatted, []error) {
 	case len(r.Parts) == 0:
 		return nil, []error{fault("parts", "they are missing; allowed are 1 to 32 parts, or a pattern")}
 	}
-	c := &Formatted{Parts: r.Parts}
+	c := &FormattedConfig{Parts: r.Parts}
 	return c, paramErrors(c.compile(), partParam)
 }
 
 // ofPattern makes the configuration of a pattern.
-func ofPattern(pattern, reset string) (*Formatted, []error) {
+func ofPattern(pattern, reset string) (*FormattedConfig, []error) {
 	parts, err := format.ParsePattern(pattern, reset)
 	switch {
 	case err != nil:
@@ -61,11 +61,11 @@ func ofPattern(pattern, reset string) (*Formatted, []error) {
 	case pattern == "":
 		return nil, []error{fault("pattern", "it is empty; it needs {SEQ:N}, {RAND:N} or {UUID}")}
 	}
-	c := &Formatted{Parts: parts, Pattern: pattern, SequenceReset: reset}
+	c := &FormattedConfig{Parts: parts, Pattern: pattern, SequenceReset: reset}
 	return c, paramErrors(c.compile(), patternParam)
 }
 
-func (c *Formatted) compile() (err error) {
+func (c *FormattedConfig) compile() (err error) {
 	c.Format, err = format.Compile(c.Parts)
 	return err
 }
@@ -111,4 +111,4 @@ func patternParam(e *format.PartError) error {
 	return fault("pattern", "%v (each text and placeholder is a part, counted from 0)", e)
 }
 
-func (f *Formatted) formats() [][]format.Part { return append(slices.Clone(f.Earlier), f.Parts) }
+func (f *FormattedConfig) formats() [][]format.Part { return append(slices.Clone(f.Earlier), f.Parts) }

@@ -68,7 +68,7 @@ type storedIncrement struct {
 	Epoch           int64  `json:"epoch,omitempty"`
 }
 
-func (c *Increment) stored() storedIncrement {
+func (c *Increment) toStored() storedIncrement {
 	s := storedIncrement{Base: &c.Base, Delta: c.Delta, MaxRequestDelta: c.MaxRequestDelta, RandDelta: c.RandDelta, Epoch: c.Epoch}
 	if c.Min != math.MinInt64 {
 		s.Min = &c.Min

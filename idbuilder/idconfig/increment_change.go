@@ -6,7 +6,7 @@ package idconfig
 // sequence may have been moved back since.
 func (c *Increment) epoch(old *Config) int64 {
 	before := old.Increment
-	if before == nil || c.moves(before) || (c.Delta < 0) != (before.Delta < 0) {
+	if before == nil || c.namesOtherStart(before) || (c.Delta < 0) != (before.Delta < 0) {
 		return old.Version // greater than all epochs before
 	}
 	return before.Epoch
@@ -15,23 +15,23 @@ func (c *Increment) epoch(old *Config) int64 {
 // Rewinds reports whether the request moves the sequence to its base, and that is
 // before a value that the sequence has reached.
 func (c *Increment) Rewinds(old *Increment, value int64) bool {
-	return c.moves(old) && c.before(c.Base, value)
+	return c.namesOtherStart(old) && c.comesBefore(c.Base, value)
 }
 
 // Advances reports whether the request moves the sequence ahead, to its base.
 func (c *Increment) Advances(old *Increment, value int64) bool {
-	return c.moves(old) && c.before(value, c.Base)
+	return c.namesOtherStart(old) && c.comesBefore(value, c.Base)
 }
 
-// moves reports whether the request names another place to begin than old did. A
+// namesOtherStart reports whether the request names another place to begin than old did. A
 // request that changes the delta alone repeats the base in the specification's
 // dialect, the first ID in the deployed worker's.
-func (c *Increment) moves(old *Increment) bool {
+func (c *Increment) namesOtherStart(old *Increment) bool {
 	return c.Base != old.Base && c.Start() != old.Start()
 }
 
-// before reports whether a comes before b in the direction of the sequence.
-func (c *Increment) before(a, b int64) bool {
+// comesBefore reports whether a comes before b in the direction of the sequence.
+func (c *Increment) comesBefore(a, b int64) bool {
 	if c.Delta < 0 {
 		return a > b
 	}

@@ -42,7 +42,7 @@ func (r *incrementRequest) config() (*Increment, []error) {
 	return &c.made, c.faults
 }
 
-func (r *incrementReader) refuse(param, reason string, args ...any) bool {
+func (r *incrementReader) addFault(param, reason string, args ...any) bool {
 	r.faults = append(r.faults, fault(param, reason, args...))
 	return false
 }
@@ -50,8 +50,8 @@ func (r *incrementReader) refuse(param, reason string, args ...any) bool {
 // hasBase reports whether the request says where to begin. The deployed
 // worker's dialect has a default.
 func (r *incrementReader) hasBase() bool {
-	if r.from.Base == nil && r.from.Start == nil && r.from.specified() {
-		return r.refuse("base", "it is missing; allowed are %d to %d", int64(math.MinInt64), int64(math.MaxInt64))
+	if r.from.Base == nil && r.from.Start == nil && r.from.isSpecified() {
+		return r.addFault("base", "it is missing; allowed are %d to %d", int64(math.MinInt64), int64(math.MaxInt64))
 	}
 	return true
 }
@@ -64,14 +64,14 @@ func (r *incrementReader) setDelta() bool {
 	case r.from.Step != nil:
 		name = "step"
 		if delta == 0 || delta == math.MinInt64 {
-			return r.refuse("step", "it is %d; allowed are %d to %d, but not 0", delta, -math.MaxInt64, int64(math.MaxInt64))
+			return r.addFault("step", "it is %d; allowed are %d to %d, but not 0", delta, -math.MaxInt64, int64(math.MaxInt64))
 		}
 	case delta < 1:
-		return r.refuse("delta", "it is %d; allowed are 1 to %d (for IDs that descend, give a negative step)", delta, int64(math.MaxInt64))
+		return r.addFault("delta", "it is %d; allowed are 1 to %d (for IDs that descend, give a negative step)", delta, int64(math.MaxInt64))
 	}
 	r.made.MaxRequestDelta = first(max(DefaultMaxRequestDelta, r.made.magnitude()), r.from.MaxRequestDelta)
 	if most := r.made.MaxRequestDelta; most < r.made.magnitude() {
-		r.refuse("max_request_delta", "it is %d, less than the %s; allowed are %d to %d", most, name, r.made.magnitude(), int64(math.MaxInt64))
+		r.addFault("max_request_delta", "it is %d, less than the %s; allowed are %d to %d", most, name, r.made.magnitude(), int64(math.MaxInt64))
 	}
 	return true
 }
@@ -79,7 +79,7 @@ func (r *incrementReader) setDelta() bool {
 // setBounds takes min and max. The deployed worker's default for min is 1.
 func (r *incrementReader) setBounds() bool {
 	low := int64(math.MinInt64)
-	if !r.from.specified() {
+	if !r.from.isSpecified() {
 		low = 1
 	}
 	r.made.Min, r.made.Max = first(low, r.from.Min), first(math.MaxInt64, r.from.Max)
@@ -88,7 +88,7 @@ func (r *incrementReader) setBounds() bool {
 		if r.from.Min != nil {
 			name = "min"
 		}
-		return r.refuse(name, "min is %d, greater than max, %d", r.made.Min, r.made.Max)
+		return r.addFault(name, "min is %d, greater than max, %d", r.made.Min, r.made.Max)
 	}
 	return true
 }
@@ -102,7 +102,7 @@ func (r *incrementReader) setBase() bool {
 	start := first(1, r.from.Start)
 	r.made.Base = start - r.made.Delta
 	if (r.made.Base < start) != (r.made.Delta > 0) {
-		return r.refuse("start", "%d less the step, %d, is no 64-bit number", start, r.made.Delta)
+		return r.addFault("start", "%d less the step, %d, is no 64-bit number", start, r.made.Delta)
 	}
 	return true
 }
@@ -116,9 +116,9 @@ func (r *incrementReader) checkFirst() {
 	first := r.made.Start()
 	switch overflows := (first > r.made.Base) != (r.made.Delta > 0); {
 	case overflows:
-		r.refuse(name, "the first ID, %d and %d, is no 64-bit number", r.made.Base, r.made.Delta)
+		r.addFault(name, "the first ID, %d and %d, is no 64-bit number", r.made.Base, r.made.Delta)
 	case first < r.made.Min || first > r.made.Max:
-		r.refuse(name, "the first ID is %d; allowed are %d to %d, from min to max", first, r.made.Min, r.made.Max)
+		r.addFault(name, "the first ID is %d; allowed are %d to %d, from min to max", first, r.made.Min, r.made.Max)
 	}
 }
 

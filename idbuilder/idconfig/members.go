@@ -30,9 +30,9 @@ func membersOf(t reflect.Type) members {
 	return m
 }
 
-// suggest tells what an unknown member may have been meant to be: the nearest
+// suggestMember tells what an unknown member may have been meant to be: the nearest
 // known one, or, if none is near, all.
-func (m members) suggest(name string) string {
+func (m members) suggestMember(name string) string {
 	if len(name) <= 64 {
 		if word, distance := nearest.Word(name, m.names); distance <= max(2, len(word)/3) {
 			return fmt.Sprintf("did you mean %s?", word)

@@ -15,9 +15,9 @@ type request struct {
 	Force          bool    `json:"force"`
 }
 
-// specified reports whether the request speaks the specification's dialect, in
+// isSpecified reports whether the request speaks the specification's dialect, in
 // which key names the configuration.
-func (r *request) specified() bool { return r.Key != nil }
+func (r *request) isSpecified() bool { return r.Key != nil }
 
 // Request is a configuration as a client sent it.
 type Request struct {

@@ -21,7 +21,7 @@ type reader struct {
 	faults  []error
 }
 
-func (r *reader) fault(path, reason string, args ...any) {
+func (r *reader) addFault(path, reason string, args ...any) {
 	if len(r.faults) < maxFaults {
 		r.faults = append(r.faults, fault(path, reason, args...))
 	}
@@ -34,8 +34,8 @@ func (r *reader) object(target any) error {
 		return err
 	}
 	if token != json.Delim('{') {
-		r.fault("body", "it is %s; wanted is an object", kindOf(token))
-		return r.skip(token)
+		r.addFault("body", "it is %s; wanted is an object", kindOf(token))
+		return r.skipValue(token)
 	}
 	return r.readMembers(reflect.TypeOf(target).Elem(), "")
 }
@@ -50,7 +50,7 @@ func (r *reader) readMembers(t reflect.Type, path string) error {
 			return err
 		}
 		name, _ := token.(string)
-		if err := r.member(known, seen, name, path); err != nil {
+		if err := r.readMember(known, seen, name, path); err != nil {
 			return err
 		}
 	}
@@ -58,17 +58,17 @@ func (r *reader) readMembers(t reflect.Type, path string) error {
 	return err
 }
 
-// member reads the value of a member. Seen has the members before it.
-func (r *reader) member(known members, seen map[string]bool, name, path string) error {
+// readMember reads the value of a member. Seen has the members before it.
+func (r *reader) readMember(known members, seen map[string]bool, name, path string) error {
 	t := known.types[name]
 	place := strings.TrimPrefix(path+"."+name, ".")
 	switch {
 	case t == nil:
 		place = strings.TrimPrefix(path+"."+strings.Trim(excerpt(name), `"`), ".")
-		r.fault(place, "there is no such parameter; %s", known.suggest(name))
+		r.addFault(place, "there is no such parameter; %s", known.suggestMember(name))
 		return r.value(nil, place)
 	case seen[name]:
-		r.fault(place, "it stands twice")
+		r.addFault(place, "it stands twice")
 	}
 	seen[name] = true
 	return r.value(t, place)
@@ -88,15 +88,15 @@ func (r *reader) value(t reflect.Type, path string) error {
 	case token == json.Delim('{') && t.Kind() == reflect.Struct:
 		return r.readMembers(t, path)
 	case token == json.Delim('[') && t.Kind() == reflect.Slice:
-		return r.elements(t.Elem(), path)
+		return r.readElements(t.Elem(), path)
 	default:
 		r.scalar(t, token, path)
 	}
-	return r.skip(token)
+	return r.skipValue(token)
 }
 
-// elements reads the elements of an array up to its end.
-func (r *reader) elements(t reflect.Type, path string) error {
+// readElements reads the elements of an array up to its end.
+func (r *reader) readElements(t reflect.Type, path string) error {
 	for i := 0; r.decoder.More(); i++ {
 		if err := r.value(t, fmt.Sprintf("%s[%d]", path, i)); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (r *reader) scalar(t reflect.Type, token json.Token, path string) {
 	default:
 		wanted = "an object"
 	}
-	r.fault(path, "it is %s; wanted is %s", kindOf(token), wanted)
+	r.addFault(path, "it is %s; wanted is %s", kindOf(token), wanted)
 }
 
 func isInt64(n json.Number) bool {
@@ -137,8 +137,8 @@ func isInt64(n json.Number) bool {
 	return err == nil
 }
 
-// skip reads on to the end of the value that begins with a token.
-func (r *reader) skip(token json.Token) error {
+// skipValue reads on to the end of the value that begins with a token.
+func (r *reader) skipValue(token json.Token) error {
 	depth := 0
 	for {
 		switch token {

@@ -22,9 +22,9 @@ type snowflakeRequest struct {
 }
 
 func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
-	faults := r.twice()
+	faults := r.duplicateFaults()
 	r.translate()
-	if faults = append(faults, r.missing()...); len(faults) > 0 {
+	if faults = append(faults, r.missingFaults()...); len(faults) > 0 {
 		return nil, faults
 	}
 	c := &Snowflake{
@@ -32,7 +32,7 @@ func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
 		WorkerIDSize: first(deployedWorkerBits, r.WorkerIDSize, r.WorkerBits), SeqSize: first(deployedSequenceBits, r.SeqSize, r.SequenceBits),
 		SkipSize: first(1, r.SkipSize),
 	}
-	n := r.names()
+	n := r.parameterNames()
 	if n.skip == "" {
 		c.SkipSize = 64 - c.TSSize - c.WorkerIDSize - c.SeqSize
 	}
@@ -53,9 +53,9 @@ func (r *snowflakeRequest) translate() {
 	}
 }
 
-// names returns the names of the parameters in the dialect that the request uses.
+// parameterNames returns the names of the parameters in the dialect that the request uses.
 // The deployed worker's dialect has no skip_size: it leaves the uppermost bits empty.
-func (r *snowflakeRequest) names() names {
+func (r *snowflakeRequest) parameterNames() names {
 	n := specifiedNames
 	if r.SkipSize == nil && r.TSSize == nil {
 		n.skip = ""
@@ -70,7 +70,7 @@ func (r *snowflakeRequest) names() names {
 		{&n.worker, r.WorkerBits != nil, r.WorkerIDSize != nil, "worker_bits"},
 		{&n.seq, r.SequenceBits != nil, r.SeqSize != nil, "sequence_bits"},
 	} {
-		if p.given || !p.specification && !r.specified() {
+		if p.given || !p.specification && !r.isSpecified() {
 			*p.name = p.deployed
 		}
 	}
@@ -83,8 +83,8 @@ func (r *snowflakeRequest) names() names {
 	return n
 }
 
-// twice returns the faults of parameters that are given in both dialects.
-func (r *snowflakeRequest) twice() (faults []error) {
+// duplicateFaults returns the faults of parameters that are given in both dialects.
+func (r *snowflakeRequest) duplicateFaults() (faults []error) {
 	for _, p := range []struct {
 		a, b string
 		both bool
@@ -104,11 +104,11 @@ func (r *snowflakeRequest) twice() (faults []error) {
 	return faults
 }
 
-// missing returns the faults of parameters that the specification requires. Ts_size
+// missingFaults returns the faults of parameters that the specification requires. Ts_size
 // follows from the deployed worker's worker_bits, which leave 41 bits. Its console, which sends
 // worker_id_bits, sends a key as well, and no epoch if that field is empty.
-func (r *snowflakeRequest) missing() (faults []error) {
-	if !r.specified() {
+func (r *snowflakeRequest) missingFaults() (faults []error) {
+	if !r.isSpecified() {
 		return nil
 	}
 	for _, p := range []struct {

@@ -15,16 +15,16 @@ func TestSuspendedMachine(t *testing.T) {
 	now := time.Now()
 	later := now.Add(time.Second)
 	for name, c := range map[string]struct {
-		k     *known
+		k     *answerInfo
 		valid bool
 	}{
 		"nothing known":       {nil, false},
-		"both go on":          {&known{until: later, wall: later.UnixNano()}, true},
-		"ended":               {&known{until: now, wall: now.UnixNano()}, false},
-		"suspended":           {&known{until: later, wall: now.UnixNano()}, false},
-		"wall clock set back": {&known{until: now, wall: later.UnixNano()}, false},
+		"both go on":          {&answerInfo{until: later, wall: later.UnixNano()}, true},
+		"ended":               {&answerInfo{until: now, wall: now.UnixNano()}, false},
+		"suspended":           {&answerInfo{until: later, wall: now.UnixNano()}, false},
+		"wall clock set back": {&answerInfo{until: now, wall: later.UnixNano()}, false},
 	} {
-		if c.k.valid(now) != c.valid {
+		if c.k.isValid(now) != c.valid {
 			t.Errorf("%s: valid is %v", name, !c.valid)
 		}
 	}
@@ -34,9 +34,9 @@ func TestSuspendedMachine(t *testing.T) {
 // validity is not used.
 func TestAnswerThatExpired(t *testing.T) {
 	w := &Watch{options: Options{}.withDefaults(), life: t.Context()}
-	p := &poll{done: make(chan struct{}), known: &known{until: time.Now()}}
+	p := &poll{done: make(chan struct{}), known: &answerInfo{until: time.Now()}}
 	close(p.done)
-	if _, err := w.wait(t.Context(), p); !errors.Is(err, ErrLate) {
+	if _, err := w.awaitPoll(t.Context(), p); !errors.Is(err, ErrLate) {
 		t.Errorf("the error is %v, want ErrLate", err)
 	}
 }
@@ -46,7 +46,7 @@ func TestAnswerAfterClose(t *testing.T) {
 	w := &Watch{options: Options{}.withDefaults()}
 	w.life, w.stop = context.WithCancel(t.Context())
 	w.Close()
-	w.learn(1, time.Now())
+	w.rememberRevision(1, time.Now())
 	if _, err := w.Current(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("the error is %v, want ErrClosed", err)
 	}
@@ -59,7 +59,7 @@ func TestLaterCallWins(t *testing.T) {
 	for _, begun := range [][]time.Time{{now, now.Add(-time.Millisecond)}, {now.Add(-time.Millisecond), now}} {
 		w := &Watch{options: Options{}.withDefaults(), life: t.Context()}
 		for _, b := range begun {
-			w.learn(b.UnixNano(), b)
+			w.rememberRevision(b.UnixNano(), b)
 		}
 		if got := w.known.Load().revision; got != now.UnixNano() {
 			t.Errorf("the answer of the earlier call is remembered")

@@ -25,7 +25,7 @@ var (
 type Watch struct {
 	store   store.Store
 	options Options
-	known   atomic.Pointer[known]
+	known   atomic.Pointer[answerInfo]
 
 	mu      sync.Mutex
 	polling *poll // the poll that is under way, or nil
@@ -53,7 +53,7 @@ func (w *Watch) run() {
 	tick := time.NewTicker(w.options.Validity / 3)
 	defer tick.Stop()
 	for w.life.Err() == nil {
-		_, _ = w.wait(w.life, w.startPoll()) // Current polls again, and reports the error
+		_, _ = w.awaitPoll(w.life, w.startPoll()) // Current polls again, and reports the error
 		select {
 		case <-w.life.Done():
 		case <-tick.C:
@@ -65,10 +65,10 @@ func (w *Watch) run() {
 // within the validity; it then returns the error of the store, [ErrLate] or that of
 // ctx. After Close it returns [ErrClosed].
 func (w *Watch) Current(ctx context.Context) (int64, error) {
-	if k := w.known.Load(); k.valid(time.Now()) {
+	if k := w.known.Load(); k.isValid(time.Now()) {
 		return k.revision, nil
 	}
-	return w.wait(ctx, w.startPoll())
+	return w.awaitPoll(ctx, w.startPoll())
 }
 
 // Announce makes a change known that the caller has stored: when it returns nil, no
@@ -87,7 +87,7 @@ func (w *Watch) Announce(ctx context.Context) error {
 	expired := time.NewTimer(w.options.Validity + w.options.Margin) // what other processes know
 	defer expired.Stop()
 	w.mu.Lock()
-	w.learn(revision, begun)
+	w.rememberRevision(revision, begun)
 	w.mu.Unlock()
 	select {
 	case <-expired.C:

@@ -21,52 +21,52 @@ func (w *Watch) startPoll() *poll {
 		ctx, cancel := context.WithDeadline(w.life, begun.Add(w.options.Validity))
 		w.polling = &poll{late: ctx.Done(), done: make(chan struct{})}
 		w.polls.Add(1)
-		go w.ask(ctx, cancel, begun, w.polling)
+		go w.askStore(ctx, cancel, begun, w.polling)
 	}
 	return w.polling
 }
 
-// ask asks the store, and ends the poll.
-func (w *Watch) ask(ctx context.Context, cancel context.CancelFunc, begun time.Time, p *poll) {
+// askStore asks the store, and ends the poll.
+func (w *Watch) askStore(ctx context.Context, cancel context.CancelFunc, begun time.Time, p *poll) {
 	defer w.polls.Done()
 	defer cancel()
 	revision, err := w.store.Revision(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p.err = err; err == nil {
-		p.known = w.learn(revision, begun)
+		p.known = w.rememberRevision(revision, begun)
 	}
 	w.polling = nil
 	close(p.done)
 }
 
-// learn remembers a revision that the store had at some time after begun. Of two
+// rememberRevision remembers a revision that the store had at some time after begun. Of two
 // answers, the one of the call that began later stays, since it holds for longer. It may have
 // the lower revision, if the calls overlap. That is as safe: the store had this revision
 // after the call began, so an Announce of the higher one returns after
 // this answer has expired. The caller holds w.mu.
-func (w *Watch) learn(revision int64, begun time.Time) *known {
+func (w *Watch) rememberRevision(revision int64, begun time.Time) *answerInfo {
 	end := begun.Add(w.options.Validity)
-	k := &known{revision: revision, begun: begun, until: end, wall: end.UnixNano()}
+	k := &answerInfo{revision: revision, begun: begun, until: end, wall: end.UnixNano()}
 	if old := w.known.Load(); w.life.Err() == nil && (old == nil || begun.After(old.begun)) {
 		w.known.Store(k)
 	}
 	return k
 }
 
-// wait returns the answer of a poll, if it may still be used.
-func (w *Watch) wait(ctx context.Context, p *poll) (int64, error) {
+// awaitPoll returns the answer of a poll, if it may still be used.
+func (w *Watch) awaitPoll(ctx context.Context, p *poll) (int64, error) {
 	select {
 	case <-p.done:
 	case <-p.late:
 	case <-ctx.Done():
 		return 0, fmt.Errorf("revision: the store has not answered: %w", ctx.Err())
 	}
-	return w.answer(p)
+	return w.pollResult(p)
 }
 
-// answer returns what an ended or late poll has found.
-func (w *Watch) answer(p *poll) (int64, error) {
+// pollResult returns what an ended or late poll has found.
+func (w *Watch) pollResult(p *poll) (int64, error) {
 	select {
 	case <-p.done:
 	default:
@@ -77,7 +77,7 @@ func (w *Watch) answer(p *poll) (int64, error) {
 		return 0, ErrClosed
 	case p.err != nil:
 		return 0, fmt.Errorf("revision: %w", p.err)
-	case !p.known.valid(time.Now()):
+	case !p.known.isValid(time.Now()):
 		return 0, w.lateError()
 	}
 	return p.known.revision, nil
@@ -96,21 +96,21 @@ type poll struct {
 	late <-chan struct{} // closed when the validity has passed: an answer would be void
 	done chan struct{}   // closed when the store has answered
 	// Set before done is closed:
-	known *known
+	known *answerInfo
 	err   error
 }
 
-// known is the answer of a poll.
-type known struct {
+// answerInfo is the answer of a poll.
+type answerInfo struct {
 	revision int64
 	begun    time.Time // when the poll began
 	until    time.Time // begun + validity, by the monotonic clock
 	wall     int64     // the same by the wall clock, in Unix nanoseconds
 }
 
-// valid reports whether the answer may be used. The monotonic clock decides; the
+// isValid reports whether the answer may be used. The monotonic clock decides; the
 // wall clock has a say too, since the monotonic one stands still while a
 // machine is suspended.
-func (k *known) valid(now time.Time) bool {
+func (k *answerInfo) isValid(now time.Time) bool {
 	return k != nil && now.Before(k.until) && now.UnixNano() < k.wall
 }

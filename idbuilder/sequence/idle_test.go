@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 )
 
-// TestIdle: an idle sequence leaves memory; what it had is given back, and
-// those who kept it go on.
+// TestIdle checks that the pool evicts an idle sequence and gives its numbers back,
+// and that callers which kept the sequence continue.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()

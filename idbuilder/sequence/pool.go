@@ -83,7 +83,7 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 		return nil, err
 	}
 	s := &Sequence{pool: p, name: name, spec: spec}
-	s.publish(span{from: spec.Start})
+	s.publishSegment(span{from: spec.Start})
 	p.all[name] = s
 	return s, nil
 }
@@ -98,7 +98,7 @@ func (p *Pool) Drop(name string) {
 	if s := p.all[name]; s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.forget()
+		s.forgetState()
 	}
 }
 

@@ -13,24 +13,24 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.closed = true
 	p.mu.Unlock()
 	for _, s := range p.list() {
-		s.shut()
+		s.refuseCalls()
 	}
 	defer p.cancel()
 	if err := p.queue.close(ctx); err != nil {
 		return err
 	}
-	p.giveBack(ctx, p.rest())
+	p.giveBack(ctx, p.sealAll())
 	p.cancel()
 	return wait(ctx, p.swept)
 }
 
-// rest returns all numbers in memory that can be given back, and drops the
+// sealAll returns all numbers in memory that can be given back, and drops the
 // others.
-func (p *Pool) rest() (offers []offer) {
+func (p *Pool) sealAll() (offers []offer) {
 	for _, s := range p.list() {
 		s.mu.Lock()
-		offers = append(offers, s.offer()...)
-		s.forget()
+		offers = append(offers, s.makeOffers()...)
+		s.forgetState()
 		s.mu.Unlock()
 	}
 	return offers

@@ -20,25 +20,25 @@ func (p *Pool) evictIdle() {
 		case <-p.ctx.Done():
 			return
 		case <-ticker.C:
-			p.sweep()
+			p.evictUnused()
 		}
 	}
 }
 
-func (p *Pool) sweep() {
+func (p *Pool) evictUnused() {
 	now := p.now()
 	var offers []offer
 	for _, s := range p.list() {
-		if s.unused(now) {
-			offers = append(offers, p.evict(s)...)
+		if s.isUnused(now) {
+			offers = append(offers, p.evictSequence(s)...)
 		}
 	}
 	p.giveBack(p.ctx, offers)
 }
 
-// evict removes a sequence, unless it is in use, and returns what can be given
+// evictSequence removes a sequence, unless it is in use, and returns what can be given
 // back of it.
-func (p *Pool) evict(s *Sequence) []offer {
+func (p *Pool) evictSequence(s *Sequence) []offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.mu.Lock()
@@ -47,18 +47,18 @@ func (p *Pool) evict(s *Sequence) []offer {
 		return nil
 	}
 	s.stopTimer()
-	s.seal()
-	offers := s.offer()
-	s.forget()
+	s.sealSegment()
+	offers := s.makeOffers()
+	s.forgetState()
 	s.evicted, s.checked = true, false
 	delete(p.all, s.name)
 	p.counts.evictions.Add(1)
 	return offers
 }
 
-// revive returns the sequence in memory that has the name of one that was
+// findRevived returns the sequence in memory that has the name of one that was
 // evicted; the latter itself, if there is none.
-func (p *Pool) revive(s *Sequence) (*Sequence, error) {
+func (p *Pool) findRevived(s *Sequence) (*Sequence, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

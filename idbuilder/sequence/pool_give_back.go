@@ -30,7 +30,7 @@ func (p *Pool) giveOneBack(ctx context.Context, o offer) {
 	defer cancel()
 	err := ctx.Err()
 	if err == nil {
-		err = o.make(ctx, p.store)
+		err = o.giveBack(ctx, p.store)
 	}
 	if err == nil {
 		p.counts.returned.Add(o.steps)
@@ -55,8 +55,8 @@ type offer struct {
 	steps uint64
 }
 
-// make lets the store take the numbers back, if the sequence is as it was left.
-func (o offer) make(ctx context.Context, s store.Store) error {
+// giveBack lets the store take the numbers back, if the sequence is as it was left.
+func (o offer) giveBack(ctx context.Context, s store.Store) error {
 	now, err := s.Sequence(ctx, o.name)
 	if err != nil {
 		return err

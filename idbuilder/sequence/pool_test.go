@@ -52,8 +52,8 @@ func TestRespec(t *testing.T) {
 	})
 }
 
-// TestDirection: a sequence that nothing was taken from may change its direction;
-// those who have it with the old one then get no number.
+// TestDirection checks that an unused sequence may change its direction, and that
+// callers with the old direction then get no number.
 func TestDirection(t *testing.T) {
 	p := newPool(t, newFakeStore(), sequence.Options{})
 	up := openSequence(t, p, "a", ascending)

@@ -20,12 +20,12 @@ func (p *Pool) enqueue(s *Sequence, urgent bool) {
 	if q.running < p.o.Concurrency {
 		q.running++
 		q.idle.Add(1)
-		go p.work()
+		go p.runWorker()
 	}
 }
 
-// hurry moves a sequence ahead of those that no request waits for.
-func (p *Pool) hurry(s *Sequence) {
+// moveAhead moves a sequence ahead of those that no request waits for.
+func (p *Pool) moveAhead(s *Sequence) {
 	q := &p.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -34,8 +34,8 @@ func (p *Pool) hurry(s *Sequence) {
 	}
 }
 
-// work reserves ranges until none is wanted.
-func (p *Pool) work() {
+// runWorker reserves ranges until none is wanted.
+func (p *Pool) runWorker() {
 	defer p.queue.idle.Done()
 	for s := p.queue.next(); s != nil; s = p.queue.next() {
 		p.refill(s)
@@ -45,12 +45,12 @@ func (p *Pool) work() {
 // refill reserves ranges until they suffice or the store fails.
 func (p *Pool) refill(s *Sequence) {
 	for {
-		plan, ok := s.plan()
+		plan, ok := s.planReservation()
 		if !ok {
 			return
 		}
 		r, err := p.reserve(s.name, plan.Reservation)
-		if !s.settle(plan, r, err) {
+		if !s.acceptOutcome(plan, r, err) {
 			return
 		}
 	}

@@ -36,11 +36,11 @@ func (g *segment) close() span {
 	return span{from: move(g.from, used, g.step), size: g.size - used}
 }
 
-// left returns how much is left.
-func (g *segment) left() uint64 { return g.size - g.used.Load() }
+// stepsLeft returns how much is left.
+func (g *segment) stepsLeft() uint64 { return g.size - g.used.Load() }
 
-// last returns the last number that was taken, or the value before the first.
-func (g *segment) last() int64 { return move(g.from, g.used.Load(), g.step) }
+// lastTaken returns the last number that was taken, or the value before the first.
+func (g *segment) lastTaken() int64 { return move(g.from, g.used.Load(), g.step) }
 
 // span is a range of numbers: those after from, up to a distance of size.
 type span struct {
@@ -48,7 +48,7 @@ type span struct {
 	size uint64
 }
 
-// touches reports whether a range begins where this one ends.
-func (r span) touches(next span, step int64) bool {
+// isFollowedBy reports whether a range begins where this one ends.
+func (r span) isFollowedBy(next span, step int64) bool {
 	return move(r.from, r.size, step) == next.from
 }

@@ -59,7 +59,7 @@ type Sequence struct {
 func (s *Sequence) Take(ctx context.Context, dst []int64, r Request) ([]int64, error) {
 	g := s.seg.Load()
 	if r.Count == 1 && !r.Random && (r.Delta == 0 || r.Delta == g.step) { // the usual request
-		last, err := s.take(ctx, g, g.unit)
+		last, err := s.takeFrom(ctx, g, g.unit)
 		if err != nil {
 			return dst, err
 		}
@@ -72,7 +72,7 @@ func (s *Sequence) Take(ctx context.Context, dst []int64, r Request) ([]int64, e
 	case r.Random:
 		return s.takeRandom(ctx, dst, r.Count, delta)
 	}
-	last, err := s.take(ctx, g, mulSat(delta, uint64(r.Count)))
+	last, err := s.takeFrom(ctx, g, mulSat(delta, uint64(r.Count)))
 	if err != nil {
 		return dst, err
 	}
@@ -90,12 +90,12 @@ func appendSpaced(dst []int64, last int64, count int, delta int64) []int64 {
 	return dst
 }
 
-// take takes the numbers up to a distance, from the segment if it has them, and
+// takeFrom takes the numbers up to a distance, from the segment if it has them, and
 // returns the one before them.
-func (s *Sequence) take(ctx context.Context, g *segment, need uint64) (int64, error) {
+func (s *Sequence) takeFrom(ctx context.Context, g *segment, need uint64) (int64, error) {
 	last, left, ok := g.take(need)
 	if !ok {
-		return s.await(ctx, need)
+		return s.awaitNumbers(ctx, need)
 	}
 	if left < g.low && !s.busy.Load() {
 		s.prefetch()
@@ -107,13 +107,13 @@ func (s *Sequence) take(ctx context.Context, g *segment, need uint64) (int64, er
 func (s *Sequence) prefetch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.wants() {
-		s.request(false)
+	if s.wantsRange() {
+		s.requestRange(false)
 	}
 }
 
-// offer returns what can be given back of a sequence that is sealed, if anything.
-func (s *Sequence) offer() []offer {
+// makeOffers returns what can be given back of a sequence that is sealed, if anything.
+func (s *Sequence) makeOffers() []offer {
 	n := len(s.ahead)
 	if !s.known || n == 0 || move(s.ahead[n-1].from, s.ahead[n-1].size, s.spec.Step) != s.reserved {
 		return nil

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// shut makes all calls of Take return ErrClosed.
-func (s *Sequence) shut() {
+// refuseCalls makes all calls of Take return ErrClosed.
+func (s *Sequence) refuseCalls() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	s.stopTimer()
 	s.endWaiters(ErrClosed)
-	s.seal()
+	s.sealSegment()
 }
 
-// unused reports whether nothing was taken for Options.Idle. Takers note no
+// isUnused reports whether nothing was taken for Options.Idle. Takers note no
 // time: that would cost them more than taking.
-func (s *Sequence) unused(now time.Duration) bool {
-	if next := s.seg.Load().last(); next != s.seen || !s.checked {
+func (s *Sequence) isUnused(now time.Duration) bool {
+	if next := s.seg.Load().lastTaken(); next != s.seen || !s.checked {
 		s.seen, s.seenAt, s.checked = next, now, true
 		return false
 	}
@@ -39,9 +39,9 @@ func (s *Sequence) stopTimer() {
 
 // takeRevived takes from a sequence that was evicted and is used again.
 func (s *Sequence) takeRevived(ctx context.Context, need uint64) (int64, error) {
-	live, err := s.pool.revive(s)
+	live, err := s.pool.findRevived(s)
 	if err != nil {
 		return 0, err
 	}
-	return live.take(ctx, live.seg.Load(), need)
+	return live.takeFrom(ctx, live.seg.Load(), need)
 }

@@ -16,27 +16,27 @@ func (s *Sequence) setPhase(p phase) {
 	s.busy.Store(p != idle)
 }
 
-// wants reports whether a range is to be reserved in the background.
-func (s *Sequence) wants() bool {
-	return !s.exhausted && !s.closed && !s.evicted && s.total() < s.low
+// wantsRange reports whether a range is to be reserved in the background.
+func (s *Sequence) wantsRange() bool {
+	return !s.exhausted && !s.closed && !s.evicted && s.totalSteps() < s.low
 }
 
-// request has a range reserved. After a failure the back-off ends first.
-func (s *Sequence) request(urgent bool) {
+// requestRange has a range reserved. After a failure the back-off ends first.
+func (s *Sequence) requestRange(urgent bool) {
 	switch {
 	case s.phase == idle:
 		s.setPhase(active)
 		s.pool.enqueue(s, urgent)
 	case s.phase == active && urgent:
-		s.pool.hurry(s)
+		s.pool.moveAhead(s)
 	}
 }
 
-// plan returns the next reservation, if one is needed.
-func (s *Sequence) plan() (plan, bool) {
+// planReservation returns the next reservation, if one is needed.
+func (s *Sequence) planReservation() (plan, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.evicted || len(s.waiters) == 0 && !s.wants() {
+	if s.closed || s.evicted || len(s.waiters) == 0 && !s.wantsRange() {
 		s.setPhase(idle)
 		return plan{}, false
 	}
@@ -50,39 +50,39 @@ func (s *Sequence) plan() (plan, bool) {
 	return p, true
 }
 
-// settle takes in what a reservation brought. It reports whether another one is
+// acceptOutcome takes in what a reservation brought. It reports whether another one is
 // needed at once.
-func (s *Sequence) settle(p plan, r store.Range, err error) (again bool) {
+func (s *Sequence) acceptOutcome(p plan, r store.Range, err error) (again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.gen != s.gen {
 		return true // the range is lost
 	}
 	if err == nil {
-		err = s.accept(p, r)
+		err = s.acceptRange(p, r)
 	}
 	if s.closed {
-		s.seal()
+		s.sealSegment()
 		return true
 	}
 	switch {
 	case errors.Is(err, store.ErrExhausted):
 		s.noteExhausted(p)
 	case err != nil:
-		s.fail(err)
+		s.failWaiters(err)
 		return false
 	}
-	s.recover()
-	s.serve()
-	if len(s.waiters) > 0 || s.wants() {
+	s.resetFailures()
+	s.serveWaiters()
+	if len(s.waiters) > 0 || s.wantsRange() {
 		return true
 	}
 	s.setPhase(idle)
 	return false
 }
 
-// accept checks a range and puts it into memory.
-func (s *Sequence) accept(p plan, r store.Range) error {
+// acceptRange checks a range and puts it into memory.
+func (s *Sequence) acceptRange(p plan, r store.Range) error {
 	got := span{from: r.From, size: distance(r.From, r.To)}
 	want := mulSat(size(p.Step), uint64(p.Count))
 	if (r.To > r.From) != (p.Step > 0) || got.size == 0 || got.size > want || got.size > p.spec.room(r.From) {
@@ -108,11 +108,11 @@ func (s *Sequence) noteExhausted(p plan) {
 	}
 	s.exhausted = p.tail || size(s.spec.Step) == 1
 	s.tail = !s.exhausted
-	s.publish(s.retire())
+	s.publishSegment(s.retireSegment())
 }
 
-// fail ends the waiters with the store's error, and begins the back-off.
-func (s *Sequence) fail(err error) {
+// failWaiters ends the waiters with the store's error, and begins the back-off.
+func (s *Sequence) failWaiters(err error) {
 	s.pool.counts.failures.Add(1)
 	if s.err == nil {
 		s.pool.o.Log.Warn("the store reserves no numbers", "sequence", s.name, "error", err)
@@ -120,12 +120,12 @@ func (s *Sequence) fail(err error) {
 	s.err = err
 	s.endWaiters(fmt.Errorf("sequence %q: reserve numbers: %w", s.name, err))
 	s.setPhase(backoff)
-	s.timer = time.AfterFunc(s.delay(), s.retry)
+	s.timer = time.AfterFunc(s.backoffDelay(), s.endBackoff)
 	s.failures = min(s.failures+1, 62)
 }
 
-// delay returns how long the back-off lasts.
-func (s *Sequence) delay() time.Duration {
+// backoffDelay returns how long the back-off lasts.
+func (s *Sequence) backoffDelay() time.Duration {
 	d := s.pool.o.MinBackoff << s.failures
 	if d>>s.failures != s.pool.o.MinBackoff || d > s.pool.o.MaxBackoff {
 		d = s.pool.o.MaxBackoff
@@ -133,8 +133,8 @@ func (s *Sequence) delay() time.Duration {
 	return d - rand.N(d/2+1)
 }
 
-// retry ends the back-off.
-func (s *Sequence) retry() {
+// endBackoff ends the back-off.
+func (s *Sequence) endBackoff() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != backoff {
@@ -142,13 +142,13 @@ func (s *Sequence) retry() {
 	}
 	s.timer = nil
 	s.setPhase(idle)
-	if len(s.waiters) > 0 || s.wants() {
-		s.request(len(s.waiters) > 0)
+	if len(s.waiters) > 0 || s.wantsRange() {
+		s.requestRange(len(s.waiters) > 0)
 	}
 }
 
-// recover notes that the store answers.
-func (s *Sequence) recover() {
+// resetFailures notes that the store answers.
+func (s *Sequence) resetFailures() {
 	if s.err != nil {
 		s.pool.o.Log.Info("the store reserves numbers again", "sequence", s.name)
 	}

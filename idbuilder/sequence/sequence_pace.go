@@ -12,11 +12,11 @@ import (
 func (s *Sequence) batchSize(now time.Duration) int64 {
 	s.measureRate(now)
 	step := size(s.spec.Step)
-	s.batch = s.adapt()
-	reach := s.limit(mulSat(uint64(s.batch), step))
+	s.batch = s.targetSteps()
+	reach := s.limitReach(mulSat(uint64(s.batch), step))
 	s.setLow(reach)
-	if s.known || !s.tight() {
-		reach = max(reach, s.needs())
+	if s.known || !s.isTight() {
+		reach = max(reach, s.waitersNeed())
 	}
 	steps := reach / step
 	if reach%step > 0 {
@@ -28,15 +28,15 @@ func (s *Sequence) batchSize(now time.Duration) int64 {
 // measureRate computes the rate since the last plan, of numbers that were given
 // or dropped.
 func (s *Sequence) measureRate(now time.Duration) {
-	total := s.total()
+	total := s.totalSteps()
 	consumed := float64(s.stock-min(s.stock, total)) / float64(size(s.spec.Step))
 	elapsed := max(now-s.planned, shortest).Seconds()
 	s.rate = consumed / elapsed
 	s.stock, s.planned = total, now
 }
 
-// adapt returns the number of steps that lasts for Options.Target at the rate.
-func (s *Sequence) adapt() int64 {
+// targetSteps returns the number of steps that lasts for Options.Target at the rate.
+func (s *Sequence) targetSteps() int64 {
 	o := &s.pool.o
 	if s.batch == 0 {
 		return o.BatchSize
@@ -45,22 +45,22 @@ func (s *Sequence) adapt() int64 {
 	return max(o.BatchSize, int64(want))
 }
 
-// limit bounds the reach of a reservation, so that a crash does not lose a large
+// limitReach bounds the reach of a reservation, so that a crash does not lose a large
 // part of what the bound leaves.
-func (s *Sequence) limit(reach uint64) uint64 {
+func (s *Sequence) limitReach(reach uint64) uint64 {
 	least := mulSat(uint64(max(1, s.pool.o.BatchSize/smallest)), size(s.spec.Step))
 	switch {
 	case s.known:
 		return min(reach, max(least, s.spec.room(s.reserved)/reserveShare))
-	case s.tight():
+	case s.isTight():
 		return min(reach, least) // the place of the sequence is not known: find out
 	}
 	return reach
 }
 
-// tight reports whether a sequence has so few numbers that a batch could be a
+// isTight reports whether a sequence has so few numbers that a batch could be a
 // large part of them.
-func (s *Sequence) tight() bool {
+func (s *Sequence) isTight() bool {
 	all := mulSat(mulSat(uint64(s.pool.o.BatchSize), roomy), size(s.spec.Step))
 	return s.spec.room(s.spec.Start) < all
 }

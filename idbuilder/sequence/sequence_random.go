@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// generators hold ChaCha8 generators with seeds of the operating system: who
-// sees numbers cannot compute the next ones.
+// generators hold ChaCha8 generators with seeds of the operating system, so
+// that numbers that were seen do not tell the next ones.
 var generators = sync.Pool{New: func() any {
 	var seed [32]byte
 	crand.Read(seed[:]) // never fails
@@ -27,7 +27,7 @@ func (s *Sequence) takeRandom(ctx context.Context, dst []int64, count int, delta
 	dst = slices.Grow(dst, count)[:n+count]
 	delta = min(delta, math.MaxUint64/uint64(count)) // their sum does not overflow
 	for {
-		last, err := s.take(ctx, s.seg.Load(), draw(dst[n:], delta))
+		last, err := s.takeFrom(ctx, s.seg.Load(), draw(dst[n:], delta))
 		if err == nil {
 			accumulate(dst[n:], last, s.seg.Load().step)
 			return dst, nil

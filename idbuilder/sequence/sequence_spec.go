@@ -19,7 +19,7 @@ func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 	switch {
 	case s.spec == spec:
 	case (spec.Step < 0) == (s.spec.Step < 0):
-		s.change(spec)
+		s.changeSpec(spec)
 	case s.known || s.phase != idle:
 		return false, fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
 	default:
@@ -29,24 +29,24 @@ func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 	return true, nil
 }
 
-func (s *Sequence) change(spec Spec) {
+func (s *Sequence) changeSpec(spec Spec) {
 	moved := spec.Start != s.spec.Start || spec.Epoch != s.spec.Epoch
 	s.spec = spec
 	s.exhausted, s.tail = false, false
-	s.clip()
+	s.clipToBound()
 	if moved {
-		s.forget()
+		s.forgetState()
 	}
 }
 
-// forget makes a sequence as if it were new.
-func (s *Sequence) forget() {
-	s.drop(s.total())
-	s.seal()
+// forgetState makes a sequence as if it were new.
+func (s *Sequence) forgetState() {
+	s.countDropped(s.totalSteps())
+	s.sealSegment()
 	s.ahead, s.stock = nil, 0
 	s.gen++ // a range that is under way is lost
 	s.known, s.given, s.exhausted, s.tail = false, false, false, false
 	s.version, s.low = 0, 0
 	s.pace = pace{latency: s.latency}
-	s.publish(span{from: s.spec.Start})
+	s.publishSegment(span{from: s.spec.Start})
 }

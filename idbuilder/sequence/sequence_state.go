@@ -16,9 +16,9 @@ func (s *Sequence) State() State {
 	defer s.mu.Unlock()
 	st := State{Reserved: s.reserved, Version: s.version, Exhausted: s.exhausted}
 	st.Last, st.Given = s.last, s.given
-	st.Remaining = s.total() / size(s.spec.Step)
-	if g := s.seg.Load(); g.left() < g.size {
-		st.Last, st.Given = g.last(), true
+	st.Remaining = s.totalSteps() / size(s.spec.Step)
+	if g := s.seg.Load(); g.stepsLeft() < g.size {
+		st.Last, st.Given = g.lastTaken(), true
 	}
 	return st
 }

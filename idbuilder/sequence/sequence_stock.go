@@ -16,7 +16,7 @@ func (s *Sequence) takeLocked(need uint64) (last int64, ok bool) {
 	}
 	for i, r := range s.ahead {
 		if r.size >= need {
-			s.skip(i)
+			s.skipRanges(i)
 			last, _, ok = s.seg.Load().take(need)
 			return last, ok
 		}
@@ -24,24 +24,24 @@ func (s *Sequence) takeLocked(need uint64) (last int64, ok bool) {
 	return 0, false
 }
 
-// skip drops the segment and i ranges after it.
-func (s *Sequence) skip(i int) {
-	left, next := s.retire(), s.ahead[i]
-	s.drop(left.size)
+// skipRanges drops the segment and i ranges after it.
+func (s *Sequence) skipRanges(i int) {
+	left, next := s.retireSegment(), s.ahead[i]
+	s.countDropped(left.size)
 	for _, r := range s.ahead[:i] {
-		s.drop(r.size)
+		s.countDropped(r.size)
 	}
 	s.setAhead(s.ahead[i+1:])
-	s.publish(next)
+	s.publishSegment(next)
 }
 
-// drop counts numbers that will not be given.
-func (s *Sequence) drop(distance uint64) {
+// countDropped counts numbers that will not be given.
+func (s *Sequence) countDropped(distance uint64) {
 	s.pool.counts.dropped.Add(distance / size(s.spec.Step))
 }
 
-// retire closes the segment. The caller publishes another one.
-func (s *Sequence) retire() span {
+// retireSegment closes the segment. The caller publishes another one.
+func (s *Sequence) retireSegment() span {
 	g := s.seg.Load()
 	left := g.close()
 	if left.size < g.size {
@@ -50,15 +50,15 @@ func (s *Sequence) retire() span {
 	return left
 }
 
-// publish makes a range the segment.
-func (s *Sequence) publish(r span) {
+// publishSegment makes a range the segment.
+func (s *Sequence) publishSegment(r span) {
 	step := s.spec.Step
 	s.seg.Store(&segment{from: r.from, size: r.size, low: s.lowOf(), step: step, unit: size(step)})
 }
 
 // lowOf returns below what remainder of the segment the next range is reserved.
 func (s *Sequence) lowOf() uint64 {
-	later := s.later()
+	later := s.laterSteps()
 	if s.exhausted || later >= s.low {
 		return 0
 	}
@@ -68,24 +68,24 @@ func (s *Sequence) lowOf() uint64 {
 // add puts a range behind those in memory, and joins it to the last one if they
 // touch.
 func (s *Sequence) add(r span) {
-	left := s.retire()
+	left := s.retireSegment()
 	n := len(s.ahead)
 	switch {
-	case n > 0 && s.ahead[n-1].touches(r, s.spec.Step):
+	case n > 0 && s.ahead[n-1].isFollowedBy(r, s.spec.Step):
 		s.ahead[n-1].size += r.size
 	case n == 0 && left.size == 0:
 		left = r
-	case n == 0 && left.touches(r, s.spec.Step):
+	case n == 0 && left.isFollowedBy(r, s.spec.Step):
 		left.size += r.size
 	default:
 		s.ahead = append(s.ahead, r)
 	}
-	s.publish(left)
+	s.publishSegment(left)
 }
 
-// clip takes out of memory what lies beyond the bound.
-func (s *Sequence) clip() {
-	left := s.retire()
+// clipToBound takes out of memory what lies beyond the bound.
+func (s *Sequence) clipToBound() {
+	left := s.retireSegment()
 	left.size = min(left.size, s.spec.room(left.from))
 	kept := s.ahead[:0]
 	for _, r := range s.ahead {
@@ -94,17 +94,17 @@ func (s *Sequence) clip() {
 		}
 	}
 	s.setAhead(kept)
-	s.publish(left)
-	s.stock = s.total()
+	s.publishSegment(left)
+	s.stock = s.totalSteps()
 }
 
-// seal takes the numbers of the segment out of reach of Take.
-func (s *Sequence) seal() {
-	left := s.retire()
+// sealSegment takes the numbers of the segment out of reach of Take.
+func (s *Sequence) sealSegment() {
+	left := s.retireSegment()
 	if left.size > 0 {
 		s.ahead = slices.Insert(s.ahead, 0, left)
 	}
-	s.publish(span{from: left.from})
+	s.publishSegment(span{from: left.from})
 }
 
 func (s *Sequence) setAhead(ranges []span) {
@@ -114,22 +114,22 @@ func (s *Sequence) setAhead(ranges []span) {
 	s.ahead = ranges
 }
 
-// total returns how much is in memory.
-func (s *Sequence) total() uint64 {
-	return s.seg.Load().left() + s.later()
+// totalSteps returns how much is in memory.
+func (s *Sequence) totalSteps() uint64 {
+	return s.seg.Load().stepsLeft() + s.laterSteps()
 }
 
-// later returns how much is in the ranges after the segment.
-func (s *Sequence) later() (sum uint64) {
+// laterSteps returns how much is in the ranges after the segment.
+func (s *Sequence) laterSteps() (sum uint64) {
 	for _, r := range s.ahead {
 		sum += r.size
 	}
 	return sum
 }
 
-// widest returns the size of the largest range in memory.
-func (s *Sequence) widest() uint64 {
-	widest := s.seg.Load().left()
+// widestRange returns the size of the largest range in memory.
+func (s *Sequence) widestRange() uint64 {
+	widest := s.seg.Load().stepsLeft()
 	for _, r := range s.ahead {
 		widest = max(widest, r.size)
 	}
@@ -142,6 +142,6 @@ func (s *Sequence) lastSpan() span {
 		return s.ahead[n-1]
 	}
 	g := s.seg.Load()
-	left := g.left()
+	left := g.stepsLeft()
 	return span{from: move(g.from, g.size-left, g.step), size: left}
 }

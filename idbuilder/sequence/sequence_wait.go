@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// await takes numbers that the segment does not have.
-func (s *Sequence) await(ctx context.Context, need uint64) (int64, error) {
-	w, last, err := s.enlist(need)
+// awaitNumbers takes numbers that the segment does not have.
+func (s *Sequence) awaitNumbers(ctx context.Context, need uint64) (int64, error) {
+	w, last, err := s.takeOrEnlist(need)
 	switch {
 	case err == errEvicted:
 		return s.takeRevived(ctx, need)
@@ -23,13 +23,13 @@ func (s *Sequence) await(ctx context.Context, need uint64) (int64, error) {
 	select {
 	case <-w.done:
 	case <-ctx.Done():
-		s.withdraw(w, ctx.Err())
+		s.withdrawWaiter(w, ctx.Err())
 	}
 	return w.last, w.err
 }
 
-// enlist takes the numbers, or finds that they cannot be had, or makes a waiter.
-func (s *Sequence) enlist(need uint64) (w *waiter, last int64, err error) {
+// takeOrEnlist takes the numbers, or finds that they cannot be had, or makes a waiter.
+func (s *Sequence) takeOrEnlist(need uint64) (w *waiter, last int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -39,24 +39,24 @@ func (s *Sequence) enlist(need uint64) (w *waiter, last int64, err error) {
 		return nil, 0, errEvicted
 	}
 	if last, ok := s.takeLocked(need); ok {
-		if s.wants() {
-			s.request(false)
+		if s.wantsRange() {
+			s.requestRange(false)
 		}
 		return nil, last, nil
 	}
-	s.doubt()
-	if err := s.fits(need); err != nil {
+	s.scheduleRecheck()
+	if err := s.checkExhausted(need); err != nil {
 		return nil, 0, err
 	}
 	w = &waiter{need: need, done: make(chan struct{})}
 	s.waiters = append(s.waiters, w)
 	s.pool.counts.waits.Add(1)
-	s.request(true)
+	s.requestRange(true)
 	return w, 0, nil
 }
 
-// withdraw ends a waiter whose context has ended, unless it has its numbers.
-func (s *Sequence) withdraw(w *waiter, cause error) {
+// withdrawWaiter ends a waiter whose context has ended, unless it has its numbers.
+func (s *Sequence) withdrawWaiter(w *waiter, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.waiters, w)
@@ -71,14 +71,14 @@ func (s *Sequence) withdraw(w *waiter, cause error) {
 	w.finish(0, err)
 }
 
-// serve gives the waiters what is in memory, and ends those that will get
+// serveWaiters gives the waiters what is in memory, and ends those that will get
 // nothing.
-func (s *Sequence) serve() {
+func (s *Sequence) serveWaiters() {
 	waiting := s.waiters[:0]
 	for _, w := range s.waiters {
 		if last, ok := s.takeLocked(w.need); ok {
 			w.finish(last, nil)
-		} else if err := s.fits(w.need); err != nil {
+		} else if err := s.checkExhausted(w.need); err != nil {
 			w.finish(0, err)
 		} else {
 			waiting = append(waiting, w)
@@ -105,8 +105,8 @@ func (s *Sequence) setWaiters(waiting []*waiter) {
 	s.waiters = waiting
 }
 
-// needs returns how much the waiters need together.
-func (s *Sequence) needs() uint64 {
+// waitersNeed returns how much the waiters need together.
+func (s *Sequence) waitersNeed() uint64 {
 	var sum uint64
 	for _, w := range s.waiters {
 		sum = addSat(sum, w.need)
@@ -114,32 +114,32 @@ func (s *Sequence) needs() uint64 {
 	return sum
 }
 
-// doubt forgets in time that the store is exhausted.
-func (s *Sequence) doubt() {
+// scheduleRecheck forgets in time that the store is exhausted.
+func (s *Sequence) scheduleRecheck() {
 	if s.exhausted && s.pool.now()-s.planned >= recheck {
 		s.exhausted, s.tail = false, false
 	}
 }
 
-// fits returns an [*ExhaustedError] if it is known that the store cannot give
+// checkExhausted returns an [*ExhaustedError] if it is known that the store cannot give
 // numbers up to a distance.
-func (s *Sequence) fits(need uint64) error {
-	if room := s.room(); need > room || need == math.MaxUint64 {
+func (s *Sequence) checkExhausted(need uint64) error {
+	if room := s.unreachableDistance(); need > room || need == math.MaxUint64 {
 		return &ExhaustedError{Name: s.name, Bound: s.spec.Bound, Room: min(room, need-1)}
 	}
 	return nil
 }
 
-// room returns the greatest distance that a request may still have: at least
+// unreachableDistance returns the greatest distance that a request may still have: at least
 // this is out of reach.
-func (s *Sequence) room() uint64 {
+func (s *Sequence) unreachableDistance() uint64 {
 	switch {
 	case s.exhausted:
-		return s.widest()
+		return s.widestRange()
 	case !s.known:
 		return math.MaxUint64
 	}
-	return max(s.widest(), addSat(s.lastSpan().size, s.spec.room(s.reserved)))
+	return max(s.widestRange(), addSat(s.lastSpan().size, s.spec.room(s.reserved)))
 }
 
 // waiter is a call of Take that waits for numbers of the store.

@@ -78,7 +78,7 @@ func isHider(k *key) bool {
 // assignments returns what the file sets, in its order.
 func (f *file) assignments() []assignment {
 	var list []assignment
-	f.walk(f.tree, nil, func(path []string, value any) {
+	f.walkValues(f.tree, nil, func(path []string, value any) {
 		list = append(list, assignment{
 			path: strings.Join(path, "."), raw: value, origin: fmt.Sprintf("%s:%d", f.name, f.line(path)),
 			spell: func(path string) string { return path },
@@ -87,9 +87,9 @@ func (f *file) assignments() []assignment {
 	return list
 }
 
-// walk calls do with each value that is not a table, and with tables where a
+// walkValues calls do with each value that is not a table, and with tables where a
 // value is expected, in the order of their names.
-func (f *file) walk(tree map[string]any, above []string, do func(path []string, value any)) {
+func (f *file) walkValues(tree map[string]any, above []string, do func(path []string, value any)) {
 	names := make([]string, 0, len(tree))
 	for name := range tree {
 		names = append(names, name)
@@ -98,7 +98,7 @@ func (f *file) walk(tree map[string]any, above []string, do func(path []string, 
 	for _, name := range names {
 		path := append(slices.Clone(above), name)
 		if below, ok := tree[name].(map[string]any); ok && known[strings.Join(path, ".")] == nil && len(below) > 0 {
-			f.walk(below, path, do)
+			f.walkValues(below, path, do)
 		} else if !ok || len(below) > 0 || !isSection(path) {
 			do(path, tree[name])
 		}
@@ -116,7 +116,7 @@ func isSection(path []string) bool {
 func (f *file) line(path []string) int {
 	return 1 + sort.Search(len(f.ends)-1, func(n int) bool {
 		for ; n < len(f.ends)-1; n++ { // a beginning that ends within a value is not TOML
-			if meta := f.beginning(n); meta != nil {
+			if meta := f.parseFirstLines(n); meta != nil {
 				return meta.IsDefined(path...)
 			}
 		}
@@ -124,9 +124,9 @@ func (f *file) line(path []string) int {
 	})
 }
 
-// beginning parses the lines up to the one with the index n. It returns nil if
+// parseFirstLines parses the lines up to the one with the index n. It returns nil if
 // they are not TOML.
-func (f *file) beginning(n int) *toml.MetaData {
+func (f *file) parseFirstLines(n int) *toml.MetaData {
 	meta, parsed := f.beginnings[n]
 	if !parsed {
 		var tree map[string]any

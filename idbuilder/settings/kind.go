@@ -246,9 +246,9 @@ func (endpoint) check(value any) error {
 
 func (endpoint) allowed() string { return "http or https URL" }
 
-// unused is a key of the deployed worker that has no effect here.
-type unused struct{ reason string }
+// ignoredKey is a key of the deployed worker that has no effect here.
+type ignoredKey struct{ reason string }
 
-func (unused) parse(raw any) (any, error) { return fmt.Sprint(raw), nil }
-func (unused) check(any) error            { return nil }
-func (unused) allowed() string            { return "anything" }
+func (ignoredKey) parse(raw any) (any, error) { return fmt.Sprint(raw), nil }
+func (ignoredKey) check(any) error            { return nil }
+func (ignoredKey) allowed() string            { return "anything" }

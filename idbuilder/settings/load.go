@@ -32,7 +32,7 @@ func Load(from Sources) (*Settings, error) {
 	}
 	l := &loader{settings: Default()}
 	for _, assignments := range [][]assignment{file.assignments(), environment(from.Environment), flags(from.Flags)} {
-		l.apply(assignments)
+		l.applyAll(assignments)
 	}
 	l.faults = append(l.faults, l.settings.faults(l.bad)...)
 	if err := asError(l.faults); err != nil {
@@ -74,13 +74,13 @@ type loader struct {
 	bad      map[string]bool // keys with a value that could not be parsed
 }
 
-// apply applies the assignments of one source.
-func (l *loader) apply(assignments []assignment) {
-	before := map[*key]applied{}
+// applyAll applies the assignments of one source.
+func (l *loader) applyAll(assignments []assignment) {
+	before := map[*key]keyValue{}
 	for _, a := range assignments {
 		k := known[a.path]
 		if k == nil {
-			l.faults = append(l.faults, a.unknown())
+			l.faults = append(l.faults, a.unknownKeyFault())
 			continue
 		}
 		value, err := l.parse(k, a)
@@ -88,16 +88,16 @@ func (l *loader) apply(assignments []assignment) {
 			continue
 		}
 		if earlier, ok := before[k]; ok && !reflect.DeepEqual(earlier.value, value) {
-			l.faults = append(l.faults, a.contradicts(k, value, earlier))
+			l.faults = append(l.faults, a.contradictionFault(k, value, earlier))
 			continue
 		}
-		before[k] = applied{a, value}
+		before[k] = keyValue{a, value}
 		l.set(k, value, a.origin)
 	}
 }
 
-// applied is an assignment with the value that it made.
-type applied struct {
+// keyValue is an assignment with the value that it made.
+type keyValue struct {
 	assignment
 	value any
 }
@@ -119,7 +119,7 @@ func (l *loader) parse(k *key, a assignment) (any, error) {
 }
 
 func (l *loader) set(k *key, value any, origin string) {
-	if none, ok := k.kind.(unused); ok {
+	if none, ok := k.kind.(ignoredKey); ok {
 		l.settings.notes = append(l.settings.notes, fmt.Sprintf("%s (%s) has no effect: %s", k.path, origin, none.reason))
 		return
 	}
@@ -127,13 +127,13 @@ func (l *loader) set(k *key, value any, origin string) {
 	l.settings.origins[k.path] = origin
 }
 
-// unknown reports a key that there is not.
-func (a assignment) unknown() Fault {
+// unknownKeyFault reports a key that there is not.
+func (a assignment) unknownKeyFault() Fault {
 	return Fault{Key: a.spell(a.path), Origin: a.origin, Reason: "there is no such key; did you mean " + a.spell(nearestTo(a.path)) + "?"}
 }
 
-// contradicts reports two names of one key with different values.
-func (a assignment) contradicts(k *key, value any, earlier applied) Fault {
+// contradictionFault reports two names of one key with different values.
+func (a assignment) contradictionFault(k *key, value any, earlier keyValue) Fault {
 	return Fault{Key: a.path, Value: show(k, value), Origin: a.origin, Reason: fmt.Sprintf(
 		"%s = %s (%s) is the same setting with another value; remove one of them", earlier.path, show(k, earlier.value), earlier.origin)}
 }

@@ -12,13 +12,13 @@ import (
 // root is the document of a key: the layouts that worker ids were leased in. The
 // last one is in force.
 type root struct {
-	Format  int      `json:"format"`
-	Key     string   `json:"key"`
-	Layouts []placed `json:"layouts"`
+	Format  int           `json:"format"`
+	Key     string        `json:"key"`
+	Layouts []layoutState `json:"layouts"`
 }
 
-// placed is a layout of a key.
-type placed struct {
+// layoutState is a layout of a key.
+type layoutState struct {
 	Layout
 	Version int64 `json:"version"`
 	// Ready says that no ID of an earlier layout can come again.
@@ -36,7 +36,7 @@ func keyID(name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (r *root) current() *placed { return &r.Layouts[len(r.Layouts)-1] }
+func (r *root) currentLayout() *layoutState { return &r.Layouts[len(r.Layouts)-1] }
 
 // replace makes a layout the last one.
 func (r *root) replace(key Key) {
@@ -46,14 +46,14 @@ func (r *root) replace(key Key) {
 			layouts = append(layouts, p)
 		}
 	}
-	r.Layouts = append(layouts, placed{Layout: key.Layout, Version: key.Version, Ready: len(layouts) == 0})
+	r.Layouts = append(layouts, layoutState{Layout: key.Layout, Version: key.Version, Ready: len(layouts) == 0})
 }
 
 // each calls fn for all documents of a layout.
 func each(ctx context.Context, key Key, fn func(ctx context.Context, service string, version int64) error) error {
 	s := newSpace(key)
 	for shard := range s.layout.shards() {
-		if err := fn(ctx, s.service(shard), key.Version); err != nil {
+		if err := fn(ctx, s.serviceOf(shard), key.Version); err != nil {
 			return err
 		}
 	}

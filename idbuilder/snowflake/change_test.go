@@ -46,14 +46,14 @@ func TestNoRepeatsFrom(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		old, next := small(rt, "old"), small(rt, "next")
-		held := rapid.Int64Range(old.BaseTS, old.end()).Draw(rt, "held")
-		safe := next.end() // by trying: no ID of next from then on is one of old before held
-		greatest := (held-old.BaseTS)<<old.shift() - 1
-		for safe > next.BaseTS && (safe-1-next.BaseTS)<<next.shift() > greatest {
+		held := rapid.Int64Range(old.BaseTS, old.endOfTime()).Draw(rt, "held")
+		safe := next.endOfTime() // by trying: no ID of next from then on is one of old before held
+		greatest := (held-old.BaseTS)<<old.timestampShift() - 1
+		for safe > next.BaseTS && (safe-1-next.BaseTS)<<next.timestampShift() > greatest {
 			safe--
 		}
 		got := old.NoRepeatsFrom(next, time.UnixMilli(held))
-		if want := time.UnixMilli(safe); safe < next.end() && !got.Equal(want) || safe == next.end() && !got.IsZero() {
+		if want := time.UnixMilli(safe); safe < next.endOfTime() && !got.Equal(want) || safe == next.endOfTime() && !got.IsZero() {
 			rt.Fatalf("%+v → %+v, held until %d: %v, want %v", old, next, held, got.UnixMilli(), want.UnixMilli())
 		}
 	})

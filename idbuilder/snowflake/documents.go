@@ -39,7 +39,7 @@ func (d *documents) Update(ctx context.Context, service string, fn func(lease.Tx
 	}
 	defer unlock()
 	for n := range attempts {
-		err := d.try(ctx, service, fn)
+		err := d.runOnce(ctx, service, fn)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -50,8 +50,8 @@ func (d *documents) Update(ctx context.Context, service string, fn func(lease.Tx
 	return errContended
 }
 
-// try runs the transaction once.
-func (d *documents) try(ctx context.Context, service string, fn func(lease.Tx) error) error {
+// runOnce runs the transaction once.
+func (d *documents) runOnce(ctx context.Context, service string, fn func(lease.Tx) error) error {
 	doc, page, err := d.read(ctx, service)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ var errClosed = errors.New("snowflake: the leases are those of a layout that was
 // close makes later transactions on a service fail with errClosed, by order of
 // the layout of a version.
 func (d *documents) close(ctx context.Context, service string, version int64) error {
-	return d.mark(ctx, service, func(p *page) bool {
+	return d.changePage(ctx, service, func(p *page) bool {
 		changed := p.Closed < version
 		p.Closed = max(p.Closed, version)
 		return changed
@@ -104,7 +104,7 @@ func (d *documents) close(ctx context.Context, service string, version int64) er
 
 // open undoes close, if no later layout than that of the version has closed it.
 func (d *documents) open(ctx context.Context, service string, version int64) error {
-	return d.mark(ctx, service, func(p *page) bool {
+	return d.changePage(ctx, service, func(p *page) bool {
 		if p.Closed == 0 || p.Closed >= version {
 			return false
 		}
@@ -113,8 +113,8 @@ func (d *documents) open(ctx context.Context, service string, version int64) err
 	})
 }
 
-// mark changes the page of a service, if change says that it did.
-func (d *documents) mark(ctx context.Context, service string, change func(*page) bool) error {
+// changePage changes the page of a service, if change says that it did.
+func (d *documents) changePage(ctx context.Context, service string, change func(*page) bool) error {
 	for n := range attempts {
 		doc, page, err := d.read(ctx, service)
 		if err != nil || !change(page) {

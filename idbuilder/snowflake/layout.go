@@ -42,8 +42,8 @@ func (l Layout) Validate() error {
 	return errors.Join(faults...)
 }
 
-// end returns the first millisecond that the timestamp cannot express.
-func (l Layout) end() int64 {
+// endOfTime returns the first millisecond that the timestamp cannot express.
+func (l Layout) endOfTime() int64 {
 	end := l.BaseTS + 1<<l.TSSize
 	if end < l.BaseTS || end > maxTime {
 		return maxTime
@@ -54,8 +54,8 @@ func (l Layout) end() int64 {
 // maxTime is later than any lease, and small enough to calculate with.
 const maxTime = 1 << 61
 
-// shift is the number of bits below the timestamp.
-func (l Layout) shift() uint { return uint(l.WorkerIDSize + l.SeqSize) }
+// timestampShift is the number of bits below the timestamp.
+func (l Layout) timestampShift() uint { return uint(l.WorkerIDSize + l.SeqSize) }
 
 // hash names the layout in the keys of documents.
 func (l Layout) hash() string {
@@ -75,14 +75,14 @@ func (l Layout) hash() string {
 // of both make them.
 func (l Layout) NoRepeatsFrom(next Layout, held time.Time) (until time.Time) {
 	last := big.NewInt(held.UnixMilli() - l.BaseTS) // the first timestamp that no client of l uses
-	last.Lsh(last, l.shift())
-	unit := new(big.Int).Lsh(big.NewInt(1), next.shift())
+	last.Lsh(last, l.timestampShift())
+	unit := new(big.Int).Lsh(big.NewInt(1), next.timestampShift())
 	first, rest := new(big.Int).QuoRem(last, unit, new(big.Int))
 	if rest.Sign() > 0 {
 		first.Add(first, big.NewInt(1))
 	}
 	first.Add(first, big.NewInt(next.BaseTS))
-	if !first.IsInt64() || first.Int64() >= next.end() {
+	if !first.IsInt64() || first.Int64() >= next.endOfTime() {
 		return time.Time{}
 	}
 	return time.UnixMilli(max(first.Int64(), next.BaseTS))

@@ -72,7 +72,7 @@ func New(s store.Store, o Options) (*Leaser, error) {
 		if l.long[bits], err = l.server(bits); err != nil {
 			return nil, err
 		}
-		if l.short[bits], err = l.long[bits].Lasting(o.short()); err != nil {
+		if l.short[bits], err = l.long[bits].Lasting(o.renewalTime()); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (l *Leaser) server(bits int) (*lease.Server, error) {
 // of the store, and those of the store; after the latter the outcome may be unknown, and
 // the client asks again with the lease key that it has.
 func (l *Leaser) Lease(ctx context.Context, key Key, client Client) (Grant, error) {
-	held, err := client.held()
+	held, err := client.namedLease()
 	if err != nil {
 		return Grant{}, err
 	}
@@ -105,19 +105,19 @@ func (l *Leaser) Lease(ctx context.Context, key Key, client Client) (Grant, erro
 		if err != nil {
 			return Grant{}, err
 		}
-		g, err := l.lease(ctx, s, held, client)
+		g, err := l.leaseWorkerID(ctx, s, held, client)
 		if !errors.Is(err, errClosed) || n == lookups {
 			return g, err
 		}
-		l.forget(s) // the layout was replaced since it was looked at
+		l.forgetSpace(s) // the layout was replaced since it was looked at
 	}
 }
 
 // lookups bounds how often a call looks at the layouts of its key again.
 const lookups = 3
 
-// held returns the lease that the client names; nil if it names none.
-func (c Client) held() (*leaseKey, error) {
+// namedLease returns the lease that the client names; nil if it names none.
+func (c Client) namedLease() (*leaseKey, error) {
 	if c.LeaseKey == "" {
 		return nil, nil
 	}
@@ -147,7 +147,7 @@ func (l *Leaser) Renew(ctx context.Context, key Key, text string) (Grant, error)
 	return g, err
 }
 
-func (l *Leaser) lease(ctx context.Context, s *space, held *leaseKey, client Client) (Grant, error) {
+func (l *Leaser) leaseWorkerID(ctx context.Context, s *space, held *leaseKey, client Client) (Grant, error) {
 	if held != nil && s.has(held.worker) {
 		g, err := l.renew(ctx, s, held)
 		if !unrenewable(err) {
@@ -156,7 +156,7 @@ func (l *Leaser) lease(ctx context.Context, s *space, held *leaseKey, client Cli
 	}
 	server, keep := l.long[s.layout.bits()], l.options.Hold
 	if held != nil || client.Renews {
-		server, keep = l.short[s.layout.bits()], l.options.short()
+		server, keep = l.short[s.layout.bits()], l.options.renewalTime()
 	}
 	granted, shard, err := s.acquire(ctx, server, client.meta())
 	if err != nil {
@@ -170,8 +170,8 @@ func (l *Leaser) lease(ctx context.Context, s *space, held *leaseKey, client Cli
 func (l *Leaser) renew(ctx context.Context, s *space, k *leaseKey) (Grant, error) {
 	shard := s.shardOf(k.worker)
 	renewed, err := l.short[s.layout.bits()].Renew(ctx, lease.RenewRequest{
-		ServiceID: s.service(shard), ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq,
-		Created: k.created, Secret: k.secret, Uses: l.options.short(),
+		ServiceID: s.serviceOf(shard), ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq,
+		Created: k.created, Secret: k.secret, Uses: l.options.renewalTime(),
 	})
 	if err != nil {
 		return Grant{}, err
@@ -211,7 +211,7 @@ func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
 	now := l.options.Now()
 	last := max(now.Add(l.options.Skew).UnixMilli(), k.created-1)
 	held := idgen.Lease{ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq, Created: k.created, Secret: k.secret}
-	service := s.service(s.shardOf(k.worker))
+	service := s.serviceOf(s.shardOf(k.worker))
 	err = l.short[s.layout.bits()].Release(ctx, held.Release(service, last, now))
 	if unrenewable(err) || errors.Is(err, lease.ErrLastTs) {
 		return nil // it has less than the skew left, or has ended, or was released before
@@ -227,7 +227,7 @@ func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
 		return err
 	}
 	for shard := range s.layout.shards() {
-		if _, err := l.long[s.layout.bits()].Quarantine(ctx, s.service(shard), 0); err != nil {
+		if _, err := l.long[s.layout.bits()].Quarantine(ctx, s.serviceOf(shard), 0); err != nil {
 			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
 		}
 	}

@@ -35,7 +35,7 @@ func (l *Leaser) CheckChange(ctx context.Context, name string, old, next Layout)
 
 // checkRepeats returns a [*ChangeError] if IDs of the layout next could equal IDs
 // of the layout before. It notes until when those are made.
-func (l *Leaser) checkRepeats(ctx context.Context, name string, before *placed, next Layout) error {
+func (l *Leaser) checkRepeats(ctx context.Context, name string, before *layoutState, next Layout) error {
 	now := l.options.Now()
 	if before.Layout == next {
 		return nil // one worker id has one client at a time in both
@@ -79,13 +79,13 @@ func (l *Leaser) open(ctx context.Context, key Key, force bool) (*space, error) 
 		return nil, err
 	}
 	defer unlock()
-	if err := l.place(ctx, key, force); err != nil {
+	if err := l.placeLayout(ctx, key, force); err != nil {
 		return nil, err
 	}
-	return l.remember(key), nil
+	return l.rememberSpace(key), nil
 }
 
-func (l *Leaser) remember(key Key) *space {
+func (l *Leaser) rememberSpace(key Key) *space {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.spaces[key.Name]
@@ -96,8 +96,8 @@ func (l *Leaser) remember(key Key) *space {
 	return s
 }
 
-// forget has the next call look at the layouts again.
-func (l *Leaser) forget(s *space) {
+// forgetSpace has the next call look at the layouts again.
+func (l *Leaser) forgetSpace(s *space) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.spaces[s.key] == s {
@@ -105,14 +105,14 @@ func (l *Leaser) forget(s *space) {
 	}
 }
 
-// place puts the layout of a key in force in the store, if it is not.
-func (l *Leaser) place(ctx context.Context, key Key, force bool) error {
+// placeLayout puts the layout of a key in force in the store, if it is not.
+func (l *Leaser) placeLayout(ctx context.Context, key Key, force bool) error {
 	for n := range attempts {
 		doc, r, err := l.root(ctx, key.Name)
 		if err != nil {
 			return err
 		}
-		done, err := l.step(ctx, r, key, force)
+		done, err := l.stepTowardsLayout(ctx, r, key, force)
 		if done || err != nil {
 			return err
 		}
@@ -131,32 +131,32 @@ func (l *Leaser) place(ctx context.Context, key Key, force bool) error {
 	return errContended
 }
 
-// step reports that the layout is in force, or changes r, to be stored, towards
+// stepTowardsLayout reports that the layout is in force, or changes r, to be stored, towards
 // that.
-func (l *Leaser) step(ctx context.Context, r *root, key Key, force bool) (done bool, err error) {
+func (l *Leaser) stepTowardsLayout(ctx context.Context, r *root, key Key, force bool) (done bool, err error) {
 	switch {
 	case len(r.Layouts) == 0:
 		r.replace(key)
-	case r.current().Layout != key.Layout && r.current().Version >= key.Version:
-		return false, fmt.Errorf("%w: version %d of key %q is older than version %d", ErrStale, key.Version, key.Name, r.current().Version)
-	case r.current().Layout != key.Layout:
+	case r.currentLayout().Layout != key.Layout && r.currentLayout().Version >= key.Version:
+		return false, fmt.Errorf("%w: version %d of key %q is older than version %d", ErrStale, key.Version, key.Name, r.currentLayout().Version)
+	case r.currentLayout().Layout != key.Layout:
 		r.replace(key)
-	case !r.current().Ready:
-		if err := l.supersede(ctx, r, key, force); err != nil {
+	case !r.currentLayout().Ready:
+		if err := l.endEarlierLayouts(ctx, r, key, force); err != nil {
 			return false, err
 		}
-		r.current().Ready = true
-	case r.current().Version < key.Version:
-		r.current().Version = key.Version
+		r.currentLayout().Ready = true
+	case r.currentLayout().Version < key.Version:
+		r.currentLayout().Version = key.Version
 	default:
 		return true, nil
 	}
 	return false, nil
 }
 
-// supersede ends the granting in the layouts before, and checks that none of their
+// endEarlierLayouts ends the granting in the layouts before, and checks that none of their
 // IDs can come again.
-func (l *Leaser) supersede(ctx context.Context, r *root, key Key, force bool) error {
+func (l *Leaser) endEarlierLayouts(ctx context.Context, r *root, key Key, force bool) error {
 	for i := range r.Layouts[:len(r.Layouts)-1] {
 		before := &r.Layouts[i]
 		if err := each(ctx, Key{Name: key.Name, Layout: before.Layout, Version: key.Version}, l.documents.close); err != nil {

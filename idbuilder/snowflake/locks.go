@@ -10,35 +10,35 @@ import (
 // locks has a lock for each name that is in use. The zero value is ready.
 type locks struct {
 	mu   sync.Mutex
-	held map[string]*held
+	held map[string]*namedLock
 }
 
-// held is a lock that goroutines hold or wait for.
-type held struct {
+// namedLock is a lock that goroutines hold or wait for.
+type namedLock struct {
 	token chan struct{} // has room for the one holder
 	users int
 }
 
 // lock waits for the lock of a name, and returns what unlocks it.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
-	h := l.use(name)
+	h := l.joinQueue(name)
 	select {
 	case h.token <- struct{}{}:
-		return func() { <-h.token; l.leave(name, h) }, nil
+		return func() { <-h.token; l.leaveQueue(name, h) }, nil
 	case <-ctx.Done():
-		l.leave(name, h)
+		l.leaveQueue(name, h)
 		return nil, context.Cause(ctx)
 	}
 }
 
-func (l *locks) use(name string) *held {
+func (l *locks) joinQueue(name string) *namedLock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.held[name]
 	if h == nil {
-		h = &held{token: make(chan struct{}, 1)}
+		h = &namedLock{token: make(chan struct{}, 1)}
 		if l.held == nil {
-			l.held = map[string]*held{}
+			l.held = map[string]*namedLock{}
 		}
 		l.held[name] = h
 	}
@@ -46,7 +46,7 @@ func (l *locks) use(name string) *held {
 	return h
 }
 
-func (l *locks) leave(name string, h *held) {
+func (l *locks) leaveQueue(name string, h *namedLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.users--; h.users == 0 {

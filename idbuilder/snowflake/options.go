@@ -72,11 +72,11 @@ func (o Options) Validate() error {
 	if o.Skew > time.Hour || o.Skew%time.Millisecond != 0 {
 		faults = append(faults, fmt.Errorf("snowflake: Skew is %v; it must be at most 1h in whole milliseconds", o.Skew))
 	}
-	if o.Hold < o.short() || o.Hold > 31*24*time.Hour || o.Hold%time.Millisecond != 0 {
-		faults = append(faults, fmt.Errorf("snowflake: Hold is %v; it must be from Duration and Skew together, %v, to 31 days in whole milliseconds", o.Hold, o.short()))
+	if o.Hold < o.renewalTime() || o.Hold > 31*24*time.Hour || o.Hold%time.Millisecond != 0 {
+		faults = append(faults, fmt.Errorf("snowflake: Hold is %v; it must be from Duration and Skew together, %v, to 31 days in whole milliseconds", o.Hold, o.renewalTime()))
 	}
 	return errors.Join(faults...)
 }
 
-// short is how long a worker id is kept for a client that asks again.
-func (o Options) short() time.Duration { return o.Duration + o.Skew }
+// renewalTime is how long a worker id is kept for a client that asks again.
+func (o Options) renewalTime() time.Duration { return o.Duration + o.Skew }

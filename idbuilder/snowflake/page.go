@@ -80,7 +80,7 @@ func decodePage(doc store.Document) (*page, error) {
 		err = fmt.Errorf("they have more than %d bytes", maxPage)
 	}
 	if err == nil {
-		err = p.split(raw)
+		err = p.decodePairs(raw)
 	}
 	if err != nil {
 		return nil, corrupt(doc, "its pairs cannot be read", err)
@@ -88,8 +88,8 @@ func decodePage(doc store.Document) (*page, error) {
 	return p, nil
 }
 
-// split sets the pairs.
-func (p *page) split(raw []byte) error {
+// decodePairs sets the pairs.
+func (p *page) decodePairs(raw []byte) error {
 	for len(raw) > 0 {
 		key, n := binary.Uvarint(raw)
 		value, m := binary.Uvarint(raw[max(n, 0):])

@@ -42,8 +42,8 @@ func newSpace(key Key) *space {
 	}
 }
 
-// service names a shard to package lease, and its document.
-func (s *space) service(shard int) string { return fmt.Sprintf("%s%d", s.prefix, shard) }
+// serviceOf names a shard to package lease, and its document.
+func (s *space) serviceOf(shard int) string { return fmt.Sprintf("%s%d", s.prefix, shard) }
 
 func (s *space) has(worker int64) bool { return worker < 1<<s.layout.WorkerIDSize }
 
@@ -54,7 +54,7 @@ func (s *space) checkTime(now time.Time) error {
 	switch ms := now.UnixMilli(); {
 	case ms < s.layout.BaseTS:
 		return fmt.Errorf("snowflake: the base_ts of key %q, %d, is ahead of this worker's clock, %d", s.key, s.layout.BaseTS, ms)
-	case ms >= s.layout.end():
+	case ms >= s.layout.endOfTime():
 		return &ExhaustedError{Key: s.key}
 	}
 	return nil
@@ -65,7 +65,7 @@ func (s *space) grant(l idgen.Lease, shard int, duration time.Duration) Grant {
 	k := leaseKey{worker: int64(shard)<<s.layout.bits() | l.ID, created: l.Created, secret: l.Secret}
 	return Grant{
 		WorkerID: k.worker, LeaseKey: k.String(), Duration: duration,
-		NotBefore: time.UnixMilli(l.Created), Expires: time.UnixMilli(min(l.Expired, s.layout.end())),
+		NotBefore: time.UnixMilli(l.Created), Expires: time.UnixMilli(min(l.Expired, s.layout.endOfTime())),
 	}
 }
 
@@ -73,11 +73,11 @@ func (s *space) grant(l idgen.Lease, shard int, duration time.Duration) Grant {
 // are given again as late as possible.
 func (s *space) acquire(ctx context.Context, server *lease.Server, meta map[string]string) (idgen.Lease, int, error) {
 	for range s.layout.shards() {
-		shard, ok := s.turn()
+		shard, ok := s.nextShard()
 		if !ok {
 			break
 		}
-		leases, err := server.Acquire(ctx, idgen.AcquireRequest{ServiceID: s.service(shard), Meta: meta})
+		leases, err := server.Acquire(ctx, idgen.AcquireRequest{ServiceID: s.serviceOf(shard), Meta: meta})
 		if err == nil {
 			return leases[0], shard, nil
 		}
@@ -88,11 +88,11 @@ func (s *space) acquire(ctx context.Context, server *lease.Server, meta map[stri
 			return idgen.Lease{}, 0, err
 		}
 	}
-	return idgen.Lease{}, 0, &ExhaustedError{Key: s.key, Workers: 1 << s.layout.WorkerIDSize, Free: s.free()}
+	return idgen.Lease{}, 0, &ExhaustedError{Key: s.key, Workers: 1 << s.layout.WorkerIDSize, Free: s.firstFree()}
 }
 
-// turn returns the next shard that is not known to be full.
-func (s *space) turn() (shard int, ok bool) {
+// nextShard returns the next shard that is not known to be full.
+func (s *space) nextShard() (shard int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.layout.shards()
@@ -109,7 +109,7 @@ func (s *space) turn() (shard int, ok bool) {
 
 // foundFull notes that nothing is free in a shard, and when something will be.
 func (s *space) foundFull(ctx context.Context, server *lease.Server, shard int) error {
-	page, err := server.List(ctx, s.service(shard), lease.ListOptions{Ended: true})
+	page, err := server.List(ctx, s.serviceOf(shard), lease.ListOptions{Ended: true})
 	if err != nil {
 		return fmt.Errorf("snowflake: key %q: %w", s.key, err)
 	}
@@ -132,8 +132,8 @@ func (s *space) foundFull(ctx context.Context, server *lease.Server, shard int) 
 	return nil
 }
 
-// free returns when the first worker id of the full shards becomes free.
-func (s *space) free() (first time.Time) {
+// firstFree returns when the first worker id of the full shards becomes free.
+func (s *space) firstFree() (first time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.full {

@@ -68,7 +68,7 @@ func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
 	}
 	now := a.options.Now()
 	known, ok := a.seen.get(h)
-	if ok && known.fresh(revision, now) {
+	if ok && known.isFresh(revision, now) {
 		return known.identity, known.check(now)
 	}
 	if !ok && !a.lookups.Allow() {
@@ -87,24 +87,24 @@ func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
 }
 
 // lookUp reads the token from the store.
-func (a *Authority) lookUp(ctx context.Context, h hash) (cached, error) {
-	key, err := a.pointer(ctx, h)
+func (a *Authority) lookUp(ctx context.Context, h hash) (cachedToken, error) {
+	key, err := a.readIndex(ctx, h)
 	if err != nil {
-		return cached{}, err
+		return cachedToken{}, err
 	}
 	r, err := a.record(ctx, key)
 	if err != nil {
-		return cached{}, err
+		return cachedToken{}, err
 	}
-	e := r.find(h)
+	e := r.findEntry(h)
 	if e == nil {
-		return cached{}, ErrInvalid
+		return cachedToken{}, ErrInvalid
 	}
-	return cached{expires: e.Expires, identity: identityOf(key, h)}, nil
+	return cachedToken{expires: e.Expires, identity: identityOf(key, h)}, nil
 }
 
-// pointer reads for which key a token may be.
-func (a *Authority) pointer(ctx context.Context, h hash) (string, error) {
+// readIndex reads for which key a token may be.
+func (a *Authority) readIndex(ctx context.Context, h hash) (string, error) {
 	d, err := a.store.Get(ctx, store.Tokens, h.index())
 	if errors.Is(err, store.ErrNotFound) {
 		return "", ErrInvalid

@@ -22,15 +22,15 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 	if err := checkRequest(admin, key); err != nil {
 		return Token{}, err
 	}
-	return a.replace(ctx, key, func(r record) (Token, error) {
+	return a.updateRecord(ctx, key, func(r record) (Token, error) {
 		now := a.options.Now()
 		for i := range r.Tokens {
 			e := &r.Tokens[i]
-			if text := derive(admin, e.Nonce, key); e.valid(now) && r.find(hashOf(text)) == e {
+			if text := derive(admin, e.Nonce, key); e.isValid(now) && r.findEntry(hashOf(text)) == e {
 				return Token{key, text, e.Expires}, nil
 			}
 		}
-		r.drop(now)
+		r.dropExpired(now)
 		return a.addDerived(ctx, r, admin, key)
 	})
 }
@@ -65,7 +65,7 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 	if a.fixed != nil {
 		return "", nil
 	}
-	t, err := a.replace(ctx, adminKey, func(r record) (Token, error) {
+	t, err := a.updateRecord(ctx, adminKey, func(r record) (Token, error) {
 		if len(r.Tokens) > 0 {
 			return Token{}, nil
 		}
@@ -86,7 +86,7 @@ func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
 // reset runs fn on the record of a key, without its tokens, and announces it.
 func (a *Authority) reset(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
 	var old []entry
-	t, err := a.replace(ctx, key, func(r record) (Token, error) {
+	t, err := a.updateRecord(ctx, key, func(r record) (Token, error) {
 		old, r.Tokens = r.Tokens, []entry{}
 		return fn(r)
 	})
@@ -94,13 +94,13 @@ func (a *Authority) reset(ctx context.Context, key string, fn func(record) (Toke
 		err = a.watch.Announce(ctx)
 	}
 	if err == nil {
-		a.forget(ctx, old)
+		a.removeIndexes(ctx, old)
 	}
 	return t, err
 }
 
-// replace runs fn on the record of a key, again while others change it.
-func (a *Authority) replace(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
+// updateRecord runs fn on the record of a key, again while others change it.
+func (a *Authority) updateRecord(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return Token{}, fmt.Errorf("token: %w", err)

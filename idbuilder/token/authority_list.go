@@ -45,7 +45,7 @@ func (a *Authority) infos(d store.Document) (list []Info, err error) {
 		key = ""
 	}
 	for _, e := range r.Tokens {
-		if e.valid(a.options.Now()) {
+		if e.isValid(a.options.Now()) {
 			list = append(list, Info{key, e.Created, e.Expires})
 		}
 	}

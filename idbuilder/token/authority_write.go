@@ -38,7 +38,7 @@ func (a *Authority) add(ctx context.Context, r record, key, text string, e entry
 		_ = a.store.Delete(ctx, store.Tokens, h.index(), version) // of no effect, it only takes up room
 		return Token{}, err
 	}
-	if now, readErr := a.record(ctx, key); readErr == nil && now.find(h) != nil {
+	if now, readErr := a.record(ctx, key); readErr == nil && now.findEntry(h) != nil {
 		return t, nil
 	}
 	return t, err
@@ -71,9 +71,9 @@ func (a *Authority) put(ctx context.Context, key string, r record) error {
 	return nil
 }
 
-// forget removes the indexes of tokens that are no longer valid. It is of no matter if
+// removeIndexes removes the indexes of tokens that are no longer valid. It is of no matter if
 // it fails: they are of no effect, and expire with the token.
-func (a *Authority) forget(ctx context.Context, old []entry) {
+func (a *Authority) removeIndexes(ctx context.Context, old []entry) {
 	for _, e := range old {
 		h := hash(e.Hash)
 		if d, err := a.store.Get(ctx, store.Tokens, h.index()); err == nil {

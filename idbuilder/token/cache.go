@@ -18,31 +18,31 @@ const maxAge = time.Minute
 // cache remembers tokens that were looked up and found.
 type cache struct {
 	mu      sync.RWMutex
-	entries map[hash]cached
+	entries map[hash]cachedToken
 }
 
-// cached is what the store said of a token.
-type cached struct {
+// cachedToken is what the store said of a token.
+type cachedToken struct {
 	identity Identity
 	revision int64
 	read     time.Time // by the Authority's clock
 	expires  time.Time // zero: never
 }
 
-// fresh reports whether the token need not be read again.
-func (c cached) fresh(revision int64, now time.Time) bool {
+// isFresh reports whether the token need not be read again.
+func (c cachedToken) isFresh(revision int64, now time.Time) bool {
 	age := now.Sub(c.read)
 	return c.revision == revision && age >= 0 && age < maxAge
 }
 
-func (c cached) check(now time.Time) error {
+func (c cachedToken) check(now time.Time) error {
 	if !c.expires.IsZero() && !now.Before(c.expires) {
 		return ErrExpired
 	}
 	return nil
 }
 
-func (c *cache) get(h hash) (cached, bool) {
+func (c *cache) get(h hash) (cachedToken, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e, ok := c.entries[h]
@@ -50,19 +50,19 @@ func (c *cache) get(h hash) (cached, bool) {
 }
 
 // put remembers a token. A full cache forgets a hundredth of the others, at random.
-func (c *cache) put(h hash, e cached) {
+func (c *cache) put(h hash, e cachedToken) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries == nil {
-		c.entries = map[hash]cached{}
+		c.entries = map[hash]cachedToken{}
 	}
 	if len(c.entries) >= maxSeen {
-		c.shrink()
+		c.removeOldest()
 	}
 	c.entries[h] = e
 }
 
-func (c *cache) shrink() {
+func (c *cache) removeOldest() {
 	for h := range c.entries {
 		delete(c.entries, h)
 		if len(c.entries) <= maxSeen-maxSeen/100 {

@@ -14,7 +14,7 @@ func TestFullCache(t *testing.T) {
 	var h hash
 	for i := range maxSeen + 1 {
 		binary.BigEndian.PutUint64(h[:], uint64(i))
-		c.put(h, cached{revision: int64(i)})
+		c.put(h, cachedToken{revision: int64(i)})
 	}
 	if n := len(c.entries); n > maxSeen || n < maxSeen*9/10 {
 		t.Errorf("%d tokens are remembered, allowed are %d", n, maxSeen)
@@ -28,11 +28,11 @@ func TestFullCache(t *testing.T) {
 // was set back.
 func TestFresh(t *testing.T) {
 	read := time.Unix(1_000_000, 0)
-	c := cached{revision: 7, read: read}
+	c := cachedToken{revision: 7, read: read}
 	for now, want := range map[time.Time]bool{
 		read: true, read.Add(maxAge - 1): true, read.Add(maxAge): false, read.Add(-1): false,
 	} {
-		if c.fresh(7, now) != want || c.fresh(8, now) || c.fresh(6, now) {
+		if c.isFresh(7, now) != want || c.isFresh(8, now) || c.isFresh(6, now) {
 			t.Errorf("at %v: fresh is %v, or for another revision", now, !want)
 		}
 	}

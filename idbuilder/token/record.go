@@ -53,8 +53,8 @@ type entry struct {
 	Expires time.Time `json:"expires_at,omitzero"` // zero: never
 }
 
-// valid reports whether the token has not expired.
-func (e *entry) valid(now time.Time) bool { return e.Expires.IsZero() || now.Before(e.Expires) }
+// isValid reports whether the token has not expired.
+func (e *entry) isValid(now time.Time) bool { return e.Expires.IsZero() || now.Before(e.Expires) }
 
 // pointer is the document of a hash.
 type pointer struct {
@@ -70,8 +70,8 @@ func decodeRecord(d store.Document) (r record, err error) {
 	return r, nil
 }
 
-// find returns the entry of a hash, or nil. It takes as long for each hash.
-func (r *record) find(h hash) (found *entry) {
+// findEntry returns the entry of a hash, or nil. It takes as long for each hash.
+func (r *record) findEntry(h hash) (found *entry) {
 	for i := range r.Tokens {
 		if subtle.ConstantTimeCompare(r.Tokens[i].Hash, h[:]) == 1 {
 			found = &r.Tokens[i]
@@ -80,9 +80,9 @@ func (r *record) find(h hash) (found *entry) {
 	return found
 }
 
-// drop removes expired entries, and the oldest beyond maxTokens - 1.
-func (r *record) drop(now time.Time) {
-	r.Tokens = slices.DeleteFunc(r.Tokens, func(e entry) bool { return !e.valid(now) })
+// dropExpired removes expired entries, and the oldest beyond maxTokens - 1.
+func (r *record) dropExpired(now time.Time) {
+	r.Tokens = slices.DeleteFunc(r.Tokens, func(e entry) bool { return !e.isValid(now) })
 	if n := len(r.Tokens) - maxTokens + 1; n > 0 {
 		r.Tokens = slices.Delete(r.Tokens, 0, n)
 	}

@@ -22,7 +22,7 @@ func (k *Key) check(ctx context.Context, s store.Store) (there bool, err error) 
 	case err != nil:
 		return false, err
 	default:
-		if there, err = k.equals(d); err != nil || !there {
+		if there, err = k.isSameConfig(d); err != nil || !there {
 			return false, errors.Join(err, errors.New("the store has this key, with another configuration"))
 		}
 	}
@@ -34,8 +34,8 @@ func (k *Key) check(ctx context.Context, s store.Store) (there bool, err error) 
 	return there, nil
 }
 
-// equals reports whether a stored configuration is the one of the plan.
-func (k *Key) equals(d store.Document) (bool, error) {
+// isSameConfig reports whether a stored configuration is the one of the plan.
+func (k *Key) isSameConfig(d store.Document) (bool, error) {
 	stored, err := idconfig.Decode(d)
 	if err != nil {
 		return false, err
@@ -70,9 +70,9 @@ func (q Sequence) check(ctx context.Context, s store.Store, inUse bool, step int
 	return fmt.Errorf("the store has the sequence %s at %d, and the plan would set it to %d", q.Name, have.Value, q.Value)
 }
 
-// apply stores the sequences of a key, and then its configuration, by which it
+// storeKey stores the sequences of a key, and then its configuration, by which it
 // comes into use.
-func (k *Key) apply(ctx context.Context, s store.Store) error {
+func (k *Key) storeKey(ctx context.Context, s store.Store) error {
 	for _, q := range k.Sequences {
 		err := s.SetSequence(ctx, q.Name, q.Value, 0)
 		if errors.Is(err, store.ErrConflict) {

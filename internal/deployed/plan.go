@@ -105,7 +105,7 @@ func (p *planner) increment(c *idconfig.Config) ([]Sequence, error) {
 	if !ok {
 		return nil, errors.New("its sequence is missing: give the number that comes next for the key")
 	}
-	value, err := p.behind(s, c.Increment.Reservation(p.Margin))
+	value, err := p.valueBehind(s, c.Increment.Reservation(p.Margin))
 	return []Sequence{{c.Key, value}}, err
 }
 
@@ -116,9 +116,9 @@ func (p *planner) sequence(name string) (sequence, bool) {
 	return s, ok
 }
 
-// behind returns the value of a sequence that goes on behind the folder's by the
+// valueBehind returns the value of a sequence that goes on behind the folder's by the
 // margin, or at the bound.
-func (p *planner) behind(s sequence, r store.Reservation) (int64, error) {
+func (p *planner) valueBehind(s sequence, r store.Reservation) (int64, error) {
 	if s.err != nil {
 		return 0, fmt.Errorf("%s: %w: give the number that comes next for the key", s.file, s.err)
 	}
@@ -164,7 +164,7 @@ func (p *planner) formatted(c *idconfig.Config) (list []Sequence, err error) {
 			continue
 		}
 		s, _ := p.sequence(name)
-		value, err := p.behind(s, store.Reservation{Step: 1, Count: p.Margin, Bound: math.MaxInt64})
+		value, err := p.valueBehind(s, store.Reservation{Step: 1, Count: p.Margin, Bound: math.MaxInt64})
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func (p *Plan) Apply(ctx context.Context, s store.Store) (done map[string]bool, 
 		if done[k.Config.Key] {
 			continue
 		}
-		if err := k.apply(ctx, s); err != nil {
+		if err := k.storeKey(ctx, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", k.Config.Key, err)
 		}
 	}

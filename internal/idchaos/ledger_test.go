@@ -13,21 +13,21 @@ type ledger struct {
 	mu     sync.Mutex
 	bits   map[string]map[int64]*[pageBits / 64]uint64 // numbers, by key and page
 	texts  map[string]struct{}
-	leases map[int64][]leased // by worker id of snowflake
+	leases map[int64][]grantedLease // by worker id of snowflake
 	n      int64
 	faults []string
 }
 
 const pageBits = 1 << 15
 
-// leased is a stretch of time for which a client has a worker id.
-type leased struct {
+// grantedLease is a stretch of time for which a client has a worker id.
+type grantedLease struct {
 	key             string
 	starts, expires int64
 }
 
 func newLedger() *ledger {
-	return &ledger{bits: map[string]map[int64]*[pageBits / 64]uint64{}, texts: map[string]struct{}{}, leases: map[int64][]leased{}}
+	return &ledger{bits: map[string]map[int64]*[pageBits / 64]uint64{}, texts: map[string]struct{}{}, leases: map[int64][]grantedLease{}}
 }
 
 func (l *ledger) fault(format string, args ...any) {
@@ -83,7 +83,7 @@ func (l *ledger) lease(worker int64, key string, starts, expires int64) {
 				clock(starts), clock(expires), clock(other.starts), clock(other.expires))
 		}
 	}
-	l.leases[worker] = append(l.leases[worker], leased{key, starts, expires})
+	l.leases[worker] = append(l.leases[worker], grantedLease{key, starts, expires})
 }
 
 func clock(milli int64) string { return time.UnixMilli(milli).Format("15:04:05.000") }

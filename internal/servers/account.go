@@ -30,8 +30,8 @@ func lookUp(name string) (*account, error) {
 	return &account{uid, gid}, err
 }
 
-// own makes the account the owner of a path.
-func (a *account) own(path string) error {
+// giveTo makes the account the owner of a path.
+func (a *account) giveTo(path string) error {
 	if a == nil {
 		return nil
 	}

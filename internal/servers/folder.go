@@ -39,7 +39,7 @@ func newFolder(name string, account *account) (string, error) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return "", err
 	}
-	return path, account.own(path)
+	return path, account.giveTo(path)
 }
 
 func makeRoot() error {

@@ -27,7 +27,7 @@ func (s *SQL) NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
 	s.Execute(tb, "CREATE DATABASE "+name)
-	tb.Cleanup(func() { s.drop(name) })
+	tb.Cleanup(func() { s.dropDatabase(name) })
 	return s.URL(s.User, "", name)
 }
 
@@ -40,8 +40,8 @@ func (s *SQL) NewSchema(tb testing.TB) string {
 	}
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
 	s.Execute(tb, "CREATE SCHEMA "+name)
-	tb.Cleanup(func() { s.try("DROP SCHEMA " + name + " CASCADE") })
-	return s.URL(s.User, "", s.system()) + "&search_path=" + name
+	tb.Cleanup(func() { s.executeQuietly("DROP SCHEMA " + name + " CASCADE") })
+	return s.URL(s.User, "", s.systemDatabase()) + "&search_path=" + name
 }
 
 // URL returns the address of a database for a user.
@@ -56,29 +56,29 @@ func (s *SQL) URL(user, password, database string) string {
 // the test.
 func (s *SQL) Execute(tb testing.TB, statement string) {
 	tb.Helper()
-	if err := s.execute(context.WithoutCancel(tb.Context()), s.URL(s.User, "", s.system()), statement); err != nil {
+	if err := s.execute(context.WithoutCancel(tb.Context()), s.URL(s.User, "", s.systemDatabase()), statement); err != nil {
 		tb.Fatalf("%s: %v", statement, err)
 	}
 }
 
-// system is a database that each server has.
-func (s *SQL) system() string {
+// systemDatabase is a database that each server has.
+func (s *SQL) systemDatabase() string {
 	return map[string]string{"postgres": "postgres", "mysql": "mysql"}[s.scheme]
 }
 
-// drop removes a database.
-func (s *SQL) drop(name string) {
+// dropDatabase removes a database.
+func (s *SQL) dropDatabase(name string) {
 	statement := "DROP DATABASE " + name
 	if s.scheme == "postgres" {
 		statement += " WITH (FORCE)"
 	}
-	s.try(statement)
+	s.executeQuietly(statement)
 }
 
-// try executes a statement if that is possible at once: the server may be down,
+// executeQuietly executes a statement if that is possible at once: the server may be down,
 // or the test may have left a transaction open.
-func (s *SQL) try(statement string) {
+func (s *SQL) executeQuietly(statement string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_ = s.execute(ctx, s.URL(s.User, "", s.system()), statement)
+	_ = s.execute(ctx, s.URL(s.User, "", s.systemDatabase()), statement)
 }

@@ -18,8 +18,8 @@ import (
 // characters, those that change the direction of text, bytes that are no UTF-8.
 // JSON stays JSON of the same meaning.
 //
-// A line break that is foreign is the business of who puts lines together: see
-// [Console.Write] and [Console.Fail].
+// [Console.Write] and [Console.Fail], which put lines together, treat line breaks in
+// foreign text.
 type printable struct {
 	io.Writer
 	json *bool // as --json says, once flags are parsed

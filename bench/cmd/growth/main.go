@@ -35,15 +35,15 @@ func main() {
 	}
 }
 
-// measured is what was measured with so many records.
-type measured struct {
+// sizeResults are the results with a number of records.
+type sizeResults struct {
 	records int
 	results []measure.Result
 }
 
 func grow(most, rounds int, dir, svg, write string) error {
 	begin := time.Now()
-	var all []measured
+	var all []sizeResults
 	for n := 10_000; n <= most; n *= 10 {
 		r := measure.Runner{Rounds: rounds, Span: time.Second / 2, Dir: dir, Progress: func(what string) {
 			fmt.Fprintf(os.Stderr, "%6.1fs %9d %s\n", time.Since(begin).Seconds(), n, what)
@@ -52,7 +52,7 @@ func grow(most, rounds int, dir, svg, write string) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, measured{n, results})
+		all = append(all, sizeResults{n, results})
 		fmt.Fprint(os.Stderr, table(all))
 	}
 	report := fmt.Sprintf("%s, medians of %d interleaved rounds (loads: one).\n\n%s", measure.Machine(), rounds, table(all))
@@ -79,7 +79,7 @@ var kinds = []struct{ contest, name, color string }{
 }
 
 // rate returns the median rate of an entrant, false if it has none.
-func (m measured) rate(contest string, entrant int) (float64, bool) {
+func (m sizeResults) rate(contest string, entrant int) (float64, bool) {
 	for _, r := range m.results {
 		if r.Name == contest && entrant < len(r.Rates) {
 			return measure.Median(r.Rates[entrant]), true
@@ -88,7 +88,7 @@ func (m measured) rate(contest string, entrant int) (float64, bool) {
 	return 0, false
 }
 
-func table(all []measured) string {
+func table(all []sizeResults) string {
 	var b strings.Builder
 	b.WriteString("| records |")
 	for _, kind := range kinds {
@@ -111,7 +111,7 @@ func table(all []measured) string {
 	return b.String()
 }
 
-func draw(all []measured, rounds int) chart.Chart {
+func draw(all []sizeResults, rounds int) chart.Chart {
 	c := chart.Chart{
 		Title:    "How cost grows with the data",
 		Subtitle: fmt.Sprintf("64 goroutines (loads and commits that are not synced: one), medians of %d; solid: the engine, dashed: Pebble", rounds),

@@ -40,31 +40,31 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// switched is the system's disk, but cannot be written while it is switched so.
-type switched struct {
+// switchedDisk is the system's disk, but cannot be written while it is switched so.
+type switchedDisk struct {
 	system
 	readOnly *atomic.Bool
 }
 
-func (d switched) refuse() error {
+func (d switchedDisk) refuse() error {
 	if d.readOnly.Load() {
 		return &os.PathError{Op: "write", Path: "…", Err: syscall.EROFS}
 	}
 	return nil
 }
 
-func (d switched) Create(path string) (writer, error) {
+func (d switchedDisk) Create(path string) (writer, error) {
 	if err := d.refuse(); err != nil {
 		return nil, err
 	}
 	return d.system.Create(path)
 }
 
-func (d switched) Remove(path string) error {
+func (d switchedDisk) Remove(path string) error {
 	return errors.Join(d.refuse(), d.system.Remove(path))
 }
 
-func (d switched) Lock(ctx context.Context, path string, shared bool) (io.Closer, error) {
+func (d switchedDisk) Lock(ctx context.Context, path string, shared bool) (io.Closer, error) {
 	if err := d.refuse(); err != nil && !shared {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func TestStore(t *testing.T) {
 	var readOnly atomic.Bool
 	storetest.Run(t, storetest.Suite{
 		Open: func(t *testing.T, name string) store.Store {
-			s := newStore(filepath.Join(root, name, "data"), switched{readOnly: &readOnly}, Options{})
+			s := newStore(filepath.Join(root, name, "data"), switchedDisk{readOnly: &readOnly}, Options{})
 			t.Cleanup(func() { check(t, s.Close()) })
 			return s
 		},

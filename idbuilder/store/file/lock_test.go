@@ -49,7 +49,7 @@ func TestLockEnds(t *testing.T) {
 	check(t, other.Close())
 	again, err := Open(dir, Options{})
 	check(t, err)
-	if got, err := again.Reserve(t.Context(), "orders", up(1)); err != nil || got.To != 1001 { // the locks of those who waited are free
+	if got, err := again.Reserve(t.Context(), "orders", up(1)); err != nil || got.To != 1001 { // the waiters have left their locks
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -20,8 +20,8 @@ type turn struct {
 	held  chan struct{} // has an element while one has it
 }
 
-// enter waits for a name, until ctx ends. The function that it returns leaves.
-func (q *queue) enter(ctx context.Context, name string) (leave func(), err error) {
+// awaitTurn waits for a name, until ctx ends. The function that it returns leaves.
+func (q *queue) awaitTurn(ctx context.Context, name string) (leave func(), err error) {
 	q.mu.Lock()
 	t := q.turns[name]
 	if t == nil {
@@ -37,16 +37,16 @@ func (q *queue) enter(ctx context.Context, name string) (leave func(), err error
 	case t.held <- struct{}{}:
 		return func() {
 			<-t.held
-			q.drop(name, t)
+			q.dropTurn(name, t)
 		}, nil
 	case <-ctx.Done():
-		q.drop(name, t)
+		q.dropTurn(name, t)
 		return nil, context.Cause(ctx)
 	}
 }
 
-// drop forgets a name that is no longer used.
-func (q *queue) drop(name string, t *turn) {
+// dropTurn forgets a name that is no longer used.
+func (q *queue) dropTurn(name string, t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t.users--; t.users == 0 {

@@ -66,10 +66,10 @@ func (s *Store) path(elements ...string) string {
 	return filepath.Join(append([]string{s.root}, elements...)...)
 }
 
-// begin is what each call does first: it returns a context that ends with the
+// beginCall is what each call does first: it returns a context that ends with the
 // store as well, or why the call cannot be made.
-func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
-	if err := s.ended(ctx); err != nil {
+func (s *Store) beginCall(ctx context.Context) (context.Context, func(), error) {
+	if err := s.checkOpen(ctx); err != nil {
 		return ctx, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -77,7 +77,7 @@ func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { stop(); cancel(nil) }, s.checkSchema()
 }
 
-func (s *Store) ended(ctx context.Context) error {
+func (s *Store) checkOpen(ctx context.Context) error {
 	if s.closing.Err() != nil {
 		return store.ErrClosed
 	}
@@ -86,7 +86,7 @@ func (s *Store) ended(ctx context.Context) error {
 
 // locked runs fn while the process has a lock.
 func (s *Store) locked(ctx context.Context, name string, fn func() error) error {
-	ctx, end, err := s.begin(ctx)
+	ctx, end, err := s.beginCall(ctx)
 	if end != nil {
 		defer end()
 	}
@@ -97,7 +97,7 @@ func (s *Store) locked(ctx context.Context, name string, fn func() error) error 
 }
 
 func (s *Store) underLock(ctx context.Context, name string, fn func() error) error {
-	leave, err := s.queue.enter(ctx, name)
+	leave, err := s.queue.awaitTurn(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Store) Close() error {
 
 // Ping implements [store.Store]. It writes and syncs a file.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.explain("ping", s.locked(ctx, lockPing, func() error {
+	return s.explainError("ping", s.locked(ctx, lockPing, func() error {
 		return s.replace(s.path("ping"), []byte(s.now().UTC().Format(time.RFC3339Nano)+"\n"))
 	}))
 }
@@ -131,9 +131,9 @@ const (
 	lockKind     = "%kind-" // and the kind
 )
 
-// explain says which call failed, and that nothing can be written where that is
+// explainError says which call failed, and that nothing can be written where that is
 // the cause.
-func (s *Store) explain(what string, err error) error {
+func (s *Store) explainError(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil

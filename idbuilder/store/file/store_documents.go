@@ -23,7 +23,7 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (d store.D
 	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
 		return d, err
 	}
-	_, end, err := s.begin(ctx)
+	_, end, err := s.beginCall(ctx)
 	if end != nil {
 		defer end()
 	}
@@ -33,7 +33,7 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (d store.D
 	if err == nil && d.Version == 0 {
 		err = store.ErrNotFound
 	}
-	return d, s.explain("get", err)
+	return d, s.explainError("get", err)
 }
 
 // Put implements [store.Store].
@@ -69,7 +69,7 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 		return nil
 	})
 	if err != nil {
-		return 0, s.explain("put", err)
+		return 0, s.explainError("put", err)
 	}
 	return d.Version, nil
 }
@@ -86,7 +86,7 @@ func (s *Store) beforeFirst(kind store.Kind) (int64, error) {
 			return 0, err
 		}
 	}
-	version, _, err := s.number("versions", string(kind))
+	version, _, err := s.readNumber("versions", string(kind))
 	return version, err
 }
 
@@ -95,7 +95,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
 		return err
 	}
-	return s.explain("delete", s.locked(ctx, lockKind+string(kind), func() error {
+	return s.explainError("delete", s.locked(ctx, lockKind+string(kind), func() error {
 		d, err := s.readDocument(s.documentPath(kind, key), key)
 		switch {
 		case err != nil || d.Version == 0:
@@ -110,7 +110,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 // erase removes a document. Before that it stores its version, so that the next
 // document with its key has a greater one, whenever a crash comes.
 func (s *Store) erase(kind store.Kind, d store.Document) error {
-	highest, _, err := s.number("versions", string(kind))
+	highest, _, err := s.readNumber("versions", string(kind))
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *Store) erase(kind store.Kind, d store.Document) error {
 		}
 	}
 	path := s.documentPath(kind, d.Key)
-	if err := errors.Join(s.failure(path), s.disk.Remove(path)); err != nil {
+	if err := errors.Join(s.recordedFailure(path), s.disk.Remove(path)); err != nil {
 		return err
 	}
 	return s.syncDir(filepath.Dir(path))
@@ -131,22 +131,22 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 	if err := kind.Validate(); err != nil {
 		return nil, err
 	}
-	ctx, end, err := s.begin(ctx)
+	ctx, end, err := s.beginCall(ctx)
 	if end != nil {
 		defer end()
 	}
 	if err == nil {
-		err = s.shared(ctx, lockKind+string(kind), func() error {
+		err = s.withSharedLock(ctx, lockKind+string(kind), func() error {
 			list, err = s.list(ctx, kind, o)
 			return err
 		})
 	}
-	return list, s.explain("list", err)
+	return list, s.explainError("list", err)
 }
 
-// shared runs fn while no process changes what a lock is for. A folder that
+// withSharedLock runs fn while no process changes what a lock is for. A folder that
 // cannot be written may have no such lock.
-func (s *Store) shared(ctx context.Context, name string, fn func() error) error {
+func (s *Store) withSharedLock(ctx context.Context, name string, fn func() error) error {
 	lock, err := s.disk.Lock(ctx, s.path("locks", name+".lock"), true)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return fn()
@@ -168,7 +168,7 @@ func (s *Store) list(ctx context.Context, kind store.Kind, o store.ListOptions) 
 	slices.Sort(keys)
 	var list []store.Document
 	for _, key := range keys[:min(len(keys), o.Most())] {
-		if err := s.ended(ctx); err != nil {
+		if err := s.checkOpen(ctx); err != nil {
 			return nil, err
 		}
 		d, err := s.readDocument(s.documentPath(kind, key), key)

@@ -34,17 +34,17 @@ func (s *Store) expires(kind store.Kind, d store.Document) {
 	}
 	var past []item
 	if s.puts++; s.puts%sweepEvery == 0 {
-		past = s.past(kind)
+		past = s.takeExpired(kind)
 	}
 	s.mu.Unlock()
 	for _, it := range past {
-		_ = s.expire(it) // the document was stored; Init removes what is left
+		_ = s.removeExpired(it) // the document was stored; Init removes what is left
 	}
 }
 
-// past returns the documents of a kind that have expired, and forgets them. The
+// takeExpired returns the documents of a kind that have expired, and forgets them. The
 // caller holds the mutex.
-func (s *Store) past(kind store.Kind) (past []item) {
+func (s *Store) takeExpired(kind store.Kind) (past []item) {
 	for it, at := range s.due {
 		if it.kind == kind && s.isPast(at) {
 			past = append(past, it)
@@ -58,8 +58,8 @@ func (s *Store) isPast(at time.Time) bool {
 	return !at.IsZero() && s.now().After(at.Add(sweepGrace))
 }
 
-// expire removes a document if it has expired. The caller has the lock of the kind.
-func (s *Store) expire(it item) error {
+// removeExpired removes a document if it has expired. The caller has the lock of the kind.
+func (s *Store) removeExpired(it item) error {
 	d, err := s.readDocument(s.documentPath(it.kind, it.key), it.key)
 	if err != nil || d.Version == 0 || !s.isPast(d.Expires) {
 		return err
@@ -67,9 +67,9 @@ func (s *Store) expire(it item) error {
 	return s.erase(it.kind, d)
 }
 
-// sweepAll removes the expired documents that processes before have left. What
-// it cannot remove stays, and does no harm: those who read it see that it has
-// expired.
+// sweepAll removes the expired documents that processes before have left. A
+// document that cannot be removed stays and does no harm: a reader checks the
+// expiry.
 func (s *Store) sweepAll(ctx context.Context) error {
 	kinds, err := s.disk.ReadDir(s.path("documents"))
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) sweepAll(ctx context.Context) error {
 			_ = s.underLock(ctx, lockKind+kind, func() error { return s.sweep(ctx, store.Kind(kind)) })
 		}
 	}
-	return s.ended(ctx)
+	return s.checkOpen(ctx)
 }
 
 func (s *Store) sweep(ctx context.Context, kind store.Kind) error {
@@ -89,10 +89,10 @@ func (s *Store) sweep(ctx context.Context, kind store.Kind) error {
 		return err
 	}
 	for _, key := range keys {
-		if err := s.ended(ctx); err != nil {
+		if err := s.checkOpen(ctx); err != nil {
 			return err
 		}
-		if err := s.expire(item{kind, key}); err != nil {
+		if err := s.removeExpired(item{kind, key}); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ const fresh = "~"
 // fresh file that is there was left behind by a crash.
 func (s *Store) replace(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	if err := errors.Join(s.failure(path), s.failure(dir)); err != nil {
+	if err := errors.Join(s.recordedFailure(path), s.recordedFailure(dir)); err != nil {
 		return err
 	}
 	if err := s.remove(path + fresh); err != nil {
@@ -48,7 +48,7 @@ func (s *Store) write(path string, data []byte) error {
 	}
 	if err := file.Sync(); err != nil {
 		_ = file.Close()
-		return s.fail(path, err)
+		return s.recordFailure(path, err)
 	}
 	return file.Close()
 }
@@ -63,25 +63,25 @@ func (s *Store) remove(path string) error {
 
 // syncDir makes the names in a folder durable.
 func (s *Store) syncDir(dir string) error {
-	if err := s.failure(dir); err != nil {
+	if err := s.recordedFailure(dir); err != nil {
 		return err
 	}
 	if err := s.disk.SyncDir(dir); err != nil {
-		return s.fail(dir, err)
+		return s.recordFailure(dir, err)
 	}
 	return nil
 }
 
-// fail remembers that a sync has failed.
-func (s *Store) fail(path string, err error) error {
+// recordFailure remembers that a sync has failed.
+func (s *Store) recordFailure(path string, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed[path] = err
 	return fmt.Errorf("syncing %s: %w", path, err)
 }
 
-// failure returns the error of a file or folder of which a sync has failed.
-func (s *Store) failure(path string) error {
+// recordedFailure returns the error of a file or folder of which a sync has failed.
+func (s *Store) recordedFailure(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failed[path]; err != nil {

@@ -24,11 +24,11 @@ var folders = []string{"sequences", "configs", "documents", "versions", "locks"}
 
 // Init implements [store.Store].
 func (s *Store) Init(ctx context.Context) error {
-	return s.explain("init", s.init(ctx))
+	return s.explainError("init", s.init(ctx))
 }
 
 func (s *Store) init(ctx context.Context) error {
-	if err := s.ended(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
 	if err := s.checkSchema(); err == nil {
@@ -61,7 +61,7 @@ func (s *Store) makeFolders() error {
 func (s *Store) syncUp(dir string) error {
 	for {
 		if err := s.disk.SyncDir(dir); err != nil && !(errors.Is(err, fs.ErrPermission) && dir != s.root) {
-			return s.fail(dir, err)
+			return s.recordFailure(dir, err)
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -95,7 +95,7 @@ func isNoSchema(err error) bool { return errors.Is(err, store.ErrNoSchema) }
 
 // checkSchema reads the version of the schema.
 func (s *Store) checkSchema() error {
-	version, exists, err := s.number(schemaName)
+	version, exists, err := s.readNumber(schemaName)
 	switch {
 	case err != nil:
 		return err
@@ -107,8 +107,8 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// number reads a file with a number, 0 if there is none.
-func (s *Store) number(elements ...string) (n int64, exists bool, err error) {
+// readNumber reads a file with a number, 0 if there is none.
+func (s *Store) readNumber(elements ...string) (n int64, exists bool, err error) {
 	path := s.path(elements...)
 	data, exists, err := s.read(path)
 	if err != nil || !exists {
@@ -123,28 +123,28 @@ func (s *Store) number(elements ...string) (n int64, exists bool, err error) {
 
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context) (int64, error) {
-	_, end, err := s.begin(ctx)
+	_, end, err := s.beginCall(ctx)
 	if end != nil {
 		defer end()
 	}
 	if err != nil {
-		return 0, s.explain("revision", err)
+		return 0, s.explainError("revision", err)
 	}
-	n, _, err := s.number("revision")
-	return n, s.explain("revision", err)
+	n, _, err := s.readNumber("revision")
+	return n, s.explainError("revision", err)
 }
 
 // Advance implements [store.Store].
 func (s *Store) Advance(ctx context.Context) (n int64, err error) {
 	err = s.locked(ctx, lockRevision, func() error {
-		if n, _, err = s.number("revision"); err != nil {
+		if n, _, err = s.readNumber("revision"); err != nil {
 			return err
 		}
 		n++
 		return s.replace(s.path("revision"), fmt.Appendln(nil, n))
 	})
 	if err != nil {
-		return 0, s.explain("advance", err)
+		return 0, s.explainError("advance", err)
 	}
 	return n, nil
 }

@@ -86,7 +86,7 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 		return err
 	})
 	if err != nil {
-		return store.Range{}, s.explain("reserve", err)
+		return store.Range{}, s.explainError("reserve", err)
 	}
 	return got, nil
 }
@@ -96,18 +96,18 @@ func (s *Store) Sequence(ctx context.Context, name string) (q store.Sequence, er
 	if err := store.CheckName(name); err != nil {
 		return q, err
 	}
-	_, end, err := s.begin(ctx)
+	_, end, err := s.beginCall(ctx)
 	if end != nil {
 		defer end()
 	}
 	if err != nil {
-		return q, s.explain("sequence", err)
+		return q, s.explainError("sequence", err)
 	}
 	q, exists, err := s.readSequence(name)
 	if err == nil && !exists {
 		err = store.ErrNotFound
 	}
-	return q, s.explain("sequence", err)
+	return q, s.explainError("sequence", err)
 }
 
 // SetSequence implements [store.Store].
@@ -115,7 +115,7 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 	if err := store.CheckName(name); err != nil {
 		return err
 	}
-	return s.explain("set sequence", s.locked(ctx, FileName(name), func() error {
+	return s.explainError("set sequence", s.locked(ctx, FileName(name), func() error {
 		q, _, err := s.readSequence(name)
 		if err != nil {
 			return err

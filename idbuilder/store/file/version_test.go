@@ -11,9 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// TestVersionZero: a sequence whose file another program or a person has made may
-// have the version 0. It exists, so that no caller who believes that it does not can
-// set it.
+// TestVersionZero sets a sequence whose file was made by hand, with the version 0.
+// The sequence exists: a caller that sets it as a new one is refused.
 func TestVersionZero(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{})

@@ -27,10 +27,10 @@ type document struct {
 	mark string // of the call that stored it
 }
 
-// head returns the value of the head's key: (format, version, type, created,
+// encodeHead returns the value of the head's key: (format, version, type, created,
 // updated, expires, mark, size of the value), then the first chunk. Times are
 // Unix nanoseconds, 0 for none.
-func (d document) head() []byte {
+func (d document) encodeHead() []byte {
 	b := tuple.AppendInt(nil, documentFormat)
 	b = tuple.AppendInt(b, d.Version)
 	b = tuple.AppendString(b, d.Type)

@@ -53,8 +53,8 @@ func (k keys) document(kind store.Kind, key string) []byte {
 	return k.pack(letterDocument, string(kind), key)
 }
 
-// all returns the range of a document's head and chunks.
-func (k keys) all(kind store.Kind, key string) kv.KeyRange {
+// documentRange returns the range of a document's head and chunks.
+func (k keys) documentRange(kind store.Kind, key string) kv.KeyRange {
 	head := k.document(kind, key)
 	return kv.KeyRange{Begin: head, End: append(bytes.Clone(head), 0xff)}
 }
@@ -64,7 +64,7 @@ func (k keys) list(kind store.Kind, o store.ListOptions) kv.KeyRange {
 	begin := k.pack(letterDocument, string(kind))
 	open := append(bytes.Clone(begin), 0x02) // of a string in a tuple; what follows is the text
 	r := kv.PrefixRange(append(open, o.Prefix...))
-	if after := k.all(kind, o.After).End; o.After != "" && bytes.Compare(after, r.Begin) > 0 {
+	if after := k.documentRange(kind, o.After).End; o.After != "" && bytes.Compare(after, r.Begin) > 0 {
 		r.Begin = after
 	}
 	if bytes.Compare(r.Begin, r.End) > 0 {

@@ -38,7 +38,7 @@ func readDocuments(ctx context.Context, tx kv.ReadTransaction, k keys, kind stor
 			return nil, err
 		}
 	}
-	return in.found, in.finish()
+	return in.found, in.closeDocument()
 }
 
 // add reads a pair: a chunk of a document, or the head of the next.
@@ -49,7 +49,7 @@ func (in *reader) add(pair kv.KeyValue, key string, chunk bool) error {
 	case chunk:
 		return corrupt(pair.Key, errors.New("a part of a document that is not there"))
 	}
-	if err := in.finish(); err != nil {
+	if err := in.closeDocument(); err != nil {
 		return err
 	}
 	if err := in.open.decode(pair.Value); err != nil {
@@ -59,8 +59,8 @@ func (in *reader) add(pair kv.KeyValue, key string, chunk bool) error {
 	return nil
 }
 
-// finish closes the open document, if there is one.
-func (in *reader) finish() error {
+// closeDocument closes the open document, if there is one.
+func (in *reader) closeDocument() error {
 	if in.open.Key == "" {
 		return nil
 	}

@@ -142,8 +142,8 @@ func (s *Store) Advance(ctx context.Context) (int64, error) {
 	})
 }
 
-// where returns what messages call the directory.
-func (s *Store) where() string { return strings.Join(s.path, "/") }
+// directoryName returns what messages call the directory.
+func (s *Store) directoryName() string { return strings.Join(s.path, "/") }
 
 // explain says which call failed, and turns what the database reports of a
 // missing directory into this service's words.
@@ -152,7 +152,7 @@ func (s *Store) explain(what string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, directory.ErrNotFound):
-		return fmt.Errorf("kvstore: %s: the directory %s: %w", what, s.where(), store.ErrNoSchema)
+		return fmt.Errorf("kvstore: %s: the directory %s: %w", what, s.directoryName(), store.ErrNoSchema)
 	case errors.Is(err, kv.ErrClosed):
 		return fmt.Errorf("kvstore: %s: %w: %w", what, store.ErrClosed, err)
 	}

@@ -18,7 +18,7 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Doc
 		return store.Document{}, err
 	}
 	return read(ctx, s, "get", func(tx kv.ReadTransaction, k keys) (store.Document, error) {
-		found, err := readDocuments(ctx, tx, k, kind, k.all(kind, key), 1)
+		found, err := readDocuments(ctx, tx, k, kind, k.documentRange(kind, key), 1)
 		if err != nil {
 			return store.Document{}, err
 		}

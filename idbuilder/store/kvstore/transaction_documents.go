@@ -14,7 +14,7 @@ import (
 
 // put writes the pairs of a document.
 func (tx *transaction) put(kind store.Kind, d document) {
-	tx.Set(tx.keys.document(kind, d.Key), d.head())
+	tx.Set(tx.keys.document(kind, d.Key), d.encodeHead())
 	for i, at := int64(1), chunkSize; at < len(d.Value); i, at = i+1, at+chunkSize {
 		tx.Set(tuple.AppendInt(tx.keys.document(kind, d.Key), i), d.Value[at:min(at+chunkSize, len(d.Value))])
 	}
@@ -28,7 +28,7 @@ func (tx *transaction) remove(kind store.Kind, d document) {
 	if d.Key == "" {
 		return
 	}
-	tx.ClearRange(tx.keys.all(kind, d.Key))
+	tx.ClearRange(tx.keys.documentRange(kind, d.Key))
 	if !d.Expires.IsZero() {
 		tx.Clear(tx.keys.expiry(nanoseconds(d.Expires), kind, d.Key))
 	}

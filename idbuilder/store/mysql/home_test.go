@@ -52,7 +52,7 @@ func hold(t *testing.T, url, name string) (release func()) {
 	}
 }
 
-// root opens a database of the shared server as the user who may do everything.
+// root opens a database of the shared server as the user with all rights.
 func root(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	config := driver.NewConfig()

@@ -63,8 +63,8 @@ func check(t *testing.T, err error) {
 // password is the store's user's, in the form of a URL.
 const password = "p%40ss%2Fw%3Ard"
 
-// newDatabase makes a database, and a user who has the rights that the
-// documentation asks for, and returns its URL.
+// newDatabase makes a database, and a user with the rights that the documentation
+// asks for, and returns its URL.
 func newDatabase(t *testing.T, server *servers.SQL) string {
 	t.Helper()
 	url := server.NewDatabase(t)

@@ -103,7 +103,7 @@ func setTLS(config *driver.Config, mode, ca, host string) error {
 	return nil
 }
 
-// verifyChain checks who has signed a certificate, and not for which host.
+// verifyChain checks the signatures of a certificate, and not its host name.
 func verifyChain(config *tls.Config) {
 	config.InsecureSkipVerify = true
 	config.VerifyConnection = func(state tls.ConnectionState) error {

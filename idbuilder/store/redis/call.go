@@ -60,11 +60,11 @@ func judge(result any, err error) (r reply, _ error) {
 		return r, fmt.Errorf("a script returned %v, want a list of texts", result)
 	}
 	r.status, r.texts = r.texts[0], r.texts[1:]
-	return r, r.fault()
+	return r, r.stateError()
 }
 
-// fault returns the error of a state that no call expects.
-func (r reply) fault() error {
+// stateError returns the error of a state that no call expects.
+func (r reply) stateError() error {
 	switch r.status {
 	case "readonly":
 		return fmt.Errorf("%w: the server is a replica", store.ErrReadOnly)

@@ -57,8 +57,8 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestStaleVersion checks that numbers that were skipped are not given back by a
-// worker who knows the sequence from before the confirmation.
+// TestStaleVersion checks that a worker that knows the sequence from before the
+// confirmation does not give skipped numbers back.
 func TestStaleVersion(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
 	s := ready(t, client, redis.Options{Prefix: "stale"})

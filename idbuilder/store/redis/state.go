@@ -22,9 +22,9 @@ type sequence struct {
 	mark    string
 }
 
-// current returns the value, or, of a sequence that does not exist, where r
+// startValue returns the value, or, of a sequence that does not exist, where r
 // begins; behind what is to be skipped.
-func (q sequence) current(r store.Reservation) int64 {
+func (q sequence) startValue(r store.Reservation) int64 {
 	at, step, bound := q.value, q.step, int64(math.MaxInt64)
 	if !q.exists {
 		at, step = r.Start, r.Step

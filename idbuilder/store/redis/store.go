@@ -108,8 +108,8 @@ func (s *Store) key(parts ...string) string {
 	return s.prefix + ":" + strings.Join(parts, ":")
 }
 
-// guarded are the keys that all scripts look at first.
-func (s *Store) guarded(keys ...string) []string {
+// guardedKeys are the keys that all scripts look at first.
+func (s *Store) guardedKeys(keys ...string) []string {
 	return append([]string{s.key("schema", "version"), s.key("server")}, keys...)
 }
 
@@ -121,13 +121,13 @@ func (s *Store) Close() error {
 
 // Ping implements [store.Store].
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := s.write(ctx, "ping", pingScript, s.guarded(s.key("ping")))
+	_, err := s.write(ctx, "ping", pingScript, s.guardedKeys(s.key("ping")))
 	return err
 }
 
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context) (int64, error) {
-	reply, err := s.read(ctx, "revision", revisionScript, s.guarded(s.key("revision")))
+	reply, err := s.read(ctx, "revision", revisionScript, s.guardedKeys(s.key("revision")))
 	if err != nil {
 		return 0, err
 	}
@@ -136,7 +136,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 
 // Advance implements [store.Store].
 func (s *Store) Advance(ctx context.Context) (int64, error) {
-	reply, err := s.write(ctx, "advance", advanceScript, s.guarded(s.key("revision")))
+	reply, err := s.write(ctx, "advance", advanceScript, s.guardedKeys(s.key("revision")))
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ func (s *Store) write(ctx context.Context, what string, script *goredis.Script, 
 		return s.read(ctx, what, script, keys, args...)
 	}
 	return s.call(ctx, what, func(ctx context.Context) (any, error) {
-		node, err := s.node(ctx, keys[0])
+		node, err := s.nodeOf(ctx, keys[0])
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (s *Store) write(ctx context.Context, what string, script *goredis.Script, 
 		defer func() { _ = conn.Close() }()
 		result, err := script.Run(ctx, conn, keys, s.args(args)...).Result()
 		if r, fault := judge(result, err); fault != nil || r.status != "ok" { // nothing was written
-			return result, s.moved(ctx, err)
+			return result, s.refreshSlots(ctx, err)
 		}
 		have, err := conn.Wait(ctx, s.options.WaitReplicas, s.options.WaitTimeout).Result()
 		if err == nil && have < int64(s.options.WaitReplicas) {
@@ -43,8 +43,8 @@ func (s *Store) write(ctx context.Context, what string, script *goredis.Script, 
 	})
 }
 
-// node returns the client of the server that has a key.
-func (s *Store) node(ctx context.Context, key string) (*goredis.Client, error) {
+// nodeOf returns the client of the server that has a key.
+func (s *Store) nodeOf(ctx context.Context, key string) (*goredis.Client, error) {
 	switch client := s.client.(type) {
 	case *goredis.Client:
 		return client, nil
@@ -54,8 +54,8 @@ func (s *Store) node(ctx context.Context, key string) (*goredis.Client, error) {
 	return nil, fmt.Errorf("a client of the type %T cannot wait for replicas", s.client)
 }
 
-// moved lets a client look where slots are now.
-func (s *Store) moved(ctx context.Context, err error) error {
+// refreshSlots lets a client look where slots are now.
+func (s *Store) refreshSlots(ctx context.Context, err error) error {
 	if cluster, ok := s.client.(*goredis.ClusterClient); ok && goredis.HasErrorPrefix(err, "MOVED") {
 		cluster.ReloadState(ctx)
 	}

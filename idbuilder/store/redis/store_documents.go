@@ -21,13 +21,13 @@ func (s *Store) valueKey(kind store.Kind, key string) string {
 }
 
 func (s *Store) documentKeys(kind store.Kind, key string) []string {
-	return s.guarded(s.valueKey(kind, key), s.key("docmeta", string(kind), key), s.key("docs", string(kind)), s.key("expiring"), s.key("version"))
+	return s.guardedKeys(s.valueKey(kind, key), s.key("docmeta", string(kind), key), s.key("docs", string(kind)), s.key("expiring"), s.key("version"))
 }
 
 func member(kind store.Kind, key string) string { return string(kind) + ":" + key }
 
-// torn is the error of a document of which a part is missing.
-func (s *Store) torn(kind store.Kind, key string) error {
+// tornError is the error of a document of which a part is missing.
+func (s *Store) tornError(kind store.Kind, key string) error {
 	return corrupt(s.valueKey(kind, key), fmt.Errorf("either it or %s is missing", s.key("docmeta", string(kind), key)))
 }
 
@@ -41,7 +41,7 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Doc
 	case err != nil:
 		return store.Document{}, err
 	case got.status == "torn":
-		return store.Document{}, s.torn(kind, key)
+		return store.Document{}, s.tornError(kind, key)
 	case len(got.texts) == 0:
 		return store.Document{}, fmt.Errorf("redis: get: %w", store.ErrNotFound)
 	}
@@ -93,7 +93,7 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 	case err != nil:
 		return 0, err
 	case got.status == "torn":
-		return 0, s.torn(kind, d.Key)
+		return 0, s.tornError(kind, d.Key)
 	}
 	return got.int(0, s.key("version"))
 }
@@ -105,7 +105,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 	}
 	got, err := s.write(ctx, "delete", deleteScript, s.documentKeys(kind, key), key, member(kind, key), text(version), s.prefix)
 	if err == nil && got.status == "torn" {
-		err = s.torn(kind, key)
+		err = s.tornError(kind, key)
 	}
 	return err
 }
@@ -116,12 +116,12 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 		return nil, err
 	}
 	begin, end := bounds(o)
-	got, err := s.read(ctx, "list", listScript, s.guarded(s.key("docs", string(kind))), begin, end, o.Most(), s.valueKey(kind, ""), s.key("docmeta", string(kind), ""))
+	got, err := s.read(ctx, "list", listScript, s.guardedKeys(s.key("docs", string(kind))), begin, end, o.Most(), s.valueKey(kind, ""), s.key("docmeta", string(kind), ""))
 	if err != nil {
 		return nil, err
 	}
 	if got.status == "torn" {
-		return nil, s.torn(kind, got.texts[0])
+		return nil, s.tornError(kind, got.texts[0])
 	}
 	var list []store.Document
 	for texts := got.texts; len(texts) > 0; texts = texts[min(documentParts, len(texts)):] {

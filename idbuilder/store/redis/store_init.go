@@ -34,7 +34,7 @@ func (s *Store) Init(ctx context.Context) error {
 
 // initialise looks at the schema, and makes it if create is "1".
 func (s *Store) initialise(ctx context.Context, create string) error {
-	got, err := s.read(ctx, "init", initScript, s.guarded(), create)
+	got, err := s.read(ctx, "init", initScript, s.guardedKeys(), create)
 	if err == nil && got.status == "lostschema" {
 		return &store.CorruptError{Where: "key " + s.key("schema", "version"), Reason: "the key is missing, though " + s.key("server") +
 			" exists: if the data is of this version of the program, set it to " + text(schema) + " and confirm the store; otherwise restore it from a backup"}
@@ -85,7 +85,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // checkServer refuses settings under which numbers could be lost.
 func (s *Store) checkServer(ctx context.Context) (any, error) {
-	node, err := s.any(ctx)
+	node, err := s.keyOwner(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (s *Store) checkServer(ctx context.Context) (any, error) {
 	return []any{"ok"}, err
 }
 
-// any returns what talks to the server that has the keys.
-func (s *Store) any(ctx context.Context) (goredis.Cmdable, error) {
+// keyOwner returns what talks to the server that has the keys.
+func (s *Store) keyOwner(ctx context.Context) (goredis.Cmdable, error) {
 	if cluster, ok := s.client.(*goredis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, s.key("server"))
 	}
@@ -142,6 +142,6 @@ func (s *Store) Confirm(ctx context.Context, skip int64) error {
 	if skip < 0 {
 		return fmt.Errorf("redis: confirm: %d numbers to skip: there must be 0 or more", skip)
 	}
-	_, err := s.write(ctx, "confirm", confirmScript, s.guarded(s.key("version"), s.key("revision")), text(skip))
+	_, err := s.write(ctx, "confirm", confirmScript, s.guardedKeys(s.key("version"), s.key("revision")), text(skip))
 	return err
 }

@@ -19,7 +19,7 @@ import (
 const epochShift = 32
 
 func (s *Store) sequenceKeys(name string) []string {
-	return s.guarded(s.key("seq", name), s.key("seqmeta", name))
+	return s.guardedKeys(s.key("seq", name), s.key("seqmeta", name))
 }
 
 func text(n int64) string { return strconv.FormatInt(n, 10) }
@@ -29,7 +29,7 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 	if err := errors.Join(store.CheckName(name), r.Validate()); err != nil {
 		return store.Range{}, err
 	}
-	keys, floor := s.sequenceKeys(name), s.floor(name)
+	keys, floor := s.sequenceKeys(name), s.highestSeen(name)
 	total, limit := simple(r)
 	for {
 		got, err := s.write(ctx, "reserve", reserveScript, keys, text(total), text(r.Step), limit, text(floor), text(floor>>epochShift))
@@ -37,7 +37,7 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 			return store.Range{}, err
 		}
 		if got.status == "ok" {
-			return s.reserved(name, got, total)
+			return s.reservedRange(name, got, total)
 		}
 		made, changed, err := s.reserveSlowly(ctx, name, r, got)
 		if err != nil || !changed {
@@ -68,8 +68,8 @@ func simple(r store.Reservation) (total int64, limit string) {
 	return total, text(last)
 }
 
-// reserved returns the range that a script has reserved.
-func (s *Store) reserved(name string, got reply, total int64) (store.Range, error) {
+// reservedRange returns the range that a script has reserved.
+func (s *Store) reservedRange(name string, got reply, total int64) (store.Range, error) {
 	to, err := got.int(0, s.key("seq", name))
 	if err != nil {
 		return store.Range{}, err
@@ -78,7 +78,7 @@ func (s *Store) reserved(name string, got reply, total int64) (store.Range, erro
 	if err != nil {
 		return store.Range{}, err
 	}
-	s.see(name, version)
+	s.noteVersion(name, version)
 	return store.Range{From: to - total, To: to, Version: version}, nil
 }
 
@@ -90,28 +90,28 @@ func (s *Store) reserveSlowly(ctx context.Context, name string, r store.Reservat
 	if err != nil {
 		return made, false, err
 	}
-	from := q.current(r)
+	from := q.startValue(r)
 	to, err := r.Advance(from)
 	if err != nil {
 		return made, false, fmt.Errorf("redis: reserve: %w", err)
 	}
 	made = store.Range{From: from, To: to, Version: q.nextVersion()}
-	changed, err = s.replace(ctx, name, q, to, text(r.Step), "")
+	changed, err = s.replaceSequence(ctx, name, q, to, text(r.Step), "")
 	if err != nil || changed {
 		return store.Range{}, changed, err
 	}
 	return made, false, nil
 }
 
-// replace stores a sequence if it is still as it was read; it reports whether it
+// replaceSequence stores a sequence if it is still as it was read; it reports whether it
 // is not.
-func (s *Store) replace(ctx context.Context, name string, q sequence, value int64, step, mark string) (changed bool, err error) {
+func (s *Store) replaceSequence(ctx context.Context, name string, q sequence, value int64, step, mark string) (changed bool, err error) {
 	version := q.nextVersion()
 	got, err := s.write(ctx, "replace", replaceScript, s.sequenceKeys(name), q.rawValue, q.rawVersion, q.rawEpoch, text(value), text(version), step, mark)
 	if err != nil || got.status == "changed" {
 		return true, err
 	}
-	s.see(name, version)
+	s.noteVersion(name, version)
 	return false, nil
 }
 
@@ -124,7 +124,7 @@ func (s *Store) Sequence(ctx context.Context, name string) (store.Sequence, erro
 	if err != nil {
 		return store.Sequence{}, err
 	}
-	return store.Sequence{Value: q.current(store.Reservation{Step: 1, Bound: math.MaxInt64}), Version: q.version}, nil
+	return store.Sequence{Value: q.startValue(store.Reservation{Step: 1, Bound: math.MaxInt64}), Version: q.version}, nil
 }
 
 // sequence reads a sequence.
@@ -132,7 +132,7 @@ func (s *Store) sequence(ctx context.Context, name string) (sequence, error) {
 	if err := store.CheckName(name); err != nil {
 		return sequence{}, err
 	}
-	floor := s.floor(name)
+	floor := s.highestSeen(name)
 	got, err := s.read(ctx, "sequence", sequenceScript, s.sequenceKeys(name))
 	if err != nil {
 		return sequence{}, err
@@ -158,15 +158,15 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 		if q.exists && q.version != version || !q.exists && version != 0 {
 			return fmt.Errorf("redis: set sequence: %w", store.ErrConflict)
 		}
-		changed, err := s.replace(ctx, name, q, value, "", mark)
+		changed, err := s.replaceSequence(ctx, name, q, value, "", mark)
 		if err != nil || !changed {
 			return err
 		}
 	}
 }
 
-// floor returns the highest version of a sequence that this process has seen.
-func (s *Store) floor(name string) int64 {
+// highestSeen returns the highest version of a sequence that this process has seen.
+func (s *Store) highestSeen(name string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.floors[name]
@@ -176,8 +176,8 @@ func (s *Store) floor(name string) int64 {
 // periods that have passed are of no more use.
 const maxFloors = 1 << 18
 
-// see notes a version.
-func (s *Store) see(name string, version int64) {
+// noteVersion notes a version.
+func (s *Store) noteVersion(name string, version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.floors[name] = max(s.floors[name], version)

@@ -8,7 +8,7 @@
 //
 //	id_sequences       sequences, by key_name
 //	id_configs         configurations of IDs, by key_name
-//	distributed_locks  which process migrates the schema, for those who look
+//	distributed_locks  which process migrates the schema, for people
 //	schema_versions    which migrations were made
 //	id_documents       the other documents, by kind and key; and of configurations the version and expiry
 //	id_state           numbers: the revision, and the floor of versions

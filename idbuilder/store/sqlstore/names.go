@@ -23,17 +23,17 @@ type turn struct {
 
 // lock waits for a name. The caller calls unlock if there is no error.
 func (n *names) lock(ctx context.Context, name string) (unlock func(), err error) {
-	t := n.join(name)
+	t := n.joinQueue(name)
 	select {
 	case <-t.free:
-		return func() { t.free <- struct{}{}; n.leave(name, t) }, nil
+		return func() { t.free <- struct{}{}; n.leaveQueue(name, t) }, nil
 	case <-ctx.Done():
-		n.leave(name, t)
+		n.leaveQueue(name, t)
 		return nil, ctx.Err()
 	}
 }
 
-func (n *names) join(name string) *turn {
+func (n *names) joinQueue(name string) *turn {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.busy == nil {
@@ -49,7 +49,7 @@ func (n *names) join(name string) *turn {
 	return t
 }
 
-func (n *names) leave(name string, t *turn) {
+func (n *names) leaveQueue(name string, t *turn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if t.users--; t.users == 0 {

@@ -106,7 +106,7 @@ func within[T any](ctx context.Context, s *Store, what string, limit time.Durati
 	defer cancel()
 	result, err := retry(limited, s, fn)
 	if err != nil {
-		return none, s.explain(ctx, what, limit, err)
+		return none, s.explainError(ctx, what, limit, err)
 	}
 	return result, nil
 }
@@ -137,8 +137,8 @@ func pause(ctx context.Context, attempt int) error {
 	}
 }
 
-// explain says which call failed, in this service's words where it has some.
-func (s *Store) explain(ctx context.Context, what string, limit time.Duration, err error) error {
+// explainError says which call failed, in this service's words where it has some.
+func (s *Store) explainError(ctx context.Context, what string, limit time.Duration, err error) error {
 	switch class := s.server.Classify(err); {
 	case s.closed.Load():
 		err = fmt.Errorf("%w: %w", store.ErrClosed, err)

@@ -56,9 +56,9 @@ func changedByHand(key string) error {
 	}
 }
 
-// adopt makes configurations known whose rows in id_configs another program has
+// adoptForeign makes configurations known whose rows in id_configs another program has
 // inserted, and forgets those whose rows it has deleted.
-func (s *Store) adopt(ctx context.Context) error {
+func (s *Store) adoptForeign(ctx context.Context) error {
 	const (
 		added   = "FROM id_configs c WHERE NOT EXISTS (SELECT 1 FROM id_documents d WHERE d.kind = 'config' AND d.doc_key = c.key_name)"
 		removed = "FROM id_documents d WHERE d.kind = 'config' AND NOT EXISTS (SELECT 1 FROM id_configs c WHERE c.key_name = d.doc_key)"

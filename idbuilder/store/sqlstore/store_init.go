@@ -36,7 +36,7 @@ func (s *Store) init(ctx context.Context) error {
 	if err := s.checkColumns(ctx); err != nil {
 		return err
 	}
-	return s.adopt(ctx)
+	return s.adoptForeign(ctx)
 }
 
 // version returns the version of the schema, 0 if there is none.
@@ -63,7 +63,7 @@ func (s *Store) migrate(ctx context.Context, c Conn) error {
 		}
 	}
 	for ; version < len(s.dialect.Migrations); version++ {
-		if err := s.apply(ctx, c, version); err != nil {
+		if err := s.applyMigration(ctx, c, version); err != nil {
 			return fmt.Errorf("migration to version %d: %w", version+1, err)
 		}
 	}
@@ -71,8 +71,8 @@ func (s *Store) migrate(ctx context.Context, c Conn) error {
 	return err
 }
 
-// apply makes a migration, and remembers it.
-func (s *Store) apply(ctx context.Context, c Conn, version int) error {
+// applyMigration makes a migration, and remembers it.
+func (s *Store) applyMigration(ctx context.Context, c Conn, version int) error {
 	m := s.dialect.Migrations[version]
 	for _, statement := range m.Statements {
 		if _, err := c.Exec(ctx, statement); err != nil {
@@ -88,7 +88,7 @@ func (s *Store) apply(ctx context.Context, c Conn, version int) error {
 	return err
 }
 
-// enter tells those who look that this process migrates. The row locks nothing:
+// enter shows operators that this process migrates. The row locks nothing:
 // an expired one, of a process that has ended, is replaced.
 func enter(ctx context.Context, c Conn) error {
 	host, err := os.Hostname()

@@ -125,7 +125,7 @@ func (f *fixture) ended() context.Context {
 	return ctx
 }
 
-// count counts the callers who won a race.
+// count counts the callers that won a race.
 func (f *fixture) count(won *atomic.Int64, err error) {
 	switch {
 	case err == nil:

@@ -22,7 +22,7 @@ type Home struct {
 	NewURL func(*testing.T, *servers.SQL) string
 	// Open opens a database, and closes it when the test ends.
 	Open func(t *testing.T, url string, o Options) store.Store
-	// Execute executes a statement in the database, as a user who may do everything.
+	// Execute executes a statement in the database, as a user with all rights.
 	Execute func(t *testing.T, url, statement string)
 	// Rows returns the rows of a query, their columns joined by spaces.
 	Rows func(t *testing.T, url, query string) []string
