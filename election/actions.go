@@ -61,7 +61,7 @@ func (c *campaign) look() action {
 
 // claim claims the name, takes the registration away and watches the grant.
 func (c *campaign) claim() action {
-	claim := leasefdb.Claim{Owner: c.options.Owner, Duration: c.options.Duration, RequestID: c.request, Seen: c.candidate.Seen()}
+	claim := leasefdb.Claim{Holder: c.options.Candidate, Duration: c.options.Duration, RequestID: c.request, Seen: c.candidate.Seen()}
 	self := c.self
 	return action{func() func(time.Duration) {
 		var (

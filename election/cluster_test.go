@@ -26,7 +26,7 @@ const (
 
 // ofProcesses are the options of candidates that are processes.
 func ofProcesses(owner string) election.Options {
-	return election.Options{Owner: owner, Duration: 2 * time.Second, ElectionTimeout: time.Second}
+	return election.Options{Candidate: owner, Duration: 2 * time.Second, ElectionTimeout: time.Second}
 }
 
 // TestProcesses elects leaders among processes on a cluster, and kills each, ten times.

@@ -22,7 +22,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	e, err := election.New(db, "invoices", election.Options{Owner: "host-1", Once: true})
+	e, err := election.New(db, "invoices", election.Options{Candidate: "host-1", Once: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func ExampleElection_Observe() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	e, err := election.New(db, "invoices", election.Options{Owner: "host-1", Once: true})
+	e, err := election.New(db, "invoices", election.Options{Candidate: "host-1", Once: true})
 	if err != nil {
 		log.Fatal(err)
 	}

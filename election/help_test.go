@@ -29,7 +29,7 @@ const (
 
 // short are the options of a candidate of the tests in virtual time.
 func short(owner string) election.Options {
-	return election.Options{Owner: owner, Duration: lease, ElectionTimeout: window}
+	return election.Options{Candidate: owner, Duration: lease, ElectionTimeout: window}
 }
 
 // inVirtualTime runs a test on the engine as it is and on the hostile one, where waiting
@@ -71,12 +71,12 @@ var errKilled = errors.New("the process was killed")
 // start runs a candidate that leads until its context ends and tells of its terms.
 func start(t testing.TB, db kv.Database, o election.Options, terms chan<- event) *process {
 	t.Helper()
-	p := &process{Election: newElection(t, db, o), name: o.Owner, ended: make(chan error, 1)}
+	p := &process{Election: newElection(t, db, o), name: o.Candidate, ended: make(chan error, 1)}
 	running, kill := context.WithCancelCause(t.Context())
 	p.kill = kill
 	go func() {
 		p.ended <- p.Run(running, func(ctx context.Context, term election.Term) error {
-			terms <- event{o.Owner, term, time.Now(), ctx}
+			terms <- event{o.Candidate, term, time.Now(), ctx}
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})

@@ -75,8 +75,8 @@ func (o *observer) look(ctx context.Context) error {
 func (o *observer) note(state leasefdb.State) {
 	o.seen = o.seen.Observe(state)
 	o.status = Status{Rank: state.Epoch}
-	if state.Held() && o.seen.Left() > 0 {
-		o.status.Leader = state.Owner
+	if state.Held() && o.seen.Remaining() > 0 {
+		o.status.Leader = state.Holder
 	}
 }
 
@@ -86,7 +86,7 @@ func (o *observer) wait(ctx context.Context) {
 	defer func() { o.watch.Cancel() }()
 	var lapsed <-chan time.Time
 	if o.status.Leader != "" {
-		timer := time.NewTimer(o.seen.Left())
+		timer := time.NewTimer(o.seen.Remaining())
 		defer timer.Stop()
 		lapsed = timer.C
 	}

@@ -17,9 +17,9 @@ import (
 
 // Options configure an [Election]. The zero value is ready to use.
 type Options struct {
-	// Owner names the candidate, for people and tools. The default value names
+	// Candidate names the candidate, for people and tools. The default value names
 	// the host and the process.
-	Owner string
+	Candidate string
 
 	// Duration is how long a leader leads without renewing its lease, from 10 ms to a
 	// year; it renews three times as often. Shorter means sooner after a crash, and
@@ -66,7 +66,7 @@ const (
 // Validate reports all faults of the options, joined.
 func (o Options) Validate() error {
 	o = o.withDefaults()
-	faults := []error{checkText("Owner", o.Owner)}
+	faults := []error{checkText("Candidate", o.Candidate)}
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf("election: "+format, args...)) }
 	if o.Duration < minDuration || o.Duration > maxDuration {
 		add("Duration is %v, must be from %v to %v", o.Duration, minDuration, maxDuration)
@@ -84,8 +84,8 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Owner == "" {
-		o.Owner = defaultOwner()
+	if o.Candidate == "" {
+		o.Candidate = defaultCandidate()
 	}
 	if o.Duration == 0 {
 		o.Duration = leasefdb.DefaultDuration
@@ -105,7 +105,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func defaultOwner() string {
+func defaultCandidate() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"

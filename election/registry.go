@@ -16,8 +16,8 @@ import (
 
 // Standby is a candidate that is registered and does not lead.
 type Standby struct {
-	Owner    string
-	Priority int32
+	Candidate string
+	Priority  int32
 }
 
 // registration is what a standby writes of itself: at each look anew, with another
@@ -51,7 +51,7 @@ func (r registration) key(prefix []byte) []byte {
 
 // value returns (format, owner, beats).
 func (r registration) value() []byte {
-	return tuple.AppendInt(tuple.AppendString(tuple.AppendInt(nil, registrationFormat), r.Owner), r.beats)
+	return tuple.AppendInt(tuple.AppendString(tuple.AppendInt(nil, registrationFormat), r.Candidate), r.beats)
 }
 
 // decodeRegistration reads a pair below the prefix.
@@ -68,7 +68,7 @@ func decodeRegistration(prefix []byte, pair kv.KeyValue) (r registration, err er
 		err = fmt.Errorf("it is of format %d; this program knows format %d", format, registrationFormat)
 	}
 	if err == nil {
-		r.Owner, rest, err = tuple.ReadString(rest)
+		r.Candidate, rest, err = tuple.ReadString(rest)
 	}
 	if err == nil {
 		r.beats, _, err = tuple.ReadInt(rest)

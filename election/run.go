@@ -82,7 +82,7 @@ func (e *Election) run(ctx context.Context, lead func(context.Context, Term) err
 func (e *Election) newCampaign(ctx context.Context, giveWay time.Duration) *campaign {
 	c := &campaign{
 		Election: e, request: rand.Text(), origin: time.Now(), uptime: uptime.New(),
-		self:    registration{Standby: Standby{e.options.Owner, e.options.Priority}, member: rand.Text()},
+		self:    registration{Standby: Standby{e.options.Candidate, e.options.Priority}, member: rand.Text()},
 		timer:   time.NewTimer(0),
 		outcome: make(chan func(time.Duration), 1),
 		watch:   unwatched(),

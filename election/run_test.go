@@ -131,9 +131,9 @@ func TestSlowLeader(t *testing.T) {
 // TestValidate checks that all faults are told at once.
 func TestValidate(t *testing.T) {
 	err := election.Options{
-		Owner: "\xff", Duration: -1, ElectionTimeout: math.MaxInt64, Priority: math.MinInt32, Path: []string{},
+		Candidate: "\xff", Duration: -1, ElectionTimeout: math.MaxInt64, Priority: math.MinInt32, Path: []string{},
 	}.Validate()
-	for _, want := range []string{"Owner", "Duration", "ElectionTimeout", "Priority", "Path"} {
+	for _, want := range []string{"Candidate", "Duration", "ElectionTimeout", "Priority", "Path"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s: %v", want, err)
 		}

@@ -144,7 +144,7 @@ func (c *Client) emptyEra(m mode) *era { return c.newEra(m, forever, forever) }
 
 func (c *Client) newEra(m mode, from, until int64) *era {
 	l := c.layout
-	return &era{mode: m, layout: l, epoch: l.EpochMs, low: uint(l.lowBits()), from: from, until: until}
+	return &era{mode: m, layout: l, epoch: l.CustomEpochMs, low: uint(l.lowBits()), from: from, until: until}
 }
 
 // change ends the era in force and begins next. The caller holds mu.

@@ -15,7 +15,7 @@ import (
 )
 
 // epoch is the time of timestamp zero in the default layout.
-var epoch = time.UnixMilli(DefaultEpochMs).UTC()
+var epoch = time.UnixMilli(DefaultCustomEpochMs).UTC()
 
 // manualClock is a clock that tests set, in milliseconds after the epoch.
 type manualClock struct{ ms atomic.Int64 }
@@ -26,10 +26,10 @@ func newManualClock(ms int64) *manualClock {
 	return k
 }
 
-func (k *manualClock) now() time.Time { return time.UnixMilli(DefaultEpochMs + k.ms.Load()) }
+func (k *manualClock) now() time.Time { return time.UnixMilli(DefaultCustomEpochMs + k.ms.Load()) }
 
 // tiny has numbers 0–3 in a millisecond, so that every test exhausts it.
-var tiny = Layout{EpochMs: DefaultEpochMs, BitReserve: 20, BitTs: 41, BitID: 2, BitSeq: 1}
+var tiny = Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 20, BitTs: 41, BitID: 2, BitSeq: 1}
 
 // from returns a random function that always answers n.
 func from(n uint64) func() uint64 { return func() uint64 { return n } }
@@ -98,7 +98,7 @@ func TestExhaustedWaitEndsWithContext(t *testing.T) {
 func TestNextNSpansMilliseconds(t *testing.T) {
 	// The clock goes on by one whenever it has been read 20 times.
 	var reads atomic.Int64
-	now := func() time.Time { return time.UnixMilli(DefaultEpochMs + 100 + reads.Add(1)/20) }
+	now := func() time.Time { return time.UnixMilli(DefaultCustomEpochMs + 100 + reads.Add(1)/20) }
 	c := Must(newClient(Options{Now: now, Layout: tiny}, rand.New(rand.NewPCG(1, 2)).Uint64))
 	ids := make([]ID, 1000)
 	if n, err := c.NextN(t.Context(), ids); n != len(ids) || err != nil {
@@ -136,9 +136,9 @@ func TestNextOutsideTheTimestampRange(t *testing.T) {
 		ms   int64
 		want error
 	}{
-		{"long before the epoch", -365 * 24 * 3600 * 1000, ErrBeforeEpoch},
-		{"one before the epoch", -1, ErrBeforeEpoch},
-		{"the epoch", 0, ErrBeforeEpoch},
+		{"long before the epoch", -365 * 24 * 3600 * 1000, ErrBeforeCustomEpoch},
+		{"one before the epoch", -1, ErrBeforeCustomEpoch},
+		{"the epoch", 0, ErrBeforeCustomEpoch},
 		{"first", 1, nil},
 		{"last", last, nil},
 		{"after the last", last + 1, ErrTimeOverflow},
@@ -152,13 +152,13 @@ func TestNextOutsideTheTimestampRange(t *testing.T) {
 				t.Fatalf("Next: %v, NextN: %v; want %v", err, errN, test.want)
 			}
 			if test.want == nil {
-				if id <= 0 || n != 3 || id.Time().UnixMilli()-DefaultEpochMs != test.ms {
+				if id <= 0 || n != 3 || id.Time().UnixMilli()-DefaultCustomEpochMs != test.ms {
 					t.Errorf("ID %d of %v, NextN %d; want a positive ID of timestamp %d, and 3", id, id.Time(), n, test.ms)
 				}
 				return
 			}
 			var tre *TimeRangeError
-			if !errors.As(err, &tre) || tre.Time.UnixMilli()-DefaultEpochMs != test.ms || id != 0 || n != 0 {
+			if !errors.As(err, &tre) || tre.Time.UnixMilli()-DefaultCustomEpochMs != test.ms || id != 0 || n != 0 {
 				t.Errorf("Next = %d, %+v, NextN %d; want 0 and a TimeRangeError with the clock's time", id, err, n)
 			}
 		})
@@ -263,7 +263,7 @@ func TestOvertakenCallerIsNotAClockSetBack(t *testing.T) {
 // still far more often than the word's number has room for.
 func TestOvershootNeverReachesTheTimestamp(t *testing.T) {
 	k := newManualClock(1000)
-	layout := Layout{EpochMs: DefaultEpochMs, BitReserve: 19, BitTs: 42, BitID: 2, BitSeq: 1}
+	layout := Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 19, BitTs: 42, BitID: 2, BitSeq: 1}
 	c := Must(NewClient(Options{Now: k.now, Layout: layout}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -271,7 +271,7 @@ func TestClockBackwardErrorText(t *testing.T) {
 // whatever fractions the clocks had when they were last believed.
 func TestOneMillisecondDuringAJump(t *testing.T) {
 	for fraction := range 10 {
-		begin := time.UnixMilli(DefaultEpochMs + 1_000_000)
+		begin := time.UnixMilli(DefaultCustomEpochMs + 1_000_000)
 		wall, mono := begin, time.Duration(fraction)*100*time.Microsecond
 		k := &clock{}
 		k.init(Options{Now: func() time.Time { return wall }, mono: func() time.Duration { return mono }, MaxBackward: new(time.Duration)})

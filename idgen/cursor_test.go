@@ -50,7 +50,7 @@ func (k *gatedClock) now() time.Time {
 // timestamp: IDs of times to come, when the lease had ended.
 func TestManyBatchesStayInTheirMillisecond(t *testing.T) {
 	const goroutines = 1100 // times 4096 is more than 2^22
-	layout := Layout{EpochMs: DefaultEpochMs, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8}
+	layout := Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8}
 	k := newGatedClock(epoch.AddDate(1, 0, 0), goroutines)
 	l := leaseOf(k.at, 3, 8)
 	l.BitTs, l.BitID = layout.BitTs, layout.BitID

@@ -30,10 +30,10 @@ func TestForeignEpoch(t *testing.T) {
 			c, end := managed(t, g, opts)
 			defer end()
 			id, err := c.Next(t.Context())
-			var mismatch *EpochMismatchError
+			var mismatch *CustomEpochMismatchError
 			var e *LeaseAcquisitionError
 			if id != 0 || !errors.As(err, &mismatch) || !errors.As(err, &e) || mismatch.Want != DefaultLayout() {
-				t.Errorf("Next = %d, %v; want an EpochMismatchError in a LeaseAcquisitionError", id, err)
+				t.Errorf("Next = %d, %v; want an CustomEpochMismatchError in a LeaseAcquisitionError", id, err)
 			}
 			if err := c.Ready(t.Context()); !errors.As(err, &mismatch) {
 				t.Errorf("Ready: %v", err)
@@ -58,7 +58,7 @@ func TestForeignEpoch(t *testing.T) {
 // TestEpochIsDecidedOnce: by the options, else by the first lease; what leased IDs
 // were made with stays.
 func TestEpochIsDecidedOnce(t *testing.T) {
-	custom := Layout{EpochMs: DefaultEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}
+	custom := Layout{CustomEpochMs: DefaultCustomEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}
 	t.Run("by the first lease", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k := newSteppedClock()
@@ -90,9 +90,9 @@ func TestEpochIsDecidedOnce(t *testing.T) {
 // which is the service's. Then IDs are leased, and nothing else is believed.
 func TestFirstLeaseAfterFallbackDecidesTheLayout(t *testing.T) {
 	for _, custom := range []Layout{
-		{EpochMs: DefaultEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
-		{EpochMs: DefaultEpochMs + 86_400_000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11},
-		{EpochMs: 0, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8},
+		{CustomEpochMs: DefaultCustomEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
+		{CustomEpochMs: DefaultCustomEpochMs + 86_400_000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11},
+		{CustomEpochMs: 0, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -137,7 +137,7 @@ func TestFirstLeaseAfterFallbackDecidesTheLayout(t *testing.T) {
 // which a fallback ID was made in another: a further ID is of a later one.
 func TestLayoutChangesBehindTheLastMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		custom := Layout{EpochMs: DefaultEpochMs + 5000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11}
+		custom := Layout{CustomEpochMs: DefaultCustomEpochMs + 5000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11}
 		k := newSteppedClock()
 		g := newGrantor(k.now)
 		g.layout, g.latency = custom, time.Minute
@@ -213,7 +213,7 @@ func TestOptionsValidate(t *testing.T) {
 	}
 	o := Options{}.withDefaults()
 	if *o.MaxBackward != 5*time.Second || o.AcquireRetryInterval != time.Second || o.AcquireRetryMaxInterval != time.Minute ||
-		o.Layout.EpochMs != time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() || o.Layout.BitTs != 41 || o.MaxThroughputPerMs != 4096 {
+		o.Layout.CustomEpochMs != time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() || o.Layout.BitTs != 41 || o.MaxThroughputPerMs != 4096 {
 		t.Errorf("defaults %+v are not those of the specification", o)
 	}
 }

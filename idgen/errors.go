@@ -13,9 +13,9 @@ var (
 	// is no ID or UUID.
 	ErrInvalid = errors.New("idgen: invalid id")
 
-	// ErrBeforeEpoch is wrapped by a [*TimeRangeError] about a time that is
+	// ErrBeforeCustomEpoch is wrapped by a [*TimeRangeError] about a time that is
 	// too early: it would need a timestamp below 1.
-	ErrBeforeEpoch = errors.New("idgen: time before the epoch")
+	ErrBeforeCustomEpoch = errors.New("idgen: time before the epoch")
 
 	// ErrTimeOverflow is wrapped by a [*TimeRangeError] about a time that is too
 	// late for the timestamp bits: after 2095-09-07 in the default layout.
@@ -27,7 +27,7 @@ var (
 
 // TimeRangeError says that a time, usually that of the system clock, does not
 // fit into the timestamp of an id. No id was made. Match the kind with
-// [errors.Is] and [ErrBeforeEpoch] or [ErrTimeOverflow].
+// [errors.Is] and [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
 type TimeRangeError struct {
 	Time  time.Time // the time that does not fit
 	First time.Time // the earliest time that fits
@@ -41,10 +41,10 @@ func (e *TimeRangeError) Error() string {
 		e.Unwrap(), e.Time.UTC().Format(form), e.First.UTC().Format(form), e.Last.UTC().Format(form))
 }
 
-// Unwrap returns [ErrBeforeEpoch] or [ErrTimeOverflow].
+// Unwrap returns [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
 func (e *TimeRangeError) Unwrap() error {
 	if e.Time.Before(e.First) {
-		return ErrBeforeEpoch
+		return ErrBeforeCustomEpoch
 	}
 	return ErrTimeOverflow
 }
@@ -94,20 +94,20 @@ func (*NoProviderError) Error() string {
 	return "idgen: no provider configured and fallback is disabled; set Options.Provider or leave DisableFallback false"
 }
 
-// EpochMismatchError says that a provider granted a lease whose IDs would not
+// CustomEpochMismatchError says that a provider granted a lease whose IDs would not
 // sort among those of the client by time, because the epoch, or the number of
 // reserve or timestamp bits, is another one. The lease is refused: one of the
 // two is configured wrongly, or the service's layout was changed, which must
 // never happen once IDs are in use. It is the cause of a
 // [*LeaseAcquisitionError], and is logged.
-type EpochMismatchError struct {
+type CustomEpochMismatchError struct {
 	Want Layout // the layout of the client
 	Got  Layout // that of the lease
 }
 
 // Error names both layouts and the remedy.
-func (e *EpochMismatchError) Error() string {
+func (e *CustomEpochMismatchError) Error() string {
 	return fmt.Sprintf("idgen: epoch mismatch: IDs are made with epoch %d and %d+%d reserve and timestamp bits, the lease has epoch %d and %d+%d; "+
 		"set Options.Layout to the layout of the service, or the service's back to what it was",
-		e.Want.EpochMs, e.Want.BitReserve, e.Want.BitTs, e.Got.EpochMs, e.Got.BitReserve, e.Got.BitTs)
+		e.Want.CustomEpochMs, e.Want.BitReserve, e.Want.BitTs, e.Got.CustomEpochMs, e.Got.BitReserve, e.Got.BitTs)
 }

@@ -102,7 +102,7 @@ func (c *Client) judge(l Lease) error {
 	}
 	if layout := l.Layout(); !c.layout.sameFrame(layout) {
 		if c.pinned {
-			return &EpochMismatchError{Want: c.layout, Got: layout}
+			return &CustomEpochMismatchError{Want: c.layout, Got: layout}
 		}
 		c.adopt(layout)
 	}
@@ -115,7 +115,7 @@ func (c *Client) judge(l Lease) error {
 func (c *Client) adopt(layout Layout) {
 	if e := c.era.Load(); e.word.Load()>>e.shift != 0 {
 		c.note(slog.LevelError, "idgen: fallback IDs were made in the default layout, which is not the service's: they do not sort among its IDs, nor tell their time; set Options.Layout",
-			"epoch", layout.EpochMs, "bits", fmt.Sprintf("%d+%d+%d+%d", layout.BitReserve, layout.BitTs, layout.BitID, layout.BitSeq))
+			"epoch", layout.CustomEpochMs, "bits", fmt.Sprintf("%d+%d+%d+%d", layout.BitReserve, layout.BitTs, layout.BitID, layout.BitSeq))
 	}
 	c.layout = layout
 }

@@ -117,7 +117,7 @@ func (g *grantor) take(now int64) Lease {
 	created := max(now, b.fence)
 	b.lease = Lease{
 		ID: g.next, Created: created, Expired: max(created+g.duration.Milliseconds(), b.fallback),
-		Secret: fmt.Sprint("secret", g.next), CustomEpoch: g.layout.EpochMs,
+		Secret: fmt.Sprint("secret", g.next), CustomEpoch: g.layout.CustomEpochMs,
 		BitReserve: g.layout.BitReserve, BitTs: g.layout.BitTs, BitID: g.layout.BitID, BitSeq: g.layout.BitSeq,
 	}
 	b.fence, b.fallback, b.free = b.lease.Expired, 2*b.lease.Expired-created, false

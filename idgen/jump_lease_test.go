@@ -25,7 +25,7 @@ func TestJumpOfTheClockThatLeasesGoBy(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begin, quiet := time.Now(), slog.New(slog.DiscardHandler)
 			var shift atomic.Int64
-			right := func() time.Time { return time.UnixMilli(idgen.DefaultEpochMs).Add(year + time.Since(begin)) }
+			right := func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs).Add(year + time.Since(begin)) }
 			now := func() time.Time { return right().Add(time.Duration(shift.Load())) }
 			mono := func() time.Duration { return time.Since(begin) }
 			provider := idgen.Must(memory.New(memory.Options{Now: now, Server: lease.Options{Monotonic: mono, Logger: quiet}}))

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// DefaultEpochMs is 2026-01-01T00:00:00Z in Unix milliseconds, the time of
+// DefaultCustomEpochMs is 2026-01-01T00:00:00Z in Unix milliseconds, the time of
 // timestamp zero in [DefaultLayout].
-const DefaultEpochMs int64 = 1767225600000
+const DefaultCustomEpochMs int64 = 1767225600000
 
 // The bits of [DefaultLayout].
 const (
@@ -27,8 +27,8 @@ const (
 	minBitID, maxBitID           = 2, 30
 	minBitSeq, maxBitSeq         = 1, 29
 
-	// maxEpochMs is 9999-12-31T23:59:59.999Z, the last time with a four-digit year.
-	maxEpochMs = 253402300799999
+	// maxCustomEpochMs is 9999-12-31T23:59:59.999Z, the last time with a four-digit year.
+	maxCustomEpochMs = 253402300799999
 )
 
 // Layout says which bits of an ID mean what. From the top bit down: reserve
@@ -38,9 +38,9 @@ const (
 // A Layout is comparable with ==. Its methods expect a layout that passes
 // [Layout.Validate].
 type Layout struct {
-	// EpochMs is the time of timestamp zero in Unix milliseconds, from 0 to
+	// CustomEpochMs is the time of timestamp zero in Unix milliseconds, from 0 to
 	// the end of the year 9999.
-	EpochMs int64
+	CustomEpochMs int64
 	// BitReserve is the number of leading zero bits, 1–29. The first one keeps
 	// IDs positive.
 	BitReserve int
@@ -60,11 +60,11 @@ var defaultLayout = DefaultLayout()
 // 2026-01-01T00:00:00Z. Its last millisecond is 2095-09-07T15:47:35.551Z.
 func DefaultLayout() Layout {
 	return Layout{
-		EpochMs:    DefaultEpochMs,
-		BitReserve: DefaultBitReserve,
-		BitTs:      DefaultBitTs,
-		BitID:      DefaultBitID,
-		BitSeq:     DefaultBitSeq,
+		CustomEpochMs: DefaultCustomEpochMs,
+		BitReserve:    DefaultBitReserve,
+		BitTs:         DefaultBitTs,
+		BitID:         DefaultBitID,
+		BitSeq:        DefaultBitSeq,
 	}
 }
 
@@ -72,7 +72,7 @@ func DefaultLayout() Layout {
 // [errors.Join]: each field out of its range, and bits that do not total 64.
 func (l Layout) Validate() error {
 	faults := []error{
-		checkRange("EpochMs", l.EpochMs, 0, maxEpochMs),
+		checkRange("CustomEpochMs", l.CustomEpochMs, 0, maxCustomEpochMs),
 		checkRange("BitReserve", int64(l.BitReserve), minBitReserve, maxBitReserve),
 		checkRange("BitTs", int64(l.BitTs), minBitTs, maxBitTs),
 		checkRange("BitID", int64(l.BitID), minBitID, maxBitID),
@@ -95,7 +95,7 @@ func checkRange(field string, v, least, most int64) error {
 // Time returns the moment that id carries, in UTC with millisecond precision.
 func (l Layout) Time(id ID) time.Time {
 	ms := uint64(id) >> l.lowBits() & (1<<l.BitTs - 1)
-	return time.UnixMilli(l.EpochMs + int64(ms)).UTC()
+	return time.UnixMilli(l.CustomEpochMs + int64(ms)).UTC()
 }
 
 // MachineID returns the machine bits of id, the fallback bit included.
@@ -109,10 +109,10 @@ func (l Layout) IsFallback(id ID) bool { return uint64(id)&l.fallbackBit() != 0 
 
 // First returns the earliest time that an ID can carry: the epoch plus one
 // millisecond, because timestamp 0 is left out so that no ID is zero.
-func (l Layout) First() time.Time { return time.UnixMilli(l.EpochMs + 1).UTC() }
+func (l Layout) First() time.Time { return time.UnixMilli(l.CustomEpochMs + 1).UTC() }
 
 // Last returns the latest time that an ID can carry.
-func (l Layout) Last() time.Time { return time.UnixMilli(l.EpochMs + l.maxTs()).UTC() }
+func (l Layout) Last() time.Time { return time.UnixMilli(l.CustomEpochMs + l.maxTs()).UTC() }
 
 // At returns the smallest value that an ID made at t, to the millisecond, can
 // have: all IDs made at t or later are at least At(t), all earlier ones are
@@ -126,7 +126,7 @@ func (l Layout) At(t time.Time) (ID, error) { return l.Compose(t, 0, 0) }
 // [First, Last] is a [*TimeRangeError]; a machine id or sequence that does not
 // fit its bits is [ErrInvalid].
 func (l Layout) Compose(t time.Time, machineID, sequence int) (ID, error) {
-	ts := t.UnixMilli() - l.EpochMs
+	ts := t.UnixMilli() - l.CustomEpochMs
 	if ts < 1 || ts > l.maxTs() {
 		return 0, l.timeRangeError(t)
 	}
@@ -148,13 +148,13 @@ func (l Layout) check(ts int64) error {
 	if ts >= 1 && ts <= l.maxTs() {
 		return nil
 	}
-	return l.timeRangeError(time.UnixMilli(l.EpochMs + ts))
+	return l.timeRangeError(time.UnixMilli(l.CustomEpochMs + ts))
 }
 
 // sameFrame reports whether IDs of both layouts can live side by side: the
 // timestamps mean the same, and as many bits are below them.
 func (l Layout) sameFrame(o Layout) bool {
-	return l.EpochMs == o.EpochMs && l.BitReserve == o.BitReserve && l.BitTs == o.BitTs
+	return l.CustomEpochMs == o.CustomEpochMs && l.BitReserve == o.BitReserve && l.BitTs == o.BitTs
 }
 
 // lowBits is the number of bits below the timestamp.

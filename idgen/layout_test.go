@@ -32,9 +32,9 @@ func TestLayoutValidateReportsAllFaults(t *testing.T) {
 		{"42 bits of time with nothing given for it", with(func(l *Layout) { l.BitTs = 42 }), []string{"are 65"}},
 		{"no reserve", with(func(l *Layout) { l.BitReserve, l.BitSeq = 0, 9 }), []string{"BitReserve is 0"}},
 		{"one machine bit", with(func(l *Layout) { l.BitID, l.BitSeq = 1, 21 }), []string{"BitID is 1"}},
-		{"before 1970", with(func(l *Layout) { l.EpochMs = -1 }), []string{"EpochMs is -1"}},
-		{"after 9999", with(func(l *Layout) { l.EpochMs = maxEpochMs + 1 }), []string{"EpochMs is 253402300800000"}},
-		{"everything", Layout{-1, 0, 43, -2, 0}, []string{"EpochMs is -1", "BitReserve is 0", "BitTs is 43", "BitID is -2", "BitSeq is 0", "are 41"}},
+		{"before 1970", with(func(l *Layout) { l.CustomEpochMs = -1 }), []string{"CustomEpochMs is -1"}},
+		{"after 9999", with(func(l *Layout) { l.CustomEpochMs = maxCustomEpochMs + 1 }), []string{"CustomEpochMs is 253402300800000"}},
+		{"everything", Layout{-1, 0, 43, -2, 0}, []string{"CustomEpochMs is -1", "BitReserve is 0", "BitTs is 43", "BitID is -2", "BitSeq is 0", "are 41"}},
 		{"zero", Layout{}, []string{"BitReserve is 0", "BitTs is 0", "BitID is 0", "BitSeq is 0", "are 0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDefaultLayoutRange(t *testing.T) {
 
 // anyLayout draws valid layouts.
 var anyLayout = rapid.Custom(func(t *rapid.T) Layout {
-	l := Layout{EpochMs: rapid.Int64Range(0, maxEpochMs).Draw(t, "epoch")}
+	l := Layout{CustomEpochMs: rapid.Int64Range(0, maxCustomEpochMs).Draw(t, "epoch")}
 	l.BitTs = rapid.IntRange(minBitTs, maxBitTs).Draw(t, "ts")
 	rest := 64 - l.BitTs
 	l.BitReserve = rapid.IntRange(minBitReserve, rest-minBitID-minBitSeq).Draw(t, "reserve")
@@ -99,7 +99,7 @@ func TestLayoutAgainstBitStrings(t *testing.T) {
 		ts := rapid.Int64Range(1, 1<<l.BitTs-1).Draw(t, "timestamp")
 		machine := rapid.IntRange(0, 1<<l.BitID-1).Draw(t, "machine")
 		sequence := rapid.IntRange(0, 1<<l.BitSeq-1).Draw(t, "sequence")
-		at := time.UnixMilli(l.EpochMs + ts)
+		at := time.UnixMilli(l.CustomEpochMs + ts)
 
 		text := fmt.Sprintf("%0*b%0*b%0*b%0*b", l.BitReserve, 0, l.BitTs, ts, l.BitID, machine, l.BitSeq, sequence)
 		want, err := strconv.ParseInt(text, 2, 64)
@@ -131,8 +131,8 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 		machine, sequence int
 		want              error
 	}{
-		{"epoch itself", l.First().Add(-time.Millisecond), 0, 0, ErrBeforeEpoch},
-		{"long before", time.Time{}, 0, 0, ErrBeforeEpoch},
+		{"epoch itself", l.First().Add(-time.Millisecond), 0, 0, ErrBeforeCustomEpoch},
+		{"long before", time.Time{}, 0, 0, ErrBeforeCustomEpoch},
 		{"after the end", l.Last().Add(time.Millisecond), 0, 0, ErrTimeOverflow},
 		{"machine too large", ok, 1 << 14, 0, ErrInvalid},
 		{"machine negative", ok, -1, 0, ErrInvalid},

@@ -25,7 +25,7 @@ type Lease struct {
 	Expired int64  `json:"expired"` // end, Unix milliseconds, excluded
 	Secret  string `json:"secret"`  // key of the signature that releases it
 
-	CustomEpoch int64 `json:"customEpoch"` // Layout.EpochMs
+	CustomEpoch int64 `json:"customEpoch"` // Layout.CustomEpochMs
 	BitReserve  int   `json:"bitReserve"`
 	BitTs       int   `json:"bitTs"`
 	BitID       int   `json:"bitId"`
@@ -34,7 +34,7 @@ type Lease struct {
 
 // Layout returns the layout of the IDs made under the lease.
 func (l Lease) Layout() Layout {
-	return Layout{EpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
+	return Layout{CustomEpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
 }
 
 // Base returns the first position of the lease in each millisecond.

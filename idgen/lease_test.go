@@ -16,8 +16,8 @@ import (
 
 func exampleLease() idgen.Lease {
 	return idgen.Lease{
-		ID: 5, Created: idgen.DefaultEpochMs + 1000, Expired: idgen.DefaultEpochMs + 601000, Secret: "s",
-		CustomEpoch: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8,
+		ID: 5, Created: idgen.DefaultCustomEpochMs + 1000, Expired: idgen.DefaultCustomEpochMs + 601000, Secret: "s",
+		CustomEpoch: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8,
 	}
 }
 
@@ -38,7 +38,7 @@ func TestLeaseValidateReportsAllFaults(t *testing.T) {
 	if err := l.Validate(); err != nil {
 		t.Fatalf("a sound lease: %v", err)
 	}
-	l.ID, l.Created, l.Expired, l.Secret = 8192, idgen.DefaultEpochMs, idgen.DefaultEpochMs, ""
+	l.ID, l.Created, l.Expired, l.Secret = 8192, idgen.DefaultCustomEpochMs, idgen.DefaultCustomEpochMs, ""
 	err := l.Validate()
 	if err == nil {
 		t.Fatal("no error")

@@ -64,8 +64,8 @@ func TestMonotonicTimeRange(t *testing.T) {
 		now  time.Time
 		want error
 	}{
-		{"before 1970", time.UnixMilli(-1), ErrBeforeEpoch},
-		{"zero time", time.Time{}, ErrBeforeEpoch},
+		{"before 1970", time.UnixMilli(-1), ErrBeforeCustomEpoch},
+		{"zero time", time.Time{}, ErrBeforeCustomEpoch},
 		{"last", time.UnixMilli(maxUnixMs), nil},
 		{"after the last", time.UnixMilli(maxUnixMs + 1), ErrTimeOverflow},
 	} {

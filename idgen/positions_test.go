@@ -19,7 +19,7 @@ import (
 func TestLeasedPositionsAreThoseOfTheProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
-		layout := idgen.Layout{EpochMs: 1, BitReserve: 8, BitTs: 41, BitID: 7, BitSeq: 8} // 64 machine ids of 256, 2^14 positions
+		layout := idgen.Layout{CustomEpochMs: 1, BitReserve: 8, BitTs: 41, BitID: 7, BitSeq: 8} // 64 machine ids of 256, 2^14 positions
 		provider := idgen.Must(memory.New(memory.Options{Server: lease.Options{Logger: quiet, Default: lease.ServiceConfig{Layout: layout}}}))
 		var clients []*idgen.Client
 		for range 3 {

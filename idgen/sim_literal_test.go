@@ -58,7 +58,7 @@ func (s *literalServer) grant(now int64, req idgen.AcquireRequest) ([]idgen.Leas
 			continue
 		}
 		l := idgen.Lease{
-			ID: id, Created: now, Expired: now + s.duration.Milliseconds(), Secret: "secret", CustomEpoch: s.layout.EpochMs,
+			ID: id, Created: now, Expired: now + s.duration.Milliseconds(), Secret: "secret", CustomEpoch: s.layout.CustomEpochMs,
 			BitReserve: s.layout.BitReserve, BitTs: s.layout.BitTs, BitID: s.layout.BitID, BitSeq: s.layout.BitSeq,
 		}
 		s.leases[id], s.last = l, id
@@ -148,7 +148,7 @@ func (c *literalClient) next() (idgen.ID, error) {
 }
 
 func (c *literalClient) id(ts int64, position uint64) idgen.ID {
-	return idgen.ID((ts-c.opts.Layout.EpochMs)<<(c.opts.Layout.BitID+c.opts.Layout.BitSeq) | int64(position))
+	return idgen.ID((ts-c.opts.Layout.CustomEpochMs)<<(c.opts.Layout.BitID+c.opts.Layout.BitSeq) | int64(position))
 }
 
 // timestamp is section 5.6.

@@ -219,8 +219,8 @@ var simLayouts = []struct {
 	layout idgen.Layout
 	most   int
 }{
-	{idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 12, BitTs: 41, BitID: 7, BitSeq: 4}, 32},
-	{idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 8, BitTs: 41, BitID: 8, BitSeq: 7}, 1024},
+	{idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 12, BitTs: 41, BitID: 7, BitSeq: 4}, 32},
+	{idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 8, BitTs: 41, BitID: 8, BitSeq: 7}, 1024},
 }
 
 // TestNoIDTwice runs the simulation with the rules of this module, and, under
@@ -271,7 +271,7 @@ func (r result) checkCoverage(t *testing.T) {
 // without copies of processes and loss of the store.
 func TestLiteralRulesRepeatIDs(t *testing.T) {
 	s := simulation{seed: uint64(time.Now().UnixNano()), nodes: 14, duration: 30 * time.Minute, literal: true, calm: true}
-	s.layout = idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 13, BitTs: 41, BitID: 6, BitSeq: 4} // tight
+	s.layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 13, BitTs: 41, BitID: 6, BitSeq: 4} // tight
 	s.most = 32
 	t.Logf("seed %d", s.seed)
 	w, literal := s.run(t)

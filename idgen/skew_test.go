@@ -173,8 +173,8 @@ func TestClockBefore1970(t *testing.T) {
 		c, end := managed(t, g, Options{})
 		defer end()
 		start := time.Now()
-		if id, err := c.Next(t.Context()); id != 0 || !errors.Is(err, ErrBeforeEpoch) {
-			t.Errorf("Next = %d, %v; want ErrBeforeEpoch", id, err)
+		if id, err := c.Next(t.Context()); id != 0 || !errors.Is(err, ErrBeforeCustomEpoch) {
+			t.Errorf("Next = %d, %v; want ErrBeforeCustomEpoch", id, err)
 		}
 		if took := time.Since(start); took != 0 {
 			t.Errorf("Next took %v", took)

@@ -81,7 +81,7 @@ func (f answers) Release(context.Context, ReleaseRequest) error                 
 // leaseOf returns a lease of the default layout for ten minutes.
 func leaseOf(now time.Time, id int64, bitSeq int) Lease {
 	return Lease{
-		ID: id, Created: now.UnixMilli(), Expired: now.UnixMilli() + 600_000, Secret: "secret", CustomEpoch: DefaultEpochMs,
+		ID: id, Created: now.UnixMilli(), Expired: now.UnixMilli() + 600_000, Secret: "secret", CustomEpoch: DefaultCustomEpochMs,
 		BitReserve: 1, BitTs: 41, BitID: 22 - bitSeq, BitSeq: bitSeq,
 	}
 }

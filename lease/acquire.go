@@ -35,7 +35,7 @@ var errAgain = errors.New("lease: the queue of free blocks was outdated")
 
 // Acquire implements [idgen.LeaseProvider]. It grants one lease if there are
 // that many adjacent positions free, else several. Errors: [ErrInvalid],
-// [ErrUnknownService], [ErrTooManyServices], [*ExhaustedError], [*BudgetError], [*QuarantineError], [*EpochError],
+// [ErrUnknownService], [ErrTooManyServices], [*ExhaustedError], [*BudgetError], [*QuarantineError], [*CustomEpochError],
 // [*CorruptError], [*idgen.TimeRangeError] if the store's clock is outside of
 // what the layout can express, and those of the store.
 func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
@@ -49,7 +49,7 @@ func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 	}
 	a := acquisition{req: req, throughput: throughput, bitSeq: bitSeq, budget: budgetOf(ctx)}
 	if a.budget != nil {
-		a.budget.kept.Store(true)
+		a.budget.applied.Store(true)
 	}
 	if req.RequestKey != "" {
 		a.request = hex.EncodeToString(requestHash(req.RequestKey))

@@ -22,12 +22,12 @@ type Budget struct {
 	Account string // whose leases count; it is not a secret
 	PerMs   int    // most positions of a millisecond that it may have leased; the last lease may pass it
 
-	kept atomic.Bool
+	applied atomic.Bool
 }
 
-// Kept reports whether a [Server] has answered a call under the budget. It tells
+// IsApplied reports whether a [Server] has answered a call under the budget. It tells
 // that no provider in between has lost the context.
-func (b *Budget) Kept() bool { return b.kept.Load() }
+func (b *Budget) IsApplied() bool { return b.applied.Load() }
 
 type budgetKey struct{}
 

@@ -91,7 +91,7 @@ func (c ServiceConfig) spaceBits() int { return c.Layout.BitID - 1 + c.Layout.Bi
 func (c ServiceConfig) lease(b *block) idgen.Lease {
 	return idgen.Lease{
 		ID: int64(b.base >> b.BitSeq), Created: b.Holder.Created, Expired: b.Holder.Expired, Secret: b.Holder.Secret,
-		CustomEpoch: c.Layout.EpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
+		CustomEpoch: c.Layout.CustomEpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
 		BitID: c.Layout.BitID + c.Layout.BitSeq - b.BitSeq, BitSeq: b.BitSeq,
 	}
 }

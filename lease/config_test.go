@@ -13,7 +13,7 @@ import (
 
 // TestDefaultConfig pins the specification's DEFAULT_CONFIG, section 6.4.
 func TestDefaultConfig(t *testing.T) {
-	want := idgen.Layout{EpochMs: 1767225600000, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8}
+	want := idgen.Layout{CustomEpochMs: 1767225600000, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8}
 	if idgen.DefaultLayout() != want || lease.DefaultDuration != 10*time.Minute || lease.DefaultService != "default" {
 		t.Errorf("got %+v, %v, %q", idgen.DefaultLayout(), lease.DefaultDuration, lease.DefaultService)
 	}

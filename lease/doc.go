@@ -45,7 +45,7 @@
 // A store that forgets leases would grant them twice. A service that is not in
 // the store is therefore taken for lost, and nothing is granted until what may
 // be in use has ended, unless [Options.Fresh] says that it is new. See also
-// [Incarnate] and [Server.Quarantine].
+// [IncarnationTx] and [Server.Quarantine].
 //
 // # Cost
 //

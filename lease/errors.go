@@ -77,19 +77,19 @@ func (e *QuarantineError) Error() string {
 // Unwrap returns [ErrQuarantine].
 func (e *QuarantineError) Unwrap() error { return ErrQuarantine }
 
-// EpochError says that a service is configured with another epoch, reserve or
+// CustomEpochError says that a service is configured with another epoch, reserve or
 // timestamp than its IDs have had so far. IDs of both would neither be unique
 // nor sort by time: nothing is granted.
-type EpochError struct {
+type CustomEpochError struct {
 	ServiceID          string
 	Stored, Configured idgen.Layout // BitID and BitSeq may differ
 }
 
 // Error names both and the remedy.
-func (e *EpochError) Error() string {
+func (e *CustomEpochError) Error() string {
 	return fmt.Sprintf("lease: service %q has leases of epoch %d, %d reserve and %d timestamp bits, but is configured for epoch %d, %d and %d: these never change; restore the configuration, or use another service id",
-		e.ServiceID, e.Stored.EpochMs, e.Stored.BitReserve, e.Stored.BitTs,
-		e.Configured.EpochMs, e.Configured.BitReserve, e.Configured.BitTs)
+		e.ServiceID, e.Stored.CustomEpochMs, e.Stored.BitReserve, e.Stored.BitTs,
+		e.Configured.CustomEpochMs, e.Configured.BitReserve, e.Configured.BitTs)
 }
 
 // CorruptError says that a record in the store is not what this package wrote.

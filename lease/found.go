@@ -89,8 +89,8 @@ func (s *Server) record(ctx context.Context, service string, config ServiceConfi
 func (ses *session) settle(gone goneRecord) error {
 	if _, listed := ses.server.options.Services[ses.service]; !listed && gone.Frame != nil && *gone.Frame != ses.record.frame() {
 		stored := ses.config.Layout
-		stored.EpochMs, stored.BitReserve, stored.BitTs = gone.Frame.Epoch, gone.Frame.BitReserve, gone.Frame.BitTs
-		return &EpochError{ServiceID: ses.service, Stored: stored, Configured: ses.config.Layout}
+		stored.CustomEpochMs, stored.BitReserve, stored.BitTs = gone.Frame.Epoch, gone.Frame.BitReserve, gone.Frame.BitTs
+		return &CustomEpochError{ServiceID: ses.service, Stored: stored, Configured: ses.config.Layout}
 	}
 	ses.record.Unsettled, ses.record.Floor, ses.record.After = false, gone.Floor, gone.incarnation(ses.service)
 	if seen := ses.server.lastSeen(ses.service).Incarnation; seen != "" && seen == ses.record.After && ses.server.options.Fresh {

@@ -20,9 +20,9 @@ import (
 // TestLayoutDocument executes docs/layout.md: a lease that was acquired under the
 // request key "boot-1" and released, and what the store then holds.
 func TestLayoutDocument(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultEpochMs + 1000)
+	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
 	store := memory.NewStore(func() time.Time { return now })
-	layout := idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
 	server, err := lease.NewServer(store, lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 
 // smallLayout has 2^6 positions below the fallback bit: they run out at once.
 func smallLayout(bitSeq int) idgen.Layout {
-	return idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
+	return idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
 }
 
 // world is one store with several servers, each with a layout and a clock of
@@ -38,7 +38,7 @@ type world struct {
 }
 
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, now: idgen.DefaultEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}, over: map[idgen.Lease]bool{}}
+	w := &world{t: t, now: idgen.DefaultCustomEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}, over: map[idgen.Lease]bool{}}
 	var store lease.Store = memory.NewStore(func() time.Time { return time.UnixMilli(w.clock) })
 	if rapid.Bool().Draw(t, "hostile") {
 		store = leasetest.Hostile(store, rapid.Uint64().Draw(t, "seed"))

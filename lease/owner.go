@@ -8,22 +8,22 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 )
 
-// OwnerKey returns the key, in the map of the lease's service, whose value says
+// HolderKey returns the key, in the map of the lease's service, whose value says
 // who holds the positions of l: a fence, for whoever keeps other data in the
 // store's medium. It is written when the positions are granted, released, split
 // or merged, and hardly ever otherwise.
-func OwnerKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
+func HolderKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
 
-// CheckOwner returns nil if value, which a store holds under OwnerKey(l), says
+// CheckHolder returns nil if value, which a store holds under HolderKey(l), says
 // that nobody was granted any of the positions of l after l. It does not matter
 // whether l has ended or was released: what was made under it before is
 // nobody else's. Otherwise the error is [ErrNotFound], or a [*CorruptError].
-func CheckOwner(serviceID string, l idgen.Lease, value []byte) error {
+func CheckHolder(serviceID string, l idgen.Lease, value []byte) error {
 	if value == nil {
 		return fmt.Errorf("%w: nothing is known of machine %d any more", ErrNotFound, l.ID)
 	}
 	b := block{base: l.Base()}
-	if err := decode(serviceID, OwnerKey(l), value, &b); err != nil {
+	if err := decode(serviceID, HolderKey(l), value, &b); err != nil {
 		return err
 	}
 	h := b.Holder

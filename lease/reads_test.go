@@ -19,7 +19,7 @@ import (
 // the 8192 machine ids are taken: a few round trips in any case, as often as not
 // the same.
 func TestAcquireReads(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultEpochMs + 1)
+	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1)
 	var reads atomic.Int64
 	store := leasetest.Counting(memory.NewStore(func() time.Time { return now }), &reads)
 	server, err := lease.NewServer(store, lease.Options{Fresh: true})
@@ -62,7 +62,7 @@ func TestAcquireReads(t *testing.T) {
 // TestReadsOfMadeUpServices fills a store with services: to refuse one more takes
 // a look at all of them, and then none for a second.
 func TestReadsOfMadeUpServices(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultEpochMs + 1)
+	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1)
 	var reads atomic.Int64
 	store := leasetest.Counting(memory.NewStore(func() time.Time { return now }), &reads)
 	const most = 40

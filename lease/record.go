@@ -70,7 +70,7 @@ type serviceRecord struct {
 	BitReserve  int    `json:"bitReserve"`
 	BitTs       int    `json:"bitTs"`
 	Incarnation string `json:"incarnation"`     // random: tells this record from one written after a loss
-	Store       string `json:"store,omitempty"` // what Incarnate said
+	Store       string `json:"store,omitempty"` // what IncarnationTx said
 	Quarantine  int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
 	// Continued is until when leases that were lost may be continued: those that
 	// are granted after the quarantine end later.

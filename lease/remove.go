@@ -39,7 +39,7 @@ type frame struct {
 }
 
 func frameOf(l idgen.Layout) frame {
-	return frame{Epoch: l.EpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs}
+	return frame{Epoch: l.CustomEpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs}
 }
 
 func (r *serviceRecord) frame() frame {

@@ -42,7 +42,7 @@ type RenewRequest struct {
 //
 // Errors: [ErrNotRenewable], [ErrNotFound], [ErrSignature] for a wrong secret,
 // [ErrInvalid], also for a service that is not plain, [ErrUnknownService],
-// [*QuarantineError], [*EpochError], [*CorruptError], [*idgen.TimeRangeError],
+// [*QuarantineError], [*CustomEpochError], [*CorruptError], [*idgen.TimeRangeError],
 // and those of the store.
 func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, error) {
 	service, config, err := s.options.service(req.ServiceID)

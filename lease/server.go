@@ -45,10 +45,10 @@ func NewServer(store Store, options Options) (*Server, error) {
 	return &Server{store: store, options: options, memory: known}, nil
 }
 
-// Lasting returns a server of the services that [Options.Services] does not list,
+// WithDuration returns a server of the services that [Options.Services] does not list,
 // whose leases last for d. Apart from that it is this server: what one knows of the clock, and of
 // losses of the store, the other knows.
-func (s *Server) Lasting(d time.Duration) (*Server, error) {
+func (s *Server) WithDuration(d time.Duration) (*Server, error) {
 	options := s.options
 	options.Default.Duration = d
 	if err := options.Default.Validate(); err != nil {
@@ -57,10 +57,10 @@ func (s *Server) Lasting(d time.Duration) (*Server, error) {
 	return &Server{store: s.store, options: options, memory: s.memory}, nil
 }
 
-// Incarnate is implemented by a [Tx] whose store may forget what it has
+// IncarnationTx is implemented by a [Tx] whose store may forget what it has
 // acknowledged, after a crash or a failover for instance. A service whose
 // incarnation has changed since its last lease is put into quarantine.
-type Incarnate interface {
+type IncarnationTx interface {
 	// Incarnation names the life of the store; empty where it is not known.
 	Incarnation() string
 }
@@ -144,7 +144,7 @@ func (ses *session) open() (quarantine int64, err error) {
 		}
 	}
 	store := ""
-	if life, ok := ses.tx.(Incarnate); ok {
+	if life, ok := ses.tx.(IncarnationTx); ok {
 		store = life.Incarnation()
 	}
 	seen := ses.server.lastSeen(ses.service)
@@ -174,7 +174,7 @@ func (ses *session) save() { ses.set(serviceKey(), encode(serviceKey(), ses.reco
 
 func newServiceRecord(c ServiceConfig) serviceRecord {
 	return serviceRecord{
-		Epoch: c.Layout.EpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
+		Epoch: c.Layout.CustomEpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
 		Incarnation: randomHex(),
 	}
 }
@@ -183,9 +183,9 @@ func newServiceRecord(c ServiceConfig) serviceRecord {
 func (ses *session) checkEpoch() error {
 	configured := ses.config.Layout
 	stored := configured
-	stored.EpochMs, stored.BitReserve, stored.BitTs = ses.record.Epoch, ses.record.BitReserve, ses.record.BitTs
+	stored.CustomEpochMs, stored.BitReserve, stored.BitTs = ses.record.Epoch, ses.record.BitReserve, ses.record.BitTs
 	if stored != configured {
-		return &EpochError{ServiceID: ses.service, Stored: stored, Configured: configured}
+		return &CustomEpochError{ServiceID: ses.service, Stored: stored, Configured: configured}
 	}
 	return nil
 }

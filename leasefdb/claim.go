@@ -19,9 +19,9 @@ const DefaultDuration = 15 * time.Second
 
 // Claim asks for a lease. The zero value is ready to use.
 type Claim struct {
-	// Owner says to people and tools who holds the lease. The default value
+	// Holder says to people and tools who holds the lease. The default value
 	// names the host and the process.
-	Owner string
+	Holder string
 	// Duration is how long the lease lasts without renewal, at least a
 	// millisecond: how long others must wait after the holder has died. It is
 	// renewed about three times as often. The default value is DefaultDuration.
@@ -40,7 +40,7 @@ type Claim struct {
 // Validate reports all faults of the claim, joined.
 func (c Claim) Validate() error {
 	c = c.withDefaults()
-	faults := []error{checkText("owner", c.Owner), checkText("request id", c.RequestID)}
+	faults := []error{checkText("holder", c.Holder), checkText("request id", c.RequestID)}
 	if c.Duration < time.Millisecond {
 		faults = append(faults, fmt.Errorf("leasefdb: a lease of %v is too short; at least a millisecond is possible", c.Duration))
 	}
@@ -48,8 +48,8 @@ func (c Claim) Validate() error {
 }
 
 func (c Claim) withDefaults() Claim {
-	if c.Owner == "" {
-		c.Owner = defaultOwner
+	if c.Holder == "" {
+		c.Holder = defaultHolder
 	}
 	if c.Duration == 0 {
 		c.Duration = DefaultDuration
@@ -60,7 +60,7 @@ func (c Claim) withDefaults() Claim {
 	return c
 }
 
-var defaultOwner = func() string {
+var defaultHolder = func() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
@@ -72,7 +72,7 @@ var defaultOwner = func() string {
 // it; [Names.Keep] makes a [Lease] of it, which does.
 type Grant struct {
 	Name     string
-	Owner    string
+	Holder   string
 	Epoch    int64 // greater than those of all earlier grants of the name
 	Duration time.Duration
 
@@ -122,18 +122,18 @@ func (n *Names) claim(ctx context.Context, tx kv.Transaction, name string, c Cla
 	if err != nil {
 		return Grant{}, err
 	}
-	granted := state.Held() && state.Request == c.RequestID && state.Owner == c.Owner
+	granted := state.Held() && state.Request == c.RequestID && state.Holder == c.Holder
 	switch {
 	case granted:
 	case state.Held() && !c.Seen.allows(state):
 		return Grant{}, &HeldError{state, k.fence}
 	default:
 		state.Epoch++
-		state.Owner, state.Request, state.Duration = c.Owner, c.RequestID, c.Duration
+		state.Holder, state.Request, state.Duration = c.Holder, c.RequestID, c.Duration
 		tx.Set(k.fence, state.encode())
 	}
 	k.renew(tx) // whoever observes it, or another grant, begins anew
-	return Grant{Name: name, Owner: state.Owner, Epoch: state.Epoch, Duration: state.Duration, keys: k, value: state.encode()}, nil
+	return Grant{Name: name, Holder: state.Holder, Epoch: state.Epoch, Duration: state.Duration, keys: k, value: state.encode()}, nil
 }
 
 // renew counts a change: a grant, a renewal, a return. It reads nothing.
@@ -168,7 +168,7 @@ func (g Grant) Fence() Fence {
 // Check makes tx commit only if the grant is still in force at its commit: it
 // reads the fence key, and returns a *[LostError] if that says otherwise. So of
 // two who both believe to hold the name only the later one can write. It needs
-// no clock and no renewal. One round of reads; [Fence.Start] shares it.
+// no clock and no renewal. One round of reads; [Fence.StartCheck] shares it.
 func (g Grant) Check(ctx context.Context, tx kv.Transaction) error {
 	if g.keys.fence == nil {
 		return errNoGrant

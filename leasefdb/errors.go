@@ -52,7 +52,7 @@ type HeldError struct {
 
 // Error implements error.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v: %q is held by %q under epoch %d", ErrHeld, e.State.Name, e.State.Owner, e.State.Epoch)
+	return fmt.Sprintf("%v: %q is held by %q under epoch %d", ErrHeld, e.State.Name, e.State.Holder, e.State.Epoch)
 }
 
 // Is reports whether target is [ErrHeld].
@@ -83,12 +83,12 @@ func (e *StateError) Unwrap() error { return e.Err }
 func taken(g Grant, now State) *LostError {
 	reason := "nothing is stored of it any more: its directory was removed"
 	switch {
-	case now.Epoch == g.Epoch && now.Owner == "":
+	case now.Epoch == g.Epoch && now.Holder == "":
 		reason = "it was released"
-	case now.Owner == "" && now.Epoch > 0:
+	case now.Holder == "" && now.Epoch > 0:
 		reason = fmt.Sprintf("others have held it since, up to epoch %d", now.Epoch)
 	case now.Epoch > 0:
-		reason = fmt.Sprintf("it is held by %q under epoch %d", now.Owner, now.Epoch)
+		reason = fmt.Sprintf("it is held by %q under epoch %d", now.Holder, now.Epoch)
 	}
 	return &LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: reason}
 }

@@ -27,11 +27,11 @@ func ExampleNames_Acquire() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := names.Acquire(ctx, "invoices", leasefdb.Claim{Owner: "host-1"})
+	lease, err := names.Acquire(ctx, "invoices", leasefdb.Claim{Holder: "host-1"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = names.TryAcquire(ctx, "invoices", leasefdb.Claim{Owner: "host-2"})
+	_, err = names.TryAcquire(ctx, "invoices", leasefdb.Claim{Holder: "host-2"})
 	fmt.Println(err)
 
 	sent := func(tx kv.Transaction) error {

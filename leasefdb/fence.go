@@ -49,27 +49,27 @@ func (f Fence) Key() []byte { return bytes.Clone(f.key) }
 // an [ErrLeaseLost], if it tells that the ownership has changed. If it changes
 // before tx commits, the commit fails with a conflict; its retry then gets that
 // error from Check. One round of reads.
-func (f Fence) Check(ctx context.Context, tx kv.Transaction) error { return f.Start(tx).Wait(ctx) }
+func (f Fence) Check(ctx context.Context, tx kv.Transaction) error { return f.StartCheck(tx).Wait(ctx) }
 
-// Start begins [Fence.Check], so that other reads share its round.
-func (f Fence) Start(tx kv.Transaction) Checking {
+// StartCheck begins [Fence.Check], so that other reads share its round.
+func (f Fence) StartCheck(tx kv.Transaction) FenceCheck {
 	if f.IsZero() {
-		return Checking{}
+		return FenceCheck{}
 	}
 	if f.key == nil {
-		return Checking{f, kv.Resolved[[]byte](nil, nil)}
+		return FenceCheck{f, kv.Resolved[[]byte](nil, nil)}
 	}
-	return Checking{f, tx.Get(f.key)}
+	return FenceCheck{f, tx.Get(f.key)}
 }
 
-// Checking is a check of a fence under way. It may be waited for several times.
-type Checking struct {
+// FenceCheck is a check of a fence under way. It may be waited for several times.
+type FenceCheck struct {
 	fence Fence
 	read  kv.Future[[]byte]
 }
 
 // Wait waits for the answer to the check and returns it.
-func (c Checking) Wait(ctx context.Context) error {
+func (c FenceCheck) Wait(ctx context.Context) error {
 	if c.fence.IsZero() {
 		return nil
 	}

@@ -168,7 +168,7 @@ type contender struct {
 var logPrefix = []byte("\x01log")
 
 func (p *contender) turn() error {
-	claim := leasefdb.Claim{Owner: p.owner, Duration: time.Second}
+	claim := leasefdb.Claim{Holder: p.owner, Duration: time.Second}
 	var held leasefdb.Observation
 	var g leasefdb.Grant
 	for { // Acquire without Keep: a stalled process renews nothing

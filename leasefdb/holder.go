@@ -20,23 +20,23 @@ func (n *Names) Holder(ctx context.Context, t kv.ReadTransactor, name string) (S
 }
 
 // StartHolder begins [Names.Holder], so that other reads of tx share its round.
-func (n *Names) StartHolder(ctx context.Context, tx kv.ReadTransaction, name string) Holding {
+func (n *Names) StartHolder(ctx context.Context, tx kv.ReadTransaction, name string) HolderRead {
 	k, err := n.openKeys(ctx, tx, name)
 	if err != nil || k.fence == nil {
-		return Holding{name: name, read: kv.Resolved[[]byte](nil, err)}
+		return HolderRead{name: name, read: kv.Resolved[[]byte](nil, err)}
 	}
-	return Holding{name: name, key: k.fence, read: tx.Get(k.fence)}
+	return HolderRead{name: name, key: k.fence, read: tx.Get(k.fence)}
 }
 
-// Holding is a [Names.Holder] under way. It may be waited for several times.
-type Holding struct {
+// HolderRead is a [Names.Holder] under way. It may be waited for several times.
+type HolderRead struct {
 	name string
 	key  []byte
 	read kv.Future[[]byte]
 }
 
 // Wait waits for the state and returns it.
-func (h Holding) Wait(ctx context.Context) (State, error) {
+func (h HolderRead) Wait(ctx context.Context) (State, error) {
 	value, err := h.read.Get(ctx)
 	if err != nil {
 		return State{}, err

@@ -22,11 +22,11 @@ func TestHolder(t *testing.T) {
 	if s := must[leasefdb.State](t)(names.Holder(ctx, db, "job")); s.Held() || s.Epoch != 0 {
 		t.Errorf("before the first claim: %+v", s)
 	}
-	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{Owner: "me"}))
+	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "me"}))
 	must[leasefdb.Grant](t)(g.Renew(ctx, db))
 	reader := func() kv.Transaction {
 		tx := begin(t, db)
-		if s := must[leasefdb.State](t)(names.Holder(ctx, tx, "job")); s.Owner != "me" || s.Epoch != g.Epoch || s.Revision != 0 {
+		if s := must[leasefdb.State](t)(names.Holder(ctx, tx, "job")); s.Holder != "me" || s.Epoch != g.Epoch || s.Revision != 0 {
 			t.Errorf("the holder is %+v", s)
 		}
 		tx.Set([]byte("data"), []byte("x"))

@@ -25,7 +25,7 @@ func TestNamesLayoutDocument(t *testing.T) {
 	db := enginetest.Open(t)
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "invoices", leasefdb.Claim{
-		Owner: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
+		Holder: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
 	}))
 	must[leasefdb.Grant](t)(g.Renew(ctx, db))
 	freed := must[leasefdb.Grant](t)(names.Claim(ctx, db, "free", leasefdb.Claim{}))
@@ -78,7 +78,7 @@ func FuzzStoredName(f *testing.F) {
 	}
 	db := enginetest.Open(f)
 	names := openNames(f, db)
-	g := must[leasefdb.Grant](f)(names.Claim(ctx, db, "job", leasefdb.Claim{Owner: "first"}))
+	g := must[leasefdb.Grant](f)(names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "first"}))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		if len(value) > kv.MaxValueSize {
 			return
@@ -89,7 +89,7 @@ func FuzzStoredName(f *testing.F) {
 		if err != nil && !errors.As(err, &bad) {
 			t.Fatalf("Get: %v", err)
 		}
-		next, claimErr := names.Claim(ctx, db, "job", leasefdb.Claim{Owner: "next"})
+		next, claimErr := names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "next"})
 		switch {
 		case err != nil && !errors.As(claimErr, &bad):
 			t.Fatalf("Get says %v, Claim %v", err, claimErr)

@@ -31,7 +31,7 @@ func (n *Names) Acquire(ctx context.Context, name string, c Claim) (*Lease, erro
 		}
 		c.Seen = c.Seen.Observe(held.State)
 		if err := n.wait(ctx, held, c.Seen); err != nil {
-			return nil, fmt.Errorf("leasefdb: gave up waiting for %q, which is held by %q: %w", name, held.State.Owner, err)
+			return nil, fmt.Errorf("leasefdb: gave up waiting for %q, which is held by %q: %w", name, held.State.Holder, err)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (n *Names) TryAcquire(ctx context.Context, name string, c Claim) (*Lease, e
 // wait waits until a held name may be had: its fence key changes, or the
 // observed lease has lapsed, if it was not renewed meanwhile.
 func (n *Names) wait(ctx context.Context, held *HeldError, seen Observation) error {
-	lapse := time.NewTimer(seen.Left())
+	lapse := time.NewTimer(seen.Remaining())
 	defer lapse.Stop()
 	w, changed, err := watch(ctx, n.db, held.fence, held.State.encode())
 	if err != nil || changed {

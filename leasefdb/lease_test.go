@@ -54,7 +54,7 @@ func TestHeldForLong(t *testing.T) {
 		lease := must[*leasefdb.Lease](t)(names.Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
 		waiting, stop := context.WithTimeout(ctx, 5*time.Minute)
 		defer stop()
-		_, err := names.Acquire(waiting, "job", leasefdb.Claim{Owner: "other"})
+		_, err := names.Acquire(waiting, "job", leasefdb.Claim{Holder: "other"})
 		wantError(t, err, context.DeadlineExceeded)
 		check(t, lease.Context().Err())
 		check(t, db.Transact(ctx, func(tx kv.Transaction) error { return lease.Check(ctx, tx) }))
@@ -71,13 +71,13 @@ func TestHeldForLong(t *testing.T) {
 func TestTakeover(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		mine := &silent{Database: db}
-		lease := must[*leasefdb.Lease](t)(openNames(t, mine).Acquire(ctx, "job", leasefdb.Claim{Owner: "me", Duration: ten}))
+		lease := must[*leasefdb.Lease](t)(openNames(t, mine).Acquire(ctx, "job", leasefdb.Claim{Holder: "me", Duration: ten}))
 		time.Sleep(time.Minute)
 		mine.down.Store(true)
 		died := time.Now()
 		lost := make(chan time.Time, 1)
 		context.AfterFunc(lease.Context(), func() { lost <- time.Now() })
-		next := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Owner: "you"}))
+		next := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Holder: "you"}))
 		had := time.Now()
 		if since := had.Sub(died); since < ten || since > 2*ten {
 			t.Errorf("taken over %v after the holder's death", since)

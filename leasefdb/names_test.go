@@ -93,11 +93,11 @@ func TestEpochsOnlyGrow(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		names := openNames(t, db)
 		for want := int64(1); want <= 5; want++ {
-			g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{Owner: fmt.Sprint("owner", want%2)}))
+			g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{Holder: fmt.Sprint("owner", want%2)}))
 			if g.Epoch != want {
 				t.Fatalf("the %d. grant has epoch %d", want, g.Epoch)
 			}
-			_, err := names.Claim(ctx, db, "job", leasefdb.Claim{Owner: "other"})
+			_, err := names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "other"})
 			wantError(t, err, leasefdb.ErrHeld)
 			if want%2 == 0 {
 				check(t, g.Release(ctx, db))
@@ -120,7 +120,7 @@ func TestEpochsOnlyGrow(t *testing.T) {
 
 func wantHeld(t testing.TB, db kv.Database, names *leasefdb.Names, g leasefdb.Grant) {
 	t.Helper()
-	if s := must[leasefdb.State](t)(names.Get(ctx, db, g.Name)); s.Epoch != g.Epoch || s.Owner != g.Owner {
+	if s := must[leasefdb.State](t)(names.Get(ctx, db, g.Name)); s.Epoch != g.Epoch || s.Holder != g.Holder {
 		t.Errorf("%q is not held under epoch %d: %+v", g.Name, g.Epoch, s)
 	}
 }
@@ -130,7 +130,7 @@ func wantHeld(t testing.TB, db kv.Database, names *leasefdb.Names, g leasefdb.Gr
 func TestClaimIsIdempotent(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		names := openNames(t, db)
-		c := leasefdb.Claim{Owner: "me", RequestID: "request-1"}
+		c := leasefdb.Claim{Holder: "me", RequestID: "request-1"}
 		for range 3 {
 			if g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", c)); g.Epoch != 1 {
 				t.Errorf("the repeated claim has epoch %d", g.Epoch)
@@ -139,7 +139,7 @@ func TestClaimIsIdempotent(t *testing.T) {
 		c.RequestID = "request-2"
 		_, err := names.Claim(ctx, db, "job", c)
 		var held *leasefdb.HeldError
-		if !errors.As(err, &held) || held.State.Owner != "me" || held.State.Request != "request-1" {
+		if !errors.As(err, &held) || held.State.Holder != "me" || held.State.Request != "request-1" {
 			t.Errorf("another request of the same owner: %v", err)
 		}
 	})
@@ -150,20 +150,20 @@ func TestClaimIsIdempotent(t *testing.T) {
 func TestRepeatedClaimDelaysTakeover(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		names := openNames(t, db)
-		mine := leasefdb.Claim{Owner: "me", RequestID: "r", Duration: 10 * time.Second}
+		mine := leasefdb.Claim{Holder: "me", RequestID: "r", Duration: 10 * time.Second}
 		must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", mine))
 		seen := observe(t, names, leasefdb.Observation{})
 		time.Sleep(9 * time.Second)
 		must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", mine))
 		time.Sleep(2 * time.Second)
-		_, err := names.Claim(ctx, db, "job", leasefdb.Claim{Owner: "you", Seen: seen})
+		_, err := names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "you", Seen: seen})
 		wantError(t, err, leasefdb.ErrHeld)
 	})
 }
 
 func observe(t testing.TB, names *leasefdb.Names, seen leasefdb.Observation) leasefdb.Observation {
 	t.Helper()
-	_, err := names.TryAcquire(ctx, "job", leasefdb.Claim{Owner: "observer"})
+	_, err := names.TryAcquire(ctx, "job", leasefdb.Claim{Holder: "observer"})
 	var held *leasefdb.HeldError
 	if !errors.As(err, &held) {
 		t.Fatalf("got error %v, want a HeldError", err)
@@ -176,7 +176,7 @@ func observe(t testing.TB, names *leasefdb.Names, seen leasefdb.Observation) lea
 func TestOperationsCompose(t *testing.T) {
 	db := enginetest.Open(t)
 	names := openNames(t, db)
-	c := leasefdb.Claim{Owner: "me", RequestID: "r"}
+	c := leasefdb.Claim{Holder: "me", RequestID: "r"}
 	failed := errors.New("the caller's function failed")
 	within := func(end error, fn func(tx kv.Transaction) error) {
 		t.Helper()
@@ -252,9 +252,9 @@ func TestFaultyClaims(t *testing.T) {
 		"a\xff":       {},
 		"too short":   {Duration: time.Microsecond},
 		"negative":    {Duration: -1},
-		"bad owner":   {Owner: "\xff"},
+		"bad holder":  {Holder: "\xff"},
 		"bad request": {RequestID: "\xff"},
-		"long":        {Owner: string(make([]byte, 5000))},
+		"long":        {Holder: string(make([]byte, 5000))},
 	} {
 		if _, err := names.Claim(ctx, db, name, c); err == nil {
 			t.Errorf("the claim %+v of %q was granted", c, name)

@@ -148,9 +148,9 @@ func (p *Provider) FenceOf(serviceID string, id idgen.ID) (Fence, bool) {
 		return Fence{}, false
 	}
 	service := serviceOf(serviceID)
-	key := append(servicePrefix(*prefix, service), lease.OwnerKey(l)...)
+	key := append(servicePrefix(*prefix, service), lease.HolderKey(l)...)
 	return Fence{key: key, owns: func(found []byte) error {
-		err := lease.CheckOwner(service, l, found)
+		err := lease.CheckHolder(service, l, found)
 		if errors.Is(err, lease.ErrNotFound) {
 			return &LostError{Name: fmt.Sprintf("machine %d of service %q", l.ID, service), Reason: err.Error(), Err: err}
 		}

@@ -118,7 +118,7 @@ func TestAcquireReadsAreBounded(t *testing.T) {
 	}
 	all := 1 << (bitID - 1)
 	p := provider(t, db, leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-		EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: bitID, BitSeq: 22 - bitID,
+		CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: bitID, BitSeq: 22 - bitID,
 	}}}})
 	var most faults.Counts
 	for n := range all {
@@ -154,7 +154,7 @@ func TestProvidersOfOneDatabase(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var leases []idgen.Lease
 		small := lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-			EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: 6, BitSeq: 16,
+			CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 6, BitSeq: 16,
 		}, Duration: 2 * time.Second}}
 		for range 3 {
 			var providers []*leasefdb.Provider
@@ -246,7 +246,7 @@ const (
 func TestFenceOfMachine(t *testing.T) {
 	// A space of four machines, so that the fifth lease is the first's again.
 	four := leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{
-		Layout:   idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 18, BitTs: 41, BitID: 3, BitSeq: 2},
+		Layout:   idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 18, BitTs: 41, BitID: 3, BitSeq: 2},
 		Duration: 10 * time.Second,
 	}}}
 	endings := map[string]struct {
@@ -279,7 +279,7 @@ func TestFenceOfMachine(t *testing.T) {
 	for name, c := range endings {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(time.Until(time.UnixMilli(idgen.DefaultEpochMs).Add(time.Hour)))
+				time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
 				db := openMemory(t)
 				p := provider(t, db, four)
 				l := acquire(t, p, idgen.AcquireRequest{})
@@ -320,7 +320,7 @@ func TestFaultyOptions(t *testing.T) {
 // each, and reports how often transactions ran again.
 func BenchmarkAcquire(b *testing.B) {
 	many := leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-		EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4,
+		CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4,
 	}}}}
 	for name, open := range map[string]func() (kv.Database, error){
 		"memory": func() (kv.Database, error) { return embedded.OpenMemory() },

@@ -13,7 +13,7 @@ import (
 // State is what the database knows of a name.
 type State struct {
 	Name     string
-	Owner    string        // empty: nobody holds it
+	Holder   string        // empty: nobody holds it
 	Epoch    int64         // of the last grant; 0 if there was none
 	Request  string        // the RequestID of that grant
 	Duration time.Duration // of the grant; the holder renews it more often
@@ -23,7 +23,7 @@ type State struct {
 // Held reports whether somebody holds the name: has claimed it, and has neither
 // released it nor lost it to another claim. Whether the holder is alive the
 // state does not tell; see [Observation].
-func (s State) Held() bool { return s.Owner != "" }
+func (s State) Held() bool { return s.Holder != "" }
 
 // stateFormat is the first element of a fence key's value.
 const stateFormat = 1
@@ -33,7 +33,7 @@ const stateFormat = 1
 func (s State) encode() []byte {
 	b := tuple.AppendInt(nil, stateFormat)
 	b = tuple.AppendInt(b, s.Epoch)
-	b = tuple.AppendString(b, s.Owner)
+	b = tuple.AppendString(b, s.Holder)
 	b = tuple.AppendString(b, s.Request)
 	return tuple.AppendInt(b, int64(s.Duration))
 }
@@ -65,7 +65,7 @@ func (s *State) decode(b []byte) (err error) {
 	if s.Epoch, b, err = tuple.ReadInt(b); err != nil {
 		return err
 	}
-	if s.Owner, b, err = tuple.ReadString(b); err != nil {
+	if s.Holder, b, err = tuple.ReadString(b); err != nil {
 		return err
 	}
 	if s.Request, b, err = tuple.ReadString(b); err != nil {
@@ -77,7 +77,7 @@ func (s *State) decode(b []byte) (err error) {
 	}
 	s.Duration = time.Duration(duration)
 	if len(b) > 0 || s.Epoch < 1 || s.Held() && s.Duration <= 0 {
-		return fmt.Errorf("epoch %d, owner %q, duration %v and %d further bytes make no state", s.Epoch, s.Owner, s.Duration, len(b))
+		return fmt.Errorf("epoch %d, holder %q, duration %v and %d further bytes make no state", s.Epoch, s.Holder, s.Duration, len(b))
 	}
 	return nil
 }
@@ -104,12 +104,14 @@ func (o Observation) ObserveAt(state State, now time.Time) Observation {
 	return Observation{state, now}
 }
 
-// Left returns how long the state must not change from now on until the lease
+// Remaining returns how long the state must not change from now on until the lease
 // has lapsed; 0 or less if it has.
-func (o Observation) Left() time.Duration { return o.LeftAt(time.Now()) }
+func (o Observation) Remaining() time.Duration { return o.RemainingAt(time.Now()) }
 
-// LeftAt is [Observation.Left] at a time.
-func (o Observation) LeftAt(now time.Time) time.Duration { return o.state.Duration - now.Sub(o.since) }
+// RemainingAt is [Observation.Remaining] at a time.
+func (o Observation) RemainingAt(now time.Time) time.Duration {
+	return o.state.Duration - now.Sub(o.since)
+}
 
 // State returns the state that was observed.
 func (o Observation) State() State { return o.state }
@@ -121,5 +123,5 @@ func (o Observation) sees(state State) bool {
 
 // allows reports whether a lease in that state may be taken over.
 func (o Observation) allows(state State) bool {
-	return !o.since.IsZero() && o.sees(state) && o.Left() <= 0
+	return !o.since.IsZero() && o.sees(state) && o.Remaining() <= 0
 }

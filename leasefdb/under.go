@@ -56,15 +56,15 @@ type fencedTransaction struct {
 	fence Fence
 
 	mu       sync.Mutex
-	checking *Checking // of this attempt; nil until it has begun
+	checking *FenceCheck // of this attempt; nil until it has begun
 }
 
 // start begins the check of this attempt, unless it has begun.
-func (t *fencedTransaction) start() *Checking {
+func (t *fencedTransaction) start() *FenceCheck {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.checking == nil {
-		checking := t.fence.Start(t.Transaction)
+		checking := t.fence.StartCheck(t.Transaction)
 		t.checking = &checking
 	}
 	return t.checking
@@ -79,7 +79,7 @@ func (t *fencedTransaction) forget() {
 
 // commit starts the commit of the attempt of a check that has passed. After a reset
 // the transaction is another attempt, which that check says nothing of.
-func (t *fencedTransaction) commit(passed *Checking) kv.Future[struct{}] {
+func (t *fencedTransaction) commit(passed *FenceCheck) kv.Future[struct{}] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.checking != passed {

@@ -14,7 +14,7 @@ import (
 func claim(t testing.TB, engine kv.Database, owner string) leasefdb.Grant {
 	t.Helper()
 	names := must[*leasefdb.Names](t)(leasefdb.NewNames(engine, leasefdb.NameOptions{}))
-	return must[leasefdb.Grant](t)(names.Claim(ctx, engine, "writer", leasefdb.Claim{Owner: owner}))
+	return must[leasefdb.Grant](t)(names.Claim(ctx, engine, "writer", leasefdb.Claim{Holder: owner}))
 }
 
 // TestUnderALease stalls each kind of write between its reads and its commit

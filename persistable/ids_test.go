@@ -195,7 +195,7 @@ func TestOtherGenerators(t *testing.T) {
 
 // four machine ids, which are taken again as soon as four others were leased.
 var four = lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-	EpochMs: idgen.DefaultEpochMs, BitReserve: 12, BitTs: 41, BitID: 3, BitSeq: 8,
+	CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 12, BitTs: 41, BitID: 3, BitSeq: 8,
 }}}
 
 // later is the clock of a process that is two hours ahead: leases of ten minutes
@@ -251,7 +251,7 @@ func TestNoLease(t *testing.T) {
 // its generator back by itself when it notices, and that ids are made on.
 func TestEngineClosedBeforeTheDB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultEpochMs).Add(time.Hour)))
+		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
 		engine := enginetest.InProcess(t)
 		db := open(t, engine)
 		check(t, engine.Close())

@@ -56,7 +56,7 @@ type writeState struct {
 	writer    kv.Transaction
 	token     format.Token
 	writeLock sync.Mutex
-	fences    []leasefdb.Checking // the checks of the DB's fences; nil: not started
+	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
 	outside   outsideWrites
 	created   [][]byte // the keys of the records that this attempt created
 	earlier   [][]byte // the keys of those that earlier attempts created

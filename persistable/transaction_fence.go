@@ -15,7 +15,7 @@ func (t *transaction) startFences() {
 		return
 	}
 	for _, f := range t.db.fences {
-		t.fences = append(t.fences, f.Start(t.writer))
+		t.fences = append(t.fences, f.StartCheck(t.writer))
 	}
 }
 

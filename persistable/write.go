@@ -35,7 +35,7 @@ type write struct {
 	// reads of the unique keys that it claims.
 	store  *openStore // nil: there is nothing to remove
 	stored kv.Future[[]byte]
-	owner  leasefdb.Checking // of the id's machine id
+	owner  leasefdb.FenceCheck // of the id's machine id
 
 	// Set by readStored, with the entries of the stored form in sc.before.
 	value []byte        // the first value of the stored form; nil: there is none
@@ -116,7 +116,7 @@ func (w *write) prepareIn(o *openStore) error {
 func (w *write) startReads() {
 	w.t.startFences()
 	w.stored = w.t.writer.Get(w.sc.key)
-	w.owner = w.fence.fence.Start(w.t.writer)
+	w.owner = w.fence.fence.StartCheck(w.t.writer)
 	w.sc.claims.Start(w.t.writer, w.store.indexes, &w.sc.now)
 }
 

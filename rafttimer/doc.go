@@ -34,7 +34,7 @@
 // A timer may fire while the program decides to stop it. A Driver takes such an
 // event back: when a method has stopped or replaced a timer, no callback of that
 // timer runs any more. A program that hands events on to another goroutine asks
-// [Driver.Current] there, which compares the role epoch and the generation of the
+// [Driver.IsCurrent] there, which compares the number of role changes and the generation of the
 // timer that each event carries.
 //
 // # Locks and event loops
@@ -47,7 +47,7 @@
 //
 //	for e := range timers.Events() {
 //		mu.Lock()
-//		if timers.Current(e) { // nothing has happened since it was sent
+//		if timers.IsCurrent(e) { // nothing has happened since it was sent
 //			node.handle(e) // calls timers.BecomeCandidate, for example
 //		}
 //		mu.Unlock()

@@ -126,13 +126,13 @@ func (d *Driver) Role() Role {
 	return d.machine.Role()
 }
 
-// Current reports whether nothing has made the event stale since: see
-// [Machine.Current].
-func (d *Driver) Current(e Event) bool {
+// IsCurrent reports whether nothing has made the event stale since: see
+// [Machine.IsCurrent].
+func (d *Driver) IsCurrent(e Event) bool {
 	d.turn.LockNow()
 	defer d.turn.Unlock()
 	d.learnContact()
-	return !d.closed && d.machine.Current(e)
+	return !d.closed && d.machine.IsCurrent(e)
 }
 
 // Now returns the present time as events count it: since New.
@@ -196,7 +196,7 @@ func (d *Driver) wake() {
 	}
 	d.learnContact()
 	now := d.alarm.now()
-	events := d.machine.Stalled(make([]Event, 0, kinds), now, d.alarm.slept())
+	events := d.machine.NoteStall(make([]Event, 0, kinds), now, d.alarm.slept())
 	events = d.machine.Advance(events, now)
 	d.setAlarm()
 	d.deliverAll(events)
@@ -211,7 +211,7 @@ func (d *Driver) deliverAll(events []Event) {
 	}
 	defer d.deliverAll(events[1:])
 	d.learnContact()
-	if !d.closed && d.machine.Current(events[0]) {
+	if !d.closed && d.machine.IsCurrent(events[0]) {
 		d.deliver(events[0])
 	}
 }

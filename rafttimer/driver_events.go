@@ -11,7 +11,7 @@ func (d *Driver) offer(e Event) {
 		case old := <-d.events:
 			if old.Kind == e.Kind {
 				e = e.replace(old)
-			} else if d.machine.Current(old) {
+			} else if d.machine.IsCurrent(old) {
 				d.events <- old
 			}
 		default: // a receiver was faster
@@ -28,7 +28,7 @@ func (e Event) replace(old Event) Event {
 	switch {
 	case e.Kind == Heartbeat && e.Generation == old.Generation:
 		e.Missed += 1 + old.Missed
-	case e.Kind == Stall && e.Epoch == old.Epoch && old.Late > e.Late:
+	case e.Kind == Stall && e.RoleChanges == old.RoleChanges && old.Late > e.Late:
 		return old
 	}
 	return e

@@ -77,12 +77,12 @@ func TestContactMakesTimeoutsStale(t *testing.T) {
 		defer d.Close()
 		d.BecomeFollower()
 		e := <-d.Events()
-		if !d.Current(e) {
+		if !d.IsCurrent(e) {
 			t.Errorf("%v is stale at once", e)
 		}
 		time.Sleep(ms)
 		d.Contact()
-		if d.Current(e) {
+		if d.IsCurrent(e) {
 			t.Errorf("%v is current after a contact", e)
 		}
 	})

@@ -110,7 +110,7 @@ func TestStopWaitsForTheCallback(t *testing.T) {
 		if !running.Load() {
 			t.Fatal("the callback does not run")
 		}
-		if s := d.State(); !s.HeartbeatInterval || !d.Current(rafttimer.Event{Kind: rafttimer.Stall, Epoch: 1}) {
+		if s := d.State(); !s.HeartbeatInterval || !d.IsCurrent(rafttimer.Event{Kind: rafttimer.Stall, RoleChanges: 1}) {
 			t.Errorf("while it runs: %v", s) // looking does not wait
 		}
 		d.BecomeFollower()
@@ -286,7 +286,7 @@ func TestClosed(t *testing.T) {
 		}
 		d.Contact()
 		d.ObserveBroadcast(ms)
-		if _, open := <-d.Events(); open || d.State() != (rafttimer.TimerState{}) || d.Role() != rafttimer.NoRole || d.Current(rafttimer.Event{}) {
+		if _, open := <-d.Events(); open || d.State() != (rafttimer.TimerState{}) || d.Role() != rafttimer.NoRole || d.IsCurrent(rafttimer.Event{}) {
 			t.Errorf("a closed driver is a %v with %v", d.Role(), d.State())
 		}
 	})

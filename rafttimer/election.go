@@ -168,7 +168,7 @@ func (m *Machine) fireElectionTimeout(events []Event) []Event {
 		m.failed++
 	}
 	events = append(events, Event{
-		Kind: ElectionTimeout, Role: m.role, Epoch: m.epoch, Generation: m.election.generation,
+		Kind: ElectionTimeout, Role: m.role, RoleChanges: m.roleChanges, Generation: m.election.generation,
 		Due: due, Late: m.now - due, Failed: int(m.failed),
 	})
 	if m.running.ElectionTimeout = m.role != NoRole; m.running.ElectionTimeout {

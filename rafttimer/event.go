@@ -40,11 +40,11 @@ type Event struct {
 	Kind Kind
 	Role Role // of the node when the event was made
 
-	// Epoch is the number of role changes before the event, and Generation
+	// RoleChanges is the number of role changes before the event, and Generation
 	// that of starts, stops and contacts. An event whose numbers are not the
-	// latest is stale: see [Machine.Current].
-	Epoch      uint64
-	Generation uint64
+	// latest is stale: see [Machine.IsCurrent].
+	RoleChanges uint64
+	Generation  uint64
 
 	Due  time.Duration // the deadline
 	Late time.Duration // how much later the event was made; for Stall, the length of the stall

@@ -71,9 +71,9 @@ func ExampleDriver_Events() {
 	timers.BecomeFollower()
 	clock.Advance(300 * time.Millisecond)
 	e := <-timers.Events()
-	fmt.Println(e.Kind, timers.Current(e))
+	fmt.Println(e.Kind, timers.IsCurrent(e))
 	timers.Contact() // a message of the leader comes before the event is handled
-	fmt.Println(e.Kind, timers.Current(e))
+	fmt.Println(e.Kind, timers.IsCurrent(e))
 	// Output:
 	// election timeout true
 	// election timeout false

@@ -52,7 +52,7 @@ func (m *Machine) fireHeartbeat(events []Event) []Event {
 	}
 	m.heartbeat.next = due + m.config.HeartbeatInterval
 	return append(events, Event{
-		Kind: Heartbeat, Role: m.role, Epoch: m.epoch, Generation: m.heartbeat.generation,
+		Kind: Heartbeat, Role: m.role, RoleChanges: m.roleChanges, Generation: m.heartbeat.generation,
 		Due: due, Late: m.now - due, Missed: missed,
 	})
 }

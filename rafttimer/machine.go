@@ -19,17 +19,17 @@ import (
 // A Machine is not safe for concurrent use. Its zero value is not usable; see
 // [NewMachine] and [Timing.Machine].
 type Machine struct {
-	config    *Config // complete and valid; shared
-	random    rand.Rand
-	now       time.Duration // of the latest call
-	epoch     uint64
-	election  election
-	heartbeat heartbeat
-	broadcast estimate
-	failed    uint16 // elections since the last contact
-	role      Role
-	running   TimerState
-	postponed bool // a stall has put off the election timeout since its arming or the latest contact
+	config      *Config // complete and valid; shared
+	random      rand.Rand
+	now         time.Duration // of the latest call
+	roleChanges uint64
+	election    election
+	heartbeat   heartbeat
+	broadcast   estimate
+	failed      uint16 // elections since the last contact
+	role        Role
+	running     TimerState
+	postponed   bool // a stall has put off the election timeout since its arming or the latest contact
 }
 
 // Timing is a [Config] that is valid and has its defaults. Any number of machines
@@ -71,8 +71,8 @@ func NewMachine(c Config, source rand.Source) (*Machine, error) {
 // Role returns the role of the latest role change.
 func (m *Machine) Role() Role { return m.role }
 
-// Epoch returns the number of role changes.
-func (m *Machine) Epoch() uint64 { return m.epoch }
+// RoleChanges returns the number of role changes.
+func (m *Machine) RoleChanges() uint64 { return m.roleChanges }
 
 // State tells which timers run.
 func (m *Machine) State() TimerState { return m.running }
@@ -116,11 +116,11 @@ func (m *Machine) Advance(events []Event, now time.Duration) []Event {
 	return m.fireElectionTimeout(m.fireHeartbeat(events))
 }
 
-// Stalled says that the process stood still for a time which its clock does not
+// NoteStall says that the process stood still for a time which its clock does not
 // show, as a monotonic clock does not show that a machine was suspended. It
 // appends a Stall to events if that time exceeds Config.StallThreshold; the
 // election timeout then counts from now, unless an earlier stall has put it off, as for Advance.
-func (m *Machine) Stalled(events []Event, now, by time.Duration) []Event {
+func (m *Machine) NoteStall(events []Event, now, by time.Duration) []Event {
 	m.setNow(now)
 	if by <= m.config.StallThreshold {
 		return events
@@ -131,7 +131,7 @@ func (m *Machine) Stalled(events []Event, now, by time.Duration) []Event {
 
 // stall returns the event of a stall that lasted from due until now.
 func (m *Machine) stall(due time.Duration) Event {
-	return Event{Kind: Stall, Role: m.role, Epoch: m.epoch, Due: due, Late: m.now - due}
+	return Event{Kind: Stall, Role: m.role, RoleChanges: m.roleChanges, Due: due, Late: m.now - due}
 }
 
 // electionIsFirst reports whether the election timeout comes before the latest heartbeat
@@ -156,12 +156,12 @@ func (m *Machine) setNow(now time.Duration) {
 	m.election.base = min(m.election.base, now)
 }
 
-// Current reports whether nothing has happened since an event of this machine that
+// IsCurrent reports whether nothing has happened since an event of this machine that
 // makes it stale: no role change; no start, stop or reset of its timer; for an
 // election timeout, no contact.
-func (m *Machine) Current(e Event) bool {
+func (m *Machine) IsCurrent(e Event) bool {
 	switch {
-	case e.Epoch != m.epoch:
+	case e.RoleChanges != m.roleChanges:
 		return false
 	case e.Kind == ElectionTimeout:
 		return e.Generation == m.election.generation

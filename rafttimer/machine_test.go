@@ -65,7 +65,7 @@ func (s *script) commands() map[string]func(*datadriven.TestData) string {
 			return s.advance()
 		},
 		"stalled": func(d *datadriven.TestData) string {
-			return s.events(s.machine.Stalled(nil, s.now, s.duration(d)))
+			return s.events(s.machine.NoteStall(nil, s.now, s.duration(d)))
 		},
 		"current": s.current,
 		"expect":  s.expect,
@@ -150,7 +150,7 @@ func (s *script) events(events []rafttimer.Event) string {
 	s.last = events
 	var b strings.Builder
 	for _, e := range events {
-		fmt.Fprintf(&b, "%v [epoch %d generation %d failed %d]\n", e, e.Epoch, e.Generation, e.Failed)
+		fmt.Fprintf(&b, "%v [role changes %d generation %d failed %d]\n", e, e.RoleChanges, e.Generation, e.Failed)
 	}
 	return b.String()
 }
@@ -158,7 +158,7 @@ func (s *script) events(events []rafttimer.Event) string {
 func (s *script) current(*datadriven.TestData) string {
 	var b strings.Builder
 	for _, e := range s.last {
-		fmt.Fprintf(&b, "%v: %v\n", e.Kind, s.machine.Current(e))
+		fmt.Fprintf(&b, "%v: %v\n", e.Kind, s.machine.IsCurrent(e))
 	}
 	return b.String()
 }

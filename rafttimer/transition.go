@@ -29,7 +29,7 @@ func (m *Machine) StopAll() { m.become(NoRole, m.now) }
 func (m *Machine) become(role Role, now time.Duration) {
 	m.setNow(now)
 	m.role = role
-	m.epoch++
+	m.roleChanges++
 	m.stopElection()
 	m.stopHeartbeat()
 	switch role {

@@ -46,7 +46,7 @@ func TestTransitions(t *testing.T) {
 				t.Errorf("%v to %v: a %v with %v", from, to, m.Role(), m.State())
 			}
 			for _, e := range events {
-				if e.Role != from || m.Current(e) {
+				if e.Role != from || m.IsCurrent(e) {
 					t.Errorf("%v to %v: %v is not stale", from, to, e)
 				}
 			}
@@ -74,7 +74,7 @@ func checkNext(t *testing.T, m *rafttimer.Machine, r rafttimer.Role, now time.Du
 		t.Errorf("too early: %v", early)
 	}
 	events := m.Advance(nil, next)
-	if len(events) != 1 || events[0].Kind != kind || next-now < low || next-now > high || !m.Current(events[0]) {
+	if len(events) != 1 || events[0].Kind != kind || next-now < low || next-now > high || !m.IsCurrent(events[0]) {
 		t.Errorf("a %v has %v at %v", r, events, next-now)
 	}
 }

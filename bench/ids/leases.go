@@ -21,7 +21,7 @@ import (
 const acquires = 10_000
 
 var leaseOptions = lease.Options{Default: lease.ServiceConfig{
-	Layout: idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4},
+	Layout: idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4},
 }}
 
 // leasing is what it costs to acquire leases, from one goroutine and from many.

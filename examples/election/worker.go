@@ -48,7 +48,7 @@ func work(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	name := os.Getenv(workerVariable)
-	e, err := election.New(db, "example", election.Options{Owner: name, Duration: duration, ElectionTimeout: electionTimeout})
+	e, err := election.New(db, "example", election.Options{Candidate: name, Duration: duration, ElectionTimeout: electionTimeout})
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ const (
 // shardLayout is the layout of a shard of 2^bits worker ids.
 func shardLayout(bits int) idgen.Layout {
 	return idgen.Layout{
-		EpochMs: spaceEpoch, BitReserve: 64 - spaceBitTs - (bits + 1) - spaceBitSeq, BitTs: spaceBitTs,
+		CustomEpochMs: spaceEpoch, BitReserve: 64 - spaceBitTs - (bits + 1) - spaceBitSeq, BitTs: spaceBitTs,
 		BitID: bits + 1, BitSeq: spaceBitSeq, // one bit of the id is that of fallback, which is not used
 	}
 }

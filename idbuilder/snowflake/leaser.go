@@ -72,7 +72,7 @@ func New(s store.Store, o Options) (*Leaser, error) {
 		if l.long[bits], err = l.server(bits); err != nil {
 			return nil, err
 		}
-		if l.short[bits], err = l.long[bits].Lasting(o.renewalTime()); err != nil {
+		if l.short[bits], err = l.long[bits].WithDuration(o.renewalTime()); err != nil {
 			return nil, err
 		}
 	}

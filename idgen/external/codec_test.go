@@ -111,7 +111,7 @@ func TestOneSpelling(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	all := codecs(t)
-	future := codec(t, external.Options{MaxAhead: time.Hour, Now: func() time.Time { return time.UnixMilli(idgen.DefaultEpochMs) }})
+	future := codec(t, external.Options{MaxAhead: time.Hour, Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs) }})
 	narrow := codec(t, external.Options{Mode: external.Plain, Layout: idgen.Layout{BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}})
 	for _, test := range []struct {
 		name   string
@@ -151,7 +151,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 // TestMaxAhead checks both sides of the limit.
 func TestMaxAhead(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultEpochMs + 1e10)
+	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1e10)
 	c := codec(t, external.Options{MaxAhead: time.Minute, Now: func() time.Time { return now }})
 	for ahead, want := range map[time.Duration]error{
 		-time.Hour:                     nil,

@@ -86,12 +86,12 @@ func TestStore(t *testing.T) {
 func TestErrorsCrossTheWire(t *testing.T) {
 	layout := idgen.DefaultLayout()
 	other := layout
-	other.EpochMs = 1
+	other.CustomEpochMs = 1
 	for _, want := range []error{
 		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs,
 		&lease.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
-		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultEpochMs).UTC()},
-		&lease.EpochError{ServiceID: "a", Stored: layout, Configured: other},
+		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},
+		&lease.CustomEpochError{ServiceID: "a", Stored: layout, Configured: other},
 		&lease.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
 		&idgen.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},
 	} {
@@ -118,7 +118,7 @@ func same(got, want error) bool {
 	var (
 		exhausted  *lease.ExhaustedError
 		quarantine *lease.QuarantineError
-		epoch      *lease.EpochError
+		epoch      *lease.CustomEpochError
 		corrupt    *lease.CorruptError
 		clock      *idgen.TimeRangeError
 	)
@@ -127,12 +127,12 @@ func same(got, want error) bool {
 		return errors.As(got, &exhausted) && *exhausted == *want && errors.Is(got, lease.ErrExhausted)
 	case *lease.QuarantineError:
 		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
-	case *lease.EpochError:
+	case *lease.CustomEpochError:
 		return errors.As(got, &epoch) && *epoch == *want
 	case *lease.CorruptError:
 		return errors.As(got, &corrupt) && corrupt.Error() == want.Error() && errors.Is(got, lease.ErrCorrupt)
 	case *idgen.TimeRangeError:
-		return errors.As(got, &clock) && *clock == *want && errors.Is(got, idgen.ErrBeforeEpoch)
+		return errors.As(got, &clock) && *clock == *want && errors.Is(got, idgen.ErrBeforeCustomEpoch)
 	}
 	return errors.Is(got, want)
 }
@@ -180,7 +180,7 @@ func request(t testing.TB, h http.Handler, method, target, body string, headers 
 
 // TestWire pins the protocol: the specification's section 7.1.
 func TestWire(t *testing.T) {
-	provider, err := memory.New(memory.Options{Now: func() time.Time { return time.UnixMilli(idgen.DefaultEpochMs + 1000) }})
+	provider, err := memory.New(memory.Options{Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs + 1000) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestTokenAtOnce(t *testing.T) {
 // TestTokenReleasesAPart gives back one of several leases that were granted for
 // one request, and repeats that: it is granted anew, so it counts.
 func TestTokenReleasesAPart(t *testing.T) {
-	layout := idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2} // 64 positions
+	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2} // 64 positions
 	provider, err := memory.New(memory.Options{Server: lease.Options{Default: lease.ServiceConfig{Layout: layout}}})
 	if err != nil {
 		t.Fatal(err)

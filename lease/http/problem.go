@@ -68,11 +68,11 @@ type layout struct {
 }
 
 func layoutOf(l idgen.Layout) layout {
-	return layout{CustomEpoch: l.EpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
+	return layout{CustomEpoch: l.CustomEpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
 }
 
 func (l layout) layout() idgen.Layout {
-	return idgen.Layout{EpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
+	return idgen.Layout{CustomEpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
 }
 
 // StatusError is an answer of the server that is no error of package lease.
@@ -132,7 +132,7 @@ func (h *Handler) problem(err error) problem {
 		status     *StatusError
 		exhausted  *lease.ExhaustedError
 		quarantine *lease.QuarantineError
-		epoch      *lease.EpochError
+		epoch      *lease.CustomEpochError
 		corrupt    *lease.CorruptError
 		clock      *idgen.TimeRangeError
 	)
@@ -186,7 +186,7 @@ func (p problem) error() error {
 		return &lease.QuarantineError{ServiceID: p.ServiceID, Until: moment(p.Until)}
 	case codeEpoch:
 		if p.Stored != nil && p.Configured != nil {
-			return &lease.EpochError{ServiceID: p.ServiceID, Stored: p.Stored.layout(), Configured: p.Configured.layout()}
+			return &lease.CustomEpochError{ServiceID: p.ServiceID, Stored: p.Stored.layout(), Configured: p.Configured.layout()}
 		}
 	case codeCorrupt:
 		return &lease.CorruptError{ServiceID: p.ServiceID, Key: p.Key, Cause: errors.New(p.Cause)}

@@ -115,7 +115,7 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 	}
 	budget := &lease.Budget{Account: a.Name, PerMs: a.MaxLeasedPerMs}
 	leases, err := provider.Acquire(lease.WithBudget(ctx, budget), req)
-	if err == nil && !budget.Kept() {
+	if err == nil && !budget.IsApplied() {
 		err = errors.New("lease/http: the provider keeps no account of what tokens have leased: serve a lease.Server, or set no MaxLeasedPerMs")
 		for _, l := range leases {
 			err = errors.Join(err, provider.Release(ctx, l.Release(req.ServiceID, l.Created-1, time.Now())))

@@ -133,7 +133,7 @@ func reason(err error) string {
 		}
 	}
 	var (
-		epoch *lease.EpochError
+		epoch *lease.CustomEpochError
 		clock *idgen.TimeRangeError
 	)
 	switch {

@@ -109,7 +109,7 @@ func TestReasons(t *testing.T) {
 	for word, cause := range map[string]error{
 		"exhausted":         &lease.ExhaustedError{},
 		"quarantine":        &lease.QuarantineError{},
-		"epoch":             &lease.EpochError{},
+		"epoch":             &lease.CustomEpochError{},
 		"corrupt":           &lease.CorruptError{Cause: errors.New("cut off")},
 		"not_found":         lease.ErrNotFound,
 		"signature":         lease.ErrSignature,

@@ -18,7 +18,7 @@ func (f *fixture) within(n *node, account string, perMs int, req idgen.AcquireRe
 	f.Helper()
 	budget := &lease.Budget{Account: account, PerMs: perMs}
 	leases, err := n.server.Acquire(lease.WithBudget(f.Context(), budget), req)
-	if err == nil && !budget.Kept() {
+	if err == nil && !budget.IsApplied() {
 		f.Error("the budget is not kept")
 	}
 	return leases, err

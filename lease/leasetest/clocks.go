@@ -18,8 +18,8 @@ func testClock(f *fixture) {
 		at   time.Time
 		want error
 	}{
-		{layout.First().Add(-time.Millisecond), idgen.ErrBeforeEpoch},
-		{time.UnixMilli(0), idgen.ErrBeforeEpoch},
+		{layout.First().Add(-time.Millisecond), idgen.ErrBeforeCustomEpoch},
+		{time.UnixMilli(0), idgen.ErrBeforeCustomEpoch},
 		{layout.Last().Add(time.Millisecond), idgen.ErrTimeOverflow},
 	} {
 		f.now.Store(c.at.UnixMilli())

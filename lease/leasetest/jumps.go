@@ -120,7 +120,7 @@ func testClockSetLate(f *fixture) {
 	n := f.node(small(2))
 	n.off.Store(time.Hour.Milliseconds() - f.now.Load())
 	for range 2 {
-		if leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.Is(err, idgen.ErrBeforeEpoch) {
+		if leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.Is(err, idgen.ErrBeforeCustomEpoch) {
 			f.Fatalf("in 1970: got %+v, %v", leases, err)
 		}
 	}

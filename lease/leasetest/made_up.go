@@ -123,7 +123,7 @@ func testRemovedService(f *fixture) {
 func testOthersServices(f *fixture) {
 	lists := few()
 	apart := lists.Default
-	apart.Layout.EpochMs -= 1000
+	apart.Layout.CustomEpochMs -= 1000
 	lists.Services = map[string]lease.ServiceConfig{"apart": apart}
 	owner, n := f.node(lists), f.node(few())
 	if _, err := f.of(owner, "apart"); err != nil {

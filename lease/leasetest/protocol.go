@@ -67,7 +67,7 @@ func testRoundRobin(f *fixture) {
 // testServices checks that services have leases, layouts and durations of their
 // own.
 func testServices(f *fixture) {
-	other := idgen.Layout{EpochMs: 1, BitReserve: 1, BitTs: 41, BitID: 10, BitSeq: 12}
+	other := idgen.Layout{CustomEpochMs: 1, BitReserve: 1, BitTs: 41, BitID: 10, BitSeq: 12}
 	n := f.node(lease.Options{Fresh: true, OnlyListed: true, Services: map[string]lease.ServiceConfig{
 		"default":       {},
 		"team/orders:2": {Layout: other, Duration: time.Hour},
@@ -101,18 +101,18 @@ func testServices(f *fixture) {
 func testEpoch(f *fixture) {
 	f.acquire(f.node(fresh()), 1)
 	for _, layout := range []idgen.Layout{
-		{EpochMs: idgen.DefaultEpochMs - 1, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8},
-		{EpochMs: idgen.DefaultEpochMs, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
-		{EpochMs: idgen.DefaultEpochMs, BitReserve: 2, BitTs: 41, BitID: 13, BitSeq: 8},
+		{CustomEpochMs: idgen.DefaultCustomEpochMs - 1, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8},
+		{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
+		{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 2, BitTs: 41, BitID: 13, BitSeq: 8},
 	} {
 		n := f.node(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
 		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
-		var epoch *lease.EpochError
-		if !errors.As(err, &epoch) || epoch.Configured.EpochMs != layout.EpochMs || epoch.Stored.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
-			f.Errorf("%+v: got %v, want an EpochError", layout, err)
+		var epoch *lease.CustomEpochError
+		if !errors.As(err, &epoch) || epoch.Configured.CustomEpochMs != layout.CustomEpochMs || epoch.Stored.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
+			f.Errorf("%+v: got %v, want an CustomEpochError", layout, err)
 		}
 	}
-	moved := idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 1, BitTs: 41, BitID: 12, BitSeq: 10}
+	moved := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 12, BitSeq: 10}
 	if l := f.acquire(f.node(lease.Options{Default: lease.ServiceConfig{Layout: moved}}), 1)[0]; l.BitSeq != 10 || l.BitID != 12 {
 		f.Errorf("got %+v", l)
 	}

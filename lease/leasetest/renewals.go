@@ -69,7 +69,7 @@ func testRenew(f *fixture) {
 func testRenewCut(f *fixture) {
 	long, short := f.node(plain(time.Hour)), f.node(plain(10*time.Second))
 	var err error
-	if short.server, err = long.server.Lasting(10 * time.Second); err != nil {
+	if short.server, err = long.server.WithDuration(10 * time.Second); err != nil {
 		f.Fatal(err)
 	}
 	l := f.acquire(long, 1)[0]

@@ -112,7 +112,7 @@ func (w wrapped) Services(ctx context.Context, after string, limit int) ([]strin
 
 // incarnation is that of the transaction below a wrapper.
 func incarnation(tx lease.Tx) string {
-	if life, ok := tx.(lease.Incarnate); ok {
+	if life, ok := tx.(lease.IncarnationTx); ok {
 		return life.Incarnation()
 	}
 	return ""

@@ -103,7 +103,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, s Suite) *fixture {
 	f := &fixture{T: t, Suite: s, name: strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "-"), "_", "-")}
-	f.now.Store(idgen.DefaultEpochMs + 1_000_000_000)
+	f.now.Store(idgen.DefaultCustomEpochMs + 1_000_000_000)
 	return f
 }
 
@@ -189,6 +189,6 @@ func fresh() lease.Options { return lease.Options{Fresh: true} }
 
 // small is a service with 64 positions, leased by 2^bitSeq.
 func small(bitSeq int) lease.Options {
-	layout := idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
+	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
 	return lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}}
 }

@@ -23,7 +23,7 @@ type Options struct {
 	// Durable says that this Redis never forgets what it acknowledged: it syncs
 	// each write (appendfsync always) and has no failover. Otherwise the store
 	// notices when another server answers than before, or the same one after a
-	// restart, and the services go into quarantine: see [lease.Incarnate].
+	// restart, and the services go into quarantine: see [lease.IncarnationTx].
 	Durable bool
 }
 
@@ -137,7 +137,7 @@ func (t *tx) begin(ctx context.Context) error {
 // Now implements [lease.Tx].
 func (t *tx) Now() time.Time { return t.now }
 
-// Incarnation implements [lease.Incarnate]: the run id of the server.
+// Incarnation implements [lease.IncarnationTx]: the run id of the server.
 func (t *tx) Incarnation() string { return t.life }
 
 // Get implements [lease.Tx].

@@ -187,7 +187,7 @@ func TestRestartUnderATransaction(t *testing.T) {
 	store, _ := open(t, server.addr, redis.Options{})
 	var lives []string
 	err := store.Update(t.Context(), "s", func(tx lease.Tx) error {
-		lives = append(lives, tx.(lease.Incarnate).Incarnation())
+		lives = append(lives, tx.(lease.IncarnationTx).Incarnation())
 		if len(lives) == 1 {
 			server.restart(t)
 		}

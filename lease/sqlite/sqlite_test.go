@@ -155,7 +155,7 @@ func TestClock(t *testing.T) {
 	if l := acquire(t, open(t, path, sqlite.Options{})); l.Created < before || l.Created > time.Now().UnixMilli() {
 		t.Errorf("a lease begins at %d, not between %d and now", l.Created, before)
 	}
-	at := time.UnixMilli(idgen.DefaultEpochMs + 5)
+	at := time.UnixMilli(idgen.DefaultCustomEpochMs + 5)
 	if l := acquire(t, open(t, path, sqlite.Options{Now: func() time.Time { return at }})); l.Created != at.UnixMilli() {
 		t.Errorf("a lease begins at %d, want %d", l.Created, at.UnixMilli())
 	}

@@ -120,7 +120,7 @@ func (m *Member) updateRow(ctx context.Context, change func(*row)) error {
 		return nil
 	}
 	err := m.registry.db.Transact(ctx, func(tx kv.Transaction) error {
-		checking := m.lease.Fence().Start(tx)
+		checking := m.lease.Fence().StartCheck(tx)
 		k, err := m.registry.createKeys(ctx, tx)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (o *observer) nextPause(looked []placement.Owner) time.Duration {
 	d := jitter(o.registry.options.Duration / 3)
 	for _, owner := range looked {
 		if seen := o.seen[owner]; seen.State().Held() {
-			d = min(d, max(seen.Left(), o.registry.options.Duration/30))
+			d = min(d, max(seen.Remaining(), o.registry.options.Duration/30))
 		}
 	}
 	return d
@@ -70,7 +70,7 @@ func (o *observer) lookAtOthers() []placement.Owner {
 func (o *observer) noteLease(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
 	seen := o.seen[owner].Observe(state)
 	o.seen[owner] = seen
-	if state.Held() && state.Epoch == owner.Incarnation && seen.Left() > 0 {
+	if state.Held() && state.Epoch == owner.Incarnation && seen.Remaining() > 0 {
 		return true
 	}
 	evicted, err := o.registry.evictLapsed(ctx, owner, seen)
@@ -162,7 +162,7 @@ func (o *observer) targets() (targets []placement.Owner) {
 // takes: it renews after a third of a lease, and its observer looks a third later.
 func (o *observer) isSuspect(owner placement.Owner) bool {
 	seen := o.seen[owner]
-	return seen.State().Held() && seen.Left() <= seen.State().Duration/4
+	return seen.State().Held() && seen.Remaining() <= seen.State().Duration/4
 }
 
 // tellLoad writes the load, if it has changed and was not written for a lease.

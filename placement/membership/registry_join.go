@@ -72,7 +72,7 @@ func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim)
 
 // awaitName waits until the lease of a name has lapsed, was renewed or was given back.
 func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leasefdb.Observation) error {
-	lapse := time.NewTimer(seen.Left())
+	lapse := time.NewTimer(seen.Remaining())
 	defer lapse.Stop()
 	state, watch, err := r.names.Watch(ctx, r.db, held.Name)
 	switch {

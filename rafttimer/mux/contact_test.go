@@ -76,7 +76,7 @@ func TestContactAhead(t *testing.T) {
 	const ahead = 5 * time.Second
 	for name, meanwhile := range map[string]func(g *Group[int]){
 		"nothing":          func(*Group[int]) {},
-		"Current":          func(g *Group[int]) { g.Current(rafttimer.Event{}) },
+		"IsCurrent":        func(g *Group[int]) { g.IsCurrent(rafttimer.Event{}) },
 		"ObserveBroadcast": func(g *Group[int]) { g.ObserveBroadcast(ms) },
 		"twice observed":   func(g *Group[int]) { g.ObserveBroadcast(ms); time.Sleep(ms); g.ObserveBroadcast(ms) },
 		"a look that began before it": func(g *Group[int]) {

@@ -121,12 +121,12 @@ func (g *Group[T]) Role() rafttimer.Role {
 	return g.machine.Role()
 }
 
-// Current reports whether nothing has made the event stale since: see [rafttimer.Machine.Current].
-func (g *Group[T]) Current(e rafttimer.Event) bool {
+// IsCurrent reports whether nothing has made the event stale since: see [rafttimer.Machine.IsCurrent].
+func (g *Group[T]) IsCurrent(e rafttimer.Event) bool {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	g.learnContact()
-	return g.state.Load() != closed && g.machine.Current(e)
+	return g.state.Load() != closed && g.machine.IsCurrent(e)
 }
 
 // Close stops the timers and takes the group out of the Mux. Closing again does nothing. It returns nil.
@@ -150,7 +150,7 @@ func (g *Group[T]) learnContact() {
 // brings the deadline forward: a deadline that lay in the past would look as if the shard had missed it.
 func (g *Group[T]) catchUp() {
 	now := g.shard.mux.Now()
-	g.machine.Stalled(nil, now, 0) // no stall, but the time
+	g.machine.NoteStall(nil, now, 0) // no stall, but the time
 	g.keepAhead(now)
 	g.learnContact()
 }

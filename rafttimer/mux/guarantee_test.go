@@ -87,7 +87,7 @@ func TestVerbsInTheHandler(t *testing.T) {
 				g.Contact()
 				g.ContactAt(m.Now())
 				g.ObserveBroadcast(ms)
-				if g.Role() != rafttimer.Leader || !g.State().HeartbeatInterval || g.Current(e) {
+				if g.Role() != rafttimer.Leader || !g.State().HeartbeatInterval || g.IsCurrent(e) {
 					t.Errorf("after %v: a %v, %v", e, g.Role(), g.State())
 				}
 			}

@@ -134,7 +134,7 @@ func (s *subject) take(t *testing.T, e rafttimer.Event, resolution time.Duration
 	if e.Late < 0 || e.Late > resolution {
 		t.Errorf("%v with a resolution of %v", e, resolution)
 	}
-	if e.Role != s.role || !s.group.Current(e) {
+	if e.Role != s.role || !s.group.IsCurrent(e) {
 		t.Errorf("a stale event: %v, but it is a %v", e, s.role)
 	}
 	after := e.Due - s.since

@@ -129,7 +129,7 @@ func (s *shard[T]) deliver() (called bool) {
 		g, e := s.firing, s.events[0]
 		s.events = s.events[1:]
 		g.learnContact()
-		if g.state.Load() != closed && g.machine.Current(e) { // not so if an earlier event's handler, or a contact meanwhile, changed it
+		if g.state.Load() != closed && g.machine.IsCurrent(e) { // not so if an earlier event's handler, or a contact meanwhile, changed it
 			s.turn.Call(g, func() { s.mux.call(g, e) })
 			called = true
 		}
@@ -159,7 +159,7 @@ func (s *shard[T]) wakeNext() bool {
 	g.learnContact()
 	now := s.mux.Now()
 	before, _ := g.machine.NextDeadline()
-	s.firing, s.events = g, g.machine.Stalled(s.buffer[:0], now, s.slept)
+	s.firing, s.events = g, g.machine.NoteStall(s.buffer[:0], now, s.slept)
 	if after, _ := g.machine.NextDeadline(); after != before {
 		g.pulse.restart(now) // the stall has put the election timeout off
 	}

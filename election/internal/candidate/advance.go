@@ -35,7 +35,7 @@ func (c *Candidate) Slept(now, by time.Duration) {
 	if c.Leading() {
 		c.deadline = max(c.deadline-by, 1)
 	}
-	c.events = c.timers.Stalled(c.events[:0], now, by)
+	c.events = c.timers.NoteStall(c.events[:0], now, by)
 	c.handle(now)
 	c.lapse(now)
 }
@@ -118,7 +118,7 @@ func (c *Candidate) follow(now time.Duration, state leasefdb.State) {
 	switch known := c.seen == before; {
 	case known && role == rafttimer.Follower:
 		return
-	case known && role == rafttimer.Candidate && c.seen.LeftAt(c.time(now)) <= 0: // a claim has failed
+	case known && role == rafttimer.Candidate && c.seen.RemainingAt(c.time(now)) <= 0: // a claim has failed
 		c.tryVacancy(now)
 		return
 	case !known:

@@ -141,7 +141,7 @@ func (c *Candidate) VacantFor(now time.Duration) time.Duration {
 	case c.vacant:
 		return now - c.freeSince
 	case c.seen.State().Held():
-		return max(-c.seen.LeftAt(c.time(now)), 0)
+		return max(-c.seen.RemainingAt(c.time(now)), 0)
 	}
 	return 0
 }

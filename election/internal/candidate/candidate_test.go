@@ -35,7 +35,7 @@ func want(t *testing.T, c *candidate.Candidate, action candidate.Action) (wake t
 
 var (
 	free = leasefdb.State{Name: "job", Epoch: 4}
-	held = leasefdb.State{Name: "job", Epoch: 5, Owner: "other", Request: "other's", Duration: lease, Revision: 9}
+	held = leasefdb.State{Name: "job", Epoch: 5, Holder: "other", Request: "other's", Duration: lease, Revision: 9}
 )
 
 // leader returns a candidate that leads since 10 ms; its claim began at 0.

@@ -99,7 +99,7 @@ func (p *pair) begin() {
 		request = fmt.Sprint("request ", p.rng.IntN(6))
 		lease := time.Second
 		b.what = "claim"
-		g, err := p.names.Claim(ctx, tx, "job", leasefdb.Claim{Owner: "me", RequestID: request, Duration: lease, Seen: p.seen})
+		g, err := p.names.Claim(ctx, tx, "job", leasefdb.Claim{Holder: "me", RequestID: request, Duration: lease, Seen: p.seen})
 		epoch, granted := b.model.claim(p.seen, "me", request, lease, time.Now())
 		if granted != (err == nil) || err != nil && !errors.Is(err, leasefdb.ErrHeld) || granted && epoch != g.Epoch {
 			p.t.Fatalf("claim: the engine says %d, %v, the model %d, %v", g.Epoch, err, epoch, granted)

@@ -37,12 +37,12 @@ func (a *attempt) claim(seen leasefdb.Observation, owner, request string, lease 
 	a.reads, a.readsRenewal = true, true
 	state := a.state
 	switch {
-	case state.Held() && state.Request == request && state.Owner == owner:
+	case state.Held() && state.Request == request && state.Holder == owner:
 	case state.Held() && !allows(seen, state, now):
 		return 0, false
 	default:
 		state.Epoch++
-		state.Owner, state.Request, state.Duration = owner, request, lease
+		state.Holder, state.Request, state.Duration = owner, request, lease
 		a.setsFence = true
 	}
 	a.next, a.countsUp = state, true
@@ -52,7 +52,7 @@ func (a *attempt) claim(seen leasefdb.Observation, owner, request string, lease 
 // allows is what leasefdb asks of an observation, by another clock.
 func allows(seen leasefdb.Observation, state leasefdb.State, now time.Time) bool {
 	known := seen.State()
-	return known.Held() && known.Epoch == state.Epoch && known.Revision == state.Revision && seen.LeftAt(now) <= 0
+	return known.Held() && known.Epoch == state.Epoch && known.Revision == state.Revision && seen.RemainingAt(now) <= 0
 }
 
 // check is [leasefdb.Grant.Check].

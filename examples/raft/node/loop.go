@@ -28,7 +28,7 @@ func (n *Node) next() error {
 	case m := <-n.transport.received:
 		return n.core.Step(m)
 	case e := <-n.timers.Events():
-		if n.timers.Current(e) {
+		if n.timers.IsCurrent(e) {
 			return n.core.Fire(e)
 		}
 	case id := <-n.transport.unreachable:

@@ -136,7 +136,7 @@ func (p *process) wake() {
 		if e.Kind == rafttimer.Stall {
 			p.world.oracle.stalls++
 		}
-		if p.up() && p.timers.machine.Current(e) {
+		if p.up() && p.timers.machine.IsCurrent(e) {
 			p.timedOut = e.Kind == rafttimer.ElectionTimeout
 			p.do(func() error { return p.core.Fire(e) })
 		}

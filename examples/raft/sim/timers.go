@@ -95,7 +95,7 @@ func (t *timers) thaw() {
 // due returns the events that are due.
 func (t *timers) due() []rafttimer.Event {
 	now := t.clock.now()
-	events := t.machine.Stalled(t.events[:0], now, t.slept)
+	events := t.machine.NoteStall(t.events[:0], now, t.slept)
 	t.slept = 0
 	return t.machine.Advance(events, now)
 }

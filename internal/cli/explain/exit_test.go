@@ -23,7 +23,7 @@ func TestExitCodes(t *testing.T) {
 		{errors.New("no route to host"), 1},
 		{&idgen.LeaseAcquisitionError{Cause: &lease.ExhaustedError{}}, 1},
 		{&lease.QuarantineError{}, 1},
-		{&lease.EpochError{}, 1},
+		{&lease.CustomEpochError{}, 1},
 		{lease.ErrUnknownService, 1},
 		{shell.Misuse(&cobra.Command{Use: "x"}, errors.New("unknown flag")), 2},
 		{idgen.ErrInvalid, 3},

@@ -30,7 +30,7 @@ func Error(err error) error {
 	var (
 		quarantine *lease.QuarantineError
 		exhausted  *lease.ExhaustedError
-		mismatch   *idgen.EpochMismatchError
+		mismatch   *idgen.CustomEpochMismatchError
 		refusal    *leasehttp.StatusError
 	)
 	text := err.Error()
@@ -43,7 +43,7 @@ func Error(err error) error {
 			exhausted.ServiceID, exhausted.ThroughputPerMs)
 	case errors.As(err, &mismatch):
 		text = fmt.Sprintf("the service makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: leave the flags out, or give the same",
-			mismatch.Got.EpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.EpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
+			mismatch.Got.CustomEpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.CustomEpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
 	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
 		text += ": show its token with --token-file or " + leasehome.TokenVariable
 	}
@@ -58,7 +58,7 @@ var goNames = strings.NewReplacer(
 	"BitTs is", "the number of timestamp bits is",
 	"BitID is", "the number of machine bits is",
 	"BitSeq is", "the number of sequence bits is",
-	"EpochMs is", "the epoch, in Unix milliseconds, is",
+	"CustomEpochMs is", "the epoch, in Unix milliseconds, is",
 	"in the server's configuration, or raise MaxServices", "in --services-file, or raise --max-services of lease serve",
 	"MaxThroughputPerMs", "maxThroughputPerMs",
 	"MaxLeasedPerMs", "maxLeasedPerMs",

@@ -58,12 +58,12 @@ func readServices(file string, otherwise lease.ServiceConfig) (map[string]lease.
 func (e serviceEntry) config(otherwise lease.ServiceConfig) (config lease.ServiceConfig, err error) {
 	config = otherwise
 	if e.Epoch != "" {
-		if config.Layout.EpochMs, err = layoutflag.ParseEpoch(e.Epoch); err != nil {
+		if config.Layout.CustomEpochMs, err = layoutflag.ParseEpoch(e.Epoch); err != nil {
 			return config, fmt.Errorf("epoch %q: %w", e.Epoch, err)
 		}
 	}
 	if e.Bits != "" {
-		if config.Layout, err = layoutflag.ParseBits(config.Layout.EpochMs, e.Bits); err != nil {
+		if config.Layout, err = layoutflag.ParseBits(config.Layout.CustomEpochMs, e.Bits); err != nil {
 			return config, fmt.Errorf("bits %q: %w", e.Bits, err)
 		}
 	}

@@ -51,7 +51,7 @@ func TestLogOfRefusedRequests(t *testing.T) {
 		t.Errorf("release: %v, logged %d bytes", err, text.Len())
 	}
 	text.Reset()
-	small := memory.Options{Server: lease.Options{MaxLeases: 1, Default: lease.ServiceConfig{Layout: idgen.Layout{EpochMs: idgen.DefaultEpochMs, BitReserve: 20, BitTs: 41, BitID: 2, BitSeq: 1}}}}
+	small := memory.Options{Server: lease.Options{MaxLeases: 1, Default: lease.ServiceConfig{Layout: idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 20, BitTs: 41, BitID: 2, BitSeq: 1}}}}
 	if provider, err = memory.New(small); err != nil {
 		t.Fatal(err)
 	}
