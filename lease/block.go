@@ -18,26 +18,11 @@ type block struct {
 	BitSeq int `json:"bitSeq"`
 	bounds
 	Holder *holder `json:"holder,omitempty"` // of the last lease; nil if there was none since the block has this size
-	Steps  []step  `json:"steps,omitempty"`  // how the bounds came to be what they are, the last one at the end
+	Steps  []step  `json:"steps,omitempty"`  // earlier bounds, the latest at the end
 }
 
-// bounds hold for whoever is granted any position of a block next. They keep
-// rectangles apart without asking what a clock says now.
-type bounds struct {
-	// Fence is when the next lease begins, at the earliest.
-	Fence int64 `json:"fence"`
-	// Carry is when the next lease ends, at the earliest: whoever held the
-	// positions before may go on until then with the fallback bit set, and
-	// whoever holds them next begins to do so when his lease ends.
-	Carry int64 `json:"carry"`
-	// Future is a stretch of time that was granted to somebody whose clock was
-	// far ahead. The next lease, with its continuation, ends before it or
-	// begins after it.
-	Future *span `json:"future,omitempty"`
-}
-
-// step is a move of the bounds: what they were before. Until At, time belongs to
-// whoever these bounds permit.
+// step is a move of the bounds: what they were before. These bounds still decide
+// about the time until At.
 type step struct {
 	At int64 `json:"at"`
 	bounds
@@ -50,12 +35,6 @@ const (
 	maxSteps = 4
 )
 
-// span is the milliseconds [From, Until).
-type span struct {
-	From  int64 `json:"from"`
-	Until int64 `json:"until"`
-}
-
 // holder is the last lease of a block.
 type holder struct {
 	Created  int64             `json:"created"`
@@ -64,26 +43,18 @@ type holder struct {
 	Request  string            `json:"request,omitempty"` // hash of the request key, hexadecimal
 	Meta     map[string]string `json:"meta,omitempty"`
 	Released *int64            `json:"released,omitempty"` // the last millisecond used, if it was released
-	Before   *released         `json:"before,omitempty"`   // the lease before this one, if it was released
+	Before   *releasedLease    `json:"before,omitempty"`   // the lease before this one, if it was released
 	Charge   *charge           `json:"charge,omitempty"`   // where it counts; nil if it was granted without a budget
 	Renewed  bool              `json:"renewed,omitempty"`  // Expired is not the end that it was granted with
 }
 
-// released is a lease that was released, for whoever repeats that.
-type released struct {
-	Created int64  `json:"created"`
-	LastTs  int64  `json:"lastTs"`
-	Secret  string `json:"secret"`
-}
-
-func (b *block) check() error {
-	all := []bounds{b.bounds}
-	for _, s := range b.Steps {
-		all = append(all, s.bounds)
+func (b *block) validate() error {
+	if err := b.bounds.validate(); err != nil {
+		return err
 	}
-	for _, o := range all {
-		if o.Fence < 0 || o.Carry < 0 || o.Future != nil && o.Future.From >= o.Future.Until {
-			return errors.New("it has a bound before 1970, or a future that ends before it begins")
+	for _, s := range b.Steps {
+		if err := s.bounds.validate(); err != nil {
+			return err
 		}
 	}
 	h := b.Holder
@@ -100,94 +71,65 @@ func (b *block) check() error {
 
 func (b *block) size() uint64 { return 1 << b.BitSeq }
 
-// when returns the lease that would be granted at now for duration: the
-// earliest that the bounds permit, with its continuation. Its length is duration:
-// where whoever held the positions before may continue for longer than that, it
-// begins later. passed tells that it comes after the future, behind which the
-// bounds then have to be moved.
-func (o bounds) when(now, duration int64) (lease span, passed bool) {
-	lease.From = max(now, o.Fence, o.Carry-duration)
-	lease.Until = lease.From + duration
-	if o.Future == nil || 2*lease.Until-lease.From <= o.Future.From {
-		return lease, false
-	}
-	lease, _ = o.behindFuture().when(now, duration)
-	return lease, true
-}
-
-// behindFuture returns the bounds for a lease after the future.
-func (o bounds) behindFuture() bounds {
-	if o.Future == nil {
-		return o
-	}
-	return bounds{Fence: max(o.Fence, o.Future.Until), Carry: max(o.Carry, o.Future.Until)}
-}
-
-// addFuture extends the future by another.
-func (o *bounds) addFuture(other *span) {
-	switch {
-	case other == nil:
-	case o.Future == nil:
-		o.Future = &span{From: other.From, Until: other.Until}
-	default:
-		o.Future = &span{From: min(o.Future.From, other.From), Until: max(o.Future.Until, other.Until)}
-	}
-}
-
-// step notes that the bounds move at a time. The step before is forgotten unless
-// it is wide.
-func (b *block) step(at int64) {
-	if n := len(b.Steps); n > 0 && b.Steps[n-1].At-b.Steps[n-1].Fence <= wideStep {
+// pushStep keeps the bounds before they move at a time. The step before is dropped
+// unless it is wide.
+func (b *block) pushStep(at int64) {
+	if n := len(b.Steps); n > 0 && b.Steps[n-1].At-b.Steps[n-1].NotBefore <= wideStep {
 		b.Steps = b.Steps[:n-1]
 	}
 	b.Steps = append(b.Steps[max(0, len(b.Steps)+1-maxSteps):len(b.Steps):len(b.Steps)], step{At: at, bounds: b.bounds})
 }
 
-// grant gives the block to h from then on. The times of h come from when, as
-// does passed.
-func (b *block) grant(h holder, passed bool) {
+// grantTo gives the block to h. The times of h, and passed, come from nextLease.
+func (b *block) grantTo(h holder, passed bool) {
 	if last := b.Holder; last != nil && last.Released != nil {
-		h.Before = &released{Created: last.Created, LastTs: *last.Released, Secret: last.Secret}
+		h.Before = &releasedLease{Created: last.Created, LastTs: *last.Released, Secret: last.Secret}
 	}
-	b.step(h.Created)
+	b.pushStep(h.Created)
 	if passed {
 		b.Future = nil
 	}
 	b.Holder = &h
-	b.Fence = h.Expired
-	b.Carry = h.Expired + (h.Expired - h.Created)
+	b.NotBefore = h.Expired
+	b.EndNotBefore = h.Expired + (h.Expired - h.Created)
 }
 
-// wait moves the fence, and so the block's place in the queue, to a time before
-// which nothing can be granted.
-func (b *block) wait(until int64) { b.Fence = max(b.Fence, until) }
+// delayUntil moves the earliest start of the next lease, and so the block's place
+// in the queue, to a time before which nothing can be granted.
+func (b *block) delayUntil(start int64) { b.NotBefore = max(b.NotBefore, start) }
 
-// postpone moves the bounds behind the future: nothing can be granted before.
-func (b *block) postpone() {
-	b.step(b.Future.From)
+// skipFuture moves the bounds behind the future: nothing can be granted before.
+func (b *block) skipFuture() {
+	b.pushStep(b.Future.From)
 	b.Holder, b.bounds = nil, b.behindFuture()
 }
 
-// release ends the lease after lastTs, and with it the right to continue it.
-func (b *block) release(lastTs int64) {
+// releaseAfter ends the lease after lastTs, and the right to continue it.
+func (b *block) releaseAfter(lastTs int64) {
 	n := len(b.Steps) - 1
 	before := b.Steps[n].bounds
 	b.Holder.Released = &lastTs
-	if lastTs < b.Holder.Created { // nothing was made under it
+	if lastTs < b.Holder.Created { // no ID was made under it
 		b.Steps, b.bounds = b.Steps[:n], before
 		return
 	}
-	b.Fence, b.Carry = lastTs+1, before.Carry
+	b.NotBefore, b.EndNotBefore = lastTs+1, before.EndNotBefore
 }
 
-// rewind returns the block as it was before the steps that lie ahead of now, if
-// there are any: the time until then can still be granted, that behind is a
-// future.
-func (b *block) rewind(now int64) (block, bool) {
+// extendTo moves the end of the lease. The bounds before it stay.
+func (b *block) extendTo(end int64) {
+	b.Holder.Expired, b.Holder.Renewed = end, true
+	b.NotBefore, b.EndNotBefore = end, end
+}
+
+// rewindTo returns the block as it was before the steps that lie ahead of now, if
+// there are any: the time until the first of them can still be granted, the time
+// after it becomes the future.
+func (b *block) rewindTo(now int64) (block, bool) {
 	before, ok := *b, false
 	for n := len(before.Steps) - 1; n >= 0 && before.Steps[n].At > now; n-- {
 		s := before.Steps[n]
-		future := &span{From: s.At, Until: max(s.At+1, before.Fence, before.Carry)}
+		future := &span{From: s.At, Until: max(s.At+1, before.NotBefore, before.EndNotBefore)}
 		s.addFuture(future)
 		s.addFuture(before.Future)
 		before.bounds, before.Steps, before.Holder, ok = s.bounds, before.Steps[:n], nil, true
@@ -199,19 +141,19 @@ func (b *block) rewind(now int64) (block, bool) {
 // become one: that one, and a block of each size up to half of b.
 func (b *block) split(bitSeq int) []block {
 	pieces := make([]block, 0, b.BitSeq-bitSeq+1)
-	piece := func(base uint64, bitSeq int) {
+	addPiece := func(base uint64, bitSeq int) {
 		pieces = append(pieces, block{base: base, BitSeq: bitSeq, bounds: b.bounds, Steps: b.Steps})
 	}
-	piece(b.base, bitSeq)
+	addPiece(b.base, bitSeq)
 	for n := bitSeq; n < b.BitSeq; n++ {
-		piece(b.base+1<<n, n)
+		addPiece(b.base+1<<n, n)
 	}
 	return pieces
 }
 
-// merge returns the one block of 2^bitSeq positions at base that parts, in
+// mergeBlocks returns the one block of 2^bitSeq positions at base that parts, in
 // order, tile; false if they do not.
-func merge(base uint64, bitSeq int, parts []block) (block, bool) {
+func mergeBlocks(base uint64, bitSeq int, parts []block) (block, bool) {
 	whole := block{base: base, BitSeq: bitSeq}
 	next := base
 	for _, part := range parts {
@@ -219,7 +161,7 @@ func merge(base uint64, bitSeq int, parts []block) (block, bool) {
 			return whole, false
 		}
 		next += part.size()
-		whole.Fence, whole.Carry = max(whole.Fence, part.Fence), max(whole.Carry, part.Carry)
+		whole.NotBefore, whole.EndNotBefore = max(whole.NotBefore, part.NotBefore), max(whole.EndNotBefore, part.EndNotBefore)
 		whole.addFuture(part.Future)
 	}
 	return whole, next == base+whole.size()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease is the server's side of leases: which positions of the ID space
-// are granted to whom, from when, and until when. A [Server] grants them from a
-// [Store], of which the packages below this one, and leasefdb, are
+// Package lease is the server's side of leases: it decides which positions of the
+// ID space each client gets, from when, and until when. A [Server] grants them from
+// a [Store], of which the packages below this one, and leasefdb, are
 // implementations:
 //
 //	store, err := sqlite.Open("leases.db", sqlite.Options{})
@@ -19,7 +19,7 @@
 //
 // A lease is a rectangle, positions × milliseconds, and no two leases of a
 // service overlap, whatever the clocks of servers and clients say: a block of
-// positions has a fence, before which its next lease does not begin. The fence
+// positions has an earliest start, before which its next lease does not begin. It
 // is stored before a lease is handed out. Blocks are aligned and tile the space,
 // so leases of different size are disjoint as well; free blocks are split and
 // merged as requests need.
@@ -31,27 +31,53 @@
 //
 // # Clocks
 //
-// The store's clock decides when a lease begins and which positions are free. One
-// that is wrong costs availability, never uniqueness: where it is behind, fewer
-// positions look free. Where it is ahead, it is granted time ahead, and the time
-// until then is still granted to others.
+// The store's clock decides when a lease begins and which positions are free. A
+// wrong one costs availability, never uniqueness: if it is behind, fewer positions
+// look free; if it is ahead, it is granted time ahead, and the time until then is
+// still granted to others.
 //
-// Where the store's clock is that of the process, a jump ahead by more than the
+// If the store's clock is that of the process, a jump ahead by more than the
 // longest lease is not believed unless others lease by that time, too: leases
 // then begin by the monotonic clock. docs/architecture.md has the reasons.
 //
 // # Losses
 //
-// A store that forgets leases would grant them twice. A service that is not in
-// the store is therefore taken for lost, and nothing is granted until what may
-// be in use has ended, unless [Options.Fresh] says that it is new. See also
-// [IncarnationTx] and [Server.Quarantine].
+// A store that forgets leases would grant them twice. So a service that is not in
+// the store counts as lost, and nothing is granted until what may be in use has
+// ended, unless [Options.Fresh] says that it is new. See also [IncarnationTx] and
+// [Server.Quarantine].
 //
 // # Cost
 //
 // Acquire makes a bounded number of reads, however many positions are taken: the
-// free blocks are a queue, ordered by size and the time since when they are free.
+// free blocks are a queue, ordered by size and the time since which they are free.
 // Those never granted come first, then those free for longest.
+//
+// # Files
+//
+// Uniqueness depends on these files. A change there needs the model test and the
+// stores' suites:
+//
+//   - bounds.go, block.go: when the next lease of a block may begin and end; what a
+//     grant, a release, a renewal, a split and a merge do to that.
+//   - service_tx*.go: one transaction: reads that are serializable, the records
+//     that a commit writes, quarantine.
+//   - acquisition*.go, search.go, search_resize.go: which blocks a transaction may
+//     claim, and what it writes when it grants them.
+//   - server_create.go, server_remove.go, gone.go: services that come and go.
+//   - record.go, service_record.go, account.go, keys.go, free_entry.go: formats.
+//
+// These files tune contention, the number of reads and the order in which
+// positions are granted; leases stay disjoint whatever they do:
+//
+//   - search_candidates.go: which entries of the queue are tried. The queue is read
+//     as a snapshot; search.go then reads the blocks themselves.
+//   - search_frontier.go: how many new blocks are made at once.
+//   - server_acquire.go, outcome.go: how often a call tries again.
+//   - window.go: which blocks are preferred.
+//
+// clock.go and times.go decide which time is believed. They protect clients from
+// leases of a wrong year; a wrong decision costs availability.
 //
 // # Concurrency
 //

@@ -3,12 +3,11 @@
 package lease
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
 
-// Info is a lease as listings show it: without its secret.
+// Info is a lease in a listing: without its secret.
 type Info struct {
 	ID      int64             `json:"id"`
 	BitSeq  int               `json:"bitSeq"`
@@ -25,8 +24,8 @@ type ListOptions struct {
 	After string
 	// Limit is the number of leases of a page, from 1 to 1000; 0 means 1000.
 	Limit int
-	// Ended lists leases that have ended or were released, too, as long as
-	// nobody else was granted their positions.
+	// Ended lists leases that have ended or were released, too, until their
+	// positions are granted again.
 	Ended bool
 }
 
@@ -41,38 +40,8 @@ type Page struct {
 // maxPage is the number of blocks that a page looks at, at most.
 const maxPage = 1000
 
-// List returns the leases of a service, a page at a time; each page is as of one
-// moment. Errors: [ErrInvalid], [ErrUnknownService], [*CorruptError], and those
-// of the store.
-func (s *Server) List(ctx context.Context, serviceID string, options ListOptions) (Page, error) {
-	service, config, err := s.options.service(serviceID)
-	if err != nil {
-		return Page{}, err
-	}
-	begin, limit, err := options.begin()
-	if err != nil {
-		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
-	}
-	var page Page
-	err = s.update(ctx, service, config, func(ses *session) error {
-		page = Page{}
-		if _, err := ses.load(ctx); err != nil {
-			return err
-		}
-		pairs, err := ses.tx.Scan(ctx, blockKey(begin), []byte{keyBlock + 1}, maxPage)
-		if err != nil {
-			return err
-		}
-		return ses.list(&page, pairs, limit, options.Ended)
-	})
-	if err != nil {
-		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
-	}
-	return page, nil
-}
-
-// begin returns the first position to list, and the limit.
-func (o ListOptions) begin() (base uint64, limit int, err error) {
+// resolve returns the first position to list, and the limit.
+func (o ListOptions) resolve() (base uint64, limit int, err error) {
 	limit = o.Limit
 	if limit == 0 {
 		limit = maxPage
@@ -90,31 +59,8 @@ func (o ListOptions) begin() (base uint64, limit int, err error) {
 	return uint64(last) + 1, limit, nil
 }
 
-// list fills the page with the leases of blocks.
-func (ses *session) list(page *Page, pairs []Pair, limit int, ended bool) error {
-	for _, pair := range pairs {
-		b, err := ses.block(pair.Key, pair.Value)
-		if err != nil {
-			return err
-		}
-		page.Next = fmt.Sprintf("%08x", b.base)
-		if b.Holder == nil {
-			continue
-		}
-		if info := b.info(ses.now); info.Active || ended {
-			page.Leases = append(page.Leases, info)
-		}
-		if len(page.Leases) == limit {
-			return nil
-		}
-	}
-	if len(pairs) < maxPage {
-		page.Next = ""
-	}
-	return nil
-}
-
-func (b *block) info(now int64) Info {
+// newInfo returns the lease of a block that has a holder.
+func newInfo(b *block, now int64) Info {
 	h := b.Holder
 	info := Info{
 		ID: int64(b.base >> b.BitSeq), BitSeq: b.BitSeq, Meta: h.Meta,

@@ -30,7 +30,7 @@ func seal(key, text []byte) []byte {
 
 // decode is the inverse of encode. A value that encode did not make for the key
 // is a [*CorruptError].
-func decode(service string, key, value []byte, record interface{ check() error }) error {
+func decode(service string, key, value []byte, record interface{ validate() error }) error {
 	corrupt := func(err error) error {
 		return &CorruptError{ServiceID: service, Key: append([]byte(nil), key...), Cause: err}
 	}
@@ -51,7 +51,7 @@ func decode(service string, key, value []byte, record interface{ check() error }
 	if err := json.Unmarshal(text, record); err != nil {
 		return corrupt(err)
 	}
-	if err := record.check(); err != nil {
+	if err := record.validate(); err != nil {
 		return corrupt(err)
 	}
 	return nil
@@ -63,34 +63,6 @@ func checksum(key, text []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, text)
 }
 
-// serviceRecord is what the store knows of a service as a whole: what never
-// changes, its quarantine, and the times by which it is leased.
-type serviceRecord struct {
-	Epoch       int64  `json:"epoch"`
-	BitReserve  int    `json:"bitReserve"`
-	BitTs       int    `json:"bitTs"`
-	Incarnation string `json:"incarnation"`     // random: tells this record from one written after a loss
-	Store       string `json:"store,omitempty"` // what IncarnationTx said
-	Quarantine  int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
-	// Continued is until when leases that were lost may be continued: those that
-	// are granted after the quarantine end later.
-	Continued int64 `json:"continued,omitempty"`
-	// Floor is when the leases have ended of services that were removed:
-	// nothing is granted before.
-	Floor     int64  `json:"floor,omitempty"`
-	After     string `json:"after,omitempty"`     // the incarnation of this service that was removed before
-	Unsettled bool   `json:"unsettled,omitempty"` // the floor is not known yet
-	Removing  bool   `json:"removing,omitempty"`  // nothing is granted: the keys are being removed
-	times
-}
-
-func (r *serviceRecord) check() error {
-	if r.Incarnation == "" || r.Quarantine < 0 || r.Continued < 0 || r.Floor < 0 {
-		return errors.New("it has no incarnation, or a quarantine before 1970")
-	}
-	return r.times.check()
-}
-
 // frontierRecord tells which positions are in blocks: those below Next.
 type frontierRecord struct {
 	Next uint64 `json:"next"`
@@ -98,12 +70,15 @@ type frontierRecord struct {
 	Sizes uint64 `json:"sizes"`
 }
 
-func (r *frontierRecord) check() error {
+func (r *frontierRecord) validate() error {
 	if r.Next > 1<<maxSpaceBits {
 		return fmt.Errorf("the next position is %d", r.Next)
 	}
 	return nil
 }
+
+// hasSize reports whether there may be blocks of 2^bitSeq positions.
+func (r *frontierRecord) hasSize(bitSeq int) bool { return r.Sizes>>bitSeq&1 != 0 }
 
 // requestRecord is what was granted for a request key.
 type requestRecord struct {
@@ -117,7 +92,7 @@ type leaseRef struct {
 	Created int64  `json:"created"`
 }
 
-func (r *requestRecord) check() error {
+func (r *requestRecord) validate() error {
 	if len(r.Leases) == 0 {
 		return errors.New("it names no lease")
 	}

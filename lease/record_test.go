@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// FuzzDecode decodes whatever it likes: as each record it is what was encoded, or
-// a CorruptError; never a panic.
+// FuzzDecode decodes arbitrary bytes as each record: the result is what was encoded,
+// or a CorruptError; never a panic.
 func FuzzDecode(f *testing.F) {
 	last := int64(7)
-	for _, record := range []interface{ check() error }{
+	for _, record := range []interface{ validate() error }{
 		&serviceRecord{Incarnation: "i", times: times{Latest: 1, Claim: &claim{At: 2, By: "b"}, Lengths: []length{{1, 2}}}},
 		&frontierRecord{Next: 64, Sizes: 3},
 		&requestRecord{Until: 1, Leases: []leaseRef{{Base: 1, Created: 2}}},
 		&accountRecord{Leased: []leasedUntil{{1, 2}}},
 		&goneRecord{Floor: 1, Frame: &frame{1, 2, 3}, Removed: []removedService{{"s", "i"}}},
-		&block{BitSeq: 3, bounds: bounds{Fence: 1, Carry: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
+		&block{BitSeq: 3, bounds: bounds{NotBefore: 1, EndNotBefore: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
 	} {
 		value := encode([]byte("b"), record)
 		f.Add([]byte("b"), value, false)
@@ -28,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 		if sealed {
 			value = seal(key, value)
 		}
-		for _, record := range []interface{ check() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &accountRecord{}, &goneRecord{}, &block{}} {
+		for _, record := range []interface{ validate() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &accountRecord{}, &goneRecord{}, &block{}} {
 			err := decode("service", key, value, record)
 			var corrupt *CorruptError
 			if err != nil && (!errors.As(err, &corrupt) || !bytes.Equal(corrupt.Key, key)) {
@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 
 // TestDecodeRefuses checks what is refused although its checksum is right.
 func TestDecodeRefuses(t *testing.T) {
-	for text, record := range map[string]interface{ check() error }{
+	for text, record := range map[string]interface{ validate() error }{
 		`{"incarnation":""}`:                                &serviceRecord{},
 		`{"incarnation":"i","quarantine":-1}`:               &serviceRecord{},
 		`{"incarnation":"i","continued":-1}`:                &serviceRecord{},

@@ -2,272 +2,60 @@
 
 package lease
 
-import (
-	"bytes"
-	"context"
-	"math/rand/v2"
-	"slices"
-)
+import "context"
 
-const (
-	// candidates is how many blocks that were granted before are looked at, those
-	// free for longest, of which the ones to grant are drawn: so many callers at
-	// once seldom draw the same.
-	candidates = 128
+// search looks for free blocks in one window. It takes candidates from the queue,
+// which is a snapshot, and claims only blocks that it has read serializably and
+// that permit a lease now. What it claims is written by writeChanges; a search
+// that finds too little writes nothing but corrections of the queue.
+type search struct {
+	tx      *serviceTx
+	request *acquireRequest
+	window  window
 
-	// sample is how many blocks that were never granted are looked at, beginning
-	// anywhere among them: callers draw from all of them.
-	sample = 32
-
-	// draws is how often blocks are drawn that turn out not to be free.
-	draws = 4
-
-	// mergeTries is how many places are looked at for smaller blocks to merge,
-	// mergeParts how many of them may make up one.
-	mergeTries, mergeParts = 4, 64
-)
-
-// exact finds one block of the size asked for.
-func (s *search) exact(ctx context.Context) ([]block, error) {
-	return s.ofSize(ctx, s.bitSeq, 1)
+	replaced []block         // claimed blocks as the store has them
+	leftover []block         // new blocks that nothing is granted of: the rest of what was split, made or replaced
+	frontier *frontierRecord // as it will be; nil until it is needed
+	next     nextStep        // retry if a block was moved to its right place in the queue
 }
 
-// ofSize finds up to n blocks of 2^bitSeq positions, nil if there are none. It
-// prefers blocks that were never granted, then those that were free for
-// longest, which is what makes positions go round.
-func (s *search) ofSize(ctx context.Context, bitSeq, n int) ([]block, error) {
-	entries, few, err := s.neverGranted(ctx, bitSeq, n)
-	if err == nil && len(entries) < n {
-		entries, err = s.queue(ctx, bitSeq, max(n, candidates))
+// findBlocks returns blocks that total the throughput, nil if there are none: one
+// of the right size; one split off a larger one; one merged from smaller ones;
+// else several smaller ones.
+func (s *search) findBlocks(ctx context.Context) ([]block, error) {
+	if 1<<s.request.bitSeq < s.request.throughput {
+		return s.findSeveral(ctx, s.request.bitSeq)
 	}
-	if err != nil {
-		return nil, err
+	if blocks, err := s.findOfSize(ctx, s.request.bitSeq, 1); err != nil || blocks != nil {
+		return blocks, err
 	}
-	never := slices.IndexFunc(entries, func(e freeEntry) bool { return e.at > 0 })
-	if never < 0 {
-		never = len(entries)
+	if blocks, err := s.splitLarger(ctx); err != nil || blocks != nil {
+		return blocks, err
 	}
-	enough := never >= n
-	if enough {
-		entries = entries[:never]
+	if blocks, err := s.mergeSmaller(ctx); err != nil || blocks != nil {
+		return blocks, err
 	}
-	if enough && !(few && rand.IntN(ahead) == 0) {
-		return s.draw(ctx, entries, n)
-	}
-	carved, err := s.carve(ctx, bitSeq, n)
-	if err != nil || len(carved) == n {
-		return carved, err
-	}
-	drawn, err := s.draw(ctx, entries, n-len(carved))
-	return append(carved, drawn...), err
+	return s.findSeveral(ctx, s.request.bitSeq-1)
 }
 
-// neverGranted returns entries of blocks that were never granted, and whether
-// there seem to be few. Their order has nothing to do with their positions, and
-// the first one is any of them: see freeKey. Those before it are not looked at.
-func (s *search) neverGranted(ctx context.Context, bitSeq, n int) (entries []freeEntry, few bool, err error) {
-	if s.from > 0 {
-		return nil, false, nil
-	}
-	start, limit := rand.Uint32(), max(n, sample)
-	pairs, err := s.tx.Scan(ctx, freeKeyAt(bitSeq, 0, start), freeKey(bitSeq, 1, 0), limit)
-	if err != nil {
-		return nil, false, err
-	}
-	passed := uint64(1)<<32 - uint64(start)
-	if len(pairs) == limit {
-		passed = uint64(freeOrder(pairs[limit-1].Key)-start) + 1
-	}
-	entries, err = s.entries(pairs)
-	return entries, uint64(len(pairs))<<32/passed < low, err
-}
-
-// queue returns the first entries of a size in the window.
-func (s *search) queue(ctx context.Context, bitSeq, limit int) ([]freeEntry, error) {
-	pairs, err := s.tx.Scan(ctx, freeKey(bitSeq, s.from, 0), freeKey(bitSeq, s.until, 0), limit)
-	if err != nil {
-		return nil, err
-	}
-	return s.entries(pairs)
-}
-
-// entries takes the keys of entries apart.
-func (s *search) entries(pairs []Pair) ([]freeEntry, error) {
-	entries := make([]freeEntry, len(pairs))
-	for i, pair := range pairs {
-		var ok bool
-		if entries[i], ok = parseFreeKey(pair.Key); !ok {
-			return nil, &CorruptError{ServiceID: s.service, Key: pair.Key, Cause: errKeyLength}
-		}
-	}
-	return entries, nil
-}
-
-// draw returns up to n of the entries' blocks, at random, or in their order where
-// the service is plain, that turn out to be free.
-func (s *search) draw(ctx context.Context, entries []freeEntry, n int) ([]block, error) {
-	if !s.config.Plain {
-		rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
-	}
-	var drawn []block
-	var outdated error
-	for range draws {
-		some := entries[:min(n-len(drawn), len(entries))]
-		entries = entries[len(some):]
-		if len(some) == 0 {
-			break
-		}
-		free, err := s.check(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		drawn = append(drawn, free...)
-		outdated, s.outdated = s.outdated, nil
-	}
-	if len(drawn) == 0 {
-		s.outdated = outdated
-	}
-	return drawn, nil
-}
-
-// check reads the entries' blocks and claims those that are free.
-func (s *search) check(ctx context.Context, entries []freeEntry) ([]block, error) {
-	keys := make([][]byte, len(entries))
-	for i, e := range entries {
-		keys[i] = blockKey(e.base)
-	}
-	stored, err := s.blocks(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	var free []block
-	for i, e := range entries {
-		if b, ok := s.usable(e, stored[i]); ok {
-			s.claim(stored[i])
-			free = append(free, b)
-		}
-	}
-	return free, nil
-}
-
-// splitLarger finds a block in a larger one.
-func (s *search) splitLarger(ctx context.Context) ([]block, error) {
-	if err := s.loadFrontier(ctx); err != nil {
-		return nil, err
-	}
-	for bitSeq := s.bitSeq + 1; bitSeq < s.config.spaceBits(); bitSeq++ {
-		if s.frontier.Sizes>>bitSeq&1 == 0 {
-			continue
-		}
-		entries, err := s.queue(ctx, bitSeq, candidates)
-		if err != nil {
-			return nil, err
-		}
-		larger, err := s.draw(ctx, entries, 1)
-		if err != nil || s.outdated != nil {
-			return nil, err
-		}
-		if len(larger) > 0 {
-			pieces := larger[0].split(s.bitSeq)
-			s.frontier.Sizes |= 1 << s.bitSeq
-			s.add(pieces[1:]...)
-			return pieces[:1], nil
-		}
-	}
-	return nil, nil
-}
-
-// mergeSmaller makes a block of smaller ones that lie side by side.
-func (s *search) mergeSmaller(ctx context.Context) ([]block, error) {
-	if s.rewind {
-		return nil, nil
-	}
-	for bitSeq := s.bitSeq - 1; bitSeq >= max(s.bitSeq-6, 0); bitSeq-- { // mergeParts are 2^6
-		if s.frontier.Sizes>>bitSeq&1 == 0 {
-			continue
-		}
-		entries, err := s.queue(ctx, bitSeq, candidates)
-		if err != nil {
-			return nil, err
-		}
-		for _, base := range s.places(entries) {
-			whole, ok, err := s.mergeAt(ctx, base)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				s.frontier.Sizes |= 1 << s.bitSeq
-				return []block{whole}, nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-// places returns some aligned bases around entries, those free for longest
-// first.
-func (s *search) places(entries []freeEntry) []uint64 {
-	var bases []uint64
-	for _, e := range entries {
-		base := e.base &^ (1<<s.bitSeq - 1)
-		if len(bases) < mergeTries && !slices.Contains(bases, base) {
-			bases = append(bases, base)
-		}
-	}
-	return bases
-}
-
-// mergeAt makes a block of those at base, if they are all free.
-func (s *search) mergeAt(ctx context.Context, base uint64) (whole block, ok bool, err error) {
-	pairs, err := s.tx.Scan(ctx, blockKey(base), blockKey(base+1<<s.bitSeq), mergeParts+1)
-	if err != nil || len(pairs) > mergeParts {
-		return whole, false, err
-	}
-	keys, parts := make([][]byte, len(pairs)), make([]block, len(pairs))
-	for i, pair := range pairs {
-		b, err := s.block(pair.Key, pair.Value)
-		if err != nil {
-			return whole, false, err
-		}
-		keys[i], parts[i] = pair.Key, *b
-	}
-	if whole, ok = merge(base, s.bitSeq, parts); !ok {
-		return whole, false, nil
-	}
-	if lease, _ := whole.when(s.earliest(), s.config.Duration.Milliseconds()); lease.From > s.horizon {
-		return whole, false, nil
-	}
-	values, err := s.tx.Get(ctx, keys...) // what was scanned is to be so at the commit
-	if err != nil {
-		return whole, false, err
-	}
-	for i, pair := range pairs {
-		if !bytes.Equal(values[i], pair.Value) {
-			return whole, false, nil
-		}
-	}
-	s.old = append(s.old, parts...)
-	return whole, true, nil
-}
-
-// several finds blocks of 2^bitSeq positions and less that total the
+// findSeveral finds blocks of 2^bitSeq positions and less that total the
 // throughput, the largest first.
-func (s *search) several(ctx context.Context, bitSeq int) ([]block, error) {
+func (s *search) findSeveral(ctx context.Context, bitSeq int) ([]block, error) {
 	if err := s.loadFrontier(ctx); err != nil {
 		return nil, err
 	}
 	var found []block
-	missing := s.throughput
+	missing := s.request.throughput
 	for ; bitSeq > 0 && missing > 0; bitSeq-- {
-		if bitSeq < s.config.Layout.BitSeq && s.frontier.Sizes>>bitSeq&1 == 0 {
+		if bitSeq < s.request.config.Layout.BitSeq && !s.frontier.hasSize(bitSeq) {
 			continue
 		}
-		n := min((missing+1<<bitSeq-1)>>bitSeq, s.server.options.MaxLeases-len(found))
+		n := min((missing+1<<bitSeq-1)>>bitSeq, s.request.maxLeases-len(found))
 		if n == 0 {
 			return nil, nil
 		}
-		blocks, err := s.ofSize(ctx, bitSeq, n)
-		if err != nil || s.outdated != nil {
+		blocks, err := s.findOfSize(ctx, bitSeq, n)
+		if err != nil {
 			return nil, err
 		}
 		found = append(found, blocks...)
@@ -277,4 +65,88 @@ func (s *search) several(ctx context.Context, bitSeq int) ([]block, error) {
 		return nil, nil
 	}
 	return found, nil
+}
+
+// readFree reads the blocks of entries and claims those that can be granted.
+// stale is an [errStaleQueue] if an entry and its block disagree.
+func (s *search) readFree(ctx context.Context, entries []freeEntry) (free []block, stale, err error) {
+	keys := make([][]byte, len(entries))
+	for i, e := range entries {
+		keys[i] = blockKey(e.base)
+	}
+	stored, err := s.tx.getBlocks(ctx, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, e := range entries {
+		if !e.matches(stored[i]) {
+			stale = &CorruptError{ServiceID: s.tx.service, Key: e.key, Cause: errStaleQueue}
+			continue
+		}
+		if b, ok := s.freeBlock(stored[i]); ok {
+			s.replaced = append(s.replaced, *stored[i])
+			free = append(free, b)
+		}
+	}
+	return free, stale, nil
+}
+
+// freeBlock returns a stored block as it can be granted; false if it cannot be
+// granted in the window. A block that stands too early in the queue is moved.
+func (s *search) freeBlock(stored *block) (block, bool) {
+	free := *stored
+	if s.window.rewind {
+		var ok bool
+		if free, ok = stored.rewindTo(s.tx.now); !ok {
+			return block{}, false
+		}
+	}
+	lease, passed := s.nextLease(&free)
+	if lease.From <= s.window.latestStart {
+		return free, true
+	}
+	if !s.window.rewind && (passed || lease.From > max(stored.NotBefore, s.tx.record.Floor)) {
+		s.requeue(stored, lease.From, passed)
+	}
+	return block{}, false
+}
+
+// nextLease returns the lease that would be granted of b now; see
+// [bounds.nextLease].
+func (s *search) nextLease(b *block) (lease span, passed bool) {
+	return b.nextLease(s.tx.earliestStart(), s.tx.duration())
+}
+
+// requeue moves a block to its place in the queue: no lease of it begins before
+// start.
+func (s *search) requeue(b *block, start int64, passed bool) {
+	moved := *b
+	if passed {
+		moved.skipFuture()
+	} else {
+		moved.delayUntil(start)
+	}
+	s.tx.deleteBlock(b)
+	s.tx.putBlock(&moved)
+	s.next = retry
+}
+
+// addLeftover keeps blocks to be written that have no holder.
+func (s *search) addLeftover(blocks ...block) {
+	for _, b := range blocks {
+		s.frontier.Sizes |= 1 << b.BitSeq
+	}
+	s.leftover = append(s.leftover, blocks...)
+}
+
+// writeChanges writes what the search changed, save for the blocks that are
+// granted.
+func (s *search) writeChanges() {
+	for i := range s.replaced {
+		s.tx.deleteBlock(&s.replaced[i])
+	}
+	for i := range s.leftover {
+		s.tx.putBlock(&s.leftover[i])
+	}
+	s.storeFrontier()
 }

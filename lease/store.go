@@ -53,3 +53,19 @@ type Tx interface {
 
 // Pair is a key and its value.
 type Pair struct{ Key, Value []byte }
+
+// Enumerator is implemented by a [Store] that can tell which services it knows.
+type Enumerator interface {
+	// Services returns the ids of the services that have pairs, in ascending
+	// order: those behind after, at most limit of them. It need not be as of one
+	// moment. It changes nothing.
+	Services(ctx context.Context, after string, limit int) ([]string, error)
+}
+
+// IncarnationTx is implemented by a [Tx] whose store may forget what it has
+// acknowledged, after a crash or a failover for instance. A service whose
+// incarnation has changed since its last lease is put into quarantine.
+type IncarnationTx interface {
+	// Incarnation names the life of the store; empty where it is not known.
+	Incarnation() string
+}

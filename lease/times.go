@@ -17,13 +17,13 @@ type times struct {
 	// It is a witness for clocks that went ahead; see clock. It lags behind by a
 	// quarter of a lease at most while leases are granted.
 	Latest int64 `json:"latest"`
-	// Claim is a time far ahead of Latest by which leases were granted: nobody
-	// leased for a while, or the clock of that server is wrong.
+	// Claim is a time far ahead of Latest by which leases were granted: no leases
+	// were granted for a while, or the clock of that server is wrong.
 	Claim *claim `json:"claim,omitempty"`
 
 	// Lengths are those of the leases that may be in force or be continued, the
-	// longest first. Of two the longer one is over sooner; one that is shorter
-	// and over sooner than another says nothing more.
+	// longest first. A length whose Until is not later than that of a longer one
+	// says nothing more and is left out.
 	Lengths []length `json:"lengths"`
 }
 
@@ -43,9 +43,9 @@ type claim struct {
 	By string `json:"by"` // Server.id
 }
 
-func (t *times) check() error {
+func (t *times) validate() error {
 	if t.Latest < 0 || t.Claim != nil && (t.Claim.At < 0 || t.Claim.By == "") {
-		return errors.New("it has a time before 1970, or a claim by nobody")
+		return errors.New("it has a time before 1970, or a claim without a server")
 	}
 	for _, l := range t.Lengths {
 		if l.Ms <= 0 || l.Until < 0 {
@@ -55,69 +55,69 @@ func (t *times) check() error {
 	return nil
 }
 
-// longest returns the length of the longest lease that may be in force or be
+// longestLease returns the length of the longest lease that may be in force or be
 // continued; 0 if none is known.
-func (t *times) longest() int64 {
+func (t *times) longestLease() int64 {
 	if len(t.Lengths) == 0 {
 		return 0
 	}
 	return t.Lengths[0].Ms
 }
 
-// inherit adds what is known from before a loss.
-func (t *times) inherit(before times) {
+// inheritLengths adds the lengths that were known before a loss.
+func (t *times) inheritLengths(before times) {
 	for _, l := range before.Lengths {
 		t.addLength(l)
 	}
 }
 
-// granted notes that a server grants leases of a length at now. It reports
+// noteGrant notes that a server grants leases of a length at now. It reports
 // whether anything has changed.
-func (t *times) granted(by string, now, ms int64) bool {
-	witnessed := t.witness(by, now)
-	return t.measure(now, ms) || witnessed
+func (t *times) noteGrant(server string, now, ms int64) bool {
+	witnessed := t.noteTime(server, now)
+	return t.noteLength(now, ms) || witnessed
 }
 
-// witness takes the time of a server into account. One that is far ahead of
+// noteTime takes the time of a server into account. One that is far ahead of
 // Latest is a claim. It is believed when a second server agrees with it, or when
 // it has lasted for longer than a lease and no server has granted a lease by an
 // earlier time meanwhile.
-func (t *times) witness(by string, now int64) bool {
-	near := max(t.longest(), 1)
+func (t *times) noteTime(server string, now int64) bool {
+	near := max(t.longestLease(), 1)
 	c := t.Claim
 	agrees := c != nil && now >= c.At-near && now <= c.At+near
-	lasted := c != nil && c.By == by && now > c.At+near
+	lasted := c != nil && c.By == server && now > c.At+near
 	switch {
 	case t.Latest == 0:
-		t.Latest = now // there is nothing that could contradict
-	case now <= t.Latest+near: // whoever claims to be far ahead is contradicted
+		t.Latest = now // nothing contradicts
+	case now <= t.Latest+near: // this contradicts a claim
 		if c == nil && now <= t.Latest+near/4 {
 			return false
 		}
 		t.Latest, t.Claim = max(t.Latest, now), nil
-	case agrees && c.By != by, lasted:
+	case agrees && c.By != server, lasted:
 		t.Latest, t.Claim = now, nil
 	case agrees:
 		return false
 	default:
-		t.Claim = &claim{At: now, By: by}
+		t.Claim = &claim{At: now, By: server}
 	}
 	return true
 }
 
-// measure takes the length of a lease into account that begins at now, or up to
+// noteLength takes the length of a lease into account that begins at now, or up to
 // lead later, and may be continued for as long.
-func (t *times) measure(now, ms int64) bool {
+func (t *times) noteLength(now, ms int64) bool {
 	until := now + lead + 2*ms
 	if slices.ContainsFunc(t.Lengths, func(l length) bool { return l.Ms >= ms && l.Until >= until }) {
 		return false
 	}
 	t.Lengths = slices.DeleteFunc(slices.Clone(t.Lengths), func(l length) bool { return l.Until < t.Latest })
-	t.addLength(length{ms, until + ms}) // so that not every lease moves it
+	t.addLength(length{ms, until + ms}) // longer than needed, so that it changes once in a lease
 	return true
 }
 
-// addLength adds a length, and drops those that say nothing beside it.
+// addLength adds a length, and drops those that it makes needless.
 func (t *times) addLength(add length) {
 	all := append(slices.Clone(t.Lengths), add)
 	slices.SortFunc(all, func(a, b length) int { return cmp.Or(cmp.Compare(b.Ms, a.Ms), cmp.Compare(b.Until, a.Until)) })

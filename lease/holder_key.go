@@ -8,19 +8,19 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 )
 
-// HolderKey returns the key, in the map of the lease's service, whose value says
-// who holds the positions of l: a fence, for whoever keeps other data in the
-// store's medium. It is written when the positions are granted, released, split
-// or merged, and hardly ever otherwise.
+// HolderKey returns the key, in the map of the lease's service, whose value names
+// the holder of the positions of l. A program that keeps other data in the store's
+// medium can fence its transactions with it: it is written when the positions are
+// granted, released, split or merged, and hardly ever otherwise.
 func HolderKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
 
 // CheckHolder returns nil if value, which a store holds under HolderKey(l), says
-// that nobody was granted any of the positions of l after l. It does not matter
-// whether l has ended or was released: what was made under it before is
-// nobody else's. Otherwise the error is [ErrNotFound], or a [*CorruptError].
+// that none of the positions of l was granted again after l. It does not matter
+// whether l has ended or was released: the IDs that were made under it stay its
+// holder's. Otherwise the error is [ErrNotFound], or a [*CorruptError].
 func CheckHolder(serviceID string, l idgen.Lease, value []byte) error {
 	if value == nil {
-		return fmt.Errorf("%w: nothing is known of machine %d any more", ErrNotFound, l.ID)
+		return fmt.Errorf("%w: the store knows nothing of machine %d any more", ErrNotFound, l.ID)
 	}
 	b := block{base: l.Base()}
 	if err := decode(serviceID, HolderKey(l), value, &b); err != nil {

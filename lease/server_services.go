@@ -8,14 +8,6 @@ import (
 	"fmt"
 )
 
-// Enumerator is implemented by a [Store] that can tell which services it knows.
-type Enumerator interface {
-	// Services returns the ids of the services that have pairs, in ascending
-	// order: those behind after, at most limit of them. It need not be as of one
-	// moment. It changes nothing.
-	Services(ctx context.Context, after string, limit int) ([]string, error)
-}
-
 // Services returns the ids of the services that the store knows, in ascending
 // order: those behind after, at most limit of them, 1 to 1000; 0 means 1000.
 // Errors: [ErrInvalid], those of the store, and one that wraps

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+)
+
+// accountRecord is what an account has leased, by the end of the leases. Leases
+// that end at about the same time are one entry, so that the record stays small.
+type accountRecord struct {
+	Leased []leasedUntil `json:"leased"` // ascending
+}
+
+// leasedUntil are the positions of some leases.
+type leasedUntil struct {
+	Until int64 `json:"until"` // Unix milliseconds; none of the leases ends later
+	PerMs int   `json:"perMs"`
+}
+
+// maxLeasedUntil bounds the entries of an account, and divides the length of a
+// lease: so much of it is the longest time that a lease counts after its end.
+const maxLeasedUntil = 32
+
+func (r *accountRecord) validate() error {
+	for _, l := range r.Leased {
+		if l.Until < 0 || l.PerMs < 0 {
+			return fmt.Errorf("%d positions are leased until %d", l.PerMs, l.Until)
+		}
+	}
+	return nil
+}
+
+// charge is the account that a lease counts in, and the entry there.
+type charge struct {
+	Account string `json:"account"` // hash of the name, hexadecimal
+	Until   int64  `json:"until"`
+}
+
+func accountHash(account string) []byte {
+	sum := sha256.Sum256([]byte(account))
+	return sum[:16]
+}
+
+// entryFor returns the entry in which a lease counts that ends at expired.
+func (r *accountRecord) entryFor(expired, length int64) *leasedUntil {
+	slot := max(length/maxLeasedUntil, 1)
+	until := (expired + slot - 1) / slot * slot
+	i, found := slices.BinarySearchFunc(r.Leased, until, func(l leasedUntil, until int64) int { return cmp.Compare(l.Until, until) })
+	switch {
+	case found:
+	case len(r.Leased) >= 2*maxLeasedUntil && i < len(r.Leased): // full: the next entry, so it counts a little longer
+	default:
+		r.Leased = slices.Insert(r.Leased, i, leasedUntil{Until: until})
+	}
+	return &r.Leased[i]
+}
+
+// dropEnded drops what is not leased at now, and returns the total of the rest.
+func (r *accountRecord) dropEnded(now int64) (perMs int) {
+	r.Leased = slices.DeleteFunc(r.Leased, func(l leasedUntil) bool { return l.Until <= now || l.PerMs == 0 })
+	for _, l := range r.Leased {
+		perMs += l.PerMs
+	}
+	return perMs
+}
+
+// refund gives back what a lease took.
+func (r *accountRecord) refund(c charge, perMs int) {
+	for i := range r.Leased {
+		if l := &r.Leased[i]; l.Until == c.Until {
+			l.PerMs = max(l.PerMs-perMs, 0)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/idgen"
+)
+
+// maxAttempts bounds the transactions of one call of Acquire. A call needs more
+// than one if the queue named blocks that have changed since, or had to be
+// corrected first.
+const maxAttempts = 8
+
+// Acquire implements [idgen.LeaseProvider]. It grants one lease if there are
+// that many adjacent positions free, else several. Errors: [ErrInvalid],
+// [ErrUnknownService], [ErrTooManyServices], [*ExhaustedError], [*BudgetError],
+// [*QuarantineError], [*CustomEpochError], [*CorruptError],
+// [*idgen.TimeRangeError] if the store's clock is outside of what the layout can
+// express, and those of the store.
+func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	r, err := s.checkAcquire(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	leases, err := s.acquire(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("lease: acquire for service %q: %w", r.service, err)
+	}
+	return leases, nil
+}
+
+// acquire runs transactions until one of them grants or refuses.
+func (s *Server) acquire(ctx context.Context, r *acquireRequest) ([]idgen.Lease, error) {
+	var result outcome
+	for range maxAttempts {
+		var err error
+		if result, err = s.tryAcquire(ctx, r); err != nil {
+			return nil, err
+		}
+		switch result.next {
+		case answer:
+			return result.leases, result.refusal
+		case createService:
+			if err := s.createService(ctx, r.service, r.config); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, result.refusal
+}
+
+// tryAcquire runs one transaction.
+func (s *Server) tryAcquire(ctx context.Context, r *acquireRequest) (result outcome, err error) {
+	var record serviceRecord
+	err = s.updateService(ctx, r.service, r.config, func(tx *serviceTx) (err error) {
+		a := acquisition{tx: tx, request: r}
+		result, err = a.run(ctx)
+		record = tx.record
+		return err
+	})
+	if err == nil && result.next != createService {
+		s.rememberRecord(r.service, record)
+	}
+	return result, err
+}

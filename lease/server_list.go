@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"fmt"
+)
+
+// List returns the leases of a service, a page at a time; each page is as of one
+// moment. Errors: [ErrInvalid], [ErrUnknownService], [*CorruptError], and those
+// of the store.
+func (s *Server) List(ctx context.Context, serviceID string, options ListOptions) (Page, error) {
+	service, config, err := s.options.resolveService(serviceID)
+	if err != nil {
+		return Page{}, err
+	}
+	begin, limit, err := options.resolve()
+	if err != nil {
+		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
+	}
+	var page Page
+	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
+		page = Page{}
+		if _, err := tx.load(ctx); err != nil {
+			return err
+		}
+		pairs, err := tx.store.Scan(ctx, blockKey(begin), []byte{keyBlock + 1}, maxPage)
+		if err != nil {
+			return err
+		}
+		return tx.listBlocks(&page, pairs, limit, options.Ended)
+	})
+	if err != nil {
+		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
+	}
+	return page, nil
+}
+
+// listBlocks fills the page with the leases of blocks.
+func (tx *serviceTx) listBlocks(page *Page, pairs []Pair, limit int, ended bool) error {
+	for _, pair := range pairs {
+		b, err := tx.decodeBlock(pair.Key, pair.Value)
+		if err != nil {
+			return err
+		}
+		page.Next = fmt.Sprintf("%08x", b.base)
+		if b.Holder == nil {
+			continue
+		}
+		if info := newInfo(b, tx.now); info.Active || ended {
+			page.Leases = append(page.Leases, info)
+		}
+		if len(page.Leases) == limit {
+			return nil
+		}
+	}
+	if len(pairs) < maxPage {
+		page.Next = ""
+	}
+	return nil
+}
