@@ -19,11 +19,11 @@ import (
 // # Managed mode
 //
 // With a [LeaseProvider] IDs are made under leases: positions of each
-// millisecond, until a time, that nobody else may use. They are unique in the
-// service whatever the clocks of its machines say. The first Next, or
+// millisecond, until a time, that no other client may use. They are unique in
+// the service whatever the clocks of its machines say. The first Next, or
 // [Client.Ready], makes the client acquire a lease and waits for it; from then
-// on a goroutine acquires leases when half of the life of those there are is
-// over, and more of them when the IDs of a millisecond were used up. No call
+// on a goroutine acquires new leases when half of the life of the present ones
+// is over, and more of them when the IDs of a millisecond were used up. No call
 // talks to the provider itself. Call [Client.Shutdown] to end the goroutine and
 // give the leases back.
 //
@@ -87,7 +87,7 @@ type Client struct {
 	events   []event // to log once mu is free
 	layout   Layout
 	pinned   bool // the layout was given, so no lease can decide it
-	holdings holdings
+	leases   leaseSet
 	keeper   keeper
 	counts   Metrics
 	reported Metrics
@@ -110,7 +110,7 @@ func newClient(opts Options, random func() uint64) (*Client, error) {
 	c := &Client{opts: opts, random: random, layout: opts.Layout, pinned: pinned}
 	c.clock.init(opts)
 	c.keeper.init(opts)
-	c.begin(c.initialEra(), 0)
+	c.beginEra(c.initialEra(), 0)
 	if opts.Observer != nil {
 		c.forget = opts.Observer.Observe(c.Metrics)
 	}
@@ -138,7 +138,7 @@ func (c *Client) Next(ctx context.Context) (ID, error) {
 	if id, ok := c.nextNow(); ok {
 		return id, nil
 	}
-	e, first, _, err := c.take(ctx, 1)
+	e, first, _, err := c.takeSlow(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -153,11 +153,11 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 	for done < len(ids) {
 		want := uint64(min(len(ids)-done, maxTake))
 		e := c.era.Load()
-		ts := uint64(c.clock.current() - e.epoch)
-		first, got := e.take(ts, ts, want)
+		ts := uint64(c.clock.currentMs() - e.epoch)
+		first, got := e.takeRange(ts, ts, want)
 		if got == 0 {
 			var err error
-			if e, first, got, err = c.take(ctx, want); err != nil {
+			if e, first, got, err = c.takeSlow(ctx, want); err != nil {
 				return done, err
 			}
 		}
@@ -170,7 +170,7 @@ func (c *Client) NextN(ctx context.Context, ids []ID) (int, error) {
 // nextNow returns an ID if the cursor is in the current millisecond.
 func (c *Client) nextNow() (ID, bool) {
 	e := c.era.Load()
-	word, ok := e.tryNext(uint64(c.clock.current() - e.epoch))
+	word, ok := e.tryNext(uint64(c.clock.currentMs() - e.epoch))
 	if !ok {
 		return 0, false
 	}
@@ -184,7 +184,7 @@ func (c *Client) nextNow() (ID, bool) {
 func (c *Client) Ready(ctx context.Context) error {
 	for {
 		c.lock()
-		settled, isClosed := c.awaited(), c.era.Load().mode == closed
+		settled, isClosed := c.startKeeper(), c.era.Load().mode == closed
 		err, ok := c.keeper.lastErr, c.opts.Provider == nil || c.hasLease()
 		c.unlock()
 		switch {
@@ -208,7 +208,7 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // hasLease reports whether there is a lease to use now or soon.
 func (c *Client) hasLease() bool {
-	return c.holdings.lasting(time.Now()) > 0 || c.holdings.plan(c.clock.read().ms, c.layout).mode == leased
+	return c.leases.lastingThroughput(time.Now()) > 0 || c.leases.choose(c.clock.read().ms, c.layout).mode == leased
 }
 
 // Metrics returns what the client counts. It is quick.
@@ -224,13 +224,14 @@ func (c *Client) Metrics() Metrics {
 	if e.mode == leased {
 		m.ActiveLeases = len(e.leases)
 	}
-	m.LeasedPerMs = c.holdings.positions(c.clock.read().ms)
+	m.LeasedPerMs = c.leases.leasedThroughput(c.clock.read().ms)
 	var made [modes]int64
 	for mode := range c.tallies {
 		made[mode] = c.tallies[mode].Load()
 	}
-	made[e.mode] += e.open()
-	// While others make IDs a count may be a little low: never less than before.
+	made[e.mode] += e.openCount()
+	// While callers make IDs a count may be a little low, but never lower than
+	// the one reported before.
 	m.LeasedIDs = max(made[leased], c.reported.LeasedIDs)
 	m.CachedFallbackIDs = max(made[continued], c.reported.CachedFallbackIDs)
 	m.RandomFallbackIDs = max(made[random], c.reported.RandomFallbackIDs)
@@ -238,7 +239,7 @@ func (c *Client) Metrics() Metrics {
 	return m
 }
 
-// event is something to log.
+// event is a log record.
 type event struct {
 	level slog.Level
 	text  string
@@ -247,13 +248,13 @@ type event struct {
 
 func (c *Client) lock() { c.mu.Lock() }
 
-// note logs an event once mu is free: a logger may do anything, ask for an ID
-// as well. The caller holds mu.
-func (c *Client) note(level slog.Level, text string, args ...any) {
+// logLater logs an event after mu is unlocked: a logger may do anything, also
+// ask for an ID. The caller holds mu.
+func (c *Client) logLater(level slog.Level, text string, args ...any) {
 	c.events = append(c.events, event{level, text, args})
 }
 
-// unlock gives mu back and logs what happened meanwhile.
+// unlock unlocks mu and logs the events.
 func (c *Client) unlock() {
 	events := c.events
 	c.events = nil

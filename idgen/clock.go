@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// waitSlice is how long a generator sleeps before it looks again at a clock
-	// that was set back: someone may set it right meanwhile.
+	// waitSlice is how long a generator sleeps before it reads a clock that was
+	// set back again: it may be right by then.
 	waitSlice = 50 * time.Millisecond
 
 	// maxForward is how far the clock may run ahead of the monotonic one, since
@@ -36,13 +36,13 @@ const (
 // kept right. A wall clock far ahead of it was set forward, or the machine, or
 // the copy of it that this is, was not running. A generator that followed such
 // a clock and then saw it set right again would have to wait until it catches
-// up, for years perhaps; so the time goes on by the monotonic clock until
-// someone says that the wall clock is right. A wall clock behind is the cursor's
-// business: it shows there as a timestamp before the last one.
+// up, for years perhaps; so the time goes on by the monotonic clock until a
+// lease or the passed time confirms the wall clock. The cursor notices a wall
+// clock that is behind: its timestamp is before the last one.
 //
-// To ask whether the millisecond that the cursor is in still lasts, the
-// monotonic clock will do, which takes half as long to read as both: see
-// current. Every other millisecond is entered by the wall clock.
+// The monotonic clock alone tells whether the millisecond of the cursor still
+// lasts; it takes half as long to read as both: see currentMs. Every other
+// millisecond is entered by the wall clock.
 type clock struct {
 	base     time.Time
 	anchor   atomic.Int64 // wall minus monotonic nanoseconds since base, when last believed
@@ -80,10 +80,10 @@ func sleepSince(passed uptime.Clock, begin time.Time) func() time.Duration {
 	}
 }
 
-// current returns the Unix millisecond, by the monotonic clock if possible: the
-// one that was entered last, as long as it lasts. What it says of any other is
-// to be checked with read, since the wall clock may have been set meanwhile.
-func (k *clock) current() int64 {
+// currentMs returns the Unix millisecond, by the monotonic clock if possible:
+// the one that was entered last, as long as it lasts. Any other result has to
+// be checked with read, since the wall clock may have been set meanwhile.
+func (k *clock) currentMs() int64 {
 	var elapsed time.Duration
 	switch {
 	case k.monotone:
@@ -100,29 +100,18 @@ func (k *clock) current() int64 {
 // no ID can be made.
 const noAnchor = math.MinInt64
 
-// steady returns the Unix millisecond by the monotonic clock. All go by the same:
-// were some a millisecond ahead, others would still make IDs in one that is over.
+// steady returns the Unix millisecond by the monotonic clock. All callers use
+// this one function: if one were a millisecond ahead, others would still make
+// IDs in a millisecond that is over.
 func steady(elapsed time.Duration, anchor int64) int64 {
 	return (int64(elapsed) + anchor) / int64(time.Millisecond)
 }
 
-// reading is one look at the clock.
-type reading struct {
-	ms     int64 // the time to go by, Unix milliseconds
-	wall   int64 // what the clock says
-	mono   int64
-	judge  int64 // the anchor that it was judged by
-	anchor int64 // its own; see clock
-}
-
-// ahead reports whether the wall clock is not to be believed.
-func (r reading) ahead() bool { return r.ms != r.wall }
-
 // read looks at the clock.
-func (k *clock) read() reading {
+func (k *clock) read() clockSample {
 	t := k.now()
 	elapsed := k.elapsed(t)
-	r := reading{
+	r := clockSample{
 		wall: t.UnixMilli(), mono: elapsed.Milliseconds(),
 		judge: k.anchor.Load(), anchor: noAnchor,
 	}
@@ -144,17 +133,17 @@ func (k *clock) elapsed(t time.Time) time.Duration {
 	return t.Sub(k.base)
 }
 
-// believe makes the wall clock of r what later readings are judged by.
-func (k *clock) believe(r reading) {
-	k.anchor.CompareAndSwap(r.judge, r.anchor) // who was held up since it read the clock does not undo what others believe
+// trust makes the wall clock of r the reference of later samples.
+func (k *clock) trust(r clockSample) {
+	k.anchor.CompareAndSwap(r.judge, r.anchor) // a goroutine with an old sample does not undo what others have set
 	if k.jumped.Load() != 0 {
 		k.jumped.Store(0)
 	}
 }
 
-// noticeJump reports whether r is the first reading of a jump, or of a further
+// noticeJump reports whether r is the first sample of a jump, or of a further
 // one on top of it.
-func (k *clock) noticeJump(r reading) bool {
+func (k *clock) noticeJump(r clockSample) bool {
 	further := r.wall - r.mono - k.jumpTo
 	k.jumpTo += further
 	if k.jumped.Load() != 0 && max(further, -further) <= maxForward.Milliseconds() {
@@ -164,10 +153,10 @@ func (k *clock) noticeJump(r reading) bool {
 	return true
 }
 
-// lasting reports whether the jump has gone on for so long that it is believed.
-// One of more than a day, beside the time that the machine slept, never is: only
-// a lease can tell that it is right. The caller holds the client's mu.
-func (k *clock) lasting(r reading) bool {
+// hasLasted reports whether the jump has lasted for so long that it is
+// believed. A jump of more than a day, beside the time that the machine slept,
+// never is: only a lease can confirm it. The caller holds the client's mu.
+func (k *clock) hasLasted(r clockSample) bool {
 	if r.mono+1-k.jumped.Load() < jumpPatience.Milliseconds() {
 		return false
 	}
@@ -177,8 +166,8 @@ func (k *clock) lasting(r reading) bool {
 
 // believeJump believes the wall clock of r, which is ahead. The caller holds the
 // client's mu.
-func (k *clock) believeJump(r reading) {
-	k.believe(r)
+func (k *clock) believeJump(r clockSample) {
+	k.trust(r)
 	k.woke = k.asleep()
 }
 

@@ -84,8 +84,9 @@ func TestMonotonicClockKeepsTime(t *testing.T) {
 		start := time.Now()
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 0))
-		// A millisecond that began close to the last number would be used up, and
-		// whoever spins until it is over holds up the time of the bubble.
+		// A millisecond that began close to the last number would be used up,
+		// and a caller that spins until it is over stops the time of the
+		// bubble.
 		low := func() uint64 { return random.Uint64() >> 44 }
 		c := Must(newClient(Options{Now: k.now, mono: func() time.Duration { return time.Since(start) }}, low))
 		var last ID
@@ -278,8 +279,8 @@ func TestOneMillisecondDuringAJump(t *testing.T) {
 		wall = wall.Add(time.Hour)
 		for range 30 {
 			wall, mono = wall.Add(100*time.Microsecond), mono+100*time.Microsecond
-			if r := k.read(); !r.ahead() || r.ms != k.current() {
-				t.Fatalf("fraction %d: at %v millisecond %d is entered, and %d lasts", fraction, mono, r.ms, k.current())
+			if r := k.read(); !r.isAhead() || r.ms != k.currentMs() {
+				t.Fatalf("fraction %d: at %v millisecond %d is entered, and %d lasts", fraction, mono, r.ms, k.currentMs())
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func TestManagedFallbackCollidesAsPublished(t *testing.T) {
 	layout := collisionLayout
 	bad, _ := countCollisionsOf(t, func(now func() time.Time) *Client {
 		c := Must(newClient(Options{Layout: layout, Now: now, Provider: newGrantor(now), Logger: quiet}, rng.Uint64))
-		c.change(c.randomEra(0, forever))
+		c.changeEra(c.randomEra(0, forever))
 		return c
 	})
 	if z := deviations(bad, p); math.Abs(z) > 5 {

@@ -18,24 +18,24 @@ const maxTake = 4096
 // it looked at the word, swaps the word for one that it computed: it never
 // passes span.
 //
-// A number of span or more means that the millisecond is used up. Only additions
-// make greater ones: of callers that looked at the word before others used the
-// millisecond up, and added afterwards, which makes one for each such goroutine.
-// The number has room for three times span and for more than three million beyond
-// it, see init, and whoever waits for the next millisecond lowers the word to
-// exactly span, which is safe since such words are never handed out. So the
-// number does not overflow into the timestamp.
+// A number of span or more means that the millisecond is used up. Only
+// additions make greater ones: of callers that looked at the word before others
+// used the millisecond up, and added afterwards, which makes one for each such
+// goroutine. The number has room for three times span and for more than three
+// million beyond it, see init, and callers that wait for the next millisecond
+// lower the word to exactly span, which is safe since such words are never
+// handed out. So the number does not overflow into the timestamp.
 //
 // A cursor can be closed: the word is swapped for one whose number is used up
-// and whose timestamp lies after all others. What was handed out before is
-// owned by its callers; nothing is handed out after.
+// and whose timestamp lies after all others. What was handed out before belongs
+// to its callers; nothing is handed out afterwards.
 type cursor struct {
 	shift uint          // bits of the number
 	mask  uint64        // of the number
 	span  uint64        // numbers in a millisecond
 	start func() uint64 // first number of a millisecond, below span
-	first uint64        // timestamp before all that the cursor enters
-	tally *atomic.Int64 // positions that callers got in milliseconds that were left
+	first uint64        // the timestamp before the first one of the cursor
+	tally *atomic.Int64 // positions that callers got in earlier milliseconds
 
 	_    [64]byte // the word changes all the time, the fields above never
 	word atomic.Uint64
@@ -67,14 +67,14 @@ func (c *cursor) tryNext(ts uint64) (word uint64, ok bool) {
 	return word, word&c.mask < c.span
 }
 
-// take takes up to want positions of the millisecond that the cursor is in, if
+// takeRange takes up to want positions of the millisecond that the cursor is in, if
 // that is not before least nor after most. It returns the first word and how
 // many follow in sequence, or no positions where there are none.
-func (c *cursor) take(least, most, want uint64) (first, got uint64) {
+func (c *cursor) takeRange(least, most, want uint64) (first, got uint64) {
 	for {
 		word := c.word.Load()
 		ts := word >> c.shift
-		got = min(want, c.left(word))
+		got = min(want, c.remaining(word))
 		if ts < least || ts > most || got == 0 {
 			return 0, 0
 		}
@@ -84,56 +84,56 @@ func (c *cursor) take(least, most, want uint64) (first, got uint64) {
 	}
 }
 
-// left returns how many positions of word's millisecond are left.
-func (c *cursor) left(word uint64) uint64 {
+// remaining returns how many positions of word's millisecond are left.
+func (c *cursor) remaining(word uint64) uint64 {
 	if n := word & c.mask; n < c.span {
 		return c.span - 1 - n
 	}
 	return 0
 }
 
-// enter moves the cursor from word to a new millisecond and takes its first
+// enterMs moves the cursor from word to a new millisecond and takes its first
 // positions, unless another caller was faster.
-func (c *cursor) enter(word, ts, want uint64) (first, got uint64) {
+func (c *cursor) enterMs(word, ts, want uint64) (first, got uint64) {
 	start := c.start()
 	first, got = ts<<c.shift|start, min(want, c.span-start)
 	if !c.word.CompareAndSwap(word, first+got-1) {
 		return 0, 0
 	}
-	c.tally.Add(int64(c.end(word)) - int64(start))
+	c.tally.Add(int64(c.countOf(word)) - int64(start))
 	return first, got
 }
 
-// trim takes overshoot back; see cursor.
-func (c *cursor) trim(word uint64) {
+// trimOvershoot lowers the word after additions beyond span; see cursor.
+func (c *cursor) trimOvershoot(word uint64) {
 	if word&c.mask > c.span {
 		c.word.CompareAndSwap(word, word&^c.mask|c.span)
 	}
 }
 
 // close ends the cursor and returns the last timestamp that it handed out, or
-// what init was told if there is none. It is called once.
+// the one that init was given if there is none. It is called once.
 func (c *cursor) close() (last uint64) {
-	c.replaced.Store(true) // before the swap: who sees the closed word knows
+	c.replaced.Store(true) // before the swap: a reader of the closed word then sees it, too
 	word := c.word.Swap(^c.mask | c.span)
-	c.tally.Add(int64(c.end(word)))
+	c.tally.Add(int64(c.countOf(word)))
 	return word >> c.shift
 }
 
-// end returns how many numbers the callers of word's millisecond got, counted
+// countOf returns how many numbers the callers of word's millisecond got, counted
 // from 0.
-func (c *cursor) end(word uint64) uint64 {
+func (c *cursor) countOf(word uint64) uint64 {
 	if word>>c.shift == c.first {
 		return 0
 	}
 	return min(word&c.mask+1, c.span)
 }
 
-// open returns how many positions of the current millisecond callers got,
+// openCount returns how many positions of the current millisecond callers got,
 // counted from 0, which the tally does not have yet.
-func (c *cursor) open() int64 {
+func (c *cursor) openCount() int64 {
 	if c.replaced.Load() {
 		return 0
 	}
-	return int64(c.end(c.word.Load()))
+	return int64(c.countOf(c.word.Load()))
 }

@@ -43,25 +43,26 @@
 // # Uniqueness
 //
 // A source never repeats an id. Managed Clients of one service do not repeat
-// each other's either: each makes its IDs under a [Lease], positions that nobody
-// else has at the time, and no two leases overlap. Fallback IDs, where the
-// provider cannot be reached, are unique as well for as long as the last lease
-// lasted. Later, and in standalone mode, they are random: Clients count from
-// random numbers in each millisecond, with the odds that [Client] states. ULIDs
-// and UUIDs carry 80 and 74 random bits, enough to rule it out.
+// each other's either: each makes its IDs under a [Lease], positions that no
+// other client has at the time, and no two leases overlap. Fallback IDs, where
+// the provider cannot be reached, are unique as well for as long as the last
+// lease lasted. Later, and in standalone mode, they are random: Clients count
+// from random numbers in each millisecond, with the odds that [Client] states.
+// ULIDs and UUIDs carry 80 and 74 random bits, enough to rule it out.
 //
 // # Outside
 //
-// IDs tell when they were made and, to who sees several, how many there are.
-// The package idgen/external writes them as 11 characters that do not.
+// An ID tells when it was made; several tell how many there are. The package
+// idgen/external writes them as 11 characters that do not.
 //
 // # Clocks
 //
 // A Client waits for a clock that was set back, up to [Options.MaxBackward],
 // then returns a [*ClockBackwardError]. It does not follow a clock that jumps
-// far ahead before a lease, or time, shows that it is right. A clock before the epoch or past the end
-// of the timestamp is a [*TimeRangeError], never a negative or wrapped ID.
-// ULIDs and UUIDs go on from the last timestamp instead.
+// far ahead before a lease, or time, shows that it is right. A clock before the
+// custom epoch or past the end of the timestamp is a [*TimeRangeError], never a
+// negative or wrapped ID. ULIDs and UUIDs go on from the last timestamp
+// instead.
 //
 // # Concurrency and transactions
 //

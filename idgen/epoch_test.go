@@ -33,7 +33,7 @@ func TestForeignEpoch(t *testing.T) {
 			var mismatch *CustomEpochMismatchError
 			var e *LeaseAcquisitionError
 			if id != 0 || !errors.As(err, &mismatch) || !errors.As(err, &e) || mismatch.Want != DefaultLayout() {
-				t.Errorf("Next = %d, %v; want an CustomEpochMismatchError in a LeaseAcquisitionError", id, err)
+				t.Errorf("Next = %d, %v; want a CustomEpochMismatchError in a LeaseAcquisitionError", id, err)
 			}
 			if err := c.Ready(t.Context()); !errors.As(err, &mismatch) {
 				t.Errorf("Ready: %v", err)
@@ -147,8 +147,8 @@ func TestLayoutChangesBehindTheLastMillisecond(t *testing.T) {
 		defer cancel()
 		first := Must(c.Next(ctx))
 		c.lock()
-		err := c.judge(g.take(k.now().UnixMilli()))
-		c.change(c.randomEra(k.now().UnixMilli(), forever))
+		err := c.checkLease(g.take(k.now().UnixMilli()))
+		c.changeEra(c.randomEra(k.now().UnixMilli(), forever))
 		c.unlock()
 		if err != nil || c.Layout() != custom {
 			t.Fatalf("layout %+v, %v", c.Layout(), err)

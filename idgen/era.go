@@ -28,16 +28,16 @@ func (m mode) String() string {
 // whose cursor begins after the last timestamp of the one before. So IDs
 // ascend over all eras, and two eras never share a millisecond.
 type era struct {
-	epoch  int64
-	low    uint   // bits below the timestamp
-	base   uint64 // of the only block, fallback bit included
-	blocks []block
+	epoch   int64
+	lowBits uint   // bits below the timestamp
+	base    uint64 // of the only block, fallback bit included
+	blocks  []block
 	cursor
 
 	mode        mode
 	layout      Layout
-	from, until int64   // Unix milliseconds
-	leases      []*held // that the blocks are of
+	from, until int64        // Unix milliseconds
+	leases      []*heldLease // that the blocks are of
 	full        fullMark
 }
 
@@ -53,8 +53,9 @@ type span struct{ base, size uint64 }
 // forever is the end of an era that no lease ends.
 const forever = math.MaxInt64
 
-// place puts the spans, which ascend and do not overlap, one behind the other.
-func (e *era) place(spans []span) (size uint64) {
+// layOut numbers the positions of the spans, which ascend and do not overlap,
+// without gaps.
+func (e *era) layOut(spans []span) (size uint64) {
 	for _, s := range spans {
 		delta := s.base - size // the numbers of s begin where the last ended
 		size += s.size
@@ -74,7 +75,7 @@ func (e *era) place(spans []span) (size uint64) {
 // position of the number.
 func (e *era) id(word uint64) ID {
 	n := word & e.mask
-	return ID(word>>e.shift<<e.low | (e.position(n) + n))
+	return ID(word>>e.shift<<e.lowBits | (e.position(n) + n))
 }
 
 // position returns what to add to the number n.
@@ -82,10 +83,10 @@ func (e *era) position(n uint64) uint64 {
 	if e.blocks == nil {
 		return e.base
 	}
-	return e.find(n)
+	return e.findDelta(n)
 }
 
-func (e *era) find(n uint64) uint64 {
+func (e *era) findDelta(n uint64) uint64 {
 	for _, b := range e.blocks {
 		if n < b.end {
 			return b.delta
@@ -108,7 +109,7 @@ func (e *era) ids(dst []ID, first uint64) {
 	}
 }
 
-// makesIDs reports whether there is anything to make IDs under.
+// makesIDs reports whether IDs can be made in the era.
 func (e *era) makesIDs() bool { return e.mode != waiting && e.mode != closed }
 
 // covers reports whether IDs may be made at ms.
@@ -117,9 +118,9 @@ func (e *era) covers(ms int64) bool { return ms >= e.from && ms < e.until }
 // lastMs is the Unix millisecond of a timestamp.
 func (e *era) lastMs(ts uint64) int64 { return e.epoch + int64(ts) }
 
-// after returns the timestamp of e for the millisecond of old's timestamp last:
+// timestampAfter returns the timestamp of e for the millisecond of old's timestamp last:
 // the same, unless the layout has changed.
-func (e *era) after(old *era, last uint64) uint64 {
+func (e *era) timestampAfter(old *era, last uint64) uint64 {
 	if last == 0 || e.epoch == old.epoch {
 		return last
 	}

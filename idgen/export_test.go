@@ -13,8 +13,8 @@ func (o Options) WithMonotonic(mono func() time.Duration) Options {
 	return o
 }
 
-// Undisturbed reports whether nobody holds the client's lock, so that a clock
-// may keep its reader waiting.
+// Undisturbed reports whether the client's lock is free, so that a clock may
+// keep its reader waiting.
 func (c *Client) Undisturbed() bool {
 	if !c.mu.TryLock() {
 		return false
@@ -40,10 +40,10 @@ func (c *Client) Snapshot(opts Options) (thaw func() *Client) {
 	n.keeper.want, n.keeper.failures, n.keeper.retryAt = c.keeper.want, c.keeper.failures, c.keeper.retryAt
 	n.keeper.request, n.keeper.anew = c.keeper.request, c.keeper.anew
 	if c.keeper.isSettled {
-		n.keeper.settle()
+		n.keeper.markSettled()
 	}
-	copies := map[*held]*held{}
-	copied := func(from []*held) (to []*held) {
+	copies := map[*heldLease]*heldLease{}
+	copied := func(from []*heldLease) (to []*heldLease) {
 		for _, l := range from {
 			if copies[l] == nil {
 				copies[l] = new(*l)
@@ -52,18 +52,18 @@ func (c *Client) Snapshot(opts Options) (thaw func() *Client) {
 		}
 		return to
 	}
-	n.holdings.leases, n.keeper.spare = copied(c.holdings.leases), copied(c.keeper.spare)
+	n.leases.leases, n.keeper.spare = copied(c.leases.leases), copied(c.keeper.spare)
 	old := c.era.Load()
-	e := &era{epoch: old.epoch, low: old.low, base: old.base, blocks: old.blocks, mode: old.mode, layout: old.layout, from: old.from, until: old.until}
+	e := &era{epoch: old.epoch, lowBits: old.lowBits, base: old.base, blocks: old.blocks, mode: old.mode, layout: old.layout, from: old.from, until: old.until}
 	e.leases, e.span, e.start = copied(old.leases), old.span, old.start
 	word := old.word.Load()
-	n.begin(e, word>>old.shift) // it has not made the IDs of this millisecond, so it does not count them
+	n.beginEra(e, word>>old.shift) // it has not made the IDs of this millisecond, so it does not count them
 	e.word.Store(word)
 	started := c.keeper.started
 	return func() *Client {
 		n.keeper.started = started
 		if started {
-			go n.keep()
+			go n.runKeeper()
 		}
 		return n
 	}

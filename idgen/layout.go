@@ -165,3 +165,11 @@ func (l Layout) fallbackBit() uint64 { return 1 << (l.lowBits() - 1) }
 
 // maxTs is the greatest timestamp.
 func (l Layout) maxTs() int64 { return 1<<l.BitTs - 1 }
+
+// FallbackPositions returns how many positions of each millisecond, with the
+// fallback bit set, belong to the holders of leases that have just expired: the
+// lower three quarters. A lease whose positions lie there may be continued with
+// the fallback bit for as long as it lasted, once it has expired without being
+// released. The quarter above is for random fallback IDs: a lease that lies
+// there is not continued. So the two kinds of fallback IDs never meet.
+func (l Layout) FallbackPositions() uint64 { return l.fallbackBit() / 4 * 3 }

@@ -76,10 +76,14 @@ func (l Lease) Validate() error {
 	return errors.Join(faults...)
 }
 
-// FallbackPositions returns how many positions of each millisecond, with the
-// fallback bit set, belong to the holders of leases that have just expired: the
-// lower three quarters. A lease whose positions lie there may be continued with
-// the fallback bit for as long as it lasted, once it has expired without being
-// released. The quarter above is for random fallback IDs: a lease that lies
-// there is not continued. So the two kinds of fallback IDs never meet.
-func (l Layout) FallbackPositions() uint64 { return l.fallbackBit() / 4 * 3 }
+// Release returns the signed request that gives l back to the service it was
+// acquired for. lastTs is the last millisecond, Unix, in which an ID was made
+// under l, or l.Created-1.
+func (l Lease) Release(serviceID string, lastTs int64, now time.Time) ReleaseRequest {
+	req := ReleaseRequest{
+		ServiceID: serviceID, ID: l.ID, BitSeq: l.BitSeq, Created: l.Created,
+		LastTs: lastTs, Timestamp: now.UnixMilli(),
+	}
+	req.Signature = req.Sign(l.Secret)
+	return req
+}

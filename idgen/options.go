@@ -58,10 +58,11 @@ type Options struct {
 
 	// SpreadSequence begins each millisecond at a random position in the lower
 	// half of those leased, instead of at the first. Without it a client that
-	// makes few IDs gives nearly all of them the sequence 0: whoever shards by
-	// id modulo a power of two then has one busy shard. It costs a quarter of the
-	// IDs of a full millisecond on average, and nothing else: IDs stay unique and
-	// ascending. The default is false, which wastes nothing.
+	// makes few IDs gives nearly all of them the sequence 0: a program that
+	// shards by id modulo a power of two then has one busy shard. It costs a
+	// quarter of the IDs of a full millisecond on average, and nothing else:
+	// IDs stay unique and ascending. The default is false, which wastes
+	// nothing.
 	SpreadSequence bool
 
 	// DisableFallback makes the client strict: without a valid lease it

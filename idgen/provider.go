@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"time"
 )
 
 // LeaseProvider grants leases to a [Client]. Implementations are safe for
@@ -56,18 +55,6 @@ type ReleaseRequest struct {
 	LastTs    int64  `json:"lastTs"`
 	Timestamp int64  `json:"timestamp"` // when it was signed, Unix milliseconds
 	Signature string `json:"signature"` // see Sign
-}
-
-// Release returns the signed request that gives l back to the service it was
-// acquired for. lastTs is the last millisecond, Unix, in which an ID was made
-// under l, or l.Created-1.
-func (l Lease) Release(serviceID string, lastTs int64, now time.Time) ReleaseRequest {
-	req := ReleaseRequest{
-		ServiceID: serviceID, ID: l.ID, BitSeq: l.BitSeq, Created: l.Created,
-		LastTs: lastTs, Timestamp: now.UnixMilli(),
-	}
-	req.Signature = req.Sign(l.Secret)
-	return req
 }
 
 // Sign returns the signature of r under secret: HMAC-SHA-256 in hexadecimal of

@@ -129,8 +129,9 @@ func (n *node) farFuture() {
 // much later than the moment it was copied at and notices by its clock. It lives
 // for a while beside the original.
 //
-// Who is not told can notice only a clock that is more than five seconds ahead
-// of the one that the last ID was made by, and only in another millisecond.
+// A client that is not told can notice only a clock that is more than five
+// seconds ahead of the one that the last ID was made by, and only in another
+// millisecond.
 func (n *node) copy(told bool) {
 	if !told && n.burst() == 0 {
 		return
@@ -203,7 +204,7 @@ func (k *clockwork) sleep(d time.Duration) {
 type link struct {
 	w    *world
 	now  *clockwork
-	dead atomic.Bool // the process is, which nobody hears from again
+	dead atomic.Bool // the process ends without a word
 
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -246,7 +247,7 @@ func (l *link) reachable(ctx context.Context, p int) error {
 		return errDead
 	case p > 94, out && p < 50:
 		return errUnreachable
-	case out: // nobody answers
+	case out: // no answer comes
 		<-ctx.Done()
 		return ctx.Err()
 	}

@@ -66,7 +66,7 @@ type world struct {
 	makers   []string
 	metrics  idgen.Metrics
 	storeOff atomic.Int64 // of the store's clock, nanoseconds
-	outage   atomic.Int64 // until when nobody reaches the service, since begin
+	outage   atomic.Int64 // until when the service cannot be reached, since begin
 }
 
 // run returns the IDs that were made, and what the clients counted.
@@ -184,7 +184,7 @@ func (w *world) result() (r result) {
 	return r
 }
 
-// makersOf tells who made an ID.
+// makersOf returns the processes that made an ID.
 func (w *world) makersOf(id idgen.ID) (makers []string) {
 	for i, ids := range w.made {
 		if slices.Contains(ids, id) {

@@ -98,7 +98,7 @@ func TestLeadingClient(t *testing.T) {
 				time.Sleep(6 * time.Second)
 			}
 			c.lock()
-			if n := len(c.holdings.leases); n > 25 {
+			if n := len(c.leases.leases); n > 25 {
 				t.Errorf("%v ahead: %d leases are held, most of them of no use any more", test.ahead, n)
 			}
 			c.unlock()

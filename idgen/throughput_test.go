@@ -215,8 +215,9 @@ func TestExhaustionNeverFallsBack(t *testing.T) {
 }
 
 // TestSpreadSequence makes one ID a millisecond: without the option all have
-// the sequence 0, with it they are in all eighths of the lower half, and whoever
-// uses a millisecond up gets at least the upper half of it, in order.
+// the sequence 0, with it they are in all eighths of the lower half, and a
+// caller that uses a millisecond up gets at least the upper half of it, in
+// order.
 func TestSpreadSequence(t *testing.T) {
 	for _, spread := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -108,7 +108,7 @@ func (w *world) acquire(t *rapid.T) {
 			t.Fatalf("the lease lasts %v, want %v: %+v", l.Duration(), w.duration, l)
 		}
 	}
-	if err := w.ledger.Granted(leases...); err != nil {
+	if err := w.ledger.AddGrant(leases...); err != nil {
 		t.Fatal(err)
 	}
 	w.granted = append(w.granted, leases...)
@@ -135,7 +135,7 @@ func (w *world) release(t *rapid.T) {
 	}
 	if signed < l.Expired { // else the holder has begun to continue
 		w.over[l] = err == nil
-		w.ledger.Released(l, last)
+		w.ledger.AddRelease(l, last)
 	}
 }
 

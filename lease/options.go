@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
 )
 
 // The defaults of [ServiceConfig] and [Options].
@@ -149,6 +152,34 @@ func checkService(id string) error {
 		if !letter && (i == 0 || c != '-' && c != '_' && c != '.' && c != ':' && c != '/') {
 			return fmt.Errorf("%w: service id %q; it must consist of ASCII letters, digits, and behind the first of these - _ . : /", ErrInvalid, id)
 		}
+	}
+	return nil
+}
+
+// checkRequest returns the positions that req asks for, and the size of the
+// block to look for, which is at most half of the space.
+func (o Options) checkRequest(req idgen.AcquireRequest, c ServiceConfig) (throughput, bitSeq int, err error) {
+	throughput = max(req.ThroughputPerMs, 1)
+	if most := min(o.MaxThroughputPerMs, 1<<c.spaceBits()); req.ThroughputPerMs < 0 || throughput > most {
+		return 0, 0, fmt.Errorf("%w: %d positions per millisecond; it must be from 0 to %d", ErrInvalid, req.ThroughputPerMs, most)
+	}
+	if len(req.RequestKey) > maxRequestKeyBytes {
+		return 0, 0, fmt.Errorf("%w: the request key has %d bytes; it must have at most %d", ErrInvalid, len(req.RequestKey), maxRequestKeyBytes)
+	}
+	if err := checkMeta(req.Meta); err != nil {
+		return 0, 0, err
+	}
+	bitSeq = max(c.Layout.BitSeq, bits.Len(uint(throughput-1)))
+	return throughput, min(bitSeq, c.spaceBits()-1), nil
+}
+
+func checkMeta(meta map[string]string) error {
+	size := 0
+	for name, text := range meta {
+		size += len(name) + len(text)
+	}
+	if len(meta) > maxMetaEntries || size > maxMetaBytes {
+		return fmt.Errorf("%w: meta has %d entries of %d bytes; it must have at most %d of %d", ErrInvalid, len(meta), size, maxMetaEntries, maxMetaBytes)
 	}
 	return nil
 }

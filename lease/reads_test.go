@@ -21,7 +21,7 @@ import (
 func TestAcquireReads(t *testing.T) {
 	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1)
 	var reads atomic.Int64
-	store := leasetest.Counting(memory.NewStore(func() time.Time { return now }), &reads)
+	store := leasetest.CountReads(memory.NewStore(func() time.Time { return now }), &reads)
 	server, err := lease.NewServer(store, lease.Options{Fresh: true})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestAcquireReads(t *testing.T) {
 func TestReadsOfMadeUpServices(t *testing.T) {
 	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1)
 	var reads atomic.Int64
-	store := leasetest.Counting(memory.NewStore(func() time.Time { return now }), &reads)
+	store := leasetest.CountReads(memory.NewStore(func() time.Time { return now }), &reads)
 	const most = 40
 	server, err := lease.NewServer(store, lease.Options{Fresh: true, MaxServices: most})
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // ErrNotRenewable says that a lease cannot be renewed: it has ended or was
@@ -49,7 +51,7 @@ func (r RenewRequest) check(h *holder, bitSeq int, now int64) error {
 
 // Format implements [fmt.Formatter]: a request prints without its secret.
 func (r RenewRequest) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), r.withoutSecret())
+	redact.Format(f, verb, r.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: a request is logged without its secret.
@@ -59,8 +61,6 @@ func (r RenewRequest) LogValue() slog.Value { return slog.AnyValue(r.withoutSecr
 func (r RenewRequest) withoutSecret() any {
 	type request = RenewRequest
 	type RenewRequest request // the name that %#v prints
-	if r.Secret != "" {
-		r.Secret = "[redacted]"
-	}
+	r.Secret = redact.Secret(r.Secret)
 	return RenewRequest(r)
 }

@@ -3,6 +3,7 @@
 package lease
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
@@ -93,4 +94,17 @@ func randomHex() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
+}
+
+// updateService runs fn in a transaction of the service. What fn writes is
+// written if it returns nil.
+func (s *Server) updateService(ctx context.Context, service string, config ServiceConfig, fn func(*serviceTx) error) error {
+	return s.store.Update(ctx, service, func(store Tx) error {
+		tx := &serviceTx{server: s, service: service, config: config, store: store, writes: map[string][]byte{}}
+		if err := fn(tx); err != nil {
+			return err
+		}
+		tx.flush()
+		return nil
+	})
 }

@@ -5,6 +5,7 @@ package lease
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/kazahana-db/kazahana/idgen"
 )
@@ -65,4 +66,28 @@ func (s *Server) tryAcquire(ctx context.Context, r *acquireRequest) (result outc
 		s.rememberRecord(r.service, record)
 	}
 	return result, err
+}
+
+// checkAcquire returns the request that req and ctx make, or what is wrong with
+// it.
+func (s *Server) checkAcquire(ctx context.Context, req idgen.AcquireRequest) (*acquireRequest, error) {
+	service, config, err := s.options.resolveService(req.ServiceID)
+	if err != nil {
+		return nil, err
+	}
+	throughput, bitSeq, err := s.options.checkRequest(req, config)
+	if err != nil {
+		return nil, fmt.Errorf("lease: acquire for service %q: %w", service, err)
+	}
+	r := &acquireRequest{
+		service: service, config: config, throughput: throughput, bitSeq: bitSeq,
+		meta: maps.Clone(req.Meta), budget: budgetOf(ctx), maxLeases: s.options.MaxLeases,
+	}
+	if r.budget != nil {
+		r.budget.applied.Store(true)
+	}
+	if req.RequestKey != "" {
+		r.keyHash = requestHash(req.RequestKey)
+	}
+	return r, nil
 }

@@ -4,6 +4,7 @@ package lease
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -24,19 +25,6 @@ type serviceTx struct {
 	known    bool // the store has the record
 	record   serviceRecord
 	frontier *frontierRecord // as the store has it; nil until it is read
-}
-
-// updateService runs fn in a transaction of the service. What fn writes is
-// written if it returns nil.
-func (s *Server) updateService(ctx context.Context, service string, config ServiceConfig, fn func(*serviceTx) error) error {
-	return s.store.Update(ctx, service, func(store Tx) error {
-		tx := &serviceTx{server: s, service: service, config: config, store: store, writes: map[string][]byte{}}
-		if err := fn(tx); err != nil {
-			return err
-		}
-		tx.flush()
-		return nil
-	})
 }
 
 // set notes a write; the last one of a key counts. nil deletes.
@@ -112,4 +100,20 @@ func (tx *serviceTx) checkClock() error {
 		return &idgen.TimeRangeError{Time: now, First: layout.First(), Last: layout.Last()}
 	}
 	return nil
+}
+
+// windows returns the windows to search, in the order of preference.
+func (tx *serviceTx) windows() []window {
+	if tx.config.Plain {
+		return []window{{until: tx.now + 1, latestStart: tx.now}}
+	}
+	soon := tx.now + lead
+	// A lease and its continuation end before the lease that lies ahead begins,
+	// which is before the time that the queue has of that block.
+	rewindFrom := tx.now + 2*tx.duration()
+	return []window{
+		{until: tx.now + 1, latestStart: tx.now},
+		{until: soon + 1, latestStart: soon},
+		{from: rewindFrom, until: math.MaxInt64, latestStart: soon, rewind: true},
+	}
 }

@@ -2,8 +2,6 @@
 
 package lease
 
-import "math"
-
 // lead is how many milliseconds ahead of the clock a lease may begin if none can
 // begin at once, shortly after a release for instance. Its holder waits that
 // long.
@@ -18,20 +16,4 @@ const lead = 1000
 type window struct {
 	from, until, latestStart int64
 	rewind                   bool
-}
-
-// windows returns the windows to search, in the order of preference.
-func (tx *serviceTx) windows() []window {
-	if tx.config.Plain {
-		return []window{{until: tx.now + 1, latestStart: tx.now}}
-	}
-	soon := tx.now + lead
-	// A lease and its continuation end before the lease that lies ahead begins,
-	// which is before the time that the queue has of that block.
-	rewindFrom := tx.now + 2*tx.duration()
-	return []window{
-		{until: tx.now + 1, latestStart: tx.now},
-		{until: soon + 1, latestStart: soon},
-		{from: rewindFrom, until: math.MaxInt64, latestStart: soon, rewind: true},
-	}
 }

@@ -26,18 +26,18 @@
 //
 // # Clocks give liveness, never safety
 //
-// Who has lost a lease may not know yet: he was suspended, or his clock runs
-// slowly. What he writes in a transaction with [Grant.Check] is refused all the
-// same, by the engine's conflict detection: the check reads the fence key, which
-// is written exactly when the holder changes, and no clock is asked. [Fence.Under]
+// A holder that has lost its lease may not know yet: it was suspended, or its
+// clock runs slowly. Its transactions with [Grant.Check] fail all the same, by
+// the engine's conflict detection: the check reads the fence key, which is
+// written exactly when the holder changes. No clock takes part. [Fence.Under]
 // adds the check to every transaction of a database.
 //
-// When a lease may be taken over is judged without comparing clocks. Holders
-// count their renewals in a key of its own; who waits looks at the count and
-// takes over when it has stood still for the whole duration of the lease on his
-// own monotonic clock. That costs a full duration of watching after a holder's
-// death; a release hands over at once. A renewal reads the fence key and adds to
-// the count, so that it conflicts with no transaction of its holder.
+// A lease is taken over without comparing clocks. Holders count their renewals
+// in a key of its own; a process that waits watches the count, and takes over
+// when the count has not changed for the whole duration of the lease on its own
+// monotonic clock. That takes a full duration after a holder's death; a release
+// hands over at once. A renewal reads the fence key and adds to the count, so
+// that it conflicts with no transaction of its holder.
 //
 // The leases of machine ids lie apart in time as well as in position, see
 // package lease, so that IDs are unique whatever clocks say. [Provider.FenceOf]

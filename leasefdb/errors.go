@@ -43,7 +43,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 // Is reports whether target is [ErrLeaseLost].
 func (e *LostError) Is(target error) bool { return target == ErrLeaseLost }
 
-// HeldError says who holds a name. It is an [ErrHeld].
+// HeldError names the holder of a name. It is an [ErrHeld].
 type HeldError struct {
 	State State
 
@@ -79,8 +79,8 @@ func (e *StateError) Error() string {
 // Unwrap returns the cause.
 func (e *StateError) Unwrap() error { return e.Err }
 
-// taken is what a holder is told who finds another state.
-func taken(g Grant, now State) *LostError {
+// lostTo returns the error of a holder that finds another state.
+func lostTo(g Grant, now State) *LostError {
 	reason := "nothing is stored of it any more: its directory was removed"
 	switch {
 	case now.Epoch == g.Epoch && now.Holder == "":
@@ -93,8 +93,8 @@ func taken(g Grant, now State) *LostError {
 	return &LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: reason}
 }
 
-// lapsed is the cause of a context that ends at its deadline.
-func lapsed(g Grant, last error) *LostError {
+// lapseError is the cause of a context that ends at its deadline.
+func lapseError(g Grant, last error) *LostError {
 	reason := fmt.Sprintf("it was not renewed within %v, so others may take it over", g.Duration.Round(time.Millisecond))
 	if last != nil {
 		reason = "it cannot be renewed any more: " + last.Error()

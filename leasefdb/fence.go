@@ -11,25 +11,26 @@ import (
 )
 
 // Fence is a condition that a transaction checks before it commits: that
-// something is still owned by whom it belonged to when the Fence was made. The
-// check reads one key, which is written only when the ownership changes, so
-// that the engine itself finds out about a change between the read and the
-// commit, and refuses the commit with a conflict. No clock is asked.
+// something still has the owner that it had when the Fence was made. The check
+// reads one key, which is written only when the ownership changes, so that the
+// engine itself finds out about a change between the read and the commit, and
+// refuses the commit with a conflict. No clock is asked.
 //
 // The zero Fence is always in force and reads nothing. That of the zero [Grant] is never
 // in force. A Fence is immutable and safe for concurrent use.
 type Fence struct {
 	key  []byte
-	owns func(found []byte) error // what the key's value, nil if absent, tells
+	owns func(found []byte) error // checks the key's value, nil if absent
 }
 
-// NewFence returns a fence of a key that another package writes: whenever the
-// ownership changes, and else as seldom as it can, since every write of the key conflicts
-// with the transactions that check the fence. owns is told the value of the key, nil if it
-// is absent, and returns nil if the ownership is what it was, else an error that is
-// an [ErrLeaseLost] and not retryable, best a *[LostError]. Several goroutines may call it.
-// Without a key the check reads nothing, and owns is told nil; without owns the fence is never
-// in force.
+// NewFence returns a fence of a key that another package writes. It writes the
+// key whenever the ownership changes, and as seldom as possible otherwise,
+// since every write of the key conflicts with the transactions that check the
+// fence. owns gets the value of the key, nil if it is absent, and returns nil
+// if the ownership has not changed, else an error that is an [ErrLeaseLost] and
+// not retryable, best a *[LostError]. Several goroutines may call it. Without a
+// key the check reads nothing and passes nil to owns; without owns the fence is
+// never in force.
 func NewFence(key []byte, owns func(found []byte) error) Fence {
 	if owns == nil {
 		owns = func([]byte) error { return errNoOwns }
@@ -37,7 +38,7 @@ func NewFence(key []byte, owns func(found []byte) error) Fence {
 	return Fence{key: bytes.Clone(key), owns: owns}
 }
 
-var errNoOwns = errors.New("leasefdb: the fence has no function that judges the value of its key")
+var errNoOwns = errors.New("leasefdb: the fence has no function that checks the value of its key")
 
 // IsZero reports whether the fence is the zero Fence.
 func (f Fence) IsZero() bool { return f.owns == nil }
@@ -62,20 +63,17 @@ func (f Fence) StartCheck(tx kv.Transaction) FenceCheck {
 	return FenceCheck{f, tx.Get(f.key)}
 }
 
-// FenceCheck is a check of a fence under way. It may be waited for several times.
-type FenceCheck struct {
-	fence Fence
-	read  kv.Future[[]byte]
-}
-
-// Wait waits for the answer to the check and returns it.
-func (c FenceCheck) Wait(ctx context.Context) error {
-	if c.fence.IsZero() {
-		return nil
+// Under returns db as its owner may write to it: each of its transactions,
+// whether Transact runs it or Begin returns it, commits only while the fence
+// holds. Otherwise it does not commit, and the error is an [ErrLeaseLost],
+// which no retry loop repeats. The error is about the last attempt: an earlier
+// one whose outcome is unknown (see [kv.IsMaybeCommitted]) may have committed
+// while the fence held. The check is part of each attempt; it costs one read,
+// in a round with the first read of the function, if that reads. ReadTransact
+// is not fenced. Closing the result closes db.
+func (f Fence) Under(db kv.Database) kv.Database {
+	if f.IsZero() {
+		return db
 	}
-	value, err := c.read.Get(ctx)
-	if err != nil {
-		return err
-	}
-	return c.fence.owns(value)
+	return fencedDatabase{db, f}
 }

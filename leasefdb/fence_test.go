@@ -82,7 +82,7 @@ func TestRenewalBeatsTakeover(t *testing.T) {
 	})
 }
 
-// TestZeroFence checks that a fence that nobody set is no condition.
+// TestZeroFence checks that the zero fence is no condition.
 func TestZeroFence(t *testing.T) {
 	db := enginetest.Open(t)
 	var f leasefdb.Fence
@@ -98,8 +98,9 @@ func TestZeroFence(t *testing.T) {
 }
 
 // TestContenders lets processes with stalls contend for a name and write to a
-// log in the order of commits. Nobody may write after somebody with a greater
-// epoch has. Without the fence the same run breaks the rule: the oracle works.
+// log in the order of commits. No holder may write after a holder with a
+// greater epoch. Without the fence the same run breaks the rule: the oracle
+// works.
 func TestContenders(t *testing.T) {
 	run := func(t *testing.T, hostile, fenced bool) (violations int) {
 		synctest.Test(t, func(t *testing.T) {

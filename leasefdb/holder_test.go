@@ -81,9 +81,10 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestBreakLapsed checks that a lease is taken away when it was not renewed for as long
-// as it lasts, and not before; that its epoch stays; that of two who do it one does;
-// and that a renewal in the same instant either prevents it or learns of it.
+// TestBreakLapsed checks that a lease is taken away when it was not renewed for
+// as long as it lasts, and not before; that its epoch stays; that of two
+// callers one does it; and that a renewal at the same time either prevents it
+// or fails.
 func TestBreakLapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)

@@ -70,8 +70,8 @@ func stored(t *testing.T, db kv.Database, path ...string) (all []string) {
 	return all
 }
 
-// FuzzStoredName checks that whatever bytes are stored of a name are either a
-// state or a *StateError, for all who read them.
+// FuzzStoredName checks that any stored bytes of a name are either a state or a
+// *StateError, for every reader.
 func FuzzStoredName(f *testing.F) {
 	for _, seed := range []string{"", "\x15\x01", "\x15\x02", "\x15\x01\x15\x05\x02me\x00\x02r\x00\x15\x01", "\x15\x01\x15\x05\x02\x00\x02\x00\x14", "\xff\x00", "\x15\x01\x14\x02\x00\x02\x00\x14"} {
 		f.Add([]byte(seed))

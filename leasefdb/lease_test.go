@@ -16,14 +16,14 @@ import (
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
-// silent is an engine that can stop answering: transactions that it begins then
+// silentDatabase is an engine that can stop answering: transactions that it begins then
 // fail with a retryable error.
-type silent struct {
+type silentDatabase struct {
 	kv.Database
 	down, noWatches atomic.Bool
 }
 
-func (s *silent) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (s *silentDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	return s.Database.Transact(ctx, func(tx kv.Transaction) error {
 		if s.down.Load() {
 			return kv.NewError(kv.CodeProcessBehind, "made up")
@@ -34,11 +34,11 @@ func (s *silent) Transact(ctx context.Context, fn func(kv.Transaction) error) er
 
 type silentTx struct {
 	kv.Transaction
-	silent *silent
+	silentDatabase *silentDatabase
 }
 
 func (t silentTx) Watch(key []byte) kv.Future[struct{}] {
-	if t.silent.noWatches.Load() {
+	if t.silentDatabase.noWatches.Load() {
 		return kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "made up")))
 	}
 	return t.Transaction.Watch(key)
@@ -66,11 +66,12 @@ func TestHeldForLong(t *testing.T) {
 	})
 }
 
-// TestTakeover checks that the lease of a holder who has died is had by who has
-// watched it for its full duration, not sooner, and by then the holder knows.
+// TestTakeover checks that the lease of a dead holder goes to a process that
+// has watched it for its full duration, not sooner, and that the holder's
+// context has ended by then.
 func TestTakeover(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
-		mine := &silent{Database: db}
+		mine := &silentDatabase{Database: db}
 		lease := must[*leasefdb.Lease](t)(openNames(t, mine).Acquire(ctx, "job", leasefdb.Claim{Holder: "me", Duration: ten}))
 		time.Sleep(time.Minute)
 		mine.down.Store(true)
@@ -101,7 +102,7 @@ func TestTakeover(t *testing.T) {
 // not been renewed for as long as it lasts, counted from before the claim.
 func TestContextEndsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := &silent{Database: openMemory(t)}
+		db := &silentDatabase{Database: openMemory(t)}
 		began := time.Now()
 		lease := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
 		db.down.Store(true)
@@ -122,7 +123,7 @@ func TestContextEndsAtItsDeadline(t *testing.T) {
 // before its deadline.
 func TestOutageShorterThanTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := &silent{Database: openMemory(t)}
+		db := &silentDatabase{Database: openMemory(t)}
 		lease := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
 		for range 20 {
 			db.down.Store(true)
@@ -141,7 +142,7 @@ func TestLossIsSeenAtOnce(t *testing.T) {
 	for name, noWatches := range map[string]bool{"watch": false, "no watches": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db := &silent{Database: openMemory(t)}
+				db := &silentDatabase{Database: openMemory(t)}
 				db.noWatches.Store(noWatches)
 				names := openNames(t, db)
 				lease := must[*leasefdb.Lease](t)(names.Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
@@ -160,7 +161,7 @@ func TestLossIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// TestReleaseWakesWaiters checks that who waits gets a lease when it is
+// TestReleaseWakesWaiters checks that a waiting call gets a lease when it is
 // released, not when it would have lapsed; each of many in turn.
 func TestReleaseWakesWaiters(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {

@@ -3,7 +3,6 @@
 package leasefdb
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // Names are the named leases in one directory of a database: locks, elections,
@@ -65,73 +63,6 @@ func checkText(what, text string) error {
 		return fmt.Errorf("leasefdb: the %s is not valid UTF-8", what)
 	}
 	return nil
-}
-
-// keys are those of one name: the fence key says who holds it and is written
-// only when that changes, the renewal key counts. So a renewal does not
-// conflict with the transactions of the holder, which read the fence key.
-type keys struct{ fence, renewal []byte }
-
-// Letters of the keys in the directory: (letter, name).
-const (
-	letterFence   = "F"
-	letterRenewal = "N"
-)
-
-func keysOf(d *directory.Directory, name string) (k keys, err error) {
-	prefix, err := d.Prefix()
-	if err != nil {
-		return k, err
-	}
-	key := func(letter string) []byte {
-		b := append(make([]byte, 0, len(prefix)+len(name)+8), prefix...)
-		return tuple.AppendString(tuple.AppendString(b, letter), name)
-	}
-	return keys{fence: key(letterFence), renewal: key(letterRenewal)}, nil
-}
-
-// read reads both keys in one round.
-func (k keys) read(ctx context.Context, tx kv.ReadTransaction, name string) (State, error) {
-	return k.start(tx).wait(ctx, name)
-}
-
-// start begins to read both keys; those of no directory have no values.
-func (k keys) start(tx kv.ReadTransaction) reading {
-	if k.fence == nil {
-		return reading{}
-	}
-	return reading{k.fence, tx.Get(k.fence), tx.Get(k.renewal)}
-}
-
-// reading is a read of both keys of a name under way.
-type reading struct {
-	key            []byte
-	fence, renewal kv.Future[[]byte]
-}
-
-func (r reading) wait(ctx context.Context, name string) (State, error) {
-	value, err := r.fence.Get(ctx)
-	if err != nil {
-		return State{}, err
-	}
-	count, err := r.renewal.Get(ctx)
-	if err != nil {
-		return State{}, err
-	}
-	return decodeState(name, r.key, value, count)
-}
-
-// Get returns the state of a name, that of one that was never held if there is
-// none. Given a transaction that writes, it conflicts with every change of the
-// state, renewals included.
-func (n *Names) Get(ctx context.Context, t kv.ReadTransactor, name string) (State, error) {
-	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (State, error) {
-		k, err := n.openKeys(ctx, tx, name)
-		if err != nil {
-			return State{}, err
-		}
-		return k.read(ctx, tx, name)
-	})
 }
 
 // newRequestID returns a request id that no other claim has.

@@ -274,8 +274,8 @@ func TestFaultyClaims(t *testing.T) {
 	}
 }
 
-// TestDirectoryRemoved checks that who holds a name finds it lost when the
-// names are removed, and that nothing of him is left behind.
+// TestDirectoryRemoved checks that a holder finds its name lost when the names
+// are removed, and that none of its keys is left.
 func TestDirectoryRemoved(t *testing.T) {
 	db := enginetest.Open(t)
 	names := openNames(t, db)

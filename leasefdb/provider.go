@@ -78,7 +78,7 @@ func New(db kv.Database, o Options) (*Provider, error) {
 func (p *Provider) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	leases, err := p.Server.Acquire(ctx, req)
 	if err == nil {
-		p.remember(serviceOf(req.ServiceID), leases)
+		p.rememberLeases(serviceOf(req.ServiceID), leases)
 	}
 	return leases, err
 }
@@ -94,8 +94,8 @@ func serviceOf(id string) string {
 // needs several.
 const maxGranted = 4096
 
-// remember puts leases in front of those granted before.
-func (p *Provider) remember(service string, leases []idgen.Lease) {
+// rememberLeases puts leases in front of those granted before.
+func (p *Provider) rememberLeases(service string, leases []idgen.Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []grantedLease
@@ -118,29 +118,29 @@ func (p *Provider) LeaseOf(serviceID string, id idgen.ID) (idgen.Lease, bool) {
 	}
 	service := serviceOf(serviceID)
 	for i := range *list {
-		if g := &(*list)[i]; g.service == service && g.made(id) {
+		if g := &(*list)[i]; g.service == service && g.contains(id) {
 			return g.Lease, true
 		}
 	}
 	return idgen.Lease{}, false
 }
 
-// made reports whether an ID lies in the rectangle of the lease.
-func (g *grantedLease) made(id idgen.ID) bool {
+// contains reports whether an ID lies in the rectangle of the lease.
+func (g *grantedLease) contains(id idgen.ID) bool {
 	layout := g.Layout()
 	at := layout.Time(id).UnixMilli()
 	return at >= g.Created && at < g.Expired && layout.MachineID(id) == int(g.ID)
 }
 
 // FenceOf returns the condition that the positions at which an ID was made have
-// not been granted to anybody else since, nor divided anew; false as for
-// [Provider.LeaseOf]. A lease that has ended or was released, and whose
-// positions nobody else has got, is in force: clients give leases back while
-// records are still to be written under IDs made before.
+// not been granted again since, nor divided anew; false as for
+// [Provider.LeaseOf]. It also holds for a lease that has ended or was released,
+// until its positions are granted again: clients release leases while records
+// are still to be written under IDs made before.
 //
 // IDs stay unique without it, since leases of one position are apart in time.
-// With it, a process that was suspended for so long that its machine id is
-// another's cannot even write what it made before.
+// With it, a process that was suspended until its machine id was granted again
+// cannot write the IDs that it made before.
 func (p *Provider) FenceOf(serviceID string, id idgen.ID) (Fence, bool) {
 	l, ok := p.LeaseOf(serviceID, id)
 	prefix := p.store.prefix.Load()

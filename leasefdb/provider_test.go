@@ -232,17 +232,17 @@ func TestLeaseOf(t *testing.T) {
 	}
 }
 
-// ending is what the end of a lease does to the fence of an ID.
-type ending int
+// leaseEnd is what the end of a lease does to the fence of an ID.
+type leaseEnd int
 
 const (
-	holds     ending = iota
-	conflicts        // with a transaction under way, and holds when that runs again
+	holds     leaseEnd = iota
+	conflicts          // with a transaction under way, and holds when that runs again
 	lost
 )
 
-// TestFenceOfMachine checks when the fence of an ID holds: as long as nobody
-// else has its positions, whether the lease has ended or not.
+// TestFenceOfMachine checks when the fence of an ID holds: until its positions
+// are granted again, whether the lease has ended or not.
 func TestFenceOfMachine(t *testing.T) {
 	// A space of four machines, so that the fifth lease is the first's again.
 	four := leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{
@@ -251,7 +251,7 @@ func TestFenceOfMachine(t *testing.T) {
 	}}}
 	endings := map[string]struct {
 		end  func(t *testing.T, db kv.Database, p *leasefdb.Provider, l idgen.Lease)
-		want ending
+		want leaseEnd
 	}{
 		"valid":   {func(*testing.T, kv.Database, *leasefdb.Provider, idgen.Lease) {}, holds},
 		"expired": {func(*testing.T, kv.Database, *leasefdb.Provider, idgen.Lease) { time.Sleep(time.Minute) }, holds},

@@ -13,16 +13,16 @@ import (
 // State is what the database knows of a name.
 type State struct {
 	Name     string
-	Holder   string        // empty: nobody holds it
+	Holder   string        // empty: there is none
 	Epoch    int64         // of the last grant; 0 if there was none
 	Request  string        // the RequestID of that grant
 	Duration time.Duration // of the grant; the holder renews it more often
 	Revision int64         // how often it was granted, renewed and given back, ever
 }
 
-// Held reports whether somebody holds the name: has claimed it, and has neither
-// released it nor lost it to another claim. Whether the holder is alive the
-// state does not tell; see [Observation].
+// Held reports whether the name has a holder: a claim got it that has neither
+// released it nor lost it to another claim. The state does not tell whether the
+// holder is alive; see [Observation].
 func (s State) Held() bool { return s.Holder != "" }
 
 // stateFormat is the first element of a fence key's value.
@@ -82,11 +82,11 @@ func (s *State) decode(b []byte) (err error) {
 	return nil
 }
 
-// Observation is a held lease as somebody else sees it: its state, and since
-// when it has not changed, on the monotonic clock of the observer. A lease that
-// has not been renewed for as long as it lasts has no living holder, or one who
-// knows that he may have lost it. No two clocks are compared. The zero
-// Observation has seen nothing.
+// Observation is a held lease as another process sees it: its state, and since
+// when it has not changed, on the monotonic clock of the observer. The holder
+// of a lease that was not renewed for its whole duration is dead, or knows that
+// it may have lost the lease. No two clocks are compared. The zero Observation
+// has seen nothing.
 type Observation struct {
 	state State
 	since time.Time
@@ -98,7 +98,7 @@ func (o Observation) Observe(state State) Observation { return o.ObserveAt(state
 
 // ObserveAt is [Observation.Observe] for a look that ended at a time.
 func (o Observation) ObserveAt(state State, now time.Time) Observation {
-	if !o.since.IsZero() && o.sees(state) {
+	if !o.since.IsZero() && o.isSame(state) {
 		return o
 	}
 	return Observation{state, now}
@@ -116,12 +116,12 @@ func (o Observation) RemainingAt(now time.Time) time.Duration {
 // State returns the state that was observed.
 func (o Observation) State() State { return o.state }
 
-// sees reports whether state is the one observed: granted and renewed as often.
-func (o Observation) sees(state State) bool {
+// isSame reports whether state is the one observed: granted and renewed as often.
+func (o Observation) isSame(state State) bool {
 	return o.state.Epoch == state.Epoch && o.state.Revision == state.Revision
 }
 
-// allows reports whether a lease in that state may be taken over.
-func (o Observation) allows(state State) bool {
-	return !o.since.IsZero() && o.sees(state) && o.Remaining() <= 0
+// allowsTakeover reports whether a lease in that state may be taken over.
+func (o Observation) allowsTakeover(state State) bool {
+	return !o.since.IsZero() && o.isSame(state) && o.Remaining() <= 0
 }

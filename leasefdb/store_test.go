@@ -27,7 +27,7 @@ func TestStore(t *testing.T) {
 	}
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
-			db := acknowledging{engine(enginetest.Open(t))}
+			db := lossyDatabase{engine(enginetest.Open(t))}
 			leasetest.Run(t, leasetest.Suite{Open: func(t *testing.T, name string) lease.Store {
 				return must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.StoreOptions{Path: []string{"leases", name}}))
 			}})
@@ -35,12 +35,12 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// acknowledging is a database that loses no acknowledgements. The suite's
+// lossyDatabase is a database that loses no acknowledgements. The suite's
 // requests are mostly without a key, and then each lost reply is one lease
 // more: TestLostReply is about those.
-type acknowledging struct{ kv.Database }
+type lossyDatabase struct{ kv.Database }
 
-func (a acknowledging) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (a lossyDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	return a.Database.Transact(ctx, func(tx kv.Transaction) error {
 		if err := tx.SetOption(kv.OptionAutomaticIdempotency, 0); err != nil {
 			return err

@@ -198,7 +198,7 @@ func TestUnderChecksEachAttempt(t *testing.T) {
 			g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
 			answer := kv.NewPromise[[]byte]()
 			value := must[[]byte](t)(kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]byte, error) { return tx.Get(g.Fence().Key()).Get(ctx) }))
-			tx := must[kv.Transaction](t)(g.Fence().Under(&staged{Database: db, get: answer.Future}).Begin())
+			tx := must[kv.Transaction](t)(g.Fence().Under(&stagedDatabase{Database: db, get: answer.Future}).Begin())
 			defer tx.Cancel()
 			committed := tx.CommitAsync()
 			check(t, end(tx))
@@ -214,7 +214,7 @@ func TestUnderChecksEachAttempt(t *testing.T) {
 		t.Run(name+" while another goroutine reads", func(t *testing.T) {
 			db := enginetest.Open(t)
 			g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
-			under := &staged{Database: db}
+			under := &stagedDatabase{Database: db}
 			tx := must[kv.Transaction](t)(g.Fence().Under(under).Begin())
 			defer tx.Cancel()
 			if name == "OnError" {
@@ -240,22 +240,22 @@ func wantNothing(t *testing.T, db kv.Database) {
 	}
 }
 
-// staged is a database whose transactions answer reads as get says, and call onError before
+// stagedDatabase is a database whose transactions answer reads as get says, and call onError before
 // their OnError.
-type staged struct {
+type stagedDatabase struct {
 	kv.Database
 	get     func() kv.Future[[]byte]
 	onError func()
 }
 
-func (s *staged) Begin() (kv.Transaction, error) {
+func (s *stagedDatabase) Begin() (kv.Transaction, error) {
 	tx, err := s.Database.Begin()
 	return stagedTransaction{tx, s}, err
 }
 
 type stagedTransaction struct {
 	kv.Transaction
-	stage *staged
+	stage *stagedDatabase
 }
 
 func (t stagedTransaction) Get(key []byte) kv.Future[[]byte] {

@@ -5,6 +5,8 @@ package api
 import (
 	"fmt"
 	"log/slog"
+
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Success is the message of answers whose code is OK.
@@ -90,7 +92,7 @@ type Readiness struct {
 }
 
 // Format implements [fmt.Formatter]: the token is left out.
-func (t Token) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), t.public()) }
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.public()) }
 
 // LogValue implements [slog.LogValuer]: the token is left out.
 func (t Token) LogValue() slog.Value { return slog.AnyValue(t.public()) }
@@ -99,15 +101,13 @@ func (t Token) LogValue() slog.Value { return slog.AnyValue(t.public()) }
 func (t Token) public() any {
 	type token = Token
 	type Token token // the name that %#v prints
-	if t.Token != "" {
-		t.Token = redacted
-	}
+	t.Token = redact.Secret(t.Token)
 	return Token(t)
 }
 
 // Format implements [fmt.Formatter]: the lease key is left out.
 func (s Snowflake) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), s.public())
+	redact.Format(f, verb, s.public())
 }
 
 // LogValue implements [slog.LogValuer]: the lease key is left out.
@@ -116,11 +116,6 @@ func (s Snowflake) LogValue() slog.Value { return slog.AnyValue(s.public()) }
 func (s Snowflake) public() any {
 	type snowflake = Snowflake
 	type Snowflake snowflake
-	if s.LeaseKey != "" {
-		s.LeaseKey = redacted
-	}
+	s.LeaseKey = redact.Secret(s.LeaseKey)
 	return Snowflake(s)
 }
-
-// redacted stands for a secret where values are printed.
-const redacted = "[redacted]"

@@ -7,6 +7,8 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/idgen"
 )
@@ -70,14 +72,6 @@ func subkey(master []byte, cipher Cipher, typ string) [16]byte {
 	return [16]byte(key)
 }
 
-// schedule expands a key.
-func (c Cipher) schedule(key [16]byte) permutation {
-	if c == XTEA {
-		return newXTEA(key)
-	}
-	return newSpeck(key)
-}
-
 // Encode returns the external form of an ID: 11 characters of base64url. It
 // takes any 64 bits; [Codec.Decode] refuses those that are no ID, zero and
 // negative ones.
@@ -135,4 +129,14 @@ func (c *Codec) check(id idgen.ID) error {
 		return ErrFuture
 	}
 	return nil
+}
+
+// Format implements [fmt.Formatter]: it prints how the codec hides IDs, and not
+// with which keys.
+func (c Codec) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "external.Codec{%v", c.opts.Mode)
+	if c.opts.Mode == Keyed {
+		fmt.Fprintf(f, " %v, keys %v", c.opts.Cipher, slices.Sorted(maps.Keys(c.opts.Keys)))
+	}
+	fmt.Fprint(f, "}")
 }

@@ -15,18 +15,18 @@
 //
 // # Modes
 //
-// [Scramble] needs no key. It makes neighbouring IDs look unrelated, and nothing
-// more: whoever has this package turns them back, reads the time of each
-// record and counts them. [Keyed] takes a block cipher, [Speck64] or [XTEA], so
-// that this needs the key. [Plain] hides nothing.
+// [Scramble] needs no key. It makes neighbouring IDs look unrelated, and
+// nothing more: a program with this package turns them back, reads the time of
+// each record and counts them. [Keyed] takes a block cipher, [Speck64] or
+// [XTEA], so that this needs the key. [Plain] hides nothing.
 //
 // # What a key does not do
 //
 // An external ID is not authentication. For each key one in eight texts of 11
 // characters decodes to some ID, one in 550 where [Options.MaxAhead] is set and
-// the epoch is a year ago; and an ID that was seen once is known. Decide by who
-// asks, not by what they knew to ask for. Whoever learns the key can turn all
-// external IDs back, those of the past too.
+// the epoch is a year ago; and an ID that was seen once is known. Decide by the
+// identity of the caller, not by the ID that it knows. With the key all
+// external IDs can be turned back, those of the past too.
 //
 // # Keys
 //

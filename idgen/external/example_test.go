@@ -34,8 +34,8 @@ func Example() {
 	// true
 }
 
-// Without a key IDs are scrambled: neighbours look unrelated, but anybody can
-// undo it.
+// Without a key IDs are scrambled: neighbours look unrelated, but every program
+// with this package can undo it.
 func Example_scramble() {
 	codec := idgen.Must(external.New(external.Options{}))
 	for id := range idgen.ID(3) {

@@ -5,9 +5,12 @@ package external
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Mode says how an ID is hidden.
@@ -15,7 +18,7 @@ type Mode int
 
 const (
 	// Scramble is the default: a fixed mixing of the bits without any secret.
-	// Anybody can undo it.
+	// Every program with this package can undo it.
 	Scramble Mode = iota
 	// Plain is the ID in base64url and no more.
 	Plain
@@ -26,9 +29,6 @@ const (
 // String returns "scramble", "plain" or "keyed".
 func (m Mode) String() string { return name([]string{"scramble", "plain", "keyed"}, int(m), "Mode") }
 
-// Cipher is the block cipher of a [Keyed] codec: 64 bits under a key of 128.
-type Cipher int
-
 const (
 	// Speck64 is Speck64/128 of Beaulieu et al., "The SIMON and SPECK Families of
 	// Lightweight Block Ciphers" (2013): 27 rounds. It is the default, and the
@@ -38,9 +38,6 @@ const (
 	// its 64 rounds (32 cycles).
 	XTEA
 )
-
-// String returns "speck64" or "xtea".
-func (c Cipher) String() string { return name([]string{"speck64", "xtea"}, int(c), "Cipher") }
 
 func name(names []string, i int, kind string) string {
 	if i < 0 || i >= len(names) {
@@ -132,4 +129,27 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	return o
+}
+
+// Format implements [fmt.Formatter]: options print like any struct, except that
+// the keys are empty.
+func (o Options) Format(f fmt.State, verb rune) {
+	redact.Format(f, verb, o.withoutSecret())
+}
+
+// LogValue implements [slog.LogValuer]: options are logged without the keys.
+func (o Options) LogValue() slog.Value {
+	return slog.StringValue(fmt.Sprintf("%+v", o.withoutSecret()))
+}
+
+// withoutSecret returns the options with empty keys, as a type without methods.
+func (o Options) withoutSecret() any {
+	type options = Options
+	type Options options // the name that %#v prints
+	keys := maps.Clone(o.Keys)
+	for version := range keys {
+		keys[version] = nil
+	}
+	o.Keys = keys
+	return Options(o)
 }

@@ -82,10 +82,10 @@ var arrows = map[string][]string{
 
 	"tuple":     {},
 	"directory": {"kv", "tuple"},
-	"idgen":     {"internal/uptime", "github.com/oklog/ulid/v2"},
+	"idgen":     {"internal/redact", "internal/uptime", "github.com/oklog/ulid/v2"},
 	"index":     {"kv", "tuple"},
 	"leasefdb":  {"kv", "directory", "tuple", "idgen", "lease"},
-	"lease":     {"idgen", "internal/uptime"},
+	"lease":     {"idgen", "internal/redact", "internal/uptime"},
 	"persistable": {
 		"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
 		"persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
@@ -95,7 +95,7 @@ var arrows = map[string][]string{
 		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/snowflake", "idbuilder/store", "idbuilder/token",
 		"github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
 	},
-	"idbuilder/api":             {},
+	"idbuilder/api":             {"internal/redact"},
 	"idbuilder/format":          {},
 	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store", "internal/nearest"},
 	"idbuilder/revision":        {"idbuilder/store"},
@@ -154,8 +154,8 @@ var arrows = map[string][]string{
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},
-	"lease/http":      {"lease", "idgen"},
-	"lease/leasetest": {"lease", "idgen"},
+	"lease/http":      {"lease", "idgen", "internal/redact"},
+	"lease/leasetest": {"lease", "idgen", "internal/seed"},
 
 	"persistable/internal/erased":    {"index", "internal/schema", "persistable/wire"},
 	"persistable/internal/format":    {"kv", "tuple", "index", "internal/schema"},
@@ -168,7 +168,7 @@ var arrows = map[string][]string{
 		"google.golang.org/protobuf",
 	},
 
-	"idgen/external":          {"idgen"},
+	"idgen/external":          {"idgen", "internal/redact"},
 	"idgen/idgenotel":         {"idgen", "go.opentelemetry.io/otel"},
 	"lease/leaseotel":         {"idgen", "lease", "go.opentelemetry.io/otel"},
 	"internal/cli":            {"internal/cli/databases", "internal/cli/explain", "internal/cli/ids", "internal/cli/leases", "internal/cli/placements", "internal/shell", "github.com/spf13/cobra"},

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,51 +22,11 @@ import (
 // maxAnswer bounds the body of an answer in bytes.
 const maxAnswer = 2 << 20
 
-// ClientOptions configure a [Client].
-type ClientOptions struct {
-	// URL is where the server is, with a path if it has one:
-	// "https://id.example.com".
-	URL string
-	// Token is sent as a bearer token; empty sends none.
-	Token string
-	// PlainHTTP permits to send the token, and to receive the secrets of leases,
-	// without TLS over a network: where the network encrypts. It is not needed
-	// for the loopback interface.
-	PlainHTTP bool
-	// Timeout bounds each call; 0 means 10 s.
-	Timeout time.Duration
-	// Transport makes the requests; nil means [http.DefaultTransport].
-	Transport http.RoundTripper
-}
-
-// Validate reports everything that is wrong with the options.
-func (o ClientOptions) Validate() error {
-	var faults []error
-	base, err := url.Parse(o.URL)
-	switch {
-	case err != nil: // the cause may quote a password
-		faults = append(faults, errors.New("lease/http: the URL cannot be parsed; it must be like https://host:port/path"))
-	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		faults = append(faults, fmt.Errorf("lease/http: the URL is %q; it must be like https://host:port/path", base.Redacted()))
-	case base.Scheme == "http" && !o.PlainHTTP && !loopback(base.Hostname()):
-		faults = append(faults, fmt.Errorf("lease/http: %q would send secrets in the clear; use https, or set PlainHTTP", o.URL))
-	}
-	if o.Timeout < 0 {
-		faults = append(faults, fmt.Errorf("lease/http: the timeout is %v; it must not be negative", o.Timeout))
-	}
-	return errors.Join(faults...)
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // Client leases from a server. It makes one request for each call: an
 // [idgen.Client] repeats, with the same request key.
 type Client struct {
 	base      *url.URL
-	authorize func(http.Header) // shows the token: as a field it would be printed with the client
+	authorize func(http.Header) // sets the token, which as a field would be printed with the client
 	timeout   time.Duration
 	http      http.Client
 }
@@ -90,14 +49,14 @@ func NewClient(options ClientOptions) (*Client, error) {
 	if options.Timeout == 0 {
 		options.Timeout = DefaultTimeout
 	}
-	return &Client{base: base, authorize: bearer(options.Token), timeout: options.Timeout, http: http.Client{
+	return &Client{base: base, authorize: bearerHeader(options.Token), timeout: options.Timeout, http: http.Client{
 		Transport:     options.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// bearer returns what shows a token, if there is one.
-func bearer(token string) func(http.Header) {
+// bearerHeader returns a function that sets the header of a token, if there is one.
+func bearerHeader(token string) func(http.Header) {
 	return func(h http.Header) {
 		if token != "" {
 			h.Set("Authorization", "Bearer "+token)
@@ -109,7 +68,7 @@ func bearer(token string) func(http.Header) {
 // provider, a [*StatusError], or those of the transport.
 func (c *Client) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	var answer acquireAnswer
-	if err := c.call(ctx, http.MethodPost, c.base.JoinPath("lease"), req, &answer); err != nil {
+	if err := c.send(ctx, http.MethodPost, c.base.JoinPath("lease"), req, &answer); err != nil {
 		return nil, err
 	}
 	if len(answer.Leases) == 0 {
@@ -125,7 +84,7 @@ func (c *Client) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 
 // Release implements [idgen.LeaseProvider]. Errors are as for Acquire.
 func (c *Client) Release(ctx context.Context, req idgen.ReleaseRequest) error {
-	return c.call(ctx, http.MethodDelete, c.base.JoinPath("lease", strconv.FormatInt(req.ID, 10)), req, nil)
+	return c.send(ctx, http.MethodDelete, c.base.JoinPath("lease", strconv.FormatInt(req.ID, 10)), req, nil)
 }
 
 // List implements [Lister], for tokens that may. Errors are as for Acquire.
@@ -137,15 +96,15 @@ func (c *Client) List(ctx context.Context, serviceID string, options lease.ListO
 	}
 	where.RawQuery = query.Encode()
 	var page lease.Page
-	err := c.call(ctx, http.MethodGet, where, nil, &page)
+	err := c.send(ctx, http.MethodGet, where, nil, &page)
 	return page, err
 }
 
-// call makes a request and reads the answer.
-func (c *Client) call(ctx context.Context, method string, where *url.URL, body, answer any) error {
+// send makes a request and reads the answer.
+func (c *Client) send(ctx context.Context, method string, where *url.URL, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	req, err := c.request(ctx, method, where, body)
+	req, err := c.newRequest(ctx, method, where, body)
 	if err != nil {
 		return err
 	}
@@ -164,7 +123,7 @@ func (c *Client) call(ctx context.Context, method string, where *url.URL, body, 
 	return decode(res, text, answer)
 }
 
-func (c *Client) request(ctx context.Context, method string, where *url.URL, body any) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, method string, where *url.URL, body any) (*http.Request, error) {
 	var reader io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -200,7 +159,7 @@ func decode(res *http.Response, text []byte, answer any) error {
 		var p problem
 		if err := json.Unmarshal(text, &p); err == nil && p.Code != "" {
 			p.Status = res.StatusCode
-			return p.error()
+			return p.toError()
 		}
 	}
 	return &StatusError{Status: res.StatusCode, Detail: fmt.Sprintf("the answer, of type %q, is not that of a lease server: %.200q", media, text)}

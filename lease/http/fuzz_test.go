@@ -19,7 +19,7 @@ func FuzzHandler(f *testing.F) {
 	provider := newMemory(f)
 	f.Fuzz(func(t *testing.T, method, target, body, token string) {
 		h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true, MaxLeasedPerMs: 4096}}})
-		res := request(t, h, method, target, body, "Authorization", "Bearer "+token)
+		res := send(t, h, method, target, body, "Authorization", "Bearer "+token)
 		if res.Code >= 300 || method != "POST" {
 			if strings.Contains(res.Body.String(), `"secret"`) {
 				t.Errorf("%d tells a secret: %s", res.Code, res.Body)

@@ -3,18 +3,11 @@
 package http
 
 import (
-	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"errors"
 	"fmt"
-	"net/http"
-	"slices"
+	"log/slog"
 	"strings"
-	"time"
 
-	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Token is a bearer token, and what its bearer may do.
@@ -51,76 +44,17 @@ func (t Token) validate() error {
 	return nil
 }
 
-// account is a token; nil is that of anonymous clients.
-type account struct {
-	Token
-	hash [sha256.Size]byte // of the secret: comparisons take the same time for every length
-}
+// Format implements [fmt.Formatter]: a token prints like any struct, except that
+// its secret is left out.
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
 
-func newAccount(t Token) *account {
-	hash := sha256.Sum256([]byte(t.Secret))
-	t.Secret = "" // not needed any more
-	return &account{Token: t, hash: hash}
-}
+// LogValue implements [slog.LogValuer]: a token is logged without its secret.
+func (t Token) LogValue() slog.Value { return slog.AnyValue(t.withoutSecret()) }
 
-// authenticate returns whose token the request bears. It compares with all of
-// them, whichever it is.
-func (h *Handler) authenticate(r *http.Request) (*account, error) {
-	header := r.Header.Get("Authorization")
-	if header == "" && h.options.Anonymous {
-		return nil, nil
-	}
-	scheme, secret, _ := strings.Cut(header, " ")
-	hash := sha256.Sum256([]byte(secret))
-	var found *account
-	for _, a := range h.accounts {
-		if subtle.ConstantTimeCompare(hash[:], a.hash[:]) == 1 {
-			found = a
-		}
-	}
-	if found == nil || !strings.EqualFold(scheme, "Bearer") {
-		return nil, fault(http.StatusUnauthorized, codeUnauthorized, "the request bears no valid token")
-	}
-	return found, nil
-}
-
-// named returns the id of the service that a request names.
-func named(service string) string {
-	if service == "" {
-		return lease.DefaultService
-	}
-	return service
-}
-
-// permit refuses services that are not the token's.
-func (a *account) permit(service string) error {
-	if a == nil || len(a.Services) == 0 || slices.Contains(a.Services, named(service)) {
-		return nil
-	}
-	return fault(http.StatusForbidden, codeForbidden, "the token is not for service %q", named(service))
-}
-
-func (a *account) mayList() bool { return a == nil || a.List }
-
-// acquire leases from provider within what the token permits.
-func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req idgen.AcquireRequest) ([]idgen.Lease, error) {
-	if a == nil {
-		return provider.Acquire(ctx, req)
-	}
-	if throughput := max(req.ThroughputPerMs, 1); a.MaxThroughputPerMs > 0 && throughput > a.MaxThroughputPerMs {
-		return nil, fault(http.StatusForbidden, codeForbidden, "the token permits a throughput of %d per millisecond, not %d", a.MaxThroughputPerMs, throughput)
-	}
-	if a.MaxLeasedPerMs == 0 {
-		return provider.Acquire(ctx, req)
-	}
-	budget := &lease.Budget{Account: a.Name, PerMs: a.MaxLeasedPerMs}
-	leases, err := provider.Acquire(lease.WithBudget(ctx, budget), req)
-	if err == nil && !budget.IsApplied() {
-		err = errors.New("lease/http: the provider keeps no account of what tokens have leased: serve a lease.Server, or set no MaxLeasedPerMs")
-		for _, l := range leases {
-			err = errors.Join(err, provider.Release(ctx, l.Release(req.ServiceID, l.Created-1, time.Now())))
-		}
-		return nil, err
-	}
-	return leases, err
+// withoutSecret returns the token without its secret, as a type without methods.
+func (t Token) withoutSecret() any {
+	type token = Token
+	type Token token // the name that %#v prints
+	t.Secret = redact.Secret(t.Secret)
+	return Token(t)
 }

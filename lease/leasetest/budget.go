@@ -9,39 +9,28 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// within acquires on a budget, which is asked of the server itself: what it
-// travels in does not pass a network.
-func (f *fixture) within(n *node, account string, perMs int, req idgen.AcquireRequest) ([]idgen.Lease, error) {
-	f.Helper()
-	budget := &lease.Budget{Account: account, PerMs: perMs}
-	leases, err := n.server.Acquire(lease.WithBudget(f.Context(), budget), req)
-	if err == nil && !budget.IsApplied() {
-		f.Error("the budget is not kept")
-	}
-	return leases, err
-}
-
-// testBudget checks that an account cannot have more than its budget: through
-// other servers, or by requests that are repeated when what they were granted was
-// released through somebody else.
+// testBudget checks that an account cannot have more than its budget: neither
+// through other servers, nor by repeating requests whose leases were released
+// through another server.
 func testBudget(f *fixture) {
-	n, other := f.node(fresh()), f.node(fresh())
+	n, other := f.newNode(fresh()), f.newNode(fresh())
 	request := func(key string) idgen.AcquireRequest {
 		return idgen.AcquireRequest{ThroughputPerMs: 512, RequestKey: key}
 	}
-	first, err := f.within(n, "a", 1024, request("1"))
-	second, again := f.within(other, "a", 1024, request("2"))
+	first, err := f.acquireWithin(n, "a", 1024, request("1"))
+	second, again := f.acquireWithin(other, "a", 1024, request("2"))
 	if err := errors.Join(err, again); err != nil {
 		f.Fatal(err)
 	}
-	f.granted(slices.Concat(first, second), 1024)
+	f.checkGrant(slices.Concat(first, second), 1024)
 	refused := func(what string, req idgen.AcquireRequest) {
 		f.Helper()
 		for _, n := range []*node{n, other} {
-			leases, err := f.within(n, "a", 1024, req)
+			leases, err := f.acquireWithin(n, "a", 1024, req)
 			var budget *lease.BudgetError
 			if !errors.As(err, &budget) || !errors.Is(err, lease.ErrBudget) || budget.Leased != 1024 || budget.PerMs != 1024 || leases != nil {
 				f.Errorf("%s: got %+v and %v, want a BudgetError", what, leases, err)
@@ -50,23 +39,23 @@ func testBudget(f *fixture) {
 	}
 	refused("a third", request("3"))
 	refused("the least", idgen.AcquireRequest{})
-	if repeated, err := f.within(other, "a", 1024, request("1")); err != nil || !slices.Equal(repeated, first) {
+	if repeated, err := f.acquireWithin(other, "a", 1024, request("1")); err != nil || !slices.Equal(repeated, first) {
 		f.Errorf("repeated: got %+v and %v, want %+v", repeated, err, first)
 	}
-	if leases, err := f.within(n, "b", 256, idgen.AcquireRequest{}); err != nil || f.ledger.Granted(leases...) != nil {
+	if leases, err := f.acquireWithin(n, "b", 256, idgen.AcquireRequest{}); err != nil || f.ledger.AddGrant(leases...) != nil {
 		f.Errorf("another account: %v", err)
 	}
-	f.acquire(n, 4096) // on no budget
-	f.release(n, first[0], first[0].Created)
+	f.acquireLease(n, 4096) // on no budget
+	f.releaseLease(n, first[0], first[0].Created)
 	f.advance(time.Millisecond)
-	third, err := f.within(other, "a", 1024, request("3"))
+	third, err := f.acquireWithin(other, "a", 1024, request("3"))
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.granted(third, 512)
+	f.checkGrant(third, 512)
 	refused("the first again, which is not answered from before", request("1"))
 	f.advance(10*time.Minute + 30*time.Second)
-	if leases, err := f.within(n, "a", 1024, idgen.AcquireRequest{ThroughputPerMs: 1024}); err != nil || f.ledger.Granted(leases...) != nil {
+	if leases, err := f.acquireWithin(n, "a", 1024, idgen.AcquireRequest{ThroughputPerMs: 1024}); err != nil || f.ledger.AddGrant(leases...) != nil {
 		f.Errorf("when all have ended: %v", err)
 	}
 }
@@ -74,7 +63,7 @@ func testBudget(f *fixture) {
 // testBudgetRandom acquires on a budget, repeats requests and releases at random
 // through several servers, and compares with what the account has.
 func testBudgetRandom(f *fixture) {
-	r := f.random()
+	r := seed.Rand(f.T)
 	const most = 24
 	var nodes []*node
 	for bitSeq := 1; bitSeq <= 3; bitSeq++ {
@@ -82,7 +71,7 @@ func testBudgetRandom(f *fixture) {
 		if bitSeq == 2 {
 			store = Hostile(store, r.Uint64())
 		}
-		nodes = append(nodes, f.nodeOf(store, small(bitSeq)))
+		nodes = append(nodes, f.newNodeOf(store, small(bitSeq)))
 	}
 	var held []idgen.Lease
 	leased := func(since time.Duration) (total int) {
@@ -103,17 +92,17 @@ func testBudgetRandom(f *fixture) {
 			if len(held) > 0 {
 				i := r.IntN(len(held))
 				l := held[i]
-				if err := n.Release(f.Context(), f.sign(l, l.Created)); err != nil && !errors.Is(err, lease.ErrNotFound) {
+				if err := n.Release(f.Context(), f.signRelease(l, l.Created)); err != nil && !errors.Is(err, lease.ErrNotFound) {
 					f.Fatal(err)
 				}
 				if f.now.Load() < l.Expired { // else it counts a little longer
 					held = slices.Delete(held, i, i+1)
-					f.ledger.Released(l, l.Created)
+					f.ledger.AddRelease(l, l.Created)
 				}
 			}
 		default:
 			req := idgen.AcquireRequest{ThroughputPerMs: 1 + r.IntN(8), RequestKey: fmt.Sprint(r.IntN(12))}
-			leases, err := f.within(n, "a", most, req)
+			leases, err := f.acquireWithin(n, "a", most, req)
 			switch {
 			case errors.Is(err, lease.ErrBudget):
 				refusals++
@@ -125,7 +114,7 @@ func testBudgetRandom(f *fixture) {
 				if total := leased(0); total+req.ThroughputPerMs > most {
 					f.Fatalf("%d positions are granted where %d of %d are leased", req.ThroughputPerMs, total, most)
 				}
-				f.granted(leases, req.ThroughputPerMs)
+				f.checkGrant(leases, req.ThroughputPerMs)
 				held = append(held, leases...)
 			case err != nil && !errors.Is(err, lease.ErrExhausted):
 				f.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // testClock checks clocks that the layout cannot express.
 func testClock(f *fixture) {
-	n := f.node(fresh())
+	n := f.newNode(fresh())
 	layout := idgen.DefaultLayout()
 	for _, c := range []struct {
 		at   time.Time
@@ -30,18 +30,18 @@ func testClock(f *fixture) {
 		}
 	}
 	f.now.Store(layout.Last().UnixMilli())
-	if l := f.acquire(n, 1)[0]; l.Expired != f.now.Load()+1 {
+	if l := f.acquireLease(n, 1)[0]; l.Expired != f.now.Load()+1 {
 		f.Errorf("in the last millisecond: the lease ends at %d, %d ms later", l.Expired, l.Expired-f.now.Load())
 	}
 }
 
 // testSkewedClocks lets servers whose clocks differ fill the space, again and
-// again: the fences keep their leases apart.
+// again: the bounds of the blocks keep their leases apart.
 func testSkewedClocks(f *fixture) {
 	skews := []time.Duration{0, 3 * time.Second, -3 * time.Second, 9 * time.Minute, -9 * time.Minute, -24 * time.Hour}
 	var nodes []*node
 	for _, skew := range skews {
-		n := f.node(small(2))
+		n := f.newNode(small(2))
 		n.off.Store(skew.Milliseconds())
 		nodes = append(nodes, n)
 	}
@@ -57,7 +57,7 @@ func testSkewedClocks(f *fixture) {
 					f.Fatal(err)
 				}
 				granted++
-				f.granted(leases, 1)
+				f.checkGrant(leases, 1)
 			}
 		}
 		f.advance(4 * time.Minute)
@@ -70,15 +70,15 @@ func testSkewedClocks(f *fixture) {
 // testClockYearAhead lets a server whose clock is a year ahead take everything,
 // again and again: the others are granted the time until then.
 func testClockYearAhead(f *fixture) {
-	broken, sane := f.node(small(2)), f.node(small(2))
+	broken, sane := f.newNode(small(2)), f.newNode(small(2))
 	broken.off.Store((365 * 24 * time.Hour).Milliseconds())
 	for hour := range 4 {
 		for range 3 * 16 {
-			f.acquire(broken, 1)
+			f.acquireLease(broken, 1)
 			broken.off.Add(time.Hour.Milliseconds() / 16)
 		}
 		for i := range 16 {
-			if leases := f.acquire(sane, 1); leases[0].Created > f.now.Load()+1000 {
+			if leases := f.acquireLease(sane, 1); leases[0].Created > f.now.Load()+1000 {
 				f.Fatalf("hour %d, lease %d begins %d ms ahead", hour, i, leases[0].Created-f.now.Load())
 			}
 		}
@@ -86,20 +86,20 @@ func testClockYearAhead(f *fixture) {
 	}
 	f.advance(366 * 24 * time.Hour) // behind all of that
 	for range 16 {
-		f.acquire(sane, 1)
+		f.acquireLease(sane, 1)
 	}
 }
 
 // testFallback checks that a lease ends no earlier than its predecessor may be
 // continued, unless that was released.
 func testFallback(f *fixture) {
-	n := f.node(small(5)) // two machine ids
-	first := f.acquire(n, 1)[0]
-	released := f.acquire(n, 1)[0]
-	f.release(n, released, released.Created)
+	n := f.newNode(small(5)) // two machine ids
+	first := f.acquireLease(n, 1)[0]
+	released := f.acquireLease(n, 1)[0]
+	f.releaseLease(n, released, released.Created)
 	f.advance(10*time.Minute + time.Millisecond)
 	for range 2 {
-		l := f.acquire(n, 1)[0]
+		l := f.acquireLease(n, 1)[0]
 		if l.Expired != l.Created+600_000 || l.ID == first.ID && l.Expired < first.Expired+600_000 {
 			f.Errorf("machine %d: lasts from %d to %d, after one until %d", l.ID, l.Created, l.Expired, first.Expired)
 		}
@@ -112,13 +112,13 @@ func testFallback(f *fixture) {
 func testShortened(f *fixture) {
 	short := small(5) // two machine ids
 	short.Default.Duration = time.Minute
-	long := f.node(small(5))
+	long := f.newNode(small(5))
 	for range 2 {
-		f.acquire(long, 1)
+		f.acquireLease(long, 1)
 	}
-	n := f.node(short)
+	n := f.newNode(short)
 	f.advance(10 * time.Minute)
-	for range 8 { // the holders may continue for ten minutes, who comes next for one
+	for range 8 { // the holders may continue for ten minutes, the next ones for one
 		if leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.Is(err, lease.ErrExhausted) {
 			f.Fatalf("got %+v and %v while the positions may be continued, want ErrExhausted", leases, err)
 		}
@@ -127,14 +127,14 @@ func testShortened(f *fixture) {
 	f.advance(time.Minute)
 	for generation := range 5 {
 		for range 2 {
-			if l := f.acquire(n, 1)[0]; l.Duration() != time.Minute {
+			if l := f.acquireLease(n, 1)[0]; l.Duration() != time.Minute {
 				f.Errorf("generation %d: the lease lasts %v, want a minute", generation, l.Duration())
 			}
 		}
 		f.advance(time.Minute)
 	}
 	for range 2 { // longer again
-		if l := f.acquire(long, 1)[0]; l.Duration() != 10*time.Minute {
+		if l := f.acquireLease(long, 1)[0]; l.Duration() != 10*time.Minute {
 			f.Errorf("the lease lasts %v, want ten minutes", l.Duration())
 		}
 	}
@@ -146,18 +146,18 @@ func testShortened(f *fixture) {
 func testShortenedQueue(f *fixture) {
 	short := small(2) // 16 machine ids
 	short.Default.Duration = time.Minute
-	long, n := f.node(small(2)), f.node(short)
+	long, n := f.newNode(small(2)), f.newNode(short)
 	for range 12 {
-		f.acquire(long, 1)
+		f.acquireLease(long, 1)
 	}
 	f.advance(9 * time.Minute)
 	for range 4 {
-		f.acquire(n, 1)
+		f.acquireLease(n, 1)
 	}
 	f.advance(time.Minute + time.Millisecond)
 	for range 8 {
 		for range 4 {
-			f.acquire(n, 1)
+			f.acquireLease(n, 1)
 		}
 		f.advance(time.Minute + time.Millisecond)
 	}

@@ -15,22 +15,22 @@ import (
 // concurrent use.
 type Ledger struct {
 	mu  sync.Mutex
-	all []held
+	all []ledgerEntry
 }
 
-// held is a lease as its holder uses it: IDs are made in the positions of the
+// ledgerEntry is a lease as its holder uses it: IDs are made in the positions of the
 // lease from Created up to end, and with the fallback bit set in the stretch
 // that follows Expired, unless it was released.
-type held struct {
+type ledgerEntry struct {
 	idgen.Lease
 	end       int64 // Expired, or behind the last millisecond used
 	continues bool
 }
 
-// Granted adds new leases. It returns an error if one is not valid, or could
+// AddGrant adds new leases. It returns an error if one is not valid, or could
 // make an ID that another one in the ledger could make, too, be it with the
 // fallback bit.
-func (l *Ledger) Granted(leases ...idgen.Lease) error {
+func (l *Ledger) AddGrant(leases ...idgen.Lease) error {
 	for _, lease := range leases {
 		if err := l.add(lease, 0); err != nil {
 			return err
@@ -45,14 +45,14 @@ func (l *Ledger) add(lease idgen.Lease, lastTs int64) error {
 	if err := lease.Validate(); err != nil {
 		return err
 	}
-	granted := held{Lease: lease, end: lease.Expired, continues: true}
+	granted := ledgerEntry{Lease: lease, end: lease.Expired, continues: true}
 	if lastTs != 0 {
 		granted.end, granted.continues = lastTs+1, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, other := range l.all {
-		if why := granted.overlaps(other); why != "" {
+		if why := granted.overlapWith(other); why != "" {
 			return fmt.Errorf("leasetest: %s\nnew: %+v\nold: %+v", why, granted, other)
 		}
 	}
@@ -60,12 +60,12 @@ func (l *Ledger) add(lease idgen.Lease, lastTs int64) error {
 	return nil
 }
 
-// Released notes that the holder makes no ID under the lease after lastTs, and
+// AddRelease notes that the holder makes no ID under the lease after lastTs, and
 // does not continue it.
-func (l *Ledger) Released(lease idgen.Lease, lastTs int64) {
+func (l *Ledger) AddRelease(lease idgen.Lease, lastTs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := slices.IndexFunc(l.all, func(h held) bool { return h.Lease == lease }); i >= 0 {
+	if i := slices.IndexFunc(l.all, func(h ledgerEntry) bool { return h.Lease == lease }); i >= 0 {
 		l.all[i].end, l.all[i].continues = lastTs+1, false
 	}
 }
@@ -77,8 +77,8 @@ func (l *Ledger) Len() int {
 	return len(l.all)
 }
 
-// overlaps returns why two holders might make the same ID, "" if they cannot.
-func (h held) overlaps(o held) string {
+// overlapWith returns why two holders might make the same ID, "" if they cannot.
+func (h ledgerEntry) overlapWith(o ledgerEntry) string {
 	hSize, oSize := uint64(h.ThroughputPerMs()), uint64(o.ThroughputPerMs())
 	if h.Base() >= o.Base()+oSize || o.Base() >= h.Base()+hSize {
 		return ""

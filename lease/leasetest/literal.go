@@ -3,37 +3,23 @@
 package leasetest
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// literal returns the release of the specification's section 4.1: it says
-// nothing but the id, and when it was signed.
-func (f *fixture) literal(l idgen.Lease) idgen.ReleaseRequest {
-	req := idgen.ReleaseRequest{ID: l.ID, Timestamp: f.now.Load()}
-	mac := hmac.New(sha256.New, []byte(l.Secret))
-	fmt.Fprintf(mac, "%d:%d", req.ID, req.Timestamp)
-	req.Signature = hex.EncodeToString(mac.Sum(nil))
-	return req
-}
-
 // testReleaseLiteral releases leases of several sizes as the specification has
 // it: it needs the lease's own secret, and frees nothing before the lease's end,
 // since it does not say until when IDs were made.
 func testReleaseLiteral(f *fixture) {
-	n := f.node(small(2))
+	n := f.newNode(small(2))
 	for _, throughput := range []int{4, 8, 16} {
-		l := f.acquire(n, throughput)[0]
-		req := f.literal(l)
+		l := f.acquireLease(n, throughput)[0]
+		req := f.signLiteral(l)
 		forged := req
-		forged.Signature = f.literal(idgen.Lease{ID: l.ID, Secret: "another"}).Signature
+		forged.Signature = f.signLiteral(idgen.Lease{ID: l.ID, Secret: "another"}).Signature
 		if err := n.Release(f.Context(), forged); !errors.Is(err, lease.ErrSignature) {
 			f.Errorf("machine %d, forged: got %v, want ErrSignature", l.ID, err)
 		}
@@ -47,16 +33,16 @@ func testReleaseLiteral(f *fixture) {
 				f.Errorf("machine %d: %v", l.ID, err)
 			}
 		}
-		if got := f.list(n, lease.ListOptions{}); len(got) != 0 {
+		if got := f.listAll(n, lease.ListOptions{}); len(got) != 0 {
 			f.Errorf("machine %d is listed as active after its release: %+v", l.ID, got)
 		}
 	}
 	for _, id := range []int64{-1, 32} {
-		if err := n.Release(f.Context(), f.literal(idgen.Lease{ID: id, Secret: "s"})); !errors.Is(err, lease.ErrInvalid) {
+		if err := n.Release(f.Context(), f.signLiteral(idgen.Lease{ID: id, Secret: "s"})); !errors.Is(err, lease.ErrInvalid) {
 			f.Errorf("machine %d: got %v, want ErrInvalid", id, err)
 		}
 	}
-	if err := n.Release(f.Context(), f.literal(idgen.Lease{ID: 31, Secret: "s"})); !errors.Is(err, lease.ErrNotFound) {
+	if err := n.Release(f.Context(), f.signLiteral(idgen.Lease{ID: 31, Secret: "s"})); !errors.Is(err, lease.ErrNotFound) {
 		f.Errorf("a machine that has no lease: got %v, want ErrNotFound", err)
 	}
 	testLiteralFreesNothing(f, n)
@@ -73,14 +59,14 @@ func testLiteralFreesNothing(f *fixture, n *node) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.granted(leases, 1)
-		if err := n.Release(f.Context(), f.literal(leases[0])); err != nil {
+		f.checkGrant(leases, 1)
+		if err := n.Release(f.Context(), f.signLiteral(leases[0])); err != nil {
 			f.Fatal(err)
 		}
 		f.advance(time.Millisecond)
 	}
 	f.advance(10 * time.Minute)
 	for range 16 {
-		f.acquire(n, 1)
+		f.acquireLease(n, 1)
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 // testAcquire checks a lease of the default configuration.
 func testAcquire(f *fixture) {
-	n := f.node(fresh())
-	leases := f.acquire(n, 0)
+	n := f.newNode(fresh())
+	leases := f.acquireLease(n, 0)
 	if len(leases) != 1 {
 		f.Fatalf("got %d leases, want 1", len(leases))
 	}
@@ -27,7 +27,7 @@ func testAcquire(f *fixture) {
 	if len(l.Secret) < 32 {
 		f.Errorf("the secret has %d characters", len(l.Secret))
 	}
-	if other := f.acquire(n, 0)[0]; other.Secret == l.Secret {
+	if other := f.acquireLease(n, 0)[0]; other.Secret == l.Secret {
 		f.Error("two leases have one secret")
 	}
 }
@@ -35,11 +35,11 @@ func testAcquire(f *fixture) {
 // testThroughput checks that what is asked for is granted, as one lease while
 // there is room.
 func testThroughput(f *fixture) {
-	n := f.node(fresh())
+	n := f.newNode(fresh())
 	for _, c := range []struct{ throughput, bitSeq int }{
 		{0, 8}, {1, 8}, {255, 8}, {256, 8}, {257, 9}, {1024, 10}, {1025, 11}, {4096, 12}, {16384, 14},
 	} {
-		if leases := f.acquire(n, c.throughput); len(leases) != 1 || leases[0].BitSeq != c.bitSeq {
+		if leases := f.acquireLease(n, c.throughput); len(leases) != 1 || leases[0].BitSeq != c.bitSeq {
 			f.Errorf("%d positions: got %d leases, the first with bitSeq %d, want one with %d",
 				c.throughput, len(leases), leases[0].BitSeq, c.bitSeq)
 		}
@@ -49,13 +49,13 @@ func testThroughput(f *fixture) {
 // testRoundRobin checks that positions go round: none is leased again before
 // all others were, be it released at once.
 func testRoundRobin(f *fixture) {
-	n := f.node(small(2))
+	n := f.newNode(small(2))
 	seen := map[int64]int{}
 	for round := range 3 {
 		for range 16 {
-			l := f.acquire(n, 1)[0]
+			l := f.acquireLease(n, 1)[0]
 			seen[l.ID]++
-			f.release(n, l, l.Created)
+			f.releaseLease(n, l, l.Created)
 			f.advance(2 * time.Millisecond)
 		}
 		if round == 0 && len(seen) != 16 {
@@ -68,7 +68,7 @@ func testRoundRobin(f *fixture) {
 // own.
 func testServices(f *fixture) {
 	other := idgen.Layout{CustomEpochMs: 1, BitReserve: 1, BitTs: 41, BitID: 10, BitSeq: 12}
-	n := f.node(lease.Options{Fresh: true, OnlyListed: true, Services: map[string]lease.ServiceConfig{
+	n := f.newNode(lease.Options{Fresh: true, OnlyListed: true, Services: map[string]lease.ServiceConfig{
 		"default":       {},
 		"team/orders:2": {Layout: other, Duration: time.Hour},
 	}})
@@ -81,14 +81,14 @@ func testServices(f *fixture) {
 			f.Errorf("got %+v", l)
 		}
 	}
-	if l := f.acquire(n, 1)[0]; l.Layout() != idgen.DefaultLayout() {
+	if l := f.acquireLease(n, 1)[0]; l.Layout() != idgen.DefaultLayout() {
 		f.Errorf("the default service: got %+v", l)
 	}
 	named, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: lease.DefaultService})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.granted(named, 1) // "default" and "" are one service: its leases are disjoint
+	f.checkGrant(named, 1) // "default" and "" are one service: its leases are disjoint
 	for _, id := range []string{"unlisted", "orders"} {
 		if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: id}); !errors.Is(err, lease.ErrUnknownService) {
 			f.Errorf("service %q: got %v, want ErrUnknownService", id, err)
@@ -99,28 +99,28 @@ func testServices(f *fixture) {
 // testEpoch checks that epoch, reserve and timestamp of a service stay what they
 // were when it was first leased, while the bits below may move.
 func testEpoch(f *fixture) {
-	f.acquire(f.node(fresh()), 1)
+	f.acquireLease(f.newNode(fresh()), 1)
 	for _, layout := range []idgen.Layout{
 		{CustomEpochMs: idgen.DefaultCustomEpochMs - 1, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8},
 		{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
 		{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 2, BitTs: 41, BitID: 13, BitSeq: 8},
 	} {
-		n := f.node(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
+		n := f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
 		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
 		var epoch *lease.CustomEpochError
 		if !errors.As(err, &epoch) || epoch.Configured.CustomEpochMs != layout.CustomEpochMs || epoch.Stored.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
-			f.Errorf("%+v: got %v, want an CustomEpochError", layout, err)
+			f.Errorf("%+v: got %v, want a CustomEpochError", layout, err)
 		}
 	}
 	moved := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 12, BitSeq: 10}
-	if l := f.acquire(f.node(lease.Options{Default: lease.ServiceConfig{Layout: moved}}), 1)[0]; l.BitSeq != 10 || l.BitID != 12 {
+	if l := f.acquireLease(f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: moved}}), 1)[0]; l.BitSeq != 10 || l.BitID != 12 {
 		f.Errorf("got %+v", l)
 	}
 }
 
 // testLimits checks that what can never be granted is refused, and named.
 func testLimits(f *fixture) {
-	n := f.node(fresh())
+	n := f.newNode(fresh())
 	many := map[string]string{}
 	for i := range 17 {
 		many[fmt.Sprint(i)] = ""
@@ -141,7 +141,7 @@ func testLimits(f *fixture) {
 			f.Errorf("%s: got %v and %v, want ErrInvalid", name, leases, err)
 		}
 	}
-	l := f.acquire(n, 1)[0]
+	l := f.acquireLease(n, 1)[0]
 	for name, change := range map[string]func(*idgen.ReleaseRequest){
 		"id":     func(r *idgen.ReleaseRequest) { r.ID = 8192 },
 		"minus":  func(r *idgen.ReleaseRequest) { r.ID = -1 },
@@ -158,16 +158,16 @@ func testLimits(f *fixture) {
 
 // testList checks listings: complete, in pages, without secrets.
 func testList(f *fixture) {
-	n := f.node(fresh())
+	n := f.newNode(fresh())
 	want := map[int64]bool{}
 	for i := range 20 {
 		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Meta: map[string]string{"host": fmt.Sprint("h", i)}})
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.granted(leases, 1)
+		f.checkGrant(leases, 1)
 		if i%5 == 0 {
-			f.release(n, leases[0], leases[0].Created)
+			f.releaseLease(n, leases[0], leases[0].Created)
 		}
 		want[leases[0].ID] = i%5 != 0
 	}
@@ -175,7 +175,7 @@ func testList(f *fixture) {
 		options lease.ListOptions
 		leases  int
 	}{{lease.ListOptions{}, 16}, {lease.ListOptions{Limit: 3}, 16}, {lease.ListOptions{Limit: 7, Ended: true}, 20}} {
-		got := f.list(n, c.options)
+		got := f.listAll(n, c.options)
 		if len(got) != c.leases {
 			f.Errorf("%+v: listed %d leases, want %d", c.options, len(got), c.leases)
 		}
@@ -190,28 +190,12 @@ func testList(f *fixture) {
 		}
 	}
 	f.advance(time.Hour)
-	if got := f.list(n, lease.ListOptions{}); len(got) != 0 {
+	if got := f.listAll(n, lease.ListOptions{}); len(got) != 0 {
 		f.Errorf("after an hour there are leases: %+v", got)
 	}
 	for _, bad := range []lease.ListOptions{{Limit: 1001}, {Limit: -1}, {After: "x"}, {After: "00000000 "}} {
 		if _, err := n.server.List(f.Context(), "", bad); !errors.Is(err, lease.ErrInvalid) {
 			f.Errorf("%+v: got %v, want ErrInvalid", bad, err)
-		}
-	}
-}
-
-// list returns all pages of the default service.
-func (f *fixture) list(n *node, options lease.ListOptions) []lease.Info {
-	f.Helper()
-	var all []lease.Info
-	for {
-		page, err := n.server.List(f.Context(), "", options)
-		if err != nil {
-			f.Fatal(err)
-		}
-		all = append(all, page.Leases...)
-		if options.After = page.Next; page.Next == "" {
-			return all
 		}
 	}
 }

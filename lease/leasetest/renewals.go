@@ -22,36 +22,23 @@ func renewal(l idgen.Lease) lease.RenewRequest {
 	return lease.RenewRequest{ID: l.ID, BitSeq: l.BitSeq, Created: l.Created, Secret: l.Secret}
 }
 
-// renew renews a lease, which has to succeed, and returns its end from now.
-func (f *fixture) renew(n *node, req lease.RenewRequest) (left int64) {
-	f.Helper()
-	l, err := n.server.Renew(f.Context(), req)
-	if err != nil {
-		f.Fatal(err)
-	}
-	if l.ID != req.ID || l.Created != req.Created || l.Secret != req.Secret {
-		f.Fatalf("renewed %+v as %+v", req, l)
-	}
-	return l.Expired - f.now.Load()
-}
-
 // testRenew checks that a renewal keeps the positions from others for as long as
 // it says, and that no renewal shortens another one.
 func testRenew(f *fixture) {
-	n := f.node(plain(10 * time.Second))
-	l, other := f.acquire(n, 1)[0], f.acquire(n, 1)[0]
+	n := f.newNode(plain(10 * time.Second))
+	l, other := f.acquireLease(n, 1)[0], f.acquireLease(n, 1)[0]
 	for range 3 {
 		f.advance(6 * time.Second)
-		if left := f.renew(n, renewal(l)); left != 10_000 {
+		if left := f.renewLease(n, renewal(l)); left != 10_000 {
 			f.Errorf("renewed for %d ms, want 10 s", left)
 		}
 	}
-	behind := f.node(plain(10 * time.Second))
+	behind := f.newNode(plain(10 * time.Second))
 	behind.off.Store(-5000)
-	if left := f.renew(behind, renewal(l)); left != 10_000 {
+	if left := f.renewLease(behind, renewal(l)); left != 10_000 {
 		f.Errorf("renewed by a clock that is behind, it has %d ms left, want 10 s", left)
 	}
-	if again := f.acquire(n, 1)[0]; again.ID != other.ID {
+	if again := f.acquireLease(n, 1)[0]; again.ID != other.ID {
 		f.Errorf("machine %d is granted, though it was renewed", again.ID)
 	}
 	var none *lease.ExhaustedError
@@ -59,7 +46,7 @@ func testRenew(f *fixture) {
 		f.Errorf("got %v, want *ExhaustedError", err)
 	}
 	f.advance(10 * time.Second)
-	if next := f.acquire(n, 1)[0]; next.Created != f.now.Load() {
+	if next := f.acquireLease(n, 1)[0]; next.Created != f.now.Load() {
 		f.Errorf("after the end of a renewed lease the next one begins at +%d", next.Created-f.now.Load())
 	}
 }
@@ -67,31 +54,31 @@ func testRenew(f *fixture) {
 // testRenewCut checks that the first renewal cuts a lease whose holder uses less
 // of it, and no later renewal does.
 func testRenewCut(f *fixture) {
-	long, short := f.node(plain(time.Hour)), f.node(plain(10*time.Second))
+	long, short := f.newNode(plain(time.Hour)), f.newNode(plain(10*time.Second))
 	var err error
 	if short.server, err = long.server.WithDuration(10 * time.Second); err != nil {
 		f.Fatal(err)
 	}
-	l := f.acquire(long, 1)[0]
+	l := f.acquireLease(long, 1)[0]
 	req := renewal(l)
 	req.Uses = 20 * time.Second
-	if left := f.renew(short, req); left != 20_000 {
+	if left := f.renewLease(short, req); left != 20_000 {
 		f.Errorf("%d ms are left, want the 20 s that the holder may use", left)
 	}
 	f.advance(15 * time.Second)
-	if left := f.renew(short, req); left != 10_000 {
+	if left := f.renewLease(short, req); left != 10_000 {
 		f.Errorf("%d ms are left, want 10 s", left)
 	}
-	f.renew(long, req)
-	if left := f.renew(short, req); left != 3_600_000 {
+	f.renewLease(long, req)
+	if left := f.renewLease(short, req); left != 3_600_000 {
 		f.Errorf("%d ms are left, want the hour of the renewal before", left)
 	}
 }
 
 // testRenewRefused checks what is not renewed.
 func testRenewRefused(f *fixture) {
-	n := f.node(plain(10 * time.Second))
-	l := f.acquire(n, 1)[0]
+	n := f.newNode(plain(10 * time.Second))
+	l := f.acquireLease(n, 1)[0]
 	for _, c := range []struct {
 		name  string
 		forge func(*lease.RenewRequest)
@@ -110,15 +97,15 @@ func testRenewRefused(f *fixture) {
 			f.Errorf("wrong %s: got %v, want %v", c.name, err, c.want)
 		}
 	}
-	if _, err := f.node(small(5)).server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := f.newNode(small(5)).server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrInvalid) {
 		f.Errorf("by a service that is not plain: got %v, want ErrInvalid", err)
 	}
 	f.advance(10 * time.Second)
 	if _, err := n.server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrNotRenewable) {
 		f.Errorf("at its end: got %v, want ErrNotRenewable", err)
 	}
-	second := f.acquire(n, 1)[0]
-	f.release(n, second, f.now.Load())
+	second := f.acquireLease(n, 1)[0]
+	f.releaseLease(n, second, f.now.Load())
 	if _, err := n.server.Renew(f.Context(), renewal(second)); !errors.Is(err, lease.ErrNotRenewable) {
 		f.Errorf("after its release: got %v, want ErrNotRenewable", err)
 	}
@@ -128,20 +115,20 @@ func testRenewRefused(f *fixture) {
 // nothing that begins later, nothing before a lease that lies ahead, and the
 // positions free for longest.
 func testPlain(f *fixture) {
-	n := f.node(plain(10 * time.Second))
-	first, second := f.acquire(n, 1)[0], f.acquire(n, 1)[0]
+	n := f.newNode(plain(10 * time.Second))
+	first, second := f.acquireLease(n, 1)[0], f.acquireLease(n, 1)[0]
 	f.advance(9_500 * time.Millisecond)
 	var none *lease.ExhaustedError
 	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
 		f.Errorf("half a second before a lease ends: got %v, want *ExhaustedError", err)
 	}
 	f.advance(time.Second)
-	if l := f.acquire(n, 1)[0]; l.ID != first.ID || l.Created != f.now.Load() {
+	if l := f.acquireLease(n, 1)[0]; l.ID != first.ID || l.Created != f.now.Load() {
 		f.Errorf("machine %d is granted from +%d, want %d at once", l.ID, l.Created-f.now.Load(), first.ID)
 	}
-	ahead := f.node(plain(10 * time.Second))
+	ahead := f.newNode(plain(10 * time.Second))
 	ahead.off.Store(30_000)
-	if l := f.acquire(ahead, 1)[0]; l.ID != second.ID {
+	if l := f.acquireLease(ahead, 1)[0]; l.ID != second.ID {
 		f.Errorf("machine %d is granted, want %d", l.ID, second.ID)
 	}
 	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
@@ -152,12 +139,12 @@ func testPlain(f *fixture) {
 // testPlainShortened checks that positions which were leased for longer than they are
 // now are free when their lease ends, since no client continues it.
 func testPlainShortened(f *fixture) {
-	long := f.node(plain(time.Hour))
-	first := f.acquire(long, 1)[0]
-	f.acquire(long, 1)
+	long := f.newNode(plain(time.Hour))
+	first := f.acquireLease(long, 1)[0]
+	f.acquireLease(long, 1)
 	f.advance(time.Hour)
 	// The ledger takes holders for such that continue, so it is not asked.
-	leases, err := f.node(plain(10*time.Second)).Acquire(f.Context(), idgen.AcquireRequest{})
+	leases, err := f.newNode(plain(10*time.Second)).Acquire(f.Context(), idgen.AcquireRequest{})
 	if err != nil || leases[0].ID != first.ID || leases[0].Created != f.now.Load() {
 		f.Errorf("got %+v, %v, want machine %d at once", leases, err, first.ID)
 	}
@@ -166,9 +153,9 @@ func testPlainShortened(f *fixture) {
 // testPlainClock checks that a plain service does not believe a clock that jumps
 // ahead by less than a lease.
 func testPlainClock(f *fixture) {
-	n := f.node(plain(time.Hour))
-	f.acquire(n, 1)
-	f.acquire(n, 1)
+	n := f.newNode(plain(time.Hour))
+	f.acquireLease(n, 1)
+	f.acquireLease(n, 1)
 	f.advance(40 * time.Minute)
 	n.off.Store((30 * time.Minute).Milliseconds())
 	var none *lease.ExhaustedError
@@ -176,7 +163,7 @@ func testPlainClock(f *fixture) {
 		f.Errorf("after a jump of the clock: got %v, want *ExhaustedError", err)
 	}
 	f.advance(20 * time.Minute)
-	if l := f.acquire(n, 1)[0]; l.Created != f.now.Load() {
+	if l := f.acquireLease(n, 1)[0]; l.Created != f.now.Load() {
 		f.Errorf("the lease begins at +%d, want now", l.Created-f.now.Load())
 	}
 }

@@ -4,20 +4,20 @@ package leasetest
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
 // testExhaustion checks that the whole space can be leased, and what happens
 // then.
 func testExhaustion(f *fixture) {
-	n := f.node(small(2))
+	n := f.newNode(small(2))
 	var all []idgen.Lease
 	for range 16 {
-		all = append(all, f.acquire(n, 4)...)
+		all = append(all, f.acquireLease(n, 4)...)
 	}
 	for _, throughput := range []int{1, 5, 64} {
 		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
@@ -30,17 +30,17 @@ func testExhaustion(f *fixture) {
 	if apart.ID == all[3].ID^1 { // its buddy: the two would be granted as one block
 		apart = all[10]
 	}
-	f.release(n, all[3], all[3].Created)
-	f.release(n, apart, apart.Created)
+	f.releaseLease(n, all[3], all[3].Created)
+	f.releaseLease(n, apart, apart.Created)
 	f.advance(2 * time.Millisecond)
 	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 9}); !errors.Is(err, lease.ErrExhausted) {
 		f.Errorf("9 positions of 8: got %v, want ErrExhausted", err)
 	}
-	if leases := f.acquire(n, 8); len(leases) != 2 { // apart from each other
+	if leases := f.acquireLease(n, 8); len(leases) != 2 { // apart from each other
 		f.Errorf("8 positions in two places: got %d leases", len(leases))
 	}
 	f.advance(10 * time.Minute)
-	f.acquire(n, 64) // the whole space
+	f.acquireLease(n, 64) // the whole space
 }
 
 // testMixedLayouts lets servers with different bitSeq share a space, and checks
@@ -48,22 +48,22 @@ func testExhaustion(f *fixture) {
 func testMixedLayouts(f *fixture) {
 	var nodes []*node
 	for bitSeq := 1; bitSeq <= 5; bitSeq++ {
-		nodes = append(nodes, f.node(small(bitSeq)))
+		nodes = append(nodes, f.newNode(small(bitSeq)))
 	}
 	for _, order := range [][]int{{4, 4}, {3, 3, 3, 3}, {0, 4}, {1, 4}, {2, 4}, {0, 3, 3}} { // there is room for each, whatever is drawn
 		for _, i := range order {
-			if leases := f.acquire(nodes[i], 1); len(leases) != 1 || leases[0].BitSeq != i+1 {
+			if leases := f.acquireLease(nodes[i], 1); len(leases) != 1 || leases[0].BitSeq != i+1 {
 				f.Errorf("%v: with bitSeq %d: got %+v", order, i+1, leases)
 			}
 		}
 		f.advance(time.Hour)
 	}
 	for range 32 { // all the space in the smallest blocks, and whole again
-		f.acquire(nodes[0], 1)
+		f.acquireLease(nodes[0], 1)
 	}
 	f.advance(time.Hour)
 	for range 2 {
-		if leases := f.acquire(nodes[4], 32); len(leases) != 1 || leases[0].BitSeq != 5 {
+		if leases := f.acquireLease(nodes[4], 32); len(leases) != 1 || leases[0].BitSeq != 5 {
 			f.Errorf("half of the space: got %+v", leases)
 		}
 	}
@@ -72,29 +72,18 @@ func testMixedLayouts(f *fixture) {
 // jumps are how far the clock of a running server is off, now and then.
 var jumps = []time.Duration{0, 0, 0, 0, 0, 0, -time.Hour, 20 * time.Minute, 24 * time.Hour, year}
 
-// nearNow checks that no lease begins at a time to which only a clock jumped: no
-// further ahead than a lease lasts, and servers disagree.
-func (f *fixture) nearNow(leases []idgen.Lease) {
-	f.Helper()
-	for _, l := range leases {
-		if ahead := l.Created - f.now.Load(); ahead > 600_000+22_000 {
-			f.Fatalf("the lease begins %v ahead: %+v", time.Duration(ahead)*time.Millisecond, l)
-		}
-	}
-}
-
 // testRandom acquires, releases and lets time pass at random, through servers
 // whose layouts and clocks differ. Clocks jump, by up to a year, and back.
 func testRandom(f *fixture) {
-	r := f.random()
+	r := seed.Rand(f.T)
 	var nodes []*node
 	for bitSeq := 1; bitSeq <= 4; bitSeq++ {
 		store := f.Open(f.T, f.name)
 		if bitSeq%2 == 0 {
 			store = Hostile(store, r.Uint64())
 		}
-		n := f.nodeOf(store, small(bitSeq))
-		f.acquire(n, 1) // its clock is right
+		n := f.newNodeOf(store, small(bitSeq))
+		f.acquireLease(n, 1) // its clock is right
 		nodes = append(nodes, n)
 	}
 	var current []idgen.Lease
@@ -120,25 +109,12 @@ func testRandom(f *fixture) {
 			if err != nil {
 				f.Fatal(err)
 			}
-			f.granted(leases, throughput)
-			f.nearNow(leases)
+			f.checkGrant(leases, throughput)
+			f.wantNearNow(leases)
 			current = append(current, leases...)
 		}
 	}
 	if f.ledger.Len() < 50 {
 		f.Errorf("only %d leases were granted", f.ledger.Len())
-	}
-}
-
-// randomRelease releases a lease that may have ended.
-func (f *fixture) randomRelease(r *rand.Rand, n *node, l idgen.Lease) {
-	now := f.now.Load()
-	last := min(max(l.Created-1, now-int64(r.IntN(1000))), l.Expired-1)
-	err := n.Release(f.Context(), f.sign(l, last))
-	if err != nil && !errors.Is(err, lease.ErrNotFound) {
-		f.Fatal(err)
-	}
-	if now < l.Expired {
-		f.ledger.Released(l, last)
 	}
 }

@@ -3,12 +3,8 @@
 package leasetest
 
 import (
-	"log/slog"
 	"os/exec"
-	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
@@ -90,98 +86,6 @@ func Run(t *testing.T, s Suite) {
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, s)) })
 	}
-}
-
-// fixture is one test on a store of its own, with a clock and a ledger.
-type fixture struct {
-	*testing.T
-	Suite
-	name   string
-	now    atomic.Int64 // Unix milliseconds
-	ledger Ledger
-}
-
-func newFixture(t *testing.T, s Suite) *fixture {
-	f := &fixture{T: t, Suite: s, name: strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "-"), "_", "-")}
-	f.now.Store(idgen.DefaultCustomEpochMs + 1_000_000_000)
-	return f
-}
-
-// advance moves the clock.
-func (f *fixture) advance(d time.Duration) { f.now.Add(d.Milliseconds()) }
-
-// node is a server of the store, as clients see it, with a clock that may be
-// off, and a monotonic clock that stands still while the machine is paused.
-type node struct {
-	idgen.LeaseProvider
-	server *lease.Server
-	off    atomic.Int64 // milliseconds
-	paused atomic.Int64 // milliseconds
-}
-
-// node opens the store and returns a server of it.
-func (f *fixture) node(options lease.Options) *node {
-	f.Helper()
-	return f.nodeOf(f.Open(f.T, f.name), options)
-}
-
-func (f *fixture) nodeOf(store lease.Store, options lease.Options) *node {
-	f.Helper()
-	n := &node{}
-	begin := f.now.Load()
-	options.Monotonic = func() time.Duration {
-		return time.Duration(f.now.Load()-begin-n.paused.Load()) * time.Millisecond
-	}
-	options.Logger = slog.New(slog.DiscardHandler)
-	server, err := lease.NewServer(AtTime(store, func() time.Time { return time.UnixMilli(f.now.Load() + n.off.Load()) }), options)
-	if err != nil {
-		f.Fatal(err)
-	}
-	n.server, n.LeaseProvider = server, server
-	if f.Front != nil {
-		n.LeaseProvider = f.Front(f.T, server)
-	}
-	return n
-}
-
-// acquire asks for leases of the default service, which have to be granted, and
-// enters them into the ledger.
-func (f *fixture) acquire(n *node, throughput int) []idgen.Lease {
-	f.Helper()
-	leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.granted(leases, throughput)
-	return leases
-}
-
-// granted checks leases and enters them into the ledger.
-func (f *fixture) granted(leases []idgen.Lease, throughput int) {
-	f.Helper()
-	if total := throughputOf(leases); total < max(throughput, 1) {
-		f.Fatalf("asked for %d positions, got %d", throughput, total)
-	}
-	if err := f.ledger.Granted(leases...); err != nil {
-		f.Fatal(err)
-	}
-}
-
-func throughputOf(leases []idgen.Lease) int {
-	total := 0
-	for _, l := range leases {
-		total += l.ThroughputPerMs()
-	}
-	return total
-}
-
-// release gives a lease of the default service back, which has to succeed.
-func (f *fixture) release(n *node, l idgen.Lease, lastTs int64) {
-	f.Helper()
-	if err := n.Release(f.Context(), l.Release("", lastTs, time.UnixMilli(f.now.Load()))); err != nil {
-		f.Fatal(err)
-	}
-	f.ledger.Released(l, lastTs)
 }
 
 // fresh are the options of a store that is known to be new.

@@ -15,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/servers"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/redis"
@@ -63,15 +64,15 @@ func open(t *testing.T, addr string, options redis.Options) (*redis.Store, *gore
 }
 
 func TestStore(t *testing.T) {
-	server := start(t)
+	server := servers.Redis(t)
 	leasetest.Run(t, leasetest.Suite{
 		Open: func(t *testing.T, name string) lease.Store {
-			store, _ := open(t, server.addr, redis.Options{Prefix: name})
+			store, _ := open(t, server.Addr, redis.Options{Prefix: name})
 			return store
 		},
 		Process: func(t *testing.T, name string) *exec.Cmd {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), workServer+"="+server.addr+" "+name)
+			cmd.Env = append(os.Environ(), workServer+"="+server.Addr+" "+name)
 			return cmd
 		},
 	})
@@ -80,18 +81,10 @@ func TestStore(t *testing.T) {
 // TestCluster runs on a server in cluster mode, which refuses scripts whose keys
 // do not share a slot.
 func TestCluster(t *testing.T) {
-	server := start(t, "--cluster-enabled", "yes")
-	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{server.addr}})
+	server := servers.StartRedis(t, "--cluster-enabled", "yes")
+	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{server.Addr}})
 	t.Cleanup(func() { _ = client.Close() })
-	server.ready(t, func(ctx context.Context, one *goredis.Client) error {
-		if err := one.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil && !strings.Contains(err.Error(), "already busy") {
-			return err
-		}
-		if info := one.ClusterInfo(ctx).Val(); !strings.Contains(info, "cluster_state:ok") {
-			return errors.New(info)
-		}
-		return nil
-	})
+	formCluster(t, server.Addr)
 	store, err := redis.New(client, redis.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +93,31 @@ func TestCluster(t *testing.T) {
 	for _, service := range []string{"a", "b", "team/orders:2"} {
 		var ledger leasetest.Ledger
 		for range 10 {
-			if err := ledger.Granted(acquire(t, n, service)); err != nil {
+			if err := ledger.AddGrant(acquire(t, n, service)); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// formCluster gives all slots to a server in cluster mode, and waits until it has
+// taken them.
+func formCluster(t *testing.T, addr string) {
+	t.Helper()
+	client := goredis.NewClient(&goredis.Options{Addr: addr})
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		info, err := client.ClusterInfo(ctx).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(info, "cluster_state:ok") {
+			return
 		}
 	}
 }
@@ -127,7 +142,7 @@ func acquire(t *testing.T, n *lease.Server, service string) idgen.Lease {
 
 // TestTimeIsThatOfRedis checks that a lease begins when Redis says so.
 func TestTimeIsThatOfRedis(t *testing.T) {
-	store, client := open(t, start(t).addr, redis.Options{})
+	store, client := open(t, servers.StartRedis(t).Addr, redis.Options{})
 	clock := func() int64 {
 		now, err := client.Time(t.Context()).Result()
 		if err != nil {
@@ -144,16 +159,16 @@ func TestTimeIsThatOfRedis(t *testing.T) {
 // TestFlush checks that a store which is emptied while servers run leads to
 // quarantine, although they were told that it is new.
 func TestFlush(t *testing.T) {
-	store, client := open(t, start(t).addr, redis.Options{})
+	store, client := open(t, servers.StartRedis(t).Addr, redis.Options{})
 	n := newServer(t, store, lease.Options{Fresh: true})
 	acquire(t, n, "")
 	if err := client.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	quarantined(t, n)
+	wantQuarantine(t, n)
 }
 
-func quarantined(t *testing.T, n *lease.Server) {
+func wantQuarantine(t *testing.T, n *lease.Server) {
 	t.Helper()
 	if _, err := n.Acquire(t.Context(), idgen.AcquireRequest{}); !errors.Is(err, lease.ErrQuarantine) {
 		t.Errorf("got %v, want ErrQuarantine", err)
@@ -163,18 +178,18 @@ func quarantined(t *testing.T, n *lease.Server) {
 // TestRestart checks that a server which was restarted, and may have lost the
 // last writes, leads to quarantine, unless it is durable.
 func TestRestart(t *testing.T) {
-	server := start(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := servers.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	options := lease.Options{Fresh: true}
-	store, _ := open(t, server.addr, redis.Options{})
-	durable, _ := open(t, server.addr, redis.Options{Durable: true, Prefix: "durable"})
+	store, _ := open(t, server.Addr, redis.Options{})
+	durable, _ := open(t, server.Addr, redis.Options{Durable: true, Prefix: "durable"})
 	before, lasting := newServer(t, store, options), newServer(t, durable, options)
 	acquire(t, before, "")
 	l := acquire(t, lasting, "")
-	server.restart(t)
-	quarantined(t, before)
-	quarantined(t, newServer(t, store, options))
+	server.Restart(t)
+	wantQuarantine(t, before)
+	wantQuarantine(t, newServer(t, store, options))
 	var ledger leasetest.Ledger
-	if err := ledger.Granted(l, acquire(t, lasting, ""), acquire(t, newServer(t, durable, options), "")); err != nil {
+	if err := ledger.AddGrant(l, acquire(t, lasting, ""), acquire(t, newServer(t, durable, options), "")); err != nil {
 		t.Error(err)
 	}
 }
@@ -183,13 +198,13 @@ func TestRestart(t *testing.T) {
 // transaction and its commit. It runs again, so that it sees the other server:
 // otherwise a lease could be granted by what was lost meanwhile.
 func TestRestartUnderATransaction(t *testing.T) {
-	server := start(t, "--appendonly", "yes", "--appendfsync", "always")
-	store, _ := open(t, server.addr, redis.Options{})
+	server := servers.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	store, _ := open(t, server.Addr, redis.Options{})
 	var lives []string
 	err := store.Update(t.Context(), "s", func(tx lease.Tx) error {
 		lives = append(lives, tx.(lease.IncarnationTx).Incarnation())
 		if len(lives) == 1 {
-			server.restart(t)
+			server.Restart(t)
 		}
 		_, err := tx.Get(t.Context(), []byte("a"))
 		tx.Set([]byte("a"), []byte("1"))
@@ -202,11 +217,11 @@ func TestRestartUnderATransaction(t *testing.T) {
 
 // TestEviction checks that the loss of either key is noticed or made good.
 func TestEviction(t *testing.T) {
-	store, client := open(t, start(t).addr, redis.Options{})
+	store, client := open(t, servers.StartRedis(t).Addr, redis.Options{})
 	n := newServer(t, store, lease.Options{Fresh: true})
 	var ledger leasetest.Ledger
 	for range 3 {
-		if err := ledger.Granted(acquire(t, n, "")); err != nil {
+		if err := ledger.AddGrant(acquire(t, n, "")); err != nil {
 			t.Fatal(err)
 		}
 		if err := client.Del(t.Context(), "kazahana:{default}:keys").Err(); err != nil {
@@ -219,19 +234,19 @@ func TestEviction(t *testing.T) {
 	if err := client.Del(t.Context(), "kazahana:{default}:values").Err(); err != nil {
 		t.Fatal(err)
 	}
-	quarantined(t, n)
+	wantQuarantine(t, n)
 	if page, err := n.List(t.Context(), "", lease.ListOptions{Ended: true}); err != nil || len(page.Leases) != 0 {
 		t.Errorf("without values there are %d leases: %v", len(page.Leases), err)
 	}
 }
 
-// TestUnreachable checks the errors while nobody answers.
+// TestUnreachable checks the errors while no server answers.
 func TestUnreachable(t *testing.T) {
-	server := start(t)
-	store, _ := open(t, server.addr, redis.Options{})
+	server := servers.StartRedis(t)
+	store, _ := open(t, server.Addr, redis.Options{})
 	n := newServer(t, store, lease.Options{Fresh: true})
 	acquire(t, n, "")
-	server.stop()
+	server.Kill(t)
 	if _, err := n.Acquire(t.Context(), idgen.AcquireRequest{}); err == nil || !strings.Contains(err.Error(), "redis: begin") {
 		t.Errorf("got %v", err)
 	}

@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	server, err := lease.NewServer(store, lease.Options{Fresh: true}) // the file is new: nobody holds a lease
+	server, err := lease.NewServer(store, lease.Options{Fresh: true}) // the file is new: no lease is in force
 	if err != nil {
 		log.Fatal(err)
 	}

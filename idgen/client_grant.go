@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idgen
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"time"
+)
+
+// acceptGrant handles the answer of the provider.
+func (c *Client) acceptGrant(leases []Lease, err error) {
+	now, r := time.Now(), c.clock.read()
+	var fresh []*heldLease
+	if err == nil {
+		fresh, err = c.checkGrant(leases, r, now)
+	}
+	if err != nil {
+		c.noteFailure(err, now)
+		if len(fresh) > 0 {
+			c.leases.dropEnded(r.ms)
+			c.reviseEra(r)
+		}
+		return
+	}
+	k := &c.keeper
+	c.counts.Acquires++
+	k.request, k.failures, k.lastErr = nil, 0, nil
+	c.leases.markReplaced(now, k.anew)
+	c.leases.leases = append(c.leases.leases, fresh...)
+	k.retryAt = now
+	if c.leases.lastingThroughput(now) < k.want {
+		k.retryAt = now.Add(c.opts.AcquireRetryInterval)
+	}
+	c.leases.dropEnded(r.ms)
+	c.reviseEra(r)
+	k.markSettled()
+}
+
+// reviseEra ends the era, so that the next one uses the leases that have just
+// come.
+func (c *Client) reviseEra(r clockSample) {
+	if p := c.leases.choose(r.ms, c.layout); p.mode == leased {
+		c.changeEra(c.leasedEra(p))
+		return
+	}
+	c.changeEra(c.emptyEra(waiting)) // the next caller decides
+}
+
+// noteFailure schedules the next try.
+func (c *Client) noteFailure(err error, now time.Time) {
+	k := &c.keeper
+	c.counts.AcquireFailures++
+	k.failures++
+	k.lastErr = err
+	pause := c.backoff(k.failures)
+	k.retryAt = now.Add(pause)
+	c.logLater(slog.LevelWarn, "idgen: acquiring a lease failed", "error", err, "failures", k.failures, "retry", pause)
+	if k.request != nil && k.request.ThroughputPerMs > firstThroughput && k.tries > 1 {
+		k.want = max(k.want/growth, firstThroughput) // perhaps it was too much
+		k.growAt = now.Add(c.opts.AcquireRetryMaxInterval)
+		k.request = nil
+	}
+	k.markSettled()
+}
+
+// checkGrant returns the leases that IDs can be made under from now on, or why
+// there is none. It queues the other ones for release.
+func (c *Client) checkGrant(leases []Lease, r clockSample, now time.Time) (fresh []*heldLease, err error) {
+	var faults []error
+	for _, l := range leases {
+		if err := c.checkLease(l); err != nil {
+			faults = append(faults, err)
+			c.keeper.spare = append(c.keeper.spare, c.newHeldLease(l, r, now))
+			continue
+		}
+		fresh = append(fresh, c.newHeldLease(l, r, now))
+	}
+	if len(faults) > 0 {
+		err = errors.Join(faults...)
+		c.counts.RejectedLeases += int64(len(faults))
+		c.logLater(slog.LevelError, "idgen: refused a lease", "error", err)
+	}
+	if len(fresh) == 0 && err == nil {
+		err = errors.New("idgen: the provider granted no lease")
+	}
+	if len(fresh) > 0 {
+		err = c.checkLife(fresh, now)
+	}
+	if err != nil {
+		c.keeper.request = nil // or the answer would be the same
+	}
+	return fresh, err
+}
+
+// checkLease returns why IDs cannot be made under l. The first lease decides
+// the layout unless the options do.
+func (c *Client) checkLease(l Lease) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if layout := l.Layout(); !c.layout.sameFrame(layout) {
+		if c.pinned {
+			return &CustomEpochMismatchError{Want: c.layout, Got: layout}
+		}
+		c.adoptLayout(layout)
+	}
+	c.pinned = true
+	return nil
+}
+
+// adoptLayout makes layout the one of later eras. IDs that were made before,
+// without a lease, have the default layout.
+func (c *Client) adoptLayout(layout Layout) {
+	if e := c.era.Load(); e.word.Load()>>e.shift != 0 {
+		c.logLater(slog.LevelError, "idgen: fallback IDs were made in the default layout, which is not the service's: they do not sort among its IDs, nor tell their time; set Options.Layout",
+			"epoch", layout.CustomEpochMs, "bits", fmt.Sprintf("%d+%d+%d+%d", layout.BitReserve, layout.BitTs, layout.BitID, layout.BitSeq))
+	}
+	c.layout = layout
+}
+
+// newHeldLease returns l as a lease of the client, to be replaced after about
+// half of its life by this machine's clock.
+func (c *Client) newHeldLease(l Lease, r clockSample, now time.Time) *heldLease {
+	ms := r.ms
+	if l.Created <= r.wall && r.wall < l.Expired {
+		ms = r.wall
+	}
+	life := max(time.Duration(min(l.Expired-ms, l.Expired-l.Created))*time.Millisecond, 0)
+	part := 0.4 + 0.2*mathrand.Float64()
+	return &heldLease{Lease: l, last: l.Created - 1, renew: now.Add(time.Duration(part * float64(life)))}
+}
+
+// checkLife returns an error if all leases had ended when they came. It then
+// keeps them for fallback; they replace nothing.
+func (c *Client) checkLife(fresh []*heldLease, now time.Time) error {
+	for _, l := range fresh {
+		if now.Before(l.renew) {
+			return nil
+		}
+	}
+	c.leases.leases = append(c.leases.leases, fresh...)
+	return fmt.Errorf("idgen: the lease of machine %d ended at %v; this machine's clock is ahead of the provider's by more than a lease lasts",
+		fresh[0].ID, time.UnixMilli(fresh[0].Expired).UTC())
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+)
+
+// authenticate returns whose token the request bears. It compares with all of
+// them, whichever it is.
+func (h *Handler) authenticate(r *http.Request) (*account, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" && h.options.Anonymous {
+		return nil, nil
+	}
+	scheme, secret, _ := strings.Cut(header, " ")
+	hash := sha256.Sum256([]byte(secret))
+	var found *account
+	for _, a := range h.accounts {
+		if subtle.ConstantTimeCompare(hash[:], a.hash[:]) == 1 {
+			found = a
+		}
+	}
+	if found == nil || !strings.EqualFold(scheme, "Bearer") {
+		return nil, newStatusError(http.StatusUnauthorized, codeUnauthorized, "the request bears no valid token")
+	}
+	return found, nil
+}

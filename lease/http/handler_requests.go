@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// acquireAnswer is the specification's AcquireResponse.
+type acquireAnswer struct {
+	Leases []idgen.Lease `json:"leases"`
+}
+
+func (h *Handler) handleAcquire(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
+	var req idgen.AcquireRequest
+	if err := h.readBody(w, r, http.MethodPost, &req); err != nil {
+		return nil, err
+	}
+	if err := account.checkService(req.ServiceID); err != nil {
+		return nil, err
+	}
+	leases, err := account.acquire(r.Context(), h.provider, req)
+	if err != nil {
+		return nil, err
+	}
+	return acquireAnswer{Leases: leases}, nil
+}
+
+func (h *Handler) handleRelease(w http.ResponseWriter, r *http.Request, account *account, id string) error {
+	req := idgen.ReleaseRequest{ID: -1}
+	if err := h.readBody(w, r, http.MethodDelete, &req); err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || req.ID != -1 && req.ID != n {
+		return fmt.Errorf("%w: the path has machine id %q, the body %d", lease.ErrInvalid, id, req.ID)
+	}
+	req.ID = n
+	if err := account.checkService(req.ServiceID); err != nil {
+		return err
+	}
+	return h.provider.Release(r.Context(), req)
+}
+
+func (h *Handler) handleList(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
+	if err := checkMethod(w, r, http.MethodGet, http.MethodHead); err != nil {
+		return nil, err
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the query: %w", lease.ErrInvalid, err)
+	}
+	options := lease.ListOptions{After: query.Get("after")}
+	if text := query.Get("limit"); text != "" {
+		if options.Limit, err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("%w: the limit is %q", lease.ErrInvalid, text)
+		}
+	}
+	if text := query.Get("ended"); text != "" {
+		if options.Ended, err = strconv.ParseBool(text); err != nil {
+			return nil, fmt.Errorf("%w: ended is %q", lease.ErrInvalid, text)
+		}
+	}
+	service := query.Get("serviceId")
+	if err := account.checkService(service); err != nil {
+		return nil, err
+	}
+	if h.options.Lister == nil || !account.mayList() {
+		return nil, newStatusError(http.StatusForbidden, codeForbidden, "leases are not listed here, or not for this token")
+	}
+	page, err := h.options.Lister.List(r.Context(), service, options)
+	if err != nil {
+		return nil, err
+	}
+	if page.Leases == nil {
+		page.Leases = []lease.Info{}
+	}
+	return page, nil
+}
+
+// readBody reads a body that is one JSON object, and nothing behind it.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, method string, body any) error {
+	if err := checkMethod(w, r, method); err != nil {
+		return err
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return newStatusError(http.StatusUnsupportedMediaType, codeMediaType, "the content type is %q; it must be application/json", r.Header.Get("Content-Type"))
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.options.MaxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return newStatusError(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has more than %d bytes", tooLarge.Limit)
+	}
+	if err == nil {
+		err = decodeObject(text, body)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the body: %w", lease.ErrInvalid, err)
+	}
+	return nil
+}
+
+// decodeObject decodes a JSON object. An empty text and null are refused: they
+// come from programs that forgot to send what they want, and would ask for a
+// lease of the default service.
+func decodeObject(text []byte, object any) error {
+	if text = bytes.TrimLeft(text, " \t\r\n"); !bytes.HasPrefix(text, []byte("{")) {
+		return fmt.Errorf("it must be a JSON object, such as {}; it begins with %.20q", text)
+	}
+	return json.Unmarshal(text, object)
+}
+
+// checkMethod refuses other methods.
+func checkMethod(w http.ResponseWriter, r *http.Request, methods ...string) error {
+	for _, method := range methods {
+		if r.Method == method {
+			return nil
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	return newStatusError(http.StatusMethodNotAllowed, codeMethod, "the method is %q; it must be %s", r.Method, strings.Join(methods, " or "))
+}

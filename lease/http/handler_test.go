@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+	"github.com/kazahana-db/kazahana/lease/leasetest"
+	"github.com/kazahana-db/kazahana/lease/memory"
+)
+
+// TestStore runs the suite with a server and a client between.
+func TestStore(t *testing.T) {
+	stores := map[string]*memory.Store{}
+	leasetest.Run(t, leasetest.Suite{
+		Open: func(_ *testing.T, name string) lease.Store {
+			if stores[name] == nil {
+				stores[name] = memory.NewStore(nil)
+			}
+			return stores[name]
+		},
+		Front: func(t *testing.T, server *lease.Server) idgen.LeaseProvider {
+			return serve(t, server, leasehttp.HandlerOptions{})
+		},
+	})
+}
+
+// TestWire pins the protocol: the specification's section 7.1.
+func TestWire(t *testing.T) {
+	provider, err := memory.New(memory.Options{Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs + 1000) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, provider, leasehttp.HandlerOptions{})
+	res := send(t, h, "POST", "/lease", `{"serviceId":"orders","meta":{"host":"a"},"throughputPerMs":300,"requestKey":"k"}`)
+	var answer struct{ Leases []idgen.Lease }
+	if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil || res.Code != 200 || len(answer.Leases) != 1 {
+		t.Fatalf("%d %s: %v", res.Code, res.Body, err)
+	}
+	l := answer.Leases[0]
+	want := fmt.Sprintf(`{"leases":[{"id":0,"created":1767225601000,"expired":1767226201000,"secret":"%s","customEpoch":1767225600000,"bitReserve":1,"bitTs":41,"bitId":13,"bitSeq":9}]}`+"\n", l.Secret)
+	if diff := cmp.Diff(want, res.Body.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	res = send(t, h, "GET", "/leases?serviceId=orders", "")
+	want = `{"leases":[{"id":0,"bitSeq":9,"created":"2026-01-01T00:00:01Z","expired":"2026-01-01T00:10:01Z","active":true,"meta":{"host":"a"}}]}` + "\n"
+	if diff := cmp.Diff(want, res.Body.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	req := l.Release("orders", l.Created, time.UnixMilli(l.Created))
+	body := fmt.Sprintf(`{"serviceId":"orders","bitSeq":9,"created":%d,"lastTs":%d,"timestamp":%d,"signature":%q}`, req.Created, req.LastTs, req.Timestamp, req.Signature)
+	for range 2 {
+		if res := send(t, h, "DELETE", "/lease/0", body); res.Code != http.StatusNoContent || res.Body.Len() != 0 {
+			t.Errorf("%d %s", res.Code, res.Body)
+		}
+	}
+}
+
+// TestLiteralRelease sends the body of the specification's section 7.1.
+func TestLiteralRelease(t *testing.T) {
+	provider := newMemory(t)
+	h := handler(t, provider, leasehttp.HandlerOptions{})
+	leases, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, now := leases[0], time.Now().UnixMilli()
+	mac := hmac.New(sha256.New, []byte(l.Secret))
+	fmt.Fprintf(mac, "%d:%d", l.ID, now)
+	body := fmt.Sprintf(`{"signature":"%x","timestamp":%d}`, mac.Sum(nil), now)
+	target := fmt.Sprint("/lease/", l.ID)
+	if res := send(t, h, "DELETE", target, strings.Replace(body, `:"`, `:"0`, 1)); res.Code != http.StatusForbidden {
+		t.Errorf("forged: %d %s, want 403", res.Code, res.Body)
+	}
+	if res := send(t, h, "DELETE", target, body); res.Code != http.StatusNoContent {
+		t.Errorf("%d %s, want 204", res.Code, res.Body)
+	}
+	if page, err := provider.List(t.Context(), "", lease.ListOptions{}); err != nil || len(page.Leases) != 0 {
+		t.Errorf("still active: %+v, %v", page, err)
+	}
+}
+
+// TestTimeout checks the answer while the store does not answer.
+func TestTimeout(t *testing.T) {
+	c := serve(t, hangingProvider{}, leasehttp.HandlerOptions{Timeout: time.Millisecond})
+	_, err := c.Acquire(t.Context(), idgen.AcquireRequest{})
+	var status *leasehttp.StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusGatewayTimeout {
+		t.Errorf("got %v, want 504", err)
+	}
+}
+
+// hangingProvider is a provider that waits for the end of the context.
+type hangingProvider struct{ faultyProvider }
+
+func (hangingProvider) Acquire(ctx context.Context, _ idgen.AcquireRequest) ([]idgen.Lease, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestPath checks servers below a path.
+func TestPath(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/ids/", http.StripPrefix("/ids", handler(t, newMemory(t), leasehttp.HandlerOptions{})))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	c := client(t, leasehttp.ClientOptions{URL: server.URL + "/ids", Token: secret})
+	leases, err := c.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := c.List(t.Context(), "orders", lease.ListOptions{}); err != nil || len(page.Leases) != 1 {
+		t.Errorf("listed %+v: %v", page, err)
+	}
+	if err := c.Release(t.Context(), leases[0].Release("orders", leases[0].Created, time.Now())); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+)
+
+// TestErrorsCrossTheWire checks that the client returns the errors that the
+// provider returned, with their data.
+func TestErrorsCrossTheWire(t *testing.T) {
+	layout := idgen.DefaultLayout()
+	other := layout
+	other.CustomEpochMs = 1
+	for _, want := range []error{
+		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs,
+		&lease.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
+		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},
+		&lease.CustomEpochError{ServiceID: "a", Stored: layout, Configured: other},
+		&lease.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
+		&idgen.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},
+	} {
+		c := serve(t, faultyProvider{fmt.Errorf("wrapped: %w", want)}, leasehttp.HandlerOptions{})
+		_, acquire := c.Acquire(t.Context(), idgen.AcquireRequest{})
+		_, list := c.List(t.Context(), "", lease.ListOptions{})
+		for _, got := range []error{acquire, c.Release(t.Context(), idgen.ReleaseRequest{}), list} {
+			if !isSameError(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+	}
+	c := serve(t, faultyProvider{errors.New("password of the database")}, leasehttp.HandlerOptions{})
+	_, err := c.Acquire(t.Context(), idgen.AcquireRequest{})
+	var status *leasehttp.StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusInternalServerError || strings.Contains(err.Error(), "password") {
+		t.Errorf("an error of the store: got %v", err)
+	}
+}
+
+// isSameError reports whether got is the sentinel want, or has an error of its type and
+// text in it.
+func isSameError(got, want error) bool {
+	var (
+		exhausted  *lease.ExhaustedError
+		quarantine *lease.QuarantineError
+		epoch      *lease.CustomEpochError
+		corrupt    *lease.CorruptError
+		clock      *idgen.TimeRangeError
+	)
+	switch want := want.(type) {
+	case *lease.ExhaustedError:
+		return errors.As(got, &exhausted) && *exhausted == *want && errors.Is(got, lease.ErrExhausted)
+	case *lease.QuarantineError:
+		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
+	case *lease.CustomEpochError:
+		return errors.As(got, &epoch) && *epoch == *want
+	case *lease.CorruptError:
+		return errors.As(got, &corrupt) && corrupt.Error() == want.Error() && errors.Is(got, lease.ErrCorrupt)
+	case *idgen.TimeRangeError:
+		return errors.As(got, &clock) && *clock == *want && errors.Is(got, idgen.ErrBeforeCustomEpoch)
+	}
+	return errors.Is(got, want)
+}
+
+// TestRefusals checks what no provider gets to see.
+func TestRefusals(t *testing.T) {
+	h := handler(t, newMemory(t), leasehttp.HandlerOptions{MaxBody: 100})
+	long := `{"serviceId":"` + strings.Repeat("a", 100) + `"}`
+	for _, c := range []struct {
+		method, target, body string
+		headers              []string
+		status               int
+	}{
+		{"POST", "/lease", "{}", []string{"Authorization", ""}, 401},
+		{"POST", "/lease", "{}", []string{"Authorization", "Bearer"}, 401},
+		{"POST", "/lease", "{}", []string{"Authorization", "Bearer wrong"}, 401},
+		{"POST", "/lease", "{}", []string{"Authorization", "Basic " + secret}, 401},
+		{"GET", "/nowhere", "", []string{"Authorization", "x"}, 401},
+		{"GET", "/nowhere", "", nil, 404},
+		{"POST", "/lease/1/2", "", nil, 404},
+		{"POST", "/", "", nil, 404},
+		{"GET", "/lease", "", nil, 405},
+		{"POST", "/lease/1", "{}", nil, 405},
+		{"POST", "/leases", "{}", nil, 405},
+		{"POST", "/lease", "{}", []string{"Content-Type", "text/plain"}, 415},
+		{"POST", "/lease", "{}", []string{"Content-Type", ""}, 415},
+		{"POST", "/lease", long, nil, 413},
+		{"POST", "/lease", "{", nil, 400},
+		{"POST", "/lease", "", nil, 400},
+		{"POST", "/lease", " \n", nil, 400},
+		{"POST", "/lease", "null", nil, 400},
+		{"POST", "/lease", " null ", nil, 400},
+		{"POST", "/lease", "7", nil, 400},
+		{"DELETE", "/lease/1", "", nil, 400},
+		{"DELETE", "/lease/1", "null", nil, 400},
+		{"POST", "/lease", "{} {}", nil, 400},
+		{"POST", "/lease", "[]", nil, 400},
+		{"POST", "/lease", `{"throughputPerMs":1e99}`, nil, 400},
+		{"POST", "/lease", `{"throughputPerMs":2097152}`, nil, 400},
+		{"POST", "/lease", `{"serviceId":"../x"}`, nil, 400},
+		{"DELETE", "/lease/", "{}", nil, 400},
+		{"DELETE", "/lease/x", "{}", nil, 400},
+		{"DELETE", "/lease/1", `{"id":2}`, nil, 400},
+		{"DELETE", "/lease/99999999999999999999", "{}", nil, 400},
+		{"GET", "/leases?limit=x", "", nil, 400},
+		{"GET", "/leases?ended=x", "", nil, 400},
+		{"GET", "/leases?limit=1001", "", nil, 400},
+		{"GET", "/leases?a=%zz", "", nil, 400},
+	} {
+		if res := send(t, h, c.method, c.target, c.body, c.headers...); res.Code != c.status {
+			t.Errorf("%s %s %.30s %q: got %d %s, want %d", c.method, c.target, c.body, c.headers, res.Code, res.Body, c.status)
+		}
+	}
+}

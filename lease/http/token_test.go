@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+	"github.com/kazahana-db/kazahana/lease/memory"
+)
+
+// TestTokens checks what a token permits.
+func TestTokens(t *testing.T) {
+	const ops = "the-secret-of-operators"
+	now := time.Now()
+	provider, err := memory.New(memory.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{
+		{Name: "orders", Secret: secret, Services: []string{"orders"}, MaxThroughputPerMs: 512, MaxLeasedPerMs: 1024},
+		{Name: "ops", Secret: ops, List: true},
+	}})
+	acquire := func(body string, want int) []idgen.Lease {
+		t.Helper()
+		res := send(t, h, "POST", "/lease", body)
+		if res.Code != want {
+			t.Fatalf("%s: got %d %s, want %d", body, res.Code, res.Body, want)
+		}
+		var answer struct{ Leases []idgen.Lease }
+		if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Leases
+	}
+	acquire(`{}`, 403)
+	acquire(`{"serviceId":"payments"}`, 403)
+	acquire(`{"serviceId":"orders","throughputPerMs":513}`, 403)
+	first := acquire(`{"serviceId":"orders","throughputPerMs":512}`, 200)[0]
+	acquire(`{"serviceId":"orders","throughputPerMs":512,"requestKey":"k"}`, 200)
+	acquire(`{"serviceId":"orders"}`, 429)
+	acquire(`{"serviceId":"orders","throughputPerMs":512,"requestKey":"k"}`, 200) // repeated
+	signed, err := json.Marshal(first.Release("orders", first.Created, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := send(t, h, "DELETE", fmt.Sprint("/lease/", first.ID), string(signed)); res.Code != 204 {
+		t.Fatalf("%d %s", res.Code, res.Body)
+	}
+	acquire(`{"serviceId":"orders","throughputPerMs":512}`, 200)
+	acquire(`{"serviceId":"orders"}`, 429)
+	now = now.Add(11 * time.Minute)
+	acquire(`{"serviceId":"orders"}`, 200)
+	if res := send(t, h, "GET", "/leases?serviceId=orders", ""); res.Code != 403 {
+		t.Errorf("listed without permission: %d", res.Code)
+	}
+	if res := send(t, h, "GET", "/leases?serviceId=orders", "", "Authorization", "bearer "+ops); res.Code != 200 || strings.Contains(res.Body.String(), "ecret") {
+		t.Errorf("%d %s", res.Code, res.Body)
+	}
+}
+
+// TestTokenAtOnce sends many requests of one token at once: they do not pass its
+// bound together.
+func TestTokenAtOnce(t *testing.T) {
+	provider := newMemory(t)
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
+	var group sync.WaitGroup
+	for range 50 {
+		group.Go(func() { send(t, h, "POST", "/lease", "{}") })
+	}
+	group.Wait()
+	page, err := provider.List(t.Context(), "", lease.ListOptions{})
+	if err != nil || len(page.Leases) != 4 {
+		t.Fatalf("%d leases of 256, want 4: %v", len(page.Leases), err)
+	}
+}
+
+// TestTokenReleasesAPart gives back one of several leases that were granted for
+// one request, and repeats that: it is granted anew, so it counts.
+func TestTokenReleasesAPart(t *testing.T) {
+	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2} // 64 positions
+	provider, err := memory.New(memory.Options{Server: lease.Options{Default: lease.ServiceConfig{Layout: layout}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 40}}})
+	res := send(t, h, "POST", "/lease", `{"throughputPerMs":40,"requestKey":"k"}`)
+	var answer struct{ Leases []idgen.Lease }
+	if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil || len(answer.Leases) < 2 {
+		t.Fatalf("got %s, want several leases: %v", res.Body, err)
+	}
+	l := answer.Leases[len(answer.Leases)-1]
+	signed, err := json.Marshal(l.Release("", l.Created, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := send(t, h, "DELETE", fmt.Sprint("/lease/", l.ID), string(signed)); res.Code != 204 {
+		t.Fatalf("%d %s", res.Code, res.Body)
+	}
+	if res := send(t, h, "POST", "/lease", `{"throughputPerMs":24,"requestKey":"k"}`); res.Code != 429 {
+		t.Errorf("the token has more than it may: %d %s", res.Code, res.Body)
+	}
+}
+
+// TestTokenBound tries to get around the bound of a token: by a release through
+// another token and the old request key, and through a second server of the
+// store.
+func TestTokenBound(t *testing.T) {
+	const ops = "the-secret-of-operators"
+	store := memory.NewStore(nil)
+	var handlers []*leasehttp.Handler
+	var server *lease.Server
+	for range 2 {
+		var err error
+		if server, err = lease.NewServer(store, lease.Options{Fresh: true}); err != nil {
+			t.Fatal(err)
+		}
+		handlers = append(handlers, handler(t, server, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{
+			{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}, {Name: "ops", Secret: ops},
+		}}))
+	}
+	acquire := func(h http.Handler, key string, want int) (l idgen.Lease) {
+		t.Helper()
+		res := send(t, h, "POST", "/lease", fmt.Sprintf(`{"throughputPerMs":512,"requestKey":%q}`, key))
+		if res.Code != want {
+			t.Fatalf("%s: %d %s, want %d", key, res.Code, res.Body, want)
+		}
+		var answer struct{ Leases []idgen.Lease }
+		if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if want == 200 {
+			l = answer.Leases[0]
+		}
+		return l
+	}
+	first := acquire(handlers[0], "1", 200)
+	acquire(handlers[1], "2", 200)
+	acquire(handlers[1], "3", 429)
+	signed, err := json.Marshal(first.Release("", first.Created, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := send(t, handlers[0], "DELETE", fmt.Sprint("/lease/", first.ID), string(signed), "Authorization", "Bearer "+ops); res.Code != 204 {
+		t.Fatalf("%d %s", res.Code, res.Body)
+	}
+	acquire(handlers[0], "4", 200) // what was released is there again
+	acquire(handlers[0], "1", 429)
+	page, err := server.List(t.Context(), "", lease.ListOptions{})
+	if err != nil || len(page.Leases) != 2 {
+		t.Errorf("%d leases of 512 are active, want 2: %v", len(page.Leases), err)
+	}
+}
+
+// TestTokenBoundIsKept checks that a provider which keeps no account is not
+// served under a bound that it does not know.
+func TestTokenBoundIsKept(t *testing.T) {
+	h := handler(t, budgetlessProvider{newMemory(t)}, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
+	if res := send(t, h, "POST", "/lease", "{}"); res.Code != 500 {
+		t.Errorf("%d %s, want 500", res.Code, res.Body)
+	}
+}
+
+// budgetlessProvider is a provider that loses the context.
+type budgetlessProvider struct{ idgen.LeaseProvider }
+
+func (p budgetlessProvider) Acquire(_ context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	return p.LeaseProvider.Acquire(context.Background(), req)
+}
+
+// TestAnonymous checks a handler without tokens.
+func TestAnonymous(t *testing.T) {
+	if _, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{}); err == nil {
+		t.Error("a handler that nobody could use is made")
+	}
+	h, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := send(t, h, "POST", "/lease", "{}", "Authorization", ""); res.Code != 200 {
+		t.Errorf("%d %s", res.Code, res.Body)
+	}
+	if res := send(t, h, "POST", "/lease", "{}"); res.Code != 401 {
+		t.Errorf("a wrong token: %d", res.Code)
+	}
+	bad := leasehttp.HandlerOptions{MaxBody: -1, Tokens: []leasehttp.Token{{Secret: "short"}, {Secret: secret, MaxLeasedPerMs: -1}}}
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("four faults: %v", err)
+	}
+}
