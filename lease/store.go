@@ -10,14 +10,19 @@ import (
 // Store keeps the leases: for each service an ordered map from byte strings to
 // byte strings, changed by transactions. Keys are at most 64 bytes long, values
 // from 1 byte to 16 KiB. Implementations are safe for concurrent use, also by
-// several processes where the medium is shared. leasetest checks one.
+// several processes if the medium is shared. Package leasetest checks one;
+// package memory is the shortest.
+//
+// An implementation is also an [Enumerator]; otherwise each server counts only the
+// services that it has seen against [Options.MaxServices]. It is an [IncarnationTx]
+// if the medium may forget what it has acknowledged.
 type Store interface {
 	// Update runs fn in a transaction on the map of one service and commits
-	// what it set and deleted, all or nothing, durably before it returns. What
-	// [Tx.Get] returned to fn is then what the map held at the moment of the
-	// commit; where that cannot be had, fn runs again. When fn sets and deletes
-	// nothing, there is nothing to commit, and what it read was true at some
-	// moment of the call.
+	// what it set and deleted, all or nothing, durably before it returns. At the
+	// commit the map still holds what [Tx.Get] returned to fn; otherwise fn runs
+	// again. The simplest implementation locks the map while fn runs. If fn sets
+	// and deletes nothing, there is nothing to commit, and what it read was true
+	// at some moment of the call. A service without keys needs no map.
 	//
 	// An error of fn is returned, wrapped or not, and nothing is changed. After
 	// another error the outcome may be unknown. ctx ends the transaction.
@@ -26,15 +31,15 @@ type Store interface {
 
 // Tx is a transaction of a [Store]. It is used by one goroutine, and by none
 // once the function it was given to has returned. The function makes all of its
-// reads before its first write; what a read after a write returns is open.
+// reads before its first write; a read after a write may return either value.
 type Tx interface {
-	// Now is the store's clock: the time of its server where it has one, else
-	// that of this process. It is the same throughout the transaction. Leases
+	// Now is the store's clock: the time of its server if it has one, else
+	// [time.Now]. It is the same throughout the transaction. Leases
 	// stay disjoint whatever it says.
 	Now() time.Time
 
-	// Get returns the values of keys, nil where there is none, in one round
-	// trip where the medium has such. It is serializable: see [Store.Update].
+	// Get returns the values of keys, nil for absent ones, if possible in one
+	// round trip. It is serializable: see [Store.Update].
 	// The caller does not change the results.
 	Get(ctx context.Context, keys ...[]byte) ([][]byte, error)
 
@@ -44,7 +49,8 @@ type Tx interface {
 	// calls. The caller does not change the results.
 	Scan(ctx context.Context, begin, end []byte, limit int) ([]Pair, error)
 
-	// Set stores a value. The caller does not change key and value afterwards.
+	// Set stores a value; the last write of a key counts. The caller does not
+	// change key and value afterwards.
 	Set(key, value []byte)
 
 	// Delete removes a key, if it is there.

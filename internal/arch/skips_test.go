@@ -31,7 +31,6 @@ var skips = map[string]string{
 	"kv/selector_test.go":                     "a value drawn by rapid that says nothing, not a test",
 	"lease/leasetest/concurrent.go":           "only for stores that one process has for itself",
 	"lease/model_test.go":                     "a step drawn by rapid that is not possible, not a test",
-	"lease/redis/server_test.go":              "in CI it fails instead",
 	"lease/sqlite/private_test.go":            "only on Windows",
 	"lease/sqlite/sqlite_test.go":             "only on Windows",
 	"leasefdb/cluster_test.go":                "the part of TestProcesses that other processes run",

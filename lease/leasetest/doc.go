@@ -11,6 +11,12 @@
 //		})
 //	}
 //
+// A store needs three things that are easily forgotten: Open returns the same data
+// again for a name, also while an earlier handle of it is open, so that handles
+// lock each other out; errors of the function are returned and change nothing;
+// and the store is a [lease.Enumerator]. The tests Store and StoreSerializable fail
+// first if the map is wrong; the others then check what a server makes of it.
+//
 // Each lease that the suite is granted goes into a [Ledger], a naive model that
 // knows every lease ever granted and refuses one that shares a millisecond of a
 // position with another. Time in the suite is its own ([AtTime]), except where

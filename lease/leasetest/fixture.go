@@ -55,3 +55,11 @@ func (f *fixture) newNodeOf(store lease.Store, options lease.Options) *node {
 	}
 	return n
 }
+
+// wantEnumerator fails a test whose servers have to see each other's services.
+func (f *fixture) wantEnumerator() {
+	f.Helper()
+	if _, ok := f.Open(f.T, f.name).(lease.Enumerator); !ok {
+		f.Fatal("the store is no lease.Enumerator: servers cannot count each other's services; implement Services")
+	}
+}

@@ -22,6 +22,7 @@ func few() lease.Options {
 // testMadeUpServices asks for ever more services: the store has no more of them
 // than is permitted. Those that hold nothing make room.
 func testMadeUpServices(f *fixture) {
+	f.wantEnumerator()
 	n, other := f.newNode(few()), f.newNode(few())
 	for _, id := range []string{"a", "b", "c", "listed", "", "default", "b"} {
 		if _, err := f.acquireFor(n, id); err != nil {
@@ -115,6 +116,7 @@ func testRemovedService(f *fixture) {
 // with an epoch of their own: it does not remove them, and what it removes keeps
 // no service from being made.
 func testOthersServices(f *fixture) {
+	f.wantEnumerator()
 	lists := few()
 	apart := lists.Default
 	apart.Layout.CustomEpochMs -= 1000
