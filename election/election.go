@@ -71,17 +71,17 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, term 
 	if lead == nil {
 		return errors.New("election: the function that leads is nil")
 	}
-	if err := e.start(); err != nil {
+	if err := e.markRunning(); err != nil {
 		return err
 	}
-	defer e.stop()
+	defer e.markStopped()
 	if o := e.options.Observer; o != nil {
 		defer o.Observe(e.Metrics)()
 	}
-	return e.run(ctx, lead)
+	return e.campaignAgain(ctx, lead)
 }
 
-func (e *Election) start() error {
+func (e *Election) markRunning() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.running {
@@ -91,7 +91,7 @@ func (e *Election) start() error {
 	return nil
 }
 
-func (e *Election) stop() {
+func (e *Election) markStopped() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running = false
@@ -115,4 +115,18 @@ func (e *Election) setResign(resign func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resign = resign
+}
+
+// Metrics returns the present metrics.
+func (e *Election) Metrics() Metrics {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.metrics
+}
+
+// updateMetrics changes the metrics.
+func (e *Election) updateMetrics(change func(*Metrics)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change(&e.metrics)
 }

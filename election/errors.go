@@ -33,16 +33,16 @@ func deposed(g leasefdb.Grant, cause error) error {
 	return &leasefdb.LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: cause.Error(), Err: cause}
 }
 
-// passing reports whether an error of the database may pass: it comes from the engine,
+// isTransient reports whether an error of the database may pass: it comes from the engine,
 // or tells nothing but that an outcome is unknown.
-func passing(err error) bool {
+func isTransient(err error) bool {
 	retry := new(kv.RetryError)
 	return kv.CodeOf(err) != 0 || errors.As(err, &retry) || errors.Is(err, kv.ErrOutcomeUnknown)
 }
 
-// follows reports whether a leader's error is nothing but the consequence of the end
+// isConsequence reports whether a leader's error is nothing but the consequence of the end
 // of its context.
-func follows(err error) bool {
+func isConsequence(err error) bool {
 	return err == nil || errors.Is(err, ErrDeposed) || errors.Is(err, ErrResigned) || errors.Is(err, context.Canceled)
 }
 

@@ -13,9 +13,9 @@ import (
 type alarm interface {
 	set(delay time.Duration)
 	stop()
-	// end stops the alarm for ever. The function that it returns waits until what
+	// shutDown stops the alarm for ever. The function that it returns waits until what
 	// the alarm has started is gone; the caller does so without a lock.
-	end() (wait func())
+	shutDown() (wait func())
 	now() time.Duration // since the alarm was made
 	// slept returns how long the clock has stood still since the last call, while
 	// the machine was suspended; 0 where that cannot be told.
@@ -34,17 +34,17 @@ type systemAlarm struct {
 func newSystemAlarm(wake func()) *systemAlarm {
 	a := &systemAlarm{clock: clock.New(), timer: time.NewTimer(maxTimeout), ended: make(chan struct{}), gone: make(chan struct{})}
 	a.timer.Stop()
-	go a.run(wake)
+	go a.serveTimer(wake)
 	return a
 }
 
-// run wakes the driver up until the alarm ends. A callback that ends the goroutine by
+// serveTimer wakes the driver up until the alarm ends. A callback that ends the goroutine by
 // runtime.Goexit, as testing's FailNow does, gets it replaced.
-func (a *systemAlarm) run(wake func()) {
+func (a *systemAlarm) serveTimer(wake func()) {
 	done := false
 	defer func() {
 		if !done {
-			go a.run(wake)
+			go a.serveTimer(wake)
 		}
 	}()
 	for {
@@ -64,7 +64,7 @@ func (a *systemAlarm) stop()                   { a.timer.Stop() }
 func (a *systemAlarm) now() time.Duration      { return a.clock.Now() }
 func (a *systemAlarm) slept() time.Duration    { return a.clock.Slept() }
 
-func (a *systemAlarm) end() (wait func()) {
+func (a *systemAlarm) shutDown() (wait func()) {
 	a.timer.Stop()
 	close(a.ended)
 	return func() { <-a.gone }
@@ -98,7 +98,7 @@ func (a *providerAlarm) now() time.Duration { return a.time.Now().Sub(a.origin) 
 
 func (a *providerAlarm) slept() time.Duration { return 0 }
 
-func (a *providerAlarm) end() (wait func()) {
+func (a *providerAlarm) shutDown() (wait func()) {
 	a.stop()
 	return func() {}
 }

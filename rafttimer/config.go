@@ -108,3 +108,11 @@ func ConfigFromMillis(electionTimeoutMin, electionTimeoutMax, heartbeatInterval 
 	}
 	return c, c.Validate()
 }
+
+// Timing returns the complete Config, or the error of [Config.Validate].
+func (c Config) Timing() (*Timing, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Timing{c.withDefaults()}, nil
+}

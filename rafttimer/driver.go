@@ -55,9 +55,9 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 	d.turn.Lock() // the alarm and the context may fire at once
 	defer d.turn.Unlock()
 	if o.Time == nil {
-		d.alarm = newSystemAlarm(d.wake)
+		d.alarm = newSystemAlarm(d.fireDue)
 	} else {
-		d.alarm = newProviderAlarm(o.Time, d.wake)
+		d.alarm = newProviderAlarm(o.Time, d.fireDue)
 	}
 	d.release = context.AfterFunc(ctx, func() { d.Close() })
 	return d, nil
@@ -82,9 +82,9 @@ func (d *Driver) Close() error {
 func (d *Driver) close() {
 	d.closed = true
 	d.machine.StopAll()
-	d.offer(Event{})
+	d.offerEvent(Event{})
 	d.release()
-	d.gone = d.alarm.end()
+	d.gone = d.alarm.shutDown()
 	close(d.events)
 }
 
@@ -144,8 +144,8 @@ func (d *Driver) Now() time.Duration { return d.alarm.now() }
 // by Close.
 func (d *Driver) Events() <-chan Event { return d.events }
 
-// change has f change the machine, and sets the alarm anew.
-func (d *Driver) change(f func(m *Machine, now time.Duration) error) error {
+// changeTimers has f change the machine, and sets the alarm anew.
+func (d *Driver) changeTimers(f func(m *Machine, now time.Duration) error) error {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	if d.closed {
@@ -158,7 +158,7 @@ func (d *Driver) change(f func(m *Machine, now time.Duration) error) error {
 	if err := f(d.machine, d.alarm.now()); err != nil {
 		return err
 	}
-	d.offer(Event{})
+	d.offerEvent(Event{})
 	d.setAlarm()
 	return nil
 }
@@ -186,9 +186,9 @@ func (d *Driver) setAlarm() {
 	d.alarm.set(delay)
 }
 
-// wake serves the alarm. The alarm is set anew before callbacks run: one of them may
+// fireDue serves the alarm. The alarm is set anew before callbacks run: one of them may
 // advance a mocked time.
-func (d *Driver) wake() {
+func (d *Driver) fireDue() {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	if d.closed {
@@ -212,18 +212,18 @@ func (d *Driver) deliverAll(events []Event) {
 	defer d.deliverAll(events[1:])
 	d.learnContact()
 	if !d.closed && d.machine.IsCurrent(events[0]) {
-		d.deliver(events[0])
+		d.deliverEvent(events[0])
 	}
 }
 
-// deliver gives an event to its callback or to the channel.
-func (d *Driver) deliver(e Event) {
+// deliverEvent gives an event to its callback or to the channel.
+func (d *Driver) deliverEvent(e Event) {
 	f := d.callback(e.Kind)
 	if f == nil {
-		d.offer(e)
+		d.offerEvent(e)
 		return
 	}
-	d.turn.Call(func() { d.call(f, e) })
+	d.turn.Call(func() { d.callBack(f, e) })
 }
 
 func (d *Driver) callback(k Kind) func(Event) {
@@ -240,17 +240,17 @@ func (d *Driver) callback(k Kind) func(Event) {
 	return d.options.OnHeartbeat
 }
 
-// call runs a callback, and reports its panic.
-func (d *Driver) call(f func(Event), e Event) {
+// callBack runs a callback, and reports its panic.
+func (d *Driver) callBack(f func(Event), e Event) {
 	defer func() {
 		if v := recover(); v != nil {
-			d.report(&PanicError{Event: e, Value: v, Stack: debug.Stack()})
+			d.reportPanic(&PanicError{Event: e, Value: v, Stack: debug.Stack()})
 		}
 	}()
 	f(e)
 }
 
-func (d *Driver) report(err *PanicError) {
+func (d *Driver) reportPanic(err *PanicError) {
 	if d.options.OnPanic != nil {
 		d.options.OnPanic(err)
 		return

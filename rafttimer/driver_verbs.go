@@ -6,16 +6,16 @@ import "time"
 
 // BecomeFollower is [Machine.BecomeFollower]. The callbacks are those of the
 // Options, for every role.
-func (d *Driver) BecomeFollower() error { return d.become((*Machine).BecomeFollower) }
+func (d *Driver) BecomeFollower() error { return d.changeRole((*Machine).BecomeFollower) }
 
 // BecomeCandidate is [Machine.BecomeCandidate].
-func (d *Driver) BecomeCandidate() error { return d.become((*Machine).BecomeCandidate) }
+func (d *Driver) BecomeCandidate() error { return d.changeRole((*Machine).BecomeCandidate) }
 
 // BecomeLeader is [Machine.BecomeLeader].
-func (d *Driver) BecomeLeader() error { return d.become((*Machine).BecomeLeader) }
+func (d *Driver) BecomeLeader() error { return d.changeRole((*Machine).BecomeLeader) }
 
-func (d *Driver) become(role func(*Machine, time.Duration)) error {
-	return d.change(func(m *Machine, now time.Duration) error {
+func (d *Driver) changeRole(role func(*Machine, time.Duration)) error {
+	return d.changeTimers(func(m *Machine, now time.Duration) error {
 		d.election, d.beat = nil, nil
 		role(m, now)
 		return nil
@@ -35,7 +35,7 @@ func (d *Driver) ResetElectionTimeout(callback func(Event)) error {
 }
 
 func (d *Driver) startElection(start func(*Machine, time.Duration) error, callback func(Event)) error {
-	return d.change(func(m *Machine, now time.Duration) error {
+	return d.changeTimers(func(m *Machine, now time.Duration) error {
 		if err := start(m, now); err != nil {
 			return err
 		}
@@ -46,13 +46,13 @@ func (d *Driver) startElection(start func(*Machine, time.Duration) error, callba
 
 // StopElectionTimeout is [Machine.StopElectionTimeout].
 func (d *Driver) StopElectionTimeout() error {
-	return d.change(func(m *Machine, _ time.Duration) error { return m.StopElectionTimeout() })
+	return d.changeTimers(func(m *Machine, _ time.Duration) error { return m.StopElectionTimeout() })
 }
 
 // StartHeartbeat is [Machine.StartHeartbeat], with a callback for this timer; nil
 // stands for Options.OnHeartbeat.
 func (d *Driver) StartHeartbeat(callback func(Event)) error {
-	return d.change(func(m *Machine, now time.Duration) error {
+	return d.changeTimers(func(m *Machine, now time.Duration) error {
 		if err := m.StartHeartbeat(now); err != nil {
 			return err
 		}
@@ -63,12 +63,12 @@ func (d *Driver) StartHeartbeat(callback func(Event)) error {
 
 // StopHeartbeat is [Machine.StopHeartbeat].
 func (d *Driver) StopHeartbeat() error {
-	return d.change(func(m *Machine, _ time.Duration) error { return m.StopHeartbeat() })
+	return d.changeTimers(func(m *Machine, _ time.Duration) error { return m.StopHeartbeat() })
 }
 
 // StopAll is [Machine.StopAll].
 func (d *Driver) StopAll() error {
-	return d.change(func(m *Machine, _ time.Duration) error {
+	return d.changeTimers(func(m *Machine, _ time.Duration) error {
 		m.StopAll()
 		return nil
 	})

@@ -12,8 +12,8 @@ type estimate struct {
 	deviation time.Duration
 }
 
-// observe takes a measured time into account; zero and less are no measurement.
-func (e *estimate) observe(took time.Duration) {
+// addSample takes a measured time into account; zero and less are no measurement.
+func (e *estimate) addSample(took time.Duration) {
 	switch took = min(took, maxTimeout); {
 	case took <= 0:
 	case e.mean == 0:

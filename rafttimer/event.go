@@ -71,3 +71,15 @@ func (e Event) String() string {
 	}
 	return s
 }
+
+// mergeWith returns e with what an older event of its kind, which was not received,
+// has to tell.
+func (e Event) mergeWith(old Event) Event {
+	switch {
+	case e.Kind == Heartbeat && e.Generation == old.Generation:
+		e.Missed += 1 + old.Missed
+	case e.Kind == Stall && e.RoleChanges == old.RoleChanges && old.Late > e.Late:
+		return old
+	}
+	return e
+}

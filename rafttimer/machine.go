@@ -32,31 +32,6 @@ type Machine struct {
 	postponed   bool // a stall has put off the election timeout since its arming or the latest contact
 }
 
-// Timing is a [Config] that is valid and has its defaults. Any number of machines
-// share one. It is immutable. Its zero value is not usable; see [Config.Timing].
-type Timing struct{ config Config }
-
-// Timing returns the complete Config, or the error of [Config.Validate].
-func (c Config) Timing() (*Timing, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &Timing{c.withDefaults()}, nil
-}
-
-// Config returns the Config with its defaults.
-func (t *Timing) Config() Config { return t.config }
-
-// Machine returns a machine without a role, none of whose timers runs. It draws
-// its election timeouts from the source; nil is a source that is seeded at
-// random. The caller must not use the source elsewhere at the same time.
-func (t *Timing) Machine(source rand.Source) Machine {
-	if source == nil {
-		source = rand.NewPCG(rand.Uint64(), rand.Uint64())
-	}
-	return Machine{config: &t.config, random: *rand.New(source)}
-}
-
 // NewMachine is [Timing.Machine] for a Config of its own. Its error is that of
 // [Config.Validate].
 func NewMachine(c Config, source rand.Source) (*Machine, error) {
@@ -105,7 +80,7 @@ func (m *Machine) NextDeadline() (time.Duration, bool) {
 func (m *Machine) Advance(events []Event, now time.Duration) []Event {
 	m.setNow(now)
 	if due, ok := m.NextDeadline(); ok && now-due > m.config.StallThreshold {
-		events = append(events, m.stall(due))
+		events = append(events, m.newStall(due))
 		if m.election.deadline() <= now {
 			m.postponeElection()
 		}
@@ -126,11 +101,11 @@ func (m *Machine) NoteStall(events []Event, now, by time.Duration) []Event {
 		return events
 	}
 	m.postponeElection()
-	return append(events, m.stall(m.now-by))
+	return append(events, m.newStall(m.now-by))
 }
 
-// stall returns the event of a stall that lasted from due until now.
-func (m *Machine) stall(due time.Duration) Event {
+// newStall returns the event of a stall that lasted from due until now.
+func (m *Machine) newStall(due time.Duration) Event {
 	return Event{Kind: Stall, Role: m.role, RoleChanges: m.roleChanges, Due: due, Late: m.now - due}
 }
 

@@ -51,15 +51,15 @@ func (p *MockTimeProvider) SetTimeout(callback func(), delay time.Duration) Time
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last++
-	t := mockTimer{due: p.after(max(delay, 0)), id: p.last, callback: callback}
+	t := mockTimer{due: p.timeAfter(max(delay, 0)), id: p.last, callback: callback}
 	place, _ := slices.BinarySearchFunc(p.timers, t, mockTimer.compare)
 	p.timers = slices.Insert(p.timers, place, t)
 	return t.id
 }
 
-// after returns the time that lies delay after the present one, or the latest
+// timeAfter returns the time that lies delay after the present one, or the latest
 // that there is. p.mu is held.
-func (p *MockTimeProvider) after(delay time.Duration) time.Duration {
+func (p *MockTimeProvider) timeAfter(delay time.Duration) time.Duration {
 	if sum := p.elapsed + delay; sum >= p.elapsed {
 		return sum
 	}
@@ -106,10 +106,10 @@ func (p *MockTimeProvider) Advance(d time.Duration) {
 		panic(fmt.Sprintf("rafttimer: Advance by %v: time does not run backwards", d))
 	}
 	p.mu.Lock()
-	target := p.after(d)
+	target := p.timeAfter(d)
 	p.mu.Unlock()
 	for standstill, at := 0, time.Duration(-1); ; standstill++ {
-		t, ok := p.next(target)
+		t, ok := p.nextTimer(target)
 		if !ok {
 			return
 		}
@@ -123,9 +123,9 @@ func (p *MockTimeProvider) Advance(d time.Duration) {
 	}
 }
 
-// next takes out the timer that is due first, up to target, and moves the time to
+// nextTimer takes out the timer that is due first, up to target, and moves the time to
 // its deadline; if there is none, it moves the time to target.
-func (p *MockTimeProvider) next(target time.Duration) (mockTimer, bool) {
+func (p *MockTimeProvider) nextTimer(target time.Duration) (mockTimer, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.timers) == 0 || p.timers[0].due > max(target, p.elapsed) {

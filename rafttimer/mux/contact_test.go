@@ -82,7 +82,7 @@ func TestContactAhead(t *testing.T) {
 		"a look that began before it": func(g *Group[int]) {
 			g.shard.turn.LockNow()
 			defer g.shard.turn.Unlock()
-			g.shard.fire(g, g.shard.mux.Now())
+			g.shard.fireGroup(g, g.shard.mux.Now())
 		},
 		"suspend": func(g *Group[int]) {
 			g.shard.turn.LockNow()
@@ -114,7 +114,7 @@ func TestContactDuringRoleChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, events := alone(t, rafttimer.Config{})
 		synctest.Wait() // the shard's goroutine does not wait for the lock
-		g.become(func(m *rafttimer.Machine, now time.Duration) {
+		g.changeRole(func(m *rafttimer.Machine, now time.Duration) {
 			m.BecomeFollower(now)
 			time.Sleep(200 * ms)
 			g.Contact()

@@ -19,7 +19,7 @@ import (
 // the others do nothing.
 type Group[T any] struct {
 	shard   *shard[T]
-	pulse   *pulse // what a Contact reads stands at the beginning, in one cache line
+	contact *contactTime // what a Contact reads stands at the beginning, in one cache line
 	state   atomic.Uint32
 	index   uint32 // in the shard
 	value   T
@@ -28,7 +28,7 @@ type Group[T any] struct {
 
 // States of a group, which a contact asks for.
 const (
-	ready   = iota // a contact moves the pulse
+	ready   = iota // a contact moves the contact time
 	backoff        // it ends a back-off, and may bring the deadline forward
 	closed
 )
@@ -37,33 +37,33 @@ const (
 func (g *Group[T]) Value() T { return g.value }
 
 // BecomeFollower is [rafttimer.Machine.BecomeFollower].
-func (g *Group[T]) BecomeFollower() error { return g.become((*rafttimer.Machine).BecomeFollower) }
+func (g *Group[T]) BecomeFollower() error { return g.changeRole((*rafttimer.Machine).BecomeFollower) }
 
 // BecomeCandidate is [rafttimer.Machine.BecomeCandidate].
-func (g *Group[T]) BecomeCandidate() error { return g.become((*rafttimer.Machine).BecomeCandidate) }
+func (g *Group[T]) BecomeCandidate() error { return g.changeRole((*rafttimer.Machine).BecomeCandidate) }
 
 // BecomeLeader is [rafttimer.Machine.BecomeLeader].
-func (g *Group[T]) BecomeLeader() error { return g.become((*rafttimer.Machine).BecomeLeader) }
+func (g *Group[T]) BecomeLeader() error { return g.changeRole((*rafttimer.Machine).BecomeLeader) }
 
 // StopAll is [rafttimer.Machine.StopAll].
 func (g *Group[T]) StopAll() error {
-	return g.become(func(m *rafttimer.Machine, _ time.Duration) { m.StopAll() })
+	return g.changeRole(func(m *rafttimer.Machine, _ time.Duration) { m.StopAll() })
 }
 
-func (g *Group[T]) become(role func(*rafttimer.Machine, time.Duration)) error {
+func (g *Group[T]) changeRole(role func(*rafttimer.Machine, time.Duration)) error {
 	g.shard.turn.Lock(g)
 	defer g.shard.turn.Unlock()
 	if g.state.Load() == closed {
 		return rafttimer.ErrClosed
 	}
 	g.learnContact()
-	known := g.pulse.Load()
+	known := g.contact.Load()
 	now := g.shard.mux.Now()
 	role(&g.machine, now)
 	if g.machine.State().ElectionTimeout {
-		g.pulse.reset(now, known)
+		g.contact.resetUnlessHeard(now, known)
 	}
-	g.shard.settle(g)
+	g.shard.updateBlock(g)
 	return nil
 }
 
@@ -79,20 +79,21 @@ func (g *Group[T]) ContactAt(at time.Duration) {
 	if g.state.Load() == closed {
 		return
 	}
-	g.pulse.contact(at)
+	g.contact.noteContact(at)
 	if g.state.Load() == backoff {
 		g.endBackoff()
 	}
 }
 
-// endBackoff has the deadline follow the contact. A back-off that began before the contact was noted is seen by the
-// caller; one that begins later sees the contact: both come after an atomic write of the other.
+// endBackoff moves the deadline after the contact. The caller sees a back-off
+// that began before the contact was noted; a back-off that begins later sees
+// the contact. Each is read after an atomic write of the other.
 func (g *Group[T]) endBackoff() {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	if g.state.Load() == backoff {
 		g.catchUp()
-		g.shard.settle(g)
+		g.shard.updateBlock(g)
 	}
 }
 
@@ -103,7 +104,7 @@ func (g *Group[T]) ObserveBroadcast(took time.Duration) {
 	if g.state.Load() != closed {
 		g.catchUp()
 		g.machine.ObserveBroadcast(took)
-		g.shard.settle(g)
+		g.shard.updateBlock(g)
 	}
 }
 
@@ -134,20 +135,21 @@ func (g *Group[T]) Close() error {
 	g.shard.turn.Lock(g)
 	defer g.shard.turn.Unlock()
 	if g.state.Load() != closed {
-		g.shard.remove(g)
+		g.shard.removeGroup(g)
 	}
 	return nil
 }
 
 // learnContact tells the machine of the latest contact.
 func (g *Group[T]) learnContact() {
-	if at, ok := g.pulse.takeContact(); ok {
+	if at, ok := g.contact.takeContact(); ok {
 		g.machine.Contact(at)
 	}
 }
 
-// catchUp tells the machine what time it is, and of the latest contact. The machine needs the time before a change that
-// brings the deadline forward: a deadline that lay in the past would look as if the shard had missed it.
+// catchUp tells the machine the time and the latest contact. It is called
+// before a change that brings the deadline forward: a deadline in the past
+// would look as if the shard had missed it.
 func (g *Group[T]) catchUp() {
 	now := g.shard.mux.Now()
 	g.machine.NoteStall(nil, now, 0) // no stall, but the time
@@ -155,16 +157,16 @@ func (g *Group[T]) catchUp() {
 	g.learnContact()
 }
 
-// keepAhead has a contact that lies ahead count from its own time: the machine, when it was told that it is now, has
-// cut the contact off.
+// keepAhead notes a contact that lies ahead once more: the machine has moved it
+// back to now.
 func (g *Group[T]) keepAhead(now time.Duration) {
-	if since := g.pulse.since(); since > now {
+	if since := g.contact.since(); since > now {
 		g.machine.Contact(since)
 	}
 }
 
-// plan returns when to look at the group, its deadline and its state.
-func (g *Group[T]) plan() (span, time.Duration, uint32) {
+// planLook returns when to look at the group, its deadline and its state.
+func (g *Group[T]) planLook() (span, time.Duration, uint32) {
 	deadline, ok := g.machine.NextDeadline()
 	heard := g.machine.ContactTimeout()
 	switch {
@@ -172,7 +174,7 @@ func (g *Group[T]) plan() (span, time.Duration, uint32) {
 		return 0, 0, ready
 	case heard == 0: // heartbeats
 		return -span(deadline), deadline, ready
-	case g.pulse.since()+heard < deadline:
+	case g.contact.since()+heard < deadline:
 		return -span(deadline), deadline, backoff
 	}
 	return span(heard), deadline, ready

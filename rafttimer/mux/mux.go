@@ -59,7 +59,7 @@ func New[T any](ctx context.Context, handler func(*Group[T], rafttimer.Event), o
 		m.shards = append(m.shards, newShard(m, rand.NewPCG(o.Source.Uint64(), o.Source.Uint64())))
 	}
 	for _, s := range m.shards {
-		go s.run()
+		go s.serveTimer()
 	}
 	m.mu.Lock() // the context may end at once
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *Mux[T]) NewGroup(value T) (*Group[T], error) {
 			s = other
 		}
 	}
-	return s.add(value)
+	return s.addGroup(value)
 }
 
 // Len returns the number of groups that are not closed.
@@ -118,17 +118,17 @@ func (m *Mux[T]) close() {
 	}
 }
 
-// call calls the handler, and reports its panic.
-func (m *Mux[T]) call(g *Group[T], e rafttimer.Event) {
+// callHandler calls the handler, and reports its panic.
+func (m *Mux[T]) callHandler(g *Group[T], e rafttimer.Event) {
 	defer func() {
 		if v := recover(); v != nil {
-			m.report(&PanicError{Group: g, PanicError: rafttimer.PanicError{Event: e, Value: v, Stack: debug.Stack()}})
+			m.reportPanic(&PanicError{Group: g, PanicError: rafttimer.PanicError{Event: e, Value: v, Stack: debug.Stack()}})
 		}
 	}()
 	m.handler(g, e)
 }
 
-func (m *Mux[T]) report(err *PanicError) {
+func (m *Mux[T]) reportPanic(err *PanicError) {
 	if m.onPanic != nil {
 		m.onPanic(err)
 		return

@@ -19,12 +19,12 @@ const (
 	noDeadline = time.Duration(math.MaxInt64)
 )
 
-// chunk is the number of wards that are allocated at once: 16 KiB of them.
+// chunk is the number of blocks that are allocated at once: 16 KiB of them.
 const chunk = 128
 
 // shard has a share of the groups, and serves them in one goroutine with one timer.
 //
-// A ward of groups has one entry in the wheel that counts. A contact leaves it alone: the entry comes up at
+// A block of groups has one entry in the wheel that counts. A contact leaves it alone: the entry comes up at
 // its old deadline, and is set anew. So does a role change that moves the deadline back.
 type shard[T any] struct {
 	mux   *Mux[T]
@@ -34,7 +34,7 @@ type shard[T any] struct {
 
 	live atomic.Int32 // groups that are not closed
 
-	turn    turn.Shared[*Group[T]] // guards what follows
+	turn    turn.SharedTurn[*Group[T]] // guards what follows
 	closed  bool
 	source  *rand.PCG
 	clock   clock.Clock // only its Slept
@@ -43,14 +43,14 @@ type shard[T any] struct {
 	wheel   wheel.Wheel
 	groups  []*Group[T] // by index; nil: closed
 	free    []uint32    // indexes of closed groups
-	wards   []*[chunk]ward
-	wakes   []wake // of wards
+	blocks  []*[chunk]groupBlock
+	wakes   []wake // of blocks
 	sum     int64  // of what prefetch reads, so that it is read
 
 	// What the goroutine has begun with, and another goes on with if the handler ends this one.
 	entries []wheel.Entry // yet to be looked at
 	tick    uint64        // of entries
-	looked  uint32        // the ward that was looked at
+	looked  uint32        // the block that was looked at
 	due     uint8         // groups of it, yet to be served
 	firing  *Group[T]
 	events  []rafttimer.Event // of firing, yet to be delivered
@@ -68,44 +68,44 @@ func newShard[T any](m *Mux[T], source *rand.PCG) *shard[T] {
 	return s
 }
 
-// add returns a new group.
-func (s *shard[T]) add(value T) (*Group[T], error) {
+// addGroup returns a new group.
+func (s *shard[T]) addGroup(value T) (*Group[T], error) {
 	s.turn.LockNow()
 	defer s.turn.Unlock()
 	if s.closed {
 		return nil, rafttimer.ErrClosed
 	}
-	index := s.index()
-	g := &Group[T]{shard: s, pulse: &s.wardAt(index / wardSize).pulses[index%wardSize], index: index, value: value, machine: s.mux.timing.Machine(s.source)}
-	g.pulse.Store(0) // it was another's
+	index := s.freeIndex()
+	g := &Group[T]{shard: s, contact: &s.blockAt(index / blockSize).contacts[index%blockSize], index: index, value: value, machine: s.mux.timing.Machine(s.source)}
+	g.contact.Store(0) // it was another's
 	s.groups[index] = g
 	s.live.Add(1)
 	return g, nil
 }
 
-// index returns an index that is free.
-func (s *shard[T]) index() uint32 {
+// freeIndex returns an index that is free.
+func (s *shard[T]) freeIndex() uint32 {
 	if last := len(s.free) - 1; last >= 0 {
 		index := s.free[last]
 		s.free = s.free[:last]
 		return index
 	}
-	if len(s.groups)%(wardSize*chunk) == 0 {
-		s.wards = append(s.wards, new([chunk]ward))
+	if len(s.groups)%(blockSize*chunk) == 0 {
+		s.blocks = append(s.blocks, new([chunk]groupBlock))
 		s.wakes = append(s.wakes, make([]wake, chunk)...)
 	}
 	s.groups = append(s.groups, nil)
 	return uint32(len(s.groups) - 1)
 }
 
-// wardAt returns the ward of eight indexes of groups.
-func (s *shard[T]) wardAt(index uint32) *ward { return &s.wards[index/chunk][index%chunk] }
+// blockAt returns the block of eight indexes of groups.
+func (s *shard[T]) blockAt(index uint32) *groupBlock { return &s.blocks[index/chunk][index%chunk] }
 
-// remove closes a group. Its entry in the wheel stays, and serves the next group of that index.
-func (s *shard[T]) remove(g *Group[T]) {
+// removeGroup closes a group. Its entry in the wheel stays, and serves the next group of that index.
+func (s *shard[T]) removeGroup(g *Group[T]) {
 	g.state.Store(closed)
 	g.machine.StopAll()
-	s.wardAt(g.index / wardSize).spans[g.index%wardSize] = 0
+	s.blockAt(g.index / blockSize).spans[g.index%blockSize] = 0
 	s.groups[g.index] = nil
 	s.free = append(s.free, g.index)
 	s.live.Add(-1)
@@ -118,30 +118,30 @@ func (s *shard[T]) close() {
 	s.closed = true
 	for _, g := range s.groups {
 		if g != nil {
-			s.remove(g)
+			s.removeGroup(g)
 		}
 	}
 	s.timer.Stop()
 	close(s.ended)
 }
 
-// settle follows a change of a group's machine.
-func (s *shard[T]) settle(g *Group[T]) {
-	to, deadline, state := g.plan()
+// updateBlock follows a change of a group's machine.
+func (s *shard[T]) updateBlock(g *Group[T]) {
+	to, deadline, state := g.planLook()
 	if state == backoff {
 		g.state.Store(backoff)
 		g.learnContact() // one that was noted before it could see the state
-		to, deadline, state = g.plan()
+		to, deadline, state = g.planLook()
 	}
 	g.state.Store(state)
-	s.wardAt(g.index / wardSize).spans[g.index%wardSize] = to
+	s.blockAt(g.index / blockSize).spans[g.index%blockSize] = to
 	if to != 0 {
-		s.arm(g.index/wardSize, deadline)
+		s.armBlock(g.index/blockSize, deadline)
 	}
 }
 
-// arm has a ward looked at at a deadline, or earlier.
-func (s *shard[T]) arm(index uint32, deadline time.Duration) {
+// armBlock has a block looked at at a deadline, or earlier.
+func (s *shard[T]) armBlock(index uint32, deadline time.Duration) {
 	now := s.wheel.Now()
 	tick := max(now+1, uint64((deadline+s.mux.resolution-1)/s.mux.resolution))
 	if s.wakes[index].isBy(tick, now) {
@@ -150,12 +150,12 @@ func (s *shard[T]) arm(index uint32, deadline time.Duration) {
 	tick = s.wheel.Push(index, tick)
 	s.wakes[index] = wakeAt(tick)
 	if tick < s.planned {
-		s.plan(tick)
+		s.setTimer(tick)
 	}
 }
 
-// plan has the goroutine woken up at a tick.
-func (s *shard[T]) plan(tick uint64) {
+// setTimer has the goroutine woken up at a tick.
+func (s *shard[T]) setTimer(tick uint64) {
 	if s.planned == never {
 		s.clock.Slept() // while there was nothing to do does not count
 	}

@@ -2,8 +2,8 @@
 
 package mux
 
-// wake is the tick of a ward's entry in the wheel that counts: twice its last 31 bits, plus one. 0: there is none.
-// The wheel may have other entries of the ward, which were for later ticks.
+// wake is the tick of a block's entry in the wheel that counts: twice its last 31 bits, plus one. 0: there is none.
+// The wheel may have other entries of the block, which were for later ticks.
 type wake uint32
 
 func wakeAt(tick uint64) wake { return wake(tick)<<1 | 1 }

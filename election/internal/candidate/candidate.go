@@ -28,7 +28,7 @@ const (
 	retries  = 12
 )
 
-// Config is what a candidate is told once. Its caller has checked it.
+// Config configures a candidate. Its caller has checked it.
 type Config struct {
 	Request  string        // the RequestID of its claims, of one campaign
 	Duration time.Duration // of its lease
@@ -116,9 +116,9 @@ func (c *Candidate) Next() (do Action, wake time.Duration, timed bool) {
 // Seen returns what the candidate knows of the lease that it wants to take over.
 func (c *Candidate) Seen() leasefdb.Observation { return c.seen }
 
-// Leading reports whether the candidate leads: until its deadline, unless it has
+// IsLeading reports whether the candidate leads: until its deadline, unless it has
 // learned that it was deposed before.
-func (c *Candidate) Leading() bool { return c.deadline > 0 }
+func (c *Candidate) IsLeading() bool { return c.deadline > 0 }
 
 // Deadline returns the time until which the candidate leads if its grant is not
 // renewed; 0 if it does not lead.
@@ -136,17 +136,17 @@ func (c *Candidate) Late() int { return c.missed }
 // there is a leader.
 func (c *Candidate) VacantFor(now time.Duration) time.Duration {
 	switch {
-	case c.Leading() || c.over != nil:
+	case c.IsLeading() || c.over != nil:
 		return 0
 	case c.vacant:
 		return now - c.freeSince
 	case c.seen.State().Held():
-		return max(-c.seen.RemainingAt(c.time(now)), 0)
+		return max(-c.seen.RemainingAt(c.timeAt(now)), 0)
 	}
 	return 0
 }
 
-func (c *Candidate) time(now time.Duration) time.Time { return c.config.Origin.Add(now) }
+func (c *Candidate) timeAt(now time.Duration) time.Time { return c.config.Origin.Add(now) }
 
-// want has an action done next. A claim is not put off by a look.
-func (c *Candidate) want(a Action) { c.todo = max(c.todo, a) }
+// schedule makes an action the next one. A look does not replace a claim.
+func (c *Candidate) schedule(a Action) { c.todo = max(c.todo, a) }

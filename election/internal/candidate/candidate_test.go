@@ -41,11 +41,11 @@ var (
 // leader returns a candidate that leads since 10 ms; its claim began at 0.
 func leader(t *testing.T) *candidate.Candidate {
 	c := newCandidate(t, 0)
-	c.Looked(0, free, false)
+	c.HandleLook(0, free, false)
 	want(t, c, candidate.Claim)
-	c.Granted(10*time.Millisecond, 0)
-	if !c.Leading() || c.Deadline() != lease {
-		t.Fatalf("it leads: %v, until %v", c.Leading(), c.Deadline())
+	c.HandleGrant(10*time.Millisecond, 0)
+	if !c.IsLeading() || c.Deadline() != lease {
+		t.Fatalf("it leads: %v, until %v", c.IsLeading(), c.Deadline())
 	}
 	return c
 }
@@ -64,7 +64,7 @@ func TestVacancy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cand := newCandidate(t, c.giveWay)
-			cand.Looked(0, free, c.outranked)
+			cand.HandleLook(0, free, c.outranked)
 			if c.claim > 0 {
 				want(t, cand, candidate.None)
 				cand.Advance(c.claim - 1)
@@ -83,13 +83,13 @@ func TestVacancy(t *testing.T) {
 func TestFollower(t *testing.T) {
 	for _, outranked := range []bool{false, true} {
 		c := newCandidate(t, 0)
-		c.Looked(0, held, outranked)
+		c.HandleLook(0, held, outranked)
 		renewed := held
 		renewed.Revision++
 		c.Advance(lease / 2)
-		c.Changed()
+		c.HandleChange()
 		want(t, c, candidate.Look)
-		c.Looked(lease/2, renewed, outranked)
+		c.HandleLook(lease/2, renewed, outranked)
 		c.Advance(lease + lease/2 - 1)
 		wake := want(t, c, candidate.None)
 		if wake < lease+lease/2 || wake > lease+lease/2+window {
@@ -116,24 +116,24 @@ func TestLeader(t *testing.T) {
 	}{
 		"nothing":          {func(c *candidate.Candidate) { c.Advance(lease - 1) }, false},
 		"the lease ends":   {func(c *candidate.Candidate) { c.Advance(lease) }, true},
-		"a short sleep":    {func(c *candidate.Candidate) { c.Slept(lease/4, lease/4) }, false},
-		"a long sleep":     {func(c *candidate.Candidate) { c.Slept(lease/4, lease*3/4) }, true},
-		"deposed":          {func(c *candidate.Candidate) { c.Failed(lease/3, lost(5)) }, true},
-		"closed":           {func(c *candidate.Candidate) { c.Failed(lease/3, kv.ErrClosed) }, true},
-		"it may pass":      {func(c *candidate.Candidate) { c.Failed(lease/3, errors.New("passing")) }, false},
-		"renewed too late": {func(c *candidate.Candidate) { c.Renewed(lease+1, 1) }, true},
-		"renewed":          {func(c *candidate.Candidate) { c.Renewed(lease/3+1, lease/3); c.Advance(lease) }, false},
+		"a short sleep":    {func(c *candidate.Candidate) { c.HandleSleep(lease/4, lease/4) }, false},
+		"a long sleep":     {func(c *candidate.Candidate) { c.HandleSleep(lease/4, lease*3/4) }, true},
+		"deposed":          {func(c *candidate.Candidate) { c.HandleFailure(lease/3, lost(5)) }, true},
+		"closed":           {func(c *candidate.Candidate) { c.HandleFailure(lease/3, kv.ErrClosed) }, true},
+		"it may pass":      {func(c *candidate.Candidate) { c.HandleFailure(lease/3, errors.New("passing")) }, false},
+		"renewed too late": {func(c *candidate.Candidate) { c.HandleRenewal(lease+1, 1) }, true},
+		"renewed":          {func(c *candidate.Candidate) { c.HandleRenewal(lease/3+1, lease/3); c.Advance(lease) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := leader(t)
 			c.Advance(lease / 4)
 			test.befall(c)
-			if over := c.Over() != nil; over != test.over || c.Leading() == over {
-				t.Errorf("over: %v, leading: %v", c.Over(), c.Leading())
+			if over := c.Over() != nil; over != test.over || c.IsLeading() == over {
+				t.Errorf("over: %v, leading: %v", c.Over(), c.IsLeading())
 			}
 			if test.over {
 				c.Advance(10 * lease)
-				c.Changed()
+				c.HandleChange()
 				want(t, c, candidate.None)
 			}
 		})
@@ -143,13 +143,13 @@ func TestLeader(t *testing.T) {
 // TestLateGrant checks that a claim that was granted too late is no term, and is asked for again.
 func TestLateGrant(t *testing.T) {
 	c := newCandidate(t, 0)
-	c.Looked(0, free, false)
+	c.HandleLook(0, free, false)
 	want(t, c, candidate.Claim)
-	c.Granted(lease, 0)
+	c.HandleGrant(lease, 0)
 	want(t, c, candidate.Look)
 	mine := held
 	mine.Request = "mine"
-	c.Looked(lease, mine, true)
+	c.HandleLook(lease, mine, true)
 	want(t, c, candidate.Claim)
 }
 
@@ -161,26 +161,26 @@ func TestSleepDuringTransactions(t *testing.T) {
 		leads bool
 	}{{lease / 4, true}, {lease, false}, {100 * lease, false}} {
 		claimant := newCandidate(t, 0)
-		claimant.Looked(0, free, false)
+		claimant.HandleLook(0, free, false)
 		want(t, claimant, candidate.Claim)
-		claimant.Slept(2, c.slept)
-		claimant.Granted(3, 1)
-		if claimant.Leading() != c.leads || c.leads && claimant.Deadline() != 1+lease-c.slept {
-			t.Errorf("a claim that slept for %v: leads %v until %v", c.slept, claimant.Leading(), claimant.Deadline())
+		claimant.HandleSleep(2, c.slept)
+		claimant.HandleGrant(3, 1)
+		if claimant.IsLeading() != c.leads || c.leads && claimant.Deadline() != 1+lease-c.slept {
+			t.Errorf("a claim that slept for %v: leads %v until %v", c.slept, claimant.IsLeading(), claimant.Deadline())
 		}
 	}
 	l := leader(t)
 	began := lease / 3
-	l.Changed()
+	l.HandleChange()
 	want(t, l, candidate.Renew)
-	l.Slept(began+1, lease/2)
-	l.Renewed(began+2, began)
+	l.HandleSleep(began+1, lease/2)
+	l.HandleRenewal(began+2, began)
 	if l.Deadline() != began+lease/2 {
 		t.Errorf("a renewal that slept for half a lease: it leads until %v, want %v", l.Deadline(), began+lease/2)
 	}
-	l.Changed()
+	l.HandleChange()
 	want(t, l, candidate.Renew)
-	l.Renewed(began+lease/3+1, began+lease/3)
+	l.HandleRenewal(began+lease/3+1, began+lease/3)
 	if l.Deadline() != began+lease/3+lease {
 		t.Errorf("the sleep still counts in the next renewal: it leads until %v", l.Deadline())
 	}

@@ -74,7 +74,7 @@ func (n *node) pump() {
 		}
 		return
 	}
-	if n.leading && !n.c.Leading() {
+	if n.leading && !n.c.IsLeading() {
 		n.violate("%s leads no longer, and does not say why", n.name)
 	}
 	do, wake, timed := n.c.Next()
@@ -89,7 +89,7 @@ func (n *node) pump() {
 	case candidate.Renew:
 		n.renew()
 	}
-	if n.c.Leading() && !n.leading {
+	if n.c.IsLeading() && !n.leading {
 		n.lead()
 	}
 	if timed {
@@ -108,7 +108,7 @@ func (n *node) setAlarm(at time.Duration) {
 
 func (n *node) fired(campaign int) {
 	if n.c != nil && n.campaign == campaign {
-		n.c.Changed()
+		n.c.HandleChange()
 	}
 }
 
@@ -218,7 +218,7 @@ func (n *node) look() {
 			if n.mutation == takeoverEarly {
 				state.Duration /= 2
 			}
-			n.c.Looked(now, state, n.outranked())
+			n.c.HandleLook(now, state, n.outranked())
 		},
 	})
 }
@@ -244,7 +244,7 @@ func (n *node) watch(renewal bool) {
 	} else if n.mutation != lostWatches {
 		n.after(n.between(0, leg), n, func() {
 			if n.c != nil && n.campaign == campaign {
-				n.c.Unwatched(n.local())
+				n.c.HandleNoWatch(n.local())
 			}
 		})
 	}
@@ -266,14 +266,14 @@ func (n *node) claim() {
 		done: func(now, began time.Duration, a *attempt, err error) {
 			n.asked = false
 			if err != nil {
-				n.c.Refused(now, a.state)
+				n.c.HandleRefusal(now, a.state)
 				return
 			}
 			n.epoch = a.next.Epoch
 			if n.mutation == countFromEnd {
 				began = now
 			}
-			n.c.Granted(now, began)
+			n.c.HandleGrant(now, began)
 		},
 	})
 }
@@ -299,11 +299,11 @@ func (n *node) renew() {
 			n.asked = false
 			switch {
 			case err != nil:
-				n.c.Failed(now, err)
+				n.c.HandleFailure(now, err)
 			case n.mutation == countFromEnd:
-				n.c.Renewed(now, now)
+				n.c.HandleRenewal(now, now)
 			default:
-				n.c.Renewed(now, began)
+				n.c.HandleRenewal(now, began)
 			}
 		},
 	})

@@ -53,7 +53,7 @@ func (w *world) elected(takeover bool) {
 func (n *node) lead() {
 	n.leading, n.readySince = true, 0
 	for _, other := range n.nodes {
-		if n.exact && other != n && other.c != nil && other.c.Leading() && other.local() < other.c.Deadline() {
+		if n.exact && other != n && other.c != nil && other.c.IsLeading() && other.local() < other.c.Deadline() {
 			n.violate("%s begins to lead %v before %s believes that its lease ends", n.name, other.c.Deadline()-other.local(), other.name)
 		}
 	}
@@ -169,7 +169,7 @@ func (n *node) pause() {
 	if kind == 1 {
 		n.after(long, n, func() {
 			if n.c != nil {
-				n.c.Slept(n.local(), time.Duration(float64(long)*n.rate))
+				n.c.HandleSleep(n.local(), time.Duration(float64(long)*n.rate))
 			}
 		})
 	}

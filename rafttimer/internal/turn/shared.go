@@ -4,9 +4,10 @@ package turn
 
 import "sync"
 
-// Shared is a lock that many owners share, of whose callbacks one runs at a time. An owner waits for
-// its own callback only, as with a [Turn] of its own. The zero value is unlocked.
-type Shared[Owner comparable] struct {
+// SharedTurn is a lock that many owners share. One of their callbacks runs at a
+// time. An owner waits for its own callback only, as with a [Turn] of its own.
+// The zero value is unlocked.
+type SharedTurn[Owner comparable] struct {
 	mu      sync.Mutex
 	ended   sync.Cond // the callback has ended; its L is set by each call that waits
 	passed  sync.Cond // the calls that waited for ended have returned; its L is set with ended's
@@ -16,7 +17,7 @@ type Shared[Owner comparable] struct {
 
 // Lock locks s once no callback of the owner runs. A call from inside of any callback does not wait,
 // as with [Turn.Lock].
-func (s *Shared[Owner]) Lock(o Owner) {
+func (s *SharedTurn[Owner]) Lock(o Owner) {
 	s.mu.Lock()
 	if s.owner != o || InCallback() {
 		return
@@ -32,22 +33,22 @@ func (s *Shared[Owner]) Lock(o Owner) {
 }
 
 // LockNow locks s without waiting for callbacks, for what stops none.
-func (s *Shared[Owner]) LockNow() { s.mu.Lock() }
+func (s *SharedTurn[Owner]) LockNow() { s.mu.Lock() }
 
 // Unlock unlocks s.
-func (s *Shared[Owner]) Unlock() { s.mu.Unlock() }
+func (s *SharedTurn[Owner]) Unlock() { s.mu.Unlock() }
 
 // Call calls f, which is a callback of the owner, as [Turn.Call] does. Calls of Lock that wait for the
 // callback get the lock before Call returns with it: a goroutine that runs one callback after the other
 // does not keep them waiting. Calls do not overlap, and the owner is not the zero value.
-func (s *Shared[Owner]) Call(o Owner, f func()) {
+func (s *SharedTurn[Owner]) Call(o Owner, f func()) {
 	s.owner = o
 	s.mu.Unlock()
-	defer s.end()
+	defer s.endTurn()
 	callback(f)
 }
 
-func (s *Shared[Owner]) end() {
+func (s *SharedTurn[Owner]) endTurn() {
 	s.mu.Lock()
 	var none Owner
 	s.owner = none

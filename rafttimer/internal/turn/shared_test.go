@@ -13,7 +13,7 @@ import (
 // TestShared checks that an owner waits for its own callback, and for nothing else.
 func TestShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Shared[int]
+		var s SharedTurn[int]
 		go func() {
 			s.LockNow()
 			defer s.Unlock()
@@ -53,7 +53,7 @@ func TestShared(t *testing.T) {
 // a call of Lock through that waited for the first.
 func TestSharedLockComesBetweenCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Shared[int]
+		var s SharedTurn[int]
 		callbacks := 0
 		var began []int
 		var all sync.WaitGroup

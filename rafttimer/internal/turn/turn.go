@@ -61,11 +61,11 @@ func (t *Turn) Unlock() { t.mu.Unlock() }
 func (t *Turn) Call(f func()) {
 	t.running++
 	t.mu.Unlock()
-	defer t.end()
+	defer t.endTurn()
 	callback(f)
 }
 
-func (t *Turn) end() {
+func (t *Turn) endTurn() {
 	t.mu.Lock()
 	t.running--
 	t.free.Broadcast()

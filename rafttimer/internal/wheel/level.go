@@ -15,7 +15,7 @@ func (l *level) put(p *pool, slot uint, e Entry) {
 	l.occupied[slot/64] |= 1 << (slot % 64)
 }
 
-func (l *level) take(slot uint) *block {
+func (l *level) takeSlot(slot uint) *block {
 	entries := l.slots[slot]
 	l.slots[slot] = nil
 	l.occupied[slot/64] &^= 1 << (slot % 64)

@@ -43,12 +43,12 @@ func (w *Wheel) Now() uint64 { return w.now }
 func (w *Wheel) Push(index uint32, tick uint64) uint64 {
 	farthest := (w.now>>(slotBits*(levels-1)) + slots - 1) << (slotBits * (levels - 1))
 	tick = min(max(tick, w.now+1), farthest)
-	w.place(Entry{index, uint32(tick)}, tick)
+	w.placeEntry(Entry{index, uint32(tick)}, tick)
 	return tick
 }
 
-// place puts an entry into the lowest level whose slots reach its tick.
-func (w *Wheel) place(e Entry, tick uint64) {
+// placeEntry puts an entry into the lowest level whose slots reach its tick.
+func (w *Wheel) placeEntry(e Entry, tick uint64) {
 	for l := range w.levels {
 		shift := slotBits * l
 		if tick>>shift-w.now>>shift < slots {
@@ -72,7 +72,7 @@ func (w *Wheel) Pop(to uint64) (entries []Entry, tick uint64) {
 			w.now = max(w.now, to)
 			return nil, 0
 		}
-		w.turn(next)
+		w.turnTo(next)
 	}
 	w.out, w.due = w.due, w.due.next
 	return w.out.entries[:w.out.n], w.now
@@ -95,21 +95,21 @@ func (w *Wheel) Next() (tick uint64, ok bool) {
 	return tick, ok
 }
 
-// turn moves the time on to a tick before which no slot has to be emptied. Slots of higher levels whose span
+// turnTo moves the time on to a tick before which no slot has to be emptied. Slots of higher levels whose span
 // begins there are dealt out to the levels below, so that the lowest level has all that is due.
-func (w *Wheel) turn(tick uint64) {
+func (w *Wheel) turnTo(tick uint64) {
 	w.now = tick
 	for l := levels - 1; l > 0; l-- {
 		if shift := slotBits * l; tick&(1<<shift-1) == 0 {
-			w.deal(w.levels[l].take(uint(tick>>shift) % slots))
+			w.dealOut(w.levels[l].takeSlot(uint(tick>>shift) % slots))
 		}
 	}
-	w.due = w.levels[0].take(uint(tick) % slots)
+	w.due = w.levels[0].takeSlot(uint(tick) % slots)
 }
 
-func (w *Wheel) deal(entries *block) {
+func (w *Wheel) dealOut(entries *block) {
 	for entries != nil {
 		e := w.blocks.pop(&entries)
-		w.place(e, w.now+uint64(e.tick-uint32(w.now)))
+		w.placeEntry(e, w.now+uint64(e.tick-uint32(w.now)))
 	}
 }

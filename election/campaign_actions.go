@@ -12,22 +12,23 @@ import (
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
-// action is what a candidate wants to be done: run runs in a goroutine of its own and
-// changes nothing of the campaign, what it returns tells the candidate the outcome, in the
-// campaign's goroutine.
+// action is something that a candidate wants to be done. run runs in a
+// goroutine of its own and does not change the campaign; the function that it
+// returns tells the candidate the outcome, in the campaign's goroutine.
 type action struct {
 	run func() (outcome func(now time.Duration))
 }
 
-// start begins an action.
-func (c *campaign) start(do candidate.Action) {
+// startAction begins an action.
+func (c *campaign) startAction(do candidate.Action) {
 	c.doing = do
-	run := map[candidate.Action]func() action{candidate.Look: c.look, candidate.Claim: c.claim, candidate.Renew: c.renew}[do]().run
+	run := map[candidate.Action]func() action{candidate.Look: c.prepareLook, candidate.Claim: c.prepareClaim, candidate.Renew: c.prepareRenewal}[do]().run
 	go func() { c.outcome <- run() }()
 }
 
-// look reads the name, watches it, and renews the registration.
-func (c *campaign) look() action {
+// prepareLook returns the action that reads the name, watches it, and renews
+// the registration.
+func (c *campaign) prepareLook() action {
 	c.self.beats++
 	self := c.self
 	return action{func() func(time.Duration) {
@@ -49,18 +50,19 @@ func (c *campaign) look() action {
 		})
 		return func(now time.Duration) {
 			if err != nil {
-				c.count(func(m *Metrics) { m.Failures++ })
-				c.fail(now, err)
+				c.updateMetrics(func(m *Metrics) { m.Failures++ })
+				c.handleError(now, err)
 				return
 			}
 			c.setWatch(watch, true)
-			c.candidate.Looked(now, state, outranked)
+			c.candidate.HandleLook(now, state, outranked)
 		}
 	}}
 }
 
-// claim claims the name, takes the registration away and watches the grant.
-func (c *campaign) claim() action {
+// prepareClaim returns the action that claims the name, clears the registration
+// and watches the grant.
+func (c *campaign) prepareClaim() action {
 	claim := leasefdb.Claim{Holder: c.options.Candidate, Duration: c.options.Duration, RequestID: c.request, Seen: c.candidate.Seen()}
 	self := c.self
 	return action{func() func(time.Duration) {
@@ -83,32 +85,33 @@ func (c *campaign) claim() action {
 			var held *leasefdb.HeldError
 			switch {
 			case err == nil:
-				c.granted(now, grant, watch, claim.Seen.State().Held())
+				c.acceptGrant(now, grant, watch, claim.Seen.State().Held())
 			case errors.As(err, &held):
-				c.candidate.Refused(now, held.State)
+				c.candidate.HandleRefusal(now, held.State)
 			default:
-				c.count(func(m *Metrics) { m.Failures++ })
-				c.fail(now, err)
+				c.updateMetrics(func(m *Metrics) { m.Failures++ })
+				c.handleError(now, err)
 			}
 		}
 	}}
 }
 
-func (c *campaign) granted(now time.Duration, g leasefdb.Grant, watch kv.Future[struct{}], takeover bool) {
+func (c *campaign) acceptGrant(now time.Duration, g leasefdb.Grant, watch kv.Future[struct{}], takeover bool) {
 	c.grant = g
 	c.setWatch(watch, true)
-	if c.candidate.Granted(now, c.began(g)); c.candidate.Leading() {
+	if c.candidate.HandleGrant(now, c.grantStart(g)); c.candidate.IsLeading() {
 		c.noteTerm(takeover)
 	}
 }
 
-// began returns the time before the claim, or the renewal, was sent.
-func (c *campaign) began(g leasefdb.Grant) time.Duration {
+// grantStart returns the time before the claim, or the renewal, was sent.
+func (c *campaign) grantStart(g leasefdb.Grant) time.Duration {
 	return g.Deadline().Sub(c.origin) - g.Duration
 }
 
-// renew renews the grant, and watches it if no watch is left.
-func (c *campaign) renew() action {
+// prepareRenewal returns the action that renews the grant, and watches it if
+// there is no watch.
+func (c *campaign) prepareRenewal() action {
 	ctx, cancel := context.WithDeadline(c.actions, c.origin.Add(c.candidate.Deadline()))
 	before, watching := c.grant, c.watching
 	return action{func() func(time.Duration) {
@@ -126,24 +129,24 @@ func (c *campaign) renew() action {
 		return func(now time.Duration) {
 			c.noteRenewal(err)
 			if err != nil {
-				c.fail(now, err)
+				c.handleError(now, err)
 				return
 			}
 			c.grant = grant
 			if !watching {
 				c.setWatch(watch, true)
 			}
-			c.candidate.Renewed(now, c.began(grant))
+			c.candidate.HandleRenewal(now, c.grantStart(grant))
 			c.startSweep()
 		}
 	}}
 }
 
-// transactWatching runs fn in a transaction, in which it may set watch, and again without one
-// if the engine can give none. Then watch has failed with the engine's error, so that
-// the candidate looks by itself, or asks for another.
+// transactWatching runs fn in a transaction, in which it may set watch, and
+// again without one if the engine can give none. Then watch fails with the
+// engine's error, and the candidate looks again after a time.
 func (c *campaign) transactWatching(ctx context.Context, watch *kv.Future[struct{}], fn func(tx kv.Transaction, watched bool) error) error {
-	*watch = unwatched()
+	*watch = neverWatch()
 	err := c.db.Transact(ctx, func(tx kv.Transaction) error { return fn(tx, true) })
 	if unwatchable(err) {
 		*watch = kv.Resolved(struct{}{}, err)
@@ -152,7 +155,8 @@ func (c *campaign) transactWatching(ctx context.Context, watch *kv.Future[struct
 	return err
 }
 
-// startSweep sweeps the registrations, beside renewals, which must not wait for it.
+// startSweep removes old registrations, concurrently with renewals, which must
+// not wait for it.
 func (c *campaign) startSweep() {
 	if !c.sweeping.CompareAndSwap(false, true) {
 		return
@@ -160,9 +164,9 @@ func (c *campaign) startSweep() {
 	term := Term{c.grant}
 	c.sweeps.Go(func() {
 		defer c.sweeping.Store(false)
-		standbys, err := c.sweep(c.actions, term, &c.sweeper)
-		if err == nil { // else the next one does it
-			c.count(func(m *Metrics) { m.Standbys = int64(standbys) })
+		standbys, err := c.sweepRegistrations(c.actions, term, &c.sweeper)
+		if err == nil { // else the next sweep tries again
+			c.updateMetrics(func(m *Metrics) { m.Standbys = int64(standbys) })
 		}
 	})
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
-// run serves the groups until the shard is closed. A handler that ends the goroutine by
+// serveTimer serves the groups until the shard is closed. A handler that ends the goroutine by
 // runtime.Goexit, as testing's FailNow does, gets it replaced.
-func (s *shard[T]) run() {
+func (s *shard[T]) serveTimer() {
 	done := false
 	defer func() {
 		if !done {
-			go s.run()
+			go s.serveTimer()
 		}
 	}()
 	for {
-		s.serve()
+		s.serveDue()
 		select {
 		case <-s.timer.C:
 		case <-s.ended:
@@ -30,18 +30,18 @@ func (s *shard[T]) run() {
 	}
 }
 
-// serve does all that is due, and sets the timer.
-func (s *shard[T]) serve() {
+// serveDue does all that is due, and sets the timer.
+func (s *shard[T]) serveDue() {
 	s.turn.LockNow()
 	defer s.turn.Unlock()
 	s.planned = 0 // the timer is set at the end
-	s.deliver()
+	s.deliverEvents()
 	for s.noticeSleep(); s.fireDue(); {
 	}
 	s.planNext()
 }
 
-// fireDue tells the groups of a suspend, if there was one, and looks at the wards whose ticks have come. It returns
+// fireDue tells the groups of a suspend, if there was one, and looks at the blocks whose ticks have come. It returns
 // true if the clock has stood still meanwhile, so that the groups must be told first.
 func (s *shard[T]) fireDue() (again bool) {
 	for s.wakeNext() {
@@ -67,16 +67,16 @@ func (s *shard[T]) popEntries(now time.Duration) bool {
 	return len(s.entries) > 0
 }
 
-// prefetch reads the wards of all entries, one straight after the other, so that the processor
+// prefetch reads the blocks of all entries, one straight after the other, so that the processor
 // waits for many at a time. All are cache misses: contacts have written them since.
 func (s *shard[T]) prefetch() {
 	for _, e := range s.entries {
-		w := s.wardAt(e.Index)
-		s.sum += w.pulses[0].Load() + int64(w.spans[0])
+		w := s.blockAt(e.Index)
+		s.sum += w.contacts[0].Load() + int64(w.spans[0])
 	}
 }
 
-// lookAround looks at one ward after the other until something of one is due.
+// lookAround looks at one block after the other until something of one is due.
 func (s *shard[T]) lookAround(now time.Duration) {
 	for s.due == 0 && len(s.entries) > 0 {
 		s.looked = s.entries[0].Index
@@ -85,10 +85,10 @@ func (s *shard[T]) lookAround(now time.Duration) {
 			continue // an earlier entry has taken its place
 		}
 		s.wakes[s.looked] = 0
-		due, next := s.wardAt(s.looked).look(now)
+		due, next := s.blockAt(s.looked).lookUpDue(now)
 		s.due = due
 		if next != noDeadline {
-			s.arm(s.looked, next)
+			s.armBlock(s.looked, next)
 		}
 	}
 }
@@ -97,40 +97,40 @@ func (s *shard[T]) lookAround(now time.Duration) {
 func (s *shard[T]) fireNext(now time.Duration) time.Duration {
 	i := uint32(bits.TrailingZeros8(s.due))
 	s.due &^= 1 << i
-	g := s.groups[s.looked*wardSize+i]
-	switch deadline, ok := s.wardAt(s.looked).deadline(i); {
+	g := s.groups[s.looked*blockSize+i]
+	switch deadline, ok := s.blockAt(s.looked).deadline(i); {
 	case g == nil || !ok:
 	case deadline > now: // a handler has changed it, or a goroutine that the handler waited for
-		s.arm(s.looked, deadline)
-	case s.fire(g, now):
+		s.armBlock(s.looked, deadline)
+	case s.fireGroup(g, now):
 		return s.mux.Now()
 	}
 	return now
 }
 
-// fire advances a group's machine, and reports whether the handler was called.
-func (s *shard[T]) fire(g *Group[T], now time.Duration) bool {
+// fireGroup advances a group's machine, and reports whether the handler was called.
+func (s *shard[T]) fireGroup(g *Group[T], now time.Duration) bool {
 	g.learnContact()
 	if deadline, ok := g.machine.NextDeadline(); ok && deadline > now { // a contact has come after the look
-		s.settle(g)
+		s.updateBlock(g)
 		return false
 	}
 	s.firing, s.events = g, g.machine.Advance(s.buffer[:0], now)
 	if len(s.events) > 0 {
-		g.pulse.restart(now) // what fires counts from now on
+		g.contact.restartAt(now) // what fires counts from now on
 	}
-	s.settle(g)
-	return s.deliver()
+	s.updateBlock(g)
+	return s.deliverEvents()
 }
 
-// deliver calls the handler for the events of the group that fires, and reports whether it did.
-func (s *shard[T]) deliver() (called bool) {
+// deliverEvents calls the handler for the events of the group that fires, and reports whether it did.
+func (s *shard[T]) deliverEvents() (called bool) {
 	for len(s.events) > 0 {
 		g, e := s.firing, s.events[0]
 		s.events = s.events[1:]
 		g.learnContact()
 		if g.state.Load() != closed && g.machine.IsCurrent(e) { // not so if an earlier event's handler, or a contact meanwhile, changed it
-			s.turn.Call(g, func() { s.mux.call(g, e) })
+			s.turn.Call(g, func() { s.mux.callHandler(g, e) })
 			called = true
 		}
 	}
@@ -145,7 +145,8 @@ func (s *shard[T]) noticeSleep() {
 	}
 }
 
-// wakeNext tells one more group that the clock stood still, and returns false once all know.
+// wakeNext notes the stall in one more group, and returns false after the last
+// one.
 func (s *shard[T]) wakeNext() bool {
 	if s.slept == 0 || s.closed || s.woken == len(s.groups) {
 		s.slept = 0
@@ -161,21 +162,21 @@ func (s *shard[T]) wakeNext() bool {
 	before, _ := g.machine.NextDeadline()
 	s.firing, s.events = g, g.machine.NoteStall(s.buffer[:0], now, s.slept)
 	if after, _ := g.machine.NextDeadline(); after != before {
-		g.pulse.restart(now) // the stall has put the election timeout off
+		g.contact.restartAt(now) // the stall has put the election timeout off
 	}
 	g.keepAhead(now)
-	s.settle(g)
-	s.deliver()
+	s.updateBlock(g)
+	s.deliverEvents()
 	return true
 }
 
-// planNext has the goroutine woken up when there is something to do again.
+// planNext sets the timer for the next entry.
 func (s *shard[T]) planNext() {
 	if s.closed {
 		return
 	}
 	if tick, ok := s.wheel.Next(); ok {
-		s.plan(tick)
+		s.setTimer(tick)
 		return
 	}
 	s.planned = never

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package election
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// letterStandby is the letter of registrations in the directory, beside those of
+// leasefdb: (letter, name, -priority, member), so that the highest priority comes first.
+const letterStandby = "S"
+
+// registrations returns the prefix of the registrations.
+func (e *Election) registrations(d *directory.Directory) ([]byte, error) {
+	prefix, err := d.Prefix()
+	if err != nil {
+		return nil, err
+	}
+	b := append(make([]byte, 0, len(prefix)+len(e.name)+64), prefix...)
+	return tuple.AppendString(tuple.AppendString(b, letterStandby), e.name), nil
+}
+
+// Standbys returns the candidates that are registered and do not lead, the
+// highest priority first. A dead one is listed until the leader has not seen it
+// renewed for a lease, and at most two of the leader's renewals longer. Given a
+// transaction, it reads in that.
+func (e *Election) Standbys(ctx context.Context, t kv.ReadTransactor) ([]Standby, error) {
+	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (all []Standby, err error) {
+		d, err := e.dirs.OpenRead(ctx, tx, e.options.Path)
+		if errors.Is(err, directory.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		prefix, err := e.registrations(d)
+		if err != nil {
+			return nil, err
+		}
+		pairs, err := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		for _, pair := range pairs {
+			r, err := decodeRegistration(prefix, pair)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, r.Standby)
+		}
+		return all, err
+	})
+}
+
+// register writes the registration in tx, and reports whether one of higher priority is
+// there.
+func (e *Election) register(ctx context.Context, tx kv.Transaction, r registration) (outranked bool, err error) {
+	d, err := e.dirs.CreateOrOpen(ctx, tx, e.options.Path)
+	if err != nil {
+		return false, err
+	}
+	prefix, err := e.registrations(d)
+	if err != nil {
+		return false, err
+	}
+	tx.Set(r.key(prefix), r.value())
+	first := kv.PrefixRange(prefix).Selectors()
+	pairs, err := tx.Snapshot().GetRange(first, kv.RangeOptions{Limit: 1}).Slice(ctx)
+	if err != nil || len(pairs) == 0 {
+		return false, err
+	}
+	priority, _, err := tuple.ReadInt(pairs[0].Key[len(prefix):])
+	return err == nil && -priority > int64(r.Priority), nil // a key that cannot be read has no priority
+}
+
+// unregister clears the registration in tx.
+func (e *Election) unregister(ctx context.Context, tx kv.Transaction, r registration) error {
+	d, err := e.dirs.CreateOrOpen(ctx, tx, e.options.Path)
+	if err != nil {
+		return err
+	}
+	prefix, err := e.registrations(d)
+	if err != nil {
+		return err
+	}
+	tx.Clear(r.key(prefix))
+	return nil
+}
+
+// sweepRegistrations removes registrations of dead standbys, and returns how
+// many are left. It is a transaction of its own, under the term.
+func (e *Election) sweepRegistrations(ctx context.Context, term Term, s *sweeper) (left int, err error) {
+	var pairs []kv.KeyValue
+	err = e.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		d, err := e.dirs.OpenRead(ctx, tx, e.options.Path)
+		if err != nil {
+			return err
+		}
+		prefix, err := e.registrations(d)
+		if err != nil {
+			return err
+		}
+		pairs, err = tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	dead := s.findDead(pairs, time.Now(), e.options.Duration)
+	if len(dead) == 0 {
+		return len(pairs), nil
+	}
+	return len(pairs) - len(dead), term.Under(e.db).Transact(ctx, func(tx kv.Transaction) error {
+		for _, pair := range dead {
+			if value, err := tx.Get(pair.Key).Get(ctx); err != nil {
+				return err
+			} else if bytes.Equal(value, pair.Value) {
+				tx.Clear(pair.Key)
+			}
+		}
+		return nil
+	})
+}
