@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // steppedClock follows the clock of a synctest bubble, which starts in the
@@ -82,8 +83,7 @@ func TestMonotonicClockKeepsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()
 		start := time.Now()
-		seed := rand.Uint64()
-		random := rand.New(rand.NewPCG(seed, 0))
+		random := seed.Rand(t)
 		// A millisecond that began close to the last number would be used up,
 		// and a caller that spins until it is over stops the time of the
 		// bubble.
@@ -93,7 +93,7 @@ func TestMonotonicClockKeepsTime(t *testing.T) {
 		for i := range 20_000 {
 			id := Must(c.Next(t.Context()))
 			if off := k.now().Sub(id.Time()); id <= last || off < 0 || off >= time.Millisecond {
-				t.Fatalf("seed %d, step %d: ID %d of %v after %d, at %v", seed, i, id, id.Time(), last, k.now())
+				t.Fatalf("step %d: ID %d of %v after %d, at %v", i, id, id.Time(), last, k.now())
 			}
 			last = id
 			time.Sleep(time.Duration(random.Int64N(int64(400 * time.Microsecond))))

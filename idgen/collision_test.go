@@ -5,9 +5,10 @@ package idgen
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // collisionLayout leaves 2^13 random numbers instead of 2^21, so that
@@ -23,9 +24,7 @@ const (
 // TestRandomFallbackCollidesAsPublished compares the formula in the comment of
 // Client with two clients that make 64 IDs each in the same millisecond.
 func TestRandomFallbackCollidesAsPublished(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seed.Rand(t)
 	const k, n, rounds = float64(collisionPerMs), float64(collisionNumbers), float64(collisionRounds)
 
 	bad, equal := countCollisions(t, rng.Uint64)
@@ -50,9 +49,7 @@ func TestRandomFallbackCollidesAsPublished(t *testing.T) {
 // TestManagedFallbackCollidesAsPublished is the same for managed clients, which
 // draw from a quarter of the numbers.
 func TestManagedFallbackCollidesAsPublished(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seed.Rand(t)
 	const k, n = float64(collisionPerMs), float64(collisionNumbers / 4)
 	p := ((2*k-1)*n - k*(k-1)) / (n * n)
 	layout := collisionLayout

@@ -10,15 +10,15 @@ import (
 )
 
 // fixed is a generator that always answers the same.
-type fixed struct {
+type fixedSource struct {
 	id  ID
 	err error
 }
 
-func (f fixed) Next(context.Context) (ID, error) { return f.id, f.err }
+func (f fixedSource) Next(context.Context) (ID, error) { return f.id, f.err }
 
 func TestDefaultPrefersTheProgramThenTheOldestOffer(t *testing.T) {
-	d := newDefaults(fixed{id: 1})
+	d := newDefaults(fixedSource{id: 1})
 	expect := func(what string, want ID) {
 		t.Helper()
 		if got := d.newID(); got != want {
@@ -26,13 +26,13 @@ func TestDefaultPrefersTheProgramThenTheOldestOffer(t *testing.T) {
 		}
 	}
 	expect("nothing installed", 1)
-	uninstall2 := d.install(fixed{id: 2})
+	uninstall2 := d.install(fixedSource{id: 2})
 	expect("one offer", 2)
-	uninstall3 := d.install(fixed{id: 3})
+	uninstall3 := d.install(fixedSource{id: 3})
 	expect("two offers", 2)
-	d.set(fixed{id: 4})
+	d.set(fixedSource{id: 4})
 	expect("the program's choice", 4)
-	uninstall5 := d.install(fixed{id: 5})
+	uninstall5 := d.install(fixedSource{id: 5})
 	expect("an offer after the program's choice", 4)
 	uninstall2()
 	expect("the first offer taken back behind the program's choice", 4)
@@ -47,8 +47,8 @@ func TestDefaultPrefersTheProgramThenTheOldestOffer(t *testing.T) {
 }
 
 func TestSameGeneratorOfferedTwice(t *testing.T) {
-	d := newDefaults(fixed{id: 1})
-	first, second := d.install(fixed{id: 2}), d.install(fixed{id: 2})
+	d := newDefaults(fixedSource{id: 1})
+	first, second := d.install(fixedSource{id: 2}), d.install(fixedSource{id: 2})
 	first()
 	first()
 	if got := d.newID(); got != 2 {
@@ -70,7 +70,7 @@ func TestInstallDefaultOfNilPanics(t *testing.T) {
 }
 
 func TestNewIDIsZeroWhereTheGeneratorCannotAnswer(t *testing.T) {
-	d := newDefaults(fixed{id: 9, err: errors.New("no lease")})
+	d := newDefaults(fixedSource{id: 9, err: errors.New("no lease")})
 	if id := d.newID(); id != 0 {
 		t.Errorf("newID = %d, want 0", id)
 	}
@@ -81,7 +81,7 @@ func TestNewIDIsZeroWhereTheGeneratorCannotAnswer(t *testing.T) {
 }
 
 func TestNewInstalledIDAsksNoBuiltInGenerator(t *testing.T) {
-	d := newDefaults(fixed{id: 1})
+	d := newDefaults(fixedSource{id: 1})
 	expect := func(what string, want ID) {
 		t.Helper()
 		if got := d.newInstalledID(); got != want {
@@ -89,7 +89,7 @@ func TestNewInstalledIDAsksNoBuiltInGenerator(t *testing.T) {
 		}
 	}
 	expect("nothing installed", 0)
-	uninstall := d.install(fixed{id: 2})
+	uninstall := d.install(fixedSource{id: 2})
 	expect("an offer", 2)
 	uninstall()
 	expect("the offer taken back", 0)
@@ -97,14 +97,14 @@ func TestNewInstalledIDAsksNoBuiltInGenerator(t *testing.T) {
 	expect("the built-in generator by choice", 1)
 	d.set(nil)
 	expect("the choice taken back", 0)
-	uninstall = d.install(closing{func() { uninstall() }})
+	uninstall = d.install(closingSource{func() { uninstall() }})
 	expect("shut down and taken back while it was asked", 0)
 }
 
 // closing is a generator that is taken back and shut down while it is asked.
-type closing struct{ close func() }
+type closingSource struct{ close func() }
 
-func (c closing) Next(context.Context) (ID, error) {
+func (c closingSource) Next(context.Context) (ID, error) {
 	c.close()
 	return 0, ErrClosed
 }
@@ -114,14 +114,14 @@ func TestSetDefaultDecidesNewID(t *testing.T) {
 	if Installed() || NewInstalledID() != 0 {
 		t.Error("a generator is installed in the beginning")
 	}
-	uninstall := InstallDefault(fixed{id: 6})
+	uninstall := InstallDefault(fixedSource{id: 6})
 	if !Installed() || NewInstalledID() != 6 {
 		t.Error("an offer is not installed")
 	}
 	if id := NewID(); id != 6 {
 		t.Errorf("NewID = %d with an offer, want 6", id)
 	}
-	SetDefault(fixed{id: 7})
+	SetDefault(fixedSource{id: 7})
 	if id := NewID(); id != 7 {
 		t.Errorf("NewID = %d with a choice, want 7", id)
 	}
@@ -135,16 +135,16 @@ func TestSetDefaultDecidesNewID(t *testing.T) {
 // TestDefaultsConcurrently is for the race detector; it also checks that every
 // answer comes from a generator that was the default at some time.
 func TestDefaultsConcurrently(t *testing.T) {
-	d := newDefaults(fixed{id: 1})
+	d := newDefaults(fixedSource{id: 1})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
 			for range 500 {
-				uninstall := d.install(fixed{id: ID(10 + g)})
+				uninstall := d.install(fixedSource{id: ID(10 + g)})
 				if id := d.newID(); id != 1 && id != 2 && (id < 10 || id > 13) {
 					t.Errorf("ID %d of no known generator", id)
 				}
-				d.set(fixed{id: 2})
+				d.set(fixedSource{id: 2})
 				d.set(nil)
 				uninstall()
 			}

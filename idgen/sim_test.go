@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -226,7 +227,7 @@ var simLayouts = []struct {
 // TestNoIDTwice runs the simulation with the rules of this module, and, under
 // the same seeds, with the specification's literal ones.
 func TestNoIDTwice(t *testing.T) {
-	first := uint64(time.Now().UnixNano())
+	first := seed.Of(t)
 	runs, length := 6, 10*time.Minute
 	if testing.Short() {
 		runs, length = 2, 3*time.Minute
@@ -270,10 +271,9 @@ func (r result) checkCoverage(t *testing.T) {
 // specification's own client and server, taken literally, make IDs twice, even
 // without copies of processes and loss of the store.
 func TestLiteralRulesRepeatIDs(t *testing.T) {
-	s := simulation{seed: uint64(time.Now().UnixNano()), nodes: 14, duration: 30 * time.Minute, literal: true, calm: true}
+	s := simulation{seed: seed.Of(t), nodes: 14, duration: 30 * time.Minute, literal: true, calm: true}
 	s.layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 13, BitTs: 41, BitID: 6, BitSeq: 4} // tight
 	s.most = 32
-	t.Logf("seed %d", s.seed)
 	w, literal := s.run(t)
 	t.Logf("literal: %+v of %d makers", literal, len(w.made))
 	if literal.duplicates < 100 {

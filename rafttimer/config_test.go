@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
@@ -104,7 +105,7 @@ func TestConfigFromMillis(t *testing.T) {
 
 // The odds are those of random draws.
 func TestSplitVoteOdds(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	for _, test := range []struct {
 		delay time.Duration
 		nodes int

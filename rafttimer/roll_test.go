@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
@@ -24,7 +25,7 @@ func timeout(t testing.TB, m *rafttimer.Machine, now time.Duration) time.Duratio
 // level that a right source misses once in a million.
 func TestRollsAreUniform(t *testing.T) {
 	const cells, rolls = 30, 300_000
-	m := newMachine(t, rafttimer.Config{}, seeded(t).Uint64())
+	m := newMachine(t, rafttimer.Config{}, seed.Rand(t).Uint64())
 	var counts [cells]int
 	for range rolls {
 		m.BecomeFollower(0)
@@ -107,7 +108,7 @@ func (s *countingSource) Uint64() uint64 {
 func TestTies(t *testing.T) {
 	const tick, rounds = 10 * ms, 20_000
 	c := rafttimer.Config{ElectionTimeoutMin: 10 * tick, ElectionTimeoutMax: 20*tick - 1}
-	random := seeded(t)
+	random := seed.Rand(t)
 	var nodes []*rafttimer.Machine
 	for range 5 {
 		nodes = append(nodes, newMachine(t, c, random.Uint64()))

@@ -3,9 +3,6 @@
 package mux_test
 
 import (
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -18,21 +15,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ms = time.Millisecond
-
-// seeded returns a source of chance and prints its seed, which the environment
-// variable KAZAHANA_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // newMux returns a Mux that the end of the test closes.
 func newMux[T any](t testing.TB, handler func(*mux.Group[T], rafttimer.Event), o mux.Options) *mux.Mux[T] {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/rafttimer"
 	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
@@ -29,7 +30,7 @@ type subject struct {
 // TestModel runs random verbs on groups, in virtual time, and checks each event and its absence: never
 // early, never late by more than a resolution, none that a verb has made stale.
 func TestModel(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	for range 40 {
 		c := rafttimer.Config{BackoffFactor: []float64{1, 2}[random.IntN(2)], StallThreshold: time.Hour}
 		resolution := []time.Duration{ms, 5 * ms, 7 * ms, 50 * ms}[random.IntN(4)]

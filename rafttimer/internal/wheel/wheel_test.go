@@ -3,12 +3,10 @@
 package wheel
 
 import (
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // list is the wheel as one would write it without thinking of speed.
@@ -105,12 +103,7 @@ func (c *contest) step(t testing.TB, op, shift byte, n uint64) {
 }
 
 func TestWheel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Rand(t)
 	for range 300 {
 		var c contest
 		least := byte(random.IntN(60)) // programs with steps of each size
