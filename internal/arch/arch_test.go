@@ -147,7 +147,7 @@ var arrows = map[string][]string{
 	"placement/host/hosttest":         {"placement", "placement/host"},
 	"placement/host/http2":            {"placement/host"},
 
-	"placement/internal/sim": {"placement", "placement/driver", "placement/memory", "placement/strategy"},
+	"placement/internal/sim": {"placement", "internal/schedule", "placement/driver", "placement/memory", "placement/strategy"},
 
 	"placement/placementtest": {"internal/seed", "placement", "placement/driver", "github.com/google/go-cmp"},
 
@@ -235,6 +235,8 @@ var arrows = map[string][]string{
 	"internal/schema":          {},
 	"internal/shell":           {"github.com/spf13/cobra"},
 	"internal/nearest":         {},
+	"internal/redact":          {},
+	"internal/schedule":        {},
 	"internal/seed":            {},
 	"internal/shape":           {},
 	"internal/shell/shelltest": {},

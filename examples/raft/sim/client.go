@@ -18,7 +18,7 @@ type client struct {
 const clientEvery = 15 * time.Millisecond
 
 func (c *client) start() {
-	c.world.after(c.world.between(0, 2*clientEvery), func() {
+	c.world.After(c.world.between(0, 2*clientEvery), func() {
 		if c.over {
 			return
 		}

@@ -5,12 +5,14 @@ package sim
 import (
 	"math"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/schedule"
 )
 
 // clock is a node's own. It goes at a rate of its own, can jump, and stands still
 // while its machine is suspended.
 type clock struct {
-	world   *schedule
+	world   *schedule.Schedule
 	rate    float64
 	since   time.Duration // true time of the latest change
 	reading time.Duration // then
@@ -21,11 +23,11 @@ func (c *clock) now() time.Duration {
 	if c.stopped {
 		return c.reading
 	}
-	return c.reading + time.Duration(float64(c.world.now-c.since)*c.rate)
+	return c.reading + time.Duration(float64(c.world.Now()-c.since)*c.rate)
 }
 
 // change makes what the clock has counted until now its new origin.
-func (c *clock) change() { c.reading, c.since = c.now(), c.world.now }
+func (c *clock) change() { c.reading, c.since = c.now(), c.world.Now() }
 
 func (c *clock) jump(by time.Duration) {
 	c.change()

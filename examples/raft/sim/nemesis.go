@@ -18,7 +18,7 @@ type nemesis struct {
 const nemesisEvery = 60 * time.Millisecond
 
 func (n *nemesis) start() {
-	n.world.after(n.world.between(0, 2*nemesisEvery), func() {
+	n.world.After(n.world.between(0, 2*nemesisEvery), func() {
 		if !n.over {
 			n.act()
 			n.start()
@@ -68,7 +68,7 @@ func (n *nemesis) victim() *process {
 // restartSoon starts a process that has crashed again, often at once.
 func (n *nemesis) restartSoon(p *process) {
 	down := [...]time.Duration{2 * time.Millisecond, 50 * time.Millisecond, 400 * time.Millisecond}
-	n.world.after(n.world.between(0, down[n.world.random.IntN(len(down))]), func() {
+	n.world.After(n.world.between(0, down[n.world.random.IntN(len(down))]), func() {
 		if !n.over {
 			p.start()
 		}

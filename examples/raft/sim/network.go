@@ -34,7 +34,7 @@ func (n *network) carry(m *raftpb.Message) {
 	if n.blocked[way] {
 		return
 	}
-	n.world.after(n.delay(), func() {
+	n.world.After(n.delay(), func() {
 		if !n.blocked[way] {
 			n.world.process(way[1]).deliver(m)
 		}

@@ -43,7 +43,7 @@ func (o *oracle) observe(p *process, before, after core.Status) {
 	if before == after {
 		return
 	}
-	o.mark(uint64(o.world.now), after.ID, after.Term, uint64(after.State), after.Leader)
+	o.mark(uint64(o.world.Now()), after.ID, after.Term, uint64(after.State), after.Leader)
 	o.checkElection(p, before, after)
 	if after.State == raft.StateLeader && (before.State != raft.StateLeader || before.Term != after.Term) {
 		o.lead(p, after.Term)
@@ -72,7 +72,7 @@ func (o *oracle) lead(p *process, term uint64) {
 	}
 	o.leaders[term] = p.id
 	if term > o.highest {
-		o.highest, o.led = term, o.world.now
+		o.highest, o.led = term, o.world.Now()
 	}
 	first, _ := p.disk.FirstIndex()
 	for index := max(first, 2); index < o.end(); index++ {

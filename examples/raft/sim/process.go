@@ -65,7 +65,7 @@ func (p *process) start() {
 func (p *process) newTimers() *timers {
 	w := p.world
 	return &timers{
-		machine: w.timing.Machine(w.source()), clock: &p.clock, world: &w.schedule, wake: p.wake,
+		machine: w.timing.Machine(w.source()), clock: &p.clock, world: &w.Schedule, wake: p.wake,
 		deaf: w.options.Mutation == NeverContact,
 	}
 }
@@ -180,7 +180,7 @@ func (p *process) pause(d time.Duration, suspend bool) {
 		p.timers.freeze()
 	}
 	running := p.core
-	p.world.after(d, func() {
+	p.world.After(d, func() {
 		if p.core == running && p.paused {
 			p.resume()
 		}

@@ -46,12 +46,12 @@ func Run(seed uint64, o Options) (Result, error) {
 // settle checks that there is a leader within the bound, that one stays, and that entries
 // are applied everywhere. It returns how long the first took.
 func (w *world) settle(bound time.Duration) time.Duration {
-	end := w.now
+	end := w.Now()
 	if !w.awaitLeader(end + bound) {
 		return 0
 	}
-	settled := w.now - end
-	w.run(end+w.options.longest(w.timing.Config())-w.now, nil) // faults have an after-effect: a clock that was set back makes a beat late
+	settled := w.Now() - end
+	w.run(end+w.options.longest(w.timing.Config())-w.Now(), nil) // faults have an after-effect: a clock that was set back makes a beat late
 	if w.awaitLeader(end + bound) {
 		w.checkStays(w.leader())
 		w.checkProgress()
@@ -61,7 +61,7 @@ func (w *world) settle(bound time.Duration) time.Duration {
 
 // awaitLeader waits until all follow a leader.
 func (w *world) awaitLeader(by time.Duration) bool {
-	if w.leader() != nil || w.run(by-w.now, func() bool { return w.leader() != nil }) {
+	if w.leader() != nil || w.run(by-w.Now(), func() bool { return w.leader() != nil }) {
 		return w.failure == nil
 	}
 	w.fail(NoLeader, "not by %v, and the faults ended at %v", by, trouble)

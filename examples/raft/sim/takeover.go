@@ -62,7 +62,7 @@ func (w *world) replaceLeader(t Takeover, within time.Duration) (Takeover, error
 	if leader == nil {
 		return t, errors.Join(errNoTakeover, w.err())
 	}
-	crashed, term, before := w.now, w.oracle.highest, w.elections()
+	crashed, term, before := w.Now(), w.oracle.highest, w.elections()
 	leader.crash()
 	if !w.run(within, func() bool { return w.oracle.highest > term }) {
 		return t, errors.Join(errNoTakeover, w.err())

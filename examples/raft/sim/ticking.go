@@ -35,7 +35,7 @@ func (p *process) startTicking() {
 				p.do(p.core.Tick)
 			})
 		}
-		p.world.after(every, tick)
+		p.world.After(every, tick)
 	}
-	p.world.after(p.world.between(0, every), tick)
+	p.world.After(p.world.between(0, every), tick)
 }

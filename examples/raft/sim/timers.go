@@ -5,6 +5,8 @@ package sim
 import (
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/schedule"
+
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
@@ -13,7 +15,7 @@ import (
 type timers struct {
 	machine rafttimer.Machine
 	clock   *clock
-	world   *schedule
+	world   *schedule.Schedule
 	wake    func()
 
 	alarm   time.Duration // true time at which wake is called, if set
@@ -56,7 +58,7 @@ func (t *timers) Contact() {
 func (t *timers) setAlarm() error {
 	deadline, running := t.machine.NextDeadline()
 	delay := t.clock.lasts(max(deadline-t.clock.now(), 0))
-	if !running || t.set && t.alarm <= t.world.now+delay {
+	if !running || t.set && t.alarm <= t.world.Now()+delay {
 		return nil
 	}
 	t.wakeAfter(delay)
@@ -66,9 +68,9 @@ func (t *timers) setAlarm() error {
 // wakeAfter sets the alarm, in true time.
 func (t *timers) wakeAfter(delay time.Duration) {
 	t.setting++
-	t.set, t.alarm = true, t.world.now+delay
+	t.set, t.alarm = true, t.world.Now()+delay
 	setting := t.setting
-	t.world.after(delay, func() {
+	t.world.After(delay, func() {
 		if setting == t.setting && !t.ended {
 			t.set = false
 			t.wake()
@@ -79,14 +81,14 @@ func (t *timers) wakeAfter(delay time.Duration) {
 // freeze has clock and alarm stand still.
 func (t *timers) freeze() {
 	t.clock.stop()
-	t.frozen = t.world.now
+	t.frozen = t.world.Now()
 	t.setting++
 }
 
 // thaw has them go on.
 func (t *timers) thaw() {
 	t.clock.start()
-	t.slept += t.world.now - t.frozen
+	t.slept += t.world.Now() - t.frozen
 	if t.set {
 		t.wakeAfter(t.alarm - t.frozen)
 	}

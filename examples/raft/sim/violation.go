@@ -41,6 +41,6 @@ func (v *Violation) Error() string {
 // fail notes the first violation, which ends the run.
 func (w *world) fail(kind Kind, format string, args ...any) {
 	if w.failure == nil {
-		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.now, Text: fmt.Sprintf(format, args...)}
+		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.Now(), Text: fmt.Sprintf(format, args...)}
 	}
 }

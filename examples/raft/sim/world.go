@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/schedule"
+
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
 // world is all that a run consists of.
 type world struct {
-	schedule
+	schedule.Schedule
 	options Options
 	timing  *rafttimer.Timing
 	random  *rand.Rand
@@ -49,7 +51,7 @@ func newWorld(seed uint64, o Options) (*world, error) {
 
 func (w *world) addNode(id uint64) error {
 	p := &process{world: w, id: id}
-	p.clock = clock{world: &w.schedule, rate: 1 + w.options.Drift*(2*w.random.Float64()-1), reading: w.between(0, time.Hour)}
+	p.clock = clock{world: &w.Schedule, rate: 1 + w.options.Drift*(2*w.random.Float64()-1), reading: w.between(0, time.Hour)}
 	w.nodes = append(w.nodes, p)
 	var err error
 	p.disk, err = newDisk(w.members(), w.options.Mutation, p.step)
@@ -77,8 +79,8 @@ func (w *world) between(low, high time.Duration) time.Duration {
 // run has events happen for a time, until something is done or a violation was found. It
 // reports whether it was done.
 func (w *world) run(d time.Duration, done func() bool) bool {
-	end := w.now + d
-	for w.failure == nil && w.next(end) {
+	end := w.Now() + d
+	for w.failure == nil && w.Next(end) {
 		if done != nil && done() {
 			return w.failure == nil
 		}
@@ -91,7 +93,7 @@ func (w *world) hiccup(p *process) {
 	if w.options.Hiccup == 0 {
 		return
 	}
-	w.after(w.between(0, 2*w.options.Hiccup), func() {
+	w.After(w.between(0, 2*w.options.Hiccup), func() {
 		p.pause(w.between(0, w.options.HiccupFor), false)
 		w.hiccup(p)
 	})

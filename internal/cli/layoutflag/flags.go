@@ -40,7 +40,7 @@ func (f *Flags) Layout(cmd *cobra.Command) (idgen.Layout, error) {
 
 // ParseBits returns the layout of "reserve+timestamp+machine+sequence", checked.
 func ParseBits(epochMs int64, text string) (l idgen.Layout, err error) {
-	l.EpochMs = epochMs
+	l.CustomEpochMs = epochMs
 	parts := []*int{&l.BitReserve, &l.BitTs, &l.BitID, &l.BitSeq}
 	words := strings.Split(text, "+")
 	if len(words) != len(parts) {

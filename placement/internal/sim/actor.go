@@ -91,7 +91,7 @@ func (a *actor) sendWrite(t *attempt, d dice) {
 	}
 	e := effect{actor: a, base: a.value, attempt: t, reread: a.unsure}
 	e.permitted = w.mutation == NoFence || w.mutation == CheckThenWrite && w.updateRegister(a, false, func(found int) int { return found }) == nil
-	w.after(w.latency(d), func() {
+	w.After(w.latency(d), func() {
 		err := e.apply(d)
 		delay := w.latency(d)
 		if errors.Is(err, errUnknown) {

@@ -131,7 +131,7 @@ func (c *call) endOrRetry(h placement.Holder, err error) {
 	case err == nil:
 		p.world.oracle.counts.Handled++
 		c.done(h, nil)
-	case p.world.now >= c.by || p.leaving:
+	case p.world.Now() >= c.by || p.leaving:
 		c.done(h, errors.Join(errGivenUp, err))
 	default:
 		p.after(p.dice(aboutMessage).between(0, 200*time.Millisecond), c.startAttempt)

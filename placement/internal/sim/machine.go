@@ -52,7 +52,7 @@ func (m *machine) start() {
 // restart starts a process a little later.
 func (m *machine) restart() {
 	d := m.world.dice(aboutMachine, uint64(m.index), uint64(m.runs))
-	m.world.after(d.between(10*time.Millisecond, 500*time.Millisecond), m.start)
+	m.world.After(d.between(10*time.Millisecond, 500*time.Millisecond), m.start)
 }
 
 // crash ends the process at this instant: what it has sent is on its way.
@@ -66,7 +66,7 @@ func (m *machine) crash() {
 
 func (m *machine) pause() {
 	if m.paused++; m.paused == 1 {
-		m.since = m.world.now
+		m.since = m.world.Now()
 		m.world.tracef("machine %s pauses", m.name)
 	}
 }
@@ -76,10 +76,10 @@ func (m *machine) resume() {
 	if m.paused--; m.paused > 0 {
 		return
 	}
-	m.asleep += m.world.now - m.since
+	m.asleep += m.world.Now() - m.since
 	m.world.tracef("machine %s resumes, %d events late", m.name, len(m.held))
 	for _, do := range m.held {
-		m.world.after(0, do)
+		m.world.After(0, do)
 	}
 	m.held = nil
 }
@@ -89,7 +89,7 @@ func (m *machine) awakeTime() time.Duration {
 	if m.paused > 0 {
 		return m.since - m.asleep
 	}
-	return m.world.now - m.asleep
+	return m.world.Now() - m.asleep
 }
 
 // setClock sets the wall clock.

@@ -108,7 +108,7 @@ func (p *process) exit() {
 // after runs do in the process after a time: not if the process has ended by then, and
 // later if it is paused.
 func (p *process) after(d time.Duration, do func()) {
-	p.world.after(d, func() { p.runNow(do) })
+	p.world.After(d, func() { p.runNow(do) })
 }
 
 func (p *process) runNow(do func()) {

@@ -10,7 +10,7 @@ import (
 
 // newCall calls a key.
 func (p *process) newCall(key placement.Key, patience time.Duration, done func(placement.Holder, error)) {
-	now := p.world.now
+	now := p.world.Now()
 	c := &call{origin: p, key: key, since: now, by: now + patience, done: done}
 	p.world.oracle.counts.Calls++
 	c.startAttempt()

@@ -18,10 +18,10 @@ func (p *process) sendTo(to *machine, do func(*process), absent func()) {
 		w.oracle.counts.LostMessages++
 		return
 	}
-	w.after(w.latency(d), arrive)
+	w.After(w.latency(d), arrive)
 	if w.double > 0 && d.chance(0.3) {
 		w.oracle.counts.Doubled++
-		w.after(w.latency(d), arrive)
+		w.After(w.latency(d), arrive)
 	}
 }
 
@@ -29,7 +29,7 @@ func (p *process) sendTo(to *machine, do func(*process), absent func()) {
 // unknown. A request that was sent is executed even if the process is paused or ends.
 func ask[T any](p *process, what string, do func() T, done func(T, error)) {
 	w, d := p.world, p.dice(aboutMember)
-	w.after(w.latency(d), func() {
+	w.After(w.latency(d), func() {
 		var answer T
 		if !w.reachesStore(p.machine) {
 			w.tracef("%v does not reach the store: %s", p, what)

@@ -13,7 +13,7 @@ func Run(seed uint64, o Options) (Result, error) {
 	}
 	for i, s := range newPlan(seed, len(w.machines), len(w.keys), w.setting.calls) {
 		if !o.cut[i] {
-			w.after(s.at, func() { w.performStep(s) })
+			w.After(s.at, func() { w.performStep(s) })
 		}
 	}
 	w.runUntil(trouble, nil)

@@ -33,10 +33,10 @@ func (r runner) Run(work func(context.Context) placement.CommandResult, done fun
 	w, d := p.world, p.dice(aboutCommand)
 	w.oracle.counts.Commands++
 	c := &command{process: p, dice: d, work: work, done: done, lost: w.losesReply(d)}
-	w.after(w.latency(d), c.execute)
+	w.After(w.latency(d), c.execute)
 	if w.double > 0 && d.chance(0.2) {
 		w.oracle.counts.Doubled++
-		w.after(w.latency(d), c.execute)
+		w.After(w.latency(d), c.execute)
 	}
 	p.after(p.machine.clock.trueDuration(commandTimeout), c.expire)
 }

@@ -59,7 +59,7 @@ func (s *store) evictOwner(o placement.Owner) {
 	}
 }
 
-func (s *store) now() time.Time { return epoch.Add(s.world.now + s.jumped) }
+func (s *store) now() time.Time { return epoch.Add(s.world.Now() + s.jumped) }
 
 func (s *store) tryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
 	here := c.Now

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/schedule"
+
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/strategy"
@@ -14,7 +16,7 @@ import (
 
 // world is all that a run consists of.
 type world struct {
-	schedule
+	schedule.Schedule
 	faults
 	seed     uint64
 	options  Options
@@ -77,7 +79,7 @@ func newWorld(seed uint64, o Options) (*world, error) {
 		byName: map[string]*machine{},
 	}
 	w.oracle = newOracle(w)
-	w.registry = registry{members: map[string]*lease{}, used: map[string]int64{}, changed: w.pushTopology, reuse: o.Mutation == ReuseIncarnations, died: w.noteDeath, now: func() time.Duration { return w.now }}
+	w.registry = registry{members: map[string]*lease{}, used: map[string]int64{}, changed: w.pushTopology, reuse: o.Mutation == ReuseIncarnations, died: w.noteDeath, now: func() time.Duration { return w.Now() }}
 	var err error
 	if w.store, err = newStore(w, w.setting.kept, w.setting.clocked); err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func newWorld(seed uint64, o Options) (*world, error) {
 		w.addMachine(i)
 	}
 	for _, m := range w.machines {
-		w.after(w.dice(aboutMachine, uint64(m.index), 1<<32).between(0, time.Second), m.start)
+		w.After(w.dice(aboutMachine, uint64(m.index), 1<<32).between(0, time.Second), m.start)
 	}
 	return w, nil
 }
@@ -98,7 +100,7 @@ func newWorld(seed uint64, o Options) (*world, error) {
 func (w *world) addMachine(i int) {
 	d := w.dice(aboutMachine, uint64(i))
 	m := &machine{world: w, index: i, name: string(rune('a' + i)), kinds: kinds, zone: i % 2, client: i >= w.setting.machines}
-	m.clock = clock{world: &w.schedule, rate: 1 + 0.05*(2*d.Float64()-1), skew: d.between(-time.Second, time.Second)}
+	m.clock = clock{world: &w.Schedule, rate: 1 + 0.05*(2*d.Float64()-1), skew: d.between(-time.Second, time.Second)}
 	m.cut = make([]int, w.setting.machines+w.setting.clients)
 	if w.setting.specialists && i >= len(kinds) { // each kind has a member that has all
 		m.kinds = kinds[i%len(kinds):][:1]
@@ -134,7 +136,7 @@ func (w *world) dice(about subject, numbers ...uint64) dice {
 // tracef adds a line to the trace of the run.
 func (w *world) tracef(format string, args ...any) {
 	if w.options.Trace != nil {
-		at := w.now.Round(time.Microsecond).Seconds()
+		at := w.Now().Round(time.Microsecond).Seconds()
 		w.options.Trace(fmt.Sprintf("%10.6f  %s", at, fmt.Sprintf(format, args...)))
 	}
 }
@@ -142,7 +144,7 @@ func (w *world) tracef(format string, args ...any) {
 // fail notes the first violation, which ends the run.
 func (w *world) fail(kind Kind, format string, args ...any) {
 	if w.failure == nil {
-		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.now, Text: fmt.Sprintf(format, args...)}
+		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.Now(), Text: fmt.Sprintf(format, args...)}
 		w.tracef("VIOLATION %s: %s", kind, w.failure.Text)
 	}
 }

@@ -27,7 +27,7 @@ func (w *world) performStep(s step) {
 	if undo == nil {
 		return
 	}
-	w.after(s.lasts, func() {
+	w.After(s.lasts, func() {
 		if !w.calm {
 			undo()
 		}

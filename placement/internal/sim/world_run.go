@@ -24,7 +24,7 @@ const (
 // serveAll checks that after the faults each process reaches each key within the
 // bound.
 func (w *world) serveAll() {
-	end := w.now
+	end := w.Now()
 	open := 0
 	for _, m := range w.machines {
 		for _, k := range w.keys {
@@ -35,21 +35,21 @@ func (w *world) serveAll() {
 	if !w.runUntil(end+Bound, func() bool { return open == 0 }) && w.failure == nil {
 		w.fail(NotServed, "%d calls have not been handled %v after the faults", open, Bound)
 	}
-	w.oracle.counts.Settled = w.now - end
+	w.oracle.counts.Settled = w.Now() - end
 	w.runUntil(end+2*Bound, w.isSettled)
 }
 
 // callUntil calls a key from a machine until it was handled, with whatever process
 // runs there.
 func (w *world) callUntil(m *machine, key placement.Key, by time.Duration, done func()) {
-	again := func() { w.after(100*time.Millisecond, func() { w.callUntil(m, key, by, done) }) }
+	again := func() { w.After(100*time.Millisecond, func() { w.callUntil(m, key, by, done) }) }
 	p := m.process
 	if p == nil || p.driver == nil || p.leaving {
 		again()
 		return
 	}
 	called, over := p, false
-	p.newCall(key, by-w.now, func(_ placement.Holder, err error) {
+	p.newCall(key, by-w.Now(), func(_ placement.Holder, err error) {
 		over = true
 		if err == nil {
 			done()
@@ -68,7 +68,7 @@ func (w *world) repeatIfGone(p *process, over *bool, again func()) {
 		*over = true
 		again()
 	default:
-		w.after(time.Second, func() { w.repeatIfGone(p, over, again) })
+		w.After(time.Second, func() { w.repeatIfGone(p, over, again) })
 	}
 }
 
@@ -76,7 +76,7 @@ func (w *world) repeatIfGone(p *process, over *bool, again func()) {
 // membership lasts, and all processes have the newest topology, which lists all
 // members that run.
 func (w *world) isSettled() bool {
-	if w.now-w.registry.bumped < 2*membership {
+	if w.Now()-w.registry.bumped < 2*membership {
 		return false
 	}
 	for _, m := range w.machines {
@@ -131,7 +131,7 @@ func (w *world) roundCall(m *machine, k placement.Key) {
 		w.agreed[k][h] = true
 		handled = true
 	})
-	if !handled && !w.runUntil(w.now+2*requestTimeout, func() bool { return handled }) && w.failure == nil {
+	if !handled && !w.runUntil(w.Now()+2*requestTimeout, func() bool { return handled }) && w.failure == nil {
 		w.fail(NotServed, "%v from %s, %v after all has settled", k, m.name, requestTimeout)
 	}
 }
@@ -155,11 +155,11 @@ func (w *world) stopAll() {
 		if m.process != nil && w.failure == nil {
 			m.process.drainAndStop()
 			if w.dice(aboutMachine, uint64(m.index), 2).chance(0.5) {
-				w.runUntil(w.now+time.Second, nil)
+				w.runUntil(w.Now()+time.Second, nil)
 			}
 		}
 	}
-	w.runUntil(w.now+2*goodbye, nil)
+	w.runUntil(w.Now()+2*goodbye, nil)
 	if w.failure == nil {
 		w.checkNothingLeft()
 	}
@@ -198,7 +198,7 @@ func (w *world) err() error {
 // runUntil runs events until a time, until done returns true or a violation is found. It
 // reports whether done returned true.
 func (w *world) runUntil(until time.Duration, done func() bool) bool {
-	for w.failure == nil && w.next(until) {
+	for w.failure == nil && w.Next(until) {
 		if done != nil && done() {
 			return w.failure == nil
 		}

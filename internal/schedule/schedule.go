@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schedule has the events of a simulation in virtual time. It promises that
+// events happen in the order of their times, and those of one time in the order in
+// which they were planned, so that a simulation is repeatable.
+package schedule
+
+import (
+	"container/heap"
+	"time"
+)
+
+// Schedule has the events that will happen. The zero value is empty, at time 0. It
+// is for one goroutine.
+type Schedule struct {
+	now     time.Duration
+	planned int
+	queue   queue
+}
+
+// Now returns the present time.
+func (s *Schedule) Now() time.Duration { return s.now }
+
+// After plans an event: do is called d after now, or at now if d is negative.
+func (s *Schedule) After(d time.Duration, do func()) {
+	s.planned++
+	heap.Push(&s.queue, event{s.now + max(d, 0), s.planned, do})
+}
+
+// Next moves the time to the next event that is due by a time, and calls it. If
+// there is none, it moves the time to by, and returns false.
+func (s *Schedule) Next(by time.Duration) bool {
+	if len(s.queue) == 0 || s.queue[0].at > by {
+		s.now = max(s.now, by)
+		return false
+	}
+	e := heap.Pop(&s.queue).(event)
+	s.now = e.at
+	e.do()
+	return true
+}
