@@ -9,6 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
 // attempt is what outlives a transaction's reset: the futures that its commit
@@ -128,4 +129,16 @@ func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
 			w.Finish(nil)
 		}
 	}
+}
+
+// engineWatches returns the watches of an attempt, for the engine to arm.
+func (a *attempt) engineWatches() []*watch.Watch {
+	if len(a.watches) == 0 {
+		return nil
+	}
+	watches := make([]*watch.Watch, len(a.watches))
+	for i, w := range a.watches {
+		watches[i] = w.Watch
+	}
+	return watches
 }

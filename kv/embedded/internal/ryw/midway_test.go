@@ -26,11 +26,11 @@ func TestReadsThatFailMidway(t *testing.T) {
 		keys := kv.SelectorRange{Begin: sel, End: kv.KeySelector{Key: midwayKey(rng), Offset: rng.IntN(7) - 3}}
 		keys.Begin.OrEqual = false
 		req := kv.BatchRequest{SelectorRange: keys, RangeOptions: kv.RangeOptions{Limit: rng.IntN(4), Reverse: rng.IntN(2) == 0}, Iteration: 1}
-		checkMidway(t, tx, func(s *stretch) (string, error) {
+		checkMidway(t, tx, func(s *overlay) (string, error) {
 			key, err := s.resolveKey(shortenSelector(sel))
 			return string(key), err
 		})
-		checkMidway(t, tx, func(s *stretch) (string, error) {
+		checkMidway(t, tx, func(s *overlay) (string, error) {
 			res, err := s.readRange(req)
 			return fmt.Sprintf("%q %t", res.kvs, res.more), err
 		})
@@ -80,7 +80,7 @@ func midwayWrites(tx kv.Transaction, rng *rand.Rand) {
 
 // checkMidway makes a read without a bound, and then with one that it meets at its
 // n-th step, for each n.
-func checkMidway(t *testing.T, tx *Transaction, walk func(*stretch) (string, error)) {
+func checkMidway(t *testing.T, tx *Transaction, walk func(*overlay) (string, error)) {
 	t.Helper()
 	want, err := midwayRead(tx, rangeread.Budget{}, walk)
 	if err != nil {
@@ -97,10 +97,10 @@ func checkMidway(t *testing.T, tx *Transaction, walk func(*stretch) (string, err
 	}
 }
 
-func midwayRead(tx *Transaction, b rangeread.Budget, walk func(*stretch) (string, error)) (string, error) {
+func midwayRead(tx *Transaction, b rangeread.Budget, walk func(*overlay) (string, error)) (string, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	s := tx.newStretch(false)
+	s := newOverlay(tx, false)
 	s.budget = b
 	return walkToEnd(s, walk)
 }

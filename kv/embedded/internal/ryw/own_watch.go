@@ -27,17 +27,5 @@ func (w *ownWatch) setValue(value []byte, err error) {
 	}
 }
 
-// engineWatches returns the watches of an attempt, for the engine to arm.
-func (a *attempt) engineWatches() []*watch.Watch {
-	if len(a.watches) == 0 {
-		return nil
-	}
-	watches := make([]*watch.Watch, len(a.watches))
-	for i, w := range a.watches {
-		watches[i] = w.Watch
-	}
-	return watches
-}
-
 // same reports whether two values are equal; absent and empty differ.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

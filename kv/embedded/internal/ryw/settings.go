@@ -27,11 +27,11 @@ type settings struct {
 	reportConflicts  bool
 	sizeLimit        int64
 
-	lasting // not reset by OnError
+	retrySettings // not reset by OnError
 }
 
-// lasting are the options that stay when OnError resets the transaction.
-type lasting struct {
+// retrySettings are the options that stay when OnError resets the transaction.
+type retrySettings struct {
 	timeout    time.Duration // 0: none
 	retryLimit int64         // -1: none
 	maxDelay   time.Duration
@@ -44,7 +44,7 @@ func defaultSettings(d kv.TransactionDefaults) settings {
 		snapshotRYW:     1,
 		reportConflicts: d.ReportConflictingKeys,
 		sizeLimit:       cmp.Or(int64(d.SizeLimit), kv.MaxTransactionSize),
-		lasting:         lasting{timeout: d.Timeout.Truncate(time.Millisecond), retryLimit: -1, maxDelay: time.Second},
+		retrySettings:         retrySettings{timeout: d.Timeout.Truncate(time.Millisecond), retryLimit: -1, maxDelay: time.Second},
 	}
 	if d.RetryLimit > 0 {
 		s.retryLimit = int64(d.RetryLimit)
@@ -58,7 +58,7 @@ func defaultSettings(d kv.TransactionDefaults) settings {
 // afterRetry returns the settings of the next attempt, which begins with those
 // of first.
 func (s *settings) afterRetry(first settings) settings {
-	first.lasting = s.lasting
+	first.retrySettings = s.retrySettings
 	return first
 }
 

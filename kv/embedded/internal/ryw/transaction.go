@@ -4,7 +4,6 @@ package ryw
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -42,8 +41,8 @@ type Transaction struct {
 	learned int           // how often known was changed or replaced
 	size    int64         // as GetApproximateSize counts
 
-	pending     []unfinished  // reads under way
-	held        unfinished    // the only one of them, if it was not started yet; else nil
+	pending     []readTask    // reads under way
+	held        readTask      // the only one of them, if it was not started yet; else nil
 	commitWaits bool          // the commit has begun and waits for them
 	ended       chan struct{} // closed when no read is under way; nil: no goroutine waits for that
 
@@ -208,64 +207,6 @@ func (t *Transaction) SetOption(o kv.Option, arg int64) error {
 		t.backoff.Max = max(t.settings.maxDelay, 1)
 	}
 	return nil
-}
-
-// readable returns the view that the transaction reads, fixing it if this is
-// the first read, unless it has become too old. t.mu is held.
-func (t *Transaction) readable() (View, error) {
-	switch {
-	case t.viewErr != nil:
-		return nil, t.viewErr
-	case t.view == nil:
-		t.chooseNewest()
-		return t.view, nil
-	}
-	if err := t.engine.CheckAge(t.version); err != nil {
-		t.view, t.viewErr = nil, err // what the view held can go
-		return nil, err
-	}
-	return t.view, nil
-}
-
-// chooseNewest fixes the read version to that of the newest view.
-func (t *Transaction) chooseNewest() {
-	t.view = t.engine.Newest()
-	t.version = t.view.Version()
-}
-
-// SetReadVersion implements [kv.Transaction].
-func (t *Transaction) SetReadVersion(version int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.fault != nil:
-	case t.version != 0:
-		_ = t.fail(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.version))
-	case version <= 0:
-		_ = t.fail(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
-	default:
-		t.chooseView(version)
-	}
-}
-
-// chooseView fixes the read version to one that may not be readable: reads say so.
-func (t *Transaction) chooseView(version int64) {
-	t.version = version
-	t.view, t.viewErr = t.engine.At(version)
-}
-
-// GetReadVersion implements [kv.ReadTransaction].
-func (t *Transaction) GetReadVersion() kv.Future[int64] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	err := cmp.Or(t.fault, t.dead)
-	if !t.started {
-		err = t.usable()
-	}
-	if err != nil {
-		return kv.Resolved(int64(0), err)
-	}
-	return kv.Resolved(t.readVersion(), nil)
 }
 
 // GetApproximateSize implements [kv.Transaction].

@@ -11,40 +11,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// operation is a write to one key. opSet with a nil value clears the key.
-type operation struct {
-	op    kv.MutationType
-	value []byte
-}
-
-// independent reports whether the operation's result does not depend on the
-// value before it.
-func (o operation) independent() bool {
-	return mutation.IsIndependent(o.op)
-}
-
-// span is what a transaction did to a key or to a gap between keys.
-type span struct {
-	cleared    bool // of a gap
-	conflict   bool // it is a write conflict range
-	unreadable bool // its content awaits a versionstamp
-}
-
-// written is one key of a transaction's writes and the gap behind it. An entry
-// without operations only bounds gaps: its key belongs to the gap behind it.
-type written struct {
-	ops []operation // in order, folded where that is exact
-	key span
-	gap span
-}
-
-// dependent reports whether the value needs that of the database.
-func (w *written) dependent() bool { return len(w.ops) > 0 && !w.ops[0].independent() }
-
-// known reports whether the key's operations hide the database's value from
-// the transaction's reads, so that they cause no read conflict.
-func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
-
 // writeMap holds the writes of a transaction, uncommitted, in key order: what
 // its reads see over the database, and what its commit sends. The folding of
 // operations is that of FoundationDB's client, because it shows: in which reads
@@ -55,7 +21,7 @@ func (w *written) known() bool { return w.gap.cleared || !w.dependent() }
 type writeMap struct {
 	listed  []mutation.Mutation // clears and operations of single keys that entries does not have yet, each a write conflict range
 	byKey   []mutation.Mutation // what was listed when its order was last asked for, in that order
-	entries btree.Tree[written]
+	entries btree.Tree[writeEntry]
 }
 
 func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty() }
@@ -77,10 +43,10 @@ func (m *writeMap) distinct() ([]mutation.Mutation, bool) {
 }
 
 // floor returns the entry at or before key.
-func (m *writeMap) floor(key []byte) ([]byte, written) {
+func (m *writeMap) floor(key []byte) ([]byte, writeEntry) {
 	at, w := m.order().Floor(key)
 	if w == nil {
-		return nil, written{}
+		return nil, writeEntry{}
 	}
 	return at, *w
 }
@@ -88,7 +54,7 @@ func (m *writeMap) floor(key []byte) ([]byte, written) {
 // begin makes the map one that covers all keys: its first entry is the empty key.
 func (m *writeMap) begin() {
 	if m.order().IsEmpty() {
-		m.entries.Set([]byte{}, written{})
+		m.entries.Set([]byte{}, writeEntry{})
 	}
 }
 
@@ -96,7 +62,7 @@ func (m *writeMap) begin() {
 func (m *writeMap) boundAt(key []byte) {
 	m.begin()
 	if at, w := m.floor(key); !bytes.Equal(at, key) {
-		m.entries.Set(key, written{gap: w.gap})
+		m.entries.Set(key, writeEntry{gap: w.gap})
 	}
 }
 
@@ -115,82 +81,9 @@ func (m *writeMap) enter(key []byte, op operation, conflict bool) {
 	m.begin()
 	at, w := m.floor(key)
 	if !bytes.Equal(at, key) {
-		w = written{gap: w.gap}
+		w = writeEntry{gap: w.gap}
 	}
 	m.entries.Set(key, w.then([]operation{op}, conflict))
-}
-
-// then returns what an entry without operations, or with some, becomes with one
-// more. The entry keeps added, which holds that one.
-func (w written) then(added []operation, conflict bool) written {
-	op, here := added[0], w.gap
-	if len(w.ops) > 0 {
-		here = w.key
-	}
-	stamps := op.op == kv.SetVersionstampedKey || op.op == kv.SetVersionstampedValue
-	next := written{gap: w.gap, key: span{
-		conflict:   conflict || here.conflict,
-		unreadable: here.unreadable || stamps,
-	}}
-	overCleared := len(w.ops) == 0 && w.gap.cleared && !op.independent()
-	replaces := !here.unreadable && (op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue)
-	switch {
-	case overCleared:
-		next.ops = fold([]operation{{op: mutation.OpSet}}, op)
-	case len(w.ops) == 0 || replaces:
-		next.ops = added
-	case !next.key.unreadable:
-		next.ops = fold(w.ops, op)
-	default:
-		next.ops = append(w.ops[:len(w.ops):len(w.ops)], op)
-	}
-	return next
-}
-
-// fold adds an operation to those on one key, merged with the last one if the
-// result is the same for every value below. It does not modify ops.
-func fold(ops []operation, op operation) []operation {
-	last := ops[len(ops)-1]
-	ops = ops[:len(ops):len(ops)]
-	switch {
-	case last.op == op.op && op.op != kv.CompareAndClear:
-		if lengthMatters(op.op) && last.value != nil && len(last.value) != len(op.value) {
-			return append(ops, op)
-		}
-	case mutation.IsAtomic(op.op) && mutation.IsAtomic(last.op):
-		return append(ops, op)
-	}
-	return append(ops[:len(ops)-1:len(ops)-1], merge(last, op))
-}
-
-// lengthMatters reports whether two of these operations with operands of
-// different lengths cannot be merged into one.
-func lengthMatters(op kv.MutationType) bool {
-	switch op {
-	case kv.Add, kv.BitOr, kv.BitXor, kv.Max, kv.Min:
-		return true
-	}
-	return false
-}
-
-// merge returns the one operation that last and then op come to.
-func merge(last, op operation) operation {
-	if op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue {
-		return op
-	}
-	return operation{op: last.op, value: mutation.Apply(op.op, last.value, op.value)}
-}
-
-// value returns what the operations make of the database's value.
-func (w *written) value(below []byte) []byte {
-	if len(w.ops) == 1 && !w.dependent() {
-		return w.ops[0].value
-	}
-	at := operation{op: mutation.OpSet, value: below}
-	for _, op := range w.ops {
-		at = merge(at, op)
-	}
-	return at.value
 }
 
 // clear removes the keys from begin to end. The map keeps begin and end.
@@ -219,7 +112,7 @@ func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 	}
 	m.entries.RemoveRange(begin, end)
 	m.begin()
-	m.entries.Set(begin, written{gap: span{cleared: true}})
+	m.entries.Set(begin, writeEntry{gap: span{cleared: true}})
 	for _, r := range bounds {
 		m.addConflict(r.Begin, r.End)
 	}
@@ -261,7 +154,7 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 	} else {
 		m.entries.RemoveRange(begin, end)
 		m.begin()
-		m.entries.Set(begin, written{gap: gap})
+		m.entries.Set(begin, writeEntry{gap: gap})
 	}
 	if next := m.entries.Get(end); len(next.ops) == 0 && next.gap == gap {
 		m.entries.Remove(end)
@@ -271,7 +164,7 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 // paint changes the entries from begin to end, keys and gaps.
 func (m *writeMap) paint(begin, end []byte, change func(*span)) {
 	var keys [][]byte
-	var c btree.Cursor[written]
+	var c btree.Cursor[writeEntry]
 	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
 		keys = append(keys, c.Key())
 	}
@@ -305,7 +198,7 @@ func (m *writeMap) compile(mutations []mutation.Mutation, begin, end []byte) []m
 		end = keys.SystemEnd
 	}
 	flush(end)
-	var c btree.Cursor[written]
+	var c btree.Cursor[writeEntry]
 	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
 		for _, op := range c.Value().ops {
 			mutations = append(mutations, mutation.Mutation{Op: op.op, Key: c.Key(), Value: op.value})

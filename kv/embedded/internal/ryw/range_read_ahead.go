@@ -12,8 +12,8 @@ import (
 // lookAhead returns the last section to be fetched by the request that begins at
 // r.at: it goes on over pairs that are known, and over single keys that are known
 // to be absent, but not over more than that. It counts those keys.
-func (r *reading) lookAhead(back bool) (last section, singles int) {
-	l := lookingAhead{reading: r, at: r.at, last: r.at, edge: r.at.far(!back), left: r.skips() + farthest}
+func (r *rangeRead) lookAhead(back bool) (last section, singles int) {
+	l := lookAheadWalk{rangeRead: r, at: r.at, last: r.at, edge: r.at.far(!back), left: r.skips() + farthest}
 	for l.left > 0 && !l.at.is(&r.goal) {
 		if l.passOwn(back) {
 			continue
@@ -41,9 +41,9 @@ func (r *reading) lookAhead(back bool) (last section, singles int) {
 	return l.last, singles
 }
 
-// lookingAhead is a look ahead under way.
-type lookingAhead struct {
-	*reading
+// lookAheadWalk is a look ahead under way.
+type lookAheadWalk struct {
+	*rangeRead
 	at   section
 	last section // to be fetched, so far
 	edge []byte  // where the look left the last section that is not an absent key
@@ -52,7 +52,7 @@ type lookingAhead struct {
 
 // passOwn passes sections in a loop as long as they are own writes among keys that
 // are not known, and the gaps between them. It reports whether it passed any.
-func (l *lookingAhead) passOwn(back bool) bool {
+func (l *lookAheadWalk) passOwn(back bool) bool {
 	from := l.at.far(!back)
 	if l.writes == nil || l.at.kind == veiled || l.knownAround(from, back) {
 		return false
@@ -73,8 +73,8 @@ func (l *lookingAhead) passOwn(back bool) bool {
 	return true
 }
 
-func (l *lookingAhead) passForward(bound []byte) {
-	var c btree.Cursor[written]
+func (l *lookAheadWalk) passForward(bound []byte) {
+	var c btree.Cursor[writeEntry]
 	ok := c.SeekFloor(l.writes.order(), l.edge)
 	for atKey := ok && bytes.Equal(c.Key(), l.edge); ok && l.left > 0; atKey = true {
 		w := c.Value()
@@ -92,8 +92,8 @@ func (l *lookingAhead) passForward(bound []byte) {
 	}
 }
 
-func (l *lookingAhead) passBackward(bound []byte) {
-	var c btree.Cursor[written]
+func (l *lookAheadWalk) passBackward(bound []byte) {
+	var c btree.Cursor[writeEntry]
 	for ok := c.SeekBelow(l.writes.order(), l.edge); ok && l.left > 0; ok = c.Prev() {
 		w, begin := c.Value(), c.Key()
 		if len(w.ops) > 0 {
@@ -109,7 +109,7 @@ func (l *lookingAhead) passBackward(bound []byte) {
 }
 
 // passKey passes the key of an entry, if it lies before bound.
-func (l *lookingAhead) passKey(w *written, key, bound []byte, back bool) bool {
+func (l *lookAheadWalk) passKey(w *writeEntry, key, bound []byte, back bool) bool {
 	g := section{begin: key, end: keys.SharedSuccessor(key), own: w}
 	if w.key.unreadable || back && bytes.Compare(key, bound) < 0 || !back && bytes.Compare(g.end, bound) > 0 {
 		return false
@@ -122,7 +122,7 @@ func (l *lookingAhead) passKey(w *written, key, bound []byte, back bool) bool {
 }
 
 // passGap passes the rest of an entry's gap, up to edge.
-func (l *lookingAhead) passGap(w *written, edge []byte, back bool) bool {
+func (l *lookAheadWalk) passGap(w *writeEntry, edge []byte, back bool) bool {
 	if w.gap.cleared || w.gap.unreadable {
 		return false
 	}

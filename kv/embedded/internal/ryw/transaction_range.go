@@ -17,8 +17,8 @@ func (t *Transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.
 	}
 	t.read = true
 	long := req.Mode == kv.ModeExact && req.Limit > atOnce/2 || isFar(req.Begin.Offset) || isFar(req.End.Offset)
-	return answer(t, snapshot, long, func(s *stretch) (batchRead, error) { return s.readBatch(req) },
-		func(s *stretch, b batchRead) (kv.Batch, error) {
+	return answer(t, snapshot, long, func(s *overlay) (batchRead, error) { return s.readBatch(req) },
+		func(s *overlay, b batchRead) (kv.Batch, error) {
 			if !snapshot {
 				if err := t.addBatchRead(s.writes, b); err != nil {
 					return kv.Batch{}, err
@@ -60,40 +60,6 @@ func (t *Transaction) checkRange(req *kv.BatchRequest) (answered bool, err error
 
 func invalidLimit(limit int) error {
 	return kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", limit)
-}
-
-// batchRead is a batch that was read, with what its conflict ranges depend on.
-type batchRead struct {
-	rangeResult
-	req   kv.BatchRequest // as it was made
-	first *selectorRead   // the end that was read before; nil: none was
-	none  bool            // that has told that there is nothing between
-}
-
-// selectorRead is a selector that was read.
-type selectorRead struct {
-	sel    kv.KeySelector
-	key    []byte
-	beyond int
-}
-
-// readBatch reads a batch of a range. Where read-your-writes is disabled
-// FoundationDB's client reads the end of a backward range as a key of its own.
-func (s *stretch) readBatch(req kv.BatchRequest) (b batchRead, err error) {
-	if s.rywDisabled && req.Reverse && req.End.Offset > 1 {
-		key, err := s.resolveKey(req.End)
-		if err != nil {
-			return b, err
-		}
-		b.first = &selectorRead{req.End, key, s.beyond}
-		req.End = kv.FirstGreaterOrEqual(key)
-		if b.none = nothingBetween(req.Begin, req.End); b.none {
-			return b, nil
-		}
-	}
-	b.req = req
-	b.rangeResult, err = s.readRange(req)
-	return b, err
 }
 
 // addBatchRead adds the read conflict ranges of a batch.

@@ -75,7 +75,7 @@ func drawListed(t *rapid.T, label string) []mutation.Mutation {
 // checkEntries compares two maps, entry by entry.
 func checkEntries(t *rapid.T, got, want *writeMap) {
 	t.Helper()
-	if diff := cmp.Diff(entriesOf(want), entriesOf(got), cmp.AllowUnexported(enteredAt{}, written{}, operation{}, span{})); diff != "" {
+	if diff := cmp.Diff(entriesOf(want), entriesOf(got), cmp.AllowUnexported(enteredAt{}, writeEntry{}, operation{}, span{})); diff != "" {
 		t.Fatalf("entries (-entered +built):\n%s", diff)
 	}
 }
@@ -83,11 +83,11 @@ func checkEntries(t *rapid.T, got, want *writeMap) {
 // enteredAt is an entry with its key.
 type enteredAt struct {
 	key   string
-	entry written
+	entry writeEntry
 }
 
 func entriesOf(m *writeMap) (all []enteredAt) {
-	var c btree.Cursor[written]
+	var c btree.Cursor[writeEntry]
 	for ok := c.Seek(&m.entries, nil); ok; ok = c.Next() {
 		all = append(all, enteredAt{string(c.Key()), *c.Value()})
 	}

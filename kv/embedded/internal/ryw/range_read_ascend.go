@@ -12,7 +12,7 @@ import (
 )
 
 // ascend reads from begin to end.
-func (r *reading) ascend() (rangeResult, error) {
+func (r *rangeRead) ascend() (rangeResult, error) {
 	r.askedBegin, r.askedEnd = r.begin.Offset, r.end.Offset
 	r.narrowForward()
 	if r.crossed() {
@@ -51,12 +51,12 @@ func (r *reading) ascend() (rangeResult, error) {
 	}
 }
 
-func (r *reading) narrowForward() {
+func (r *rangeRead) narrowForward() {
 	r.at = r.narrow(&r.begin, &r.askedBegin)
 	r.goal = r.narrow(&r.end, &r.askedEnd)
 }
 
-// course of a reading.
+// progress is what a step of a rangeRead has come to.
 type progress uint8
 
 const (
@@ -66,7 +66,7 @@ const (
 )
 
 // stepForward passes, takes or fetches what r.at is.
-func (r *reading) stepForward() (progress, error) {
+func (r *rangeRead) stepForward() (progress, error) {
 	switch {
 	case len(r.res.kvs) == 0 && r.crossed(), r.end.Offset <= 1 && len(r.end.Key) == 0:
 		return lost, nil
@@ -107,7 +107,7 @@ func (r *reading) stepForward() (progress, error) {
 }
 
 // settleEnd resolves the end by itself where the walk has come behind it.
-func (r *reading) settleEnd() error {
+func (r *rangeRead) settleEnd() error {
 	if r.end.Offset == 1 || len(r.res.kvs) == 0 {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (r *reading) settleEnd() error {
 }
 
 // fetchForward makes the request that follows r.at.
-func (r *reading) fetchForward() {
+func (r *rangeRead) fetchForward() {
 	last, singles := r.at, 0
 	if bytes.Compare(r.at.begin, r.goal.begin) < 0 {
 		last, singles = r.lookAhead(false)
@@ -155,7 +155,7 @@ func (r *reading) fetchForward() {
 }
 
 // cutForward returns the result without what lies behind the end.
-func (r *reading) cutForward() rangeResult {
+func (r *rangeRead) cutForward() rangeResult {
 	res := r.res
 	res.more = res.more || r.left.Reached()
 	if r.end.Offset == 1 {

@@ -12,8 +12,8 @@ import (
 // segments walks over a write map, each key with operations and each gap a
 // segment of its own. Together they cover all keys.
 type segments struct {
-	cursor   btree.Cursor[written]
-	operated *written // the segment is a key with these operations; nil: a gap
+	cursor   btree.Cursor[writeEntry]
+	operated *writeEntry // the segment is a key with these operations; nil: a gap
 	gap      span     // what was done to the gap
 	ok       bool
 	first    []byte // where the segment begins, if not where the entry does

@@ -21,7 +21,7 @@ type rangeResult struct {
 }
 
 // readRange reads one batch. Its selectors have no OrEqual.
-func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
+func (s *overlay) readRange(req kv.BatchRequest) (rangeResult, error) {
 	l := rangeread.Limits{Rows: req.Limit, Bytes: batchBytes(req.Mode, req.Iteration), Least: 1}
 	if l.Rows == 0 {
 		l.Rows = rangeread.Unlimited
@@ -39,14 +39,14 @@ func (s *stretch) readRange(req kv.BatchRequest) (rangeResult, error) {
 }
 
 // over reads a batch over own writes and known keys.
-func (s *stretch) over(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
-	r := reading{stretch: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no stretch on the heap
+func (s *overlay) over(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
+	r := rangeRead{overlay: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no overlay on the heap
 	if reverse {
 		res, err = r.descend()
 	} else {
 		res, err = r.ascend()
 	}
-	*s = r.stretch
+	*s = r.overlay
 	res.kvs = slices.Clip(rangeread.Trim(res.kvs))
 	return res, err
 }
@@ -73,7 +73,7 @@ func batchBytes(mode kv.StreamingMode, iteration int) int {
 
 // untouched reports whether a range is one between two keys in which there are
 // neither own writes nor keys known before. Then one request fetches the batch.
-func (s *stretch) untouched(r kv.SelectorRange) bool {
+func (s *overlay) untouched(r kv.SelectorRange) bool {
 	if r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
 		return false
 	}
@@ -87,7 +87,7 @@ func (s *stretch) untouched(r kv.SelectorRange) bool {
 }
 
 // pairs reads the stored pairs of [begin, end) within the limits of a server.
-func (s *stretch) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
+func (s *overlay) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
 	if s.fixView(); s.err != nil {
 		return rangeResult{}
 	}
@@ -99,7 +99,7 @@ func (s *stretch) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (re
 }
 
 // learnPairs makes known what a read of an untouched range has told.
-func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
+func (s *overlay) learnPairs(req kv.BatchRequest, res *rangeResult) {
 	if s.unmeasured || s.err != nil {
 		return
 	}
@@ -116,7 +116,7 @@ func (s *stretch) learnPairs(req kv.BatchRequest, res *rangeResult) {
 }
 
 // readStored reads a batch past own writes, where read-your-writes is disabled.
-func (s *stretch) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResult {
+func (s *overlay) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResult {
 	b, e := s.locate(req.Begin), s.locate(req.End)
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return rangeResult{}
@@ -131,7 +131,7 @@ func (s *stretch) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResul
 }
 
 // resolveKey returns the key that a selector selects.
-func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
+func (s *overlay) resolveKey(sel kv.KeySelector) ([]byte, error) {
 	sel = plain(sel)
 	if s.rywDisabled {
 		return s.locateKey(sel), nil
@@ -159,7 +159,7 @@ func (s *stretch) resolveKey(sel kv.KeySelector) ([]byte, error) {
 }
 
 // first returns the key of a forward read for one pair.
-func (s *stretch) first(res rangeResult, err error) ([]byte, error) {
+func (s *overlay) first(res rangeResult, err error) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -172,7 +172,7 @@ func (s *stretch) first(res rangeResult, err error) ([]byte, error) {
 }
 
 // last returns the key of a backward read for one pair.
-func (s *stretch) last(res rangeResult, err error) ([]byte, error) {
+func (s *overlay) last(res rangeResult, err error) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -184,24 +184,45 @@ func (s *stretch) last(res rangeResult, err error) ([]byte, error) {
 	return res.kvs[0].Key, nil
 }
 
-// locateKey returns the key that a selector selects among what is stored.
-func (s *stretch) locateKey(sel kv.KeySelector) []byte {
-	at := s.locate(sel)
-	if sel.Offset > 0 && at.beyond == 0 {
-		first, ok := s.seek(at.key)
-		if at.key = first.Key; !ok || bytes.Compare(first.Key, s.limit) >= 0 {
-			at = located{key: s.limit, beyond: 1}
-		}
-	}
-	s.beyond = at.beyond
-	return at.key
-}
-
 // learnKey makes known what resolving a selector by one request has told.
-func (s *stretch) learnKey(sel kv.KeySelector, key []byte) {
+func (s *overlay) learnKey(sel kv.KeySelector, key []byte) {
 	if sel.Offset > 0 {
 		s.learn(sel.Key, keys.Min(keys.Successor(key), s.limit))
 	} else {
 		s.learn(key, sel.Key)
 	}
+}
+
+// batchRead is a batch that was read, with what its conflict ranges depend on.
+type batchRead struct {
+	rangeResult
+	req   kv.BatchRequest // as it was made
+	first *selectorRead   // the end that was read before; nil: none was
+	none  bool            // that has told that there is nothing between
+}
+
+// selectorRead is a selector that was read.
+type selectorRead struct {
+	sel    kv.KeySelector
+	key    []byte
+	beyond int
+}
+
+// readBatch reads a batch of a range. Where read-your-writes is disabled
+// FoundationDB's client reads the end of a backward range as a key of its own.
+func (s *overlay) readBatch(req kv.BatchRequest) (b batchRead, err error) {
+	if s.rywDisabled && req.Reverse && req.End.Offset > 1 {
+		key, err := s.resolveKey(req.End)
+		if err != nil {
+			return b, err
+		}
+		b.first = &selectorRead{req.End, key, s.beyond}
+		req.End = kv.FirstGreaterOrEqual(key)
+		if b.none = nothingBetween(req.Begin, req.End); b.none {
+			return b, nil
+		}
+	}
+	b.req = req
+	b.rangeResult, err = s.readRange(req)
+	return b, err
 }

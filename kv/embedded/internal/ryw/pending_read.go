@@ -30,8 +30,8 @@ type pendingRead[T any] struct {
 	finish func() (T, error)       // takes what was read into the transaction, which is locked
 }
 
-// unfinished is a pendingRead of any type.
-type unfinished interface {
+// readTask is a pendingRead of any type.
+type readTask interface {
 	readers.Task
 	giveUp(err error)
 	moveTo(place int)
@@ -51,20 +51,11 @@ func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), 
 	return kv.Await[T](p)
 }
 
-// startHeld hands the read that was held back, if any, to one of the database's
-// goroutines. t.mu is held.
-func (t *Transaction) startHeld() {
-	if t.held != nil {
-		t.engine.Start(t.held)
-		t.held = nil
-	}
-}
-
 // Done implements [kv.Pending]. It starts a read that was held back.
 func (p *pendingRead[T]) Done() <-chan struct{} {
 	t := p.tx
 	t.mu.Lock()
-	if t.held == unfinished(p) {
+	if t.held == readTask(p) {
 		t.startHeld()
 	}
 	t.mu.Unlock()
@@ -86,7 +77,7 @@ func (p *pendingRead[T]) claim(patient bool) bool {
 	t := p.tx
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !patient || t.held != unfinished(p) || !p.short && t.deadline != nil {
+	if !patient || t.held != readTask(p) || !p.short && t.deadline != nil {
 		return false
 	}
 	t.held = nil
@@ -121,74 +112,10 @@ func (p *pendingRead[T]) Run() {
 	}
 }
 
-// endPending takes a read out of the list of those under way.
-func (t *Transaction) endPending(place int) {
-	last := len(t.pending) - 1
-	t.pending[place] = t.pending[last]
-	t.pending[place].moveTo(place)
-	t.pending[last] = nil
-	t.pending = t.pending[:last]
-}
-
 // giveUp resolves the future with err and lets the read end.
 func (p *pendingRead[T]) giveUp(err error) {
 	var none T
 	p.place = -1
 	p.quit.Store(true)
 	p.Resolve(none, err)
-}
-
-// giveUpReads resolves the futures of all reads under way with err. t.mu is held.
-func (t *Transaction) giveUpReads(err error) {
-	for _, p := range t.pending {
-		p.giveUp(err)
-	}
-	t.pending, t.held = nil, nil
-	t.wakeReadWaiters()
-}
-
-// endReads is called when no read is under way any more. It returns what the
-// committer must do if a commit has waited for the reads. t.mu is held.
-func (t *Transaction) endReads() *txn.Request {
-	t.wakeReadWaiters()
-	if !t.commitWaits {
-		return nil
-	}
-	t.commitWaits = false
-	request, err := t.finishStart()
-	switch {
-	case err != nil:
-		t.attempt.commit.Resolve(struct{}{}, err)
-	case request == nil:
-		t.finishReadOnly(t.attempt)
-	}
-	return request
-}
-
-// awaitReads waits until no read is under way. t.mu is held, but not meanwhile.
-func (t *Transaction) awaitReads(ctx context.Context) error {
-	t.startHeld()
-	for len(t.pending) > 0 {
-		if t.ended == nil {
-			t.ended = make(chan struct{})
-		}
-		ended := t.ended
-		t.mu.Unlock()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-		}
-		t.mu.Lock()
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Transaction) wakeReadWaiters() {
-	if t.ended != nil {
-		close(t.ended)
-		t.ended = nil
-	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
-// reading is a range read under way over own writes and known keys. It goes as
+// rangeRead is a range read under way over own writes and known keys. It goes as
 // FoundationDB's client does (getRangeValue and getRangeValueBack in its
 // ReadYourWrites), request by request, because that shows: in how many batches
 // a range takes, in where selectors that cross or run off the ends lead, and in
 // which keys that await their versionstamp are met at all.
-type reading struct {
-	stretch
+type rangeRead struct {
+	overlay
 	begin, end kv.KeySelector // come as far as what is known leads
 	askedBegin int            // the offset of begin, or what was left of it at the end of all keys
 	askedEnd   int
@@ -33,28 +33,28 @@ type reading struct {
 }
 
 // nothing is the result of a range that is empty whatever the database holds.
-func (r *reading) nothing() (rangeResult, error) { return rangeResult{}, nil }
+func (r *rangeRead) nothing() (rangeResult, error) { return rangeResult{}, nil }
 
 // edges is the result of a range that ran off an end.
-func (r *reading) edges() (rangeResult, error) {
+func (r *rangeRead) edges() (rangeResult, error) {
 	return rangeResult{toBegin: r.res.toBegin, toEnd: r.res.toEnd}, nil
 }
 
 // crossed reports whether the selectors leave nothing between them.
-func (r *reading) crossed() bool {
+func (r *rangeRead) crossed() bool {
 	return r.askedBegin >= r.askedEnd && bytes.Compare(r.begin.Key, r.end.Key) >= 0
 }
 
 // offEnd reports whether the range begins behind all keys or ends before them.
-func (r *reading) offEnd() bool {
+func (r *rangeRead) offEnd() bool {
 	return r.begin.Offset == 1 && bytes.Equal(r.begin.Key, r.limit) || r.end.Offset == 1 && len(r.end.Key) == 0
 }
 
 // narrow moves a selector as far as known keys and own writes lead, and returns
 // the section that it has come to. asked gets its offset there.
-func (r *reading) narrow(sel *kv.KeySelector, asked *int) section {
+func (r *rangeRead) narrow(sel *kv.KeySelector, asked *int) section {
 	counts := sel.Offset != 1
-	at := r.stretch.at(sel.Key)
+	at := r.overlay.at(sel.Key)
 	if sel.Offset <= 0 && len(sel.Key) > 0 && bytes.Equal(at.begin, sel.Key) {
 		at = r.before(&at)
 	}
@@ -81,7 +81,7 @@ func (r *reading) narrow(sel *kv.KeySelector, asked *int) section {
 }
 
 // count brings a selector's offset nearer to 1 by the pairs on its way.
-func (r *reading) count(sel *kv.KeySelector, at section) section {
+func (r *rangeRead) count(sel *kv.KeySelector, at section) section {
 	for sel.Offset > 1 && at.told() && bytes.Compare(at.end, r.limit) < 0 {
 		if at.kind == pair {
 			sel.Offset--
@@ -104,7 +104,7 @@ func (r *reading) count(sel *kv.KeySelector, at section) section {
 
 // settle resolves a selector on its own and notes whether it ran off an end. The
 // walk goes on from what that has told, also where nobody can ask for sizes.
-func (r *reading) settle(sel kv.KeySelector) ([]byte, error) {
+func (r *rangeRead) settle(sel kv.KeySelector) ([]byte, error) {
 	r.run = storedRun{}
 	r.part()
 	key, err := r.resolveKey(sel)
@@ -121,7 +121,7 @@ func (r *reading) settle(sel kv.KeySelector) ([]byte, error) {
 }
 
 // take adds a pair to the result, or counts it where the limits are reached.
-func (r *reading) take(g *section) {
+func (r *rangeRead) take(g *section) {
 	value := r.value(g)
 	switch {
 	case value == nil:
@@ -138,7 +138,7 @@ func (r *reading) take(g *section) {
 }
 
 // part makes the result one whose memory holds nothing behind it.
-func (r *reading) part() {
+func (r *rangeRead) part() {
 	if r.whole != nil {
 		r.res.kvs, r.whole = slices.Clip(r.res.kvs), nil
 	}
@@ -150,7 +150,7 @@ func (r *reading) part() {
 const patience = 32
 
 // fetch asks for what comes next.
-func (r *reading) fetch(begin, end kv.KeySelector, l rangeread.Limits, back bool) {
+func (r *rangeRead) fetch(begin, end kv.KeySelector, l rangeread.Limits, back bool) {
 	r.requests++
 	if r.at.is(&r.asked) {
 		r.idle++
@@ -162,23 +162,23 @@ func (r *reading) fetch(begin, end kv.KeySelector, l rangeread.Limits, back bool
 		return
 	}
 	r.makeRoom()
-	r.place(r.stretch.fetch(begin, end, l, back, r.res.kvs))
+	r.place(r.overlay.fetch(begin, end, l, back, r.res.kvs))
 }
 
 // makeRoom makes the first room for the result: for what is read, and for a pair
 // before and one behind that, which may be own ones.
-func (r *reading) makeRoom() {
+func (r *rangeRead) makeRoom() {
 	if r.res.kvs == nil {
 		r.res.kvs = make([]kv.KeyValue, 0, r.lastSize.Rows(r.left.Rows)+2)
 	}
 }
 
 // place notes that whole has the result in front of the pairs of run.
-func (r *reading) place(whole []kv.KeyValue) { r.res.kvs, r.whole = whole[:len(r.res.kvs)], whole }
+func (r *rangeRead) place(whole []kv.KeyValue) { r.res.kvs, r.whole = whole[:len(r.res.kvs)], whole }
 
 // skips returns how many keys cleared one by one the next request passes: none
 // at first, then ever more.
-func (r *reading) skips() int {
+func (r *rangeRead) skips() int {
 	if r.requests == 0 {
 		return 0
 	}
@@ -187,22 +187,6 @@ func (r *reading) skips() int {
 
 // farthest is how many sections a request may pass beside those.
 const farthest = 100
-
-// step returns the section next to g.
-func (s *stretch) step(g *section, back bool) section {
-	if back {
-		return s.before(g)
-	}
-	return s.after(g)
-}
-
-// far returns the edge of g at which a walk leaves it.
-func (g *section) far(back bool) []byte {
-	if back {
-		return g.begin
-	}
-	return g.end
-}
 
 // wider reports whether more than one key lies between two edges of a walk.
 func wider(from, to []byte, back bool) bool {
@@ -214,7 +198,7 @@ func wider(from, to []byte, back bool) bool {
 
 // countSingles counts the single keys known to be absent from g on, at most so
 // many, up to the first wider gap.
-func (r *reading) countSingles(g section, most int, back bool) (singles int) {
+func (r *rangeRead) countSingles(g section, most int, back bool) (singles int) {
 	edge := g.far(!back)
 	for singles < most && r.inside(g.far(back), back) {
 		switch g.kind {
@@ -234,7 +218,7 @@ func (r *reading) countSingles(g section, most int, back bool) (singles int) {
 }
 
 // inside reports whether there are keys behind edge.
-func (r *reading) inside(edge []byte, back bool) bool {
+func (r *rangeRead) inside(edge []byte, back bool) bool {
 	if back {
 		return len(edge) > 0
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
-// stretch is all keys as a range read of a transaction meets them: what the
+// overlay is all keys as a range read of a transaction meets them: what the
 // database holds, as far as the transaction knows it, with own writes laid over.
 // It is walked in sections.
-type stretch struct {
+type overlay struct {
 	tx     *Transaction // which is locked; nil: the read is made by a goroutine
 	view   View         // what the database holds; nil until it is needed: own writes alone do not fix the read version
 	scan   Scan         // over view
@@ -35,32 +35,32 @@ type stretch struct {
 	beyond  int           // how far the last selector went behind all keys, past own writes
 
 	run   storedRun   // stored pairs that were read at once
-	own   ownPart     // the own writes around the last section
+	own   ownSection  // the own writes around the last section
 	about kv.KeyRange // the known or unknown keys around it
 	sure  bool        // about is known
 }
 
-// ownPart is a section of own writes.
-type ownPart struct {
+// ownSection is a section of own writes.
+type ownSection struct {
 	walk     segments
 	keys     kv.KeyRange
-	operated *written // as in segments
+	operated *writeEntry // as in segments
 	gap      span
 }
 
-// newStretch returns the stretch of a read that is made while t.mu is held.
-func (t *Transaction) newStretch(snapshot bool) *stretch {
-	return &stretch{
+// newOverlay returns the overlay of a read that is made while t.mu is held.
+func newOverlay(t *Transaction, snapshot bool) *overlay {
+	return &overlay{
 		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, since: t.learned,
 		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.client.sizes,
 	}
 }
 
-// detach begins the stretch anew, for a goroutine, which reads v, and own writes
+// detach begins the overlay anew, for a goroutine, which reads v, and own writes
 // and known keys as they are now. t.mu is held.
-func (s *stretch) detach(v View, snapshot bool) {
+func (s *overlay) detach(v View, snapshot bool) {
 	t, alone := s.tx, s.alone
-	*s = *t.newStretch(snapshot)
+	*s = *newOverlay(t, snapshot)
 	if s.tx, s.view = nil, v; alone {
 		s.writes, s.known = nil, nil
 		return
@@ -72,7 +72,7 @@ func (s *stretch) detach(v View, snapshot bool) {
 }
 
 // close releases the scan and returns the first error that the read met.
-func (s *stretch) close() error {
+func (s *overlay) close() error {
 	if s.scan != nil {
 		if err := s.scan.Close(); s.err == nil {
 			s.err = err
@@ -83,7 +83,7 @@ func (s *stretch) close() error {
 
 // stored returns the scan of what the database holds; if that cannot be read,
 // or not at once, of nothing.
-func (s *stretch) stored() Scan {
+func (s *overlay) stored() Scan {
 	if s.scan != nil {
 		return s.scan
 	}
@@ -104,7 +104,7 @@ func (noScan) Err() error                                    { return nil }
 func (noScan) Close() error                                  { return nil }
 
 // gather collects stored pairs of [begin, end), and reports whether g became full.
-func (s *stretch) gather(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
+func (s *overlay) gather(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
 	if s.fixView(); s.err != nil {
 		return false
 	}
@@ -113,23 +113,23 @@ func (s *stretch) gather(begin, end []byte, g *rangeread.Builder, back bool) (fu
 }
 
 // ready returns why the database cannot be read, or not at once.
-func (s *stretch) ready() error {
+func (s *overlay) ready() error {
 	s.fixView()
 	return s.failure()
 }
 
 // failure returns the first error that the read has met. From then on sections
 // are wrong: no stored key divides them any more.
-func (s *stretch) failure() error {
+func (s *overlay) failure() error {
 	if s.err == nil && s.scan != nil {
 		return s.scan.Err()
 	}
 	return s.err
 }
 
-// fixView gives the stretch the transaction's view, unless it has one. It stays
+// fixView gives the overlay the transaction's view, unless it has one. It stays
 // without one if that cannot be read, or not at once.
-func (s *stretch) fixView() {
+func (s *overlay) fixView() {
 	if s.view != nil || s.err != nil {
 		return
 	}
@@ -142,37 +142,18 @@ func (s *stretch) fixView() {
 	}
 }
 
-// section is a key with a value, or a range of keys that are alike.
-type section struct {
-	kind  kindOfKeys
-	begin []byte
-	end   []byte
-	value []byte   // of a stored pair
-	own   *written // a pair's own operations; nil: it is as stored
-}
-
-type kindOfKeys uint8
-
 const (
-	unread kindOfKeys = iota // not known: to be fetched
-	empty                    // known not to be there
-	pair                     // a key with a value or with own operations
-	veiled                   // keys that await a versionstamp
+	unread sectionKind = iota // not known: to be fetched
+	empty                     // known not to be there
+	pair                      // a key with a value or with own operations
+	veiled                    // keys that await a versionstamp
 )
-
-// told reports whether the section can be passed.
-func (g *section) told() bool { return g.kind == empty || g.kind == pair }
-
-// is reports whether two sections of one stretch are the same.
-func (g *section) is(o *section) bool {
-	return bytes.Equal(g.end, o.end) && bytes.Equal(g.begin, o.begin)
-}
 
 // behindAll is the section of the end of all keys.
 var behindAll = section{kind: empty, begin: keys.SystemEnd, end: specialEnd}
 
 // at returns the section that holds key.
-func (s *stretch) at(key []byte) section {
+func (s *overlay) at(key []byte) section {
 	if bytes.Compare(key, keys.SystemEnd) >= 0 {
 		return behindAll
 	}
@@ -188,36 +169,9 @@ func (s *stretch) at(key []byte) section {
 	return s.upTo(g, key)
 }
 
-// after returns the section behind g.
-func (s *stretch) after(g *section) section {
-	if bytes.Compare(g.end, keys.SystemEnd) >= 0 {
-		return behindAll
-	}
-	next, found := s.frame(g.end, false)
-	next.begin = g.end
-	if found {
-		return next
-	}
-	return s.upTo(next, g.end)
-}
-
-// upTo ends a section of stored keys at the first pair from key on, or is it.
-func (s *stretch) upTo(g section, key []byte) section {
-	next, value, there := s.firstStored(key, g.end)
-	switch {
-	case !there:
-		g.kind = empty
-	case bytes.Equal(next, key):
-		g = section{kind: pair, begin: next, end: keys.Successor(next), value: value}
-	default:
-		g.kind, g.end = empty, next
-	}
-	return g
-}
-
 // firstStored returns the first pair that the database holds in [begin, end), from
 // what was read last if that tells it.
-func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool) {
+func (s *overlay) firstStored(begin, end []byte) (key, value []byte, there bool) {
 	if r := &s.run; r.keys.End != nil && !r.back && keys.Holds(r.keys, begin, false) {
 		if pairs := r.from(begin); len(pairs) > 0 {
 			return pairs[0].Key, pairs[0].Value, bytes.Compare(pairs[0].Key, end) < 0
@@ -235,31 +189,9 @@ func (s *stretch) firstStored(begin, end []byte) (key, value []byte, there bool)
 // beforeAll is the section in front of the first key.
 var beforeAll = section{kind: empty, begin: []byte{}, end: []byte{}}
 
-// before returns the section in front of g.
-func (s *stretch) before(g *section) section {
-	if len(g.begin) == 0 {
-		return beforeAll
-	}
-	prev, found := s.frame(g.begin, true)
-	prev.end = g.begin
-	if found {
-		return prev
-	}
-	low, value := s.lastStored(prev.begin, g.begin)
-	switch {
-	case low == nil:
-		prev.kind = empty
-	case keys.IsSuccessor(g.begin, low):
-		prev = section{kind: pair, begin: low, end: g.begin, value: value}
-	default:
-		prev.kind, prev.begin = empty, keys.Successor(low)
-	}
-	return prev
-}
-
 // lastStored returns the last pair that the database holds in [begin, end), or nil,
 // from what was read last if that tells it.
-func (s *stretch) lastStored(begin, end []byte) (key, value []byte) {
+func (s *overlay) lastStored(begin, end []byte) (key, value []byte) {
 	if r := &s.run; r.keys.End != nil && r.back && keys.Holds(r.keys, end, true) {
 		if pairs := r.from(end); len(pairs) > 0 && bytes.Compare(pairs[0].Key, begin) >= 0 {
 			return pairs[0].Key, pairs[0].Value
@@ -276,7 +208,7 @@ func (s *stretch) lastStored(begin, end []byte) (key, value []byte) {
 // frame returns what own writes and known keys tell of the section that holds
 // key, or with below what lies just below it. If found is false it is a part of
 // the section returned, and stored pairs divide that.
-func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
+func (s *overlay) frame(key []byte, below bool) (g section, found bool) {
 	own := s.ownAround(key, below)
 	g = section{begin: own.keys.Begin, end: own.keys.End, own: own.operated}
 	switch {
@@ -302,7 +234,7 @@ func (s *stretch) frame(key []byte, below bool) (g section, found bool) {
 }
 
 // ownAround returns the own writes at key, or just below it.
-func (s *stretch) ownAround(key []byte, below bool) *ownPart {
+func (s *overlay) ownAround(key []byte, below bool) *ownSection {
 	o := &s.own
 	switch {
 	case o.keys.End != nil && keys.Holds(o.keys, key, below):
@@ -323,7 +255,7 @@ func (s *stretch) ownAround(key []byte, below bool) *ownPart {
 }
 
 // knownAround reports whether key, or what lies just below it, is known.
-func (s *stretch) knownAround(key []byte, below bool) bool {
+func (s *overlay) knownAround(key []byte, below bool) bool {
 	if s.about.End == nil || !keys.Holds(s.about, key, below) {
 		s.about, s.sure = s.known.around(key, below)
 	}
@@ -331,7 +263,7 @@ func (s *stretch) knownAround(key []byte, below bool) bool {
 }
 
 // learn makes the keys from begin to end known.
-func (s *stretch) learn(begin, end []byte) {
+func (s *overlay) learn(begin, end []byte) {
 	if !s.forked {
 		s.known, s.forked = s.known.fork(), true
 	}
@@ -342,7 +274,7 @@ func (s *stretch) learn(begin, end []byte) {
 }
 
 // value returns a pair's value, nil if own operations have removed it.
-func (s *stretch) value(g *section) []byte {
+func (s *overlay) value(g *section) []byte {
 	switch {
 	case g.own == nil:
 		return g.value
@@ -353,7 +285,7 @@ func (s *stretch) value(g *section) []byte {
 }
 
 // get returns the value that the database holds of key.
-func (s *stretch) get(key []byte) []byte {
+func (s *overlay) get(key []byte) []byte {
 	if s.fixView(); s.err != nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // order brings what is listed into the map.
-func (m *writeMap) order() *btree.Tree[written] {
+func (m *writeMap) order() *btree.Tree[writeEntry] {
 	if len(m.listed) == 0 {
 		return &m.entries
 	}
@@ -94,9 +94,9 @@ func (m *writeMap) enterAll(listed []mutation.Mutation) {
 // build makes the map of what is listed, which is in order and apart: the same as
 // [writeMap.enterAll], at once.
 func (m *writeMap) build(listed []mutation.Mutation) {
-	items := make([]btree.Item[written], 0, len(listed)+2)
+	items := make([]btree.Item[writeEntry], 0, len(listed)+2)
 	if len(listed[0].Key) > 0 {
-		items = append(items, btree.Item[written]{Key: []byte{}})
+		items = append(items, btree.Item[writeEntry]{Key: []byte{}})
 	}
 	ops := make([]operation, len(listed))
 	for begin := 0; begin < len(listed); {
@@ -112,22 +112,22 @@ func (m *writeMap) build(listed []mutation.Mutation) {
 
 // appendKey appends the entry of one key, and the bound behind it that a clear
 // makes. ops is room.
-func appendKey(items []btree.Item[written], listed []mutation.Mutation, ops []operation) []btree.Item[written] {
+func appendKey(items []btree.Item[writeEntry], listed []mutation.Mutation, ops []operation) []btree.Item[writeEntry] {
 	var (
-		w     written
+		w     writeEntry
 		bound []byte
 	)
 	for i := range listed {
 		if l := &listed[i]; l.Op == mutation.OpClearRange {
-			w, bound = written{gap: span{cleared: true, conflict: true}}, l.Value
+			w, bound = writeEntry{gap: span{cleared: true, conflict: true}}, l.Value
 		} else {
 			ops[i] = operation{l.Op, l.Value}
 			w = w.then(ops[i:i+1:i+1], true)
 		}
 	}
-	items = append(items, btree.Item[written]{Key: listed[0].Key, Value: w})
+	items = append(items, btree.Item[writeEntry]{Key: listed[0].Key, Value: w})
 	if bound != nil {
-		items = append(items, btree.Item[written]{Key: bound})
+		items = append(items, btree.Item[writeEntry]{Key: bound})
 	}
 	return items
 }

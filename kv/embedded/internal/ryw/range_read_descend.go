@@ -12,7 +12,7 @@ import (
 )
 
 // descend reads from end back to begin.
-func (r *reading) descend() (rangeResult, error) {
+func (r *rangeRead) descend() (rangeResult, error) {
 	r.askedBegin, r.askedEnd = r.begin.Offset, r.end.Offset
 	r.narrowBackward()
 	if r.crossed() {
@@ -51,13 +51,13 @@ func (r *reading) descend() (rangeResult, error) {
 	}
 }
 
-func (r *reading) narrowBackward() {
+func (r *rangeRead) narrowBackward() {
 	r.at = r.narrow(&r.end, &r.askedEnd)
 	r.goal = r.narrow(&r.begin, &r.askedBegin)
 }
 
 // stepBackward passes, takes or fetches what r.at is.
-func (r *reading) stepBackward() (progress, error) {
+func (r *rangeRead) stepBackward() (progress, error) {
 	enough := r.past >= r.begin.Offset-1
 	switch {
 	case len(r.res.kvs) == 0 && r.crossed(), r.begin.Offset > 0 && bytes.Compare(r.begin.Key, r.limit) >= 0:
@@ -106,7 +106,7 @@ func (r *reading) stepBackward() (progress, error) {
 }
 
 // settleBegin resolves the begin by itself where the walk has come before it.
-func (r *reading) settleBegin() error {
+func (r *rangeRead) settleBegin() error {
 	if r.begin.Offset == 1 || len(r.res.kvs) == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (r *reading) settleBegin() error {
 }
 
 // fetchBackward makes the request that precedes r.at.
-func (r *reading) fetchBackward() {
+func (r *rangeRead) fetchBackward() {
 	last, singles := r.at, 0
 	if bytes.Compare(r.at.begin, r.goal.begin) > 0 {
 		last, singles = r.lookAhead(true)
@@ -154,7 +154,7 @@ func (r *reading) fetchBackward() {
 }
 
 // cutBackward returns the result without what lies before the begin.
-func (r *reading) cutBackward() rangeResult {
+func (r *rangeRead) cutBackward() rangeResult {
 	res := r.res
 	res.more = res.more || r.left.Reached()
 	if r.begin.Offset == 1 {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+)
+
+// mergeWalk is a merge of stored pairs and own writes.
+type mergeWalk struct {
+	*rangeRead
+	stored []kv.KeyValue            // not yet passed, in the order of the walk
+	own    btree.Cursor[writeEntry] // the entry whose key or gap comes next; not valid: there are no own writes
+	edge   []byte                   // how far the merge has come
+	after  bool                     // it has come to the key behind edge
+	bound  []byte                   // where it ends
+	moved  bool                     // it has passed something
+}
+
+// ahead reports whether key lies before the merge.
+func (m *mergeWalk) ahead(key []byte, back bool) bool {
+	if back {
+		return bytes.Compare(m.edge, key) > 0
+	}
+	return bytes.Compare(m.edge, key) < 0
+}
+
+// passed notes how far the merge has come: to edge, or to the key behind it.
+func (m *mergeWalk) passed(edge []byte, after bool) { m.edge, m.after, m.moved = edge, after, true }
+
+// forward merges until a limit, an unreadable key or the bound.
+func (m *mergeWalk) forward() {
+	if !m.own.Valid() {
+		m.takeUpTo(m.bound)
+		return
+	}
+	for atKey := bytes.Equal(m.own.Key(), m.edge); ; atKey = true {
+		key, w := m.own.Key(), m.own.Value()
+		if atKey && bytes.Compare(key, m.bound) >= 0 || m.left.Reached() {
+			return
+		}
+		if atKey && !m.takeOwn(key, w) {
+			return
+		}
+		more, end := m.own.Next(), m.bound
+		if more {
+			end = keys.Min(end, m.own.Key())
+		}
+		if !m.takeGap(w, end, key, len(w.ops) > 0) || !more {
+			return
+		}
+	}
+}
+
+// takeOwn passes the key of an entry, and reports whether the merge goes on.
+func (m *mergeWalk) takeOwn(key []byte, w *writeEntry) bool {
+	switch {
+	case len(w.ops) == 0:
+		m.passed(key, false)
+		return true
+	case w.key.unreadable:
+		return false
+	}
+	var below []byte
+	if len(m.stored) > 0 && bytes.Equal(m.stored[0].Key, key) {
+		below, m.stored = m.stored[0].Value, m.stored[1:]
+	}
+	if w.known() {
+		below = nil
+	}
+	if value := w.value(below); value != nil {
+		m.add(key, value)
+	}
+	m.passed(key, true)
+	return true
+}
+
+// takeGap passes the gap of an entry up to end, and reports whether the merge
+// goes on.
+func (m *mergeWalk) takeGap(w *writeEntry, end, key []byte, operated bool) bool {
+	switch {
+	case w.gap.cleared:
+		for len(m.stored) > 0 && bytes.Compare(m.stored[0].Key, end) < 0 {
+			m.stored = m.stored[1:]
+		}
+		return true
+	case w.gap.unreadable:
+		return operated && keys.IsSuccessor(end, key) // there is no gap
+	}
+	return m.takeUpTo(end)
+}
+
+// takeUpTo takes the stored pairs before end, and reports whether the limits let
+// it take all.
+func (m *mergeWalk) takeUpTo(end []byte) bool {
+	return m.takeStored(m.until(end, false), true)
+}
+
+// until returns how many stored pairs come before a bound. It looks at ever more
+// at a time: between own writes there are few, or very many.
+func (m *mergeWalk) until(bound []byte, back bool) int {
+	beyond := func(p *kv.KeyValue) bool {
+		c := bytes.Compare(p.Key, bound)
+		return back && c < 0 || !back && c >= 0
+	}
+	from, to := 0, 1
+	for ; to <= len(m.stored) && !beyond(&m.stored[to-1]); to *= 2 {
+		from = to
+	}
+	rest := m.stored[from:min(to, len(m.stored))]
+	return from + sort.Search(len(rest), func(i int) bool { return beyond(&rest[i]) })
+}
+
+// takeStored adds up to n stored pairs to the result, as many as the limits let
+// it, and reports whether they are not reached.
+func (m *mergeWalk) takeStored(n int, after bool) bool {
+	left := &m.left
+	for i := range m.stored[:n] {
+		if left.Reached() {
+			n = i
+			break
+		}
+		left.Count(len(m.stored[i].Key) + len(m.stored[i].Value))
+	}
+	if n > 0 {
+		m.passed(m.stored[n-1].Key, after)
+		m.keep(n)
+	}
+	return !left.Reached()
+}
+
+// keep adds n stored pairs to the result. Where nothing lies between the two, they
+// are where they belong already.
+func (m *mergeWalk) keep(n int) {
+	if end := len(m.res.kvs) + n; m.whole != nil && end+len(m.stored)-n == len(m.whole) {
+		m.res.kvs = m.whole[:end]
+	} else {
+		m.res.kvs = append(m.res.kvs, m.stored[:n]...)
+	}
+	m.stored = m.stored[n:]
+}
+
+// add adds a pair to the result: in place of a stored one that was passed, if there
+// is one.
+func (m *mergeWalk) add(key, value []byte) {
+	if m.whole != nil && len(m.stored) > 0 && len(m.res.kvs)+len(m.stored) == len(m.whole) {
+		m.part()
+		m.res.kvs = slices.Grow(m.res.kvs, 2*len(m.stored))
+	}
+	m.res.kvs = append(m.res.kvs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
+	m.left.Count(len(key) + len(value))
+}
+
+// backward is forward from the end.
+func (m *mergeWalk) backward() {
+	if !m.own.Valid() {
+		m.takeDownTo(m.bound)
+		return
+	}
+	for {
+		key, w := m.own.Key(), m.own.Value()
+		begin := key
+		if len(w.ops) > 0 {
+			begin = keys.SharedSuccessor(key)
+		}
+		if !m.takeGapBelow(w, keys.Max(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
+			return
+		}
+		if !m.takeOwnBelow(key, w) || m.left.Reached() || !m.own.Prev() || !m.ahead(m.bound, true) {
+			return
+		}
+	}
+}
+
+// takeOwnBelow is takeOwn backward.
+func (m *mergeWalk) takeOwnBelow(key []byte, w *writeEntry) bool {
+	ok := m.takeOwn(key, w)
+	m.after = false
+	return ok
+}
+
+// takeGapBelow is takeGap backward, down to begin.
+func (m *mergeWalk) takeGapBelow(w *writeEntry, begin []byte) bool {
+	switch {
+	case w.gap.cleared:
+		for len(m.stored) > 0 && bytes.Compare(m.stored[0].Key, begin) >= 0 {
+			m.stored = m.stored[1:]
+		}
+		return true
+	case w.gap.unreadable:
+		return bytes.Compare(begin, m.edge) >= 0 // there is no gap
+	}
+	return m.takeDownTo(begin)
+}
+
+// takeDownTo is takeUpTo backward.
+func (m *mergeWalk) takeDownTo(begin []byte) bool {
+	return m.takeStored(m.until(begin, true), false)
+}

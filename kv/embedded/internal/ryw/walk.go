@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+)
+
+const (
+	// atOnce is how many steps a read takes while the transaction is locked; one
+	// that is known to need more gives up after atOnceIfLong.
+	atOnce       = 4096
+	atOnceIfLong = 64
+)
+
+// answer makes a read over own writes and what the database holds: at once if
+// memory has what it needs and it is short, else by a goroutine, with the writes
+// and the version of now. walk reads, the transaction being locked or not; note
+// takes what was read into the transaction, which is locked. long says that many
+// steps are likely. t.mu is held.
+func answer[A, T any](t *Transaction, snapshot, long bool, walk func(*overlay) (A, error), note func(*overlay, A) (T, error)) kv.Future[T] {
+	s := newOverlay(t, snapshot)
+	s.budget.Most = atOnce
+	if long {
+		s.budget.Most = atOnceIfLong
+	}
+	a, err := walkToEnd(s, walk)
+	if err == rangeread.ErrNotAtHand {
+		long = long || s.budget.Used >= s.budget.Most
+		return answerLater(t, s, snapshot, long, walk, note)
+	}
+	return kv.Resolved(noteRead(t, s, a, err, note))
+}
+
+// answerLater lets a goroutine make a read that could not be made at once.
+func answerLater[A, T any](t *Transaction, s *overlay, snapshot, long bool, walk func(*overlay) (A, error), note func(*overlay, A) (T, error)) kv.Future[T] {
+	v, err := t.readable()
+	if err != nil {
+		var none T
+		return kv.Resolved(none, t.spoil(err))
+	}
+	s.detach(v, snapshot)
+	var a A
+	read := func(quit *atomic.Bool) {
+		s.budget.Abandon = quit
+		a, err = walkToEnd(s, walk)
+	}
+	return startRead(t, !long, read, func() (T, error) { return noteRead(t, s, a, err, note) })
+}
+
+// walkToEnd walks and releases what the walk has held.
+func walkToEnd[A any](s *overlay, walk func(*overlay) (A, error)) (A, error) {
+	a, err := walk(s)
+	if closed := s.close(); closed != nil && (err == nil || closed == rangeread.ErrNotAtHand) {
+		err = closed
+	}
+	return a, err
+}
+
+// noteRead takes a read that has ended into the transaction. A read that met an
+// unreadable key has told what lies before it: FoundationDB's client caches each
+// reply as it arrives. t.mu is held.
+func noteRead[A, T any](t *Transaction, s *overlay, a A, err error, note func(*overlay, A) (T, error)) (result T, _ error) {
+	if err == nil || kv.CodeOf(err) == kv.CodeAccessedUnreadable {
+		t.learnFrom(s)
+	}
+	if err == nil {
+		result, err = note(s, a)
+	}
+	if err != nil {
+		var none T
+		return none, t.spoil(err)
+	}
+	return result, nil
+}
