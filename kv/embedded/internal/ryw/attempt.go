@@ -12,9 +12,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
-// attempt is what outlives a transaction's reset: the futures that its commit
-// resolves. A transaction has a new one after each reset. Of a nil attempt
-// nobody awaits anything.
+// attempt is what outlives a transaction's reset: the request of its commit, and the
+// futures that the commit resolves. The transaction begins a new one after each
+// reset, when the first future or the commit needs it. The futures of a nil attempt
+// have no waiters.
 type attempt struct {
 	request txn.Request
 	pending pendingCommit
@@ -34,7 +35,7 @@ func (a *attempt) Finish(o txn.Outcome) {
 		a.conflicts.Store(&o.Conflicts)
 	}
 	if o.Err != nil {
-		a.fail(o.Err)
+		a.failFutures(o.Err)
 		return
 	}
 	a.version.Store(o.Version)
@@ -56,8 +57,8 @@ func (a *attempt) finishReadOnly() {
 
 var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit")
 
-// fail resolves the futures of a commit that failed.
-func (a *attempt) fail(err error) {
+// failFutures resolves the futures of a commit that failed.
+func (a *attempt) failFutures(err error) {
 	if a == nil {
 		return
 	}
@@ -81,9 +82,9 @@ func (a *attempt) failWatches(err error) {
 	}
 }
 
-// interrupt resolves the futures that the caller waits for. A commit that is
+// resolveWaiting resolves the futures that the caller waits for. A commit that is
 // under way may still happen; watches wait for what becomes of it.
-func (a *attempt) interrupt(err error) {
+func (a *attempt) resolveWaiting(err error) {
 	if a == nil {
 		return
 	}
@@ -95,13 +96,13 @@ func (a *attempt) interrupt(err error) {
 	}
 }
 
-// errDropped is what becomes of a versionstamp that nobody will know any more:
-// FoundationDB's broken_promise.
+// errDropped is the error of a versionstamp whose transaction was reset before its
+// commit was over (FoundationDB's broken_promise).
 var errDropped = kv.NewError(1100, "the transaction was reset before its commit")
 
-// drop gives up, at the transaction's reset: watches that are not armed and a
-// commit that is under way will not be heard of.
-func (a *attempt) drop() {
+// giveUp resolves all futures at the transaction's reset: of a commit under way, and
+// of watches that are not armed.
+func (a *attempt) giveUp() {
 	if a == nil {
 		return
 	}
@@ -109,11 +110,12 @@ func (a *attempt) drop() {
 	if a.stamp != nil {
 		a.stamp.Resolve(nil, errDropped)
 	}
-	a.interrupt(errCancelled)
+	a.resolveWaiting(errCancelled)
 }
 
 // fireOwn fires the watches on keys of r to which the transaction itself gives
-// another value, or one that it cannot know.
+// another value, or one that is not known before the commit. FoundationDB's client
+// does so at once, before the commit (ReadYourWrites: triggerWatches).
 func (a *attempt) fireOwn(r kv.KeyRange, op operation) {
 	if a == nil {
 		return

@@ -24,7 +24,7 @@ func NewClient(e Engine, d kv.TransactionDefaults) *Client {
 
 // Begin returns a new transaction.
 func (c *Client) Begin() *Transaction {
-	t := &Transaction{client: c, engine: c.engine, settings: c.defaults, committed: -1, past: &nothingPast}
+	t := &Transaction{client: c, engine: c.engine, settings: c.defaults, committed: -1, direct: &noDirectWrites}
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
 	if t.settings.timeout > 0 {
 		t.deadline = &deadline{began: time.Now()}

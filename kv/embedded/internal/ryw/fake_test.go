@@ -64,6 +64,7 @@ type fakeView struct {
 	version int64
 	pairs   []kv.KeyValue // in order
 	cold    bool
+	hook    func() // called by GetCached, if not nil
 }
 
 var _ View = (*fakeView)(nil)
@@ -87,6 +88,9 @@ func (v *fakeView) Metadata() []byte { return nil }
 func (v *fakeView) InMemory() bool   { return !v.cold }
 
 func (v *fakeView) GetCached(key []byte) (value []byte, ok bool, err error) {
+	if v.hook != nil {
+		v.hook()
+	}
 	if v.cold {
 		return nil, false, nil
 	}

@@ -17,10 +17,10 @@ import (
 // transaction, depends on what was read before. This engine keeps no values, it
 // only remembers which keys the client would know. A nil set is empty.
 type knownKeys struct {
-	ranges rangeset.Set
-	late   []kv.KeyRange // not taken into ranges yet
-	looks  int           // how often late was looked through one by one
-	room   [1]kv.KeyRange
+	ranges        rangeset.Set
+	pendingRanges []kv.KeyRange // not taken into ranges yet
+	looks         int           // how often late was looked through one by one
+	room          [1]kv.KeyRange
 }
 
 // fewKnown is how many ranges are looked through one by one each time, and
@@ -32,19 +32,19 @@ func (k *knownKeys) fork() *knownKeys {
 	if k.empty() {
 		return &knownKeys{}
 	}
-	k.settle()
+	k.applyLate()
 	return &knownKeys{ranges: k.ranges.Snapshot()}
 }
 
-func (k *knownKeys) empty() bool { return k == nil || len(k.late) == 0 && k.ranges.IsEmpty() }
+func (k *knownKeys) empty() bool { return k == nil || len(k.pendingRanges) == 0 && k.ranges.IsEmpty() }
 
 // add makes the keys of r known. It keeps the range.
 func (k *knownKeys) add(r kv.KeyRange) {
 	if bytes.Compare(r.Begin, r.End) >= 0 {
 		return
 	}
-	if n := len(k.late); n > 0 {
-		switch last := &k.late[n-1]; {
+	if n := len(k.pendingRanges); n > 0 {
+		switch last := &k.pendingRanges[n-1]; {
 		case bytes.Equal(last.End, r.Begin): // the next batch of a range
 			last.End = r.End
 			return
@@ -53,20 +53,20 @@ func (k *knownKeys) add(r kv.KeyRange) {
 			return
 		}
 	}
-	if k.late == nil {
-		k.late = k.room[:0]
+	if k.pendingRanges == nil {
+		k.pendingRanges = k.room[:0]
 	}
-	k.late = append(k.late, r)
+	k.pendingRanges = append(k.pendingRanges, r)
 }
 
-// touches reports whether any key of r is known.
-func (k *knownKeys) touches(r kv.KeyRange) bool {
+// overlaps reports whether any key of r is known.
+func (k *knownKeys) overlaps(r kv.KeyRange) bool {
 	if k.empty() {
 		return false
 	}
-	if k.ranges.IsEmpty() && (len(k.late) <= fewKnown || k.looks < firstLooks) {
+	if k.ranges.IsEmpty() && (len(k.pendingRanges) <= fewKnown || k.looks < firstLooks) {
 		k.looks++
-		for _, l := range k.late {
+		for _, l := range k.pendingRanges {
 			if bytes.Compare(l.Begin, r.End) < 0 && bytes.Compare(r.Begin, l.End) < 0 {
 				return true
 			}
@@ -83,18 +83,18 @@ func (k *knownKeys) around(key []byte, below bool) (r kv.KeyRange, known bool) {
 	if k.empty() {
 		return kv.KeyRange{Begin: []byte{}, End: keys.SystemEnd}, false
 	}
-	k.settle()
+	k.applyLate()
 	return k.ranges.Around(key, below)
 }
 
-// settle takes late ranges into ranges.
-func (k *knownKeys) settle() {
-	if k.ranges.IsEmpty() && len(k.late) > 1 {
-		k.ranges.Build(k.late)
+// applyLate takes late ranges into ranges.
+func (k *knownKeys) applyLate() {
+	if k.ranges.IsEmpty() && len(k.pendingRanges) > 1 {
+		k.ranges.Build(k.pendingRanges)
 	} else {
-		for _, r := range k.late {
+		for _, r := range k.pendingRanges {
 			k.ranges.Join(r)
 		}
 	}
-	k.late = k.late[:0]
+	k.pendingRanges = k.pendingRanges[:0]
 }

@@ -23,19 +23,19 @@ type mergeWalk struct {
 	moved  bool                     // it has passed something
 }
 
-// ahead reports whether key lies before the merge.
-func (m *mergeWalk) ahead(key []byte, back bool) bool {
+// isAhead reports whether key lies before the merge.
+func (m *mergeWalk) isAhead(key []byte, back bool) bool {
 	if back {
 		return bytes.Compare(m.edge, key) > 0
 	}
 	return bytes.Compare(m.edge, key) < 0
 }
 
-// passed notes how far the merge has come: to edge, or to the key behind it.
-func (m *mergeWalk) passed(edge []byte, after bool) { m.edge, m.after, m.moved = edge, after, true }
+// setEdge notes how far the merge has come: to edge, or to the key behind it.
+func (m *mergeWalk) setEdge(edge []byte, after bool) { m.edge, m.after, m.moved = edge, after, true }
 
-// forward merges until a limit, an unreadable key or the bound.
-func (m *mergeWalk) forward() {
+// mergeForward merges until a limit, an unreadable key or the bound.
+func (m *mergeWalk) mergeForward() {
 	if !m.own.Valid() {
 		m.takeUpTo(m.bound)
 		return
@@ -45,24 +45,24 @@ func (m *mergeWalk) forward() {
 		if atKey && bytes.Compare(key, m.bound) >= 0 || m.left.Reached() {
 			return
 		}
-		if atKey && !m.takeOwn(key, w) {
+		if atKey && !m.passOwnKey(key, w) {
 			return
 		}
 		more, end := m.own.Next(), m.bound
 		if more {
 			end = keys.Min(end, m.own.Key())
 		}
-		if !m.takeGap(w, end, key, len(w.ops) > 0) || !more {
+		if !m.passOwnGap(w, end, key, len(w.ops) > 0) || !more {
 			return
 		}
 	}
 }
 
-// takeOwn passes the key of an entry, and reports whether the merge goes on.
-func (m *mergeWalk) takeOwn(key []byte, w *writeEntry) bool {
+// passOwnKey passes the key of an entry, and reports whether the merge goes on.
+func (m *mergeWalk) passOwnKey(key []byte, w *writeEntry) bool {
 	switch {
 	case len(w.ops) == 0:
-		m.passed(key, false)
+		m.setEdge(key, false)
 		return true
 	case w.key.unreadable:
 		return false
@@ -71,19 +71,19 @@ func (m *mergeWalk) takeOwn(key []byte, w *writeEntry) bool {
 	if len(m.stored) > 0 && bytes.Equal(m.stored[0].Key, key) {
 		below, m.stored = m.stored[0].Value, m.stored[1:]
 	}
-	if w.known() {
+	if w.hidesStored() {
 		below = nil
 	}
-	if value := w.value(below); value != nil {
-		m.add(key, value)
+	if value := w.applyTo(below); value != nil {
+		m.appendOwn(key, value)
 	}
-	m.passed(key, true)
+	m.setEdge(key, true)
 	return true
 }
 
-// takeGap passes the gap of an entry up to end, and reports whether the merge
+// passOwnGap passes the gap of an entry up to end, and reports whether the merge
 // goes on.
-func (m *mergeWalk) takeGap(w *writeEntry, end, key []byte, operated bool) bool {
+func (m *mergeWalk) passOwnGap(w *writeEntry, end, key []byte, operated bool) bool {
 	switch {
 	case w.gap.cleared:
 		for len(m.stored) > 0 && bytes.Compare(m.stored[0].Key, end) < 0 {
@@ -99,12 +99,12 @@ func (m *mergeWalk) takeGap(w *writeEntry, end, key []byte, operated bool) bool 
 // takeUpTo takes the stored pairs before end, and reports whether the limits let
 // it take all.
 func (m *mergeWalk) takeUpTo(end []byte) bool {
-	return m.takeStored(m.until(end, false), true)
+	return m.takeStored(m.countStored(end, false), true)
 }
 
-// until returns how many stored pairs come before a bound. It looks at ever more
+// countStored returns how many stored pairs come before a bound. It looks at ever more
 // at a time: between own writes there are few, or very many.
-func (m *mergeWalk) until(bound []byte, back bool) int {
+func (m *mergeWalk) countStored(bound []byte, back bool) int {
 	beyond := func(p *kv.KeyValue) bool {
 		c := bytes.Compare(p.Key, bound)
 		return back && c < 0 || !back && c >= 0
@@ -129,15 +129,15 @@ func (m *mergeWalk) takeStored(n int, after bool) bool {
 		left.Count(len(m.stored[i].Key) + len(m.stored[i].Value))
 	}
 	if n > 0 {
-		m.passed(m.stored[n-1].Key, after)
-		m.keep(n)
+		m.setEdge(m.stored[n-1].Key, after)
+		m.appendStored(n)
 	}
 	return !left.Reached()
 }
 
-// keep adds n stored pairs to the result. Where nothing lies between the two, they
+// appendStored adds n stored pairs to the result. Where nothing lies between the two, they
 // are where they belong already.
-func (m *mergeWalk) keep(n int) {
+func (m *mergeWalk) appendStored(n int) {
 	if end := len(m.res.kvs) + n; m.whole != nil && end+len(m.stored)-n == len(m.whole) {
 		m.res.kvs = m.whole[:end]
 	} else {
@@ -146,19 +146,19 @@ func (m *mergeWalk) keep(n int) {
 	m.stored = m.stored[n:]
 }
 
-// add adds a pair to the result: in place of a stored one that was passed, if there
+// appendOwn adds a pair to the result: in place of a stored one that was passed, if there
 // is one.
-func (m *mergeWalk) add(key, value []byte) {
+func (m *mergeWalk) appendOwn(key, value []byte) {
 	if m.whole != nil && len(m.stored) > 0 && len(m.res.kvs)+len(m.stored) == len(m.whole) {
-		m.part()
+		m.clipResult()
 		m.res.kvs = slices.Grow(m.res.kvs, 2*len(m.stored))
 	}
 	m.res.kvs = append(m.res.kvs, kv.KeyValue{Key: slices.Clip(key), Value: slices.Clip(value)})
 	m.left.Count(len(key) + len(value))
 }
 
-// backward is forward from the end.
-func (m *mergeWalk) backward() {
+// mergeBackward is forward from the end.
+func (m *mergeWalk) mergeBackward() {
 	if !m.own.Valid() {
 		m.takeDownTo(m.bound)
 		return
@@ -169,24 +169,24 @@ func (m *mergeWalk) backward() {
 		if len(w.ops) > 0 {
 			begin = keys.SharedSuccessor(key)
 		}
-		if !m.takeGapBelow(w, keys.Max(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
+		if !m.passOwnGapBelow(w, keys.Max(begin, m.bound)) || bytes.Compare(key, m.bound) < 0 {
 			return
 		}
-		if !m.takeOwnBelow(key, w) || m.left.Reached() || !m.own.Prev() || !m.ahead(m.bound, true) {
+		if !m.passOwnKeyBelow(key, w) || m.left.Reached() || !m.own.Prev() || !m.isAhead(m.bound, true) {
 			return
 		}
 	}
 }
 
-// takeOwnBelow is takeOwn backward.
-func (m *mergeWalk) takeOwnBelow(key []byte, w *writeEntry) bool {
-	ok := m.takeOwn(key, w)
+// passOwnKeyBelow is takeOwn backward.
+func (m *mergeWalk) passOwnKeyBelow(key []byte, w *writeEntry) bool {
+	ok := m.passOwnKey(key, w)
 	m.after = false
 	return ok
 }
 
-// takeGapBelow is takeGap backward, down to begin.
-func (m *mergeWalk) takeGapBelow(w *writeEntry, begin []byte) bool {
+// passOwnGapBelow is takeGap backward, down to begin.
+func (m *mergeWalk) passOwnGapBelow(w *writeEntry, begin []byte) bool {
 	switch {
 	case w.gap.cleared:
 		for len(m.stored) > 0 && bytes.Compare(m.stored[0].Key, begin) >= 0 {
@@ -201,5 +201,5 @@ func (m *mergeWalk) takeGapBelow(w *writeEntry, begin []byte) bool {
 
 // takeDownTo is takeUpTo backward.
 func (m *mergeWalk) takeDownTo(begin []byte) bool {
-	return m.takeStored(m.until(begin, true), false)
+	return m.takeStored(m.countStored(begin, true), false)
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// modelRead computes, from what a transaction sees, what a read of it returns.
-type modelRead func(contents map[string]string) []string
-
 // modelWrite changes what a transaction sees.
 type modelWrite func(contents map[string]string)
 
@@ -188,56 +185,6 @@ func (tr *trial) readOnce(tx kv.ReadTransaction) (modelRead, []string, error) {
 		result = append(result, string(p.Key)+"="+string(p.Value))
 	}
 	return modelGetRange(begin, end, o), result, err
-}
-
-func resultOf(value []byte) []string {
-	if value == nil {
-		return nil
-	}
-	return []string{string(value)}
-}
-
-func modelGet(key string) modelRead {
-	return func(c map[string]string) []string {
-		if value, ok := c[key]; ok {
-			return []string{value}
-		}
-		return nil
-	}
-}
-
-func modelGetKey(sel kv.KeySelector) modelRead {
-	return func(c map[string]string) []string {
-		keys := sortedKeys(c)
-		at, found := slices.BinarySearch(keys, string(sel.Key))
-		if found && sel.OrEqual {
-			at++
-		}
-		switch at += sel.Offset - 1; {
-		case at < 0:
-			return []string{""}
-		case at >= len(keys):
-			return []string{"\xff"}
-		}
-		return keys[at : at+1]
-	}
-}
-
-func modelGetRange(begin, end string, o kv.RangeOptions) modelRead {
-	return func(c map[string]string) (result []string) {
-		for _, key := range sortedKeys(c) {
-			if begin <= key && key < end {
-				result = append(result, key+"="+c[key])
-			}
-		}
-		if o.Reverse {
-			slices.Reverse(result)
-		}
-		if o.Limit > 0 && len(result) > o.Limit {
-			result = result[:o.Limit]
-		}
-		return result
-	}
 }
 
 // seen returns the contents with the first n writes over them.

@@ -14,30 +14,30 @@ import (
 // database holds, as far as the transaction knows it, with own writes laid over.
 // It is walked in sections.
 type overlay struct {
-	tx     *Transaction // which is locked; nil: the read is made by a goroutine
-	view   View         // what the database holds; nil until it is needed: own writes alone do not fix the read version
-	scan   Scan         // over view
-	below  kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
-	budget rangeread.Budget
-	err    error
-	writes *writeMap // nil: none
-	alone  bool      // neither own writes nor known keys concern the read
+	tx       *Transaction // which is locked; nil: the read is made by a goroutine
+	view     View         // what the database holds; nil until it is needed: own writes alone do not fix the read version
+	scan     Scan         // over view
+	below    kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
+	budget   rangeread.Budget
+	err      error
+	writes   *writeMap // nil: none
+	unshared bool      // neither own writes nor known keys concern the read
 
 	rywDisabled bool
 	unmeasured  bool                // the size cannot be asked for
 	lastSize    *rangeread.SizeHint // of the database
 
-	known   *knownKeys    // what is known; shared with the transaction until the read tells something
-	forked  bool          // known belongs to this read
-	learned []kv.KeyRange // what the read has told
-	since   int           // tx.learned when the read began
-	limit   []byte        // the first key that cannot be read
-	beyond  int           // how far the last selector went behind all keys, past own writes
+	known        *knownKeys    // what is known; shared with the transaction until the read tells something
+	forked       bool          // known belongs to this read
+	newlyKnown   []kv.KeyRange // what the read has told
+	knownChanges int           // tx.learned when the read began
+	limit        []byte        // the first key that cannot be read
+	beyond       int           // how far the last selector went behind all keys, past own writes
 
-	run   storedRun   // stored pairs that were read at once
-	own   ownSection  // the own writes around the last section
-	about kv.KeyRange // the known or unknown keys around it
-	sure  bool        // about is known
+	run         storedRun   // stored pairs that were read at once
+	own         ownSection  // the own writes around the last section
+	around      kv.KeyRange // the known or unknown keys around it
+	aroundKnown bool        // around is known
 }
 
 // ownSection is a section of own writes.
@@ -51,22 +51,22 @@ type ownSection struct {
 // newOverlay returns the overlay of a read that is made while t.mu is held.
 func newOverlay(t *Transaction, snapshot bool) *overlay {
 	return &overlay{
-		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, since: t.learned,
+		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, knownChanges: t.knownChanges,
 		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.client.sizes,
 	}
 }
 
-// detach begins the overlay anew, for a goroutine, which reads v, and own writes
+// restartDetached begins the overlay anew, for a goroutine, which reads v, and own writes
 // and known keys as they are now. t.mu is held.
-func (s *overlay) detach(v View, snapshot bool) {
-	t, alone := s.tx, s.alone
+func (s *overlay) restartDetached(v View, snapshot bool) {
+	t, alone := s.tx, s.unshared
 	*s = *newOverlay(t, snapshot)
 	if s.tx, s.view = nil, v; alone {
 		s.writes, s.known = nil, nil
 		return
 	}
 	if s.writes != nil {
-		s.writes = &writeMap{entries: s.writes.order().Snapshot()}
+		s.writes = &writeMap{entries: s.writes.sortedEntries().Snapshot()}
 	}
 	s.known, s.forked = s.known.fork(), true
 }
@@ -81,9 +81,9 @@ func (s *overlay) close() error {
 	return s.err
 }
 
-// stored returns the scan of what the database holds; if that cannot be read,
+// storedScan returns the scan of what the database holds; if that cannot be read,
 // or not at once, of nothing.
-func (s *overlay) stored() Scan {
+func (s *overlay) storedScan() Scan {
 	if s.scan != nil {
 		return s.scan
 	}
@@ -103,8 +103,8 @@ func (noScan) SeekBelow([]byte) (key, value []byte, ok bool) { return nil, nil, 
 func (noScan) Err() error                                    { return nil }
 func (noScan) Close() error                                  { return nil }
 
-// gather collects stored pairs of [begin, end), and reports whether g became full.
-func (s *overlay) gather(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
+// collectStored collects stored pairs of [begin, end), and reports whether g became full.
+func (s *overlay) collectStored(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
 	if s.fixView(); s.err != nil {
 		return false
 	}
@@ -112,15 +112,15 @@ func (s *overlay) gather(begin, end []byte, g *rangeread.Builder, back bool) (fu
 	return full
 }
 
-// ready returns why the database cannot be read, or not at once.
-func (s *overlay) ready() error {
+// checkReadable returns why the database cannot be read, or not at once.
+func (s *overlay) checkReadable() error {
 	s.fixView()
-	return s.failure()
+	return s.firstError()
 }
 
-// failure returns the first error that the read has met. From then on sections
+// firstError returns the first error that the read has met. From then on sections
 // are wrong: no stored key divides them any more.
-func (s *overlay) failure() error {
+func (s *overlay) firstError() error {
 	if s.err == nil && s.scan != nil {
 		return s.scan.Err()
 	}
@@ -133,7 +133,7 @@ func (s *overlay) fixView() {
 	if s.view != nil || s.err != nil {
 		return
 	}
-	v, err := s.tx.readable()
+	v, err := s.tx.currentView()
 	if err == nil && !v.InMemory() {
 		err = rangeread.ErrNotAtHand
 	}
@@ -143,21 +143,21 @@ func (s *overlay) fixView() {
 }
 
 const (
-	unread sectionKind = iota // not known: to be fetched
-	empty                     // known not to be there
-	pair                      // a key with a value or with own operations
-	veiled                    // keys that await a versionstamp
+	unknownKeys    sectionKind = iota // not known: to be fetched
+	empty                             // known not to be there
+	pair                              // a key with a value or with own operations
+	unreadableKeys                    // keys that await a versionstamp
 )
 
 // behindAll is the section of the end of all keys.
 var behindAll = section{kind: empty, begin: keys.SystemEnd, end: specialEnd}
 
-// at returns the section that holds key.
-func (s *overlay) at(key []byte) section {
+// sectionAt returns the section that holds key.
+func (s *overlay) sectionAt(key []byte) section {
 	if bytes.Compare(key, keys.SystemEnd) >= 0 {
 		return behindAll
 	}
-	g, found := s.frame(key, false)
+	g, found := s.ownSectionAt(key, false)
 	if found {
 		return g
 	}
@@ -173,7 +173,7 @@ func (s *overlay) at(key []byte) section {
 // what was read last if that tells it.
 func (s *overlay) firstStored(begin, end []byte) (key, value []byte, there bool) {
 	if r := &s.run; r.keys.End != nil && !r.back && keys.Holds(r.keys, begin, false) {
-		if pairs := r.from(begin); len(pairs) > 0 {
+		if pairs := r.pairsFrom(begin); len(pairs) > 0 {
 			return pairs[0].Key, pairs[0].Value, bytes.Compare(pairs[0].Key, end) < 0
 		} else if bytes.Compare(end, r.keys.End) <= 0 {
 			return nil, nil, false
@@ -193,7 +193,7 @@ var beforeAll = section{kind: empty, begin: []byte{}, end: []byte{}}
 // from what was read last if that tells it.
 func (s *overlay) lastStored(begin, end []byte) (key, value []byte) {
 	if r := &s.run; r.keys.End != nil && r.back && keys.Holds(r.keys, end, true) {
-		if pairs := r.from(end); len(pairs) > 0 && bytes.Compare(pairs[0].Key, begin) >= 0 {
+		if pairs := r.pairsFrom(end); len(pairs) > 0 && bytes.Compare(pairs[0].Key, begin) >= 0 {
 			return pairs[0].Key, pairs[0].Value
 		} else if len(pairs) > 0 || bytes.Compare(r.keys.Begin, begin) <= 0 {
 			return nil, nil
@@ -205,17 +205,17 @@ func (s *overlay) lastStored(begin, end []byte) (key, value []byte) {
 	return nil, nil
 }
 
-// frame returns what own writes and known keys tell of the section that holds
+// ownSectionAt returns what own writes and known keys tell of the section that holds
 // key, or with below what lies just below it. If found is false it is a part of
 // the section returned, and stored pairs divide that.
-func (s *overlay) frame(key []byte, below bool) (g section, found bool) {
+func (s *overlay) ownSectionAt(key []byte, below bool) (g section, found bool) {
 	own := s.ownAround(key, below)
 	g = section{begin: own.keys.Begin, end: own.keys.End, own: own.operated}
 	switch {
 	case own.operated == nil && own.gap.unreadable, own.operated != nil && own.operated.key.unreadable:
-		g.kind = veiled
+		g.kind = unreadableKeys
 		return g, true
-	case own.operated != nil && own.operated.known():
+	case own.operated != nil && own.operated.hidesStored():
 		g.kind = pair
 		return g, true
 	case own.operated == nil && own.gap.cleared:
@@ -229,7 +229,7 @@ func (s *overlay) frame(key []byte, below bool) (g section, found bool) {
 		}
 		return g, true
 	}
-	g.begin, g.end = keys.Max(g.begin, s.about.Begin), keys.Min(g.end, s.about.End)
+	g.begin, g.end = keys.Max(g.begin, s.around.Begin), keys.Min(g.end, s.around.End)
 	return g, !known
 }
 
@@ -256,36 +256,36 @@ func (s *overlay) ownAround(key []byte, below bool) *ownSection {
 
 // knownAround reports whether key, or what lies just below it, is known.
 func (s *overlay) knownAround(key []byte, below bool) bool {
-	if s.about.End == nil || !keys.Holds(s.about, key, below) {
-		s.about, s.sure = s.known.around(key, below)
+	if s.around.End == nil || !keys.Holds(s.around, key, below) {
+		s.around, s.aroundKnown = s.known.around(key, below)
 	}
-	return s.sure
+	return s.aroundKnown
 }
 
-// learn makes the keys from begin to end known.
-func (s *overlay) learn(begin, end []byte) {
+// addKnown makes the keys from begin to end known.
+func (s *overlay) addKnown(begin, end []byte) {
 	if !s.forked {
 		s.known, s.forked = s.known.fork(), true
 	}
 	r := kv.KeyRange{Begin: begin, End: end}
 	s.known.add(r)
-	s.learned = append(s.learned, r)
-	s.about = kv.KeyRange{}
+	s.newlyKnown = append(s.newlyKnown, r)
+	s.around = kv.KeyRange{}
 }
 
-// value returns a pair's value, nil if own operations have removed it.
-func (s *overlay) value(g *section) []byte {
+// sectionValue returns a pair's value, nil if own operations have removed it.
+func (s *overlay) sectionValue(g *section) []byte {
 	switch {
 	case g.own == nil:
 		return g.value
-	case g.own.known():
-		return g.own.value(nil)
+	case g.own.hidesStored():
+		return g.own.applyTo(nil)
 	}
-	return g.own.value(s.get(g.begin))
+	return g.own.applyTo(s.getStored(g.begin))
 }
 
-// get returns the value that the database holds of key.
-func (s *overlay) get(key []byte) []byte {
+// getStored returns the value that the database holds of key.
+func (s *overlay) getStored(key []byte) []byte {
 	if s.fixView(); s.err != nil {
 		return nil
 	}

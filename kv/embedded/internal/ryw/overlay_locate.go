@@ -11,7 +11,7 @@ import (
 
 // locateKey returns the key that a selector selects among what is stored.
 func (s *overlay) locateKey(sel kv.KeySelector) []byte {
-	at := s.locate(sel)
+	at := s.locateSelector(sel)
 	if sel.Offset > 0 && at.beyond == 0 {
 		first, ok := s.seek(at.key)
 		if at.key = first.Key; !ok || bytes.Compare(first.Key, s.limit) >= 0 {
@@ -29,9 +29,9 @@ type selectorPlace struct {
 	beyond  int  // which key behind all that can be read it selects, the first being 1; 0: none
 }
 
-// locate walks a selector without OrEqual over stored keys. One with offset 1
+// locateSelector walks a selector without OrEqual over stored keys. One with offset 1
 // stays where it is.
-func (s *overlay) locate(sel kv.KeySelector) selectorPlace {
+func (s *overlay) locateSelector(sel kv.KeySelector) selectorPlace {
 	at, offset := selectorPlace{key: sel.Key}, sel.Offset
 	if offset == 1 {
 		return at
@@ -55,7 +55,7 @@ func (s *overlay) locate(sel kv.KeySelector) selectorPlace {
 
 // seekOrNext moves to the first stored key from edge on, or to the next one.
 func (s *overlay) seekOrNext(edge []byte, next bool) (key []byte, ok bool) {
-	scan := s.stored()
+	scan := s.storedScan()
 	if s.below = (kv.KeyValue{}); next {
 		key, _, ok = scan.Next()
 	} else {
@@ -67,7 +67,7 @@ func (s *overlay) seekOrNext(edge []byte, next bool) (key []byte, ok bool) {
 // seek moves to the first stored pair from a key on.
 func (s *overlay) seek(from []byte) (kv.KeyValue, bool) {
 	s.below = kv.KeyValue{}
-	key, value, ok := s.stored().Seek(from)
+	key, value, ok := s.storedScan().Seek(from)
 	return kv.KeyValue{Key: key, Value: value}, ok
 }
 
@@ -76,7 +76,7 @@ func (s *overlay) seekBelow(end []byte) (kv.KeyValue, bool) {
 	if s.below.Key != nil && keys.IsSuccessor(end, s.below.Key) {
 		return s.below, true
 	}
-	key, value, ok := s.stored().SeekBelow(end)
+	key, value, ok := s.storedScan().SeekBelow(end)
 	if s.below = (kv.KeyValue{}); ok {
 		s.below = kv.KeyValue{Key: key, Value: value}
 	}

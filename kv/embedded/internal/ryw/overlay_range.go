@@ -29,22 +29,22 @@ func (s *overlay) readRange(req kv.BatchRequest) (rangeResult, error) {
 	switch {
 	case s.rywDisabled:
 		return s.readStored(req, l), nil
-	case s.untouched(req.SelectorRange):
-		s.alone = true
-		res := s.pairs(req.Begin.Key, req.End.Key, l, req.Reverse)
-		s.learnPairs(req, &res)
+	case s.isUntouched(req.SelectorRange):
+		s.unshared = true
+		res := s.readPairs(req.Begin.Key, req.End.Key, l, req.Reverse)
+		s.addKnownPairs(req, &res)
 		return res, nil
 	}
-	return s.over(req.SelectorRange, l, req.Reverse)
+	return s.walkRange(req.SelectorRange, l, req.Reverse)
 }
 
-// over reads a batch over own writes and known keys.
-func (s *overlay) over(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
+// walkRange reads a batch over own writes and known keys.
+func (s *overlay) walkRange(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
 	r := rangeRead{overlay: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no overlay on the heap
 	if reverse {
-		res, err = r.descend()
+		res, err = r.readBackward()
 	} else {
-		res, err = r.ascend()
+		res, err = r.readForward()
 	}
 	*s = r.overlay
 	res.kvs = slices.Clip(rangeread.Trim(res.kvs))
@@ -71,35 +71,35 @@ func batchBytes(mode kv.StreamingMode, iteration int) int {
 	return rangeread.ReplyBytes
 }
 
-// untouched reports whether a range is one between two keys in which there are
+// isUntouched reports whether a range is one between two keys in which there are
 // neither own writes nor keys known before. Then one request fetches the batch.
-func (s *overlay) untouched(r kv.SelectorRange) bool {
+func (s *overlay) isUntouched(r kv.SelectorRange) bool {
 	if r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
 		return false
 	}
-	if s.writes != nil && !s.writes.misses(r.Begin.Key, r.End.Key) {
+	if s.writes != nil && !s.writes.missesRange(r.Begin.Key, r.End.Key) {
 		own := s.ownAround(r.Begin.Key, false)
 		if own.operated != nil || own.gap.cleared || own.gap.unreadable || bytes.Compare(own.keys.End, r.End.Key) < 0 {
 			return false
 		}
 	}
-	return !s.known.touches(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
+	return !s.known.overlaps(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
 }
 
-// pairs reads the stored pairs of [begin, end) within the limits of a server.
-func (s *overlay) pairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
+// readPairs reads the stored pairs of [begin, end) within the limits of a server.
+func (s *overlay) readPairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
 	if s.fixView(); s.err != nil {
 		return rangeResult{}
 	}
 	var g rangeread.Builder
 	g.Start(l, s.lastSize, nil)
-	res.more = s.gather(begin, end, &g, reverse)
+	res.more = s.collectStored(begin, end, &g, reverse)
 	res.kvs = g.Finish(s.lastSize)
 	return res
 }
 
-// learnPairs makes known what a read of an untouched range has told.
-func (s *overlay) learnPairs(req kv.BatchRequest, res *rangeResult) {
+// addKnownPairs makes known what a read of an untouched range has told.
+func (s *overlay) addKnownPairs(req kv.BatchRequest, res *rangeResult) {
 	if s.unmeasured || s.err != nil {
 		return
 	}
@@ -109,7 +109,7 @@ func (s *overlay) learnPairs(req kv.BatchRequest, res *rangeResult) {
 	} else if res.more {
 		end = keys.Successor(res.kvs[last].Key)
 	}
-	s.learned = append(s.learned, kv.KeyRange{Begin: begin, End: end})
+	s.newlyKnown = append(s.newlyKnown, kv.KeyRange{Begin: begin, End: end})
 	if s.forked {
 		s.known.add(kv.KeyRange{Begin: begin, End: end})
 	}
@@ -117,11 +117,11 @@ func (s *overlay) learnPairs(req kv.BatchRequest, res *rangeResult) {
 
 // readStored reads a batch past own writes, where read-your-writes is disabled.
 func (s *overlay) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResult {
-	b, e := s.locate(req.Begin), s.locate(req.End)
+	b, e := s.locateSelector(req.Begin), s.locateSelector(req.End)
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return rangeResult{}
 	}
-	res := s.pairs(b.key, e.key, l, req.Reverse)
+	res := s.readPairs(b.key, e.key, l, req.Reverse)
 	// FoundationDB's client knows the empty key for the beginning without reading
 	// as far as there.
 	atOnce := len(req.Begin.Key) == 0 && req.Begin.Offset < 1
@@ -137,7 +137,7 @@ func (s *overlay) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		return s.locateKey(sel), nil
 	}
 	if s.writes == nil && s.known.empty() {
-		s.alone = true
+		s.unshared = true
 		switch { // what the ends alone tell
 		case sel.Offset > 0 && bytes.Compare(sel.Key, s.limit) >= 0:
 			return s.limit, nil
@@ -146,20 +146,20 @@ func (s *overlay) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		}
 		key := s.locateKey(sel)
 		if !s.unmeasured {
-			s.learnKey(sel, key)
+			s.addKnownSelector(sel, key)
 		}
 		return key, nil
 	}
 	one := rangeread.Limits{Rows: 1, Bytes: rangeread.Unlimited, Least: 1}
 	if sel.Offset > 0 {
-		return s.first(s.over(kv.SelectorRange{Begin: sel, End: kv.FirstGreaterOrEqual(s.limit)}, one, false))
+		return s.firstKeyOf(s.walkRange(kv.SelectorRange{Begin: sel, End: kv.FirstGreaterOrEqual(s.limit)}, one, false))
 	}
 	sel.Offset++
-	return s.last(s.over(kv.SelectorRange{Begin: kv.FirstGreaterOrEqual([]byte{}), End: sel}, one, true))
+	return s.lastKeyOf(s.walkRange(kv.SelectorRange{Begin: kv.FirstGreaterOrEqual([]byte{}), End: sel}, one, true))
 }
 
-// first returns the key of a forward read for one pair.
-func (s *overlay) first(res rangeResult, err error) ([]byte, error) {
+// firstKeyOf returns the key of a forward read for one pair.
+func (s *overlay) firstKeyOf(res rangeResult, err error) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -171,8 +171,8 @@ func (s *overlay) first(res rangeResult, err error) ([]byte, error) {
 	return res.kvs[0].Key, nil
 }
 
-// last returns the key of a backward read for one pair.
-func (s *overlay) last(res rangeResult, err error) ([]byte, error) {
+// lastKeyOf returns the key of a backward read for one pair.
+func (s *overlay) lastKeyOf(res rangeResult, err error) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -184,12 +184,12 @@ func (s *overlay) last(res rangeResult, err error) ([]byte, error) {
 	return res.kvs[0].Key, nil
 }
 
-// learnKey makes known what resolving a selector by one request has told.
-func (s *overlay) learnKey(sel kv.KeySelector, key []byte) {
+// addKnownSelector makes known what resolving a selector by one request has told.
+func (s *overlay) addKnownSelector(sel kv.KeySelector, key []byte) {
 	if sel.Offset > 0 {
-		s.learn(sel.Key, keys.Min(keys.Successor(key), s.limit))
+		s.addKnown(sel.Key, keys.Min(keys.Successor(key), s.limit))
 	} else {
-		s.learn(key, sel.Key)
+		s.addKnown(key, sel.Key)
 	}
 }
 

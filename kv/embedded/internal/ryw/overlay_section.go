@@ -19,20 +19,20 @@ type section struct {
 
 type sectionKind uint8
 
-// told reports whether the section can be passed.
-func (g *section) told() bool { return g.kind == empty || g.kind == pair }
+// isKnown reports whether the section can be passed.
+func (g *section) isKnown() bool { return g.kind == empty || g.kind == pair }
 
-// is reports whether two sections of one overlay are the same.
-func (g *section) is(o *section) bool {
+// equals reports whether two sections of one overlay are the same.
+func (g *section) equals(o *section) bool {
 	return bytes.Equal(g.end, o.end) && bytes.Equal(g.begin, o.begin)
 }
 
-// after returns the section behind g.
-func (s *overlay) after(g *section) section {
+// sectionAfter returns the section behind g.
+func (s *overlay) sectionAfter(g *section) section {
 	if bytes.Compare(g.end, keys.SystemEnd) >= 0 {
 		return behindAll
 	}
-	next, found := s.frame(g.end, false)
+	next, found := s.ownSectionAt(g.end, false)
 	next.begin = g.end
 	if found {
 		return next
@@ -54,12 +54,12 @@ func (s *overlay) upTo(g section, key []byte) section {
 	return g
 }
 
-// before returns the section in front of g.
-func (s *overlay) before(g *section) section {
+// sectionBefore returns the section in front of g.
+func (s *overlay) sectionBefore(g *section) section {
 	if len(g.begin) == 0 {
 		return beforeAll
 	}
-	prev, found := s.frame(g.begin, true)
+	prev, found := s.ownSectionAt(g.begin, true)
 	prev.end = g.begin
 	if found {
 		return prev
@@ -76,16 +76,16 @@ func (s *overlay) before(g *section) section {
 	return prev
 }
 
-// step returns the section next to g.
-func (s *overlay) step(g *section, back bool) section {
+// nextSection returns the section next to g.
+func (s *overlay) nextSection(g *section, back bool) section {
 	if back {
-		return s.before(g)
+		return s.sectionBefore(g)
 	}
-	return s.after(g)
+	return s.sectionAfter(g)
 }
 
-// far returns the edge of g at which a walk leaves it.
-func (g *section) far(back bool) []byte {
+// farEdge returns the edge of g at which a walk leaves it.
+func (g *section) farEdge(back bool) []byte {
 	if back {
 		return g.begin
 	}

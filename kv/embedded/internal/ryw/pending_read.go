@@ -43,7 +43,7 @@ func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), 
 	p.moveTo(len(t.pending))
 	t.pending = append(t.pending, p)
 	if len(t.pending) == 1 {
-		t.held = p
+		t.heldRead = p
 		return kv.Await[T](p)
 	}
 	t.startHeld()
@@ -55,7 +55,7 @@ func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), 
 func (p *pendingRead[T]) Done() <-chan struct{} {
 	t := p.tx
 	t.mu.Lock()
-	if t.held == readTask(p) {
+	if t.heldRead == readTask(p) {
 		t.startHeld()
 	}
 	t.mu.Unlock()
@@ -66,21 +66,21 @@ func (p *pendingRead[T]) Done() <-chan struct{} {
 // read that is not short is made so only where neither the context nor a timeout
 // can end it. A context that ends during a short one is noticed behind it.
 func (p *pendingRead[T]) Help(ctx context.Context) {
-	if p.claim(p.short || ctx.Done() == nil) {
+	if p.takeHeld(p.short || ctx.Done() == nil) {
 		p.Run()
 	}
 }
 
-// claim takes a read that was held back from the transaction, for the caller, if
+// takeHeld takes a read that was held back from the transaction, for the caller, if
 // the caller may wait for it.
-func (p *pendingRead[T]) claim(patient bool) bool {
+func (p *pendingRead[T]) takeHeld(patient bool) bool {
 	t := p.tx
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !patient || t.held != readTask(p) || !p.short && t.deadline != nil {
+	if !patient || t.heldRead != readTask(p) || !p.short && t.deadline != nil {
 		return false
 	}
-	t.held = nil
+	t.heldRead = nil
 	return true
 }
 

@@ -11,11 +11,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
-// rangeRead is a range read under way over own writes and known keys. It goes as
-// FoundationDB's client does (getRangeValue and getRangeValueBack in its
-// ReadYourWrites), request by request, because that shows: in how many batches
-// a range takes, in where selectors that cross or run off the ends lead, and in
-// which keys that await their versionstamp are met at all.
+// rangeRead is a range read over own writes and known keys. It follows FoundationDB's
+// client (ReadYourWrites: getRangeValue, getRangeValueBack) request by request,
+// because a caller sees the difference: in the number of batches, in where selectors
+// lead that cross or run off the ends, and in which unreadable keys a read meets.
 type rangeRead struct {
 	overlay
 	begin, end kv.KeySelector // come as far as what is known leads
@@ -32,16 +31,16 @@ type rangeRead struct {
 	whole      []kv.KeyValue // what res has so far and behind it, perhaps after a gap, the pairs of run; nil: res is on its own
 }
 
-// nothing is the result of a range that is empty whatever the database holds.
-func (r *rangeRead) nothing() (rangeResult, error) { return rangeResult{}, nil }
+// emptyResult is the result of a range that is empty whatever the database holds.
+func (r *rangeRead) emptyResult() (rangeResult, error) { return rangeResult{}, nil }
 
-// edges is the result of a range that ran off an end.
-func (r *rangeRead) edges() (rangeResult, error) {
+// edgeResult is the result of a range that ran off an end.
+func (r *rangeRead) edgeResult() (rangeResult, error) {
 	return rangeResult{toBegin: r.res.toBegin, toEnd: r.res.toEnd}, nil
 }
 
-// crossed reports whether the selectors leave nothing between them.
-func (r *rangeRead) crossed() bool {
+// selectorsCrossed reports whether the selectors leave nothing between them.
+func (r *rangeRead) selectorsCrossed() bool {
 	return r.askedBegin >= r.askedEnd && bytes.Compare(r.begin.Key, r.end.Key) >= 0
 }
 
@@ -50,20 +49,21 @@ func (r *rangeRead) offEnd() bool {
 	return r.begin.Offset == 1 && bytes.Equal(r.begin.Key, r.limit) || r.end.Offset == 1 && len(r.end.Key) == 0
 }
 
-// narrow moves a selector as far as known keys and own writes lead, and returns
-// the section that it has come to. asked gets its offset there.
-func (r *rangeRead) narrow(sel *kv.KeySelector, asked *int) section {
+// narrowSelector moves a selector as far as known keys and own writes lead, and returns
+// the section there (ReadYourWrites: resolveKeySelectorFromCache). asked gets the
+// offset that is left.
+func (r *rangeRead) narrowSelector(sel *kv.KeySelector, asked *int) section {
 	counts := sel.Offset != 1
-	at := r.overlay.at(sel.Key)
+	at := r.overlay.sectionAt(sel.Key)
 	if sel.Offset <= 0 && len(sel.Key) > 0 && bytes.Equal(at.begin, sel.Key) {
-		at = r.before(&at)
+		at = r.sectionBefore(&at)
 	}
-	at = r.count(sel, at)
+	at = r.countPairs(sel, at)
 	if counts {
 		*asked = sel.Offset
 	}
 	switch {
-	case !at.told():
+	case !at.isKnown():
 	case sel.Offset < 1:
 		r.res.toBegin = true
 		sel.Key, sel.Offset = []byte{}, 1
@@ -74,62 +74,63 @@ func (r *rangeRead) narrow(sel *kv.KeySelector, asked *int) section {
 		return at
 	}
 	for at.kind == empty && bytes.Compare(at.end, r.limit) < 0 {
-		at = r.after(&at)
+		at = r.sectionAfter(&at)
 		sel.Key = at.begin
 	}
 	return at
 }
 
-// count brings a selector's offset nearer to 1 by the pairs on its way.
-func (r *rangeRead) count(sel *kv.KeySelector, at section) section {
-	for sel.Offset > 1 && at.told() && bytes.Compare(at.end, r.limit) < 0 {
-		if at.kind == pair {
+// countPairs brings a selector's offset nearer to 1 by the pairs on its way.
+func (r *rangeRead) countPairs(sel *kv.KeySelector, at section) section {
+	for sel.Offset > 1 && at.isKnown() && bytes.Compare(at.end, r.limit) < 0 {
+		if at.kind == pair { // also an own CompareAndClear that leaves no value: the client counts it
 			sel.Offset--
 		}
-		at = r.after(&at)
+		at = r.sectionAfter(&at)
 		sel.Key = at.begin
 	}
-	for sel.Offset < 1 && at.told() && len(at.begin) > 0 {
+	for sel.Offset < 1 && at.isKnown() && len(at.begin) > 0 {
 		if at.kind == pair {
 			if sel.Offset++; sel.Offset == 1 {
 				sel.Key = at.begin
 				break
 			}
 		}
-		at = r.before(&at)
+		at = r.sectionBefore(&at)
 		sel.Key = at.end
 	}
 	return at
 }
 
-// settle resolves a selector on its own and notes whether it ran off an end. The
-// walk goes on from what that has told, also where nobody can ask for sizes.
-func (r *rangeRead) settle(sel kv.KeySelector) ([]byte, error) {
+// resolveSelector resolves a selector by a read of its own and notes whether it ran
+// off an end. The walk goes on from what that read has told, also in transactions
+// whose size no caller can ask for.
+func (r *rangeRead) resolveSelector(sel kv.KeySelector) ([]byte, error) {
 	r.run = storedRun{}
-	r.part()
+	r.clipResult()
 	key, err := r.resolveKey(sel)
 	if err != nil {
 		return nil, err
 	}
 	if r.unmeasured {
-		r.learnKey(sel, key)
+		r.addKnownSelector(sel, key)
 	}
-	r.about = kv.KeyRange{}
+	r.around = kv.KeyRange{}
 	r.res.toBegin = r.res.toBegin || len(key) == 0
 	r.res.toEnd = r.res.toEnd || bytes.Equal(key, r.limit)
 	return key, nil
 }
 
-// take adds a pair to the result, or counts it where the limits are reached.
-func (r *rangeRead) take(g *section) {
-	value := r.value(g)
+// takePair adds a pair to the result, or counts it where the limits are reached.
+func (r *rangeRead) takePair(g *section) {
+	value := r.sectionValue(g)
 	switch {
 	case value == nil:
 	case r.left.Reached():
 		r.past++
 	default:
 		if len(r.run.pairs) > 0 {
-			r.part()
+			r.clipResult()
 		}
 		r.makeRoom()
 		r.res.kvs = append(r.res.kvs, kv.KeyValue{Key: slices.Clip(g.begin), Value: slices.Clip(value)})
@@ -137,32 +138,32 @@ func (r *rangeRead) take(g *section) {
 	}
 }
 
-// part makes the result one whose memory holds nothing behind it.
-func (r *rangeRead) part() {
+// clipResult makes the result one whose memory holds nothing behind it.
+func (r *rangeRead) clipResult() {
 	if r.whole != nil {
 		r.res.kvs, r.whole = slices.Clip(r.res.kvs), nil
 	}
 }
 
-// patience is how many requests in a row may tell nothing new, before all is
-// taken for known. A request asks for more each time, so that none of
-// FoundationDB's ever needs as many; this bounds the cost of an error.
-const patience = 32
+// maxIdleRequests is how many requests in a row may begin at the same section, before
+// the read takes all keys for known. A request asks for more each time, so that none
+// of FoundationDB's client needs as many: the bound keeps a fault from looping.
+const maxIdleRequests = 32
 
-// fetch asks for what comes next.
-func (r *rangeRead) fetch(begin, end kv.KeySelector, l rangeread.Limits, back bool) {
+// requestMore asks for what comes next.
+func (r *rangeRead) requestMore(begin, end kv.KeySelector, l rangeread.Limits, back bool) {
 	r.requests++
-	if r.at.is(&r.asked) {
+	if r.at.equals(&r.asked) {
 		r.idle++
 	} else {
 		r.asked, r.idle = r.at, 0
 	}
-	if r.idle > patience {
-		r.learn([]byte{}, keys.SystemEnd)
+	if r.idle > maxIdleRequests {
+		r.addKnown([]byte{}, keys.SystemEnd)
 		return
 	}
 	r.makeRoom()
-	r.place(r.overlay.fetch(begin, end, l, back, r.res.kvs))
+	r.setWhole(r.overlay.sendRequest(begin, end, l, back, r.res.kvs))
 }
 
 // makeRoom makes the first room for the result: for what is read, and for a pair
@@ -173,12 +174,13 @@ func (r *rangeRead) makeRoom() {
 	}
 }
 
-// place notes that whole has the result in front of the pairs of run.
-func (r *rangeRead) place(whole []kv.KeyValue) { r.res.kvs, r.whole = whole[:len(r.res.kvs)], whole }
+// setWhole notes that whole has the result in front of the pairs of run.
+func (r *rangeRead) setWhole(whole []kv.KeyValue) { r.res.kvs, r.whole = whole[:len(r.res.kvs)], whole }
 
-// skips returns how many keys cleared one by one the next request passes: none
-// at first, then ever more.
-func (r *rangeRead) skips() int {
+// singlesToSkip returns how many single keys that are known to be absent the next
+// request reads again, rather than ending before them: none at first, then twice as
+// many each time, as in the client.
+func (r *rangeRead) singlesToSkip() int {
 	if r.requests == 0 {
 		return 0
 	}
@@ -188,37 +190,37 @@ func (r *rangeRead) skips() int {
 // farthest is how many sections a request may pass beside those.
 const farthest = 100
 
-// wider reports whether more than one key lies between two edges of a walk.
-func wider(from, to []byte, back bool) bool {
+// isWider reports whether more than one key lies between two edges of a walk.
+func isWider(from, to []byte, back bool) bool {
 	if back {
 		from, to = to, from
 	}
 	return !keys.IsSuccessor(to, from)
 }
 
-// countSingles counts the single keys known to be absent from g on, at most so
-// many, up to the first wider gap.
+// countSingles counts the single keys known to be absent from g on, at most so many,
+// up to the first wider gap (ReadYourWrites: countUncached).
 func (r *rangeRead) countSingles(g section, most int, back bool) (singles int) {
-	edge := g.far(!back)
-	for singles < most && r.inside(g.far(back), back) {
+	edge := g.farEdge(!back)
+	for singles < most && r.hasKeysBehind(g.farEdge(back), back) {
 		switch g.kind {
-		case veiled:
+		case unreadableKeys:
 			return singles
 		case empty:
-			if wider(edge, g.far(back), back) {
+			if isWider(edge, g.farEdge(back), back) {
 				return singles
 			}
 			singles++
 		default:
-			edge = g.far(back)
+			edge = g.farEdge(back)
 		}
-		g = r.step(&g, back)
+		g = r.nextSection(&g, back)
 	}
 	return singles
 }
 
-// inside reports whether there are keys behind edge.
-func (r *rangeRead) inside(edge []byte, back bool) bool {
+// hasKeysBehind reports whether there are keys behind edge.
+func (r *rangeRead) hasKeysBehind(edge []byte, back bool) bool {
 	if back {
 		return len(edge) > 0
 	}

@@ -9,39 +9,39 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
-// lookAhead returns the last section to be fetched by the request that begins at
-// r.at: it goes on over pairs that are known, and over single keys that are known
-// to be absent, but not over more than that. It counts those keys.
+// lookAhead returns the last section that the request beginning at r.at fetches: it
+// goes on over pairs that are known, and over single keys that are known to be
+// absent, but over no wider gap (ReadYourWrites: skipUncached). It counts those keys.
 func (r *rangeRead) lookAhead(back bool) (last section, singles int) {
-	l := lookAheadWalk{rangeRead: r, at: r.at, last: r.at, edge: r.at.far(!back), left: r.skips() + farthest}
-	for l.left > 0 && !l.at.is(&r.goal) {
+	l := lookAheadWalk{rangeRead: r, at: r.at, last: r.at, edge: r.at.farEdge(!back), left: r.singlesToSkip() + farthest}
+	for l.left > 0 && !l.at.equals(&r.goal) {
 		if l.passOwn(back) {
 			continue
 		}
 		switch l.at.kind {
-		case veiled:
+		case unreadableKeys:
 			return l.last, singles
 		case empty:
-			if wider(l.edge, l.at.far(back), back) {
+			if isWider(l.edge, l.at.farEdge(back), back) {
 				return l.last, singles
 			}
 			singles++
 		default:
-			l.edge = l.at.far(back)
-			if l.at.kind == unread {
+			l.edge = l.at.farEdge(back)
+			if l.at.kind == unknownKeys {
 				l.last = l.at
 			}
 		}
 		l.left--
-		l.at = r.step(&l.at, back)
+		l.at = r.nextSection(&l.at, back)
 	}
-	if l.at.kind == unread {
+	if l.at.kind == unknownKeys {
 		l.last = l.at
 	}
 	return l.last, singles
 }
 
-// lookAheadWalk is a look ahead under way.
+// lookAheadWalk is the state of lookAhead.
 type lookAheadWalk struct {
 	*rangeRead
 	at   section
@@ -53,29 +53,29 @@ type lookAheadWalk struct {
 // passOwn passes sections in a loop as long as they are own writes among keys that
 // are not known, and the gaps between them. It reports whether it passed any.
 func (l *lookAheadWalk) passOwn(back bool) bool {
-	from := l.at.far(!back)
-	if l.writes == nil || l.at.kind == veiled || l.knownAround(from, back) {
+	from := l.at.farEdge(!back)
+	if l.writes == nil || l.at.kind == unreadableKeys || l.knownAround(from, back) {
 		return false
 	}
 	edge := l.edge
 	l.edge = from
 	if back {
-		l.passBackward(keys.Max(l.about.Begin, l.goal.end))
+		l.passBackward(keys.Max(l.around.Begin, l.goal.end))
 	} else {
-		l.passForward(keys.Min(l.about.End, l.goal.begin))
+		l.passForward(keys.Min(l.around.End, l.goal.begin))
 	}
 	if bytes.Equal(l.edge, from) {
 		l.edge = edge
 		return false
 	}
 	next := section{begin: l.edge, end: l.edge}
-	l.at = l.step(&next, back)
+	l.at = l.nextSection(&next, back)
 	return true
 }
 
 func (l *lookAheadWalk) passForward(bound []byte) {
 	var c btree.Cursor[writeEntry]
-	ok := c.SeekFloor(l.writes.order(), l.edge)
+	ok := c.SeekFloor(l.writes.sortedEntries(), l.edge)
 	for atKey := ok && bytes.Equal(c.Key(), l.edge); ok && l.left > 0; atKey = true {
 		w := c.Value()
 		if atKey && len(w.ops) > 0 && (!l.passKey(w, c.Key(), bound, false) || l.left == 0) {
@@ -94,7 +94,7 @@ func (l *lookAheadWalk) passForward(bound []byte) {
 
 func (l *lookAheadWalk) passBackward(bound []byte) {
 	var c btree.Cursor[writeEntry]
-	for ok := c.SeekBelow(l.writes.order(), l.edge); ok && l.left > 0; ok = c.Prev() {
+	for ok := c.SeekBelow(l.writes.sortedEntries(), l.edge); ok && l.left > 0; ok = c.Prev() {
 		w, begin := c.Value(), c.Key()
 		if len(w.ops) > 0 {
 			begin = keys.SharedSuccessor(begin)
@@ -115,7 +115,7 @@ func (l *lookAheadWalk) passKey(w *writeEntry, key, bound []byte, back bool) boo
 		return false
 	}
 	l.left--
-	if l.edge = g.far(back); !w.known() {
+	if l.edge = g.farEdge(back); !w.hidesStored() {
 		l.last = g
 	}
 	return true

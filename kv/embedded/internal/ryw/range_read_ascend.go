@@ -11,107 +11,109 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
-// ascend reads from begin to end.
-func (r *rangeRead) ascend() (rangeResult, error) {
+// readForward reads from begin to end (ReadYourWrites: getRangeValue).
+func (r *rangeRead) readForward() (rangeResult, error) {
 	r.askedBegin, r.askedEnd = r.begin.Offset, r.end.Offset
 	r.narrowForward()
-	if r.crossed() {
-		return r.nothing()
+	if r.selectorsCrossed() {
+		return r.emptyResult()
 	}
 	if r.offEnd() {
-		return r.edges()
+		return r.edgeResult()
 	}
 	if r.end.Offset != 1 && bytes.Compare(r.begin.Key, r.end.Key) > 0 {
-		key, err := r.settle(r.end)
+		key, err := r.resolveSelector(r.end)
 		switch {
 		case err != nil:
 			return rangeResult{}, err
 		case bytes.Compare(r.begin.Key, key) >= 0 && r.begin.Offset > 0:
-			return r.nothing()
+			return r.emptyResult()
 		case len(key) == 0:
-			return r.edges()
+			return r.edgeResult()
 		}
 		r.narrowForward()
 	}
 	for {
 		more, err := r.stepForward()
 		if err == nil {
-			err = r.failure()
+			err = r.firstError()
 		}
 		switch {
 		case err != nil:
 			return rangeResult{}, err
-		case more == lost && r.crossed() && len(r.res.kvs) == 0:
-			return r.nothing()
-		case more == lost:
-			return r.edges()
-		case more == over:
+		case more == noResult && r.selectorsCrossed() && len(r.res.kvs) == 0:
+			return r.emptyResult()
+		case more == noResult:
+			return r.edgeResult()
+		case more == complete:
 			return r.cutForward(), nil
 		}
 	}
 }
 
 func (r *rangeRead) narrowForward() {
-	r.at = r.narrow(&r.begin, &r.askedBegin)
-	r.goal = r.narrow(&r.end, &r.askedEnd)
+	r.at = r.narrowSelector(&r.begin, &r.askedBegin)
+	r.goal = r.narrowSelector(&r.end, &r.askedEnd)
 }
 
 // progress is what a step of a rangeRead has come to.
 type progress uint8
 
 const (
-	onward progress = iota
-	over            // the result is complete
-	lost            // there is no result
+	stepOn   progress = iota
+	complete          // the result is complete
+	noResult          // there is no result
 )
 
 // stepForward passes, takes or fetches what r.at is.
 func (r *rangeRead) stepForward() (progress, error) {
 	switch {
-	case len(r.res.kvs) == 0 && r.crossed(), r.end.Offset <= 1 && len(r.end.Key) == 0:
-		return lost, nil
+	case len(r.res.kvs) == 0 && r.selectorsCrossed(), r.end.Offset <= 1 && len(r.end.Key) == 0:
+		return noResult, nil
 	case r.begin.Offset >= r.end.Offset && bytes.Compare(r.begin.Key, r.end.Key) >= 0,
 		r.begin.Offset >= 1 && bytes.Compare(r.begin.Key, r.limit) >= 0:
-		return over, r.settleEnd()
-	case r.at.told() && bytes.Compare(r.at.begin, r.goal.begin) > 0:
-		if r.end.Offset != 1 {
-			return lost, nil
+		return complete, r.resolveEnd()
+	case r.at.isKnown() && bytes.Compare(r.at.begin, r.goal.begin) > 0:
+		if r.end.Offset != 1 { // the client drops what it has read
+			return noResult, nil
 		}
-		return over, nil
+		return complete, nil
 	case r.left.Reached() && r.past >= 1-r.end.Offset:
-		return over, nil
-	case r.at.is(&r.goal) && (r.at.told() || r.begin.Offset > 0 && r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin)):
-		return over, nil
+		return complete, nil
+	case r.at.equals(&r.goal) && (r.at.isKnown() || r.begin.Offset > 0 && r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin)):
+		return complete, nil
 	}
 	switch r.at.kind {
-	case veiled:
-		return over, unreadable(r.at.begin)
-	case unread:
+	case unreadableKeys:
+		return complete, unreadable(r.at.begin)
+	case unknownKeys:
+		// The client ends a batch that is limited in bytes before it would ask the
+		// servers again, so that the number of batches depends on what is known.
 		if r.left.Bytes != rangeread.Unlimited && r.left.Least == 0 && len(r.res.kvs) > 0 && r.past >= 1-r.end.Offset {
 			r.res.more = true
-			return over, nil
+			return complete, nil
 		}
-		if err := r.ready(); err != nil {
-			return over, err
+		if err := r.checkReadable(); err != nil {
+			return complete, err
 		}
 		r.fetchForward()
-		return onward, nil
+		return stepOn, nil
 	case pair:
 		if r.mergeForward() {
-			return onward, nil
+			return stepOn, nil
 		}
-		r.take(&r.at)
+		r.takePair(&r.at)
 	}
-	r.at = r.after(&r.at)
-	return onward, nil
+	r.at = r.sectionAfter(&r.at)
+	return stepOn, nil
 }
 
-// settleEnd resolves the end by itself where the walk has come behind it.
-func (r *rangeRead) settleEnd() error {
+// resolveEnd resolves the end by itself where the walk has come behind it.
+func (r *rangeRead) resolveEnd() error {
 	if r.end.Offset == 1 || len(r.res.kvs) == 0 {
 		return nil
 	}
-	key, err := r.settle(r.end)
+	key, err := r.resolveSelector(r.end)
 	r.end = kv.FirstGreaterOrEqual(key)
 	return err
 }
@@ -121,18 +123,18 @@ func (r *rangeRead) fetchForward() {
 	last, singles := r.at, 0
 	if bytes.Compare(r.at.begin, r.goal.begin) < 0 {
 		last, singles = r.lookAhead(false)
-		singles = min(singles, r.skips())
+		singles = min(singles, r.singlesToSkip())
 	}
 	extra, end := 0, r.end
 	switch {
-	case !last.is(&r.goal):
+	case !last.equals(&r.goal):
 		end = kv.FirstGreaterOrEqual(last.end)
 		extra = max(0, 1-r.end.Offset)
 	case end.Offset < 1:
 		extra = 1 - end.Offset
 		end.Offset = 1
 	case end.Offset > 1:
-		singles += r.countSingles(last, r.skips()-singles, false)
+		singles += r.countSingles(last, r.singlesToSkip()-singles, false)
 		end.Offset += singles
 	}
 	extra += singles
@@ -145,12 +147,12 @@ func (r *rangeRead) fetchForward() {
 		extra += begin.Offset - 1
 		begin.Offset = 1
 	default:
-		singles = r.countSingles(r.at, r.skips(), true)
+		singles = r.countSingles(r.at, r.singlesToSkip(), true)
 		begin.Offset -= singles
 		extra += singles
 	}
 	end.Key = keys.Max(end.Key, begin.Key)
-	r.fetch(begin, end, requestLimits(r.left, extra, 2-begin.Offset, r.requests), false)
+	r.requestMore(begin, end, requestLimits(r.left, extra, 2-begin.Offset, r.requests), false)
 	r.narrowForward()
 }
 

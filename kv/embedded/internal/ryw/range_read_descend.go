@@ -11,106 +11,107 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 )
 
-// descend reads from end back to begin.
-func (r *rangeRead) descend() (rangeResult, error) {
+// readBackward reads from end back to begin (ReadYourWrites: getRangeValueBack).
+func (r *rangeRead) readBackward() (rangeResult, error) {
 	r.askedBegin, r.askedEnd = r.begin.Offset, r.end.Offset
 	r.narrowBackward()
-	if r.crossed() {
-		return r.nothing()
+	if r.selectorsCrossed() {
+		return r.emptyResult()
 	}
 	if r.offEnd() {
-		return r.edges()
+		return r.edgeResult()
 	}
 	if r.begin.Offset != 1 && bytes.Compare(r.begin.Key, r.end.Key) > 0 {
-		key, err := r.settle(r.begin)
+		key, err := r.resolveSelector(r.begin)
 		switch {
 		case err != nil:
 			return rangeResult{}, err
 		case bytes.Compare(key, r.end.Key) >= 0 && r.end.Offset <= 1:
-			return r.nothing()
+			return r.emptyResult()
 		case bytes.Equal(key, r.limit):
-			return r.edges()
+			return r.edgeResult()
 		}
 		r.narrowBackward()
 	}
 	for {
 		more, err := r.stepBackward()
 		if err == nil {
-			err = r.failure()
+			err = r.firstError()
 		}
 		switch {
 		case err != nil:
 			return rangeResult{}, err
-		case more == lost && r.crossed() && len(r.res.kvs) == 0:
-			return r.nothing()
-		case more == lost:
-			return r.edges()
-		case more == over:
+		case more == noResult && r.selectorsCrossed() && len(r.res.kvs) == 0:
+			return r.emptyResult()
+		case more == noResult:
+			return r.edgeResult()
+		case more == complete:
 			return r.cutBackward(), nil
 		}
 	}
 }
 
 func (r *rangeRead) narrowBackward() {
-	r.at = r.narrow(&r.end, &r.askedEnd)
-	r.goal = r.narrow(&r.begin, &r.askedBegin)
+	r.at = r.narrowSelector(&r.end, &r.askedEnd)
+	r.goal = r.narrowSelector(&r.begin, &r.askedBegin)
 }
 
 // stepBackward passes, takes or fetches what r.at is.
 func (r *rangeRead) stepBackward() (progress, error) {
 	enough := r.past >= r.begin.Offset-1
 	switch {
-	case len(r.res.kvs) == 0 && r.crossed(), r.begin.Offset > 0 && bytes.Compare(r.begin.Key, r.limit) >= 0:
-		return lost, nil
+	case len(r.res.kvs) == 0 && r.selectorsCrossed(), r.begin.Offset > 0 && bytes.Compare(r.begin.Key, r.limit) >= 0:
+		return noResult, nil
 	case r.begin.Offset >= r.end.Offset && bytes.Compare(r.begin.Key, r.end.Key) >= 0,
 		r.end.Offset <= 1 && len(r.end.Key) == 0:
-		return over, r.settleBegin()
-	case enough && r.at.told() && bytes.Compare(r.at.begin, r.goal.begin) < 0:
+		return complete, r.resolveBegin()
+	case enough && r.at.isKnown() && bytes.Compare(r.at.begin, r.goal.begin) < 0:
 		if r.begin.Offset != 1 {
-			return lost, nil
+			return noResult, nil
 		}
-		return over, nil
+		return complete, nil
 	case enough && r.left.Reached(), len(r.at.end) == 0:
-		return over, nil
+		return complete, nil
 	}
 	if r.end.Offset == 1 && bytes.Equal(r.end.Key, r.at.begin) {
-		if enough && r.at.is(&r.goal) {
-			return over, nil
+		if enough && r.at.equals(&r.goal) {
+			return complete, nil
 		}
-		r.at = r.before(&r.at)
+		r.at = r.sectionBefore(&r.at)
 	}
 	switch r.at.kind {
-	case veiled:
-		return over, unreadable(r.at.end)
-	case unread:
+	case unreadableKeys:
+		return complete, unreadable(r.at.end)
+	case unknownKeys:
+		// Unlike getRangeValue, getRangeValueBack does not look at the least number of rows.
 		if r.left.Bytes != rangeread.Unlimited && len(r.res.kvs) > 0 && enough {
 			r.res.more = true
-			return over, nil
+			return complete, nil
 		}
-		if err := r.ready(); err != nil {
-			return over, err
+		if err := r.checkReadable(); err != nil {
+			return complete, err
 		}
 		r.fetchBackward()
-		return onward, nil
+		return stepOn, nil
 	case pair:
 		if r.mergeBackward() {
-			return onward, nil
+			return stepOn, nil
 		}
-		r.take(&r.at)
+		r.takePair(&r.at)
 	}
-	if r.at.is(&r.goal) {
-		return over, nil
+	if r.at.equals(&r.goal) {
+		return complete, nil
 	}
-	r.at = r.before(&r.at)
-	return onward, nil
+	r.at = r.sectionBefore(&r.at)
+	return stepOn, nil
 }
 
-// settleBegin resolves the begin by itself where the walk has come before it.
-func (r *rangeRead) settleBegin() error {
+// resolveBegin resolves the begin by itself where the walk has come before it.
+func (r *rangeRead) resolveBegin() error {
 	if r.begin.Offset == 1 || len(r.res.kvs) == 0 {
 		return nil
 	}
-	key, err := r.settle(r.begin)
+	key, err := r.resolveSelector(r.begin)
 	r.begin = kv.FirstGreaterOrEqual(key)
 	return err
 }
@@ -120,18 +121,18 @@ func (r *rangeRead) fetchBackward() {
 	last, singles := r.at, 0
 	if bytes.Compare(r.at.begin, r.goal.begin) > 0 {
 		last, singles = r.lookAhead(true)
-		singles = min(singles, r.skips())
+		singles = min(singles, r.singlesToSkip())
 	}
 	extra, begin := 0, r.begin
 	switch {
-	case !last.is(&r.goal):
+	case !last.equals(&r.goal):
 		begin = kv.FirstGreaterOrEqual(last.begin)
 		extra = max(0, r.begin.Offset-1)
 	case begin.Offset > 1:
 		extra = begin.Offset - 1
 		begin.Offset = 1
 	case begin.Offset < 1:
-		singles += r.countSingles(last, r.skips()-singles, true)
+		singles += r.countSingles(last, r.singlesToSkip()-singles, true)
 		begin.Offset -= singles
 	}
 	extra += singles
@@ -144,12 +145,12 @@ func (r *rangeRead) fetchBackward() {
 		extra += 1 - end.Offset
 		end.Offset = 1
 	default:
-		singles = r.countSingles(r.at, r.skips(), false)
+		singles = r.countSingles(r.at, r.singlesToSkip(), false)
 		end.Offset += singles
 		extra += singles
 	}
 	begin.Key = keys.Min(begin.Key, end.Key)
-	r.fetch(begin, end, requestLimits(r.left, extra, end.Offset, r.requests), true)
+	r.requestMore(begin, end, requestLimits(r.left, extra, end.Offset, r.requests), true)
 	r.narrowBackward()
 }
 

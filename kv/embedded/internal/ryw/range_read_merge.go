@@ -23,8 +23,8 @@ type storedRun struct {
 	back  bool          // it goes backward
 }
 
-// from returns the pairs from edge on, in the order of the walk.
-func (r *storedRun) from(edge []byte) []kv.KeyValue {
+// pairsFrom returns the pairs from edge on, in the order of the walk.
+func (r *storedRun) pairsFrom(edge []byte) []kv.KeyValue {
 	at := sort.Search(len(r.pairs), func(i int) bool {
 		c := bytes.Compare(r.pairs[i].Key, edge)
 		return r.back && c < 0 || !r.back && c >= 0
@@ -34,46 +34,46 @@ func (r *storedRun) from(edge []byte) []kv.KeyValue {
 
 // mergeForward goes over known keys from r.at on, and reports whether it passed any.
 func (r *rangeRead) mergeForward() bool {
-	m, ok := r.merge(false)
+	m, ok := r.prepareMerge(false)
 	if !ok {
 		return false
 	}
 	if r.writes != nil {
-		m.own.SeekFloor(r.writes.order(), m.edge)
+		m.own.SeekFloor(r.writes.sortedEntries(), m.edge)
 	}
-	if m.forward(); !m.moved {
+	if m.mergeForward(); !m.moved {
 		return false
 	}
 	if m.after {
 		m.edge = keys.SharedSuccessor(m.edge)
 	}
 	r.run.pairs, r.run.keys.Begin = m.stored, m.edge
-	r.at = r.after(&section{end: m.edge})
+	r.at = r.sectionAfter(&section{end: m.edge})
 	return true
 }
 
 // mergeBackward goes back over known keys from r.at, and reports whether it passed
 // any.
 func (r *rangeRead) mergeBackward() bool {
-	m, ok := r.merge(true)
+	m, ok := r.prepareMerge(true)
 	if !ok {
 		return false
 	}
 	if r.writes != nil {
-		m.own.SeekBelow(r.writes.order(), m.edge)
+		m.own.SeekBelow(r.writes.sortedEntries(), m.edge)
 	}
-	if m.backward(); !m.moved {
+	if m.mergeBackward(); !m.moved {
 		return false
 	}
 	r.run.pairs, r.run.keys.End = m.stored, m.edge
-	r.at = r.before(&section{begin: m.edge})
+	r.at = r.sectionBefore(&section{begin: m.edge})
 	return true
 }
 
-// merge prepares a merge from r.at up to the goal. It reports whether there is
+// prepareMerge prepares a merge from r.at up to the goal. It reports whether there is
 // anything to merge.
-func (r *rangeRead) merge(back bool) (m mergeWalk, ok bool) {
-	m = mergeWalk{rangeRead: r, edge: r.at.far(!back)}
+func (r *rangeRead) prepareMerge(back bool) (m mergeWalk, ok bool) {
+	m = mergeWalk{rangeRead: r, edge: r.at.farEdge(!back)}
 	if r.left.Reached() || r.err != nil {
 		return m, false
 	}
@@ -82,13 +82,13 @@ func (r *rangeRead) merge(back bool) (m mergeWalk, ok bool) {
 	} else {
 		m.bound = r.goal.begin
 	}
-	if !m.ahead(m.bound, back) || !r.knownAround(m.edge, back) {
+	if !m.isAhead(m.bound, back) || !r.knownAround(m.edge, back) {
 		return m, false
 	}
 	if back {
-		m.bound = keys.Max(m.bound, r.about.Begin)
+		m.bound = keys.Max(m.bound, r.around.Begin)
 	} else {
-		m.bound = keys.Min(m.bound, r.about.End)
+		m.bound = keys.Min(m.bound, r.around.End)
 	}
 	if !r.ensureRun(m.edge, m.bound, back) {
 		return m, false
@@ -98,8 +98,8 @@ func (r *rangeRead) merge(back bool) (m mergeWalk, ok bool) {
 	} else {
 		m.bound = keys.Min(m.bound, r.run.keys.End)
 	}
-	m.stored = r.run.from(m.edge)
-	return m, m.ahead(m.bound, back)
+	m.stored = r.run.pairsFrom(m.edge)
+	return m, m.isAhead(m.bound, back)
 }
 
 // ensureRun sees to it that the run holds the stored pairs next to edge, which is
@@ -122,12 +122,12 @@ func (r *rangeRead) ensureRun(edge, bound []byte, back bool) bool {
 	if r.left.Bytes == 0 {
 		g.SetLimits(replyLimits(r.left))
 	}
-	if full := r.gather(missing.Begin, missing.End, &g, back); full && back {
+	if full := r.collectStored(missing.Begin, missing.End, &g, back); full && back {
 		missing.Begin = g.LastKey()
 	} else if full {
 		missing.End = keys.Successor(g.LastKey())
 	}
-	r.place(g.Finish(r.lastSize))
+	r.setWhole(g.Finish(r.lastSize))
 	r.run = storedRun{keys: missing, pairs: r.whole[len(r.res.kvs):], back: back}
 	return r.err == nil
 }

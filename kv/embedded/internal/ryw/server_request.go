@@ -28,7 +28,7 @@ func requestLimits(l rangeread.Limits, extra, counted, requests int) rangeread.L
 	return l
 }
 
-// serverReply is what a request to the storage servers tells.
+// serverReply is the answer to a serverRequest.
 type serverReply struct {
 	pairs     []kv.KeyValue // in the order in which they were asked for, behind those that were there before
 	low, high []byte        // of the pairs; nil: there are none
@@ -37,36 +37,36 @@ type serverReply struct {
 	toEnd     bool
 }
 
-// serverRequest is an answer in the making.
+// serverRequest answers a request as the storage servers and NativeAPI's getRange do
+// together: in replies of limited size.
 type serverRequest struct {
 	overlay    *overlay
 	batch      rangeread.Builder
 	left       rangeread.Limits
 	begin, end []byte
 	whole      bool // a selector left the keys of its server
-	strange    int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
+	systemKeys int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
 }
 
-// strangeKey stands for the keys of the system, which begin with it, and
-// strangePair is about the size of their pairs.
-var strangeKey = []byte("\xff\x02")
+// systemKeyStandIn stands for the keys of FoundationDB's own in the system space, and
+// systemPairSize is about the size of their pairs.
+var systemKeyStandIn = []byte("\xff\x02")
 
-const strangePair = 64
+const systemPairSize = 64
 
-// run reads pairs until the limits are reached or there are no more. A reply that
-// was cut off is all there is to an answer that is limited in bytes. Where a
-// selector left the keys of its server, FoundationDB's client asks for what lies
-// between the resolved keys, and so knows that nothing is left when a reply that
-// was cut off has come to the end of that.
-func (a *serverRequest) run(f *serverReply, reverse bool) {
+// readReplies reads until the limits are reached or there are no more pairs. An answer
+// that is limited in bytes is one reply. Where a selector left the keys of its
+// server, NativeAPI asks for what lies between the resolved keys: so it knows that
+// nothing is left once a reply that was cut off has come to the end of that.
+func (a *serverRequest) readReplies(f *serverReply, reverse bool) {
 	a.batch.CountAlso(&a.left)
 	for {
-		f.more = a.reply(f, reverse)
+		f.more = a.readReply(f, reverse)
 		switch satisfied := a.left.Bytes != rangeread.Unlimited && a.left.Least == 0; {
 		case a.left.Reached():
 			f.more = true
 			return
-		case f.more && a.whole && a.strange == 0 && bytes.Compare(a.begin, a.end) >= 0:
+		case f.more && a.whole && a.systemKeys == 0 && bytes.Compare(a.begin, a.end) >= 0:
 			f.more = false
 			return
 		case !f.more || satisfied || a.overlay.err != nil:
@@ -91,50 +91,51 @@ func replyLimits(l rangeread.Limits) (rows, size int) {
 	return rows, size
 }
 
-// reply reads as much as a server sends at a time and reports whether that was
+// readReply reads as much as a server sends at a time and reports whether that was
 // cut off.
-func (a *serverRequest) reply(f *serverReply, reverse bool) (cut bool) {
+func (a *serverRequest) readReply(f *serverReply, reverse bool) (cut bool) {
 	g := &a.batch
 	rows, size := replyLimits(a.left)
 	if g.SetLimits(rows, size); rows <= 0 || size <= 0 {
 		return true
 	}
-	if reverse && a.replyStrange(f) {
+	if reverse && a.countSystemKeys(f) {
 		return true
 	}
 	before := g.Len()
-	full := bytes.Compare(a.begin, a.end) < 0 && a.overlay.gather(a.begin, a.end, g, reverse)
+	full := bytes.Compare(a.begin, a.end) < 0 && a.overlay.collectStored(a.begin, a.end, g, reverse)
 	if g.Len() > before && reverse {
 		a.end = g.LastKey()
 	} else if g.Len() > before {
 		a.begin = keys.Successor(g.LastKey())
 	}
 	if !full && !reverse {
-		return a.replyStrange(f)
+		return a.countSystemKeys(f)
 	}
 	return full
 }
 
-// replyStrange counts keys of the system to the reply and reports whether that
+// countSystemKeys counts FoundationDB's own keys against the limits, without adding
+// them: a server sends them and the client drops them. It reports whether the reply
 // was cut off.
-func (a *serverRequest) replyStrange(f *serverReply) (cut bool) {
-	for a.strange > 0 {
-		a.strange--
-		f.note(strangeKey)
-		if a.batch.Count(strangePair) {
+func (a *serverRequest) countSystemKeys(f *serverReply) (cut bool) {
+	for a.systemKeys > 0 {
+		a.systemKeys--
+		f.noteKey(systemKeyStandIn)
+		if a.batch.Count(systemPairSize) {
 			return true
 		}
 	}
 	return false
 }
 
-// note adds a key to those that were answered.
-func (f *serverReply) note(key []byte) {
+// noteKey adds a key to those that were answered.
+func (f *serverReply) noteKey(key []byte) {
 	f.low = minOf(f.low, key)
 	f.high = keys.Max(f.high, key)
 }
 
-// minOf is minKey where a may be nil, which is no key.
+// minOf returns the lower key; a nil a is none.
 func minOf(a, b []byte) []byte {
 	if a == nil {
 		return b

@@ -44,7 +44,7 @@ func defaultSettings(d kv.TransactionDefaults) settings {
 		snapshotRYW:     1,
 		reportConflicts: d.ReportConflictingKeys,
 		sizeLimit:       cmp.Or(int64(d.SizeLimit), kv.MaxTransactionSize),
-		retrySettings:         retrySettings{timeout: d.Timeout.Truncate(time.Millisecond), retryLimit: -1, maxDelay: time.Second},
+		retrySettings:   retrySettings{timeout: d.Timeout.Truncate(time.Millisecond), retryLimit: -1, maxDelay: time.Second},
 	}
 	if d.RetryLimit > 0 {
 		s.retryLimit = int64(d.RetryLimit)

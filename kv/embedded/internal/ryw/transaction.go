@@ -18,62 +18,78 @@ type Transaction struct {
 	client *Client
 	engine Engine
 
-	mu         sync.Mutex
-	settings   settings
-	deadline   *deadline     // nil: none was ever set
-	attempt    *attempt      // nil: nothing awaits the commit yet
-	committed  int64         // the version of the commit before the attempt; -1: there is none
-	conflicted []kv.KeyRange // the conflicting keys told to an attempt before; nil: none
-	unmeasured bool          // it only reads, and nobody can ask for its size
-	quiet      bool          // some write adds no write conflict range
-	started    bool          // the commit has begun: nothing else may be called
-	fault      error         // what an earlier write did wrong; reported by the next call
-	dead       error         // why the transaction cannot be used until it is reset
-	spoiled    error         // what the first read that failed failed with
+	// mu guards all that follows.
+	//
+	//  1. No method waits for the disk, a commit or another goroutine with mu held.
+	//  2. A read looks at the own writes, fixes the view and enters itself into pending
+	//     with mu held. It reads without mu, in copies of the own writes and of what is
+	//     known (restartDetached), if the view may wait for the disk or the read takes
+	//     more than atOnce steps. Get reads any view without mu, and is in pending only
+	//     while it reads the disk.
+	//  3. A read takes its result into the transaction with mu held, and only if it is
+	//     still in pending: whatever takes it out has resolved its future.
+	//  4. A commit begins once pending is empty. The read that leaves pending last goes
+	//     on with a commit that waits (commitWaits).
+	//  5. mu comes before all locks of the engine. The engine takes no mu: an attempt's
+	//     futures are promises with locks of their own, and what it tells of its commit
+	//     is atomic.
+	mu            sync.Mutex
+	settings      settings
+	attempts      int           // how many were begun
+	deadline      *deadline     // nil: none was ever set
+	attempt       *attempt      // nil: nothing awaits the commit yet
+	committed     int64         // the version of the commit before the attempt; -1: there is none
+	conflicted    []kv.KeyRange // the conflicting keys told to an attempt before; nil: none
+	unmeasured    bool          // it only reads, and no caller can ask for its size
+	hasQuietWrite bool          // some write adds no write conflict range
+	started       bool          // the commit has begun: nothing else may be called
+	fault         error         // what an earlier write did wrong; reported by the next call
+	deadErr       error         // why the transaction cannot be used until it is reset
+	readErr       error         // what the first read that failed failed with
 
-	view    View  // what it reads; nil until the first read, and where viewErr is set
-	viewErr error // why the read version cannot be read
-	version int64 // the read version; 0 until it is fixed
-	read    bool  // something was read
-	writes  writeMap
-	reads   []kv.KeyRange // read conflict ranges, neither sorted nor merged
-	known   *knownKeys    // what its reads have told; nil: nothing, or the size cannot be asked for
-	learned int           // how often known was changed or replaced
-	size    int64         // as GetApproximateSize counts
+	view         View  // what it reads; nil until the first read, and where viewErr is set
+	viewErr      error // why the read version cannot be read
+	version      int64 // the read version; 0 until it is fixed
+	read         bool  // something was read
+	writes       writeMap
+	reads        []kv.KeyRange // read conflict ranges, neither sorted nor merged
+	known        *knownKeys    // what its reads have told; nil: nothing, or the size cannot be asked for
+	knownChanges int           // how often known was changed or replaced
+	size         int64         // as GetApproximateSize counts
 
 	pending     []readTask    // reads under way
-	held        readTask      // the only one of them, if it was not started yet; else nil
+	heldRead    readTask      // the only one of them, if it was not started yet; else nil
 	commitWaits bool          // the commit has begun and waits for them
 	ended       chan struct{} // closed when no read is under way; nil: no goroutine waits for that
 
-	past *past // what bypasses the write map; never nil
+	direct *directWrites // what bypasses the write map; never nil
 
-	again      bool   // OnError has begun another attempt since the last reset
+	retried    bool   // OnError has begun another attempt since the last reset
 	firstStamp []byte // then: the versionstamp of the first; nil if it did not commit
 
 	backoff kv.Backoff
 	retries int64
 }
 
-// past are the conflict ranges and writes of a transaction that do not go through
+// directWrites are the conflict ranges and writes of a transaction that do not go through
 // the write map: those before a versionstamped key, and all if reads do not see
 // them.
-type past struct {
+type directWrites struct {
 	sent       []mutation.Mutation
 	sentRanges []kv.KeyRange // their write conflict ranges
 	lateReads  []kv.KeyRange // read conflict ranges that the size does not count
 	stampKeys  [][]byte      // keys given to SetVersionstampedKey
 }
 
-// nothingPast is every transaction's at first. It must not be modified.
-var nothingPast past
+// noDirectWrites is every transaction's at first. It must not be modified.
+var noDirectWrites directWrites
 
-// bypass returns what may be modified.
-func (t *Transaction) bypass() *past {
-	if t.past == &nothingPast {
-		t.past = &past{}
+// ownDirect returns what may be modified.
+func (t *Transaction) ownDirect() *directWrites {
+	if t.direct == &noDirectWrites {
+		t.direct = &directWrites{}
 	}
-	return t.past
+	return t.direct
 }
 
 var (
@@ -87,47 +103,47 @@ const firstDelay = 100 * time.Microsecond
 
 var errCancelled = kv.NewError(kv.CodeTransactionCancelled, "the transaction was cancelled or reset")
 
-// usable returns why a read, or a commit, cannot begin. t.mu is held.
-func (t *Transaction) usable() error {
+// checkUsable returns why a read, or a commit, cannot begin. t.mu is held.
+func (t *Transaction) checkUsable() error {
 	if t.fault != nil {
 		return t.fault
 	}
-	return t.alive()
+	return t.checkAlive()
 }
 
-// alive is usable without the faults of earlier writes.
-func (t *Transaction) alive() error {
+// checkAlive is usable without the faults of earlier writes.
+func (t *Transaction) checkAlive() error {
 	if t.started {
-		return t.misused()
+		return t.failMisuse()
 	}
-	t.expire()
-	if t.dead == nil && t.engine.Closed() {
+	t.checkTimeout()
+	if t.deadErr == nil && t.engine.Closed() {
 		return kv.ErrClosed
 	}
-	return t.dead
+	return t.deadErr
 }
 
-// misused spoils the commit that is under way, or was, and returns the error of
+// failMisuse spoils the commit that is under way, or was, and returns the error of
 // a call that came after it.
-func (t *Transaction) misused() error {
+func (t *Transaction) failMisuse() error {
 	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began; reset it first")
-	if t.dead == nil && !t.settings.lenientCommit {
-		t.kill(err)
+	if t.deadErr == nil && !t.settings.lenientCommit {
+		t.failUntilReset(err)
 		t.engine.Drive() // what was submitted goes its way
 	}
 	return err
 }
 
-// kill makes the transaction unusable until it is reset.
-func (t *Transaction) kill(err error) {
-	t.dead = err
+// failUntilReset makes the transaction unusable until it is reset.
+func (t *Transaction) failUntilReset(err error) {
+	t.deadErr = err
 	t.commitWaits = false
 	t.giveUpReads(err)
-	t.attempt.interrupt(err)
+	t.attempt.resolveWaiting(err)
 }
 
-// fail keeps the first fault of a write, for the next call to report.
-func (t *Transaction) fail(err error) error {
+// keepFault keeps the first fault of a write, for the next call to report.
+func (t *Transaction) keepFault(err error) error {
 	if t.fault == nil {
 		t.fault = err
 	}
@@ -146,8 +162,8 @@ func (t *Transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction
 func (t *Transaction) Cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.dead == nil {
-		t.kill(errCancelled)
+	if t.deadErr == nil {
+		t.failUntilReset(errCancelled)
 	}
 	t.stopTimer()
 }
@@ -156,28 +172,29 @@ func (t *Transaction) Cancel() {
 func (t *Transaction) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.renew(t.client.defaults)
-	t.retries, t.again, t.firstStamp = 0, false, nil
+	t.beginAttempt(t.client.defaults)
+	t.retries, t.retried, t.firstStamp = 0, false, nil
 	t.deadline = &deadline{began: time.Now()}
 	t.setExpiry()
 	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
 }
 
-// renew begins a new attempt. t.mu is held.
-func (t *Transaction) renew(s settings) {
+// beginAttempt begins a new attempt. t.mu is held.
+func (t *Transaction) beginAttempt(s settings) {
+	t.attempts++
 	t.stopTimer()
 	if t.deadline != nil {
 		t.deadline.expires = time.Time{}
 	}
 	t.commitWaits = false
 	t.giveUpReads(errCancelled)
-	t.attempt.drop()
+	t.attempt.giveUp()
 	t.committed, t.conflicted, t.attempt = t.lastCommitted(), t.lastConflicts(), nil
 	t.settings = s
-	t.started, t.fault, t.dead, t.spoiled = false, nil, nil, nil
-	t.view, t.viewErr, t.version, t.read, t.size, t.quiet = nil, nil, 0, false, 0, false
+	t.started, t.fault, t.deadErr, t.readErr = false, nil, nil, nil
+	t.view, t.viewErr, t.version, t.read, t.size, t.hasQuietWrite = nil, nil, 0, false, 0, false
 	t.writes, t.known = writeMap{}, nil
-	t.reads, t.past = nil, &nothingPast
+	t.reads, t.direct = nil, &noDirectWrites
 }
 
 // SetOption implements [kv.Transaction].
@@ -188,11 +205,11 @@ func (t *Transaction) SetOption(o kv.Option, arg int64) error {
 		return nil
 	}
 	if o == kv.OptionReadYourWritesDisable && (t.read || !t.writes.empty()) {
-		return t.fail(kv.NewError(kv.CodeClientInvalidOperation, "read-your-writes can be disabled before the first read or write only"))
+		return t.keepFault(kv.NewError(kv.CodeClientInvalidOperation, "read-your-writes can be disabled before the first read or write only"))
 	}
 	late := o == kv.OptionReadYourWritesDisable && !t.settings.rywDisabled
 	if err := t.settings.set(o, arg); err != nil {
-		return t.fail(err)
+		return t.keepFault(err)
 	}
 	if late {
 		t.reads = nil // FoundationDB's client neither lists nor commits those that were added before
@@ -244,8 +261,8 @@ func (t *Transaction) lastConflicts() []kv.KeyRange {
 	return t.conflicted
 }
 
-// awaiting returns the attempt, for something to await its commit.
-func (t *Transaction) awaiting() *attempt {
+// ensureAttempt returns the attempt, for something to await its commit.
+func (t *Transaction) ensureAttempt() *attempt {
 	if t.attempt == nil {
 		a := &attempt{}
 		a.version.Store(t.committed)
@@ -259,10 +276,10 @@ func (t *Transaction) awaiting() *attempt {
 func (t *Transaction) GetVersionstamp() kv.Future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
-	a := t.awaiting()
+	a := t.ensureAttempt()
 	if a.stamp == nil {
 		a.stamp = kv.NewPromise[[]byte]()
 	}

@@ -15,29 +15,30 @@ import (
 
 // Commit implements [kv.Transaction].
 func (t *Transaction) Commit(ctx context.Context) error {
-	return kv.AwaitCommit(ctx, t.commit())
+	return kv.AwaitCommit(ctx, t.submitCommit())
 }
 
-// CommitAsync implements [kv.Transaction]. The commit is begun by whoever waits
-// for it, together with what others have queued; if nobody does, soon.
+// CommitAsync implements [kv.Transaction]. A goroutine that waits for the future
+// drives the commit, together with others that are queued. If none waits, a timer
+// does so soon.
 func (t *Transaction) CommitAsync() kv.Future[struct{}] {
-	f := t.commit()
+	f := t.submitCommit()
 	time.AfterFunc(Unattended, t.engine.Drive)
 	return f
 }
 
-// Unattended is how long a commit that nobody waits for may be delayed, to be
-// made together with others. Tests make it longer.
+// Unattended is how long a commit without a waiting goroutine may be delayed, so that
+// it is made together with others. Tests make it longer.
 var Unattended = 5 * time.Millisecond
 
-// commit submits the transaction's writes, once its reads have ended.
-func (t *Transaction) commit() kv.Future[struct{}] {
+// submitCommit submits the transaction's writes, once its reads have ended.
+func (t *Transaction) submitCommit() kv.Future[struct{}] {
 	t.mu.Lock()
 	if err := t.startCommit(); err != nil {
 		t.mu.Unlock()
 		return kv.Resolved(struct{}{}, err)
 	}
-	attempt := t.awaiting()
+	attempt := t.ensureAttempt()
 	attempt.begun = true
 	attempt.pending = pendingCommit{&attempt.commit, t.engine}
 	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
@@ -65,8 +66,8 @@ func (t *Transaction) finishReadOnly(a *attempt) {
 	a.finishReadOnly()
 }
 
-// pendingCommit is a commit that was submitted. Whoever waits for it sets the
-// committer to work.
+// pendingCommit is a commit that was submitted. A goroutine that waits for it drives
+// the engine.
 type pendingCommit struct {
 	*kv.Promise[struct{}]
 	engine Engine
@@ -78,26 +79,29 @@ func (p *pendingCommit) Done() <-chan struct{} {
 	return p.Promise.Done()
 }
 
-// awaitCommit waits for a commit that was submitted. t.mu is held.
+// awaitCommit waits for a commit that was submitted. t.mu is held, but not meanwhile.
 func (t *Transaction) awaitCommit(ctx context.Context) {
 	if !t.started || t.attempt == nil || !t.attempt.begun || t.commitWaits {
 		return
 	}
 	t.engine.Drive()
+	done := t.attempt.commit.Done()
+	t.mu.Unlock()
 	select {
-	case <-t.attempt.commit.Done():
+	case <-done:
 	case <-ctx.Done():
 	}
+	t.mu.Lock()
 }
 
 // startCommit begins the commit, whose reads may still be under way.
 func (t *Transaction) startCommit() error {
 	if t.started && t.fault == nil {
-		return t.misused()
+		return t.failMisuse()
 	}
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		if errors.Is(err, kv.ErrClosed) {
-			t.attempt.fail(err) // there will be no other commit
+			t.attempt.failFutures(err) // there will be no other commit
 		}
 		return err
 	}
@@ -109,41 +113,41 @@ func (t *Transaction) startCommit() error {
 // is under way.
 func (t *Transaction) finishStart() (*txn.Request, error) {
 	t.stopTimer()
-	if t.spoiled != nil {
-		t.attempt.failWatches(t.spoiled)
-		return nil, t.spoiled
+	if t.readErr != nil {
+		t.attempt.failWatches(t.readErr)
+		return nil, t.readErr
 	}
-	r := t.request()
+	r := t.fillRequest()
 	if len(r.Mutations) == 0 && len(r.Writes) == 0 {
 		return nil, nil
 	}
 	if err := t.checkCommit(r); err != nil {
-		t.attempt.fail(err)
+		t.attempt.failFutures(err)
 		return nil, err
 	}
-	r.ReadVersion = t.readVersion()
+	r.ReadVersion = t.fixReadVersion()
 	return r, nil
 }
 
-// request returns what a commit has to do.
-func (t *Transaction) request() *txn.Request {
+// fillRequest returns what a commit has to do.
+func (t *Transaction) fillRequest() *txn.Request {
 	r := &t.attempt.request
 	r.Watches = t.attempt.engineWatches()
-	r.Reads, r.Quiet, r.Reports = t.reads, t.quiet, t.settings.reportConflicts
+	r.Reads, r.Quiet, r.Reports = t.reads, t.hasQuietWrite, t.settings.reportConflicts
 	if r.Reports && !t.settings.rywDisabled {
 		r.Reads = keys.Merge(t.reads) // a conflict is told of a whole range, as FoundationDB's client sends it
 	}
-	if len(t.past.lateReads) > 0 {
-		r.Reads = slices.Concat(t.reads, t.past.lateReads)
+	if len(t.direct.lateReads) > 0 {
+		r.Reads = slices.Concat(t.reads, t.direct.lateReads)
 	}
 	// FoundationDB's client gives a commit that read nothing a read conflict range, of itself, unless it may be made twice.
 	r.Undated = len(r.Reads) == 0 && t.settings.causalWriteRisky && !t.settings.idempotent
-	if keys, ok := t.writes.distinct(); ok && len(t.past.sent)+len(t.past.sentRanges) == 0 {
+	if keys, ok := t.writes.distinctMutations(); ok && len(t.direct.sent)+len(t.direct.sentRanges) == 0 {
 		r.Mutations, r.Pointwise = keys, true
 		return r
 	}
-	r.Mutations = t.writes.compile(t.past.sent, []byte{}, nil)
-	r.Writes = append(t.writes.conflicts(), t.past.sentRanges...)
+	r.Mutations = t.writes.appendMutations(t.direct.sent, []byte{}, nil)
+	r.Writes = append(t.writes.conflictRanges(), t.direct.sentRanges...)
 	return r
 }
 
@@ -151,7 +155,7 @@ func (t *Transaction) checkCommit(r *txn.Request) error {
 	if t.settings.readOnly {
 		return kv.NewError(kv.CodeTransactionReadOnly, "the transaction may only read")
 	}
-	if err := t.pastItsTime(r); err != nil {
+	if err := t.checkReadVersion(r); err != nil {
 		return err
 	}
 	counted := t.reads
@@ -165,10 +169,10 @@ func (t *Transaction) checkCommit(r *txn.Request) error {
 	return nil
 }
 
-// pastItsTime returns why the read version that the caller chose cannot be
+// checkReadVersion returns why the read version that the caller chose cannot be
 // committed with. As on a cluster it matters to conflict ranges of reads only,
 // and one from the future conflicts with nothing yet.
-func (t *Transaction) pastItsTime(r *txn.Request) error {
+func (t *Transaction) checkReadVersion(r *txn.Request) error {
 	if len(r.Reads) == 0 || kv.CodeOf(t.viewErr) == kv.CodeFutureVersion {
 		return nil
 	}

@@ -21,25 +21,26 @@ const (
 	mutationCost = 44
 )
 
-// addRangeRead adds the read conflict ranges of what a read saw of [begin, end):
-// those parts that do not come from writes, the own writes that the read has seen.
-// Later ones, made while the read was under way, hide nothing from it.
+// addRangeRead adds the read conflict ranges of what a read saw of [begin, end): the
+// parts that do not come from writes, which are the own writes that the read has
+// seen (ReadYourWrites: updateConflictMap). Writes made while the read was under way
+// hide nothing from it.
 func (t *Transaction) addRangeRead(writes *writeMap, begin, end []byte) {
 	if bytes.Compare(begin, end) >= 0 {
 		return
 	}
 	if t.settings.rywDisabled {
-		p := t.bypass()
+		p := t.ownDirect()
 		p.lateReads = append(p.lateReads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
 		return
 	}
 	begin, end = slices.Clone(begin), slices.Clone(end)
-	if writes == nil || writes.empty() || writes.misses(begin, end) {
+	if writes == nil || writes.empty() || writes.missesRange(begin, end) {
 		t.addPart(begin, end, begin, end)
 		return
 	}
 	for s := writes.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
-		if s.operated != nil && !s.operated.known() || s.operated == nil && !s.gap.cleared {
+		if s.operated != nil && !s.operated.hidesStored() || s.operated == nil && !s.gap.cleared {
 			t.addPart(keys.Max(begin, s.begin()), keys.Min(end, s.end(keys.SystemEnd)), begin, end)
 		}
 	}
@@ -58,9 +59,10 @@ func (t *Transaction) addPart(from, to, begin, end []byte) {
 	t.reads = append(t.reads, kv.KeyRange{Begin: from, End: to})
 }
 
-// addRangeResult adds the read conflict range of a range read: as far as a
-// write could have changed its answer. One between selectors behind all keys ends
-// before it begins once the end of all keys was met: FoundationDB's client fails.
+// addRangeResult adds the read conflict range of a range read, as far as a write could
+// have changed its answer (ReadYourWrites: addConflictRange of a GetRangeReq). A read
+// between selectors behind all keys may end before it begins once it met the end of
+// all keys: FoundationDB's client fails then, with inverted_range.
 func (t *Transaction) addRangeResult(writes *writeMap, req kv.BatchRequest, got rangeResult) error {
 	begin, end := req.Begin.Key, req.End.Key
 	first, last := []byte(nil), []byte(nil) // of the pairs, in key order
@@ -146,7 +148,7 @@ func (t *Transaction) AddWriteConflictRange(r kv.KeyRange) error {
 	t.size += int64(len(r.Begin)+len(r.End)) + rangeCost
 	r = kv.KeyRange{Begin: keys.Own(r.Begin), End: keys.Own(r.End)}
 	if t.settings.rywDisabled {
-		p := t.bypass()
+		p := t.ownDirect()
 		p.sentRanges = append(p.sentRanges, r)
 		return nil
 	}
@@ -164,11 +166,11 @@ func (t *Transaction) conflictRange(r kv.KeyRange, end []byte) (kv.KeyRange, boo
 	case t.fault != nil:
 		return r, false, nil
 	case t.started:
-		return r, false, t.fail(t.misused())
+		return r, false, t.keepFault(t.failMisuse())
 	}
 	metadata := len(r.End) == len(kv.MetadataVersionKey)+1 && isMetadata(r.Begin)
 	if err := inLegalRange(r, end); err != nil && !metadata {
-		return r, false, t.fail(err)
+		return r, false, t.keepFault(err)
 	}
 	r = kv.KeyRange{Begin: shorten(r.Begin), End: shorten(r.End)}
 	return r, bytes.Compare(r.Begin, r.End) < 0, nil
@@ -185,20 +187,20 @@ func (t *Transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyR
 	if err := t.awaitReads(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := cmp.Or(t.fault, t.dead, t.spoiled); err != nil {
+	if err := cmp.Or(t.fault, t.deadErr, t.readErr); err != nil {
 		return nil, nil, err
 	}
-	write = t.writes.conflicts()
+	write = t.writes.conflictRanges()
 	stamp := t.stampTold()
 	if t.settings.rywDisabled { // else the client has forgotten what it sent early
-		write = append(write, t.past.sentRanges...)
+		write = append(write, t.direct.sentRanges...)
 	}
-	for _, key := range t.past.stampKeys {
+	for _, key := range t.direct.stampKeys {
 		if r, ok := t.stampConflict(key, stamp); ok {
 			write = append(write, r)
 		}
 	}
-	return keys.Merge(slices.Concat(t.reads, t.past.lateReads)), keys.Merge(write), nil
+	return keys.Merge(slices.Concat(t.reads, t.direct.lateReads)), keys.Merge(write), nil
 }
 
 // ConflictingKeys implements [kv.ConflictRanger].
@@ -224,7 +226,7 @@ func (t *Transaction) stampConflict(key, stamp []byte) (kv.KeyRange, bool) {
 // nil: that of the first attempt, for FoundationDB's client asks for it once and
 // not again after OnError.
 func (t *Transaction) stampTold() []byte {
-	if t.again {
+	if t.retried {
 		return t.firstStamp
 	}
 	if t.attempt == nil {

@@ -30,14 +30,14 @@ func (t *Transaction) setExpiry() {
 	d.timer = time.AfterFunc(time.Until(d.expires), func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.expire() // unless the time has been changed
+		t.checkTimeout() // unless the time has been changed
 	})
 }
 
-// expire kills the transaction if its time is over.
-func (t *Transaction) expire() {
-	if d := t.deadline; d != nil && t.dead == nil && !d.expires.IsZero() && !time.Now().Before(d.expires) {
-		t.kill(kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout))
+// checkTimeout kills the transaction if its time is over.
+func (t *Transaction) checkTimeout() {
+	if d := t.deadline; d != nil && t.deadErr == nil && !d.expires.IsZero() && !time.Now().Before(d.expires) {
+		t.failUntilReset(kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout))
 	}
 }
 

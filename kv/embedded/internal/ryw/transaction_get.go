@@ -11,25 +11,57 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
+// get reads one key. It holds the lock to look at the own writes, to fix the view and
+// to add the conflict range, and not while it reads the view: the view never
+// changes, and reads of other keys need not wait.
 func (t *Transaction) get(key []byte, snapshot bool) kv.Future[[]byte] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if answered, err := t.checkGet(key); answered || err != nil {
+	p, err := t.startGet(key, snapshot)
+	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
-	t.read = true
-	p, err := t.look(t.ownWrites(snapshot), key)
-	if err != nil {
-		return kv.Resolved[[]byte](nil, t.spoil(err))
-	}
-	if !p.known {
-		t.addKeyRead(key, snapshot)
-	}
-	if p.there {
+	if p.answered || p.readCached(key) {
 		return kv.Resolved(slices.Clip(p.value), nil) // what lies behind it is shared, too
 	}
+	return t.finishGet(p, key)
+}
+
+// startGet does what a Get does before it reads the view.
+func (t *Transaction) startGet(key []byte, snapshot bool) (p pointRead, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.answered, err = t.checkGet(key); p.answered || err != nil {
+		return p, err
+	}
+	t.read = true
+	if p, err = t.startPointRead(t.ownWrites(snapshot), key); err != nil {
+		return p, t.keepReadError(err)
+	}
+	if !p.known {
+		p.cost = t.addKeyRead(key, snapshot)
+	}
+	p.attempt = t.attempts
+	return p, nil
+}
+
+// finishGet goes on with a Get that memory has not answered: a goroutine reads the
+// disk. If the commit began, or the transaction was reset or cancelled, since
+// startGet, the Get counts as made after that.
+func (t *Transaction) finishGet(p pointRead, key []byte) kv.Future[[]byte] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.checkUsable()
+	if err == nil && p.attempt != t.attempts {
+		err = errCancelled
+	}
+	if err == nil && p.err != nil {
+		t.size -= p.cost // FoundationDB's client counts the range of a read once it has succeeded
+		err = t.keepReadError(p.err)
+	}
+	if err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
 	p.key = bytes.Clone(key)
-	return startRead(t, true, p.fetch, func() ([]byte, error) { return slices.Clip(p.value), t.spoil(p.err) })
+	return startRead(t, true, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
 }
 
 // checkGet reports whether the value of key is known to be absent before
@@ -39,7 +71,7 @@ func (t *Transaction) checkGet(key []byte) (answered bool, err error) {
 		_, err := getSpecial(key)
 		return true, err
 	}
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		return true, err
 	}
 	if bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key) {
@@ -56,41 +88,46 @@ func getSpecial(key []byte) ([]byte, error) {
 	return nil, kv.NewError(kv.CodeSpecialKeysNoModule, "key %s: this engine has no special keys", keys.Printable(key))
 }
 
-// addKeyRead notes a point read that came to the database, and adds its read
-// conflict range.
-func (t *Transaction) addKeyRead(key []byte, snapshot bool) {
+// addKeyRead notes a point read that comes to the database, and adds its read
+// conflict range. It returns what that adds to the size.
+func (t *Transaction) addKeyRead(key []byte, snapshot bool) (cost int64) {
 	learns := !t.unmeasured && !t.settings.rywDisabled
 	if snapshot && !learns {
-		return
+		return 0
 	}
 	r := keys.Single(key)
 	if learns {
-		t.learn(r)
+		t.addKnown(r)
 	}
 	if snapshot {
-		return
+		return 0
 	}
 	if !t.settings.rywDisabled {
-		t.size += int64(2*len(key)+1) + rangeCost
+		cost = int64(2*len(key)+1) + rangeCost
 	}
+	t.size += cost
 	t.reads = append(t.reads, r)
+	return cost
 }
 
-// pointRead is a read of one key: of what own writes, and the view, had when it
-// was begun.
+// pointRead is a read of one key, over the own writes and of the view that the
+// transaction had when the read began.
 type pointRead struct {
-	value []byte
-	there bool // value is the answer; else fetch gets it
-	known bool // it does not come from the database, so that the read cannot conflict
+	value    []byte
+	answered bool // value is the result
+	known    bool // it does not come from the database, so that the read cannot conflict
 
-	key  []byte
-	view View
-	over writeEntry // own operations on what the database holds
-	err  error      // of fetch
+	key     []byte
+	view    View
+	over    writeEntry // own operations on what the database holds
+	err     error      // of the view
+	cost    int64      // that the read has added to the size
+	attempt int        // Transaction.attempts when it began
 }
 
-// look begins a read of key over own writes. t.mu is held.
-func (t *Transaction) look(writes *writeMap, key []byte) (p pointRead, err error) {
+// startPointRead looks for key among the own writes and, if they do not tell its
+// value, fixes the view to read. t.mu is held.
+func (t *Transaction) startPointRead(writes *writeMap, key []byte) (p pointRead, err error) {
 	if writes != nil {
 		at, w := writes.floor(key)
 		span, operated := w.gap, bytes.Equal(at, key) && len(w.ops) > 0
@@ -100,30 +137,34 @@ func (t *Transaction) look(writes *writeMap, key []byte) (p pointRead, err error
 		switch {
 		case span.unreadable && !t.settings.bypassUnreadable:
 			return p, unreadable(key)
-		case operated && w.known():
-			return pointRead{value: w.value(nil), there: true, known: true}, nil
+		case operated && w.hidesStored():
+			return pointRead{value: w.applyTo(nil), answered: true, known: true}, nil
 		case !operated && w.gap.cleared:
-			return pointRead{there: true, known: true}, nil
+			return pointRead{answered: true, known: true}, nil
 		}
 	}
-	if p.view, err = t.readable(); err != nil {
-		return p, err
-	}
-	if isMetadata(key) {
-		p.value, p.there = p.view.Metadata(), true
-	} else if p.value, p.there, err = p.view.GetCached(key); err != nil {
-		return p, err
-	}
-	if p.there {
-		p.value = p.over.value(p.value)
-	}
-	return p, nil
+	p.view, err = t.currentView()
+	return p, err
 }
 
-// fetch reads what was not at hand. It may wait for the disk.
-func (p *pointRead) fetch(*atomic.Bool) {
+// readCached reads the view, and reports whether memory had the result. It does not
+// wait.
+func (p *pointRead) readCached(key []byte) bool {
+	if isMetadata(key) {
+		p.value, p.answered = p.view.Metadata(), true
+	} else {
+		p.value, p.answered, p.err = p.view.GetCached(key)
+	}
+	if p.answered = p.answered && p.err == nil; p.answered {
+		p.value = p.over.applyTo(p.value)
+	}
+	return p.answered
+}
+
+// readStored reads what memory did not have. It may wait for the disk.
+func (p *pointRead) readStored(*atomic.Bool) {
 	if p.value, p.err = p.view.Get(p.key); p.err == nil {
-		p.value = p.over.value(p.value)
+		p.value = p.over.applyTo(p.value)
 	}
 }
 

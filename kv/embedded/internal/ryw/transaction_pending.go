@@ -11,9 +11,9 @@ import (
 // startHeld hands the read that was held back, if any, to one of the database's
 // goroutines. t.mu is held.
 func (t *Transaction) startHeld() {
-	if t.held != nil {
-		t.engine.Start(t.held)
-		t.held = nil
+	if t.heldRead != nil {
+		t.engine.Start(t.heldRead)
+		t.heldRead = nil
 	}
 }
 
@@ -31,7 +31,7 @@ func (t *Transaction) giveUpReads(err error) {
 	for _, p := range t.pending {
 		p.giveUp(err)
 	}
-	t.pending, t.held = nil, nil
+	t.pending, t.heldRead = nil, nil
 	t.wakeReadWaiters()
 }
 

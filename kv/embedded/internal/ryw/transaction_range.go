@@ -38,7 +38,7 @@ func (t *Transaction) checkRange(req *kv.BatchRequest) (answered bool, err error
 		_, err := rangeSpecial(*req)
 		return true, err
 	}
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		return true, err
 	}
 	end := t.settings.readEnd()

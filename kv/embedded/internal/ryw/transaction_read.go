@@ -44,11 +44,11 @@ func (s snapshot) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) er
 // Snapshot implements [kv.ReadTransaction].
 func (s snapshot) Snapshot() kv.ReadTransaction { return s }
 
-// spoil keeps the error of a read: a commit waits for all reads, and fails as
+// keepReadError keeps the error of a read: a commit waits for all reads, and fails as
 // the first of them that failed.
-func (t *Transaction) spoil(err error) error {
-	if t.spoiled == nil {
-		t.spoiled = err
+func (t *Transaction) keepReadError(err error) error {
+	if t.readErr == nil {
+		t.readErr = err
 	}
 	return err
 }
@@ -76,30 +76,30 @@ func rangeSpecial(req kv.BatchRequest) (kv.Batch, error) {
 	return kv.Batch{}, kv.NewError(kv.CodeSpecialKeysNoModule, "from %s: this engine has no special keys", keys.Printable(req.Begin.Key))
 }
 
-// learn makes the keys of r known.
-func (t *Transaction) learn(r kv.KeyRange) {
+// addKnown makes the keys of r known.
+func (t *Transaction) addKnown(r kv.KeyRange) {
 	if t.known == nil {
 		t.known = &knownKeys{}
 	}
 	t.known.add(r)
-	t.learned++
+	t.knownChanges++
 }
 
-// learnFrom makes known what a read has told.
-func (t *Transaction) learnFrom(s *overlay) {
-	if s.forked && s.since == t.learned {
-		t.known, t.learned = s.known, t.learned+1
+// addKnownFrom makes known what a read has told.
+func (t *Transaction) addKnownFrom(s *overlay) {
+	if s.forked && s.knownChanges == t.knownChanges {
+		t.known, t.knownChanges = s.known, t.knownChanges+1
 		return
 	}
-	for _, r := range s.learned { // other reads have told something meanwhile
-		t.learn(r)
+	for _, r := range s.newlyKnown { // other reads have told something meanwhile
+		t.addKnown(r)
 	}
 }
 
 func (t *Transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
 	if bytes.Compare(sel.Key, t.settings.readEnd()) > 0 {
@@ -120,8 +120,9 @@ func (t *Transaction) getKey(sel kv.KeySelector, snapshot bool) kv.Future[[]byte
 // isFar reports whether a selector with this offset takes many steps.
 func isFar(offset int) bool { return offset > atOnce/2 || offset < -atOnce/2 }
 
-// addSelectorRead adds the read conflict range of a selector that became key,
-// or went some keys beyond all others: all that lies between them.
+// addSelectorRead adds the read conflict range of a selector that became key, or went
+// some keys beyond all others: all that lies between them (ReadYourWrites:
+// addConflictRange of a GetKeyReq).
 func (t *Transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key []byte, beyond int) {
 	base := sel.Key
 	if sel.OrEqual {
@@ -137,9 +138,10 @@ func (t *Transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key 
 	}
 }
 
-// systemKey returns the key that is so many places behind all keys of users in
-// a FoundationDB, whose own keys lie there. It shows where read-your-writes is
-// disabled: a selector that runs off the end then conflicts as far as that key.
+// systemKey returns the key that is so many places behind all keys of users in a
+// FoundationDB cluster, whose own keys lie there. Where read-your-writes is disabled,
+// a selector that runs off the end conflicts as far as that key: the recordings of
+// a cluster show these two.
 func systemKey(beyond int) []byte {
 	switch beyond {
 	case 1:

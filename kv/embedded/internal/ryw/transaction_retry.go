@@ -12,7 +12,7 @@ import (
 
 // OnError implements [kv.Transaction].
 func (t *Transaction) OnError(ctx context.Context, err error) error {
-	wait, dead := t.retry(err)
+	wait, dead := t.decideRetry(err)
 	if dead != nil {
 		return dead
 	}
@@ -22,41 +22,43 @@ func (t *Transaction) OnError(ctx context.Context, err error) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.dead != nil {
-		return t.dead
+	if t.deadErr != nil {
+		return t.deadErr
 	}
-	t.awaitCommit(ctx) // a commit that was submitted goes its way
+	if t.awaitCommit(ctx); t.deadErr != nil { // a commit that was submitted goes its way
+		return t.deadErr
+	}
 	t.engine.CountRetry()
-	t.again, t.firstStamp = true, t.stampTold()
-	t.renew(t.settings.afterRetry(t.client.defaults))
+	t.retried, t.firstStamp = true, t.stampTold()
+	t.beginAttempt(t.settings.afterRetry(t.client.defaults))
 	t.setExpiry()
 	return nil
 }
 
-// retry decides whether err is followed by another attempt, and after which
+// decideRetry decides whether err is followed by another attempt, and after which
 // wait. If not, the transaction is dead.
-func (t *Transaction) retry(err error) (time.Duration, error) {
+func (t *Transaction) decideRetry(err error) (time.Duration, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.expire()
-	if t.dead != nil {
-		return 0, t.dead
+	t.checkTimeout()
+	if t.deadErr != nil {
+		return 0, t.deadErr
 	}
 	switch kv.CodeOf(err) {
 	case 0:
-		t.kill(errCancelled)
+		t.failUntilReset(errCancelled)
 		return 0, orInvalid(err)
 	case kv.CodeOf(errDropped):
-		t.kill(errCancelled)
+		t.failUntilReset(errCancelled)
 		return 0, errCancelled
 	}
 	exhausted := t.settings.retryLimit >= 0 && t.retries >= t.settings.retryLimit
 	t.retries++
 	if exhausted || !kv.IsRetryable(err) {
-		t.kill(errCancelled)
+		t.failUntilReset(errCancelled)
 		return 0, err
 	}
-	return t.wait(kv.CodeOf(err)), nil
+	return t.retryDelay(kv.CodeOf(err)), nil
 }
 
 const (
@@ -64,9 +66,9 @@ const (
 	longestIfShort = 30 * time.Second      // the cap after errors of memory that is short (RESOURCE_CONSTRAINED_MAX_BACKOFF)
 )
 
-// wait returns how long OnError waits, as FoundationDB's client does: a random
+// retryDelay returns how long OnError waits, as FoundationDB's client does: a random
 // part of a delay that doubles, but a fixed time after errors of the version.
-func (t *Transaction) wait(code kv.Code) time.Duration {
+func (t *Transaction) retryDelay(code kv.Code) time.Duration {
 	switch code {
 	case kv.CodeFutureVersion, kv.CodeTransactionTooOld:
 		return min(versionDelay, t.settings.maxDelay)

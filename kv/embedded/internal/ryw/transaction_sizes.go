@@ -10,7 +10,7 @@ import (
 
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction].
 func (t *Transaction) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
-	if err := t.sizable(kv.CheckSizeRange(r)); err != nil {
+	if err := t.checkSizeQuery(kv.CheckSizeRange(r)); err != nil {
 		return kv.Resolved(int64(0), err)
 	}
 	var size int64
@@ -22,9 +22,9 @@ func (t *Transaction) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64]
 
 // GetRangeSplitPoints implements [kv.ReadTransaction].
 func (t *Transaction) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
-	err := t.sizable(kv.CheckSplit(r, chunkSize))
+	err := t.checkSizeQuery(kv.CheckSplit(r, chunkSize))
 	if err == nil {
-		err = t.splittable(r)
+		err = t.checkSplitRange(r)
 	}
 	if err != nil {
 		return kv.Resolved[[][]byte](nil, err)
@@ -42,18 +42,18 @@ func (t *Transaction) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Fut
 	return kv.Resolved(points, nil)
 }
 
-// sizable returns fault, or why the transaction cannot be asked.
-func (t *Transaction) sizable(fault error) error {
+// checkSizeQuery returns fault, or why the transaction cannot be asked.
+func (t *Transaction) checkSizeQuery(fault error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		return err
 	}
 	return fault
 }
 
-// splittable returns an error unless the range may be read.
-func (t *Transaction) splittable(r kv.KeyRange) error {
+// checkSplitRange returns an error unless the range may be read.
+func (t *Transaction) checkSplitRange(r kv.KeyRange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return inLegalRange(r, t.settings.readEnd())

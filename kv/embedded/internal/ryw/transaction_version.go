@@ -8,9 +8,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// readable returns the view that the transaction reads, fixing it if this is
+// currentView returns the view that the transaction reads, fixing it if this is
 // the first read, unless it has become too old. t.mu is held.
-func (t *Transaction) readable() (View, error) {
+func (t *Transaction) currentView() (View, error) {
 	switch {
 	case t.viewErr != nil:
 		return nil, t.viewErr
@@ -38,9 +38,9 @@ func (t *Transaction) SetReadVersion(version int64) {
 	switch {
 	case t.fault != nil:
 	case t.version != 0:
-		_ = t.fail(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.version))
+		_ = t.keepFault(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.version))
 	case version <= 0:
-		_ = t.fail(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
+		_ = t.keepFault(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
 	default:
 		t.chooseView(version)
 	}
@@ -56,18 +56,18 @@ func (t *Transaction) chooseView(version int64) {
 func (t *Transaction) GetReadVersion() kv.Future[int64] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := cmp.Or(t.fault, t.dead)
+	err := cmp.Or(t.fault, t.deadErr)
 	if !t.started {
-		err = t.usable()
+		err = t.checkUsable()
 	}
 	if err != nil {
 		return kv.Resolved(int64(0), err)
 	}
-	return kv.Resolved(t.readVersion(), nil)
+	return kv.Resolved(t.fixReadVersion(), nil)
 }
 
-// readVersion is the version that the transaction's conflict ranges speak of.
-func (t *Transaction) readVersion() int64 {
+// fixReadVersion is the version that the transaction's conflict ranges speak of.
+func (t *Transaction) fixReadVersion() int64 {
 	if t.version == 0 {
 		t.chooseNewest()
 	}

@@ -18,7 +18,11 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.read = true
-	p, err := t.look(&t.writes, key)
+	p, err := t.startPointRead(&t.writes, key)
+	if err == nil && !p.answered {
+		p.readCached(key)
+		err = p.err
+	}
 	if err != nil {
 		return failed(err)
 	}
@@ -29,11 +33,11 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 	if err != nil {
 		return failed(err)
 	}
-	a, w := t.awaiting(), &ownWatch{Watch: added}
+	a, w := t.ensureAttempt(), &ownWatch{Watch: added}
 	a.watches = append(a.watches, w)
-	if !p.there {
+	if !p.answered {
 		p.key, w.unread = w.Key, true
-		startRead(t, true, p.fetch, func() (struct{}, error) {
+		startRead(t, true, p.readStored, func() (struct{}, error) {
 			w.setValue(p.value, p.err)
 			return struct{}{}, nil
 		})
@@ -44,7 +48,7 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 func (t *Transaction) checkWatch(key []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
+	if err := t.checkUsable(); err != nil {
 		return err
 	}
 	switch {

@@ -17,8 +17,8 @@ func (t *Transaction) Set(key, value []byte) {
 	defer t.mu.Unlock()
 	switch {
 	case isMetadata(key):
-		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp only"))
-	case t.special(key):
+		_ = t.keepFault(kv.NewError(kv.CodeClientInvalidOperation, "\\xff/metadataVersion takes a versionstamp only"))
+	case t.rejectSpecial(key):
 		return
 	}
 	conflict, ok := t.beginWrite(key)
@@ -26,10 +26,10 @@ func (t *Transaction) Set(key, value []byte) {
 		return
 	}
 	t.size += int64(len(key)+len(value)) + mutationCost + keyConflictSize(key, conflict)
-	if !t.fits(key, value) {
+	if !t.checkSizes(key, value) {
 		return
 	}
-	t.write(keys.Own(key), operation{op: mutation.OpSet, value: keys.Own(value)}, conflict)
+	t.addOperation(keys.Own(key), operation{op: mutation.OpSet, value: keys.Own(value)}, conflict)
 }
 
 func keyConflictSize(key []byte, conflict bool) int64 {
@@ -47,24 +47,24 @@ func (t *Transaction) beginWrite(key []byte) (conflict, ok bool) {
 	}
 	conflict = t.takeConflict()
 	if t.started {
-		_ = t.fail(t.misused())
+		_ = t.keepFault(t.failMisuse())
 		return false, false
 	}
 	if bytes.Compare(key, t.settings.writeEnd()) >= 0 && !isMetadata(key) {
-		_ = t.fail(outside(key))
+		_ = t.keepFault(outside(key))
 		return false, false
 	}
 	return conflict, true
 }
 
-// special reports whether a key that is set or cleared is one of FoundationDB's
-// special keys, which is a fault before all others. Atomic operations know no
-// special keys.
-func (t *Transaction) special(key []byte) bool {
+// rejectSpecial reports whether a key that is set or cleared is one of FoundationDB's
+// rejectSpecial keys, which is a fault before all others. Atomic operations know no
+// rejectSpecial keys.
+func (t *Transaction) rejectSpecial(key []byte) bool {
 	if !isSpecial(key) {
 		return false
 	}
-	_ = t.fail(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", keys.Printable(key)))
+	_ = t.keepFault(kv.NewError(kv.CodeSpecialKeysWriteDisabled, "key %s", keys.Printable(key)))
 	return true
 }
 
@@ -76,34 +76,34 @@ func isSpecial(key []byte) bool {
 func (t *Transaction) takeConflict() bool {
 	quiet := t.settings.noWriteConflict
 	t.settings.noWriteConflict = false
-	t.quiet = t.quiet || quiet
+	t.hasQuietWrite = t.hasQuietWrite || quiet
 	return !quiet
 }
 
 // specialEnd is behind FoundationDB's special keys, which begin at systemEnd.
 var specialEnd = []byte{0xff, 0xff, 0xff}
 
-// fits keeps the fault of a key or value that is too long.
-func (t *Transaction) fits(key, value []byte) bool {
+// checkSizes keeps the fault of a key or value that is too long.
+func (t *Transaction) checkSizes(key, value []byte) bool {
 	switch {
 	case len(key) > longestKey(key):
-		_ = t.fail(kv.NewError(kv.CodeKeyTooLarge, "key %s has %d bytes; at most %d are possible", keys.Printable(key), len(key), longestKey(key)))
+		_ = t.keepFault(kv.NewError(kv.CodeKeyTooLarge, "key %s has %d bytes; at most %d are possible", keys.Printable(key), len(key), longestKey(key)))
 	case len(value) > kv.MaxValueSize:
-		_ = t.fail(kv.NewError(kv.CodeValueTooLarge, "the value of key %s has %d bytes; at most %d are possible", keys.Printable(key), len(value), kv.MaxValueSize))
+		_ = t.keepFault(kv.NewError(kv.CodeValueTooLarge, "the value of key %s has %d bytes; at most %d are possible", keys.Printable(key), len(value), kv.MaxValueSize))
 	default:
 		return true
 	}
 	return false
 }
 
-// write adds an operation on a key; it keeps both.
-func (t *Transaction) write(key []byte, op operation, conflict bool) {
+// addOperation adds an operation on a key; it keeps both.
+func (t *Transaction) addOperation(key []byte, op operation, conflict bool) {
 	if !t.settings.rywDisabled {
-		t.writes.mutate(key, op, conflict)
+		t.writes.addOperation(key, op, conflict)
 		t.attempt.fireOwn(kv.KeyRange{Begin: key, End: keys.OwnedSuccessor(key)}, op)
 		return
 	}
-	p := t.bypass()
+	p := t.ownDirect()
 	p.sent = append(p.sent, mutation.Mutation{Op: op.op, Key: key, Value: op.value})
 	if conflict {
 		p.sentRanges = append(p.sentRanges, kv.KeyRange{Begin: key, End: keys.OwnedSuccessor(key)})
@@ -114,7 +114,7 @@ func (t *Transaction) write(key []byte, op operation, conflict bool) {
 func (t *Transaction) Clear(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.started && t.special(key) {
+	if !t.started && t.rejectSpecial(key) {
 		return
 	}
 	conflict, ok := t.beginWrite(key)
@@ -129,7 +129,7 @@ func (t *Transaction) Clear(key []byte) {
 			t.size += size + rangeCost
 		}
 	}
-	t.erase(r, conflict)
+	t.addClear(r, conflict)
 }
 
 // ClearRange implements [kv.Transaction].
@@ -140,19 +140,19 @@ func (t *Transaction) ClearRange(r kv.KeyRange) {
 		return
 	}
 	if bytes.Compare(r.Begin, r.End) > 0 {
-		_ = t.fail(inverted(r))
+		_ = t.keepFault(inverted(r))
 		return
 	}
 	conflict := t.takeConflict()
 	if t.started {
-		_ = t.fail(t.misused())
+		_ = t.keepFault(t.failMisuse())
 		return
 	}
-	if isSpecial(r.End) && t.special(r.Begin) {
+	if isSpecial(r.End) && t.rejectSpecial(r.Begin) {
 		return
 	}
 	if err := inLegalRange(r, t.settings.writeEnd()); err != nil {
-		_ = t.fail(err)
+		_ = t.keepFault(err)
 		return
 	}
 	size := int64(len(r.Begin) + len(r.End))
@@ -162,17 +162,17 @@ func (t *Transaction) ClearRange(r kv.KeyRange) {
 	}
 	r = kv.KeyRange{Begin: keys.Own(shorten(r.Begin)), End: keys.Own(shorten(r.End))}
 	if bytes.Compare(r.Begin, r.End) < 0 {
-		t.erase(r, conflict)
+		t.addClear(r, conflict)
 	}
 }
 
-func (t *Transaction) erase(r kv.KeyRange, conflict bool) {
+func (t *Transaction) addClear(r kv.KeyRange, conflict bool) {
 	if !t.settings.rywDisabled {
-		t.writes.clear(r.Begin, r.End, conflict)
+		t.writes.addClear(r.Begin, r.End, conflict)
 		t.attempt.fireOwn(r, operation{op: mutation.OpSet})
 		return
 	}
-	p := t.bypass()
+	p := t.ownDirect()
 	p.sent = append(p.sent, mutation.Mutation{Op: mutation.OpClearRange, Key: r.Begin, Value: r.End})
 	if conflict {
 		p.sentRanges = append(p.sentRanges, r)
@@ -188,21 +188,21 @@ func (t *Transaction) Atomic(op kv.MutationType, key, operand []byte) {
 		return
 	}
 	if err := checkAtomic(op, key, operand); err != nil {
-		_ = t.fail(err)
+		_ = t.keepFault(err)
 		return
 	}
-	if !t.fits(key, operand) {
+	if !t.checkSizes(key, operand) {
 		return
 	}
 	key, operand = keys.Own(key), keys.Own(operand)
 	if op == kv.SetVersionstampedKey {
 		conflict = false
-		if key, ok = t.hideStamped(key); !ok {
+		if key, ok = t.hideStampedKeys(key); !ok {
 			return
 		}
 	}
 	t.size += int64(len(key)+len(operand)) + mutationCost + keyConflictSize(key, conflict)
-	t.write(key, operation{op: op, value: operand}, conflict)
+	t.addOperation(key, operation{op: op, value: operand}, conflict)
 }
 
 func checkAtomic(op kv.MutationType, key, operand []byte) error {
@@ -222,23 +222,23 @@ func checkAtomic(op kv.MutationType, key, operand []byte) error {
 	return nil
 }
 
-// hideStamped makes the keys that a versionstamped key may become unreadable,
+// hideStampedKeys makes the keys that a versionstamped key may become unreadable,
 // sends what was written to them before, and returns the key with the least
 // versionstamp that it can get.
-func (t *Transaction) hideStamped(key []byte) ([]byte, bool) {
+func (t *Transaction) hideStampedKeys(key []byte) ([]byte, bool) {
 	r, ok := mutation.StampRange(key, t.version, t.settings.readEnd())
 	if !ok {
-		_ = t.fail(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
+		_ = t.keepFault(kv.NewError(kv.CodeClientInvalidOperation, "the key has no room for a versionstamp where its last four bytes say"))
 		return nil, false
 	}
-	p := t.bypass()
+	p := t.ownDirect()
 	p.stampKeys = append(p.stampKeys, key)
 	if t.settings.rywDisabled {
 		return key, true
 	}
-	p.sent = t.writes.compile(p.sent, r.Begin, r.End)
-	p.sentRanges = append(p.sentRanges, t.writes.conflictsWithin(r.Begin, r.End)...)
-	t.writes.hide(r.Begin, r.End)
+	p.sent = t.writes.appendMutations(p.sent, r.Begin, r.End)
+	p.sentRanges = append(p.sentRanges, t.writes.conflictRangesWithin(r.Begin, r.End)...)
+	t.writes.hideRange(r.Begin, r.End)
 	at, _ := mutation.StampOffset(key)
 	least := slices.Clone(key)
 	copy(least[at:], mutation.Versionstamp(t.version, 0))

@@ -11,21 +11,24 @@ import (
 
 const (
 	// atOnce is how many steps a read takes while the transaction is locked; one
-	// that is known to need more gives up after atOnceIfLong.
-	atOnce       = 4096
-	atOnceIfLong = 64
+	// that is known to need more gives up after atOnceIfFar.
+	atOnce      = 4096
+	atOnceIfFar = 64
 )
 
-// answer makes a read over own writes and what the database holds: at once if
-// memory has what it needs and it is short, else by a goroutine, with the writes
-// and the version of now. walk reads, the transaction being locked or not; note
-// takes what was read into the transaction, which is locked. long says that many
-// steps are likely. t.mu is held.
+// answer makes a read over own writes and what the database holds: at once if the
+// view is in memory and the read is short, else by a goroutine, with the own writes
+// and the version of now. walk reads, with t.mu held or not; note takes what was read
+// into the transaction, with t.mu held. long says that many steps are likely. t.mu is
+// held.
+//
+// A read that is made at once keeps t.mu: it walks over the own writes and the known
+// keys in place. A copy would make each write that follows copy nodes of the map.
 func answer[A, T any](t *Transaction, snapshot, long bool, walk func(*overlay) (A, error), note func(*overlay, A) (T, error)) kv.Future[T] {
 	s := newOverlay(t, snapshot)
 	s.budget.Most = atOnce
 	if long {
-		s.budget.Most = atOnceIfLong
+		s.budget.Most = atOnceIfFar
 	}
 	a, err := walkToEnd(s, walk)
 	if err == rangeread.ErrNotAtHand {
@@ -37,12 +40,12 @@ func answer[A, T any](t *Transaction, snapshot, long bool, walk func(*overlay) (
 
 // answerLater lets a goroutine make a read that could not be made at once.
 func answerLater[A, T any](t *Transaction, s *overlay, snapshot, long bool, walk func(*overlay) (A, error), note func(*overlay, A) (T, error)) kv.Future[T] {
-	v, err := t.readable()
+	v, err := t.currentView()
 	if err != nil {
 		var none T
-		return kv.Resolved(none, t.spoil(err))
+		return kv.Resolved(none, t.keepReadError(err))
 	}
-	s.detach(v, snapshot)
+	s.restartDetached(v, snapshot)
 	var a A
 	read := func(quit *atomic.Bool) {
 		s.budget.Abandon = quit
@@ -65,14 +68,14 @@ func walkToEnd[A any](s *overlay, walk func(*overlay) (A, error)) (A, error) {
 // reply as it arrives. t.mu is held.
 func noteRead[A, T any](t *Transaction, s *overlay, a A, err error, note func(*overlay, A) (T, error)) (result T, _ error) {
 	if err == nil || kv.CodeOf(err) == kv.CodeAccessedUnreadable {
-		t.learnFrom(s)
+		t.addKnownFrom(s)
 	}
 	if err == nil {
 		result, err = note(s, a)
 	}
 	if err != nil {
 		var none T
-		return none, t.spoil(err)
+		return none, t.keepReadError(err)
 	}
 	return result, nil
 }

@@ -13,9 +13,9 @@ type operation struct {
 	value []byte
 }
 
-// independent reports whether the operation's result does not depend on the
+// isIndependent reports whether the operation's result does not depend on the
 // value before it.
-func (o operation) independent() bool {
+func (o operation) isIndependent() bool {
 	return mutation.IsIndependent(o.op)
 }
 
@@ -34,16 +34,16 @@ type writeEntry struct {
 	gap span
 }
 
-// dependent reports whether the value needs that of the database.
-func (w *writeEntry) dependent() bool { return len(w.ops) > 0 && !w.ops[0].independent() }
+// needsStored reports whether the value needs that of the database.
+func (w *writeEntry) needsStored() bool { return len(w.ops) > 0 && !w.ops[0].isIndependent() }
 
-// known reports whether the key's operations hide the database's value from
+// hidesStored reports whether the key's operations hide the database's value from
 // the transaction's reads, so that they cause no read conflict.
-func (w *writeEntry) known() bool { return w.gap.cleared || !w.dependent() }
+func (w *writeEntry) hidesStored() bool { return w.gap.cleared || !w.needsStored() }
 
-// then returns what an entry without operations, or with some, becomes with one
+// withOperation returns what an entry without operations, or with some, becomes with one
 // more. The entry keeps added, which holds that one.
-func (w writeEntry) then(added []operation, conflict bool) writeEntry {
+func (w writeEntry) withOperation(added []operation, conflict bool) writeEntry {
 	op, here := added[0], w.gap
 	if len(w.ops) > 0 {
 		here = w.key
@@ -53,7 +53,7 @@ func (w writeEntry) then(added []operation, conflict bool) writeEntry {
 		conflict:   conflict || here.conflict,
 		unreadable: here.unreadable || stamps,
 	}}
-	overCleared := len(w.ops) == 0 && w.gap.cleared && !op.independent()
+	overCleared := len(w.ops) == 0 && w.gap.cleared && !op.isIndependent()
 	replaces := !here.unreadable && (op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue)
 	switch {
 	case overCleared:
@@ -102,9 +102,9 @@ func merge(last, op operation) operation {
 	return operation{op: last.op, value: mutation.Apply(op.op, last.value, op.value)}
 }
 
-// value returns what the operations make of the database's value.
-func (w *writeEntry) value(below []byte) []byte {
-	if len(w.ops) == 1 && !w.dependent() {
+// applyTo returns what the operations make of the database's value.
+func (w *writeEntry) applyTo(below []byte) []byte {
+	if len(w.ops) == 1 && !w.needsStored() {
 		return w.ops[0].value
 	}
 	at := operation{op: mutation.OpSet, value: below}

@@ -26,14 +26,14 @@ type writeMap struct {
 
 func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty() }
 
-// distinct returns what is listed, in the order of keys, if that is all there is,
+// distinctMutations returns what is listed, in the order of keys, if that is all there is,
 // no key is there twice, and no two keys follow each other at once, whose ranges
 // would count as one.
-func (m *writeMap) distinct() ([]mutation.Mutation, bool) {
+func (m *writeMap) distinctMutations() ([]mutation.Mutation, bool) {
 	if !m.entries.IsEmpty() {
 		return nil, false
 	}
-	sorted := m.ordered()
+	sorted := m.sortedList()
 	for i := 1; i < len(sorted); i++ {
 		if before, key := sorted[i-1].Key, sorted[i].Key; bytes.Equal(before, key) || keys.IsSuccessor(key, before) {
 			return nil, false
@@ -44,62 +44,62 @@ func (m *writeMap) distinct() ([]mutation.Mutation, bool) {
 
 // floor returns the entry at or before key.
 func (m *writeMap) floor(key []byte) ([]byte, writeEntry) {
-	at, w := m.order().Floor(key)
+	at, w := m.sortedEntries().Floor(key)
 	if w == nil {
 		return nil, writeEntry{}
 	}
 	return at, *w
 }
 
-// begin makes the map one that covers all keys: its first entry is the empty key.
-func (m *writeMap) begin() {
-	if m.order().IsEmpty() {
+// ensureFirst makes the map one that covers all keys: its first entry is the empty key.
+func (m *writeMap) ensureFirst() {
+	if m.sortedEntries().IsEmpty() {
 		m.entries.Set([]byte{}, writeEntry{})
 	}
 }
 
 // boundAt makes key an entry, so that gaps end there.
 func (m *writeMap) boundAt(key []byte) {
-	m.begin()
+	m.ensureFirst()
 	if at, w := m.floor(key); !bytes.Equal(at, key) {
 		m.entries.Set(key, writeEntry{gap: w.gap})
 	}
 }
 
-// mutate adds an operation on key. The map keeps key and value.
-func (m *writeMap) mutate(key []byte, op operation, conflict bool) {
+// addOperation adds an operation on key. The map keeps key and value.
+func (m *writeMap) addOperation(key []byte, op operation, conflict bool) {
 	if m.entries.IsEmpty() && conflict && op.op != kv.SetVersionstampedKey {
 		m.listed = append(m.listed, mutation.Mutation{Op: op.op, Key: key, Value: op.value})
 		return
 	}
-	m.order()
-	m.enter(key, op, conflict)
+	m.sortedEntries()
+	m.enterOperation(key, op, conflict)
 }
 
-// enter is mutate on the map.
-func (m *writeMap) enter(key []byte, op operation, conflict bool) {
-	m.begin()
+// enterOperation is mutate on the map.
+func (m *writeMap) enterOperation(key []byte, op operation, conflict bool) {
+	m.ensureFirst()
 	at, w := m.floor(key)
 	if !bytes.Equal(at, key) {
 		w = writeEntry{gap: w.gap}
 	}
-	m.entries.Set(key, w.then([]operation{op}, conflict))
+	m.entries.Set(key, w.withOperation([]operation{op}, conflict))
 }
 
-// clear removes the keys from begin to end. The map keeps begin and end.
-func (m *writeMap) clear(begin, end []byte, conflict bool) {
+// addClear removes the keys from begin to end. The map keeps begin and end.
+func (m *writeMap) addClear(begin, end []byte, conflict bool) {
 	if m.entries.IsEmpty() && conflict && keys.IsSuccessor(end, begin) {
 		m.listed = append(m.listed, mutation.Mutation{Op: mutation.OpClearRange, Key: begin, Value: end})
 		return
 	}
-	m.order()
+	m.sortedEntries()
 	m.enterClear(begin, end, conflict)
 }
 
 // enterClear is clear on the map.
 func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 	if conflict {
-		m.cover(begin, end, span{cleared: true, conflict: true})
+		m.coverRange(begin, end, span{cleared: true, conflict: true})
 		return
 	}
 	m.boundAt(begin)
@@ -111,7 +111,7 @@ func (m *writeMap) enterClear(begin, end []byte, conflict bool) {
 		}
 	}
 	m.entries.RemoveRange(begin, end)
-	m.begin()
+	m.ensureFirst()
 	m.entries.Set(begin, writeEntry{gap: span{cleared: true}})
 	for _, r := range bounds {
 		m.addConflict(r.Begin, r.End)
@@ -125,7 +125,7 @@ func (m *writeMap) addConflict(begin, end []byte) {
 			m.boundAt(bound)
 		}
 	}
-	m.paint(begin, end, func(s *span) { s.conflict = true })
+	m.changeSpans(begin, end, func(s *span) { s.conflict = true })
 }
 
 // conflictsAround reports whether key is no bound, in a gap that is a write
@@ -136,16 +136,16 @@ func (m *writeMap) conflictsAround(key []byte) bool {
 	return w.gap.conflict && !bytes.Equal(at, key)
 }
 
-// hide makes the keys from begin to end unreadable and forgets what was written
+// hideRange makes the keys from begin to end unreadable and forgets what was written
 // there, which the caller has taken out before.
-func (m *writeMap) hide(begin, end []byte) {
-	m.cover(begin, end, span{unreadable: true})
+func (m *writeMap) hideRange(begin, end []byte) {
+	m.coverRange(begin, end, span{unreadable: true})
 }
 
-// cover makes the keys from begin to end one gap, and one with the gaps beside
+// coverRange makes the keys from begin to end one gap, and one with the gaps beside
 // it that are alike: how many there are is seen in the size that reading has.
-func (m *writeMap) cover(begin, end []byte, gap span) {
-	m.begin()
+func (m *writeMap) coverRange(begin, end []byte, gap span) {
+	m.ensureFirst()
 	at, w := m.floor(begin)
 	goesOn := w.gap == gap && (len(w.ops) == 0 || !bytes.Equal(at, begin))
 	m.boundAt(end)
@@ -153,7 +153,7 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 		m.entries.RemoveRange(keys.Successor(begin), end) // a bound at begin stays
 	} else {
 		m.entries.RemoveRange(begin, end)
-		m.begin()
+		m.ensureFirst()
 		m.entries.Set(begin, writeEntry{gap: gap})
 	}
 	if next := m.entries.Get(end); len(next.ops) == 0 && next.gap == gap {
@@ -161,8 +161,8 @@ func (m *writeMap) cover(begin, end []byte, gap span) {
 	}
 }
 
-// paint changes the entries from begin to end, keys and gaps.
-func (m *writeMap) paint(begin, end []byte, change func(*span)) {
+// changeSpans changes the entries from begin to end, keys and gaps.
+func (m *writeMap) changeSpans(begin, end []byte, change func(*span)) {
 	var keys [][]byte
 	var c btree.Cursor[writeEntry]
 	for ok := c.Seek(&m.entries, begin); ok && bytes.Compare(c.Key(), end) < 0; ok = c.Next() {
@@ -176,9 +176,9 @@ func (m *writeMap) paint(begin, end []byte, change func(*span)) {
 	}
 }
 
-// compile appends what a commit must do for the keys from begin to end to
+// appendMutations appends what a commit must do for the keys from begin to end to
 // mutations: first what is cleared, then the operations. A nil end is no bound.
-func (m *writeMap) compile(mutations []mutation.Mutation, begin, end []byte) []mutation.Mutation {
+func (m *writeMap) appendMutations(mutations []mutation.Mutation, begin, end []byte) []mutation.Mutation {
 	var from []byte
 	flush := func(to []byte) {
 		if from != nil {
@@ -207,12 +207,14 @@ func (m *writeMap) compile(mutations []mutation.Mutation, begin, end []byte) []m
 	return mutations
 }
 
-// conflicts returns the write conflict ranges, merged.
-func (m *writeMap) conflicts() []kv.KeyRange { return m.conflictsWithin([]byte{}, keys.SystemEnd) }
+// conflictRanges returns the write conflict ranges, merged.
+func (m *writeMap) conflictRanges() []kv.KeyRange {
+	return m.conflictRangesWithin([]byte{}, keys.SystemEnd)
+}
 
-// conflictsWithin returns what lies between begin and end of the write conflict
+// conflictRangesWithin returns what lies between begin and end of the write conflict
 // ranges, merged.
-func (m *writeMap) conflictsWithin(begin, end []byte) []kv.KeyRange {
+func (m *writeMap) conflictRangesWithin(begin, end []byte) []kv.KeyRange {
 	var ranges []kv.KeyRange
 	for s := m.segments(begin); s.valid() && bytes.Compare(s.begin(), end) < 0; s.next() {
 		if !s.span().conflict {

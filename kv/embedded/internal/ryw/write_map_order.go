@@ -12,38 +12,38 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// order brings what is listed into the map.
-func (m *writeMap) order() *btree.Tree[writeEntry] {
+// sortedEntries brings what is listed into the map.
+func (m *writeMap) sortedEntries() *btree.Tree[writeEntry] {
 	if len(m.listed) == 0 {
 		return &m.entries
 	}
-	listed, ordered := m.listed, m.ordered()
+	listed, ordered := m.listed, m.sortedList()
 	m.listed, m.byKey = nil, nil
-	if apart(ordered) {
-		m.build(ordered)
+	if areApart(ordered) {
+		m.buildEntries(ordered)
 	} else {
 		m.enterAll(listed)
 	}
 	return &m.entries
 }
 
-// misses reports whether the map is only a list, and nothing on it is in
+// missesRange reports whether the map is only a list, and nothing on it is in
 // [begin, end). It brings the list in order, unless it has done so when that was
 // more than half as long: a transaction that reads and writes in turns needs the
 // tree.
-func (m *writeMap) misses(begin, end []byte) bool {
+func (m *writeMap) missesRange(begin, end []byte) bool {
 	n, before := len(m.listed), len(m.byKey)
 	if n == 0 || before < n && 2*before >= n {
 		return false
 	}
-	ordered := m.ordered()
+	ordered := m.sortedList()
 	at, _ := slices.BinarySearchFunc(ordered, begin, func(l mutation.Mutation, key []byte) int { return bytes.Compare(l.Key, key) })
 	return at == n || bytes.Compare(ordered[at].Key, end) >= 0
 }
 
-// apart reports whether no two keys of what is listed, in order, follow each other
+// areApart reports whether no two keys of what is listed, in order, follow each other
 // at once. Then what is done to one does not concern the others.
-func apart(ordered []mutation.Mutation) bool {
+func areApart(ordered []mutation.Mutation) bool {
 	for i := 1; i < len(ordered); i++ {
 		if keys.IsSuccessor(ordered[i].Key, ordered[i-1].Key) {
 			return false
@@ -52,9 +52,9 @@ func apart(ordered []mutation.Mutation) bool {
 	return true
 }
 
-// ordered returns what is listed in the order of keys; what is done to one key is
+// sortedList returns what is listed in the order of keys; what is done to one key is
 // in the order in which it was listed.
-func (m *writeMap) ordered() []mutation.Mutation {
+func (m *writeMap) sortedList() []mutation.Mutation {
 	if len(m.byKey) < len(m.listed) {
 		m.byKey = m.listed
 		if !slices.IsSortedFunc(m.listed, func(a, b mutation.Mutation) int { return bytes.Compare(a.Key, b.Key) }) {
@@ -86,14 +86,14 @@ func (m *writeMap) enterAll(listed []mutation.Mutation) {
 		if l := &listed[i]; l.Op == mutation.OpClearRange {
 			m.enterClear(l.Key, l.Value, true)
 		} else {
-			m.enter(l.Key, operation{l.Op, l.Value}, true)
+			m.enterOperation(l.Key, operation{l.Op, l.Value}, true)
 		}
 	}
 }
 
-// build makes the map of what is listed, which is in order and apart: the same as
+// buildEntries makes the map of what is listed, which is in order and apart: the same as
 // [writeMap.enterAll], at once.
-func (m *writeMap) build(listed []mutation.Mutation) {
+func (m *writeMap) buildEntries(listed []mutation.Mutation) {
 	items := make([]btree.Item[writeEntry], 0, len(listed)+2)
 	if len(listed[0].Key) > 0 {
 		items = append(items, btree.Item[writeEntry]{Key: []byte{}})
@@ -122,7 +122,7 @@ func appendKey(items []btree.Item[writeEntry], listed []mutation.Mutation, ops [
 			w, bound = writeEntry{gap: span{cleared: true, conflict: true}}, l.Value
 		} else {
 			ops[i] = operation{l.Op, l.Value}
-			w = w.then(ops[i:i+1:i+1], true)
+			w = w.withOperation(ops[i:i+1:i+1], true)
 		}
 	}
 	items = append(items, btree.Item[writeEntry]{Key: listed[0].Key, Value: w})

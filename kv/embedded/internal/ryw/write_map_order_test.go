@@ -23,7 +23,7 @@ func TestOrderIsThatOfEntering(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		listed := drawListed(t, "listed")
 		built, entered := &writeMap{listed: slices.Clone(listed)}, &writeMap{}
-		built.order()
+		built.sortedEntries()
 		entered.enterAll(listed)
 		checkEntries(t, built, entered)
 		later := drawListed(t, "later")
@@ -45,7 +45,7 @@ func TestMisses(t *testing.T) {
 				return string(r.Begin) <= string(l.Key) && string(l.Key) < string(r.End)
 			}
 			asked := 2*len(m.byKey) < len(m.listed)
-			if got, want := m.misses(r.Begin, r.End), asked && !slices.ContainsFunc(m.listed, within); got != want && string(r.Begin) < string(r.End) {
+			if got, want := m.missesRange(r.Begin, r.End), asked && !slices.ContainsFunc(m.listed, within); got != want && string(r.Begin) < string(r.End) {
 				t.Fatalf("that nothing is in %q: %v, want %v", r, got, want)
 			}
 		}

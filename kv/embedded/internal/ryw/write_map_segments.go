@@ -14,39 +14,39 @@ import (
 type segments struct {
 	cursor   btree.Cursor[writeEntry]
 	operated *writeEntry // the segment is a key with these operations; nil: a gap
-	gap      span     // what was done to the gap
+	gap      span        // what was done to the gap
 	ok       bool
 	first    []byte // where the segment begins, if not where the entry does
 }
 
 // segments returns a walk from the segment that holds key.
 func (m *writeMap) segments(key []byte) (s segments) {
-	if m.order().IsEmpty() {
+	if m.sortedEntries().IsEmpty() {
 		return s
 	}
 	s.ok = s.cursor.SeekFloor(&m.entries, key)
-	s.enter(bytes.Equal(s.cursor.Key(), key))
+	s.enterEntry(bytes.Equal(s.cursor.Key(), key))
 	return s
 }
 
 // segmentsBelow returns the segment that ends at or holds what lies just below
 // key.
 func (m *writeMap) segmentsBelow(key []byte) (s segments) {
-	if m.order().IsEmpty() || len(key) == 0 {
+	if m.sortedEntries().IsEmpty() || len(key) == 0 {
 		return s
 	}
 	if s.ok = s.cursor.SeekBelow(&m.entries, key); !s.ok {
 		return s
 	}
-	s.enter(false)
+	s.enterEntry(false)
 	if s.operated == nil && s.first != nil && bytes.Compare(s.first, key) >= 0 {
-		s.enter(true)
+		s.enterEntry(true)
 	}
 	return s
 }
 
-// enter begins with the entry's key, or with the gap behind it.
-func (s *segments) enter(atKey bool) {
+// enterEntry begins with the entry's key, or with the gap behind it.
+func (s *segments) enterEntry(atKey bool) {
 	w := s.cursor.Value()
 	s.operated, s.gap, s.first = nil, w.gap, nil
 	switch {
@@ -89,12 +89,12 @@ func (s *segments) end(limit []byte) []byte {
 // next moves to the following segment.
 func (s *segments) next() {
 	if s.operated != nil {
-		s.enter(false)
+		s.enterEntry(false)
 		if next, ok := s.cursor.PeekKey(); !ok || !bytes.Equal(next, s.first) {
 			return
 		}
 	}
 	if s.ok = s.cursor.Next(); s.ok {
-		s.enter(true)
+		s.enterEntry(true)
 	}
 }
