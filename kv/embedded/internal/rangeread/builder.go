@@ -14,12 +14,13 @@ import (
 type Builder struct {
 	rows, bytes int // what the limits leave
 	pairs       []kv.KeyValue
-	room        []byte  // what is left of the memory for copies
-	spent       int     // bytes of it used, for good
-	rowBytes    int     // how large a row of the batch before was
-	client      *Limits // of the client, which count the pairs too; nil: none do
-	front       int     // how many of pairs were there before
-	pairCost    int     // what a pair counts beside its bytes
+	room        []byte // what is left of the memory for copies
+	spent       int    // bytes of it used, for good
+	rowBytes    int    // how large a row of the batch before was
+	client      Limits // of the client, if it counts the pairs too
+	counts      bool   // it does
+	front       int    // how many of pairs were there before
+	pairCost    int    // what a pair counts beside its bytes
 }
 
 // The least and the most memory for copies that is asked for at a time.
@@ -42,7 +43,10 @@ func (b *Builder) Start(l Limits, hint *SizeHint, front []kv.KeyValue) {
 
 // CountAlso makes the builder count each pair against the limits of the client,
 // too.
-func (b *Builder) CountAlso(client *Limits) { b.client = client }
+func (b *Builder) CountAlso(client Limits) { b.client, b.counts = client, true }
+
+// Client returns what is left of the limits that CountAlso has set.
+func (b *Builder) Client() *Limits { return &b.client }
 
 // SetLimits replaces the limits.
 func (b *Builder) SetLimits(rows, bytes int) { b.rows, b.bytes = rows, bytes }
@@ -65,7 +69,7 @@ func (b *Builder) Add(key, value []byte) (full bool) {
 // Count counts a pair of so many bytes without adding it, and reports whether the
 // batch is full.
 func (b *Builder) Count(size int) (full bool) {
-	if b.client != nil {
+	if b.counts {
 		b.client.Count(size)
 	}
 	if b.rows != Unlimited {
@@ -106,7 +110,7 @@ func (b *Builder) grow(size int) {
 func (b *Builder) Finish(hint *SizeHint) []kv.KeyValue {
 	hint.update(int32(len(b.pairs)-b.front), int32(b.spent))
 	pairs := Trim(b.pairs)
-	b.pairs, b.room, b.client = nil, nil, nil
+	b.pairs, b.room = nil, nil
 	return pairs
 }
 

@@ -19,6 +19,7 @@ type overlay struct {
 	scan     Scan         // over view
 	below    kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
 	budget   rangeread.Budget
+	builder  rangeread.Builder // of the batch that is collected; here because a pointer to it goes through an interface
 	err      error
 	writes   *writeMap // nil: none
 	unshared bool      // neither own writes nor known keys concern the read
@@ -103,12 +104,13 @@ func (noScan) SeekBelow([]byte) (key, value []byte, ok bool) { return nil, nil, 
 func (noScan) Err() error                                    { return nil }
 func (noScan) Close() error                                  { return nil }
 
-// collectStored collects stored pairs of [begin, end), and reports whether g became full.
-func (s *overlay) collectStored(begin, end []byte, g *rangeread.Builder, back bool) (full bool) {
+// collectStored gives the stored pairs of [begin, end) to the builder, and reports
+// whether it became full.
+func (s *overlay) collectStored(begin, end []byte, back bool) (full bool) {
 	if s.fixView(); s.err != nil {
 		return false
 	}
-	full, s.err = s.view.Collect(begin, end, back, g, &s.budget)
+	full, s.err = s.view.Collect(begin, end, back, &s.builder, &s.budget)
 	return full
 }
 

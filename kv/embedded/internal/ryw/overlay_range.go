@@ -91,10 +91,9 @@ func (s *overlay) readPairs(begin, end []byte, l rangeread.Limits, reverse bool)
 	if s.fixView(); s.err != nil {
 		return rangeResult{}
 	}
-	var g rangeread.Builder
-	g.Start(l, s.lastSize, nil)
-	res.more = s.collectStored(begin, end, &g, reverse)
-	res.kvs = g.Finish(s.lastSize)
+	s.builder.Start(l, s.lastSize, nil)
+	res.more = s.collectStored(begin, end, reverse)
+	res.kvs = s.builder.Finish(s.lastSize)
 	return res
 }
 

@@ -48,13 +48,14 @@ func (s *overlay) answerRequest(begin, end kv.KeySelector, l rangeread.Limits, r
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return f
 	}
-	a := serverRequest{overlay: s, left: l, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
-	a.batch.Start(l, s.lastSize, front)
+	a := serverRequest{overlay: s, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	s.builder.Start(l, s.lastSize, front)
+	s.builder.CountAlso(l)
 	if e.beyond > 0 && !bytes.Equal(s.limit, keys.SystemEnd) {
 		a.systemKeys = e.beyond - max(b.beyond, 1)
 	}
 	a.readReplies(&f, reverse)
-	if f.pairs = a.batch.Finish(s.lastSize); len(f.pairs) > len(front) {
+	if f.pairs = s.builder.Finish(s.lastSize); len(f.pairs) > len(front) {
 		f.noteKey(f.pairs[len(front)].Key)
 		f.noteKey(f.pairs[len(f.pairs)-1].Key)
 	}

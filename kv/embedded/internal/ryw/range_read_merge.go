@@ -116,13 +116,13 @@ func (r *rangeRead) ensureRun(edge, bound []byte, back bool) bool {
 	if keys.IsSuccessor(missing.End, missing.Begin) {
 		return false
 	}
-	var g rangeread.Builder
+	g := &r.builder
 	g.Start(r.left, r.lastSize, r.res.kvs)
 	g.SetPairCost(rangeread.ClientPairCost) // no server is asked for what is known
 	if r.left.Bytes == 0 {
 		g.SetLimits(replyLimits(r.left))
 	}
-	if full := r.collectStored(missing.Begin, missing.End, &g, back); full && back {
+	if full := r.collectStored(missing.Begin, missing.End, back); full && back {
 		missing.Begin = g.LastKey()
 	} else if full {
 		missing.End = keys.Successor(g.LastKey())

@@ -41,8 +41,6 @@ type serverReply struct {
 // together: in replies of limited size.
 type serverRequest struct {
 	overlay    *overlay
-	batch      rangeread.Builder
-	left       rangeread.Limits
 	begin, end []byte
 	whole      bool // a selector left the keys of its server
 	systemKeys int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
@@ -59,11 +57,11 @@ const systemPairSize = 64
 // server, NativeAPI asks for what lies between the resolved keys: so it knows that
 // nothing is left once a reply that was cut off has come to the end of that.
 func (a *serverRequest) readReplies(f *serverReply, reverse bool) {
-	a.batch.CountAlso(&a.left)
+	left := a.overlay.builder.Client()
 	for {
 		f.more = a.readReply(f, reverse)
-		switch satisfied := a.left.Bytes != rangeread.Unlimited && a.left.Least == 0; {
-		case a.left.Reached():
+		switch satisfied := left.Bytes != rangeread.Unlimited && left.Least == 0; {
+		case left.Reached():
 			f.more = true
 			return
 		case f.more && a.whole && a.systemKeys == 0 && bytes.Compare(a.begin, a.end) >= 0:
@@ -94,8 +92,8 @@ func replyLimits(l rangeread.Limits) (rows, size int) {
 // readReply reads as much as a server sends at a time and reports whether that was
 // cut off.
 func (a *serverRequest) readReply(f *serverReply, reverse bool) (cut bool) {
-	g := &a.batch
-	rows, size := replyLimits(a.left)
+	g := &a.overlay.builder
+	rows, size := replyLimits(*g.Client())
 	if g.SetLimits(rows, size); rows <= 0 || size <= 0 {
 		return true
 	}
@@ -103,7 +101,7 @@ func (a *serverRequest) readReply(f *serverReply, reverse bool) (cut bool) {
 		return true
 	}
 	before := g.Len()
-	full := bytes.Compare(a.begin, a.end) < 0 && a.overlay.collectStored(a.begin, a.end, g, reverse)
+	full := bytes.Compare(a.begin, a.end) < 0 && a.overlay.collectStored(a.begin, a.end, reverse)
 	if g.Len() > before && reverse {
 		a.end = g.LastKey()
 	} else if g.Len() > before {
@@ -122,7 +120,7 @@ func (a *serverRequest) countSystemKeys(f *serverReply) (cut bool) {
 	for a.systemKeys > 0 {
 		a.systemKeys--
 		f.noteKey(systemKeyStandIn)
-		if a.batch.Count(systemPairSize) {
+		if a.overlay.builder.Count(systemPairSize) {
 			return true
 		}
 	}
