@@ -160,7 +160,7 @@ func (a *absorber) absorb(groups []journalGroup) error {
 		return err
 	}
 	horizon := groups[len(groups)-1].last
-	a.base.horizon.Store(horizon)
+	a.base.refuseReaders(horizon)
 	for rest := stretches(groups); len(rest) > 0; {
 		done, left, err := a.step(v, rest, horizon)
 		if err != nil {
@@ -182,7 +182,7 @@ func (a *absorber) absorb(groups []journalGroup) error {
 		err = b.apply()
 	}
 	if err == nil {
-		a.base.absorbed.Store(horizon)
+		a.base.setAbsorbed(horizon)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done [][]stret
 	if err != nil {
 		return nil, nil, err
 	}
-	for more := true; more; more = len(all) > 0 && b.run.long() && len(done) < absorbStepParts && b.size() < absorbStepBytes {
+	for more := true; more; more = len(all) > 0 && b.inRun() && len(done) < absorbStepParts && b.size() < absorbStepBytes {
 		var part []stretchOf
 		if part, all, err = a.part(b, v, all, horizon); err != nil {
 			b.release()
@@ -282,7 +282,7 @@ func take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
 // shorten brings the base to the disk and drops the log that it covers, once
 // the log has become long.
 func (a *absorber) shorten() error {
-	absorbed := a.base.absorbed.Load()
+	absorbed := a.base.absorbedVersion()
 	size, segments := a.log.Backlog()
 	if size < a.flushAt && segments <= maxSegments || a.flushed == absorbed {
 		return nil

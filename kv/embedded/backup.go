@@ -102,7 +102,7 @@ func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
 	}
 	defer d.log.Pin()()
 	info := BackupInfo{Database: d.identity, Time: time.Now().UTC()}
-	err = d.base.checkpoint(ctx, s.work)
+	err = d.base.checkpoint(ctx, s.fs.PathJoin(s.work, baseDir))
 	if err == nil {
 		info.Version, err = d.log.CopyTo(ctx, s.work)
 	}
@@ -116,21 +116,6 @@ func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
 		return BackupInfo{}, s.abandon(err)
 	}
 	return info, nil
-}
-
-// checkpoint writes what the base has on the disk to a folder of its own in
-// dir. It does not sync the folders.
-func (b *base) checkpoint(ctx context.Context, dir string) error {
-	b.fs.copying.Store(&copying{ctx, dir})
-	defer b.fs.copying.Store(nil)
-	err := b.db.Checkpoint(b.fs.PathJoin(dir, baseDir))
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return cause
-	}
-	if err == nil {
-		err = b.fault.Get() // what was copied may not have been on the disk
-	}
-	return err
 }
 
 func (i BackupInfo) note() note {

@@ -19,7 +19,7 @@ import (
 
 // base holds each key's value as it was a window ago, on disk: an LSM tree that
 // has no log of its own. It is behind the window, never ahead: a reader whose
-// version is older than the horizon learns that after it has read, and must not
+// version is too old learns that after it has read, and must not
 // use what it has read.
 type base struct {
 	db     *pebble.DB
@@ -30,13 +30,10 @@ type base struct {
 	sample sample        // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
 
-	compactions *compactions
-	compacted   chan struct{} // has an element after a compaction
-	horizon     atomic.Int64  // readers of older versions may see too much
-	absorbed    atomic.Int64  // every commit up to it is in db; the absorber writes it
-
-	vacancies chan vacancy // that reads have found
-	attend    func()       // takes them in
+	compactions  *compactions
+	compacted    chan struct{} // has an element after a compaction
+	oldestReader atomic.Int64  // readers of older versions may see too much
+	absorbed     atomic.Int64  // every commit up to it is in db; the absorber writes it
 }
 
 // Keys of the base: those of users behind one byte, which makes the empty key
@@ -136,7 +133,7 @@ func (s silence) Fatalf(format string, args ...any) {
 func newBase(fs vfs.FS, f *fault.Fault) *base {
 	b := &base{
 		fault: f, gate: newGate(), compactions: newCompactions(),
-		failed: make(chan struct{}), compacted: make(chan struct{}, 1), vacancies: make(chan vacancy, mostHeard),
+		failed: make(chan struct{}), compacted: make(chan struct{}, 1),
 	}
 	b.fs = newBaseFS(fs, b.fail)
 	return b
@@ -148,12 +145,19 @@ func newBase(fs vfs.FS, f *fault.Fault) *base {
 // more, scans, for which there are blocks only, begin to lose.
 const rowShare = 2
 
+// baseOptions say where a base is and how much memory it takes, in bytes.
+type baseOptions struct {
+	fs        vfs.FS
+	cacheSize int64 // for blocks and rows
+	memTable  int64
+}
+
 // openBase opens or makes the base in dir.
-func openBase(dir string, o Options, f *fault.Fault) (*base, error) {
-	b := newBase(o.FS, f)
-	forRows := o.CacheSize / rowShare
+func openBase(dir string, o baseOptions, f *fault.Fault) (*base, error) {
+	b := newBase(o.fs, f)
+	forRows := o.cacheSize / rowShare
 	b.rows = newRowCache(forRows)
-	options := b.options(o.CacheSize-forRows, o.memTable)
+	options := b.options(o.cacheSize-forRows, o.memTable)
 	options.Experimental.CompactionScheduler = b.compactions
 	var err error
 	if b.db, err = pebble.Open(dir, options); err != nil {
@@ -170,7 +174,7 @@ func openBase(dir string, o Options, f *fault.Fault) (*base, error) {
 		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())
 	}
 	b.absorbed.Store(absorbed)
-	b.horizon.Store(absorbed)
+	b.oldestReader.Store(absorbed)
 	b.compactions.allow()
 	return b, nil
 }
@@ -192,7 +196,7 @@ func (b *base) readAbsorbed() (int64, error) {
 
 // get returns the value that key has in the base, nil if there is none. It may be
 // shared with others. It is the value of some moment between call and return: for
-// a reader at a version, [base.check] decides whether that is the right one.
+// a reader at a version, [base.isTooOld] decides whether that is the right one.
 func (b *base) get(key []byte) ([]byte, error) {
 	value, ok, t := b.rows.get(key)
 	if ok {
@@ -221,14 +225,26 @@ func (b *base) read(t ticket, key []byte) ([]byte, error) {
 
 func readFailed(err error) error { return &fault.DiskError{Doing: "reading the base", Err: err} }
 
-// check returns CodeTransactionTooOld if what was read at version may be newer.
-// It must be called after the reading.
-func (b *base) check(version int64) error {
-	if version < b.horizon.Load() {
-		return tooOld(version)
-	}
-	return nil
-}
+// isTooOld reports whether what a reader at version has read may be newer. The
+// reader asks after it has read.
+func (b *base) isTooOld(version int64) bool { return version < b.oldestReader.Load() }
+
+// refuseReaders makes all versions below one too old. The absorber calls it before
+// the base changes.
+func (b *base) refuseReaders(below int64) { b.oldestReader.Store(below) }
+
+// absorbedVersion returns the version up to which the base has every commit.
+func (b *base) absorbedVersion() int64 { return b.absorbed.Load() }
+
+// setAbsorbed notes the version that a batch has finished with.
+func (b *base) setAbsorbed(version int64) { b.absorbed.Store(version) }
+
+// byteSample returns the sample of what is in the base.
+func (b *base) byteSample() *sample { return &b.sample }
+
+// cached returns what the row cache says of key: see [base.get]. If that is
+// nothing, the ticket lets read add what it reads.
+func (b *base) cached(key []byte) (value []byte, ok bool, t ticket) { return b.rows.get(key) }
 
 // flush brings the base to the disk, unless stop is closed before. It reports
 // whether it did.

@@ -36,7 +36,7 @@ func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
 		var absorbed int64
 		absorbed, err = b.readAbsorbed()
 		b.absorbed.Store(absorbed)
-		b.horizon.Store(absorbed)
+		b.oldestReader.Store(absorbed)
 	}
 	if err == nil {
 		return b, nil
@@ -58,16 +58,15 @@ func isDiskFault(err error) bool {
 	return fromSystem && !errors.Is(err, iofs.ErrNotExist)
 }
 
-// absorbed returns up to which version the folder's base has absorbed commits, 0
-// if there is no base yet. It writes nothing.
-func (p *parts) absorbed() (version int64, err error) {
-	exists, err := p.hasBase()
-	if err != nil || !exists {
-		return 0, err
-	}
-	b, err := readBase(p.fs, p.fs.PathJoin(p.dir, baseDir), 0)
+// readAbsorbed returns up to which version the base in dir has absorbed commits.
+// It writes nothing.
+func readAbsorbed(fs vfs.FS, dir string) (version int64, err error) {
+	b, err := readBase(fs, dir, 0)
 	if err != nil {
 		return 0, err
 	}
-	return b.absorbed.Load(), b.db.Close()
+	return b.absorbed.Load(), b.closeStore()
 }
+
+// closeStore closes a base that readBase opened, and that no goroutine reads.
+func (b *base) closeStore() error { return b.db.Close() }

@@ -27,6 +27,9 @@ type clearRun struct {
 // it.
 func (r *clearRun) long() bool { return r.end != nil }
 
+// inRun reports whether a run of cleared keys goes on.
+func (b *baseBatch) inRun() bool { return b.run.long() }
+
 // remove deletes a key if the base has it.
 func (b *baseBatch) remove(key []byte) error {
 	b.key = baseKey(b.key[:0], key)

@@ -18,7 +18,7 @@ import (
 // laidBase is a base with the given keys.
 func laidBase(t testing.TB, keys map[string]bool) *base {
 	t.Helper()
-	b, err := openBase("base", Options{FS: vfs.NewMem()}.withDefaults(), fault.New())
+	b, err := openBase("base", baseOptions{fs: vfs.NewMem(), cacheSize: 1 << 20, memTable: 1 << 20}, fault.New())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (b *base) readSample() error {
 		if n <= 0 || size <= 0 {
 			return errors.Join(errors.New("the sample of sizes is malformed"), iter.Close())
 		}
-		b.sample.keys.Set(bytes.Clone(iter.Key()[len(samplePrefix):]), size)
+		b.sample.restore(bytes.Clone(iter.Key()[len(samplePrefix):]), size)
 	}
 	return iter.Close()
 }

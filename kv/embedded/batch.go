@@ -147,7 +147,7 @@ func (c *committer) seal(b *batch) {
 	for i := range b.changes {
 		b.cost += int64(len(b.changes[i].Key)+len(b.changes[i].Value)) + itemCost
 	}
-	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.Snapshot(), base: c.base, metadata: c.metadata}
+	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.Snapshot(), base: c.base, reports: c.reports, metadata: c.metadata}
 }
 
 // finish makes the batch durable and publishes it. If the disk fails, what it

@@ -41,6 +41,7 @@ type committer struct {
 
 	// Of a durable database only.
 	base      *base
+	reports   *vacancyReports
 	log       *commitlog.Log
 	fault     *fault.Fault
 	pressure  *pressure

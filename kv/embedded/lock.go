@@ -119,3 +119,9 @@ func (e *LockedError) readHolder(fsys vfs.FS) {
 		e.Since = at
 	}
 }
+
+// unlocked stands for the lock of a folder that needs none.
+type unlocked struct{}
+
+// Close implements [io.Closer].
+func (unlocked) Close() error { return nil }

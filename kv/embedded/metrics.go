@@ -142,23 +142,13 @@ func (d *disk) measure(m *Metrics, s *stats) {
 	m.Delayed, m.Delays, m.DelayTime = p.account()
 	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()
 	m.LogBytes, m.LogSegments = d.log.Backlog()
-	m.AbsorbedVersion = d.base.absorbed.Load()
+	m.AbsorbedVersion = d.base.absorbedVersion()
 	m.AbsorbedWrites, m.AbsorbTime = s.absorbed.Load(), time.Duration(s.absorbTime.Load())
 	if err := d.fault.Get(); err != nil {
 		m.Fault = err.Error()
 	}
-	d.base.measure(m)
-}
-
-// measure fills in what concerns the base, unless it is closed or has failed.
-func (b *base) measure(m *Metrics) {
-	if b.fs.sealed() || !b.gate.enter() {
-		return
-	}
-	defer b.gate.leave()
-	p := b.db.Metrics()
-	total := p.Total()
-	m.BaseBytes, m.BaseTables, m.BaseMemory = int64(p.DiskSpaceUsage()), total.TablesCount, int64(p.MemTable.Size)
-	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = p.BlockCache.Size+b.rows.size(), p.BlockCache.Hits, p.BlockCache.Misses
-	m.BaseCompactions, m.BaseCompactBytes = p.Compact.Count, int64(p.Compact.EstimatedDebt)
+	b := d.base.measure()
+	m.BaseBytes, m.BaseTables, m.BaseMemory = b.bytes, b.tables, b.memory
+	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = b.cacheBytes, b.cacheHits, b.cacheMisses
+	m.BaseCompactions, m.BaseCompactBytes = b.compactions, b.compactBytes
 }

@@ -111,13 +111,13 @@ func (p *parts) openBase(o Options, f *fault.Fault) (*base, error) {
 	if err := files.MakeDir(p.fs, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
 	}
-	return openBase(dir, o, f)
+	return openBase(dir, baseOptions{fs: o.FS, cacheSize: o.CacheSize, memTable: o.memTable}, f)
 }
 
 // begin makes the folder, whose log is in the window, ready for commits.
 func (db *Database) begin(p *parts, w *window) (err error) {
 	d := db.disk
-	absorbed := d.base.absorbed.Load()
+	absorbed := d.base.absorbedVersion()
 	if err = d.log.Start(absorbed); err == nil {
 		err = d.log.Drop(absorbed)
 	}
@@ -134,20 +134,21 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	db.head.clock = newClock(max(d.log.LastVersion(), d.base.absorbed.Load()))
-	first := &view{entries: w.entries.Snapshot(), base: d.base}
+	db.head.clock = newClock(max(d.log.LastVersion(), d.base.absorbedVersion()))
+	reports := newVacancyReports()
+	first := &view{entries: w.entries.Snapshot(), base: d.base, reports: reports}
 	db.head.open(first, o.WindowSize/historyShare)
 	if first.metadata, err = first.get(metadataKey); err != nil {
 		return err
 	}
 	db.committer = committer{
-		head: &db.head, window: w, base: d.base, log: d.log, fault: d.fault,
+		head: &db.head, window: w, base: d.base, reports: reports, log: d.log, fault: d.fault,
 		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, metadata: first.metadata,
 	}
-	d.base.attend = db.committer.attend
+	db.committer.reports.attend = db.committer.attend
 	d.absorber = &absorber{
 		base: d.base, log: d.log, syncLog: d.log.Sync, committer: &db.committer, fault: d.fault,
-		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.absorbed.Load(),
+		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.absorbedVersion(),
 		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
 		quit:     make(chan struct{}), done: make(chan struct{}),
 	}

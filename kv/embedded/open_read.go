@@ -63,7 +63,7 @@ func readDatabase(dir string, o Options) (*Database, error) {
 func (db *Database) replay(p *parts) (err error) {
 	d, w := db.disk, newWindow(false)
 	w.journal = newJournal(d.options.window, d.options.WindowSize)
-	absorbed := d.base.absorbed.Load()
+	absorbed := d.base.absorbedVersion()
 	if d.log, err = p.readLog(commitlog.Options{}, commitlog.Replay{Above: absorbed, Apply: w.applyLogged}); err != nil {
 		return err
 	}

@@ -73,3 +73,13 @@ func (p *parts) readLog(o commitlog.Options, r commitlog.Replay) (*commitlog.Log
 	}
 	return l, p.backup.reaches(p.fs, p.dir, max(l.LastVersion(), r.Above))
 }
+
+// absorbed returns up to which version the folder's base has absorbed commits, 0
+// if there is no base yet. It writes nothing.
+func (p *parts) absorbed() (version int64, err error) {
+	exists, err := p.hasBase()
+	if err != nil || !exists {
+		return 0, err
+	}
+	return readAbsorbed(p.fs, p.fs.PathJoin(p.dir, baseDir))
+}

@@ -81,11 +81,11 @@ func hold(fs vfs.FS, dir string) (io.Closer, error) {
 		return nil, err
 	}
 	if !slices.Contains(names, lockName) {
-		return noLock{}, nil
+		return unlocked{}, nil
 	}
 	lock, err := takeLock(fs, dir)
 	if errors.Is(err, syscall.EROFS) {
-		return noLock{}, nil // no process can have it open for writing
+		return unlocked{}, nil // no process can have it open for writing
 	}
 	return lock, err
 }

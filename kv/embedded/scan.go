@@ -69,7 +69,7 @@ func (s *scan) fail(err error) {
 func (s *scan) close() error {
 	if used, err := s.base.close(); used {
 		s.fail(err)
-		s.fail(s.view.base.check(s.view.version))
+		s.fail(s.view.checkBase())
 		if s.err == nil {
 			s.tellRuns()
 		}
@@ -95,7 +95,7 @@ func (s *scan) found(key, value []byte) bool {
 func (s *scan) foundStored() bool {
 	s.stored = true
 	if s.lend {
-		s.key, s.value = s.base.key(), s.base.iter.Value()
+		s.key, s.value = s.base.key(), s.base.iter.value()
 	} else {
 		s.key, s.value = s.base.pair()
 	}

@@ -4,77 +4,41 @@ package embedded
 
 import (
 	"bytes"
-
-	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/kazahana-db/kazahana/kv"
 )
 
 // baseScan is a scan's position in the base: an iterator that is made when it is
 // first needed, and stepped rather than sought where that leads to the same key.
 type baseScan struct {
-	iter   *pebble.Iterator
-	gate   *gate
+	iter   baseIterator
 	course course // of the last seek
 	sought spotOf // its place
 	ok     bool   // it found a key
 	seeks  int    // of the iterator
-	name   []byte // room for a key of the base
 	room   []byte // where copies of pairs go
 }
 
 // open makes the iterator.
 func (b *baseScan) open(s *scan) bool {
-	if b.iter != nil {
+	if b.iter.isOpen() {
 		return true
 	}
-	base := s.view.base
-	if !base.gate.enter() {
-		s.fail(kv.ErrClosed)
+	if err := b.iter.open(s.view.base, s.begin, s.end); err != nil {
+		s.fail(err)
 		return false
 	}
-	iter, err := base.db.NewIter(b.bounds(s))
-	if err != nil {
-		base.gate.leave()
-		s.fail(readFailed(err))
-		return false
-	}
-	b.iter, b.gate = iter, base.gate
 	return true
 }
 
-// bounds keep the iterator from going through deleted pairs that are not asked
-// for.
-func (b *baseScan) bounds(s *scan) *pebble.IterOptions {
-	o := &pebble.IterOptions{LowerBound: firstPair, UpperBound: lastPair}
-	if s.begin != nil {
-		o.LowerBound = baseKey(nil, s.begin)
-	}
-	if s.end != nil {
-		o.UpperBound = baseKey(nil, s.end)
-	}
-	return o
-}
-
-var firstPair, lastPair = []byte{userSpace}, []byte{spaceEnd}
-
 // close releases the iterator and reports whether there was one.
 func (b *baseScan) close() (used bool, err error) {
-	if b.iter == nil {
+	if !b.iter.isOpen() {
 		return false, nil
 	}
-	if err := b.iter.Close(); err != nil {
-		defer b.gate.leave()
-		b.iter = nil
-		return true, readFailed(err)
-	}
-	b.gate.leave()
-	b.iter = nil
-	return true, nil
+	return true, b.iter.close()
 }
 
 // key returns the key of the pair that was found, until the next seek.
-func (b *baseScan) key() []byte { return b.iter.Key()[1:] }
+func (b *baseScan) key() []byte { return b.iter.key() }
 
 // seek moves to the first pair at or behind p.
 func (b *baseScan) seek(s *scan, p spotOf) bool {
@@ -83,15 +47,14 @@ func (b *baseScan) seek(s *scan, p spotOf) bool {
 	}
 	near := b.course == ascending && !p.before(b.sought)
 	if near && b.ok && p.passed(b.key()) {
-		b.ok = b.iter.Next()
+		b.ok = b.iter.next()
 		near = !b.ok || !p.passed(b.key())
 	}
 	b.course, b.sought = ascending, p
 	if !near {
-		b.name = baseKey(b.name[:0], p.key)
 		b.seeks++
-		if b.ok = b.iter.SeekGE(b.name); b.ok && p.passed(b.key()) {
-			b.ok = b.iter.Next()
+		if b.ok = b.iter.seek(p.key); b.ok && p.passed(b.key()) {
+			b.ok = b.iter.next()
 		}
 	}
 	return b.outcome(s)
@@ -104,17 +67,13 @@ func (b *baseScan) seekBelow(s *scan, p spotOf) bool {
 	}
 	near := b.course == descending && !b.sought.before(p)
 	if near && b.ok && !p.passed(b.key()) {
-		b.ok = b.iter.Prev()
+		b.ok = b.iter.prev()
 		near = !b.ok || p.passed(b.key())
 	}
 	b.course, b.sought = descending, p
 	if !near {
-		b.name = baseKey(b.name[:0], p.key)
-		if p.behind {
-			b.name = append(b.name, 0)
-		}
 		b.seeks++
-		b.ok = b.iter.SeekLT(b.name)
+		b.ok = b.iter.seekBelow(p.key, p.behind)
 	}
 	return b.outcome(s)
 }
@@ -124,9 +83,7 @@ func (b *baseScan) outcome(s *scan) bool {
 	if b.ok {
 		return true
 	}
-	if err := b.iter.Error(); err != nil {
-		s.fail(readFailed(err))
-	}
+	s.fail(b.iter.err())
 	return false
 }
 
@@ -137,7 +94,7 @@ func (p spotOf) before(q spotOf) bool {
 }
 
 // pair returns copies of the pair that was found.
-func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b.iter.Value()) }
+func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b.iter.value()) }
 
 // copy copies p, to what is not nil, in memory that the pairs of a scan share.
 func (b *baseScan) copy(p []byte) []byte {

@@ -5,8 +5,6 @@ package embedded
 import (
 	"bytes"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
@@ -90,14 +88,7 @@ func (r *run) long(s *scan) bool {
 	if s.err != nil || s.view.base == nil {
 		return false
 	}
-	return s.passed-r.passed >= longRun || r.seeks == 0 && s.base.seeks > 0 && s.base.toil() >= longRun
-}
-
-// toil returns how many deleted keys, and others, the base's iterator went past.
-func (b *baseScan) toil() int {
-	s := b.iter.Stats()
-	steps := s.ForwardStepCount[pebble.InternalIterCall] + s.ReverseStepCount[pebble.InternalIterCall]
-	return steps + int(s.InternalStats.PointsCoveredByRangeTombstones)
+	return s.passed-r.passed >= longRun || r.seeks == 0 && s.base.seeks > 0 && s.base.iter.steps() >= longRun
 }
 
 // endRun keeps the run, if it was long, for close to tell. Where it ends without
@@ -145,7 +136,7 @@ func (s *scan) keepRun(begin, end []byte) {
 // tellRuns tells the committer of the long runs.
 func (s *scan) tellRuns() {
 	for _, keys := range s.runs {
-		s.view.base.tell(vacancy{keys, s.view.version})
+		s.view.reports.add(vacancy{keys, s.view.version})
 	}
 	s.runs = nil
 }

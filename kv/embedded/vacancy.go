@@ -38,15 +38,25 @@ const (
 // tell of it. Tests make it shorter.
 var longRun = 64
 
-// tell passes on what a read has found out. It does not wait: what cannot be
+// vacancyReports are what reads have found out and the committer has not taken in.
+type vacancyReports struct {
+	queue  chan vacancy
+	attend func() // takes them in
+}
+
+func newVacancyReports() *vacancyReports {
+	return &vacancyReports{queue: make(chan vacancy, mostHeard)}
+}
+
+// add passes on what a read has found out. It does not wait: what cannot be
 // taken in is found again.
-func (b *base) tell(v vacancy) {
+func (r *vacancyReports) add(v vacancy) {
 	select {
-	case b.vacancies <- v:
+	case r.queue <- v:
 	default:
 	}
-	if b.attend != nil {
-		b.attend()
+	if r.attend != nil {
+		r.attend()
 	}
 }
 
@@ -66,7 +76,7 @@ func (c *committer) takeIn() {
 	}
 	for {
 		select {
-		case v := <-c.base.vacancies:
+		case v := <-c.reports.queue:
 			c.vacate(v)
 		default:
 			return

@@ -17,7 +17,7 @@ func TestVacancyComesTooLate(t *testing.T) {
 	late := vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.newest().version}
 	transact(t, db, func(tx kv.Transaction) { tx.Set(laneKey(50), []byte("value")) })
 	toTheBase(t, db)
-	db.disk.base.tell(late)
+	db.committer.reports.add(late)
 	if key, _ := effort(t, db, false); key != string(laneKey(50)) {
 		t.Errorf("the first key is %q, want %q", key, laneKey(50))
 	}
@@ -30,7 +30,7 @@ func TestVacancyIsClipped(t *testing.T) {
 	clearLane(t, db, 0, 99)
 	told := vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.newest().version}
 	transact(t, db, func(tx kv.Transaction) { tx.Set(laneKey(50), []byte("value")) })
-	db.disk.base.tell(told)
+	db.committer.reports.add(told)
 	if key, passed := effort(t, db, false); key != string(laneKey(50)) || passed > leapEvery {
 		t.Errorf("the first key is %q, past %d others, want %q", key, passed, laneKey(50))
 	}
@@ -82,7 +82,7 @@ func TestVacancyPublishesNoCommit(t *testing.T) {
 	tx.Set(laneKey(50), []byte("value"))
 	done := tx.CommitAsync()
 	db.committer.decideQueued()
-	db.disk.base.tell(vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.now.Load().version})
+	db.committer.reports.add(vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.now.Load().version})
 	v := db.head.now.Load()
 	if _, err := done.Get(t.Context()); err != nil {
 		t.Fatal(err)

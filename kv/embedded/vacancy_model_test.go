@@ -194,8 +194,8 @@ func (p *chronicle) tooOld(err error, version int64) bool {
 	if err == nil || kv.CodeOf(err) == kv.CodeNotCommitted {
 		return false
 	}
-	if kv.CodeOf(err) != kv.CodeTransactionTooOld || version >= p.db.disk.base.horizon.Load() {
-		p.t.Fatalf("version %d, the base being at %d: %v", version, p.db.disk.base.horizon.Load(), err)
+	if kv.CodeOf(err) != kv.CodeTransactionTooOld || version >= p.db.disk.base.oldestReader.Load() {
+		p.t.Fatalf("version %d, the base being at %d: %v", version, p.db.disk.base.oldestReader.Load(), err)
 	}
 	return true
 }

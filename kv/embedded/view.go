@@ -15,8 +15,9 @@ import (
 type view struct {
 	version int64
 	entries btree.Tree[entry]
-	base    *base        // nil: the window holds everything
-	vacant  rangeset.Set // keys that have no value, whatever the window and the base hold of them
+	base    *base           // nil: the window holds everything
+	reports *vacancyReports // takes what reads find out; nil where base is
+	vacant  rangeset.Set    // keys that have no value, whatever the window and the base hold of them
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 
@@ -51,10 +52,10 @@ func (v *view) atHand(key []byte) (value []byte, ok bool, t ticket, err error) {
 	if value, k := lookUp(&v.entries, key); k != unknown {
 		return value, true, ticket{}, nil
 	}
-	if value, ok, t = v.base.rows.get(key); !ok {
+	if value, ok, t = v.base.cached(key); !ok {
 		return nil, false, t, nil
 	}
-	if err := v.base.check(v.version); err != nil {
+	if err := v.checkBase(); err != nil {
 		return nil, false, ticket{}, err
 	}
 	return value, true, ticket{}, nil
@@ -65,12 +66,21 @@ func (v *view) atHand(key []byte) (value []byte, ok bool, t ticket, err error) {
 func (v *view) fetch(t ticket, key []byte) ([]byte, error) {
 	value, err := v.base.read(t, key)
 	if err == nil {
-		err = v.base.check(v.version)
+		err = v.checkBase()
 	}
 	if err != nil {
 		return nil, err
 	}
 	return value, nil
+}
+
+// checkBase returns CodeTransactionTooOld if what was read of the base may be newer
+// than the view. It is called after the reading.
+func (v *view) checkBase() error {
+	if v.base.isTooOld(v.version) {
+		return tooOld(v.version)
+	}
+	return nil
 }
 
 var metadataKey = []byte(kv.MetadataVersionKey)

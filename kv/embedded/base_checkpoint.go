@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import "context"
+
+// checkpoint writes what the base has on the disk to a folder, which it makes. It
+// does not sync the folders. After an error the base goes on.
+func (b *base) checkpoint(ctx context.Context, dir string) error {
+	b.fs.copying.Store(&copying{ctx, dir})
+	defer b.fs.copying.Store(nil)
+	err := b.db.Checkpoint(dir)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	if err == nil {
+		err = b.fault.Get() // what was copied may not have been on the disk
+	}
+	return err
+}

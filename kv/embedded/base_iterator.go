@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// baseIterator walks over the pairs of a base as they were at one moment after it
+// was opened. The zero iterator is not open. It is for one goroutine.
+type baseIterator struct {
+	iter *pebble.Iterator // nil: not open
+	gate *gate
+	name []byte // room for a key of the base
+}
+
+// open opens the iterator between two keys; nil is no bound. The bounds keep it from
+// going through deleted pairs that are not asked for. The base does not close before
+// the iterator.
+func (i *baseIterator) open(b *base, begin, end []byte) error {
+	if !b.gate.enter() {
+		return kv.ErrClosed
+	}
+	o := &pebble.IterOptions{LowerBound: firstPair, UpperBound: lastPair}
+	if begin != nil {
+		o.LowerBound = baseKey(nil, begin)
+	}
+	if end != nil {
+		o.UpperBound = baseKey(nil, end)
+	}
+	iter, err := b.db.NewIter(o)
+	if err != nil {
+		b.gate.leave()
+		return readFailed(err)
+	}
+	i.iter, i.gate = iter, b.gate
+	return nil
+}
+
+var firstPair, lastPair = []byte{userSpace}, []byte{spaceEnd}
+
+func (i *baseIterator) isOpen() bool { return i.iter != nil }
+
+// close closes an open iterator.
+func (i *baseIterator) close() error {
+	err := i.iter.Close()
+	i.iter = nil
+	i.gate.leave()
+	if err != nil {
+		return readFailed(err)
+	}
+	return nil
+}
+
+// key returns the key of the pair that was found, until the iterator moves.
+func (i *baseIterator) key() []byte { return i.iter.Key()[1:] }
+
+// value returns the value of the pair that was found, until the iterator moves.
+func (i *baseIterator) value() []byte { return i.iter.Value() }
+
+func (i *baseIterator) next() bool { return i.iter.Next() }
+func (i *baseIterator) prev() bool { return i.iter.Prev() }
+
+// seek moves to the first pair whose key is not below key.
+func (i *baseIterator) seek(key []byte) bool {
+	i.name = baseKey(i.name[:0], key)
+	return i.iter.SeekGE(i.name)
+}
+
+// seekBelow moves to the last pair whose key is below key, or with inclusive not
+// above it.
+func (i *baseIterator) seekBelow(key []byte, inclusive bool) bool {
+	i.name = baseKey(i.name[:0], key)
+	if inclusive {
+		i.name = append(i.name, 0)
+	}
+	return i.iter.SeekLT(i.name)
+}
+
+// err returns why the last move found nothing, nil if there was nothing.
+func (i *baseIterator) err() error {
+	if err := i.iter.Error(); err != nil {
+		return readFailed(err)
+	}
+	return nil
+}
+
+// steps returns how many keys, deleted ones included, the iterator went past.
+func (i *baseIterator) steps() int {
+	s := i.iter.Stats()
+	steps := s.ForwardStepCount[pebble.InternalIterCall] + s.ReverseStepCount[pebble.InternalIterCall]
+	return steps + int(s.InternalStats.PointsCoveredByRangeTombstones)
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+)
+
+// unpanicked turns a panic of the storage, which it may meet in bytes that it
+// has not written, into an error.
+func unpanicked(do func() error) (err error) {
+	done := make(chan struct{})
+	go func() { // which the storage may end
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%w: %v", errStorage, p)
+			}
+		}()
+		err = errStorage
+		err = do()
+	}()
+	<-done
+	return err
+}
+
+// errStorage says that the storage could not go on with what it has read.
+var errStorage = errors.New("the storage gave up")
+
+func tableFiles(names []string) (tables []table) {
+	for _, name := range names {
+		if path.Ext(name) == ".sst" {
+			tables = append(tables, table{name: name})
+		}
+	}
+	return tables
+}
+
+// table is a file of the base.
+type table struct {
+	name string
+	keys string // what keys it holds, for people; empty: unknown
+}
+
+// liveTables lists the tables that the base uses.
+func (b *base) liveTables() ([]table, error) {
+	levels, err := b.db.SSTables()
+	if err != nil {
+		return nil, err
+	}
+	var tables []table
+	for _, level := range levels {
+		for _, t := range level {
+			keys := fmt.Sprintf("keys from %s to %s", userKey(t.Smallest.UserKey), userKey(t.Largest.UserKey))
+			tables = append(tables, table{name: fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum)), keys: keys})
+		}
+	}
+	slices.SortFunc(tables, func(a, b table) int { return strings.Compare(a.name, b.name) })
+	return slices.CompactFunc(tables, func(a, b table) bool { return a.name == b.name }), nil
+}
+
+// userKey shows the user's key of one of the base.
+func userKey(key []byte) string {
+	if len(key) == 0 || key[0] != userSpace {
+		return `""`
+	}
+	return keys.Printable(key[1:])
+}
+
+// damagedBlock says where in a table the damage is.
+type damagedBlock struct {
+	offset int64
+	what   string
+	err    error
+}
+
+// damagedAt returns where in a table the damage is that an error tells of, 0 if it
+// does not say.
+func damagedAt(err error) int64 {
+	if at := (*damagedBlock)(nil); errors.As(err, &at) {
+		return at.offset
+	}
+	return 0
+}
+
+// Error implements error.
+func (d *damagedBlock) Error() string { return fmt.Sprintf("%s: %v", d.what, d.err) }
+
+// Unwrap returns the cause.
+func (d *damagedBlock) Unwrap() error { return d.err }
+
+// verifyTable checks all blocks of a table, in the order in which they lie. It returns
+// the table's size, -1 if it cannot be opened.
+func verifyTable(ctx context.Context, fs vfs.FS, name string) (size int64, err error) {
+	file, err := fs.Open(name, vfs.SequentialReadsOption)
+	if err != nil {
+		return -1, err
+	}
+	readable, err := sstable.NewSimpleReadable(file)
+	if err != nil {
+		return -1, errors.Join(err, file.Close())
+	}
+	size = readable.Size()
+	options := &pebble.Options{}
+	options.EnsureDefaults()
+	r, err := sstable.NewReader(ctx, readable, options.MakeReaderOptions())
+	if err != nil {
+		return size, errors.Join(err, readable.Close())
+	}
+	layout, err := r.Layout()
+	if err == nil {
+		err = verifyBlocks(ctx, readable, layout, r.BlockReader().ChecksumType())
+	}
+	return size, errors.Join(err, r.Close())
+}
+
+// verifyBlocks checks the checksum of each block.
+func verifyBlocks(ctx context.Context, file objstorage.Readable, layout *sstable.Layout, kind block.ChecksumType) error {
+	var room []byte
+	for _, b := range blocksOf(layout) {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		size := int(b.Length) + block.TrailerLen
+		room = slices.Grow(room[:0], size)[:size]
+		err := file.ReadAt(ctx, room, int64(b.Offset))
+		if err == nil {
+			err = block.ValidateChecksum(kind, room, b)
+		}
+		if err != nil {
+			return &damagedBlock{int64(b.Offset), fmt.Sprintf("a block of %d bytes", b.Length), err}
+		}
+	}
+	return nil
+}
+
+func blocksOf(l *sstable.Layout) []block.Handle {
+	blocks := []block.Handle{l.TopIndex, l.RangeDel, l.RangeKey, l.ValueIndex, l.Properties, l.MetaIndex, l.BlobReferenceIndex}
+	for i := range l.Data {
+		blocks = append(blocks, l.Data[i].Handle)
+	}
+	for i := range l.Filter {
+		blocks = append(blocks, l.Filter[i].Handle)
+	}
+	blocks = append(append(blocks, l.Index...), l.ValueBlock...)
+	blocks = slices.DeleteFunc(blocks, func(b block.Handle) bool { return b.Length == 0 })
+	slices.SortFunc(blocks, func(a, b block.Handle) int { return cmp.Compare(a.Offset, b.Offset) })
+	return blocks
+}
+
+// check reads a table of the base in dir: see verifyTable.
+func (t *table) check(ctx context.Context, fs vfs.FS, dir string) (size int64, err error) {
+	size = -1
+	err = unpanicked(func() (err error) {
+		size, err = verifyTable(ctx, fs, fs.PathJoin(dir, t.name))
+		return err
+	})
+	return size, err
+}
+
+// checkOrder checks that keys ascend in every table, and that newer entries lie
+// above older ones. It returns how many entries there are.
+func (b *base) checkOrder() (entries int64, err error) {
+	var stats pebble.CheckLevelsStats
+	err = unpanicked(func() error { return b.db.CheckLevels(&stats) })
+	return stats.NumPoints, err
+}
