@@ -15,6 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
 )
 
 // backupName is the file of a backup that says what it is of. It stays when the
@@ -163,13 +164,13 @@ func (i *BackupInfo) reaches(fs vfs.FS, dir string, version int64) error {
 // closed.
 type copies struct {
 	turn   chan struct{} // holds one while nobody copies
-	gate   *gate
+	gate   *gate.Gate
 	closed context.Context
 	end    context.CancelCauseFunc
 }
 
 func newCopies() *copies {
-	c := &copies{turn: make(chan struct{}, 1), gate: newGate()}
+	c := &copies{turn: make(chan struct{}, 1), gate: gate.New()}
 	c.closed, c.end = context.WithCancelCause(context.Background())
 	c.turn <- struct{}{}
 	return c
@@ -178,12 +179,12 @@ func newCopies() *copies {
 // begin waits for its turn. The context it returns ends with the given one, and
 // when the database is closed; end must be called.
 func (c *copies) begin(ctx context.Context) (_ context.Context, end func(), err error) {
-	if !c.gate.enter() {
+	if !c.gate.Enter() {
 		return nil, nil, kv.ErrClosed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	unlink := context.AfterFunc(c.closed, func() { cancel(kv.ErrClosed) })
-	leave := func() { unlink(); cancel(nil); c.gate.leave() }
+	leave := func() { unlink(); cancel(nil); c.gate.Leave() }
 	select {
 	case <-c.turn:
 		return ctx, func() { c.turn <- struct{}{}; leave() }, nil
@@ -197,5 +198,5 @@ func (c *copies) begin(ctx context.Context) (_ context.Context, end func(), err 
 // stop ends the copies and waits for them.
 func (c *copies) stop() {
 	c.end(kv.ErrClosed)
-	c.gate.shut()
+	c.gate.Shut()
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 )
 
 // base holds each key's value as it was a window ago, on disk: an LSM tree that
@@ -25,9 +27,9 @@ type base struct {
 	db     *pebble.DB
 	fs     baseFS
 	fault  *fault.Fault
-	gate   *gate
+	gate   *gate.Gate
 	rows   *rowCache
-	sample sample        // of what is in db
+	sample sample.Sample // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
 
 	compactions  *compactions
@@ -132,7 +134,7 @@ func (s silence) Fatalf(format string, args ...any) {
 
 func newBase(fs vfs.FS, f *fault.Fault) *base {
 	b := &base{
-		fault: f, gate: newGate(), compactions: newCompactions(),
+		fault: f, gate: gate.New(), compactions: newCompactions(),
 		failed: make(chan struct{}), compacted: make(chan struct{}, 1),
 	}
 	b.fs = newBaseFS(fs, b.fail)
@@ -207,10 +209,10 @@ func (b *base) get(key []byte) ([]byte, error) {
 
 // read is get for who has a ticket of the row cache.
 func (b *base) read(t ticket, key []byte) ([]byte, error) {
-	if !b.gate.enter() {
+	if !b.gate.Enter() {
 		return nil, kv.ErrClosed
 	}
-	defer b.gate.leave()
+	defer b.gate.Leave()
 	var room [64]byte
 	value, closer, err := b.db.Get(baseKey(room[:0], key))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -240,7 +242,7 @@ func (b *base) absorbedVersion() int64 { return b.absorbed.Load() }
 func (b *base) setAbsorbed(version int64) { b.absorbed.Store(version) }
 
 // byteSample returns the sample of what is in the base.
-func (b *base) byteSample() *sample { return &b.sample }
+func (b *base) byteSample() *sample.Sample { return &b.sample }
 
 // cached returns what the row cache says of key: see [base.get]. If that is
 // nothing, the ticket lets read add what it reads.
@@ -279,7 +281,7 @@ func (b *base) awaitCompactions(stop <-chan struct{}) {
 // close waits for the readers and closes the base. Of one that has failed the
 // errors say nothing new.
 func (b *base) close() error {
-	b.gate.shut()
+	b.gate.Shut()
 	b.rows.close()
 	err := b.db.Close()
 	if b.fs.sealed() {

@@ -6,13 +6,14 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
 )
 
 // baseIterator walks over the pairs of a base as they were at one moment after it
 // was opened. The zero iterator is not open. It is for one goroutine.
 type baseIterator struct {
 	iter *pebble.Iterator // nil: not open
-	gate *gate
+	gate *gate.Gate
 	name []byte // room for a key of the base
 }
 
@@ -20,7 +21,7 @@ type baseIterator struct {
 // going through deleted pairs that are not asked for. The base does not close before
 // the iterator.
 func (i *baseIterator) open(b *base, begin, end []byte) error {
-	if !b.gate.enter() {
+	if !b.gate.Enter() {
 		return kv.ErrClosed
 	}
 	o := &pebble.IterOptions{LowerBound: firstPair, UpperBound: lastPair}
@@ -32,7 +33,7 @@ func (i *baseIterator) open(b *base, begin, end []byte) error {
 	}
 	iter, err := b.db.NewIter(o)
 	if err != nil {
-		b.gate.leave()
+		b.gate.Leave()
 		return readFailed(err)
 	}
 	i.iter, i.gate = iter, b.gate
@@ -47,7 +48,7 @@ func (i *baseIterator) isOpen() bool { return i.iter != nil }
 func (i *baseIterator) close() error {
 	err := i.iter.Close()
 	i.iter = nil
-	i.gate.leave()
+	i.gate.Leave()
 	if err != nil {
 		return readFailed(err)
 	}

@@ -11,10 +11,10 @@ type baseMetrics struct {
 
 // measure returns how the base does, zeros if it is closed or has failed.
 func (b *base) measure() (m baseMetrics) {
-	if b.fs.sealed() || !b.gate.enter() {
+	if b.fs.sealed() || !b.gate.Enter() {
 		return m
 	}
-	defer b.gate.leave()
+	defer b.gate.Leave()
 	p := b.db.Metrics()
 	total := p.Total()
 	m.bytes, m.tables, m.memory = int64(p.DiskSpaceUsage()), total.TablesCount, int64(p.MemTable.Size)

@@ -32,7 +32,7 @@ func (b *base) readSample() error {
 		if n <= 0 || size <= 0 {
 			return errors.Join(errors.New("the sample of sizes is malformed"), iter.Close())
 		}
-		b.sample.restore(bytes.Clone(iter.Key()[len(samplePrefix):]), size)
+		b.sample.Restore(bytes.Clone(iter.Key()[len(samplePrefix):]), size)
 	}
 	return iter.Close()
 }
@@ -58,7 +58,7 @@ func (b *baseBatch) sampleChange(kind pebble.InternalKeyKind, key, value []byte)
 	s, user := &b.base.sample, bytes.Clone(key[1:])
 	if kind == pebble.InternalKeyKindRangeDelete {
 		span := spanOf(key, value)
-		s.removeRange(span.begin, span.end)
+		s.RemoveRange(span.begin, span.end)
 		end := sampleEnd
 		if span.end != nil {
 			end = sampleKey(span.end)
@@ -66,12 +66,12 @@ func (b *baseBatch) sampleChange(kind pebble.InternalKeyKind, key, value []byte)
 		return b.batch.DeleteRange(sampleKey(span.begin), end, nil)
 	}
 	if kind != pebble.InternalKeyKindSet {
-		if s.remove(user) {
+		if s.Remove(user) {
 			return b.batch.Delete(sampleKey(user), nil)
 		}
 		return nil
 	}
-	size, changed := s.set(user, len(value))
+	size, changed := s.Set(user, len(value))
 	switch {
 	case size > 0:
 		return b.batch.Set(sampleKey(user), binary.AppendVarint(nil, size), nil)

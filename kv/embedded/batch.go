@@ -99,7 +99,7 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 		}
 		c.window.apply(&m, b.version, r.Pointwise)
 		if c.sample != nil {
-			c.sample.apply(&m)
+			c.sample.Apply(&m)
 		}
 		c.occupy(&m)
 		if c.log != nil {

@@ -62,7 +62,7 @@ func BenchmarkCommit(b *testing.B) {
 			})
 		})
 		b.Run(fmt.Sprintf("pebble-%d", goroutines), func(b *testing.B) {
-			db, err := pebble.Open(b.TempDir(), &pebble.Options{MemTableSize: 64 << 20, Logger: silence{}})
+			db, err := pebble.Open(b.TempDir(), &pebble.Options{MemTableSize: 64 << 20, Logger: noLogger{}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -150,3 +150,10 @@ func scanOnce(db *Database, begin int, reverse bool) error {
 		return err
 	})
 }
+
+// noLogger is a logger of Pebble that drops everything.
+type noLogger struct{}
+
+func (noLogger) Infof(string, ...any)  {}
+func (noLogger) Errorf(string, ...any) {}
+func (noLogger) Fatalf(string, ...any) {}

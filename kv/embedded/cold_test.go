@@ -117,7 +117,7 @@ func openCold(t *testing.T) (*Database, *coldDisk) {
 	if ok, err := db.disk.base.flush(nil); !ok || err != nil {
 		t.Fatalf("flush: %t, %v", ok, err)
 	}
-	if err := db.disk.base.db.Compact(t.Context(), []byte{ownSpace}, []byte{spaceEnd}, false); err != nil {
+	if err := db.disk.base.compactAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	closeTest(t, db)

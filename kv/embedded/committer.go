@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
@@ -71,10 +72,10 @@ type committer struct {
 	resolver  *resolver
 	taken     []*commitRequest // from the queue, from next on to be decided
 	next      int
-	open      *batch  // gathers requests; nil if there are none
-	sample    *sample // of a database in memory; nil: the base has one
-	metadata  []byte  // the value of kv.MetadataVersionKey after the batches so far
-	forgotten int64   // the version up to which the window has been forgotten
+	open      *batch         // gathers requests; nil if there are none
+	sample    *sample.Sample // of a database in memory; nil: the base has one
+	metadata  []byte         // the value of kv.MetadataVersionKey after the batches so far
+	forgotten int64          // the version up to which the window has been forgotten
 	vacant    rangeset.Set
 	stale     bool // the newest view can be replaced by one that is cheaper to read
 

@@ -174,17 +174,17 @@ func TestBaseStaysSmall(t *testing.T) {
 	if err := db.disk.absorber.pass(); err != nil {
 		t.Fatal(err)
 	}
-	iter, err := db.disk.base.db.NewIter(nil)
+	iter, err := db.disk.base.store().NewIter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer iter.Close()
 	for ok := iter.First(); ok; ok = iter.Next() {
-		if iter.Key()[0] != ownSpace && !bytesEqual(iter.Key(), []byte("\x01last")) {
+		if iter.Key()[0] != 0 && !bytesEqual(iter.Key(), []byte("\x01last")) {
 			t.Errorf("the base holds %q", iter.Key())
 		}
 	}
-	if n := db.disk.base.db.Metrics().MemTable.Size; n > 1<<20 {
+	if n := db.disk.base.store().Metrics().MemTable.Size; n > 1<<20 {
 		t.Errorf("the base's memtable has %d bytes", n)
 	}
 }

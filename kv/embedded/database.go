@@ -10,6 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
@@ -45,7 +46,7 @@ func OpenMemoryWith(o Options) (*Database, error) {
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
 	w := newWindow(true)
 	db.head.open(&view{entries: w.entries.Snapshot()}, defaultWindowSize/historyShare)
-	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample{}}
+	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample.Sample{}}
 	return db, nil
 }
 

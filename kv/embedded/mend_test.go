@@ -54,7 +54,7 @@ func TestMendAndOpenAgain(t *testing.T) {
 		if seen := checkNumbered(t, db); seen != acknowledged {
 			t.Fatalf("reads see transaction %d, want %d", seen, acknowledged)
 		}
-		if db.disk.base.fs.sealed() {
+		if db.disk.base.isSealed() {
 			inBase++
 		}
 		_ = db.Close() // it may say what has failed

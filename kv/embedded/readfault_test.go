@@ -53,7 +53,7 @@ func brokenTable(t *testing.T, broken *atomic.Bool) vfs.FS {
 	if ok, err := db.disk.base.flush(nil); !ok || err != nil {
 		t.Fatalf("flush: %t, %v", ok, err)
 	}
-	if err := db.disk.base.db.Compact(t.Context(), []byte{ownSpace}, []byte{spaceEnd}, false); err != nil {
+	if err := db.disk.base.compactAll(t.Context()); err != nil {
 		t.Fatal(err) // the base would do it while the test runs
 	}
 	return fs

@@ -70,7 +70,7 @@ func TestRowsChange(t *testing.T) {
 			if got := getOne(t, db, "row 050"); string(got) != "old" {
 				t.Fatalf("the row is %q", got)
 			}
-			if _, ok, _ := db.disk.base.rows.get([]byte("row 050")); !ok {
+			if _, ok, _ := db.disk.base.cached([]byte("row 050")); !ok {
 				t.Fatal("the row is not remembered")
 			}
 			transact(t, db, c.make)
@@ -95,18 +95,18 @@ func TestRowsLate(t *testing.T) {
 			db := openTest(t, tiny(vfs.NewMem()))
 			defer closeTest(t, db)
 			fillOld(t, db)
-			base, key := db.disk.base, []byte("row 050")
-			value, ok, ticket := base.rows.get(key)
+			laid, key := db.disk.base, []byte("row 050")
+			value, ok, ticket := laid.cached(key)
 			if ok {
 				t.Fatalf("%q is remembered though nobody has read it", value)
 			}
-			value, closer, err := base.db.Get(baseKey(nil, key))
+			value, closer, err := laid.store().Get(pebbleKey(key))
 			if err != nil || string(value) != "old" {
 				t.Fatalf("Pebble has %q, %v", value, err)
 			}
 			transact(t, db, c.make)
 			absorbAll(t, db)
-			base.rows.add(ticket, key, value, true)
+			laid.addRow(ticket, key, value)
 			if err := closer.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestRowsForgottenLast(t *testing.T) {
 			fillOld(t, db)
 			getOne(t, db, "row 050")
 			transact(t, db, c.make)
-			resume := holdRows(db.disk.base.rows)
+			resume := db.disk.base.holdRows()
 			defer resume()
 			absorbed := make(chan error, 1)
 			go func() { absorbed <- db.disk.absorber.pass() }()
@@ -149,25 +149,14 @@ func TestRowsForgottenLast(t *testing.T) {
 	}
 }
 
-// holdRows keeps everybody from changing a cache until resume.
-func holdRows(c *rowCache) (resume func()) {
-	c.mu.Lock()
-	for i := range c.parts {
-		c.parts[i].mu.Lock()
-	}
-	return sync.OnceFunc(func() {
-		c.mu.Unlock()
-		for i := range c.parts {
-			c.parts[i].mu.Unlock()
-		}
-	})
-}
+// pebbleKey returns the name that a key has in Pebble.
+func pebbleKey(key []byte) []byte { return append([]byte{1}, key...) }
 
 // waitForPebble waits until Pebble has a value for a key, or none if it is empty.
 func waitForPebble(t *testing.T, b *base, key, want string) {
 	t.Helper()
 	for begin := time.Now(); ; runtime.Gosched() {
-		value, closer, err := b.db.Get(baseKey(nil, []byte(key)))
+		value, closer, err := b.store().Get(pebbleKey([]byte(key)))
 		got := string(value)
 		if err == nil {
 			err = closer.Close()
@@ -195,7 +184,7 @@ func TestRowsAbsent(t *testing.T) {
 			t.Fatalf("the key is %q", got)
 		}
 	}
-	if got, ok, _ := db.disk.base.rows.get([]byte("key")); !ok || got != nil {
+	if got, ok, _ := db.disk.base.cached([]byte("key")); !ok || got != nil {
 		t.Errorf("remembered is %q, %v; want that there is no value", got, ok)
 	}
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), nil) })
@@ -212,9 +201,9 @@ func TestRowsClosed(t *testing.T) {
 	db := openTest(t, tiny(vfs.NewMem()))
 	fillOld(t, db)
 	getOne(t, db, "row 050")
-	full := db.disk.base.rows.size()
+	full := db.disk.base.rowBytes()
 	closeTest(t, db)
-	if left := db.disk.base.rows.size(); left >= full {
+	if left := db.disk.base.rowBytes(); left >= full {
 		t.Errorf("a closed database has %d of %d bytes of rows", left, full)
 	}
 	if _, err := db.disk.base.get([]byte("row 050")); !errors.Is(err, kv.ErrClosed) {
@@ -224,7 +213,7 @@ func TestRowsClosed(t *testing.T) {
 
 // sameKeys is how many keys each transaction of TestRowsConcurrent gives one
 // value, or clears.
-const sameKeys = 2 * fewKeys
+const sameKeys = 2 * 32
 
 // TestRowsConcurrent commits and absorbs all the time, with a cache that is too
 // small and with one that is not. Readers, some of which take long, see all keys

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"runtime"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/seed"
@@ -25,20 +26,20 @@ type lateRow struct {
 func TestRowCacheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := int64(rapid.SampledFrom([]int{0, 500, 1500, 1 << 20}).Draw(t, "limit"))
-		c, base := newRowCache(limit), map[string]string{}
+		c, stored := newRowCache(limit), map[string]string{}
 		var late []lateRow
 		handIn := func(r lateRow) { c.add(r.ticket, []byte(r.key), []byte(r.value), r.has) }
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
-			key := drawKey(t, "key")
+			key := drawRowKey(t, "key")
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0:
-				base[key] = fmt.Sprint(rapid.IntRange(0, 9999).Draw(t, "value"))
+				stored[key] = fmt.Sprint(rapid.IntRange(0, 9999).Draw(t, "value"))
 				c.forget([]byte(key))
 			case 1:
-				delete(base, key)
+				delete(stored, key)
 				c.forget([]byte(key))
 			case 2:
-				forgetSpan(t, c, base, key)
+				forgetSpan(t, c, stored, key)
 			case 3:
 				if len(late) > 0 {
 					i := rapid.IntRange(0, len(late)-1).Draw(t, "late")
@@ -46,7 +47,7 @@ func TestRowCacheModel(t *testing.T) {
 					late = append(late[:i], late[i+1:]...)
 				}
 			default:
-				value, has := base[key]
+				value, has := stored[key]
 				got, ok, ticket := c.get([]byte(key))
 				if ok && (has != (got != nil) || value != string(got)) {
 					t.Fatalf("get(%q) = %q, want %q, %v", key, got, value, has)
@@ -66,13 +67,13 @@ func TestRowCacheModel(t *testing.T) {
 
 // forgetSpan clears from key on. Often it clears so much else as well that the
 // cache remembers this clear no longer.
-func forgetSpan(t *rapid.T, c *rowCache, base map[string]string, key string) {
-	end := drawKey(t, "end")
+func forgetSpan(t *rapid.T, c *rowCache, stored map[string]string, key string) {
+	end := drawRowKey(t, "end")
 	span := keySpan{[]byte(key), []byte(end)}
 	if rapid.IntRange(0, 3).Draw(t, "to the end") == 0 {
 		span.end = nil
 	}
-	maps.DeleteFunc(base, func(k, _ string) bool { return span.holds([]byte(k)) })
+	maps.DeleteFunc(stored, func(k, _ string) bool { return span.holds([]byte(k)) })
 	spans := []keySpan{span}
 	if rapid.Bool().Draw(t, "and many others") {
 		for range mostClears + rapid.IntRange(-3, 3).Draw(t, "others") {
@@ -95,7 +96,7 @@ func fillRows(c *rowCache, key, value []byte) (hit bool) {
 // takes, as the heap does, and never takes more.
 func TestRowCacheBound(t *testing.T) {
 	const limit = 16 << 20
-	before := heap()
+	before := heapBytes()
 	c := newRowCache(limit)
 	random := seed.Rand(t)
 	value := make([]byte, 3000)
@@ -113,9 +114,9 @@ func TestRowCacheBound(t *testing.T) {
 	if size > limit || size < limit*9/10 {
 		t.Errorf("%d bytes are taken, want most of %d", size, limit)
 	}
-	full := heap()
+	full := heapBytes()
 	c.close()
-	empty := heap()
+	empty := heapBytes()
 	// What earlier tests have left may go while the cache fills, so the measure is what closing frees.
 	if took := full - empty; took > size*11/10 || took < size*8/10 {
 		t.Errorf("closing frees %d bytes of the heap, the cache has counted %d", took, size)
@@ -182,4 +183,23 @@ func TestRowCacheShares(t *testing.T) {
 	if allocs > 0 {
 		t.Errorf("a hit takes %v allocations", allocs)
 	}
+}
+
+// drawRowKey draws one of few keys.
+func drawRowKey(t *rapid.T, label string) string {
+	key := rapid.StringMatching(`[abc]{0,2}`).Draw(t, label)
+	if rapid.IntRange(0, 4).Draw(t, label+" zero") == 0 {
+		key += "\x00"
+	}
+	return key
+}
+
+// heapBytes returns how much memory is in use after a collection.
+func heapBytes() int64 {
+	for range 3 { // pools and finalizers keep some for a while
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -21,9 +21,10 @@ import (
 // shortRuns makes the engine remember runs of two keys without values, and absorb
 // runs of two, until the test is over.
 func shortRuns(t testing.TB) {
-	run, keys, leap := longRun, runKeys, leapEvery
-	longRun, runKeys, leapEvery = 2, 2, 1
-	t.Cleanup(func() { longRun, runKeys, leapEvery = run, keys, leap })
+	run, leap := longRun, leapEvery
+	longRun, leapEvery = 2, 1
+	t.Cleanup(func() { longRun, leapEvery = run, leap })
+	t.Cleanup(setRunKeys(2))
 }
 
 // chronicle is a database of which all versions are known.
@@ -194,8 +195,8 @@ func (p *chronicle) tooOld(err error, version int64) bool {
 	if err == nil || kv.CodeOf(err) == kv.CodeNotCommitted {
 		return false
 	}
-	if kv.CodeOf(err) != kv.CodeTransactionTooOld || version >= p.db.disk.base.oldestReader.Load() {
-		p.t.Fatalf("version %d, the base being at %d: %v", version, p.db.disk.base.oldestReader.Load(), err)
+	if kv.CodeOf(err) != kv.CodeTransactionTooOld || version >= p.db.disk.base.oldestReaderVersion() {
+		p.t.Fatalf("version %d, the base being at %d: %v", version, p.db.disk.base.oldestReaderVersion(), err)
 	}
 	return true
 }

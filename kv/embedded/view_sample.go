@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 )
 
 // weighed is a key of a sample and the bytes that it stands for.
@@ -32,7 +33,7 @@ func (v *view) weigh(of btree.Tree[int64], begin, end []byte) []weighed {
 		var window btree.Cursor[entry]
 		for ok := window.Seek(&v.entries, begin); ok && bytes.Compare(window.Key(), end) < 0; ok = window.Next() {
 			if e := window.Value(); e.point == present {
-				if size := sampled(window.Key(), len(e.value)); size > 0 {
+				if size := sample.Weight(window.Key(), len(e.value)); size > 0 {
 					addBase(window.Key())
 					all = append(all, weighed{window.Key(), size})
 				}
@@ -50,5 +51,5 @@ func (db *Database) weigh(r kv.KeyRange) []weighed {
 	if v.base != nil {
 		of = v.base.byteSample()
 	}
-	return v.weigh(of.snapshot(), r.Begin, r.End)
+	return v.weigh(of.Snapshot(), r.Begin, r.End)
 }

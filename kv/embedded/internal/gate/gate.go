@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package gate
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// gate lets users in until it is shut, and shutting waits for those inside.
+// Gate lets users in until it is shut, and shutting waits for those inside.
 // Entering costs one atomic addition.
-type gate struct {
+type Gate struct {
 	users atomic.Int64 // those inside; less shutBias once shut
 	once  sync.Once
 	empty chan struct{} // closed when shut and empty
@@ -17,25 +17,25 @@ type gate struct {
 
 const shutBias = 1 << 62
 
-func newGate() *gate { return &gate{empty: make(chan struct{})} }
+func New() *Gate { return &Gate{empty: make(chan struct{})} }
 
-// enter reports whether the gate is open. If so, leave must follow.
-func (g *gate) enter() bool {
+// Enter reports whether the gate is open. If so, leave must follow.
+func (g *Gate) Enter() bool {
 	if g.users.Add(1) > 0 {
 		return true
 	}
-	g.leave()
+	g.Leave()
 	return false
 }
 
-func (g *gate) leave() {
+func (g *Gate) Leave() {
 	if g.users.Add(-1) == -shutBias {
 		g.once.Do(func() { close(g.empty) })
 	}
 }
 
-// shut closes the gate and waits until everyone has left. It is called once.
-func (g *gate) shut() {
+// Shut closes the gate and waits until everyone has left. It is called once.
+func (g *Gate) Shut() {
 	if g.users.Add(-shutBias) == -shutBias {
 		g.once.Do(func() { close(g.empty) })
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package sample
 
 import (
 	"sync"
@@ -10,12 +10,12 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// sample is FoundationDB's byte sample (its StorageMetrics): a few of the keys,
+// Sample is FoundationDB's byte sample (its StorageMetrics): a few of the keys,
 // each with the bytes that it stands for. A pair is in it with a probability
 // that grows with its size, decided by a hash of its key, so that a write needs
 // no look at what was there before: the same key is in the sample or not. It is
 // safe for concurrent use.
-type sample struct {
+type Sample struct {
 	mu   sync.Mutex
 	keys btree.Tree[int64]
 }
@@ -27,8 +27,8 @@ const (
 	sampleOverhead = 100
 )
 
-// sampled returns the bytes that a pair stands for; 0: it is not in the sample.
-func sampled(key []byte, valueSize int) int64 {
+// Weight returns the bytes that a pair stands for; 0: it is not in the sample.
+func Weight(key []byte, valueSize int) int64 {
 	size := float64(len(key) + valueSize)
 	probability := min(size/float64(len(key)+sampleOverhead)/sampleFactor, 1)
 	if float64(sampleHash(key)) >= probability*(1<<32) {
@@ -49,10 +49,10 @@ func sampleHash(key []byte) uint32 {
 	return uint32(h >> 32)
 }
 
-// set notes that a pair was written. It returns the bytes that the pair stands
+// Set notes that a pair was written. It returns the bytes that the pair stands
 // for, and whether the sample has changed. The sample keeps the key.
-func (s *sample) set(key []byte, valueSize int) (size int64, changed bool) {
-	size = sampled(key, valueSize)
+func (s *Sample) Set(key []byte, valueSize int) (size int64, changed bool) {
+	size = Weight(key, valueSize)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if size == 0 {
@@ -62,15 +62,15 @@ func (s *sample) set(key []byte, valueSize int) (size int64, changed bool) {
 	return size, true
 }
 
-// remove notes that a key was cleared, and reports whether the sample has changed.
-func (s *sample) remove(key []byte) bool {
+// Remove notes that a key was cleared, and reports whether the sample has changed.
+func (s *Sample) Remove(key []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keys.Remove(key)
 }
 
-// removeRange notes that a range was cleared; a nil end is no bound.
-func (s *sample) removeRange(begin, end []byte) {
+// RemoveRange notes that a range was cleared; a nil end is no bound.
+func (s *Sample) RemoveRange(begin, end []byte) {
 	if end == nil {
 		end = keys.SystemEnd
 	}
@@ -79,27 +79,27 @@ func (s *sample) removeRange(begin, end []byte) {
 	s.keys.RemoveRange(begin, end)
 }
 
-// snapshot returns the sample as it is.
-func (s *sample) snapshot() btree.Tree[int64] {
+// Snapshot returns the sample as it is.
+func (s *Sample) Snapshot() btree.Tree[int64] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keys.Snapshot()
 }
 
-// apply notes a mutation, resolved to a set or a clear.
-func (s *sample) apply(m *mutation.Mutation) {
+// Apply notes a mutation, resolved to a set or a clear.
+func (s *Sample) Apply(m *mutation.Mutation) {
 	switch {
 	case m.Op == mutation.OpClearRange:
-		s.removeRange(m.Key, m.Value)
+		s.RemoveRange(m.Key, m.Value)
 	case m.Value == nil:
-		s.remove(m.Key)
+		s.Remove(m.Key)
 	default:
-		s.set(m.Key, len(m.Value))
+		s.Set(m.Key, len(m.Value))
 	}
 }
 
-// restore sets a key to the bytes that it stood for before.
-func (s *sample) restore(key []byte, size int64) {
+// Restore sets a key to the bytes that it stood for before.
+func (s *Sample) Restore(key []byte, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys.Set(key, size)
