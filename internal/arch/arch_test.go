@@ -24,7 +24,7 @@ const module = "github.com/kazahana-db/kazahana"
 var arrows = map[string][]string{
 	"kv": {},
 	"kv/embedded": {
-		"kv", "kv/embedded/internal/base", "kv/embedded/internal/btree", "kv/embedded/internal/commit", "kv/embedded/internal/commitlog",
+		"kv", "kv/embedded/internal/gate", "kv/embedded/internal/base", "kv/embedded/internal/btree", "kv/embedded/internal/commit", "kv/embedded/internal/commitlog",
 		"kv/embedded/internal/fault", "kv/embedded/internal/files", "kv/embedded/internal/histogram", "kv/embedded/internal/keys",
 		"kv/embedded/internal/mutation", "kv/embedded/internal/mvcc", "kv/embedded/internal/rangeread", "kv/embedded/internal/rangeset",
 		"kv/embedded/internal/readers", "kv/embedded/internal/ryw", "kv/embedded/internal/sample", "kv/embedded/internal/txn",
@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 		"kv/embedded/internal/rangeread", "kv/embedded/internal/rangeset", "kv/embedded/internal/sample",
 	},
 	"kv/embedded/internal/base": {
-		"kv", "kv/embedded/internal/fault", "kv/embedded/internal/files", "kv/embedded/internal/keys", "kv/embedded/internal/mutation",
+		"kv", "kv/embedded/internal/fault", "kv/embedded/internal/files", "kv/embedded/internal/gate", "kv/embedded/internal/keys", "kv/embedded/internal/mutation",
 		"kv/embedded/internal/sample", "github.com/cockroachdb/pebble/v2",
 	},
 	"kv/embedded/internal/commitlog": {
@@ -64,6 +64,7 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/fault":     {"kv"},
 	"kv/embedded/internal/files":     {"github.com/cockroachdb/pebble/v2"},
 	"kv/embedded/internal/histogram": {},
+	"kv/embedded/internal/gate":      {},
 	"kv/embedded/internal/tricky":    {"kv"},
 
 	"kv/fdbkv":  {"kv", "github.com/apple/foundationdb/bindings/go"},

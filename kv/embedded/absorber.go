@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
@@ -29,7 +30,7 @@ const (
 // If the window grows too large, it does not wait for what is in it to become
 // old: see pressure.
 type absorber struct {
-	base      *base
+	base      *base.Base
 	log       *commitlog.Log
 	syncLog   func() error // of log; tests do more
 	committer *committer
@@ -154,13 +155,13 @@ func (a *absorber) absorbTo(horizon int64) error {
 // absorb brings what groups have written to the base, where it has not been
 // overwritten since.
 func (a *absorber) absorb(groups []journalGroup) error {
-	a.base.awaitCompactions(a.quit)
+	a.base.AwaitCompactions(a.quit)
 	v, err := a.durableView()
 	if err != nil {
 		return err
 	}
 	horizon := groups[len(groups)-1].last
-	a.base.refuseReaders(horizon)
+	a.base.RefuseReadersBelow(horizon)
 	for rest := stretches(groups); len(rest) > 0; {
 		done, left, err := a.step(v, rest, horizon)
 		if err != nil {
@@ -174,15 +175,15 @@ func (a *absorber) absorb(groups []journalGroup) error {
 		}
 		rest = left
 	}
-	b, err := a.base.newBatch()
+	b, err := a.base.NewBatch()
 	if err == nil {
-		err = b.finish(horizon)
+		err = b.Finish(horizon)
 	}
 	if err == nil {
-		err = b.apply()
+		err = b.Apply()
 	}
 	if err == nil {
-		a.base.setAbsorbed(horizon)
+		a.base.SetAbsorbed(horizon)
 	}
 	return err
 }
@@ -201,24 +202,24 @@ func (a *absorber) durableView() (*view, error) {
 // one part where a run of cleared keys goes on, which is to become one range
 // tombstone.
 func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done [][]stretchOf, left []stretchOf, err error) {
-	b, err := a.base.newBatch()
+	b, err := a.base.NewBatch()
 	if err != nil {
 		return nil, nil, err
 	}
-	for more := true; more; more = len(all) > 0 && b.inRun() && len(done) < absorbStepParts && b.size() < absorbStepBytes {
+	for more := true; more; more = len(all) > 0 && b.InRun() && len(done) < absorbStepParts && b.Size() < absorbStepBytes {
 		var part []stretchOf
 		if part, all, err = a.part(b, v, all, horizon); err != nil {
-			b.release()
+			b.Discard()
 			return nil, nil, err
 		}
 		done = append(done, part)
 	}
-	return done, all, b.apply()
+	return done, all, b.Apply()
 }
 
 // part is a part of a step.
-func (a *absorber) part(b *baseBatch, v *view, all []stretchOf, horizon int64) (done, left []stretchOf, err error) {
-	for budget := absorbStepEntries; len(all) > 0 && budget > 0 && b.size() < absorbStepBytes; budget-- {
+func (a *absorber) part(b *base.Batch, v *view, all []stretchOf, horizon int64) (done, left []stretchOf, err error) {
+	for budget := absorbStepEntries; len(all) > 0 && budget > 0 && b.Size() < absorbStepBytes; budget-- {
 		seen, last, err := a.stretch(b, v, all[0], budget, horizon)
 		if err != nil {
 			return nil, nil, err
@@ -236,11 +237,11 @@ func (a *absorber) part(b *baseBatch, v *view, all []stretchOf, horizon int64) (
 
 // stretch absorbs up to budget entries of a stretch and returns how many they
 // were and, if more are left, the key of the last.
-func (a *absorber) stretch(b *baseBatch, v *view, s stretchOf, budget int, horizon int64) (seen int, last []byte, err error) {
+func (a *absorber) stretch(b *base.Batch, v *view, s stretchOf, budget int, horizon int64) (seen int, last []byte, err error) {
 	var c btree.Cursor[entry]
 	ok := c.Seek(&v.entries, s.first)
 	for ok && bytes.Compare(c.Key(), s.last) <= 0 {
-		if seen == budget || b.size() >= absorbStepBytes {
+		if seen == budget || b.Size() >= absorbStepBytes {
 			return seen, last, nil
 		}
 		key, e := c.Key(), *c.Value()
@@ -258,23 +259,23 @@ func (a *absorber) stretch(b *baseBatch, v *view, s stretchOf, budget int, horiz
 }
 
 // take absorbs one entry and the gap behind it, which ends at next.
-func take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
+func take(b *base.Batch, key, next []byte, e *entry, horizon int64) error {
 	point := e.point != unknown && e.version <= horizon
 	gap := e.gap == absent && e.gapAt <= horizon
 	if point && gap && e.point == absent {
-		return b.removeRange(key, next)
+		return b.RemoveRange(key, next)
 	}
 	if point && e.point == present {
-		if err := b.set(key, e.value); err != nil {
+		if err := b.Set(key, e.value); err != nil {
 			return err
 		}
 	} else if point {
-		if err := b.remove(key); err != nil {
+		if err := b.Remove(key); err != nil {
 			return err
 		}
 	}
 	if gap {
-		return b.removeRange(keys.Successor(key), next)
+		return b.RemoveRange(keys.Successor(key), next)
 	}
 	return nil
 }
@@ -282,12 +283,12 @@ func take(b *baseBatch, key, next []byte, e *entry, horizon int64) error {
 // shorten brings the base to the disk and drops the log that it covers, once
 // the log has become long.
 func (a *absorber) shorten() error {
-	absorbed := a.base.absorbedVersion()
+	absorbed := a.base.AbsorbedVersion()
 	size, segments := a.log.Backlog()
 	if size < a.flushAt && segments <= maxSegments || a.flushed == absorbed {
 		return nil
 	}
-	ok, err := a.base.flush(a.quit)
+	ok, err := a.base.Flush(a.quit)
 	if !ok || err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
 	}
 	defer d.log.Pin()()
 	info := BackupInfo{Database: d.identity, Time: time.Now().UTC()}
-	err = d.base.checkpoint(ctx, s.fs.PathJoin(s.work, baseDir))
+	err = d.base.Checkpoint(ctx, s.fs.PathJoin(s.work, baseDir))
 	if err == nil {
 		info.Version, err = d.log.CopyTo(ctx, s.work)
 	}

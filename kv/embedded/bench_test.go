@@ -102,7 +102,7 @@ func filled(b *testing.B, form string) *Database {
 		if err := db.disk.absorber.pass(); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := db.disk.base.flush(nil); err != nil {
+		if _, err := db.disk.base.Flush(nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
 // BenchmarkFirstReadBehindClears reads the first key behind 50,000 that were
@@ -18,7 +19,7 @@ import (
 func BenchmarkFirstReadBehindClears(b *testing.B) {
 	for name, keys := range map[string]int{"runs": 16, "single": math.MaxInt} {
 		b.Run(name, func(b *testing.B) {
-			defer setRunKeys(keys)()
+			defer base.SetRunKeys(keys)()
 			for range b.N {
 				b.StopTimer()
 				db := clearedBase(b, 50_000)
@@ -60,7 +61,7 @@ func clearedBase(b *testing.B, n int) *Database {
 		if err := db.disk.absorber.pass(); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := db.disk.base.flush(nil); err != nil {
+		if _, err := db.disk.base.Flush(nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -114,10 +114,10 @@ func openCold(t *testing.T) (*Database, *coldDisk) {
 	if err := db.disk.absorber.pass(); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := db.disk.base.flush(nil); !ok || err != nil {
+	if ok, err := db.disk.base.Flush(nil); !ok || err != nil {
 		t.Fatalf("flush: %t, %v", ok, err)
 	}
-	if err := db.disk.base.compactAll(t.Context()); err != nil {
+	if err := db.disk.base.CompactAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	closeTest(t, db)
@@ -130,7 +130,7 @@ func openCold(t *testing.T) (*Database, *coldDisk) {
 		d.block(false)
 		closeTest(t, db)
 	})
-	if _, err := db.disk.base.get(coldKey(coldKeys - 1)); err != nil { // what every read of the table needs is in memory now
+	if _, err := db.disk.base.Get(coldKey(coldKeys - 1)); err != nil { // what every read of the table needs is in memory now
 		t.Fatal(err)
 	}
 	return db, d

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
@@ -41,7 +42,7 @@ type committer struct {
 	readers *readers.Pool
 
 	// Of a durable database only.
-	base      *base
+	base      *base.Base
 	reports   *vacancyReports
 	log       *commitlog.Log
 	fault     *fault.Fault

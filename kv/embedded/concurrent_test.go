@@ -174,7 +174,7 @@ func TestBaseStaysSmall(t *testing.T) {
 	if err := db.disk.absorber.pass(); err != nil {
 		t.Fatal(err)
 	}
-	iter, err := db.disk.base.store().NewIter(nil)
+	iter, err := db.disk.base.Store().NewIter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestBaseStaysSmall(t *testing.T) {
 			t.Errorf("the base holds %q", iter.Key())
 		}
 	}
-	if n := db.disk.base.store().Metrics().MemTable.Size; n > 1<<20 {
+	if n := db.disk.base.Store().Metrics().MemTable.Size; n > 1<<20 {
 		t.Errorf("the base's memtable has %d bytes", n)
 	}
 }

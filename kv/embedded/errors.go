@@ -2,7 +2,10 @@
 
 package embedded
 
-import "github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+import (
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+)
 
 // DiskError is the error of every commit after the disk has failed once: its code
 // is CodeIOError, and errors.Is finds the cause. Reads go on. Close the
@@ -20,3 +23,10 @@ type DiskError = fault.DiskError
 // File is the path of the file, Offset the place in it, Reason says what is wrong,
 // and Err is the error that reading the file met, nil if there was none.
 type CorruptError = fault.CorruptError
+
+// FormatError says that a newer version of this library wrote a database. Nothing
+// is damaged and nothing was changed: open it with the newer version.
+//
+// Dir is the folder of the base, Format the format of its storage, and Newest the
+// newest that this version reads.
+type FormatError = base.FormatError

@@ -5,6 +5,7 @@ package embedded
 import (
 	"sync/atomic"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
@@ -21,9 +22,9 @@ type atomicInputs struct {
 // atomicInput is the value of one key.
 type atomicInput struct {
 	key    []byte
-	value  []byte // nil: absent
-	ticket ticket // of an input that must be fetched
-	cold   bool   // it must be fetched
+	value  []byte      // nil: absent
+	ticket base.Ticket // of an input that must be fetched
+	cold   bool        // it must be fetched
 }
 
 // prepare submits a request once the inputs of its atomic operations are there:

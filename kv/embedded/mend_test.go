@@ -54,7 +54,7 @@ func TestMendAndOpenAgain(t *testing.T) {
 		if seen := checkNumbered(t, db); seen != acknowledged {
 			t.Fatalf("reads see transaction %d, want %d", seen, acknowledged)
 		}
-		if db.disk.base.isSealed() {
+		if db.disk.base.IsSealed() {
 			inBase++
 		}
 		_ = db.Close() // it may say what has failed
@@ -76,7 +76,7 @@ func fillUp(t *testing.T, db *Database, last int) (int, error) {
 		}
 		err := db.disk.absorber.pass()
 		if err == nil && i%7 == 0 {
-			_, err = db.disk.base.flush(nil)
+			_, err = db.disk.base.Flush(nil)
 		}
 		if err = errors.Join(err, db.disk.fault.Get()); err != nil {
 			return i, db.disk.fault.Raise("moving commits to the base", err)

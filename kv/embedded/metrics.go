@@ -142,13 +142,13 @@ func (d *disk) measure(m *Metrics, s *stats) {
 	m.Delayed, m.Delays, m.DelayTime = p.account()
 	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()
 	m.LogBytes, m.LogSegments = d.log.Backlog()
-	m.AbsorbedVersion = d.base.absorbedVersion()
+	m.AbsorbedVersion = d.base.AbsorbedVersion()
 	m.AbsorbedWrites, m.AbsorbTime = s.absorbed.Load(), time.Duration(s.absorbTime.Load())
 	if err := d.fault.Get(); err != nil {
 		m.Fault = err.Error()
 	}
-	b := d.base.measure()
-	m.BaseBytes, m.BaseTables, m.BaseMemory = b.bytes, b.tables, b.memory
-	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = b.cacheBytes, b.cacheHits, b.cacheMisses
-	m.BaseCompactions, m.BaseCompactBytes = b.compactions, b.compactBytes
+	b := d.base.Metrics()
+	m.BaseBytes, m.BaseTables, m.BaseMemory = b.Bytes, b.Tables, b.Memory
+	m.BaseCacheBytes, m.BaseCacheHits, m.BaseCacheMisses = b.CacheBytes, b.CacheHits, b.CacheMisses
+	m.BaseCompactions, m.BaseCompactBytes = b.Compactions, b.CompactBytes
 }

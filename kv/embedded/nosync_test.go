@@ -46,7 +46,7 @@ func TestAbsorbWhileCommitting(t *testing.T) {
 	if err := db.disk.absorber.absorbTo(db.head.now.Load().version); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.disk.base.store().Flush(); err != nil {
+	if err := db.disk.base.Store().Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if _, last := lostPower(t, fs, vfs.CrashCloneCfg{}); last != 30 {
@@ -103,7 +103,7 @@ func TestNoSyncPowerLoss(t *testing.T) {
 					t.Fatal(err)
 				}
 			case 2:
-				if err := db.disk.base.store().Flush(); err != nil {
+				if err := db.disk.base.Store().Flush(); err != nil {
 					t.Fatal(err)
 				}
 			}

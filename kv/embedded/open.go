@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
@@ -21,7 +22,7 @@ const baseDir = "base"
 // disk is what a durable database has beyond one in memory.
 type disk struct {
 	lock     io.Closer
-	base     *base
+	base     *base.Base
 	log      *commitlog.Log
 	fault    *fault.Fault
 	absorber *absorber
@@ -100,24 +101,24 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	if err := db.begin(&p, w); err != nil {
-		return nil, errors.Join(err, l.Release(), db.disk.base.close())
+		return nil, errors.Join(err, l.Release(), db.disk.base.Close())
 	}
 	return db, nil
 }
 
 // openBase opens the folder's base, or makes it.
-func (p *parts) openBase(o Options, f *fault.Fault) (*base, error) {
+func (p *parts) openBase(o Options, f *fault.Fault) (*base.Base, error) {
 	dir := p.fs.PathJoin(p.dir, baseDir)
 	if err := files.MakeDir(p.fs, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
 	}
-	return openBase(dir, baseOptions{fs: o.FS, cacheSize: o.CacheSize, memTable: o.memTable}, f)
+	return base.Open(dir, base.Options{Fs: o.FS, CacheSize: o.CacheSize, MemTable: o.memTable}, f)
 }
 
 // begin makes the folder, whose log is in the window, ready for commits.
 func (db *Database) begin(p *parts, w *window) (err error) {
 	d := db.disk
-	absorbed := d.base.absorbedVersion()
+	absorbed := d.base.AbsorbedVersion()
 	if err = d.log.Start(absorbed); err == nil {
 		err = d.log.Drop(absorbed)
 	}
@@ -134,7 +135,7 @@ func (db *Database) begin(p *parts, w *window) (err error) {
 func (db *Database) assemble(w *window) (err error) {
 	d, o := db.disk, db.disk.options
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	db.head.clock = newClock(max(d.log.LastVersion(), d.base.absorbedVersion()))
+	db.head.clock = newClock(max(d.log.LastVersion(), d.base.AbsorbedVersion()))
 	reports := newVacancyReports()
 	first := &view{entries: w.entries.Snapshot(), base: d.base, reports: reports}
 	db.head.open(first, o.WindowSize/historyShare)
@@ -148,7 +149,7 @@ func (db *Database) assemble(w *window) (err error) {
 	db.committer.reports.attend = db.committer.attend
 	d.absorber = &absorber{
 		base: d.base, log: d.log, syncLog: d.log.Sync, committer: &db.committer, fault: d.fault,
-		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.absorbedVersion(),
+		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.AbsorbedVersion(),
 		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
 		quit:     make(chan struct{}), done: make(chan struct{}),
 	}
@@ -192,5 +193,5 @@ func (d *disk) close() error {
 	if err != nil {
 		err = d.fault.Raise("closing the log", err)
 	}
-	return errors.Join(err, d.base.close(), d.lock.Close())
+	return errors.Join(err, d.base.Close(), d.lock.Close())
 }

@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
@@ -44,7 +45,7 @@ func readDatabase(dir string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := readBase(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize)
+	b, err := base.OpenReadOnly(o.FS, o.FS.PathJoin(dir, baseDir), o.CacheSize)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func readDatabase(dir string, o Options) (*Database, error) {
 		base: b, fault: fault.New(), copies: newCopies(), options: o, dir: dir, identity: p.identity,
 	}}
 	if err := db.replay(&p); err != nil {
-		return nil, errors.Join(err, b.close())
+		return nil, errors.Join(err, b.Close())
 	}
 	close(db.disk.absorber.done) // it does not run
 	db.committer.queue.err = fmt.Errorf("%w: %w", ErrReadOnly, kv.NewError(kv.CodeTransactionReadOnly, "the transaction writes"))
@@ -63,7 +64,7 @@ func readDatabase(dir string, o Options) (*Database, error) {
 func (db *Database) replay(p *parts) (err error) {
 	d, w := db.disk, newWindow(false)
 	w.journal = newJournal(d.options.window, d.options.WindowSize)
-	absorbed := d.base.absorbedVersion()
+	absorbed := d.base.AbsorbedVersion()
 	if d.log, err = p.readLog(commitlog.Options{}, commitlog.Replay{Above: absorbed, Apply: w.applyLogged}); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
@@ -49,7 +50,7 @@ func (p *parts) hasBase() (bool, error) {
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return false, fmt.Errorf("embedded: looking into %s: %w", dir, err)
 	}
-	if slices.ContainsFunc(names, isManifestMarker) {
+	if slices.ContainsFunc(names, base.IsManifestMarker) {
 		return true, nil
 	}
 	segments, err := commitlog.List(p.fs, p.dir)
@@ -81,5 +82,5 @@ func (p *parts) absorbed() (version int64, err error) {
 	if err != nil || !exists {
 		return 0, err
 	}
-	return readAbsorbed(p.fs, p.fs.PathJoin(p.dir, baseDir))
+	return base.ReadAbsorbed(p.fs, p.fs.PathJoin(p.dir, baseDir))
 }

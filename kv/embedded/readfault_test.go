@@ -50,10 +50,10 @@ func brokenTable(t *testing.T, broken *atomic.Bool) vfs.FS {
 	if err := db.disk.absorber.pass(); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := db.disk.base.flush(nil); !ok || err != nil {
+	if ok, err := db.disk.base.Flush(nil); !ok || err != nil {
 		t.Fatalf("flush: %t, %v", ok, err)
 	}
-	if err := db.disk.base.compactAll(t.Context()); err != nil {
+	if err := db.disk.base.CompactAll(t.Context()); err != nil {
 		t.Fatal(err) // the base would do it while the test runs
 	}
 	return fs

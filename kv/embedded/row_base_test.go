@@ -18,6 +18,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
 func getOne(t testing.TB, db *Database, key string) (value []byte) {
@@ -70,7 +71,7 @@ func TestRowsChange(t *testing.T) {
 			if got := getOne(t, db, "row 050"); string(got) != "old" {
 				t.Fatalf("the row is %q", got)
 			}
-			if _, ok, _ := db.disk.base.cached([]byte("row 050")); !ok {
+			if _, ok, _ := db.disk.base.Lookup([]byte("row 050")); !ok {
 				t.Fatal("the row is not remembered")
 			}
 			transact(t, db, c.make)
@@ -96,17 +97,17 @@ func TestRowsLate(t *testing.T) {
 			defer closeTest(t, db)
 			fillOld(t, db)
 			laid, key := db.disk.base, []byte("row 050")
-			value, ok, ticket := laid.cached(key)
+			value, ok, ticket := laid.Lookup(key)
 			if ok {
 				t.Fatalf("%q is remembered though nobody has read it", value)
 			}
-			value, closer, err := laid.store().Get(pebbleKey(key))
+			value, closer, err := laid.Store().Get(pebbleKey(key))
 			if err != nil || string(value) != "old" {
 				t.Fatalf("Pebble has %q, %v", value, err)
 			}
 			transact(t, db, c.make)
 			absorbAll(t, db)
-			laid.addRow(ticket, key, value)
+			laid.AddRow(ticket, key, value)
 			if err := closer.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +130,7 @@ func TestRowsForgottenLast(t *testing.T) {
 			fillOld(t, db)
 			getOne(t, db, "row 050")
 			transact(t, db, c.make)
-			resume := db.disk.base.holdRows()
+			resume := db.disk.base.HoldRows()
 			defer resume()
 			absorbed := make(chan error, 1)
 			go func() { absorbed <- db.disk.absorber.pass() }()
@@ -153,10 +154,10 @@ func TestRowsForgottenLast(t *testing.T) {
 func pebbleKey(key []byte) []byte { return append([]byte{1}, key...) }
 
 // waitForPebble waits until Pebble has a value for a key, or none if it is empty.
-func waitForPebble(t *testing.T, b *base, key, want string) {
+func waitForPebble(t *testing.T, b *base.Base, key, want string) {
 	t.Helper()
 	for begin := time.Now(); ; runtime.Gosched() {
-		value, closer, err := b.store().Get(pebbleKey([]byte(key)))
+		value, closer, err := b.Store().Get(pebbleKey([]byte(key)))
 		got := string(value)
 		if err == nil {
 			err = closer.Close()
@@ -184,7 +185,7 @@ func TestRowsAbsent(t *testing.T) {
 			t.Fatalf("the key is %q", got)
 		}
 	}
-	if got, ok, _ := db.disk.base.cached([]byte("key")); !ok || got != nil {
+	if got, ok, _ := db.disk.base.Lookup([]byte("key")); !ok || got != nil {
 		t.Errorf("remembered is %q, %v; want that there is no value", got, ok)
 	}
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), nil) })
@@ -201,12 +202,12 @@ func TestRowsClosed(t *testing.T) {
 	db := openTest(t, tiny(vfs.NewMem()))
 	fillOld(t, db)
 	getOne(t, db, "row 050")
-	full := db.disk.base.rowBytes()
+	full := db.disk.base.RowBytes()
 	closeTest(t, db)
-	if left := db.disk.base.rowBytes(); left >= full {
+	if left := db.disk.base.RowBytes(); left >= full {
 		t.Errorf("a closed database has %d of %d bytes of rows", left, full)
 	}
-	if _, err := db.disk.base.get([]byte("row 050")); !errors.Is(err, kv.ErrClosed) {
+	if _, err := db.disk.base.Get([]byte("row 050")); !errors.Is(err, kv.ErrClosed) {
 		t.Errorf("a read of the closed base gets %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func (s *scan) found(key, value []byte) bool {
 func (s *scan) foundStored() bool {
 	s.stored = true
 	if s.lend {
-		s.key, s.value = s.base.key(), s.base.iter.value()
+		s.key, s.value = s.base.key(), s.base.iter.Value()
 	} else {
 		s.key, s.value = s.base.pair()
 	}

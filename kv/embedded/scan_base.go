@@ -4,12 +4,14 @@ package embedded
 
 import (
 	"bytes"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
 // baseScan is a scan's position in the base: an iterator that is made when it is
 // first needed, and stepped rather than sought where that leads to the same key.
 type baseScan struct {
-	iter   baseIterator
+	iter   base.Iterator
 	course course // of the last seek
 	sought spotOf // its place
 	ok     bool   // it found a key
@@ -19,10 +21,10 @@ type baseScan struct {
 
 // open makes the iterator.
 func (b *baseScan) open(s *scan) bool {
-	if b.iter.isOpen() {
+	if b.iter.IsOpen() {
 		return true
 	}
-	if err := b.iter.open(s.view.base, s.begin, s.end); err != nil {
+	if err := b.iter.Open(s.view.base, s.begin, s.end); err != nil {
 		s.fail(err)
 		return false
 	}
@@ -31,14 +33,14 @@ func (b *baseScan) open(s *scan) bool {
 
 // close releases the iterator and reports whether there was one.
 func (b *baseScan) close() (used bool, err error) {
-	if !b.iter.isOpen() {
+	if !b.iter.IsOpen() {
 		return false, nil
 	}
-	return true, b.iter.close()
+	return true, b.iter.Close()
 }
 
 // key returns the key of the pair that was found, until the next seek.
-func (b *baseScan) key() []byte { return b.iter.key() }
+func (b *baseScan) key() []byte { return b.iter.Key() }
 
 // seek moves to the first pair at or behind p.
 func (b *baseScan) seek(s *scan, p spotOf) bool {
@@ -47,14 +49,14 @@ func (b *baseScan) seek(s *scan, p spotOf) bool {
 	}
 	near := b.course == ascending && !p.before(b.sought)
 	if near && b.ok && p.passed(b.key()) {
-		b.ok = b.iter.next()
+		b.ok = b.iter.Next()
 		near = !b.ok || !p.passed(b.key())
 	}
 	b.course, b.sought = ascending, p
 	if !near {
 		b.seeks++
-		if b.ok = b.iter.seek(p.key); b.ok && p.passed(b.key()) {
-			b.ok = b.iter.next()
+		if b.ok = b.iter.Seek(p.key); b.ok && p.passed(b.key()) {
+			b.ok = b.iter.Next()
 		}
 	}
 	return b.outcome(s)
@@ -67,13 +69,13 @@ func (b *baseScan) seekBelow(s *scan, p spotOf) bool {
 	}
 	near := b.course == descending && !b.sought.before(p)
 	if near && b.ok && !p.passed(b.key()) {
-		b.ok = b.iter.prev()
+		b.ok = b.iter.Prev()
 		near = !b.ok || p.passed(b.key())
 	}
 	b.course, b.sought = descending, p
 	if !near {
 		b.seeks++
-		b.ok = b.iter.seekBelow(p.key, p.behind)
+		b.ok = b.iter.SeekBelow(p.key, p.behind)
 	}
 	return b.outcome(s)
 }
@@ -83,7 +85,7 @@ func (b *baseScan) outcome(s *scan) bool {
 	if b.ok {
 		return true
 	}
-	s.fail(b.iter.err())
+	s.fail(b.iter.Err())
 	return false
 }
 
@@ -94,7 +96,7 @@ func (p spotOf) before(q spotOf) bool {
 }
 
 // pair returns copies of the pair that was found.
-func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b.iter.value()) }
+func (b *baseScan) pair() (key, value []byte) { return b.copy(b.key()), b.copy(b.iter.Value()) }
 
 // copy copies p, to what is not nil, in memory that the pairs of a scan share.
 func (b *baseScan) copy(p []byte) []byte {

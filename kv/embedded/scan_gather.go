@@ -41,8 +41,8 @@ func (s *scan) gatherStored(end []byte, g *rangeread.Builder) (full bool) {
 		end = keys.Min(end, s.at.Key())
 	}
 	b := &s.base
-	for b.ok = b.iter.next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.next() {
-		if full = g.AddCopy(b.key(), b.iter.value()); full {
+	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.Next() {
+		if full = g.AddCopy(b.key(), b.iter.Value()); full {
 			return true
 		}
 	}
@@ -74,8 +74,8 @@ func (s *scan) gatherStoredBelow(begin []byte, g *rangeread.Builder) (full bool)
 		return false
 	}
 	b := &s.base
-	for b.ok = b.iter.prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0 && s.step(); b.ok = b.iter.prev() {
-		if full = g.AddCopy(b.key(), b.iter.value()); full {
+	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0 && s.step(); b.ok = b.iter.Prev() {
+		if full = g.AddCopy(b.key(), b.iter.Value()); full {
 			return true
 		}
 	}

@@ -88,7 +88,7 @@ func (r *run) long(s *scan) bool {
 	if s.err != nil || s.view.base == nil {
 		return false
 	}
-	return s.passed-r.passed >= longRun || r.seeks == 0 && s.base.seeks > 0 && s.base.iter.steps() >= longRun
+	return s.passed-r.passed >= longRun || r.seeks == 0 && s.base.seeks > 0 && s.base.iter.Steps() >= longRun
 }
 
 // endRun keeps the run, if it was long, for close to tell. Where it ends without

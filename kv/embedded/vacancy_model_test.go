@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
@@ -24,7 +25,7 @@ func shortRuns(t testing.TB) {
 	run, leap := longRun, leapEvery
 	longRun, leapEvery = 2, 1
 	t.Cleanup(func() { longRun, leapEvery = run, leap })
-	t.Cleanup(setRunKeys(2))
+	t.Cleanup(base.SetRunKeys(2))
 }
 
 // chronicle is a database of which all versions are known.
@@ -195,8 +196,8 @@ func (p *chronicle) tooOld(err error, version int64) bool {
 	if err == nil || kv.CodeOf(err) == kv.CodeNotCommitted {
 		return false
 	}
-	if kv.CodeOf(err) != kv.CodeTransactionTooOld || version >= p.db.disk.base.oldestReaderVersion() {
-		p.t.Fatalf("version %d, the base being at %d: %v", version, p.db.disk.base.oldestReaderVersion(), err)
+	if kv.CodeOf(err) != kv.CodeTransactionTooOld || version >= p.db.disk.base.OldestReaderVersion() {
+		p.t.Fatalf("version %d, the base being at %d: %v", version, p.db.disk.base.OldestReaderVersion(), err)
 	}
 	return true
 }

@@ -69,8 +69,8 @@ func effort(t *testing.T, db *Database, below bool) (key string, passed int) {
 		key = string(s.key)
 	}
 	passed = s.passed
-	if s.base.iter.isOpen() {
-		passed += s.base.iter.steps()
+	if s.base.iter.IsOpen() {
+		passed += s.base.iter.Steps()
 	}
 	if err := s.close(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
@@ -26,12 +27,12 @@ func (v *verifier) base() (absorbed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	b, err := readBase(v.fs, dir, 1<<20)
+	b, err := base.OpenReadOnly(v.fs, dir, 1<<20)
 	if err != nil {
-		return math.MaxInt64, errors.Join(v.found(err), v.tables(dir, tableFiles(names)))
+		return math.MaxInt64, errors.Join(v.found(err), v.tables(dir, base.TableFiles(names)))
 	}
-	defer func() { err = errors.Join(err, b.closeStore()) }()
-	live, err := b.liveTables()
+	defer func() { err = errors.Join(err, b.CloseStore()) }()
+	live, err := b.LiveTables()
 	if err != nil {
 		return 0, err
 	}
@@ -42,12 +43,12 @@ func (v *verifier) base() (absorbed int64, err error) {
 	if len(v.report.Damage) == damaged {
 		err = v.found(v.order(b, dir))
 	}
-	return b.absorbedVersion(), err
+	return b.AbsorbedVersion(), err
 }
 
-func (v *verifier) tables(dir string, tables []table) error {
+func (v *verifier) tables(dir string, tables []base.Table) error {
 	for _, t := range tables {
-		size, err := t.check(v.ctx, v.fs, dir)
+		size, err := t.Check(v.ctx, v.fs, dir)
 		if size >= 0 {
 			v.report.Files++
 			v.report.Bytes += size
@@ -58,10 +59,10 @@ func (v *verifier) tables(dir string, tables []table) error {
 		if err == nil {
 			continue
 		}
-		damage := &fault.CorruptError{File: v.fs.PathJoin(dir, t.name), Reason: err.Error()}
-		damage.Offset = damagedAt(err)
-		if t.keys != "" {
-			damage.Reason += "; the file holds " + t.keys
+		damage := &fault.CorruptError{File: v.fs.PathJoin(dir, t.Name), Reason: err.Error()}
+		damage.Offset = base.DamagedAt(err)
+		if t.Keys != "" {
+			damage.Reason += "; the file holds " + t.Keys
 		}
 		v.report.Damage = append(v.report.Damage, damage)
 	}
@@ -69,8 +70,8 @@ func (v *verifier) tables(dir string, tables []table) error {
 }
 
 // order checks the order of keys in the base.
-func (v *verifier) order(b *base, dir string) (err error) {
-	if v.report.Keys, err = b.checkOrder(); err != nil {
+func (v *verifier) order(b *base.Base, dir string) (err error) {
+	if v.report.Keys, err = b.CheckOrder(); err != nil {
 		return &fault.CorruptError{File: dir, Reason: fmt.Sprintf("the tables do not fit each other: %v", err)}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 )
@@ -15,7 +16,7 @@ import (
 type view struct {
 	version int64
 	entries btree.Tree[entry]
-	base    *base           // nil: the window holds everything
+	base    *base.Base      // nil: the window holds everything
 	reports *vacancyReports // takes what reads find out; nil where base is
 	vacant  rangeset.Set    // keys that have no value, whatever the window and the base hold of them
 
@@ -42,29 +43,29 @@ func (v *view) get(key []byte) ([]byte, error) {
 
 // atHand is get without the disk. If memory does not have the value, ok is false
 // and fetch reads it.
-func (v *view) atHand(key []byte) (value []byte, ok bool, t ticket, err error) {
+func (v *view) atHand(key []byte) (value []byte, ok bool, t base.Ticket, err error) {
 	if v.base == nil {
 		if e := v.entries.Get(key); e != nil && e.point == present {
 			value = e.value
 		}
-		return value, true, ticket{}, nil
+		return value, true, base.Ticket{}, nil
 	}
 	if value, k := lookUp(&v.entries, key); k != unknown {
-		return value, true, ticket{}, nil
+		return value, true, base.Ticket{}, nil
 	}
-	if value, ok, t = v.base.cached(key); !ok {
+	if value, ok, t = v.base.Lookup(key); !ok {
 		return nil, false, t, nil
 	}
 	if err := v.checkBase(); err != nil {
-		return nil, false, ticket{}, err
+		return nil, false, base.Ticket{}, err
 	}
-	return value, true, ticket{}, nil
+	return value, true, base.Ticket{}, nil
 }
 
 // fetch is the rest of get, for a key that is not at hand. It may wait for the
 // disk.
-func (v *view) fetch(t ticket, key []byte) ([]byte, error) {
-	value, err := v.base.read(t, key)
+func (v *view) fetch(t base.Ticket, key []byte) ([]byte, error) {
+	value, err := v.base.Read(t, key)
 	if err == nil {
 		err = v.checkBase()
 	}
@@ -77,7 +78,7 @@ func (v *view) fetch(t ticket, key []byte) ([]byte, error) {
 // checkBase returns CodeTransactionTooOld if what was read of the base may be newer
 // than the view. It is called after the reading.
 func (v *view) checkBase() error {
-	if v.base.isTooOld(v.version) {
+	if v.base.IsTooOld(v.version) {
 		return tooOld(v.version)
 	}
 	return nil

@@ -49,7 +49,7 @@ func (db *Database) weigh(r kv.KeyRange) []weighed {
 	of := db.committer.sample
 	v := db.head.newest()
 	if v.base != nil {
-		of = v.base.byteSample()
+		of = v.base.ByteSample()
 	}
 	return v.weigh(of.Snapshot(), r.Begin, r.End)
 }

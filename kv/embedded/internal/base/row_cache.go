@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"bytes"
@@ -93,8 +93,8 @@ func newRowCache(limit int64) *rowCache {
 	return c
 }
 
-// ticket admits what a reader who missed is about to read.
-type ticket struct {
+// Ticket admits what a reader who missed is about to read.
+type Ticket struct {
 	part  *rowPart // nil: it admits nothing
 	hash  uint64
 	epoch uint64
@@ -103,9 +103,9 @@ type ticket struct {
 
 // get returns what the base says of key, nil if there is no value. If that is
 // not remembered, the caller may read the base now, not earlier, and add it.
-func (c *rowCache) get(key []byte) (value []byte, ok bool, t ticket) {
+func (c *rowCache) get(key []byte) (value []byte, ok bool, t Ticket) {
 	if c == nil {
-		return nil, false, ticket{}
+		return nil, false, Ticket{}
 	}
 	hash := maphash.Bytes(c.seed, key)
 	p, known := c.part(hash), c.clears.Load()
@@ -115,17 +115,17 @@ func (c *rowCache) get(key []byte) (value []byte, ok bool, t ticket) {
 			if seen < known.count {
 				r.seen.CompareAndSwap(seen, known.count) // another reader may know of more
 			}
-			return r.touch(), true, ticket{}
+			return r.touch(), true, Ticket{}
 		}
 	}
-	return nil, false, ticket{part: p, hash: hash, epoch: p.epoch.Load(), seen: known.count}
+	return nil, false, Ticket{part: p, hash: hash, epoch: p.epoch.Load(), seen: known.count}
 }
 
 func (c *rowCache) part(hash uint64) *rowPart { return &c.parts[hash>>c.shift] }
 
 // add remembers what the ticket's holder has read, a value or that there is
 // none, if that is certain not to be out of date. It returns a copy of the value.
-func (c *rowCache) add(t ticket, key, value []byte, has bool) []byte {
+func (c *rowCache) add(t Ticket, key, value []byte, has bool) []byte {
 	if t.part != nil && t.part.fits(len(key)+len(value)) {
 		r := newRow(t, key, value, has)
 		t.part.add(r, t.epoch, c.clears.Load())

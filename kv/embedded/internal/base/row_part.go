@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type row struct {
 // mostReads is how often the hand spares a row that is read no longer.
 const mostReads = 3
 
-func newRow(t ticket, key, value []byte, has bool) *row {
+func newRow(t Ticket, key, value []byte, has bool) *row {
 	r := &row{hash: t.hash, size: int32(len(key)), has: has}
 	r.pair = slices.Grow([]byte{}, len(key)+len(value)) // all that the allocator gives
 	r.pair = append(append(r.pair, key...), value...)

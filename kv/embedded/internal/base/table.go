@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"cmp"
@@ -20,9 +20,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 )
 
-// unpanicked turns a panic of the storage, which it may meet in bytes that it
+// catchPanics turns a panic of the storage, which it may meet in bytes that it
 // has not written, into an error.
-func unpanicked(do func() error) (err error) {
+func catchPanics(do func() error) (err error) {
 	done := make(chan struct{})
 	go func() { // which the storage may end
 		defer close(done)
@@ -41,36 +41,36 @@ func unpanicked(do func() error) (err error) {
 // errStorage says that the storage could not go on with what it has read.
 var errStorage = errors.New("the storage gave up")
 
-func tableFiles(names []string) (tables []table) {
+func TableFiles(names []string) (tables []Table) {
 	for _, name := range names {
 		if path.Ext(name) == ".sst" {
-			tables = append(tables, table{name: name})
+			tables = append(tables, Table{Name: name})
 		}
 	}
 	return tables
 }
 
-// table is a file of the base.
-type table struct {
-	name string
-	keys string // what keys it holds, for people; empty: unknown
+// Table is a file of the base.
+type Table struct {
+	Name string
+	Keys string // what keys it holds, for people; empty: unknown
 }
 
-// liveTables lists the tables that the base uses.
-func (b *base) liveTables() ([]table, error) {
+// LiveTables lists the tables that the base uses.
+func (b *Base) LiveTables() ([]Table, error) {
 	levels, err := b.db.SSTables()
 	if err != nil {
 		return nil, err
 	}
-	var tables []table
+	var tables []Table
 	for _, level := range levels {
 		for _, t := range level {
 			keys := fmt.Sprintf("keys from %s to %s", userKey(t.Smallest.UserKey), userKey(t.Largest.UserKey))
-			tables = append(tables, table{name: fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum)), keys: keys})
+			tables = append(tables, Table{Name: fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum)), Keys: keys})
 		}
 	}
-	slices.SortFunc(tables, func(a, b table) int { return strings.Compare(a.name, b.name) })
-	return slices.CompactFunc(tables, func(a, b table) bool { return a.name == b.name }), nil
+	slices.SortFunc(tables, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(tables, func(a, b Table) bool { return a.Name == b.Name }), nil
 }
 
 // userKey shows the user's key of one of the base.
@@ -88,9 +88,9 @@ type damagedBlock struct {
 	err    error
 }
 
-// damagedAt returns where in a table the damage is that an error tells of, 0 if it
+// DamagedAt returns where in a table the damage is that an error tells of, 0 if it
 // does not say.
-func damagedAt(err error) int64 {
+func DamagedAt(err error) int64 {
 	if at := (*damagedBlock)(nil); errors.As(err, &at) {
 		return at.offset
 	}
@@ -162,20 +162,20 @@ func blocksOf(l *sstable.Layout) []block.Handle {
 	return blocks
 }
 
-// check reads a table of the base in dir: see verifyTable.
-func (t *table) check(ctx context.Context, fs vfs.FS, dir string) (size int64, err error) {
+// Check reads a table of the base in dir: see verifyTable.
+func (t *Table) Check(ctx context.Context, fs vfs.FS, dir string) (size int64, err error) {
 	size = -1
-	err = unpanicked(func() (err error) {
-		size, err = verifyTable(ctx, fs, fs.PathJoin(dir, t.name))
+	err = catchPanics(func() (err error) {
+		size, err = verifyTable(ctx, fs, fs.PathJoin(dir, t.Name))
 		return err
 	})
 	return size, err
 }
 
-// checkOrder checks that keys ascend in every table, and that newer entries lie
+// CheckOrder checks that keys ascend in every table, and that newer entries lie
 // above older ones. It returns how many entries there are.
-func (b *base) checkOrder() (entries int64, err error) {
+func (b *Base) CheckOrder() (entries int64, err error) {
 	var stats pebble.CheckLevelsStats
-	err = unpanicked(func() error { return b.db.CheckLevels(&stats) })
+	err = catchPanics(func() error { return b.db.CheckLevels(&stats) })
 	return stats.NumPoints, err
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import "context"
 
-// checkpoint writes what the base has on the disk to a folder, which it makes. It
+// Checkpoint writes what the base has on the disk to a folder, which it makes. It
 // does not sync the folders. After an error the base goes on.
-func (b *base) checkpoint(ctx context.Context, dir string) error {
+func (b *Base) Checkpoint(ctx context.Context, dir string) error {
 	b.fs.copying.Store(&copying{ctx, dir})
 	defer b.fs.copying.Store(nil)
 	err := b.db.Checkpoint(dir)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"errors"
@@ -15,9 +15,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
-// readBase opens the base in dir without writing anything. A base that cannot be
-// read is a [CorruptError], unless the file system has failed.
-func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
+// OpenReadOnly opens the base in dir without writing anything. A base that cannot be
+// read is a [CorruptError], unless the file system has failed; one of a newer format is a
+// [FormatError].
+func OpenReadOnly(fs vfs.FS, dir string, cacheSize int64) (*Base, error) {
 	if err := checkFormat(fs, dir); err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func readBase(fs vfs.FS, dir string, cacheSize int64) (*base, error) {
 	options := b.options(cacheSize-forRows, 1<<20)
 	options.ReadOnly = true
 	options.ErrorIfNotExists = true
-	err := unpanicked(func() (err error) {
+	err := catchPanics(func() (err error) {
 		b.db, err = pebble.Open(dir, options)
 		return err
 	})
@@ -58,15 +59,15 @@ func isDiskFault(err error) bool {
 	return fromSystem && !errors.Is(err, iofs.ErrNotExist)
 }
 
-// readAbsorbed returns up to which version the base in dir has absorbed commits.
+// ReadAbsorbed returns up to which version the base in dir has absorbed commits.
 // It writes nothing.
-func readAbsorbed(fs vfs.FS, dir string) (version int64, err error) {
-	b, err := readBase(fs, dir, 0)
+func ReadAbsorbed(fs vfs.FS, dir string) (version int64, err error) {
+	b, err := OpenReadOnly(fs, dir, 0)
 	if err != nil {
 		return 0, err
 	}
-	return b.absorbed.Load(), b.closeStore()
+	return b.absorbed.Load(), b.CloseStore()
 }
 
-// closeStore closes a base that readBase opened, and that no goroutine reads.
-func (b *base) closeStore() error { return b.db.Close() }
+// CloseStore closes a base that readBase opened, and that no goroutine reads.
+func (b *Base) CloseStore() error { return b.db.Close() }

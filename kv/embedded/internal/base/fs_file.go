@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import "github.com/cockroachdb/pebble/v2/vfs"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 // range tombstone slows the first reads behind it down.
 const fewKeys = 32
 
-// baseBatch gathers what the base absorbs in one step. It deletes only what the
+// Batch gathers what the base absorbs in one step. It deletes only what the
 // base has: a key that was set and cleared within the window leaves nothing.
-type baseBatch struct {
-	base  *base
+type Batch struct {
+	base  *Base
 	batch *pebble.Batch
 	keys  *pebble.Iterator // of the base as it was before
 	key   []byte
@@ -26,17 +26,17 @@ type baseBatch struct {
 	run   clearRun                    // pending
 }
 
-func (b *base) newBatch() (*baseBatch, error) {
+func (b *Base) NewBatch() (*Batch, error) {
 	keys, err := b.db.NewIter(&pebble.IterOptions{LowerBound: []byte{userSpace}, UpperBound: []byte{spaceEnd}})
 	if err != nil {
 		return nil, err
 	}
-	return &baseBatch{base: b, batch: b.db.NewBatch(), keys: keys}, nil
+	return &Batch{base: b, batch: b.db.NewBatch(), keys: keys}, nil
 }
 
-func (b *baseBatch) size() int { return b.batch.Len() }
+func (b *Batch) Size() int { return b.batch.Len() }
 
-func (b *baseBatch) set(key, value []byte) error {
+func (b *Batch) Set(key, value []byte) error {
 	if err := b.flushRun(); err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ func (b *baseBatch) set(key, value []byte) error {
 	return b.batch.Set(b.key, value, nil)
 }
 
-// removeRange deletes the keys from begin to end; a nil end is no bound.
-func (b *baseBatch) removeRange(begin, end []byte) error {
+// RemoveRange deletes the keys from begin to end; a nil end is no bound.
+func (b *Batch) RemoveRange(begin, end []byte) error {
 	if b.clear.begin != nil && bytes.Equal(b.clear.end, begin) {
 		b.clear.end = end
 		return nil
@@ -58,7 +58,7 @@ func (b *baseBatch) removeRange(begin, end []byte) error {
 }
 
 // flushClear writes the pending clear.
-func (b *baseBatch) flushClear() error {
+func (b *Batch) flushClear() error {
 	if b.clear.begin == nil {
 		return nil
 	}
@@ -82,14 +82,14 @@ func (b *baseBatch) flushClear() error {
 	return b.keys.Error()
 }
 
-// finish makes the version the one that the base has absorbed.
-func (b *baseBatch) finish(version int64) error {
+// Finish makes the version the one that the base has absorbed.
+func (b *Batch) Finish(version int64) error {
 	return b.batch.Set(absorbedKey, binary.BigEndian.AppendUint64(nil, uint64(version)), nil)
 }
 
-// apply writes what was gathered to the base, and releases the batch. When it
+// Apply writes what was gathered to the base, and releases the batch. When it
 // has returned nobody who reads gets what was there before.
-func (b *baseBatch) apply() error {
+func (b *Batch) Apply() error {
 	err := errors.Join(b.flushRun(), b.flushClear())
 	if err == nil && !b.batch.Empty() {
 		changes := b.batch.Reader()
@@ -97,12 +97,12 @@ func (b *baseBatch) apply() error {
 			err = errors.Join(b.batch.Commit(pebble.NoSync), b.base.outdate(changes))
 		}
 	}
-	b.release()
+	b.Discard()
 	return err
 }
 
 // outdate takes what has changed in the base out of the row cache.
-func (b *base) outdate(changes batchrepr.Reader) error {
+func (b *Base) outdate(changes batchrepr.Reader) error {
 	var spans []keySpan
 	for {
 		kind, key, value, ok, err := changes.Next()
@@ -130,7 +130,7 @@ func spanOf(begin, end []byte) keySpan {
 	return s
 }
 
-func (b *baseBatch) release() {
+func (b *Batch) Discard() {
 	_ = b.keys.Close()
 	_ = b.batch.Close()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"github.com/cockroachdb/pebble/v2"
@@ -9,18 +9,18 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
 )
 
-// baseIterator walks over the pairs of a base as they were at one moment after it
+// Iterator walks over the pairs of a base as they were at one moment after it
 // was opened. The zero iterator is not open. It is for one goroutine.
-type baseIterator struct {
+type Iterator struct {
 	iter *pebble.Iterator // nil: not open
 	gate *gate.Gate
 	name []byte // room for a key of the base
 }
 
-// open opens the iterator between two keys; nil is no bound. The bounds keep it from
+// Open opens the iterator between two keys; nil is no bound. The bounds keep it from
 // going through deleted pairs that are not asked for. The base does not close before
 // the iterator.
-func (i *baseIterator) open(b *base, begin, end []byte) error {
+func (i *Iterator) Open(b *Base, begin, end []byte) error {
 	if !b.gate.Enter() {
 		return kv.ErrClosed
 	}
@@ -42,10 +42,10 @@ func (i *baseIterator) open(b *base, begin, end []byte) error {
 
 var firstPair, lastPair = []byte{userSpace}, []byte{spaceEnd}
 
-func (i *baseIterator) isOpen() bool { return i.iter != nil }
+func (i *Iterator) IsOpen() bool { return i.iter != nil }
 
-// close closes an open iterator.
-func (i *baseIterator) close() error {
+// Close closes an open iterator.
+func (i *Iterator) Close() error {
 	err := i.iter.Close()
 	i.iter = nil
 	i.gate.Leave()
@@ -55,24 +55,24 @@ func (i *baseIterator) close() error {
 	return nil
 }
 
-// key returns the key of the pair that was found, until the iterator moves.
-func (i *baseIterator) key() []byte { return i.iter.Key()[1:] }
+// Key returns the key of the pair that was found, until the iterator moves.
+func (i *Iterator) Key() []byte { return i.iter.Key()[1:] }
 
-// value returns the value of the pair that was found, until the iterator moves.
-func (i *baseIterator) value() []byte { return i.iter.Value() }
+// Value returns the value of the pair that was found, until the iterator moves.
+func (i *Iterator) Value() []byte { return i.iter.Value() }
 
-func (i *baseIterator) next() bool { return i.iter.Next() }
-func (i *baseIterator) prev() bool { return i.iter.Prev() }
+func (i *Iterator) Next() bool { return i.iter.Next() }
+func (i *Iterator) Prev() bool { return i.iter.Prev() }
 
-// seek moves to the first pair whose key is not below key.
-func (i *baseIterator) seek(key []byte) bool {
+// Seek moves to the first pair whose key is not below key.
+func (i *Iterator) Seek(key []byte) bool {
 	i.name = baseKey(i.name[:0], key)
 	return i.iter.SeekGE(i.name)
 }
 
-// seekBelow moves to the last pair whose key is below key, or with inclusive not
+// SeekBelow moves to the last pair whose key is below key, or with inclusive not
 // above it.
-func (i *baseIterator) seekBelow(key []byte, inclusive bool) bool {
+func (i *Iterator) SeekBelow(key []byte, inclusive bool) bool {
 	i.name = baseKey(i.name[:0], key)
 	if inclusive {
 		i.name = append(i.name, 0)
@@ -80,16 +80,16 @@ func (i *baseIterator) seekBelow(key []byte, inclusive bool) bool {
 	return i.iter.SeekLT(i.name)
 }
 
-// err returns why the last move found nothing, nil if there was nothing.
-func (i *baseIterator) err() error {
+// Err returns why the last move found nothing, nil if there was nothing.
+func (i *Iterator) Err() error {
 	if err := i.iter.Error(); err != nil {
 		return readFailed(err)
 	}
 	return nil
 }
 
-// steps returns how many keys, deleted ones included, the iterator went past.
-func (i *baseIterator) steps() int {
+// Steps returns how many keys, deleted ones included, the iterator went past.
+func (i *Iterator) Steps() int {
 	s := i.iter.Stats()
 	steps := s.ForwardStepCount[pebble.InternalIterCall] + s.ReverseStepCount[pebble.InternalIterCall]
 	return steps + int(s.InternalStats.PointsCoveredByRangeTombstones)

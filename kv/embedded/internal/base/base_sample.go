@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ var (
 func sampleKey(key []byte) []byte { return append(bytes.Clone(samplePrefix), key...) }
 
 // readSample brings the sample into memory: 1/sampleFactor of the base, about.
-func (b *base) readSample() error {
+func (b *Base) readSample() error {
 	iter, err := b.db.NewIter(&pebble.IterOptions{LowerBound: samplePrefix, UpperBound: sampleEnd})
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (b *base) readSample() error {
 
 // sampleChanges adds to the batch, and to the sample, what the batch's changes of
 // users' keys come to.
-func (b *baseBatch) sampleChanges(changes batchrepr.Reader) error {
+func (b *Batch) sampleChanges(changes batchrepr.Reader) error {
 	for {
 		kind, key, value, ok, err := changes.Next()
 		if err != nil || !ok {
@@ -54,7 +54,7 @@ func (b *baseBatch) sampleChanges(changes batchrepr.Reader) error {
 	}
 }
 
-func (b *baseBatch) sampleChange(kind pebble.InternalKeyKind, key, value []byte) error {
+func (b *Batch) sampleChange(kind pebble.InternalKeyKind, key, value []byte) error {
 	s, user := &b.base.sample, bytes.Clone(key[1:])
 	if kind == pebble.InternalKeyKindRangeDelete {
 		span := spanOf(key, value)

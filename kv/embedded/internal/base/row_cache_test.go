@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 // lateRow is what a reader has read and not handed in yet.
 type lateRow struct {
-	ticket ticket
+	ticket Ticket
 	key    string
 	value  string
 	has    bool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"fmt"
@@ -18,14 +18,14 @@ import (
 func runKey(i int) []byte { return fmt.Appendf(nil, "lane/%06d", i) }
 
 // laidBase is a base with the given keys.
-func laidBase(t testing.TB, keys map[string]bool) *base {
+func laidBase(t testing.TB, keys map[string]bool) *Base {
 	t.Helper()
-	b, err := openBase("base", baseOptions{fs: vfs.NewMem(), cacheSize: 1 << 20, memTable: 1 << 20}, fault.New())
+	b, err := Open("base", Options{Fs: vfs.NewMem(), CacheSize: 1 << 20, MemTable: 1 << 20}, fault.New())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := b.close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -59,20 +59,20 @@ func TestBaseRunIsOneTombstone(t *testing.T) {
 		{name: "every other one", spare: func(i int) bool { return i%2 == 1 }, want: n / 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			batch, err := b.newBatch()
+			batch, err := b.NewBatch()
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer batch.release()
+			defer batch.Discard()
 			for i := range n {
 				switch {
 				case c.set != nil && c.set(i):
-					err = batch.set(runKey(i), []byte("new"))
+					err = batch.Set(runKey(i), []byte("new"))
 				case c.spare == nil || !c.spare(i):
-					err = batch.remove(runKey(i))
+					err = batch.Remove(runKey(i))
 				}
 				if err == nil {
-					err = batch.remove(append(runKey(i), '?')) // which the base does not have
+					err = batch.Remove(append(runKey(i), '?')) // which the base does not have
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -91,7 +91,7 @@ func TestBaseRunIsOneTombstone(t *testing.T) {
 // TestBaseRunModel absorbs random writes, in the order of keys as the absorber
 // does, and compares what is left with a map.
 func TestBaseRunModel(t *testing.T) {
-	t.Cleanup(setRunKeys(2))
+	t.Cleanup(SetRunKeys(2))
 	rapid.Check(t, func(rt *rapid.T) {
 		key := func(i int) string { return fmt.Sprintf("%02d", i) }
 		const n = 40
@@ -102,7 +102,7 @@ func TestBaseRunModel(t *testing.T) {
 			}
 		}
 		b := laidBase(t, model)
-		batch, err := b.newBatch()
+		batch, err := b.NewBatch()
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -110,22 +110,22 @@ func TestBaseRunModel(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(rt, "write") {
 			case 0:
 				model[key(i)] = true
-				err = batch.set([]byte(key(i)), []byte("new"))
+				err = batch.Set([]byte(key(i)), []byte("new"))
 			case 1:
 				end := min(i+rapid.IntRange(1, 5).Draw(rt, "cleared"), n)
-				err = batch.removeRange([]byte(key(i)), []byte(key(end)))
+				err = batch.RemoveRange([]byte(key(i)), []byte(key(end)))
 				maps.DeleteFunc(model, func(k string, _ bool) bool { return key(i) <= k && k < key(end) })
 				i = end - 1
 			case 2:
 			default:
 				delete(model, key(i))
-				err = batch.remove([]byte(key(i)))
+				err = batch.Remove([]byte(key(i)))
 			}
 		}
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if err := batch.apply(); err != nil {
+		if err := batch.Apply(); err != nil {
 			rt.Fatal(err)
 		}
 		left := map[string]bool{}

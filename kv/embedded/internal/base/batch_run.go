@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"bytes"
@@ -27,11 +27,11 @@ type clearRun struct {
 // it.
 func (r *clearRun) long() bool { return r.end != nil }
 
-// inRun reports whether a run of cleared keys goes on.
-func (b *baseBatch) inRun() bool { return b.run.long() }
+// InRun reports whether a run of cleared keys goes on.
+func (b *Batch) InRun() bool { return b.run.long() }
 
-// remove deletes a key if the base has it.
-func (b *baseBatch) remove(key []byte) error {
+// Remove deletes a key if the base has it.
+func (b *Batch) Remove(key []byte) error {
 	b.key = baseKey(b.key[:0], key)
 	if b.run.long() {
 		switch c := b.compareNext(b.key); {
@@ -60,7 +60,7 @@ func (b *baseBatch) remove(key []byte) error {
 
 // compareNext compares the key that the iterator is at with name; there being
 // none counts as above all names.
-func (b *baseBatch) compareNext(name []byte) int {
+func (b *Batch) compareNext(name []byte) int {
 	if !b.keys.Valid() {
 		return 1
 	}
@@ -68,7 +68,7 @@ func (b *baseBatch) compareNext(name []byte) int {
 }
 
 // has reports whether the base has a key.
-func (b *baseBatch) has(name []byte) (bool, error) {
+func (b *Batch) has(name []byte) (bool, error) {
 	_, closer, err := b.base.db.Get(name)
 	if err == pebble.ErrNotFound {
 		return false, nil
@@ -80,7 +80,7 @@ func (b *baseBatch) has(name []byte) (bool, error) {
 }
 
 // lengthen makes a run of the few keys if the base has no others between them.
-func (b *baseBatch) lengthen() error {
+func (b *Batch) lengthen() error {
 	few := b.run.few
 	b.keys.SeekGE(few[0])
 	for _, name := range few {
@@ -94,7 +94,7 @@ func (b *baseBatch) lengthen() error {
 }
 
 // flushRun writes the run, or the few keys.
-func (b *baseBatch) flushRun() error {
+func (b *Batch) flushRun() error {
 	r := b.run
 	b.run = clearRun{few: r.few[:0]}
 	if r.long() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package embedded
+package base
 
 import (
 	"encoding/binary"
@@ -19,11 +19,11 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 )
 
-// base holds each key's value as it was a window ago, on disk: an LSM tree that
+// Base holds each key's value as it was a window ago, on disk: an LSM tree that
 // has no log of its own. It is behind the window, never ahead: a reader whose
 // version is too old learns that after it has read, and must not
 // use what it has read.
-type base struct {
+type Base struct {
 	db     *pebble.DB
 	fs     baseFS
 	fault  *fault.Fault
@@ -59,7 +59,7 @@ const mostSublevels = 12
 
 // options are measured: filters on every level make absent keys cheap; the
 // large memtable keeps short-lived keys off the disk.
-func (b *base) options(cacheSize, memTable int64) *pebble.Options {
+func (b *Base) options(cacheSize, memTable int64) *pebble.Options {
 	o := &pebble.Options{
 		FS:           b.fs,
 		DisableWAL:   true,
@@ -92,20 +92,20 @@ func (b *base) options(cacheSize, memTable int64) *pebble.Options {
 	return o
 }
 
-// isManifestMarker reports whether a file of the base is the one whose name says
+// IsManifestMarker reports whether a file of the base is the one whose name says
 // which manifest counts. Without it the base would begin anew.
-func isManifestMarker(name string) bool { return strings.HasPrefix(name, "marker.manifest.") }
+func IsManifestMarker(name string) bool { return strings.HasPrefix(name, "marker.manifest.") }
 
 // fail records what the base cannot go on after, and keeps the base from the disk.
 // The base calls it while it holds its locks.
-func (b *base) fail(err error) {
+func (b *Base) fail(err error) {
 	b.seal()
 	_ = b.fault.Raise("writing the base", err)
 }
 
 // seal keeps the base from writing anything more to the disk, and from beginning
 // compactions, which would go on in memory.
-func (b *base) seal() {
+func (b *Base) seal() {
 	if b.fs.seal() {
 		b.compactions.forbid()
 		close(b.failed)
@@ -113,7 +113,7 @@ func (b *base) seal() {
 }
 
 // silence is the base's logger.
-type silence struct{ base *base }
+type silence struct{ base *Base }
 
 // Infof implements [pebble.Logger].
 func (silence) Infof(string, ...any) {}
@@ -132,8 +132,8 @@ func (s silence) Fatalf(format string, args ...any) {
 	s.base.fail(err)
 }
 
-func newBase(fs vfs.FS, f *fault.Fault) *base {
-	b := &base{
+func newBase(fs vfs.FS, f *fault.Fault) *Base {
+	b := &Base{
 		fault: f, gate: gate.New(), compactions: newCompactions(),
 		failed: make(chan struct{}), compacted: make(chan struct{}, 1),
 	}
@@ -147,19 +147,19 @@ func newBase(fs vfs.FS, f *fault.Fault) *base {
 // more, scans, for which there are blocks only, begin to lose.
 const rowShare = 2
 
-// baseOptions say where a base is and how much memory it takes, in bytes.
-type baseOptions struct {
-	fs        vfs.FS
-	cacheSize int64 // for blocks and rows
-	memTable  int64
+// Options say where a base is and how much memory it takes, in bytes.
+type Options struct {
+	Fs        vfs.FS
+	CacheSize int64 // for blocks and rows
+	MemTable  int64
 }
 
-// openBase opens or makes the base in dir.
-func openBase(dir string, o baseOptions, f *fault.Fault) (*base, error) {
-	b := newBase(o.fs, f)
-	forRows := o.cacheSize / rowShare
+// Open opens or makes the base in dir.
+func Open(dir string, o Options, f *fault.Fault) (*Base, error) {
+	b := newBase(o.Fs, f)
+	forRows := o.CacheSize / rowShare
 	b.rows = newRowCache(forRows)
-	options := b.options(o.cacheSize-forRows, o.memTable)
+	options := b.options(o.CacheSize-forRows, o.MemTable)
 	options.Experimental.CompactionScheduler = b.compactions
 	var err error
 	if b.db, err = pebble.Open(dir, options); err != nil {
@@ -173,7 +173,7 @@ func openBase(dir string, o baseOptions, f *fault.Fault) (*base, error) {
 		err = f.Get() // the base may not have been told of an error
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.close())
+		return nil, errors.Join(fmt.Errorf("embedded: reading the base in %s: %w", dir, err), b.Close())
 	}
 	b.absorbed.Store(absorbed)
 	b.oldestReader.Store(absorbed)
@@ -181,7 +181,7 @@ func openBase(dir string, o baseOptions, f *fault.Fault) (*base, error) {
 	return b, nil
 }
 
-func (b *base) readAbsorbed() (int64, error) {
+func (b *Base) readAbsorbed() (int64, error) {
 	value, closer, err := b.db.Get(absorbedKey)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, nil
@@ -196,19 +196,19 @@ func (b *base) readAbsorbed() (int64, error) {
 	return int64(binary.BigEndian.Uint64(value)), nil
 }
 
-// get returns the value that key has in the base, nil if there is none. It may be
+// Get returns the value that key has in the base, nil if there is none. It may be
 // shared with others. It is the value of some moment between call and return: for
-// a reader at a version, [base.isTooOld] decides whether that is the right one.
-func (b *base) get(key []byte) ([]byte, error) {
+// a reader at a version, [Base.isTooOld] decides whether that is the right one.
+func (b *Base) Get(key []byte) ([]byte, error) {
 	value, ok, t := b.rows.get(key)
 	if ok {
 		return value, nil
 	}
-	return b.read(t, key)
+	return b.Read(t, key)
 }
 
-// read is get for who has a ticket of the row cache.
-func (b *base) read(t ticket, key []byte) ([]byte, error) {
+// Read is get for who has a ticket of the row cache.
+func (b *Base) Read(t Ticket, key []byte) ([]byte, error) {
 	if !b.gate.Enter() {
 		return nil, kv.ErrClosed
 	}
@@ -227,30 +227,30 @@ func (b *base) read(t ticket, key []byte) ([]byte, error) {
 
 func readFailed(err error) error { return &fault.DiskError{Doing: "reading the base", Err: err} }
 
-// isTooOld reports whether what a reader at version has read may be newer. The
+// IsTooOld reports whether what a reader at version has read may be newer. The
 // reader asks after it has read.
-func (b *base) isTooOld(version int64) bool { return version < b.oldestReader.Load() }
+func (b *Base) IsTooOld(version int64) bool { return version < b.oldestReader.Load() }
 
-// refuseReaders makes all versions below one too old. The absorber calls it before
+// RefuseReadersBelow makes all versions below one too old. The absorber calls it before
 // the base changes.
-func (b *base) refuseReaders(below int64) { b.oldestReader.Store(below) }
+func (b *Base) RefuseReadersBelow(below int64) { b.oldestReader.Store(below) }
 
-// absorbedVersion returns the version up to which the base has every commit.
-func (b *base) absorbedVersion() int64 { return b.absorbed.Load() }
+// AbsorbedVersion returns the version up to which the base has every commit.
+func (b *Base) AbsorbedVersion() int64 { return b.absorbed.Load() }
 
-// setAbsorbed notes the version that a batch has finished with.
-func (b *base) setAbsorbed(version int64) { b.absorbed.Store(version) }
+// SetAbsorbed notes the version that a batch has finished with.
+func (b *Base) SetAbsorbed(version int64) { b.absorbed.Store(version) }
 
-// byteSample returns the sample of what is in the base.
-func (b *base) byteSample() *sample.Sample { return &b.sample }
+// ByteSample returns the sample of what is in the base.
+func (b *Base) ByteSample() *sample.Sample { return &b.sample }
 
-// cached returns what the row cache says of key: see [base.get]. If that is
+// Lookup returns what the row cache says of key: see [Base.get]. If that is
 // nothing, the ticket lets read add what it reads.
-func (b *base) cached(key []byte) (value []byte, ok bool, t ticket) { return b.rows.get(key) }
+func (b *Base) Lookup(key []byte) (value []byte, ok bool, t Ticket) { return b.rows.get(key) }
 
-// flush brings the base to the disk, unless stop is closed before. It reports
+// Flush brings the base to the disk, unless stop is closed before. It reports
 // whether it did.
-func (b *base) flush(stop <-chan struct{}) (bool, error) {
+func (b *Base) Flush(stop <-chan struct{}) (bool, error) {
 	flushed, err := b.db.AsyncFlush()
 	if err != nil {
 		return false, err
@@ -264,9 +264,9 @@ func (b *base) flush(stop <-chan struct{}) (bool, error) {
 	return false, nil
 }
 
-// awaitCompactions waits while compactions are so far behind that reads suffer,
+// AwaitCompactions waits while compactions are so far behind that reads suffer,
 // unless stop is closed before.
-func (b *base) awaitCompactions(stop <-chan struct{}) {
+func (b *Base) AwaitCompactions(stop <-chan struct{}) {
 	for b.db.Metrics().Levels[0].Sublevels >= mostSublevels {
 		select {
 		case <-b.compacted:
@@ -278,9 +278,9 @@ func (b *base) awaitCompactions(stop <-chan struct{}) {
 	}
 }
 
-// close waits for the readers and closes the base. Of one that has failed the
+// Close waits for the readers and closes the base. Of one that has failed the
 // errors say nothing new.
-func (b *base) close() error {
+func (b *Base) Close() error {
 	b.gate.Shut()
 	b.rows.close()
 	err := b.db.Close()
