@@ -52,13 +52,6 @@ type spotOf struct {
 // newScan returns a scan that is at no key yet.
 func (v *view) newScan() scan { return scan{view: v} }
 
-// get returns the value of key, nil if there is none.
-func (s *scan) get(key []byte) []byte {
-	value, err := s.view.get(key)
-	s.fail(err)
-	return value
-}
-
 func (s *scan) fail(err error) {
 	if s.err == nil {
 		s.err = err
