@@ -49,7 +49,7 @@ func (t *tree) checkFree(ctx context.Context, tx kv.ReadTransaction, prefix []by
 	}
 	end, _ := kv.PrefixEnd(prefix) // exists: the prefix does not begin with ff
 	inside := kv.KeyRange{Begin: t.node(prefix).Bytes(), End: t.node(end).Bytes()}
-	before := kv.KeyRange{Begin: rangeOf(t.nodes).Begin, End: kv.KeyAfter(t.node(prefix).Bytes())}
+	before := kv.KeyRange{Begin: rangeOf(t.nodes).Begin, End: kv.Successor(t.node(prefix).Bytes())}
 	containing := tx.GetRange(before.Selectors(), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})
 	contained := tx.GetRange(inside.Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 	pairs, err := containing.Slice(ctx)

@@ -67,7 +67,7 @@ func (b Bounds) Resume(key []byte, reverse bool) Bounds {
 	if reverse {
 		return b.lowerEnd(slices.Clone(key))
 	}
-	return b.raiseBegin(kv.KeyAfter(key))
+	return b.raiseBegin(kv.Successor(key))
 }
 
 // Range returns the keys of an index with the prefix. It is empty, never

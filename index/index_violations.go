@@ -29,7 +29,7 @@ func (ix *Index) readViolation(pair kv.KeyValue) (Violation, error) {
 func (ix *Index) Violations(ctx context.Context, tx kv.ReadTransaction, after []byte, limit int) ([]Violation, []byte, error) {
 	r := Bounds{}.Range(ix.ViolationPrefix)
 	if after != nil {
-		r.Begin = kv.KeyAfter(after)
+		r.Begin = kv.Successor(after)
 	}
 	pairs, err := tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeExact}).Slice(ctx)
 	if err != nil {

@@ -48,9 +48,6 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 	if p, ok := f.pending.(interface{ Drive(context.Context) }); ok {
 		p.Drive(ctx)
 	}
-	if p, ok := f.pending.(helper); ok {
-		p.Help(ctx)
-	}
 	done := f.pending.Done()
 	ended := ctx.Done()
 	if ended == nil {

@@ -128,7 +128,7 @@ func (t *remoteTx) Watch(key []byte) kv.Future[struct{}] {
 	t.watches++
 	w := &remoteWatch{Promise: kv.NewPromise[struct{}](), tx: t, sent: t.sendLocked(Request{Verb: watch, Key: key})}
 	go w.awaitEnd()
-	return kv.Await[struct{}](w)
+	return kv.NewFuture[struct{}](w)
 }
 
 // remoteWatch is a watch that is cancelled in the server, too.
@@ -150,7 +150,7 @@ func (w *remoteWatch) awaitEnd() {
 	w.tx.endLocked()
 }
 
-// Cancel implements [kv.Pending].
+// Cancel implements [kv.PendingResult].
 func (w *remoteWatch) Cancel() {
 	w.Promise.Cancel()
 	w.tx.mu.Lock()

@@ -111,7 +111,7 @@ func (c *committer) submit(r *commitRequest) {
 // tooMany counts a refused request and returns its error: so many bytes wait.
 func (c *committer) tooMany(bytes int64) error {
 	c.stats.refused.Add(1)
-	return kv.NewError(kv.CodeProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", bytes)
+	return kv.NewError(kv.CodeCommitProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", bytes)
 }
 
 // help sees to it that what is queued is committed. Of a durable database it

@@ -174,7 +174,7 @@ func TestColdAtomicsAreBounded(t *testing.T) {
 			continue
 		}
 		_, err := commit.Get(bounded(t))
-		wantCode(t, "a commit beyond the bound", err, kv.CodeProxyMemoryLimitExceeded)
+		wantCode(t, "a commit beyond the bound", err, kv.CodeCommitProxyMemoryLimitExceeded)
 		refused++
 	}
 	if refused < 10 || refused > 11 {
@@ -182,7 +182,7 @@ func TestColdAtomicsAreBounded(t *testing.T) {
 	}
 	disk.block(false)
 	for _, commit := range commits {
-		if _, err := commit.Get(bounded(t)); err != nil && kv.CodeOf(err) != kv.CodeProxyMemoryLimitExceeded {
+		if _, err := commit.Get(bounded(t)); err != nil && kv.CodeOf(err) != kv.CodeCommitProxyMemoryLimitExceeded {
 			t.Error(err)
 		}
 	}

@@ -324,7 +324,7 @@ func TestQueueIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, f := range futures {
-		if _, err := f.Get(ctx); kv.CodeOf(err) == kv.CodeProxyMemoryLimitExceeded && kv.IsRetryable(err) {
+		if _, err := f.Get(ctx); kv.CodeOf(err) == kv.CodeCommitProxyMemoryLimitExceeded && kv.IsRetryable(err) {
 			refused++
 		}
 	}
@@ -335,7 +335,7 @@ func TestQueueIsBounded(t *testing.T) {
 	done := 0
 	for _, f := range futures {
 		_, err := f.Get(t.Context())
-		if err != nil && !errors.Is(err, &kv.Error{Code: kv.CodeProxyMemoryLimitExceeded}) {
+		if err != nil && !errors.Is(err, &kv.Error{Code: kv.CodeCommitProxyMemoryLimitExceeded}) {
 			t.Error(err)
 		} else if err == nil {
 			done++

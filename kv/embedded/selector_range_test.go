@@ -38,7 +38,7 @@ func TestSelectorsFarFromTheirKeys(t *testing.T) {
 					want := slices.Delete(slices.Clone(keys), n/2, n/2+1)[far : n-1-far]
 					r := kv.SelectorRange{
 						Begin: kv.FirstGreaterOrEqual(key(0)).Add(far),
-						End:   kv.FirstGreaterOrEqual(kv.KeyAfter(key(n - 1))).Add(-far),
+						End:   kv.FirstGreaterOrEqual(kv.Successor(key(n - 1))).Add(-far),
 					}
 					pairs, err := tx.GetRange(r, kv.RangeOptions{Mode: mode, Reverse: reverse}).Slice(t.Context())
 					if err != nil {

@@ -151,7 +151,7 @@ func TestOnErrorWaits(t *testing.T) {
 		}{
 			{kv.CodeNotCommitted, -1, time.Second},
 			{kv.CodeCommitUnknownResult, 20, 20 * time.Millisecond},
-			{kv.CodeProxyMemoryLimitExceeded, -1, 30 * time.Second},
+			{kv.CodeCommitProxyMemoryLimitExceeded, -1, 30 * time.Second},
 		} {
 			for i, got := range longestWaits(t, db, c.code, turns, c.delay) {
 				limit := min(100*time.Microsecond<<i, c.cap)

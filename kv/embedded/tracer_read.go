@@ -90,11 +90,11 @@ type tracerPending[T any] struct {
 
 // traceFuture calls tell once, when the result of f is asked for.
 func traceFuture[T any](f kv.Future[T], tell func(T, error, time.Duration)) kv.Future[T] {
-	return kv.Await[T](&tracerPending[T]{future: f, tell: tell})
+	return kv.NewFuture[T](&tracerPending[T]{future: f, tell: tell})
 }
 
-// Help waits for the result as the future does, and measures how long.
-func (p *tracerPending[T]) Help(ctx context.Context) {
+// Drive waits for the result as the future does, and measures how long.
+func (p *tracerPending[T]) Drive(ctx context.Context) {
 	began := time.Now()
 	_, _ = p.future.Get(ctx)
 	p.waited.Add(int64(time.Since(began)))
@@ -103,15 +103,15 @@ func (p *tracerPending[T]) Help(ctx context.Context) {
 // Ready reports whether the result is known.
 func (p *tracerPending[T]) Ready() bool { return p.future.Ready() }
 
-// Done implements [kv.Pending].
+// Done implements [kv.PendingResult].
 func (p *tracerPending[T]) Done() <-chan struct{} { return p.future.Done() }
 
-// Result implements [kv.Pending].
+// Result implements [kv.PendingResult].
 func (p *tracerPending[T]) Result() (T, error) {
 	result, err := p.future.Get(context.Background())
 	p.once.Do(func() { p.tell(result, err, time.Duration(p.waited.Load())) })
 	return result, err
 }
 
-// Cancel implements [kv.Pending].
+// Cancel implements [kv.PendingResult].
 func (p *tracerPending[T]) Cancel() { p.future.Cancel() }

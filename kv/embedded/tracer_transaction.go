@@ -70,13 +70,13 @@ func (t *tracerTransaction) Snapshot() kv.ReadTransaction {
 // Set implements [kv.Transaction].
 func (t *tracerTransaction) Set(key, value []byte) {
 	t.Transaction.Set(key, value)
-	t.traceWrite("Set", kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, len(value))
+	t.traceWrite("Set", kv.KeyRange{Begin: key, End: kv.Successor(key)}, len(value))
 }
 
 // Clear implements [kv.Transaction].
 func (t *tracerTransaction) Clear(key []byte) {
 	t.Transaction.Clear(key)
-	t.traceWrite("Clear", kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, 0)
+	t.traceWrite("Clear", kv.KeyRange{Begin: key, End: kv.Successor(key)}, 0)
 }
 
 // ClearRange implements [kv.Transaction].
@@ -88,7 +88,7 @@ func (t *tracerTransaction) ClearRange(r kv.KeyRange) {
 // Atomic implements [kv.Transaction].
 func (t *tracerTransaction) Atomic(op kv.MutationType, key, operand []byte) {
 	t.Transaction.Atomic(op, key, operand)
-	t.traceWrite("Atomic", kv.KeyRange{Begin: key, End: kv.KeyAfter(key)}, len(operand))
+	t.traceWrite("Atomic", kv.KeyRange{Begin: key, End: kv.Successor(key)}, len(operand))
 }
 
 func (t *tracerTransaction) traceWrite(method string, keys kv.KeyRange, bytes int) {

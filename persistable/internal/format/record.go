@@ -86,5 +86,5 @@ func AppendChunk(key []byte, n int) []byte { return tuple.AppendInt(key, int64(n
 
 // ChunkRange returns the keys of the chunks behind a record's first value.
 func ChunkRange(key []byte) kv.KeyRange {
-	return kv.KeyRange{Begin: kv.KeyAfter(key), End: append(slices.Clone(key), 0xff)}
+	return kv.KeyRange{Begin: kv.Successor(key), End: append(slices.Clone(key), 0xff)}
 }

@@ -41,7 +41,7 @@ func (l *lane) addBatch(batch kv.Batch, reverse bool) {
 	case reverse:
 		l.left.End = batch.KVs[l.took-1].Key
 	default:
-		l.left.Begin = kv.KeyAfter(batch.KVs[l.took-1].Key)
+		l.left.Begin = kv.Successor(batch.KVs[l.took-1].Key)
 	}
 	l.pairs = slices.Concat(l.pairs, batch.KVs)
 }

@@ -193,7 +193,7 @@ func (m *merge) addConflicts(position []byte) error {
 		case m.Options.Reverse:
 			seen.Begin, l.unseen.End = last, last
 		default:
-			seen.End = kv.KeyAfter(last)
+			seen.End = kv.Successor(last)
 			l.unseen.Begin = seen.End
 		}
 		if bytes.Compare(seen.Begin, seen.End) >= 0 {

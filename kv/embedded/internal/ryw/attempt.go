@@ -55,7 +55,7 @@ func (a *attempt) finishReadOnly() {
 	a.commit.Resolve(struct{}{}, nil)
 }
 
-var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVer, "the transaction did not commit")
+var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVersion, "the transaction did not commit")
 
 // failFutures resolves the futures of a commit that failed.
 func (a *attempt) failFutures(err error) {

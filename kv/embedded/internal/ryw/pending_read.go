@@ -44,14 +44,14 @@ func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), 
 	t.pending = append(t.pending, p)
 	if len(t.pending) == 1 {
 		t.heldRead = p
-		return kv.Await[T](p)
+		return kv.NewFuture[T](p)
 	}
 	t.startHeld()
 	t.engine.Start(p)
-	return kv.Await[T](p)
+	return kv.NewFuture[T](p)
 }
 
-// Done implements [kv.Pending]. It starts a read that was held back.
+// Done implements [kv.PendingResult]. It starts a read that was held back.
 func (p *pendingRead[T]) Done() <-chan struct{} {
 	t := p.tx
 	t.mu.Lock()
@@ -62,10 +62,10 @@ func (p *pendingRead[T]) Done() <-chan struct{} {
 	return p.Promise.Done()
 }
 
-// Help makes the read in the goroutine that waits for it, if it was held back. A
+// Drive makes the read in the goroutine that waits for it, if it was held back. A
 // read that is not short is made so only where neither the context nor a timeout
 // can end it. A context that ends during a short one is noticed behind it.
-func (p *pendingRead[T]) Help(ctx context.Context) {
+func (p *pendingRead[T]) Drive(ctx context.Context) {
 	if p.takeHeld(p.short || ctx.Done() == nil) {
 		p.Run()
 	}

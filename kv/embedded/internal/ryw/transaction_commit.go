@@ -44,7 +44,7 @@ func (t *Transaction) submitCommit() kv.Future[struct{}] {
 	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
 		t.startHeld()
 		t.mu.Unlock()
-		return kv.Await[struct{}](&attempt.pending)
+		return kv.NewFuture[struct{}](&attempt.pending)
 	}
 	request, err := t.finishStart()
 	t.mu.Unlock()
@@ -54,10 +54,10 @@ func (t *Transaction) submitCommit() kv.Future[struct{}] {
 	}
 	if request == nil {
 		t.finishReadOnly(attempt)
-		return kv.Await[struct{}](&attempt.commit)
+		return kv.NewFuture[struct{}](&attempt.commit)
 	}
 	t.engine.Commit(request)
-	return kv.Await[struct{}](&attempt.pending)
+	return kv.NewFuture[struct{}](&attempt.pending)
 }
 
 // finishReadOnly ends the commit of a transaction that wrote nothing.
@@ -73,7 +73,7 @@ type pendingCommit struct {
 	engine Engine
 }
 
-// Done implements [kv.Pending].
+// Done implements [kv.PendingResult].
 func (p *pendingCommit) Done() <-chan struct{} {
 	p.engine.Drive()
 	return p.Promise.Done()

@@ -85,7 +85,7 @@ func getSpecial(key []byte) ([]byte, error) {
 	if bytes.Equal(key, keys.SystemEnd) {
 		return nil, nil // the first of them, which never has a value
 	}
-	return nil, kv.NewError(kv.CodeSpecialKeysNoModule, "key %s: this engine has no special keys", keys.Printable(key))
+	return nil, kv.NewError(kv.CodeSpecialKeysNoModuleFound, "key %s: this engine has no special keys", keys.Printable(key))
 }
 
 // addKeyRead notes a point read that comes to the database, and adds its read

@@ -73,7 +73,7 @@ func rangeSpecial(req kv.BatchRequest) (kv.Batch, error) {
 	if nothingBetween(plain(req.Begin), plain(req.End)) {
 		return kv.Batch{}, nil
 	}
-	return kv.Batch{}, kv.NewError(kv.CodeSpecialKeysNoModule, "from %s: this engine has no special keys", keys.Printable(req.Begin.Key))
+	return kv.Batch{}, kv.NewError(kv.CodeSpecialKeysNoModuleFound, "from %s: this engine has no special keys", keys.Printable(req.Begin.Key))
 }
 
 // addKnown makes the keys of r known.

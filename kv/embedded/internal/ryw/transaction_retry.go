@@ -72,7 +72,7 @@ func (t *Transaction) retryDelay(code kv.Code) time.Duration {
 	switch code {
 	case kv.CodeFutureVersion, kv.CodeTransactionTooOld:
 		return min(versionDelay, t.settings.maxDelay)
-	case kv.CodeProxyMemoryLimitExceeded, kv.CodeGRVProxyMemoryLimit:
+	case kv.CodeCommitProxyMemoryLimitExceeded, kv.CodeGRVProxyMemoryLimitExceeded:
 		defer func(cap time.Duration) { t.backoff.Max = cap }(t.backoff.Max)
 		t.backoff.Max = longestIfShort
 	}

@@ -22,7 +22,7 @@ func (t *Transaction) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64]
 
 // GetRangeSplitPoints implements [kv.ReadTransaction].
 func (t *Transaction) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
-	err := t.checkSizeQuery(kv.CheckSplit(r, chunkSize))
+	err := t.checkSizeQuery(kv.CheckSplitPoints(r, chunkSize))
 	if err == nil {
 		err = t.checkSplitRange(r)
 	}

@@ -42,7 +42,7 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 			return struct{}{}, nil
 		})
 	}
-	return kv.Await[struct{}](w.Watch)
+	return kv.NewFuture[struct{}](w.Watch)
 }
 
 func (t *Transaction) checkWatch(key []byte) error {

@@ -22,7 +22,7 @@ type Watch struct {
 	counted atomic.Bool // it is not finished
 }
 
-var _ kv.Pending[struct{}] = (*Watch)(nil)
+var _ kv.PendingResult[struct{}] = (*Watch)(nil)
 
 // Finish fires the watch, or fails it if err is not nil. Only the first call counts.
 func (w *Watch) Finish(err error) {
@@ -32,13 +32,13 @@ func (w *Watch) Finish(err error) {
 	}
 }
 
-// Done implements [kv.Pending].
+// Done implements [kv.PendingResult].
 func (w *Watch) Done() <-chan struct{} { return w.promise.Done() }
 
-// Result implements [kv.Pending].
+// Result implements [kv.PendingResult].
 func (w *Watch) Result() (struct{}, error) { return w.promise.Result() }
 
-// Cancel implements [kv.Pending].
+// Cancel implements [kv.PendingResult].
 func (w *Watch) Cancel() {
 	w.Finish(kv.NewError(kv.CodeOperationCancelled, "the watch was cancelled"))
 	w.table.mu.Lock() // a goroutine that arms the watch sees there that it is finished, or has armed it
