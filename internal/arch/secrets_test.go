@@ -42,7 +42,10 @@ const marker = "hidden-marker-0123456789abcdef"
 // for a secret, in all ways of fmt and log/slog, also inside of other values.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	values := secretive(t)
-	want := []string{"persistable.DB"} // persistable's TestDBPrintsNoKey
+	want := []string{
+		"persistable.DB",         // persistable's TestDBPrintsNoKey
+		"kv/embedded.WriteTrace", // its keys are those of the database
+	}
 	for _, v := range values {
 		want = append(want, strings.TrimPrefix(indirect(reflect.TypeOf(v)).PkgPath(), module+"/")+"."+indirect(reflect.TypeOf(v)).Name())
 	}
@@ -183,7 +186,7 @@ func typesWithSecrets(t *testing.T) []string {
 	t.Helper()
 	found := map[string]bool{}
 	for _, dir := range slices.Sorted(maps.Keys(arrows)) {
-		if strings.HasPrefix(dir, "internal/") || strings.HasPrefix(dir, "cmd/") {
+		if strings.HasPrefix(dir, "internal/") || strings.Contains(dir, "/internal/") || strings.HasPrefix(dir, "cmd/") {
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
