@@ -4,13 +4,8 @@ package embedded
 
 import (
 	"math"
-	"slices"
 
-	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // batch is what is committed together: the requests of one version.
@@ -35,137 +30,6 @@ func (b *batch) full() bool {
 	return len(b.requests) >= math.MaxUint16 || len(b.frame) >= recordBytes
 }
 
-// begin returns a new batch with a version.
-func (c *committer) begin() *batch {
-	b, _ := c.batches.Get().(*batch)
-	if b == nil {
-		b = &batch{}
-	}
-	b.version = c.head.assign()
-	if c.log != nil {
-		b.frame = append(b.frame[:0], make([]byte, commitlog.FrameHeadSize)...)
-	}
-	return b
-}
-
-// decide takes a request into the batch: it says whether it conflicts, and
-// applies its writes if not.
-func (c *committer) decide(b *batch, r *commitRequest) {
-	b.requests = append(b.requests, r)
-	if r.err = c.judge(r, b.version); r.err != nil {
-		return
-	}
-	if r.err = c.learn(r); r.err != nil {
-		return
-	}
-	r.index = uint16(b.accepted)
-	b.accepted++
-	c.resolver.add(r.Writes, b.version)
-	c.apply(b, r)
-}
-
-// judge returns why r cannot be committed, or nil.
-func (c *committer) judge(r *commitRequest, version int64) error {
-	switch {
-	case !r.Undated && r.ReadVersion < max(version-windowVersions, c.forgotten):
-		return tooOld(r.ReadVersion)
-	case c.resolver.conflicts(r.Reads, r.ReadVersion):
-		return c.conflictError(r)
-	}
-	return nil
-}
-
-// conflictError returns the error of a request that conflicts, and notes which
-// reads are the cause if the request asks for that.
-func (c *committer) conflictError(r *commitRequest) error {
-	if !r.Reports {
-		return errConflict
-	}
-	r.conflicts = keys.Merge(c.resolver.conflicting(r.Reads, r.ReadVersion))
-	return kv.NewConflictError(r.conflicts)
-}
-
-var errConflict = kv.NewConflictError(nil)
-
-// apply writes the mutations of r to the window and to the frame.
-func (c *committer) apply(b *batch, r *commitRequest) {
-	for i := range r.Mutations {
-		m := c.resolve(&r.Mutations[i], b.version, r.index)
-		if r.Quiet {
-			c.resolver.preserve(&m)
-		}
-		if r.Mutations[i].Op == kv.SetVersionstampedKey || r.Pointwise && c.window.whole && m.Value == nil {
-			c.resolver.addKey(m.Key, b.version) // which the window would not tell of
-		}
-		c.window.apply(&m, b.version, r.Pointwise)
-		if c.sample != nil {
-			c.sample.Apply(&m)
-		}
-		c.occupy(&m)
-		if c.log != nil {
-			b.frame = commitlog.AppendMutation(b.frame, &m)
-		}
-		b.changes = append(b.changes, m)
-	}
-}
-
-// resolve turns a clear of one key, or an atomic operation, into the set or
-// clear that it comes to.
-func (c *committer) resolve(m *mutation.Mutation, version int64, index uint16) mutation.Mutation {
-	switch m.Op {
-	case mutation.OpSet:
-		return *m
-	case mutation.OpClearRange:
-		if keys.IsSuccessor(m.Value, m.Key) {
-			return mutation.Mutation{Op: mutation.OpSet, Key: m.Key}
-		}
-		return *m
-	case kv.SetVersionstampedKey:
-		return mutation.Mutation{Op: mutation.OpSet, Key: mutation.FillStamp(m.Key, mutation.Versionstamp(version, index)), Value: m.Value}
-	case kv.SetVersionstampedValue:
-		return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.FillStamp(m.Value, mutation.Versionstamp(version, index))}
-	}
-	return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.Apply(m.Op, c.current(m.Key), m.Value)}
-}
-
-// current returns the value of key as the batch has left it so far. Where the
-// window does not know it, learn has told it.
-func (c *committer) current(key []byte) []byte {
-	value, _ := lookUp(&c.window.entries, key)
-	return value
-}
-
-// seal fixes the view of a batch that takes no more.
-func (c *committer) seal(b *batch) {
-	if b.accepted == 0 {
-		return
-	}
-	if slices.ContainsFunc(b.changes, func(m mutation.Mutation) bool { return m.Covers(metadataKey) }) {
-		c.metadata = c.current(metadataKey)
-	}
-	b.cost = c.window.entries.TakeCopied()
-	for i := range b.changes {
-		b.cost += int64(len(b.changes[i].Key)+len(b.changes[i].Value)) + itemCost
-	}
-	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.Snapshot(), base: c.base, reports: c.reports, metadata: c.metadata}
-}
-
-// finish makes the batch durable and publishes it. If the disk fails, what it
-// has done to the window is never published, and nothing is committed after it.
-func (c *committer) finish(b *batch) {
-	if b.accepted == 0 {
-		c.head.abandon()
-		return
-	}
-	if err := c.persist(b); err != nil {
-		c.head.abandon()
-		b.refuse(err)
-		return
-	}
-	c.head.publish(b.view, b.cost)
-	b.published = true
-}
-
 // refuse lets none of the batch be committed.
 func (b *batch) refuse(err error) {
 	for _, r := range b.requests {
@@ -173,28 +37,4 @@ func (b *batch) refuse(err error) {
 			r.err = err
 		}
 	}
-}
-
-// answer fires the watches on what the batch has changed, arms those of its
-// transactions, and tells them what became of them. It is done with the batch.
-func (c *committer) answer(b *batch) {
-	c.stats.answered(b)
-	if b.published {
-		c.watches.FireChanged(engineView{b.view}, b.changes)
-	}
-	for _, r := range b.requests {
-		if b.published && r.err == nil {
-			c.watches.Arm(c.head.published, r.Watches)
-		}
-	}
-	for _, r := range b.requests {
-		r.Finisher.Finish(txn.Outcome{Version: b.version, Index: r.index, Err: r.err, Conflicts: r.conflicts})
-	}
-	clear(b.requests)
-	clear(b.changes)
-	b.requests, b.changes, b.accepted, b.view, b.published = b.requests[:0], b.changes[:0], 0, nil, false
-	if cap(b.frame) > 1<<20 {
-		b.frame = nil
-	}
-	c.batches.Put(b)
 }

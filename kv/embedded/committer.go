@@ -17,15 +17,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
-// commitRequest is a transaction on its way through the committer.
-type commitRequest struct {
-	*txn.Request
-	inputs    atomicInputs
-	err       error         // why it was not committed
-	index     uint16        // its place in the version
-	conflicts []kv.KeyRange // its reads that conflict, if it asks for them
-}
-
 // committer turns requests into versions. It is the only place where the
 // database changes, and everything here happens in the order of versions, in
 // two stages that overlap:
@@ -149,98 +140,7 @@ func (c *committer) decideQueued() {
 	}
 }
 
-// start makes goroutines of the committer's own do what help calls for: whoever
-// brings a batch to the disk waits for that, which no caller should have to.
-// Another one answers meanwhile, so that the disk does not wait for it. Once the
-// disk has failed nobody else may come by, for whoever waits for room in the window.
-func (c *committer) start() {
-	c.wake, c.answers, c.quit = make(chan struct{}, 1), make(chan *batch, 8), make(chan struct{})
-	c.done.Go(func() {
-		raised := c.fault.Raised()
-		for {
-			select {
-			case <-c.wake:
-			case <-raised:
-				raised = nil
-			case <-c.quit:
-				return
-			}
-			for c.advance(false) {
-			}
-		}
-	})
-	c.answering.Go(func() {
-		for b := range c.answers {
-			c.answer(b)
-			c.decideQueued() // what the one who was at it has left, for the disk's sake
-		}
-	})
-}
-
-// work commits what is queued, until nothing is or someone else is at it.
-func (c *committer) work() {
-	for c.pending() && c.working.TryLock() {
-		c.advanceLocked(true)
-	}
-}
-
 func (c *committer) pending() bool { return c.undecided.Load() > 0 }
-
-// settle commits what is queued, and waits for whoever is at it.
-func (c *committer) settle() {
-	for c.advance(true) {
-	}
-	c.finishing.Lock() // and so wait for whoever holds it
-	defer c.finishing.Unlock()
-}
-
-// stop lets nothing be committed any more, with that error, and waits for the
-// commits under way.
-func (c *committer) stop(err error) {
-	c.queue.Lock()
-	c.queue.err = err
-	c.queue.Unlock()
-	c.settle()
-	if c.quit != nil {
-		close(c.quit)
-		c.done.Wait()
-		c.leaving.Wait()
-		close(c.answers)
-		c.answering.Wait()
-	}
-}
-
-// advance takes what is queued through the first stage and, unless that is busy
-// and there is no time to wait, through the second. It reports whether it did.
-func (c *committer) advance(wait bool) bool {
-	c.hurry.Store(true)
-	c.working.Lock()
-	c.hurry.Store(false)
-	return c.advanceLocked(wait)
-}
-
-// advanceLocked is advance for who holds working, which it releases.
-func (c *committer) advanceLocked(wait bool) bool {
-	full := false
-	if c.open == nil || c.log == nil {
-		full, _ = c.admit()
-	}
-	b := c.close(wait || full)
-	c.working.Unlock()
-	if b == nil {
-		return false
-	}
-	c.finish(b)
-	c.finishing.Unlock()
-	defer c.leaving.Done()
-	if c.answers == nil {
-		c.answer(b)
-		return true
-	}
-	c.answers <- b
-	c.call() // somebody may have found the disk busy, and gone
-	return true
-}
 
 // admit takes what is queued through the first stage. It reports whether the
 // open batch can take no more, and whether it took anything.
@@ -279,39 +179,4 @@ func (c *committer) take() bool {
 	c.queue.bytes = 0
 	c.taken, c.queue.requests, c.next = c.queue.requests, c.taken[:0], 0
 	return len(c.taken) > 0
-}
-
-// close ends the open batch and enters the second stage with it. It returns nil
-// if there is none, or if that stage is busy and there is no time to wait.
-func (c *committer) close(wait bool) *batch {
-	c.takeIn()
-	if c.open == nil && !c.stale {
-		return nil
-	}
-	if wait {
-		c.finishing.Lock()
-	} else if !c.finishing.TryLock() {
-		return nil
-	}
-	if c.open == nil {
-		c.refresh()
-		c.finishing.Unlock()
-		c.call() // whoever has found the lock held has left it at that
-		return nil
-	}
-	b := c.open
-	c.open, c.stale = nil, false
-	c.leaving.Add(1)
-	c.resolver.sweep(max(b.version-windowVersions, c.forgotten), 2*len(b.requests)+16)
-	c.seal(b)
-	return b
-}
-
-// refresh lets the newest view forget what the window has forgotten. Nothing
-// that is in the window awaits the disk.
-func (c *committer) refresh() {
-	c.stale = false
-	if c.fault.Get() == nil { // else the window may hold a commit that did not happen
-		c.head.replace(c.window.entries.Snapshot(), c.vacant.Snapshot(), c.window.entries.TakeCopied())
-	}
 }

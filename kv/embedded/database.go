@@ -98,3 +98,24 @@ func (db *Database) close() error {
 	}
 	return db.disk.close()
 }
+
+// trace returns a new transaction as the program gets it: wrapped if there is a
+// tracer.
+func (db *Database) trace(tx *ryw.Transaction) kv.Transaction {
+	if db.tracer == nil {
+		return tx
+	}
+	t := &tracerTransaction{Transaction: tx, tracer: db.tracer, number: db.begun.Add(1)}
+	t.attempt.Store(1)
+	return t
+}
+
+// weigh returns the sample of what is committed in a range.
+func (db *Database) weigh(r kv.KeyRange) []weighed {
+	of := db.committer.sample
+	v := db.head.newest()
+	if v.base != nil {
+		of = v.base.ByteSample()
+	}
+	return v.weigh(of.Snapshot(), r.Begin, r.End)
+}

@@ -5,33 +5,15 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"io"
 	"syscall"
-	"time"
 
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // baseDir is the folder of the base, within that of the database.
 const baseDir = "base"
-
-// disk is what a durable database has beyond one in memory.
-type disk struct {
-	lock     io.Closer
-	base     *base.Base
-	log      *commitlog.Log
-	fault    *fault.Fault
-	absorber *absorber
-	keeper   *commitlog.Keeper
-	copies   *copies
-	options  Options
-	dir      string
-	identity string
-}
 
 // Open opens the database in a folder, which it makes if there is none. Every
 // commit is on the disk before it is acknowledged.
@@ -104,94 +86,4 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 		return nil, errors.Join(err, l.Release(), db.disk.base.Close())
 	}
 	return db, nil
-}
-
-// openBase opens the folder's base, or makes it.
-func (p *parts) openBase(o Options, f *fault.Fault) (*base.Base, error) {
-	dir := p.fs.PathJoin(p.dir, baseDir)
-	if err := files.MakeDir(p.fs, dir); err != nil {
-		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
-	}
-	return base.Open(dir, base.Options{Fs: o.FS, CacheSize: o.CacheSize, MemTable: o.memTable}, f)
-}
-
-// begin makes the folder, whose log is in the window, ready for commits.
-func (db *Database) begin(p *parts, w *window) (err error) {
-	d := db.disk
-	absorbed := d.base.AbsorbedVersion()
-	if err = d.log.Start(absorbed); err == nil {
-		err = d.log.Drop(absorbed)
-	}
-	if d.identity = p.identity; err == nil && d.identity == "" {
-		d.identity, err = writeIdentity(p.fs, p.dir)
-	}
-	if err != nil {
-		return err
-	}
-	return db.assemble(w)
-}
-
-// assemble makes the parts of a durable database, over what it holds.
-func (db *Database) assemble(w *window) (err error) {
-	d, o := db.disk, db.disk.options
-	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	db.head.clock = newClock(max(d.log.LastVersion(), d.base.AbsorbedVersion()))
-	reports := newVacancyReports()
-	first := &view{entries: w.entries.Snapshot(), base: d.base, reports: reports}
-	db.head.open(first, o.WindowSize/historyShare)
-	if first.metadata, err = first.get(metadataKey); err != nil {
-		return err
-	}
-	db.committer = committer{
-		head: &db.head, window: w, base: d.base, reports: reports, log: d.log, fault: d.fault,
-		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, metadata: first.metadata,
-	}
-	db.committer.reports.attend = db.committer.attend
-	d.absorber = &absorber{
-		base: d.base, log: d.log, syncLog: d.log.Sync, committer: &db.committer, fault: d.fault,
-		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.AbsorbedVersion(),
-		pressure: pressure{head: &db.head, journal: w.journal, limit: o.WindowSize, began: time.Now()},
-		quit:     make(chan struct{}), done: make(chan struct{}),
-	}
-	d.keeper = commitlog.NewKeeper(d.log, d.fault)
-	db.committer.pressure = &d.absorber.pressure
-	db.committer.queue.limit = o.WindowSize
-	return nil
-}
-
-// startDisk begins the work in the background.
-func (db *Database) startDisk(o Options) error {
-	db.committer.start()
-	a := db.disk.absorber
-	if _, segments := a.log.Backlog(); segments > 2*maxSegments {
-		if err := a.pass(); err != nil {
-			close(a.done)
-			return errors.Join(a.fault.Raise("moving commits to the base", err), db.Close())
-		}
-	}
-	if o.keepEvery > 0 {
-		db.disk.keeper.Start(o.keepEvery)
-	}
-	if o.noAbsorb {
-		close(a.done)
-	} else {
-		go a.run()
-	}
-	return nil
-}
-
-// close releases everything. The committer has stopped. Unless the disk has
-// failed, it notes how far the log went.
-func (d *disk) close() error {
-	d.copies.stop()
-	d.absorber.stop()
-	d.keeper.Stop()
-	c, err := d.log.Close()
-	if err == nil && d.fault.Get() == nil && !d.options.ReadOnly {
-		err = writeClosing(d.options.FS, d.dir, c)
-	}
-	if err != nil {
-		err = d.fault.Raise("closing the log", err)
-	}
-	return errors.Join(err, d.base.Close(), d.lock.Close())
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
@@ -58,15 +57,4 @@ func readDatabase(dir string, o Options) (*Database, error) {
 	close(db.disk.absorber.done) // it does not run
 	db.committer.queue.err = fmt.Errorf("%w: %w", ErrReadOnly, kv.NewError(kv.CodeTransactionReadOnly, "the transaction writes"))
 	return db, nil
-}
-
-// replay reads the log into a window, and puts the database together.
-func (db *Database) replay(p *parts) (err error) {
-	d, w := db.disk, newWindow(false)
-	w.journal = newJournal(d.options.window, d.options.WindowSize)
-	absorbed := d.base.AbsorbedVersion()
-	if d.log, err = p.readLog(commitlog.Options{}, commitlog.Replay{Above: absorbed, Apply: w.applyLogged}); err != nil {
-		return err
-	}
-	return db.assemble(w)
 }

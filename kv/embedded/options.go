@@ -5,6 +5,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -118,4 +119,19 @@ func (o Options) withDefaults() Options {
 		o.FS = vfs.Default
 	}
 	return o
+}
+
+// place returns the folder that a caller means.
+func (o Options) place(dir string) (string, error) {
+	if dir == "" {
+		return "", errors.New("embedded: the name of the folder is empty")
+	}
+	if o.FS != nil && o.FS != vfs.Default {
+		return dir, nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("embedded: finding %s: %w", dir, err)
+	}
+	return abs, nil
 }

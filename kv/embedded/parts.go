@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // parts are what the notes of a folder tell about it.
@@ -83,4 +84,13 @@ func (p *parts) absorbed() (version int64, err error) {
 		return 0, err
 	}
 	return base.ReadAbsorbed(p.fs, p.fs.PathJoin(p.dir, baseDir))
+}
+
+// openBase opens the folder's base, or makes it.
+func (p *parts) openBase(o Options, f *fault.Fault) (*base.Base, error) {
+	dir := p.fs.PathJoin(p.dir, baseDir)
+	if err := files.MakeDir(p.fs, dir); err != nil {
+		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
+	}
+	return base.Open(dir, base.Options{Fs: o.FS, CacheSize: o.CacheSize, MemTable: o.memTable}, f)
 }

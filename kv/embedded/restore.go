@@ -11,8 +11,6 @@ import (
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // Restore copies a backup to a folder, which must not exist or be empty, checks
@@ -88,27 +86,4 @@ func hold(fs vfs.FS, dir string) (io.Closer, error) {
 		return unlocked{}, nil // no process can have it open for writing
 	}
 	return lock, err
-}
-
-// fill copies the files of a backup, those excepted that make it a database.
-func (s *staging) fill(ctx context.Context, backup string) error {
-	if err := s.fs.MkdirAll(s.fs.PathJoin(s.work, baseDir), 0o755); err != nil {
-		return err
-	}
-	for _, sub := range []string{"", baseDir} {
-		names, err := s.fs.List(s.fs.PathJoin(backup, sub))
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if sub == "" && (name == baseDir || name == lockName || name == holderName || name == identityName) {
-				continue
-			}
-			from, to := s.fs.PathJoin(backup, sub, name), s.fs.PathJoin(s.work, sub, name)
-			if _, err := files.Copy(ctx, s.fs, from, to, -1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -49,9 +49,6 @@ type spotOf struct {
 	behind bool
 }
 
-// newScan returns a scan that is at no key yet.
-func (v *view) newScan() scan { return scan{view: v} }
-
 func (s *scan) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -271,4 +268,10 @@ func (s *scan) descendBase(e *entry) bool {
 		return s.foundStored()
 	}
 	return false
+}
+
+// before reports whether p lies before q.
+func (p spotOf) before(q spotOf) bool {
+	c := bytes.Compare(p.key, q.key)
+	return c < 0 || c == 0 && !p.behind && q.behind
 }

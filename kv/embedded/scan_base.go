@@ -3,8 +3,6 @@
 package embedded
 
 import (
-	"bytes"
-
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
@@ -87,12 +85,6 @@ func (b *baseScan) outcome(s *scan) bool {
 	}
 	s.fail(b.iter.Err())
 	return false
-}
-
-// before reports whether p lies before q.
-func (p spotOf) before(q spotOf) bool {
-	c := bytes.Compare(p.key, q.key)
-	return c < 0 || c == 0 && !p.behind && q.behind
 }
 
 // pair returns copies of the pair that was found.

@@ -40,33 +40,6 @@ func (s tracerSnapshot) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.Range
 // Snapshot implements [kv.ReadTransaction].
 func (s tracerSnapshot) Snapshot() kv.ReadTransaction { return s }
 
-func (t *tracerTransaction) traceGet(key []byte, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
-	key = append([]byte{}, key...)
-	return traceRead(t, f, snapshot, "Get", kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(key)}, func(r *ReadTrace, value []byte) {
-		if value != nil {
-			r.Pairs, r.Bytes = 1, len(key)+len(value)
-		}
-	})
-}
-
-func (t *tracerTransaction) traceGetKey(sel kv.KeySelector, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
-	sel.Key = append([]byte{}, sel.Key...)
-	return traceRead(t, f, snapshot, "GetKey", kv.SelectorRange{Begin: sel}, func(r *ReadTrace, key []byte) {
-		r.Bytes = len(key)
-	})
-}
-
-func (t *tracerTransaction) traceGetRange(r kv.RangeResult, snapshot bool) kv.RangeResult {
-	return r.Wrap(func(req kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
-		return traceRead(t, f, snapshot, "GetRange", req.SelectorRange, func(r *ReadTrace, b kv.Batch) {
-			r.Pairs = len(b.KVs)
-			for _, p := range b.KVs {
-				r.Bytes += len(p.Key) + len(p.Value)
-			}
-		})
-	})
-}
-
 // traceRead tells the tracer of a read when its result is asked for.
 func traceRead[T any](t *tracerTransaction, f kv.Future[T], snapshot bool, method string, keys kv.SelectorRange, measure func(*ReadTrace, T)) kv.Future[T] {
 	if t.tracer.Read == nil {

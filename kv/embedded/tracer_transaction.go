@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // tracerTransaction is a transaction whose calls are told to a tracer.
@@ -23,17 +22,6 @@ var (
 	_ kv.Transaction    = (*tracerTransaction)(nil)
 	_ kv.ConflictRanger = (*tracerTransaction)(nil)
 )
-
-// trace returns a new transaction as the program gets it: wrapped if there is a
-// tracer.
-func (db *Database) trace(tx *ryw.Transaction) kv.Transaction {
-	if db.tracer == nil {
-		return tx
-	}
-	t := &tracerTransaction{Transaction: tx, tracer: db.tracer, number: db.begun.Add(1)}
-	t.attempt.Store(1)
-	return t
-}
 
 func (t *tracerTransaction) id() AttemptID { return AttemptID{t.number, int(t.attempt.Load())} }
 
@@ -155,4 +143,31 @@ func (t *tracerTransaction) ConflictRanges(ctx context.Context) (read, write []k
 // ConflictingKeys implements [kv.ConflictRanger].
 func (t *tracerTransaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
 	return t.Transaction.(kv.ConflictRanger).ConflictingKeys(ctx)
+}
+
+func (t *tracerTransaction) traceGet(key []byte, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
+	key = append([]byte{}, key...)
+	return traceRead(t, f, snapshot, "Get", kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(key)}, func(r *ReadTrace, value []byte) {
+		if value != nil {
+			r.Pairs, r.Bytes = 1, len(key)+len(value)
+		}
+	})
+}
+
+func (t *tracerTransaction) traceGetKey(sel kv.KeySelector, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
+	sel.Key = append([]byte{}, sel.Key...)
+	return traceRead(t, f, snapshot, "GetKey", kv.SelectorRange{Begin: sel}, func(r *ReadTrace, key []byte) {
+		r.Bytes = len(key)
+	})
+}
+
+func (t *tracerTransaction) traceGetRange(r kv.RangeResult, snapshot bool) kv.RangeResult {
+	return r.Wrap(func(req kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
+		return traceRead(t, f, snapshot, "GetRange", req.SelectorRange, func(r *ReadTrace, b kv.Batch) {
+			r.Pairs = len(b.KVs)
+			for _, p := range b.KVs {
+				r.Bytes += len(p.Key) + len(p.Value)
+			}
+		})
+	})
 }

@@ -94,3 +94,6 @@ func lookUp(t *btree.Tree[entry], key []byte) ([]byte, knowledge) {
 	}
 	return e.value, e.point
 }
+
+// newScan returns a scan that is at no key yet.
+func (v *view) newScan() scan { return scan{view: v} }

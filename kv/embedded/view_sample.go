@@ -5,7 +5,6 @@ package embedded
 import (
 	"bytes"
 
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 )
@@ -42,14 +41,4 @@ func (v *view) weigh(of btree.Tree[int64], begin, end []byte) []weighed {
 	}
 	addBase(end)
 	return all
-}
-
-// weigh returns the sample of what is committed in a range.
-func (db *Database) weigh(r kv.KeyRange) []weighed {
-	of := db.committer.sample
-	v := db.head.newest()
-	if v.base != nil {
-		of = v.base.ByteSample()
-	}
-	return v.weigh(of.Snapshot(), r.Begin, r.End)
 }

@@ -182,3 +182,13 @@ func (w *window) dropRun(run [][]byte) {
 		w.entries.RemoveRange(run[0], keys.Successor(run[n-1]))
 	}
 }
+
+// learn notes the base's value of a key, nil if it has none, as older than any
+// write.
+func (w *window) learn(key, value []byte) {
+	if value == nil {
+		w.write(key, absent, nil, 0, false)
+		return
+	}
+	w.write(key, present, value, 0, false)
+}

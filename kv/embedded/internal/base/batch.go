@@ -8,7 +8,6 @@ import (
 	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/batchrepr"
 )
 
 // fewKeys is up to how many keys of a cleared range are deleted one by one. A
@@ -24,14 +23,6 @@ type Batch struct {
 	key   []byte
 	clear struct{ begin, end []byte } // pending, so that neighbours are cleared as one
 	run   clearRun                    // pending
-}
-
-func (b *Base) NewBatch() (*Batch, error) {
-	keys, err := b.db.NewIter(&pebble.IterOptions{LowerBound: []byte{userSpace}, UpperBound: []byte{spaceEnd}})
-	if err != nil {
-		return nil, err
-	}
-	return &Batch{base: b, batch: b.db.NewBatch(), keys: keys}, nil
 }
 
 func (b *Batch) Size() int { return b.batch.Len() }
@@ -99,26 +90,6 @@ func (b *Batch) Apply() error {
 	}
 	b.Discard()
 	return err
-}
-
-// outdate takes what has changed in the base out of the row cache.
-func (b *Base) outdate(changes batchrepr.Reader) error {
-	var spans []keySpan
-	for {
-		kind, key, value, ok, err := changes.Next()
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			b.rows.forgetSpans(spans)
-			return nil
-		case key[0] != userSpace:
-		case kind == pebble.InternalKeyKindRangeDelete:
-			spans = append(spans, spanOf(key, value))
-		default:
-			b.rows.forget(key[1:])
-		}
-	}
 }
 
 // spanOf returns the users' keys between two keys of the base.

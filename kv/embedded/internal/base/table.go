@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage"
@@ -54,23 +53,6 @@ func TableFiles(names []string) (tables []Table) {
 type Table struct {
 	Name string
 	Keys string // what keys it holds, for people; empty: unknown
-}
-
-// LiveTables lists the tables that the base uses.
-func (b *Base) LiveTables() ([]Table, error) {
-	levels, err := b.db.SSTables()
-	if err != nil {
-		return nil, err
-	}
-	var tables []Table
-	for _, level := range levels {
-		for _, t := range level {
-			keys := fmt.Sprintf("keys from %s to %s", userKey(t.Smallest.UserKey), userKey(t.Largest.UserKey))
-			tables = append(tables, Table{Name: fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum)), Keys: keys})
-		}
-	}
-	slices.SortFunc(tables, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(tables, func(a, b Table) bool { return a.Name == b.Name }), nil
 }
 
 // userKey shows the user's key of one of the base.
@@ -170,12 +152,4 @@ func (t *Table) Check(ctx context.Context, fs vfs.FS, dir string) (size int64, e
 		return err
 	})
 	return size, err
-}
-
-// CheckOrder checks that keys ascend in every table, and that newer entries lie
-// above older ones. It returns how many entries there are.
-func (b *Base) CheckOrder() (entries int64, err error) {
-	var stats pebble.CheckLevelsStats
-	err = catchPanics(func() error { return b.db.CheckLevels(&stats) })
-	return stats.NumPoints, err
 }

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -183,4 +184,27 @@ func (s *staging) clear() error {
 		}
 	}
 	return err
+}
+
+// fill copies the files of a backup, those excepted that make it a database.
+func (s *staging) fill(ctx context.Context, backup string) error {
+	if err := s.fs.MkdirAll(s.fs.PathJoin(s.work, baseDir), 0o755); err != nil {
+		return err
+	}
+	for _, sub := range []string{"", baseDir} {
+		names, err := s.fs.List(s.fs.PathJoin(backup, sub))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if sub == "" && (name == baseDir || name == lockName || name == holderName || name == identityName) {
+				continue
+			}
+			from, to := s.fs.PathJoin(backup, sub, name), s.fs.PathJoin(s.work, sub, name)
+			if _, err := files.Copy(ctx, s.fs, from, to, -1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

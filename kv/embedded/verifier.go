@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+)
+
+// verifier checks one folder.
+type verifier struct {
+	ctx    context.Context
+	fs     vfs.FS
+	dir    string
+	report *Report
+	parts  parts
+}
+
+func verify(ctx context.Context, fs vfs.FS, dir string) (*Report, error) {
+	v := verifier{ctx: ctx, fs: fs, dir: dir, report: &Report{}}
+	if err := v.run(); err != nil {
+		return v.report, fmt.Errorf("embedded: verifying %s: %w", dir, err)
+	}
+	var errs []error
+	for _, damage := range v.report.Damage {
+		errs = append(errs, damage)
+	}
+	return v.report, errors.Join(errs...)
+}
+
+func (v *verifier) run() error {
+	if err := v.notes(); err != nil {
+		return err
+	}
+	absorbed, err := v.base()
+	if err != nil {
+		return err
+	}
+	return v.log(absorbed)
+}
+
+// found keeps damage for the report, and returns other errors.
+func (v *verifier) found(err error) error {
+	var damage *fault.CorruptError
+	if errors.As(err, &damage) {
+		v.report.Damage = append(v.report.Damage, damage)
+		return nil
+	}
+	return err
+}
+
+// notes reads what the folder is. A note that is damaged is one that is there.
+func (v *verifier) notes() (err error) {
+	v.parts = parts{fs: v.fs, dir: v.dir}
+	if v.parts.identity, err = readIdentity(v.fs, v.dir); err != nil {
+		v.parts.identity = "damaged"
+		if err = v.found(err); err != nil {
+			return err
+		}
+	}
+	if v.parts.backup, err = readBackup(v.fs, v.dir); err != nil {
+		if err = v.found(err); err != nil {
+			return err
+		}
+	}
+	v.report.Backup = v.parts.backup
+	v.parts.closed, err = readClosing(v.fs, v.dir)
+	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.Segment > 0 {
+		err = &fault.CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
+	}
+	return v.found(err)
+}
+
+// log checks the segments. What the base has absorbed need not be there.
+func (v *verifier) log(absorbed int64) error {
+	l, err := v.parts.readLog(commitlog.Options{}, commitlog.Replay{
+		Above: absorbed,
+		Apply: func(int64, mutation.Mutation) {},
+		BeforeSegment: func(size int64) error {
+			v.report.Files++
+			v.report.Bytes += size
+			return context.Cause(v.ctx)
+		},
+	})
+	v.report.Torn, v.report.Version = l.TornBytes(), l.LastVersion()
+	if absorbed != math.MaxInt64 {
+		v.report.Version = max(v.report.Version, absorbed)
+	}
+	return v.found(err)
+}
