@@ -5,42 +5,13 @@
 package fdbkv
 
 import (
-	"errors"
-	"reflect"
+	"context"
 	"runtime"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
-
-// handle is the client's transaction. It is valid as long as the
-// fdb.Transaction that it was taken from is reachable.
-type handle struct{ c *cTransaction }
-
-// handleOf returns the client's transaction of a binding's transaction, which
-// the binding keeps to itself in a field of this name (see checkBinding).
-func handleOf(tr fdb.Transaction) handle {
-	inner := reflect.ValueOf(tr).Field(0)
-	return handle{(*cTransaction)(inner.Elem().FieldByName(handleField).UnsafePointer())}
-}
-
-const handleField = "ptr"
-
-// checkBinding returns an error if fdb.Transaction is not made as handleOf
-// expects.
-func checkBinding() error {
-	outer := reflect.TypeFor[fdb.Transaction]()
-	if outer.NumField() == 1 && outer.Field(0).Type.Kind() == reflect.Pointer {
-		inner := outer.Field(0).Type.Elem()
-		if inner.Kind() == reflect.Struct {
-			if f, ok := inner.FieldByName(handleField); ok && f.Type.Kind() == reflect.Pointer {
-				return nil
-			}
-		}
-	}
-	return errors.New("fdbkv: this version of the FoundationDB Go binding keeps its transactions in another way; use the version that go.mod of kazahana names")
-}
 
 // attempt is what a transaction does between two resets: its futures keep it
 // alive, and with it the client's transaction. When the last of them is garbage,
@@ -74,3 +45,44 @@ func awaitWatch(owner *futures, c *cFuture) kv.Future[struct{}] {
 	p.cleanup = runtime.AddCleanup(p, owner.abandon, p.slot)
 	return kv.NewFuture[struct{}](p)
 }
+
+// leave gives up the reads of an attempt that shares its handle.
+func (a *attempt) leave() {
+	a.futures.giveUp(newError(kv.CodeTransactionCancelled, "a read of a transaction that has ended"))
+}
+
+// repeat makes another transaction of the client, a new one, read at the
+// attempt's version what the attempt has read. Its futures belong to the attempt,
+// whose end ends the waiting for them.
+func (a *attempt) repeat(tr fdb.Transaction, reads []sharedRead) error {
+	version, err := awaitShared(a, handle.readVersion, "GetReadVersion", takeNumber).Get(context.Background())
+	if err != nil {
+		return err
+	}
+	other := &attempt{handle: handleOf(tr), tr: tr, futures: a.futures}
+	other.setReadVersion(version)
+	for _, read := range reads {
+		again := await(other, read.call(other.handle, read.snapshot), "repeating a read", takeNothing)
+		if _, err := again.Get(context.Background()); err != nil && !refused(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// metadataVersion reads the metadata version of the attempt's group.
+func (a *attempt) metadataVersion() kv.Future[[]byte] {
+	p := kv.NewPromise[[]byte]()
+	if !a.group.await(p) {
+		return kv.Resolved(a.group.metadataVersion())
+	}
+	a.futures.queue(promised{p})
+	return p.Future()
+}
+
+// promised is a read whose result another goroutine delivers.
+type promised struct{ *kv.Promise[[]byte] }
+
+func (promised) issue() {}
+
+func (p promised) fail(err error) { p.Resolve(nil, err) }

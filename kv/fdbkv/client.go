@@ -8,18 +8,6 @@ package fdbkv
 #cgo LDFLAGS: -lfdb_c
 #cgo darwin CFLAGS: -I/usr/local/include
 #cgo darwin LDFLAGS: -L/usr/local/lib -Wl,-rpath,/usr/local/lib
-#cgo noescape fdb_transaction_get
-#cgo noescape fdb_transaction_get_key
-#cgo noescape fdb_transaction_get_range
-#cgo noescape fdb_transaction_set
-#cgo noescape fdb_transaction_clear
-#cgo noescape fdb_transaction_clear_range
-#cgo noescape fdb_transaction_atomic_op
-#cgo noescape fdb_transaction_add_conflict_range
-#cgo noescape fdb_transaction_set_option
-#cgo noescape fdb_transaction_watch
-#cgo noescape fdb_transaction_get_estimated_range_size_bytes
-#cgo noescape fdb_transaction_get_range_split_points
 #cgo noescape kz_take_pairs
 
 #define FDB_API_VERSION 730
@@ -79,12 +67,6 @@ static kz_number kz_int64(FDBFuture* f) {
 	return n;
 }
 
-static kz_number kz_committed_version(FDBTransaction* tr) {
-	kz_number n = {0};
-	n.error = fdb_transaction_get_committed_version(tr, &n.n);
-	return n;
-}
-
 typedef struct {
 	fdb_error_t error;
 	int more;
@@ -128,10 +110,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// This file and future.go hold all calls of the C client. The official binding
-// opens databases, makes transactions and frees them; what a transaction does is
-// called directly on its handle, because the binding's futures can be waited for
-// by a blocked goroutine only, and its ranges do not show their batches.
+// This file, handle.go and future.go hold all calls of the C client. The official
+// binding opens databases, makes transactions and frees them. This package calls
+// the client directly on a transaction's handle, because only a blocked goroutine
+// can wait for the binding's futures, and its ranges do not show their batches.
 
 type (
 	cFuture      = C.FDBFuture
@@ -152,82 +134,6 @@ func flag(b bool) C.fdb_bool_t {
 	}
 	return 0
 }
-
-func (h handle) get(key []byte, snapshot bool) *cFuture {
-	return C.fdb_transaction_get(h.c, pointer(key), length(key), flag(snapshot))
-}
-
-func (h handle) getKey(sel kv.KeySelector, snapshot bool) *cFuture {
-	return C.fdb_transaction_get_key(h.c, pointer(sel.Key), length(sel.Key), flag(sel.OrEqual), C.int(sel.Offset), flag(snapshot))
-}
-
-// getRange starts one batch. The client's table of batch sizes is asked for by
-// mode and iteration; it takes no number of bytes.
-func (h handle) getRange(req kv.BatchRequest, mode C.FDBStreamingMode, snapshot bool) *cFuture {
-	b, e := req.Begin, req.End
-	return C.fdb_transaction_get_range(h.c,
-		pointer(b.Key), length(b.Key), flag(b.OrEqual), C.int(b.Offset),
-		pointer(e.Key), length(e.Key), flag(e.OrEqual), C.int(e.Offset),
-		C.int(req.Limit), 0, mode, C.int(req.Iteration), flag(snapshot), flag(req.Reverse))
-}
-
-func (h handle) estimatedSize(r kv.KeyRange) *cFuture {
-	return C.fdb_transaction_get_estimated_range_size_bytes(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End))
-}
-
-func (h handle) splitPoints(r kv.KeyRange, chunkSize int64) *cFuture {
-	return C.fdb_transaction_get_range_split_points(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End), C.int64_t(chunkSize))
-}
-
-func (h handle) readVersion() *cFuture     { return C.fdb_transaction_get_read_version(h.c) }
-func (h handle) approximateSize() *cFuture { return C.fdb_transaction_get_approximate_size(h.c) }
-func (h handle) versionstamp() *cFuture    { return C.fdb_transaction_get_versionstamp(h.c) }
-func (h handle) commit() *cFuture          { return C.fdb_transaction_commit(h.c) }
-func (h handle) onError(code kv.Code) *cFuture {
-	return C.fdb_transaction_on_error(h.c, cCode(code))
-}
-
-func (h handle) watch(key []byte) *cFuture {
-	return C.fdb_transaction_watch(h.c, pointer(key), length(key))
-}
-
-func (h handle) set(key, value []byte) {
-	C.fdb_transaction_set(h.c, pointer(key), length(key), pointer(value), length(value))
-}
-
-func (h handle) clear(key []byte) { C.fdb_transaction_clear(h.c, pointer(key), length(key)) }
-
-func (h handle) clearRange(r kv.KeyRange) {
-	C.fdb_transaction_clear_range(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End))
-}
-
-func (h handle) atomic(op kv.MutationType, key, operand []byte) {
-	C.fdb_transaction_atomic_op(h.c, pointer(key), length(key), pointer(operand), length(operand), C.FDBMutationType(op))
-}
-
-func (h handle) addConflict(r kv.KeyRange, write bool) cCode {
-	kind := C.FDBConflictRangeType(C.FDB_CONFLICT_RANGE_TYPE_READ)
-	if write {
-		kind = C.FDB_CONFLICT_RANGE_TYPE_WRITE
-	}
-	return C.fdb_transaction_add_conflict_range(h.c, pointer(r.Begin), length(r.Begin), pointer(r.End), length(r.End), kind)
-}
-
-func (h handle) setOption(o kv.Option, arg []byte) cCode {
-	return C.fdb_transaction_set_option(h.c, C.FDBTransactionOption(o), pointer(arg), length(arg))
-}
-
-func (h handle) setReadVersion(version int64) {
-	C.fdb_transaction_set_read_version(h.c, C.int64_t(version))
-}
-
-func (h handle) committedVersion() (int64, cCode) {
-	n := C.kz_committed_version(h.c)
-	return int64(n.n), n.error
-}
-
-func (h handle) reset()  { C.fdb_transaction_reset(h.c) }
-func (h handle) cancel() { C.fdb_transaction_cancel(h.c) }
 
 // streamingModes are the client's numbers of kv's modes.
 var streamingModes = map[kv.StreamingMode]C.FDBStreamingMode{

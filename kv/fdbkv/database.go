@@ -141,3 +141,20 @@ func (db *Database) Close() error {
 	closeHandle(db.fdb)
 	return nil
 }
+
+// beginReading returns a transaction for a function of ReadTransact. A default
+// timeout counts from the beginning of a transaction of the client: then none is
+// shared.
+func (db *Database) beginReading(share bool) (*transaction, error) {
+	if !share || db.defaults.Timeout != 0 {
+		return db.begin()
+	}
+	if db.closed.Load() {
+		return nil, kv.ErrClosed
+	}
+	return newReading(db), nil
+}
+
+// Unwrap returns the binding's database. It is valid until Close, and must not
+// be closed.
+func (db *Database) Unwrap() fdb.Database { return db.fdb }

@@ -5,6 +5,7 @@ package fdbkv
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -61,4 +62,11 @@ func (o Options) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// LogValue implements [slog.LogValuer]: see [TLS.LogValue].
+func (o Options) LogValue() slog.Value {
+	type plain Options
+	o.Network.TLS = o.Network.TLS.public()
+	return slog.AnyValue(plain(o))
 }

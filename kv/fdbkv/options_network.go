@@ -5,6 +5,7 @@ package fdbkv
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 )
@@ -44,22 +45,6 @@ type Network struct {
 	Knobs []string
 }
 
-// TLS names the certificates of the process. Each is given as a file, which the
-// client reads again when it changes, or as bytes. The cluster file says whether
-// TLS is used: its addresses end in ":tls".
-type TLS struct {
-	CertFile string // PEM: the certificate with those that lead to a root
-	CertPEM  []byte
-	KeyFile  string // PEM: the private key
-	KeyPEM   []byte
-	CAFile   string // PEM: the roots that peers are checked against; "": those of the system
-	CAPEM    []byte
-	Password string // of the private key
-	// VerifyPeers says which peers are trusted, in FoundationDB's notation such
-	// as "Check.Valid=1,S.CN=db.example.org". "": any that the roots vouch for.
-	VerifyPeers string
-}
-
 // Trace says where the client logs. The zero value: it does not.
 type Trace struct {
 	Dir            string // must exist
@@ -85,28 +70,6 @@ func (n Network) Validate() error {
 	errs = append(errs, exists("ExternalClientDirectory", n.ExternalClientDirectory, true), exists("TempDir", n.TempDir, true))
 	for _, file := range n.ExternalClientLibraries {
 		errs = append(errs, exists("ExternalClientLibraries", file, false))
-	}
-	return errors.Join(errs...)
-}
-
-func (t TLS) validate() error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("fdbkv: TLS: "+format, args...)) }
-	for _, part := range []struct {
-		name, file string
-		pem        []byte
-	}{{"Cert", t.CertFile, t.CertPEM}, {"Key", t.KeyFile, t.KeyPEM}, {"CA", t.CAFile, t.CAPEM}} {
-		if part.file != "" && len(part.pem) > 0 {
-			fault("%sFile and %sPEM are both given; give one", part.name, part.name)
-		}
-		errs = append(errs, exists("TLS: "+part.name+"File", part.file, false))
-	}
-	cert, key := t.CertFile != "" || len(t.CertPEM) > 0, t.KeyFile != "" || len(t.KeyPEM) > 0
-	if cert != key {
-		fault("a certificate needs its key and a key its certificate; if one file has both, name it twice")
-	}
-	if t.Password != "" && !key {
-		fault("Password is given without a key")
 	}
 	return errors.Join(errs...)
 }
@@ -157,4 +120,11 @@ type NetworkError struct {
 func (e *NetworkError) Error() string {
 	return fmt.Sprintf("fdbkv: the client's network of this process runs with other options (%v); "+
 		"give them to the first Open, and leave Network zero elsewhere", e.Differing)
+}
+
+// LogValue implements [slog.LogValuer]: see [TLS.LogValue].
+func (n Network) LogValue() slog.Value {
+	type plain Network
+	n.TLS = n.TLS.public()
+	return slog.AnyValue(plain(n))
 }

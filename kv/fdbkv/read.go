@@ -143,3 +143,34 @@ func (s snapshot) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) er
 
 // Snapshot implements [kv.ReadTransaction].
 func (s snapshot) Snapshot() kv.ReadTransaction { return s }
+
+// awaitShared returns the future of a call that is made when the group has
+// started. call must copy what it is made with.
+func awaitShared[T any](a *attempt, call func(handle) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
+	p := &pending[T]{attempt: a, owner: a.futures, what: what, take: take, call: call}
+	a.futures.queue(p)
+	a.group.enqueue(p)
+	return kv.NewFuture[T](p)
+}
+
+// readShared is awaitShared for a read, which is noted, and made as a snapshot
+// read: in a group nothing conflicts.
+func readShared[T any](r reader, a *attempt, call func(h handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
+	if own := r.t.note(sharedRead{call, r.snapshot}); own != nil {
+		return await(own, call(own.handle, r.snapshot), what, take)
+	}
+	return awaitShared(a, func(h handle) *cFuture { return call(h, true) }, what, take)
+}
+
+// getShared is Get in a group. The metadata version is there once for all.
+func (r reader) getShared(a *attempt, key []byte) kv.Future[[]byte] {
+	if r.snapshot && string(key) == kv.MetadataVersionKey && r.t.note(sharedRead{getMetadataVersion, true}) == nil {
+		return a.metadataVersion()
+	}
+	key = bytes.Clone(key)
+	return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.get(key, snapshot) }, "Get", takeValue)
+}
+
+func getMetadataVersion(h handle, snapshot bool) *cFuture {
+	return h.get([]byte(kv.MetadataVersionKey), snapshot)
+}

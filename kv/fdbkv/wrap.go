@@ -43,7 +43,3 @@ func Unwrap(tx kv.Transaction) (fdb.Transaction, bool) {
 	}
 	return t.tr, true
 }
-
-// Unwrap returns the binding's database. It is valid until Close, and must not
-// be closed.
-func (db *Database) Unwrap() fdb.Database { return db.fdb }
