@@ -100,3 +100,32 @@ func (c *call) numeral() *big.Int {
 		return new(big.Int)
 	}
 }
+
+// sized pops bytes of a length.
+func (c *call) sized(n int) []byte {
+	b := c.bytes()
+	if len(b) != n && c.fault == nil {
+		c.fault = fmt.Errorf("a floating-point number of %d bytes, expected were %d", len(b), n)
+	}
+	return b
+}
+
+// mutate writes in the transaction or, with a commit of its own, to the
+// database.
+func (c *call) mutate(write func(kv.Transaction)) error {
+	if c.fault != nil {
+		return c.fault
+	}
+	if !c.onDatabase() {
+		write(c.tx)
+		return nil
+	}
+	err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
+		write(tx)
+		return nil
+	})
+	if err == nil {
+		c.push(absent)
+	}
+	return err
+}

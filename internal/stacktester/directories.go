@@ -53,15 +53,6 @@ type verbs interface {
 	RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error)
 }
 
-// directory returns the verbs of the current directory.
-func (c *call) directory() (verbs, error) {
-	v, ok := c.dirs.list[c.dirs.index].(verbs)
-	if !ok && c.fault == nil {
-		c.fault = fmt.Errorf("%T has no directories", c.dirs.list[c.dirs.index])
-	}
-	return v, c.fault
-}
-
 // subspaceOf returns the subspace of an item of the list.
 func subspaceOf(item any) (tuple.Subspace, error) {
 	switch v := item.(type) {
@@ -71,44 +62,4 @@ func subspaceOf(item any) (tuple.Subspace, error) {
 		return v.Subspace()
 	}
 	return tuple.Subspace{}, fmt.Errorf("%T has no subspace", item)
-}
-
-// subspace returns that of the current directory.
-func (c *call) subspace() (tuple.Subspace, error) {
-	s, err := subspaceOf(c.dirs.list[c.dirs.index])
-	if c.fault != nil {
-		return s, c.fault
-	}
-	return s, err
-}
-
-// path pops a path.
-func (c *call) path() []string {
-	items := c.items()
-	path := make([]string, len(items))
-	for i, item := range items {
-		name, ok := item.(string)
-		if !ok && c.fault == nil {
-			c.fault = fmt.Errorf("the element %v of a path is no string", item)
-		}
-		path[i] = name
-	}
-	return path
-}
-
-// optionalPath pops a path if the topmost item says that there is one.
-func (c *call) optionalPath() []string {
-	if c.integer() == 0 {
-		return nil
-	}
-	return c.path()
-}
-
-// layer pops a layer: empty and absent ones are not checked.
-func (c *call) layer() []directory.Expect {
-	layer := c.optionalBytes()
-	if len(layer) == 0 {
-		return nil
-	}
-	return []directory.Expect{directory.As(string(layer))}
 }

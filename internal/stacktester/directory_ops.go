@@ -7,10 +7,10 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// opening is an instruction whose result is appended to the list.
-type opening func(*call) (any, error)
+// opener is an instruction whose result is appended to the list.
+type opener func(*call) (any, error)
 
-var openings = map[string]opening{
+var openers = map[string]opener{
 	"DIRECTORY_CREATE_SUBSPACE": createSubspace,
 	"DIRECTORY_CREATE_LAYER":    createLayer,
 	"DIRECTORY_CREATE_OR_OPEN":  createOrOpenDirectory,
@@ -49,7 +49,7 @@ func directoryOperations() map[string]operation {
 			return nil
 		}
 	}
-	for name, open := range openings {
+	for name, open := range openers {
 		all[name] = func(c *call) error {
 			opened, err := open(c)
 			if err != nil {

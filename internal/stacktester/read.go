@@ -4,10 +4,8 @@ package stacktester
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 var readOperations = map[string]operation{
@@ -35,10 +33,6 @@ func get(c *call) error {
 		c.push(orAbsent(value))
 	}
 	return err
-}
-
-func (c *call) selector() kv.KeySelector {
-	return kv.KeySelector{Key: c.bytes(), OrEqual: c.condition(), Offset: int(c.integer())}
 }
 
 // getKey pushes the key that is selected, or, if that is outside a prefix, the
@@ -77,45 +71,4 @@ func getRangeStartsWith(c *call) error {
 func getRangeSelector(c *call) error {
 	r := kv.SelectorRange{Begin: c.selector(), End: c.selector()}
 	return c.pushRange(r, c.rangeOptions(), c.bytes())
-}
-
-func (c *call) rangeOptions() kv.RangeOptions {
-	return kv.RangeOptions{Limit: int(c.integer()), Reverse: c.condition(), Mode: c.mode()}
-}
-
-// mode pops a streaming mode, numbered as in FoundationDB's C library.
-func (c *call) mode() kv.StreamingMode {
-	switch number := c.integer(); {
-	case number == -2:
-		return kv.ModeWantAll
-	case number == -1:
-		return kv.ModeIterator
-	case number >= 0 && number <= 4:
-		return kv.ModeExact + kv.StreamingMode(number)
-	default:
-		c.fault = fmt.Errorf("%d is no streaming mode", number)
-		return 0
-	}
-}
-
-// pushRange pushes the pairs of a range whose keys begin with prefix, packed
-// as one tuple.
-func (c *call) pushRange(r kv.SelectorRange, o kv.RangeOptions, prefix []byte) error {
-	if c.fault != nil {
-		return c.fault
-	}
-	pairs, err := kv.ReadTransact(c.ctx, c.read, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
-		return tx.GetRange(r, o).Slice(c.ctx)
-	})
-	if err != nil {
-		return err
-	}
-	var packed []byte
-	for _, pair := range pairs {
-		if bytes.HasPrefix(pair.Key, prefix) {
-			packed = tuple.AppendBytes(tuple.AppendBytes(packed, pair.Key), pair.Value)
-		}
-	}
-	c.push(append([]byte{}, packed...))
-	return nil
 }

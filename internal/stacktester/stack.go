@@ -18,21 +18,21 @@ type entry struct {
 	number int
 }
 
-// pending is a result that is waited for when it is popped.
-type pending func(ctx context.Context) (any, error)
+// pendingItem waits for a result when the machine pops it.
+type pendingItem func(ctx context.Context) (any, error)
 
 // absent stands for a value that is not there, and for results that only
 // signal that something is done.
 var absent = []byte("RESULT_NOT_PRESENT")
 
-func pendingBytes(f kv.Future[[]byte]) pending {
+func pendingBytes(f kv.Future[[]byte]) pendingItem {
 	return func(ctx context.Context) (any, error) {
 		value, err := f.Get(ctx)
 		return orAbsent(value), err
 	}
 }
 
-func pendingSignal(f kv.Future[struct{}]) pending {
+func pendingSignal(f kv.Future[struct{}]) pendingItem {
 	return func(ctx context.Context) (any, error) {
 		_, err := f.Get(ctx)
 		return absent, err
@@ -65,7 +65,7 @@ func (s *stack) pop(ctx context.Context) (entry, error) {
 	}
 	e := *top
 	*s = (*s)[:len(*s)-1]
-	wait, ok := e.item.(pending)
+	wait, ok := e.item.(pendingItem)
 	if !ok {
 		return e, nil
 	}

@@ -119,15 +119,6 @@ func tupleSort(c *call) error {
 	return c.fault
 }
 
-// sized pops bytes of a length.
-func (c *call) sized(n int) []byte {
-	b := c.bytes()
-	if len(b) != n && c.fault == nil {
-		c.fault = fmt.Errorf("a floating-point number of %d bytes, expected were %d", len(b), n)
-	}
-	return b
-}
-
 func encodeFloat(c *call) error {
 	b := c.sized(4)
 	if c.fault == nil {

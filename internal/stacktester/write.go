@@ -20,26 +20,6 @@ var writeOperations = map[string]operation{
 	"WRITE_CONFLICT_KEY":      func(c *call) error { return conflictKey(c, c.tx.AddWriteConflictKey) },
 }
 
-// mutate writes in the transaction or, with a commit of its own, to the
-// database.
-func (c *call) mutate(write func(kv.Transaction)) error {
-	if c.fault != nil {
-		return c.fault
-	}
-	if !c.onDatabase() {
-		write(c.tx)
-		return nil
-	}
-	err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
-		write(tx)
-		return nil
-	})
-	if err == nil {
-		c.push(absent)
-	}
-	return err
-}
-
 func set(c *call) error {
 	key, value := c.bytes(), c.bytes()
 	return c.mutate(func(tx kv.Transaction) { tx.Set(key, value) })
