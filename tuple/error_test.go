@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-type named string
+type namedString string
 
 func TestPackNamesTheElementItRefuses(t *testing.T) {
 	tooLong := new(big.Int).Lsh(big.NewInt(1), 8*maxBigIntBytes)
@@ -24,7 +24,7 @@ func TestPackNamesTheElementItRefuses(t *testing.T) {
 		typ  string
 		text string
 	}{
-		{"named type", Tuple{1, named("x")}, []int{1}, "tuple.named", "element 1 (tuple.named)"},
+		{"named type", Tuple{1, namedString("x")}, []int{1}, "tuple.namedString", "element 1 (tuple.namedString)"},
 		{"nested", Tuple{1, Tuple{nil, Tuple{struct{}{}}}}, []int{1, 1, 0}, "struct {}", "element 1.1.0 (struct {})"},
 		{"nil big integer", Tuple{(*big.Int)(nil)}, []int{0}, "*big.Int", "nil pointer"},
 		{"long big integer", Tuple{tooLong}, []int{0}, "*big.Int", "256 bytes"},
@@ -90,7 +90,7 @@ func TestAppendBigIntKeepsTheBufferOnError(t *testing.T) {
 }
 
 func TestPackVersionstampedCounts(t *testing.T) {
-	for _, in := range []Tuple{{}, {"a"}, {Incomplete(0), Incomplete(1)}, {Incomplete(0), Tuple{Incomplete(0)}}, {named("x"), Incomplete(0)}} {
+	for _, in := range []Tuple{{}, {"a"}, {Incomplete(0), Incomplete(1)}, {Incomplete(0), Tuple{Incomplete(0)}}, {namedString("x"), Incomplete(0)}} {
 		key, err := in.PackVersionstamped([]byte("p"))
 		var fail *EncodeError
 		if !errors.As(err, &fail) || key != nil {
@@ -118,7 +118,7 @@ func TestErrorTexts(t *testing.T) {
 }
 
 func TestCompareSortsForeignElementsLast(t *testing.T) {
-	foreign := Tuple{named("x")}
+	foreign := Tuple{namedString("x")}
 	if Compare(foreign, Tuple{Incomplete(9)}) != 1 || Compare(Tuple{nil}, foreign) != -1 || Compare(foreign, Tuple{(*big.Int)(nil)}) != 0 {
 		t.Error("elements that cannot be packed do not sort last and equal")
 	}

@@ -10,14 +10,6 @@ import (
 	"strings"
 )
 
-// String returns the tuple for humans, like
-//
-//	("R", "User", 42, nil, 0x6162, true, 1.5, ("nested"))
-//
-// Strings are quoted as in Go, byte strings are hexadecimal, a float always
-// has a point or an exponent, and a float32 ends with f.
-func (t Tuple) String() string { return string(appendTupleText(nil, t)) }
-
 // Describe returns a packed key for humans: as [Tuple.String], and, where no
 // element can be decoded any more, the rest in hexadecimal, like
 //
@@ -39,9 +31,6 @@ func Describe(key []byte) string {
 	}
 	return t.String() + " + 0x" + hex.EncodeToString(key)
 }
-
-// String returns the prefix as [Describe] does.
-func (s Subspace) String() string { return "Subspace" + Describe([]byte(s.prefix)) }
 
 func appendTupleText(dst []byte, t Tuple) []byte {
 	dst = append(dst, '(')

@@ -75,3 +75,6 @@ func (s Subspace) Contains(key []byte) bool {
 func (s Subspace) Range() (begin, end []byte) {
 	return withByte(s.prefix, 0), withByte(s.prefix, 0xff)
 }
+
+// String returns the prefix as [Describe] does.
+func (s Subspace) String() string { return "Subspace" + Describe([]byte(s.prefix)) }

@@ -2,7 +2,12 @@
 
 package tuple
 
-import "math/big"
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+)
 
 // Tuple is a list of elements; the package comment lists their types. The nil
 // Tuple is the empty tuple.
@@ -168,4 +173,33 @@ func goInteger(element any) (negative bool, magnitude uint64, ok bool) {
 		return true, uint64(-signed), true
 	}
 	return false, uint64(signed), true
+}
+
+// String returns the tuple for humans, like
+//
+//	("R", "User", 42, nil, 0x6162, true, 1.5, ("nested"))
+//
+// Strings are quoted as in Go, byte strings are hexadecimal, a float always
+// has a point or an exponent, and a float32 ends with f.
+func (t Tuple) String() string { return string(appendTupleText(nil, t)) }
+
+// PackVersionstamped packs a tuple with exactly one incomplete versionstamp,
+// nested or not, behind prefix: the operand of FoundationDB's atomic operation
+// SetVersionstampedKey. Its last four bytes are the little-endian offset of the
+// ten bytes that the database overwrites at commit, and are cut off by it. The
+// error is an [*EncodeError].
+func (t Tuple) PackVersionstamped(prefix []byte) ([]byte, error) {
+	var found stamps
+	key, fail := appendElements(append(make([]byte, 0, len(prefix)+packRoom), prefix...), t, &found, 0)
+	if fail != nil {
+		return nil, fail
+	}
+	if found.count != 1 {
+		return nil, &EncodeError{Reason: fmt.Sprintf(
+			"a versionstamped key needs exactly one incomplete versionstamp, this tuple has %d", found.count)}
+	}
+	if uint64(found.offset) > math.MaxUint32 {
+		return nil, &EncodeError{Reason: "the versionstamp's offset does not fit four bytes"}
+	}
+	return binary.LittleEndian.AppendUint32(key, uint32(found.offset)), nil
 }

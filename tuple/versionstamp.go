@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"math"
 )
 
 // Versionstamp is a position in the order of all commits: the ten bytes that
@@ -60,27 +59,6 @@ func ReadVersionstamp(b []byte) (v Versionstamp, rest []byte, err error) {
 
 func versionstampAt(b []byte) Versionstamp {
 	return Versionstamp{Transaction: [10]byte(b[1:11]), User: binary.BigEndian.Uint16(b[11:])}
-}
-
-// PackVersionstamped packs a tuple with exactly one incomplete versionstamp,
-// nested or not, behind prefix: the operand of FoundationDB's atomic operation
-// SetVersionstampedKey. Its last four bytes are the little-endian offset of the
-// ten bytes that the database overwrites at commit, and are cut off by it. The
-// error is an [*EncodeError].
-func (t Tuple) PackVersionstamped(prefix []byte) ([]byte, error) {
-	var found stamps
-	key, fail := appendElements(append(make([]byte, 0, len(prefix)+packRoom), prefix...), t, &found, 0)
-	if fail != nil {
-		return nil, fail
-	}
-	if found.count != 1 {
-		return nil, &EncodeError{Reason: fmt.Sprintf(
-			"a versionstamped key needs exactly one incomplete versionstamp, this tuple has %d", found.count)}
-	}
-	if uint64(found.offset) > math.MaxUint32 {
-		return nil, &EncodeError{Reason: "the versionstamp's offset does not fit four bytes"}
-	}
-	return binary.LittleEndian.AppendUint32(key, uint32(found.offset)), nil
 }
 
 // stamps collects the incomplete versionstamps met while packing.
