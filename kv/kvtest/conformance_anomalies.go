@@ -65,7 +65,7 @@ var dirtyLaws = []law{
 	}},
 }
 
-// updateLaws are about two who change the same key.
+// updateLaws are about two transactions that change the same key.
 var updateLaws = []law{
 	{"lost update: by reads and sets", func(c *conformance) {
 		c.put("n", "1")
@@ -175,8 +175,8 @@ var skewLaws = []law{
 		}, 0)
 	}},
 	{"write skew: of a reader between two writers", func(c *conformance) {
-		// The reader sees the second writer and not the first, who then must not
-		// come before the second.
+		// The reader sees the second writer's commit and not the first one's, so the
+		// first writer must not come before the second.
 		c.put("x", "0", "y", "0")
 		first := c.beginReading()
 		c.get(first, "x")
@@ -188,7 +188,7 @@ var skewLaws = []law{
 	}},
 }
 
-// leaveDuty lets a and b each see who is on duty, and leave.
+// leaveDuty has two transactions read both duties; then one clears a and the other b.
 func (c *conformance) leaveDuty(look func(kv.Transaction), second kv.Code) {
 	c.Helper()
 	one, two := c.beginReading(), c.beginReading()

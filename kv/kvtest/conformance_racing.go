@@ -124,8 +124,8 @@ func (c *conformance) seeClean() error {
 	})
 }
 
-// checkDuty lets everybody go who sees another on duty, by reading each key.
-// There is always one.
+// checkDuty has each worker read every duty key, and clear its own if another
+// worker is on duty. At least one key always remains.
 func checkDuty(c *conformance) {
 	duty := func(w int) []byte { return fmt.Appendf(nil, "duty/%d", w%3) }
 	c.put("duty/0", "", "duty/1", "", "duty/2", "")
@@ -144,7 +144,7 @@ func checkDuty(c *conformance) {
 				}
 				switch present {
 				case 0:
-					return fmt.Errorf("nobody is on duty")
+					return fmt.Errorf("no worker is on duty")
 				case 1:
 					tx.Set(duty(w), nil)
 					tx.Set(duty(w+1), nil)
@@ -161,8 +161,8 @@ func checkDuty(c *conformance) {
 	})
 }
 
-// checkRooms lets everybody take a room that is empty, by a range read, and
-// clear one that is not. Nobody ever finds two in a room.
+// checkRooms has each worker read a room's range, take the room if it is empty,
+// and clear it if it is not. No worker ever finds two guests in a room.
 func checkRooms(c *conformance) {
 	c.together(func(w int) error {
 		for i := range perhaps {

@@ -136,8 +136,8 @@ func (t *hostileTx) commitInner(lost error) kv.Future[struct{}] {
 	return promise.Future()
 }
 
-// settle notes the outcome of a commit and tells those who wait for it. It is
-// called with mu held.
+// settle notes the outcome of a commit, and resolves the watches and
+// versionstamps that wait for it. The caller holds mu.
 func (t *hostileTx) settle(err error, honest bool) {
 	t.lost = !honest
 	if err != nil {

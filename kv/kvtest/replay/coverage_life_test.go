@@ -10,7 +10,7 @@ import (
 )
 
 // commit notes what became of a transaction, and by which conflict.
-func (o *observer) commit(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) commit(s *transactionState, st *scenario.Step, w answer) {
 	switch w.code {
 	case 0, int(kv.CodeNotCommitted):
 		o.conflict(s, st, w)
@@ -35,7 +35,7 @@ func (o *observer) commit(s *observed, st *scenario.Step, w recorded) {
 }
 
 // claimWrite claims what the final contents will show of a write.
-func (o *observer) claimWrite(s *observed, w *observedWrite) {
+func (o *observer) claimWrite(s *transactionState, w *observedWrite) {
 	switch {
 	case w.kind == "versionstamped key":
 		o.prove("stamp/key/committed")
@@ -51,7 +51,7 @@ func (o *observer) claimWrite(s *observed, w *observedWrite) {
 
 // conflict notes which kind of write a read conflicts with, where the
 // transaction made one read and the others, meanwhile, one kind of write.
-func (o *observer) conflict(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) conflict(s *transactionState, st *scenario.Step, w answer) {
 	if len(s.reads) != 1 || len(s.writes) == 0 || s.rywOff || s.snapshot < 0 {
 		return
 	}
@@ -82,10 +82,10 @@ func (o *observer) conflict(s *observed, st *scenario.Step, w recorded) {
 }
 
 // onError notes which codes are retried.
-func (o *observer) onError(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) onError(s *transactionState, st *scenario.Step, w answer) {
 	if w.code == 0 {
 		o.prove("error/%d/on_error", st.Code)
-		o.slots[st.Tx] = newObserved()
+		o.slots[st.Tx] = newTransactionState()
 		o.slots[st.Tx].reset = true
 		return
 	}
@@ -95,7 +95,7 @@ func (o *observer) onError(s *observed, st *scenario.Step, w recorded) {
 	s.cancelled = true
 }
 
-func (o *observer) option(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) option(s *transactionState, st *scenario.Step, w answer) {
 	if w.code != 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (o *observer) option(s *observed, st *scenario.Step, w recorded) {
 }
 
 // size notes after which kinds of steps a transaction's size is recorded.
-func (o *observer) size(s *observed, w recorded) {
+func (o *observer) size(s *transactionState, w answer) {
 	if w.code != 0 {
 		return
 	}
@@ -130,7 +130,7 @@ var sizedOps = []string{
 }
 
 // rest notes versions, stamps and watches.
-func (o *observer) rest(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) rest(s *transactionState, st *scenario.Step, w answer) {
 	switch st.Op {
 	case "get_read_version":
 		if s.first < 0 && w.code == 0 {
@@ -152,7 +152,7 @@ func (o *observer) rest(s *observed, st *scenario.Step, w recorded) {
 	}
 }
 
-func (o *observer) committedVersion(s *observed, w recorded) {
+func (o *observer) committedVersion(s *transactionState, w answer) {
 	if w.Version == nil {
 		return
 	}
@@ -166,7 +166,7 @@ func (o *observer) committedVersion(s *observed, w recorded) {
 	}
 }
 
-func (o *observer) stamped(w recorded) {
+func (o *observer) stamped(w answer) {
 	if w.Versionstamp != nil {
 		o.prove("stamp/future/committed")
 	}
@@ -176,7 +176,7 @@ func (o *observer) stamped(w recorded) {
 }
 
 // stampsUnread notes reads of what awaits its versionstamp.
-func (o *observer) stampsUnread(s *observed, st *scenario.Step) {
+func (o *observer) stampsUnread(s *transactionState, st *scenario.Step) {
 	for i := range s.writes {
 		switch s.writes[i].kind {
 		case "versionstamped key":
@@ -203,7 +203,7 @@ func (o *observer) repeatedStamps(s *scenario.Scenario) {
 	}
 }
 
-func (o *observer) metadata(s *observed, key []byte) {
+func (o *observer) metadata(s *transactionState, key []byte) {
 	if string(key) == kv.MetadataVersionKey {
 		o.prove("metadata/read")
 	}
@@ -212,7 +212,7 @@ func (o *observer) metadata(s *observed, key []byte) {
 // observedWatch is a watch since it was set.
 type observedWatch struct {
 	key []byte
-	tx  *observed
+	tx  *transactionState
 }
 
 // watchErrors are the codes with which watches end on their own account.
@@ -221,7 +221,7 @@ var watchErrors = []kv.Code{
 	kv.CodeWatchesDisabled, kv.CodeUsedDuringCommit, kv.CodeKeyOutsideLegalRange, kv.CodeKeyTooLarge, kv.CodeTooManyWatches,
 }
 
-func (o *observer) watch(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) watch(s *transactionState, st *scenario.Step, w answer) {
 	key, ok := plainKey(st.Key)
 	switch {
 	case w.code != 0 && !slices.Contains(watchErrors, kv.Code(w.code)):
@@ -238,7 +238,7 @@ func (o *observer) watch(s *observed, st *scenario.Step, w recorded) {
 }
 
 // watchState notes what a watch did since it was set, and what was written.
-func (o *observer) watchState(st *scenario.Step, w recorded) {
+func (o *observer) watchState(st *scenario.Step, w answer) {
 	seen := o.watches[st.ID]
 	switch {
 	case st.Op == "cancel_watch":
@@ -272,7 +272,7 @@ func (o *observer) watchState(st *scenario.Step, w recorded) {
 }
 
 // limits notes sizes at and beyond the limits.
-func (o *observer) limits(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) limits(s *transactionState, st *scenario.Step, w answer) {
 	if st.Op == "commit" && w.code == 0 {
 		for i := range s.writes {
 			if s.writes[i].kind == "set" && len(s.writes[i].keys.Begin) == kv.MaxKeySize {

@@ -13,7 +13,7 @@ import (
 
 // Step notes what one step proves.
 func (o *observer) step(st *scenario.Step) {
-	s, w := o.slot(st), recordedOf(st)
+	s, w := o.slot(st), answerOf(st)
 	o.method(st, w)
 	if w.code != 0 && st.Op != "on_error" {
 		o.prove("error/%d/returned", w.code)
@@ -37,7 +37,7 @@ func (o *observer) step(st *scenario.Step) {
 	case "on_error":
 		o.onError(s, st, w)
 	case "reset":
-		o.slots[st.Tx] = newObserved()
+		o.slots[st.Tx] = newTransactionState()
 		o.slots[st.Tx].reset = true
 	case "cancel":
 		s.cancelled = true
@@ -57,7 +57,7 @@ func (o *observer) step(st *scenario.Step) {
 }
 
 // method notes the methods that a step calls.
-func (o *observer) method(st *scenario.Step, w recorded) {
+func (o *observer) method(st *scenario.Step, w answer) {
 	name := methodOfOp[st.Op]
 	if name == "" {
 		return
@@ -87,7 +87,7 @@ var methodOfOp = map[string]string{
 }
 
 // write keeps a write; it proves nothing before something shows it.
-func (o *observer) write(s *observed, st *scenario.Step) {
+func (o *observer) write(s *transactionState, st *scenario.Step) {
 	w := observedWrite{kind: st.Op}
 	if w.changes() {
 		w.silent, s.noConfl = s.noConfl, false
@@ -122,7 +122,7 @@ func (o *observer) write(s *observed, st *scenario.Step) {
 
 // read notes a read: how selectors and limits came out, and what it shows of own
 // writes.
-func (o *observer) read(s *observed, st *scenario.Step, w recorded) {
+func (o *observer) read(s *transactionState, st *scenario.Step, w answer) {
 	if s.first < 0 {
 		s.first = o.at
 	}
@@ -158,7 +158,7 @@ func (o *observer) seen(read, view string, kinds ...string) {
 	}
 }
 
-func (o *observer) point(s *observed, st *scenario.Step, view string) {
+func (o *observer) point(s *transactionState, st *scenario.Step, view string) {
 	key, ok := plainKey(st.Key)
 	if !ok {
 		return
@@ -180,7 +180,7 @@ func (o *observer) point(s *observed, st *scenario.Step, view string) {
 }
 
 // within returns the kinds of own writes between two keys.
-func (s *observed) within(from, to []byte) (kinds []string) {
+func (s *transactionState) within(from, to []byte) (kinds []string) {
 	for i := range s.writes {
 		w := &s.writes[i]
 		if w.changes() && w.keys.End != nil && bytes.Compare(w.keys.Begin, to) < 0 && bytes.Compare(from, w.keys.End) < 0 {
@@ -203,7 +203,7 @@ func classOf(offset int) string {
 	return "1"
 }
 
-func (o *observer) selector(s *observed, st *scenario.Step, w recorded, view string) {
+func (o *observer) selector(s *transactionState, st *scenario.Step, w answer, view string) {
 	base, ok := plainKey(st.Key)
 	if !ok || w.Key == nil {
 		return
@@ -229,7 +229,7 @@ func (o *observer) selector(s *observed, st *scenario.Step, w recorded, view str
 	o.seen("get_key", view, s.within(from, to)...)
 }
 
-func (o *observer) ranged(s *observed, st *scenario.Step, w recorded, view string) {
+func (o *observer) ranged(s *transactionState, st *scenario.Step, w answer, view string) {
 	if w.KVs == nil {
 		return
 	}

@@ -21,7 +21,7 @@ type constant struct {
 }
 
 // constantsOf returns the constants of a type that a file of package kv
-// declares, so that the ledger lists those which nobody thought of, too.
+// declares, so that the ledger also lists constants that no scenario uses.
 func constantsOf(t *testing.T, file, typ string) (all []constant) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), "../../"+file, nil, 0)

@@ -16,7 +16,7 @@ import (
 // no doubt; what it cannot tell it does not claim.
 type observer struct {
 	cells   map[string]bool
-	slots   map[int]*observed
+	slots   map[int]*transactionState
 	commits []observedCommit
 	setup   map[string][]byte
 	later   []claim
@@ -24,8 +24,8 @@ type observer struct {
 	at      int // the present step
 }
 
-// observed is what a transaction did since it began.
-type observed struct {
+// transactionState is what a transaction did since it began.
+type transactionState struct {
 	began     bool
 	rywOff    bool
 	snapshot  int // snapshot reads see own writes while it is not negative
@@ -68,7 +68,7 @@ type claim struct {
 }
 
 func newObserver(s *scenario.Scenario) *observer {
-	o := &observer{cells: map[string]bool{}, slots: map[int]*observed{}, setup: map[string][]byte{}, watches: map[int]*observedWatch{}}
+	o := &observer{cells: map[string]bool{}, slots: map[int]*transactionState{}, setup: map[string][]byte{}, watches: map[int]*observedWatch{}}
 	for _, p := range s.Setup {
 		key, errKey := p[0].Bytes(nil)
 		value, errValue := p[1].Bytes(nil)
@@ -97,31 +97,33 @@ func observe(s *scenario.Scenario) map[string]bool {
 
 func (o *observer) prove(format string, args ...any) { o.cells[fmt.Sprintf(format, args...)] = true }
 
-// recorded is a recorded answer.
-type recorded struct {
+// answer is a recorded answer.
+type answer struct {
 	code int // 0: no error
 	scenario.RecordedAnswer
 	raw []byte
 }
 
-func recordedOf(st *scenario.Step) recorded {
-	w := recorded{raw: st.Want}
+func answerOf(st *scenario.Step) answer {
+	w := answer{raw: st.Want}
 	if json.Unmarshal(st.Want, &w.RecordedAnswer) == nil && w.Error != nil {
 		w.code = *w.Error
 	}
 	return w
 }
 
-// Slot returns a step's transaction, new where it begins anew.
-func (o *observer) slot(st *scenario.Step) *observed {
+// slot returns a step's transaction, new where it begins anew.
+func (o *observer) slot(st *scenario.Step) *transactionState {
 	if s := o.slots[st.Tx]; s != nil && st.Op != "begin" {
 		return s
 	}
-	o.slots[st.Tx] = newObserved()
+	o.slots[st.Tx] = newTransactionState()
 	return o.slots[st.Tx]
 }
 
-func newObserved() *observed { return &observed{asks: map[string]bool{}, first: -1} }
+func newTransactionState() *transactionState {
+	return &transactionState{asks: map[string]bool{}, first: -1}
+}
 
 // plainKey returns a key that holds no versionstamp.
 func plainKey(t scenario.Text) ([]byte, bool) {
@@ -155,7 +157,7 @@ func (w *observedWrite) changes() bool {
 }
 
 // last returns the transaction's last write to key, or nil.
-func (s *observed) last(key []byte) *observedWrite {
+func (s *transactionState) last(key []byte) *observedWrite {
 	for i := len(s.writes) - 1; i >= 0; i-- {
 		if s.writes[i].holds(key) {
 			return &s.writes[i]
@@ -167,7 +169,7 @@ func (s *observed) last(key []byte) *observedWrite {
 // base says what an atomic operation on key finds: the class of the stored value
 // beside the operand's length, or the transaction's own write before it; "" where
 // that is not certain.
-func (o *observer) base(s *observed, key, operand []byte, mutation string) string {
+func (o *observer) base(s *transactionState, key, operand []byte, mutation string) string {
 	if w := s.last(key); w != nil {
 		switch {
 		case w.kind == "atomic" && w.mutation == mutation:
@@ -195,7 +197,7 @@ func (o *observer) base(s *observed, key, operand []byte, mutation string) strin
 }
 
 // view says which view of the database a read has.
-func (s *observed) view(snapshot bool) string {
+func (s *transactionState) view(snapshot bool) string {
 	switch {
 	case s.rywOff && snapshot:
 		return "snapshot, read-your-writes disabled"

@@ -149,7 +149,7 @@ func (c *fileCount) add(st *scenario.Step) {
 	if st.Op != "commit" && st.Op != "commit_await" {
 		return
 	}
-	switch recordedOf(st).code {
+	switch answerOf(st).code {
 	case 0:
 		c.commits++
 	case 1020:
