@@ -13,9 +13,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// attempt is what a transaction does between two resets: its futures keep it
+// attempt is what a transaction does between two resets. Its futures keep it
 // alive, and with it the client's transaction. When the last of them is garbage,
-// so are the results that nobody took.
+// the results that no caller took are freed.
 type attempt struct {
 	handle
 	tr      fdb.Transaction // keeps handle valid
@@ -31,17 +31,17 @@ func newAttempt(h handle, tr fdb.Transaction, g *group) *attempt {
 
 // await returns the future of c.
 func await[T any](a *attempt, c *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	return kv.NewFuture[T](newPending(a, kept{c: c}, what, take))
+	return kv.NewFuture[T](newPendingResult(a, keptFuture{c: c}, what, take))
 }
 
-func newPending[T any](a *attempt, k kept, what string, take func(*cFuture) (T, cCode)) *pending[T] {
-	return &pending[T]{attempt: a, owner: a.futures, slot: a.futures.add(k), what: what, take: take, c: k.c}
+func newPendingResult[T any](a *attempt, k keptFuture, what string, take func(*cFuture) (T, cCode)) *pendingResult[T] {
+	return &pendingResult[T]{attempt: a, owner: a.futures, slot: a.futures.add(k), what: what, take: take, c: k.c}
 }
 
 // awaitWatch returns a future that does not keep its transaction alive, and is
 // freed when it is garbage.
 func awaitWatch(owner *futures, c *cFuture) kv.Future[struct{}] {
-	p := &pending[struct{}]{owner: owner, slot: owner.add(kept{c: c}), what: "watch", take: takeNothing, c: c}
+	p := &pendingResult[struct{}]{owner: owner, slot: owner.add(keptFuture{c: c}), what: "watch", take: takeNothing, c: c}
 	p.cleanup = runtime.AddCleanup(p, owner.abandon, p.slot)
 	return kv.NewFuture[struct{}](p)
 }
@@ -51,9 +51,9 @@ func (a *attempt) leave() {
 	a.futures.giveUp(newError(kv.CodeTransactionCancelled, "a read of a transaction that has ended"))
 }
 
-// repeat makes another transaction of the client, a new one, read at the
-// attempt's version what the attempt has read. Its futures belong to the attempt,
-// whose end ends the waiting for them.
+// repeat makes the attempt's reads again, at the attempt's version, in a new
+// transaction of the client. The new futures belong to the attempt, so repeat
+// stops waiting for them when the attempt ends.
 func (a *attempt) repeat(tr fdb.Transaction, reads []sharedRead) error {
 	version, err := awaitShared(a, handle.readVersion, "GetReadVersion", takeNumber).Get(context.Background())
 	if err != nil {
@@ -76,13 +76,13 @@ func (a *attempt) metadataVersion() kv.Future[[]byte] {
 	if !a.group.await(p) {
 		return kv.Resolved(a.group.metadataVersion())
 	}
-	a.futures.queue(promised{p})
+	a.futures.queue(promisedRead{p})
 	return p.Future()
 }
 
-// promised is a read whose result another goroutine delivers.
-type promised struct{ *kv.Promise[[]byte] }
+// promisedRead is a read whose result another goroutine delivers.
+type promisedRead struct{ *kv.Promise[[]byte] }
 
-func (promised) issue() {}
+func (promisedRead) issue() {}
 
-func (p promised) fail(err error) { p.Resolve(nil, err) }
+func (p promisedRead) fail(err error) { p.Resolve(nil, err) }

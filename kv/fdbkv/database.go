@@ -72,7 +72,7 @@ func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error)
 }
 
 // ReadTransact implements [kv.ReadTransactor]. Functions of many calls at once read
-// in transactions of the client that they share: see [sharing].
+// in transactions of the client that they share: see membership.
 func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
 	defer db.groups.leave()
 	t, err := db.beginReading(db.groups.enter())
@@ -80,7 +80,7 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 		return err
 	}
 	defer db.forget(t)
-	return kv.RetryRead(ctx, reading{t}, func() error { return fromBinding(fn(t)) })
+	return kv.RetryRead(ctx, readOnlyTransaction{t}, func() error { return fromBinding(fn(t)) })
 }
 
 // adopt has the attempt's reads given up by Close and its results freed when it
@@ -112,7 +112,8 @@ func (db *Database) release(s *futures) {
 	delete(db.open, s)
 }
 
-// forget is called when a retry loop is over: nobody waits for its reads.
+// forget takes a transaction's attempts off that list. A retry loop calls it at its
+// end, when no caller waits for the transaction's reads.
 func (db *Database) forget(t *transaction) {
 	for _, a := range []*attempt{t.shared.Load(), t.current.Load()} {
 		if a != nil {
@@ -122,8 +123,8 @@ func (db *Database) forget(t *transaction) {
 }
 
 // Close implements [kv.Database]. Reads, watches and waits of OnError that are
-// under way fail with [kv.ErrClosed]; commits that have begun are finished by the
-// client, and whoever waits for them learns how. Close does not wait for them.
+// under way fail with [kv.ErrClosed]; the client finishes commits that have
+// begun, and their futures tell the outcome. Close does not wait for them.
 // The client's network thread goes on until the process ends.
 func (db *Database) Close() error {
 	if db.closed.Swap(true) {

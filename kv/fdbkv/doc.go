@@ -40,8 +40,8 @@
 // functions of ReadTransact are under way, they share transactions of the client,
 // and the first read of each is sent when the read version of the functions before
 // has arrived. No goroutine and no thread waits for a
-// read: the client calls back if somebody waits, and whoever waits for a context
-// that ends stops waiting at once. A deadline of Transact's context cancels the
+// read in the client: the client calls back if a goroutine waits for the future, and
+// that goroutine stops waiting at once when its context ends. A deadline of Transact's context cancels the
 // transaction in the client. Results, and the client's memory for them, live as
 // long as a future is reachable; a future keeps its transaction alive, except a
 // watch, which outlives it.

@@ -19,12 +19,12 @@ func SetFewReaders(n int64) (undo func()) {
 	return func() { fewReaders = before }
 }
 
-// Sharing is a database all of whose transactions begin as those of ReadTransact
+// SharedDatabase is a database all of whose transactions begin as those of ReadTransact
 // do when many read: also those that write.
-type Sharing struct{ *Database }
+type SharedDatabase struct{ *Database }
 
 // Begin implements [kv.Database].
-func (s Sharing) Begin() (kv.Transaction, error) {
+func (s SharedDatabase) Begin() (kv.Transaction, error) {
 	t, err := s.beginReading(true)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (s Sharing) Begin() (kv.Transaction, error) {
 }
 
 // Transact implements [kv.Transactor].
-func (s Sharing) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (s SharedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	t, err := s.beginReading(true)
 	if err != nil {
 		return err

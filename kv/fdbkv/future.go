@@ -32,14 +32,14 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// pending is a [kv.PendingResult] over a future of the client. The client calls back
-// only if somebody waits before the future is ready; then a channel is closed,
-// and no goroutine and no thread waits in C.
+// pendingResult is a [kv.PendingResult] over a future of the client. The client calls back
+// only if a goroutine waits before the future is ready. The callback closes a
+// channel, so no goroutine and no thread waits in C.
 //
 // The client's future is freed when its result is taken, else when the attempt
 // that it belongs to is garbage. While the client is to call back, the handle
-// of the callback keeps the pending, and so the attempt, alive.
-type pending[T any] struct {
+// of the callback keeps the pendingResult, and so the attempt, alive.
+type pendingResult[T any] struct {
 	attempt *attempt // nil: of a watch, which outlives its transaction
 	owner   *futures
 	slot    int
@@ -56,7 +56,7 @@ type pending[T any] struct {
 }
 
 // Done implements [kv.PendingResult].
-func (p *pending[T]) Done() <-chan struct{} {
+func (p *pendingResult[T]) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -73,7 +73,7 @@ func (p *pending[T]) Done() <-chan struct{} {
 }
 
 // callBack has the client call w.ready once c is ready, perhaps at once.
-func callBack(c *cFuture, w waiting) {
+func callBack(c *cFuture, w waiter) {
 	h := cgo.NewHandle(w)
 	if code := C.kz_await(c, C.uintptr_t(h)); code != 0 { // never seen: it would be of no use to wait
 		h.Delete()
@@ -82,23 +82,23 @@ func callBack(c *cFuture, w waiting) {
 }
 
 // Ready is asked by [kv.Future.Ready]: it does not make the client call back.
-func (p *pending[T]) Ready() bool {
+func (p *pendingResult[T]) Ready() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.readyLocked()
 }
 
-func (p *pending[T]) readyLocked() bool {
+func (p *pendingResult[T]) readyLocked() bool {
 	return p.call == nil && (p.c == nil || C.fdb_future_is_ready(p.c) != 0)
 }
 
 var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// ready implements waiting. It may be called while p.mu is held by Done or Cancel.
-func (p *pending[T]) ready() { close(p.done) }
+// ready implements waiter. It may be called while p.mu is held by Done or Cancel.
+func (p *pendingResult[T]) ready() { close(p.done) }
 
 // Result implements [kv.PendingResult].
-func (p *pending[T]) Result() (T, error) {
+func (p *pendingResult[T]) Result() (T, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.c == nil {
@@ -120,7 +120,7 @@ func (p *pending[T]) Result() (T, error) {
 }
 
 // Cancel implements [kv.PendingResult].
-func (p *pending[T]) Cancel() {
+func (p *pendingResult[T]) Cancel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -131,22 +131,22 @@ func (p *pending[T]) Cancel() {
 	}
 }
 
-// issue implements [queued].
-func (p *pending[T]) issue() {
+// issue implements [queuedRead].
+func (p *pendingResult[T]) issue() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.call == nil {
 		return
 	}
 	p.c, p.call = p.call(p.attempt.handle), nil
-	p.slot = p.owner.issued(p, kept{c: p.c})
+	p.slot = p.owner.issued(p, keptFuture{c: p.c})
 	if p.done != nil {
 		callBack(p.c, p)
 	}
 }
 
-// fail implements [queued].
-func (p *pending[T]) fail(err error) {
+// fail implements [queuedRead].
+func (p *pendingResult[T]) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.call != nil {
@@ -154,7 +154,7 @@ func (p *pending[T]) fail(err error) {
 	}
 }
 
-func (p *pending[T]) failLocked(err error) {
+func (p *pendingResult[T]) failLocked(err error) {
 	p.call, p.attempt, p.take, p.err = nil, nil, nil, err
 	if p.done != nil {
 		close(p.done)
@@ -162,42 +162,42 @@ func (p *pending[T]) failLocked(err error) {
 }
 
 // futures are the client's futures of one attempt, or the watches of a database,
-// whose results were not taken. It knows nothing of who waits for them.
+// whose results were not taken. It does not know the goroutines that wait for them.
 type futures struct {
 	mu     sync.Mutex
-	all    []kept
-	free   []int    // slots of all
-	queued []queued // reads that the client was not asked for yet
-	closed error    // why they were given up; nil: they were not
+	all    []keptFuture
+	free   []int        // slots of all
+	queued []queuedRead // reads that the client was not asked for yet
+	closed error        // why they were given up; nil: they were not
 }
 
-// queued is a read that waits for the client to be asked. Its methods may be
+// queuedRead is a read that the client was not asked for yet. Its methods may be
 // called while no lock of futures is held.
-type queued interface {
+type queuedRead interface {
 	issue()     // asks the client, unless the read has failed
 	fail(error) // makes the error the result, unless the client was asked
 }
 
-// kept is a future in its slot; commits go their way when the others are given up.
-type kept struct {
+// keptFuture is a future in its slot. giveUp cancels it unless it is a commit.
+type keptFuture struct {
 	c      *cFuture // nil: the slot is free
 	commit bool
 }
 
-func (k kept) giveUp() {
+func (k keptFuture) giveUp() {
 	if k.c != nil && !k.commit {
 		C.fdb_future_cancel(k.c)
 	}
 }
 
 // add keeps a future and returns its slot.
-func (s *futures) add(k kept) int {
+func (s *futures) add(k keptFuture) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.addLocked(k)
 }
 
-func (s *futures) addLocked(k kept) int {
+func (s *futures) addLocked(k keptFuture) int {
 	if s.closed != nil {
 		k.giveUp()
 	}
@@ -213,7 +213,7 @@ func (s *futures) addLocked(k kept) int {
 
 // queue keeps a read that the client was not asked for yet. If everything was
 // given up, the read fails.
-func (s *futures) queue(q queued) {
+func (s *futures) queue(q queuedRead) {
 	s.mu.Lock()
 	closed := s.closed
 	if closed == nil {
@@ -226,10 +226,10 @@ func (s *futures) queue(q queued) {
 }
 
 // issued is add for a read that was queued.
-func (s *futures) issued(q queued, k kept) int {
+func (s *futures) issued(q queuedRead, k keptFuture) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queued = slices.DeleteFunc(s.queued, func(other queued) bool { return other == q })
+	s.queued = slices.DeleteFunc(s.queued, func(other queuedRead) bool { return other == q })
 	return s.addLocked(k)
 }
 
@@ -238,7 +238,7 @@ func (s *futures) remove(slot int) *cFuture {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.all[slot].c
-	s.all[slot] = kept{}
+	s.all[slot] = keptFuture{}
 	s.free = append(s.free, slot)
 	return c
 }
@@ -250,7 +250,7 @@ func (s *futures) outstanding() bool {
 	return len(s.free) < len(s.all) || len(s.queued) > 0
 }
 
-// abandon frees a future whose result nobody can ask for any more.
+// abandon frees a future whose result no caller can ask for any more.
 func (s *futures) abandon(slot int) { C.fdb_future_destroy(s.remove(slot)) }
 
 // giveUp cancels all futures: their results become err unless they are known.
@@ -262,7 +262,7 @@ func (s *futures) giveUp(err error) {
 
 // giveUpIssued cancels the futures of the client, and returns the reads that it
 // was not asked for.
-func (s *futures) giveUpIssued(err error) []queued {
+func (s *futures) giveUpIssued(err error) []queuedRead {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = err
@@ -274,7 +274,7 @@ func (s *futures) giveUpIssued(err error) []queued {
 	return queued
 }
 
-// destroy frees all futures. Nobody can ask for their results any more.
+// destroy frees all futures. No caller can ask for their results any more.
 func (s *futures) destroy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,13 +22,13 @@ var fewReaders int64 = 8
 // are queued. So the read version is asked for after all of them have begun, and
 // each sees every commit that was acknowledged before it began.
 type group struct {
-	*attempt                  // holds the read of the metadata version only
-	all      *groups          // that the group belongs to
-	metadata *pending[[]byte] // arrives with the read version; nil before the start
+	*attempt                        // holds the read of the metadata version only
+	all      *groups                // that the group belongs to
+	metadata *pendingResult[[]byte] // arrives with the read version; nil before the start
 
 	mu      sync.Mutex
 	started bool
-	queue   []queued
+	queue   []queuedRead
 	arrived bool // metadata has its result
 	waiting []*kv.Promise[[]byte]
 }
@@ -100,7 +100,7 @@ func newGroup(db *Database) (*group, error) {
 // issues the reads that were queued. No function joins the group any more.
 func (g *group) start() {
 	c := g.get([]byte(kv.MetadataVersionKey), true)
-	g.metadata = newPending(g.attempt, kept{c: c}, "Get", takeValue)
+	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, "Get", takeValue)
 	g.mu.Lock()
 	queue := g.queue
 	g.started, g.queue = true, nil
@@ -114,7 +114,7 @@ func (g *group) start() {
 // arrival is the arrival of a group's read version.
 type arrival struct{ *group }
 
-// ready implements [waiting].
+// ready implements [waiter].
 func (a arrival) ready() { go a.arrive() }
 
 func (g *group) arrive() {
@@ -136,7 +136,7 @@ func (g *group) metadataVersion() ([]byte, error) {
 }
 
 // enqueue issues a read, when the group has started.
-func (g *group) enqueue(q queued) {
+func (g *group) enqueue(q queuedRead) {
 	g.mu.Lock()
 	started := g.started
 	if !started {

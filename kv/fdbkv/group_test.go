@@ -14,7 +14,7 @@ import (
 // saw before it began, so the function waits for the next group.
 func TestGroupsStartAfterTheirReadersBegin(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fdb.cluster")
-	if err := os.WriteFile(file, []byte("nobody:here@127.0.0.1:1\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("unreachable:here@127.0.0.1:1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db, err := Open(file)

@@ -113,8 +113,8 @@ func startCommit(t *testing.T, db kv.Database, key string) (kv.Future[struct{}],
 	return tx.CommitAsync(), stamp
 }
 
-// Results that nobody takes are freed: while reads are abandoned, whether
-// somebody has begun to wait for them or not, others go on.
+// Results that no caller takes are freed. Other reads go on while a caller abandons
+// some, whether it has begun to wait for them or not.
 func TestAbandonedReads(t *testing.T) {
 	collecting(t)
 	db, prefix := own(t, fdbkv.Options{})
@@ -286,7 +286,7 @@ func work(t *testing.T, db kv.Database, key string, committed *atomic.Int64) err
 func nowhere(t *testing.T) *fdbkv.Database {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "fdb.cluster")
-	if err := os.WriteFile(file, []byte("nobody:here@127.0.0.1:1\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("unreachable:here@127.0.0.1:1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db, err := fdbkv.Open(file)

@@ -86,10 +86,10 @@ func defaultClusterFile() string {
 	return "/etc/foundationdb/fdb.cluster"
 }
 
-// openHandle opens a database of the binding that nobody shares. The binding
-// keeps one for each name of a cluster file, and closing it closes it for all
-// who opened it by that name; so each gets a name of its own for the same file.
-// network.mu is held.
+// openHandle opens a database of the binding for one Database alone. The binding
+// keeps one database for each name of a cluster file, and closing it closes it for
+// every Open by that name. So openHandle spells the file's path differently each
+// time. The caller holds network.mu.
 func openHandle(clusterFile string) (fdb.Database, error) {
 	path, err := filepath.Abs(clusterFile)
 	if err == nil {

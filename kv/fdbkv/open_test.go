@@ -34,7 +34,7 @@ func TestOpenFaults(t *testing.T) {
 	}
 }
 
-// The process has one network: who opens later has nothing else to say.
+// The process has one network: a later Open cannot give other network options.
 func TestNetworkIsStartedOnce(t *testing.T) {
 	_, _ = own(t, fdbkv.Options{})
 	_, err := fdbkv.OpenWith(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{Network: fdbkv.Network{Trace: fdbkv.Trace{Dir: t.TempDir()}}})

@@ -147,7 +147,7 @@ func (s snapshot) Snapshot() kv.ReadTransaction { return s }
 // awaitShared returns the future of a call that is made when the group has
 // started. call must copy what it is made with.
 func awaitShared[T any](a *attempt, call func(handle) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	p := &pending[T]{attempt: a, owner: a.futures, what: what, take: take, call: call}
+	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, call: call}
 	a.futures.queue(p)
 	a.group.enqueue(p)
 	return kv.NewFuture[T](p)

@@ -10,15 +10,15 @@ import "C"
 import "runtime/cgo"
 
 // kazahanaReady is called by the client, mostly on its network thread, when a
-// future that somebody waits for is ready. It must not block.
+// future with a callback is ready. It must not block.
 //
 //export kazahanaReady
-func kazahanaReady(waiter C.uintptr_t) {
-	h := cgo.Handle(waiter)
-	w := h.Value().(waiting)
+func kazahanaReady(waiterHandle C.uintptr_t) {
+	h := cgo.Handle(waiterHandle)
+	w := h.Value().(waiter)
 	h.Delete()
 	w.ready()
 }
 
-// waiting is a future that waits for the client.
-type waiting interface{ ready() }
+// waiter is a future that waits for the client.
+type waiter interface{ ready() }

@@ -90,8 +90,8 @@ func readFresh(ctx context.Context, db kv.Database, key []byte, least uint64) er
 	})
 }
 
-// seen is what a program sees of a function of ReadTransact.
-type seen struct {
+// observation is what a program sees of a function of ReadTransact.
+type observation struct {
 	Values      []string
 	Pairs       []kv.KeyValue
 	Read, Write []kv.KeyRange
@@ -99,16 +99,16 @@ type seen struct {
 	Sizes       []int64
 }
 
-func (s *seen) note(value []byte, err error) {
+func (s *observation) note(value []byte, err error) {
 	s.Codes = append(s.Codes, kv.CodeOf(err))
 	s.Values = append(s.Values, fmt.Sprintf("%q", value))
 }
 
-func (s *seen) noteSize(n int64, err error) {
+func (s *observation) noteSize(n int64, err error) {
 	s.Codes, s.Sizes = append(s.Codes, kv.CodeOf(err)), append(s.Sizes, n)
 }
 
-func (s *seen) ranges(ctx context.Context, tx kv.Transaction) (err error) {
+func (s *observation) ranges(ctx context.Context, tx kv.Transaction) (err error) {
 	s.Read, s.Write, err = tx.(kv.ConflictRanger).ConflictRanges(ctx)
 	return err
 }
@@ -116,8 +116,8 @@ func (s *seen) ranges(ctx context.Context, tx kv.Transaction) (err error) {
 // A program that makes a function of ReadTransact do more than read sees the
 // same whether it shares its transaction or not.
 func TestSharingIsNotSeen(t *testing.T) {
-	for name, program := range map[string]func(context.Context, kv.Transaction, string, *seen) error{
-		"reads": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+	for name, program := range map[string]func(context.Context, kv.Transaction, string, *observation) error{
+		"reads": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			get, key := tx.Get([]byte(p+"a")), tx.Snapshot().GetKey(kv.FirstGreaterThan([]byte(p+"a")))
 			scan := tx.GetRange(kv.PrefixRange([]byte(p)).Selectors(), kv.RangeOptions{Limit: 2, Reverse: true})
 			s.note(get.Get(ctx))
@@ -126,30 +126,30 @@ func TestSharingIsNotSeen(t *testing.T) {
 			s.Pairs = pairs
 			return err
 		},
-		"read version of its own": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"read version of its own": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			tx.SetReadVersion(1)
 			s.noteSize(tx.GetReadVersion().Get(ctx))
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			return nil
 		},
-		"read version twice": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"read version twice": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.SetReadVersion(1)
 			s.note(tx.Get([]byte(p + "b")).Get(ctx))
 			return nil
 		},
-		"option first": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"option first": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte("\xff/no such key")).Get(ctx))
 			s.noteSize(0, tx.SetOption(kv.OptionReadSystemKeys, 0))
 			s.note(tx.Get([]byte("\xff/no such key")).Get(ctx))
 			return nil
 		},
-		"option too late": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"option too late": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			s.noteSize(0, tx.SetOption(kv.OptionReadYourWritesDisable, 0))
 			return nil
 		},
-		"conflicts and sizes": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"conflicts and sizes": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			get, key := tx.Get([]byte(p+"a")), tx.GetKey(kv.LastLessThan([]byte(p+"c")))
 			view := tx.Snapshot().Get([]byte(p + "b"))
 			scan := tx.GetRange(kv.SelectorRange{Begin: kv.FirstGreaterThan([]byte(p + "a")), End: kv.FirstGreaterOrEqual([]byte(p + "c"))}, kv.RangeOptions{})
@@ -162,7 +162,7 @@ func TestSharingIsNotSeen(t *testing.T) {
 			s.noteSize(tx.GetApproximateSize().Get(ctx))
 			return s.ranges(ctx, tx)
 		},
-		"own writes": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"own writes": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Set([]byte(p+"a"), []byte("mine"))
 			tx.Clear([]byte(p + "b"))
@@ -174,13 +174,13 @@ func TestSharingIsNotSeen(t *testing.T) {
 			s.note(tx.Get([]byte(p + "c")).Get(ctx))
 			return s.ranges(ctx, tx)
 		},
-		"conflict ranges of its own": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"conflict ranges of its own": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.noteSize(0, tx.AddReadConflictKey([]byte(p+"x")))
 			s.noteSize(0, tx.AddWriteConflictRange(kv.PrefixRange([]byte(p))))
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			return s.ranges(ctx, tx)
 		},
-		"cancelled": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"cancelled": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Cancel()
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
@@ -189,20 +189,20 @@ func TestSharingIsNotSeen(t *testing.T) {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			return nil
 		},
-		"reset": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"reset": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Reset()
 			tx.SetReadVersion(2)
 			s.noteSize(tx.GetReadVersion().Get(ctx))
 			return s.ranges(ctx, tx)
 		},
-		"on error": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"on error": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			s.noteSize(0, tx.OnError(ctx, kv.NewError(kv.CodeNotCommitted, "made up")))
 			s.note(tx.Get([]byte(p + "b")).Get(ctx))
 			return s.ranges(ctx, tx)
 		},
-		"commit and watch": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"commit and watch": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Set([]byte(p+"new"), nil)
 			watch := tx.Watch([]byte(p + "a"))
@@ -210,14 +210,14 @@ func TestSharingIsNotSeen(t *testing.T) {
 			s.noteSize(0, tx.Commit(ctx))
 			return nil
 		},
-		"size estimates": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"size estimates": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.noteSize(tx.GetEstimatedRangeSizeBytes(kv.PrefixRange([]byte(p))).Get(ctx))
 			s.noteSize(tx.GetEstimatedRangeSizeBytes(kv.KeyRange{Begin: []byte("b"), End: []byte("a")}).Get(ctx))
 			points, err := tx.GetRangeSplitPoints(kv.PrefixRange([]byte(p)), 1000).Get(ctx)
 			s.noteSize(int64(len(points)), err)
 			return nil
 		},
-		"illegal reads": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"illegal reads": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte("\xff\xff\xff")).Get(ctx))
 			s.note(tx.Get([]byte("\xff\xff/no such module")).Get(ctx))
 			s.note(tx.GetKey(kv.FirstGreaterThan([]byte("\xff\x01"))).Get(ctx))
@@ -227,7 +227,7 @@ func TestSharingIsNotSeen(t *testing.T) {
 			s.note(nil, err)
 			return nil
 		},
-		"binding": func(ctx context.Context, tx kv.Transaction, p string, s *seen) error {
+		"binding": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.note(tx.Get([]byte(p + "a")).Get(ctx))
 			tr, ok := fdbkv.Unwrap(tx)
 			if !ok {
@@ -278,7 +278,7 @@ func TestOwnKeepsTheVersionOfTheGroup(t *testing.T) {
 }
 
 // observe runs a program in a function of ReadTransact.
-func observe(t *testing.T, program func(context.Context, kv.Transaction, string, *seen) error, few int64) (s seen) {
+func observe(t *testing.T, program func(context.Context, kv.Transaction, string, *observation) error, few int64) (s observation) {
 	t.Helper()
 	undo := fdbkv.SetFewReaders(few)
 	defer undo()
@@ -288,17 +288,17 @@ func observe(t *testing.T, program func(context.Context, kv.Transaction, string,
 		put(t, db, prefix+fixed+name, "value of "+name)
 	}
 	err := db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
-		s = seen{}
+		s = observation{}
 		return program(t.Context(), tx.(kv.Transaction), prefix+fixed, &s)
 	})
 	if err != nil {
 		t.Errorf("a program with %d readers alone: %v", few, err)
 	}
-	return s.without(prefix)
+	return s.withoutPrefix(prefix)
 }
 
-// without takes the prefix, which is random, out of what was seen.
-func (s seen) without(prefix string) seen {
+// withoutPrefix takes the prefix, which is random, out of an observation.
+func (s observation) withoutPrefix(prefix string) observation {
 	cut := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(prefix), nil) }
 	for i, v := range s.Values {
 		s.Values[i] = string(cut([]byte(v)))

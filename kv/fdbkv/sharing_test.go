@@ -48,7 +48,7 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-func share(db kv.Database) kv.Database { return fdbkv.Sharing{Database: db.(*fdbkv.Database)} }
+func share(db kv.Database) kv.Database { return fdbkv.SharedDatabase{Database: db.(*fdbkv.Database)} }
 
 // Lifetimes, too, where functions of ReadTransact share.
 func TestLifetimesOfSharing(t *testing.T) {

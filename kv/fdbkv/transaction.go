@@ -22,17 +22,17 @@ type transaction struct {
 	tr      fdb.Transaction         // of current
 	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
 	watches *futures
-	over    atomic.Bool // see reading
+	over    atomic.Bool // see readOnlyTransaction
 	reports atomic.Bool // OptionReportConflictingKeys is set
 	membership
 }
 
-// reading is a transaction that a retry loop only reads in. At its end there is
+// readOnlyTransaction is a transaction that a retry loop only reads in. At its end there is
 // mostly nothing to cancel: then the client is not asked to.
-type reading struct{ *transaction }
+type readOnlyTransaction struct{ *transaction }
 
 // Cancel implements [kv.Transaction].
-func (r reading) Cancel() {
+func (r readOnlyTransaction) Cancel() {
 	r.over.Store(true)
 	if a := r.shared.Load(); a != nil && a.futures.outstanding() {
 		a.leave()

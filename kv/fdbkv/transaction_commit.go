@@ -16,7 +16,7 @@ import (
 
 // ErrWrapped is returned by Commit, CommitAsync and OnError of a transaction
 // that [Wrap] made: commit and retry belong to the code that made it.
-var ErrWrapped = errors.New("fdbkv: the transaction was wrapped: whoever made it commits and retries it")
+var ErrWrapped = errors.New("fdbkv: the transaction was wrapped: the code that made it commits and retries it")
 
 // Commit implements [kv.Transaction].
 func (t *transaction) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
@@ -30,7 +30,7 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	commit := kv.NewFuture[struct{}](newPending(a, kept{c: a.commit(), commit: true}, "commit", takeNothing))
+	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", takeNothing))
 	if t.reports.Load() {
 		return t.explained(commit)
 	}
