@@ -25,10 +25,9 @@ const (
 	absorbStepParts   = absorbRoundKeys / absorbStepEntries // of a run of cleared keys
 )
 
-// absorber moves what has become older than the window from there to the base,
-// and drops the log that is needed no longer. Nothing else writes to the base.
-// If the window grows too large, it does not wait for what is in it to become
-// old: see pressure.
+// absorber moves commits that are older than the window's age to the base, and
+// drops the segments of the log that the base covers. Only it writes to the base.
+// If the window grows too large, it moves younger commits too: see pressure.
 type absorber struct {
 	base      *base.Base
 	log       *commitlog.Log
@@ -94,81 +93,82 @@ func (a *absorber) stopped() bool {
 // pass absorbs all that is old enough, or that may not stay in memory, and
 // shortens the log if that is worth it.
 func (a *absorber) pass() error {
-	old := a.horizon()
+	old := a.ageCutoff()
 	a.committer.head.absorbed(0)
 	if err := a.absorbTo(old); err != nil {
 		return err
 	}
 	if a.pressure.high() && !a.stopped() {
-		if err := a.relieve(old); err != nil {
+		if err := a.relievePressure(old); err != nil {
 			return err
 		}
 	}
 	if a.stopped() {
 		return nil
 	}
-	return a.shorten()
+	return a.shortenLog()
 }
 
-// relieve absorbs what is not old, as far as nobody needs it. Where those who
-// need it are transactions that wait for room to commit, it lets them in.
-func (a *absorber) relieve(old int64) error {
-	read := a.pressure.horizon(old)
+// relievePressure absorbs younger commits, up to the oldest version that a
+// transaction may read. If only transactions that wait for room to commit read
+// that version, it admits them to the window.
+func (a *absorber) relievePressure(old int64) error {
+	read := a.pressure.oldestReader(old)
 	waiting, some := a.committer.oldestWaiting()
 	if err := a.absorbTo(min(read, waiting)); err != nil {
 		return err
 	}
 	if some && a.pressure.high() && a.committer.head.viewed(waiting) <= read {
 		a.pressure.relief.Store(true)
-		a.committer.help()
+		a.committer.drive()
 	}
 	return nil
 }
 
-// horizon returns the version up to which commits are old.
-func (a *absorber) horizon() int64 {
+// ageCutoff returns the version up to which commits are old enough to absorb.
+func (a *absorber) ageCutoff() int64 {
 	h := a.committer.head
 	newest := h.newest().version // what is above it may not be on the disk
 	return min(h.clock.version()-a.age, newest)
 }
 
-// absorbTo brings the commits up to horizon, which are published, to the base.
-func (a *absorber) absorbTo(horizon int64) error {
+// absorbTo moves the commits up to cutoff, which are published, to the base.
+func (a *absorber) absorbTo(cutoff int64) error {
 	for more := true; more && !a.stopped(); {
 		var groups []journalGroup
-		if groups, more = a.committer.cut(horizon); len(groups) == 0 {
+		if groups, more = a.committer.cutJournal(cutoff); len(groups) == 0 {
 			return nil
 		}
 		begin := time.Now()
-		if err := a.absorb(groups); err != nil {
+		if err := a.absorbGroups(groups); err != nil {
 			return err
 		}
-		writes, bytes := a.journal.settle(groups)
+		writes, bytes := a.journal.discount(groups)
 		a.stats.absorbed.Add(writes)
 		a.committer.head.absorbed(bytes)
 		a.stats.absorbTime.Add(int64(time.Since(begin)))
-		a.committer.help() // commits may have waited for room
+		a.committer.drive() // commits may have waited for room
 	}
 	return nil
 }
 
-// absorb brings what groups have written to the base, where it has not been
-// overwritten since.
-func (a *absorber) absorb(groups []journalGroup) error {
+// absorbGroups writes to the base the writes of groups that no later commit has
+// overwritten.
+func (a *absorber) absorbGroups(groups []journalGroup) error {
 	a.base.AwaitCompactions(a.quit)
 	v, err := a.durableView()
 	if err != nil {
 		return err
 	}
-	horizon := groups[len(groups)-1].last
-	a.base.RefuseReadersBelow(horizon)
+	cutoff := groups[len(groups)-1].last
+	a.base.RefuseReadersBelow(cutoff)
 	for rest := stretches(groups); len(rest) > 0; {
-		done, left, err := a.step(v, rest, horizon)
+		done, left, err := a.absorbStep(v, rest, cutoff)
 		if err != nil {
 			return err
 		}
 		for _, part := range done {
-			a.committer.forget(part, horizon)
+			a.committer.forgetAbsorbed(part, cutoff)
 		}
 		if a.stopped() {
 			return nil
@@ -177,38 +177,37 @@ func (a *absorber) absorb(groups []journalGroup) error {
 	}
 	b, err := a.base.NewBatch()
 	if err == nil {
-		err = b.Finish(horizon)
+		err = b.Finish(cutoff)
 	}
 	if err == nil {
 		err = b.Apply()
 	}
 	if err == nil {
-		a.base.SetAbsorbed(horizon)
+		a.base.SetAbsorbed(cutoff)
 	}
 	return err
 }
 
-// durableView returns the newest view, and sees to it that all commits in it are
-// on the disk. The view comes first: a commit that is in the view and not on the
-// disk may have replaced older values, which the base would then never get, while
-// a crash takes that commit from the log.
+// durableView returns the newest view after it has synced all commits in it. It
+// loads the view before it syncs: a commit in the view may have replaced older
+// values. If a crash took that commit from the log, the base would lack both.
 func (a *absorber) durableView() (*view, error) {
 	v := a.committer.head.now.Load()
 	return v, a.syncLog()
 }
 
-// step absorbs some entries of the first stretches. It returns what is done of
-// them, in parts that commits can wait for, and what is left. There is more than
-// one part where a run of cleared keys goes on, which is to become one range
-// tombstone.
-func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done [][]stretchOf, left []stretchOf, err error) {
+// absorbStep absorbs some entries of the first stretches. It returns the absorbed
+// stretches, in parts so short that commits can wait for one, and the rest. It
+// absorbs more than one part only while a run of cleared keys goes on, so that the
+// run becomes one range tombstone.
+func (a *absorber) absorbStep(v *view, all []stretchOf, cutoff int64) (done [][]stretchOf, left []stretchOf, err error) {
 	b, err := a.base.NewBatch()
 	if err != nil {
 		return nil, nil, err
 	}
 	for more := true; more; more = len(all) > 0 && b.InRun() && len(done) < absorbStepParts && b.Size() < absorbStepBytes {
 		var part []stretchOf
-		if part, all, err = a.part(b, v, all, horizon); err != nil {
+		if part, all, err = a.absorbPart(b, v, all, cutoff); err != nil {
 			b.Discard()
 			return nil, nil, err
 		}
@@ -217,10 +216,10 @@ func (a *absorber) step(v *view, all []stretchOf, horizon int64) (done [][]stret
 	return done, all, b.Apply()
 }
 
-// part is a part of a step.
-func (a *absorber) part(b *base.Batch, v *view, all []stretchOf, horizon int64) (done, left []stretchOf, err error) {
+// absorbPart absorbs up to absorbStepEntries entries.
+func (a *absorber) absorbPart(b *base.Batch, v *view, all []stretchOf, cutoff int64) (done, left []stretchOf, err error) {
 	for budget := absorbStepEntries; len(all) > 0 && budget > 0 && b.Size() < absorbStepBytes; budget-- {
-		seen, last, err := a.stretch(b, v, all[0], budget, horizon)
+		seen, last, err := a.absorbStretch(b, v, all[0], budget, cutoff)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -235,9 +234,9 @@ func (a *absorber) part(b *base.Batch, v *view, all []stretchOf, horizon int64) 
 	return done, all, nil
 }
 
-// stretch absorbs up to budget entries of a stretch and returns how many they
+// absorbStretch absorbs up to budget entries of a stretch and returns how many they
 // were and, if more are left, the key of the last.
-func (a *absorber) stretch(b *base.Batch, v *view, s stretchOf, budget int, horizon int64) (seen int, last []byte, err error) {
+func (a *absorber) absorbStretch(b *base.Batch, v *view, s stretchOf, budget int, cutoff int64) (seen int, last []byte, err error) {
 	var c btree.Cursor[entry]
 	ok := c.Seek(&v.entries, s.first)
 	for ok && bytes.Compare(c.Key(), s.last) <= 0 {
@@ -249,7 +248,7 @@ func (a *absorber) stretch(b *base.Batch, v *view, s stretchOf, budget int, hori
 		if ok = c.Next(); ok {
 			next = c.Key()
 		}
-		if err := take(b, key, next, &e, horizon); err != nil {
+		if err := absorbEntry(b, key, next, &e, cutoff); err != nil {
 			return seen, nil, err
 		}
 		last = key
@@ -258,10 +257,10 @@ func (a *absorber) stretch(b *base.Batch, v *view, s stretchOf, budget int, hori
 	return seen, nil, nil
 }
 
-// take absorbs one entry and the gap behind it, which ends at next.
-func take(b *base.Batch, key, next []byte, e *entry, horizon int64) error {
-	point := e.point != unknown && e.version <= horizon
-	gap := e.gap == absent && e.gapAt <= horizon
+// absorbEntry absorbs one entry and the gap behind it, which ends at next.
+func absorbEntry(b *base.Batch, key, next []byte, e *entry, cutoff int64) error {
+	point := e.point != unknown && e.version <= cutoff
+	gap := e.gap == absent && e.gapAt <= cutoff
 	if point && gap && e.point == absent {
 		return b.RemoveRange(key, next)
 	}
@@ -280,9 +279,9 @@ func take(b *base.Batch, key, next []byte, e *entry, horizon int64) error {
 	return nil
 }
 
-// shorten brings the base to the disk and drops the log that it covers, once
-// the log has become long.
-func (a *absorber) shorten() error {
+// shortenLog flushes the base and drops the segments of the log that it covers,
+// once the log has become long.
+func (a *absorber) shortenLog() error {
 	absorbed := a.base.AbsorbedVersion()
 	size, segments := a.log.Backlog()
 	if size < a.flushAt && segments <= maxSegments || a.flushed == absorbed {

@@ -50,5 +50,5 @@ func (f *inputFetch) Run() {
 		return
 	}
 	f.committer.submit(r)
-	f.committer.help()
+	f.committer.drive()
 }

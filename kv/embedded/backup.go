@@ -72,7 +72,7 @@ func (i *BackupInfo) reaches(fs vfs.FS, dir string, version int64) error {
 // copies lets one backup at a time go on, and ends them when the database is
 // closed.
 type copies struct {
-	turn   chan struct{} // holds one while nobody copies
+	turn   chan struct{} // holds one element while no copy goes on
 	gate   *gate.Gate
 	closed context.Context
 	end    context.CancelCauseFunc

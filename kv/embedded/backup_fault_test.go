@@ -24,7 +24,7 @@ import (
 func TestBackupFaults(t *testing.T) {
 	for n := int64(0); ; n++ {
 		mem := vfs.NewMem()
-		fs := newFailing(mem, func(op errorfs.Op) bool {
+		fs := newFaultyFS(mem, func(op errorfs.Op) bool {
 			return strings.HasPrefix(op.Path, "backup") && op.Kind != errorfs.OpFileClose
 		})
 		db := openTest(t, crashOptions(fs, false))

@@ -216,7 +216,7 @@ func TestLockedErrorNamesTheHolder(t *testing.T) {
 	if err := os.WriteFile(holder, []byte("1 elsewhere 2020-01-01T00:00:00Z\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	closeTest(t, openDir(t, dir)) // what a crash leaves holds nobody up
+	closeTest(t, openDir(t, dir)) // the file that a crash leaves does not stop an opening
 }
 
 // TestBackupEndsWithContext cancels a backup that is being copied.

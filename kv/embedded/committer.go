@@ -18,14 +18,32 @@ import (
 )
 
 // committer turns requests into versions. It is the only place where the
-// database changes, and everything here happens in the order of versions, in
-// two stages that overlap:
+// database changes. Two stages overlap, and each handles versions in ascending
+// order:
 //
-// The first decides who conflicts and applies the writes of the others to the
-// window. Requests gather in one batch, which has one version, for as long as
-// the second stage is busy with the batch before.
+// The first stage decides which requests conflict and applies the writes of the
+// others to the window. It adds requests to one batch, which has one version,
+// while the second stage is busy with the batch before.
 //
-// The second makes a batch durable, publishes its view, and answers.
+// The second stage makes a batch durable and publishes its view. Another
+// goroutine then answers the requests.
+//
+// Rules of the locks:
+//
+//  1. decideMu guards the first stage: the fields from window to stale.
+//  2. diskMu admits one goroutine to the second stage. It guards no field: it
+//     orders appends to the log and publications of views.
+//  3. Locks are taken in the order decideMu, diskMu. A goroutine that holds
+//     decideMu may wait for diskMu. A goroutine that holds only diskMu never
+//     waits for decideMu.
+//  4. queue.Mutex is innermost: its holder takes no other lock of the committer.
+//  5. A goroutine that fails to TryLock decideMu leaves its requests queued. In a
+//     database in memory, the holder looks at the queue again after release. In a
+//     durable one, drive wakes the disk goroutine, which waits for decideMu.
+//  6. A goroutine that fails to TryLock diskMu leaves the second stage to the
+//     holder. So a holder calls wakeDisk after it has released diskMu.
+//  7. The goroutine that waits for decideMu in advance sets hurry: the disk is
+//     idle. The holder then releases decideMu as soon as the batch has a request.
 type committer struct {
 	head    *head
 	watches *watch.Table
@@ -38,12 +56,13 @@ type committer struct {
 	log       *commitlog.Log
 	fault     *fault.Fault
 	pressure  *pressure
-	wake      chan struct{} // the disk has something to do
-	answers   chan *batch   // what is published
+	wake      chan struct{} // wakes the disk goroutine; nil: in memory
+	answers   chan *batch   // batches whose requests are to be answered
 	quit      chan struct{}
 	done      sync.WaitGroup
 	answering sync.WaitGroup
-	leaving   sync.WaitGroup // batches between the stages and their answer
+	// unanswered counts the batches that entered the second stage.
+	unanswered sync.WaitGroup
 
 	queue struct {
 		sync.Mutex
@@ -56,10 +75,8 @@ type committer struct {
 	undecided atomic.Int64 // requests that are queued or taken
 	fetching  atomic.Int64 // bytes of requests whose inputs are being fetched
 
-	// working guards the first stage. In a hurry is who waits for it while the
-	// disk is idle.
-	working   sync.Mutex
-	hurry     atomic.Bool
+	decideMu  sync.Mutex  // see the rules of the locks
+	hurry     atomic.Bool // a goroutine waits for decideMu, and the disk is idle
 	window    *window
 	resolver  *resolver
 	taken     []*commitRequest // from the queue, from next on to be decided
@@ -71,14 +88,12 @@ type committer struct {
 	vacant    rangeset.Set
 	stale     bool // the newest view can be replaced by one that is cheaper to read
 
-	// finishing is held by the second stage. Its holder does not wait for
-	// working, so that a holder of working may wait for it.
-	finishing sync.Mutex
-	batches   sync.Pool
+	diskMu  sync.Mutex // see the rules of the locks
+	batches sync.Pool
 }
 
-// submit queues a request, which is answered through its attempt once someone
-// calls help.
+// submit queues a request. The committer commits it after a call of drive, and
+// answers through the request's Finisher.
 func (c *committer) submit(r *commitRequest) {
 	c.queue.Lock()
 	err := c.queue.err
@@ -105,50 +120,51 @@ func (c *committer) tooMany(bytes int64) error {
 	return kv.NewError(kv.CodeCommitProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", bytes)
 }
 
-// help sees to it that what is queued is committed. Of a durable database it
-// does the first stage's work itself, unless somebody is at it, and leaves the
-// disk to the committer's goroutines.
-func (c *committer) help() {
+// drive makes the committer commit the queued requests. For a database in memory
+// the calling goroutine commits them. For a durable one it runs the first stage,
+// unless another goroutine does, and the disk goroutine runs the second.
+func (c *committer) drive() {
 	if c.wake == nil {
-		c.work()
+		c.commitQueued()
 		return
 	}
 	c.decideQueued()
-	if c.finishing.TryLock() { // else who holds it will call when he is done
-		c.finishing.Unlock()
-		c.call()
+	if c.diskMu.TryLock() { // else its holder wakes the disk goroutine: rule 6
+		c.diskMu.Unlock()
+		c.wakeDisk()
 	}
 }
 
-// call wakes one of the committer's goroutines.
-func (c *committer) call() {
+// wakeDisk wakes the disk goroutine. In a database in memory it does nothing.
+func (c *committer) wakeDisk() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // one has been called already
+	default: // a wake-up is pending already
 	}
 }
 
-// decideQueued takes what is queued through the first stage. Who finds somebody
-// at it leaves that to him.
+// decideQueued runs the first stage for the queued requests. It returns at once
+// if another goroutine holds decideMu: rule 5.
 func (c *committer) decideQueued() {
-	for c.pending() && c.working.TryLock() {
-		full, some := c.admit()
-		c.working.Unlock()
+	for c.hasPending() && c.decideMu.TryLock() {
+		full, some := c.fillBatch()
+		c.decideMu.Unlock()
 		if full || !some {
 			return
 		}
 	}
 }
 
-func (c *committer) pending() bool { return c.undecided.Load() > 0 }
+func (c *committer) hasPending() bool { return c.undecided.Load() > 0 }
 
-// admit takes what is queued through the first stage. It reports whether the
-// open batch can take no more, and whether it took anything.
-func (c *committer) admit() (full, some bool) {
+// fillBatch decides the queued requests into the open batch. It reports whether
+// the batch is full, and whether it decided any request; neither if it stops for
+// hurry. The caller holds decideMu.
+func (c *committer) fillBatch() (full, some bool) {
 	for {
 		for ; c.next < len(c.taken); c.next++ {
 			if c.open == nil {
-				c.open = c.begin()
+				c.open = c.newBatch()
 			}
 			if c.open.full() {
 				return true, some
@@ -157,20 +173,20 @@ func (c *committer) admit() (full, some bool) {
 				return false, false
 			}
 			some = true
-			c.decide(c.open, c.taken[c.next])
+			c.decideRequest(c.open, c.taken[c.next])
 			c.taken[c.next] = nil
 			c.undecided.Add(-1)
 		}
-		if !c.take() {
+		if !c.takeQueued() {
 			return false, some
 		}
 	}
 }
 
-// take takes the queued requests, and reports whether there were any. While the
-// window is full it takes none, unless the database is being closed or its disk
-// has failed.
-func (c *committer) take() bool {
+// takeQueued takes the queued requests, and reports whether there were any. While
+// the window is full it takes none, unless the database is being closed or its
+// disk has failed.
+func (c *committer) takeQueued() bool {
 	c.queue.Lock()
 	defer c.queue.Unlock()
 	if len(c.queue.requests) > 0 && c.pressure.full() && c.queue.err == nil && c.fault.Get() == nil {

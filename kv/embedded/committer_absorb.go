@@ -4,35 +4,36 @@ package embedded
 
 import "math"
 
-// cut takes what is to be absorbed next out of the window's journal.
-func (c *committer) cut(horizon int64) (groups []journalGroup, more bool) {
-	c.working.Lock()
-	defer c.working.Unlock()
-	return c.window.journal.cut(horizon, absorbRoundKeys)
+// cutJournal takes the groups that the base absorbs next out of the journal.
+func (c *committer) cutJournal(cutoff int64) (groups []journalGroup, more bool) {
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
+	return c.window.journal.cutGroups(cutoff, absorbRoundKeys)
 }
 
-// forget drops from the window, in the stretches, what the base has absorbed up
-// to version.
-func (c *committer) forget(within []stretchOf, version int64) {
-	c.working.Lock()
+// forgetAbsorbed drops from the window, within the stretches, the writes up to
+// version: the base has absorbed them.
+func (c *committer) forgetAbsorbed(within []stretchOf, version int64) {
+	c.decideMu.Lock()
 	c.window.forget(within, version)
 	c.forgotten, c.stale = version, true
-	c.leave()
+	c.releaseDecideMu()
 }
 
-// leave lets the newest view know of what was done outside of a batch, by who
-// holds working, which it releases. If a commit is under way, that will.
-func (c *committer) leave() {
-	if c.stale && c.open == nil && c.finishing.TryLock() {
-		c.refresh()
-		c.finishing.Unlock()
+// releaseDecideMu unlocks decideMu for a goroutine that changed the window or the
+// vacancies outside of a batch. It refreshes the newest view before, unless a
+// commit is under way: the view of that commit has the changes.
+func (c *committer) releaseDecideMu() {
+	if c.stale && c.open == nil && c.diskMu.TryLock() {
+		c.refreshView()
+		c.diskMu.Unlock()
 	}
-	c.working.Unlock()
-	c.call() // whoever has found a lock held has left it at that
+	c.decideMu.Unlock()
+	c.wakeDisk() // rule 6
 }
 
-// waiting returns how many requests are queued, and how large they are.
-func (c *committer) waiting() (requests, bytes int64) {
+// queueSize returns how many requests are queued, and how large they are.
+func (c *committer) queueSize() (requests, bytes int64) {
 	c.queue.Lock()
 	defer c.queue.Unlock()
 	return int64(len(c.queue.requests)), c.queue.bytes
@@ -41,8 +42,8 @@ func (c *committer) waiting() (requests, bytes int64) {
 // oldestWaiting returns the lowest version that a request which waits for its
 // commit has read at, and whether there is one.
 func (c *committer) oldestWaiting() (version int64, some bool) {
-	c.working.Lock()
-	defer c.working.Unlock()
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
 	c.queue.Lock()
 	defer c.queue.Unlock()
 	version = math.MaxInt64

@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// begin returns a new batch with a version.
-func (c *committer) begin() *batch {
+// newBatch returns a new batch with a version.
+func (c *committer) newBatch() *batch {
 	b, _ := c.batches.Get().(*batch)
 	if b == nil {
 		b = &batch{}
@@ -22,24 +22,24 @@ func (c *committer) begin() *batch {
 	return b
 }
 
-// decide takes a request into the batch: it says whether it conflicts, and
+// decideRequest takes a request into the batch: it says whether it conflicts, and
 // applies its writes if not.
-func (c *committer) decide(b *batch, r *commitRequest) {
+func (c *committer) decideRequest(b *batch, r *commitRequest) {
 	b.requests = append(b.requests, r)
-	if r.err = c.judge(r, b.version); r.err != nil {
+	if r.err = c.checkConflicts(r, b.version); r.err != nil {
 		return
 	}
-	if r.err = c.learn(r); r.err != nil {
+	if r.err = c.preloadAtomics(r); r.err != nil {
 		return
 	}
 	r.index = uint16(b.accepted)
 	b.accepted++
 	c.resolver.add(r.Writes, b.version)
-	c.apply(b, r)
+	c.applyMutations(b, r)
 }
 
-// judge returns why r cannot be committed, or nil.
-func (c *committer) judge(r *commitRequest, version int64) error {
+// checkConflicts returns why r cannot be committed, or nil.
+func (c *committer) checkConflicts(r *commitRequest, version int64) error {
 	switch {
 	case !r.Undated && r.ReadVersion < max(version-windowVersions, c.forgotten):
 		return tooOld(r.ReadVersion)
@@ -61,10 +61,10 @@ func (c *committer) conflictError(r *commitRequest) error {
 
 var errConflict = kv.NewConflictError(nil)
 
-// apply writes the mutations of r to the window and to the frame.
-func (c *committer) apply(b *batch, r *commitRequest) {
+// applyMutations writes the mutations of r to the window and to the frame.
+func (c *committer) applyMutations(b *batch, r *commitRequest) {
 	for i := range r.Mutations {
-		m := c.resolve(&r.Mutations[i], b.version, r.index)
+		m := c.resolveMutation(&r.Mutations[i], b.version, r.index)
 		if r.Quiet {
 			c.resolver.preserve(&m)
 		}
@@ -75,7 +75,7 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 		if c.sample != nil {
 			c.sample.Apply(&m)
 		}
-		c.occupy(&m)
+		c.cutVacancies(&m)
 		if c.log != nil {
 			b.frame = commitlog.AppendMutation(b.frame, &m)
 		}
@@ -83,9 +83,9 @@ func (c *committer) apply(b *batch, r *commitRequest) {
 	}
 }
 
-// resolve turns a clear of one key, or an atomic operation, into the set or
+// resolveMutation turns a clear of one key, or an atomic operation, into the set or
 // clear that it comes to.
-func (c *committer) resolve(m *mutation.Mutation, version int64, index uint16) mutation.Mutation {
+func (c *committer) resolveMutation(m *mutation.Mutation, version int64, index uint16) mutation.Mutation {
 	switch m.Op {
 	case mutation.OpSet:
 		return *m
@@ -99,12 +99,12 @@ func (c *committer) resolve(m *mutation.Mutation, version int64, index uint16) m
 	case kv.SetVersionstampedValue:
 		return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.FillStamp(m.Value, mutation.Versionstamp(version, index))}
 	}
-	return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.Apply(m.Op, c.current(m.Key), m.Value)}
+	return mutation.Mutation{Op: mutation.OpSet, Key: m.Key, Value: mutation.Apply(m.Op, c.currentValue(m.Key), m.Value)}
 }
 
-// current returns the value of key as the batch has left it so far. Where the
-// window does not know it, learn has told it.
-func (c *committer) current(key []byte) []byte {
+// currentValue returns the value of key as the batch has left it so far. Where the
+// window does not know it, preloadAtomics has told it.
+func (c *committer) currentValue(key []byte) []byte {
 	value, _ := lookUp(&c.window.entries, key)
 	return value
 }

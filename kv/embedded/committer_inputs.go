@@ -4,9 +4,9 @@ package embedded
 
 import "github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 
-// prepare submits a request once the inputs of its atomic operations are there:
-// at once if they are at hand. It does not wait.
-func (c *committer) prepare(r *commitRequest) {
+// submitWithInputs submits a request once memory has the inputs of its atomic
+// operations: at once if it has them already. It does not wait.
+func (c *committer) submitWithInputs(r *commitRequest) {
 	if c.base == nil {
 		c.submit(r)
 		return
@@ -40,13 +40,13 @@ func (c *committer) fetchInputs(r *commitRequest, v *view, cold int) {
 	}
 }
 
-// learn tells the window what the base says of the keys that r's atomic
+// preloadAtomics tells the window what the base says of the keys that r's atomic
 // operations need and the window does not know. The operations overwrite it.
 //
 // A value of r's inputs was current at the version of the inputs. The window has
 // every later write that it has not forgotten. So where it does not know the key,
 // and has forgotten nothing later than that version, the value is still current.
-func (c *committer) learn(r *commitRequest) error {
+func (c *committer) preloadAtomics(r *commitRequest) error {
 	if len(r.inputs.values) == 0 {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (c *committer) learn(r *commitRequest) error {
 		if r.inputs.version < c.forgotten {
 			return tooOld(r.inputs.version)
 		}
-		c.window.learn(in.key, in.value)
+		c.window.preload(in.key, in.value)
 	}
 	return nil
 }

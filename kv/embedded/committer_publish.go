@@ -11,13 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
-// seal fixes the view of a batch that takes no more.
-func (c *committer) seal(b *batch) {
+// sealBatch fixes the view of a batch that takes no more.
+func (c *committer) sealBatch(b *batch) {
 	if b.accepted == 0 {
 		return
 	}
 	if slices.ContainsFunc(b.changes, func(m mutation.Mutation) bool { return m.Covers(metadataKey) }) {
-		c.metadata = c.current(metadataKey)
+		c.metadata = c.currentValue(metadataKey)
 	}
 	b.cost = c.window.entries.TakeCopied()
 	for i := range b.changes {
@@ -26,14 +26,14 @@ func (c *committer) seal(b *batch) {
 	b.view = &view{version: b.version, entries: c.window.entries.Snapshot(), vacant: c.vacant.Snapshot(), base: c.base, reports: c.reports, metadata: c.metadata}
 }
 
-// finish makes the batch durable and publishes it. If the disk fails, what it
+// commitBatch makes the batch durable and publishes it. If the disk fails, what it
 // has done to the window is never published, and nothing is committed after it.
-func (c *committer) finish(b *batch) {
+func (c *committer) commitBatch(b *batch) {
 	if b.accepted == 0 {
 		c.head.abandon()
 		return
 	}
-	if err := c.persist(b); err != nil {
+	if err := c.persistBatch(b); err != nil {
 		c.head.abandon()
 		b.refuse(err)
 		return
@@ -42,10 +42,10 @@ func (c *committer) finish(b *batch) {
 	b.published = true
 }
 
-// answer fires the watches on what the batch has changed, arms those of its
+// answerRequests fires the watches on what the batch has changed, arms those of its
 // transactions, and tells them what became of them. It is done with the batch.
-func (c *committer) answer(b *batch) {
-	c.stats.answered(b)
+func (c *committer) answerRequests(b *batch) {
+	c.stats.countBatch(b)
 	if b.published {
 		c.watches.FireChanged(engineView{b.view}, b.changes)
 	}
@@ -66,8 +66,8 @@ func (c *committer) answer(b *batch) {
 	c.batches.Put(b)
 }
 
-// persist makes a batch durable.
-func (c *committer) persist(b *batch) error {
+// persistBatch makes a batch durable.
+func (c *committer) persistBatch(b *batch) error {
 	if c.log == nil {
 		return nil
 	}

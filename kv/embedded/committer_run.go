@@ -2,10 +2,10 @@
 
 package embedded
 
-// start makes goroutines of the committer's own do what help calls for: whoever
-// brings a batch to the disk waits for that, which no caller should have to.
-// Another one answers meanwhile, so that the disk does not wait for it. Once the
-// disk has failed nobody else may come by, for whoever waits for room in the window.
+// start starts two goroutines. The disk goroutine runs the second stage, so that
+// no caller waits for the disk. The other one answers requests, so that the disk
+// does not wait for that. When the disk fails, the disk goroutine runs once more:
+// requests may wait for room in the window, and no caller may call drive for them.
 func (c *committer) start() {
 	c.wake, c.answers, c.quit = make(chan struct{}, 1), make(chan *batch, 8), make(chan struct{})
 	c.done.Go(func() {
@@ -24,104 +24,107 @@ func (c *committer) start() {
 	})
 	c.answering.Go(func() {
 		for b := range c.answers {
-			c.answer(b)
-			c.decideQueued() // what the one who was at it has left, for the disk's sake
+			c.answerRequests(b)
+			c.decideQueued() // requests that another goroutine left because of hurry
 		}
 	})
 }
 
-// work commits what is queued, until nothing is or someone else is at it.
-func (c *committer) work() {
-	for c.pending() && c.working.TryLock() {
+// commitQueued commits the queued requests, until there are none or another
+// goroutine holds decideMu.
+func (c *committer) commitQueued() {
+	for c.hasPending() && c.decideMu.TryLock() {
 		c.advanceLocked(true)
 	}
 }
 
-// settle commits what is queued, and waits for whoever is at it.
-func (c *committer) settle() {
+// drain commits the queued requests and waits for the batch on its way to the disk.
+func (c *committer) drain() {
 	for c.advance(true) {
 	}
-	c.finishing.Lock() // and so wait for whoever holds it
-	defer c.finishing.Unlock()
+	c.diskMu.Lock() // waits for its holder
+	defer c.diskMu.Unlock()
 }
 
-// stop lets nothing be committed any more, with that error, and waits for the
+// stop makes submit refuse requests with err from now on, and waits for the
 // commits under way.
 func (c *committer) stop(err error) {
 	c.queue.Lock()
 	c.queue.err = err
 	c.queue.Unlock()
-	c.settle()
+	c.drain()
 	if c.quit != nil {
 		close(c.quit)
 		c.done.Wait()
-		c.leaving.Wait()
+		c.unanswered.Wait()
 		close(c.answers)
 		c.answering.Wait()
 	}
 }
 
-// advance takes what is queued through the first stage and, unless that is busy
-// and there is no time to wait, through the second. It reports whether it did.
+// advance runs the first stage for the queued requests, then the second. If
+// another goroutine holds diskMu and wait is false, it leaves out the second. It
+// reports whether it ran both.
 func (c *committer) advance(wait bool) bool {
 	c.hurry.Store(true)
-	c.working.Lock()
+	c.decideMu.Lock()
 	c.hurry.Store(false)
 	return c.advanceLocked(wait)
 }
 
-// advanceLocked is advance for who holds working, which it releases.
+// advanceLocked is advance for a caller that holds decideMu. It releases decideMu.
 func (c *committer) advanceLocked(wait bool) bool {
 	full := false
 	if c.open == nil || c.log == nil {
-		full, _ = c.admit()
+		full, _ = c.fillBatch()
 	}
-	b := c.close(wait || full)
-	c.working.Unlock()
+	b := c.closeBatch(wait || full)
+	c.decideMu.Unlock()
 	if b == nil {
 		return false
 	}
-	c.finish(b)
-	c.finishing.Unlock()
-	defer c.leaving.Done()
+	c.commitBatch(b)
+	c.diskMu.Unlock()
+	defer c.unanswered.Done()
 	if c.answers == nil {
-		c.answer(b)
+		c.answerRequests(b)
 		return true
 	}
 	c.answers <- b
-	c.call() // somebody may have found the disk busy, and gone
+	c.wakeDisk() // rule 6
 	return true
 }
 
-// close ends the open batch and enters the second stage with it. It returns nil
-// if there is none, or if that stage is busy and there is no time to wait.
-func (c *committer) close(wait bool) *batch {
-	c.takeIn()
+// closeBatch ends the open batch and locks diskMu for it. It returns nil, without
+// diskMu, if there is no batch, or if diskMu is held and wait is false. The caller
+// holds decideMu.
+func (c *committer) closeBatch(wait bool) *batch {
+	c.addReportedVacancies()
 	if c.open == nil && !c.stale {
 		return nil
 	}
 	if wait {
-		c.finishing.Lock()
-	} else if !c.finishing.TryLock() {
+		c.diskMu.Lock()
+	} else if !c.diskMu.TryLock() {
 		return nil
 	}
 	if c.open == nil {
-		c.refresh()
-		c.finishing.Unlock()
-		c.call() // whoever has found the lock held has left it at that
+		c.refreshView()
+		c.diskMu.Unlock()
+		c.wakeDisk() // rule 6
 		return nil
 	}
 	b := c.open
 	c.open, c.stale = nil, false
-	c.leaving.Add(1)
+	c.unanswered.Add(1)
 	c.resolver.sweep(max(b.version-windowVersions, c.forgotten), 2*len(b.requests)+16)
-	c.seal(b)
+	c.sealBatch(b)
 	return b
 }
 
-// refresh lets the newest view forget what the window has forgotten. Nothing
-// that is in the window awaits the disk.
-func (c *committer) refresh() {
+// refreshView gives the newest view the window's present entries and vacancies.
+// No commit in the window waits for the disk. The caller holds both locks.
+func (c *committer) refreshView() {
 	c.stale = false
 	if c.fault.Get() == nil { // else the window may hold a commit that did not happen
 		c.head.replace(c.window.entries.Snapshot(), c.vacant.Snapshot(), c.window.entries.TakeCopied())

@@ -10,33 +10,35 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// attend takes in what reads have told, and lets the newest view know, unless it
-// would have to wait for a commit: then that will do it, or the next read.
-func (c *committer) attend() {
-	if c.working.TryLock() {
-		c.takeIn()
-		c.leave()
+// tryAddVacancies adds the vacancies that reads have reported and refreshes the
+// newest view. If another goroutine holds decideMu, the next batch or report adds
+// them.
+func (c *committer) tryAddVacancies() {
+	if c.decideMu.TryLock() {
+		c.addReportedVacancies()
+		c.releaseDecideMu()
 	}
 }
 
-// takeIn takes in what reads have told.
-func (c *committer) takeIn() {
+// addReportedVacancies adds the vacancies that reads have reported. The caller
+// holds decideMu.
+func (c *committer) addReportedVacancies() {
 	if c.base == nil {
 		return
 	}
 	for {
 		select {
 		case v := <-c.reports.queue:
-			c.vacate(v)
+			c.addVacancy(v)
 		default:
 			return
 		}
 	}
 }
 
-// vacate adds a vacancy to those that hold now. Whatever was set since its
-// version must be in the window, so that it is seen there.
-func (c *committer) vacate(v vacancy) {
+// addVacancy adds the part of v that still has no values. The window must have all
+// writes since v's version; if it has forgotten some, addVacancy ignores v.
+func (c *committer) addVacancy(v vacancy) {
 	if v.version < c.forgotten {
 		return
 	}
@@ -52,22 +54,22 @@ func (c *committer) vacate(v vacancy) {
 	c.stale = true
 }
 
-// makeRoomForVacancy evicts the oldest quarter of the vacancies where there are as
-// many as may be: several at once, because finding out which they are takes as
-// long as looking at all.
+// makeRoomForVacancy evicts the oldest quarter of the vacancies once their number
+// reaches the limit. It evicts many at once because it must look at all to find
+// the oldest.
 func (c *committer) makeRoomForVacancy() {
 	if c.vacant.Len() >= mostVacancies {
 		c.vacant.EvictOldest(mostVacancies / 4)
 	}
 }
 
-// occupy makes the vacancies true again after a resolved mutation.
-func (c *committer) occupy(m *mutation.Mutation) {
+// cutVacancies takes the key that a resolved mutation sets out of the vacancies.
+func (c *committer) cutVacancies(m *mutation.Mutation) {
 	if m.Op == mutation.OpClearRange || m.Value == nil {
 		return
 	}
 	if _, in := c.vacant.Find(m.Key, false); in {
 		c.makeRoomForVacancy()
-		c.vacant.RemoveKey(bytes.Clone(m.Key)) // which may be part of something large
+		c.vacant.RemoveKey(bytes.Clone(m.Key)) // m.Key may be a part of a large slice
 	}
 }

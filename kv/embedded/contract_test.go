@@ -24,8 +24,8 @@ func getErr(t testing.TB, tx kv.ReadTransaction, key string) error {
 	return err
 }
 
-// TestMetadataVersion checks the one system key that anyone may use: what may be
-// written to it, who may read it when, and that it outlives a restart.
+// TestMetadataVersion checks the one system key that every transaction may use:
+// what it may write to it, when it may read it, and that it outlives a restart.
 func TestMetadataVersion(t *testing.T) {
 	fs := vfs.NewMem()
 	db := openTest(t, tiny(fs))

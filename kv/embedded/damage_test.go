@@ -162,7 +162,7 @@ func expectNotSilent(t *testing.T, fs *vfs.MemFS, what string, want int) (failed
 	return err != nil
 }
 
-// sameFiles compares folders, but for who has locked them.
+// sameFiles compares folders, except for the files of the lock.
 func sameFiles(a, b map[string]string) bool {
 	for _, files := range []map[string]string{a, b} {
 		delete(files, "db/"+lockName)

@@ -55,7 +55,7 @@ func (db *Database) Begin() (kv.Transaction, error) {
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return db.trace(db.client.Begin()), nil
+	return db.wrapForTracer(db.client.Begin()), nil
 }
 
 // Transact implements [kv.Transactor].
@@ -72,7 +72,7 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	if db.closed.Load() {
 		return kv.ErrClosed
 	}
-	tx := db.trace(db.client.BeginReadOnly())
+	tx := db.wrapForTracer(db.client.BeginReadOnly())
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 
@@ -99,9 +99,9 @@ func (db *Database) close() error {
 	return db.disk.close()
 }
 
-// trace returns a new transaction as the program gets it: wrapped if there is a
+// wrapForTracer returns a new transaction as the program gets it: wrapped if there is a
 // tracer.
-func (db *Database) trace(tx *ryw.Transaction) kv.Transaction {
+func (db *Database) wrapForTracer(tx *ryw.Transaction) kv.Transaction {
 	if db.tracer == nil {
 		return tx
 	}
@@ -110,12 +110,12 @@ func (db *Database) trace(tx *ryw.Transaction) kv.Transaction {
 	return t
 }
 
-// weigh returns the sample of what is committed in a range.
-func (db *Database) weigh(r kv.KeyRange) []weighed {
+// sampleRange returns the sample of what is committed in a range.
+func (db *Database) sampleRange(r kv.KeyRange) []sampledKey {
 	of := db.committer.sample
 	v := db.head.newest()
 	if v.base != nil {
 		of = v.base.ByteSample()
 	}
-	return v.weigh(of.Snapshot(), r.Begin, r.End)
+	return v.sampleRange(of.Snapshot(), r.Begin, r.End)
 }

@@ -37,7 +37,7 @@ func (db *Database) Backup(ctx context.Context, dir string) (BackupInfo, error) 
 	if db.disk.options.ReadOnly {
 		return BackupInfo{}, fmt.Errorf("embedded: backing up to %s: %w", dir, ErrReadOnly)
 	}
-	dir, err := db.disk.options.place(dir)
+	dir, err := db.disk.options.resolveDir(dir)
 	if err != nil {
 		return BackupInfo{}, err
 	}

@@ -19,7 +19,7 @@ func (db *Database) Metrics() Metrics {
 		Backups:   s.backups.Load(),
 	}
 	m.OldestVersion, m.Views, m.HistoryBytes = db.head.kept()
-	m.QueuedCommits, m.QueuedBytes = db.committer.waiting()
+	m.QueuedCommits, m.QueuedBytes = db.committer.queueSize()
 	if db.disk != nil {
 		db.disk.measure(&m, s)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
-// begin makes the folder, whose log is in the window, ready for commits.
-func (db *Database) begin(p *parts, w *window) (err error) {
+// startCommits makes the folder, whose log is in the window, ready for commits.
+func (db *Database) startCommits(p *parts, w *window) (err error) {
 	d := db.disk
 	absorbed := d.base.AbsorbedVersion()
 	if err = d.log.Start(absorbed); err == nil {
@@ -41,7 +41,7 @@ func (db *Database) assemble(w *window) (err error) {
 		head: &db.head, window: w, base: d.base, reports: reports, log: d.log, fault: d.fault,
 		resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, metadata: first.metadata,
 	}
-	db.committer.reports.attend = db.committer.attend
+	db.committer.reports.notify = db.committer.tryAddVacancies
 	d.absorber = &absorber{
 		base: d.base, log: d.log, syncLog: d.log.Sync, committer: &db.committer, fault: d.fault,
 		journal: w.journal, stats: &db.stats, age: o.window, flushAt: o.flushAt, flushed: d.base.AbsorbedVersion(),

@@ -17,7 +17,7 @@ import (
 // lost nothing that the base had not on the disk: opening the copy replays what
 // its base lacks, up to the last version that the copied log has.
 func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
-	s, err := stage(d.options.FS, dir)
+	s, err := newPartialDir(d.options.FS, dir)
 	if err != nil {
 		return BackupInfo{}, err
 	}

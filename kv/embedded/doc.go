@@ -50,9 +50,9 @@
 // disk, each segment says where the one before ends, and Close begins one and
 // notes how far the log goes: that is how the two are told apart.
 //
-// The resolver decides who conflicts. Of single keys that were set the window
-// has the versions; other write conflict ranges are a step function over the
-// key space. Both are trees that know the highest version below each node, so
+// The resolver decides which transactions conflict. The window has the versions
+// of single keys that were set; other write conflict ranges are a step function
+// over the key space. Both are trees that know the highest version below each node, so
 // that a check does not depend on how wide a range is nor on how much the
 // database holds.
 //

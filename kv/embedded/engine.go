@@ -37,10 +37,10 @@ func (e *engine) Closed() bool { return e.db.closed.Load() }
 func (e *engine) Start(t readers.Task) { e.db.readers.Start(t) }
 
 // Commit implements [ryw.Engine].
-func (e *engine) Commit(r *txn.Request) { e.db.committer.prepare(&commitRequest{Request: r}) }
+func (e *engine) Commit(r *txn.Request) { e.db.committer.submitWithInputs(&commitRequest{Request: r}) }
 
 // Drive implements [ryw.Engine].
-func (e *engine) Drive() { e.db.committer.help() }
+func (e *engine) Drive() { e.db.committer.drive() }
 
 // NewWatch implements [ryw.Engine].
 func (e *engine) NewWatch(key, value []byte) (*watch.Watch, error) {
@@ -53,7 +53,7 @@ func (e *engine) Arm(watches []*watch.Watch) { e.db.watches.Arm(e.db.head.publis
 // Sample implements [ryw.Engine].
 func (e *engine) Sample(r kv.KeyRange) iter.Seq2[[]byte, int64] {
 	return func(yield func([]byte, int64) bool) {
-		for _, w := range e.db.weigh(r) {
+		for _, w := range e.db.sampleRange(r) {
 			if !yield(w.key, w.size) {
 				return
 			}

@@ -20,17 +20,17 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
-// failing is a file system whose n-th operation of the wanted kind, once armed,
+// faultyFS is a file system whose n-th operation of the wanted kind, once armed,
 // and all that follow fail.
-type failing struct {
+type faultyFS struct {
 	vfs.FS
 	wanted func(errorfs.Op) bool
 	left   atomic.Int64 // operations until the first that fails
 	hits   atomic.Int64
 }
 
-func newFailing(fs vfs.FS, wanted func(errorfs.Op) bool) *failing {
-	f := &failing{wanted: wanted}
+func newFaultyFS(fs vfs.FS, wanted func(errorfs.Op) bool) *faultyFS {
+	f := &faultyFS{wanted: wanted}
 	f.left.Store(1 << 40)
 	f.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if f.wanted(op) && f.left.Add(-1) < 0 {
@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 func testFault(t *testing.T, wanted func(errorfs.Op) bool, after int64) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	mem := vfs.NewMem()
-	fs := newFailing(mem, wanted)
+	fs := newFaultyFS(mem, wanted)
 	db := openTest(t, crashOptions(fs, false))
 	fs.left.Store(after)
 	acknowledged, err := commitUntilFault(t, db)
@@ -150,7 +150,7 @@ func TestFaultWhileOpening(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for n := int64(0); ; n++ {
 		mem := original.CrashClone(vfs.CrashCloneCfg{})
-		fs := newFailing(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
+		fs := newFaultyFS(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
 		fs.left.Store(n)
 		db, err := OpenWith("db", crashOptions(fs, false))
 		hits := fs.hits.Load()

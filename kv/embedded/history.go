@@ -46,8 +46,8 @@ func (h *history) charge(bytes int64) {
 	h.bytes += bytes
 }
 
-// evict forgets the views that nobody may read any more at a version, and lets go
-// of those that take more than the limit. The newest stays.
+// evict forgets the views that are too old to be read at version now. It releases
+// the oldest that it holds while they take more than the limit. The newest stays.
 func (h *history) evict(now int64) {
 	last := len(h.views) - 1
 	for h.first < last && h.views[h.first+1].version <= now-windowVersions {
@@ -70,7 +70,7 @@ func (h *history) evict(now int64) {
 func (h *history) replaceLast(v *view) {
 	at := &h.views[len(h.views)-1]
 	v.kept = v
-	at.held.kept = v // who reads the one before keeps this one, by which the history knows of it
+	at.held.kept = v // a reader of the former view keeps v, so that the history finds it
 	at.held, at.view = v, weak.Make(v)
 }
 

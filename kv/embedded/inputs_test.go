@@ -217,7 +217,7 @@ func TestStaleInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.committer.submit(r)
-	db.committer.help()
+	db.committer.drive()
 	select {
 	case o := <-told:
 		wantCode(t, "the commit", o.Err, kv.CodeTransactionTooOld)

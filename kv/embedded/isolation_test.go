@@ -99,7 +99,7 @@ func TestCommitOrder(t *testing.T) { onIsolationEngines(t, txhistory.CheckCommit
 func checkAnomaly(t *testing.T, a kvtest.Anomaly) {
 	for _, e := range isolationEngines {
 		if e.name == "absorbing" {
-			continue // whoever is told to be too old cannot be led step by step
+			continue // a transaction that is too old cannot be led step by step
 		}
 		t.Run(e.name, func(t *testing.T) { kvtest.CheckAnomaly(t, e.open, a) })
 	}

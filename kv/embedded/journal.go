@@ -73,12 +73,12 @@ func (j *journal) add(m *mutation.Mutation, version int64) {
 	g.bytes += cost
 	j.keys.Add(1)
 	if bytes := j.bytes.Add(cost); bytes > j.soft && bytes-cost <= j.soft {
-		j.call()
+		j.wakeAbsorber()
 	}
 }
 
-// call wakes the absorber.
-func (j *journal) call() {
+// wakeAbsorber wakes the absorber.
+func (j *journal) wakeAbsorber() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
@@ -90,24 +90,24 @@ func (j *journal) full(g *journalGroup, version int64) bool {
 	return version-g.first > j.span || len(g.keys) >= journalGroupKeys || g.bytes > j.soft/groupsPerWindow
 }
 
-// cut takes groups that are not newer than horizon out of the journal, with
+// cutGroups takes groups that are not newer than cutoff out of the journal, with
 // about so many keys in all, and reports whether more are left. Their bytes
-// count until settle.
-func (j *journal) cut(horizon int64, most int) (groups []journalGroup, more bool) {
+// count until the absorber calls discount.
+func (j *journal) cutGroups(cutoff int64, most int) (groups []journalGroup, more bool) {
 	n, keys := 0, 0
-	for n < len(j.groups) && j.groups[n].last <= horizon && (n == 0 || keys < most) {
+	for n < len(j.groups) && j.groups[n].last <= cutoff && (n == 0 || keys < most) {
 		keys += len(j.groups[n].keys)
 		n++
 	}
 	groups = slices.Clone(j.groups[:n])
 	clear(j.groups[:n])
 	j.groups = j.groups[n:]
-	return groups, len(j.groups) > 0 && j.groups[0].last <= horizon
+	return groups, len(j.groups) > 0 && j.groups[0].last <= cutoff
 }
 
-// settle takes groups that are absorbed off the account, and returns how many
-// writes they were, and their bytes.
-func (j *journal) settle(groups []journalGroup) (writes, bytes int64) {
+// discount subtracts absorbed groups from the journal's size. It returns how many
+// writes they have, and their bytes.
+func (j *journal) discount(groups []journalGroup) (writes, bytes int64) {
 	for i := range groups {
 		j.bytes.Add(-groups[i].bytes)
 		bytes += groups[i].bytes

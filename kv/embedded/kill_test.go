@@ -103,7 +103,7 @@ func TestKill(t *testing.T) {
 		rounds = 40
 	}
 	random := seed.Rand(t)
-	var k killing
+	var k killRun
 	for round := range rounds {
 		if round%25 == 0 {
 			k.folders = append(k.folders, &killedFolder{dir: filepath.Join(tempDir(t, round%125 > 0), "db")})
@@ -138,8 +138,8 @@ func tempDir(t *testing.T, inMemory bool) string {
 	return dir
 }
 
-// killing is what was killed so far.
-type killing struct {
+// killRun is what was killed so far.
+type killRun struct {
 	folders      []*killedFolder
 	acknowledged int
 	opening      int // killed before they had opened
@@ -164,7 +164,7 @@ func (f *killedFolder) compare(t *testing.T, last lasts) {
 
 // round lets a process run in the folder and kills it: after some lines, and
 // a random while that may be none.
-func (k *killing) round(t *testing.T, f *killedFolder, random *rand.Rand) {
+func (k *killRun) round(t *testing.T, f *killedFolder, random *rand.Rand) {
 	t.Helper()
 	how := []string{"synced", "unsynced", "usual"}[random.IntN(3)]
 	cmd, out := startChild(t, "write "+how, f.dir)
@@ -183,7 +183,7 @@ func (k *killing) round(t *testing.T, f *killedFolder, random *rand.Rand) {
 }
 
 // line reads what the process prints.
-func (k *killing) line(t *testing.T, f *killedFolder, out *bufio.Reader) {
+func (k *killRun) line(t *testing.T, f *killedFolder, out *bufio.Reader) {
 	t.Helper()
 	text, err := out.ReadString('\n')
 	if err != nil {
@@ -193,7 +193,7 @@ func (k *killing) line(t *testing.T, f *killedFolder, out *bufio.Reader) {
 }
 
 // rest reads what the process had printed before it died.
-func (k *killing) rest(t *testing.T, f *killedFolder, out *bufio.Reader) {
+func (k *killRun) rest(t *testing.T, f *killedFolder, out *bufio.Reader) {
 	t.Helper()
 	for {
 		text, err := out.ReadString('\n')
@@ -204,7 +204,7 @@ func (k *killing) rest(t *testing.T, f *killedFolder, out *bufio.Reader) {
 	}
 }
 
-func (k *killing) note(t *testing.T, f *killedFolder, text string) {
+func (k *killRun) note(t *testing.T, f *killedFolder, text string) {
 	t.Helper()
 	var found lasts
 	var w, i int

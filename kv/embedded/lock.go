@@ -66,7 +66,7 @@ func takeLock(fsys vfs.FS, dir string) (io.Closer, error) {
 	return nil, held
 }
 
-// lockDir takes the lock of a folder and writes down who has it.
+// lockDir takes the lock of a folder and names this process as its holder in a file.
 func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 	lock, err := takeLock(fsys, dir)
 	if err != nil {
@@ -120,8 +120,8 @@ func (e *LockedError) readHolder(fsys vfs.FS) {
 	}
 }
 
-// unlocked stands for the lock of a folder that needs none.
-type unlocked struct{}
+// noLock stands for the lock of a folder that needs none.
+type noLock struct{}
 
 // Close implements [io.Closer].
-func (unlocked) Close() error { return nil }
+func (noLock) Close() error { return nil }

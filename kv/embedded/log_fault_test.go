@@ -52,7 +52,7 @@ func TestMendBeforeClose(t *testing.T) {
 // built upon one: the log is neither synced again nor ended by another file.
 func TestNoSyncAfterAFailedOne(t *testing.T) {
 	var armed, failed, later atomic.Bool
-	fs := newFailing(vfs.NewMem(), func(op errorfs.Op) bool {
+	fs := newFaultyFS(vfs.NewMem(), func(op errorfs.Op) bool {
 		switch {
 		case failed.Load() && onLog(errorfs.OpFileSyncData, errorfs.OpFileSync, errorfs.OpCreate, errorfs.OpFileWrite)(op):
 			later.Store(true)

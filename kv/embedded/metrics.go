@@ -85,8 +85,8 @@ type stats struct {
 	absorbed, absorbTime               atomic.Int64
 }
 
-// answered counts a batch.
-func (s *stats) answered(b *batch) {
+// countBatch counts a batch.
+func (s *stats) countBatch(b *batch) {
 	var commits, conflicts, tooOld, failed int64
 	for _, r := range b.requests {
 		switch {

@@ -124,7 +124,7 @@ func TestMetrics(t *testing.T) {
 
 // TestMetricsOfFaults reads the metrics of a database whose disk has failed.
 func TestMetricsOfFaults(t *testing.T) {
-	fs := newFailing(vfs.NewMem(), onLog(errorfs.OpFileSyncData))
+	fs := newFaultyFS(vfs.NewMem(), onLog(errorfs.OpFileSyncData))
 	db := openTest(t, crashOptions(fs, false))
 	if err := commitNumbered(t, db, 1); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	dir, err := o.place(dir)
+	dir, err := o.resolveDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	if db.disk.base, err = p.openBase(o, db.disk.fault); err != nil {
 		return nil, err
 	}
-	if err := db.begin(&p, w); err != nil {
+	if err := db.startCommits(&p, w); err != nil {
 		return nil, errors.Join(err, l.Release(), db.disk.base.Close())
 	}
 	return db, nil

@@ -121,8 +121,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// place returns the folder that a caller means.
-func (o Options) place(dir string) (string, error) {
+// resolveDir returns the folder that a caller means.
+func (o Options) resolveDir(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("embedded: the name of the folder is empty")
 	}

@@ -37,9 +37,9 @@ func refuseUnfinished(fs vfs.FS, dir string) error {
 	return fmt.Errorf("embedded: looking into %s: %w", dir, err)
 }
 
-// staging is a folder that is filled beside the one that it is to become: that
+// partialDir is a folder that is filled beside the one that it is to become: that
 // one appears at once, complete and on the disk, or not at all.
-type staging struct {
+type partialDir struct {
 	fs   vfs.FS
 	dir  string // what it is to become
 	work string // where it is filled
@@ -48,12 +48,12 @@ type staging struct {
 	moved bool
 }
 
-// stage begins to fill a folder, which must not exist, or be empty.
-func stage(fs vfs.FS, dir string) (*staging, error) {
-	if err := vacant(fs, dir); err != nil {
+// newPartialDir begins to fill a folder, which must not exist, or be empty.
+func newPartialDir(fs vfs.FS, dir string) (*partialDir, error) {
+	if err := checkFillable(fs, dir); err != nil {
 		return nil, err
 	}
-	s := &staging{fs: fs, dir: dir, work: dir + ".partial"}
+	s := &partialDir{fs: fs, dir: dir, work: dir + ".partial"}
 	if err := files.MakeDir(fs, s.work); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", s.work, err)
 	}
@@ -62,14 +62,14 @@ func stage(fs vfs.FS, dir string) (*staging, error) {
 		return nil, err
 	}
 	s.lock = lock
-	if err := s.begin(); err != nil {
+	if err := s.markAndEmpty(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return s, nil
 }
 
-// vacant reports whether a folder can be filled.
-func vacant(fs vfs.FS, dir string) error {
+// checkFillable returns an error if a folder cannot be filled.
+func checkFillable(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, iofs.ErrNotExist) || err == nil && len(names) == 0 {
 		return nil
@@ -89,9 +89,9 @@ func vacant(fs vfs.FS, dir string) error {
 	return fmt.Errorf("embedded: %s is not empty (it holds %s): name a folder that does not exist: %w", dir, names[0], iofs.ErrExist)
 }
 
-// begin marks the folder, which it empties if an interrupted attempt has left
+// markAndEmpty marks the folder, which it empties if an interrupted attempt has left
 // something there.
-func (s *staging) begin() error {
+func (s *partialDir) markAndEmpty() error {
 	names, err := s.fs.List(s.work)
 	if err != nil {
 		return fmt.Errorf("embedded: looking into %s: %w", s.work, err)
@@ -118,7 +118,7 @@ func leftBehind(names []string) bool {
 }
 
 // mark says that the folder is not complete.
-func (s *staging) mark() error {
+func (s *partialDir) mark() error {
 	if err := files.WriteSynced(s.fs, s.fs.PathJoin(s.work, unfinishedName), nil); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *staging) mark() error {
 }
 
 // finish makes the folder, whose files are synced, what it is to become.
-func (s *staging) finish() error {
+func (s *partialDir) finish() error {
 	err := errors.Join(files.SyncDir(s.fs, s.fs.PathJoin(s.work, baseDir)), files.SyncDir(s.fs, s.work))
 	for _, name := range []string{unfinishedName, holderName, lockName} {
 		if err == nil {
@@ -137,7 +137,7 @@ func (s *staging) finish() error {
 		err = files.SyncDir(s.fs, s.work)
 	}
 	if err == nil {
-		err = s.moveIn()
+		err = s.moveIntoPlace()
 	}
 	if err != nil {
 		return fmt.Errorf("embedded: finishing %s: %w", s.dir, err)
@@ -145,7 +145,7 @@ func (s *staging) finish() error {
 	return s.lock.Close()
 }
 
-func (s *staging) moveIn() error {
+func (s *partialDir) moveIntoPlace() error {
 	if err := s.fs.Remove(s.dir); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return err // it is no longer empty
 	}
@@ -158,7 +158,7 @@ func (s *staging) moveIn() error {
 
 // abandon removes what was filled, after cause, and returns what is to be
 // reported.
-func (s *staging) abandon(cause error) error {
+func (s *partialDir) abandon(cause error) error {
 	if s.moved {
 		return errors.Join(cause, s.lock.Close()) // it is complete, and perhaps not on the disk
 	}
@@ -176,7 +176,7 @@ func (s *staging) abandon(cause error) error {
 }
 
 // clear removes what was filled, the mark excepted: it must outlive the rest.
-func (s *staging) clear() error {
+func (s *partialDir) clear() error {
 	names, err := s.fs.List(s.work)
 	for _, name := range names {
 		if name != unfinishedName && name != lockName && name != holderName {
@@ -186,8 +186,8 @@ func (s *staging) clear() error {
 	return err
 }
 
-// fill copies the files of a backup, those excepted that make it a database.
-func (s *staging) fill(ctx context.Context, backup string) error {
+// copyBackup copies the files of a backup, those excepted that make it a database.
+func (s *partialDir) copyBackup(ctx context.Context, backup string) error {
 	if err := s.fs.MkdirAll(s.fs.PathJoin(s.work, baseDir), 0o755); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 func TestFaultInPipeline(t *testing.T) {
 	var armed atomic.Bool
 	entered, release := make(chan struct{}, 8), make(chan struct{})
-	fs := newFailing(vfs.NewMem(), func(op errorfs.Op) bool {
+	fs := newFaultyFS(vfs.NewMem(), func(op errorfs.Op) bool {
 		if !armed.Load() || !onLog(errorfs.OpFileSyncData)(op) {
 			return false
 		}
@@ -65,7 +65,7 @@ func TestFaultInPipeline(t *testing.T) {
 		t.Errorf("the commit that would conflict with the first gets %v", err)
 	}
 	expectValue(t, begin(t, db), key, "old")
-	db.committer.forget(nil, 0) // the view is not replaced by what did not happen
+	db.committer.forgetAbsorbed(nil, 0) // the view is not replaced by what did not happen
 	expectValue(t, begin(t, db), key, "old")
 	if watch.Ready() {
 		t.Error("the watch fires for what did not happen")

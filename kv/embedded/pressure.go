@@ -15,8 +15,8 @@ import (
 // the oldest reader has become too old. FoundationDB's ratekeeper delays
 // transactions likewise when a storage server falls behind.
 //
-// Which versions are read is not counted, which would cost every transaction:
-// a view that nobody reads is garbage, and the collector finds it.
+// Transactions do not count which versions they read, which would cost each of
+// them time: a view that no transaction reads is garbage, and the collector finds it.
 type pressure struct {
 	head    *head
 	journal *journal
@@ -56,7 +56,7 @@ func (p *pressure) full() bool {
 	case full && since == 0:
 		p.delays.Add(1)
 		p.delayed.Store(max(int64(time.Since(p.began)), 1))
-		p.journal.call()
+		p.journal.wakeAbsorber()
 	case !full && since != 0:
 		p.waited.Add(int64(time.Since(p.began)) - since)
 		p.delayed.Store(0)
@@ -75,10 +75,9 @@ func (p *pressure) account() (delayed bool, delays int64, total time.Duration) {
 	return since != 0, p.delays.Load(), total
 }
 
-// horizon returns the oldest version that a transaction may read, given up to
-// which version commits are old. If commits wait, it sees to it that the
-// collector has had a look.
-func (p *pressure) horizon(old int64) int64 {
+// oldestReader returns the oldest version that a transaction may read, not below
+// old. If commits wait, it runs the collector first, unless that ran lately.
+func (p *pressure) oldestReader(old int64) int64 {
 	p.head.releasePast()
 	if p.delayed.Load() != 0 && p.sentinel.Value() != nil && time.Since(p.forced) > p.took*(forcedShare-1) {
 		begin := time.Now()

@@ -174,7 +174,7 @@ func TestOpenReaderKeepsItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		db.committer.forget(nil, 0) // the absorber is at something else: the newest view is replaced
+		db.committer.forgetAbsorbed(nil, 0) // the absorber is at something else: the newest view is replaced
 	}
 	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("new")) })
 	writeRandom(t, db, 80, 10, 3000, func() {}) // more than half of the limit
@@ -185,7 +185,7 @@ func TestOpenReaderKeepsItsVersion(t *testing.T) {
 		if err := db.disk.absorber.pass(); err != nil {
 			t.Fatal(err)
 		}
-		runtime.GC() // which finds out what nobody reads
+		runtime.GC() // finds the views that no transaction reads
 	}
 	value, err := tx.Get(key).Get(t.Context())
 	if err != nil || string(value) != "old" {
@@ -313,7 +313,7 @@ func TestOldReaderLetsGo(t *testing.T) {
 // TestQueueIsBounded begins more commits than may wait.
 func TestQueueIsBounded(t *testing.T) {
 	db := openOnDisk(t, Options{WindowSize: 1 << 20})
-	db.committer.working.Lock() // nothing is committed
+	db.committer.decideMu.Lock() // nothing is committed
 	var futures []kv.Future[struct{}]
 	for i := range 30 {
 		tx := begin(t, db)
@@ -328,7 +328,7 @@ func TestQueueIsBounded(t *testing.T) {
 			refused++
 		}
 	}
-	db.committer.working.Unlock()
+	db.committer.decideMu.Unlock()
 	if refused == 0 || refused > 25 {
 		t.Errorf("%d of 30 commits of 100 kB are refused where 1 MB may wait", refused)
 	}
@@ -366,7 +366,7 @@ func TestCloseWhileCommitsWait(t *testing.T) {
 			waiting = append(waiting, f)
 		}
 	}
-	db.committer.settle()
+	db.committer.drain()
 	if !db.disk.absorber.pressure.full() {
 		t.Fatal("the window is not full")
 	}

@@ -19,13 +19,13 @@ import (
 
 // soon ends a wait that has no end.
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("nobody makes the commit"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("the committer does not make the commit"))
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// TestMoreThanOneBatch queues more commits than one version can hold: whoever
-// waits for one of the rest gets it.
+// TestMoreThanOneBatch queues more commits than one version can hold: a caller
+// that waits for one of the rest gets its result.
 func TestMoreThanOneBatch(t *testing.T) {
 	before := ryw.Unattended
 	ryw.Unattended = time.Hour
@@ -48,12 +48,12 @@ func TestMoreThanOneBatch(t *testing.T) {
 	}
 }
 
-// TestCommitWhileForgetting commits while the window is being forgotten all the
-// time: whoever finds the stages busy with that is not left alone.
+// TestCommitWhileForgetting commits while another goroutine forgets the window all
+// the time: commits that find the locks held are made nevertheless.
 func TestCommitWhileForgetting(t *testing.T) {
 	db := openOnDisk(t, Options{noAbsorb: true})
 	stop := background(t, func() error {
-		db.committer.forget(nil, 0)
+		db.committer.forgetAbsorbed(nil, 0)
 		return nil
 	})
 	defer stop()
@@ -69,7 +69,7 @@ func TestCommitWhileForgetting(t *testing.T) {
 // TestFaultWhileCommitsWait lets the disk fail while commits wait for room in the
 // window: nothing will make room any more, so they fail at once.
 func TestFaultWhileCommitsWait(t *testing.T) {
-	fs := newFailing(vfs.NewMem(), func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite })
+	fs := newFaultyFS(vfs.NewMem(), func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite })
 	db := openTest(t, Options{FS: fs, WindowSize: 1 << 20, noAbsorb: true})
 	reader := begin(t, db)
 	if _, err := reader.GetReadVersion().Get(t.Context()); err != nil {

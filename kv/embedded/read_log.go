@@ -30,7 +30,7 @@ type LogEntry struct {
 // A [LockedError] says that the database is open, a [CorruptError] where the log
 // cannot be read any further. Of the options only FS is used.
 func ReadLog(ctx context.Context, dir string, o Options, do func(LogEntry) error) error {
-	dir, err := o.place(dir)
+	dir, err := o.resolveDir(dir)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// resolver decides who conflicts: it knows, for every key, the version of the
-// last write conflict range over it.
+// resolver decides which transactions conflict. It knows, for every key, the
+// version of the last write conflict range over it.
 //
 // Most write conflict ranges are single keys that were set, and those the
 // window knows anyway: its entries have the versions, and its nodes the highest

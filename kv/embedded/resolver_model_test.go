@@ -19,14 +19,14 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
-// decided is a commit as the naive resolver remembers it.
-type decided struct {
+// commitRecord is a commit as the naive resolver remembers it.
+type commitRecord struct {
 	version int64
 	writes  []kv.KeyRange
 }
 
 // naiveResolver keeps all write conflict ranges there ever were.
-type naiveResolver []decided
+type naiveResolver []commitRecord
 
 // conflict returns a write after version within the reads, nil if there is none.
 func (n naiveResolver) conflict(reads []kv.KeyRange, version int64) *kv.KeyRange {
@@ -162,7 +162,7 @@ func (p *player) settle(t *testing.T, all *naiveResolver, forgotten int64) {
 			p.writes = append(p.writes, keys.Single(mutation.FillStamp(m.Key, stamp)))
 		}
 	}
-	*all = append(*all, decided{at, p.writes})
+	*all = append(*all, commitRecord{at, p.writes})
 }
 
 // TestResolverModel compares the decisions on transactions of every kind with
@@ -218,12 +218,12 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 			going = append(going, open[i])
 			open = slices.Delete(open, i, i+1)
 		}
-		db.committer.working.Lock() // so that they make one batch
+		db.committer.decideMu.Lock() // so that they make one batch
 		for _, p := range going {
 			p.submit(t)
 			db.readers.Wait() // for the inputs of its atomic operations: then it is queued
 		}
-		db.committer.working.Unlock()
+		db.committer.decideMu.Unlock()
 		for _, p := range going {
 			p.settle(t, &all, db.committer.forgotten)
 		}

@@ -23,11 +23,11 @@ import (
 // [LockedError]; any other that is not empty, an error that wraps [fs.ErrExist].
 // Of the options only FS is used.
 func Restore(ctx context.Context, backup, dir string, o Options) (BackupInfo, error) {
-	backup, err := o.place(backup)
+	backup, err := o.resolveDir(backup)
 	if err != nil {
 		return BackupInfo{}, err
 	}
-	if dir, err = o.place(dir); err != nil {
+	if dir, err = o.resolveDir(dir); err != nil {
 		return BackupInfo{}, err
 	}
 	o = o.withDefaults()
@@ -51,11 +51,11 @@ func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, 
 	if err != nil {
 		return BackupInfo{}, err
 	}
-	s, err := stage(fs, dir)
+	s, err := newPartialDir(fs, dir)
 	if err != nil {
 		return BackupInfo{}, err
 	}
-	err = s.fill(ctx, backup)
+	err = s.copyBackup(ctx, backup)
 	if err == nil {
 		_, err = verify(ctx, fs, s.work)
 	}
@@ -79,11 +79,11 @@ func hold(fs vfs.FS, dir string) (io.Closer, error) {
 		return nil, err
 	}
 	if !slices.Contains(names, lockName) {
-		return unlocked{}, nil
+		return noLock{}, nil
 	}
 	lock, err := takeLock(fs, dir)
 	if errors.Is(err, syscall.EROFS) {
-		return unlocked{}, nil // no process can have it open for writing
+		return noLock{}, nil // no process can have it open for writing
 	}
 	return lock, err
 }

@@ -119,7 +119,7 @@ func TestRestoreFaults(t *testing.T) {
 	backupTest(t, db, "backup")
 	closeTest(t, db)
 	for n := int64(0); ; n++ {
-		fs := newFailing(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
+		fs := newFaultyFS(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
 		fs.left.Store(n)
 		_, err := Restore(t.Context(), "backup", "new", Options{FS: fs})
 		if hits := fs.hits.Load(); hits > 0 && err == nil {

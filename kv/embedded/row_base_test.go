@@ -119,9 +119,9 @@ func TestRowsLate(t *testing.T) {
 }
 
 // TestRowsForgottenLast stops the absorber when it is about to tell the cache of a
-// change. Pebble has made it by then: who reads Pebble from now on gets the new
-// value, so that no ticket is good for an old one. Readers meanwhile see the
-// change, because the window still tells of it, and wait for nobody.
+// change. Pebble has made it by then: a read of Pebble from now on gets the new
+// value, so that no ticket admits an old one. Readers meanwhile see the change
+// without waiting, because the window still has it.
 func TestRowsForgottenLast(t *testing.T) {
 	for _, c := range rowChanges {
 		t.Run(c.name, func(t *testing.T) {

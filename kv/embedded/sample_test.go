@@ -106,7 +106,7 @@ func compareSample(t *testing.T, db *Database, round int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range db.weigh(everything) {
+	for _, w := range db.sampleRange(everything) {
 		fmt.Fprintf(&got, "%s %d\n", w.key, w.size)
 	}
 	if got.String() != want.String() {

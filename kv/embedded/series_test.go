@@ -104,9 +104,9 @@ func wantSeries(last lasts) map[string]string {
 	return want
 }
 
-// readSeries returns the numbers of the last transactions, having checked that
-// those before are there and none after, all whole, and nobody without what it
-// has seen of another.
+// readSeries returns the numbers of the last transactions. It checks that the ones
+// before them are there and none after, that all are whole, and that each
+// transaction which one has seen is there too.
 func readSeries(ctx context.Context, db kv.Database) (last lasts, err error) {
 	pairs, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
 		return tx.GetRange(everything.Selectors(), kv.RangeOptions{}).Slice(ctx)
@@ -131,7 +131,7 @@ func readSeries(ctx context.Context, db kv.Database) (last lasts, err error) {
 }
 
 // takeNotes checks the versionstamps and what the writers have seen, and takes
-// them out: whoever has seen another's transaction comes after it.
+// them out: a writer that has seen another's transaction commits after it.
 func takeNotes(got map[string]string, last lasts) error {
 	stamps := map[string]int{}
 	for w, n := range last {

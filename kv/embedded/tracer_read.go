@@ -53,8 +53,8 @@ func traceRead[T any](t *tracerTransaction, f kv.Future[T], snapshot bool, metho
 	})
 }
 
-// tracerPending is a result of which a tracer is told when it is asked for.
-type tracerPending[T any] struct {
+// tracerResult is a result of which a tracer is told when it is asked for.
+type tracerResult[T any] struct {
 	future kv.Future[T]
 	waited atomic.Int64 // in nanoseconds
 	once   sync.Once
@@ -63,28 +63,28 @@ type tracerPending[T any] struct {
 
 // traceFuture calls tell once, when the result of f is asked for.
 func traceFuture[T any](f kv.Future[T], tell func(T, error, time.Duration)) kv.Future[T] {
-	return kv.NewFuture[T](&tracerPending[T]{future: f, tell: tell})
+	return kv.NewFuture[T](&tracerResult[T]{future: f, tell: tell})
 }
 
 // Drive waits for the result as the future does, and measures how long.
-func (p *tracerPending[T]) Drive(ctx context.Context) {
+func (p *tracerResult[T]) Drive(ctx context.Context) {
 	began := time.Now()
 	_, _ = p.future.Get(ctx)
 	p.waited.Add(int64(time.Since(began)))
 }
 
 // Ready reports whether the result is known.
-func (p *tracerPending[T]) Ready() bool { return p.future.Ready() }
+func (p *tracerResult[T]) Ready() bool { return p.future.Ready() }
 
 // Done implements [kv.PendingResult].
-func (p *tracerPending[T]) Done() <-chan struct{} { return p.future.Done() }
+func (p *tracerResult[T]) Done() <-chan struct{} { return p.future.Done() }
 
 // Result implements [kv.PendingResult].
-func (p *tracerPending[T]) Result() (T, error) {
+func (p *tracerResult[T]) Result() (T, error) {
 	result, err := p.future.Get(context.Background())
 	p.once.Do(func() { p.tell(result, err, time.Duration(p.waited.Load())) })
 	return result, err
 }
 
 // Cancel implements [kv.PendingResult].
-func (p *tracerPending[T]) Cancel() { p.future.Cancel() }
+func (p *tracerResult[T]) Cancel() { p.future.Cancel() }

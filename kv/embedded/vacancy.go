@@ -6,17 +6,15 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// vacancy is what a read has found out the hard way: that there are no values
-// within the keys, at its version.
+// vacancy is a range of keys in which a read found no values at its version.
 //
-// A key that was cleared stays in the window until the base has taken that in,
-// and in the base until that cleans itself. To go past very many of them takes
-// time; a queue whose consumer reads the first key and clears it would go past
-// all those before, each time. So who has gone past many tells the committer,
-// which keeps the ranges in which there is nothing: from then on each view has
-// them, and reads leap over them. What is set in such a range is cut out of it.
-// Neither conflicts nor the base nor the log know of them; they are a hint that
-// is always true.
+// A cleared key stays in the window until the base has absorbed the clear, and in
+// the base until a compaction. A read takes long to pass very many of them: a
+// queue's consumer, which reads the first key and clears it, would pass all
+// cleared ones each time. So a read that has passed many reports the range to the
+// committer. Each later view has the range, and reads leap over it. The committer
+// cuts a key that is set out of its range. Conflicts, base and log do not depend
+// on vacancies.
 type vacancy struct {
 	keys    kv.KeyRange
 	version int64
@@ -25,32 +23,33 @@ type vacancy struct {
 const (
 	// mostVacancies is how many ranges without values are remembered.
 	mostVacancies = 1024
-	// mostHeard is how many of them await the committer.
+	// mostHeard is how many reported ones may await the committer.
 	mostHeard = 64
 )
 
-// longRun is how many keys without a value a read must go past, one by one, to
-// tell of it. Tests make it shorter.
+// longRun is how many keys without a value a read must pass, one by one, before
+// it reports them. Tests make it shorter.
 var longRun = 64
 
-// vacancyReports are what reads have found out and the committer has not taken in.
+// vacancyReports holds the vacancies that reads have reported and the committer
+// has not added yet.
 type vacancyReports struct {
 	queue  chan vacancy
-	attend func() // takes them in
+	notify func() // makes the committer add them
 }
 
 func newVacancyReports() *vacancyReports {
 	return &vacancyReports{queue: make(chan vacancy, mostHeard)}
 }
 
-// add passes on what a read has found out. It does not wait: what cannot be
-// taken in is found again.
+// add reports a vacancy. It does not wait: if the queue is full it drops v, and a
+// later read finds it again.
 func (r *vacancyReports) add(v vacancy) {
 	select {
 	case r.queue <- v:
 	default:
 	}
-	if r.attend != nil {
-		r.attend()
+	if r.notify != nil {
+		r.notify()
 	}
 }

@@ -37,18 +37,18 @@ func verify(ctx context.Context, fs vfs.FS, dir string) (*Report, error) {
 }
 
 func (v *verifier) run() error {
-	if err := v.notes(); err != nil {
+	if err := v.checkNotes(); err != nil {
 		return err
 	}
-	absorbed, err := v.base()
+	absorbed, err := v.checkBase()
 	if err != nil {
 		return err
 	}
-	return v.log(absorbed)
+	return v.checkLog(absorbed)
 }
 
-// found keeps damage for the report, and returns other errors.
-func (v *verifier) found(err error) error {
+// keepDamage keeps damage for the report, and returns other errors.
+func (v *verifier) keepDamage(err error) error {
 	var damage *fault.CorruptError
 	if errors.As(err, &damage) {
 		v.report.Damage = append(v.report.Damage, damage)
@@ -57,17 +57,17 @@ func (v *verifier) found(err error) error {
 	return err
 }
 
-// notes reads what the folder is. A note that is damaged is one that is there.
-func (v *verifier) notes() (err error) {
+// checkNotes reads what the folder is. A note that is damaged is one that is there.
+func (v *verifier) checkNotes() (err error) {
 	v.parts = parts{fs: v.fs, dir: v.dir}
 	if v.parts.identity, err = readIdentity(v.fs, v.dir); err != nil {
 		v.parts.identity = "damaged"
-		if err = v.found(err); err != nil {
+		if err = v.keepDamage(err); err != nil {
 			return err
 		}
 	}
 	if v.parts.backup, err = readBackup(v.fs, v.dir); err != nil {
-		if err = v.found(err); err != nil {
+		if err = v.keepDamage(err); err != nil {
 			return err
 		}
 	}
@@ -76,11 +76,11 @@ func (v *verifier) notes() (err error) {
 	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.Segment > 0 {
 		err = &fault.CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
 	}
-	return v.found(err)
+	return v.keepDamage(err)
 }
 
-// log checks the segments. What the base has absorbed need not be there.
-func (v *verifier) log(absorbed int64) error {
+// checkLog checks the segments. What the base has absorbed need not be there.
+func (v *verifier) checkLog(absorbed int64) error {
 	l, err := v.parts.readLog(commitlog.Options{}, commitlog.Replay{
 		Above: absorbed,
 		Apply: func(int64, mutation.Mutation) {},
@@ -94,5 +94,5 @@ func (v *verifier) log(absorbed int64) error {
 	if absorbed != math.MaxInt64 {
 		v.report.Version = max(v.report.Version, absorbed)
 	}
-	return v.found(err)
+	return v.keepDamage(err)
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
-// base checks the base and returns the version that it has absorbed, the highest
+// checkBase checks the base and returns the version that it has absorbed, the highest
 // possible if that cannot be known.
-func (v *verifier) base() (absorbed int64, err error) {
+func (v *verifier) checkBase() (absorbed int64, err error) {
 	dir := v.fs.PathJoin(v.dir, baseDir)
 	exists, err := v.parts.hasBase()
 	if err == nil && !exists {
 		err = &fault.CorruptError{File: dir, Reason: "the folder has no base: it is no database, or its files are gone"}
 	}
 	if err != nil {
-		return math.MaxInt64, v.found(err)
+		return math.MaxInt64, v.keepDamage(err)
 	}
 	names, err := v.fs.List(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func (v *verifier) base() (absorbed int64, err error) {
 	}
 	b, err := base.OpenReadOnly(v.fs, dir, 1<<20)
 	if err != nil {
-		return math.MaxInt64, errors.Join(v.found(err), v.tables(dir, base.TableFiles(names)))
+		return math.MaxInt64, errors.Join(v.keepDamage(err), v.checkTables(dir, base.TableFiles(names)))
 	}
 	defer func() { err = errors.Join(err, b.CloseStore()) }()
 	live, err := b.LiveTables()
@@ -37,16 +37,16 @@ func (v *verifier) base() (absorbed int64, err error) {
 		return 0, err
 	}
 	damaged := len(v.report.Damage)
-	if err := v.tables(dir, live); err != nil {
+	if err := v.checkTables(dir, live); err != nil {
 		return 0, err
 	}
 	if len(v.report.Damage) == damaged {
-		err = v.found(v.order(b, dir))
+		err = v.keepDamage(v.checkOrder(b, dir))
 	}
 	return b.AbsorbedVersion(), err
 }
 
-func (v *verifier) tables(dir string, tables []base.Table) error {
+func (v *verifier) checkTables(dir string, tables []base.Table) error {
 	for _, t := range tables {
 		size, err := t.Check(v.ctx, v.fs, dir)
 		if size >= 0 {
@@ -69,8 +69,8 @@ func (v *verifier) tables(dir string, tables []base.Table) error {
 	return nil
 }
 
-// order checks the order of keys in the base.
-func (v *verifier) order(b *base.Base, dir string) (err error) {
+// checkOrder checks the order of keys in the base.
+func (v *verifier) checkOrder(b *base.Base, dir string) (err error) {
 	if v.report.Keys, err = b.CheckOrder(); err != nil {
 		return &fault.CorruptError{File: dir, Reason: fmt.Sprintf("the tables do not fit each other: %v", err)}
 	}

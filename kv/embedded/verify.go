@@ -25,7 +25,7 @@ type Report struct {
 	Damage []*fault.CorruptError // what is not as it was written
 }
 
-// Verify reads all of a database that nobody has open, or of a backup, and
+// Verify reads all of a database that no process has open, or of a backup, and
 // checks it: every record of the log, its checksum and order; every block of the
 // base's tables, its checksum; the order of keys within and between them. It
 // changes nothing.
@@ -41,7 +41,7 @@ type Report struct {
 // open. To check one that is, back it up on the same file system and verify the
 // backup: they share their tables. Of the options only FS is used.
 func Verify(ctx context.Context, dir string, o Options) (*Report, error) {
-	dir, err := o.place(dir)
+	dir, err := o.resolveDir(dir)
 	if err != nil {
 		return &Report{}, err
 	}

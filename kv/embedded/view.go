@@ -22,7 +22,7 @@ type view struct {
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 
-	kept *view // what history remembers of this state: who reads it keeps it; guarded by head.mu
+	kept *view // the view of this state in history; a reader of the view keeps it; guarded by head.mu
 }
 
 // get returns the value of key, nil if there is none.
@@ -30,9 +30,9 @@ type view struct {
 // Where the entries do not know the key, its last write up to the view's version,
 // if there is one, was in the base before the view was made: the window forgets
 // only what the base has, and its row cache with it. The base returns its value
-// at some moment since. If it had a later write by then, the horizon had been
-// moved to that write or beyond, before; so the check that follows refuses the
-// value, and otherwise it is the right one.
+// at some moment since. If it had a later write by then, the absorber had raised
+// the base's oldestReader to that write or beyond before. So checkBase refuses a
+// value that is too new, and otherwise it is the right one.
 func (v *view) get(key []byte) ([]byte, error) {
 	value, ok, t, err := v.atHand(key)
 	if ok || err != nil {

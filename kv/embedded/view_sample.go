@@ -9,22 +9,22 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 )
 
-// weighed is a key of a sample and the bytes that it stands for.
-type weighed struct {
+// sampledKey is a key of a sample and the bytes that it stands for.
+type sampledKey struct {
 	key  []byte
 	size int64
 }
 
-// weigh returns the sample of a view within a range, in order: what the base has
+// sampleRange returns the sample of a view within a range, in order: what the base has
 // sampled, but for keys of which the window knows better.
-func (v *view) weigh(of btree.Tree[int64], begin, end []byte) []weighed {
-	var all []weighed
+func (v *view) sampleRange(of btree.Tree[int64], begin, end []byte) []sampledKey {
+	var all []sampledKey
 	var base btree.Cursor[int64]
 	base.Seek(&of, begin)
 	addBase := func(below []byte) {
 		for ; base.Valid() && bytes.Compare(base.Key(), below) < 0; base.Next() {
 			if _, k := lookUp(&v.entries, base.Key()); v.base == nil || k == unknown {
-				all = append(all, weighed{base.Key(), *base.Value()})
+				all = append(all, sampledKey{base.Key(), *base.Value()})
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func (v *view) weigh(of btree.Tree[int64], begin, end []byte) []weighed {
 			if e := window.Value(); e.point == present {
 				if size := sample.Weight(window.Key(), len(e.value)); size > 0 {
 					addBase(window.Key())
-					all = append(all, weighed{window.Key(), size})
+					all = append(all, sampledKey{window.Key(), size})
 				}
 			}
 		}

@@ -183,9 +183,9 @@ func (w *window) dropRun(run [][]byte) {
 	}
 }
 
-// learn notes the base's value of a key, nil if it has none, as older than any
+// preload notes the base's value of a key, nil if it has none, as older than any
 // write.
-func (w *window) learn(key, value []byte) {
+func (w *window) preload(key, value []byte) {
 	if value == nil {
 		w.write(key, absent, nil, 0, false)
 		return

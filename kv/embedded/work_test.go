@@ -123,16 +123,16 @@ func TestManyWatchesOnOneKey(t *testing.T) {
 func TestVacanciesEvictTheOldest(t *testing.T) {
 	db := openOnDisk(t, Options{noAbsorb: true})
 	c := &db.committer
-	c.working.Lock()
-	defer c.working.Unlock()
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
 	keys := func(i int) kv.KeyRange {
 		return kv.KeyRange{Begin: fmt.Appendf(nil, "%08d/a", i), End: fmt.Appendf(nil, "%08d/b", i)}
 	}
 	hot := kv.KeyRange{Begin: []byte("queue"), End: []byte("queue/")}
 	for i := range 5 * mostVacancies {
-		c.vacate(vacancy{keys: keys((i * 7919) % (5 * mostVacancies)), version: c.forgotten})
+		c.addVacancy(vacancy{keys: keys((i * 7919) % (5 * mostVacancies)), version: c.forgotten})
 		hot.End = fmt.Appendf(nil, "queue/%08d", i) // is found again and again, and grows
-		c.vacate(vacancy{keys: hot, version: c.forgotten})
+		c.addVacancy(vacancy{keys: hot, version: c.forgotten})
 		if c.vacant.Len() > mostVacancies || i > mostVacancies && c.vacant.Len() < mostVacancies/2 {
 			t.Fatalf("%d vacancies are remembered", c.vacant.Len())
 		}

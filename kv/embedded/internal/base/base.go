@@ -198,7 +198,7 @@ func (b *Base) readAbsorbed() (int64, error) {
 
 // Get returns the value that key has in the base, nil if there is none. It may be
 // shared with others. It is the value of some moment between call and return: for
-// a reader at a version, [Base.isTooOld] decides whether that is the right one.
+// a reader at a version, [Base.IsTooOld] decides whether that is the right one.
 func (b *Base) Get(key []byte) ([]byte, error) {
 	value, ok, t := b.rows.get(key)
 	if ok {
@@ -207,7 +207,7 @@ func (b *Base) Get(key []byte) ([]byte, error) {
 	return b.Read(t, key)
 }
 
-// Read is get for who has a ticket of the row cache.
+// Read is Get for a reader that has a ticket of the row cache.
 func (b *Base) Read(t Ticket, key []byte) ([]byte, error) {
 	if !b.gate.Enter() {
 		return nil, kv.ErrClosed
@@ -244,7 +244,7 @@ func (b *Base) SetAbsorbed(version int64) { b.absorbed.Store(version) }
 // ByteSample returns the sample of what is in the base.
 func (b *Base) ByteSample() *sample.Sample { return &b.sample }
 
-// Lookup returns what the row cache says of key: see [Base.get]. If that is
+// Lookup returns what the row cache says of key: see [Base.Get]. If that is
 // nothing, the ticket lets read add what it reads.
 func (b *Base) Lookup(key []byte) (value []byte, ok bool, t Ticket) { return b.rows.get(key) }
 

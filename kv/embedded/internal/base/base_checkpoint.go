@@ -7,8 +7,8 @@ import "context"
 // Checkpoint writes what the base has on the disk to a folder, which it makes in
 // one that belongs to the backup. It does not sync the folders. After an error the base goes on.
 func (b *Base) Checkpoint(ctx context.Context, dir string) error {
-	b.fs.copying.Store(&copying{ctx, b.fs.PathDir(dir)}) // Pebble syncs the folder above, too
-	defer b.fs.copying.Store(nil)
+	b.fs.checkpoints.Store(&checkpointWrite{ctx, b.fs.PathDir(dir)}) // Pebble syncs the folder above, too
+	defer b.fs.checkpoints.Store(nil)
 	err := b.db.Checkpoint(dir)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause

@@ -78,8 +78,8 @@ func (b *Batch) Finish(version int64) error {
 	return b.batch.Set(absorbedKey, binary.BigEndian.AppendUint64(nil, uint64(version)), nil)
 }
 
-// Apply writes what was gathered to the base, and releases the batch. When it
-// has returned nobody who reads gets what was there before.
+// Apply writes the batch to the base and releases it. A read that begins after
+// Apply has returned gets the new values.
 func (b *Batch) Apply() error {
 	err := errors.Join(b.flushRun(), b.flushClear())
 	if err == nil && !b.batch.Empty() {

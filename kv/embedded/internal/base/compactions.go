@@ -18,7 +18,7 @@ type compactions struct {
 	changed  sync.Cond // granting has become false
 	open     bool
 	busy     bool // a compaction runs or is about to
-	granting bool // someone is asking the base what to run
+	granting bool // a goroutine asks the base what to run
 	again    bool // and must ask once more
 }
 
@@ -79,7 +79,7 @@ func (c *compactions) grant() {
 	c.mu.Unlock()
 	for c.reserve() {
 		waiting, _ := c.db.GetWaitingCompaction()
-		c.settle(waiting && c.db.Schedule(grantedCompaction{c}))
+		c.endReservation(waiting && c.db.Schedule(grantedCompaction{c}))
 	}
 }
 
@@ -94,9 +94,9 @@ func (c *compactions) reserve() bool {
 	return true
 }
 
-// settle gives the place back if the base did not take it. One that did may
+// endReservation gives the place back if the base did not take it. One that did may
 // already be done.
-func (c *compactions) settle(taken bool) {
+func (c *compactions) endReservation(taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.granting = false

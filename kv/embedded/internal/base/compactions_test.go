@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compacting asks for compactions as the base does: what is refused waits, and
+// stubDB asks for compactions as the base does: what is refused waits, and
 // while something waits it does not ask again.
-type compacting struct {
+type stubDB struct {
 	scheduler *compactions
 	mu        sync.Mutex
 	left      int // compactions that it would run
@@ -22,16 +22,16 @@ type compacting struct {
 	done      sync.WaitGroup
 }
 
-func (d *compacting) GetAllowedWithoutPermission() int { return 1 }
+func (d *stubDB) GetAllowedWithoutPermission() int { return 1 }
 
-func (d *compacting) GetWaitingCompaction() (bool, pebble.WaitingCompaction) {
+func (d *stubDB) GetWaitingCompaction() (bool, pebble.WaitingCompaction) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting = d.waiting && d.left > 0
 	return d.waiting, pebble.WaitingCompaction{}
 }
 
-func (d *compacting) Schedule(handle pebble.CompactionGrantHandle) bool {
+func (d *stubDB) Schedule(handle pebble.CompactionGrantHandle) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.waiting || d.left == 0 {
@@ -43,7 +43,7 @@ func (d *compacting) Schedule(handle pebble.CompactionGrantHandle) bool {
 }
 
 // ask asks for what there is to do.
-func (d *compacting) ask() {
+func (d *stubDB) ask() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for !d.waiting && d.left > 0 {
@@ -57,7 +57,7 @@ func (d *compacting) ask() {
 }
 
 // run begins a compaction. It is called with mu held.
-func (d *compacting) run(handle pebble.CompactionGrantHandle) {
+func (d *stubDB) run(handle pebble.CompactionGrantHandle) {
 	d.left--
 	handle.Started()
 	go func() {
@@ -71,7 +71,7 @@ func (d *compacting) run(handle pebble.CompactionGrantHandle) {
 	}()
 }
 
-func (d *compacting) add(n int) {
+func (d *stubDB) add(n int) {
 	d.mu.Lock()
 	d.left += n
 	d.done.Add(n)
@@ -83,7 +83,7 @@ func (d *compacting) add(n int) {
 // the base is open: all run, one at a time, none before.
 func TestCompactions(t *testing.T) {
 	c := newCompactions()
-	d := &compacting{scheduler: c}
+	d := &stubDB{scheduler: c}
 	c.Register(2, d)
 	d.add(3)
 	if d.left != 3 {

@@ -30,13 +30,13 @@ import (
 // the base, and the caller syncs the folders.
 type baseFS struct {
 	vfs.FS
-	memory  *atomic.Pointer[vfs.MemFS] // has the new files once sealed; nil: not sealed
-	fail    func(error)                // seals
-	copying *atomic.Pointer[copying]
+	memory      *atomic.Pointer[vfs.MemFS] // has the new files once sealed; nil: not sealed
+	fail        func(error)                // seals
+	checkpoints *atomic.Pointer[checkpointWrite]
 }
 
 func newBaseFS(fs vfs.FS, fail func(error)) baseFS {
-	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), fail: fail, copying: new(atomic.Pointer[copying])}
+	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), fail: fail, checkpoints: new(atomic.Pointer[checkpointWrite])}
 }
 
 // seal keeps everything that is written from now on from the disk. It reports
@@ -45,15 +45,15 @@ func (fs baseFS) seal() bool { return fs.memory.CompareAndSwap(nil, vfs.NewMem()
 
 func (fs baseFS) sealed() bool { return fs.memory.Load() != nil }
 
-// copying is a checkpoint that is being written.
-type copying struct {
+// checkpointWrite is a checkpoint that is being written.
+type checkpointWrite struct {
 	ctx context.Context
 	dir string // where
 }
 
 // checkpoint returns the one that a file or folder belongs to, or nil.
-func (fs baseFS) checkpoint(name string) *copying {
-	if c := fs.copying.Load(); c != nil && strings.HasPrefix(name, c.dir) {
+func (fs baseFS) checkpoint(name string) *checkpointWrite {
+	if c := fs.checkpoints.Load(); c != nil && strings.HasPrefix(name, c.dir) {
 		return c
 	}
 	return nil

@@ -30,7 +30,7 @@ type rowCache struct {
 	parts  []rowPart // a power of two
 	shift  int       // of a hash, to the number of its part
 	clears atomic.Pointer[clears]
-	mu     sync.Mutex // held by who changes clears
+	mu     sync.Mutex // held while clears changes
 }
 
 // clears are the latest ranges of many keys that were cleared in the base. To
@@ -93,7 +93,7 @@ func newRowCache(limit int64) *rowCache {
 	return c
 }
 
-// Ticket admits what a reader who missed is about to read.
+// Ticket admits to the cache the row that a reader reads after a miss.
 type Ticket struct {
 	part  *rowPart // nil: it admits nothing
 	hash  uint64

@@ -83,7 +83,7 @@ func forgetSpan(t *rapid.T, c *rowCache, stored map[string]string, key string) {
 	c.forgetSpans(spans)
 }
 
-// fillRows puts in rows by number, as a reader does who misses.
+// fillRows adds rows by number, as a reader does after a miss.
 func fillRows(c *rowCache, key, value []byte) (hit bool) {
 	_, ok, t := c.get(key)
 	if !ok {

@@ -41,8 +41,8 @@ func (r *row) value() []byte {
 	return r.pair[r.size:len(r.pair):len(r.pair)]
 }
 
-// touch is value for who reads the row. It writes seldom, so that many can read
-// a row at once.
+// touch returns the value and counts the read. It writes seldom, so that many
+// readers can read a row at once.
 func (r *row) touch() []byte {
 	if n := r.reads.Load(); n < mostReads {
 		r.reads.Store(n + 1)

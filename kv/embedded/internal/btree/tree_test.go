@@ -14,10 +14,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sorted is the naive model of a tree.
-type sorted map[string]int
+// sortedMap is the naive model of a tree.
+type sortedMap map[string]int
 
-func (m sorted) keys() []string {
+func (m sortedMap) keys() []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
@@ -26,8 +26,8 @@ func (m sorted) keys() []string {
 	return keys
 }
 
-func (m sorted) clone() sorted {
-	c := sorted{}
+func (m sortedMap) clone() sortedMap {
+	c := sortedMap{}
 	for k, v := range m {
 		c[k] = v
 	}
@@ -43,7 +43,7 @@ func contents(t *Tree[int]) (keys []string, values []int) {
 	return keys, values
 }
 
-func checkTree(t *rapid.T, what string, tr *Tree[int], m sorted) {
+func checkTree(t *rapid.T, what string, tr *Tree[int], m sortedMap) {
 	t.Helper()
 	keys, values := contents(tr)
 	want := m.keys()
@@ -110,15 +110,15 @@ func checkLive(t *rapid.T, what string, tr *Tree[int], keys []string, values []i
 func TestTreeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := Tree[int]{rank: liveRank}
-		model := sorted{}
+		model := sortedMap{}
 		key := rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf("%03d", rapid.IntRange(0, 400).Draw(t, "key"))
 		})
-		type saved struct {
+		type treeCopy struct {
 			tree  Tree[int]
-			model sorted
+			model sortedMap
 		}
-		var snapshots []saved
+		var snapshots []treeCopy
 		for i := range rapid.IntRange(1, 300).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "op") {
 			case 0:
@@ -137,7 +137,7 @@ func TestTreeModel(t *testing.T) {
 					}
 				}
 			case 2:
-				snapshots = append(snapshots, saved{tr.Snapshot(), model.clone()})
+				snapshots = append(snapshots, treeCopy{tr.Snapshot(), model.clone()})
 			case 3:
 				for n := range 40 { // a run of neighbours, so that nodes split
 					k := fmt.Sprintf("%s-%d", key.Draw(t, "k"), n)
@@ -165,7 +165,7 @@ func TestTreeRefilled(t *testing.T) {
 	random := seed.Rand(t)
 	for range 3 {
 		var tr Tree[int]
-		model := sorted{}
+		model := sortedMap{}
 		fill := func(begin, end int) {
 			for _, i := range random.Perm(end - begin) {
 				k := fmt.Sprintf("prefix %06d", begin+i)
@@ -195,7 +195,7 @@ func TestTreeRefilled(t *testing.T) {
 	}
 }
 
-func checkSeeks(t *rapid.T, tr *Tree[int], m sorted, probe string) {
+func checkSeeks(t *rapid.T, tr *Tree[int], m sortedMap, probe string) {
 	keys := m.keys()
 	at := sort.SearchStrings(keys, probe)
 	expect := func(what string, i int, ok bool, c *Cursor[int]) {

@@ -21,9 +21,9 @@ func TestTreeTrickyKeys(t *testing.T) {
 	}
 	for range rounds {
 		tr := Tree[int]{rank: liveRank}
-		model := sorted{}
-		var saved []Tree[int]
-		var savedModels []sorted
+		model := sortedMap{}
+		var treeCopy []Tree[int]
+		var savedModels []sortedMap
 		for i := range 400 {
 			key := tricky.Key(random)
 			switch random.IntN(24) {
@@ -40,7 +40,7 @@ func TestTreeTrickyKeys(t *testing.T) {
 			case 4:
 				retainSome(&tr, model, key, random.IntN(5))
 			case 5:
-				saved = append(saved, tr.Snapshot())
+				treeCopy = append(treeCopy, tr.Snapshot())
 				savedModels = append(savedModels, maps.Clone(model))
 			default:
 				v := random.IntN(i + 1)
@@ -49,14 +49,14 @@ func TestTreeTrickyKeys(t *testing.T) {
 			}
 			compareTricky(t, random, &tr, model)
 		}
-		for i := range saved {
-			compareTricky(t, random, &saved[i], savedModels[i])
+		for i := range treeCopy {
+			compareTricky(t, random, &treeCopy[i], savedModels[i])
 		}
 	}
 }
 
 // retainSome drops multiples of n+2 from one leaf, in tree and model.
-func retainSome(tr *Tree[int], model sorted, from []byte, n int) {
+func retainSome(tr *Tree[int], model sortedMap, from []byte, n int) {
 	keys := model.keys()
 	at := sort.SearchStrings(keys, string(from))
 	tr.RetainLeaf(from, func(v *int) bool {
@@ -69,7 +69,7 @@ func retainSome(tr *Tree[int], model sorted, from []byte, n int) {
 	})
 }
 
-func compareTricky(t *testing.T, random *rand.Rand, tr *Tree[int], m sorted) {
+func compareTricky(t *testing.T, random *rand.Rand, tr *Tree[int], m sortedMap) {
 	t.Helper()
 	keys := m.keys()
 	probe := tricky.Key(random)

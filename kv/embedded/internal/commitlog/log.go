@@ -76,7 +76,7 @@ func (l *Log) Append(version int64, b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.size >= l.cut {
-		if err := l.begin(); err != nil {
+		if err := l.beginSegment(); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,8 @@ func (l *Log) syncLocked() error {
 	return nil
 }
 
-// begin ends the segment that is written and begins the next one.
-func (l *Log) begin() error {
+// beginSegment ends the segment that is written and begins the next one.
+func (l *Log) beginSegment() error {
 	if err := l.syncLocked(); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (l *Log) Drop(version int64) error {
 		return l.err
 	}
 	if l.last <= version && l.size > headerSize {
-		if err := l.begin(); err != nil {
+		if err := l.beginSegment(); err != nil {
 			return err
 		}
 	}
@@ -244,7 +244,7 @@ func (l *Log) Start(absorbed int64) error {
 		return err
 	}
 	l.last = max(l.last, absorbed)
-	return l.begin()
+	return l.beginSegment()
 }
 
 // reopen opens the segment that was written last, so that beginning the next

@@ -15,7 +15,7 @@ func (l *Log) Close() (End, error) {
 	}
 	err := errors.Join(l.syncLocked(), l.removeSpares())
 	if err == nil && (l.size > headerSize || l.reused) {
-		err = l.begin()
+		err = l.beginSegment()
 	}
 	c := End{Segment: l.number, Version: l.last}
 	return c, errors.Join(err, l.releaseLocked())

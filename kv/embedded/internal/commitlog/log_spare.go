@@ -43,8 +43,8 @@ func (l *Log) newFile(name string) (vfs.File, error) {
 	return l.fs.Create(path, vfs.WriteCategoryUnspecified)
 }
 
-// discard takes a segment out of the log. A file that may be a part of a backup
-// too is not used again; of files from before this opening nobody knows.
+// discard takes a segment out of the log. It does not reuse a file that may be a
+// part of a backup too, as may each file from before this opening.
 func (l *Log) discard(number uint64) error {
 	name := segmentName(number)
 	path := l.fs.PathJoin(l.dir, name)

@@ -134,16 +134,16 @@ func (s *Set) drop(r kv.KeyRange) {
 // EvictOldest takes out n ranges, or all: those that were made or extended the longest
 // ago.
 func (s *Set) EvictOldest(n int) {
-	type aged struct {
+	type rangeAge struct {
 		begin  []byte
 		joined uint64
 	}
-	all := make([]aged, 0, s.count)
+	all := make([]rangeAge, 0, s.count)
 	var c btree.Cursor[rangeEnd]
 	for ok := c.Seek(&s.ends, nil); ok; ok = c.Next() {
-		all = append(all, aged{c.Key(), c.Value().joined})
+		all = append(all, rangeAge{c.Key(), c.Value().joined})
 	}
-	slices.SortFunc(all, func(a, b aged) int { return cmp.Compare(a.joined, b.joined) })
+	slices.SortFunc(all, func(a, b rangeAge) int { return cmp.Compare(a.joined, b.joined) })
 	for _, a := range all[:min(n, len(all))] {
 		s.ends.Remove(a.begin)
 		s.count--
