@@ -53,13 +53,13 @@ func popAs[T any](c *call) T {
 	return v
 }
 
-func (c *call) bytes() []byte   { return popAs[[]byte](c) }
-func (c *call) integer() int64  { return popAs[int64](c) }
-func (c *call) condition() bool { return c.integer() != 0 }
+func (c *call) popBytes() []byte   { return popAs[[]byte](c) }
+func (c *call) popInteger() int64  { return popAs[int64](c) }
+func (c *call) popCondition() bool { return c.popInteger() != 0 }
 
-// items pops so many items as the topmost says.
-func (c *call) items() tuple.Tuple {
-	n := c.integer()
+// popItems pops as many items as the topmost says.
+func (c *call) popItems() tuple.Tuple {
+	n := c.popInteger()
 	if n < 0 || n > int64(len(c.stack)) {
 		c.fault = fmt.Errorf("%d operands on a stack of %d items", n, len(c.stack))
 		return nil
@@ -71,8 +71,8 @@ func (c *call) items() tuple.Tuple {
 	return t
 }
 
-// optionalBytes pops bytes or nil.
-func (c *call) optionalBytes() []byte {
+// popOptionalBytes pops bytes or nil.
+func (c *call) popOptionalBytes() []byte {
 	item := c.pop()
 	if item == nil || c.fault != nil {
 		return nil
@@ -84,8 +84,8 @@ func (c *call) optionalBytes() []byte {
 	return v
 }
 
-// numeral pops an integer of any size.
-func (c *call) numeral() *big.Int {
+// popNumeral pops an integer of any size.
+func (c *call) popNumeral() *big.Int {
 	switch v := c.pop().(type) {
 	case int64:
 		return big.NewInt(v)
@@ -101,9 +101,9 @@ func (c *call) numeral() *big.Int {
 	}
 }
 
-// sized pops bytes of a length.
-func (c *call) sized(n int) []byte {
-	b := c.bytes()
+// popSized pops bytes of a length.
+func (c *call) popSized(n int) []byte {
+	b := c.popBytes()
 	if len(b) != n && c.fault == nil {
 		c.fault = fmt.Errorf("a floating-point number of %d bytes, expected were %d", len(b), n)
 	}

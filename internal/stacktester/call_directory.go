@@ -27,9 +27,9 @@ func (c *call) subspace() (tuple.Subspace, error) {
 	return s, err
 }
 
-// path pops a path.
-func (c *call) path() []string {
-	items := c.items()
+// popPath pops a path.
+func (c *call) popPath() []string {
+	items := c.popItems()
 	path := make([]string, len(items))
 	for i, item := range items {
 		name, ok := item.(string)
@@ -41,17 +41,17 @@ func (c *call) path() []string {
 	return path
 }
 
-// optionalPath pops a path if the topmost item says that there is one.
-func (c *call) optionalPath() []string {
-	if c.integer() == 0 {
+// popOptionalPath pops a path if the topmost item says that there is one.
+func (c *call) popOptionalPath() []string {
+	if c.popInteger() == 0 {
 		return nil
 	}
-	return c.path()
+	return c.popPath()
 }
 
-// layer pops a layer: empty and absent ones are not checked.
-func (c *call) layer() []directory.Expect {
-	layer := c.optionalBytes()
+// popLayer pops a layer: empty and absent ones are not checked.
+func (c *call) popLayer() []directory.Expect {
+	layer := c.popOptionalBytes()
 	if len(layer) == 0 {
 		return nil
 	}

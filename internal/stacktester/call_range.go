@@ -10,17 +10,17 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-func (c *call) selector() kv.KeySelector {
-	return kv.KeySelector{Key: c.bytes(), OrEqual: c.condition(), Offset: int(c.integer())}
+func (c *call) popSelector() kv.KeySelector {
+	return kv.KeySelector{Key: c.popBytes(), OrEqual: c.popCondition(), Offset: int(c.popInteger())}
 }
 
-func (c *call) rangeOptions() kv.RangeOptions {
-	return kv.RangeOptions{Limit: int(c.integer()), Reverse: c.condition(), Mode: c.mode()}
+func (c *call) popRangeOptions() kv.RangeOptions {
+	return kv.RangeOptions{Limit: int(c.popInteger()), Reverse: c.popCondition(), Mode: c.popMode()}
 }
 
-// mode pops a streaming mode, numbered as in FoundationDB's C library.
-func (c *call) mode() kv.StreamingMode {
-	switch number := c.integer(); {
+// popMode pops a streaming mode, numbered as in FoundationDB's C library.
+func (c *call) popMode() kv.StreamingMode {
+	switch number := c.popInteger(); {
 	case number == -2:
 		return kv.ModeWantAll
 	case number == -1:

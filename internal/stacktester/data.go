@@ -41,7 +41,7 @@ func duplicate(c *call) error {
 }
 
 func swap(c *call) error {
-	depth := c.integer()
+	depth := c.popInteger()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -57,7 +57,7 @@ func swap(c *call) error {
 }
 
 func subtract(c *call) error {
-	a, b := c.numeral(), c.numeral()
+	a, b := c.popNumeral(), c.popNumeral()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -105,7 +105,7 @@ const (
 
 // logStack empties the stack into the database, the topmost items first.
 func logStack(c *call) error {
-	prefix := c.bytes()
+	prefix := c.popBytes()
 	var batch []kv.KeyValue
 	for c.fault == nil && len(c.stack) > 0 {
 		pair, err := logEntry(prefix, len(c.stack)-1, c.popEntry())

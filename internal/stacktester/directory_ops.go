@@ -23,7 +23,7 @@ var openers = map[string]opener{
 
 var otherDirectoryOperations = map[string]operation{
 	"DIRECTORY_CHANGE":           changeDirectory,
-	"DIRECTORY_SET_ERROR_INDEX":  func(c *call) error { c.dirs.onError = c.integer(); return c.fault },
+	"DIRECTORY_SET_ERROR_INDEX":  func(c *call) error { c.dirs.onError = c.popInteger(); return c.fault },
 	"DIRECTORY_REMOVE":           removeDirectory,
 	"DIRECTORY_REMOVE_IF_EXISTS": removeDirectoryIfExists,
 	"DIRECTORY_LIST":             listDirectory,
@@ -64,7 +64,7 @@ func directoryOperations() map[string]operation {
 }
 
 func createSubspace(c *call) (any, error) {
-	path, prefix := c.items(), c.bytes()
+	path, prefix := c.popItems(), c.popBytes()
 	if c.fault != nil {
 		return nil, c.fault
 	}
@@ -73,7 +73,7 @@ func createSubspace(c *call) (any, error) {
 }
 
 func createLayer(c *call) (any, error) {
-	nodesAt, contentAt, manual := c.integer(), c.integer(), c.condition()
+	nodesAt, contentAt, manual := c.popInteger(), c.popInteger(), c.popCondition()
 	if c.fault != nil {
 		return nil, c.fault
 	}
@@ -96,7 +96,7 @@ func createLayer(c *call) (any, error) {
 }
 
 func createOrOpenDirectory(c *call) (any, error) {
-	path, layer := c.path(), c.layer()
+	path, layer := c.popPath(), c.popLayer()
 	d, err := c.directory()
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func createOrOpenDirectory(c *call) (any, error) {
 }
 
 func createDirectory(c *call) (any, error) {
-	path, layer, prefix := c.path(), c.layer(), c.optionalBytes()
+	path, layer, prefix := c.popPath(), c.popLayer(), c.popOptionalBytes()
 	d, err := c.directory()
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func createDirectory(c *call) (any, error) {
 }
 
 func openDirectory(c *call) (any, error) {
-	path, layer := c.path(), c.layer()
+	path, layer := c.popPath(), c.popLayer()
 	d, err := c.directory()
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func openDirectory(c *call) (any, error) {
 }
 
 func moveDirectory(c *call) (any, error) {
-	from, to := c.path(), c.path()
+	from, to := c.popPath(), c.popPath()
 	d, err := c.directory()
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func moveDirectory(c *call) (any, error) {
 
 // moveDirectoryTo fails on a layer, which is the root and cannot move.
 func moveDirectoryTo(c *call) (any, error) {
-	path := c.path()
+	path := c.popPath()
 	d, err := c.directory()
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func moveDirectoryTo(c *call) (any, error) {
 }
 
 func openSubspace(c *call) (any, error) {
-	path := c.items()
+	path := c.popItems()
 	s, err := c.subspace()
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func openSubspace(c *call) (any, error) {
 
 // changeDirectory goes to a place of the list.
 func changeDirectory(c *call) error {
-	index := c.integer()
+	index := c.popInteger()
 	if c.fault != nil {
 		return c.fault
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func removeDirectory(c *call) error {
-	path := c.optionalPath()
+	path := c.popOptionalPath()
 	d, err := c.directory()
 	if err != nil {
 		return err
@@ -17,7 +17,7 @@ func removeDirectory(c *call) error {
 }
 
 func removeDirectoryIfExists(c *call) error {
-	path := c.optionalPath()
+	path := c.popOptionalPath()
 	d, err := c.directory()
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func removeDirectoryIfExists(c *call) error {
 }
 
 func listDirectory(c *call) error {
-	path := c.optionalPath()
+	path := c.popOptionalPath()
 	d, err := c.directory()
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func listDirectory(c *call) error {
 }
 
 func directoryExists(c *call) error {
-	path := c.optionalPath()
+	path := c.popOptionalPath()
 	d, err := c.directory()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func directoryExists(c *call) error {
 }
 
 func packKey(c *call) error {
-	items := c.items()
+	items := c.popItems()
 	s, err := c.subspace()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func packKey(c *call) error {
 }
 
 func unpackKey(c *call) error {
-	key := c.bytes()
+	key := c.popBytes()
 	s, err := c.subspace()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func unpackKey(c *call) error {
 }
 
 func directoryRange(c *call) error {
-	items := c.items()
+	items := c.popItems()
 	s, err := c.subspace()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func directoryRange(c *call) error {
 }
 
 func directoryContains(c *call) error {
-	key := c.bytes()
+	key := c.popBytes()
 	s, err := c.subspace()
 	if err == nil {
 		c.push(oneIf(s.Contains(key)))
@@ -104,7 +104,7 @@ func directoryContains(c *call) error {
 }
 
 func stripPrefix(c *call) error {
-	key := c.bytes()
+	key := c.popBytes()
 	s, err := c.subspace()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func stripPrefix(c *call) error {
 
 // logSubspace writes the prefix of the current directory.
 func logSubspace(c *call) error {
-	prefix := c.bytes()
+	prefix := c.popBytes()
 	s, err := c.subspace()
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func logSubspace(c *call) error {
 
 // logDirectory writes what is known of the current directory.
 func logDirectory(c *call) error {
-	prefix := c.bytes()
+	prefix := c.popBytes()
 	d, err := c.directory()
 	if err != nil {
 		return err

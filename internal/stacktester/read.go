@@ -18,7 +18,7 @@ var readOperations = map[string]operation{
 
 // get leaves the value pending, so that programs have several reads under way.
 func get(c *call) error {
-	key := c.bytes()
+	key := c.popBytes()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -38,7 +38,7 @@ func get(c *call) error {
 // getKey pushes the key that is selected, or, if that is outside a prefix, the
 // nearest border of it: what lies around the program's keys is not compared.
 func getKey(c *call) error {
-	selector, prefix := c.selector(), c.bytes()
+	selector, prefix := c.popSelector(), c.popBytes()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -59,16 +59,16 @@ func getKey(c *call) error {
 }
 
 func getRange(c *call) error {
-	r := kv.KeyRange{Begin: c.bytes(), End: c.bytes()}
-	return c.pushRange(r.Selectors(), c.rangeOptions(), nil)
+	r := kv.KeyRange{Begin: c.popBytes(), End: c.popBytes()}
+	return c.pushRange(r.Selectors(), c.popRangeOptions(), nil)
 }
 
 func getRangeStartsWith(c *call) error {
-	prefix := c.bytes()
-	return c.pushRange(kv.PrefixRange(prefix).Selectors(), c.rangeOptions(), nil)
+	prefix := c.popBytes()
+	return c.pushRange(kv.PrefixRange(prefix).Selectors(), c.popRangeOptions(), nil)
 }
 
 func getRangeSelector(c *call) error {
-	r := kv.SelectorRange{Begin: c.selector(), End: c.selector()}
-	return c.pushRange(r, c.rangeOptions(), c.bytes())
+	r := kv.SelectorRange{Begin: c.popSelector(), End: c.popSelector()}
+	return c.pushRange(r, c.popRangeOptions(), c.popBytes())
 }

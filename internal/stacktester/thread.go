@@ -8,7 +8,7 @@ import (
 
 // startThread executes another program beside this one, which ends after it.
 func startThread(c *call) error {
-	prefix := c.bytes()
+	prefix := c.popBytes()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -26,7 +26,7 @@ func startThread(c *call) error {
 // waitEmpty waits until no key begins with a prefix: each look that finds one
 // fails as a conflict would, so that the retry loop takes the next.
 func waitEmpty(c *call) error {
-	prefix := c.bytes()
+	prefix := c.popBytes()
 	if c.fault != nil {
 		return c.fault
 	}

@@ -72,11 +72,11 @@ var transactionOperations = map[string]operation{
 	"GET_COMMITTED_VERSION":    getCommittedVersion,
 	"GET_VERSIONSTAMP":         func(c *call) error { c.push(pendingBytes(c.tx.GetVersionstamp())); return nil },
 	"GET_APPROXIMATE_SIZE":     getApproximateSize,
-	"GET_ESTIMATED_RANGE_SIZE": func(c *call) error { c.bytes(); c.bytes(); return usable(c, "GOT_ESTIMATED_RANGE_SIZE") },
+	"GET_ESTIMATED_RANGE_SIZE": func(c *call) error { c.popBytes(); c.popBytes(); return usable(c, "GOT_ESTIMATED_RANGE_SIZE") },
 	"GET_RANGE_SPLIT_POINTS": func(c *call) error {
-		c.bytes()
-		c.bytes()
-		c.integer()
+		c.popBytes()
+		c.popBytes()
+		c.popInteger()
 		return usable(c, "GOT_RANGE_SPLIT_POINTS")
 	},
 	"DISABLE_WRITE_CONFLICT": func(c *call) error { return c.tx.SetOption(kv.OptionNextWriteNoWriteConflictRange, 0) },
@@ -85,7 +85,7 @@ var transactionOperations = map[string]operation{
 // useTransaction changes to the transaction of a name; it is begun by the next
 // instruction if there is none.
 func useTransaction(c *call) error {
-	name := c.bytes()
+	name := c.popBytes()
 	if c.fault == nil {
 		c.current = string(name)
 	}
@@ -93,7 +93,7 @@ func useTransaction(c *call) error {
 }
 
 func onError(c *call) error {
-	code := c.integer()
+	code := c.popInteger()
 	if c.fault != nil {
 		return c.fault
 	}

@@ -24,7 +24,7 @@ var tupleOperations = map[string]operation{
 }
 
 func tuplePack(c *call) error {
-	packed, err := c.items().Pack()
+	packed, err := c.popItems().Pack()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -33,7 +33,7 @@ func tuplePack(c *call) error {
 }
 
 func tuplePackVersionstamped(c *call) error {
-	prefix, items := c.bytes(), c.items()
+	prefix, items := c.popBytes(), c.popItems()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -68,7 +68,7 @@ func incompleteStamps(t tuple.Tuple) (n int) {
 }
 
 func tupleUnpack(c *call) error {
-	elements, err := tuple.Unpack(c.bytes())
+	elements, err := tuple.Unpack(c.popBytes())
 	if c.fault != nil {
 		return c.fault
 	}
@@ -86,7 +86,7 @@ func tupleUnpack(c *call) error {
 }
 
 func tupleRange(c *call) error {
-	begin, end, err := c.items().Range()
+	begin, end, err := c.popItems().Range()
 	if c.fault != nil {
 		return c.fault
 	}
@@ -96,7 +96,7 @@ func tupleRange(c *call) error {
 }
 
 func tupleSort(c *call) error {
-	items := c.items()
+	items := c.popItems()
 	tuples := make([]tuple.Tuple, len(items))
 	for i, item := range items {
 		packed, ok := item.([]byte)
@@ -120,7 +120,7 @@ func tupleSort(c *call) error {
 }
 
 func encodeFloat(c *call) error {
-	b := c.sized(4)
+	b := c.popSized(4)
 	if c.fault == nil {
 		c.push(math.Float32frombits(binary.BigEndian.Uint32(b)))
 	}
@@ -128,7 +128,7 @@ func encodeFloat(c *call) error {
 }
 
 func encodeDouble(c *call) error {
-	b := c.sized(8)
+	b := c.popSized(8)
 	if c.fault == nil {
 		c.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 	}

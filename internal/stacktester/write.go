@@ -21,22 +21,22 @@ var writeOperations = map[string]operation{
 }
 
 func set(c *call) error {
-	key, value := c.bytes(), c.bytes()
+	key, value := c.popBytes(), c.popBytes()
 	return c.mutate(func(tx kv.Transaction) { tx.Set(key, value) })
 }
 
 func clearKey(c *call) error {
-	key := c.bytes()
+	key := c.popBytes()
 	return c.mutate(func(tx kv.Transaction) { tx.Clear(key) })
 }
 
 func clearRange(c *call) error {
-	r := kv.KeyRange{Begin: c.bytes(), End: c.bytes()}
+	r := kv.KeyRange{Begin: c.popBytes(), End: c.popBytes()}
 	return c.mutate(func(tx kv.Transaction) { tx.ClearRange(r) })
 }
 
 func clearRangeStartsWith(c *call) error {
-	r := kv.PrefixRange(c.bytes())
+	r := kv.PrefixRange(c.popBytes())
 	return c.mutate(func(tx kv.Transaction) { tx.ClearRange(r) })
 }
 
@@ -48,7 +48,7 @@ var mutationTypes = map[string]kv.MutationType{
 }
 
 func atomicOperation(c *call) error {
-	name, key, operand := popAs[string](c), c.bytes(), c.bytes()
+	name, key, operand := popAs[string](c), c.popBytes(), c.popBytes()
 	mutation, ok := mutationTypes[name]
 	if !ok && c.fault == nil {
 		return fmt.Errorf("%q is no atomic operation", name)
@@ -57,7 +57,7 @@ func atomicOperation(c *call) error {
 }
 
 func conflictRange(c *call, add func(kv.KeyRange) error) error {
-	r := kv.KeyRange{Begin: c.bytes(), End: c.bytes()}
+	r := kv.KeyRange{Begin: c.popBytes(), End: c.popBytes()}
 	if c.fault != nil {
 		return c.fault
 	}
@@ -69,7 +69,7 @@ func conflictRange(c *call, add func(kv.KeyRange) error) error {
 }
 
 func conflictKey(c *call, add func([]byte) error) error {
-	key := c.bytes()
+	key := c.popBytes()
 	if c.fault != nil {
 		return c.fault
 	}
