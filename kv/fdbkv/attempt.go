@@ -42,19 +42,19 @@ func newPendingResult[T any](a *attempt, k keptFuture, what string, take func(*c
 // freed when it is garbage.
 func awaitWatch(owner *futures, c *cFuture) kv.Future[struct{}] {
 	p := &pendingResult[struct{}]{owner: owner, slot: owner.add(keptFuture{c: c}), what: "watch", take: takeNothing, c: c}
-	p.cleanup = runtime.AddCleanup(p, owner.abandon, p.slot)
+	p.cleanup = runtime.AddCleanup(p, owner.destroyAbandoned, p.slot)
 	return kv.NewFuture[struct{}](p)
 }
 
-// leave gives up the reads of an attempt that shares its handle.
-func (a *attempt) leave() {
+// giveUpReads gives up the reads of an attempt that shares its handle.
+func (a *attempt) giveUpReads() {
 	a.futures.giveUp(newError(kv.CodeTransactionCancelled, "a read of a transaction that has ended"))
 }
 
-// repeat makes the attempt's reads again, at the attempt's version, in a new
-// transaction of the client. The new futures belong to the attempt, so repeat
+// repeatReads makes the attempt's reads again, at the attempt's version, in a new
+// transaction of the client. The new futures belong to the attempt, so repeatReads
 // stops waiting for them when the attempt ends.
-func (a *attempt) repeat(tr fdb.Transaction, reads []sharedRead) error {
+func (a *attempt) repeatReads(tr fdb.Transaction, reads []sharedRead) error {
 	version, err := awaitShared(a, handle.readVersion, "GetReadVersion", takeNumber).Get(context.Background())
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (a *attempt) repeat(tr fdb.Transaction, reads []sharedRead) error {
 	other.setReadVersion(version)
 	for _, read := range reads {
 		again := await(other, read.call(other.handle, read.snapshot), "repeating a read", takeNothing)
-		if _, err := again.Get(context.Background()); err != nil && !refused(err) {
+		if _, err := again.Get(context.Background()); err != nil && !isRefusal(err) {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (a *attempt) repeat(tr fdb.Transaction, reads []sharedRead) error {
 // metadataVersion reads the metadata version of the attempt's group.
 func (a *attempt) metadataVersion() kv.Future[[]byte] {
 	p := kv.NewPromise[[]byte]()
-	if !a.group.await(p) {
+	if !a.group.awaitMetadata(p) {
 		return kv.Resolved(a.group.metadataVersion())
 	}
 	a.futures.queue(promisedRead{p})

@@ -42,15 +42,15 @@ func (db *Database) Begin() (kv.Transaction, error) {
 }
 
 func (db *Database) begin() (*transaction, error) {
-	tr, err := db.create()
+	tr, err := db.createTransaction()
 	if err != nil {
 		return nil, err
 	}
 	return newTransaction(db, tr), nil
 }
 
-// create returns a new transaction of the client.
-func (db *Database) create() (fdb.Transaction, error) {
+// createTransaction returns a new transaction of the client.
+func (db *Database) createTransaction() (fdb.Transaction, error) {
 	db.handle.RLock()
 	defer db.handle.RUnlock()
 	if db.closed.Load() {
@@ -67,27 +67,27 @@ func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error)
 	if err != nil {
 		return err
 	}
-	defer db.forget(t)
+	defer db.untrackTransaction(t)
 	return kv.Retry(ctx, t, func(kv.Attempt) error { return fromBinding(fn(t)) })
 }
 
 // ReadTransact implements [kv.ReadTransactor]. Functions of many calls at once read
 // in transactions of the client that they share: see membership.
 func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	defer db.groups.leave()
-	t, err := db.beginReading(db.groups.enter())
+	defer db.groups.removeReader()
+	t, err := db.beginReadTransaction(db.groups.addReader())
 	if err != nil {
 		return err
 	}
-	defer db.forget(t)
+	defer db.untrackTransaction(t)
 	return kv.RetryRead(ctx, readOnlyTransaction{t}, func() error { return fromBinding(fn(t)) })
 }
 
-// adopt has the attempt's reads given up by Close and its results freed when it
+// trackAttempt has the attempt's reads given up by Close and its results freed when it
 // is garbage.
-func (db *Database) adopt(a *attempt) {
+func (db *Database) trackAttempt(a *attempt) {
 	runtime.AddCleanup(a, func(s *futures) {
-		db.release(s)
+		db.untrack(s)
 		s.destroy()
 	}, a.futures)
 	if db == nil {
@@ -102,8 +102,8 @@ func (db *Database) adopt(a *attempt) {
 	db.open[a.futures] = struct{}{}
 }
 
-// release takes an attempt off the list of those that Close gives up.
-func (db *Database) release(s *futures) {
+// untrack takes an attempt off the list of those that Close gives up.
+func (db *Database) untrack(s *futures) {
 	if db == nil {
 		return
 	}
@@ -112,12 +112,12 @@ func (db *Database) release(s *futures) {
 	delete(db.open, s)
 }
 
-// forget takes a transaction's attempts off that list. A retry loop calls it at its
-// end, when no caller waits for the transaction's reads.
-func (db *Database) forget(t *transaction) {
+// untrackTransaction takes a transaction's attempts off that list. A retry loop
+// calls it at its end, when no caller waits for the transaction's reads.
+func (db *Database) untrackTransaction(t *transaction) {
 	for _, a := range []*attempt{t.shared.Load(), t.current.Load()} {
 		if a != nil {
-			db.release(a.futures)
+			db.untrack(a.futures)
 		}
 	}
 }
@@ -143,17 +143,17 @@ func (db *Database) Close() error {
 	return nil
 }
 
-// beginReading returns a transaction for a function of ReadTransact. A default
+// beginReadTransaction returns a transaction for a function of ReadTransact. A default
 // timeout counts from the beginning of a transaction of the client: then none is
 // shared.
-func (db *Database) beginReading(share bool) (*transaction, error) {
+func (db *Database) beginReadTransaction(share bool) (*transaction, error) {
 	if !share || db.defaults.Timeout != 0 {
 		return db.begin()
 	}
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return newReading(db), nil
+	return newUnstartedTransaction(db), nil
 }
 
 // Unwrap returns the binding's database. It is valid until Close, and must not

@@ -25,7 +25,7 @@ type SharedDatabase struct{ *Database }
 
 // Begin implements [kv.Database].
 func (s SharedDatabase) Begin() (kv.Transaction, error) {
-	t, err := s.beginReading(true)
+	t, err := s.beginReadTransaction(true)
 	if err != nil {
 		return nil, err
 	}
@@ -34,10 +34,10 @@ func (s SharedDatabase) Begin() (kv.Transaction, error) {
 
 // Transact implements [kv.Transactor].
 func (s SharedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	t, err := s.beginReading(true)
+	t, err := s.beginReadTransaction(true)
 	if err != nil {
 		return err
 	}
-	defer s.forget(t)
+	defer s.untrackTransaction(t)
 	return kv.Retry(ctx, t, func(kv.Attempt) error { return fn(t) })
 }

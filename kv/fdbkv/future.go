@@ -106,7 +106,7 @@ func (p *pendingResult[T]) Result() (T, error) {
 	}
 	value, code := p.take(p.c)
 	if code != 0 {
-		p.err = p.owner.explain(code, p.what)
+		p.err = p.owner.errorOf(code, p.what)
 	} else {
 		p.value = value
 	}
@@ -125,7 +125,7 @@ func (p *pendingResult[T]) Cancel() {
 	defer p.mu.Unlock()
 	switch {
 	case p.call != nil:
-		p.failLocked(p.owner.explain(cCode(kv.CodeOperationCancelled), p.what))
+		p.failLocked(p.owner.errorOf(cCode(kv.CodeOperationCancelled), p.what))
 	case p.c != nil:
 		C.fdb_future_cancel(p.c)
 	}
@@ -139,7 +139,7 @@ func (p *pendingResult[T]) issue() {
 		return
 	}
 	p.c, p.call = p.call(p.attempt.handle), nil
-	p.slot = p.owner.issued(p, keptFuture{c: p.c})
+	p.slot = p.owner.addIssued(p, keptFuture{c: p.c})
 	if p.done != nil {
 		callBack(p.c, p)
 	}
@@ -225,8 +225,8 @@ func (s *futures) queue(q queuedRead) {
 	}
 }
 
-// issued is add for a read that was queued.
-func (s *futures) issued(q queuedRead, k keptFuture) int {
+// addIssued is add for a read that was queued.
+func (s *futures) addIssued(q queuedRead, k keptFuture) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queued = slices.DeleteFunc(s.queued, func(other queuedRead) bool { return other == q })
@@ -243,15 +243,15 @@ func (s *futures) remove(slot int) *cFuture {
 	return c
 }
 
-// outstanding reports whether there may be a future whose result was not taken.
-func (s *futures) outstanding() bool {
+// hasOutstanding reports whether there may be a future whose result was not taken.
+func (s *futures) hasOutstanding() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.free) < len(s.all) || len(s.queued) > 0
 }
 
-// abandon frees a future whose result no caller can ask for any more.
-func (s *futures) abandon(slot int) { C.fdb_future_destroy(s.remove(slot)) }
+// destroyAbandoned frees a future whose result no caller can ask for any more.
+func (s *futures) destroyAbandoned(slot int) { C.fdb_future_destroy(s.remove(slot)) }
 
 // giveUp cancels all futures: their results become err unless they are known.
 func (s *futures) giveUp(err error) {
@@ -286,17 +286,17 @@ func (s *futures) destroy() {
 	s.all = nil
 }
 
-// explain returns the error of a future.
-func (s *futures) explain(code cCode, what string) error {
+// errorOf returns the error of a future.
+func (s *futures) errorOf(code cCode, what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed != nil && givenUp(kv.Code(code)) {
+	if s.closed != nil && isCancellation(kv.Code(code)) {
 		return s.closed
 	}
 	return newError(kv.Code(code), what)
 }
 
-// givenUp reports whether a code is that of a future that was cancelled.
-func givenUp(code kv.Code) bool {
+// isCancellation reports whether a code is that of a future that was cancelled.
+func isCancellation(code kv.Code) bool {
 	return code == kv.CodeOperationCancelled || code == kv.CodeTransactionCancelled
 }

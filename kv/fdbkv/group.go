@@ -45,22 +45,22 @@ type groups struct {
 	asking    bool
 }
 
-// enter counts a function of ReadTransact, whose end is told by leave. It
+// addReader counts a function of ReadTransact, and removeReader its end. addReader
 // reports whether the function is to share a transaction.
-func (s *groups) enter() (share bool) { return s.readers.Add(1) > s.few }
-func (s *groups) leave()              { s.readers.Add(-1) }
+func (s *groups) addReader() (share bool) { return s.readers.Add(1) > s.few }
+func (s *groups) removeReader()           { s.readers.Add(-1) }
 
-// join returns the group that gathers. Where no version is being asked for, it
+// joinGathering returns the group that gathers. Where no version is being asked for, it
 // starts.
-func (s *groups) join(db *Database) (*group, error) {
-	g, start, err := s.gather(db)
+func (s *groups) joinGathering(db *Database) (*group, error) {
+	g, start, err := s.findGathering(db)
 	if start {
 		g.start()
 	}
 	return g, err
 }
 
-func (s *groups) gather(db *Database) (g *group, start bool, err error) {
+func (s *groups) findGathering(db *Database) (g *group, start bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gathering == nil {
@@ -75,8 +75,8 @@ func (s *groups) gather(db *Database) (g *group, start bool, err error) {
 	return g, start, nil
 }
 
-// next starts the group that gathers.
-func (s *groups) next() {
+// startNext starts the group that gathers.
+func (s *groups) startNext() {
 	s.mu.Lock()
 	g := s.gathering
 	s.asking, s.gathering = g != nil, nil
@@ -87,12 +87,12 @@ func (s *groups) next() {
 }
 
 func newGroup(db *Database) (*group, error) {
-	tr, err := db.create()
+	tr, err := db.createTransaction()
 	if err != nil {
 		return nil, err
 	}
 	g := &group{attempt: newAttempt(handleOf(tr), tr, nil), all: &db.groups}
-	db.adopt(g.attempt)
+	db.trackAttempt(g.attempt)
 	return g, nil
 }
 
@@ -115,10 +115,10 @@ func (g *group) start() {
 type arrival struct{ *group }
 
 // ready implements [waiter].
-func (a arrival) ready() { go a.arrive() }
+func (a arrival) ready() { go a.deliverMetadata() }
 
-func (g *group) arrive() {
-	g.all.next()
+func (g *group) deliverMetadata() {
+	g.all.startNext()
 	g.mu.Lock()
 	g.arrived = true
 	waiting := g.waiting
@@ -148,9 +148,9 @@ func (g *group) enqueue(q queuedRead) {
 	}
 }
 
-// await has a promise resolved to the metadata version. It reports false if that
+// awaitMetadata has a promise resolved to the metadata version. It reports false if that
 // has arrived.
-func (g *group) await(p *kv.Promise[[]byte]) bool {
+func (g *group) awaitMetadata(p *kv.Promise[[]byte]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.arrived {

@@ -24,7 +24,7 @@ func TestGroupsStartAfterTheirReadersBegin(t *testing.T) {
 	defer db.Close()
 	joined := make([]*group, 3)
 	for i := range joined {
-		if joined[i], err = db.groups.join(db); err != nil {
+		if joined[i], err = db.groups.joinGathering(db); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestGroupsStartAfterTheirReadersBegin(t *testing.T) {
 	if joined[2] != joined[1] {
 		t.Error("two functions that wait for the next version do not share it")
 	}
-	db.groups.next()
+	db.groups.startNext()
 	if !joined[1].started {
 		t.Error("the next group does not start when the version has arrived")
 	}

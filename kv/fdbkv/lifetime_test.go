@@ -21,8 +21,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-// collecting has garbage collected all the time until the test ends.
-func collecting(t *testing.T) {
+// collectGarbage has a goroutine collect garbage until the test ends.
+func collectGarbage(t *testing.T) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -38,8 +38,8 @@ func collecting(t *testing.T) {
 	t.Cleanup(func() { close(quit); <-done })
 }
 
-// own returns a database and the prefix of this test's keys.
-func own(t *testing.T, o fdbkv.Options) (*fdbkv.Database, string) {
+// openOwn returns a database and the prefix of this test's keys.
+func openOwn(t *testing.T, o fdbkv.Options) (*fdbkv.Database, string) {
 	t.Helper()
 	return enginetest.OpenOwn(t, o)
 }
@@ -66,8 +66,8 @@ func put(t *testing.T, db kv.Database, key, value string) {
 
 // The futures are all that is left of the transactions.
 func TestFuturesOutliveTransactions(t *testing.T) {
-	collecting(t)
-	db, prefix := own(t, fdbkv.Options{})
+	collectGarbage(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	put(t, db, prefix+"a", "1")
 	for range 50 {
 		var values []kv.Future[[]byte]
@@ -91,8 +91,8 @@ func TestFuturesOutliveTransactions(t *testing.T) {
 
 // A commit is awaited through its future alone, and a versionstamp after it.
 func TestCommitOutlivesItsTransaction(t *testing.T) {
-	collecting(t)
-	db, prefix := own(t, fdbkv.Options{})
+	collectGarbage(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	for i := range 100 {
 		commit, stamp := startCommit(t, db, fmt.Sprint(prefix, i))
 		runtime.GC()
@@ -116,8 +116,8 @@ func startCommit(t *testing.T, db kv.Database, key string) (kv.Future[struct{}],
 // Results that no caller takes are freed. Other reads go on while a caller abandons
 // some, whether it has begun to wait for them or not.
 func TestAbandonedReads(t *testing.T) {
-	collecting(t)
-	db, prefix := own(t, fdbkv.Options{})
+	collectGarbage(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	put(t, db, prefix+"a", "1")
 	var group sync.WaitGroup
 	for range 8 {
@@ -150,8 +150,8 @@ func TestAbandonedReads(t *testing.T) {
 }
 
 func TestWatchOutlivesItsTransaction(t *testing.T) {
-	collecting(t)
-	db, prefix := own(t, fdbkv.Options{})
+	collectGarbage(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	for i := range 20 {
 		key := fmt.Sprint(prefix, i)
 		watch := armWatch(t, db, key)
@@ -175,7 +175,7 @@ func armWatch(t *testing.T, db kv.Database, key string) kv.Future[struct{}] {
 
 // Watches that are garbage make room for others.
 func TestAbandonedWatchesAreFreed(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{MaxWatches: 20})
+	db, prefix := openOwn(t, fdbkv.Options{MaxWatches: 20})
 	refused := 0
 	for i := range 200 {
 		if watch := armWatch(t, db, fmt.Sprint(prefix, i)); watch.Ready() {
@@ -194,8 +194,8 @@ func TestAbandonedWatchesAreFreed(t *testing.T) {
 
 // The outcome of a commit that was cancelled is unknown, but it is whole.
 func TestCancelDuringCommit(t *testing.T) {
-	collecting(t)
-	db, prefix := own(t, fdbkv.Options{})
+	collectGarbage(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	outcomes := map[string]int{}
 	for i := range 200 {
 		a, b := fmt.Sprint(prefix, i, "/a"), fmt.Sprint(prefix, i, "/b")
@@ -233,14 +233,14 @@ func count(t *testing.T, db kv.Database, prefix string) int {
 }
 
 func TestCloseWithTransactionsAlive(t *testing.T) {
-	collecting(t)
+	collectGarbage(t)
 	for range 10 {
-		db, prefix := own(t, fdbkv.Options{})
+		db, prefix := openOwn(t, fdbkv.Options{})
 		var group sync.WaitGroup
 		var committed atomic.Int64
 		ended := make(chan error, 16)
 		for g := range 16 {
-			group.Go(func() { ended <- work(t, db, fmt.Sprint(prefix, g%4), &committed) })
+			group.Go(func() { ended <- incrementUntilError(t, db, fmt.Sprint(prefix, g%4), &committed) })
 		}
 		watch := armWatch(t, db, prefix+"watched")
 		for committed.Load() < 50 {
@@ -264,8 +264,8 @@ func TestCloseWithTransactionsAlive(t *testing.T) {
 	}
 }
 
-// work adds to a counter until that fails.
-func work(t *testing.T, db kv.Database, key string, committed *atomic.Int64) error {
+// incrementUntilError writes a key in transactions until one fails, and counts them.
+func incrementUntilError(t *testing.T, db kv.Database, key string, committed *atomic.Int64) error {
 	for {
 		err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 			value, err := tx.Get([]byte(key)).Get(t.Context())
@@ -282,8 +282,8 @@ func work(t *testing.T, db kv.Database, key string, committed *atomic.Int64) err
 	}
 }
 
-// nowhere is a cluster that does not answer.
-func nowhere(t *testing.T) *fdbkv.Database {
+// openUnreachable opens a database of a cluster that does not answer.
+func openUnreachable(t *testing.T) *fdbkv.Database {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "fdb.cluster")
 	if err := os.WriteFile(file, []byte("unreachable:here@127.0.0.1:1\n"), 0o600); err != nil {
@@ -298,7 +298,7 @@ func nowhere(t *testing.T) *fdbkv.Database {
 }
 
 func TestContextEndsWaitingForAClusterThatIsDown(t *testing.T) {
-	db := nowhere(t)
+	db := openUnreachable(t)
 	cause := errors.New("out of patience")
 	for name, wait := range map[string]func(context.Context) error{
 		"Get": func(ctx context.Context) error {
@@ -348,7 +348,7 @@ func TestContextEndsWaitingForAClusterThatIsDown(t *testing.T) {
 }
 
 func TestCloseEndsWaitingForAClusterThatIsDown(t *testing.T) {
-	db := nowhere(t)
+	db := openUnreachable(t)
 	tx := begin(t, db)
 	get, version := tx.Get([]byte("a")), tx.GetReadVersion()
 	get.Done()
@@ -364,7 +364,7 @@ func TestCloseEndsWaitingForAClusterThatIsDown(t *testing.T) {
 }
 
 func TestNoGoroutineWaitsForARead(t *testing.T) {
-	db := nowhere(t)
+	db := openUnreachable(t)
 	tx := begin(t, db)
 	before := runtime.NumGoroutine()
 	for range 1000 {

@@ -33,7 +33,7 @@ type setting struct {
 func startNetwork(n Network) error {
 	settings := n.settings()
 	if network.started {
-		if differing := differ(settings, network.settings); len(settings) > 0 && len(differing) > 0 {
+		if differing := differingNames(settings, network.settings); len(settings) > 0 && len(differing) > 0 {
 			return &NetworkError{Differing: differing}
 		}
 		return nil
@@ -50,9 +50,9 @@ func startNetwork(n Network) error {
 	return nil
 }
 
-// differ returns the names of the settings that only one list has, or that have
+// differingNames returns the names of the settings that only one list has, or that have
 // another value in it.
-func differ(a, b []setting) []string {
+func differingNames(a, b []setting) []string {
 	var names []string
 	for _, lists := range [][2][]setting{{a, b}, {b, a}} {
 		for _, s := range lists[0] {

@@ -46,7 +46,7 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(o.apply(database.Options()), probe(database, clusterFile)); err != nil {
+	if err := errors.Join(o.applyTo(database.Options()), checkClusterFile(database, clusterFile)); err != nil {
 		database.Close()
 		return nil, err
 	}
@@ -55,11 +55,11 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 	return db, nil
 }
 
-// probe returns the fault of a cluster file, which the client keeps to itself
+// checkClusterFile returns the fault of a cluster file, which the client keeps to itself
 // until a transaction uses it. The size of a transaction is known without the
 // cluster, though with external clients only when one of them has connected:
 // that is not waited for.
-func probe(database fdb.Database, clusterFile string) error {
+func checkClusterFile(database fdb.Database, clusterFile string) error {
 	tr, err := database.CreateTransaction()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

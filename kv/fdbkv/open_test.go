@@ -36,19 +36,19 @@ func TestOpenFaults(t *testing.T) {
 
 // The process has one network: a later Open cannot give other network options.
 func TestNetworkIsStartedOnce(t *testing.T) {
-	_, _ = own(t, fdbkv.Options{})
+	_, _ = openOwn(t, fdbkv.Options{})
 	_, err := fdbkv.OpenWith(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{Network: fdbkv.Network{Trace: fdbkv.Trace{Dir: t.TempDir()}}})
 	var differs *fdbkv.NetworkError
 	if !errors.As(err, &differs) || !slices.Equal(differs.Differing, []string{"Trace.Dir"}) {
 		t.Errorf("other network options: %v, want a NetworkError about Trace.Dir", err)
 	}
-	_, _ = own(t, fdbkv.Options{})
+	_, _ = openOwn(t, fdbkv.Options{})
 }
 
 // Closing one database leaves the others of the same cluster alone.
 func TestDatabasesOfOneClusterAreApart(t *testing.T) {
-	a, prefix := own(t, fdbkv.Options{})
-	b, _ := own(t, fdbkv.Options{})
+	a, prefix := openOwn(t, fdbkv.Options{})
+	b, _ := openOwn(t, fdbkv.Options{})
 	put(t, a, prefix+"a", "1")
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestDatabasesOfOneClusterAreApart(t *testing.T) {
 }
 
 func TestDefaultsOfTransactions(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{
+	db, prefix := openOwn(t, fdbkv.Options{
 		Transactions:         kv.TransactionDefaults{Timeout: time.Minute, RetryLimit: 1, MaxRetryDelay: 5 * time.Millisecond, SizeLimit: 1000},
 		AutomaticIdempotency: true, CausalReadRisky: true, MaxWatches: 10, LocationCacheSize: 1000, MachineID: "m", DatacenterID: "d",
 	})
@@ -80,7 +80,7 @@ func TestDefaultsOfTransactions(t *testing.T) {
 }
 
 func TestDefaultTimeout(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{Transactions: kv.TransactionDefaults{Timeout: 10 * time.Millisecond}})
+	db, prefix := openOwn(t, fdbkv.Options{Transactions: kv.TransactionDefaults{Timeout: 10 * time.Millisecond}})
 	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 		for {
 			if _, err := tx.Get([]byte(prefix)).Get(t.Context()); err != nil {
@@ -95,7 +95,7 @@ func TestDefaultTimeout(t *testing.T) {
 
 // An error is one of package kv and one of the binding, and says where it was met.
 func TestErrorsKeepTheirCodes(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	tx := begin(t, db)
 	tx.Set([]byte(prefix), make([]byte, kv.MaxValueSize+1))
 	err := tx.Commit(t.Context())

@@ -10,8 +10,8 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 )
 
-// apply sets the database's options.
-func (o Options) apply(d fdb.DatabaseOptions) error {
+// applyTo sets the database's options.
+func (o Options) applyTo(d fdb.DatabaseOptions) error {
 	type option struct {
 		name  string
 		value int64

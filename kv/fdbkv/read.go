@@ -23,9 +23,9 @@ type reader struct {
 // read version.
 func (r reader) attempt(plain bool) (*attempt, error) {
 	if plain {
-		return r.t.forReading()
+		return r.t.attemptForRead()
 	}
-	return r.t.usable()
+	return r.t.usableAttempt()
 }
 
 // isUserKey reports whether key can be one of a user.
@@ -90,7 +90,7 @@ func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 
 // GetReadVersion implements [kv.ReadTransaction].
 func (r reader) GetReadVersion() kv.Future[int64] {
-	a, err := r.t.forReading()
+	a, err := r.t.attemptForRead()
 	if err != nil {
 		return kv.Resolved(int64(0), err)
 	}
@@ -103,7 +103,7 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction]. What the client
 // would fall over is answered here.
 func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
-	a, err := r.t.usable()
+	a, err := r.t.usableAttempt()
 	if err == nil {
 		err = kv.CheckSizeRange(keys)
 	}
@@ -118,7 +118,7 @@ func (r reader) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64] {
 
 // GetRangeSplitPoints implements [kv.ReadTransaction].
 func (r reader) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
-	a, err := r.t.usable()
+	a, err := r.t.usableAttempt()
 	if err == nil {
 		err = kv.CheckSplitPoints(keys, chunkSize)
 	}
@@ -156,7 +156,7 @@ func awaitShared[T any](a *attempt, call func(handle) *cFuture, what string, tak
 // readShared is awaitShared for a read, which is noted, and made as a snapshot
 // read: in a group nothing conflicts.
 func readShared[T any](r reader, a *attempt, call func(h handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	if own := r.t.note(sharedRead{call, r.snapshot}); own != nil {
+	if own := r.t.recordRead(sharedRead{call, r.snapshot}); own != nil {
 		return await(own, call(own.handle, r.snapshot), what, take)
 	}
 	return awaitShared(a, func(h handle) *cFuture { return call(h, true) }, what, take)
@@ -164,7 +164,7 @@ func readShared[T any](r reader, a *attempt, call func(h handle, snapshot bool) 
 
 // getShared is Get in a group. The metadata version is there once for all.
 func (r reader) getShared(a *attempt, key []byte) kv.Future[[]byte] {
-	if r.snapshot && string(key) == kv.MetadataVersionKey && r.t.note(sharedRead{getMetadataVersion, true}) == nil {
+	if r.snapshot && string(key) == kv.MetadataVersionKey && r.t.recordRead(sharedRead{getMetadataVersion, true}) == nil {
 		return a.metadataVersion()
 	}
 	key = bytes.Clone(key)

@@ -21,16 +21,16 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-// sharingAlways has databases that are opened from now on share the transactions
+// alwaysShare has databases that are opened from now on share the transactions
 // of all functions of ReadTransact.
-func sharingAlways(t *testing.T) { t.Cleanup(fdbkv.SetFewReaders(0)) }
+func alwaysShare(t *testing.T) { t.Cleanup(fdbkv.SetFewReaders(0)) }
 
 // Many read at once, so that they share read versions, while others commit:
 // each must see what was acknowledged before it began, at one version, and the
 // metadata version that the cluster has there.
 func TestSharedReadsAreFresh(t *testing.T) {
 	const readers, commits = 64, 200
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	ctx := t.Context()
 	key := []byte(prefix + "commits")
 	var acknowledged atomic.Uint64
@@ -99,7 +99,7 @@ type observation struct {
 	Sizes       []int64
 }
 
-func (s *observation) note(value []byte, err error) {
+func (s *observation) noteValue(value []byte, err error) {
 	s.Codes = append(s.Codes, kv.CodeOf(err))
 	s.Values = append(s.Values, fmt.Sprintf("%q", value))
 }
@@ -108,7 +108,7 @@ func (s *observation) noteSize(n int64, err error) {
 	s.Codes, s.Sizes = append(s.Codes, kv.CodeOf(err)), append(s.Sizes, n)
 }
 
-func (s *observation) ranges(ctx context.Context, tx kv.Transaction) (err error) {
+func (s *observation) noteRanges(ctx context.Context, tx kv.Transaction) (err error) {
 	s.Read, s.Write, err = tx.(kv.ConflictRanger).ConflictRanges(ctx)
 	return err
 }
@@ -120,8 +120,8 @@ func TestSharingIsNotSeen(t *testing.T) {
 		"reads": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			get, key := tx.Get([]byte(p+"a")), tx.Snapshot().GetKey(kv.FirstGreaterThan([]byte(p+"a")))
 			scan := tx.GetRange(kv.PrefixRange([]byte(p)).Selectors(), kv.RangeOptions{Limit: 2, Reverse: true})
-			s.note(get.Get(ctx))
-			s.note(key.Get(ctx))
+			s.noteValue(get.Get(ctx))
+			s.noteValue(key.Get(ctx))
 			pairs, err := scan.Slice(ctx)
 			s.Pairs = pairs
 			return err
@@ -129,23 +129,23 @@ func TestSharingIsNotSeen(t *testing.T) {
 		"read version of its own": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			tx.SetReadVersion(1)
 			s.noteSize(tx.GetReadVersion().Get(ctx))
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			return nil
 		},
 		"read version twice": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.SetReadVersion(1)
-			s.note(tx.Get([]byte(p + "b")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "b")).Get(ctx))
 			return nil
 		},
 		"option first": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte("\xff/no such key")).Get(ctx))
+			s.noteValue(tx.Get([]byte("\xff/no such key")).Get(ctx))
 			s.noteSize(0, tx.SetOption(kv.OptionReadSystemKeys, 0))
-			s.note(tx.Get([]byte("\xff/no such key")).Get(ctx))
+			s.noteValue(tx.Get([]byte("\xff/no such key")).Get(ctx))
 			return nil
 		},
 		"option too late": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			s.noteSize(0, tx.SetOption(kv.OptionReadYourWritesDisable, 0))
 			return nil
 		},
@@ -153,57 +153,57 @@ func TestSharingIsNotSeen(t *testing.T) {
 			get, key := tx.Get([]byte(p+"a")), tx.GetKey(kv.LastLessThan([]byte(p+"c")))
 			view := tx.Snapshot().Get([]byte(p + "b"))
 			scan := tx.GetRange(kv.SelectorRange{Begin: kv.FirstGreaterThan([]byte(p + "a")), End: kv.FirstGreaterOrEqual([]byte(p + "c"))}, kv.RangeOptions{})
-			s.note(get.Get(ctx))
-			s.note(key.Get(ctx))
-			s.note(view.Get(ctx))
+			s.noteValue(get.Get(ctx))
+			s.noteValue(key.Get(ctx))
+			s.noteValue(view.Get(ctx))
 			if _, err := scan.Slice(ctx); err != nil {
 				return err
 			}
 			s.noteSize(tx.GetApproximateSize().Get(ctx))
-			return s.ranges(ctx, tx)
+			return s.noteRanges(ctx, tx)
 		},
 		"own writes": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Set([]byte(p+"a"), []byte("mine"))
 			tx.Clear([]byte(p + "b"))
 			tx.Atomic(kv.ByteMax, []byte(p+"c"), []byte("zz"))
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
-			s.note(tx.Snapshot().Get([]byte(p + "b")).Get(ctx))
-			s.note(tx.Get([]byte(p + "c")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Snapshot().Get([]byte(p + "b")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "c")).Get(ctx))
 			tx.ClearRange(kv.PrefixRange([]byte(p)))
-			s.note(tx.Get([]byte(p + "c")).Get(ctx))
-			return s.ranges(ctx, tx)
+			s.noteValue(tx.Get([]byte(p + "c")).Get(ctx))
+			return s.noteRanges(ctx, tx)
 		},
 		"conflict ranges of its own": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
 			s.noteSize(0, tx.AddReadConflictKey([]byte(p+"x")))
 			s.noteSize(0, tx.AddWriteConflictRange(kv.PrefixRange([]byte(p))))
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
-			return s.ranges(ctx, tx)
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
+			return s.noteRanges(ctx, tx)
 		},
 		"cancelled": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Cancel()
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			s.noteSize(tx.GetReadVersion().Get(ctx))
 			tx.Reset()
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			return nil
 		},
 		"reset": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Reset()
 			tx.SetReadVersion(2)
 			s.noteSize(tx.GetReadVersion().Get(ctx))
-			return s.ranges(ctx, tx)
+			return s.noteRanges(ctx, tx)
 		},
 		"on error": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			s.noteSize(0, tx.OnError(ctx, kv.NewError(kv.CodeNotCommitted, "made up")))
-			s.note(tx.Get([]byte(p + "b")).Get(ctx))
-			return s.ranges(ctx, tx)
+			s.noteValue(tx.Get([]byte(p + "b")).Get(ctx))
+			return s.noteRanges(ctx, tx)
 		},
 		"commit and watch": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			tx.Set([]byte(p+"new"), nil)
 			watch := tx.Watch([]byte(p + "a"))
 			defer watch.Cancel()
@@ -218,24 +218,24 @@ func TestSharingIsNotSeen(t *testing.T) {
 			return nil
 		},
 		"illegal reads": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte("\xff\xff\xff")).Get(ctx))
-			s.note(tx.Get([]byte("\xff\xff/no such module")).Get(ctx))
-			s.note(tx.GetKey(kv.FirstGreaterThan([]byte("\xff\x01"))).Get(ctx))
+			s.noteValue(tx.Get([]byte("\xff\xff\xff")).Get(ctx))
+			s.noteValue(tx.Get([]byte("\xff\xff/no such module")).Get(ctx))
+			s.noteValue(tx.GetKey(kv.FirstGreaterThan([]byte("\xff\x01"))).Get(ctx))
 			_, err := tx.GetRange(kv.KeyRange{Begin: []byte("b"), End: []byte("a")}.Selectors(), kv.RangeOptions{}).Slice(ctx)
-			s.note(nil, err)
+			s.noteValue(nil, err)
 			_, err = tx.GetRange(kv.PrefixRange([]byte(p)).Selectors(), kv.RangeOptions{Mode: kv.ModeExact}).Slice(ctx)
-			s.note(nil, err)
+			s.noteValue(nil, err)
 			return nil
 		},
 		"binding": func(ctx context.Context, tx kv.Transaction, p string, s *observation) error {
-			s.note(tx.Get([]byte(p + "a")).Get(ctx))
+			s.noteValue(tx.Get([]byte(p + "a")).Get(ctx))
 			tr, ok := fdbkv.Unwrap(tx)
 			if !ok {
 				return errors.New("Unwrap refuses a transaction of ReadTransact")
 			}
 			value, err := tr.Get(fdb.Key(p + "b")).Get()
-			s.note(value, err)
-			return s.ranges(ctx, tx)
+			s.noteValue(value, err)
+			return s.noteRanges(ctx, tx)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,8 +249,8 @@ func TestSharingIsNotSeen(t *testing.T) {
 
 // What a transaction does for itself, it does at the version of its group.
 func TestOwnKeepsTheVersionOfTheGroup(t *testing.T) {
-	sharingAlways(t)
-	db, prefix := own(t, fdbkv.Options{})
+	alwaysShare(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	key := []byte(prefix + "a")
 	put(t, db, prefix+"a", "before")
 	var commit error
@@ -282,7 +282,7 @@ func observe(t *testing.T, program func(context.Context, kv.Transaction, string,
 	t.Helper()
 	undo := fdbkv.SetFewReaders(few)
 	defer undo()
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	const fixed = "/"
 	for _, name := range []string{"a", "b", "c"} {
 		put(t, db, prefix+fixed+name, "value of "+name)

@@ -21,7 +21,7 @@ import (
 // transaction, those that write as well, beginning in a transaction of the client
 // that it shares with others.
 func TestSharing(t *testing.T) {
-	sharingAlways(t)
+	alwaysShare(t)
 	for name, test := range map[string]func(*testing.T, func(testing.TB) kv.Database){
 		"Conformance": func(t *testing.T, open func(testing.TB) kv.Database) { kvtest.RunConformance(t, open) },
 		"Hostile": func(t *testing.T, open func(testing.TB) kv.Database) {
@@ -43,16 +43,18 @@ func TestSharing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := enginetest.Whole(t)
-			test(t, func(tb testing.TB) kv.Database { return share(whole(tb)) })
+			test(t, func(tb testing.TB) kv.Database { return sharedDatabase(whole(tb)) })
 		})
 	}
 }
 
-func share(db kv.Database) kv.Database { return fdbkv.SharedDatabase{Database: db.(*fdbkv.Database)} }
+func sharedDatabase(db kv.Database) kv.Database {
+	return fdbkv.SharedDatabase{Database: db.(*fdbkv.Database)}
+}
 
 // Lifetimes, too, where functions of ReadTransact share.
 func TestLifetimesOfSharing(t *testing.T) {
-	sharingAlways(t)
+	alwaysShare(t)
 	for name, test := range map[string]func(*testing.T){
 		"AbandonedReads":        TestAbandonedReads,
 		"CloseWithTransactions": TestCloseWithTransactionsAlive,

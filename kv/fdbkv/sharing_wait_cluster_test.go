@@ -17,12 +17,12 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-// gathered runs do in a function of ReadTransact whose group has not started,
+// runBeforeGroupStarts runs do in a function of ReadTransact whose group has not started,
 // because the version of the one before does not arrive.
-func gathered(t *testing.T, ctx context.Context, do func(*fdbkv.Database, kv.ReadTransaction) error) error {
+func runBeforeGroupStarts(t *testing.T, ctx context.Context, do func(*fdbkv.Database, kv.ReadTransaction) error) error {
 	t.Helper()
-	sharingAlways(t)
-	db := nowhere(t)
+	alwaysShare(t)
+	db := openUnreachable(t)
 	return db.ReadTransact(t.Context(), func(first kv.ReadTransaction) error {
 		first.Get([]byte("a"))
 		return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error { return do(db, tx) })
@@ -54,7 +54,7 @@ func TestReadsThatWaitForTheirGroupEnd(t *testing.T) {
 		t.Run(name+"/context", func(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, cause)
 			defer cancel()
-			err := gathered(t, ctx, func(_ *fdbkv.Database, tx kv.ReadTransaction) error { return read(ctx, tx) })
+			err := runBeforeGroupStarts(t, ctx, func(_ *fdbkv.Database, tx kv.ReadTransaction) error { return read(ctx, tx) })
 			if !errors.Is(err, cause) {
 				t.Errorf("%v, want the context's cause", err)
 			}
@@ -62,7 +62,7 @@ func TestReadsThatWaitForTheirGroupEnd(t *testing.T) {
 		t.Run(name+"/cancelled by the context", func(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, cause)
 			defer cancel()
-			err := gathered(t, ctx, func(_ *fdbkv.Database, tx kv.ReadTransaction) error { return read(t.Context(), tx) })
+			err := runBeforeGroupStarts(t, ctx, func(_ *fdbkv.Database, tx kv.ReadTransaction) error { return read(t.Context(), tx) })
 			if !errors.Is(err, cause) {
 				t.Errorf("%v, want the context's cause", err)
 			}
@@ -73,7 +73,7 @@ func TestReadsThatWaitForTheirGroupEnd(t *testing.T) {
 			"Close":  func(db *fdbkv.Database, _ kv.Transaction) { _ = db.Close() },
 		} {
 			t.Run(name+"/"+end, func(t *testing.T) {
-				err := gathered(t, t.Context(), func(db *fdbkv.Database, tx kv.ReadTransaction) error {
+				err := runBeforeGroupStarts(t, t.Context(), func(db *fdbkv.Database, tx kv.ReadTransaction) error {
 					tx.GetReadVersion()
 					ended := make(chan error)
 					go func() { ended <- read(t.Context(), tx) }()
@@ -95,7 +95,7 @@ func TestReadsThatWaitForTheirGroupEnd(t *testing.T) {
 
 // A future that is cancelled before its group starts is known at once.
 func TestCancelOfAReadThatWaitsForItsGroup(t *testing.T) {
-	err := gathered(t, t.Context(), func(_ *fdbkv.Database, tx kv.ReadTransaction) error {
+	err := runBeforeGroupStarts(t, t.Context(), func(_ *fdbkv.Database, tx kv.ReadTransaction) error {
 		for _, f := range []kv.Future[[]byte]{tx.Get([]byte("a")), tx.Snapshot().Get([]byte(kv.MetadataVersionKey))} {
 			if f.Ready() {
 				t.Error("a read that waits for its group is ready")
@@ -114,7 +114,7 @@ func TestCancelOfAReadThatWaitsForItsGroup(t *testing.T) {
 
 // No goroutine waits for a group either.
 func TestNoGoroutineWaitsForAGroup(t *testing.T) {
-	err := gathered(t, t.Context(), func(_ *fdbkv.Database, tx kv.ReadTransaction) error {
+	err := runBeforeGroupStarts(t, t.Context(), func(_ *fdbkv.Database, tx kv.ReadTransaction) error {
 		before := runtime.NumGoroutine()
 		for range 1000 {
 			tx.Get([]byte("a")).Done()
@@ -131,9 +131,9 @@ func TestNoGoroutineWaitsForAGroup(t *testing.T) {
 
 // Results that no caller takes are freed while others of the group go on.
 func TestAbandonedSharedReads(t *testing.T) {
-	sharingAlways(t)
-	collecting(t)
-	db, prefix := own(t, fdbkv.Options{})
+	alwaysShare(t)
+	collectGarbage(t)
+	db, prefix := openOwn(t, fdbkv.Options{})
 	put(t, db, prefix+"a", "1")
 	var all sync.WaitGroup
 	for range 8 {

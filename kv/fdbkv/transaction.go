@@ -34,10 +34,10 @@ type readOnlyTransaction struct{ *transaction }
 // Cancel implements [kv.Transaction].
 func (r readOnlyTransaction) Cancel() {
 	r.over.Store(true)
-	if a := r.shared.Load(); a != nil && a.futures.outstanding() {
-		a.leave()
+	if a := r.shared.Load(); a != nil && a.futures.hasOutstanding() {
+		a.giveUpReads()
 	}
-	if a := r.current.Load(); a != nil && a.futures.outstanding() {
+	if a := r.current.Load(); a != nil && a.futures.hasOutstanding() {
 		a.cancel()
 	}
 }
@@ -48,14 +48,15 @@ var (
 )
 
 func newTransaction(db *Database, tr fdb.Transaction) *transaction {
-	t := newReading(db)
+	t := newUnstartedTransaction(db)
 	t.tr = tr
-	t.renew(handleOf(tr))
+	t.beginAttempt(handleOf(tr))
 	return t
 }
 
-// newReading returns a transaction that has no transaction of the client.
-func newReading(db *Database) *transaction {
+// newUnstartedTransaction returns a transaction that has no transaction of the
+// client yet.
+func newUnstartedTransaction(db *Database) *transaction {
 	t := &transaction{db: db}
 	t.reader = reader{t: t}
 	if db == nil {
@@ -66,27 +67,27 @@ func newReading(db *Database) *transaction {
 	return t
 }
 
-// renew begins the next attempt.
-func (t *transaction) renew(h handle) {
+// beginAttempt begins the next attempt.
+func (t *transaction) beginAttempt(h handle) {
 	a := newAttempt(h, t.tr, nil)
-	t.db.adopt(a)
+	t.db.trackAttempt(a)
 	t.reports.Store(t.db != nil && t.db.defaults.ReportConflictingKeys)
 	if before := t.current.Swap(a); before != nil {
-		t.db.release(before.futures)
+		t.db.untrack(before.futures)
 	}
 }
 
-// usable returns the transaction's own attempt, or an error if the database is
+// usableAttempt returns the transaction's own attempt, or an error if the database is
 // closed.
-func (t *transaction) usable() (*attempt, error) {
-	if err := t.ended(); err != nil {
+func (t *transaction) usableAttempt() (*attempt, error) {
+	if err := t.endError(); err != nil {
 		return nil, err
 	}
-	return t.own()
+	return t.ownAttempt()
 }
 
-// ended returns the error of all calls, or nil.
-func (t *transaction) ended() error {
+// endError returns the error of all calls, or nil.
+func (t *transaction) endError() error {
 	if t.db != nil && t.db.closed.Load() {
 		return kv.ErrClosed
 	}
@@ -96,10 +97,10 @@ func (t *transaction) ended() error {
 	return nil
 }
 
-// change has the transaction's own attempt do what returns nothing. Where there
-// is none, a later call tells why.
-func (t *transaction) change(do func(*attempt)) {
-	if a, err := t.own(); err == nil {
+// runOnOwn calls do with the transaction's own attempt. If there is none, a later
+// call returns the reason.
+func (t *transaction) runOnOwn(do func(*attempt)) {
+	if a, err := t.ownAttempt(); err == nil {
 		do(a)
 	}
 }
@@ -117,18 +118,18 @@ func (t *transaction) Snapshot() kv.ReadTransaction { return snapshot{reader{t: 
 
 // Set implements [kv.Transaction].
 func (t *transaction) Set(key, value []byte) {
-	t.change(func(a *attempt) { a.set(key, value) })
+	t.runOnOwn(func(a *attempt) { a.set(key, value) })
 }
 
 // Clear implements [kv.Transaction].
-func (t *transaction) Clear(key []byte) { t.change(func(a *attempt) { a.clear(key) }) }
+func (t *transaction) Clear(key []byte) { t.runOnOwn(func(a *attempt) { a.clear(key) }) }
 
 // ClearRange implements [kv.Transaction].
-func (t *transaction) ClearRange(r kv.KeyRange) { t.change(func(a *attempt) { a.clearRange(r) }) }
+func (t *transaction) ClearRange(r kv.KeyRange) { t.runOnOwn(func(a *attempt) { a.clearRange(r) }) }
 
 // Atomic implements [kv.Transaction].
 func (t *transaction) Atomic(op kv.MutationType, key, operand []byte) {
-	t.change(func(a *attempt) { a.atomic(op, key, operand) })
+	t.runOnOwn(func(a *attempt) { a.atomic(op, key, operand) })
 }
 
 // AddReadConflictRange implements [kv.Transaction].
@@ -148,7 +149,7 @@ func (t *transaction) AddWriteConflictKey(key []byte) error {
 }
 
 func (t *transaction) addConflict(r kv.KeyRange, write bool) error {
-	a, err := t.own()
+	a, err := t.ownAttempt()
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (t *transaction) addConflict(r kv.KeyRange, write bool) error {
 
 // SetReadVersion implements [kv.Transaction].
 func (t *transaction) SetReadVersion(version int64) {
-	t.change(func(a *attempt) { a.setReadVersion(version) })
+	t.runOnOwn(func(a *attempt) { a.setReadVersion(version) })
 }
 
 // SetOption implements [kv.Transaction].
@@ -167,7 +168,7 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 	case kv.OptionTimeout, kv.OptionRetryLimit, kv.OptionMaxRetryDelay, kv.OptionSizeLimit:
 		value = binary.LittleEndian.AppendUint64(make([]byte, 0, 8), uint64(arg))
 	}
-	a, err := t.own()
+	a, err := t.ownAttempt()
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 
 // Watch implements [kv.Transaction].
 func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
-	a, err := t.usable()
+	a, err := t.usableAttempt()
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
@@ -191,7 +192,7 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 
 // GetApproximateSize implements [kv.Transaction].
 func (t *transaction) GetApproximateSize() kv.Future[int64] {
-	a, err := t.usable()
+	a, err := t.usableAttempt()
 	if err != nil {
 		return kv.Resolved(int64(0), err)
 	}
@@ -200,7 +201,7 @@ func (t *transaction) GetApproximateSize() kv.Future[int64] {
 
 // GetCommittedVersion implements [kv.Transaction].
 func (t *transaction) GetCommittedVersion() (int64, error) {
-	a, err := t.own()
+	a, err := t.ownAttempt()
 	if err != nil {
 		return 0, err
 	}
@@ -213,7 +214,7 @@ func (t *transaction) GetCommittedVersion() (int64, error) {
 
 // GetVersionstamp implements [kv.Transaction].
 func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
-	a, err := t.usable()
+	a, err := t.usableAttempt()
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}

@@ -26,20 +26,20 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if t.db == nil {
 		return kv.Resolved(struct{}{}, ErrWrapped)
 	}
-	a, err := t.usable()
+	a, err := t.usableAttempt()
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
 	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", takeNothing))
 	if t.reports.Load() {
-		return t.explained(commit)
+		return t.withConflicts(commit)
 	}
 	return commit
 }
 
-// explained returns a commit whose error tells the conflicting keys. The client
+// withConflicts returns a commit whose error tells the conflicting keys. The client
 // has to be asked for them when the commit has failed, so a goroutine waits.
-func (t *transaction) explained(commit kv.Future[struct{}]) kv.Future[struct{}] {
+func (t *transaction) withConflicts(commit kv.Future[struct{}]) kv.Future[struct{}] {
 	e := explainedCommit{kv.NewPromise[struct{}](), commit}
 	go func() {
 		_, err := commit.Get(context.Background())
@@ -61,10 +61,10 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	if t.db == nil {
 		return orInvalid(err)
 	}
-	if closed := t.ended(); closed != nil {
+	if closed := t.endError(); closed != nil {
 		return closed
 	}
-	a, closed := t.alone()
+	a, closed := t.detachFromGroup()
 	if closed != nil {
 		return closed
 	}
@@ -76,7 +76,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	_, refused := await(a, a.onError(code), "OnError", takeNothing).Get(ctx)
 	switch {
 	case refused == nil:
-		t.renew(a.handle)
+		t.beginAttempt(a.handle)
 	case kv.CodeOf(refused) == code:
 		return err
 	case kv.CodeOf(refused) == 0: // ctx ended, or the database was closed
@@ -105,20 +105,20 @@ func orInvalid(err error) error {
 // Reset implements [kv.Transaction]. A wrapped transaction is cancelled instead:
 // what its maker wrote must not vanish from a commit that then succeeds.
 func (t *transaction) Reset() {
-	a, err := t.alone()
+	a, err := t.detachFromGroup()
 	switch {
 	case err != nil: // closed: later calls tell
 	case t.db == nil:
 		a.cancel()
 	default:
 		a.reset()
-		t.renew(a.handle)
+		t.beginAttempt(a.handle)
 	}
 }
 
 // Cancel implements [kv.Transaction].
 func (t *transaction) Cancel() {
-	if a, err := t.alone(); err == nil {
+	if a, err := t.detachFromGroup(); err == nil {
 		a.cancel()
 	}
 }

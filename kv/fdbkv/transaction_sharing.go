@@ -20,7 +20,7 @@ import (
 // So a program sees no difference. The second attempt of a
 // retry loop shares nothing.
 type membership struct {
-	mu     sync.Mutex // held while shared is joined, and while own waits
+	mu     sync.Mutex // held while shared is joined, and while ownAttempt waits
 	shared atomic.Pointer[attempt]
 	reads  []sharedRead // those made in the group
 }
@@ -31,9 +31,9 @@ type sharedRead struct {
 	snapshot bool // it was asked for so
 }
 
-// forReading returns the attempt in which to read.
-func (t *transaction) forReading() (*attempt, error) {
-	if err := t.ended(); err != nil {
+// attemptForRead returns the attempt in which to read.
+func (t *transaction) attemptForRead() (*attempt, error) {
+	if err := t.endError(); err != nil {
 		return nil, err
 	}
 	if a := t.current.Load(); a != nil {
@@ -42,11 +42,11 @@ func (t *transaction) forReading() (*attempt, error) {
 	if a := t.shared.Load(); a != nil {
 		return a, nil
 	}
-	return t.join()
+	return t.joinGroup()
 }
 
-// join has the transaction read in the group that gathers.
-func (t *transaction) join() (*attempt, error) {
+// joinGroup has the transaction read in the group that gathers.
+func (t *transaction) joinGroup() (*attempt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range []*attempt{t.current.Load(), t.shared.Load()} {
@@ -54,23 +54,23 @@ func (t *transaction) join() (*attempt, error) {
 			return a, nil
 		}
 	}
-	g, err := t.db.groups.join(t.db)
+	g, err := t.db.groups.joinGathering(t.db)
 	if err != nil {
 		return nil, err
 	}
 	a := newAttempt(g.handle, g.tr, g)
-	t.db.adopt(a)
+	t.db.trackAttempt(a)
 	t.shared.Store(a)
 	if t.over.Load() {
-		a.leave()
+		a.giveUpReads()
 	}
 	return a, nil
 }
 
-// own returns the attempt that the transaction has for itself, which may have
-// to be made first. Then own waits for the read version of the group. The end of
+// ownAttempt returns the attempt that the transaction has for itself, which may have
+// to be made first. Then ownAttempt waits for the read version of the group. The end of
 // the retry loop's context and Close end that.
-func (t *transaction) own() (*attempt, error) {
+func (t *transaction) ownAttempt() (*attempt, error) {
 	if a := t.current.Load(); a != nil {
 		return a, nil
 	}
@@ -79,30 +79,31 @@ func (t *transaction) own() (*attempt, error) {
 	if a := t.current.Load(); a != nil {
 		return a, nil
 	}
-	tr, err := t.db.create()
+	tr, err := t.db.createTransaction()
 	if err != nil {
 		return nil, err
 	}
 	if shared := t.shared.Load(); shared != nil {
-		if err := shared.repeat(tr, t.reads); err != nil {
+		if err := shared.repeatReads(tr, t.reads); err != nil {
 			return nil, err
 		}
 	}
-	return t.become(tr), nil
+	return t.takeOver(tr), nil
 }
 
-// become makes a transaction of the client the transaction's own.
-func (t *transaction) become(tr fdb.Transaction) *attempt {
+// takeOver makes a transaction of the client the transaction's own.
+func (t *transaction) takeOver(tr fdb.Transaction) *attempt {
 	t.tr, t.reads = tr, nil
-	t.renew(handleOf(tr))
+	t.beginAttempt(handleOf(tr))
 	return t.current.Load()
 }
 
-// alone is own for what forgets or ends everything read so far: reads of the
-// group are given up, and its version is not waited for.
-func (t *transaction) alone() (*attempt, error) {
+// detachFromGroup returns the transaction's own attempt for a call that forgets or
+// ends all reads so far: it gives up the reads in the group, and does not wait for
+// the group's version.
+func (t *transaction) detachFromGroup() (*attempt, error) {
 	if shared := t.shared.Load(); shared != nil {
-		shared.leave()
+		shared.giveUpReads()
 	}
 	if a := t.current.Load(); a != nil {
 		return a, nil
@@ -112,22 +113,23 @@ func (t *transaction) alone() (*attempt, error) {
 	if a := t.current.Load(); a != nil {
 		return a, nil
 	}
-	tr, err := t.db.create()
+	tr, err := t.db.createTransaction()
 	if err != nil {
 		return nil, err
 	}
-	return t.become(tr), nil
+	return t.takeOver(tr), nil
 }
 
-// refused reports whether a read ended with an error that it has had before, since
+// isRefusal reports whether a read ended with an error that it has had before, since
 // it cannot be made. It adds no conflict then.
-func refused(err error) bool {
+func isRefusal(err error) bool {
 	code := kv.CodeOf(err)
-	return code != 0 && !givenUp(code) && !kv.IsRetryable(err)
+	return code != 0 && !isCancellation(code) && !kv.IsRetryable(err)
 }
 
-// note has own repeat a read, and returns nil, or what own has returned meanwhile.
-func (t *transaction) note(read sharedRead) *attempt {
+// recordRead notes a read for ownAttempt to repeat, and returns nil. It returns the
+// transaction's own attempt instead if there is one by now.
+func (t *transaction) recordRead(read sharedRead) *attempt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if a := t.current.Load(); a != nil {

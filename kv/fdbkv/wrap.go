@@ -38,7 +38,7 @@ func Unwrap(tx kv.Transaction) (fdb.Transaction, bool) {
 	if !ok {
 		return fdb.Transaction{}, false
 	}
-	if _, err := t.own(); err != nil {
+	if _, err := t.ownAttempt(); err != nil {
 		return fdb.Transaction{}, false
 	}
 	return t.tr, true

@@ -19,7 +19,7 @@ import (
 // The binding's loop runs a layer, which meets a conflict and is run again; what
 // both wrote is committed once.
 func TestWrapRunsLayersInTheBindingsTransaction(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	mine, theirs := prefix+"layer", prefix+"binding"
 	runs := 0
 	_, err := db.Unwrap().Transact(func(tr fdb.Transaction) (any, error) {
@@ -58,7 +58,7 @@ func appendTo(ctx context.Context, tx kv.Transaction, key string) error {
 // Errors of reads through a wrapped transaction, and through a layer's %w, make
 // the binding's loop try again; those that layers make themselves, by ForBinding.
 func TestBindingRetriesErrorsOfLayers(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	for name, fault := range map[string]func(kv.Transaction) error{
 		"of a read": func(tx kv.Transaction) error {
 			tx.SetReadVersion(1) // long ago
@@ -87,7 +87,7 @@ func TestBindingRetriesErrorsOfLayers(t *testing.T) {
 }
 
 func TestWrappedTransactionsBelongToTheirMakers(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	tr, err := db.Unwrap().CreateTransaction()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func fdbCode(err error) int {
 
 // Our loop runs code that uses the binding.
 func TestUnwrap(t *testing.T) {
-	db, prefix := own(t, fdbkv.Options{})
+	db, prefix := openOwn(t, fdbkv.Options{})
 	runs := 0
 	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 		tr, ok := fdbkv.Unwrap(tx)
