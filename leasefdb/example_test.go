@@ -43,7 +43,7 @@ func ExampleNames_Acquire() {
 	}
 	fmt.Println(db.Transact(ctx, sent))
 
-	if err := names.Break(ctx, db, "invoices", lease.Grant().Epoch); err != nil { // an operator who knows better
+	if err := names.Break(ctx, db, "invoices", lease.Grant().Epoch); err != nil { // an operator knows that the holder is gone
 		log.Fatal(err)
 	}
 	fmt.Println(errors.Is(db.Transact(ctx, sent), leasefdb.ErrLeaseLost))

@@ -25,7 +25,7 @@ var errRepeated = errors.New("the same id twice")
 
 // generators is every generator from one thread, and from four.
 var generators = measure.Stage{Name: "next", Open: func(string) (*measure.Set, error) {
-	own, err := newManaged()
+	own, err := newOwnGenerators()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ var generators = measure.Stage{Name: "next", Open: func(string) (*measure.Set, e
 }}
 
 // sustained makes IDs without a pause.
-func sustained(procs int, own *managed, peers *peers) measure.Contest {
+func sustained(procs int, own *ownGenerators, peers *peers) measure.Contest {
 	c := measure.Contest{
 		Name:    fmt.Sprintf("next-%d", procs),
 		About:   fmt.Sprintf("an ID after the other, not sequence-bound, %s", threads(procs)),
@@ -126,7 +126,7 @@ func repeat(name string, do func()) measure.Entrant {
 // bursts makes IDs with the defaults of everything: 2,048 at the beginning of a
 // millisecond, of 4,096 that it has, and then none until the next one begins.
 // What is timed is the burst.
-func bursts(own *managed) measure.Contest {
+func bursts(own *ownGenerators) measure.Contest {
 	ctx := context.Background()
 	return measure.Contest{
 		Name: "burst-1", About: "2,048 IDs at the beginning of a millisecond, defaults, one thread",
@@ -170,7 +170,7 @@ func bursting(name string, do func() error) measure.Entrant {
 }
 
 // batches makes 64 IDs at a time.
-func batches(procs int, own *managed) measure.Contest {
+func batches(procs int, own *ownGenerators) measure.Contest {
 	ctx := context.Background()
 	return measure.Contest{
 		Name: fmt.Sprintf("nextn-%d", procs), About: fmt.Sprintf("NextN of 64 IDs, not sequence-bound, %s", threads(procs)),

@@ -53,7 +53,7 @@ type acquirer struct {
 	name     string
 	service  string // and the round
 	provider idgen.LeaseProvider
-	engine   *embedded.Database // whose conflicts are counted; nil: nobody's
+	engine   *embedded.Database // whose conflicts are counted; nil: conflicts are not counted
 
 	round    int
 	conflict int64 // the engine's count when the round began
@@ -82,7 +82,7 @@ func (a *acquirer) conflicts() int64 {
 	return a.engine.Metrics().Conflicts
 }
 
-// acquire takes a lease, which nobody else may have.
+// acquire takes a lease, which no other acquirer may have.
 func (a *acquirer) acquire(*measure.Worker) error {
 	leases, err := a.provider.Acquire(context.Background(), idgen.AcquireRequest{ServiceID: fmt.Sprint(a.service, a.round)})
 	if err != nil {

@@ -23,7 +23,7 @@ func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (
 			return 0, 0, fmt.Errorf("%s: preparing: %w", e.Name, err)
 		}
 	}
-	runtime.GC() // nobody pays for the garbage of the entrant before
+	runtime.GC() // so that no entrant pays for the garbage of the one before
 	end := func() {}
 	if turn != nil {
 		end = turn()

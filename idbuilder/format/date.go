@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -221,4 +222,16 @@ func pow10(n int) int {
 		p *= 10
 	}
 	return p
+}
+
+// canShow is generous for names: they may hold any letter; a zone may also hold
+// digits and signs.
+func (f dateField) canShow(char rune) bool {
+	switch {
+	case f.letter == 'a' || f.letter == 'E' || f.letter == 'M' && f.count > 2:
+		return unicode.IsLetter(char)
+	case f.letter == 'z' || f.letter == 'Z' || f.letter == 'X':
+		return unicode.IsLetter(char) || isDigit(char, 10) || strings.ContainsRune("+-:", char)
+	}
+	return isDigit(char, 10)
 }

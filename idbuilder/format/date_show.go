@@ -5,7 +5,6 @@ package format
 import (
 	"slices"
 	"strings"
-	"unicode"
 )
 
 func (d *Date) canShow(char rune) bool {
@@ -18,18 +17,6 @@ func (d *Date) canShow(char rune) bool {
 		}
 	}
 	return false
-}
-
-// canShow is generous for names: they may hold any letter; a zone may also hold
-// digits and signs.
-func (f dateField) canShow(char rune) bool {
-	switch {
-	case f.letter == 'a' || f.letter == 'E' || f.letter == 'M' && f.count > 2:
-		return unicode.IsLetter(char)
-	case f.letter == 'z' || f.letter == 'Z' || f.letter == 'X':
-		return unicode.IsLetter(char) || isDigit(char, 10) || strings.ContainsRune("+-:", char)
-	}
-	return isDigit(char, 10)
 }
 
 // isClear reports whether the date can be read in one way: between two fields of varying width stands

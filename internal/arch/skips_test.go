@@ -44,7 +44,7 @@ var skips = map[string]string{
 }
 
 // TestSkips finds every test that can skip itself: a skipped test is a
-// proof that nobody notices to be missing. One that lacks something of its
+// proof that goes missing unnoticed. One that lacks something of its
 // surroundings must fail in CI (the environment variable CI), as those of
 // lease/redis do.
 func TestSkips(t *testing.T) {

@@ -35,8 +35,8 @@ func Open(file string, plain bool) (records.Store, error) {
 		return nil, err
 	}
 	if !plain {
-		s.write = ent.NewClient(ent.Driver(newPrepared(pools.Write)))
-		s.read = ent.NewClient(ent.Driver(newPrepared(pools.Read)))
+		s.write = ent.NewClient(ent.Driver(newPreparedDriver(pools.Write)))
+		s.read = ent.NewClient(ent.Driver(newPreparedDriver(pools.Read)))
 	}
 	return s, nil
 }

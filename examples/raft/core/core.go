@@ -6,9 +6,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kazahana-db/kazahana/rafttimer"
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
 // Core is one node. It is not safe for concurrent use. After an error it must not be
@@ -137,4 +138,15 @@ func (n *Core) ReadIndex(request []byte) error {
 func (n *Core) ReportUnreachable(id uint64) error {
 	n.raft.ReportUnreachable(id)
 	return n.process()
+}
+
+// startsAnew reports whether a node of the same role as before begins it anew: a candidate in another
+// term; a follower of a new leader, which draws a new timeout. Its followers have longer timeouts than the
+// node that was elected: if they kept them, the next election would be late. A follower that learns of a
+// higher term alone goes on waiting.
+func (s Status) startsAnew(before Status) bool {
+	if s.State == raft.StateFollower {
+		return s.Leader != 0 && (s.Leader != before.Leader || s.Term != before.Term)
+	}
+	return s.Term != before.Term
 }

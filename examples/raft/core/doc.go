@@ -26,7 +26,7 @@
 // With Config.Sticky the leader steps down when it has not heard from a majority for as
 // many heartbeats as fit into the minimum election timeout, and a node asks for pre-votes before
 // it raises its term. A follower then ignores requests for votes while it has a
-// leader from whom it has heard within the minimum election timeout. etcd/raft measures that in
+// leader that it has heard from within the minimum election timeout. etcd/raft measures that in
 // ticks of the follower, of which there are none here: it would ignore them for ever. So a
 // Core measures it by the timers' clock, and calls ForgetLeader once the time is over and a request
 // arrives.

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kazahana-db/kazahana/examples/raft/core"
-	"github.com/kazahana-db/kazahana/rafttimer"
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/kazahana-db/kazahana/examples/raft/core"
+	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
 // process is a node with its machine: what runs, what is on disk, and the clock.
@@ -209,3 +210,49 @@ func (p *process) resume() {
 
 // String returns the node's name.
 func (p *process) String() string { return fmt.Sprintf("node %d", p.id) }
+
+func (p *process) last() uint64 {
+	last, _ := p.disk.LastIndex()
+	return last
+}
+
+// log returns the entries on disk by their indexes.
+func (p *process) log() map[uint64]*raftpb.Entry {
+	first, _ := p.disk.FirstIndex()
+	entries, err := p.disk.tail(first, p.last()+1)
+	if err != nil {
+		p.world.fail(Broken, "log of node %d: %v", p.id, err)
+	}
+	log := map[uint64]*raftpb.Entry{}
+	for _, e := range entries {
+		log[e.GetIndex()] = e
+	}
+	return log
+}
+
+// startTicking calls Tick as a time.Ticker does that was started at any time: on a grid. A
+// process that stood still gets one tick for all that it has missed.
+func (p *process) startTicking() {
+	running := true
+	p.ticking = &running
+	every := p.clock.lasts(p.world.options.tick(p.world.timing.Config()))
+	if every == 0 {
+		return
+	}
+	missed := false
+	var tick func()
+	tick = func() {
+		if !running {
+			return
+		}
+		if !p.paused || !missed {
+			missed = p.paused
+			p.whenAwake(func() {
+				missed = false
+				p.do(p.core.Tick)
+			})
+		}
+		p.world.After(every, tick)
+	}
+	p.world.After(p.world.between(0, every), tick)
+}

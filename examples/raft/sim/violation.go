@@ -37,10 +37,3 @@ type Violation struct {
 func (v *Violation) Error() string {
 	return fmt.Sprintf("sim: %s: %s (at %v of seed %d)", v.Kind, v.Text, v.At, v.Seed)
 }
-
-// fail notes the first violation, which ends the run.
-func (w *world) fail(kind Kind, format string, args ...any) {
-	if w.failure == nil {
-		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.Now(), Text: fmt.Sprintf(format, args...)}
-	}
-}

@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -114,4 +115,11 @@ func (w *world) leader() *process {
 		}
 	}
 	return leader
+}
+
+// fail notes the first violation, which ends the run.
+func (w *world) fail(kind Kind, format string, args ...any) {
+	if w.failure == nil {
+		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.Now(), Text: fmt.Sprintf(format, args...)}
+	}
 }

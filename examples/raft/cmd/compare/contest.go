@@ -3,6 +3,9 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/examples/raft/sim"
@@ -67,4 +70,37 @@ func (e entrant) options(s surroundings, sticky bool) sim.Options {
 	o := s.options
 	o.Timing, o.Ticks, o.Sticky = e.timing, e.ticks, sticky
 	return o
+}
+
+func (c contest) print(w io.Writer, runs int) error {
+	fmt.Fprintf(w, "\n| %s |", c.about)
+	for _, e := range c.entrants {
+		fmt.Fprintf(w, " %s |", e.name)
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(c.entrants)))
+	for _, sticky := range []bool{false, true} {
+		for _, s := range allSurroundings {
+			if err := c.printRow(w, s, sticky, runs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c contest) printRow(w io.Writer, s surroundings, sticky bool, runs int) error {
+	suffix := ""
+	if sticky {
+		suffix = "; CheckQuorum, PreVote"
+	}
+	fmt.Fprintf(w, "| %s%s |", s.name, suffix)
+	for _, e := range c.entrants {
+		f, err := measure(e.options(s, sticky), runs)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", s.name, e.name, err)
+		}
+		fmt.Fprintf(w, " %d / %d; %.2f; %.0f |", f.median.Milliseconds(), f.p99.Milliseconds(), f.elections, f.needless)
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 func main() {
@@ -33,37 +32,4 @@ func compare(w io.Writer, contests []contest, runs int) error {
 		}
 	}
 	return nil
-}
-
-func (c contest) print(w io.Writer, runs int) error {
-	fmt.Fprintf(w, "\n| %s |", c.about)
-	for _, e := range c.entrants {
-		fmt.Fprintf(w, " %s |", e.name)
-	}
-	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(c.entrants)))
-	for _, sticky := range []bool{false, true} {
-		for _, s := range allSurroundings {
-			if err := c.printRow(w, s, sticky, runs); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (c contest) printRow(w io.Writer, s surroundings, sticky bool, runs int) error {
-	suffix := ""
-	if sticky {
-		suffix = "; CheckQuorum, PreVote"
-	}
-	fmt.Fprintf(w, "| %s%s |", s.name, suffix)
-	for _, e := range c.entrants {
-		f, err := measure(e.options(s, sticky), runs)
-		if err != nil {
-			return fmt.Errorf("%s, %s: %w", s.name, e.name, err)
-		}
-		fmt.Fprintf(w, " %d / %d; %.2f; %.0f |", f.median.Milliseconds(), f.p99.Milliseconds(), f.elections, f.needless)
-	}
-	_, err := fmt.Fprintln(w)
-	return err
 }

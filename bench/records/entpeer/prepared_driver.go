@@ -11,23 +11,23 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 )
 
-// prepared is ent's driver with statements that are prepared once; ent itself
+// preparedDriver is ent's driver with statements that are prepared once; ent itself
 // has every query parsed anew. Transactions go without.
-type prepared struct {
+type preparedDriver struct {
 	*entsql.Driver                // of statements
 	plain          dialect.Driver // of transactions
 }
 
-func newPrepared(db *sql.DB) *prepared {
+func newPreparedDriver(db *sql.DB) *preparedDriver {
 	conn := entsql.Conn{ExecQuerier: &statements{db: db}}
-	return &prepared{entsql.NewDriver(dialect.SQLite, conn), entsql.OpenDB(dialect.SQLite, db)}
+	return &preparedDriver{entsql.NewDriver(dialect.SQLite, conn), entsql.OpenDB(dialect.SQLite, db)}
 }
 
 // Tx implements [dialect.Driver].
-func (p *prepared) Tx(ctx context.Context) (dialect.Tx, error) { return p.plain.Tx(ctx) }
+func (p *preparedDriver) Tx(ctx context.Context) (dialect.Tx, error) { return p.plain.Tx(ctx) }
 
 // BeginTx begins a transaction with options.
-func (p *prepared) BeginTx(ctx context.Context, o *entsql.TxOptions) (dialect.Tx, error) {
+func (p *preparedDriver) BeginTx(ctx context.Context, o *entsql.TxOptions) (dialect.Tx, error) {
 	return p.plain.(*entsql.Driver).BeginTx(ctx, o)
 }
 

@@ -14,23 +14,23 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// managed are the generators of this module.
-type managed struct {
+// ownGenerators are the generators of this module.
+type ownGenerators struct {
 	defaults   *idgen.Client // as it comes
-	wide       *idgen.Client // with more IDs a millisecond than anybody asks for
+	wide       *idgen.Client // with more IDs a millisecond than a caller asks for
 	standalone *idgen.Client
 	ulids      idgen.ULIDSource
 	uuids      idgen.UUIDSource
 }
 
-// newManaged leases from memory, and waits until the generators have what they
+// newOwnGenerators leases from memory, and waits until the generators have what they
 // lease at most: they begin with less and ask for more once they needed it.
-func newManaged() (*managed, error) {
+func newOwnGenerators() (*ownGenerators, error) {
 	provider, err := memory.New(memory.Options{Server: lease.Options{MaxThroughputPerMs: wide}})
 	if err != nil {
 		return nil, err
 	}
-	m := &managed{}
+	m := &ownGenerators{}
 	if m.standalone, err = idgen.NewClient(idgen.Options{}); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func newLeased(provider idgen.LeaseProvider, service string, throughput int) (*i
 }
 
 // Close releases the leases.
-func (m *managed) Close() error {
+func (m *ownGenerators) Close() error {
 	return errors.Join(m.defaults.Shutdown(context.Background()), m.wide.Shutdown(context.Background()))
 }
 

@@ -34,17 +34,6 @@ func (n *Core) adopt() error {
 	}
 }
 
-// startsAnew reports whether a node of the same role as before begins it anew: a candidate in another
-// term; a follower of a new leader, which draws a new timeout. Its followers have longer timeouts than the
-// node that was elected: if they kept them, the next election would be late. A follower that learns of a
-// higher term alone goes on waiting.
-func (s Status) startsAnew(before Status) bool {
-	if s.State == raft.StateFollower {
-		return s.Leader != 0 && (s.Leader != before.Leader || s.Term != before.Term)
-	}
-	return s.Term != before.Term
-}
-
 // hear says that the node need not start an election soon.
 func (n *Core) hear() {
 	n.contact = n.config.Timers.Now()

@@ -10,17 +10,6 @@ const (
 	calm    = 500 * time.Millisecond // in which a leader must stay
 )
 
-// Bound returns the time within which a leader is followed by all nodes once all faults have
-// ended: eight times the longest election timeout by the slowest clock. An election can fail, so
-// that no bound is certain; of 60,000 groups the slowest took a quarter of it.
-func (o Options) Bound() (time.Duration, error) {
-	timing, err := o.Timing.Timing()
-	if err != nil {
-		return 0, err
-	}
-	return 8 * o.longest(timing.Config()), nil
-}
-
 // Run has nodes run through two seconds of faults, and then some without. Its
 // error is a [*Violation], or that of Options.Timing.
 func Run(seed uint64, o Options) (Result, error) {

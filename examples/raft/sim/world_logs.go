@@ -4,8 +4,6 @@ package sim
 
 import (
 	"bytes"
-
-	"go.etcd.io/raft/v3/raftpb"
 )
 
 // compareLogs checks the log matching property: if two logs have an entry of the same index and term, they
@@ -29,23 +27,4 @@ func (w *world) compareTwo(p, q *process) {
 		}
 		matched = matched || same
 	}
-}
-
-func (p *process) last() uint64 {
-	last, _ := p.disk.LastIndex()
-	return last
-}
-
-// log returns the entries on disk by their indexes.
-func (p *process) log() map[uint64]*raftpb.Entry {
-	first, _ := p.disk.FirstIndex()
-	entries, err := p.disk.tail(first, p.last()+1)
-	if err != nil {
-		p.world.fail(Broken, "log of node %d: %v", p.id, err)
-	}
-	log := map[uint64]*raftpb.Entry{}
-	for _, e := range entries {
-		log[e.GetIndex()] = e
-	}
-	return log
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"go.etcd.io/raft/v3"
+
+	"github.com/kazahana-db/kazahana/examples/raft/core"
+)
+
+// awaitAnyLeader waits for a node that leads the highest term that had a leader.
+func (w *world) awaitAnyLeader(within time.Duration) {
+	if w.latestLeader() == nil {
+		w.run(within, func() bool { return w.latestLeader() != nil })
+	}
+}
+
+// latestLeader returns the node that leads the highest term that had a leader; nil if it does no more.
+func (w *world) latestLeader() *process {
+	p := w.process(w.oracle.leaders[w.oracle.highest])
+	if !p.up() || p.core.Status() != (core.Status{ID: p.id, Term: w.oracle.highest, State: raft.StateLeader, Leader: p.id}) {
+		return nil
+	}
+	return p
+}
+
+func (w *world) replaceLeader(t Takeover, within time.Duration) (Takeover, error) {
+	leader := w.latestLeader()
+	if leader == nil {
+		return t, errors.Join(errNoTakeover, w.err())
+	}
+	crashed, term, before := w.Now(), w.oracle.highest, w.elections()
+	leader.crash()
+	if !w.run(within, func() bool { return w.oracle.highest > term }) {
+		return t, errors.Join(errNoTakeover, w.err())
+	}
+	t.Took, t.Elections = w.oracle.led-crashed, w.elections()-before
+	return t, nil
+}
