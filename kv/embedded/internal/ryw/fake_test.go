@@ -5,7 +5,6 @@ package ryw
 import (
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
@@ -15,13 +14,11 @@ import (
 )
 
 // fakeEngine is an engine of one view that never changes. It accepts each commit
-// and forgets it, and keeps the last request.
+// and forgets it.
 type fakeEngine struct {
 	view    *fakeView
 	age     error // why no version can be read any more
 	table   watch.Table
-	mu      sync.Mutex
-	request *txn.Request
 	retries int
 }
 
@@ -46,17 +43,7 @@ func (e *fakeEngine) NewWatch(key, value []byte) (*watch.Watch, error) {
 
 // Commit implements [Engine].
 func (e *fakeEngine) Commit(r *txn.Request) {
-	e.mu.Lock()
-	e.request = r
-	e.mu.Unlock()
 	r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
-}
-
-// lastRequest returns what was committed last.
-func (e *fakeEngine) lastRequest() *txn.Request {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.request
 }
 
 // fakeView is a view of pairs in a slice. A cold one has nothing in memory.
