@@ -2,10 +2,7 @@
 
 package embedded
 
-import (
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
-)
+import "github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 
 // DiskError is the error of every commit after the disk has failed once: its code
 // is CodeIOError, and errors.Is finds the cause. Reads go on. Close the
@@ -27,6 +24,6 @@ type CorruptError = fault.CorruptError
 // FormatError says that a newer version of this library wrote a database. Nothing
 // is damaged and nothing was changed: open it with the newer version.
 //
-// Dir is the folder of the base, Format the format of its storage, and Newest the
-// newest that this version reads.
-type FormatError = base.FormatError
+// Dir is the folder of the database, or that of its base; Format is the format of
+// what is in it, and Newest the newest that this version reads.
+type FormatError = fault.FormatError

@@ -34,8 +34,7 @@ func (n note) text() string {
 	for _, f := range n.fields {
 		fmt.Fprintf(&b, "%s %s\n", f[0], f[1])
 	}
-	fmt.Fprintf(&b, "checksum %08x\n", crc32.Checksum([]byte(b.String()), noteTable))
-	return b.String()
+	return b.String() + checksumLine(b.String())
 }
 
 // field returns the value of a field, or "".
@@ -66,35 +65,52 @@ func replaceNote(fs vfs.FS, dir, name string, n note) error {
 	return files.SyncDir(fs, dir)
 }
 
-// readNote reads a note of the wanted kind. A damaged one is a [CorruptError].
+// readNote reads a note of the wanted kind. A damaged one is a [CorruptError], one
+// of a newer format a [FormatError].
 func readNote(fs vfs.FS, name, kind string) (note, error) {
 	text, err := files.ReadBeginning(fs, name)
 	if err != nil {
 		return note{}, err
 	}
-	n, err := parseNote(text, kind)
+	n, format, err := parseNote(text, kind)
 	if err != nil {
 		return note{}, &fault.CorruptError{File: name, Reason: err.Error()}
+	}
+	if format > noteFormat {
+		return note{}, &fault.FormatError{Dir: fs.PathDir(name), Format: format, Newest: noteFormat}
 	}
 	return n, nil
 }
 
-func parseNote(text, kind string) (note, error) {
-	format, found := 0, ""
+// parseNote returns the note that text is. Of one with a newer format it returns
+// the format only.
+func parseNote(text, kind string) (n note, format int, err error) {
+	found := ""
 	if _, err := fmt.Sscanf(text, "kazahana %s %d\n", &found, &format); err != nil || found != kind {
-		return note{}, fmt.Errorf("it is no note of a kazahana %s", kind)
+		return note{}, 0, fmt.Errorf("it is no note of a kazahana %s", kind)
 	}
-	if format > noteFormat {
-		return note{}, fmt.Errorf("its format is %d and this program knows up to %d: use a newer program", format, noteFormat)
+	if format > noteFormat && hasChecksum(text) {
+		return note{}, format, nil
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	n := note{kind: kind}
+	n = note{kind: kind}
 	for _, line := range lines[1:max(len(lines)-1, 1)] {
 		name, value, _ := strings.Cut(line, " ")
 		n.fields = append(n.fields, [2]string{name, value})
 	}
 	if n.text() != text {
-		return note{}, errors.New("its checksum does not fit")
+		return note{}, 0, errors.New("its checksum does not fit")
 	}
-	return n, nil
+	return n, noteFormat, nil
+}
+
+// hasChecksum reports whether the last line of text is the checksum of the lines
+// before.
+func hasChecksum(text string) bool {
+	at := strings.LastIndex(text, "checksum ")
+	return at >= 0 && text[at:] == checksumLine(text[:at])
+}
+
+func checksumLine(text string) string {
+	return fmt.Sprintf("checksum %08x\n", crc32.Checksum([]byte(text), noteTable))
 }

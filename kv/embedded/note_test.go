@@ -5,15 +5,16 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // TestNote writes a backup's note, reads it, and damages every byte of it.
@@ -47,19 +48,58 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestNewerFormat opens a folder whose format is not known yet.
+// TestNewerFormat opens folders that a newer version wrote: their own format, or
+// that of the base, is not known yet.
 func TestNewerFormat(t *testing.T) {
-	fs := filledDatabase(t)
+	for name, folder := range map[string]struct {
+		change func(t *testing.T, fs vfs.FS)
+		want   FormatError
+	}{
+		"folder": {useNewerNote, FormatError{Dir: "db", Format: noteFormat + 1, Newest: noteFormat}},
+		"base":   {useNewerBase, FormatError{Dir: "db/" + baseDir, Format: 9999, Newest: int(pebble.FormatNewest)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := filledDatabase(t)
+			folder.change(t, fs)
+			before := contentsOf(t, fs, "db")
+			for _, o := range []Options{{FS: fs}, {FS: fs, ReadOnly: true}} {
+				_, err := OpenWith("db", o)
+				checkFormatError(t, err, folder.want)
+			}
+			_, err := Verify(t.Context(), "db", Options{FS: fs})
+			checkFormatError(t, err, folder.want)
+			if diff := cmp.Diff(before, contentsOf(t, fs, "db")); diff != "" {
+				t.Errorf("the folder has changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// checkFormatError checks that err wraps the FormatError want, which names the
+// folder and says what to do, and that it reports no damage.
+func checkFormatError(t *testing.T, err error, want FormatError) {
+	t.Helper()
+	var got *FormatError
+	if !errors.As(err, &got) || *got != want || errors.As(err, new(*fault.CorruptError)) {
+		t.Fatalf("the error is %v, want %v", err, &want)
+	}
+	if text := err.Error(); !strings.Contains(text, want.Dir) || !strings.Contains(text, "open it with the newer version") {
+		t.Errorf("the error is %q, without the folder or the advice", text)
+	}
+}
+
+// useNewerNote gives the identity of the database a newer format.
+func useNewerNote(t *testing.T, fs vfs.FS) {
 	text := strings.Replace(note{kind: "database"}.text(), fmt.Sprint(" ", noteFormat), fmt.Sprint(" ", noteFormat+1), 1)
 	text = text[:strings.Index(text, "checksum")]
-	text += fmt.Sprintf("checksum %08x\n", crc32.Checksum([]byte(text), noteTable))
-	overwrite(t, fs, "db/"+identityName, []byte(text))
-	_, err := OpenWith("db", Options{FS: fs})
-	if err == nil || !strings.Contains(err.Error(), "newer program") {
-		t.Errorf("opening gets %v", err)
-	}
-	if _, err := Verify(t.Context(), "db", Options{FS: fs}); err == nil || !strings.Contains(err.Error(), "newer program") {
-		t.Errorf("verifying gets %v", err)
+	overwrite(t, fs, "db/"+identityName, []byte(text+checksumLine(text)))
+}
+
+// useNewerBase gives the storage of the base a newer format.
+func useNewerBase(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	if err := files.WriteSynced(fs, fs.PathJoin("db", baseDir, "marker.format-version.999999.9999"), nil); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -70,7 +110,8 @@ func FuzzNote(f *testing.F) {
 	f.Add("kazahana database 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, kind := range []string{"database", "backup"} {
-			if n, err := parseNote(text, kind); err == nil && n.text() != text {
+			n, format, err := parseNote(text, kind)
+			if err == nil && format <= noteFormat && n.text() != text {
 				t.Errorf("%q is read as %q", text, n.text())
 			}
 		}

@@ -17,7 +17,7 @@ import (
 
 // OpenReadOnly opens the base in dir without writing anything. A base that cannot be
 // read is a [CorruptError], unless the file system has failed; one of a newer format is a
-// [FormatError].
+// [fault.FormatError].
 func OpenReadOnly(fs vfs.FS, dir string, cacheSize int64) (*Base, error) {
 	if err := checkFormat(fs, dir); err != nil {
 		return nil, err

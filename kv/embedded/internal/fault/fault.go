@@ -83,3 +83,17 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("embedded: %s is damaged at offset %d: %s; keep the folder as it is, look for the disk's fault, "+
 		"and restore a backup into another folder (Verify lists all damage)", e.File, e.Offset, e.Reason)
 }
+
+// FormatError says that a newer version of this library wrote a database. Nothing
+// is damaged and nothing was changed.
+type FormatError struct {
+	Dir    string // of the database, or of its base
+	Format int    // of what is in it
+	Newest int    // that this version reads
+}
+
+// Error implements error.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("embedded: a newer version of Kazahana wrote %s: its format is %d, and this version reads formats up to %d; "+
+		"open it with the newer version", e.Dir, e.Format, e.Newest)
+}
