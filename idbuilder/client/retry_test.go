@@ -8,9 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // TestRetry: which refusals are repeated, how often, and after which pauses.
@@ -176,11 +175,7 @@ func (h *hostile) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestHostileTransport: 8 clients take IDs from two workers through connections that fail half
 // of the time. No ID comes twice, and those of a handle increase.
 func TestHostileTransport(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("KAZAHANA_SEED=%d", seed)
+	seed := seed.Of(t)
 	shared := storetest.Memory(t)
 	urls := []string{startWorker(t, shared).URL, startWorker(t, shared).URL}
 	save(t, newClient(t, client.Options{URLs: urls}), "increment", `{"key": "k", "base": 0}`)

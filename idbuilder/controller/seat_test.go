@@ -4,15 +4,13 @@ package controller
 
 import (
 	"context"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
@@ -146,15 +144,8 @@ func TestLeaderSplit(t *testing.T) {
 // TestLeadersRandom runs candidates over a store that fails, delays, and loses
 // answers.
 func TestLeadersRandom(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	random := seed.Rand(t)
 	bubble(t, func(s *site) {
-		random := rand.New(rand.NewPCG(seed, 0))
 		bad := 0.0 // the part of calls that fail; it changes
 		s.setFault(func(storetest.Call) storetest.Fault {
 			delay := time.Duration(random.Int64N(int64(12 * time.Second)))
@@ -186,9 +177,6 @@ func TestLeadersRandom(t *testing.T) {
 		after(2 * time.Minute)
 		if r.leader() == "" || r.terms < 10 {
 			s.Errorf("%q leads, in the term %d", r.leader(), r.terms)
-		}
-		if s.Failed() {
-			s.Logf("KAZAHANA_SEED=%d", seed)
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // The letters, as Java's DateTimeFormatter writes them in English.
@@ -65,7 +67,7 @@ func TestDateFaults(t *testing.T) {
 
 // A width that is promised is kept at any time.
 func TestDateWidths(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	for letter, most := range maxCount {
 		for count := 1; count <= most; count++ {
 			d, err := ParseDate(strings.Repeat(string(letter), count))

@@ -4,28 +4,17 @@ package format
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
-)
 
-// seeded returns a source of chance and prints its seed, which the environment
-// variable KAZAHANA_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+	"github.com/kazahana-db/kazahana/internal/seed"
+)
 
 // Formats at random, of parts that are as confusable as can be: of those that Compile
 // accepts, no two IDs with different numbers are equal, whatever their times and their random
 // characters.
 func TestAcceptedFormatsAreUnique(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	accepted := 0
 	for range 60_000 {
 		parts := randomParts(random)

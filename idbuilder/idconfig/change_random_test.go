@@ -4,9 +4,7 @@ package idconfig_test
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -14,18 +12,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
-
-// seeded returns a source of chance and prints its seed, which the environment
-// variable KAZAHANA_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
 
@@ -87,7 +75,7 @@ func compiled(parts []format.Part) *idconfig.Config {
 // CheckChange allows it, and makes IDs of the new ones, from the same
 // sequences. No ID comes twice, over any number of changes.
 func TestChangesKeepIDsUnique(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	changes, chains := 0, 10_000
 	if testing.Short() {
 		chains = 2000

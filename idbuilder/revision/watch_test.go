@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,18 +13,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
-
-// seeded returns a source of chance and prints its seed, which the environment
-// variable KAZAHANA_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("repeat with KAZAHANA_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func newWatch(t *testing.T, s *slowStore, o revision.Options) *revision.Watch {
 	t.Helper()
@@ -49,7 +37,7 @@ func current(t *testing.T, w *revision.Watch, want int64) {
 // times the validity, some of them deaf to their contexts, and goroutines that ask all the time.
 // A call of Current that begins after an Announce has returned never returns an older revision.
 func TestAnnounceIsSeen(t *testing.T) {
-	r := seeded(t)
+	r := seed.Rand(t)
 	rounds := 30
 	if testing.Short() {
 		rounds = 5

@@ -5,9 +5,6 @@ package snowflake
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,24 +13,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/lease"
 )
-
-// random returns numbers from a seed that is printed on failure; KAZAHANA_SEED
-// repeats it.
-func random(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("KAZAHANA_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // TestNoRepeatsFrom compares the time from which a new layout is safe with all IDs of
 // two small layouts.

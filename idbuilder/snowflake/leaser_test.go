@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // world is a store and the true time.
@@ -193,7 +194,7 @@ func TestRestart(t *testing.T) {
 // connections.
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t)
-	w.faults.set(shaky(random(t), 0.04))
+	w.faults.set(shaky(seed.Rand(t), 0.04))
 	key, workers := sized(8), []*worker{w.worker(Options{}), w.worker(Options{})}
 	var mu sync.Mutex
 	seen := map[int64]string{}

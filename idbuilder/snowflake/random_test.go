@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // client is a client of a random test: it makes IDs of its worker id in [from,
@@ -52,7 +53,7 @@ func TestRandom(t *testing.T) {
 		deployed bool
 	}{{"clocks agree", 30 * time.Second, true}, {"clocks are days off", 50 * time.Hour, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			w, r := newWorld(t), random(t)
+			w, r := newWorld(t), seed.Rand(t)
 			w.faults.set(shaky(r, 0.1))
 			off := func() time.Duration { return time.Duration(r.Int64N(int64(2*c.off))) - c.off }
 			workers, key, used := make([]*worker, 3), sized(7), ledger{}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // TestNothingStoredIsAToken: no document has a token, nor an admin token, in any encoding that is
@@ -134,18 +134,11 @@ func storedTokens(t *testing.T, s store.Store, key string) int {
 	return len(r.Tokens)
 }
 
-// seeded returns a source of chance.
-func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 // TestFaults: with a store whose calls fail, before or after they took effect, what is given
 // without an error is valid, and what was reset without an error is not. A process that
 // stops after any call leaves nothing that a repetition does not mend.
 func TestFaults(t *testing.T) {
-	random := seeded(t)
+	random := seed.Rand(t)
 	bubble(t, func(t *testing.T, s store.Store) {
 		faults := true
 		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault {

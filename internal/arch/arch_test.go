@@ -106,7 +106,7 @@ var arrows = map[string][]string{
 	"idbuilder/store/file":      {"idbuilder/store", "golang.org/x/sys"},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/redis":     {"idbuilder/store", "github.com/redis/go-redis/v9"},
-	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "kv/embedded"},
+	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "internal/seed", "kv/embedded"},
 	"idbuilder/store/sqlstore":  {"idbuilder/store"},
 	"idbuilder/store/postgres":  {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/jackc/pgx/v5"},
 	"idbuilder/store/mysql":     {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/go-sql-driver/mysql"},

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
@@ -62,21 +62,9 @@ func TestChaos(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &chaos{t: t, ledger: newLedger()}
-			c.run(name, begin(t, c), seed(t))
+			c.run(name, begin(t, c), seed.Of(t))
 		})
 	}
-}
-
-func seed(t *testing.T) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv("KAZAHANA_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("KAZAHANA_SEED=%d", seed)
-	return seed
 }
 
 // duration returns how long a run takes, and after how many IDs it ends.

@@ -3,29 +3,22 @@
 package sim_test
 
 import (
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
-// seedVariable names the environment variable that takes the seed of a random
-// test back.
-const seedVariable = "KAZAHANA_SEED"
-
-// seeds returns the seeds of a test's runs: that which seedVariable has, or n that are drawn.
+// seeds returns the seeds of a test's runs: n that follow each other from one that is drawn, or the
+// one that [seed.Variable] sets.
 func seeds(t *testing.T, n int) []uint64 {
 	t.Helper()
-	if text := os.Getenv(seedVariable); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", seedVariable, err)
-		}
-		return []uint64{seed}
+	first := seed.Of(t)
+	if seed.Given() {
+		return []uint64{first}
 	}
-	drawn := make([]uint64, n)
-	for i := range drawn {
-		drawn[i] = rand.Uint64()
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = first + uint64(i)
 	}
-	return drawn
+	return all
 }

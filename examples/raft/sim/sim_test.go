@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/examples/raft/sim"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
@@ -52,7 +53,7 @@ func runAll(t *testing.T, all []uint64) []sim.Result {
 			for i := worker; i < len(all) && !t.Failed(); i += workers {
 				var err error
 				if results[i], err = sim.Run(all[i], variant(all[i])); err != nil {
-					t.Errorf("%v\nrepeat it with %s=%d", err, seedVariable, all[i])
+					t.Errorf("%v\nrepeat it with %s=%d", err, seed.Variable, all[i])
 				}
 			}
 		})

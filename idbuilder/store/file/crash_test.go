@@ -9,9 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 var errCrash = errors.New("crash")
@@ -190,12 +189,7 @@ func (h *history) change(ctx context.Context, s *Store) error {
 // nothing, some or all of what was not synced on the disk. Nothing that a caller
 // was told is forgotten, no number is given twice, and the store goes on.
 func TestCrashes(t *testing.T) {
-	seed, err := strconv.ParseUint(os.Getenv("KAZAHANA_SEED"), 10, 64)
-	if err != nil {
-		seed = rand.Uint64()
-	}
-	t.Logf("KAZAHANA_SEED=%d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seed.Rand(t)
 	steps := 0
 	for at := 0; ; at++ {
 		crashed := false

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 func object(n int) []byte { return fmt.Appendf(nil, `{"n":%d}`, n) }
@@ -119,7 +120,7 @@ func testVersions(f *fixture) {
 // that a smaller one replaces.
 func testLarge(f *fixture) {
 	s := f.store()
-	r := f.random()
+	r := seed.Rand(f)
 	version := int64(0)
 	for _, size := range []int{store.MaxValue, 3, store.MaxValue / 2, 100_000, 90_008, 99_999} {
 		text := make([]byte, max(0, size-len(`{"t":""}`)))
@@ -226,7 +227,7 @@ func testList(f *fixture) {
 
 // testListRandom compares lists with a model.
 func testListRandom(f *fixture) {
-	s, r := f.store(), f.random()
+	s, r := f.store(), seed.Rand(f)
 	text := func(n int) string {
 		var b strings.Builder
 		for range n {

@@ -9,10 +9,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,20 +100,6 @@ func up(start, step, count int64) store.Reservation {
 		bound = math.MinInt64
 	}
 	return store.Reservation{Start: start, Step: step, Count: count, Bound: bound}
-}
-
-// seedVariable is the environment variable that repeats a run.
-const seedVariable = "KAZAHANA_SEED"
-
-// random returns numbers of a seed that the log tells.
-func (f *fixture) random() *rand.Rand {
-	f.Helper()
-	seed, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
-	if err != nil {
-		seed = rand.Uint64()
-	}
-	f.Logf("%s=%d", seedVariable, seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // ended is a context that has ended.

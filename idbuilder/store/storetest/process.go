@@ -13,6 +13,7 @@ import (
 	"os/exec"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 const (
@@ -134,7 +135,7 @@ func testKilled(f *fixture) {
 	if f.Process == nil {
 		return
 	}
-	s, r := f.store(), f.random()
+	s, r := f.store(), seed.Rand(f)
 	ranges, counts := f.run(6, func(int) int { return 1 + r.IntN(workRanges) })
 	for range 3 {
 		got, err := s.Reserve(f.Context(), workName, up(0, 1, 5))

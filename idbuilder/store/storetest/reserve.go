@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
 // testReserve checks ranges, their start and step, and that versions grow.
@@ -111,7 +112,7 @@ func testReserveExact(f *fixture) {
 
 // testReserveRandom compares with a model.
 func testReserveRandom(f *fixture) {
-	s, r := f.store(), f.random()
+	s, r := f.store(), seed.Rand(f)
 	number := func() int64 {
 		n := r.Int64N(1 << (1 + r.IntN(62)))
 		if r.IntN(2) == 0 {
