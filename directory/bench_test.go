@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
 // BenchmarkCacheOpen is what a transaction pays to know its directory.
 func BenchmarkCacheOpen(b *testing.B) {
-	ctx, db := context.Background(), openMemory(b)
+	ctx, db := context.Background(), enginetest.Open(b)
 	cache := newCache(b, db, directory.CacheOptions{})
 	tenant, p := directory.ElementAs(1, directory.Partition), path("tenants", "1", "orders")
 	mustDir(b)(directory.Root().CreateOrOpen(ctx, db, p, tenant))
@@ -37,7 +38,7 @@ func BenchmarkCacheOpen(b *testing.B) {
 
 // BenchmarkCreate creates directories from many goroutines.
 func BenchmarkCreate(b *testing.B) {
-	ctx, db := context.Background(), openMemory(b)
+	ctx, db := context.Background(), enginetest.Open(b)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {

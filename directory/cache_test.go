@@ -90,7 +90,7 @@ func TestCacheConflicts(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			db := openMemory(t)
+			db := enginetest.Open(t)
 			mustDir(t)(root.Create(ctx, db, path("a", "b")))
 			cache := newCache(t, db, directory.CacheOptions{})
 			for _, state := range []string{"loaded", "remembered"} {
@@ -199,7 +199,7 @@ func TestCacheInChangingTransaction(t *testing.T) {
 // TestCacheBypassUnreadable: also where a transaction may read what its own
 // versionstamped writes hide, it sees its own removals.
 func TestCacheBypassUnreadable(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	mustDir(t)(directory.Root().Create(ctx, db, path("a")))
 	cache := newCache(t, db, directory.CacheOptions{})
 	mustDir(t)(cacheOpen(db, cache, path("a")))
@@ -222,7 +222,7 @@ func TestCacheBypassUnreadable(t *testing.T) {
 // TestCacheAfterForeignAnnouncement: a metadata version key written without
 // Invalidate is found out, and said.
 func TestCacheAfterForeignAnnouncement(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	mustDir(t)(directory.Root().Create(ctx, db, path("a")))
 	cache := newCache(t, db, directory.CacheOptions{})
 	tx := must[kv.Transaction](t)(db.Begin())
@@ -263,7 +263,7 @@ func TestCacheAfterForeignAnnouncement(t *testing.T) {
 // TestCacheForgetsNothingUncommitted: what only a transaction that was given
 // up has seen is never remembered, not even with a prefix that comes again.
 func TestCacheForgetsNothingUncommitted(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	layer := must[*directory.Layer](t)(directory.New(directory.Options{AllowManualPrefixes: true}))
 	cache := must[*directory.Cache](t)(directory.NewCache(layer, db, directory.CacheOptions{}))
 	for range 3 {
@@ -284,7 +284,7 @@ func TestCacheForgetsNothingUncommitted(t *testing.T) {
 // TestCacheAtOlderVersion: a transaction does not see directories that were
 // created after the version that it reads.
 func TestCacheAtOlderVersion(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	old := must[kv.Transaction](t)(db.Begin())
 	defer old.Cancel()
 	must[int64](t)(old.GetReadVersion().Get(ctx))
@@ -299,7 +299,7 @@ func TestCacheAtOlderVersion(t *testing.T) {
 // TestCacheRounds is the budget: nothing in steady state, one round after
 // another directory was removed.
 func TestCacheRounds(t *testing.T) {
-	ctx, engine := context.Background(), openMemory(t)
+	ctx, engine := context.Background(), enginetest.Open(t)
 	db := faults.NewCounter(engine)
 	mustDir(t)(directory.Root().CreateOrOpen(ctx, db, path("tenants", "1", "orders"), directory.ElementAs(1, directory.Partition)))
 	mustDir(t)(directory.Root().Create(ctx, db, path("other")))
@@ -357,7 +357,7 @@ func TestCacheExpectations(t *testing.T) {
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	ctx, engine := context.Background(), openMemory(t)
+	ctx, engine := context.Background(), enginetest.Open(t)
 	db := faults.NewCounter(engine)
 	cache := newCache(t, db, directory.CacheOptions{MaxEntries: 4})
 	for i := range 20 {

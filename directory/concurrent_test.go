@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -155,7 +156,7 @@ func TestCreateManyConcurrently(t *testing.T) {
 // TestCreatesDoNotConflict: transactions that create different directories at
 // the same time hardly ever fail, which is what the allocator is for.
 func TestCreatesDoNotConflict(t *testing.T) {
-	ctx, db, root := context.Background(), openMemory(t), directory.Root()
+	ctx, db, root := context.Background(), enginetest.Open(t), directory.Root()
 	parent := mustDir(t)(root.Create(ctx, db, path("parent")))
 	const rounds = 60
 	conflicts := 0

@@ -15,16 +15,11 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-func openMemory(t testing.TB) kv.Database {
-	t.Helper()
-	return enginetest.Open(t)
-}
-
 // onEngines runs a test on the engine as it is, and on the hostile one, which
 // retries everything, loses acknowledgements and answers late.
 func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
-	t.Run("plain", func(t *testing.T) { test(t, openMemory(t)) })
-	t.Run("hostile", func(t *testing.T) { test(t, faults.HostileT(t, openMemory(t))) })
+	t.Run("plain", func(t *testing.T) { test(t, enginetest.Open(t)) })
+	t.Run("hostile", func(t *testing.T) { test(t, faults.HostileT(t, enginetest.Open(t))) })
 }
 
 func must[T any](t testing.TB) func(T, error) T {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
@@ -86,7 +87,7 @@ func readScripts(t *testing.T) []script {
 // TestGoldens replays every script on the embedded engine.
 func TestGoldens(t *testing.T) {
 	for _, s := range readScripts(t) {
-		t.Run(s.Name, func(t *testing.T) { replay(t, func() kv.Database { return openMemory(t) }, s) })
+		t.Run(s.Name, func(t *testing.T) { replay(t, func() kv.Database { return enginetest.Open(t) }, s) })
 	}
 }
 
@@ -99,7 +100,7 @@ func TestGoldensHostile(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			replay(t, func() kv.Database { return faults.HostileT(t, openMemory(t)) }, s)
+			replay(t, func() kv.Database { return faults.HostileT(t, enginetest.Open(t)) }, s)
 		})
 	}
 }

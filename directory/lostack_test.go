@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -72,7 +73,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			db = openMemory(t)
+			db = enginetest.Open(t)
 			mustDir(t)(root.Create(ctx, db, path("a")))
 			if err := test.call(&lossy{db, test.between}); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)

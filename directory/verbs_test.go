@@ -19,7 +19,7 @@ import (
 // TestPathsRefused: whatever a path is made of, it is refused by every verb or
 // names exactly one directory.
 func TestPathsRefused(t *testing.T) {
-	ctx, db, root := context.Background(), openMemory(t), directory.Root()
+	ctx, db, root := context.Background(), enginetest.Open(t), directory.Root()
 	parent := mustDir(t)(root.Create(ctx, db, path("parent")))
 	tests := []struct {
 		name    string
@@ -127,7 +127,7 @@ func TestPartitionInside(t *testing.T) {
 }
 
 func TestExpectOfMissingElement(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	for _, index := range []int{2, -2, 100} {
 		if _, err := directory.Root().CreateOrOpen(ctx, db, path("a", "b"), directory.ElementAs(index, "x")); !errors.Is(err, directory.ErrPath) {
 			t.Errorf("ElementAs(%d) of two elements: %v", index, err)
@@ -165,7 +165,7 @@ func TestOptionsValidate(t *testing.T) {
 }
 
 func TestManualPrefixes(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	layer := must[*directory.Layer](t)(directory.New(directory.Options{
 		Nodes: tuple.NewSubspace([]byte("nodes")), Content: tuple.NewSubspace([]byte("c")), AllowManualPrefixes: true,
 	}))
@@ -186,7 +186,7 @@ func TestManualPrefixes(t *testing.T) {
 // TestManualPrefixBesideAllocated: a parent never gets a prefix that overlaps
 // the one chosen for its child, though that holds nearly all of the first ones.
 func TestManualPrefixBesideAllocated(t *testing.T) {
-	ctx, db := context.Background(), openMemory(t)
+	ctx, db := context.Background(), enginetest.Open(t)
 	layer := must[*directory.Layer](t)(directory.New(directory.Options{AllowManualPrefixes: true}))
 	allOfOneByte := []byte{0x15} // the integers from 1 to 255
 	child := mustDir(t)(layer.CreatePrefix(ctx, db, path("parent", "child"), allOfOneByte))
@@ -204,7 +204,7 @@ func TestCorruptMetadata(t *testing.T) {
 	nodes := tuple.NewSubspace([]byte{0xfe})
 	rootNode := nodes.Sub([]byte{0xfe})
 	for _, prefix := range []string{"", "\xff", "\xfe", "\xfe\x01"} {
-		db := openMemory(t)
+		db := enginetest.Open(t)
 		a := mustDir(t)(root.Create(ctx, db, path("a")))
 		transact(t, db, func(tx kv.Transaction) error {
 			tx.Set(rootNode.Sub(0, "b").Bytes(), []byte(prefix))
@@ -231,7 +231,7 @@ func TestCorruptMetadata(t *testing.T) {
 
 // TestRemoveCycle: even a node that links to itself is removed in finite time.
 func TestRemoveCycle(t *testing.T) {
-	ctx, root, db := context.Background(), directory.Root(), openMemory(t)
+	ctx, root, db := context.Background(), directory.Root(), enginetest.Open(t)
 	a := mustDir(t)(root.Create(ctx, db, path("a")))
 	prefix := must[[]byte](t)(a.Prefix())
 	transact(t, db, func(tx kv.Transaction) error {
@@ -252,7 +252,7 @@ func readAll(t testing.TB, db kv.Database) []kv.KeyValue {
 // TestEngineErrorsPass: what the engine says goes through every wrapping, so
 // that retry loops and callers see it.
 func TestEngineErrorsPass(t *testing.T) {
-	ctx, root, db := context.Background(), directory.Root(), openMemory(t)
+	ctx, root, db := context.Background(), directory.Root(), enginetest.Open(t)
 	tx := must[kv.Transaction](t)(db.Begin())
 	tx.Cancel()
 	cache := newCache(t, db, directory.CacheOptions{})

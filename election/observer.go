@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -36,7 +37,7 @@ func (o *observer) readLeader(ctx context.Context) error {
 		case !isTransient(err):
 			return err
 		}
-		sleep(ctx, o.options.Duration/12)
+		_ = sleep.For(ctx, o.options.Duration/12)
 	}
 }
 
@@ -61,19 +62,9 @@ func (o *observer) awaitChange(ctx context.Context) {
 	select {
 	case <-o.watch.Done():
 		if _, err := o.watch.Get(ctx); err != nil {
-			sleep(ctx, o.options.Duration/3)
+			_ = sleep.For(ctx, o.options.Duration/3)
 		}
 	case <-lapsed:
-	case <-ctx.Done():
-	}
-}
-
-// sleep waits for a time, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
 	case <-ctx.Done():
 	}
 }

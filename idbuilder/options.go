@@ -16,9 +16,10 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
-// Options configure a Worker. The zero value is the specification's defaults.
+// Options configure a Worker. The zero value has the specification's defaults.
 type Options struct {
 	Tokens    token.Options
 	Revision  revision.Options
@@ -33,26 +34,26 @@ type Options struct {
 	Timeout time.Duration
 	// MaxBody bounds the body of a request, in bytes; 0 means 64 KiB.
 	MaxBody int64
-	// CompressFrom is from which size on an answer is compressed for clients that
-	// accept gzip, in bytes; 0 means 32 KiB, negative: never.
+	// CompressFrom is the size in bytes from which on answers are compressed for clients that
+	// accept gzip; 0 means 32 KiB, negative: never.
 	CompressFrom int
 	// ReplyLifetime is for how long a request with an Idempotency-Key gets the same
 	// answer; 0 means 10 minutes.
 	ReplyLifetime time.Duration
-	// Idle is after what time a key that is not used is forgotten in memory; what
-	// it had left of its range is a gap. 0 means 10 minutes.
+	// Idle is the time after which a worker forgets a key that is not used; the numbers
+	// left of its range are a gap. 0 means 10 minutes.
 	Idle time.Duration
 
 	// Backend is the name of the store in metrics, such as "postgresql".
 	Backend string
-	// Controller is asked for the state of the connection to the controller; nil: there
+	// Controller returns the state of the connection to the controller; nil: there
 	// is none.
 	Controller func() ControllerState
-	// Console makes what serves /admin/; nil: it is not served. If it is an io.Closer,
+	// Console makes the handler of /admin/; nil: it is not served. If it is an io.Closer,
 	// [Worker.Close] closes it. See package console.
 	Console func(*Worker) (http.Handler, error)
-	// AdminApart leaves /admin/, /v1/auth/ and /v1/config/ to [Worker.Admin], for an
-	// address of its own.
+	// AdminApart says that [Worker.Admin] alone serves /admin/, /v1/auth/ and /v1/config/,
+	// for an address of their own.
 	AdminApart bool
 
 	Version string // of the program, in /health
@@ -129,19 +130,17 @@ func set[T comparable](value *T, byDefault T) {
 // Format implements [fmt.Formatter]: options print like any struct, except that
 // the admin token and what cannot be printed are left out.
 func (o Options) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+	redact.Format(f, verb, o.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: options are logged without the admin token.
-func (o Options) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+func (o Options) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
 
-// public returns the options without secrets, as a type without methods.
-func (o Options) public() any {
+// withoutSecret returns the options without secrets, as a type without methods.
+func (o Options) withoutSecret() any {
 	type options = Options
 	type Options options // the name that %#v prints
-	if o.Tokens.Admin != "" {
-		o.Tokens.Admin = "[redacted]"
-	}
+	o.Tokens.Admin = redact.Secret(o.Tokens.Admin)
 	o.Tokens.Now, o.Controller, o.Console, o.Now, o.Tracer, o.Logger = nil, nil, nil, nil, nil, nil
 	return Options(o)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/internal/uptime"
 )
 
@@ -181,22 +182,10 @@ func (k *clock) waitBehind(ctx context.Context, behind int64, slept time.Duratio
 		return 0, &ClockBackwardError{Backward: backward, Limit: k.maxBackward}
 	}
 	pause := min(backward, waitSlice)
-	if err := sleep(ctx, pause); err != nil {
+	if err := sleep.For(ctx, pause); err != nil {
 		return 0, fmt.Errorf("idgen: gave up waiting: %w: %w", err, &ClockBackwardError{Backward: backward, Limit: k.maxBackward})
 	}
 	return pause, nil
-}
-
-// sleep waits for d, or returns the cause of ctx's end.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // maxMillis is the longest time.Duration in whole milliseconds.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // grantor is a provider for tests of the client: the rules of fences and of
@@ -70,7 +72,7 @@ func (g *grantor) Acquire(ctx context.Context, req AcquireRequest) ([]Lease, err
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	if err := sleep(ctx, latency); err != nil {
+	if err := sleep.For(ctx, latency); err != nil {
 		return nil, err
 	}
 	g.mu.Lock()
@@ -130,7 +132,7 @@ func (g *grantor) take(now int64) Lease {
 }
 
 func (g *grantor) Release(ctx context.Context, req ReleaseRequest) error {
-	if err := sleep(ctx, g.latency); err != nil {
+	if err := sleep.For(ctx, g.latency); err != nil {
 		return err
 	}
 	g.mu.Lock()

@@ -22,11 +22,6 @@ import (
 
 var ctx = context.Background()
 
-func openMemory(t testing.TB) kv.Database {
-	t.Helper()
-	return enginetest.Open(t)
-}
-
 // The indexes of the tests: plain, unique, and unique with a copy.
 func indexes(states ...index.State) []index.Index {
 	all := []index.Index{
@@ -143,7 +138,7 @@ func TestMaintain(t *testing.T) {
 		"plain": func(db kv.Database) kv.Database { return db }, "hostile": func(db kv.Database) kv.Database { return faults.HostileT(t, db) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, ixs := wrap(openMemory(t)), indexes()
+			db, ixs := wrap(enginetest.Open(t)), indexes()
 			one := set(t, ixs, id(1), list("a", "b"), list("u"), list("c"))
 			transact(t, db, func(tx kv.Transaction) error { return store(tx, ixs, nil, one, id(1), "", "v1") })
 			check := func(want map[string]string) {
@@ -175,7 +170,7 @@ func TestMaintain(t *testing.T) {
 }
 
 func TestAnOwnerIsNotClearedByOthers(t *testing.T) {
-	db, ixs := faults.HostileT(t, openMemory(t)), indexes()
+	db, ixs := faults.HostileT(t, enginetest.Open(t)), indexes()
 	mine, theirs := set(t, ixs, id(1), nil, list("u")), set(t, ixs, id(2), nil, list("u"))
 	transact(t, db, func(tx kv.Transaction) error { return store(tx, ixs, nil, mine, id(1), "", "") })
 	transact(t, db, func(tx kv.Transaction) error {
@@ -197,7 +192,7 @@ func TestLargeCopiesAreLeftOut(t *testing.T) {
 }
 
 func TestFillAndSettle(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.Open(t)
 	ixs := indexes(index.Building, index.Building, index.Readable)
 	records := map[int][]string{1: {"x"}, 2: {"y"}, 3: {"x"}, 4: {"x"}}
 	transact(t, db, func(tx kv.Transaction) error {

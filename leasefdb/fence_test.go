@@ -68,7 +68,7 @@ func TestRenewalsDoNotConflict(t *testing.T) {
 // look and the commit of a takeover prevents it.
 func TestRenewalBeatsTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := openMemory(t)
+		db := enginetest.InProcess(t)
 		names := openNames(t, db)
 		g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{Duration: time.Second}))
 		seen := observe(t, names, leasefdb.Observation{})
@@ -105,7 +105,7 @@ func TestContenders(t *testing.T) {
 	run := func(t *testing.T, hostile, fenced bool) (violations int) {
 		synctest.Test(t, func(t *testing.T) {
 			seed := seed.Of(t)
-			db := openMemory(t)
+			db := enginetest.InProcess(t)
 			if hostile {
 				db = faults.Hostile(db, faults.Options{Seed: seed})
 			}

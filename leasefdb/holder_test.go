@@ -87,7 +87,7 @@ func TestStates(t *testing.T) {
 // or fails.
 func TestBreakLapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := openMemory(t)
+		db := enginetest.InProcess(t)
 		names := openNames(t, db)
 		g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "job", leasefdb.Claim{Duration: time.Second}))
 		lapsed := func(seen leasefdb.Observation) bool {

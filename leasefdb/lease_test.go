@@ -102,7 +102,7 @@ func TestTakeover(t *testing.T) {
 // not been renewed for as long as it lasts, counted from before the claim.
 func TestContextEndsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := &silentDatabase{Database: openMemory(t)}
+		db := &silentDatabase{Database: enginetest.InProcess(t)}
 		began := time.Now()
 		lease := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
 		db.down.Store(true)
@@ -123,7 +123,7 @@ func TestContextEndsAtItsDeadline(t *testing.T) {
 // before its deadline.
 func TestOutageShorterThanTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := &silentDatabase{Database: openMemory(t)}
+		db := &silentDatabase{Database: enginetest.InProcess(t)}
 		lease := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
 		for range 20 {
 			db.down.Store(true)
@@ -142,7 +142,7 @@ func TestLossIsSeenAtOnce(t *testing.T) {
 	for name, noWatches := range map[string]bool{"watch": false, "no watches": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db := &silentDatabase{Database: openMemory(t)}
+				db := &silentDatabase{Database: enginetest.InProcess(t)}
 				db.noWatches.Store(noWatches)
 				names := openNames(t, db)
 				lease := must[*leasefdb.Lease](t)(names.Acquire(ctx, "job", leasefdb.Claim{Duration: ten}))
@@ -201,7 +201,7 @@ func TestReleaseWakesWaiters(t *testing.T) {
 // TestEngineClosed checks that leases end with their engine.
 func TestEngineClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := openMemory(t)
+		db := enginetest.InProcess(t)
 		lease := must[*leasefdb.Lease](t)(openNames(t, db).Acquire(ctx, "job", leasefdb.Claim{Duration: time.Hour}))
 		synctest.Wait()
 		check(t, db.Close())

@@ -15,7 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -23,16 +22,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, enginetest.Leaks()...) }
 
 var ctx = context.Background()
-
-// openMemory opens the engine in this process, for tests in virtual time. The
-// others use enginetest.Open, which may be a cluster.
-func openMemory(t testing.TB) kv.Database {
-	t.Helper()
-	db, err := embedded.OpenMemory()
-	check(t, err)
-	t.Cleanup(func() { check(t, db.Close()) })
-	return db
-}
 
 // onEngines runs a test on the engine as it is, and on the hostile one.
 func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
@@ -43,10 +32,10 @@ func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
 // inVirtualTime is onEngines where waiting takes no time.
 func inVirtualTime(t *testing.T, test func(t *testing.T, db kv.Database)) {
 	t.Run("plain", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { test(t, openMemory(t)) })
+		synctest.Test(t, func(t *testing.T) { test(t, enginetest.InProcess(t)) })
 	})
 	t.Run("hostile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { test(t, faults.HostileT(t, openMemory(t))) })
+		synctest.Test(t, func(t *testing.T) { test(t, faults.HostileT(t, enginetest.InProcess(t))) })
 	})
 }
 

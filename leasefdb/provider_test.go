@@ -280,7 +280,7 @@ func TestFenceOfMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
-				db := openMemory(t)
+				db := enginetest.InProcess(t)
 				p := provider(t, db, four)
 				l := acquire(t, p, idgen.AcquireRequest{})
 				f, ok := p.FenceOf("", idAt(t, l, l.Created, 1))

@@ -140,7 +140,7 @@ func TestUnderLetsOptionsBeSet(t *testing.T) {
 // too, and that of a grant only its end.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := openMemory(t)
+		db := enginetest.InProcess(t)
 		names := openNames(t, db)
 		var g leasefdb.Grant
 		changes := []struct {

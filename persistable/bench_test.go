@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -19,7 +20,7 @@ import (
 // on kv: what the layer itself costs.
 
 func BenchmarkGet(b *testing.B) {
-	db := open(b, openMemory(b))
+	db := open(b, enginetest.Open(b))
 	s := OrderStoreOf(db, "t")
 	all := someOrders(b, s, 100)
 	b.Run("store", func(b *testing.B) {
@@ -44,7 +45,7 @@ func BenchmarkGet(b *testing.B) {
 // BenchmarkCreate creates orders: one unique index, one compound, one plain.
 func BenchmarkCreate(b *testing.B) {
 	b.Run("store", func(b *testing.B) {
-		db := open(b, openMemory(b))
+		db := open(b, enginetest.Open(b))
 		s := OrderStoreOf(db, "t")
 		b.ReportAllocs()
 		for i := range b.N {
@@ -54,7 +55,7 @@ func BenchmarkCreate(b *testing.B) {
 		}
 	})
 	b.Run("by hand", func(b *testing.B) {
-		hand := handWritten{openMemory(b), []byte("\x15\x05\x15\x06\x15\x07")}
+		hand := handWritten{enginetest.Open(b), []byte("\x15\x05\x15\x06\x15\x07")}
 		b.ReportAllocs()
 		for i := range b.N {
 			if err := hand.create(ctx, NewOrder(Order{TenantID: "t", Number: strconv.Itoa(i), Status: Paid, CreatedAt: day0, Amount: 1})); err != nil {
@@ -65,7 +66,7 @@ func BenchmarkCreate(b *testing.B) {
 }
 
 func BenchmarkByUnique(b *testing.B) {
-	db := open(b, openMemory(b))
+	db := open(b, enginetest.Open(b))
 	s := OrderStoreOf(db, "t")
 	someOrders(b, s, 100)
 	b.ReportAllocs()
@@ -77,7 +78,7 @@ func BenchmarkByUnique(b *testing.B) {
 }
 
 func BenchmarkSave(b *testing.B) {
-	s := OrderStoreOf(open(b, openMemory(b)), "t")
+	s := OrderStoreOf(open(b, enginetest.Open(b)), "t")
 	o := someOrders(b, s, 1)[0]
 	b.ReportAllocs()
 	for b.Loop() {
@@ -89,7 +90,7 @@ func BenchmarkSave(b *testing.B) {
 }
 
 func BenchmarkScan100(b *testing.B) {
-	s := OrderStoreOf(open(b, openMemory(b)), "t")
+	s := OrderStoreOf(open(b, enginetest.Open(b)), "t")
 	someOrders(b, s, 300)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -100,7 +101,7 @@ func BenchmarkScan100(b *testing.B) {
 }
 
 func BenchmarkStoreOf(b *testing.B) {
-	db := open(b, openMemory(b))
+	db := open(b, enginetest.Open(b))
 	b.ReportAllocs()
 	for b.Loop() {
 		if OrderStoreOf(db, "tenant-1") == nil {
@@ -161,7 +162,7 @@ func (h handWritten) create(ctx context.Context, o *Order) error {
 // that are not.
 func BenchmarkScattered(b *testing.B) {
 	for _, shards := range []index.Shards{0, 4, 16, 64, 256} {
-		s := sharded(open(b, openMemory(b)), "a", shards, shards)
+		s := sharded(open(b, enginetest.Open(b)), "a", shards, shards)
 		var ids []string
 		for i := range 10_000 {
 			a := NewArticle(Article{Section: "s", Slug: strconv.Itoa(i), Published: day0.Add(time.Duration(i)), Body: []byte("body")})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -14,7 +15,7 @@ import (
 // opened before. Reads that are started together are one round.
 func TestBudgets(t *testing.T) {
 	unscattered(t)
-	counter := faults.NewCounter(openMemory(t))
+	counter := faults.NewCounter(enginetest.Open(t))
 	db := open(t, counter)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	all := someOrders(t, orders, 9)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -54,7 +55,7 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 		"covering": {60, 20, 20_000, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine := &faulty{Database: openMemory(t)}
+			engine := &faulty{Database: enginetest.Open(t)}
 			db := open(t, engine)
 			for i := range c.records {
 				tagged(t, version(db), fmt.Sprintf("%03d", i), c.tags, c.body)
@@ -76,7 +77,7 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 // A batch has room left when a record comes that fits only into a transaction
 // of its own.
 func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	tagged(t, version(db), "0", 8, 90_000)
 	tagged(t, version(db), "1", 100, 95_000)
@@ -95,7 +96,7 @@ func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 
 // One record that fits into no transaction is reported, not tried for ever.
 func TestBuildGivesUpOnARecordThatIsTooLarge(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	tagged(t, version(db), "0", 120, 95_000)
 	err := versionWith(db, uniqueTags(true)).BuildIndexes(ctx)
@@ -110,7 +111,7 @@ func TestViolationsOfLongKeys(t *testing.T) {
 		"values": {9_930, 10}, "ids": {10, 9_930}, "both": {9_930, 9_930}, "ids a little too long": {10, 1_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, openMemory(t))
+			db := open(t, enginetest.Open(t))
 			value := strings.Repeat("x", c.value)
 			var all []*Article
 			for i := range 3 {

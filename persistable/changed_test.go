@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -48,7 +49,7 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, openMemory(t))
+			db := open(t, enginetest.Open(t))
 			s := OrderStoreOf(db, "t")
 			o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 			check(t, s.Create(ctx, o))
@@ -81,7 +82,7 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 }
 
 func TestMoveInTheSameTransaction(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	old, moved := OrderStoreOf(db, "old"), OrderStoreOf(db, "new")
 	o := old.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, old.Create(ctx, o))
@@ -161,7 +162,7 @@ func TestCachedStoreAndOthersChanges(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, openMemory(t))
+			db := open(t, enginetest.Open(t))
 			s, u := OrderStoreOf(db, "t"), OrderStoreOf(db, "u")
 			check(t, s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))
 			check(t, u.Create(ctx, u.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // TestEndedContext calls operations, bound to a transaction and not, with a
 // context that has ended: each returns its cause.
 func TestEndedContext(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error { return createOrders(ctx, orders.In(tx), 0, 300) }))
 	cause := errors.New("server is shutting down")
@@ -53,7 +54,7 @@ func TestEndedContext(t *testing.T) {
 // TestContextEndsBetweenRecords ends the context in the loop over a query's
 // records: no other follows.
 func TestContextEndsBetweenRecords(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error { return createOrders(ctx, orders.In(tx), 0, 300) }))
 	ended, cancel := context.WithCancel(ctx)
@@ -77,7 +78,7 @@ func TestContextEndsBetweenRecords(t *testing.T) {
 // TestFindNullInAUniqueIndex asks for null where only a unique index has the
 // field: the error says why it does not serve.
 func TestFindNullInAUniqueIndex(t *testing.T) {
-	s := ArticleStoreOf(open(t, openMemory(t)))
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
 	var none *persistable.NoIndexError
 	_, err := s.Find(ArticleFields.ISBN.Equal(nil))
 	if !errors.As(err, &none) || !strings.Contains(err.Error(), "null, as a unique one has not") {

@@ -34,11 +34,6 @@ func isBlank(p cmp.Path) bool {
 	return ok && field.Name() == "_"
 }
 
-func openMemory(t testing.TB) kv.Database {
-	t.Helper()
-	return enginetest.Open(t)
-}
-
 func open(t testing.TB, engine kv.Database) *persistable.DB {
 	t.Helper()
 	return openWith(t, engine, persistable.Options{})
@@ -65,8 +60,8 @@ func closeDB(t testing.TB, db *persistable.DB) {
 // onEngines runs a test on the engine as it is, and on the hostile one, which
 // retries everything, loses acknowledgements and answers late.
 func onEngines(t *testing.T, test func(t *testing.T, db *persistable.DB)) {
-	t.Run("plain", func(t *testing.T) { test(t, open(t, openMemory(t))) })
-	t.Run("hostile", func(t *testing.T) { test(t, open(t, faults.HostileT(t, openMemory(t)))) })
+	t.Run("plain", func(t *testing.T) { test(t, open(t, enginetest.Open(t))) })
+	t.Run("hostile", func(t *testing.T) { test(t, open(t, faults.HostileT(t, enginetest.Open(t)))) })
 }
 
 func check(t testing.TB, err error) {

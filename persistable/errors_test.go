@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
 func TestErrorTexts(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders, articles := OrderStoreOf(db, "t/1"), ArticleStoreOf(db)
 	o := orders.New(Order{Number: "A-1001", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, orders.CreateWithID(ctx, 7, o))
@@ -44,7 +45,7 @@ func TestErrorTexts(t *testing.T) {
 }
 
 func TestNilRecords(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "t")
 	for name, err := range map[string]error{
 		"Create": s.Create(ctx, nil), "CreateWithID": s.CreateWithID(ctx, 1, nil), "Save": s.Save(ctx, nil),
@@ -58,7 +59,7 @@ func TestNilRecords(t *testing.T) {
 
 // A store without a database says so, whatever is done with it.
 func TestStoresWithoutADatabase(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	for name, s := range map[string]*OrderStore{
 		"zero store": {}, "nil DB": OrderStoreOf(nil, "t"), "zero DB": OrderStoreOf(new(persistable.DB), "t"),
 	} {

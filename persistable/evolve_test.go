@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -96,7 +97,7 @@ func TestIndexAddedOverData(t *testing.T) {
 		"hostile": func(e kv.Database) kv.Database { return faults.HostileT(t, e) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := openWith(t, wrap(openMemory(t)), persistable.Options{BuildBatch: 4})
+			db := openWith(t, wrap(enginetest.Open(t)), persistable.Options{BuildBatch: 4})
 			old := version(db)
 			all := articles(t, old, 25)
 			s := version(db, tags)
@@ -125,7 +126,7 @@ func TestIndexAddedOverData(t *testing.T) {
 }
 
 func TestIndexOfANewStoreIsReadable(t *testing.T) {
-	s := version(open(t, openMemory(t)), tags)
+	s := version(open(t, enginetest.Open(t)), tags)
 	articles(t, s, 3)
 	if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 3 {
 		t.Errorf("%d entries", n)
@@ -134,7 +135,7 @@ func TestIndexOfANewStoreIsReadable(t *testing.T) {
 
 // An interrupted build goes on where it stopped.
 func TestBuildIsResumed(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := openWith(t, engine, persistable.Options{BuildBatch: 5})
 	articles(t, version(db), 40)
 	stop, cancel := context.WithCancel(ctx)
@@ -270,7 +271,7 @@ func TestOlderProgramWrites(t *testing.T) {
 }
 
 func TestChangedIndexIsNotTrusted(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := version(db, tags)
 	articles(t, s, 3)
 	changed := indexOfArticles(tags)
@@ -286,7 +287,7 @@ func TestChangedIndexIsNotTrusted(t *testing.T) {
 }
 
 func TestRemoveUnusedIndexes(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	articles(t, version(db, tags, editor), 4)
 	s := version(db, editor)
 	check(t, s.RemoveUnusedIndexes(ctx))
@@ -301,7 +302,7 @@ func TestRemoveUnusedIndexes(t *testing.T) {
 }
 
 func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	old := version(db, sectionPublished)
 	articles(t, old, 3)
 	s := version(db, sectionSlug, sectionPublished) // both begin with Section
@@ -319,7 +320,7 @@ func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
 }
 
 func TestBuildInATransactionIsRefused(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	err := db.Transact(ctx, func(tx persistable.Tx) error { return version(db, tags).In(tx).BuildIndexes(ctx) })
 	if err == nil || !strings.Contains(err.Error(), "not bound") {
 		t.Errorf("got %v", err)
@@ -328,7 +329,7 @@ func TestBuildInATransactionIsRefused(t *testing.T) {
 }
 
 func TestVerifyFindsFaults(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := ArticleStoreOf(db)
 	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0})
 	check(t, s.Create(ctx, a))

@@ -5,6 +5,7 @@ package persistable_test
 import (
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -58,7 +59,7 @@ func TestUnderALease(t *testing.T) {
 	for name, write := range writes {
 		for _, fenced := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: ", fenced", false: ", not fenced"}[fenced], func(t *testing.T) {
-				engine := &faulty{Database: openMemory(t)}
+				engine := &faulty{Database: enginetest.Open(t)}
 				db := open(t, engine)
 				orders := OrderStoreOf(db, "t")
 				old := someOrders(t, orders, 3)[0]
@@ -130,7 +131,7 @@ func TestUnderHolds(t *testing.T) {
 
 // TestUnderCosts checks that a fence costs a read but no round.
 func TestUnderCosts(t *testing.T) {
-	counter := faults.NewCounter(openMemory(t))
+	counter := faults.NewCounter(enginetest.Open(t))
 	db := open(t, counter)
 	g := claim(t, counter, "me")
 	orders := OrderStoreOf(db.Under(g.Fence()), "t")
@@ -148,7 +149,7 @@ func TestUnderCosts(t *testing.T) {
 // TestUnderDoesNotMix checks that a store under a fence cannot slip into a
 // transaction without it.
 func TestUnderDoesNotMix(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	g := claim(t, db.Engine(), "me")
 	orders := OrderStoreOf(db, "t")
 	err := db.Under(g.Fence()).Transact(ctx, func(tx persistable.Tx) error {

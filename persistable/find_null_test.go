@@ -7,13 +7,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // TestFindRangeWithNulls asks for ranges that null belongs to: a unique index,
 // which has no nulls, must not answer them; a plain one does.
 func TestFindRangeWithNulls(t *testing.T) {
-	s := ArticleStoreOf(open(t, openMemory(t)))
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
 	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Editor: ptr("1"), Published: day0})))
 	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Published: day1})))
 	f := ArticleFields
@@ -41,7 +42,7 @@ func TestFindRangeWithNulls(t *testing.T) {
 
 // TestLargestPage asks for more records than a range read's limit can say.
 func TestLargestPage(t *testing.T) {
-	s := ArticleStoreOf(open(t, openMemory(t)))
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
 	articles(t, s, 3)
 	for _, limit := range []int{math.MaxInt32, math.MaxInt} {
 		for _, q := range []*persistable.Query[*Article]{s.OrderedByPublished().Limit(limit).Query(), s.Scan().Limit(limit)} {

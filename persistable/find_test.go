@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -50,7 +51,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindSaysThatNoIndexFits(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	f, a := OrderFields, ArticleFields
 	for name, err := range map[string]error{
@@ -77,7 +78,7 @@ func TestFindSaysThatNoIndexFits(t *testing.T) {
 }
 
 func TestFindOnNullsAndSlices(t *testing.T) {
-	s := ArticleStoreOf(open(t, openMemory(t)))
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
 	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x", "y"}, Published: day0})))
 	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Editor: ptr("ed"), Published: day1})))
 	f := ArticleFields

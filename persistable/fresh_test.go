@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -28,7 +29,7 @@ func TestMoveAheadOfAQuery(t *testing.T) {
 		"unlimited": {1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatus().Limit(2 * n).All(ctx) }, n},
 		"compound":  {1, func(s *OrderStore) iter.Seq2[*Order, error] { return s.OrderedByStatusCreatedAt().All(ctx) }, n},
 	} {
-		db := open(t, openMemory(t))
+		db := open(t, enginetest.Open(t))
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error { return createOrders(ctx, OrderStoreOf(db, "t").In(tx), 0, n) }))
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 			s := OrderStoreOf(db, "t").In(tx)
@@ -59,7 +60,7 @@ func TestMoveAheadOfAQuery(t *testing.T) {
 func TestCreateAheadOfAScan(t *testing.T) {
 	const n = 400 // more than some batches
 	for _, size := range []int{10, 150_000} {
-		db := open(t, openMemory(t))
+		db := open(t, enginetest.Open(t))
 		s := ArticleStoreOf(db)
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 			for i := range n {
@@ -99,7 +100,7 @@ func TestCreateAheadOfAScan(t *testing.T) {
 // since it began: they do not count against the limit.
 func TestLimitAheadOfAQuery(t *testing.T) {
 	const limit = 1500 // which the engine does not read in one batch
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "t")
 	for from := 0; from < 2*limit; from += limit / 2 {
 		check(t, db.Transact(ctx, func(tx persistable.Tx) error { return createOrders(ctx, s.In(tx), 2*from, limit/2) }))

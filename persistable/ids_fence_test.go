@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -33,7 +34,7 @@ func TestFencedIDs(t *testing.T) {
 	for name, write := range writes {
 		for _, fenced := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, fenced %v", name, fenced), func(t *testing.T) {
-				engine := &faulty{Database: openMemory(t)}
+				engine := &faulty{Database: enginetest.Open(t)}
 				db := openWith(t, engine, fencedOptions(fenced))
 				orders := OrderStoreOf(db, "t")
 				first := orders.New(Order{Number: "first", Status: Pending, CreatedAt: day0, Amount: 1})
@@ -70,7 +71,7 @@ func TestFencedIDs(t *testing.T) {
 
 // TestFencedIDsOfOthers checks which ids a fenced DB does not take.
 func TestFencedIDsOfOthers(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	db := openWith(t, engine, fencedOptions(true))
 	other := openWith(t, engine, fencedOptions(true))
 	orders := OrderStoreOf(db, "t")
@@ -109,7 +110,7 @@ func TestFencedIDsOfOthers(t *testing.T) {
 // reported as such, although its machine id is another's by the time of the
 // question.
 func TestFencedIDsLostAcknowledgement(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := openWith(t, engine, fencedOptions(true))
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "first", Status: Pending, CreatedAt: day0, Amount: 1})))
@@ -129,7 +130,7 @@ func TestFencedIDsLostAcknowledgement(t *testing.T) {
 
 // TestFencedIDsCost checks that the fence is one read in the same round.
 func TestFencedIDsCost(t *testing.T) {
-	counter := faults.NewCounter(openMemory(t))
+	counter := faults.NewCounter(enginetest.Open(t))
 	db := openWith(t, counter, fencedOptions(true))
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))

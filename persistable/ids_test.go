@@ -77,7 +77,7 @@ func TestUniqueAcrossDBs(t *testing.T) {
 		"hostile": func(db kv.Database) kv.Database { return faults.HostileT(t, db) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine, seed := wrap(openMemory(t)), seed.Of(t)
+			engine, seed := wrap(enginetest.Open(t)), seed.Of(t)
 			const processes, lives, each = 5, 4, 2000
 			var mu sync.Mutex
 			seen := make(map[idgen.ID]int, processes*lives*each)
@@ -134,7 +134,7 @@ func life(engine kv.Database, ahead time.Duration, n int) (made []idgen.ID, err 
 // TestTwoDatabases checks that Create makes ids of its own database, whichever
 // was opened first, but not against the program's choice.
 func TestTwoDatabases(t *testing.T) {
-	first, second := open(t, openMemory(t)), open(t, openMemory(t))
+	first, second := open(t, enginetest.Open(t)), open(t, enginetest.Open(t))
 	if idgen.Default() != first.IDs() {
 		t.Fatal("the default generator is not that of the first database")
 	}
@@ -158,7 +158,7 @@ func TestTwoDatabases(t *testing.T) {
 // is offered and nothing leased.
 func TestOtherGenerators(t *testing.T) {
 	g := idgen.Must(idgen.NewClient(idgen.Options{}))
-	db := openWith(t, openMemory(t), persistable.Options{IDs: persistable.IDOptions{Generator: g}})
+	db := openWith(t, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Generator: g}})
 	if idgen.Default() != idgen.Generator(g) || db.IDs() != idgen.Generator(g) || db.Leases() != nil {
 		t.Error("the given generator is not used")
 	}
@@ -167,14 +167,14 @@ func TestOtherGenerators(t *testing.T) {
 		t.Error("the generator of a closed DB is the default")
 	}
 	before := idgen.Default()
-	off := openWith(t, openMemory(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	off := openWith(t, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if idgen.Default() != before || off.IDs() != before || off.Leases() != nil {
 		t.Error("a DB without ids changed the default")
 	}
 	program := idgen.Must(idgen.NewClient(idgen.Options{}))
 	idgen.SetDefault(program)
 	defer idgen.SetDefault(nil)
-	open(t, openMemory(t))
+	open(t, enginetest.Open(t))
 	if idgen.Default() != idgen.Generator(program) {
 		t.Error("a DB took the place of the program's own generator")
 	}
@@ -186,7 +186,7 @@ func TestOtherGenerators(t *testing.T) {
 		"a faulty client":       {Client: idgen.Options{MaxThroughputPerMs: -1}},
 		"a faulty lease option": {Leases: leasefdb.Options{Lease: lease.Options{MaxLeases: -1}}},
 	} {
-		if db, err := persistable.OpenWith(ctx, openMemory(t), persistable.Options{IDs: o}); err == nil {
+		if db, err := persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: o}); err == nil {
 			t.Errorf("%s: no error", name)
 			closeDB(t, db)
 		}
@@ -222,7 +222,7 @@ func fencedOptions(fenced bool) persistable.Options {
 // TestNoLease checks what happens where no machine id is to be had: fallback
 // ids, or, in strict mode, no ids and clear errors.
 func TestNoLease(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	takeAll(t, engine, time.Now)
 	lenient := openWith(t, engine, fencedOptions(false))
 	orders := OrderStoreOf(lenient, "t")
@@ -275,7 +275,7 @@ func TestEngineClosedBeforeTheDB(t *testing.T) {
 // TestLeasesAreNotRemoved checks that RemoveDirectory refuses the directories of the
 // leases.
 func TestLeasesAreNotRemoved(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	for _, path := range [][]string{{"kazahana"}, {"kazahana", "leases"}, {"kazahana", "persistable"}} {
 		wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -13,7 +14,7 @@ import (
 // TestStoreOpenedLateInATransaction opens a second store, not cached, in a
 // transaction that many commits of others have overtaken.
 func TestStoreOpenedLateInATransaction(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	db := open(t, engine)
 	check(t, OrderStoreOf(db, "a").Create(ctx, OrderStoreOf(db, "a").New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})))
 	o := OrderStoreOf(db, "b").New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})

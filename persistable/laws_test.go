@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -35,7 +36,7 @@ func TestLaw1ExactlyOnceCreate(t *testing.T) {
 	}
 	for name, fates_ := range cases {
 		t.Run(name, func(t *testing.T) {
-			engine := &faulty{Database: openMemory(t)}
+			engine := &faulty{Database: enginetest.Open(t)}
 			orders := OrderStoreOf(open(t, engine), "t")
 			check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 
@@ -59,7 +60,7 @@ func TestLaw1ExactlyOnceCreate(t *testing.T) {
 // The mitigation must also hold where another retryable error comes between
 // the lost acknowledgement and the question.
 func TestLaw1UnknownOutcomeThenOtherErrors(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	orders := OrderStoreOf(open(t, engine), "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 	committed := 0
@@ -88,7 +89,7 @@ func TestLaw1UnknownOutcomeThenOtherErrors(t *testing.T) {
 
 // A whole transaction that creates records runs once.
 func TestLaw1ExactlyOnceTransact(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	counter := orders.New(Order{Number: "counter", Status: Pending, CreatedAt: day0, Amount: 0})
@@ -125,7 +126,7 @@ func TestLaw1ExactlyOnceTransact(t *testing.T) {
 // A record that is created and deleted in one transaction does not tell that
 // the transaction committed.
 func TestLaw1CreatedAndDeleted(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 0})))
@@ -178,7 +179,7 @@ func TestLaw2IndexesFromTheStoredRecord(t *testing.T) {
 // Law 3: an operation is one transaction; a scan and the fetch of its records
 // see one version.
 func TestLaw3ScanAndFetchInOneTransaction(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "t")
 	all := someOrders(t, orders, 9)
@@ -230,7 +231,7 @@ func TestLaw3ScanAndFetchInOneTransaction(t *testing.T) {
 // Law 5: the retry loop sees the engine's error through all wrapping: whatever
 // read of an operation fails with a retryable error, the operation succeeds.
 func TestLaw5EveryReadMayFail(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	all := someOrders(t, orders, 6)
@@ -335,7 +336,7 @@ func TestLaw6NoReflection(t *testing.T) {
 
 // Law 7: FoundationDB's limits hold, with its error codes.
 func TestLaw7Limits(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	articles := ArticleStoreOf(db)
 	err := db.Transact(ctx, func(tx persistable.Tx) error {
 		for i := range 12 {

@@ -5,13 +5,14 @@ package persistable_test
 import (
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // TestLaw1CreatedTwoDeletedOne loses the acknowledgement of a transaction that
 // deletes the first of two records it has created.
 func TestLaw1CreatedTwoDeletedOne(t *testing.T) {
-	engine := &faulty{Database: openMemory(t)}
+	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
@@ -34,7 +35,7 @@ func TestLaw1CreatedTwoDeletedOne(t *testing.T) {
 // before the retry.
 func TestLaw1OthersDeleteOneOfTheCreated(t *testing.T) {
 	for _, deleted := range []string{"A", "B"} {
-		mem := openMemory(t)
+		mem := enginetest.Open(t)
 		engine := &faulty{Database: mem}
 		db := open(t, engine)
 		other := OrderStoreOf(open(t, mem), "t")

@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -22,9 +23,9 @@ import (
 // TestIndexesAgainstAMap runs random writes against a map and compares what all
 // queries say.
 func TestIndexesAgainstAMap(t *testing.T) {
-	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runModel(t, rt, openMemory(t), 0) }))
+	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runModel(t, rt, enginetest.Open(t), 0) }))
 	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
-		engine := faults.Hostile(openMemory(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
+		engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
 		runModel(t, rt, engine, 5)
 	}))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -36,14 +37,14 @@ func needNoGenerator(t *testing.T) {
 }
 
 func TestNewRefusesAnID(t *testing.T) {
-	orders := OrderStoreOf(open(t, openMemory(t)), "t")
+	orders := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	wantPanic(t, func() { NewOrder(Order{ID: 7}) }, "persistable_test.Order", "id already: 7", "leave the id out", "CreateWithID")
 	wantPanic(t, func() { orders.New(Order{ID: 7}) }, "persistable_test.Order", "id already: 7")
 	wantPanic(t, func() { NewArticle(Article{ID: "x"}) }, "persistable_test.Article", "id already: x")
 }
 
 func TestNewCopiesItsLiteral(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	literal := Order{TenantID: "t", Number: "1", Status: Paid, CreatedAt: day0, Amount: 3}
 	o := NewOrder(literal)
 	if want := (Order{ID: o.ID, TenantID: "t", Number: "1", Status: Paid, CreatedAt: day0, Amount: 3}); *o != want || o.ID == 0 {
@@ -58,7 +59,7 @@ func TestNewCopiesItsLiteral(t *testing.T) {
 }
 
 func TestStoreNewFillsAndRefuses(t *testing.T) {
-	orders := OrderStoreOf(open(t, openMemory(t)), "tenant-1")
+	orders := OrderStoreOf(open(t, enginetest.Open(t)), "tenant-1")
 	for _, literal := range []Order{{Number: "1"}, {Number: "2", TenantID: "tenant-1"}} {
 		o := orders.New(literal)
 		if o.TenantID != "tenant-1" || o.Number != literal.Number || o.ID == 0 {
@@ -81,7 +82,7 @@ func TestNewBeforeOpen(t *testing.T) {
 	if a := NewArticle(Article{Section: "s"}); a.ID == "" {
 		t.Error("before Open the constructor made no ULID: those need no lease")
 	}
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	err := db.Transact(ctx, func(tx persistable.Tx) error { return orders.In(tx).Create(ctx, early) })
 	wantError(t, err, persistable.ErrNoID)
@@ -98,7 +99,7 @@ func TestNewBeforeOpen(t *testing.T) {
 // constructors or in Create.
 func TestNoIDAfterClose(t *testing.T) {
 	needNoGenerator(t)
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.Create(ctx, orders.New(Order{Number: "1"})))
 	check(t, db.Close())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -19,7 +20,7 @@ import (
 // TestForgottenIn writes a record that the transaction has read outside of it,
 // each time: it ends with an error that says so.
 func TestForgottenIn(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.CreateWithID(ctx, idgen.ID(1), &Order{TenantID: "t", Number: "1"}))
 	for name, write := range map[string]func(*Order) error{
@@ -55,7 +56,7 @@ func TestForgottenIn(t *testing.T) {
 // commit, what a transaction reads: that is a conflict like any other, however
 // often it happens.
 func TestConflictsAreNotOutside(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	check(t, orders.CreateWithID(ctx, idgen.ID(1), &Order{TenantID: "t", Number: "1"}))
 	runs := 0
@@ -112,7 +113,7 @@ func TestKVOfNoTransaction(t *testing.T) {
 	if (persistable.Tx{}).KV() != nil {
 		t.Error("the zero Tx has a transaction")
 	}
-	check(t, open(t, openMemory(t)).ReadTransact(ctx, func(tx persistable.Tx) error {
+	check(t, open(t, enginetest.Open(t)).ReadTransact(ctx, func(tx persistable.Tx) error {
 		if tx.KV() != nil {
 			t.Error("a transaction that only reads can write")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -61,7 +62,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestPageSize(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	db := openWith(t, engine, persistable.Options{PageSize: 3})
 	s := OrderStoreOf(db, "t")
 	someOrders(t, s, 7)
@@ -87,7 +88,7 @@ func TestPageBehindADeletedRecord(t *testing.T) {
 }
 
 func TestTokensAreBound(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	db := open(t, engine)
 	s := OrderStoreOf(db, "t")
 	someOrders(t, s, 9)
@@ -102,7 +103,7 @@ func TestTokensAreBound(t *testing.T) {
 	again := OrderStoreOf(open(t, engine), "t")
 	must[persistable.Page[*Order]](t)(again.ByStatusCreatedAt(Pending).Limit(2).Page(ctx, token))
 
-	elsewhere := OrderStoreOf(open(t, openMemory(t)), "t")
+	elsewhere := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	someOrders(t, elsewhere, 9)
 	for name, other := range map[string]*persistable.Query[*Order]{
 		"other value":     s.ByStatusCreatedAt(Paid).Query(),
@@ -133,7 +134,7 @@ func TestTokensAreBound(t *testing.T) {
 }
 
 func FuzzPageToken(f *testing.F) {
-	s := OrderStoreOf(open(f, openMemory(f)), "t")
+	s := OrderStoreOf(open(f, enginetest.Open(f)), "t")
 	someOrders(f, s, 3)
 	q := s.OrderedByNumber().Limit(1)
 	token := must[persistable.Page[*Order]](f)(q.Page(ctx, "")).Next

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -81,7 +82,7 @@ func TestParallelWritesInOneTransaction(t *testing.T) {
 		"nothing in common":           {create("a", "x"), create("b", "y"), nil, []int{3}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, openMemory(t))
+			db := open(t, enginetest.Open(t))
 			s := ArticleStoreOf(db)
 			check(t, s.Create(ctx, article("old", "old")))
 			tx := must[kv.Transaction](t)(db.Engine().Begin())

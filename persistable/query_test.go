@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -80,7 +81,7 @@ func TestQueryOrders(t *testing.T) {
 }
 
 func TestQueriesAreImmutable(t *testing.T) {
-	s := OrderStoreOf(open(t, openMemory(t)), "t")
+	s := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	someOrders(t, s, 6)
 	base := s.ByStatusCreatedAt(Pending).From(day0)
 	_ = base.After(day0)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -20,7 +21,7 @@ import (
 // ahead of what it yields.
 func TestScatteredConflictsAsPlain(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		tw := newTwins(t, rt, openMemory(t))
+		tw := newTwins(t, rt, enginetest.Open(t))
 		for range 8 {
 			kind := twinQuery.Draw(rt, "query")
 			query := drawQueryOf(rt, kind)
@@ -77,7 +78,7 @@ func (tw *twins) conflicts(rt *rapid.T, query func(*ArticleStore) *persistable.Q
 // few records does not conflict with one that adds a record behind it, in any
 // shard, although it reads all shards.
 func TestScatteredQueueConflicts(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := sharded(db, "a", 16, 16)
 	for i := range 5 {
 		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0.Add(time.Duration(i))})))
@@ -107,7 +108,7 @@ func TestScatteredQueueConflicts(t *testing.T) {
 // several pairs each, make the scan read on after as many pairs as it wants
 // records.
 func TestScatteredLimitConflicts(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := sharded(db, "a", 4, 0)
 	for i := range 12 {
 		a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0})
@@ -140,7 +141,7 @@ func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
 				return s.OrderedByTags().Reverse().Limit(30).Query()
 			},
 		} {
-			db := open(t, openMemory(t))
+			db := open(t, enginetest.Open(t))
 			s := sharded(db, "a", 4, 8)
 			var all []*Article
 			check(t, db.Transact(ctx, func(tx persistable.Tx) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
@@ -27,7 +28,7 @@ func TestScatteredLayoutDocument(t *testing.T) {
 		Indexes: slices.Clone(orderSchema.Indexes), Entries: orderSchema.Entries,
 	}
 	scatterIndexes(schema.Indexes, 16)
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := persistimpl.NewStore[*Order, idgen.ID](db, schema, "tenant-1")
 	o := NewOrder(Order{TenantID: "tenant-1", Number: "A-1001", Status: Paid, CreatedAt: time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), Amount: 1000})
 	check(t, s.CreateWithID(ctx, 0x0102030405060708, o))

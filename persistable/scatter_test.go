@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -102,7 +103,7 @@ func stored(t testing.TB, db *persistable.DB, directory string) map[string]strin
 // TestScatteredLayout pins the keys of a scattered record: its shard among 16
 // is the uppermost half of that among 256.
 func TestScatteredLayout(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := sharded(db, "a", 256, 16)
 	check(t, s.CreateWithID(ctx, "id", NewArticle(Article{Section: "s", Slug: "b", ISBN: ptr("1"), Tags: []string{"x"}, Published: time.Unix(0, 7), Body: make([]byte, 100_000)})))
 	keys := slices.Sorted(maps.Keys(stored(t, db, "a")))
@@ -129,7 +130,7 @@ func TestScatteredLayout(t *testing.T) {
 
 // TestScatteredBudgets: scattering costs ranges, never rounds.
 func TestScatteredBudgets(t *testing.T) {
-	counter := faults.NewCounter(openMemory(t))
+	counter := faults.NewCounter(enginetest.Open(t))
 	db := open(t, counter)
 	s := sharded(db, "a", 16, 16)
 	for i := range 40 {
@@ -237,7 +238,7 @@ func TestIndexScatteredOverData(t *testing.T) {
 
 // TestVerifyFindsWhatIsAstray moves a record and an entry to other shards.
 func TestVerifyFindsWhatIsAstray(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := sharded(db, "a", 16, 16)
 	check(t, s.CreateWithID(ctx, "id", NewArticle(Article{Section: "s", Slug: "b", Tags: []string{"x"}, Published: day0})))
 	prefix := prefixOf(t, db, "a")
@@ -270,7 +271,7 @@ func TestVerifyFindsWhatIsAstray(t *testing.T) {
 }
 
 func TestScatterThatCannotBe(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	for _, n := range []index.Shards{-2, 1, 3, 12, 512} {
 		for _, s := range []*ArticleStore{sharded(db, "a", n, 0), sharded(db, "a", 0, n)} {
 			if err := second(s.Get(ctx, "1")); !strings.Contains(fmt.Sprint(err), "a power of two from 2 to 256") {

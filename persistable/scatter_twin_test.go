@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -190,7 +191,7 @@ func answers(s *persistable.Query[*Article], pageSizes []int) (string, error) {
 func TestScatteredAsPlain(t *testing.T) {
 	run := func(steps int, wrap func(*rapid.T, kv.Database) kv.Database) func(*testing.T) {
 		return rapid.MakeCheck(func(rt *rapid.T) {
-			tw := newTwins(t, rt, wrap(rt, openMemory(t)))
+			tw := newTwins(t, rt, wrap(rt, enginetest.Open(t)))
 			step := rapid.SampledFrom([]func(*rapid.T){tw.write, tw.deleteSome, tw.ask, tw.askInside})
 			for range steps {
 				step.Draw(rt, "step")(rt)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
@@ -198,7 +199,7 @@ func TestSchemaErrors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine := openMemory(t)
+			engine := enginetest.Open(t)
 			db := open(t, engine)
 			check(t, c.writer.store(db, []string{"A"}, "eu", "us").Create(ctx, &note{id: 1, values: map[string]string{"A": "a", "B": "b"}}))
 			before := dump(t, db)
@@ -282,7 +283,7 @@ func headerOf(t testing.TB, db *persistable.DB) string {
 // program that knows it, or an error; never what belongs to another field.
 func TestSchemasAtRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		db := open(t, openMemory(t))
+		db := open(t, enginetest.Open(t))
 		defer closeDB(t, db)
 		history := map[string]int{"A": 2, "B": 3, "C": 4, "D": 5, "E": 6, "F": 7}
 		names := slices.Sorted(maps.Keys(history))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
@@ -65,7 +66,7 @@ func TestSaveCreates(t *testing.T) {
 }
 
 func TestNothingIsCreatedByReading(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "nobody")
 	_, err := orders.Get(ctx, 7)
@@ -100,7 +101,7 @@ func TestGetMany(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders := OrderStoreOf(db, "t")
 	o := &Order{TenantID: "t", Number: "1"}
 	check(t, orders.Create(ctx, o))
@@ -126,7 +127,7 @@ func TestStrictGeneratorInOutage(t *testing.T) {
 	outage := errors.New("no lease")
 	idgen.SetDefault(faultyGenerator{outage})
 	t.Cleanup(func() { idgen.SetDefault(nil) })
-	orders := OrderStoreOf(open(t, openMemory(t)), "t")
+	orders := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	o := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})
 	if o.ID != 0 {
 		t.Fatalf("the constructor made the id %v without a generator", o.ID)
@@ -183,7 +184,7 @@ func TestNullsAreNeverTaken(t *testing.T) {
 }
 
 func TestValuesThatCannotBeStored(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
 	long := strings.Repeat("x", 10_000)
 
@@ -219,7 +220,7 @@ func TestValuesThatCannotBeStored(t *testing.T) {
 
 func TestLongestKeyFits(t *testing.T) {
 	// The key is the directory's prefix, ("I", name), the value and the id.
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	articles := ArticleStoreOf(db)
 	a := NewArticle(Article{Section: "s", Slug: "x", Tags: []string{strings.Repeat("x", 9_900)}, Published: day0})
 	check(t, articles.Create(ctx, a))
@@ -236,14 +237,14 @@ func TestSchemaFaults(t *testing.T) {
 			t.Errorf("Validate does not say %q: %v", word, err)
 		}
 	}
-	store := persistimpl.NewStore[*Order, idgen.ID](open(t, openMemory(t)), &schema, "t")
+	store := persistimpl.NewStore[*Order, idgen.ID](open(t, enginetest.Open(t)), &schema, "t")
 	if err := store.Create(ctx, &Order{ID: 1}); err == nil {
 		t.Error("a store with a faulty schema creates")
 	}
 }
 
 func TestStoreOfAnotherDatabase(t *testing.T) {
-	one, other := open(t, openMemory(t)), open(t, openMemory(t))
+	one, other := open(t, enginetest.Open(t)), open(t, enginetest.Open(t))
 	err := one.Transact(ctx, func(tx persistable.Tx) error {
 		return OrderStoreOf(other, "t").In(tx).Delete(ctx, 1)
 	})
@@ -253,7 +254,7 @@ func TestStoreOfAnotherDatabase(t *testing.T) {
 }
 
 func TestClosedEngine(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	orders := OrderStoreOf(open(t, engine), "t")
 	check(t, engine.Close())
 	wantError(t, orders.Create(ctx, orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})), persistable.ErrClosed)
@@ -262,7 +263,7 @@ func TestClosedEngine(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	_, err := persistable.OpenWith(ctx, openMemory(t), persistable.Options{PageSize: -1, BuildBatch: -2})
+	_, err := persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{PageSize: -1, BuildBatch: -2})
 	for _, word := range []string{"PageSize is -1", "BuildBatch is -2"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("the error does not say %q: %v", word, err)
@@ -271,7 +272,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestTimesKeepTheirValue(t *testing.T) {
-	orders := OrderStoreOf(open(t, openMemory(t)), "t")
+	orders := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	for i, at := range []time.Time{
 		{},
 		time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Unix(0, 0).UTC(), time.Unix(-1, 999_999_999).UTC(),

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -36,7 +37,7 @@ func write(t testing.TB, db *persistable.DB, fn func(tx kv.Transaction)) {
 // TestLayout pins every key and value of one order, byte by byte.
 func TestLayout(t *testing.T) {
 	unscattered(t)
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "t")
 	o := &Order{TenantID: "t", Number: "A-1001", Status: Paid, CreatedAt: time.Date(2026, 3, 1, 9, 0, 0, 5, time.UTC), Amount: 1000}
 	check(t, s.CreateWithID(ctx, 0x0102030405060708, o))
@@ -73,7 +74,7 @@ func TestLayout(t *testing.T) {
 }
 
 func TestCreationTokenSurvivesUpdates(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := ArtStoreOf(db)
 	check(t, s.Create(ctx, &Art{ID: 1, Name: "a"}))
 	key := recordKey(prefixOf(t, db, "articles"), "Art", 1)
@@ -150,7 +151,7 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 }
 
 func TestStoredBytesThatCannotBeUsed(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := ArtStoreOf(db)
 	check(t, s.Create(ctx, &Art{ID: 1, Name: "a"}))
 	key := recordKey(prefixOf(t, db, "articles"), "Art", 1)
@@ -207,7 +208,7 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 }
 
 func TestStoreOfANewerFormat(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	db := open(t, engine)
 	check(t, ArtStoreOf(db).Create(ctx, &Art{ID: 1, Name: "a"}))
 	key := slices.Concat(prefixOf(t, db, "articles"), must[[]byte](t)(tuple.Tuple{"S", "Art"}.Pack()))
@@ -239,7 +240,7 @@ func TestStoreOfANewerFormat(t *testing.T) {
 }
 
 func TestDanglingEntry(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "t")
 	o := s.New(Order{Number: "A-1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, s.Create(ctx, o))
@@ -263,7 +264,7 @@ func TestDanglingEntry(t *testing.T) {
 // FuzzStoredRecord reads arbitrary bytes under a record's key: an error or a
 // record, never a panic.
 func FuzzStoredRecord(f *testing.F) {
-	db := open(f, openMemory(f))
+	db := open(f, enginetest.Open(f))
 	s := ArticleStoreOf(db)
 	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0, Body: []byte("body")})
 	check(f, s.Create(ctx, a))
@@ -287,7 +288,7 @@ func FuzzStoredRecord(f *testing.F) {
 
 // FuzzStoredEntry reads arbitrary bytes as index entries.
 func FuzzStoredEntry(f *testing.F) {
-	db := open(f, openMemory(f))
+	db := open(f, enginetest.Open(f))
 	s := ArticleStoreOf(db)
 	a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0, Body: []byte("body")})
 	check(f, s.Create(ctx, a))

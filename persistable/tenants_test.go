@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
@@ -58,7 +59,7 @@ func TestTenants(t *testing.T) {
 // A tenant that another process removes is not written to through what this
 // one remembers of it.
 func TestTenantRemovedByAnotherHandle(t *testing.T) {
-	engine := openMemory(t)
+	engine := enginetest.Open(t)
 	one, other := open(t, engine), open(t, engine)
 	s := OrderStoreOf(one, "t")
 	o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
@@ -91,7 +92,7 @@ func TestTenantRemovedDuringATransaction(t *testing.T) {
 		"Delete": func(s *OrderStore, o *Order) error { return s.Delete(ctx, o.ID) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, openMemory(t))
+			db := open(t, enginetest.Open(t))
 			s := OrderStoreOf(db, "t")
 			o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 			check(t, s.Create(ctx, o))
@@ -181,7 +182,7 @@ func TestDirectoryArguments(t *testing.T) {
 }
 
 func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	for name, want := range map[string]string{
 		"":                        "empty",
 		"\xff":                    "UTF-8",
@@ -210,7 +211,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 
 // A tenant that is moved is not written to at its old place.
 func TestTenantMoved(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "old")
 	o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, s.Create(ctx, o))
@@ -231,7 +232,7 @@ func TestTenantMoved(t *testing.T) {
 }
 
 func TestSystemDirectoryStays(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	for _, path := range [][]string{nil, {"kazahana"}, {"kazahana", "persistable"}} {
 		e := wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
 		if !strings.Contains(e.Error(), "not removed") {
@@ -242,7 +243,7 @@ func TestSystemDirectoryStays(t *testing.T) {
 }
 
 func TestPartitionHasOnePrefix(t *testing.T) {
-	db := open(t, openMemory(t))
+	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "t")
 	before := dump(t, db)
 	check(t, s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})))

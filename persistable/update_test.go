@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -83,7 +84,7 @@ func TestUpdate(t *testing.T) {
 // TestUpdateOfADeletedRecord deletes the record while Update changes it: it stays
 // deleted.
 func TestUpdateOfADeletedRecord(t *testing.T) {
-	s := OrderStoreOf(open(t, openMemory(t)), "t")
+	s := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	firstOrder(t, s)
 	err := s.Update(ctx, 1, func(o *Order) error { return s.Delete(ctx, 1) })
 	if found := must[bool](t)(s.Exists(ctx, 1)); !errors.Is(err, persistable.ErrNotFound) || found {
@@ -114,7 +115,7 @@ func TestSaveExisting(t *testing.T) {
 
 // TestSaveIfUnchanged saves records with and without a concurrent change.
 func TestSaveIfUnchanged(t *testing.T) {
-	s := OrderStoreOf(open(t, openMemory(t)), "t")
+	s := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	firstOrder(t, s)
 	was := must[*Order](t)(s.Get(ctx, 1))
 	mine := *was

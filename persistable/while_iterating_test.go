@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -13,7 +14,7 @@ import (
 // transaction yields, whose entries are two each.
 func TestDeleteWhileIteratingAnIndex(t *testing.T) {
 	for _, size := range []int{10, 150_000} {
-		db := open(t, openMemory(t))
+		db := open(t, enginetest.Open(t))
 		s := ArticleStoreOf(db)
 		for i := range 3 {
 			check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Tags: []string{"x", "y"}, Published: day0, Body: make([]byte, size)})))
@@ -39,7 +40,7 @@ func TestDeleteWhileIteratingAnIndex(t *testing.T) {
 // the first that a scan of the same transaction yields.
 func TestDeleteAheadOfAScan(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
-		db := open(t, openMemory(t))
+		db := open(t, enginetest.Open(t))
 		s := ArticleStoreOf(db)
 		var all []*Article
 		for i, size := range []int{10, 150_000, 10, 150_000} {

@@ -92,13 +92,13 @@ type Readiness struct {
 }
 
 // Format implements [fmt.Formatter]: the token is left out.
-func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.public()) }
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
 
 // LogValue implements [slog.LogValuer]: the token is left out.
-func (t Token) LogValue() slog.Value { return slog.AnyValue(t.public()) }
+func (t Token) LogValue() slog.Value { return slog.AnyValue(t.withoutSecret()) }
 
-// public returns the token without its text, as a type without methods.
-func (t Token) public() any {
+// withoutSecret returns the token without its text, as a type without methods.
+func (t Token) withoutSecret() any {
 	type token = Token
 	type Token token // the name that %#v prints
 	t.Token = redact.Secret(t.Token)
@@ -107,13 +107,13 @@ func (t Token) public() any {
 
 // Format implements [fmt.Formatter]: the lease key is left out.
 func (s Snowflake) Format(f fmt.State, verb rune) {
-	redact.Format(f, verb, s.public())
+	redact.Format(f, verb, s.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: the lease key is left out.
-func (s Snowflake) LogValue() slog.Value { return slog.AnyValue(s.public()) }
+func (s Snowflake) LogValue() slog.Value { return slog.AnyValue(s.withoutSecret()) }
 
-func (s Snowflake) public() any {
+func (s Snowflake) withoutSecret() any {
 	type snowflake = Snowflake
 	type Snowflake snowflake
 	s.LeaseKey = redact.Secret(s.LeaseKey)

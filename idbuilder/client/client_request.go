@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // sendOnce sends the request once, to a URL of the service.
@@ -80,7 +81,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 		if elsewhere(err) {
 			c.failover(index)
 		}
-		if wait(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			err = errors.Join(context.Cause(ctx), err)
 			break
 		}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // The defaults of [Options].
@@ -143,19 +145,17 @@ func set[T comparable](value *T, byDefault T) {
 // Format implements [fmt.Formatter]: options print like any struct, except that
 // the token and what cannot be printed are left out.
 func (o Options) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+	redact.Format(f, verb, o.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: options are logged without the token.
-func (o Options) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+func (o Options) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
 
-// public returns the options without the token, as a type without methods.
-func (o Options) public() any {
+// withoutSecret returns the options without the token, as a type without methods.
+func (o Options) withoutSecret() any {
 	type options = Options
 	type Options options // the name that %#v prints
-	if o.Token != "" {
-		o.Token = "[redacted]"
-	}
+	o.Token = redact.Secret(o.Token)
 	o.HTTPClient, o.Now = nil, nil
 	return Options(o)
 }

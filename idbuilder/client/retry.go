@@ -3,7 +3,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -52,19 +51,4 @@ func retryable(err error) bool {
 func elsewhere(err error) bool {
 	var refusal *api.Error
 	return !errors.As(err, &refusal) || refusal.Status != http.StatusTooManyRequests
-}
-
-// wait waits until a time has passed or ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

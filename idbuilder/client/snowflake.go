@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // Snowflake makes the IDs of a snowflake key: a timestamp, a leased worker id and a
@@ -58,7 +60,7 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 		case missing.behind > h.client.options.MaxBackward:
 			return n, &ClockError{h.key, missing.behind, h.client.options.MaxBackward}
 		default:
-			err = wait(ctx, max(missing.behind, missing.pause))
+			err = sleep.For(ctx, max(missing.behind, missing.pause))
 		}
 		if err != nil {
 			return n, err

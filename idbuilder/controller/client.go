@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/internal/uptime"
 )
 
@@ -106,7 +107,7 @@ func (c *Client) Run(ctx context.Context) error {
 			next = retryAfter(failures)
 			failures++
 		}
-		if sleep(ctx, jitter(next)) != nil {
+		if sleep.For(ctx, jitter(next)) != nil {
 			break
 		}
 	}

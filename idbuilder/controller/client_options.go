@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // ClientOptions configure a [Client].
@@ -86,30 +88,28 @@ func redactURL(text string) string {
 
 // Format implements [fmt.Formatter]: options print without their token.
 func (o ClientOptions) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+	redact.Format(f, verb, o.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: options are logged without their token.
-func (o ClientOptions) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+func (o ClientOptions) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
 
-// public returns what can be printed, as a type without methods.
-func (o ClientOptions) public() any {
+// withoutSecret returns what can be printed, as a type without methods.
+func (o ClientOptions) withoutSecret() any {
 	type options = ClientOptions
 	type ClientOptions options // the name that %#v prints
-	if o.Token != "" {
-		o.Token = "[redacted]"
-	}
+	o.Token = redact.Secret(o.Token)
 	o.Load, o.OnRevision, o.Transport, o.Logger = nil, nil, nil, nil
 	return ClientOptions(o)
 }
 
 // Format implements [fmt.Formatter]: a client prints without its token and lease.
 func (c *Client) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), c.public())
+	redact.Format(f, verb, c.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: a client is logged without its token and lease.
-func (c *Client) LogValue() slog.Value { return slog.AnyValue(c.public()) }
+func (c *Client) LogValue() slog.Value { return slog.AnyValue(c.withoutSecret()) }
 
-// public returns what can be printed.
-func (c *Client) public() any { return c.options.public() }
+// withoutSecret returns what can be printed.
+func (c *Client) withoutSecret() any { return c.options.withoutSecret() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -164,7 +165,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		c.options.Logger.Warn("controller: campaigning goes on", "error", err)
-		if err := sleep(ctx, c.options.Heartbeat); err != nil {
+		if err := sleep.For(ctx, c.options.Heartbeat); err != nil {
 			return err
 		}
 	}
@@ -197,7 +198,7 @@ func (c *Controller) callEveryHeartbeat(ctx context.Context, fn func(context.Con
 		if err != nil {
 			c.options.Logger.Warn("controller: the store cannot be asked", slog.Any("error", err))
 		}
-		if sleep(ctx, c.options.Heartbeat) != nil {
+		if sleep.For(ctx, c.options.Heartbeat) != nil {
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // recordPrefix begins the keys of workers' documents; the instance follows.
@@ -40,7 +41,7 @@ func (c *Controller) save(ctx context.Context, g snowflake.Grant, r Registration
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if err := sleep(ctx, rand.N(time.Millisecond<<min(n, 5))); err != nil {
+		if err := sleep.For(ctx, rand.N(time.Millisecond<<min(n, 5))); err != nil {
 			return err
 		}
 	}
@@ -78,16 +79,4 @@ func decodeRecord(doc store.Document) (w Worker, err error) {
 		return w, &store.CorruptError{Where: fmt.Sprintf("%s %q", store.Workers, doc.Key), Reason: "it is not what a controller wrote", Err: err}
 	}
 	return w, nil
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/internal/uptime"
 )
 
@@ -82,7 +83,7 @@ func (s *seat) awaitLeadership(ctx context.Context) (t term, err error) {
 		case doc.Version != version:
 			version, since = doc.Version, s.now()
 		}
-		if err := sleep(ctx, s.lease/6); err != nil {
+		if err := sleep.For(ctx, s.lease/6); err != nil {
 			return t, err
 		}
 	}
@@ -161,7 +162,7 @@ func (s *seat) extendTerm(ctx context.Context, t *term, left time.Duration) erro
 	defer cancel()
 	end := s.now() + left
 	for wait := s.lease / 3; ; wait = s.lease / 15 {
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleep.For(ctx, wait); err != nil {
 			return err
 		}
 		if s.now() >= end {

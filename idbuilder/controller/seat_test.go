@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
@@ -149,7 +150,7 @@ func TestLeadersRandom(t *testing.T) {
 		bad := 0.0 // the part of calls that fail; it changes
 		s.setFault(func(storetest.Call) storetest.Fault {
 			delay := time.Duration(random.Int64N(int64(12 * time.Second)))
-			wait := func(ctx context.Context) { _ = sleep(ctx, delay) }
+			wait := func(ctx context.Context) { _ = sleep.For(ctx, delay) }
 			f := storetest.Fault{Fail: random.Float64() < bad, Lose: random.Float64() < bad}
 			switch {
 			case bad == 0:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -140,11 +141,5 @@ func (d *documents) changePage(ctx context.Context, service string, change func(
 // pause waits a random time before the next attempt, up to 1 ms after the first
 // one, and up to twice as long after each further one.
 func pause(ctx context.Context, n int) error {
-	longest := min(time.Millisecond<<min(n, 10), backOff)
-	select {
-	case <-time.After(rand.N(longest)):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return sleep.For(ctx, rand.N(min(time.Millisecond<<min(n, 10), backOff)))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/redact"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -235,38 +236,31 @@ func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
 }
 
 // Format implements [fmt.Formatter]: a grant prints without its lease key.
-func (g Grant) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), g.public()) }
+func (g Grant) Format(f fmt.State, verb rune) { redact.Format(f, verb, g.withoutSecret()) }
 
 // LogValue implements [slog.LogValuer]: a grant is logged without its lease key.
-func (g Grant) LogValue() slog.Value { return slog.AnyValue(g.public()) }
+func (g Grant) LogValue() slog.Value { return slog.AnyValue(g.withoutSecret()) }
 
-// public returns the grant without its lease key, as a type without methods.
-func (g Grant) public() any {
+// withoutSecret returns the grant without its lease key, as a type without methods.
+func (g Grant) withoutSecret() any {
 	type grant = Grant
 	type Grant grant // the name that %#v prints
-	g.LeaseKey = redact(g.LeaseKey)
+	g.LeaseKey = redact.Secret(g.LeaseKey)
 	return Grant(g)
 }
 
 // Format implements [fmt.Formatter]: a client prints without its lease key.
 func (c Client) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), c.public())
+	redact.Format(f, verb, c.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: a client is logged without its lease key.
-func (c Client) LogValue() slog.Value { return slog.AnyValue(c.public()) }
+func (c Client) LogValue() slog.Value { return slog.AnyValue(c.withoutSecret()) }
 
-// public returns the client without its lease key, as a type without methods.
-func (c Client) public() any {
+// withoutSecret returns the client without its lease key, as a type without methods.
+func (c Client) withoutSecret() any {
 	type client = Client
 	type Client client // the name that %#v prints
-	c.LeaseKey = redact(c.LeaseKey)
+	c.LeaseKey = redact.Secret(c.LeaseKey)
 	return Client(c)
-}
-
-func redact(secret string) string {
-	if secret == "" {
-		return ""
-	}
-	return "[redacted]"
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Options configure an Authority.
@@ -97,19 +99,17 @@ func (o Options) expiry() time.Time {
 
 // Format implements [fmt.Formatter]: the admin token is left out.
 func (o Options) Format(f fmt.State, verb rune) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), o.public())
+	redact.Format(f, verb, o.withoutSecret())
 }
 
 // LogValue implements [slog.LogValuer]: the admin token is left out.
-func (o Options) LogValue() slog.Value { return slog.AnyValue(o.public()) }
+func (o Options) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
 
-// public returns the options without the admin token, as a type without methods.
-func (o Options) public() any {
+// withoutSecret returns the options without the admin token, as a type without methods.
+func (o Options) withoutSecret() any {
 	type options = Options
 	type Options options // the name that %#v prints
-	if o.Admin != "" {
-		o.Admin = redacted
-	}
+	o.Admin = redact.Secret(o.Admin)
 	o.Now = nil
 	return Options(o)
 }

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Format implements [fmt.Formatter]: the token is left out.
-func (t Token) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), t.public()) }
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
 
 // LogValue implements [slog.LogValuer]: the token is left out.
-func (t Token) LogValue() slog.Value { return slog.AnyValue(t.public()) }
+func (t Token) LogValue() slog.Value { return slog.AnyValue(t.withoutSecret()) }
 
-func (t Token) public() any {
+func (t Token) withoutSecret() any {
 	type token = Token
 	type Token token
-	if t.Text != "" {
-		t.Text = redacted
-	}
+	t.Text = redact.Secret(t.Text)
 	return Token(t)
 }
 
@@ -29,6 +29,3 @@ type Token struct {
 	Text    string
 	Expires time.Time // zero: it does not expire
 }
-
-// redacted stands for a secret where values are printed.
-const redacted = "[redacted]"

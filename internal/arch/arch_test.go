@@ -83,7 +83,7 @@ var arrows = map[string][]string{
 
 	"tuple":     {},
 	"directory": {"kv", "tuple"},
-	"idgen":     {"internal/redact", "internal/uptime", "github.com/oklog/ulid/v2"},
+	"idgen":     {"internal/redact", "internal/uptime", "internal/sleep", "github.com/oklog/ulid/v2"},
 	"index":     {"kv", "tuple"},
 	"leasefdb":  {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":     {"idgen", "internal/redact", "internal/uptime"},
@@ -94,33 +94,33 @@ var arrows = map[string][]string{
 
 	"idbuilder": {
 		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/snowflake", "idbuilder/store", "idbuilder/token",
-		"github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
+		"internal/redact", "github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
 	},
 	"idbuilder/api":             {"internal/redact"},
 	"idbuilder/format":          {},
 	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store", "internal/nearest"},
 	"idbuilder/revision":        {"idbuilder/store"},
-	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "golang.org/x/time"},
+	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "internal/redact", "golang.org/x/time"},
 	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},
 	"idbuilder/store":           {},
 	"idbuilder/store/file":      {"idbuilder/store", "golang.org/x/sys"},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
-	"idbuilder/store/redis":     {"idbuilder/store", "github.com/redis/go-redis/v9"},
+	"idbuilder/store/redis":     {"idbuilder/store", "internal/sleep", "github.com/redis/go-redis/v9"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "internal/seed", "kv/embedded"},
-	"idbuilder/store/sqlstore":  {"idbuilder/store"},
+	"idbuilder/store/sqlstore":  {"idbuilder/store", "internal/sleep"},
 	"idbuilder/store/postgres":  {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/jackc/pgx/v5"},
 	"idbuilder/store/mysql":     {"idbuilder/store", "idbuilder/store/sqlstore", "github.com/go-sql-driver/mysql"},
 
 	"idbuilder/sequence": {"idbuilder/store"},
 
-	"idbuilder/client":            {"idbuilder/api"},
+	"idbuilder/client":            {"idbuilder/api", "internal/sleep", "internal/redact"},
 	"idbuilder/client/clientotel": {"idbuilder/client", "go.opentelemetry.io/otel"},
 
-	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease"},
+	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease", "internal/sleep", "internal/redact"},
 
 	"idbuilder/console": {"idbuilder", "idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/store", "idbuilder/token", "golang.org/x/time"},
 
-	"idbuilder/controller": {"idbuilder/api", "idbuilder/snowflake", "idbuilder/store", "election", "internal/uptime", "kv", "lease"},
+	"idbuilder/controller": {"idbuilder/api", "idbuilder/snowflake", "idbuilder/store", "election", "internal/uptime", "kv", "lease", "internal/sleep", "internal/redact"},
 
 	"rafttimer":                {"rafttimer/internal/clock", "rafttimer/internal/turn"},
 	"rafttimer/mux":            {"rafttimer", "rafttimer/internal/clock", "rafttimer/internal/turn", "rafttimer/internal/wheel"},
@@ -128,7 +128,7 @@ var arrows = map[string][]string{
 	"rafttimer/internal/turn":  {},
 	"rafttimer/internal/wheel": {},
 
-	"election":                    {"kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate"},
+	"election":                    {"kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate", "internal/sleep"},
 	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},
 	"election/electionotel":       {"election", "go.opentelemetry.io/otel"},
 
@@ -141,9 +141,9 @@ var arrows = map[string][]string{
 	"placement/internal/recency": {},
 
 	"placement/kvstore":    {"placement", "kv", "directory", "tuple", "leasefdb"},
-	"placement/membership": {"placement", "kv", "directory", "tuple", "leasefdb"},
+	"placement/membership": {"placement", "kv", "directory", "tuple", "leasefdb", "internal/sleep"},
 
-	"placement/host":                  {"placement", "placement/driver", "placement/kvstore", "placement/membership", "directory", "leasefdb", "kv"},
+	"placement/host":                  {"placement", "placement/driver", "placement/kvstore", "placement/membership", "directory", "leasefdb", "kv", "internal/sleep"},
 	"placement/host/internal/account": {"idgen", "index", "persistable", "persistable/persistimpl", "persistable/wire"},
 	"placement/host/hosttest":         {"placement", "placement/host"},
 	"placement/host/http2":            {"placement/host"},
@@ -154,7 +154,7 @@ var arrows = map[string][]string{
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
-	"lease/redis":     {"lease", "github.com/redis/go-redis/v9"},
+	"lease/redis":     {"lease", "internal/sleep", "github.com/redis/go-redis/v9"},
 	"lease/http":      {"lease", "idgen", "internal/redact"},
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},
 
@@ -240,6 +240,7 @@ var arrows = map[string][]string{
 	"internal/schedule":        {},
 	"internal/seed":            {},
 	"internal/shape":           {},
+	"internal/sleep":           {},
 	"internal/shell/shelltest": {},
 
 	"internal/shape/cmd/counts": {"internal/shape"},

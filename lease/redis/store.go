@@ -12,6 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -81,24 +82,11 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 		if committed || err != nil {
 			return err
 		}
-		if err := wait(ctx, attempt); err != nil {
+		if err := sleep.For(ctx, rand.N(min(50*time.Millisecond, time.Millisecond<<min(attempt, 6)))); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: service %q after %d maxAttempts; try again later", ErrContended, service, maxAttempts)
-}
-
-// wait waits before the next attempt: longer after more of them, up to 50 ms.
-func wait(ctx context.Context, attempt int) error {
-	longest := min(50*time.Millisecond, time.Millisecond<<min(attempt, 6))
-	timer := time.NewTimer(rand.N(longest))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return fmt.Errorf("%w: service %q after %d attempts; try again later", ErrContended, service, maxAttempts)
 }
 
 func wrapError(what string, err error) error { return fmt.Errorf("redis: %s: %w", what, err) }

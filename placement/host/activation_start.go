@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -72,8 +73,8 @@ func (a *Activation) awaitStart(ctx context.Context) error {
 		case draining, gone:
 			return errGone
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return err
+		if sleep.For(ctx, pause) != nil {
+			return ctx.Err()
 		}
 	}
 }

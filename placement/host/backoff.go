@@ -6,6 +6,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // The delays between the attempts of a call double from the first to the last.
@@ -21,16 +23,6 @@ func backoff(ctx context.Context, attempt int) error {
 	if attempt < 8 {
 		delay = min(delay, firstBackoff<<attempt)
 	}
-	return sleep(ctx, rand.N(delay)+1)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_ = sleep.For(ctx, rand.N(delay)+1)
+	return ctx.Err()
 }

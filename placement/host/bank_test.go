@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -125,7 +126,7 @@ func inBubble(t *testing.T, test func(t *testing.T, engine kv.Database)) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)))
-				test(t, wrap(t, openMemory(t)))
+				test(t, wrap(t, enginetest.InProcess(t)))
 			})
 		})
 	}

@@ -11,23 +11,12 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/hosttest"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
-
-func openMemory(t testing.TB) kv.Database {
-	t.Helper()
-	db, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
 
 func TestRecordsUnderTheFence(t *testing.T) {
 	inBubble(t, func(t *testing.T, engine kv.Database) {

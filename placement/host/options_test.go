@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
@@ -36,7 +37,7 @@ func startWithMethod(t *testing.T, h *host.Host) *host.Method[int, int] {
 // A cold activation is two transactions, an active one none.
 func TestCostOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counted := faults.NewCounter(openMemory(t))
+		counted := faults.NewCounter(enginetest.InProcess(t))
 		h, err := host.New(counted, host.Options{Name: "a", Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +71,7 @@ func TestCostOfCalls(t *testing.T) {
 // A client of a cluster that has had no member yet starts; its calls wait until their context ends.
 func TestClientBeforeTheFirstMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, err := host.NewClient(openMemory(t), host.Options{CallTimeout: time.Minute})
+		client, err := host.NewClient(enginetest.InProcess(t), host.Options{CallTimeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestClientBeforeTheFirstMember(t *testing.T) {
 }
 
 func TestBadOptions(t *testing.T) {
-	db := openMemory(t)
+	db := enginetest.InProcess(t)
 	for name, o := range map[string]host.Options{
 		"no name":            {},
 		"a short lease":      {Name: "a", Lease: time.Millisecond},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -58,7 +59,7 @@ func (s *session) startTasks() {
 
 // tellLoad publishes the number of activations three times in a lease.
 func (s *session) tellLoad() {
-	for sleep(s.ctx, s.options.Lease/3) == nil {
+	for sleep.For(s.ctx, s.options.Lease/3) == nil {
 		n := 0
 		for _, as := range s.kinds {
 			n += as.len()

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -37,7 +38,7 @@ func (w *watcher) readChange(ctx context.Context) (changed bool, err error) {
 			return false, err
 		}
 		w.options.Logger.Debug("membership: a look at the topology failed", "error", err)
-		sleep(ctx, jitter(w.options.Duration/12))
+		_ = sleep.For(ctx, jitter(w.options.Duration/12))
 	}
 }
 
@@ -82,26 +83,16 @@ const settleTime = 100 * time.Millisecond
 // awaitNextLook waits until it is time for another look.
 func (w *watcher) awaitNextLook(ctx context.Context, changed bool) {
 	if changed {
-		sleep(ctx, settleTime/2+rand.N(settleTime))
+		_ = sleep.For(ctx, settleTime/2+rand.N(settleTime))
 	}
 	poll := time.NewTimer(jitter(6 * w.options.Duration))
 	defer poll.Stop()
 	select {
 	case <-w.watch.Done():
 		if _, err := w.watch.Get(ctx); err != nil {
-			sleep(ctx, jitter(w.options.Duration/3))
+			_ = sleep.For(ctx, jitter(w.options.Duration/3))
 		}
 	case <-poll.C:
-	case <-ctx.Done():
-	}
-}
-
-// sleep waits for a time, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
 	case <-ctx.Done():
 	}
 }

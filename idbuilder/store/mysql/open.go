@@ -25,21 +25,21 @@ func Open(o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
+	limits := o.limits().WithDefaults()
 	config, err := parse(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	config.Timeout = o.ConnectTimeout
+	config.Timeout = limits.Connect
 	inner, err := driver.NewConnector(config)
 	if err != nil {
 		return nil, fmt.Errorf("mysql: %w", err)
 	}
 	db := sql.OpenDB(connector{inner})
-	db.SetMaxOpenConns(o.MaxConnections)
-	db.SetMaxIdleConns(o.MaxConnections)
-	s := &server{executor: executor{db}, db: db, idle: o.MaxConnections, acceptLoss: o.AcceptLoss}
-	return &Store{sqlstore.New(s, dialect, sqlstore.Limits{Call: o.CallTimeout, Init: o.InitTimeout})}, nil
+	db.SetMaxOpenConns(limits.Connections)
+	db.SetMaxIdleConns(limits.Connections)
+	s := &server{executor: executor{db}, db: db, idle: limits.Connections, acceptLoss: o.AcceptLoss}
+	return &Store{sqlstore.New(s, dialect, limits)}, nil
 }
 
 // connector sets the isolation level of sessions, which servers know by

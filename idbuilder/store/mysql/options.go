@@ -4,8 +4,9 @@ package mysql
 
 import (
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
 )
 
 // Options configure a store. All but URL have useful zero values.
@@ -32,35 +33,12 @@ type Options struct {
 	AcceptLoss bool
 }
 
-func (o Options) withDefaults() Options {
-	if o.MaxConnections == 0 {
-		o.MaxConnections = 10
-	}
-	if o.ConnectTimeout == 0 {
-		o.ConnectTimeout = 5 * time.Second
-	}
-	if o.CallTimeout == 0 {
-		o.CallTimeout = 10 * time.Second
-	}
-	if o.InitTimeout == 0 {
-		o.InitTimeout = time.Minute
-	}
-	return o
-}
-
 // Validate reports all that is wrong with the options.
 func (o Options) Validate() error {
 	_, err := parse(o.URL)
-	if o.MaxConnections < 0 || o.MaxConnections > 10_000 {
-		err = errors.Join(err, fmt.Errorf("mysql: MaxConnections is %d, allowed are 1 to 10000, and 0 for 10", o.MaxConnections))
-	}
-	for _, timeout := range []struct {
-		name  string
-		value time.Duration
-	}{{"ConnectTimeout", o.ConnectTimeout}, {"CallTimeout", o.CallTimeout}, {"InitTimeout", o.InitTimeout}} {
-		if timeout.value < 0 {
-			err = errors.Join(err, fmt.Errorf("mysql: %s is %v, allowed are positive durations, and 0 for the default value", timeout.name, timeout.value))
-		}
-	}
-	return err
+	return errors.Join(err, o.limits().Validate("mysql"))
+}
+
+func (o Options) limits() sqlstore.Limits {
+	return sqlstore.Limits{Connections: o.MaxConnections, Connect: o.ConnectTimeout, Call: o.CallTimeout, Init: o.InitTimeout}
 }

@@ -23,12 +23,12 @@ func Open(o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
-	config, err := o.pool()
+	limits := o.limits().WithDefaults()
+	config, err := o.parseURL()
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns, config.ConnConfig.ConnectTimeout = int32(o.MaxConnections), o.ConnectTimeout
+	config.MaxConns, config.ConnConfig.ConnectTimeout = int32(limits.Connections), limits.Connect
 	config.MinConns, config.MinIdleConns = 0, 0
 	config.AfterConnect = prepareSession
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
@@ -39,7 +39,7 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	s := &server{executor: executor{pool}, pool: pool, acceptLoss: o.AcceptLoss}
-	return &Store{sqlstore.New(s, dialect, sqlstore.Limits{Call: o.CallTimeout, Init: o.InitTimeout})}, nil
+	return &Store{sqlstore.New(s, dialect, limits)}, nil
 }
 
 // session sets what calls rely on: commits that are on disk when they are

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
 )
 
 // Options configure a store. All but URL have useful zero values.
@@ -33,41 +34,18 @@ type Options struct {
 	AcceptLoss bool
 }
 
-func (o Options) withDefaults() Options {
-	if o.MaxConnections == 0 {
-		o.MaxConnections = 10
-	}
-	if o.ConnectTimeout == 0 {
-		o.ConnectTimeout = 5 * time.Second
-	}
-	if o.CallTimeout == 0 {
-		o.CallTimeout = 10 * time.Second
-	}
-	if o.InitTimeout == 0 {
-		o.InitTimeout = time.Minute
-	}
-	return o
-}
-
 // Validate reports all that is wrong with the options.
 func (o Options) Validate() error {
-	_, err := o.pool()
-	if o.MaxConnections < 0 || o.MaxConnections > 10_000 {
-		err = errors.Join(err, fmt.Errorf("postgres: MaxConnections is %d, allowed are 1 to 10000, and 0 for 10", o.MaxConnections))
-	}
-	for _, timeout := range []struct {
-		name  string
-		value time.Duration
-	}{{"ConnectTimeout", o.ConnectTimeout}, {"CallTimeout", o.CallTimeout}, {"InitTimeout", o.InitTimeout}} {
-		if timeout.value < 0 {
-			err = errors.Join(err, fmt.Errorf("postgres: %s is %v, allowed are positive durations, and 0 for the default value", timeout.name, timeout.value))
-		}
-	}
-	return err
+	_, err := o.parseURL()
+	return errors.Join(err, o.limits().Validate("postgres"))
 }
 
-// pool parses the URL.
-func (o Options) pool() (*pgxpool.Config, error) {
+func (o Options) limits() sqlstore.Limits {
+	return sqlstore.Limits{Connections: o.MaxConnections, Connect: o.ConnectTimeout, Call: o.CallTimeout, Init: o.InitTimeout}
+}
+
+// parseURL returns the configuration of a pool that the URL names.
+func (o Options) parseURL() (*pgxpool.Config, error) {
 	secrets, err := passwords(o.URL)
 	if err != nil {
 		return nil, errors.New("postgres: the URL (not shown, as it may have a password) is not of the form postgres://user:password@host:port/database; special characters in it are written %xx")

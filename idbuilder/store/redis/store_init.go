@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 const (
@@ -56,7 +57,7 @@ func (s *Store) underLock(ctx context.Context, fn func() error) error {
 		if got.status == "ok" {
 			return errors.Join(fn(), s.unlock(ctx, key, owner))
 		}
-		if err := pause(ctx, lockPoll); err != nil {
+		if err := sleep.For(ctx, lockPoll); err != nil {
 			return fmt.Errorf("redis: waiting for %s: %w", key, err)
 		}
 		if err := s.initialise(ctx, "0"); !errors.Is(err, store.ErrNoSchema) {
@@ -70,17 +71,6 @@ func (s *Store) unlock(ctx context.Context, key, owner string) error {
 		return unlockScript.Run(ctx, s.client, []string{key}, owner).Result()
 	})
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // checkServer refuses settings under which numbers could be lost.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // Store is a [store.Store] on a [Server].
@@ -24,12 +25,6 @@ type Store struct {
 }
 
 var _ store.Store = (*Store)(nil)
-
-// Limits of calls.
-type Limits struct {
-	Call time.Duration // for how long a call may take
-	Init time.Duration // for how long Init may take, with the time that it waits for others
-}
 
 // New returns a store. It closes the server at its end.
 func New(server Server, dialect Dialect, limits Limits) *Store {
@@ -119,22 +114,16 @@ func retry[T any](ctx context.Context, s *Store, fn func(context.Context) (T, er
 		if result, err = fn(ctx); err == nil || attempt == attempts || s.server.Classify(err) != Transient {
 			return result, err
 		}
-		if ended := pause(ctx, attempt); ended != nil {
+		if ended := backoff(ctx, attempt); ended != nil {
 			return result, errors.Join(ended, err)
 		}
 	}
 }
 
-// pause waits for longer after each attempt, for a random part of the time.
-func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(rand.N(time.Millisecond << min(attempt, 7)))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+// backoff waits for a random part of a time that doubles with each attempt.
+func backoff(ctx context.Context, attempt int) error {
+	_ = sleep.For(ctx, rand.N(time.Millisecond<<min(attempt, 7)))
+	return ctx.Err()
 }
 
 // explainError says which call failed, in this service's words where it has some.

@@ -87,7 +87,7 @@ func (s *Store) reserve(ctx context.Context, name string, r store.Reservation) (
 		if !errors.Is(err, store.ErrConflict) {
 			return store.Range{}, err
 		}
-		if err := pause(ctx, min(attempt, 3)); err != nil {
+		if err := backoff(ctx, min(attempt, 3)); err != nil {
 			return store.Range{}, err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/http2"
@@ -85,16 +85,6 @@ func start(t testing.TB, db kv.Database, name string, s *sums) *process {
 	return p
 }
 
-func openMemory(t testing.TB) kv.Database {
-	t.Helper()
-	db, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 func newClient(t *testing.T, db kv.Database) *host.Client {
 	t.Helper()
 	transport, err := http2.NewClient(http2.Options{})
@@ -114,7 +104,7 @@ func newClient(t *testing.T, db kv.Database) *host.Client {
 // Three processes and a client call the same actors over sockets; one of the processes
 // leaves meanwhile.
 func TestCluster(t *testing.T) {
-	db, s := openMemory(t), &sums{byID: make(map[string]int)}
+	db, s := enginetest.InProcess(t), &sums{byID: make(map[string]int)}
 	processes := []*process{start(t, db, "a", s), start(t, db, "b", s), start(t, db, "c", s)}
 	client := newClient(t, db)
 	const ids, rounds = 20, 10
@@ -155,7 +145,7 @@ func TestCluster(t *testing.T) {
 // What a caller gets of another process is what it gets of its own: results, errors, the
 // end of its context.
 func TestRemoteIsLikeLocal(t *testing.T) {
-	db, s := openMemory(t), &sums{byID: make(map[string]int)}
+	db, s := enginetest.InProcess(t), &sums{byID: make(map[string]int)}
 	a, b := start(t, db, "a", s), start(t, db, "b", s)
 	id := ""
 	for i := 0; ; i++ {
@@ -202,7 +192,7 @@ func TestRemoteIsLikeLocal(t *testing.T) {
 }
 
 func BenchmarkCall(b *testing.B) {
-	db, s := openMemory(b), &sums{byID: make(map[string]int)}
+	db, s := enginetest.InProcess(b), &sums{byID: make(map[string]int)}
 	one, two := start(b, db, "a", s), start(b, db, "b", s)
 	for _, bench := range []struct {
 		name  string
