@@ -82,8 +82,8 @@ func testAccess(t *testing.T) {
 	}
 }
 
-// TestTokens is /v1/auth/token and tokenreset: the same token again, and none of
-// before a reset, on no worker.
+// TestTokens checks /v1/auth/token and tokenreset: a key keeps its token until a reset,
+// and after it no worker accepts an older one.
 func TestTokens(t *testing.T) { synctest.Test(t, testTokens) }
 
 func testTokens(t *testing.T) {
@@ -118,7 +118,7 @@ func testTokens(t *testing.T) {
 	}
 }
 
-// TestRateLimit: each token has its own, and the answer says when to ask again.
+// TestRateLimit: each token has a limit of its own, and a refusal says when to ask again.
 func TestRateLimit(t *testing.T) { synctest.Test(t, testRateLimit) }
 
 func testRateLimit(t *testing.T) {
@@ -192,7 +192,7 @@ func testIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestHeaders are those of all answers.
+// TestHeaders checks the headers that all answers have.
 func TestHeaders(t *testing.T) { synctest.Test(t, testHeaders) }
 
 func testHeaders(t *testing.T) {
@@ -234,8 +234,8 @@ func testHeaders(t *testing.T) {
 	}
 }
 
-// TestFaultsOfTheStore: what is in memory is given while the store is down for no longer than the
-// revision is valid; then the answer is 4002, and nothing is given twice.
+// TestFaultsOfTheStore: while the store is down, a worker gives the numbers in its memory for as long
+// as the revision is valid; then it answers 4002. No number is given twice.
 func TestFaultsOfTheStore(t *testing.T) { synctest.Test(t, testFaultsOfTheStore) }
 
 func testFaultsOfTheStore(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestErrorsOfTheStore are told by their codes, without the store's inside.
+// TestErrorsOfTheStore: each error of the store has a code of its own, and its answer shows none of
+// the store's internals.
 func TestErrorsOfTheStore(t *testing.T) { synctest.Test(t, testErrorsOfTheStore) }
 
 func testErrorsOfTheStore(t *testing.T) {
@@ -46,8 +47,8 @@ func testErrorsOfTheStore(t *testing.T) {
 	}
 }
 
-// TestRefusedTokens: a token that is missing, expired, or one of too many unknown ones is
-// told apart.
+// TestRefusedTokens: the answer tells a missing token, an expired one, and one of too many unknown
+// ones apart.
 func TestRefusedTokens(t *testing.T) { synctest.Test(t, testRefusedTokens) }
 
 func testRefusedTokens(t *testing.T) {
@@ -71,8 +72,8 @@ func testRefusedTokens(t *testing.T) {
 	}
 }
 
-// TestRepeatedSave: a request that is repeated moves no sequence; a change that meets
-// another is made after it.
+// TestRepeatedSave: a repeated request moves no sequence; of two changes at once, one is
+// made after the other.
 func TestRepeatedSave(t *testing.T) { synctest.Test(t, testRepeatedSave) }
 
 func testRepeatedSave(t *testing.T) {
@@ -97,7 +98,7 @@ func testRepeatedSave(t *testing.T) {
 			}
 		}
 		if i == 0 {
-			time.Sleep(11 * time.Minute) // both give back or forget what they have
+			time.Sleep(11 * time.Minute) // both give back or forget the numbers in their memory
 		}
 	}
 	if current := fmt.Sprint(b.admin("GET", "/v1/config/increment?key=k", "").data["current"]); current == "0" {
@@ -110,7 +111,7 @@ func testRepeatedSave(t *testing.T) {
 	a.refused("GET", "/v1/id/increment?key=few&size=3", "", 503, 4003, "at most 2 further")
 }
 
-// TestKeysAreForgotten when they were not used for the idle time, and not before.
+// TestKeysAreForgotten: a worker forgets a key once it was not used for the idle time, and not before.
 func TestKeysAreForgotten(t *testing.T) { synctest.Test(t, testKeysAreForgotten) }
 
 func testKeysAreForgotten(t *testing.T) {

@@ -59,7 +59,7 @@ func requests(b *testing.B, h http.Handler, target, token string) {
 	})
 }
 
-// BenchmarkHandler is what the worker adds to net/http.
+// BenchmarkHandler measures what the worker adds to net/http.
 func BenchmarkHandler(b *testing.B) {
 	s := start(b, options())
 	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 0}`)
@@ -91,8 +91,8 @@ func (d *discard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkMemory is what a worker remembers of each key that it was asked for, and
-// that it forgets idle keys. The store's memory is not counted.
+// BenchmarkMemory measures the memory that a worker uses for a key, and checks that it
+// frees the memory of idle keys. The store's memory is not counted.
 func BenchmarkMemory(b *testing.B) {
 	const keys = 100_000
 	o := options()

@@ -22,7 +22,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
-// call is a request that is served.
+// call is a request that a worker serves.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -30,7 +30,7 @@ type call struct {
 	begun   time.Time
 	trace   string // id of the trace
 	span    trace.Span
-	status  int // that was sent; 0: none yet
+	status  int // of the answer that was sent; 0: none yet
 	entry   *keyEntry
 	who     token.Identity
 	numbers []int64
@@ -50,7 +50,7 @@ func (c *call) run(fn endpoint) (err error) {
 	defer func() {
 		p := recover()
 		if p == http.ErrAbortHandler {
-			panic(p) // the answer is to be cut off
+			panic(p) // the connection is cut off in the middle of the answer
 		}
 		if p != nil {
 			c.worker.options.Logger.Error("idbuilder: panic", "panic", p, "trace_id", c.trace, "stack", string(debug.Stack()))
@@ -105,7 +105,7 @@ func (c *call) authenticate() error {
 	return c.worker.limits.allowRequest(c.who.Hash, c.begun)
 }
 
-// authorizeAdmin admits holders of an admin token.
+// authorizeAdmin admits callers with an admin token.
 func (c *call) authorizeAdmin() error {
 	if err := c.authenticate(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *call) authorizeAdmin() error {
 	return nil
 }
 
-// authorize admits a caller whose token permits IDs of the key, and returns the key.
+// authorize admits a caller if its token permits IDs of the key, and returns the key.
 func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
 	if err := c.authenticate(); err != nil {
 		return nil, nil, err
@@ -135,7 +135,7 @@ func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *ke
 	return e, s, c.replayReply(key, t)
 }
 
-// requestFingerprint identifies a request that repeats another.
+// requestFingerprint returns a hash that is the same for a request and its repetitions.
 func (c *call) requestFingerprint() [sha256.Size]byte {
 	h := sha256.New()
 	h.Write(c.who.Hash[:])

@@ -15,24 +15,24 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// replyKey is where the answer to a request with an Idempotency-Key is kept.
+// replyKey says under which key the answer to a request with an Idempotency-Key is kept.
 type replyKey struct {
 	document string
 	request  string // what the first request asked for
 	lease    bool   // the answer is the lease of a worker id
 }
 
-// keptReply is the document.
+// keptReply is a kept answer, as the document in the store has it.
 type keptReply struct {
 	Request string          `json:"request"`
 	Body    json.RawMessage `json:"body"`
 }
 
-// errReplayed: the answer was sent already.
+// errReplayed says that the answer of an earlier request was sent.
 var errReplayed = errors.New("idbuilder: the answer of an earlier request was repeated")
 
-// replayReply sends the answer of the request that had the same Idempotency-Key, if there was
-// one, and returns errReplayed. It is the same for the requests of one token only.
+// replayReply sends the kept answer of an earlier request with the same Idempotency-Key and the
+// same token, if there is one, and returns errReplayed.
 func (c *call) replayReply(key string, t idconfig.Type) error {
 	text := c.r.Header.Get("Idempotency-Key")
 	if text == "" {
@@ -76,7 +76,7 @@ func (c *call) sendReply() error {
 	return errReplayed
 }
 
-// dropReply removes an answer that has expired. Another request may have replaced it
+// dropReply removes a kept answer that has expired, unless another request has replaced it
 // since.
 func (c *call) dropReply(d store.Document) error {
 	err := c.worker.store.Delete(c.ctx(), store.Replies, d.Key, d.Version)
@@ -86,8 +86,8 @@ func (c *call) dropReply(d store.Document) error {
 	return err
 }
 
-// resumeLease has the request renew the lease of the kept answer. The answer itself is
-// not sent again: the lease has less time left than it says, or has ended, and the
+// resumeLease makes the request renew the lease of the kept answer. The kept answer is
+// not sent again: the lease has less time left than it says, or has ended, and then the
 // worker id may be another client's.
 func (c *call) resumeLease(d store.Document, body []byte) error {
 	var kept api.Reply[api.Snowflake]
@@ -98,9 +98,9 @@ func (c *call) resumeLease(d store.Document, body []byte) error {
 	return nil
 }
 
-// keepReply keeps the answer before it is sent. If another request with the same
-// Idempotency-Key was faster, its answer is sent instead, and the IDs of this one
-// are lost.
+// keepReply stores the answer before it is sent. If another request with the same
+// Idempotency-Key has stored its answer first, that one is sent, and the IDs of this
+// request are lost.
 func (c *call) keepReply() error {
 	value, err := json.Marshal(keptReply{c.reply.request, c.body})
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *call) keepReply() error {
 	expires := c.worker.options.Now().Add(c.worker.options.ReplyLifetime)
 	_, err = c.worker.store.Put(c.ctx(), store.Replies, store.Document{Key: c.reply.document, Value: value, Expires: expires})
 	if errors.Is(err, store.ErrConflict) && c.reply.lease {
-		return nil // two requests at once have a worker id each
+		return nil // two concurrent requests have a worker id each
 	}
 	if errors.Is(err, store.ErrConflict) {
 		if err := c.sendReply(); err != nil {

@@ -25,7 +25,7 @@ func (c *call) sendData(data any) error {
 	return c.send(http.StatusOK)
 }
 
-// send sends the body: first to where a repetition of the request finds it.
+// sendBody sends the body. Of a request with an Idempotency-Key it keeps the body before.
 func (c *call) send(status int) error {
 	if c.reply != nil && status == http.StatusOK {
 		if err := c.keepReply(); err != nil {
@@ -55,7 +55,7 @@ func (c *call) sendCompressed(status int) error {
 	z.Reset(c.w)
 	_, _ = z.Write(c.body) // the client may be gone
 	_ = z.Close()
-	z.Reset(nil) // it keeps no answer in memory
+	z.Reset(nil) // one large answer does not keep its memory
 	compressors.Put(z)
 	return nil
 }
@@ -80,7 +80,7 @@ func (c *call) sendError(err error) {
 		c.w.Header().Set("WWW-Authenticate", `Bearer realm="idbuilder"`)
 	}
 	c.reply = nil
-	c.body, _ = json.Marshal(api.Reply[any]{Code: e.Code, Message: e.Message}) // has nothing that cannot be encoded
+	c.body, _ = json.Marshal(api.Reply[any]{Code: e.Code, Message: e.Message}) // everything in it can be encoded
 	_ = c.send(status)
 }
 

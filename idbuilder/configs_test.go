@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestIncrementConfig is /v1/config/increment: the answer has the fields of both
-// dialects, and the current number without consuming one.
+// TestIncrementConfig checks /v1/config/increment: the answer has the fields of both
+// dialects, and the current number, which it does not consume.
 func TestIncrementConfig(t *testing.T) { synctest.Test(t, testIncrementConfig) }
 
 func testIncrementConfig(t *testing.T) {
@@ -46,8 +46,8 @@ func testIncrementConfig(t *testing.T) {
 	s.refused("POST", "/v1/config/increment", `{"name": "orders", "start": 1}`, 409, 1001, "already")
 }
 
-// TestCurrent: the current number is exact until another worker reserves; then it is
-// one that no given number passes, and says so.
+// TestCurrent: the current number is exact until another worker reserves. Then it is
+// an upper bound of the numbers that were given, and the answer says so.
 func TestCurrent(t *testing.T) { synctest.Test(t, testCurrent) }
 
 func testCurrent(t *testing.T) {
@@ -72,8 +72,8 @@ func testCurrent(t *testing.T) {
 	}
 }
 
-// TestChangesNeverRewind: a change moves a sequence ahead at most, but for force; a
-// key that was deleted goes on behind what it gave.
+// TestChangesNeverRewind: a change without force never moves a sequence back; a deleted
+// key that is created again goes on behind the numbers that it gave.
 func TestChangesNeverRewind(t *testing.T) { synctest.Test(t, testChangesNeverRewind) }
 
 func testChangesNeverRewind(t *testing.T) {
@@ -145,7 +145,7 @@ func testFormattedChanges(t *testing.T) {
 	s.refused("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": "INV-"}, {"type": "auto-increment", "number_base": 16}]}`, 409, 1001, "parts")
 }
 
-// TestList is GET /v1/config/list: all types, a prefix, pages, no deleted ones.
+// TestList checks GET /v1/config/list: all types, a prefix, pages, no deleted configurations.
 func TestList(t *testing.T) { synctest.Test(t, testList) }
 
 func testList(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// deadline is a context that ends at a time, and costs a timer only if its Done is
-// asked for: few requests wait.
+// deadline is a context that ends at a time. It makes a timer only when Done is called,
+// because few requests wait.
 type deadline struct {
 	parent context.Context
 	at     time.Time

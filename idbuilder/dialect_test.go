@@ -16,15 +16,15 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// exchange is what a client in use sends, and what it needs of the answer.
+// exchange is a request that a client in use sends, and what it needs in the answer.
 type exchange struct {
 	name           string
 	method, target string
 	auth           string // the Authorization header; ADMIN, KEY and GLOBAL stand for tokens
 	body           string
 	status         int
-	// want are members of the answer by their paths, as regular expressions of their JSON;
-	// "-" wants that there is none.
+	// want has regular expressions for the JSON of members of the answer, by their paths;
+	// "-" says that the member must be missing.
 	want map[string]string
 }
 
@@ -132,7 +132,7 @@ var oldConsole = []exchange{
 	{"a session that has ended", "GET", "/api/config/list?size=21", "Bearer wrong", "", 401, nil},
 }
 
-// TestDialects has the clients in use send what they send, to a worker each.
+// TestDialects sends the requests of each client in use to a worker, and checks the answers.
 func TestDialects(t *testing.T) {
 	for name, exchanges := range map[string][]exchange{"python": python, "rust": rust, "the deployed worker's tests": suite, "the deployed worker's console": oldConsole} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testDialect(t, exchanges) }) })

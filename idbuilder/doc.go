@@ -19,7 +19,7 @@
 // # Uniqueness
 //
 // A worker reserves ranges of numbers in the store, in one atomic operation each, and
-// gives them from memory. What a worker has left when it crashes is a gap. The IDs of a
+// gives them from memory. Numbers that a worker has left when it crashes are a gap. The IDs of a
 // key increase strictly on one worker; those of several workers have no common
 // order.
 //

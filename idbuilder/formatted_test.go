@@ -33,7 +33,7 @@ func (c *clock) set(t time.Time) {
 	c.now = t
 }
 
-// TestFormatted is GET /v1/id/formatted in both dialects.
+// TestFormatted checks GET /v1/id/formatted in both dialects.
 func TestFormatted(t *testing.T) { synctest.Test(t, testFormatted) }
 
 func testFormatted(t *testing.T) {

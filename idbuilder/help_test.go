@@ -65,7 +65,7 @@ func startOn(t testing.TB, s store.Store, o idbuilder.Options) service {
 	return service{t, w, s}
 }
 
-// answer is what a request got.
+// answer is the answer to a request.
 type answer struct {
 	status  int
 	header  http.Header
@@ -75,7 +75,7 @@ type answer struct {
 	text    string
 }
 
-// ask sends a request with a token as the header says it.
+// ask sends a request with an Authorization header.
 func (s service) ask(method, target, authorization, body string, headers ...string) (a answer) {
 	s.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -106,7 +106,7 @@ func (s service) ask(method, target, authorization, body string, headers ...stri
 	return a
 }
 
-// admin asks with the admin token, and wants an answer.
+// admin sends a request with the admin token, which must succeed.
 func (s service) admin(method, target, body string) answer {
 	s.Helper()
 	a := s.ask(method, target, "Bearer "+adminToken, body)
@@ -116,7 +116,8 @@ func (s service) admin(method, target, body string) answer {
 	return a
 }
 
-// refused asks with the admin token, and wants a refusal that says something.
+// wantRefusal sends a request with the admin token, which must be refused with a message that
+// contains a text.
 func (s service) refused(method, target, body string, status, code int, says string) {
 	s.Helper()
 	a := s.ask(method, target, "Bearer "+adminToken, body)
@@ -125,7 +126,7 @@ func (s service) refused(method, target, body string, status, code int, says str
 	}
 }
 
-// ids returns the IDs of an answer as texts; both dialects' must be the same.
+// ids returns the IDs of an answer as texts, which must be the same in both dialects.
 func (a answer) ids(t testing.TB) (ids []string) {
 	t.Helper()
 	texts := func(name string) (ids []string) {

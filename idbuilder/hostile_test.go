@@ -20,16 +20,16 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// silenced returns a store whose Advance fails while silent is set, as that of a
-// process that crashes between a change and its announcement.
+// silenced returns a store whose Advance fails while silent is set: a process seems to
+// crash between a change and its announcement.
 func silenced(s store.Store, silent *atomic.Bool) store.Store {
 	return storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
 		return storetest.Fault{Fail: c.Method == "Advance" && silent.Load()}
 	})
 }
 
-// TestUnannouncedChange: a change whose announcement failed is in force after a minute on
-// all workers, and at once when the request is repeated.
+// TestUnannouncedChange: if the announcement of a change fails, all workers use the change after a
+// minute, or at once when the request is repeated.
 func TestUnannouncedChange(t *testing.T) { synctest.Test(t, testUnannouncedChange) }
 
 func testUnannouncedChange(t *testing.T) {
@@ -49,7 +49,7 @@ func testUnannouncedChange(t *testing.T) {
 	silent.Store(true)
 	s.refused("POST", "/v1/config/increment", save(10), 503, 4002, "repeat")
 	if !allows(100) {
-		t.Error("a change that was not announced is in force at once: the test shows nothing")
+		t.Error("a change that was not announced is in force at once: this test does not test anything")
 	}
 	time.Sleep(time.Minute)
 	if allows(100) {
@@ -63,8 +63,8 @@ func testUnannouncedChange(t *testing.T) {
 	}
 }
 
-// TestRefreshInBackground: a configuration is read again while the old one is used; no
-// request waits for that.
+// TestRefreshInBackground: a worker uses the old configuration while it reads a new one; no
+// request waits for the read.
 func TestRefreshInBackground(t *testing.T) { synctest.Test(t, testRefreshInBackground) }
 
 func testRefreshInBackground(t *testing.T) {
@@ -92,9 +92,9 @@ func testRefreshInBackground(t *testing.T) {
 	}
 }
 
-// TestForcedThereAndBack: numbers that a worker had reserved before a sequence was
-// forced back are not given after it, though the configuration looks as it did when the worker
-// sees it the next time.
+// TestForcedThereAndBack: a worker has numbers in memory; a sequence is forced back and forth, so that
+// the configuration is as before when the worker reads it again. The worker does not give the old
+// numbers.
 func TestForcedThereAndBack(t *testing.T) { synctest.Test(t, testForcedThereAndBack) }
 
 func testForcedThereAndBack(t *testing.T) {
@@ -125,7 +125,7 @@ func testForcedThereAndBack(t *testing.T) {
 }
 
 // TestRepeatedLease: a request for a worker id that is repeated with its Idempotency-Key
-// renews the lease. It never gets the old answer: its worker id may be another client's.
+// renews the lease. It never gets the old answer, whose worker id may be another client's by then.
 func TestRepeatedLease(t *testing.T) { synctest.Test(t, testRepeatedLease) }
 
 func testRepeatedLease(t *testing.T) {
@@ -188,8 +188,8 @@ func testInterruptedDelete(t *testing.T) {
 	s.refused("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
 }
 
-// TestOneReads: of many requests for a key that is not in memory one asks the store, each
-// ends with its own context, and what was created before a request is found by it.
+// TestConcurrentReads: of many requests for a key that is not in memory, one reads the store. Each
+// request ends with its own context, and finds every configuration that was stored before it.
 func TestOneReads(t *testing.T) { synctest.Test(t, testOneReads) }
 
 func testOneReads(t *testing.T) {
@@ -219,13 +219,13 @@ func testOneReads(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := s.Increment(ctx, nil, idbuilder.IncrementRequest{Key: "k", Size: 1}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a caller who has a millisecond: %v", err)
+		t.Errorf("a caller with a time limit of a millisecond: %v", err)
 	}
 	s.admin("GET", "/v1/id/increment?key=k", "")
 }
 
-// TestLayoutNotInForce: clients are told to wait while a forced change of a layout was
-// interrupted, not to force it.
+// TestLayoutNotInForce: while a forced change of a layout is incomplete, clients are told to wait,
+// not to force it.
 func TestLayoutNotInForce(t *testing.T) { synctest.Test(t, testLayoutNotInForce) }
 
 func testLayoutNotInForce(t *testing.T) {
@@ -248,8 +248,8 @@ func testLayoutNotInForce(t *testing.T) {
 	other.admin("GET", "/v1/id/snowflake?key=k", "")
 }
 
-// TestExpiredReply: of requests with one Idempotency-Key that come at once when its answer
-// has expired all get one answer.
+// TestExpiredReply: concurrent requests with one Idempotency-Key, whose answer has expired, all
+// get the same new answer.
 func TestExpiredReply(t *testing.T) { synctest.Test(t, testExpiredReply) }
 
 func testExpiredReply(t *testing.T) {
@@ -287,7 +287,7 @@ func testExpiredReply(t *testing.T) {
 	}
 }
 
-// TestLargeReply: an answer that is too large to be kept is refused with the reason.
+// TestLargeReply: a request whose answer is too large to be kept is refused with that reason.
 func TestLargeReply(t *testing.T) { synctest.Test(t, testLargeReply) }
 
 func testLargeReply(t *testing.T) {
@@ -300,7 +300,7 @@ func testLargeReply(t *testing.T) {
 	}
 }
 
-// TestHead: HEAD gives and changes nothing where GET does; paths are served as they are.
+// TestHead: HEAD gives no IDs and changes nothing, also where GET does; paths are not cleaned.
 func TestHead(t *testing.T) { synctest.Test(t, testHead) }
 
 func testHead(t *testing.T) {
@@ -328,7 +328,7 @@ func testHead(t *testing.T) {
 	}
 }
 
-// TestListRefuses what stores cannot compare with keys.
+// TestListRefuses checks that texts are refused which stores cannot compare with keys.
 func TestListRefuses(t *testing.T) { synctest.Test(t, testListRefuses) }
 
 func testListRefuses(t *testing.T) {
@@ -347,7 +347,7 @@ func testListRefuses(t *testing.T) {
 	}
 }
 
-// TestFailedStart leaves no goroutine: the bubble would not end.
+// TestFailedStart checks that a failed start leaves no goroutine: the bubble would not end.
 func TestFailedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, fault := options(), errors.New("no console")
@@ -363,7 +363,7 @@ type cutOff struct{ http.ResponseWriter }
 
 func (cutOff) Write([]byte) (int, error) { panic(http.ErrAbortHandler) }
 
-// TestAbort: a handler around the worker that cuts off an answer is let.
+// TestAbort: the worker passes on the panic with which a handler around it cuts off an answer.
 func TestAbort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, options())

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// TestIncrement is GET /v1/id/increment in both dialects.
+// TestIncrement checks GET /v1/id/increment in both dialects.
 func TestIncrement(t *testing.T) { synctest.Test(t, testIncrement) }
 
 func testIncrement(t *testing.T) {
@@ -43,7 +43,7 @@ func testIncrement(t *testing.T) {
 	}
 }
 
-// TestRefusedIncrements is the table of errors, as far as GET /v1/id/increment has them.
+// TestRefusedIncrements checks the errors of GET /v1/id/increment.
 func TestRefusedIncrements(t *testing.T) { synctest.Test(t, testRefusedIncrements) }
 
 func testRefusedIncrements(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 )
 
-// keys are the keys that were used of late.
+// keys has the keys that were used recently.
 type keys struct {
 	entries sync.Map // of *keyEntry, by key
 	reads   reads
@@ -37,10 +37,10 @@ func (e *keyEntry) noteUse(now time.Time) {
 	}
 }
 
-// keyState is a key's configuration under a revision.
+// keyState is a key's configuration at a revision.
 type keyState struct {
 	revision int64
-	read     time.Time // when the reading began
+	read     time.Time // when the read began
 	config   *idconfig.Config
 	counters []counter // of a formatted key
 	sequence *sequence.Sequence
@@ -58,7 +58,7 @@ type periodSequence struct {
 	*sequence.Sequence
 }
 
-// get returns what is known of a key under a revision, or nil.
+// entryAt returns an entry with the key's state at a revision, or nil.
 func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
 	found, ok := k.entries.Load(key)
 	if !ok {
@@ -71,7 +71,7 @@ func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
 	return nil, nil
 }
 
-// stateOf returns what is known of a key, of whichever revision, or nil.
+// stateOf returns the key's state in memory, of any revision, or nil.
 func (k *keys) stateOf(key string) *keyState {
 	if found, ok := k.entries.Load(key); ok {
 		return found.(*keyEntry).state.Load()
@@ -83,7 +83,7 @@ func noConfig(key string) *api.Error {
 	return api.Errorf(api.NotFound, "key: there is no configuration %q", key)
 }
 
-// forgetIdle forgets the keys that were not used since.
+// forgetIdle forgets the keys that were not used since a time.
 func (k *keys) forgetIdle(since time.Time) {
 	k.entries.Range(func(key, entry any) bool {
 		if entry.(*keyEntry).used.Load() < since.Unix() {
@@ -132,7 +132,7 @@ func (e *keyEntry) collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// position returns how far the sequence of a key is, or, of a formatted key, that
+// sequencePosition returns the position of a key's sequence; of a formatted key, that
 // of its first counter.
 func (s *keyState) position() (current, remaining float64, ok bool) {
 	q := s.inMemory()

@@ -20,7 +20,7 @@ type limits struct {
 	byWho sync.Map // of *rate.Limiter, by hash of a token
 }
 
-// allowRequest takes a request of a token at a time into account.
+// allowRequest counts a request of a token, or refuses it.
 func (l *limits) allowRequest(who [32]byte, now time.Time) error {
 	if l.rate == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (l *limits) allowRequest(who [32]byte, now time.Time) error {
 	}
 }
 
-// forgetIdle forgets tokens that may make as many requests at once as new ones.
+// forgetIdle forgets tokens that may make as many requests at once as a new token.
 func (l *limits) forgetIdle() {
 	l.byWho.Range(func(who, limiter any) bool {
 		if limiter.(*rate.Limiter).Tokens() >= float64(l.burst) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLimitsAreForgotten once a token may make as many requests at once as a new one, and
-// not before.
+// TestLimitsAreForgotten: a limit is forgotten once its token may make as many requests at once as
+// a new one, and not before.
 func TestLimitsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limits{rate: 1, burst: 2}

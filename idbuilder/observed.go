@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// usage counts what concerns no single key.
+// usage has the counts that concern no single key.
 type usage struct{ errors sync.Map } // of *count, by operation
 
 type count = atomic.Uint64
@@ -22,7 +22,7 @@ type countingStore struct {
 	usage *usage
 }
 
-// count counts an error that is the store's, and none of its answers.
+// countFailure counts an error unless it is one of a store's normal answers.
 func (o countingStore) count(operation string, err error) {
 	if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExhausted) ||
 		errors.Is(err, context.Canceled) {

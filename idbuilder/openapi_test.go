@@ -20,7 +20,7 @@ import (
 //go:embed openapi.json
 var openapiText string
 
-// operation is one of the document's.
+// operation is an operation of the document.
 type operation struct {
 	Parameters []struct {
 		Ref string `json:"$ref"`
@@ -54,7 +54,7 @@ type description struct {
 	}
 }
 
-// described is the document; schemas has its schemas, compiled when they are needed. They allow only the
+// described is the document; schemas has its schemas, compiled on first use. They allow only the
 // members that the document names.
 var described = sync.OnceValue(func() (d description) {
 	if err := json.Unmarshal([]byte(openapiText), &d); err != nil {
@@ -133,7 +133,7 @@ func pointer(method, path string, status int, contentType string) (string, error
 	return at + "/content/" + escape(contentType) + "/schema", nil
 }
 
-// conform checks an answer of the worker against the description. All tests of answers call it.
+// checkConforms checks an answer of the worker against the description. All tests of answers call it.
 func conform(t testing.TB, method, path string, status int, header http.Header, body string) {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(path, "/api/"); ok {
@@ -166,8 +166,8 @@ func conform(t testing.TB, method, path string, status int, header http.Header, 
 	}
 }
 
-// TestOpenAPI: the description is served, names each endpoint and no other, and each endpoint answers. Its
-// parameters are those that the handlers take.
+// TestOpenAPI: the worker serves the description, which names each endpoint and no other, with the
+// parameters that the handlers read. Each endpoint answers.
 func TestOpenAPI(t *testing.T) { synctest.Test(t, testOpenAPI) }
 
 func testOpenAPI(t *testing.T) {
@@ -227,7 +227,7 @@ func (s service) checkOperation(method, path string, o operation) {
 	got := strings.Split(m[1], ", ")
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
-		s.Errorf("%s %s: described are %v, taken are %v", method, path, want, got)
+		s.Errorf("%s %s: the description has the parameters %v, the handler reads %v", method, path, want, got)
 	}
 }
 

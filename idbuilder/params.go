@@ -73,7 +73,7 @@ func unescape(name, value string) (string, string, error) {
 	return n, v, nil
 }
 
-// alternatives are parameters that say the same in the two dialects.
+// alternatives are parameters with the same meaning in the two dialects.
 var alternatives = map[string]string{"key": "name", "name": "key", "size": "count", "count": "size"}
 
 func (p *params) set(name, value string, given []string) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// preview returns what a configuration would give, which need not be stored.
+// preview returns the preview of a configuration, which need not be stored.
 func (s service) preview(t idconfig.Type, body string, count int) idbuilder.Preview {
 	s.Helper()
 	r, err := idconfig.Parse(t, []byte(body), time.Now())
@@ -27,7 +27,7 @@ func (s service) preview(t idconfig.Type, body string, count int) idbuilder.Prev
 	return p
 }
 
-// TestPreview compares previews with the IDs that are then given; previews consume none.
+// TestPreview compares previews with the IDs that are given afterwards; previews consume none.
 func TestPreview(t *testing.T) {
 	s := start(t, options())
 	parts := `"parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 3}]`
@@ -48,13 +48,13 @@ func TestPreview(t *testing.T) {
 			s.admin("POST", "/v1/config/"+string(c.kind), c.body)
 			got := s.admin("GET", fmt.Sprintf("/v1/id/%s?key=%s&size=%d", c.kind, key, want), "").ids(t)
 			if !slices.Equal(got, p.IDs) {
-				t.Errorf("%s: given are %v, previewed %v", c.body, got, p.IDs)
+				t.Errorf("%s: the worker gives %v, the preview had %v", c.body, got, p.IDs)
 			}
 		}
 	}
 }
 
-// TestPreviewOfChanges says what a change would do, and whether it would be refused.
+// TestPreviewOfChanges: a preview shows what a change would do, and whether it would be refused.
 func TestPreviewOfChanges(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 100}`)
@@ -83,7 +83,7 @@ func TestPreviewOfChanges(t *testing.T) {
 	}
 }
 
-// TestKeyLoads counts what a worker gave.
+// TestKeyLoads checks the counts of requests and IDs.
 func TestKeyLoads(t *testing.T) {
 	s := start(t, options())
 	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestSnowflake is GET /v1/id/snowflake in both dialects: layout, worker id and lease.
+// TestSnowflake checks GET /v1/id/snowflake in both dialects: layout, worker id and lease.
 func TestSnowflake(t *testing.T) { synctest.Test(t, testSnowflake) }
 
 func testSnowflake(t *testing.T) {
@@ -40,8 +40,8 @@ func testSnowflake(t *testing.T) {
 	s.refused("GET", "/v1/id/snowflake?key=none", "", 404, 3001, "none")
 }
 
-// TestWorkerIDs: no two clients of two workers have one worker id; a client that renews
-// keeps its own; when all are leased the answer is 4003 with the time when one is free.
+// TestWorkerIDs: no two clients of two workers have the same worker id; a client that renews
+// keeps its own; when all are leased the answer is 4003, with the time at which one will be free.
 func TestWorkerIDs(t *testing.T) { synctest.Test(t, testWorkerIDs) }
 
 func testWorkerIDs(t *testing.T) {
@@ -78,7 +78,7 @@ func testWorkerIDs(t *testing.T) {
 	}
 	time.Sleep(7 * time.Minute)
 	if got := fmt.Sprint(b.admin("GET", "/v1/id/snowflake?key=events&renews=true", "").data["worker_id"]); got == workerID {
-		t.Errorf("the worker id %s is leased by renewal, and given to another", got)
+		t.Errorf("the worker id %s was renewed, and then given to another client", got)
 	}
 }
 

@@ -71,7 +71,7 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 	return w, nil
 }
 
-// closeParts ends what the parts do in the background.
+// closeParts ends the goroutines of the parts.
 func (w *Worker) closeParts(ctx context.Context) error {
 	w.watch.Close()
 	if w.pool == nil {
@@ -86,13 +86,13 @@ func (w *Worker) Tokens() *token.Authority { return w.tokens }
 // ServeHTTP implements http.Handler.
 func (w *Worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
-// Admin returns the handler of what admins use, for an address of its own: see
+// Admin returns the handler of the endpoints for admins, for an address of their own: see
 // [Options.AdminApart].
 func (w *Worker) Admin() http.Handler { return w.admin }
 
-// Close ends what the worker does in the background. Requests that come later
-// fail. The store stays open. What is left of ranges goes back to the store, as far as no other
-// worker has reserved since, until ctx ends.
+// Close ends the worker's goroutines. Requests that come later fail. The store stays open.
+// Until ctx ends, Close gives the rest of each range back to the store, unless another
+// worker has reserved since.
 func (w *Worker) Close(ctx context.Context) error {
 	w.stop()
 	<-w.swept
@@ -104,7 +104,7 @@ func (w *Worker) Close(ctx context.Context) error {
 	return errors.Join(err, w.closeParts(ctx))
 }
 
-// sweepIdleKeys forgets what is not used, now and then.
+// sweepIdleKeys regularly forgets the keys and limits that are not used.
 func (w *Worker) sweepIdleKeys() {
 	defer close(w.swept)
 	tick := time.NewTicker(w.options.Idle / 4)

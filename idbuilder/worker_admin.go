@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
-// serveVerify is GET /v1/auth/verify.
+// serveVerify answers GET /v1/auth/verify.
 func (w *Worker) serveVerify(c *call) error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
@@ -23,12 +23,12 @@ func (w *Worker) serveVerify(c *call) error {
 	return c.send(http.StatusOK)
 }
 
-// serveToken is GET /v1/auth/token.
+// serveToken answers GET /v1/auth/token.
 func (w *Worker) serveToken(c *call) error {
 	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Key(c.ctx(), bearer(c.r), key) })
 }
 
-// serveTokenReset is GET /v1/auth/tokenreset.
+// serveTokenReset answers GET /v1/auth/tokenreset.
 func (w *Worker) serveTokenReset(c *call) error {
 	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Reset(c.ctx(), bearer(c.r), key) })
 }
@@ -54,7 +54,7 @@ func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) erro
 	return c.sendData(data)
 }
 
-// serveList is GET /v1/config/list.
+// serveList answers GET /v1/config/list.
 func (w *Worker) serveList(c *call) error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
@@ -103,8 +103,8 @@ func parseList(query url.Values) (o store.ListOptions, err error) {
 	return o, errors.Join(checkPart("key", o.Prefix), checkPart("from", o.After))
 }
 
-// checkPart refuses what cannot be a part of a key, and what stores cannot compare with
-// keys: control characters and bytes that are not UTF-8.
+// checkPart refuses texts that cannot be a part of a key, or that stores cannot compare with
+// keys: with control characters, or bytes that are not UTF-8.
 func checkPart(param, text string) error {
 	if text == "" || store.CheckName(text) == nil {
 		return nil
@@ -112,7 +112,7 @@ func checkPart(param, text string) error {
 	return api.Errorf(api.InvalidKey, "%s: it is %q; allowed are 0 to 255 bytes of UTF-8 without control characters", param, text)
 }
 
-// serveSave is POST /v1/config/{type}.
+// serveSave answers POST /v1/config/{type}.
 func (w *Worker) serveSave(t idconfig.Type) endpoint {
 	return func(c *call) error {
 		if err := c.authorizeAdmin(); err != nil {
@@ -133,7 +133,7 @@ func (w *Worker) serveSave(t idconfig.Type) endpoint {
 	}
 }
 
-// serveConfig is GET /v1/config/{type}.
+// serveConfig answers GET /v1/config/{type}.
 func (w *Worker) serveConfig(t idconfig.Type) endpoint {
 	return func(c *call) error {
 		if err := c.authorizeAdmin(); err != nil {
@@ -158,7 +158,7 @@ func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool)
 	return c.sendData(config.Fields(deployed, state))
 }
 
-// serveDelete is DELETE /v1/config/{type}.
+// serveDelete answers DELETE /v1/config/{type}.
 func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 	return func(c *call) error {
 		if err := c.authorizeAdmin(); err != nil {

@@ -34,7 +34,7 @@ func (w *Worker) SaveConfig(ctx context.Context, r *idconfig.Request) error {
 	}
 }
 
-// saveConfig reports whether workers may have the configuration as it was.
+// saveConfig reports whether workers may still have an older configuration in memory.
 func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed bool, err error) {
 	old, err := w.storedConfig(ctx, r.Key)
 	if err != nil {
@@ -68,8 +68,8 @@ func (w *Worker) changeLayout(ctx context.Context, r *idconfig.Request) error {
 	return w.leases.Change(ctx, leaseKey(c), r.Force)
 }
 
-// checkChange refuses a change by which IDs may come twice. What a snowflake key's
-// change does depends on the leases.
+// checkChange refuses a change after which IDs may repeat. For a snowflake key that depends
+// on the leases.
 func (w *Worker) checkChange(ctx context.Context, old, next *idconfig.Config) error {
 	if old.Type == idconfig.TypeSnowflake && next.Type == idconfig.TypeSnowflake {
 		return w.leases.CheckChange(ctx, next.Key, layoutOf(old.Snowflake), layoutOf(next.Snowflake))
@@ -99,9 +99,9 @@ func (w *Worker) putConfig(ctx context.Context, c *idconfig.Config, version int6
 	return err
 }
 
-// moveSequence moves the sequence of an increment key to a base that the request
-// changes. A sequence that does not exist begins at the base by itself, unless a
-// worker may still begin it at an older one.
+// moveSequence moves the sequence of an increment key to the base of the request, if that
+// is a new one. A sequence that does not exist begins at the base anyway, unless a
+// worker may still begin it at an older base.
 func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idconfig.Request) error {
 	next := r.Increment
 	before := &idconfig.Increment{Base: next.Base - 1, Delta: next.Delta} // another base than the next
@@ -124,7 +124,7 @@ func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idco
 	return w.store.SetSequence(ctx, r.Key, next.Base, s.Version)
 }
 
-// rewound refuses a base behind numbers that have been reserved.
+// rewindError is the refusal of a base behind numbers that have been reserved.
 func rewound(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
 	return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is) and bases from %d on", reserved, before.Base, reserved)}
 }
@@ -133,9 +133,9 @@ func rewound(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
 // nil. What the key has given is kept: a configuration that is created with the same key goes on
 // behind it.
 //
-// If it fails, repeat it: for a key that is deleted already it makes the tokens invalid again,
-// since the call before may have ended in between, and then returns the error for a
-// configuration that there is not.
+// If it fails, repeat it. For a key that is deleted already it makes the tokens invalid again,
+// since an earlier call may have failed before that, and then returns the error for a
+// configuration that does not exist.
 func (w *Worker) DeleteConfig(ctx context.Context, key string) error {
 	for tried := false; ; tried = true {
 		c, err := w.storedConfig(ctx, key)
@@ -161,7 +161,7 @@ func (w *Worker) DeleteConfig(ctx context.Context, key string) error {
 	}
 }
 
-// Config returns a configuration, and what is known of its use: an *[idconfig.IncrementState],
+// Config returns a configuration and the state of its IDs: an *[idconfig.IncrementState],
 // *[idconfig.SnowflakeState] or *[idconfig.FormattedState]. The error is a [*api.Error] if there
 // is none.
 func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any, error) {
@@ -180,8 +180,8 @@ func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any,
 	return c, &idconfig.FormattedState{SampleID: c.Formatted.Format.Sample(w.options.Now())}, nil
 }
 
-// incrementState returns the last ID of a key that was given. It is exact if no other worker
-// has reserved since this one has.
+// incrementState returns the last ID that a key gave. It is exact if no other worker
+// has reserved since this one did.
 func (w *Worker) incrementState(ctx context.Context, c *idconfig.Config) (*idconfig.IncrementState, error) {
 	var mine sequence.State // first: what others reserve after it makes it inexact
 	if known := w.keys.stateOf(c.Key); known != nil && known.sequence != nil {

@@ -27,8 +27,7 @@ func (w *Worker) Formatted(ctx context.Context, dst []string, key string, size i
 	return w.makeFormatted(ctx, e, s, dst, size)
 }
 
-// makeFormatted reads the clock once: dates, and the periods that numbers belong to, are
-// of one moment.
+// makeFormatted reads the clock once, so that dates and the periods of numbers agree.
 func (w *Worker) makeFormatted(ctx context.Context, e *keyEntry, s *keyState, dst []string, size int) ([]string, error) {
 	if size < 1 || size > maxSize {
 		return dst, api.Errorf(api.SizeLimit, "size: it is %d; allowed are 1 to %d", size, maxSize)
@@ -80,7 +79,7 @@ func formatError(key string, err error) error {
 	return err
 }
 
-// serveFormatted is GET /v1/id/formatted.
+// serveFormatted answers GET /v1/id/formatted.
 func (w *Worker) serveFormatted(c *call) error {
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count")
 	if err != nil {

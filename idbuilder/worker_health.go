@@ -11,13 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// serveHealth is GET /health: it is healthy if it answers.
+// serveHealth answers GET /health: a worker that answers is healthy.
 func (w *Worker) serveHealth(c *call) error {
 	return c.sendData(api.Health{Status: "healthy", Version: w.options.Version})
 }
 
-// Ready tells whether the worker can make IDs: whether the store answers, and
-// its lease from the controller lasts, if there is one.
+// Ready reports whether the worker can make IDs: the store answers, and the lease from
+// the controller, if there is one, lasts.
 func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	r := api.Readiness{Ready: true, Components: map[string]bool{}}
 	note := func(component string, ready bool, text string) {
@@ -45,7 +45,7 @@ func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	return r
 }
 
-// serveReady is GET /ready.
+// serveReady answers GET /ready.
 func (w *Worker) serveReady(c *call) error {
 	r := w.Ready(c.ctx())
 	reply, status := api.Reply[api.Readiness]{Message: api.Success, Data: r}, http.StatusOK

@@ -17,8 +17,8 @@ import (
 type IncrementRequest struct {
 	Key  string
 	Size int // 1 to 1000
-	// Delta is the distance of two IDs; 0 means the configuration's. In a sequence
-	// that descends, IDs are Delta lower each.
+	// Delta is the distance of two IDs; 0 means the configuration's. In a descending
+	// sequence each ID is Delta less than the one before.
 	Delta int64
 	// RandDelta makes each distance random, from 1 to Delta; nil means as the
 	// configuration says.
@@ -61,7 +61,7 @@ func (w *Worker) increment(ctx context.Context, e *keyEntry, s *keyState, dst []
 	return ids, err
 }
 
-// serveIncrement is GET /v1/id/increment.
+// serveIncrement answers GET /v1/id/increment.
 func (w *Worker) serveIncrement(c *call) error {
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count", "delta", "rand_delta")
 	if err != nil {

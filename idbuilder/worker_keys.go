@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// key returns a key of a type: a [*api.Error] if there is none.
+// keyOfType returns a key of a type: a [*api.Error] if there is none.
 func (w *Worker) key(ctx context.Context, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
 	e, s, err := w.currentKey(ctx, key)
 	if err != nil {
@@ -27,7 +27,7 @@ func (w *Worker) key(ctx context.Context, key string, t idconfig.Type) (*keyEntr
 	return e, s, nil
 }
 
-// currentKey returns a key under the present revision: from memory, unless what is there
+// currentKey returns a key at the present revision: from memory, unless the entry there
 // is too old.
 func (w *Worker) currentKey(ctx context.Context, key string) (*keyEntry, *keyState, error) {
 	revision, err := w.watch.Current(ctx)
@@ -61,8 +61,8 @@ func (w *Worker) readConfig(ctx context.Context, key string) (*idconfig.Config, 
 	return nil, fmt.Errorf("idbuilder: configuration %q: %w", key, err)
 }
 
-// stateOf returns the state of a configuration. That of a version which is known
-// already goes on with its sequences.
+// stateOf returns the state of a configuration. It takes over the sequences of old if that has
+// the same version.
 func (w *Worker) stateOf(c *idconfig.Config, old *keyState) (s *keyState, err error) {
 	if old != nil && old.config.Version == c.Version {
 		return &keyState{config: old.config, counters: old.counters, sequence: old.sequence}, nil

@@ -21,8 +21,7 @@ import (
 )
 
 // KeyLoads ranges over the keys in the worker's memory, in no order: those that were
-// used within [Options.Idle]. The counts of a key begin at 0 again when it was forgotten
-// in between.
+// used within [Options.Idle]. The counts of a key that was forgotten begin at 0 again.
 func (w *Worker) KeyLoads() iter.Seq[KeyLoad] {
 	return func(yield func(KeyLoad) bool) {
 		w.keys.entries.Range(func(_, entry any) bool {
@@ -44,8 +43,8 @@ func (w *Worker) Load() Load {
 }
 
 // APIError returns the answer that the API gives for an error of a method of the
-// worker: its message names the parameter and what is allowed, and nothing of
-// the store's inside.
+// worker: its message names the parameter and what is allowed, and shows none of
+// the store's internals.
 func (w *Worker) APIError(err error) *api.Error { return w.apiError(err) }
 
 // apiError returns the answer for an error.
@@ -99,7 +98,7 @@ func (w *Worker) apiError(err error) *api.Error {
 	return &api.Error{Code: api.Unavailable, Message: "the store cannot be asked now; repeat the request", RetryAfter: time.Second, Err: err}
 }
 
-// KeyLoad is what this worker has done for a key since the key came into its memory.
+// KeyLoad counts what this worker has done for a key since the key is in its memory.
 type KeyLoad struct {
 	Key       string
 	Type      idconfig.Type

@@ -19,7 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// Preview is what a configuration would give, if it were saved now.
+// Preview has the IDs that a configuration would give if it were saved now.
 type Preview struct {
 	// IDs are the next ones that this worker gives, if no request comes in between.
 	// Random characters and distances are examples. Those of a snowflake key
@@ -30,8 +30,8 @@ type Preview struct {
 	Refusal *idconfig.ChangeError
 }
 
-// Refusal returns why [Worker.SaveConfig] refused a change that force would make; nil if
-// the error is another one.
+// Refusal returns the reason for which [Worker.SaveConfig] refused a change without force; nil
+// if the error is another one.
 func Refusal(err error) *idconfig.ChangeError {
 	var change *idconfig.ChangeError
 	var layout *snowflake.ChangeError
@@ -92,8 +92,8 @@ func (w *Worker) previewIncrement(ctx context.Context, p *Preview, old, c *idcon
 	return nil
 }
 
-// sequencePosition returns the number of a sequence behind which this worker goes on, and the
-// last one that any worker has reserved. Mine is the sequence in memory, or nil.
+// sequencePosition returns the number of a sequence after which this worker goes on, and the
+// last number that any worker has reserved. Mine is the sequence in memory, or nil.
 func (w *Worker) sequencePosition(ctx context.Context, name string, start int64, mine *sequence.Sequence) (last, reserved int64, err error) {
 	if name == "" || name[0] == '#' {
 		return start, start, nil // the configuration has no key yet
@@ -113,7 +113,7 @@ func (w *Worker) sequencePosition(ctx context.Context, name string, start int64,
 	return stored.Value, stored.Value, nil
 }
 
-// nextNumbers returns what follows a number. Random distances are examples.
+// nextNumbers returns the numbers that follow a number. Random distances are examples.
 func nextNumbers(c *idconfig.Increment, last int64, count int) (ids []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range count {

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// startRead returns the read of a key that is under way, or starts one.
+// startRead returns the running read of a key, or starts one.
 func (w *Worker) startRead(key string, revision int64) (r *read, started bool) {
 	all := &w.keys.reads
 	all.mu.Lock()
@@ -56,7 +56,7 @@ func (w *Worker) runRead(key string, r *read) {
 	r.entry, r.state, r.err = w.readKey(ctx, key, r.revision)
 }
 
-// awaitRead returns what a read of a key finds that is not older than a revision.
+// awaitRead returns the key as a read finds it that is not older than a revision.
 func (w *Worker) awaitRead(ctx context.Context, key string, revision int64) (*keyEntry, *keyState, error) {
 	for last := false; ; last = true {
 		r, started := w.startRead(key, revision)
@@ -97,14 +97,14 @@ func (w *Worker) readKey(ctx context.Context, key string, revision int64) (*keyE
 	return e, s, nil
 }
 
-// maxAge is for how long a configuration is used without being read again, though the
-// revision is the same. A process that crashes between a change and its announcement
-// leaves the revision as it was: workers use the old configuration for no longer than
-// this. After half of it a request has the configuration read in the background.
+// maxAge is how long a worker uses a configuration without reading it again, even if the
+// revision stays the same: a process that crashes between a change and its announcement
+// leaves the revision as it was. After half of this time a request starts a read in the
+// background.
 const maxAge = time.Minute
 
-// reads are the reads of configurations that are under way, one of a key at a time. A
-// caller that leaves does not end the read that it started: others wait for it.
+// reads are the running reads of configurations, at most one of each key. The read goes on
+// if the caller that started it leaves: others may wait for it.
 type reads struct {
 	mu     sync.Mutex
 	byKey  map[string]*read
@@ -122,7 +122,7 @@ type read struct {
 	err   error
 }
 
-// close lets no read start, and waits for those under way.
+// closeReads makes later reads fail, and waits for the running ones.
 func (r *reads) close() {
 	r.mu.Lock()
 	r.closed = true

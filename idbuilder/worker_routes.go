@@ -18,10 +18,10 @@ import (
 type route struct {
 	method, path string
 	endpoint     endpoint
-	consumes     bool // it gives or changes something: HEAD, whose answer is not sent, is refused
+	consumes     bool // it gives IDs or changes something: HEAD, whose answer is not sent, is refused
 }
 
-// publicRoutes are for all, generationRoutes for holders of tokens of keys.
+// publicRoutes need no token, generationRoutes a token of the key.
 func (w *Worker) publicRoutes() []route {
 	return []route{{"GET", "/health", w.serveHealth, false}, {"GET", "/ready", w.serveReady, false}, {"GET", "/openapi.json", w.serveOpenAPI, false}}
 }
@@ -34,7 +34,7 @@ func (w *Worker) generationRoutes() []route {
 	}
 }
 
-// adminRoutes are for holders of admin tokens.
+// adminRoutes need an admin token.
 func (w *Worker) adminRoutes() []route {
 	routes := []route{
 		{"GET", "/v1/auth/verify", w.serveVerify, false},
@@ -49,8 +49,8 @@ func (w *Worker) adminRoutes() []route {
 	return routes
 }
 
-// mainHandler returns the handler of all, or of what is not for admins if that has
-// an address of its own.
+// mainHandler returns the handler of all endpoints, without those for admins if these have
+// an address of their own.
 func (w *Worker) mainHandler() http.Handler {
 	routes := append(w.publicRoutes(), w.generationRoutes()...)
 	if w.options.AdminApart {
@@ -59,7 +59,7 @@ func (w *Worker) mainHandler() http.Handler {
 	return w.addConsole(w.mux(append(routes, w.adminRoutes()...)))
 }
 
-// adminHandler returns the handler of what admins use.
+// adminHandler returns the handler of the endpoints for admins.
 func (w *Worker) adminHandler() http.Handler {
 	return w.addConsole(w.mux(append(w.publicRoutes(), w.adminRoutes()...)))
 }
@@ -78,7 +78,7 @@ func (w *Worker) mux(routes []route) *http.ServeMux {
 	for _, r := range routes {
 		add(r.path, r)
 		if rest, ok := strings.CutPrefix(r.path, "/v1/"); ok && !strings.HasPrefix(rest, "id/") {
-			add("/api/"+rest, r) // where the deployed worker's console asks
+			add("/api/"+rest, r) // the deployed worker's console uses these paths
 		}
 	}
 	mux.Handle("GET /metrics", w.metrics())
@@ -118,7 +118,7 @@ func (w *Worker) metrics() http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// refuseUnknown answers requests for paths, or with methods, that are not served.
+// refuseUnknown answers requests whose path or method is not served.
 func refuseUnknown(methods map[string][]string) endpoint {
 	return func(c *call) error {
 		if allowed := methods[c.r.URL.Path]; len(allowed) > 0 {

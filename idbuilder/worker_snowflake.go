@@ -39,8 +39,8 @@ func (w *Worker) snowflake(ctx context.Context, e *keyEntry, s *keyState, client
 	}, nil
 }
 
-// QuarantineWorkerIDs leases no worker id of any snowflake key until all leases have
-// ended that the store may have forgotten. Call it when an operator has confirmed a
+// QuarantineWorkerIDs stops leases of worker ids of all snowflake keys until all leases have
+// ended that the store may have lost. Call it when an operator has confirmed a
 // loss, see [store.Confirmer]. It returns how many keys there are.
 func (w *Worker) QuarantineWorkerIDs(ctx context.Context) (keys int, err error) {
 	o := store.ListOptions{Limit: 100}
@@ -63,8 +63,8 @@ func (w *Worker) QuarantineWorkerIDs(ctx context.Context) (keys int, err error) 
 	return keys, nil
 }
 
-// leaseError is what a client is told that cannot lease a worker id. A layout that is
-// not yet in force is no fault of the client's.
+// leaseError returns the answer for a client that cannot lease a worker id. A layout that is
+// not yet in force is not the client's fault.
 func (w *Worker) leaseError(err error) error {
 	var change *snowflake.ChangeError
 	if !errors.As(err, &change) {
@@ -76,7 +76,7 @@ func (w *Worker) leaseError(err error) error {
 	}
 }
 
-// leaseKey returns what package snowflake calls a key.
+// leaseKey returns the key as package snowflake has it.
 func leaseKey(c *idconfig.Config) snowflake.Key {
 	return snowflake.Key{Name: c.Key, Layout: layoutOf(c.Snowflake), Version: c.Version}
 }
@@ -85,8 +85,8 @@ func layoutOf(c *idconfig.Snowflake) snowflake.Layout {
 	return snowflake.Layout{SkipSize: c.SkipSize, BaseTS: c.BaseTS, TSSize: c.TSSize, WorkerIDSize: c.WorkerIDSize, SeqSize: c.SeqSize}
 }
 
-// serveSnowflake is GET /v1/id/snowflake. The deployed worker's clients may send a
-// count, which means nothing here.
+// serveSnowflake answers GET /v1/id/snowflake. The deployed worker's clients may send a
+// count, which has no effect.
 func (w *Worker) serveSnowflake(c *call) error {
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count", "lease_key", "renews")
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	maxLength = 64  // characters of a number, random characters
 )
 
-// Compile checks parts and makes a Format of them. The error joins a [*PartError] for
+// Compile checks parts and returns their Format. The error joins a [*PartError] for
 // each fault. Parts that cannot make unique IDs are a fault: see [Format.Guarantee].
 func Compile(parts []Part) (*Format, error) {
 	c := compiler{parts: parts}
@@ -35,7 +35,7 @@ func Compile(parts []Part) (*Format, error) {
 	return f, errors.Join(c.faults...)
 }
 
-// compiler gathers the faults of parts.
+// compiler compiles parts, and collects their faults.
 type compiler struct {
 	parts  []Part
 	faults []error
@@ -52,7 +52,7 @@ func (c *compiler) checkBounds(i int, parameter string, n, low, high int, unit s
 	}
 }
 
-// compile compiles one part. If it has a fault its result is not used.
+// compilePart compiles one part. The result is not used if the part has a fault.
 func (c *compiler) compile(i int, p Part) part {
 	if allowed[p.Type] == nil {
 		c.addFault(i, "type", "%q is unknown; allowed are %s", p.Type, strings.Join(types(), ", "))

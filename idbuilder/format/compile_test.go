@@ -18,7 +18,7 @@ func text(s string) Part { return Part{Type: FixedChars, Value: s} }
 
 func random(n int) Part { return Part{Type: FixedRandomChars, CharsScope: "abc", Length: n} }
 
-// Each fault is told by its part and parameter, beside others.
+// TestFaults: the error names the part and the parameter of each fault.
 func TestFaults(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -76,7 +76,7 @@ func checkFaults(t *testing.T, parts []Part, want []string) {
 	}
 }
 
-// Parts of which two IDs could be equal are refused, with the way out.
+// TestUniqueness: Compile refuses parts that could make two equal IDs, and says what to add.
 func TestUniqueness(t *testing.T) {
 	daily := Part{Type: AutoIncrement, ResetScope: ResetDate}
 	tokyo := Part{Type: DateFormat, Format: "yyyyMMdd", TimeZone: "Asia/Tokyo"}

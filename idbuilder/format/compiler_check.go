@@ -15,9 +15,9 @@ func (c *compiler) checkUnique(f *Format) {
 	c.checkBorders(f)
 }
 
-// checkBorders refuses a format of which two IDs with different parts could read
-// the same: where two parts of varying length follow each other without a text
-// between them that tells where the first ends.
+// checkBorders refuses a format in which two parts of varying length follow each other
+// without a text between them that shows where the first ends: two IDs with different
+// parts could then be equal.
 func (c *compiler) checkBorders(f *Format) {
 	last := -1 // the latest part of varying length
 	for i, p := range f.parts {

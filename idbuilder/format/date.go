@@ -224,7 +224,7 @@ func pow10(n int) int {
 	return p
 }
 
-// canShow is generous for names: they may hold any letter; a zone may also hold
+// canShow reports whether the field may hold the character: names any letter, a zone also
 // digits and signs.
 func (f dateField) canShow(char rune) bool {
 	switch {

@@ -19,8 +19,8 @@ func (d *Date) canShow(char rune) bool {
 	return false
 }
 
-// isClear reports whether the date can be read in one way: between two fields of varying width stands
-// a character that neither can show. In "yyyyMd", 2026111 may be in January or November.
+// isClear reports whether the date can be read in one way only: two fields of varying width have a character
+// between them that neither can show. In "yyyyMd", 2026111 may be in January or November.
 func (d *Date) isClear() bool {
 	last := -1
 	for i, f := range d.fields {
@@ -48,7 +48,7 @@ func (d *Date) separated(first, second int) bool {
 	return false
 }
 
-// show adds what another date shows.
+// addShown adds what another date shows.
 func (d *Date) show(other *Date) {
 	for letter, count := range other.shown {
 		d.shown[letter] = max(d.shown[letter], count)

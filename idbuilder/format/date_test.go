@@ -65,7 +65,7 @@ func TestDateFaults(t *testing.T) {
 	}
 }
 
-// A width that is promised is kept at any time.
+// TestDateWidths: a field of a fixed width has that width at any time.
 func TestDateWidths(t *testing.T) {
 	random := seed.Rand(t)
 	for letter, most := range maxCount {
@@ -90,7 +90,7 @@ func TestDateWidths(t *testing.T) {
 	}
 }
 
-// FuzzParseDate checks that no pattern makes it panic, nor what it accepts.
+// FuzzParseDate checks that ParseDate panics for no pattern, nor do the dates that it returns.
 func FuzzParseDate(f *testing.F) {
 	f.Add("yyyyMMdd'T'HHmmss.SSS")
 	f.Add("''''")

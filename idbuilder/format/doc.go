@@ -16,12 +16,12 @@
 //
 // # Uniqueness
 //
-// A [Format] consumes numbers, one of each [Counter] for an ID; the caller sees to it that none
-// is used twice. [Compile] refuses parts of which two IDs could then be equal all the same:
+// A [Format] consumes numbers, one of each [Counter] for an ID. The caller must not use a number
+// twice. [Compile] refuses parts whose IDs could repeat all the same:
 // without a number and without random characters; with a number that begins anew in each period while
 // no part shows the period; with a padding that is a digit; with two parts of varying length and nothing
-// to tell where the first ends. IDs with random characters alone are unique by odds,
-// which [Format.Guarantee] tells.
+// that shows where the first ends. IDs that differ in random characters alone may repeat;
+// [Format.Guarantee] says with which probability.
 //
 // A Format holds no state and has no clock. It is immutable and safe for concurrent
 // use.

@@ -9,7 +9,7 @@ import (
 
 var (
 	// ErrExhausted says that a number does not fit an auto-increment part: the
-	// sequence has come to its end.
+	// sequence has ended.
 	ErrExhausted = errors.New("format: the sequence is exhausted")
 	// ErrBeforeBase says that the clock is before the base of a timestamp part.
 	ErrBeforeBase = errors.New("format: the clock is before the base of the timestamp")

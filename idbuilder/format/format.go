@@ -40,7 +40,7 @@ type Counter struct {
 	Max   int64 // the last number that the part can show
 }
 
-// Period returns the name of the period that a time is in, see [Reset.Period].
+// Period returns the name of the period of a time, see [Reset.Period].
 func (c Counter) Period(now time.Time) string { return c.Reset.Period(now.In(c.Zone)) }
 
 // Counters returns the counters of the format, in the order of their parts: those
@@ -59,9 +59,9 @@ func (f *Format) Counters() []Counter {
 }
 
 // Append appends the ID of a time to dst. Numbers has the number of each counter, in
-// the order of Counters, from the period that now is in. Random is where random
-// characters come from: crypto/rand.Reader. The error is [ErrExhausted],
-// [ErrBeforeBase], or that of random.
+// the order of Counters, from the period of now. Random characters are drawn from
+// random: crypto/rand.Reader. The error is [ErrExhausted], [ErrBeforeBase], or
+// that of random.
 func (f *Format) Append(dst []byte, now time.Time, numbers []int64, random io.Reader) ([]byte, error) {
 	var err error
 	for _, p := range f.parts {

@@ -17,7 +17,7 @@ func (f *Format) Guarantee() Guarantee {
 	return g
 }
 
-// shows reports whether the IDs show in which period a number was given: by
+// showsPeriod reports whether the IDs show in which period a number was given: by
 // dates in the zone of the reset, or by a time since an epoch.
 func (f *Format) shows(number part, digits int) bool {
 	together := Date{shown: map[byte]int{}}

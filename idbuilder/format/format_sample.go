@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Sample returns an ID of the form that the format makes at a time, with the number
-// 1 of each counter and random characters that always are the same; "" if the clock is before the base of a
+// Sample returns an example of the format's IDs at a time, with the number 1 of each
+// counter and always the same random characters; "" if the clock is before the base of a
 // timestamp. It consumes nothing.
 func (f *Format) Sample(now time.Time) string {
 	numbers := make([]int64, len(f.Counters()))

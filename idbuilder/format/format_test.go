@@ -62,7 +62,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A number that does not fit a fixed length ends the sequence; it is never longer.
+// TestExhausted: a number that does not fit a fixed length is refused, never made longer.
 func TestExhausted(t *testing.T) {
 	f := mustCompile(t, Part{Type: AutoIncrement, Length: 3, LengthFixed: true})
 	if max := f.Counters()[0].Max; max != 999 || mustAppend(t, f, noon, max) != "999" {
@@ -81,8 +81,8 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
-// Counters begin anew at the boundary in their zone, and go on where a clock that was set back
-// finds them.
+// TestPeriods: counters begin anew at the boundary in their zone. After a clock was set back, the
+// counter of the earlier period goes on.
 func TestPeriods(t *testing.T) {
 	f := mustCompile(t,
 		Part{Type: DateFormat, Format: "yyyyMMdd", TimeZone: "Asia/Tokyo"},
@@ -113,7 +113,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// Random characters are even, also of a number that divides no power of two.
+// TestRandomChars: all characters are equally likely, also if their number divides no power of two.
 func TestRandomChars(t *testing.T) {
 	const set, length, rounds = "abcdefghijklmnopqrstuvwxyzäöü", 64, 2000
 	f := mustCompile(t, Part{Type: FixedRandomChars, CharsScope: set, Length: length})
@@ -132,7 +132,7 @@ func TestRandomChars(t *testing.T) {
 	}
 }
 
-// Bytes beyond the last multiple are drawn again: 65,533 to 65,535 of three characters.
+// TestRandomCharsRejects: bytes beyond the last multiple of the number of characters are drawn again.
 func TestRandomCharsRejects(t *testing.T) {
 	source := bytes.NewReader([]byte{0xff, 0xff, 0xff, 0xfe, 0xff, 0xfd, 0xff, 0xfc})
 	got, err := appendRandom(nil, []rune("abcdefg"), 1, source) // 65,536 is 9,362 times 7, and 2

@@ -9,10 +9,10 @@ import (
 
 // Guarantee says how unique the IDs of a Format are.
 type Guarantee struct {
-	// Certain: no two IDs are equal, as long as no number of a counter is used
+	// Certain says that no two IDs are equal, as long as no number of a counter is used
 	// twice.
 	Certain bool
-	// Century: they repeat after a hundred years, since the IDs show two digits of
+	// Century says that IDs repeat after a hundred years, since they show two digits of
 	// the year in which a counter begins anew.
 	Century bool
 	// Bits is the number of random bits in each ID. If the guarantee is not
@@ -44,7 +44,7 @@ func (g Guarantee) String() string {
 
 var dateFor = map[Reset]string{ResetYear: "yyyy", ResetMonth: "yyyyMM", ResetDate: "yyyyMMdd"}
 
-// How many digits of the year a date needs to tell one period from another: two do
+// Digits of the year that a date needs to tell one period from another: two are enough
 // for a hundred years.
 const (
 	twoDigits  = 2

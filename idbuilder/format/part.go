@@ -24,7 +24,7 @@ type Part struct {
 	// Value is the text of FixedChars.
 	Value string `json:"value,omitempty"`
 
-	// CharsScope has the characters of FixedPollingChar, which takes them in turn,
+	// CharsScope has the characters of FixedPollingChar, which uses them in turn,
 	// and of FixedRandomChars, which draws Length of them (default 1).
 	CharsScope string `json:"chars_scope,omitempty"`
 

@@ -51,7 +51,7 @@ var resets = map[string]Reset{"": ResetNever, "never": ResetNever, "daily": Rese
 // parts. Its placeholders are {YYYY} {YY} {MM} {DD} {HH} {mm} {ss} of the time in UTC, {SEQ:N}
 // for a number of at least N digits, 1 to 20, at most once; {RAND:N} for 1 to 32 random capital
 // letters and digits; {UUID}. The reset of the number is "never", "daily", "monthly" or
-// "yearly". Whether the IDs are unique is for [Compile] to say.
+// "yearly". [Compile] checks whether the IDs are unique.
 func ParsePattern(pattern, sequenceReset string) ([]Part, error) {
 	reset, ok := resets[sequenceReset]
 	if !ok {

@@ -15,10 +15,10 @@ const (
 	ResetDate  Reset = "date"
 )
 
-// layouts are how periods are named, as package time writes them.
+// layouts are the layouts of package time for the names of periods.
 var layouts = map[Reset]string{ResetNever: "", ResetYear: "2006", ResetMonth: "2006-01", ResetDate: "2006-01-02"}
 
-// Period returns the name of the period that t is in: "2026", "2026-11" or
-// "2026-11-22"; "" for ResetNever. Numbers of one period belong to one counter,
-// so that a clock that is set back to an earlier period goes on there.
+// Period returns the name of the period of t: "2026", "2026-11" or
+// "2026-11-22"; "" for ResetNever. Each period has a counter of its own: if the clock
+// is set back to an earlier period, that period's counter goes on.
 func (r Reset) Period(t time.Time) string { return t.Format(layouts[r]) }

@@ -10,9 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
-// Formats at random, of parts that are as confusable as can be: of those that Compile
-// accepts, no two IDs with different numbers are equal, whatever their times and their random
-// characters.
+// TestAcceptedFormatsAreUnique makes random formats of parts that are easily confused. If Compile
+// accepts a format, no two of its IDs with different numbers are equal, whatever their times and
+// their random characters.
 func TestAcceptedFormatsAreUnique(t *testing.T) {
 	random := seed.Rand(t)
 	accepted := 0
@@ -64,8 +64,8 @@ func randomPart(random *rand.Rand) Part {
 
 var allowedTypes = []Type{FixedChars, FixedPollingChar, FixedRandomChars, DateFormat, Timestamp, UnixSeconds, AutoIncrement, AutoIncrement}
 
-// checkUniqueIDs makes IDs at times in several periods, as a caller does that
-// counts each period of each counter, and now and then loses numbers.
+// checkUniqueIDs makes IDs at times in several periods. It counts each period of each counter,
+// and sometimes leaves numbers out.
 func checkUniqueIDs(t *testing.T, random *rand.Rand, f *Format, parts []Part) {
 	t.Helper()
 	counters := f.Counters()

@@ -13,7 +13,7 @@ const (
 	deployedPrefix = "IDBUILDER_WORKER__"
 )
 
-// environment returns what variables set, in the order of their names.
+// environment returns the assignments of variables, in the order of their names.
 func environment(variables []string) (list []assignment) {
 	variables = slices.Sorted(slices.Values(variables))
 	for _, v := range variables {

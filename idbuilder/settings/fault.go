@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with the configuration.
+// Fault is one fault of the configuration.
 type Fault struct {
 	Key    string // path; the name of the variable or flag, if there is no such key
 	Value  string // as it is shown: without secrets
@@ -27,7 +27,7 @@ func (f Fault) String() string {
 	return text + ": " + f.Reason
 }
 
-// Error is all that is wrong with the configuration.
+// Error has all faults of the configuration.
 type Error struct{ Faults []Fault }
 
 // Error implements error: a line for each fault.

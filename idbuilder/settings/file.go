@@ -13,7 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// mostBytes is how large a file may be.
+// mostBytes bounds the size of a file.
 const mostBytes = 1 << 16
 
 // file is a configuration in TOML.
@@ -23,7 +23,7 @@ type file struct {
 	tree map[string]any
 
 	ends       []int                  // of lines
-	beginnings map[int]*toml.MetaData // that were parsed to find lines
+	beginnings map[int]*toml.MetaData // that were parsed to find line numbers
 }
 
 // readFile reads and parses a file; "" is an empty one.
@@ -53,8 +53,8 @@ func parseFile(name, text string) (*file, error) {
 	return f, nil
 }
 
-// syntaxFault describes what the parser says, without quoting what may be a
-// secret.
+// syntaxFault returns the parser's error without the texts of the file, which may be
+// secrets.
 func (f *file) syntaxFault(err error) Fault {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
@@ -75,7 +75,7 @@ func isHider(k *key) bool {
 	return hides
 }
 
-// assignments returns what the file sets, in its order.
+// assignments returns the assignments of the file, in its order.
 func (f *file) assignments() []assignment {
 	var list []assignment
 	f.walkValues(f.tree, nil, func(path []string, value any) {
@@ -111,8 +111,8 @@ func isSection(path []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(p, start) })
 }
 
-// line returns the number of the line where a value ends: the parser does not
-// tell, so this looks for the shortest beginning of the file that has it.
+// lineOf returns the number of the line where a value ends. The parser does not report
+// lines, so lineOf looks for the shortest beginning of the file that has the value.
 func (f *file) line(path []string) int {
 	return 1 + sort.Search(len(f.ends)-1, func(n int) bool {
 		for ; n < len(f.ends)-1; n++ { // a beginning that ends within a value is not TOML

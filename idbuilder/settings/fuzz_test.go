@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 )
 
-// FuzzLoad loads any file, variable and flag: the outcome is settings that are
-// valid, or faults that name where they are.
+// FuzzLoad loads any file, variable and flag: Load returns valid settings, or faults that
+// name their places.
 func FuzzLoad(f *testing.F) {
 	f.Add("[server]\nport = 1\n", "SERVER__PORT", "2", "server.host", "h")
 	f.Add("[storage.redis]\nurls = [\n\"redis://a\",\n \"redis://b\"]\n", "STORAGE__REDIS__MODE", "cluster", "storage.file.data_dir", "x")

@@ -45,7 +45,7 @@ const (
 	mebibyte = 1 << 20
 )
 
-// also lists aliases.
+// also returns the aliases of a key.
 func also(paths ...string) []string { return paths }
 
 var keys = []key{

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// kind is what values a key can have.
+// kind is the kind of a key's values.
 type kind interface {
 	// parse returns the value of a text, from the environment or a flag, or of a
 	// value of TOML.
 	parse(raw any) (any, error)
 	// check reports a value that is not allowed.
 	check(value any) error
-	// allowed tells which ones are.
+	// allowed describes the values that are.
 	allowed() string
 }
 
 // hider is a kind whose values can hold a password.
 type hider interface{ hides() }
 
-// words is a text from the environment or a flag: numbers are parsed from it.
+// words is a text from the environment or a flag; numbers are parsed from it.
 type words string
 
 // textOf returns a text from any source.
@@ -246,7 +246,7 @@ func (endpoint) check(value any) error {
 
 func (endpoint) allowed() string { return "http or https URL" }
 
-// ignoredKey is a key of the deployed worker that has no effect here.
+// ignoredKey is the kind of a key of the deployed worker that has no effect here.
 type ignoredKey struct{ reason string }
 
 func (ignoredKey) parse(raw any) (any, error) { return fmt.Sprint(raw), nil }

@@ -22,9 +22,8 @@ type Sources struct {
 	Flags map[string]string
 }
 
-// Load returns the settings that the sources make, checked. What none of them
-// sets has its default. The error is an [*Error], or says that the file cannot
-// be read.
+// Load returns the settings of the sources, validated. A key that no source sets has its
+// default. The error is an [*Error], or says that the file cannot be read.
 func Load(from Sources) (*Settings, error) {
 	file, err := readFile(from.File)
 	if err != nil {
@@ -58,12 +57,12 @@ func Default() *Settings {
 	return s
 }
 
-// assignment is what a source sets.
+// assignment is a key, and the value that a source gives it.
 type assignment struct {
 	path   string                   // of a key, if there is such a key
 	raw    any                      // words, or a value of TOML
 	origin string                   // file:line, or the name of the variable or flag
-	spell  func(path string) string // how the source writes a key
+	spell  func(path string) string // returns a key as the source writes it
 	refuse string                   // why the source must not set it; "" if it may
 }
 
@@ -96,7 +95,7 @@ func (l *loader) applyAll(assignments []assignment) {
 	}
 }
 
-// keyValue is an assignment with the value that it made.
+// keyValue is an assignment with its parsed value.
 type keyValue struct {
 	assignment
 	value any
@@ -127,7 +126,7 @@ func (l *loader) set(k *key, value any, origin string) {
 	l.settings.origins[k.path] = origin
 }
 
-// unknownKeyFault reports a key that there is not.
+// unknownKeyFault reports a key that does not exist.
 func (a assignment) unknownKeyFault() Fault {
 	return Fault{Key: a.spell(a.path), Origin: a.origin, Reason: "there is no such key; did you mean " + a.spell(nearestTo(a.path)) + "?"}
 }

@@ -182,7 +182,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestUnknown wants the nearest key for each one that does not exist.
+// TestUnknown: the error for a key that does not exist names the nearest one.
 func TestUnknown(t *testing.T) {
 	file := write(t, "prot = 1\nredis.poolsize = 1\n[server]\nprot = 1\n[storage.redis]\npoolsize = 3\n[strange.section]\nx.y = 1\n[[server.hosts]]\na = 1\n")
 	faults := load(t, settings.Sources{
@@ -222,7 +222,7 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestAllFaults wants all faults at once.
+// TestAllFaults: the error has all faults.
 func TestAllFaults(t *testing.T) {
 	file := write(t, "[server]\nport = 70000\ntls_cert = \"c.pem\"\n[storage]\nbackend = \"redis\"\n")
 	compare(t, load(t, settings.Sources{File: file, Environment: []string{"IDBUILDER__SERVER__WORKERS=many"}, Flags: map[string]string{"sequence.default_batch_size": "0"}}), []string{
@@ -234,7 +234,7 @@ func TestAllFaults(t *testing.T) {
 	})
 }
 
-// TestTogether has settings that do not go together.
+// TestTogether loads settings that contradict each other.
 func TestTogether(t *testing.T) {
 	for toml, want := range map[string]string{
 		"[server]\ntls_key = \"k\"":                                                            "server.tls_cert",
@@ -269,7 +269,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestFileFaults has files that cannot be read.
+// TestFileFaults loads files that cannot be read.
 func TestFileFaults(t *testing.T) {
 	for toml, want := range map[string]string{
 		"[server]\nport = = 1":                                      ":2",
@@ -308,7 +308,7 @@ func write(t testing.TB, text string) string {
 	return name
 }
 
-// load wants faults.
+// loadFaults returns the faults of sources, of which there must be some.
 func load(t *testing.T, from settings.Sources) []settings.Fault {
 	t.Helper()
 	_, err := settings.Load(from)
@@ -320,7 +320,7 @@ func load(t *testing.T, from settings.Sources) []settings.Fault {
 	return faults.Faults
 }
 
-// compare wants faults that begin with some texts, in any order.
+// wantFaults checks that the faults begin with some texts, in any order.
 func compare(t *testing.T, faults []settings.Fault, want []string) {
 	t.Helper()
 	for _, f := range faults {

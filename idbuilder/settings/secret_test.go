@@ -42,7 +42,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestFaultsHideSecrets has faults of secrets.
+// TestFaultsHideSecrets: the faults of secrets do not show them.
 func TestFaultsHideSecrets(t *testing.T) {
 	for _, from := range []settings.Sources{
 		{File: write(t, "[auth]\nadmin_token = [\"s3cret\"]\n")},

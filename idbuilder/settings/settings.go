@@ -8,7 +8,7 @@ import (
 )
 
 // Settings configure a worker or a controller. [Default] and [Load] return
-// useful ones; the zero value is not. [Keys] tells the range of each.
+// valid settings; the zero value is not valid. [Keys] has the range of each.
 type Settings struct {
 	Server        Server
 	Admin         Admin
@@ -28,8 +28,8 @@ type Settings struct {
 type Server struct {
 	Host string // address to listen at
 	Port int    // 0: one that is free
-	// Workers is how many threads run the program at once, at most; 0: one for each
-	// CPU. More than there are CPUs has no effect.
+	// Workers bounds the threads that run the program at once; 0: one for each CPU. More
+	// than there are CPUs has no effect.
 	Workers         int
 	TLSCert, TLSKey string        // files in PEM; both or neither
 	ShutdownTimeout time.Duration // for requests under way when the program ends
@@ -86,7 +86,7 @@ type RedisStorage struct {
 	PoolSize       int    // connections, for each node
 	KeyPrefix      string
 	ConnectTimeout time.Duration
-	// Durable says that this Redis forgets nothing that it has acknowledged: it has
+	// Durable says that this Redis loses nothing that it has acknowledged: it has
 	// appendonly yes and appendfsync always, and no failover.
 	Durable bool
 	// WaitReplicas is how many replicas must have a reservation before its numbers
@@ -113,7 +113,7 @@ type Controller struct {
 	// Token is an admin token, which a worker shows to the controllers. "":
 	// Auth.AdminToken.
 	Token Secret
-	// Address is the URL at which clients reach this worker, which controllers tell
+	// Address is the URL at which clients reach this worker; controllers give it to
 	// them. "": made of the machine's name and the port.
 	Address string
 }
@@ -130,10 +130,10 @@ type Sequence struct {
 // Snowflake is how worker ids are leased to clients.
 type Snowflake struct {
 	LeaseDuration time.Duration // to clients that ask again
-	// Hold is for how long the worker id of a client that never asks again, such as
-	// the deployed libraries, is given to no other.
+	// Hold is how long the worker id of a client that never asks again, as the deployed
+	// libraries do, is given to no other client.
 	Hold time.Duration
-	// Skew is how long a worker id stays unused after a lease of it: for clients
+	// Skew is how long a worker id stays unused after its lease has ended: for clients
 	// whose clocks are behind.
 	Skew time.Duration
 }
@@ -142,7 +142,7 @@ type Snowflake struct {
 type Auth struct {
 	AdminToken         Secret // "": a random one is made at the first start
 	KeyTokenExpiration time.Duration
-	// Cache is how long a worker believes what it read of tokens and configurations
+	// Cache is how long a worker uses the tokens and configurations that it has read
 	// without asking the store whether they have changed.
 	Cache time.Duration
 }
@@ -155,7 +155,7 @@ type Limits struct {
 	RequestTimeout    time.Duration
 }
 
-// Observability is what the program tells about itself.
+// Observability configures logs and metrics.
 type Observability struct {
 	LogLevel  string // trace, debug, info, warn or error
 	LogFormat string // json or pretty
@@ -169,7 +169,7 @@ type Metrics struct {
 	Path    string // at both
 }
 
-// Origin tells where the value of a key was set: file:line, a variable or a
+// Origin returns the place where the value of a key was set: file:line, a variable or a
 // flag; "" if it has its default, or if a program set it.
 func (s *Settings) Origin(path string) string {
 	if k := known[path]; k != nil {
@@ -178,7 +178,7 @@ func (s *Settings) Origin(path string) string {
 	return s.origins[path]
 }
 
-// Notes tells which settings have no effect, a line each.
+// Notes names the settings that have no effect, a line each.
 func (s *Settings) Notes() []string { return s.notes }
 
 // Show returns the value of a key as text, without passwords; "" for a key that

@@ -13,10 +13,10 @@ const (
 	cluster    = "cluster"
 )
 
-// Validate reports all that is wrong with the settings, as an [*Error].
+// Validate reports all faults of the settings, as an [*Error].
 func (s *Settings) Validate() error { return asError(s.faults(nil)) }
 
-// faults checks each setting alone, but for the keys in bad, and those that
+// findFaults checks each setting alone, except the keys in bad, and those that
 // depend on each other.
 func (s *Settings) faults(bad map[string]bool) (found []Fault) {
 	for i := range keys {
@@ -41,7 +41,7 @@ func (s *Settings) faults(bad map[string]bool) (found []Fault) {
 	return found
 }
 
-// fault describes what is wrong with the value of a key.
+// newFault returns a fault of the value of a key.
 func (s *Settings) fault(path, reason string) Fault {
 	k, origin := known[path], s.origins[path]
 	if origin == "" && show(k, k.get(s)) == show(k, k.get(Default())) {
@@ -60,7 +60,7 @@ func (s *Settings) checkTLS() (path, reason string) {
 	return "", ""
 }
 
-// checkBackend reports what the backend needs.
+// checkBackend reports a missing setting that the backend needs.
 func (s *Settings) checkBackend() (path, reason string) {
 	needed := map[string]struct{ value, path string }{
 		File:       {s.Storage.File.Path, "storage.file.path"},
@@ -87,7 +87,7 @@ func (s *Settings) checkRedis() (path, reason string) {
 	return "", ""
 }
 
-// checkAdmin reports an address for nothing.
+// checkAdmin reports an admin address that has no effect.
 func (s *Settings) checkAdmin() (path, reason string) {
 	if s.Server.Port != 0 && s.Admin.Listen == fmt.Sprintf("%s:%d", s.Server.Host, s.Server.Port) {
 		return "admin.listen", "this is the address of server.host and server.port: leave it empty, or give another one"
@@ -103,7 +103,7 @@ func (s *Settings) checkPorts() (path, reason string) {
 	return "", ""
 }
 
-// checkBatches lets a default maximum give way to a larger batch.
+// checkBatches reports a maximum that was set to less than the default size.
 func (s *Settings) checkBatches() (path, reason string) {
 	if n := s.Sequence; n.MaxBatchSize < n.DefaultBatchSize && s.Origin("sequence.max_batch_size") != "" {
 		return "sequence.max_batch_size", fmt.Sprintf("it is less than sequence.default_batch_size, which is %d", n.DefaultBatchSize)
@@ -118,7 +118,8 @@ func (s *Settings) checkLeases() (path, reason string) {
 	return "", ""
 }
 
-// checkController wants a token that can be shown: the stored one is a hash.
+// checkController reports a missing token for the controllers. The stored admin token is a
+// hash, which cannot be sent.
 func (s *Settings) checkController() (path, reason string) {
 	if s.Controller.Endpoint != "" && s.Controller.Token == "" && s.Auth.AdminToken == "" {
 		return "controller.token", "it is needed with controller.endpoint, or auth.admin_token: workers show it to controllers"
