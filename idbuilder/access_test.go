@@ -27,11 +27,11 @@ func TestAccess(t *testing.T) { synctest.Test(t, testAccess) }
 func testAccess(t *testing.T) {
 	s := start(t, options())
 	for _, key := range []string{"a", "b"} {
-		s.admin("POST", "/v1/config/increment", `{"key": "`+key+`", "base": 0}`)
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "`+key+`", "base": 0}`)
 	}
-	s.admin("POST", "/v1/config/increment", `{"key": "own", "base": 0, "key_token_enable": true}`)
-	a := s.admin("GET", "/v1/auth/token?key=a", "").data["token"].(string)
-	global := s.admin("GET", "/v1/auth/token?key=__global__", "").data["token"].(string)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "own", "base": 0, "key_token_enable": true}`)
+	a := s.sendAsAdmin("GET", "/v1/auth/token?key=a", "").data["token"].(string)
+	global := s.sendAsAdmin("GET", "/v1/auth/token?key=__global__", "").data["token"].(string)
 	if len(a) != 64 {
 		t.Errorf("the token has %d characters, clients of the deployed worker know 64", len(a))
 	}
@@ -69,7 +69,7 @@ func testAccess(t *testing.T) {
 		{"GET", "/v1/unknown", adminToken, 404, 1001},
 		{"PUT", "/v1/config/increment", adminToken, 405, 1001},
 	} {
-		got := s.ask(c.method, c.target, c.header, `{"key": "c", "base": 1}`)
+		got := s.send(c.method, c.target, c.header, `{"key": "c", "base": 1}`)
 		if got.status != c.status || got.code != c.code {
 			t.Errorf("%s %s as %q: %d %s, want %d and code %d", c.method, c.target, c.header, got.status, got.text, c.status, c.code)
 		}
@@ -89,9 +89,9 @@ func TestTokens(t *testing.T) { synctest.Test(t, testTokens) }
 func testTokens(t *testing.T) {
 	shared := storetest.Memory(t)
 	s, other := startOn(t, shared, options()), startOn(t, shared, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
-	first := s.admin("GET", "/v1/auth/token?key=a", "").data
-	again := other.admin("GET", "/v1/auth/token?key=a", "").data
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	first := s.sendAsAdmin("GET", "/v1/auth/token?key=a", "").data
+	again := other.sendAsAdmin("GET", "/v1/auth/token?key=a", "").data
 	if first["token"] != again["token"] || first["key"] != "a" || first["token_type"] != "key" {
 		t.Errorf("%v, then %v", first, again)
 	}
@@ -101,16 +101,16 @@ func testTokens(t *testing.T) {
 	old := first["token"].(string)
 	for range 20 {
 		for _, w := range []service{s, other} {
-			if a := w.ask("GET", "/v1/id/increment?key=a", old, ""); a.status != 200 {
+			if a := w.send("GET", "/v1/id/increment?key=a", old, ""); a.status != 200 {
 				t.Fatal(a.text)
 			}
 		}
-		next := s.admin("GET", "/v1/auth/tokenreset?key=a", "").data["token"].(string)
+		next := s.sendAsAdmin("GET", "/v1/auth/tokenreset?key=a", "").data["token"].(string)
 		for _, w := range []service{other, s} {
-			if a := w.ask("GET", "/v1/id/increment?key=a", old, ""); a.status != 401 || a.code != 2001 {
+			if a := w.send("GET", "/v1/id/increment?key=a", old, ""); a.status != 401 || a.code != 2001 {
 				t.Fatalf("after the reset, the old token gets %s", a.text)
 			}
-			if a := w.ask("GET", "/v1/id/increment?key=a", next, ""); a.status != 200 {
+			if a := w.send("GET", "/v1/id/increment?key=a", next, ""); a.status != 200 {
 				t.Fatal(a.text)
 			}
 		}
@@ -126,11 +126,11 @@ func testRateLimit(t *testing.T) {
 	o.Rate, o.Burst = 2, 3
 	s := start(t, o)
 	header := http.Header{}
-	ask := func(key string) answer { return s.ask("GET", "/v1/id/increment?key="+key, header.Get(key), "") }
+	ask := func(key string) answer { return s.send("GET", "/v1/id/increment?key="+key, header.Get(key), "") }
 	for _, key := range []string{"a", "b"} {
 		time.Sleep(10 * time.Second) // the admin's limit
-		s.admin("POST", "/v1/config/increment", `{"key": "`+key+`", "base": 0}`)
-		header.Set(key, s.admin("GET", "/v1/auth/token?key="+key, "").data["token"].(string))
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "`+key+`", "base": 0}`)
+		header.Set(key, s.sendAsAdmin("GET", "/v1/auth/token?key="+key, "").data["token"].(string))
 	}
 	for i := range 4 {
 		a := ask("a")
@@ -157,9 +157,9 @@ func testIdempotencyKey(t *testing.T) {
 	o.Now = c.Now
 	shared := storetest.Memory(t)
 	s, other := startOn(t, shared, o), startOn(t, shared, o)
-	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
 	ask := func(w service, query, key string) answer {
-		return w.ask("GET", "/v1/id/increment?"+query, adminToken, "", "Idempotency-Key", key)
+		return w.send("GET", "/v1/id/increment?"+query, adminToken, "", "Idempotency-Key", key)
 	}
 	first := ask(s, "key=a&size=2", "one")
 	for _, w := range []service{s, other, s} {
@@ -200,23 +200,23 @@ func testHeaders(t *testing.T) {
 	o := options()
 	o.CompressFrom, o.Logger = 1000, slog.New(slog.NewTextHandler(&logged, nil))
 	s := start(t, o)
-	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
 	const trace = "0af7651916cd43dd8448eb211c80319c"
-	a := s.ask("GET", "/v1/id/increment?key=a", adminToken, "", "Traceparent", "00-"+trace+"-b7ad6b7169203331-01", "Accept-Encoding", "gzip")
+	a := s.send("GET", "/v1/id/increment?key=a", adminToken, "", "Traceparent", "00-"+trace+"-b7ad6b7169203331-01", "Accept-Encoding", "gzip")
 	if a.header.Get("X-Trace-Id") != trace || a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Content-Encoding") != "" {
 		t.Errorf("the headers are %v", a.header)
 	}
 	for _, bad := range []string{"", "00-zz-b7ad6b7169203331-01", "00-00000000000000000000000000000000-b7ad6b7169203331-01", "junk"} {
-		if id := s.ask("GET", "/health", "", "", "Traceparent", bad).header.Get("X-Trace-Id"); len(id) != 32 || id == trace || id == strings.Repeat("0", 32) {
+		if id := s.send("GET", "/health", "", "", "Traceparent", bad).header.Get("X-Trace-Id"); len(id) != 32 || id == trace || id == strings.Repeat("0", 32) {
 			t.Errorf("traceparent %q: the trace is %q", bad, id)
 		}
 	}
-	s.ask("GET", "/v1/id/increment?key=none", adminToken, "", "Traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+	s.send("GET", "/v1/id/increment?key=none", adminToken, "", "Traceparent", "00-"+trace+"-b7ad6b7169203331-01")
 	if text := logged.String(); !strings.Contains(text, "trace_id="+trace) || !strings.Contains(text, "code=3001") || strings.Contains(text, adminToken) {
 		t.Errorf("the log is %s", text)
 	}
 	for accept, compressed := range map[string]bool{"gzip": true, "br, gzip;q=0.5": true, "gzip;q=0": false, "": false, "identity": false} {
-		a := s.ask("GET", "/v1/id/increment?key=a&size=1000", adminToken, "", "Accept-Encoding", accept)
+		a := s.send("GET", "/v1/id/increment?key=a&size=1000", adminToken, "", "Accept-Encoding", accept)
 		if (a.header.Get("Content-Encoding") == "gzip") != compressed {
 			t.Errorf("Accept-Encoding %q: %v", accept, a.header)
 		}
@@ -245,25 +245,25 @@ func testFaultsOfTheStore(t *testing.T) {
 	})
 	o := options()
 	s := startOn(t, shared, o)
-	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
-	s.admin("GET", "/v1/id/increment?key=a", "")
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
 	time.Sleep(time.Second)
 	down.Store(true)
 	time.Sleep(500 * time.Millisecond)
-	s.admin("GET", "/v1/id/increment?key=a", "")
+	s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
 	time.Sleep(time.Second)
-	s.refused("GET", "/v1/id/increment?key=a", "", 503, 4002, "the store cannot be asked")
-	if a := s.ask("GET", "/ready", "", ""); a.status != 503 || a.code != 4002 || a.data["ready"] != false {
+	s.wantRefusal("GET", "/v1/id/increment?key=a", "", 503, 4002, "the store cannot be asked")
+	if a := s.send("GET", "/ready", "", ""); a.status != 503 || a.code != 4002 || a.data["ready"] != false {
 		t.Errorf("/ready says %s", a.text)
 	}
-	if a := s.ask("GET", "/health", "", ""); a.status != 200 || a.data["status"] != "healthy" || a.data["version"] != "1.2.3" {
+	if a := s.send("GET", "/health", "", ""); a.status != 200 || a.data["status"] != "healthy" || a.data["version"] != "1.2.3" {
 		t.Errorf("/health says %s", a.text)
 	}
 	down.Store(false)
-	if a := s.ask("GET", "/ready", "", ""); a.status != 200 || a.data["ready"] != true {
+	if a := s.send("GET", "/ready", "", ""); a.status != 200 || a.data["ready"] != true {
 		t.Errorf("/ready says %s", a.text)
 	}
-	if ids := s.admin("GET", "/v1/id/increment?key=a", "").ids(t); ids[0] != "3" {
+	if ids := s.sendAsAdmin("GET", "/v1/id/increment?key=a", "").ids(t); ids[0] != "3" {
 		t.Errorf("after the outage: %v", ids)
 	}
 	checkMetrics(t, s)
@@ -271,7 +271,7 @@ func testFaultsOfTheStore(t *testing.T) {
 
 // checkMetrics compares /metrics with the specification's table.
 func checkMetrics(t *testing.T, s service) {
-	metrics := s.ask("GET", "/metrics", "", "").text
+	metrics := s.send("GET", "/metrics", "", "").text
 	for _, line := range []string{
 		`idbuilder_up 1`, `idbuilder_requests_total{id_type="increment",key="a"} `, `idbuilder_storage_errors_total{backend="embedded",operation="revision"} `,
 		`idbuilder_request_duration_seconds_count{id_type="increment",key="a"} `, `idbuilder_sequence_current{key="a"} `, `idbuilder_cache_remaining{key="a"} `,
@@ -294,16 +294,16 @@ func testTimeLimit(t *testing.T) {
 		}
 		return storetest.Fault{Before: func(ctx context.Context) { <-ctx.Done() }, Fail: true}
 	}), options())
-	s.admin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
 	hung.Store(true)
 	time.Sleep(2 * time.Second)
 	for _, target := range []string{"/v1/id/increment?key=a", "/v1/config/list", "/v1/config/increment?key=a", "/ready"} {
 		begun := time.Now()
-		if a := s.ask("GET", target, adminToken, ""); a.status != 503 || a.code != 4002 || time.Since(begun) > 30*time.Second {
+		if a := s.send("GET", target, adminToken, ""); a.status != 503 || a.code != 4002 || time.Since(begun) > 30*time.Second {
 			t.Errorf("%s: %d %s after %v", target, a.status, a.text, time.Since(begun))
 		}
 	}
 	hung.Store(false)
 	time.Sleep(time.Second)
-	s.admin("GET", "/v1/id/increment?key=a", "")
+	s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
 }

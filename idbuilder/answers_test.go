@@ -40,8 +40,8 @@ func testErrorsOfTheStore(t *testing.T) {
 		{storetest.Fault{Before: func(context.Context) { panic("secret") }}, 500, 4001, "its trace id is "},
 	} {
 		fault.Store(&c.fault)
-		s.refused("GET", "/v1/config/list", "", c.status, c.code, c.says)
-		if a := s.ask("GET", "/v1/config/list", adminToken, ""); strings.Contains(a.text, "secret") || a.header.Get("X-Trace-Id") == "" {
+		s.wantRefusal("GET", "/v1/config/list", "", c.status, c.code, c.says)
+		if a := s.send("GET", "/v1/config/list", adminToken, ""); strings.Contains(a.text, "secret") || a.header.Get("X-Trace-Id") == "" {
 			t.Errorf("the answer is %v %s", a.header, a.text)
 		}
 	}
@@ -55,19 +55,19 @@ func testRefusedTokens(t *testing.T) {
 	o := options()
 	o.Tokens.Lookups, o.Tokens.Expiry = 2, time.Minute
 	s := start(t, o)
-	text := s.admin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
-	if a := s.ask("GET", "/v1/id/increment?key=k", text, ""); a.code != 3001 {
+	text := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
+	if a := s.send("GET", "/v1/id/increment?key=k", text, ""); a.code != 3001 {
 		t.Error(a.text)
 	}
-	if a := s.ask("GET", "/v1/id/increment?key=k", "", ""); a.code != 2001 || !strings.Contains(a.message, "missing") {
+	if a := s.send("GET", "/v1/id/increment?key=k", "", ""); a.code != 2001 || !strings.Contains(a.message, "missing") {
 		t.Error(a.text)
 	}
-	s.ask("GET", "/v1/id/increment?key=k", "unknown", "")
-	if a := s.ask("GET", "/v1/id/increment?key=k", "unknown too", ""); a.status != 429 || a.code != 4002 || a.header.Get("Retry-After") != "1" {
+	s.send("GET", "/v1/id/increment?key=k", "unknown", "")
+	if a := s.send("GET", "/v1/id/increment?key=k", "unknown too", ""); a.status != 429 || a.code != 4002 || a.header.Get("Retry-After") != "1" {
 		t.Errorf("%d %v %s", a.status, a.header, a.text)
 	}
 	time.Sleep(time.Minute)
-	if a := s.ask("GET", "/v1/id/increment?key=k", text, ""); a.code != 2001 || !strings.Contains(a.message, "expired") {
+	if a := s.send("GET", "/v1/id/increment?key=k", text, ""); a.code != 2001 || !strings.Contains(a.message, "expired") {
 		t.Error(a.text)
 	}
 }
@@ -87,10 +87,10 @@ func testRepeatedSave(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 4 {
 		conflicts.Store(int64(i))
-		a.admin("POST", "/v1/config/increment", fmt.Sprintf(`{"key": "k", "base": 0, "max_request_delta": %d}`, i+1))
+		a.sendAsAdmin("POST", "/v1/config/increment", fmt.Sprintf(`{"key": "k", "base": 0, "max_request_delta": %d}`, i+1))
 		for range 3 {
 			for _, w := range []service{a, b} {
-				id := w.admin("GET", "/v1/id/increment?key=k", "").ids(t)[0]
+				id := w.sendAsAdmin("GET", "/v1/id/increment?key=k", "").ids(t)[0]
 				if seen[id] {
 					t.Errorf("after %d repetitions the ID %s came twice", i, id)
 				}
@@ -101,14 +101,14 @@ func testRepeatedSave(t *testing.T) {
 			time.Sleep(11 * time.Minute) // both give back or forget the numbers in their memory
 		}
 	}
-	if current := fmt.Sprint(b.admin("GET", "/v1/config/increment?key=k", "").data["current"]); current == "0" {
+	if current := fmt.Sprint(b.sendAsAdmin("GET", "/v1/config/increment?key=k", "").data["current"]); current == "0" {
 		t.Errorf("current is %s", current)
 	}
-	a.admin("DELETE", "/v1/config/increment?key=k", "")
-	a.admin("POST", "/v1/config/increment", `{"name": "k", "start": 1}`) // it does not exist: not a conflict
-	a.admin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
-	a.admin("GET", "/v1/id/increment?key=few", "")
-	a.refused("GET", "/v1/id/increment?key=few&size=3", "", 503, 4003, "at most 2 further")
+	a.sendAsAdmin("DELETE", "/v1/config/increment?key=k", "")
+	a.sendAsAdmin("POST", "/v1/config/increment", `{"name": "k", "start": 1}`) // it does not exist: not a conflict
+	a.sendAsAdmin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
+	a.sendAsAdmin("GET", "/v1/id/increment?key=few", "")
+	a.wantRefusal("GET", "/v1/id/increment?key=few&size=3", "", 503, 4003, "at most 2 further")
 }
 
 // TestKeysAreForgotten: a worker forgets a key once it was not used for the idle time, and not before.
@@ -124,9 +124,9 @@ func testKeysAreForgotten(t *testing.T) {
 		}
 		return n
 	}
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
 	for range 6 {
-		s.admin("GET", "/v1/id/increment?key=k", "")
+		s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 		time.Sleep(30 * time.Second)
 	}
 	if n := loads(); n != 1 {

@@ -22,11 +22,11 @@ import (
 // with a handler that answers a constant of the same size.
 func BenchmarkHTTP(b *testing.B) {
 	s := start(b, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 0}`)
-	token := s.admin("GET", "/v1/auth/token?key=orders", "").data["token"].(string)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "orders", "base": 0}`)
+	token := s.sendAsAdmin("GET", "/v1/auth/token?key=orders", "").data["token"].(string)
 	for _, size := range []int{1, 1000} {
 		target := fmt.Sprintf("/v1/id/increment?key=orders&size=%d", size)
-		constant := s.admin("GET", target, "").text
+		constant := s.sendAsAdmin("GET", target, "").text
 		bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, constant)
@@ -62,9 +62,9 @@ func requests(b *testing.B, h http.Handler, target, token string) {
 // BenchmarkHandler measures what the worker adds to net/http.
 func BenchmarkHandler(b *testing.B) {
 	s := start(b, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "orders", "base": 0}`)
 	r := httptest.NewRequest(http.MethodGet, "/v1/id/increment?key=orders", nil)
-	r.Header.Set("Authorization", "Bearer "+s.admin("GET", "/v1/auth/token?key=orders", "").data["token"].(string))
+	r.Header.Set("Authorization", "Bearer "+s.sendAsAdmin("GET", "/v1/auth/token?key=orders", "").data["token"].(string))
 	w := &discard{header: http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -45,8 +45,8 @@ var calls = sync.Pool{New: func() any { return &call{body: make([]byte, 0, 512)}
 // endpoint serves a call. An error is sent as an answer, unless one was sent.
 type endpoint func(c *call) error
 
-// run runs the endpoint. A panic is an internal error of this request alone.
-func (c *call) run(fn endpoint) (err error) {
+// runEndpoint runs the endpoint. A panic is an internal error of this request alone.
+func (c *call) runEndpoint(fn endpoint) (err error) {
 	defer func() {
 		p := recover()
 		if p == http.ErrAbortHandler {
@@ -60,8 +60,8 @@ func (c *call) run(fn endpoint) (err error) {
 	return fn(c)
 }
 
-// ctx returns the context of the request, with the time limit of requests.
-func (c *call) ctx() context.Context {
+// requestContext returns the context of the request, with the time limit of requests.
+func (c *call) requestContext() context.Context {
 	if c.limit == nil {
 		c.limit = &deadline{parent: c.r.Context(), at: c.begun.Add(c.worker.options.Timeout)}
 	}
@@ -71,7 +71,7 @@ func (c *call) ctx() context.Context {
 // endCall reports the call and gives it back.
 func (c *call) endCall() {
 	if c.limit != nil {
-		c.limit.end()
+		c.limit.stopTimer()
 	}
 	c.reportUsage()
 	body, numbers := c.body[:0], c.numbers[:0]
@@ -99,7 +99,7 @@ func (c *call) authenticate() error {
 		return api.Errorf(api.Authentication, "Authorization: the header is missing; send `Authorization: Bearer <token>`")
 	}
 	var err error
-	if c.who, err = c.worker.tokens.Check(c.ctx(), text); err != nil {
+	if c.who, err = c.worker.tokens.Check(c.requestContext(), text); err != nil {
 		return err
 	}
 	return c.worker.limits.allowRequest(c.who.Hash, c.begun)
@@ -124,7 +124,7 @@ func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *ke
 	if !c.who.Admin && !c.who.Global && c.who.Key != key {
 		return nil, nil, api.Errorf(api.Authorization, "Authorization: the token is not one for the key %q", key)
 	}
-	e, s, err := w.key(c.ctx(), key, t)
+	e, s, err := w.keyOfType(c.requestContext(), key, t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,7 +165,7 @@ func (c *call) reportUsage() {
 	if c.entry == nil {
 		return
 	}
-	c.entry.usage.observe(time.Since(c.begun))
+	c.entry.usage.addRequest(time.Since(c.begun))
 	c.entry.noteUse(c.begun)
 }
 
@@ -180,8 +180,8 @@ type keyUsage struct {
 	buckets  [len(bounds)]atomic.Uint64
 }
 
-// observe counts a request.
-func (u *keyUsage) observe(took time.Duration) {
+// addRequest counts a request.
+func (u *keyUsage) addRequest(took time.Duration) {
 	u.requests.Add(1)
 	u.nanos.Add(int64(took))
 	for i := range bounds {

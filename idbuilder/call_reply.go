@@ -49,7 +49,7 @@ func (c *call) replayReply(key string, t idconfig.Type) error {
 
 // sendReply sends the kept answer, if there is one.
 func (c *call) sendReply() error {
-	d, err := c.worker.store.Get(c.ctx(), store.Replies, c.reply.document)
+	d, err := c.worker.store.Get(c.requestContext(), store.Replies, c.reply.document)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
@@ -70,7 +70,7 @@ func (c *call) sendReply() error {
 	}
 	c.reply, c.body = nil, append(c.body[:0], kept.Body...)
 	c.w.Header().Set("Idempotency-Replayed", "true")
-	if err := c.send(http.StatusOK); err != nil {
+	if err := c.sendBody(http.StatusOK); err != nil {
 		return err
 	}
 	return errReplayed
@@ -79,7 +79,7 @@ func (c *call) sendReply() error {
 // dropReply removes a kept answer that has expired, unless another request has replaced it
 // since.
 func (c *call) dropReply(d store.Document) error {
-	err := c.worker.store.Delete(c.ctx(), store.Replies, d.Key, d.Version)
+	err := c.worker.store.Delete(c.requestContext(), store.Replies, d.Key, d.Version)
 	if errors.Is(err, store.ErrConflict) {
 		return c.sendReply()
 	}
@@ -110,7 +110,7 @@ func (c *call) keepReply() error {
 		return api.Errorf(api.SizeLimit, "size: the answer has %d bytes; with an Idempotency-Key, allowed are %d: ask for fewer IDs", len(c.body), store.MaxValue)
 	}
 	expires := c.worker.options.Now().Add(c.worker.options.ReplyLifetime)
-	_, err = c.worker.store.Put(c.ctx(), store.Replies, store.Document{Key: c.reply.document, Value: value, Expires: expires})
+	_, err = c.worker.store.Put(c.requestContext(), store.Replies, store.Document{Key: c.reply.document, Value: value, Expires: expires})
 	if errors.Is(err, store.ErrConflict) && c.reply.lease {
 		return nil // two concurrent requests have a worker id each
 	}

@@ -22,11 +22,11 @@ func (c *call) sendData(data any) error {
 		return err
 	}
 	c.body = append(c.body, b...)
-	return c.send(http.StatusOK)
+	return c.sendBody(http.StatusOK)
 }
 
 // sendBody sends the body. Of a request with an Idempotency-Key it keeps the body before.
-func (c *call) send(status int) error {
+func (c *call) sendBody(status int) error {
 	if c.reply != nil && status == http.StatusOK {
 		if err := c.keepReply(); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (c *call) sendError(err error) {
 	}
 	c.reply = nil
 	c.body, _ = json.Marshal(api.Reply[any]{Code: e.Code, Message: e.Message}) // everything in it can be encoded
-	_ = c.send(status)
+	_ = c.sendBody(status)
 }
 
 // Values of headers, which are the same in each answer.

@@ -18,9 +18,9 @@ func TestIncrementConfig(t *testing.T) { synctest.Test(t, testIncrementConfig) }
 
 func testIncrementConfig(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "orders", "name": "Orders of the shop", "base": 1000, "delta": 2, "max_request_delta": 60, "rand_delta": false}`)
-	s.admin("GET", "/v1/id/increment?key=orders&size=3", "")
-	got := s.admin("GET", "/v1/config/increment?key=orders", "").data
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "orders", "name": "Orders of the shop", "base": 1000, "delta": 2, "max_request_delta": 60, "rand_delta": false}`)
+	s.sendAsAdmin("GET", "/v1/id/increment?key=orders&size=3", "")
+	got := s.sendAsAdmin("GET", "/v1/config/increment?key=orders", "").data
 	for name, want := range map[string]any{
 		"key": "orders", "name": "Orders of the shop", "base": "1000", "current": "1006", "delta": "2", "max_request_delta": "60", "rand_delta": false,
 		"start": "1002", "step": "2", "current_exact": true, "id_type": "increment", "key_token_enable": false,
@@ -34,16 +34,16 @@ func testIncrementConfig(t *testing.T) {
 			t.Errorf("%s is %v", name, got[name])
 		}
 	}
-	if name := s.admin("GET", "/v1/config/increment?name=orders", "").data["name"]; name != "orders" {
+	if name := s.sendAsAdmin("GET", "/v1/config/increment?name=orders", "").data["name"]; name != "orders" {
 		t.Errorf("to the deployed worker's clients, the name is %v", name)
 	}
-	s.refused("GET", "/v1/config/increment?key=none", "", 404, 3001, "none")
-	s.refused("GET", "/v1/config/formatted?key=orders", "", 404, 3001, "ask /v1/config/increment")
-	s.refused("POST", "/v1/config/increment", `{"key": "x"}`, 400, 1001, "base: it is missing")
-	s.refused("POST", "/v1/config/increment", `{"key": "a#b", "base": 1}`, 400, 1002, "'#'")
-	s.refused("POST", "/v1/config/increment", `{"key": "x", "base": 1, "delta": 0, "rand": 1}`, 400, 1001, "rand")
-	s.refused("POST", "/v1/config/increment", strings.Repeat(" ", 70_000), 413, 1001, "65536 bytes")
-	s.refused("POST", "/v1/config/increment", `{"name": "orders", "start": 1}`, 409, 1001, "already")
+	s.wantRefusal("GET", "/v1/config/increment?key=none", "", 404, 3001, "none")
+	s.wantRefusal("GET", "/v1/config/formatted?key=orders", "", 404, 3001, "ask /v1/config/increment")
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "x"}`, 400, 1001, "base: it is missing")
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "a#b", "base": 1}`, 400, 1002, "'#'")
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "x", "base": 1, "delta": 0, "rand": 1}`, 400, 1001, "rand")
+	s.wantRefusal("POST", "/v1/config/increment", strings.Repeat(" ", 70_000), 413, 1001, "65536 bytes")
+	s.wantRefusal("POST", "/v1/config/increment", `{"name": "orders", "start": 1}`, 409, 1001, "already")
 }
 
 // TestCurrent: the current number is exact until another worker reserves. Then it is
@@ -53,19 +53,19 @@ func TestCurrent(t *testing.T) { synctest.Test(t, testCurrent) }
 func testCurrent(t *testing.T) {
 	shared := storetest.Memory(t)
 	a, b := startOn(t, shared, options()), startOn(t, shared, options())
-	a.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	a.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
 	state := func(s service) string {
-		d := s.admin("GET", "/v1/config/increment?key=k", "").data
+		d := s.sendAsAdmin("GET", "/v1/config/increment?key=k", "").data
 		return fmt.Sprintf("%v %v %v", d["current"], d["current_exact"], d["reserved"])
 	}
 	if got := state(a); got != "0 true 0" {
 		t.Errorf("at first: %s", got)
 	}
-	a.admin("GET", "/v1/id/increment?key=k&size=3", "")
+	a.sendAsAdmin("GET", "/v1/id/increment?key=k&size=3", "")
 	if got := state(a); !strings.HasPrefix(got, "3 true ") {
 		t.Errorf("after 3: %s", got)
 	}
-	b.admin("GET", "/v1/id/increment?key=k", "")
+	b.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 	reserved := strings.Fields(state(b))[2]
 	if got := state(a); got != reserved+" false "+reserved {
 		t.Errorf("after another worker has reserved up to %s: %s", reserved, got)
@@ -81,11 +81,11 @@ func testChangesNeverRewind(t *testing.T) {
 	s, other := startOn(t, shared, options()), startOn(t, shared, options())
 	next := func(s service) string {
 		t.Helper()
-		return s.admin("GET", "/v1/id/increment?key=k", "").ids(t)[0]
+		return s.sendAsAdmin("GET", "/v1/id/increment?key=k", "").ids(t)[0]
 	}
 	save := func(parameters string) {
 		t.Helper()
-		s.admin("POST", "/v1/config/increment", `{"key": "k", `+parameters+`}`)
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", `+parameters+`}`)
 	}
 	save(`"base": 100`)
 	if id := next(s); id != "101" {
@@ -95,8 +95,8 @@ func testChangesNeverRewind(t *testing.T) {
 	if id := next(s); id != "1105" && id != "106" {
 		t.Errorf("after a change of delta: %s", id)
 	}
-	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 50}`, 409, 1001, "force")
-	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 100, "step": -1}`, 409, 1001, "direction")
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "k", "base": 50}`, 409, 1001, "force")
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "k", "base": 100, "step": -1}`, 409, 1001, "direction")
 	save(`"base": 50000`)
 	if id := next(s); id != "50001" {
 		t.Errorf("after a move of the base: %s", id)
@@ -104,11 +104,11 @@ func testChangesNeverRewind(t *testing.T) {
 	if id := next(other); id <= "50001" {
 		t.Errorf("another worker, after a move of the base: %s", id)
 	}
-	s.admin("DELETE", "/v1/config/increment?key=k", "")
+	s.sendAsAdmin("DELETE", "/v1/config/increment?key=k", "")
 	for _, w := range []service{s, other} {
-		w.refused("GET", "/v1/id/increment?key=k", "", 404, 3001, "no configuration")
+		w.wantRefusal("GET", "/v1/id/increment?key=k", "", 404, 3001, "no configuration")
 	}
-	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 0}`, 409, 1001, "force")
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "k", "base": 0}`, 409, 1001, "force")
 	save(`"base": 50000`)
 	if id := next(s); id <= "50001" {
 		t.Errorf("after deletion and creation: %s", id)
@@ -128,21 +128,21 @@ func TestFormattedChanges(t *testing.T) { synctest.Test(t, testFormattedChanges)
 
 func testFormattedChanges(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 4}]}`)
-	s.admin("GET", "/v1/id/formatted?key=k&size=12", "")
-	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 6}]}`)
-	if ids := s.admin("GET", "/v1/id/formatted?key=k", "").ids(t); ids[0] != "A000013" {
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 4}]}`)
+	s.sendAsAdmin("GET", "/v1/id/formatted?key=k&size=12", "")
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-chars", "value": "A"}, {"type": "auto-increment", "length": 6}]}`)
+	if ids := s.sendAsAdmin("GET", "/v1/id/formatted?key=k", "").ids(t); ids[0] != "A000013" {
 		t.Errorf("with more digits the next is %v", ids)
 	}
 	next := `{"key": "k", "parts": [{"type": "auto-increment", "number_base": 16}]`
-	s.refused("POST", "/v1/config/formatted", next+`}`, 409, 1001, "parts")
-	s.admin("POST", "/v1/config/formatted", next+`, "force": true}`)
-	s.refused("POST", "/v1/config/increment", `{"key": "k", "base": 1}`, 409, 1001, "id_type")
+	s.wantRefusal("POST", "/v1/config/formatted", next+`}`, 409, 1001, "parts")
+	s.sendAsAdmin("POST", "/v1/config/formatted", next+`, "force": true}`)
+	s.wantRefusal("POST", "/v1/config/increment", `{"key": "k", "base": 1}`, 409, 1001, "id_type")
 	// Each of two changes is safe, but the last format could make IDs of the first: INV-10.
 	for _, pattern := range []string{`"INV-"}, {"type": "auto-increment"}]}`, `"ORD-"}, {"type": "auto-increment"}]}`} {
-		s.admin("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": `+pattern)
+		s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": `+pattern)
 	}
-	s.refused("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": "INV-"}, {"type": "auto-increment", "number_base": 16}]}`, 409, 1001, "parts")
+	s.wantRefusal("POST", "/v1/config/formatted", `{"key": "two", "parts": [{"type": "fixed-chars", "value": "INV-"}, {"type": "auto-increment", "number_base": 16}]}`, 409, 1001, "parts")
 }
 
 // TestList checks GET /v1/config/list: all types, a prefix, pages, no deleted configurations.
@@ -150,16 +150,16 @@ func TestList(t *testing.T) { synctest.Test(t, testList) }
 
 func testList(t *testing.T) {
 	s := start(t, options())
-	if text := s.admin("GET", "/v1/config/list", "").text; text != `{"code":0,"message":"success","data":{"items":[],"next_cursor":null,"has_more":false}}` {
+	if text := s.sendAsAdmin("GET", "/v1/config/list", "").text; text != `{"code":0,"message":"success","data":{"items":[],"next_cursor":null,"has_more":false}}` {
 		t.Error(text)
 	}
 	for i := range 7 {
-		s.admin("POST", "/v1/config/increment", fmt.Sprintf(`{"key": "orders-%d", "base": 0}`, i))
+		s.sendAsAdmin("POST", "/v1/config/increment", fmt.Sprintf(`{"key": "orders-%d", "base": 0}`, i))
 	}
-	s.admin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1673606841000, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
-	s.admin("POST", "/v1/config/formatted", `{"key": "invoices", "parts": [{"type": "auto-increment"}]}`)
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1673606841000, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "invoices", "parts": [{"type": "auto-increment"}]}`)
 	for _, i := range []int{1, 2, 3} {
-		s.admin("DELETE", fmt.Sprintf("/v1/config/increment?key=orders-%d", i), "")
+		s.sendAsAdmin("DELETE", fmt.Sprintf("/v1/config/increment?key=orders-%d", i), "")
 	}
 	for _, c := range []struct {
 		query, want, cursor string
@@ -172,7 +172,7 @@ func testList(t *testing.T) {
 		{"key=inv", "invoices:formatted", "", false},
 		{"key=none", "", "", false},
 	} {
-		a := s.admin("GET", "/v1/config/list?"+c.query, "")
+		a := s.sendAsAdmin("GET", "/v1/config/list?"+c.query, "")
 		var page struct {
 			Data struct {
 				Items []struct {
@@ -199,7 +199,7 @@ func testList(t *testing.T) {
 		}
 	}
 	for query, says := range map[string]string{"size=0": "1 to 100", "size=101": "1 to 100", "limit=1": "no such parameter", "key=a&key=b": "twice"} {
-		if a := s.ask("GET", "/v1/config/list?"+query, adminToken, ""); a.status != 400 || !strings.Contains(a.message, says) {
+		if a := s.send("GET", "/v1/config/list?"+query, adminToken, ""); a.status != 400 || !strings.Contains(a.message, says) {
 			t.Errorf("%s: %s", query, a.text)
 		}
 	}

@@ -28,7 +28,7 @@ func (d *deadline) Deadline() (time.Time, bool) {
 }
 
 // Done implements context.Context.
-func (d *deadline) Done() <-chan struct{} { return d.context().Done() }
+func (d *deadline) Done() <-chan struct{} { return d.timerContext().Done() }
 
 // Err implements context.Context.
 func (d *deadline) Err() error {
@@ -49,7 +49,7 @@ func (d *deadline) Err() error {
 // Value implements context.Context.
 func (d *deadline) Value(key any) any { return d.parent.Value(key) }
 
-func (d *deadline) context() context.Context {
+func (d *deadline) timerContext() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timed == nil {
@@ -58,8 +58,8 @@ func (d *deadline) context() context.Context {
 	return d.timed
 }
 
-// end releases the timer, if there is one.
-func (d *deadline) end() {
+// stopTimer releases the timer, if there is one.
+func (d *deadline) stopTimer() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cancel != nil {

@@ -36,8 +36,8 @@ func TestDeadline(t *testing.T) {
 		if !errors.Is(late.Err(), context.Canceled) {
 			t.Errorf("after the parent has ended: %v", late.Err())
 		}
-		asked.end()
-		unasked.end()
-		late.end()
+		asked.stopTimer()
+		unasked.stopTimer()
+		late.stopTimer()
 	})
 }

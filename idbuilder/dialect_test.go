@@ -143,7 +143,7 @@ func testDialect(t *testing.T, exchanges []exchange) {
 	s := startOn(t, storetest.Memory(t), options())
 	for idType, configs := range dialectConfigs {
 		for config := range strings.SplitSeq(configs, "\n") {
-			s.admin("POST", "/v1/config/"+idType, config)
+			s.sendAsAdmin("POST", "/v1/config/"+idType, config)
 		}
 	}
 	for _, e := range exchanges {
@@ -154,7 +154,7 @@ func testDialect(t *testing.T, exchanges []exchange) {
 		}
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, r)
-		conform(t, e.method, r.URL.Path, rec.Code, rec.Header(), rec.Body.String())
+		checkConforms(t, e.method, r.URL.Path, rec.Code, rec.Header(), rec.Body.String())
 		if rec.Code != e.status {
 			t.Errorf("%s: %s %s %s: %d %s, want %d", e.name, e.method, e.target, e.body, rec.Code, rec.Body, e.status)
 			continue
@@ -176,7 +176,7 @@ func (s service) authorization(text string) string {
 	if !ok {
 		return strings.Replace(text, "ADMIN", adminToken, 1)
 	}
-	return before + fmt.Sprint(s.admin("GET", "/v1/auth/token?key="+url.QueryEscape(key), "").data["token"])
+	return before + fmt.Sprint(s.sendAsAdmin("GET", "/v1/auth/token?key="+url.QueryEscape(key), "").data["token"])
 }
 
 // member returns the JSON of a member of a text, "-" if there is none.

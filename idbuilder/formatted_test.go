@@ -39,29 +39,29 @@ func TestFormatted(t *testing.T) { synctest.Test(t, testFormatted) }
 func testFormatted(t *testing.T) {
 	o := options()
 	s := start(t, o)
-	s.admin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [{"type": "fixed-chars", "value": "INV"},
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [{"type": "fixed-chars", "value": "INV"},
 		{"type": "date-format", "format": "yyyyMMdd", "time_zone": "Asia/Tokyo"}, {"type": "fixed-chars", "value": "-"},
 		{"type": "auto-increment", "length": 4, "reset_scope": "date"}]}`)
-	s.admin("POST", "/v1/config/formatted", `{"name": "orders", "pattern": "ORD{YYYY}{MM}{DD}-{SEQ:6}-{RAND:4}", "sequence_reset": "daily"}`)
-	s.admin("POST", "/v1/config/formatted", `{"key": "few", "parts": [{"type": "auto-increment", "length": 1, "length_fixed": true}]}`)
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"name": "orders", "pattern": "ORD{YYYY}{MM}{DD}-{SEQ:6}-{RAND:4}", "sequence_reset": "daily"}`)
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "few", "parts": [{"type": "auto-increment", "length": 1, "length_fixed": true}]}`)
 	for _, c := range []struct{ query, want string }{
 		{"key=bills&size=2", "^INV20261123-0001 INV20261123-0002$"},
 		{"name=orders&count=2", "^ORD20261122-000001-[A-Z0-9]{4} ORD20261122-000002-[A-Z0-9]{4}$"},
 		{"key=few&size=9", "^1 2 3 4 5 6 7 8 9$"},
 	} {
-		if got := strings.Join(s.admin("GET", "/v1/id/formatted?"+c.query, "").ids(t), " "); !regexp.MustCompile(c.want).MatchString(got) {
+		if got := strings.Join(s.sendAsAdmin("GET", "/v1/id/formatted?"+c.query, "").ids(t), " "); !regexp.MustCompile(c.want).MatchString(got) {
 			t.Errorf("%s: %s, want %s", c.query, got, c.want)
 		}
 	}
-	s.refused("GET", "/v1/id/formatted?key=few", "", 503, 4003, "exhausted")
-	s.refused("GET", "/v1/id/formatted?key=bills&size=1001", "", 400, 1003, "1 to 1000")
-	s.refused("GET", "/v1/id/formatted?key=bills&delta=1", "", 400, 1001, "delta: there is no such parameter")
+	s.wantRefusal("GET", "/v1/id/formatted?key=few", "", 503, 4003, "exhausted")
+	s.wantRefusal("GET", "/v1/id/formatted?key=bills&size=1001", "", 400, 1003, "1 to 1000")
+	s.wantRefusal("GET", "/v1/id/formatted?key=bills&delta=1", "", 400, 1001, "delta: there is no such parameter")
 	for range 3 {
-		if sample := s.admin("GET", "/v1/config/formatted?key=bills", "").data["sample_id"]; sample != "INV20261123-0001" {
+		if sample := s.sendAsAdmin("GET", "/v1/config/formatted?key=bills", "").data["sample_id"]; sample != "INV20261123-0001" {
 			t.Errorf("the sample is %v", sample)
 		}
 	}
-	if got := s.admin("GET", "/v1/id/formatted?key=bills", "").ids(t); got[0] != "INV20261123-0003" {
+	if got := s.sendAsAdmin("GET", "/v1/id/formatted?key=bills", "").ids(t); got[0] != "INV20261123-0003" {
 		t.Errorf("after samples the next ID is %v", got)
 	}
 }
@@ -82,9 +82,9 @@ func testResetAtTheBoundary(t *testing.T) {
 	o.Now = c.Now
 	shared := storetest.Memory(t)
 	a, b := startOn(t, shared, o), startOn(t, shared, o)
-	a.admin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [
+	a.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [
 		{"type": "date-format", "format": "yyyyMMdd", "time_zone": "Asia/Tokyo"}, {"type": "fixed-chars", "value": "-"}, {"type": "auto-increment", "reset_scope": "date"}]}`)
-	one := func(s service) string { return s.admin("GET", "/v1/id/formatted?key=bills", "").ids(t)[0] }
+	one := func(s service) string { return s.sendAsAdmin("GET", "/v1/id/formatted?key=bills", "").ids(t)[0] }
 	if id := one(a); id != "20261122-1" {
 		t.Errorf("the first ID of the day is %s", id)
 	}
@@ -117,8 +117,8 @@ func TestCountersOfParts(t *testing.T) { synctest.Test(t, testCountersOfParts) }
 
 func testCountersOfParts(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-polling-char", "chars_scope": "AB"}, {"type": "auto-increment", "length": 3}]}`)
-	if got := strings.Join(s.admin("GET", "/v1/id/formatted?key=k&size=3", "").ids(t), " "); got != "A001 B002 A003" {
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "k", "parts": [{"type": "fixed-polling-char", "chars_scope": "AB"}, {"type": "auto-increment", "length": 3}]}`)
+	if got := strings.Join(s.sendAsAdmin("GET", "/v1/id/formatted?key=k&size=3", "").ids(t), " "); got != "A001 B002 A003" {
 		t.Errorf("the IDs are %s", got)
 	}
 	for i := range 2 {

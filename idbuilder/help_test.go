@@ -75,8 +75,8 @@ type answer struct {
 	text    string
 }
 
-// ask sends a request with an Authorization header.
-func (s service) ask(method, target, authorization, body string, headers ...string) (a answer) {
+// send sends a request with an Authorization header.
+func (s service) send(method, target, authorization, body string, headers ...string) (a answer) {
 	s.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if authorization != "" {
@@ -89,7 +89,7 @@ func (s service) ask(method, target, authorization, body string, headers ...stri
 	s.ServeHTTP(rec, r)
 	b, _ := io.ReadAll(rec.Result().Body)
 	a.status, a.header, a.text = rec.Code, rec.Header(), string(b)
-	conform(s, method, r.URL.Path, a.status, a.header, a.text)
+	checkConforms(s, method, r.URL.Path, a.status, a.header, a.text)
 	var reply struct {
 		Code    *int
 		Message string
@@ -106,10 +106,10 @@ func (s service) ask(method, target, authorization, body string, headers ...stri
 	return a
 }
 
-// admin sends a request with the admin token, which must succeed.
-func (s service) admin(method, target, body string) answer {
+// sendAsAdmin sends a request with the admin token, which must succeed.
+func (s service) sendAsAdmin(method, target, body string) answer {
 	s.Helper()
-	a := s.ask(method, target, "Bearer "+adminToken, body)
+	a := s.send(method, target, "Bearer "+adminToken, body)
 	if a.code != 0 || a.status != http.StatusOK {
 		s.Fatalf("%s %s %s: %d %s", method, target, body, a.status, a.text)
 	}
@@ -118,9 +118,9 @@ func (s service) admin(method, target, body string) answer {
 
 // wantRefusal sends a request with the admin token, which must be refused with a message that
 // contains a text.
-func (s service) refused(method, target, body string, status, code int, says string) {
+func (s service) wantRefusal(method, target, body string, status, code int, says string) {
 	s.Helper()
-	a := s.ask(method, target, "Bearer "+adminToken, body)
+	a := s.send(method, target, "Bearer "+adminToken, body)
 	if a.status != status || a.code != code || !strings.Contains(a.message, says) {
 		s.Errorf("%s %s %s: %d %s\nwant %d, code %d, a message with %q", method, target, body, a.status, a.text, status, code, says)
 	}

@@ -40,14 +40,14 @@ func testUnannouncedChange(t *testing.T) {
 		return fmt.Sprintf(`{"key": "k", "base": 0, "max_request_delta": %d}`, delta)
 	}
 	allows := func(delta int) bool {
-		return other.ask("GET", fmt.Sprintf("/v1/id/increment?key=k&delta=%d", delta), adminToken, "").status == http.StatusOK
+		return other.send("GET", fmt.Sprintf("/v1/id/increment?key=k&delta=%d", delta), adminToken, "").status == http.StatusOK
 	}
-	s.admin("POST", "/v1/config/increment", save(100))
+	s.sendAsAdmin("POST", "/v1/config/increment", save(100))
 	if !allows(100) {
 		t.Fatal("a delta of 100 is refused")
 	}
 	silent.Store(true)
-	s.refused("POST", "/v1/config/increment", save(10), 503, 4002, "repeat")
+	s.wantRefusal("POST", "/v1/config/increment", save(10), 503, 4002, "repeat")
 	if !allows(100) {
 		t.Error("a change that was not announced is in force at once: this test does not test anything")
 	}
@@ -55,9 +55,9 @@ func testUnannouncedChange(t *testing.T) {
 	if allows(100) {
 		t.Error("a minute later the old configuration is in use")
 	}
-	s.refused("POST", "/v1/config/increment", save(200), 503, 4002, "repeat")
+	s.wantRefusal("POST", "/v1/config/increment", save(200), 503, 4002, "repeat")
 	silent.Store(false)
-	s.admin("POST", "/v1/config/increment", save(200))
+	s.sendAsAdmin("POST", "/v1/config/increment", save(200))
 	if !allows(200) {
 		t.Error("after the request was repeated, the old configuration is in use")
 	}
@@ -76,13 +76,13 @@ func testRefreshInBackground(t *testing.T) {
 		reads.Add(1)
 		return storetest.Fault{Before: func(context.Context) { time.Sleep(time.Second) }}
 	}), options())
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-	s.admin("GET", "/v1/id/increment?key=k", "")
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 	reads.Store(0)
 	for range 120 {
 		time.Sleep(time.Second)
 		begun := time.Now()
-		s.admin("GET", "/v1/id/increment?key=k", "")
+		s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 		if took := time.Since(begun); took > 0 {
 			t.Fatalf("a request took %v", took)
 		}
@@ -105,15 +105,15 @@ func testForcedThereAndBack(t *testing.T) {
 	} {
 		shared := storetest.Memory(t)
 		a, b := startOn(t, shared, options()), startOn(t, shared, options())
-		a.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-		b.admin("GET", "/v1/id/increment?key=k", "")
+		a.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		b.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 		for _, c := range changes {
-			a.admin("POST", "/v1/config/"+c[0], `{"key": "k", "force": true, `+c[1]+`}`)
+			a.sendAsAdmin("POST", "/v1/config/"+c[0], `{"key": "k", "force": true, `+c[1]+`}`)
 		}
 		seen := map[string]bool{}
 		for range 5 {
 			for _, w := range []service{a, b} {
-				for _, id := range w.admin("GET", "/v1/id/increment?key=k&size=2", "").ids(t) {
+				for _, id := range w.sendAsAdmin("GET", "/v1/id/increment?key=k&size=2", "").ids(t) {
 					if seen[id] {
 						t.Errorf("%s: after the change the ID %s came twice", name, id)
 					}
@@ -132,9 +132,9 @@ func testRepeatedLease(t *testing.T) {
 	o := options()
 	o.ReplyLifetime = time.Hour
 	s := start(t, o)
-	s.admin("POST", "/v1/config/snowflake", `{"key": "k", "base_ts": 1767225600000, "ts_size": 61, "worker_id_size": 1, "seq_size": 1}`)
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "k", "base_ts": 1767225600000, "ts_size": 61, "worker_id_size": 1, "seq_size": 1}`)
 	ask := func(key string) map[string]any {
-		a := s.ask("GET", "/v1/id/snowflake?key=k&renews=true", adminToken, "", "Idempotency-Key", key)
+		a := s.send("GET", "/v1/id/snowflake?key=k&renews=true", adminToken, "", "Idempotency-Key", key)
 		if a.status != http.StatusOK {
 			t.Fatal(a.text)
 		}
@@ -151,7 +151,7 @@ func testRepeatedLease(t *testing.T) {
 	if fmt.Sprint(two["worker_id"]) == fmt.Sprint(three["worker_id"]) {
 		t.Fatalf("two clients have %v and %v", two, three)
 	}
-	if a := s.ask("GET", "/v1/id/snowflake?key=k&renews=true", adminToken, "", "Idempotency-Key", "one"); a.status != 503 || a.code != 4003 {
+	if a := s.send("GET", "/v1/id/snowflake?key=k&renews=true", adminToken, "", "Idempotency-Key", "one"); a.status != 503 || a.code != 4003 {
 		t.Errorf("all are leased, and a request with an old key got %s", a.text)
 	}
 }
@@ -167,32 +167,32 @@ func testInterruptedDelete(t *testing.T) {
 		return storetest.Fault{Lose: method != nil && c.Method+" "+string(c.Kind) == *method}
 	}), options()), startOn(t, shared, options())
 	for _, method := range []string{"Put config", "Put token", "Advance "} {
-		s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-		text := s.admin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
-		if a := other.ask("GET", "/v1/id/increment?key=k", text, ""); a.status != http.StatusOK {
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		text := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != http.StatusOK {
 			t.Fatal(a.text)
 		}
 		fail.Store(&method)
-		s.refused("DELETE", "/v1/config/increment?key=k", "", 503, 4002, "repeat")
+		s.wantRefusal("DELETE", "/v1/config/increment?key=k", "", 503, 4002, "repeat")
 		fail.Store(nil)
-		s.refused("DELETE", "/v1/config/increment?key=k", "", 404, 3001, "no configuration")
-		if a := other.ask("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+		s.wantRefusal("DELETE", "/v1/config/increment?key=k", "", 404, 3001, "no configuration")
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
 			t.Errorf("%s failed: after the repeated deletion the token gets %s", method, a.text)
 		}
-		s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-		if a := other.ask("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
 			t.Errorf("%s failed: after the key was created anew the token gets %s", method, a.text)
 		}
 	}
-	s.refused("DELETE", "/v1/config/formatted?key=k", "", 404, 3001, "increment configuration")
-	s.refused("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
+	s.wantRefusal("DELETE", "/v1/config/formatted?key=k", "", 404, 3001, "increment configuration")
+	s.wantRefusal("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
 }
 
 // TestConcurrentReads: of many requests for a key that is not in memory, one reads the store. Each
 // request ends with its own context, and finds every configuration that was stored before it.
-func TestOneReads(t *testing.T) { synctest.Test(t, testOneReads) }
+func TestConcurrentReads(t *testing.T) { synctest.Test(t, testConcurrentReads) }
 
-func testOneReads(t *testing.T) {
+func testConcurrentReads(t *testing.T) {
 	var reads atomic.Int64
 	var slow atomic.Bool
 	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
@@ -205,7 +205,7 @@ func testOneReads(t *testing.T) {
 	slow.Store(true)
 	var all sync.WaitGroup
 	for range 100 {
-		all.Go(func() { s.refused("GET", "/v1/id/increment?key=none", "", 404, 3001, "no configuration") })
+		all.Go(func() { s.wantRefusal("GET", "/v1/id/increment?key=none", "", 404, 3001, "no configuration") })
 	}
 	all.Wait()
 	if n := reads.Load(); n > 2 {
@@ -214,14 +214,14 @@ func testOneReads(t *testing.T) {
 	go func() { _, _ = s.Increment(t.Context(), nil, idbuilder.IncrementRequest{Key: "k", Size: 1}) }()
 	synctest.Wait()
 	slow.Store(false)
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`) // while the first read is under way
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`) // while the first read is under way
 	slow.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := s.Increment(ctx, nil, idbuilder.IncrementRequest{Key: "k", Size: 1}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a caller with a time limit of a millisecond: %v", err)
 	}
-	s.admin("GET", "/v1/id/increment?key=k", "")
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 }
 
 // TestLayoutNotInForce: while a forced change of a layout is incomplete, clients are told to wait,
@@ -235,17 +235,17 @@ func testLayoutNotInForce(t *testing.T) {
 	save := func(base int64) string {
 		return fmt.Sprintf(`{"key": "k", "base_ts": %d, "ts_size": 41, "worker_id_size": 10, "seq_size": 12, "force": true}`, base)
 	}
-	s.admin("POST", "/v1/config/snowflake", save(1767225600000))
-	s.admin("GET", "/v1/id/snowflake?key=k", "")
+	s.sendAsAdmin("POST", "/v1/config/snowflake", save(1767225600000))
+	s.sendAsAdmin("GET", "/v1/id/snowflake?key=k", "")
 	silent.Store(true)
-	s.refused("POST", "/v1/config/snowflake", save(1767225700000), 503, 4002, "repeat")
-	a := other.ask("GET", "/v1/id/snowflake?key=k", adminToken, "")
+	s.wantRefusal("POST", "/v1/config/snowflake", save(1767225700000), 503, 4002, "repeat")
+	a := other.send("GET", "/v1/id/snowflake?key=k", adminToken, "")
 	if a.status != 503 || a.code != 4002 || a.header.Get("Retry-After") == "" || strings.Contains(a.message, "force") {
 		t.Errorf("a client is told %d %v %s", a.status, a.header, a.text)
 	}
 	silent.Store(false)
-	s.admin("POST", "/v1/config/snowflake", save(1767225700000))
-	other.admin("GET", "/v1/id/snowflake?key=k", "")
+	s.sendAsAdmin("POST", "/v1/config/snowflake", save(1767225700000))
+	other.sendAsAdmin("GET", "/v1/id/snowflake?key=k", "")
 }
 
 // TestExpiredReply: concurrent requests with one Idempotency-Key, whose answer has expired, all
@@ -265,8 +265,10 @@ func testExpiredReply(t *testing.T) {
 		}
 		return storetest.Fault{Before: wait, After: wait}
 	}), o)
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-	ask := func() answer { return s.ask("GET", "/v1/id/increment?key=k", adminToken, "", "Idempotency-Key", "one") }
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	ask := func() answer {
+		return s.send("GET", "/v1/id/increment?key=k", adminToken, "", "Idempotency-Key", "one")
+	}
 	first := ask()
 	time.Sleep(2 * time.Second)
 	var mu sync.Mutex
@@ -293,8 +295,8 @@ func TestLargeReply(t *testing.T) { synctest.Test(t, testLargeReply) }
 func testLargeReply(t *testing.T) {
 	s := start(t, options())
 	text := fmt.Sprintf(`{"type": "fixed-chars", "value": %q}, `, strings.Repeat("x", 256))
-	s.admin("POST", "/v1/config/formatted", `{"key": "k", "parts": [`+strings.Repeat(text, 8)+`{"type": "auto-increment"}]}`)
-	a := s.ask("GET", "/v1/id/formatted?key=k&size=1000", adminToken, "", "Idempotency-Key", "one")
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "k", "parts": [`+strings.Repeat(text, 8)+`{"type": "auto-increment"}]}`)
+	a := s.send("GET", "/v1/id/formatted?key=k&size=1000", adminToken, "", "Idempotency-Key", "one")
 	if a.status != 400 || a.code != 1003 || !strings.Contains(a.message, "1048576") {
 		t.Errorf("%d %.200s", a.status, a.text)
 	}
@@ -305,24 +307,24 @@ func TestHead(t *testing.T) { synctest.Test(t, testHead) }
 
 func testHead(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-	token := s.admin("GET", "/v1/auth/token?key=k", "").data["token"]
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	token := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"]
 	for target, status := range map[string]int{
 		"/v1/id/increment?key=k": 405, "/v1/id/formatted?key=k": 405, "/v1/id/snowflake?key=k": 405, "/v1/auth/token?key=k": 405,
 		"/v1/auth/tokenreset?key=k": 405, "/v1/config/list": 200, "/v1/config/increment?key=k": 200, "/health": 200,
 	} {
-		if a := s.ask("HEAD", target, adminToken, ""); a.status != status || status == 405 && a.header.Get("Allow") != "GET" {
+		if a := s.send("HEAD", target, adminToken, ""); a.status != status || status == 405 && a.header.Get("Allow") != "GET" {
 			t.Errorf("HEAD %s: %d %v", target, a.status, a.header)
 		}
 	}
-	if ids := s.admin("GET", "/v1/id/increment?key=k", "").ids(t); ids[0] != "1" {
+	if ids := s.sendAsAdmin("GET", "/v1/id/increment?key=k", "").ids(t); ids[0] != "1" {
 		t.Errorf("after HEAD, GET gives %v", ids)
 	}
-	if again := s.admin("GET", "/v1/auth/token?key=k", "").data["token"]; again != token {
+	if again := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"]; again != token {
 		t.Error("HEAD changed the token")
 	}
 	for _, target := range []string{"/v1//id/increment?key=k", "/v1/./id/increment", "/v1/config/../id/increment", "//"} {
-		if a := s.ask("GET", target, adminToken, ""); a.status != 404 || a.code != 1001 || a.header.Get("X-Trace-Id") == "" {
+		if a := s.send("GET", target, adminToken, ""); a.status != 404 || a.code != 1001 || a.header.Get("X-Trace-Id") == "" {
 			t.Errorf("GET %s: %d %v %s", target, a.status, a.header, a.text)
 		}
 	}
@@ -343,7 +345,7 @@ func testListRefuses(t *testing.T) {
 		{"key=%zz", "not well-formed", 1001},
 		{"key=a;size=1", "not well-formed", 1001},
 	} {
-		s.refused("GET", "/v1/config/list?"+c.query, "", 400, c.code, c.says)
+		s.wantRefusal("GET", "/v1/config/list?"+c.query, "", 400, c.code, c.says)
 	}
 }
 

@@ -13,10 +13,10 @@ func TestIncrement(t *testing.T) { synctest.Test(t, testIncrement) }
 
 func testIncrement(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 1000}`)
-	s.admin("POST", "/v1/config/increment", `{"name": "events", "start": 1000, "step": -5, "min": 900, "max": 2000}`)
-	s.admin("POST", "/v1/config/increment", `{"key": "large", "base": 9007199254740990}`)
-	s.admin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "orders", "base": 1000}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"name": "events", "start": 1000, "step": -5, "min": 900, "max": 2000}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "large", "base": 9007199254740990}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
 	for _, c := range []struct{ query, want string }{
 		{"key=orders", "1001"},
 		{"key=orders&size=3", "1002 1003 1004"},
@@ -31,14 +31,14 @@ func testIncrement(t *testing.T) {
 		{"key=few&size=2", "1 2"},
 		{"key=few", "3"},
 	} {
-		if got := strings.Join(s.admin("GET", "/v1/id/increment?"+c.query, "").ids(t), " "); got != c.want {
+		if got := strings.Join(s.sendAsAdmin("GET", "/v1/id/increment?"+c.query, "").ids(t), " "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.query, got, c.want)
 		}
 	}
-	if a := s.admin("GET", "/v1/id/increment?key=large", ""); !strings.Contains(a.text, `"id_str":["9007199254740993"]`) {
+	if a := s.sendAsAdmin("GET", "/v1/id/increment?key=large", ""); !strings.Contains(a.text, `"id_str":["9007199254740993"]`) {
 		t.Errorf("beyond 2^53 the answer is %s", a.text)
 	}
-	if a := s.admin("GET", "/v1/id/increment?key=orders", ""); strings.Contains(a.text, "id_str") || a.header.Get("Cache-Control") != "no-store" {
+	if a := s.sendAsAdmin("GET", "/v1/id/increment?key=orders", ""); strings.Contains(a.text, "id_str") || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("the answer is %v %s", a.header, a.text)
 	}
 }
@@ -48,9 +48,9 @@ func TestRefusedIncrements(t *testing.T) { synctest.Test(t, testRefusedIncrement
 
 func testRefusedIncrements(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "orders", "base": 0, "max_request_delta": 50}`)
-	s.admin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
-	s.admin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [{"type": "auto-increment"}]}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "orders", "base": 0, "max_request_delta": 50}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [{"type": "auto-increment"}]}`)
 	for _, c := range []struct {
 		query        string
 		status, code int
@@ -74,10 +74,10 @@ func testRefusedIncrements(t *testing.T) {
 		{"key=bills", 400, 1001, "ask /v1/id/formatted"},
 		{"key=few&size=4", 503, 4003, "exhausted"},
 	} {
-		s.refused("GET", "/v1/id/increment?"+c.query, "", c.status, c.code, c.says)
+		s.wantRefusal("GET", "/v1/id/increment?"+c.query, "", c.status, c.code, c.says)
 	}
-	if got := s.admin("GET", "/v1/id/increment?key=few&size=3", "").ids(t); strings.Join(got, " ") != "1 2 3" {
+	if got := s.sendAsAdmin("GET", "/v1/id/increment?key=few&size=3", "").ids(t); strings.Join(got, " ") != "1 2 3" {
 		t.Errorf("after a refused request for more, the last are %v", got)
 	}
-	s.refused("GET", "/v1/id/increment?key=few", "", 503, 4003, "exhausted")
+	s.wantRefusal("GET", "/v1/id/increment?key=few", "", 503, 4003, "exhausted")
 }

@@ -59,7 +59,7 @@ type periodSequence struct {
 }
 
 // entryAt returns an entry with the key's state at a revision, or nil.
-func (k *keys) get(key string, revision int64) (*keyEntry, *keyState) {
+func (k *keys) entryAt(key string, revision int64) (*keyEntry, *keyState) {
 	found, ok := k.entries.Load(key)
 	if !ok {
 		return nil, nil
@@ -93,7 +93,7 @@ func (k *keys) forgetIdle(since time.Time) {
 	})
 }
 
-func (e *keyEntry) load(s *keyState) KeyLoad {
+func (e *keyEntry) keyLoad(s *keyState) KeyLoad {
 	l := KeyLoad{Key: e.key, Type: s.config.Type, Requests: e.usage.requests.Load(), IDs: e.usage.given.Load()}
 	if q := s.inMemory(); q != nil {
 		l.Remaining = q.State().Remaining
@@ -126,7 +126,7 @@ func (e *keyEntry) collect(out chan<- prometheus.Metric) {
 		buckets[bound] = sum
 	}
 	out <- prometheus.MustNewConstHistogram(requestDuration, max(requests, sum), float64(e.usage.nanos.Load())/1e9, buckets, e.key, t)
-	if current, remaining, ok := s.position(); ok {
+	if current, remaining, ok := s.sequencePosition(); ok {
 		out <- prometheus.MustNewConstMetric(sequenceCurrent, prometheus.GaugeValue, current, e.key)
 		out <- prometheus.MustNewConstMetric(cacheRemaining, prometheus.GaugeValue, remaining, e.key)
 	}
@@ -134,7 +134,7 @@ func (e *keyEntry) collect(out chan<- prometheus.Metric) {
 
 // sequencePosition returns the position of a key's sequence; of a formatted key, that
 // of its first counter.
-func (s *keyState) position() (current, remaining float64, ok bool) {
+func (s *keyState) sequencePosition() (current, remaining float64, ok bool) {
 	q := s.inMemory()
 	if q == nil {
 		return 0, 0, false

@@ -23,7 +23,7 @@ type countingStore struct {
 }
 
 // countFailure counts an error unless it is one of a store's normal answers.
-func (o countingStore) count(operation string, err error) {
+func (o countingStore) countFailure(operation string, err error) {
 	if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExhausted) ||
 		errors.Is(err, context.Canceled) {
 		return
@@ -34,60 +34,60 @@ func (o countingStore) count(operation string, err error) {
 
 func (o countingStore) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
 	answer, err := o.Store.Reserve(ctx, name, r)
-	o.count("reserve", err)
+	o.countFailure("reserve", err)
 	return answer, err
 }
 
 func (o countingStore) Sequence(ctx context.Context, name string) (store.Sequence, error) {
 	answer, err := o.Store.Sequence(ctx, name)
-	o.count("sequence", err)
+	o.countFailure("sequence", err)
 	return answer, err
 }
 
 func (o countingStore) SetSequence(ctx context.Context, name string, value, version int64) error {
 	err := o.Store.SetSequence(ctx, name, value, version)
-	o.count("set_sequence", err)
+	o.countFailure("set_sequence", err)
 	return err
 }
 
 func (o countingStore) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
 	answer, err := o.Store.Get(ctx, kind, key)
-	o.count("get", err)
+	o.countFailure("get", err)
 	return answer, err
 }
 
 func (o countingStore) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
 	answer, err := o.Store.Put(ctx, kind, d)
-	o.count("put", err)
+	o.countFailure("put", err)
 	return answer, err
 }
 
 func (o countingStore) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
 	err := o.Store.Delete(ctx, kind, key, version)
-	o.count("delete", err)
+	o.countFailure("delete", err)
 	return err
 }
 
 func (o countingStore) List(ctx context.Context, kind store.Kind, options store.ListOptions) ([]store.Document, error) {
 	answer, err := o.Store.List(ctx, kind, options)
-	o.count("list", err)
+	o.countFailure("list", err)
 	return answer, err
 }
 
 func (o countingStore) Revision(ctx context.Context) (int64, error) {
 	answer, err := o.Store.Revision(ctx)
-	o.count("revision", err)
+	o.countFailure("revision", err)
 	return answer, err
 }
 
 func (o countingStore) Advance(ctx context.Context) (int64, error) {
 	answer, err := o.Store.Advance(ctx)
-	o.count("advance", err)
+	o.countFailure("advance", err)
 	return answer, err
 }
 
 func (o countingStore) Ping(ctx context.Context) error {
 	err := o.Store.Ping(ctx)
-	o.count("ping", err)
+	o.countFailure("ping", err)
 	return err
 }

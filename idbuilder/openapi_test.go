@@ -134,7 +134,7 @@ func pointer(method, path string, status int, contentType string) (string, error
 }
 
 // checkConforms checks an answer of the worker against the description. All tests of answers call it.
-func conform(t testing.TB, method, path string, status int, header http.Header, body string) {
+func checkConforms(t testing.TB, method, path string, status int, header http.Header, body string) {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(path, "/api/"); ok {
 		path = "/v1/" + rest
@@ -172,7 +172,7 @@ func TestOpenAPI(t *testing.T) { synctest.Test(t, testOpenAPI) }
 
 func testOpenAPI(t *testing.T) {
 	s := start(t, options())
-	if a := s.ask("GET", "/openapi.json", "", ""); a.status != http.StatusOK || a.text != openapiText {
+	if a := s.send("GET", "/openapi.json", "", ""); a.status != http.StatusOK || a.text != openapiText {
 		t.Errorf("GET /openapi.json: %d", a.status)
 	}
 	var paths []string
@@ -195,7 +195,7 @@ func testOpenAPI(t *testing.T) {
 // checkOperation checks the tokens and the parameters of an endpoint.
 func (s service) checkOperation(method, path string, o operation) {
 	s.Helper()
-	if a := s.ask(method, path, "", ""); (a.status == http.StatusUnauthorized) != (len(o.Security) > 0) && !strings.HasPrefix(path, "/v1/id/") || a.status == http.StatusMethodNotAllowed {
+	if a := s.send(method, path, "", ""); (a.status == http.StatusUnauthorized) != (len(o.Security) > 0) && !strings.HasPrefix(path, "/v1/id/") || a.status == http.StatusMethodNotAllowed {
 		s.Errorf("%s %s: without a token it answers %d, and the description has %v", method, path, a.status, o.Security)
 	}
 	var want []string
@@ -218,7 +218,7 @@ func (s service) checkOperation(method, path string, o operation) {
 	if body == "" {
 		target += "?zzz=1"
 	}
-	a := s.ask(method, target, adminToken, body)
+	a := s.send(method, target, adminToken, body)
 	m := regexp.MustCompile(`allowed are ([a-z_, ]+)`).FindStringSubmatch(a.message)
 	if m == nil {
 		s.Errorf("%s %s: an unknown parameter is answered with %s", method, target, a.text)

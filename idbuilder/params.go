@@ -49,7 +49,7 @@ func parseParams(raw string, allowed ...string) (p params, err error) {
 			return p, api.Errorf(api.Invalid, "%s: it is given twice", name)
 		}
 		given[n], n = name, n+1
-		err = p.set(name, value, given[:n])
+		err = p.setParam(name, value, given[:n])
 	}
 	if err == nil && p.key == "" && !slices.Contains(given[:n], "key") && !slices.Contains(given[:n], "name") {
 		err = api.Errorf(api.Invalid, "key: it is missing")
@@ -76,7 +76,7 @@ func unescape(name, value string) (string, string, error) {
 // alternatives are parameters with the same meaning in the two dialects.
 var alternatives = map[string]string{"key": "name", "name": "key", "size": "count", "count": "size"}
 
-func (p *params) set(name, value string, given []string) error {
+func (p *params) setParam(name, value string, given []string) error {
 	if other := alternatives[name]; other != "" && slices.Contains(given, other) {
 		return api.Errorf(api.Invalid, "%s and %s say the same; give one of the two", other, name)
 	}

@@ -45,8 +45,8 @@ func TestPreview(t *testing.T) {
 			if p.Refusal != nil || len(p.IDs) != want {
 				t.Fatalf("%s: %+v", c.body, p)
 			}
-			s.admin("POST", "/v1/config/"+string(c.kind), c.body)
-			got := s.admin("GET", fmt.Sprintf("/v1/id/%s?key=%s&size=%d", c.kind, key, want), "").ids(t)
+			s.sendAsAdmin("POST", "/v1/config/"+string(c.kind), c.body)
+			got := s.sendAsAdmin("GET", fmt.Sprintf("/v1/id/%s?key=%s&size=%d", c.kind, key, want), "").ids(t)
 			if !slices.Equal(got, p.IDs) {
 				t.Errorf("%s: the worker gives %v, the preview had %v", c.body, got, p.IDs)
 			}
@@ -57,8 +57,8 @@ func TestPreview(t *testing.T) {
 // TestPreviewOfChanges: a preview shows what a change would do, and whether it would be refused.
 func TestPreviewOfChanges(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 100}`)
-	s.admin("GET", "/v1/id/increment?key=k&size=10", "")
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 100}`)
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k&size=10", "")
 	for body, want := range map[string]string{
 		`{"key": "k", "base": 100, "name": "other"}`: "[111 112] <nil>",
 		`{"key": "k", "base": 50000}`:                "[50001 50002] <nil>",
@@ -86,9 +86,9 @@ func TestPreviewOfChanges(t *testing.T) {
 // TestKeyLoads checks the counts of requests and IDs.
 func TestKeyLoads(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
-	s.admin("GET", "/v1/id/increment?key=k&size=10", "")
-	s.admin("GET", "/v1/id/increment?key=k", "")
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k&size=10", "")
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 	got := slices.Collect(s.KeyLoads())
 	if len(got) != 1 || got[0].Key != "k" || got[0].Requests != 2 || got[0].IDs != 11 || got[0].Remaining == 0 {
 		t.Errorf("%+v", got)

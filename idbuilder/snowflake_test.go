@@ -17,13 +17,13 @@ func TestSnowflake(t *testing.T) { synctest.Test(t, testSnowflake) }
 
 func testSnowflake(t *testing.T) {
 	s := start(t, options())
-	s.admin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1767225600000, "ts_size": 41, "worker_id_size": 2, "seq_size": 20}`)
-	s.admin("POST", "/v1/config/snowflake", `{"name": "deployed", "epoch": 1767225600000}`)
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1767225600000, "ts_size": 41, "worker_id_size": 2, "seq_size": 20}`)
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"name": "deployed", "epoch": 1767225600000}`)
 	for key, want := range map[string]map[string]string{
 		"events":   {"skip_size": "1", "base_ts": "1767225600000", "ts_size": "41", "worker_id_size": "2", "seq_size": "20", "epoch": "1767225600000", "worker_bits": "2", "sequence_bits": "20"},
 		"deployed": {"skip_size": "1", "ts_size": "41", "worker_id_size": "10", "seq_size": "12", "worker_bits": "10", "sequence_bits": "12"},
 	} {
-		got := s.admin("GET", "/v1/id/snowflake?key="+key, "").data
+		got := s.sendAsAdmin("GET", "/v1/id/snowflake?key="+key, "").data
 		for name, value := range want {
 			if fmt.Sprint(got[name]) != value {
 				t.Errorf("%s: %s is %v, want %s", key, name, got[name], value)
@@ -35,9 +35,9 @@ func testSnowflake(t *testing.T) {
 			}
 		}
 	}
-	s.refused("GET", "/v1/id/snowflake?key=events&lease_key=x", "", 400, 1001, "lease_key")
-	s.refused("GET", "/v1/id/snowflake?key=events&renews=x", "", 400, 1001, "renews")
-	s.refused("GET", "/v1/id/snowflake?key=none", "", 404, 3001, "none")
+	s.wantRefusal("GET", "/v1/id/snowflake?key=events&lease_key=x", "", 400, 1001, "lease_key")
+	s.wantRefusal("GET", "/v1/id/snowflake?key=events&renews=x", "", 400, 1001, "renews")
+	s.wantRefusal("GET", "/v1/id/snowflake?key=none", "", 404, 3001, "none")
 }
 
 // TestWorkerIDs: no two clients of two workers have the same worker id; a client that renews
@@ -47,14 +47,14 @@ func TestWorkerIDs(t *testing.T) { synctest.Test(t, testWorkerIDs) }
 func testWorkerIDs(t *testing.T) {
 	shared := storetest.Memory(t)
 	a, b := startOn(t, shared, options()), startOn(t, shared, options())
-	a.admin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1767225600000, "ts_size": 41, "worker_id_size": 4, "seq_size": 18}`)
+	a.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1767225600000, "ts_size": 41, "worker_id_size": 4, "seq_size": 18}`)
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	var leaseKey, workerID string
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			got := []service{a, b}[i%2].admin("GET", "/v1/id/snowflake?key=events&renews=true", "").data
+			got := []service{a, b}[i%2].sendAsAdmin("GET", "/v1/id/snowflake?key=events&renews=true", "").data
 			mu.Lock()
 			defer mu.Unlock()
 			workerID, leaseKey = fmt.Sprint(got["worker_id"]), fmt.Sprint(got["lease_key"])
@@ -65,19 +65,19 @@ func testWorkerIDs(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := fmt.Sprint(a.admin("GET", "/v1/config/snowflake?key=events", "").data["active_workers"]); n != "16" {
+	if n := fmt.Sprint(a.sendAsAdmin("GET", "/v1/config/snowflake?key=events", "").data["active_workers"]); n != "16" {
 		t.Errorf("active_workers is %s", n)
 	}
-	full := b.ask("GET", "/v1/id/snowflake?key=events&renews=true", adminToken, "")
+	full := b.send("GET", "/v1/id/snowflake?key=events&renews=true", adminToken, "")
 	if full.status != 503 || full.code != 4003 || full.header.Get("Retry-After") == "" {
 		t.Errorf("when all are leased: %d %v %s", full.status, full.header, full.text)
 	}
 	time.Sleep(5 * time.Minute)
-	if got := fmt.Sprint(b.admin("GET", "/v1/id/snowflake?key=events&lease_key="+leaseKey, "").data["worker_id"]); got != workerID {
+	if got := fmt.Sprint(b.sendAsAdmin("GET", "/v1/id/snowflake?key=events&lease_key="+leaseKey, "").data["worker_id"]); got != workerID {
 		t.Errorf("renewed, the worker id is %s, it was %s", got, workerID)
 	}
 	time.Sleep(7 * time.Minute)
-	if got := fmt.Sprint(b.admin("GET", "/v1/id/snowflake?key=events&renews=true", "").data["worker_id"]); got == workerID {
+	if got := fmt.Sprint(b.sendAsAdmin("GET", "/v1/id/snowflake?key=events&renews=true", "").data["worker_id"]); got == workerID {
 		t.Errorf("the worker id %s was renewed, and then given to another client", got)
 	}
 }
@@ -90,14 +90,14 @@ func testSnowflakeChange(t *testing.T) {
 	save := func(base int64, force bool) string {
 		return fmt.Sprintf(`{"key": "events", "base_ts": %d, "ts_size": 41, "worker_id_size": 10, "seq_size": 12, "force": %t}`, base, force)
 	}
-	s.admin("POST", "/v1/config/snowflake", save(1767225600000, false))
-	first := fmt.Sprint(s.admin("GET", "/v1/id/snowflake?key=events", "").data["base_ts"])
-	s.refused("POST", "/v1/config/snowflake", save(1767225600000+1000, false), 409, 1001, "force")
-	if got := fmt.Sprint(s.admin("GET", "/v1/id/snowflake?key=events", "").data["base_ts"]); got != first {
+	s.sendAsAdmin("POST", "/v1/config/snowflake", save(1767225600000, false))
+	first := fmt.Sprint(s.sendAsAdmin("GET", "/v1/id/snowflake?key=events", "").data["base_ts"])
+	s.wantRefusal("POST", "/v1/config/snowflake", save(1767225600000+1000, false), 409, 1001, "force")
+	if got := fmt.Sprint(s.sendAsAdmin("GET", "/v1/id/snowflake?key=events", "").data["base_ts"]); got != first {
 		t.Errorf("after a refused change, base_ts is %s", got)
 	}
-	s.admin("POST", "/v1/config/snowflake", save(1767225600000+1000, true))
-	if got := fmt.Sprint(s.admin("GET", "/v1/id/snowflake?key=events", "").data["base_ts"]); got != "1767225601000" {
+	s.sendAsAdmin("POST", "/v1/config/snowflake", save(1767225600000+1000, true))
+	if got := fmt.Sprint(s.sendAsAdmin("GET", "/v1/id/snowflake?key=events", "").data["base_ts"]); got != "1767225601000" {
 		t.Errorf("after a forced change, base_ts is %s", got)
 	}
 }

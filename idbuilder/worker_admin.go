@@ -20,17 +20,17 @@ func (w *Worker) serveVerify(c *call) error {
 		return err
 	}
 	c.body = append(c.body, `{"code":0,"message":"success"}`...)
-	return c.send(http.StatusOK)
+	return c.sendBody(http.StatusOK)
 }
 
 // serveToken answers GET /v1/auth/token.
 func (w *Worker) serveToken(c *call) error {
-	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Key(c.ctx(), bearer(c.r), key) })
+	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Key(c.requestContext(), bearer(c.r), key) })
 }
 
 // serveTokenReset answers GET /v1/auth/tokenreset.
 func (w *Worker) serveTokenReset(c *call) error {
-	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Reset(c.ctx(), bearer(c.r), key) })
+	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Reset(c.requestContext(), bearer(c.r), key) })
 }
 
 // tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed
@@ -67,7 +67,7 @@ func (w *Worker) serveList(c *call) error {
 	if err != nil {
 		return err
 	}
-	configs, more, err := w.Configs(c.ctx(), o)
+	configs, more, err := w.Configs(c.requestContext(), o)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (w *Worker) serveSave(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		if err := w.SaveConfig(c.ctx(), r); err != nil {
+		if err := w.SaveConfig(c.requestContext(), r); err != nil {
 			return err
 		}
 		return w.sendConfig(c, r.Key, t, r.CreateOnly)
@@ -148,7 +148,7 @@ func (w *Worker) serveConfig(t idconfig.Type) endpoint {
 }
 
 func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool) error {
-	config, state, err := w.Config(c.ctx(), key)
+	config, state, err := w.Config(c.requestContext(), key)
 	if err != nil {
 		return err
 	}
@@ -168,17 +168,17 @@ func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		config, err := w.storedConfig(c.ctx(), p.key)
+		config, err := w.storedConfig(c.requestContext(), p.key)
 		if err == nil && config != nil && !config.Deleted && config.Type != t {
 			err = api.Errorf(api.NotFound, "key: %q is a %s configuration", p.key, config.Type)
 		}
 		if err == nil {
-			err = w.DeleteConfig(c.ctx(), p.key)
+			err = w.DeleteConfig(c.requestContext(), p.key)
 		}
 		if err != nil {
 			return err
 		}
 		c.body = append(c.body, `{"code":0,"message":"success"}`...)
-		return c.send(http.StatusOK)
+		return c.sendBody(http.StatusOK)
 	}
 }

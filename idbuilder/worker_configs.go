@@ -117,7 +117,7 @@ func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idco
 	case err != nil:
 		return err
 	case next.Rewinds(before, s.Value) && !r.Force:
-		return rewound(before, s.Value)
+		return rewindError(before, s.Value)
 	case !next.Rewinds(before, s.Value) && !next.Advances(before, s.Value):
 		return nil
 	}
@@ -125,7 +125,7 @@ func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idco
 }
 
 // rewindError is the refusal of a base behind numbers that have been reserved.
-func rewound(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
+func rewindError(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
 	return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is) and bases from %d on", reserved, before.Base, reserved)}
 }
 

@@ -19,7 +19,7 @@ import (
 // Formatted appends the next size IDs of a formatted key to dst. The error is a
 // [*api.Error] or the store's.
 func (w *Worker) Formatted(ctx context.Context, dst []string, key string, size int) ([]string, error) {
-	e, s, err := w.key(ctx, key, idconfig.TypeFormatted)
+	e, s, err := w.keyOfType(ctx, key, idconfig.TypeFormatted)
 	if err != nil {
 		return dst, err
 	}
@@ -89,7 +89,7 @@ func (w *Worker) serveFormatted(c *call) error {
 	if err != nil {
 		return err
 	}
-	ids, err := w.makeFormatted(c.ctx(), e, s, nil, p.size)
+	ids, err := w.makeFormatted(c.requestContext(), e, s, nil, p.size)
 	if err != nil {
 		return err
 	}

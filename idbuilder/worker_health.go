@@ -47,7 +47,7 @@ func (w *Worker) Ready(ctx context.Context) api.Readiness {
 
 // serveReady answers GET /ready.
 func (w *Worker) serveReady(c *call) error {
-	r := w.Ready(c.ctx())
+	r := w.Ready(c.requestContext())
 	reply, status := api.Reply[api.Readiness]{Message: api.Success, Data: r}, http.StatusOK
 	if !r.Ready {
 		reply.Code, reply.Message, status = api.Unavailable, "service unavailable", http.StatusServiceUnavailable
@@ -57,5 +57,5 @@ func (w *Worker) serveReady(c *call) error {
 		return err
 	}
 	c.body = append(c.body, b...)
-	return c.send(status)
+	return c.sendBody(status)
 }

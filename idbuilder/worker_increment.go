@@ -29,15 +29,15 @@ type IncrementRequest struct {
 // or decrease if the key's step is negative; no worker gives one of them again. The error is a
 // [*api.Error] or the store's.
 func (w *Worker) Increment(ctx context.Context, dst []int64, r IncrementRequest) ([]int64, error) {
-	e, s, err := w.key(ctx, r.Key, idconfig.TypeIncrement)
+	e, s, err := w.keyOfType(ctx, r.Key, idconfig.TypeIncrement)
 	if err != nil {
 		return dst, err
 	}
 	e.noteUse(time.Now())
-	return w.increment(ctx, e, s, dst, r)
+	return w.takeNumbers(ctx, e, s, dst, r)
 }
 
-func (w *Worker) increment(ctx context.Context, e *keyEntry, s *keyState, dst []int64, r IncrementRequest) ([]int64, error) {
+func (w *Worker) takeNumbers(ctx context.Context, e *keyEntry, s *keyState, dst []int64, r IncrementRequest) ([]int64, error) {
 	c := s.config.Increment
 	take := sequence.Request{Count: r.Size, Delta: c.Delta, Random: c.RandDelta}
 	if r.Size < 1 || r.Size > maxSize {
@@ -71,12 +71,12 @@ func (w *Worker) serveIncrement(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.numbers, err = w.increment(c.ctx(), e, s, c.numbers[:0], IncrementRequest{Key: p.key, Size: p.size, Delta: p.delta, RandDelta: p.random})
+	c.numbers, err = w.takeNumbers(c.requestContext(), e, s, c.numbers[:0], IncrementRequest{Key: p.key, Size: p.size, Delta: p.delta, RandDelta: p.random})
 	if err != nil {
 		return err
 	}
 	c.body = appendNumbers(c.body, c.numbers)
-	return c.send(http.StatusOK)
+	return c.sendBody(http.StatusOK)
 }
 
 // maxExact is the largest number that JavaScript holds exactly.

@@ -16,7 +16,7 @@ import (
 )
 
 // keyOfType returns a key of a type: a [*api.Error] if there is none.
-func (w *Worker) key(ctx context.Context, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
+func (w *Worker) keyOfType(ctx context.Context, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
 	e, s, err := w.currentKey(ctx, key)
 	if err != nil {
 		return nil, nil, err
@@ -34,7 +34,7 @@ func (w *Worker) currentKey(ctx context.Context, key string) (*keyEntry, *keySta
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, s := w.keys.get(key, revision); s != nil {
+	if e, s := w.keys.entryAt(key, revision); s != nil {
 		age := time.Since(s.read)
 		if age >= maxAge/2 {
 			w.startRead(key, revision)

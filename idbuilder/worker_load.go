@@ -27,7 +27,7 @@ func (w *Worker) KeyLoads() iter.Seq[KeyLoad] {
 		w.keys.entries.Range(func(_, entry any) bool {
 			e := entry.(*keyEntry)
 			s := e.state.Load()
-			return s == nil || yield(e.load(s))
+			return s == nil || yield(e.keyLoad(s))
 		})
 	}
 }

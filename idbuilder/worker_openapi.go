@@ -15,5 +15,5 @@ var openapi []byte
 // serveOpenAPI is GET /openapi.json.
 func (w *Worker) serveOpenAPI(c *call) error {
 	c.body = append(c.body, openapi...)
-	return c.send(http.StatusOK)
+	return c.sendBody(http.StatusOK)
 }

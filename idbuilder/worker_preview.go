@@ -82,7 +82,7 @@ func (w *Worker) previewIncrement(ctx context.Context, p *Preview, old, c *idcon
 	}
 	if old != nil && old.Increment != nil {
 		if i.Rewinds(old.Increment, reserved) {
-			p.Refusal = cmp.Or(p.Refusal, rewound(old.Increment, reserved))
+			p.Refusal = cmp.Or(p.Refusal, rewindError(old.Increment, reserved))
 			last = i.Base
 		} else if i.Advances(old.Increment, reserved) {
 			last = i.Base

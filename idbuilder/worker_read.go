@@ -123,7 +123,7 @@ type read struct {
 }
 
 // closeReads makes later reads fail, and waits for the running ones.
-func (r *reads) close() {
+func (r *reads) closeReads() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()

@@ -54,17 +54,17 @@ func (w *Worker) adminRoutes() []route {
 func (w *Worker) mainHandler() http.Handler {
 	routes := append(w.publicRoutes(), w.generationRoutes()...)
 	if w.options.AdminApart {
-		return w.mux(routes)
+		return w.newMux(routes)
 	}
-	return w.addConsole(w.mux(append(routes, w.adminRoutes()...)))
+	return w.addConsole(w.newMux(append(routes, w.adminRoutes()...)))
 }
 
 // adminHandler returns the handler of the endpoints for admins.
 func (w *Worker) adminHandler() http.Handler {
-	return w.addConsole(w.mux(append(w.publicRoutes(), w.adminRoutes()...)))
+	return w.addConsole(w.newMux(append(w.publicRoutes(), w.adminRoutes()...)))
 }
 
-func (w *Worker) mux(routes []route) *http.ServeMux {
+func (w *Worker) newMux(routes []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string][]string{} // by path
 	refuse := w.endpointHandler(refuseUnknown(methods))
@@ -81,7 +81,7 @@ func (w *Worker) mux(routes []route) *http.ServeMux {
 			add("/api/"+rest, r) // the deployed worker's console uses these paths
 		}
 	}
-	mux.Handle("GET /metrics", w.metrics())
+	mux.Handle("GET /metrics", w.metricsHandler())
 	mux.Handle("/", refuse)
 	return mux
 }
@@ -112,7 +112,7 @@ func (w *Worker) addConsole(mux *http.ServeMux) http.Handler {
 	return mux
 }
 
-func (w *Worker) metrics() http.Handler {
+func (w *Worker) metricsHandler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(w)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

@@ -14,7 +14,7 @@ func (w *Worker) endpointHandler(fn endpoint) http.HandlerFunc {
 		c.w, c.r, c.worker, c.begun = rw, r, w, time.Now()
 		defer c.endCall()
 		c.startTrace()
-		if err := c.run(fn); err != nil {
+		if err := c.runEndpoint(fn); err != nil {
 			c.sendError(err)
 		}
 	}

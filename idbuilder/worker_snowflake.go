@@ -17,15 +17,15 @@ import (
 // Snowflake leases a worker id of a snowflake key to a client, or renews its lease.
 // The error is a [*api.Error], a [*snowflake.ExhaustedError] or the store's.
 func (w *Worker) Snowflake(ctx context.Context, key string, client snowflake.Client) (api.Snowflake, error) {
-	e, s, err := w.key(ctx, key, idconfig.TypeSnowflake)
+	e, s, err := w.keyOfType(ctx, key, idconfig.TypeSnowflake)
 	if err != nil {
 		return api.Snowflake{}, err
 	}
 	e.noteUse(time.Now())
-	return w.snowflake(ctx, e, s, client)
+	return w.leaseWorkerID(ctx, e, s, client)
 }
 
-func (w *Worker) snowflake(ctx context.Context, e *keyEntry, s *keyState, client snowflake.Client) (api.Snowflake, error) {
+func (w *Worker) leaseWorkerID(ctx context.Context, e *keyEntry, s *keyState, client snowflake.Client) (api.Snowflake, error) {
 	c := s.config.Snowflake
 	g, err := w.leases.Lease(ctx, leaseKey(s.config), client)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *Worker) serveSnowflake(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer, err := w.snowflake(c.ctx(), e, s, snowflake.Client{LeaseKey: cmp.Or(p.leaseKey, c.lease), Renews: p.renews, Address: c.r.RemoteAddr})
+	answer, err := w.leaseWorkerID(c.requestContext(), e, s, snowflake.Client{LeaseKey: cmp.Or(p.leaseKey, c.lease), Renews: p.renews, Address: c.r.RemoteAddr})
 	if err != nil {
 		return err
 	}

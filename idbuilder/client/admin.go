@@ -18,18 +18,18 @@ import (
 // like those for IDs: each of them may be carried out more than once, with the same result.
 type Admin struct{ client *Client }
 
-// Verify reports whether the token is an admin's: nil if it is.
+// Verify returns nil if the token is an admin token.
 func (a Admin) Verify(ctx context.Context) error {
 	return a.client.send(ctx, request{method: http.MethodGet, path: "/v1/auth/verify"})
 }
 
-// Token returns the token of a key that this admin token gets: the same one as long as it is valid.
+// Token returns the token of a key: the same one as long as it is valid.
 func (a Admin) Token(ctx context.Context, key string) (api.Token, error) {
 	return get[api.Token](ctx, a.client, "/v1/auth/token", url.Values{"key": {key}})
 }
 
-// ResetToken returns another token for a key. The one before is refused by all
-// workers when it returns nil.
+// ResetToken returns another token for a key. When it returns nil, all workers refuse
+// the one before.
 func (a Admin) ResetToken(ctx context.Context, key string) (api.Token, error) {
 	return get[api.Token](ctx, a.client, "/v1/auth/tokenreset", url.Values{"key": {key}})
 }
@@ -61,8 +61,8 @@ func (a Admin) Delete(ctx context.Context, idType, key string) error {
 	return a.client.send(ctx, request{method: http.MethodDelete, path: configPath(idType), query: url.Values{"key": {key}}})
 }
 
-// Configs returns the configurations whose keys begin with a prefix, in the order of their keys. An
-// error is the last that it yields.
+// Configs returns the configurations whose keys begin with a prefix, in the order of their keys. It
+// ends after an error.
 func (a Admin) Configs(ctx context.Context, prefix string) iter.Seq2[api.Summary, error] {
 	return func(yield func(api.Summary, error) bool) {
 		query := url.Values{"size": {"100"}}

@@ -43,8 +43,8 @@ func BenchmarkSegment(b *testing.B) {
 	})
 }
 
-// filled returns a handle whose segments are there at once, and large: what is
-// measured is the cost of an ID when a segment is there.
+// filled returns a handle whose segments are large and need no request: the benchmark
+// measures the cost of an ID from a segment.
 func filled(b *testing.B) *Increment {
 	c, err := New(Options{URLs: []string{"http://localhost"}})
 	if err != nil {

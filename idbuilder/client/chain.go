@@ -13,7 +13,7 @@ import (
 const (
 	firstGoal = 16               // IDs in the first request
 	maxSize   = 1000             // IDs in a request
-	longLife  = 10 * time.Second // a segment that lasts for longer is larger than it needs to be
+	longLife  = 10 * time.Second // a segment that lasts longer is larger than necessary
 )
 
 // chain gives the IDs of one key: from the current segment, then from those that
@@ -27,16 +27,16 @@ type chain[T any] struct {
 	ready   []*segment[T] // fetched ahead, in their order
 	goal    int           // how many IDs to fetch ahead
 	age     time.Duration // after which IDs that were fetched are dropped; 0: never
-	begun   time.Time     // when the current segment was made so
-	pending *fetch        // nil: nothing is being fetched
+	begun   time.Time     // when the current segment became current
+	pending *fetch        // nil: no fetch is running
 	closed  bool
 }
 
-// fetch is a request for IDs that is under way.
+// fetch is a running request for IDs.
 type fetch struct {
 	done   chan struct{} // closed when it has ended
 	err    error
-	waited bool // a caller has had to wait for it
+	waited bool // a caller waits for it
 }
 
 func (c *chain[T]) init(client *Client, fetch func(ctx context.Context, size int) ([]T, error)) {
@@ -61,7 +61,7 @@ func (c *chain[T]) nextN(ctx context.Context, dst []T) (n int, err error) {
 	return n, nil
 }
 
-// takeNext returns the next ID when the segment used is used up.
+// takeNext returns the next ID after the segment used has none left.
 func (c *chain[T]) takeNext(ctx context.Context, used *segment[T]) (T, error) {
 	var dst [1]T
 	err := c.advanceSegment(ctx, used)
@@ -71,7 +71,7 @@ func (c *chain[T]) takeNext(ctx context.Context, used *segment[T]) (T, error) {
 	return dst[0], err
 }
 
-// advanceSegment puts another segment in the place of one that is used up.
+// advanceSegment makes another segment current after used has no ID left.
 func (c *chain[T]) advanceSegment(ctx context.Context, used *segment[T]) error {
 	counted := false
 	for {
@@ -94,8 +94,8 @@ func (c *chain[T]) advanceSegment(ctx context.Context, used *segment[T]) error {
 	}
 }
 
-// swapSegment puts the first segment that is ready in the place of the one that is used up.
-// It returns the fetch to wait for if none is.
+// swapSegment makes the first ready segment current, unless used is no longer current.
+// It returns the fetch to wait for if no segment is ready.
 func (c *chain[T]) swapSegment(used *segment[T]) (*fetch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *chain[T]) swapSegment(used *segment[T]) (*fetch, error) {
 	case c.current.Load() != used:
 		return nil, nil // another goroutine was faster
 	case len(c.ready) == 0:
-		c.start()
+		c.startFetch()
 		c.doubleGoal()
 		return c.pending, nil
 	}
@@ -119,7 +119,7 @@ func (c *chain[T]) swapSegment(used *segment[T]) (*fetch, error) {
 	return nil, nil
 }
 
-// doubleGoal doubles the goal when a caller has to wait, once a fetch, but for the first one.
+// doubleGoal doubles the goal because a caller has to wait: once for each fetch except the first.
 func (c *chain[T]) doubleGoal() {
 	if f := c.pending; !f.waited && !c.begun.IsZero() {
 		f.waited = true
@@ -132,7 +132,7 @@ func (c *chain[T]) refillAhead() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed && c.needsFetch() {
-		c.start()
+		c.startFetch()
 	}
 }
 
@@ -144,16 +144,16 @@ func (c *chain[T]) needsFetch() bool {
 	return n < c.goal
 }
 
-// start begins to fetch, unless that is under way.
-func (c *chain[T]) start() {
+// startFetch starts a fetch, unless one is running.
+func (c *chain[T]) startFetch() {
 	if c.pending == nil {
 		c.pending = &fetch{done: make(chan struct{})}
-		c.client.running.Go(c.run)
+		c.client.running.Go(c.fetchUntilGoal)
 	}
 }
 
-// run fetches until as many IDs are ready as the goal says, or one request fails.
-func (c *chain[T]) run() {
+// fetchUntilGoal fetches until as many IDs are ready as the goal says, or a request fails.
+func (c *chain[T]) fetchUntilGoal() {
 	for more := true; more; {
 		c.mu.Lock()
 		size := min(c.goal, maxSize)
@@ -163,7 +163,7 @@ func (c *chain[T]) run() {
 	}
 }
 
-// acceptFetch wakes the callers that wait, and reports whether more is to be fetched.
+// acceptFetch wakes the waiting callers, and reports whether to fetch more.
 func (c *chain[T]) acceptFetch(ids []T, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +171,7 @@ func (c *chain[T]) acceptFetch(ids []T, err error) bool {
 	c.pending = nil
 	if f.err = err; err == nil {
 		c.client.count.fetched.Add(int64(len(ids)))
-		c.add(newSegment(ids))
+		c.addSegment(newSegment(ids))
 	}
 	if c.closed {
 		f.err = ErrClosed
@@ -184,15 +184,14 @@ func (c *chain[T]) acceptFetch(ids []T, err error) bool {
 	return true
 }
 
-func (c *chain[T]) add(s *segment[T]) {
+func (c *chain[T]) addSegment(s *segment[T]) {
 	c.ready = append(c.ready, s)
 	if c.age > 0 {
 		time.AfterFunc(c.age, func() { c.dropStale(s) })
 	}
 }
 
-// dropStale drops a segment that is too old. If some of it was not given, fewer are
-// fetched ahead.
+// dropStale drops a segment that is too old. If it had IDs left, it lowers the goal.
 func (c *chain[T]) dropStale(s *segment[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

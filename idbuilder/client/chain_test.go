@@ -34,8 +34,8 @@ func next(t *testing.T, h *client.Increment) int64 {
 	return id
 }
 
-// TestPrefetch: the first call fetches 16 IDs, half of which make the handle fetch more
-// in the background; a caller that is not faster than the service never waits again.
+// TestPrefetch: the first call fetches 16 IDs. After half of them, the handle fetches more
+// in the background: a caller that is not faster than the service never waits again.
 func TestPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &counter{delay: 10 * time.Millisecond}
@@ -46,13 +46,13 @@ func TestPrefetch(t *testing.T) {
 				t.Fatalf("got %d, want %d", id, want)
 			}
 		}
-		if synctest.Wait(); !slices.Equal(s.requests(), []int{16}) {
-			t.Fatalf("before half of the segment was given, the requests were for %v", s.requests())
+		if synctest.Wait(); !slices.Equal(s.requestSizes(), []int{16}) {
+			t.Fatalf("before half of the segment was given, the requests were for %v", s.requestSizes())
 		}
 		next(t, h)
 		time.Sleep(11 * time.Millisecond)
-		if synctest.Wait(); !slices.Equal(s.requests(), []int{16, 16}) {
-			t.Fatalf("after half of it, the requests were for %v", s.requests())
+		if synctest.Wait(); !slices.Equal(s.requestSizes(), []int{16, 16}) {
+			t.Fatalf("after half of it, the requests were for %v", s.requestSizes())
 		}
 		for want := int64(9); want <= 1000; want++ {
 			if id := next(t, h); id != want {
@@ -66,8 +66,8 @@ func TestPrefetch(t *testing.T) {
 	})
 }
 
-// TestGoal: a caller that is faster than the service makes the handle ask for more at
-// once, up to Ahead; one that has become slow, for fewer.
+// TestGoal: a caller that is faster than the service makes the handle ask for more IDs at
+// once, up to Ahead; a slow caller makes it ask for fewer.
 func TestGoal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &counter{delay: 10 * time.Millisecond}
@@ -75,12 +75,12 @@ func TestGoal(t *testing.T) {
 		for range 20_000 {
 			next(t, h)
 		}
-		sizes := s.requests()
+		sizes := s.requestSizes()
 		if slices.Max(sizes) != 1000 || !slices.IsSorted(sizes) {
 			t.Errorf("in a hurry, the requests were for %v", sizes)
 		}
 		synctest.Wait()
-		ahead := int(s.given()) - 20_000
+		ahead := int(s.lastGiven()) - 20_000
 		if ahead > 2500+1000+1000 {
 			t.Errorf("%d IDs were fetched ahead", ahead)
 		}
@@ -88,14 +88,14 @@ func TestGoal(t *testing.T) {
 			next(t, h)
 			time.Sleep(time.Second)
 		}
-		if sizes := s.requests(); sizes[len(sizes)-1] > 64 {
+		if sizes := s.requestSizes(); sizes[len(sizes)-1] > 64 {
 			t.Errorf("at one ID a second, the last request was for %d", sizes[len(sizes)-1])
 		}
 	})
 }
 
-// TestConcurrentCallers: 8 goroutines share a handle. They get each ID that was fetched
-// once, without gaps, and each of them gets increasing ones.
+// TestConcurrentCallers: 8 goroutines share a handle. Together they get each fetched ID once,
+// without gaps, and each goroutine gets increasing IDs.
 func TestConcurrentCallers(t *testing.T) {
 	s := &counter{}
 	h := fakeClient(t, client.Options{}, s.serve).Increment("k")
@@ -125,8 +125,8 @@ func TestConcurrentCallers(t *testing.T) {
 	}
 }
 
-// TestFailedPrefetch: a failure in the background is no concern of callers as long as there are
-// IDs; then it is theirs, and the next call asks again.
+// TestFailedPrefetch: callers see no error of a background request as long as there are IDs.
+// Then a call returns the error, and the next call sends a new request.
 func TestFailedPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, down := &counter{}, false
@@ -163,8 +163,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 		if _, err := h.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if id := next(t, h); id != 1 || len(s.requests()) != 1 {
-			t.Error(id, s.requests())
+		if id := next(t, h); id != 1 || len(s.requestSizes()) != 1 {
+			t.Error(id, s.requestSizes())
 		}
 		if id, err := h.Next(ctx); id != 2 || err != nil {
 			t.Error("with IDs in memory, a context that has ended does not matter, but", err)
@@ -199,8 +199,8 @@ func TestFormattedAge(t *testing.T) {
 	})
 }
 
-// TestOrder: when another worker answers, whose numbers come before those given already, they
-// are left out, unless any order is allowed.
+// TestOrder: when another worker answers with numbers below those given already, the handle
+// leaves them out, unless any order is allowed.
 func TestOrder(t *testing.T) {
 	for _, any := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestOrderGivesUp(t *testing.T) {
 	})
 }
 
-// TestBadAnswers: what is no answer of the service is refused.
+// TestBadAnswers: an answer that is not the ID service's is an error.
 func TestBadAnswers(t *testing.T) {
 	for name, body := range map[string]string{
 		"no IDs":           `{"code":0,"message":"success","data":{"id":[],"ids":[]}}`,

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// Client gets IDs from the service. Make one for a token and keep it.
+// Client gets IDs from the service. Make one for each token, and keep it.
 type Client struct {
 	options Options
 	urls    []string     // without a slash at the end
@@ -67,7 +67,7 @@ func (c *Client) Snowflake(key string) *Snowflake {
 	return handle(c, c.snowflakes, key, newSnowflake)
 }
 
-// closer is a handle: close refuses further IDs.
+// closer is a handle. After close it gives no more IDs.
 type closer interface{ close() }
 
 func handle[H closer](c *Client, handles map[string]H, key string, make func(*Client, string) H) H {
@@ -84,8 +84,8 @@ func handle[H closer](c *Client, handles map[string]H, key string, make func(*Cl
 	return h
 }
 
-// Close ends all requests of handles, and waits until their goroutines are gone. Handles give no
-// further IDs, only [ErrClosed]; what they had fetched is a gap.
+// Close ends all requests of handles, and waits until their goroutines have ended. Handles then
+// return [ErrClosed]; the IDs that they had fetched are a gap.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -109,7 +109,7 @@ func closeAll[H closer](handles map[string]H) {
 // Admin returns the requests of administrators.
 func (c *Client) Admin() Admin { return Admin{c} }
 
-// Metrics returns what was counted.
+// Metrics returns the counts since the client was made.
 func (c *Client) Metrics() Metrics {
 	n := &c.count
 	return Metrics{

@@ -58,7 +58,7 @@ func (c *Client) buildRequest(ctx context.Context, base string, r request) (*htt
 	return sent, nil
 }
 
-// send sends a request until it is answered, or as often as [Retry] says. The error is a
+// send sends a request until there is an answer, or as often as [Retry] says. The error is a
 // [*RequestError].
 func (c *Client) send(ctx context.Context, r request) error {
 	var err error
@@ -78,7 +78,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 		if !again {
 			break
 		}
-		if elsewhere(err) {
+		if mayWorkElsewhere(err) {
 			c.failover(index)
 		}
 		if sleep.For(ctx, pause) != nil {
@@ -89,25 +89,25 @@ func (c *Client) send(ctx context.Context, r request) error {
 	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err}
 }
 
-// planRetry reports whether a request that failed so often is sent again, and after which pause:
-// none before the other URLs had their turn.
+// planRetry reports whether to send a request again after so many tries, and after which pause:
+// none until each URL was tried.
 func (c *Client) planRetry(err error, tries int, pauses *int) (time.Duration, bool) {
 	if !retryable(err) || tries >= c.options.Retry.Attempts*len(c.urls) {
 		return 0, false
 	}
 	var refusal *api.Error
-	if errors.As(err, &refusal) && refusal.RetryAfter > 0 && (len(c.urls) == 1 || !elsewhere(err)) {
+	if errors.As(err, &refusal) && refusal.RetryAfter > 0 && (len(c.urls) == 1 || !mayWorkElsewhere(err)) {
 		return refusal.RetryAfter + jitter(c.options.Retry.First), refusal.RetryAfter <= maxRetryAfter
 	}
-	if elsewhere(err) && tries%len(c.urls) != 0 {
+	if mayWorkElsewhere(err) && tries%len(c.urls) != 0 {
 		return 0, true
 	}
 	*pauses++
 	return c.options.Retry.pauseAfter(*pauses), true
 }
 
-// failover has later requests go to the next URL, unless another request has
-// changed it already.
+// failover makes later requests go to the next URL, unless another request has
+// changed the URL already.
 func (c *Client) failover(from int64) {
 	if len(c.urls) > 1 && c.url.CompareAndSwap(from, (from+1)%int64(len(c.urls))) {
 		c.count.failovers.Add(1)

@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestIncrement takes all IDs of a key one by one and in batches: they are those of the
-// configuration, in their order, to the last.
+// TestIncrement takes all IDs of a key one by one and in batches: all IDs of the configuration
+// come, in their order, to the last.
 func TestIncrement(t *testing.T) {
 	c, _ := service(t, map[string]string{
 		`{"key": "up", "base": 0, "delta": 3, "max": 6000}`:                "increment",
@@ -63,7 +63,7 @@ func TestFormatted(t *testing.T) {
 	}
 }
 
-// TestRefusals: errors.Is finds what the service said.
+// TestRefusals: errors.Is finds the sentinel for the code of a refusal.
 func TestRefusals(t *testing.T) {
 	c, server := service(t, map[string]string{`{"key": "a", "base": 0}`: "increment", `{"key": "b", "base": 0}`: "increment"})
 	token, err := c.Admin().Token(t.Context(), "a")
@@ -149,7 +149,7 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// TestClosed: after Close, handles give nothing, also those that are made later.
+// TestClosed: after Close, handles give no IDs, not even handles that are made later.
 func TestClosed(t *testing.T) {
 	c, _ := service(t, map[string]string{`{"key": "k", "base": 0}`: "increment"})
 	h := c.Increment("k")
@@ -170,7 +170,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestOptions: all faults are told at once.
+// TestOptions: the error has all faults.
 func TestOptions(t *testing.T) {
 	_, err := client.New(client.Options{
 		URLs: []string{"localhost:8080", "http://", "http://me:hidden@host", "http://host/?a=b", "%zz", "https://good.example/base"}, Token: "a b",

@@ -14,33 +14,32 @@
 // # Segments
 //
 // The handles of increment and formatted keys fetch IDs ahead, up to 1000 with one request, and give
-// them from memory. They begin with 16, fetch more when half of them are given, and twice as many
-// ahead each time that a caller had to wait, up to [Options.Ahead]; they fetch fewer again when
-// those last for long. IDs that were fetched and not given when the program
-// ends are gaps.
+// them from memory. They begin with 16, and fetch more when half of them are given. Each time that a
+// caller has to wait they double how many they fetch ahead, up to [Options.Ahead]; when the IDs last
+// long they fetch fewer again. IDs that were fetched and not given when the program ends are gaps.
 //
 // # Order
 //
 // The IDs of one [Increment] strictly increase, or strictly decrease if the key's step is negative: an ID
 // is beyond every ID that the handle returned before the call began. Several workers each have
 // a range of their own, so when another worker answers, its numbers may lie before
-// those given already. The handle then leaves them out, and they are gaps. Where
-// a balancer spreads requests over workers that would leave out many: set
-// [Options.AnyOrder] there. IDs are unique either way.
+// those given already. The handle then leaves them out, and they are gaps. If a balancer
+// spreads requests over workers, the handle would leave out many IDs: set
+// [Options.AnyOrder]. IDs are unique either way.
 //
 // # Snowflake IDs
 //
 // A [Snowflake] leases a worker id and makes IDs without the network. The service
 // never leases a worker id for overlapping times, and a Snowflake makes no ID
-// whose timestamp is outside of its lease, by whatever the clock says, so IDs are unique even
-// where clocks are wrong. It renews the lease after a third of its duration. When the lease has ended it makes no
+// whose timestamp is outside of its lease. So IDs are unique even if clocks are wrong. It
+// renews the lease after a third of its duration. After the lease has ended it makes no
 // ID until it has another one.
 //
 // # Failures
 //
-// A request that is refused for a while (429, 502, 503, 504), whose connection fails, or whose answer is
-// cut off is repeated: at once on the next of several URLs, and after an exponentially growing
-// pause with jitter on the same. No idempotency key is needed: a request whose
+// The client repeats a request that is refused for a while (429, 502, 503, 504), whose connection
+// fails, or whose answer is cut off: at once on the next of several URLs, and after an exponentially
+// growing pause with jitter on the same one. No idempotency key is needed: a request whose
 // answer was lost has only used up numbers, which are gaps. Errors are a
 // [*RequestError], which wraps the [*api.Error] of the service; use errors.Is
 // with [ErrExhausted], [ErrNotFound] and the others for its code.

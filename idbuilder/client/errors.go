@@ -12,22 +12,22 @@ import (
 
 // Errors.
 var (
-	// ErrClosed: the client was closed.
+	// ErrClosed says that the client was closed.
 	ErrClosed = errors.New("client: it was closed")
-	// ErrExhausted: the key has no further ID (code 4003).
+	// ErrExhausted says that the key has no further ID (code 4003).
 	ErrExhausted = errors.New("client: the key is exhausted")
-	// ErrNotFound: there is no such key (code 3001).
+	// ErrNotFound says that there is no such key (code 3001).
 	ErrNotFound = errors.New("client: there is no such key")
-	// ErrUnauthenticated: the token is missing, wrong or has expired (code 2001).
+	// ErrUnauthenticated says that the token is missing, wrong or has expired (code 2001).
 	ErrUnauthenticated = errors.New("client: the token is not valid")
-	// ErrForbidden: the token is one for something else (code 2002).
+	// ErrForbidden says that the token does not permit the request (code 2002).
 	ErrForbidden = errors.New("client: the token is not one for this")
-	// ErrRateLimited: the token makes more requests than it may (status 429).
+	// ErrRateLimited says that there are too many requests with the token (status 429).
 	ErrRateLimited = errors.New("client: too many requests")
-	// ErrOrder: the numbers of the service stay before those given already. It happens when an
-	// operator moved the sequence back by force; [Options.AnyOrder] accepts it.
+	// ErrOrder says that the service keeps giving numbers that come before those given already, as it
+	// does after an operator moved the sequence back by force. [Options.AnyOrder] accepts them.
 	ErrOrder = errors.New("client: the service gives numbers that come before those given already")
-	// ErrLease: there is no lease to make snowflake IDs under. A [*LeaseError] wraps it.
+	// ErrLease says that there is no lease for snowflake IDs. A [*LeaseError] wraps it.
 	ErrLease = errors.New("client: no lease")
 )
 
@@ -56,7 +56,7 @@ func (e *RequestError) Error() string {
 // Unwrap returns the error of the last try.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// Is reports whether the answer of the service is what target stands for.
+// Is reports whether target stands for the code of the service's answer.
 func (e *RequestError) Is(target error) bool {
 	var refusal *api.Error
 	if !errors.As(e.Err, &refusal) {
@@ -77,8 +77,8 @@ func (e *RequestError) Is(target error) bool {
 	return false
 }
 
-// AnswerError is an answer that is not the ID service's: another program answers
-// at the URL, or something between has changed the answer.
+// AnswerError is an answer that is not the ID service's: another program serves
+// the URL, or a proxy has changed the answer.
 type AnswerError struct {
 	Status int // of HTTP
 	Reason string
@@ -97,9 +97,8 @@ func (e *AnswerError) Error() string {
 // Unwrap returns the cause.
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// ClockError says that this machine's clock is behind: behind the last ID that was
-// made, or behind the begin of the lease. No ID was made; the handle makes IDs
-// again when the clock has caught up.
+// ClockError says that this machine's clock is before the last ID that was made, or before the
+// begin of the lease. No ID was made; the handle makes IDs again when the clock has caught up.
 type ClockError struct {
 	Key    string
 	Behind time.Duration // in whole milliseconds
@@ -117,7 +116,7 @@ func (e *ClockError) Error() string {
 type LeaseError struct {
 	Key     string
 	Expired time.Time // when the last lease ended; zero: there was none
-	Err     error     // why there is no other one; nil: this machine's clock is past the new one's end
+	Err     error     // why there is no other lease; nil: this machine's clock is past the end of the new one
 }
 
 // Error tells why.

@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// serve starts a service in memory; programs have one that runs elsewhere.
+// serve starts a service in memory. A real service runs elsewhere.
 func serve() (url string, stop func()) {
 	db, err := embedded.OpenMemory()
 	if err != nil {

@@ -65,7 +65,7 @@ func (c *counter) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, api.Numbers{ID: ids, IDs: ids})
 }
 
-func (c *counter) given() int64 {
+func (c *counter) lastGiven() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
@@ -78,7 +78,7 @@ func (c *counter) restart(last int64, most int) {
 	c.last, c.most = last, most
 }
 
-func (c *counter) requests() []int {
+func (c *counter) requestSizes() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sizes)
@@ -121,13 +121,13 @@ func (l *leases) serve(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (l *leases) set(change func()) {
+func (l *leases) change(change func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change()
 }
 
-func (l *leases) asked() []string {
+func (l *leases) requestedKeys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.queries

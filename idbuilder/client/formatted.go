@@ -12,7 +12,7 @@ import (
 )
 
 // FormattedKey gives the IDs of a formatted key; see [Client.Formatted]. An ID has the
-// date of when it was fetched, at most [Options.FormattedAge] before it is given.
+// date at which it was fetched, at most [Options.FormattedAge] before it is given.
 type FormattedKey struct {
 	chain[string]
 	key string
@@ -21,7 +21,7 @@ type FormattedKey struct {
 func newFormatted(c *Client, key string) *FormattedKey {
 	h := &FormattedKey{key: key}
 	h.age = max(c.options.FormattedAge, 0)
-	h.init(c, h.get)
+	h.init(c, h.fetchIDs)
 	return h
 }
 
@@ -41,12 +41,12 @@ func (h *FormattedKey) Next(ctx context.Context) (string, error) {
 }
 
 // NextN fills dst with the next IDs and returns how many it gave: all, unless it returns
-// an error. Errors are those of [Formatted.Next].
+// an error. Errors are those of [FormattedKey.Next].
 func (h *FormattedKey) NextN(ctx context.Context, dst []string) (int, error) {
 	return h.nextN(ctx, dst)
 }
 
-func (h *FormattedKey) get(ctx context.Context, size int) ([]string, error) {
+func (h *FormattedKey) fetchIDs(ctx context.Context, size int) ([]string, error) {
 	return requestIDs(ctx, h.client, "/v1/id/formatted", h.key, size, readTexts)
 }
 

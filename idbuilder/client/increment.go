@@ -24,7 +24,7 @@ type Increment struct {
 
 func newIncrement(c *Client, key string) *Increment {
 	h := &Increment{key: key, order: order{any: c.options.AnyOrder}}
-	h.init(c, h.get)
+	h.init(c, h.fetchBeyond)
 	return h
 }
 
@@ -46,12 +46,12 @@ func (h *Increment) Next(ctx context.Context) (int64, error) {
 // all, unless it returns an error. Errors are those of [Increment.Next].
 func (h *Increment) NextN(ctx context.Context, dst []int64) (int, error) { return h.nextN(ctx, dst) }
 
-// maxDiscards bounds the answers in a row that have only IDs before those given
+// maxDiscards bounds the answers in a row that have no ID beyond those given
 // already.
 const maxDiscards = 1000
 
-// get asks for IDs until some are beyond those given already.
-func (h *Increment) get(ctx context.Context, size int) ([]int64, error) {
+// fetchBeyond requests IDs until some are beyond those given already.
+func (h *Increment) fetchBeyond(ctx context.Context, size int) ([]int64, error) {
 	for range maxDiscards {
 		ids, err := requestIDs(ctx, h.client, "/v1/id/increment", h.key, size, readNumbers)
 		if err != nil {
@@ -70,12 +70,12 @@ func (h *Increment) get(ctx context.Context, size int) ([]int64, error) {
 	return nil, fmt.Errorf("%w: key %q, %d answers in a row", ErrOrder, h.key, maxDiscards)
 }
 
-// order leaves out IDs that come before others. Only one goroutine at a time uses it.
+// order leaves out IDs that come before earlier ones. Only one goroutine at a time uses it.
 type order struct {
 	any   bool  // nothing is left out
-	step  int64 // 1 for IDs that increase, -1 for such that decrease, 0: not known yet
+	step  int64 // 1: IDs increase, -1: they decrease, 0: not known yet
 	last  int64
-	begun bool // there is a last
+	begun bool // last is set
 }
 
 // keepBeyond returns those of the IDs that are beyond the last.
@@ -101,7 +101,7 @@ func (o *order) keepBeyond(ids []int64) ([]int64, error) {
 }
 
 // direction returns 1 if the IDs strictly increase, -1 if they strictly decrease,
-// 0 if there is one alone.
+// 0 if there is only one.
 func direction(ids []int64) (step int64, err error) {
 	for i := 1; i < len(ids); i++ {
 		up := int64(1)
@@ -130,14 +130,14 @@ func either[T any](id, ids []T) []T {
 	return id
 }
 
-// requestIDs asks for IDs of a key. A key that has fewer left is asked for fewer.
+// requestIDs requests IDs of a key, or fewer if the key has fewer left.
 func requestIDs[T any](ctx context.Context, c *Client, path, key string, size int, read func(json.RawMessage) ([]T, error)) (ids []T, err error) {
 	for ; ; size /= 2 {
 		err = c.send(ctx, request{
 			method: http.MethodGet, path: path, query: url.Values{"key": {key}, "size": {strconv.Itoa(size)}},
 			read: func(data json.RawMessage) (err error) {
 				if ids, err = read(data); err == nil && (len(ids) < 1 || len(ids) > size) {
-					err = fmt.Errorf("there are %d IDs; asked for were %d", len(ids), size)
+					err = fmt.Errorf("there are %d IDs; the request was for %d", len(ids), size)
 				}
 				return err
 			},

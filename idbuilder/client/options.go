@@ -24,9 +24,8 @@ const (
 
 // Options configure a [Client].
 type Options struct {
-	// URLs are where the service answers, such as "https://id.example.com"; at least
-	// one. A request goes to the one that answered last; when that fails, to
-	// the next.
+	// URLs are the addresses of the service, such as "https://id.example.com"; at least
+	// one. A request goes to the one that answered last; if that fails, to the next.
 	URLs []string
 	// Token is the key's token, or an admin's: needed for [Admin].
 	Token string
@@ -44,13 +43,13 @@ type Options struct {
 	// give them; see the documentation of the package.
 	AnyOrder bool
 
-	// FormattedAge is after what time an ID of a formatted key is no longer given, as
-	// it may have the date of when it was fetched. 0 means 10 seconds, negative:
-	// it is given whenever.
+	// FormattedAge is the time after which a fetched ID of a formatted key is dropped, because
+	// it may have the date of its fetch. 0 means 10 seconds, negative: IDs are never
+	// dropped.
 	FormattedAge time.Duration
 
 	// MaxBackward is how long a [Snowflake] waits for a clock that was set back;
-	// where it is further back, Next returns a [*ClockError]. 0 means 5 seconds,
+	// if the clock is further back, Next returns a [*ClockError]. 0 means 5 seconds,
 	// negative: it does not wait.
 	MaxBackward time.Duration
 	// Now is the clock that the timestamps of snowflake IDs come from; nil means
@@ -64,8 +63,8 @@ type Retry struct {
 	Attempts int
 	// First is the pause before the second try; each further pause is twice as
 	// long, up to Max. Half of each pause is random. 0 means 50 milliseconds,
-	// and 2 seconds for Max. Where the service says how long to wait (Retry-After), that is
-	// done, unless it is over 30 seconds: then the request fails at once.
+	// and 2 seconds for Max. If the service says how long to wait (Retry-After), the client
+	// waits that long; if that is over 30 seconds, the request fails at once.
 	First, Max time.Duration
 }
 

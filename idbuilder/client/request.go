@@ -20,7 +20,7 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         []byte // JSON; nil: none
-	// read takes the data of the answer; nil: it has none.
+	// read reads the data of the answer; nil: it has none.
 	read func(data json.RawMessage) error
 }
 
@@ -54,7 +54,7 @@ func readAnswer(response *http.Response, body []byte, read func(json.RawMessage)
 	err := json.Unmarshal(body, &answer)
 	switch {
 	case (err != nil || answer.Code == nil) && response.StatusCode >= 400:
-		return foreign(response, body)
+		return proxyRefusal(response, body)
 	case err != nil:
 		return &AnswerError{response.StatusCode, "it is no JSON", err}
 	case answer.Code == nil:
@@ -72,8 +72,8 @@ func readAnswer(response *http.Response, body []byte, read func(json.RawMessage)
 	return nil
 }
 
-// foreign returns the refusal of a proxy before the service.
-func foreign(response *http.Response, body []byte) error {
+// proxyRefusal returns the refusal of a proxy in front of the service.
+func proxyRefusal(response *http.Response, body []byte) error {
 	code := api.Internal
 	switch status := response.StatusCode; {
 	case status == http.StatusUnauthorized:

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// maxRetryAfter is for how long the service may have a request wait.
+// maxRetryAfter bounds the wait that the service may ask for.
 const maxRetryAfter = 30 * time.Second
 
 // pauseAfter returns the n-th pause, counted from 1: half of it is random.
@@ -46,9 +46,9 @@ func retryable(err error) bool {
 	return false
 }
 
-// elsewhere reports whether another URL may answer at once: a limit of requests is
-// the token's, at each of them.
-func elsewhere(err error) bool {
+// mayWorkElsewhere reports whether another URL may answer at once. A limit of requests holds
+// for the token at each URL.
+func mayWorkElsewhere(err error) bool {
 	var refusal *api.Error
 	return !errors.As(err, &refusal) || refusal.Status != http.StatusTooManyRequests
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
-// TestRetry: which refusals are repeated, how often, and after which pauses.
+// TestRetry checks which refused requests are repeated, how often, and after which pauses.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -83,8 +83,8 @@ func TestRetryUsesJitter(t *testing.T) {
 	})
 }
 
-// TestFailover: a request goes to the next URL at once, and later requests stay with the one that
-// answered; all URLs have their turn before there is a pause.
+// TestFailover: a failed request goes to the next URL at once, and later requests stay with the URL
+// that answered; each URL is tried before the client pauses.
 func TestFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
@@ -133,20 +133,20 @@ func brokenClient(t *testing.T, o client.Options, hosts *[]string, down map[stri
 }
 
 // hostile is a transport that loses answers, cuts them off, delays them beyond the
-// time limit, or answers in the place of the service.
+// time limit, or answers instead of the service.
 type hostile struct {
 	mu     sync.Mutex
 	random *rand.Rand
 }
 
-func (h *hostile) roll() int {
+func (h *hostile) rollFault() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.random.IntN(10)
 }
 
 func (h *hostile) RoundTrip(r *http.Request) (*http.Response, error) {
-	choice := h.roll()
+	choice := h.rollFault()
 	if choice == 0 {
 		return nil, errors.New("connection refused")
 	}

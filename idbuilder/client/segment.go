@@ -4,12 +4,12 @@ package client
 
 import "sync/atomic"
 
-// segment is a run of IDs that are given by an atomic counter, without a lock.
+// segment has IDs that callers take by an atomic counter, without a lock.
 type segment[T any] struct {
 	ids  []T
-	half int64 // when so many are given, more are fetched
+	half int64 // when so many were given, the chain fetches more
 	_    [64]byte
-	next atomic.Int64 // how many were asked for; it may go beyond the IDs
+	next atomic.Int64 // how many were requested; it may go beyond the IDs
 	_    [64]byte     // next has a cache line of its own
 }
 

@@ -40,7 +40,7 @@ func (h *Snowflake) Next(ctx context.Context) (int64, error) {
 	return dst[0], err
 }
 
-// NextN fills dst with new IDs in ascending order and returns how many it made: all,
+// NextN fills dst with new IDs in ascending order and returns how many it made: all
 // unless it returns an error. Errors are those of [Snowflake.Next].
 func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 	leased := false
@@ -52,7 +52,7 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 		case missing.closed:
 			return n, ErrClosed
 		case missing.lease != nil && leased:
-			return n, &LeaseError{Key: h.key, Expired: missing.expired} // not even under the lease that has come
+			return n, &LeaseError{Key: h.key, Expired: missing.expired} // not even with the new lease
 		case missing.lease != nil:
 			leased = true
 			h.client.count.waits.Add(1)
@@ -69,7 +69,7 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 	return n, nil
 }
 
-// shortage is why there is no ID.
+// shortage is the reason for which there is no ID.
 type shortage struct {
 	closed  bool
 	lease   *fetch // there is no lease, or it has ended
@@ -122,8 +122,8 @@ func (h *Snowflake) fillIDs(dst []int64) (int, *shortage) {
 	return int(n), nil
 }
 
-// adoptLease puts a new lease in force. Under another worker id, or layout, the first ID has a
-// later timestamp than the last one.
+// adoptLease starts to use a new lease. If it has another worker id or layout, its first ID has a
+// later timestamp than the last ID.
 func (h *Snowflake) adoptLease(next *lease) {
 	if l := h.lease; l != nil && (l.worker != next.worker || l.layout != next.layout) {
 		h.sequence = next.layout.sequences()
@@ -131,7 +131,7 @@ func (h *Snowflake) adoptLease(next *lease) {
 	h.lease = next
 }
 
-// close refuses further IDs.
+// close makes later calls fail.
 func (h *Snowflake) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,9 +168,9 @@ func (l layout) id(ms, worker, sequence int64) int64 {
 // end returns the first millisecond whose timestamp does not fit.
 func (l layout) end() int64 { return l.base + 1<<l.ts }
 
-func (l layout) check() error {
+func (l layout) validate() error {
 	if l.skip < 0 || l.ts < 1 || l.ts > 62 || l.workers < 1 || l.n < 1 || l.skip+l.ts+l.workers+l.n != 64 {
-		return fmt.Errorf("skip_size %d, ts_size %d, worker_id_size %d and seq_size %d are no division of 64 bits", l.skip, l.ts, l.workers, l.n)
+		return fmt.Errorf("skip_size %d, ts_size %d, worker_id_size %d and seq_size %d do not divide 64 bits", l.skip, l.ts, l.workers, l.n)
 	}
 	return nil
 }

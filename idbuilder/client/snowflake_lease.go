@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// lease is a worker id and the stretch of time in which the handle makes IDs with it.
+// lease is a worker id and the time in which the handle may make IDs with it.
 type lease struct {
 	layout         layout
 	worker         int64
@@ -28,7 +28,7 @@ func newLease(s api.Snowflake) (*lease, error) {
 		worker: s.WorkerID, start: s.LeaseStart, expires: s.LeaseExpires, key: s.LeaseKey,
 		duration: time.Duration(s.LeaseDuration * float64(time.Second)),
 	}
-	if err := l.layout.check(); err != nil {
+	if err := l.layout.validate(); err != nil {
 		return nil, err
 	}
 	l.start, l.expires = max(l.start, l.layout.base), min(l.expires, l.layout.end())
@@ -41,7 +41,7 @@ func newLease(s api.Snowflake) (*lease, error) {
 	return l, nil
 }
 
-// startRequest begins to ask for a lease, unless that is under way.
+// startRequest starts a request for a lease, unless one is running.
 func (h *Snowflake) startRequest() *fetch {
 	if h.pending == nil {
 		h.pending = &fetch{done: make(chan struct{})}
@@ -51,7 +51,7 @@ func (h *Snowflake) startRequest() *fetch {
 	return h.pending
 }
 
-// requestLease asks for a lease, or for the renewal of the one that is held.
+// requestLease requests a lease, or the renewal of held.
 func (h *Snowflake) requestLease(held *lease) (l *lease, err error) {
 	query := url.Values{"key": {h.key}}
 	if held == nil || held.key == "" {
@@ -73,7 +73,7 @@ func (h *Snowflake) requestLease(held *lease) (l *lease, err error) {
 	return l, err
 }
 
-// acceptLease takes a lease, or the error, and sets the time of the next request.
+// acceptLease handles the answer to a request, and sets the time of the next one.
 func (h *Snowflake) acceptLease(l *lease, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,8 +95,8 @@ func (h *Snowflake) acceptLease(l *lease, err error) {
 	}
 }
 
-// forgetKey has the next request ask for another lease if the service does not
-// understand the key of this one.
+// forgetKey makes the next request ask for another lease if the service does not
+// accept the key of this one.
 func (h *Snowflake) forgetKey(err error) {
 	var refusal *api.Error
 	if errors.As(err, &refusal) && refusal.Code == api.Invalid {
@@ -106,8 +106,8 @@ func (h *Snowflake) forgetKey(err error) {
 	}
 }
 
-// renewAfter renews the lease after a time, unless it has ended by then: then the next call for an
-// ID asks for another one.
+// renewAfter renews the lease after a time. If the lease has ended by then, the next call for an
+// ID requests another one.
 func (h *Snowflake) renewAfter(d time.Duration) {
 	if h.timer != nil {
 		h.timer.Stop()

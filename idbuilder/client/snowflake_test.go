@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 )
 
-// clock is one that can be set.
+// clock is a clock that tests set.
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration
@@ -39,7 +39,7 @@ func parts(id int64) (at time.Time, worker, sequence int64) {
 	return base.Add(time.Duration(id>>22) * time.Millisecond), id >> 12 & 1023, id & 4095
 }
 
-// snowflakes runs a test of a handle whose clock and service it holds.
+// snowflakes runs a test of a handle with a clock and a service that the test controls.
 func snowflakes(t *testing.T, o client.Options, test func(t *testing.T, h *client.Snowflake, l *leases, c *clock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +58,8 @@ func make1(t *testing.T, h *client.Snowflake) int64 {
 	return id
 }
 
-// TestSnowflake: IDs have the time, the leased worker id and a sequence, which is
-// never more than a millisecond has.
+// TestSnowflake: IDs have the time, the leased worker id and a sequence that never exceeds the
+// numbers of a millisecond.
 func TestSnowflake(t *testing.T) {
 	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
 		l.free = 77
@@ -75,7 +75,7 @@ func TestSnowflake(t *testing.T) {
 			}
 			last = id
 		}
-		if asked := l.asked(); len(asked) != 1 || asked[0] != "key=k&renews=true" {
+		if asked := l.requestedKeys(); len(asked) != 1 || asked[0] != "key=k&renews=true" {
 			t.Errorf("the requests were %v", asked)
 		}
 		if worker, start, expires, ok := h.Lease(); worker != 77 || !start.Equal(begun) || !expires.Equal(begun.Add(30*time.Second)) || !ok {
@@ -84,19 +84,19 @@ func TestSnowflake(t *testing.T) {
 	})
 }
 
-// TestRenewal: the lease is renewed after a third of its duration, with its key, also when no
-// IDs are made; no ID waits for that.
+// TestRenewal: the handle renews the lease after a third of its duration, with its key, even if no
+// IDs are made. No call for an ID waits for that.
 func TestRenewal(t *testing.T) {
 	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
 		make1(t, h)
 		for i := 1; i <= 5; i++ {
 			time.Sleep(9999 * time.Millisecond)
-			if synctest.Wait(); len(l.asked()) != i {
-				t.Fatalf("before %d thirds have passed, the requests were %v", i, l.asked())
+			if synctest.Wait(); len(l.requestedKeys()) != i {
+				t.Fatalf("before %d thirds have passed, the requests were %v", i, l.requestedKeys())
 			}
 			time.Sleep(time.Millisecond)
-			if synctest.Wait(); len(l.asked()) != i+1 || l.asked()[i] != "key=k&lease_key=lease-0" {
-				t.Fatalf("after %d thirds, the requests were %v", i, l.asked())
+			if synctest.Wait(); len(l.requestedKeys()) != i+1 || l.requestedKeys()[i] != "key=k&lease_key=lease-0" {
+				t.Fatalf("after %d thirds, the requests were %v", i, l.requestedKeys())
 			}
 		}
 		if _, worker, _ := parts(make1(t, h)); worker != 0 {
@@ -105,23 +105,23 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestExpiry: while the service is down, IDs are made until the lease ends, to the
-// millisecond, and not after that. When it is up again, IDs go on under what it leases.
+// TestExpiry: while the service is down, the handle makes IDs until the millisecond in which the
+// lease ends. When the service is up again, it makes IDs with a new lease.
 func TestExpiry(t *testing.T) {
 	snowflakes(t, client.Options{Retry: client.Retry{Attempts: 2}}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
 		make1(t, h)
 		_, _, end, _ := h.Lease()
-		l.set(func() { l.down = true })
+		l.change(func() { l.down = true })
 		time.Sleep(time.Until(end) - time.Millisecond)
 		synctest.Wait()
 		last := make1(t, h)
 		if at, _, _ := parts(last); !at.Equal(end.Add(-time.Millisecond)) {
 			t.Errorf("an ID is of %v", at)
 		}
-		asked := len(l.asked())
+		asked := len(l.requestedKeys())
 		time.Sleep(time.Millisecond)
-		if time.Sleep(time.Hour); len(l.asked()) > asked+4 {
-			t.Errorf("after the lease has ended, and without a call, the requests went on: %d", len(l.asked()))
+		if time.Sleep(time.Hour); len(l.requestedKeys()) > asked+4 {
+			t.Errorf("after the lease has ended, and without a call, the requests went on: %d", len(l.requestedKeys()))
 		}
 		var lost *client.LeaseError
 		if id, err := h.Next(t.Context()); !errors.As(err, &lost) || !errors.Is(err, client.ErrLease) || !lost.Expired.Equal(end) {
@@ -131,20 +131,20 @@ func TestExpiry(t *testing.T) {
 		if !errors.As(error(lost), &refusal) || refusal.Code != api.Unavailable {
 			t.Errorf("%v does not say why there is no other lease", lost)
 		}
-		l.set(func() { l.down, l.held = false, map[string]int64{} }) // the lease was given to another client
+		l.change(func() { l.down, l.held = false, map[string]int64{} }) // the lease was given to another client
 		if _, worker, _ := parts(make1(t, h)); worker != 1 {
 			t.Errorf("after the lease was lost, the worker id is %d", worker)
 		}
 	})
 }
 
-// TestLeaseIsLost: a renewal that gives another worker id, which is lower: the next ID is
-// still greater.
+// TestLeaseIsLost: after a renewal with a lower worker id, the next ID is still greater than the
+// last.
 func TestLeaseIsLost(t *testing.T) {
 	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, c *clock) {
 		l.free = 500
 		make1(t, h)
-		l.set(func() { l.held, l.free = map[string]int64{}, 3 })
+		l.change(func() { l.held, l.free = map[string]int64{}, 3 })
 		c.add(9 * time.Second)
 		time.Sleep(10*time.Second - time.Nanosecond)
 		last := make1(t, h)
@@ -171,8 +171,8 @@ func TestLeaseBegins(t *testing.T) {
 	})
 }
 
-// TestClockBackward: a clock that is set back a little is waited for; one that is
-// set back further is an error that says by how much.
+// TestClockBackward: the handle waits for a clock that was set back a little; if it was set back
+// further, the error says by how much.
 func TestClockBackward(t *testing.T) {
 	snowflakes(t, client.Options{MaxBackward: 3 * time.Second}, func(t *testing.T, h *client.Snowflake, _ *leases, c *clock) {
 		make1(t, h)
@@ -196,26 +196,26 @@ func TestClockBackward(t *testing.T) {
 	})
 }
 
-// TestClockAhead: under a clock that is beyond each lease no ID is made.
+// TestClockAhead: the handle makes no ID while the clock is beyond each lease.
 func TestClockAhead(t *testing.T) {
 	snowflakes(t, client.Options{}, func(t *testing.T, h *client.Snowflake, l *leases, c *clock) {
 		c.add(time.Hour)
 		id, err := h.Next(t.Context())
-		if !errors.Is(err, client.ErrLease) || !strings.Contains(err.Error(), "ahead") || len(l.asked()) != 1 {
-			t.Errorf("an hour ahead: %d, %v, after %v", id, err, l.asked())
+		if !errors.Is(err, client.ErrLease) || !strings.Contains(err.Error(), "ahead") || len(l.requestedKeys()) != 1 {
+			t.Errorf("an hour ahead: %d, %v, after %v", id, err, l.requestedKeys())
 		}
 		c.add(-time.Hour)
 		make1(t, h)
 	})
 }
 
-// TestLeaseKeyIsRefused: a lease key that the service does not understand is not sent for ever.
+// TestLeaseKeyIsRefused: the handle stops sending a lease key that the service does not accept.
 func TestLeaseKeyIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeases(time.Now)
 		h := fakeClient(t, client.Options{}, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Has("lease_key") {
-				l.set(func() { l.queries = append(l.queries, "refused") })
+				l.change(func() { l.queries = append(l.queries, "refused") })
 				refuse(w, 400, api.Invalid)
 				return
 			}
@@ -224,7 +224,7 @@ func TestLeaseKeyIsRefused(t *testing.T) {
 		make1(t, h)
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
-		if asked := strings.Join(l.asked(), " "); asked != "key=k&renews=true refused key=k&renews=true refused key=k&renews=true" {
+		if asked := strings.Join(l.requestedKeys(), " "); asked != "key=k&renews=true refused key=k&renews=true refused key=k&renews=true" {
 			t.Errorf("the requests were %s", asked)
 		}
 	})
@@ -248,8 +248,8 @@ func TestEndOfTimestamps(t *testing.T) {
 	})
 }
 
-// TestBadLeases: an answer without a lease, or with a division that cannot be, gives
-// no ID.
+// TestBadLeases: the handle makes no ID after an answer without a lease, or with an impossible
+// division of the bits.
 func TestBadLeases(t *testing.T) {
 	good := api.Snowflake{
 		SkipSize: 1, BaseTS: base.UnixMilli(), TSSize: 41, WorkerID: 1, WorkerIDSize: 10, SeqSize: 12,

@@ -2,8 +2,8 @@
 
 package console
 
-// unlabelled returns the controls of a page without a name for screen readers, ids that stand twice,
-// descriptions that do not exist, headings that leave a level out, and what is wider than the page.
+// unlabelled returns the controls of a page without a name for screen readers, duplicate ids, missing
+// descriptions, headings that leave a level out, and elements wider than the page.
 const unlabelled = `(() => {
   const faults = [];
   for (const e of document.querySelectorAll('input:not([type=hidden]):not([hidden]), select, textarea'))
@@ -32,18 +32,18 @@ const unlabelled = `(() => {
   return faults;
 })()`
 
-// check checks what can be checked of the page without a person, at each width, and takes
-// its screenshots.
-func (b *browser) check(name string) {
+// checkPage makes the checks of a page that need no person, at each width, and takes
+// screenshots.
+func (b *browser) checkPage(name string) {
 	b.Helper()
 	for _, fault := range evaluate[[]string](b, unlabelled) {
 		b.Errorf("%s: %s", name, fault)
 	}
 	for _, l := range []look{looks[2], looks[0]} { // the second is that of the page that follows
-		b.look(l)
+		b.setLook(l)
 		if wider := evaluate[int](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wider > 0 {
 			b.Errorf("%s: at %d pixels the page is %d wider", name, l.width, wider)
 		}
 	}
-	b.shoot(name)
+	b.takeScreenshots(name)
 }

@@ -22,7 +22,7 @@ type asset struct {
 	version string // changes with the content
 }
 
-// contentTypes do not depend on what the system takes a file's ending for.
+// contentTypes has the types of files by their endings, since the system's table may differ.
 var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 // assets are the files by name.
@@ -48,8 +48,8 @@ func readAssets() map[string]asset {
 // assetURL returns the address of a file, which changes with its content.
 func assetURL(name string) string { return name + "?v=" + assets[name].version }
 
-// serve lets browsers keep the file of an address with its version.
-func (a asset) serve(w http.ResponseWriter, r *http.Request) {
+// serveFile sends the file. Browsers may keep it if the address has its version.
+func (a asset) serveFile(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", contentTypes[path.Ext(a.name)])
 	if r.URL.RawQuery == "v="+a.version {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

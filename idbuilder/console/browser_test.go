@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestBrowser does in a Chromium what an admin does: log in, create a key of each type, make IDs, edit,
-// see a refused change, reset a token, log out.
+// TestBrowser does the work of an admin in a Chromium: log in, create a key of each type, make IDs,
+// edit, see a refused change, reset a token, log out.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -21,18 +21,18 @@ func TestBrowser(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{SampleEvery: 50 * time.Millisecond})
 	b := browse(t, s)
-	b.open("")
-	b.want("h1", "IDBuilder console")
-	b.check("login")
-	b.do(chromedp.SendKeys(chromedp.CSS("#token"), "not the token"))
+	b.openPage("")
+	b.wantText("h1", "IDBuilder console")
+	b.checkPage("login")
+	b.runSteps(chromedp.SendKeys(chromedp.CSS("#token"), "not the token"))
 	b.click("button.primary")
-	b.want("[role=alert]", "no valid admin token")
-	b.do(chromedp.SendKeys(chromedp.CSS("#token"), adminToken))
+	b.wantText("[role=alert]", "no valid admin token")
+	b.runSteps(chromedp.SendKeys(chromedp.CSS("#token"), adminToken))
 	b.click("button.primary")
-	b.want("h1", "Overview")
-	b.open("keys")
-	b.want(".empty", "There is no key yet")
-	b.check("empty")
+	b.wantText("h1", "Overview")
+	b.openPage("keys")
+	b.wantText(".empty", "There is no key yet")
+	b.checkPage("empty")
 	b.createIncrement()
 	b.createFormatted()
 	b.createSnowflake()
@@ -40,98 +40,98 @@ func TestBrowser(t *testing.T) {
 	b.resetToken(s)
 	b.seeCharts()
 	for _, page := range []string{"keys", "workers", "access", "delete?key=orders", "key?key=nothing"} {
-		b.open(page)
-		b.check(strings.NewReplacer("?", "-", "=", "-").Replace(page))
+		b.openPage(page)
+		b.checkPage(strings.NewReplacer("?", "-", "=", "-").Replace(page))
 	}
 	b.click(".logout button")
-	b.want("h1", "IDBuilder console")
-	b.open("keys")
-	b.want("h1", "IDBuilder console")
+	b.wantText("h1", "IDBuilder console")
+	b.openPage("keys")
+	b.wantText("h1", "IDBuilder console")
 }
 
 func (b *browser) createIncrement() {
 	b.Helper()
-	b.open("new")
-	b.check("new")
+	b.openPage("new")
+	b.checkPage("new")
 	b.click(`a[href="new?type=increment"]`)
-	b.do(chromedp.SendKeys(chromedp.CSS("#f-key"), "orders"), chromedp.SendKeys(chromedp.CSS("#f-name"), "Orders of the shop"))
-	b.fill("#f-base", "1000")
+	b.runSteps(chromedp.SendKeys(chromedp.CSS("#f-key"), "orders"), chromedp.SendKeys(chromedp.CSS("#f-name"), "Orders of the shop"))
+	b.fillInput("#f-base", "1000")
 	b.wantSoon("#preview", "1001")
-	b.fill("#f-delta", "1x")
+	b.fillInput("#f-delta", "1x")
 	b.wantSoon("#preview", "wanted is a whole number")
 	b.click(".actions .primary")
-	b.want("#summary", "1 field needs attention")
-	b.check("fault")
+	b.wantText("#summary", "1 field needs attention")
+	b.checkPage("fault")
 	b.wantFocus("summary")
-	b.fill("#f-delta", "1")
+	b.fillInput("#f-delta", "1")
 	b.click(".actions .primary")
-	b.want("[role=status]", "The key was created.")
-	b.want("h1", "orders")
-	b.fill("#size", "3")
+	b.wantText("[role=status]", "The key was created.")
+	b.wantText("h1", "orders")
+	b.fillInput("#size", "3")
 	b.click("form[action='generate'] button")
-	b.want(".made", "1001\n1002\n1003")
-	b.want(".ids", "1004")
-	b.check("increment")
+	b.wantText(".made", "1001\n1002\n1003")
+	b.wantText(".ids", "1004")
+	b.checkPage("increment")
 }
 
 func (b *browser) createFormatted() {
 	b.Helper()
-	b.open("new?type=formatted")
-	b.do(chromedp.SendKeys(chromedp.CSS("#f-key"), "invoices"))
-	b.fill("#f-parts-0-value", "R-")
+	b.openPage("new?type=formatted")
+	b.runSteps(chromedp.SendKeys(chromedp.CSS("#f-key"), "invoices"))
+	b.fillInput("#f-parts-0-value", "R-")
 	b.wantSoon("#preview", "R-")
-	b.want("#preview", "Every ID is unique.")
-	b.do(chromedp.SetValue(chromedp.CSS("#f-add_type"), "fixed-random-chars"))
+	b.wantText("#preview", "Every ID is unique.")
+	b.runSteps(chromedp.SetValue(chromedp.CSS("#f-add_type"), "fixed-random-chars"))
 	b.click(".add button")
 	b.wantFocus("f-parts-4-chars_scope")
-	b.check("formatted-form")
+	b.checkPage("formatted-form")
 	b.click(".actions .primary")
-	b.want("h1", "invoices")
-	b.want(".callout.good", "Every ID is unique.")
+	b.wantText("h1", "invoices")
+	b.wantText(".callout.good", "Every ID is unique.")
 	b.click("form[action='generate'] button")
-	b.want(".made", "-0001")
-	b.check("formatted")
+	b.wantText(".made", "-0001")
+	b.checkPage("formatted")
 }
 
 func (b *browser) createSnowflake() {
 	b.Helper()
-	b.open("new?type=snowflake")
-	b.do(chromedp.SendKeys(chromedp.CSS("#f-key"), "events"))
-	b.fill("#f-seq_size", "13")
+	b.openPage("new?type=snowflake")
+	b.runSteps(chromedp.SendKeys(chromedp.CSS("#f-key"), "events"))
+	b.fillInput("#f-seq_size", "13")
 	b.wantSoon("#preview", "they must sum to 64")
-	b.fill("#f-ts_size", "40")
+	b.fillInput("#f-ts_size", "40")
 	b.wantSoon("#preview", "1,024 clients may make IDs at once, each 8,192 in a millisecond.")
-	b.check("snowflake-form")
+	b.checkPage("snowflake-form")
 	b.click(".actions .primary")
-	b.want("h1", "events")
-	b.want(".facts", "0 of 1,024")
-	b.check("snowflake")
+	b.wantText("h1", "events")
+	b.wantText(".facts", "0 of 1,024")
+	b.checkPage("snowflake")
 }
 
 func (b *browser) editAndBeRefused() {
 	b.Helper()
-	b.open("key?key=orders")
+	b.openPage("key?key=orders")
 	b.click(`a[href="edit?key=orders"]`)
-	b.fill("#f-base", "5")
+	b.fillInput("#f-base", "5")
 	b.wantSoon("#preview", "Saving this will be refused.")
 	b.click(".actions .primary")
-	b.want("#summary", "IDs could come twice")
-	b.want(".risk", "cannot be undone")
-	b.check("refused")
-	b.fill("#f-base", "5000")
+	b.wantText("#summary", "IDs could come twice")
+	b.wantText(".risk", "cannot be undone")
+	b.checkPage("refused")
+	b.fillInput("#f-base", "5000")
 	b.wantSoon("#preview", "5001")
 	b.click(".actions .primary")
-	b.want("[role=status]", "The changes were saved.")
-	b.want(".ids", "5001")
+	b.wantText("[role=status]", "The changes were saved.")
+	b.wantText(".ids", "5001")
 }
 
-// resetToken uses the token that the page shows against the API, before and after.
+// resetToken resets a token, and uses the tokens that the page shows before and after that.
 func (b *browser) resetToken(s service) {
 	b.Helper()
-	b.open("key?key=orders")
+	b.openPage("key?key=orders")
 	b.click("form[action='token'] button")
 	old := evaluate[string](b, "document.getElementById('token-text').value")
-	b.check("token")
+	b.checkPage("token")
 	ask := func(token string) int {
 		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, strings.TrimSuffix(b.base, "admin/")+"v1/id/increment?key=orders", nil)
 		if err != nil {
@@ -149,30 +149,30 @@ func (b *browser) resetToken(s service) {
 		b.Errorf("the token that is shown gets %d", status)
 	}
 	b.click(`a[href="reset?key=orders"]`)
-	b.check("reset")
+	b.checkPage("reset")
 	b.click(".danger.solid")
-	b.want("[role=status]", "The token was reset.")
+	b.wantText("[role=status]", "The token was reset.")
 	if status := ask(old); status != http.StatusUnauthorized {
 		b.Errorf("the token that was reset gets %d", status)
 	}
 	if status := ask(evaluate[string](b, "document.getElementById('token-text').value")); status != http.StatusOK {
 		b.Errorf("the new token gets %d", status)
 	}
-	b.open("key?key=orders")
+	b.openPage("key?key=orders")
 	if evaluate[bool](b, "document.getElementById('token-text') !== null") {
 		b.Error("the token is still shown")
 	}
 }
 
-// seeCharts waits until samples have come, without loading the page anew.
+// seeCharts waits until the charts show samples, without loading the page again.
 func (b *browser) seeCharts() {
 	b.Helper()
-	b.open("")
+	b.openPage("")
 	b.wantSoon(".state", "Ready")
-	b.want(".charts", "Numbers in memory")
-	b.check("overview")
+	b.wantText(".charts", "Numbers in memory")
+	b.checkPage("overview")
 	before := evaluate[string](b, "document.querySelector('.charts').innerHTML")
-	b.do(chromedp.Evaluate[chromedp.Void]("for (let id = 1; id < 9; id++) clearInterval(id); refreshCharts(document.querySelector('.charts'))", chromedp.EvalAwaitPromise))
+	b.runSteps(chromedp.Evaluate[chromedp.Void]("for (let id = 1; id < 9; id++) clearInterval(id); refreshCharts(document.querySelector('.charts'))", chromedp.EvalAwaitPromise))
 	if evaluate[string](b, "document.querySelector('.charts').innerHTML") == before {
 		b.Error("the charts are not refreshed")
 	}
@@ -185,27 +185,27 @@ func TestKeyboard(t *testing.T) {
 	}
 	t.Parallel()
 	b := browse(t, start(t, Options{}))
-	b.open("")
-	b.keys(adminToken)
-	b.leave(chromedp.KeyEvent(kb.Enter))
-	b.want("h1", "Overview")
-	b.keys(kb.Tab)
-	b.want(":focus", "Skip to the content")
-	b.keys(kb.Enter)
-	b.open("keys")
+	b.openPage("")
+	b.pressKeys(adminToken)
+	b.leavePage(chromedp.KeyEvent(kb.Enter))
+	b.wantText("h1", "Overview")
+	b.pressKeys(kb.Tab)
+	b.wantText(":focus", "Skip to the content")
+	b.pressKeys(kb.Enter)
+	b.openPage("keys")
 	b.tabTo("New key")
-	b.leave(chromedp.KeyEvent(kb.Enter))
+	b.leavePage(chromedp.KeyEvent(kb.Enter))
 	b.tabTo("Increment")
-	b.leave(chromedp.KeyEvent(kb.Enter))
+	b.leavePage(chromedp.KeyEvent(kb.Enter))
 	b.wantFocus("f-key")
-	b.keys("by-keyboard")
-	b.keys(kb.Tab)
-	b.keys("Made without a mouse")
-	b.keys(kb.Tab)
-	b.keys("41")
-	b.leave(chromedp.KeyEvent(kb.Enter))
-	b.want("h1", "by-keyboard")
-	b.want(".ids", "42")
+	b.pressKeys("by-keyboard")
+	b.pressKeys(kb.Tab)
+	b.pressKeys("Made without a mouse")
+	b.pressKeys(kb.Tab)
+	b.pressKeys("41")
+	b.leavePage(chromedp.KeyEvent(kb.Enter))
+	b.wantText("h1", "by-keyboard")
+	b.wantText(".ids", "42")
 	b.wantNoTraps()
 }
 
@@ -213,8 +213,8 @@ func TestKeyboard(t *testing.T) {
 func (b *browser) tabTo(text string) {
 	b.Helper()
 	for range 30 {
-		b.keys(kb.Tab)
-		if strings.HasPrefix(b.text(":focus"), text) {
+		b.pressKeys(kb.Tab)
+		if strings.HasPrefix(b.visibleText(":focus"), text) {
 			if evaluate[string](b, "getComputedStyle(document.activeElement).outlineStyle") == "none" {
 				b.Errorf("the focus at %q cannot be seen", text)
 			}
@@ -228,10 +228,10 @@ func (b *browser) tabTo(text string) {
 func (b *browser) wantNoTraps() {
 	b.Helper()
 	count := evaluate[int](b, "document.querySelectorAll('a[href], button:not([tabindex=\"-1\"]):not([hidden]), input:not([type=hidden]), select, summary').length")
-	b.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
+	b.runSteps(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
 	seen := map[string]bool{}
 	for range count {
-		b.keys(kb.Tab)
+		b.pressKeys(kb.Tab)
 		name := evaluate[string](b, "document.activeElement.outerHTML")
 		if seen[name] || strings.HasPrefix(name, "<body") {
 			b.Errorf("the focus comes to %s again, or leaves before the end", name)

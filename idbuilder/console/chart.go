@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// chartWidth and chartHeight are in units of the drawing, which is stretched to
+// chartWidth and chartHeight are in units of the drawing, which browsers scale to
 // the width of the page.
 const chartWidth, chartHeight = 600, 120
 

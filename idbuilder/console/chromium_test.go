@@ -21,11 +21,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screenshots names the folder that the tests put screenshots into; none are taken if it is empty.
+// screenshots names the folder for screenshots; "": the tests take none.
 const screenshots = "CONSOLE_SCREENSHOTS"
 
-// patience is how long the browser may take for a step. It is long, because the machine may
-// be busy with other tests; a step seldom takes a second.
+// patience bounds the time of a step. It is long, because the machine may be busy with other
+// tests; a step seldom takes a second.
 const patience = time.Minute
 
 // chromium returns the path of a Chromium. Without one the test is skipped, or fails in CI.
@@ -68,17 +68,17 @@ func browse(t *testing.T, s service) *browser {
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	b := &browser{T: t, ctx: ctx, base: server.URL + "/admin/"}
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
+	if err := chromedp.Listen(ctx, b.noteFault); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.wantQuiet)
 	return b
 }
 
-// hear notes what a page must not do. A refused login, and a form that is sent back, are in the
-// console of every browser: those are answers, not faults. So is the note that a page
-// did not move the focus, because a fast user, here the test, had set it already.
-func (b *browser) hear(event any) {
+// noteFault notes faults of a page that the browser reports. Browsers also report a refused login,
+// a form that is sent back, and a page that did not move the focus because the user, here the
+// test, had set it already: these are not faults.
+func (b *browser) noteFault(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fault := func(parts ...string) { b.faults = append(b.faults, strings.Join(parts, " ")) }
@@ -108,51 +108,51 @@ func (b *browser) wantQuiet() {
 	}
 }
 
-// do runs steps, each of which has as long as patience.
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+// runSteps runs steps, each within patience.
+func (b *browser) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	for i, step := range steps {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
-			b.Fatalf("step %d: %v at %s", i+1, err, b.text("body"))
+			b.Fatalf("step %d: %v at %s", i+1, err, b.visibleText("body"))
 		}
 	}
 }
 
-// open opens a page of the console.
-func (b *browser) open(page string) {
+// openPage opens a page of the console.
+func (b *browser) openPage(page string) {
 	b.Helper()
-	b.do(chromedp.Navigate(b.base + page))
+	b.runSteps(chromedp.Navigate(b.base + page))
 }
 
 // click clicks, and waits for the page that follows.
 func (b *browser) click(selector string) {
 	b.Helper()
-	b.leave(chromedp.Click(chromedp.CSS(selector)))
+	b.leavePage(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// leave does what leads to another page, and waits for it.
-func (b *browser) leave(step chromedp.Action[chromedp.Void]) {
+// leavePage runs a step that leads to another page, and waits for that page.
+func (b *browser) leavePage(step chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if _, err := chromedp.RunResponse(ctx, step); err != nil {
-		b.Fatalf("%v at %s", err, b.text("body"))
+		b.Fatalf("%v at %s", err, b.visibleText("body"))
 	}
 }
 
-// fill types into an input in the place of what it has.
-func (b *browser) fill(selector, text string) {
+// fillInput replaces the text of an input.
+func (b *browser) fillInput(selector, text string) {
 	b.Helper()
-	b.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('"+selector+"').value = ''"), chromedp.SendKeys(chromedp.CSS(selector), text))
+	b.runSteps(chromedp.Evaluate[chromedp.Void]("document.querySelector('"+selector+"').value = ''"), chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// keys presses keys, wherever the focus is.
-func (b *browser) keys(text string, options ...chromedp.KeyOption) {
+// pressKeys presses keys, wherever the focus is.
+func (b *browser) pressKeys(text string, options ...chromedp.KeyOption) {
 	b.Helper()
-	b.do(chromedp.KeyEvent(text, options...))
+	b.runSteps(chromedp.KeyEvent(text, options...))
 }
 
 // evaluate returns the value of a JavaScript expression.
@@ -167,16 +167,16 @@ func evaluate[T any](b *browser, expression string) T {
 	return value
 }
 
-// text returns what a reader sees of an element; "" if there is none.
-func (b *browser) text(selector string) string {
+// visibleText returns the visible text of an element; "" if there is none.
+func (b *browser) visibleText(selector string) string {
 	b.Helper()
 	return evaluate[string](b, `document.querySelector(`+"`"+selector+"`"+`)?.innerText ?? ""`)
 }
 
-// want fails the test unless an element shows a text.
-func (b *browser) want(selector, text string) {
+// wantText fails the test unless an element shows a text.
+func (b *browser) wantText(selector, text string) {
 	b.Helper()
-	if got := b.text(selector); !strings.Contains(got, text) {
+	if got := b.visibleText(selector); !strings.Contains(got, text) {
 		b.Errorf("%s is %q, want %q", selector, got, text)
 	}
 }
@@ -184,37 +184,37 @@ func (b *browser) want(selector, text string) {
 // wantSoon waits until an element shows a text.
 func (b *browser) wantSoon(selector, text string) {
 	b.Helper()
-	if !b.await("(document.querySelector(`" + selector + "`)?.innerText ?? '').includes(`" + text + "`)") {
-		b.Errorf("%s is %q, want %q", selector, b.text(selector), text)
+	if !b.awaitTrue("(document.querySelector(`" + selector + "`)?.innerText ?? '').includes(`" + text + "`)") {
+		b.Errorf("%s is %q, want %q", selector, b.visibleText(selector), text)
 	}
 }
 
 // wantFocus waits until an element has the focus.
 func (b *browser) wantFocus(id string) {
 	b.Helper()
-	if !b.await("document.activeElement.id === '" + id + "'") {
+	if !b.awaitTrue("document.activeElement.id === '" + id + "'") {
 		b.Errorf("the focus is at %s, not at %s", evaluate[string](b, "document.activeElement.outerHTML"), id)
 	}
 }
 
-// await waits until a JavaScript expression is true, and reports whether it was within
+// awaitTrue waits until a JavaScript expression is true, and reports whether it was within
 // patience.
-func (b *browser) await(expression string) bool {
+func (b *browser) awaitTrue(expression string) bool {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
 	return err == nil
 }
 
-// shoot takes a screenshot of the whole page in each way to look at it.
-func (b *browser) shoot(name string) {
+// takeScreenshots takes a screenshot of the whole page for each look.
+func (b *browser) takeScreenshots(name string) {
 	b.Helper()
 	folder := os.Getenv(screenshots)
 	if folder == "" {
 		return
 	}
 	for _, look := range looks {
-		b.look(look)
+		b.setLook(look)
 		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name+"-"+look.name+".png"), picture, 0o644)
@@ -223,10 +223,10 @@ func (b *browser) shoot(name string) {
 			b.Fatal(err)
 		}
 	}
-	b.look(looks[0])
+	b.setLook(looks[0])
 }
 
-// look is a way to look at a page.
+// look is a width of the window and a colour scheme.
 type look struct {
 	name          string
 	width, height int64
@@ -235,9 +235,9 @@ type look struct {
 
 var looks = []look{{"light", 1200, 800, "light"}, {"dark", 1200, 800, "dark"}, {"phone", 320, 640, "light"}, {"phone-dark", 320, 640, "dark"}}
 
-func (b *browser) look(l look) {
+func (b *browser) setLook(l look) {
 	b.Helper()
-	b.do(chromedp.EmulateViewport(l.width, l.height))
+	b.runSteps(chromedp.EmulateViewport(l.width, l.height))
 	scheme := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, scheme); err != nil {
 		b.Fatal(err)

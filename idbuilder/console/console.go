@@ -23,8 +23,8 @@ type Options struct {
 	// SampleEvery is how often usage is sampled for the charts; 0 means 5 seconds. They
 	// show the last 180 samples.
 	SampleEvery time.Duration
-	// SecureCookie marks the session's cookie Secure although requests come without TLS: set it
-	// behind a proxy that ends TLS. With TLS it always is.
+	// SecureCookie marks the session's cookie Secure even if requests come without TLS: set it
+	// behind a proxy that ends TLS. With TLS the cookie is always Secure.
 	SecureCookie bool
 	// Workers lists the live workers, as the controller knows them; nil: there is
 	// no controller.
@@ -89,8 +89,8 @@ type Console struct {
 	ended    chan struct{}
 }
 
-// New returns the console of a worker. Sessions are kept in the store. Close ends what it does in
-// the background; a worker whose options hold the console closes it.
+// New returns the console of a worker. Sessions are kept in the store. Close ends its goroutine; a
+// worker whose options have the console closes it.
 func New(w *idbuilder.Worker, s store.Store, o Options) (*Console, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func New(w *idbuilder.Worker, s store.Store, o Options) (*Console, error) {
 		worker: w, options: o, samples: newSamples(o.SampleEvery), ended: make(chan struct{}),
 		sessions: sessions{store: s, lifetime: o.Session, now: o.Now},
 	}
-	c.handler = c.protect(c.mux())
+	c.handler = c.protect(c.newMux())
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	go c.runSampling(ctx)
@@ -123,7 +123,7 @@ func (c *Console) runSampling(ctx context.Context) {
 	tick := time.NewTicker(c.options.SampleEvery)
 	defer tick.Stop()
 	for {
-		c.samples.record(c.worker.KeyLoads())
+		c.samples.takeSample(c.worker.KeyLoads())
 		select {
 		case <-ctx.Done():
 			return

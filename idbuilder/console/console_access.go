@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
-// accessPage is what the page of tokens shows.
+// accessPage is the data of the page of tokens.
 type accessPage struct {
 	GlobalKey string
 	Token     *token.Token // that was asked for
@@ -32,10 +32,10 @@ func (c *Console) showReset(v *visit) error {
 	return v.render(http.StatusOK, page{Name: "reset", Title: "Reset the token", Section: "keys", Data: resetPage{key, key == token.GlobalKey}})
 }
 
-// resetNotice says what a reset did.
+// resetNotice says that a token was reset.
 const resetNotice = "The token was reset. The old one is invalid on all workers."
 
-// resetToken makes a new token, and shows it in this answer alone.
+// resetToken makes a new token, and shows it in this answer only.
 func (c *Console) resetToken(v *visit) error {
 	key := v.PostFormValue("key")
 	if key != token.GlobalKey {

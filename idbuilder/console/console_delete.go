@@ -24,8 +24,8 @@ func (c *Console) showDelete(v *visit) error {
 	return v.renderDelete(http.StatusOK, deletePage{Config: config})
 }
 
-// delete deletes a key whose name the admin typed.
-func (c *Console) delete(v *visit) error {
+// deleteKey deletes a key whose name the admin typed.
+func (c *Console) deleteKey(v *visit) error {
 	config, _, err := c.worker.Config(v.Context(), v.PostFormValue("key"))
 	if err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// formPage is what the page of a form shows.
+// formPage is the data of the page with a form.
 type formPage struct {
 	*form
 	Preview preview
 }
 
-// showNew shows the form of a new key, or, without a type, which types there are.
+// showNew shows the form of a new key, or, without a type, the types to choose from.
 func (c *Console) showNew(v *visit) error {
 	t := idconfig.Type(v.FormValue("type"))
 	switch t {
@@ -37,9 +37,9 @@ func (c *Console) showEdit(v *visit) error {
 	return v.renderForm(http.StatusOK, formOf(config))
 }
 
-// save saves the form, or does what a button of it asks for. A form with faults is shown
-// again, with what was typed.
-func (c *Console) save(v *visit) error {
+// saveForm saves the form, or does the action of another button in it. It shows a form with
+// faults again, with the texts that the admin typed.
+func (c *Console) saveForm(v *visit) error {
 	f, err := v.readForm()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *Console) save(v *visit) error {
 	return nil
 }
 
-// saveRequest saves, unless the key was changed since the form was shown.
+// saveRequest saves the form, unless the key was changed since the form was shown.
 func (c *Console) saveRequest(v *visit, f *form, r *idconfig.Request) error {
 	if !f.New() {
 		now, _, err := c.worker.Config(v.Context(), r.Key)

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
-// keyPage is what the page of a key shows.
+// keyPage is the data of the page of a key.
 type keyPage struct {
 	Config    *idconfig.Config
 	Facts     []fact
@@ -26,7 +26,7 @@ type keyPage struct {
 	Token     *token.Token
 }
 
-// fact is a line of what is known of a key.
+// fact is a line about a key.
 type fact struct{ Name, Value string }
 
 var keyNotices = map[string]string{"created": "The key was created.", "saved": "The changes were saved. All workers use them."}
@@ -44,12 +44,12 @@ func (c *Console) keyPage(v *visit, key string) (p keyPage, err error) {
 	if err != nil {
 		return p, err
 	}
-	p = keyPage{Config: config, Facts: facts(config, state), Charts: chartsOf{key, c.samples.charts(key)}, Size: "1"}
+	p = keyPage{Config: config, Facts: facts(config, state), Charts: chartsOf{key, c.samples.drawCharts(key)}, Size: "1"}
 	p.Preview, err = c.previewOf(v.Context(), config)
 	return p, err
 }
 
-// facts returns what is known of a key, in words.
+// facts returns the lines about a key's state.
 func facts(c *idconfig.Config, state any) (list []fact) {
 	add := func(name, value string) { list = append(list, fact{name, value}) }
 	switch s := state.(type) {
@@ -105,7 +105,7 @@ func parameters(c *idconfig.Config) (list []fact) {
 // maxMade is how many IDs the console makes at once.
 const maxMade = 100
 
-// generateIDs makes IDs, which are used up.
+// generateIDs makes IDs and shows them. They count as given.
 func (c *Console) generateIDs(v *visit) error {
 	key := v.PostFormValue("key")
 	config, _, err := c.worker.Config(v.Context(), key)
@@ -146,7 +146,7 @@ func (c *Console) makeIDs(v *visit, config *idconfig.Config, size int) (made []s
 	return nil, api.Errorf(api.Invalid, "clients make snowflake IDs themselves; the service leases worker ids to them")
 }
 
-// showToken shows the token of a key, in this answer alone.
+// showToken shows the token of a key, in this answer only.
 func (c *Console) showToken(v *visit) error {
 	key := v.PostFormValue("key")
 	if key == token.GlobalKey {

@@ -12,7 +12,7 @@ import (
 // keysOnPage is how many keys a page lists.
 const keysOnPage = 25
 
-// keysPage is a page of the list of keys.
+// keysPage is the data of a page of the list of keys.
 type keysPage struct {
 	Prefix string
 	After  string // the last key of the page before, "" on the first one

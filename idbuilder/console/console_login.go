@@ -15,7 +15,7 @@ import (
 
 const cookieName = "idbuilder_session"
 
-// loginPage is what the login shows.
+// loginPage is the data of the login page.
 type loginPage struct {
 	Next  string
 	Fault string
@@ -25,8 +25,8 @@ func (c *Console) showLogin(v *visit) error {
 	return v.render(http.StatusOK, page{Name: "login", Title: "Log in", Data: loginPage{Next: c.nextPage(v.FormValue("next"))}})
 }
 
-// login begins a session, and ends the one that the browser may have.
-func (c *Console) login(v *visit) error {
+// beginLogin begins a session, and ends the one that the browser may have.
+func (c *Console) beginLogin(v *visit) error {
 	if wait := c.throttle.countAttempt(v.RemoteAddr, c.options.Now()); wait > 0 {
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		return v.refuseLogin(http.StatusTooManyRequests, "There were too many attempts from your address. Wait a few seconds.")
@@ -49,13 +49,13 @@ func (c *Console) login(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.setCookie(id.text(), c.options.Session)
+	v.setCookie(id.cookieValue(), c.options.Session)
 	v.logAction("logged in", "")
 	v.toPage(c.nextPage(v.PostFormValue("next")))
 	return nil
 }
 
-func (c *Console) logout(v *visit) error {
+func (c *Console) endLogin(v *visit) error {
 	if err := v.endSession(); err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (c *Console) logout(v *visit) error {
 	return nil
 }
 
-// nextPage returns a page of the console that a link names, or "" for any other
-// address: a link to the login must not lead away.
+// nextPage returns the page of the console that a link names, or "" for any other
+// address: the login must not lead to another site.
 func (c *Console) nextPage(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil {
 		return ""
 	}
-	for _, r := range c.routes() {
+	for _, r := range c.sessionRoutes() {
 		if !r.fragment && r.pattern == "GET /admin/"+u.Path {
 			return u.Path + "?" + u.RawQuery
 		}

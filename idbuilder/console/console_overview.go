@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// overviewPage is what the first page shows.
+// overviewPage is the data of the first page.
 type overviewPage struct {
 	Ready       api.Readiness
 	Components  []component
@@ -40,7 +40,7 @@ type chartsOf struct {
 }
 
 func (c *Console) showOverview(v *visit) error {
-	o := overviewPage{Ready: c.worker.Ready(v.Context()), Busiest: c.samples.busiest(8), Charts: chartsOf{"", c.samples.charts("")}}
+	o := overviewPage{Ready: c.worker.Ready(v.Context()), Busiest: c.samples.busiestKeys(8), Charts: chartsOf{"", c.samples.drawCharts("")}}
 	for _, name := range slices.Sorted(maps.Keys(o.Ready.Components)) {
 		o.Components = append(o.Components, describe(name, o.Ready))
 	}
@@ -54,7 +54,7 @@ func (c *Console) showOverview(v *visit) error {
 	return v.render(http.StatusOK, page{Name: "overview", Title: "Overview", Section: "overview", Data: o})
 }
 
-// describe says how a part of the worker is.
+// describe returns the state of a part of the worker.
 func describe(name string, r api.Readiness) component {
 	c := component{Name: name, Note: r.Notes[name], Ready: r.Components[name]}
 	if known, ok := components[name]; ok {
@@ -66,14 +66,14 @@ func describe(name string, r api.Readiness) component {
 	return c
 }
 
-// components are those that are known, with what is said of them when they answer.
+// components has a text for each component that is ready.
 var components = map[string]component{
 	"storage":    {Name: "Store", Note: "can be read and written"},
 	"controller": {Name: "Controller", Note: "heartbeats are answered"},
 }
 
-// showCharts is what the script refreshes charts with.
+// showCharts sends the charts to the script that refreshes them.
 func (c *Console) showCharts(v *visit) error {
 	key := v.FormValue("key")
-	return v.renderFragment("charts", chartsOf{key, c.samples.charts(key)})
+	return v.renderFragment("charts", chartsOf{key, c.samples.drawCharts(key)})
 }

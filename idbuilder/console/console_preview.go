@@ -12,10 +12,10 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// previewed is how many IDs a preview has.
+// previewed is the number of IDs in a preview.
 const previewed = 5
 
-// preview shows what a configuration would give.
+// preview is the data of a preview: the IDs that a configuration would give.
 type preview struct {
 	IDs     []string
 	Faults  []string // why there are none
@@ -39,8 +39,8 @@ func (b bits) Middle() string {
 	return strconv.FormatFloat(float64(b.From)+float64(b.Count)/2, 'f', -1, 64)
 }
 
-// preview is what the script asks for while an admin types.
-func (c *Console) preview(v *visit) error {
+// showPreview sends a preview to the script while an admin types.
+func (c *Console) showPreview(v *visit) error {
 	f, err := v.readForm()
 	if err != nil {
 		return err
@@ -52,13 +52,13 @@ func (c *Console) preview(v *visit) error {
 	return v.renderFragment("preview", p)
 }
 
-// previewForm shows what a form would give. It leaves the form's faults as they are.
+// previewForm returns the preview of a form. It does not change the form's faults.
 func (c *Console) previewForm(ctx context.Context, f *form) (p preview, err error) {
 	draft := &form{Type: f.Type, Values: f.Values}
 	named := f.Key() != ""
 	if !named {
 		draft.Values = cloneValues(f.Values)
-		draft.Values.Set("key", "preview") // any will do: what is asked of it is not stored
+		draft.Values.Set("key", "preview") // any key will do: the preview is not stored
 	}
 	r, err := draft.buildRequest(c.options.Now())
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Console) previewForm(ctx context.Context, f *form) (p preview, err erro
 	return c.previewOf(ctx, &r.Config)
 }
 
-// previewOf shows what a configuration would give.
+// previewOf returns the preview of a configuration.
 func (c *Console) previewOf(ctx context.Context, config *idconfig.Config) (p preview, err error) {
 	w, err := c.worker.Preview(ctx, config, previewed)
 	if err != nil {
@@ -97,16 +97,16 @@ func (c *Console) previewOf(ctx context.Context, config *idconfig.Config) (p pre
 	return p, nil
 }
 
-func (p *preview) note(text string, args ...any) {
+func (p *preview) addNote(text string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(text, args...))
 }
 
 func (p *preview) describeIncrement(i *idconfig.Increment) {
 	if i.RandDelta {
-		p.note("Distances are random: these are one possibility.")
+		p.addNote("Distances are random: these are one possibility.")
 	}
 	if len(p.IDs) < previewed {
-		p.note("The sequence ends at %d.", i.Bound())
+		p.addNote("The sequence ends at %d.", i.Bound())
 	}
 }
 
@@ -114,17 +114,17 @@ func (p *preview) describeFormat(f *format.Format) {
 	g := f.Guarantee()
 	p.Certain, p.Odds = g.Certain, sentence(g.String())
 	if g.Bits > 0 {
-		p.note("Random characters are examples.")
+		p.addNote("Random characters are examples.")
 	}
 	for _, counter := range f.Counters() {
 		if counter.Max < maxInt64 && counter.Reset == format.ResetNever {
-			p.note("The key ends after %s IDs.", grouped(counter.Max))
+			p.addNote("The key ends after %s IDs.", grouped(counter.Max))
 		} else if counter.Max < maxInt64 {
-			p.note("At most %s IDs each %s.", grouped(counter.Max), periods[counter.Reset])
+			p.addNote("At most %s IDs each %s.", grouped(counter.Max), periods[counter.Reset])
 		}
 	}
 	if len(p.IDs) < previewed {
-		p.note("The sequence has come to its end.")
+		p.addNote("The sequence has come to its end.")
 	}
 }
 
@@ -139,11 +139,11 @@ func (p *preview) describeSnowflake(s *idconfig.Snowflake) {
 			p.Bits = append(p.Bits, b)
 		}
 	}
-	p.note("%s may make IDs at once, each %s in a millisecond.", plural(1<<s.WorkerIDSize, "client"), grouped(1<<s.SeqSize))
+	p.addNote("%s may make IDs at once, each %s in a millisecond.", plural(1<<s.WorkerIDSize, "client"), grouped(1<<s.SeqSize))
 	if s.TSSize < 48 { // beyond the year 9999 otherwise
-		p.note("The time ends on %s.", time.UnixMilli(s.BaseTS+1<<s.TSSize-1).UTC().Format("2 January 2006"))
+		p.addNote("The time ends on %s.", time.UnixMilli(s.BaseTS+1<<s.TSSize-1).UTC().Format("2 January 2006"))
 	}
-	p.note("Shown are IDs of the worker id 0, made now. JavaScript must read IDs as texts: they are beyond 2⁵³.")
+	p.addNote("Shown are IDs of the worker id 0, made now. JavaScript must read IDs as texts: they are beyond 2⁵³.")
 }
 
 func cloneValues(values map[string][]string) map[string][]string {

@@ -7,12 +7,12 @@ import (
 	"net/http"
 )
 
-// contentPolicy lets pages use what this origin serves, and nothing inline.
+// contentPolicy lets pages load files of this origin only, and use nothing inline.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// protect sets the headers of every answer, and refuses what other sites send.
+// protect sets the headers of every answer, and refuses requests from other sites.
 //
-// The Referrer-Policy is same-origin rather than no-referrer: with that, browsers
+// The Referrer-Policy is same-origin rather than no-referrer: with no-referrer, browsers
 // send `Origin: null` with forms, which over plain HTTP would look like another site's.
 func (c *Console) protect(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()

@@ -11,7 +11,7 @@ import (
 func (c *Console) publicHandler(serve func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{w: w, Request: r, console: c}
-		v.run(serve)
+		v.serve(serve)
 	}
 }
 

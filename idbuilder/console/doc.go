@@ -2,8 +2,8 @@
 
 // Package console serves the admin console of the ID service, at /admin/: keys and
 // their configurations, with a preview of the next IDs; tokens; charts of usage;
-// live workers. Pages are rendered on the server, and everything but live previews
-// and charts works without script.
+// live workers. Pages are rendered on the server; only live previews and charts need
+// JavaScript.
 //
 //	w, err := idbuilder.NewWorker(s, idbuilder.Options{
 //		Console: func(w *idbuilder.Worker) (http.Handler, error) { return console.New(w, s, console.Options{}) },
@@ -11,20 +11,20 @@
 //
 // # Sessions
 //
-// An admin logs in with an admin token. The console needs the token itself
-// later, since key tokens are derived from it. So it keeps it, sealed: the browser has a cookie with
-// 256 random bits; the store has a document, named by the SHA-256 of these, with the token
-// encrypted (AES-256-GCM) by a key that is derived from them (HKDF-SHA-256). Neither the store nor the
-// cookie alone yields the token. Any worker serves the session; a
-// logout ends it on all of them; so does a reset of the admin token, which is checked with each request.
+// An admin logs in with an admin token. The console needs the token itself later, since key tokens
+// are derived from it. So it keeps the token encrypted: the browser has a cookie with 256 random
+// bits; the store has a document, named by the SHA-256 of these bits, with the token encrypted
+// (AES-256-GCM) by a key that is derived from them (HKDF-SHA-256). Neither the store nor the cookie
+// alone reveals the token. Any worker serves the session. A logout ends it on all of them; so does a
+// reset of the admin token, which is checked with each request.
 //
 // # Requests from other sites
 //
-// The cookie is SameSite=Strict, HttpOnly, and Secure under TLS. Besides,
+// The cookie is SameSite=Strict, HttpOnly, and Secure under TLS. In addition,
 // http.CrossOriginProtection refuses a request that changes something unless the browser says
-// that it comes from the console's own origin. Forms need no secret of their own
-// for that. The Content-Security-Policy allows scripts, styles and requests of this origin
-// alone, none inline, and no page of another site to frame the console.
+// that it comes from the console's own origin, so forms need no secret of their own.
+// The Content-Security-Policy allows scripts, styles and requests of this origin only, none
+// inline, and forbids pages of other sites to frame the console.
 //
 // # Logins
 //

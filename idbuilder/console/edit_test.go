@@ -13,19 +13,19 @@ import (
 func TestCreateAndEdit(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
-	v.get("new").want(http.StatusOK, "new?type=increment", "new?type=snowflake", "new?type=formatted")
-	v.get("new?type=increment").want(http.StatusOK, "New increment key")
-	v.get("new?type=nothing").want(http.StatusNotFound)
+	v.get("new").wantPage(http.StatusOK, "new?type=increment", "new?type=snowflake", "new?type=formatted")
+	v.get("new?type=increment").wantPage(http.StatusOK, "New increment key")
+	v.get("new?type=nothing").wantPage(http.StatusNotFound)
 	v.post("save", "type", "increment", "key", "a/b", "name", "A of B", "base", "1000", "delta", "2", "max", "1009").wantTo("./key?done=created&key=a%2Fb")
-	v.get("key?done=created&key=a%2Fb").want(http.StatusOK, "The key was created.", "A of B", "<code>1002</code>", "<code>1008</code>", "The sequence ends at 1009.").wantNo("1010")
+	v.get("key?done=created&key=a%2Fb").wantPage(http.StatusOK, "The key was created.", "A of B", "<code>1002</code>", "<code>1008</code>", "The sequence ends at 1009.").wantNo("1010")
 	v.post("save", "type", "increment", "key", "down", "base", "0", "delta", "-5").wantTo("./key?done=created&key=down")
-	v.get("key?key=down").want(http.StatusOK, "<code>-25</code>")
+	v.get("key?key=down").wantPage(http.StatusOK, "<code>-25</code>")
 	v.post("save", "type", "snowflake", "key", "events", "base_ts", "2026-01-01", "ts_size", "41", "worker_id_size", "10", "seq_size", "12", "skip_size", "1").wantTo("./key?done=created&key=events")
-	v.get("key?key=events").want(http.StatusOK, "1,024 clients", "7 September 2095", `aria-label="64 bits`)
+	v.get("key?key=events").wantPage(http.StatusOK, "1,024 clients", "7 September 2095", `aria-label="64 bits`)
 	v.post("save", formatted("inv")...).wantTo("./key?done=created&key=inv")
-	v.get("key?key=inv").want(http.StatusOK, "0001</code>", "Every ID is unique")
+	v.get("key?key=inv").wantPage(http.StatusOK, "0001</code>", "Every ID is unique")
 
-	edit := v.get("edit?key=a%2Fb").want(http.StatusOK, `value="1000"`, `value="1009"`, `value="A of B"`)
+	edit := v.get("edit?key=a%2Fb").wantPage(http.StatusOK, `value="1000"`, `value="1009"`, `value="A of B"`)
 	if strings.Contains(edit.text, `id="f-key"`) {
 		t.Error("the key can be edited")
 	}
@@ -34,11 +34,11 @@ func TestCreateAndEdit(t *testing.T) {
 	if err != nil || c.Increment.Base != 2000 || c.Increment.Max != 2999 || !c.KeyTokenOnly || c.Name != "" {
 		t.Errorf("saved is %+v %+v, %v", c, c.Increment, err)
 	}
-	v.get("edit?key=a%2Fb").want(http.StatusOK, `name="key_token_enable" value="yes" checked`)
+	v.get("edit?key=a%2Fb").wantPage(http.StatusOK, `name="key_token_enable" value="yes" checked`)
 }
 
-// TestFaultsKeepWhatWasTyped also checks that each fault is at its field, by which screen
-// readers find it.
+// TestFaultsKeepWhatWasTyped also checks that each fault is tied to its field, for screen
+// readers.
 func TestFaultsKeepWhatWasTyped(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
@@ -60,18 +60,18 @@ func TestFaultsKeepWhatWasTyped(t *testing.T) {
 		for i := 0; i < len(c.fields); i += 2 {
 			values[c.fields[i]] = c.fields[i+1]
 		}
-		p := v.post("save", c.fields...).want(http.StatusBadRequest, `role="alert"`)
+		p := v.post("save", c.fields...).wantPage(http.StatusBadRequest, `role="alert"`)
 		for name, value := range values {
 			if name == "action" || name == "type" || strings.HasSuffix(name, ".type") || strings.HasSuffix(name, "reset_scope") {
 				continue
 			}
-			if tag := p.input(name); !strings.Contains(tag, fmt.Sprintf(`value="%s"`, value)) {
+			if tag := p.inputTag(name); !strings.Contains(tag, fmt.Sprintf(`value="%s"`, value)) {
 				t.Errorf("%s was %q, the form has %s", name, value, tag)
 			}
 		}
 		for name, says := range c.faults {
 			id := field{Name: name}.ID()
-			if tag := p.input(name); !strings.Contains(tag, `aria-invalid="true"`) || !strings.Contains(tag, id+"-fault") {
+			if tag := p.inputTag(name); !strings.Contains(tag, `aria-invalid="true"`) || !strings.Contains(tag, id+"-fault") {
 				t.Errorf("%v: the fault of %s is not at its input: %s", c.fields, name, tag)
 			}
 			_, message, _ := strings.Cut(p.text, `id="`+id+`-fault">`)
@@ -90,10 +90,10 @@ func TestFaultsKeepWhatWasTyped(t *testing.T) {
 
 func TestExistingKeyIsNotCreated(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
-	p := v.post("save", "type", "increment", "key", "orders", "base", "5000").want(http.StatusBadRequest, "There is such a key already")
-	if tag := p.input("key"); !strings.Contains(tag, "aria-invalid") {
+	p := v.post("save", "type", "increment", "key", "orders", "base", "5000").wantPage(http.StatusBadRequest, "There is such a key already")
+	if tag := p.inputTag("key"); !strings.Contains(tag, "aria-invalid") {
 		t.Errorf("the input is %s", tag)
 	}
 	if c, _, err := s.Config(t.Context(), "orders"); err != nil || c.Increment.Base != 1000 {
@@ -101,42 +101,43 @@ func TestExistingKeyIsNotCreated(t *testing.T) {
 	}
 }
 
-// TestRefusedChange offers to force what could give IDs twice, with the risk in words.
+// TestRefusedChange: the page offers to force a change after which IDs could repeat, and describes
+// the risk.
 func TestRefusedChange(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
-	s.save("increment", `{"key": "orders", "base": 1000}`)
-	v.post("generate", "key", "orders", "size", "5").want(http.StatusOK, "<code>1005</code>")
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
+	v.post("generate", "key", "orders", "size", "5").wantPage(http.StatusOK, "<code>1005</code>")
 	back := []string{"type", "increment", "key", "orders", "version", "1", "base", "7", "delta", "1"}
-	v.post("preview", back...).want(http.StatusOK, "Saving this will be refused.", "have been reserved", "<code>8</code>")
-	p := v.post("save", back...).want(http.StatusConflict, "IDs could come twice", "numbers up to", `id="f-force"`, "cannot be undone")
-	if tag := p.input("base"); !strings.Contains(tag, `value="7"`) {
+	v.post("preview", back...).wantPage(http.StatusOK, "Saving this will be refused.", "have been reserved", "<code>8</code>")
+	p := v.post("save", back...).wantPage(http.StatusConflict, "IDs could come twice", "numbers up to", `id="f-force"`, "cannot be undone")
+	if tag := p.inputTag("base"); !strings.Contains(tag, `value="7"`) {
 		t.Errorf("what was typed is lost: %s", tag)
 	}
 	v.get("edit?key=orders").wantNo("f-force")
 	v.post("save", append(back, "force", "yes")...).wantTo("./key?done=saved&key=orders")
-	v.post("generate", "key", "orders", "size", "1").want(http.StatusOK, "<code>8</code>")
+	v.post("generate", "key", "orders", "size", "1").wantPage(http.StatusOK, "<code>8</code>")
 
-	s.save("formatted", `{"key": "f", "parts": [{"type": "auto-increment", "length": 4}]}`)
-	v.post("save", "type", "formatted", "key", "f", "version", "1", "parts[0].type", "fixed-random-chars", "parts[0].length", "4", "parts[0].chars_scope", "0123456789").want(http.StatusConflict, "IDs could come twice")
-	s.save("snowflake", `{"key": "s", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+	s.saveConfig("formatted", `{"key": "f", "parts": [{"type": "auto-increment", "length": 4}]}`)
+	v.post("save", "type", "formatted", "key", "f", "version", "1", "parts[0].type", "fixed-random-chars", "parts[0].length", "4", "parts[0].chars_scope", "0123456789").wantPage(http.StatusConflict, "IDs could come twice")
+	s.saveConfig("snowflake", `{"key": "s", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
 	r := httptest.NewRequest(http.MethodGet, "/v1/id/snowflake?key=s", nil)
 	r.Header.Set("Authorization", adminToken)
-	v.send(r).want(http.StatusOK, "lease_key")
-	v.post("save", "type", "snowflake", "key", "s", "version", "1", "base_ts", "2026-01-01", "ts_size", "41", "worker_id_size", "10", "seq_size", "12").want(http.StatusConflict, "IDs could come twice")
+	v.sendRequest(r).wantPage(http.StatusOK, "lease_key")
+	v.post("save", "type", "snowflake", "key", "s", "version", "1", "base_ts", "2026-01-01", "ts_size", "41", "worker_id_size", "10", "seq_size", "12").wantPage(http.StatusConflict, "IDs could come twice")
 }
 
-// TestConcurrentEdit shows that another admin was faster.
+// TestConcurrentEdit: the page says that another admin has changed the key.
 func TestConcurrentEdit(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
-	s.save("increment", `{"key": "orders", "base": 1000, "name": "theirs"}`)
-	p := v.post("save", "type", "increment", "key", "orders", "version", "1", "base", "1000", "name", "mine").want(http.StatusBadRequest, "changed by someone else")
+	s.saveConfig("increment", `{"key": "orders", "base": 1000, "name": "theirs"}`)
+	p := v.post("save", "type", "increment", "key", "orders", "version", "1", "base", "1000", "name", "mine").wantPage(http.StatusBadRequest, "changed by someone else")
 	if c, _, _ := s.Config(t.Context(), "orders"); c.Name != "theirs" {
 		t.Errorf("the name is %q", c.Name)
 	}
-	if tag := p.input("version"); !strings.Contains(tag, `value="2"`) {
+	if tag := p.inputTag("version"); !strings.Contains(tag, `value="2"`) {
 		t.Errorf("the form cannot be sent again: %s", tag)
 	}
 	v.post("save", "type", "increment", "key", "orders", "version", "2", "base", "1000", "name", "mine").wantTo("./key?done=saved&key=orders")
@@ -147,7 +148,7 @@ func TestPartsOfAForm(t *testing.T) {
 	v := s.login()
 	order := func(p shownPage) (types string) {
 		p.Helper()
-		for _, tag := range tagOf.FindAllString(p.want(http.StatusOK).text, -1) {
+		for _, tag := range tagOf.FindAllString(p.wantPage(http.StatusOK).text, -1) {
 			if _, rest, ok := strings.Cut(tag, `.type" value="`); ok {
 				kind, _, _ := strings.Cut(rest, `"`)
 				types += kind + " "
@@ -171,30 +172,30 @@ func TestPartsOfAForm(t *testing.T) {
 		t.Error("something was stored")
 	}
 	all := v.post("save", append(formatted("inv"), "action", "remove 0", "parts[1].type", "")...)
-	all.want(http.StatusOK).wantNo(`name="parts[0].type"`)
+	all.wantPage(http.StatusOK).wantNo(`name="parts[0].type"`)
 }
 
 // TestPattern edits a key of the deployed worker's dialect, and turns it into parts.
 func TestPattern(t *testing.T) {
 	s := start(t, Options{})
-	s.save("formatted", `{"name": "po", "pattern": "PO{YYYY}{MM}{DD}-{SEQ:4}", "sequence_reset": "daily"}`)
+	s.saveConfig("formatted", `{"name": "po", "pattern": "PO{YYYY}{MM}{DD}-{SEQ:4}", "sequence_reset": "daily"}`)
 	v := s.login()
-	p := v.get("edit?key=po").want(http.StatusOK, "{SEQ:4}", `value="daily" selected`)
+	p := v.get("edit?key=po").wantPage(http.StatusOK, "{SEQ:4}", `value="daily" selected`)
 	p.wantNo(`name="parts[0].type"`)
 	v.post("save", "type", "formatted", "key", "po", "version", "1", "name", "Purchase", "pattern", "PO{YYYY}{MM}{DD}-{SEQ:4}", "sequence_reset", "daily").wantTo("./key?done=saved&key=po")
 	parts := v.post("save", "type", "formatted", "key", "po", "version", "2", "pattern", "PO{YYYY}-{SEQ:4}", "sequence_reset", "yearly", "action", "parts")
-	parts.want(http.StatusOK, `name="parts[0].type"`).wantNo(`name="pattern"`)
+	parts.wantPage(http.StatusOK, `name="parts[0].type"`).wantNo(`name="pattern"`)
 }
 
 func TestDelete(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
-	v.get("delete?key=orders").want(http.StatusOK, "goes on behind it", "Type the key to confirm")
-	v.post("delete", "key", "orders", "typed", "order").want(http.StatusBadRequest, "Type it exactly", `value="order"`)
-	v.get("key?key=orders").want(http.StatusOK)
+	v.get("delete?key=orders").wantPage(http.StatusOK, "goes on behind it", "Type the key to confirm")
+	v.post("delete", "key", "orders", "typed", "order").wantPage(http.StatusBadRequest, "Type it exactly", `value="order"`)
+	v.get("key?key=orders").wantPage(http.StatusOK)
 	v.post("delete", "key", "orders", "typed", "orders").wantTo("./keys?done=deleted")
-	v.get("keys?done=deleted").want(http.StatusOK, "The key was deleted.")
-	v.get("key?key=orders").want(http.StatusNotFound)
-	v.post("delete", "key", "orders", "typed", "orders").want(http.StatusNotFound)
+	v.get("keys?done=deleted").wantPage(http.StatusOK, "The key was deleted.")
+	v.get("key?key=orders").wantPage(http.StatusNotFound)
+	v.post("delete", "key", "orders", "typed", "orders").wantPage(http.StatusNotFound)
 }

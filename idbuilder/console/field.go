@@ -15,23 +15,23 @@ const (
 	choice control = "choice"
 )
 
-// field is a labelled input of a form. Its name is the parameter's in requests of the API,
-// so that faults find their field.
+// field is a labelled input of a form. It has the name of the parameter in requests of the API,
+// by which faults are shown at their field.
 type field struct {
 	Param    string
-	Name     string // of the input: parts[1].length; the parameter's own where it stands alone
+	Name     string // of the input, such as parts[1].length; outside of parts the parameter's name
 	Label    string
 	Help     string
 	Control  control
 	Choices  []option
 	Value    string
 	Required bool
-	Seldom   bool // shown when asked for
+	Seldom   bool // hidden until the admin opens more fields
 	Focus    bool // the page opens with the focus here
 	Faults   []string
 }
 
-// option is what a choice offers.
+// option is an option of a choice.
 type option struct{ Value, Label string }
 
 // ID returns the id of the input.
@@ -39,7 +39,7 @@ func (f field) ID() string {
 	return "f-" + strings.NewReplacer("[", "-", "].", "-", "]", "").Replace(f.Name)
 }
 
-// DescribedBy returns the ids of what describes the input.
+// DescribedBy returns the ids of the elements that describe the input.
 func (f field) DescribedBy() string {
 	var ids []string
 	if len(f.Faults) > 0 {

@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// fieldsOf returns the fields of a type, but for those of parts.
+// fieldsOf returns the fields of a type, without those of parts.
 func fieldsOf(t idconfig.Type) []field {
 	switch t {
 	case idconfig.TypeIncrement:

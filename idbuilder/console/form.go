@@ -36,26 +36,26 @@ func (f *form) Force() bool { return f.Values.Get("force") != "" }
 func (f *form) ByPattern() bool { return f.Values.Has("pattern") }
 
 // KeyField returns the field of the key.
-func (f *form) KeyField() field { return f.field(keyField, "") }
+func (f *form) KeyField() field { return f.fillField(keyField, "") }
 
 // Fields returns the fields of the type.
 func (f *form) Fields() []field {
 	if f.ByPattern() {
-		return f.fields(patternFields, "")
+		return f.fillFields(patternFields, "")
 	}
-	return f.fields(fieldsOf(f.Type), "")
+	return f.fillFields(fieldsOf(f.Type), "")
 }
 
-// More returns the fields that are used seldom.
+// More returns the fields that are seldom used.
 func (f *form) More() []field {
 	if f.Type == idconfig.TypeIncrement {
-		return f.fields(append(limitFields[:len(limitFields):len(limitFields)], sharedFields[1]), "")
+		return f.fillFields(append(limitFields[:len(limitFields):len(limitFields)], sharedFields[1]), "")
 	}
-	return f.fields(sharedFields[1:], "")
+	return f.fillFields(sharedFields[1:], "")
 }
 
 // NameField returns the field of the name.
-func (f *form) NameField() field { return f.field(sharedFields[0], "") }
+func (f *form) NameField() field { return f.fillField(sharedFields[0], "") }
 
 // MoreFaults reports whether a fault is in a field of More.
 func (f *form) MoreFaults() bool {
@@ -67,15 +67,15 @@ func (f *form) MoreFaults() bool {
 	return false
 }
 
-// fields returns fields with what was typed, and its faults. Names of inputs begin with the prefix.
-func (f *form) fields(list []field, prefix string) (filled []field) {
+// fillFields returns fields with the typed texts and their faults. Names of inputs begin with the prefix.
+func (f *form) fillFields(list []field, prefix string) (filled []field) {
 	for _, d := range list {
-		filled = append(filled, f.field(d, prefix))
+		filled = append(filled, f.fillField(d, prefix))
 	}
 	return filled
 }
 
-func (f *form) field(d field, prefix string) field {
+func (f *form) fillField(d field, prefix string) field {
 	d.Name = prefix + d.Param
 	d.Value = f.Values.Get(d.Name)
 	d.Focus = d.Name == f.Focus
@@ -100,7 +100,7 @@ func (f *form) FaultText(fault *idconfig.ParamError) string {
 	return sentence(fault.Reason)
 }
 
-// allFields returns every field of the form. The labels of a part's begin with its place.
+// allFields returns every field of the form. The labels of a part's fields begin with its number.
 func (f *form) allFields() []field {
 	list := append(append(f.Fields(), f.More()...), f.KeyField(), f.NameField())
 	for _, p := range f.Parts() {
@@ -112,7 +112,7 @@ func (f *form) allFields() []field {
 	return list
 }
 
-// takeFaults takes what is wrong with the form from an error. It returns the errors that are
+// takeFaults takes the faults of the form out of an error. It returns the errors that are
 // not about the form.
 func (f *form) takeFaults(err error) error {
 	var answer *api.Error

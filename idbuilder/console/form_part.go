@@ -14,10 +14,10 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// maxParts is how many parts a form has at most; the API's limit is lower or the same.
+// maxParts bounds the parts of a form; the API's limit is not higher.
 const maxParts = 32
 
-// exampleParts are what the form of a new format begins with.
+// exampleParts are the parts in the form of a new format.
 var exampleParts = []format.Part{
 	{Type: format.FixedChars, Value: "INV-"},
 	{Type: format.DateFormat, Format: "yyyyMMdd"},
@@ -37,7 +37,7 @@ type partForm struct {
 // Often returns the fields that are shown at once, and Seldom the others.
 func (p partForm) Often() []field { return p.fieldsWhere(false) }
 
-// Seldom returns the fields that are shown when asked for.
+// Seldom returns the fields that are hidden at first.
 func (p partForm) Seldom() []field { return p.fieldsWhere(true) }
 
 func (p partForm) fieldsWhere(seldom bool) (list []field) {
@@ -49,7 +49,7 @@ func (p partForm) fieldsWhere(seldom bool) (list []field) {
 	return list
 }
 
-// Open reports whether a field of Seldom has something to show.
+// Open reports whether a field of Seldom has a text or a fault.
 func (p partForm) Open() bool {
 	for _, d := range p.Seldom() {
 		if len(d.Faults) > 0 || d.Focus {
@@ -70,7 +70,7 @@ func (f *form) Parts() (parts []partForm) {
 	n := f.partCount()
 	for i := range n {
 		kind, _ := partKindOf(format.Type(f.Values.Get(partName(i) + "type")))
-		p := partForm{Index: i, Kind: kind, Fields: f.fields(kind.Fields, partName(i)), Last: i == n-1}
+		p := partForm{Index: i, Kind: kind, Fields: f.fillFields(kind.Fields, partName(i)), Last: i == n-1}
 		for _, fault := range f.Faults {
 			if fault.Param == strings.TrimSuffix(partName(i), ".") {
 				p.Faults = append(p.Faults, sentence(fault.Reason))
@@ -94,7 +94,7 @@ func (f *form) partCount() int {
 	return maxParts
 }
 
-// partName is what the names of a part's inputs begin with.
+// partName returns the prefix of the names of a part's inputs.
 func partName(i int) string { return fmt.Sprintf("parts[%d].", i) }
 
 // partBodies returns the parts for the API.
@@ -123,14 +123,14 @@ func (f *form) setParts(parts []format.Part) {
 		}
 		for name, value := range body {
 			typed := string(value)
-			_ = json.Unmarshal(value, &typed) // a text; the others are as they are written
+			_ = json.Unmarshal(value, &typed) // a text; the JSON of the others is the text to show
 			f.Values.Set(partName(i)+name, typed)
 		}
 	}
 }
 
-// changeParts does what a button of the list of parts asks for: "add", or "up", "down" and
-// "remove" with the place of a part. It reports whether there was one.
+// changeParts does the action of a button of the list of parts: "add", or "up", "down" and
+// "remove" with the index of a part. It reports whether the action is one of these.
 func (f *form) changeParts(action string) bool {
 	verb, place, _ := strings.Cut(action, " ")
 	i, _ := strconv.Atoi(place)

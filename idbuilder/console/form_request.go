@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// buildRequest returns the request of the API that the form stands for, or nil if the form
-// has faults. All checks are those of the API, but for texts that are not numbers.
+// buildRequest returns the request of the API for the form, or nil if the form has faults.
+// The API makes all checks, except for texts that are not numbers.
 func (f *form) buildRequest(now time.Time) (*idconfig.Request, error) {
 	body := map[string]any{"key": f.Key(), "name": f.Values.Get("name"), "key_token_enable": f.Values.Get("key_token_enable") != "", "force": f.Force()}
 	switch {
@@ -42,7 +42,7 @@ func (f *form) buildRequest(now time.Time) (*idconfig.Request, error) {
 	return r, nil
 }
 
-// incrementBody names a negative distance as the API does.
+// incrementBody gives a negative distance the name that the API has for it.
 func (f *form) incrementBody(body map[string]any) {
 	f.putFields(body, "", incrementFields)
 	f.putFields(body, "", limitFields)
@@ -52,8 +52,8 @@ func (f *form) incrementBody(body map[string]any) {
 	}
 }
 
-// putFields puts what was typed in fields into the body of a request. What was left empty is
-// left out.
+// putFields puts the typed texts of fields into the body of a request, without empty
+// ones.
 func (f *form) putFields(body map[string]any, prefix string, fields []field) {
 	for _, d := range fields {
 		name := prefix + d.Param
@@ -109,12 +109,12 @@ func newForm(t idconfig.Type, now time.Time) *form {
 // formOf returns the form that changes a key.
 func formOf(c *idconfig.Config) *form {
 	f := &form{Type: c.Type, Values: url.Values{"version": {strconv.FormatInt(c.Version, 10)}, "key": {c.Key}, "name": {c.Name}}}
-	f.check("key_token_enable", c.KeyTokenOnly)
+	f.setBool("key_token_enable", c.KeyTokenOnly)
 	switch c.Type {
 	case idconfig.TypeIncrement:
 		i := c.Increment
 		f.setNumbers(map[string]int64{"base": i.Base, "delta": i.Delta, "max_request_delta": i.MaxRequestDelta, "min": i.Min, "max": i.Max})
-		f.check("rand_delta", i.RandDelta)
+		f.setBool("rand_delta", i.RandDelta)
 	case idconfig.TypeSnowflake:
 		s := c.Snowflake
 		f.setNumbers(map[string]int64{"base_ts": s.BaseTS, "ts_size": int64(s.TSSize), "worker_id_size": int64(s.WorkerIDSize), "seq_size": int64(s.SeqSize), "skip_size": int64(s.SkipSize)})
@@ -137,7 +137,7 @@ func (f *form) setNumbers(numbers map[string]int64) {
 	}
 }
 
-func (f *form) check(name string, yes bool) {
+func (f *form) setBool(name string, yes bool) {
 	if yes {
 		f.Values.Set(name, "yes")
 	}

@@ -62,8 +62,8 @@ func startOn(t testing.TB, s store.Store, o Options) service {
 	return v
 }
 
-// save stores a configuration.
-func (s service) save(t idconfig.Type, body string) {
+// saveConfig stores a configuration.
+func (s service) saveConfig(t idconfig.Type, body string) {
 	s.Helper()
 	r, err := idconfig.Parse(t, []byte(body), time.Now())
 	if err == nil {
@@ -90,7 +90,7 @@ func (s service) login() *visitor {
 	return v
 }
 
-// shownPage is a page as the browser got it.
+// shownPage is the answer with a page.
 type shownPage struct {
 	testing.TB
 	status int
@@ -100,10 +100,10 @@ type shownPage struct {
 
 func (v *visitor) get(page string) shownPage {
 	v.Helper()
-	return v.send(httptest.NewRequest(http.MethodGet, "/admin/"+page, nil))
+	return v.sendRequest(httptest.NewRequest(http.MethodGet, "/admin/"+page, nil))
 }
 
-// post sends a form as the console's own pages do. Fields are names and values in turn.
+// post sends a form as the console's own pages do. Fields are alternating names and values.
 func (v *visitor) post(page string, fields ...string) shownPage {
 	v.Helper()
 	values := url.Values{}
@@ -113,10 +113,10 @@ func (v *visitor) post(page string, fields ...string) shownPage {
 	r := httptest.NewRequest(http.MethodPost, "/admin/"+page, strings.NewReader(values.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	return v.send(r)
+	return v.sendRequest(r)
 }
 
-func (v *visitor) send(r *http.Request) shownPage {
+func (v *visitor) sendRequest(r *http.Request) shownPage {
 	v.Helper()
 	if v.cookie != "" {
 		r.Header.Set("Cookie", cookieName+"="+v.cookie)
@@ -129,8 +129,8 @@ func (v *visitor) send(r *http.Request) shownPage {
 	return shownPage{v.TB, rec.Code, rec.Header(), rec.Body.String()}
 }
 
-// want fails the test unless the page has the status and the texts.
-func (p shownPage) want(status int, texts ...string) shownPage {
+// wantPage fails the test unless the page has the status and the texts.
+func (p shownPage) wantPage(status int, texts ...string) shownPage {
 	p.Helper()
 	if p.status != status {
 		p.Errorf("status %d, want %d: %s", p.status, status, p.text)
@@ -163,8 +163,8 @@ func (p shownPage) wantTo(location string) {
 
 var tagOf = regexp.MustCompile(`<(?:input|select)[^>]*>`)
 
-// input returns the tag of an input of the page.
-func (p shownPage) input(name string) string {
+// inputTag returns the tag of an input of the page.
+func (p shownPage) inputTag(name string) string {
 	p.Helper()
 	for _, tag := range tagOf.FindAllString(p.text, -1) {
 		if strings.Contains(tag, fmt.Sprintf(`name="%s"`, name)) {

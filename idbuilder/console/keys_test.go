@@ -19,16 +19,16 @@ var (
 func TestPaging(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
-	v.get("keys").want(http.StatusOK, "There is no key yet")
+	v.get("keys").wantPage(http.StatusOK, "There is no key yet")
 	for i := range 2*keysOnPage + 5 {
-		s.save("increment", fmt.Sprintf(`{"key": "a+%03d/é", "base": 0}`, i))
+		s.saveConfig("increment", fmt.Sprintf(`{"key": "a+%03d/é", "base": 0}`, i))
 	}
-	s.save("increment", `{"key": "b", "base": 0}`)
+	s.saveConfig("increment", `{"key": "b", "base": 0}`)
 	for prefix, count := range map[string]int{"": 2*keysOnPage + 6, "a": 2*keysOnPage + 5, "a+00": 10, "b": 1} {
 		seen := map[string]bool{}
 		page, pages := "keys?prefix="+strings.ReplaceAll(prefix, "+", "%2B"), 0
 		for page != "" {
-			p := v.get(page).want(http.StatusOK)
+			p := v.get(page).wantPage(http.StatusOK)
 			if pages++; pages > 9 {
 				t.Fatalf("prefix %q: the pages do not end", prefix)
 			}
@@ -50,36 +50,36 @@ func TestPaging(t *testing.T) {
 			t.Errorf("prefix %q: %d keys on %d pages, want %d on %d", prefix, len(seen), pages, count, want)
 		}
 	}
-	v.get("keys?prefix=zzz").want(http.StatusOK, "No key begins with “zzz”", "Show all keys")
-	v.get("key?key=a%2B001%2F%C3%A9").want(http.StatusOK, "a&#43;001/é")
+	v.get("keys?prefix=zzz").wantPage(http.StatusOK, "No key begins with “zzz”", "Show all keys")
+	v.get("key?key=a%2B001%2F%C3%A9").wantPage(http.StatusOK, "a&#43;001/é")
 }
 
 func TestGenerate(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
-	s.save("increment", `{"key": "orders", "base": 1000}`)
-	v.post("generate", "key", "orders", "size", "2").want(http.StatusOK, "2 made:", "<code>1001</code>", "<code>1002</code>")
-	v.get("key?key=orders").want(http.StatusOK, "<code>1003</code>").wantNo("<code>1002</code>")
-	v.post("generate", "key", "orders", "size", "101").want(http.StatusBadRequest, "allowed are 1 to 100", `value="101"`)
-	v.post("generate", "key", "orders", "size", "many").want(http.StatusBadRequest, "It is &#34;many&#34;")
-	v.get("key?key=orders").want(http.StatusOK, "<code>1003</code>")
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
+	v.post("generate", "key", "orders", "size", "2").wantPage(http.StatusOK, "2 made:", "<code>1001</code>", "<code>1002</code>")
+	v.get("key?key=orders").wantPage(http.StatusOK, "<code>1003</code>").wantNo("<code>1002</code>")
+	v.post("generate", "key", "orders", "size", "101").wantPage(http.StatusBadRequest, "allowed are 1 to 100", `value="101"`)
+	v.post("generate", "key", "orders", "size", "many").wantPage(http.StatusBadRequest, "It is &#34;many&#34;")
+	v.get("key?key=orders").wantPage(http.StatusOK, "<code>1003</code>")
 	v.post("save", formatted("inv")...)
-	v.post("generate", "key", "inv", "size", "1").want(http.StatusOK, "1 made:", "0001</code>")
-	s.save("snowflake", `{"key": "events", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
-	v.get("key?key=events").want(http.StatusOK, "0 of 1,024").wantNo(`action="generate`)
-	v.post("generate", "key", "events", "size", "1").want(http.StatusBadRequest)
-	v.post("generate", "key", "none", "size", "1").want(http.StatusNotFound)
+	v.post("generate", "key", "inv", "size", "1").wantPage(http.StatusOK, "1 made:", "0001</code>")
+	s.saveConfig("snowflake", `{"key": "events", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+	v.get("key?key=events").wantPage(http.StatusOK, "0 of 1,024").wantNo(`action="generate`)
+	v.post("generate", "key", "events", "size", "1").wantPage(http.StatusBadRequest)
+	v.post("generate", "key", "none", "size", "1").wantPage(http.StatusNotFound)
 }
 
 // TestTokens shows tokens, resets them, and finds that the old ones are refused.
 func TestTokens(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	field := regexp.MustCompile(`id="token-text"[^>]* value="([^"]+)"`)
 	text := func(p shownPage) string {
 		t.Helper()
-		m := field.FindStringSubmatch(p.want(http.StatusOK).text)
+		m := field.FindStringSubmatch(p.wantPage(http.StatusOK).text)
 		if m == nil {
 			t.Fatalf("no token: %s", p.text)
 		}
@@ -92,16 +92,16 @@ func TestTokens(t *testing.T) {
 			key = strings.TrimSuffix(strings.SplitN(v.get("access").text, `name="key" value="`, 2)[1][:64], "")
 			key, _, _ = strings.Cut(key, `"`)
 		}
-		v.get(page).want(http.StatusOK).wantNo("token-text")
+		v.get(page).wantPage(http.StatusOK).wantNo("token-text")
 		first := text(v.post("token", "key", key))
 		if _, err := s.Worker.Tokens().Check(t.Context(), first); err != nil {
 			t.Errorf("%s: the token is refused: %v", key, err)
 		}
-		v.get("reset?key="+key).want(http.StatusOK, "invalid on all workers")
+		v.get("reset?key="+key).wantPage(http.StatusOK, "invalid on all workers")
 		if _, err := s.Worker.Tokens().Check(t.Context(), first); err != nil {
 			t.Errorf("%s: the question has reset the token: %v", key, err)
 		}
-		second := text(v.post("reset", "key", key).want(http.StatusOK, "The token was reset"))
+		second := text(v.post("reset", "key", key).wantPage(http.StatusOK, "The token was reset"))
 		if _, err := s.Worker.Tokens().Check(t.Context(), first); err == nil {
 			t.Errorf("%s: the old token is accepted", key)
 		}
@@ -110,7 +110,7 @@ func TestTokens(t *testing.T) {
 		}
 		v.get(page).wantNo(second)
 	}
-	v.get("reset?key=none").want(http.StatusNotFound)
-	v.post("reset", "key", "none").want(http.StatusNotFound)
-	v.post("token", "key", "none").want(http.StatusNotFound)
+	v.get("reset?key=none").wantPage(http.StatusNotFound)
+	v.post("reset", "key", "none").wantPage(http.StatusNotFound)
+	v.post("token", "key", "none").wantPage(http.StatusNotFound)
 }

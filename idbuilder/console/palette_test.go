@@ -76,7 +76,7 @@ func TestContrast(t *testing.T) {
 
 var literal = regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(`)
 
-// TestColoursAreOfThePalette: what is computed above is all that there is.
+// TestColoursAreOfThePalette: the style sheet uses no colour outside of the palette.
 func TestColoursAreOfThePalette(t *testing.T) {
 	for i, line := range strings.Split(string(assets["console.css"].content), "\n") {
 		if found := literal.FindString(line); found != "" && !property.MatchString(line) {

@@ -14,7 +14,7 @@ import (
 // an admin, as if SameSite did not hold them back.
 func TestOtherSitesChangeNothing(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
 	for _, header := range []http.Header{
 		{"Sec-Fetch-Site": {"cross-site"}},
@@ -23,7 +23,7 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 		{"Origin": {"null"}},
 		{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"http://example.com"}},
 	} {
-		routes := append(s.console.routes(), route{pattern: "POST /admin/login"})
+		routes := append(s.console.sessionRoutes(), route{pattern: "POST /admin/login"})
 		for _, r := range routes {
 			method, path, _ := strings.Cut(r.pattern, " ")
 			if method != http.MethodPost {
@@ -33,8 +33,8 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 			q := httptest.NewRequest(method, path, strings.NewReader(body))
 			q.Header = header.Clone()
 			q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			p := v.send(q)
-			p.want(http.StatusForbidden, "another site")
+			p := v.sendRequest(q)
+			p.wantPage(http.StatusForbidden, "another site")
 			if p.header.Get("Set-Cookie") != "" {
 				t.Errorf("%s sets a cookie", r.pattern)
 			}
@@ -44,18 +44,18 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	if err != nil || c.Version != 1 {
 		t.Errorf("the key was changed: %+v, %v", c, err)
 	}
-	v.get("").want(http.StatusOK)
+	v.get("").wantPage(http.StatusOK)
 }
 
 var inline = regexp.MustCompile(`(?i)<script(?:>|[^>]*>[^<])|<style|\sstyle=|\son[a-z]+=|javascript:|https?://`)
 
-// TestHeaders checks the headers of every page, and that pages need nothing that they forbid.
+// TestHeaders checks the headers of every page, and that no page needs what the headers forbid.
 func TestHeaders(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
 	pages := []string{"login", "console.css", "console.js", "icon.svg", "nothing", "key?key=nothing", "new?type=increment", "new?type=formatted", "new?type=snowflake"}
-	for _, r := range s.console.routes() {
+	for _, r := range s.console.sessionRoutes() {
 		if path, ok := strings.CutPrefix(r.pattern, "GET /admin/"); ok {
 			pages = append(pages, strings.TrimSuffix(path, "{$}")+"?key=orders")
 		}
@@ -88,23 +88,23 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestNoTokens looks for tokens in every page but the one that was asked to show one.
+// TestNoTokens checks that only the page that shows a token on request has one.
 func TestNoTokens(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
 	key, err := s.Tokens().Key(t.Context(), adminToken, "orders")
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.post("token", "key", "orders").want(http.StatusOK, key.Text)
+	v.post("token", "key", "orders").wantPage(http.StatusOK, key.Text)
 	hidden := []string{adminToken, key.Text, v.cookie}
-	for _, r := range s.console.routes() {
+	for _, r := range s.console.sessionRoutes() {
 		if path, ok := strings.CutPrefix(r.pattern, "GET /admin/"); ok {
 			v.get(strings.TrimSuffix(path, "{$}") + "?key=orders&type=increment").wantNo(hidden...)
 		}
 	}
-	v.post("generate", "key", "orders", "size", "3").want(http.StatusOK, "1001", "1003").wantNo(hidden...)
+	v.post("generate", "key", "orders", "size", "3").wantPage(http.StatusOK, "1001", "1003").wantNo(hidden...)
 	v.post("save", "type", "increment", "key", "", "base", "x").wantNo(hidden...)
 }
 
@@ -112,7 +112,7 @@ func TestNoTokens(t *testing.T) {
 func TestEscaping(t *testing.T) {
 	s := start(t, Options{})
 	const hostile = `"><script>alert(1)</script><b x='` + "`{{.}}"
-	s.save("formatted", `{"key": "k", "name": "<script>alert(2)</script>", "parts": [{"type": "fixed-chars", "value": "<script>alert(3)</script>"}, {"type": "auto-increment"}]}`)
+	s.saveConfig("formatted", `{"key": "k", "name": "<script>alert(2)</script>", "parts": [{"type": "fixed-chars", "value": "<script>alert(3)</script>"}, {"type": "auto-increment"}]}`)
 	v := s.login()
 	escaped := regexp.MustCompile(`<script>|<b x=`)
 	for _, p := range []shownPage{

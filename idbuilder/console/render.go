@@ -13,7 +13,7 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates are the pages by name. Each file but base.html and parts.html is one.
+// templates has the pages by name: each file except base.html and parts.html.
 var templates = parseTemplates()
 
 func parseTemplates() map[string]*template.Template {

@@ -27,11 +27,11 @@ type sample struct {
 // ring has the last samples of a key, or of all keys.
 type ring struct {
 	values [maxSamples]sample
-	count  int // that were ever put in
-	unused int // how many of the latest are of intervals without use
+	count  int // of all samples so far
+	unused int // number of the latest samples without use
 }
 
-func (r *ring) put(s sample) {
+func (r *ring) addSample(s sample) {
 	r.values[r.count%maxSamples] = s
 	r.count++
 	if r.unused++; s.ids > 0 || s.requests > 0 {
@@ -48,8 +48,8 @@ func (r *ring) list() []sample {
 	return slices.Concat(r.values[at:], r.values[:at])
 }
 
-// samples are the usage of late: of all keys together, and of those keys that are
-// used, at most [maxCharted].
+// samples has the recent usage: of all keys together, and of at most [maxCharted] keys
+// that are used.
 type samples struct {
 	every time.Duration
 
@@ -69,8 +69,8 @@ func newSamples(every time.Duration) *samples {
 	return &samples{every: every, byKey: map[string]*ring{}}
 }
 
-// record takes a sample. It is called once in each interval.
-func (s *samples) record(loads iter.Seq[idbuilder.KeyLoad]) {
+// takeSample takes a sample. It is called once in each interval.
+func (s *samples) takeSample(loads iter.Seq[idbuilder.KeyLoad]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := make(map[string]counts, len(s.before))
@@ -94,12 +94,12 @@ func (s *samples) record(loads iter.Seq[idbuilder.KeyLoad]) {
 	if first {
 		return // there is nothing to compare with
 	}
-	s.total.put(total)
+	s.total.addSample(total)
 	s.putKeys(of)
 }
 
-// usageSince returns the usage of a key since the last sample. Counts that are lower than they
-// were began anew in between.
+// usageSince returns the usage of a key since the last sample. Counts that have become lower
+// began at 0 again in between.
 func (s *samples) usageSince(before counts, l idbuilder.KeyLoad) sample {
 	if l.Requests < before.requests || l.IDs < before.ids {
 		before = counts{}
@@ -110,7 +110,7 @@ func (s *samples) usageSince(before counts, l idbuilder.KeyLoad) sample {
 	}
 }
 
-// putKeys adds a sample to the ring of each key, and forgets rings without use.
+// putKeys adds a sample to the ring of each key, and drops rings without use.
 func (s *samples) putKeys(of map[string]sample) {
 	for key := range of {
 		if s.byKey[key] == nil {
@@ -118,7 +118,7 @@ func (s *samples) putKeys(of map[string]sample) {
 		}
 	}
 	for key, r := range s.byKey {
-		if r.put(of[key]); r.unused >= maxSamples {
+		if r.addSample(of[key]); r.unused >= maxSamples {
 			delete(s.byKey, key)
 		}
 	}
@@ -144,12 +144,12 @@ type busyKey struct {
 	Left          float64
 }
 
-// busiest returns the keys that gave most IDs in the last minute.
-func (s *samples) busiest(most int) (keys []busyKey) {
+// busiestKeys returns the keys that gave most IDs in the last minute.
+func (s *samples) busiestKeys(most int) (keys []busyKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, r := range s.byKey {
-		if b := r.recent(s.every); b.IDs > 0 || b.Requests > 0 {
+		if b := r.lastMinute(s.every); b.IDs > 0 || b.Requests > 0 {
 			b.Key = key
 			keys = append(keys, b)
 		}
@@ -160,8 +160,8 @@ func (s *samples) busiest(most int) (keys []busyKey) {
 	return keys[:min(most, len(keys))]
 }
 
-// recent returns the mean of the last minute.
-func (r *ring) recent(every time.Duration) (b busyKey) {
+// lastMinute returns the mean of the last minute.
+func (r *ring) lastMinute(every time.Duration) (b busyKey) {
 	n := min(r.count, maxSamples, max(1, int(time.Minute/every)))
 	for i := range n {
 		s := r.values[(r.count-1-i)%maxSamples]
@@ -173,8 +173,8 @@ func (r *ring) recent(every time.Duration) (b busyKey) {
 	return b
 }
 
-// charts returns the drawings of a key, or of all keys for "".
-func (s *samples) charts(key string) []chart {
+// drawCharts returns the drawings of a key, or of all keys for "".
+func (s *samples) drawCharts(key string) []chart {
 	list := s.samplesOf(key)
 	span := duration(s.every * (maxSamples - 1))
 	return []chart{

@@ -21,13 +21,13 @@ func TestSamples(t *testing.T) {
 	load := func(key string, requests uint64, ids int64, left uint64) idbuilder.KeyLoad {
 		return idbuilder.KeyLoad{Key: key, Requests: requests, IDs: ids, Remaining: left}
 	}
-	s.record(loads(load("a", 100, 1000, 7)))
+	s.takeSample(loads(load("a", 100, 1000, 7)))
 	if got := s.samplesOf(""); len(got) != 0 {
 		t.Errorf("the first counts make samples: %v", got)
 	}
-	s.record(loads(load("a", 110, 1050, 5), load("b", 5, 5, 1)))
-	s.record(loads(load("a", 5, 10, 9)))
-	s.record(loads())
+	s.takeSample(loads(load("a", 110, 1050, 5), load("b", 5, 5, 1)))
+	s.takeSample(loads(load("a", 5, 10, 9)))
+	s.takeSample(loads())
 	want := map[string][]sample{
 		"":  {{requests: 3, ids: 11, left: 6}, {requests: 1, ids: 2, left: 9}, {}},
 		"a": {{requests: 2, ids: 10, left: 5}, {requests: 1, ids: 2, left: 9}, {}},
@@ -39,12 +39,12 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%q: %v, want %v", key, got, list)
 		}
 	}
-	busy := s.busiest(9)
-	if len(busy) != 2 || busy[0].Key != "a" || busy[0].IDs != 4 || busy[1].Key != "b" || len(s.busiest(1)) != 1 {
+	busy := s.busiestKeys(9)
+	if len(busy) != 2 || busy[0].Key != "a" || busy[0].IDs != 4 || busy[1].Key != "b" || len(s.busiestKeys(1)) != 1 {
 		t.Errorf("busiest are %v", busy)
 	}
 	for range maxSamples {
-		s.record(loads())
+		s.takeSample(loads())
 	}
 	if len(s.byKey) != 0 || len(s.samplesOf("")) != maxSamples {
 		t.Errorf("%d rings are left, and %d samples", len(s.byKey), len(s.samplesOf("")))
@@ -58,7 +58,7 @@ func TestSamplesAreBounded(t *testing.T) {
 		list[i].Key = fmt.Sprint(i)
 	}
 	for range 3 {
-		s.record(loads(list...))
+		s.takeSample(loads(list...))
 		for i := range list {
 			list[i].IDs++
 		}
@@ -71,7 +71,7 @@ func TestSamplesAreBounded(t *testing.T) {
 func TestRingKeepsTheLast(t *testing.T) {
 	var r ring
 	for i := range maxSamples + 3 {
-		r.put(sample{ids: float64(i)})
+		r.addSample(sample{ids: float64(i)})
 	}
 	list := r.list()
 	if len(list) != maxSamples || list[0].ids != 3 || list[maxSamples-1].ids != maxSamples+2 {

@@ -22,7 +22,7 @@ import (
 // sessionKind is the kind of the documents that hold sessions.
 const sessionKind store.Kind = "session"
 
-// errNoSession: the cookie names no session, or one that has ended.
+// errNoSession says that the cookie names no session, or one that has ended.
 var errNoSession = errors.New("console: no such session")
 
 // sessions are the logins, in the store.
@@ -32,17 +32,17 @@ type sessions struct {
 	now      func() time.Time
 }
 
-// session is what the store has of a login.
+// session is the document of a login in the store.
 type session struct {
 	Sealed  []byte    `json:"sealed"` // nonce, then the admin token, encrypted
 	Expires time.Time `json:"expires"`
 }
 
-// secret is what the browser has of a login: 256 random bits.
+// secret is the content of a login's cookie: 256 random bits.
 type secret [32]byte
 
-// text returns the secret as the cookie's value.
-func (s secret) text() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
+// cookieValue returns the secret as the cookie's value.
+func (s secret) cookieValue() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
 
 func parseSecret(text string) (s secret, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -52,13 +52,13 @@ func parseSecret(text string) (s secret, err error) {
 	return secret(b), nil
 }
 
-// name returns the key of the session's document.
-func (s secret) name() string {
+// documentKey returns the key of the session's document.
+func (s secret) documentKey() string {
 	h := sha256.Sum256(s[:])
 	return hex.EncodeToString(h[:])
 }
 
-// newCipher returns what the session's document is encrypted with.
+// newCipher returns the cipher of the session's document.
 func (s secret) newCipher() (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, s[:], nil, "idbuilder console session", 32)
 	if err != nil {
@@ -80,20 +80,20 @@ func (s *sessions) beginSession(ctx context.Context, admin string) (secret, erro
 		return id, err
 	}
 	expires := s.now().Add(s.lifetime).UTC()
-	value, err := json.Marshal(session{Sealed: aead.Seal(nil, nil, []byte(admin), []byte(id.name())), Expires: expires})
+	value, err := json.Marshal(session{Sealed: aead.Seal(nil, nil, []byte(admin), []byte(id.documentKey())), Expires: expires})
 	if err != nil {
 		return id, err
 	}
-	_, err = s.store.Put(ctx, sessionKind, store.Document{Key: id.name(), Value: value, Expires: expires})
+	_, err = s.store.Put(ctx, sessionKind, store.Document{Key: id.documentKey(), Value: value, Expires: expires})
 	if err != nil {
 		return id, fmt.Errorf("console: session: %w", err)
 	}
 	return id, nil
 }
 
-// token returns the admin token of a session: [errNoSession] if it has ended.
-func (s *sessions) token(ctx context.Context, id secret) (string, error) {
-	d, err := s.store.Get(ctx, sessionKind, id.name())
+// adminToken returns the admin token of a session: [errNoSession] if it has ended.
+func (s *sessions) adminToken(ctx context.Context, id secret) (string, error) {
+	d, err := s.store.Get(ctx, sessionKind, id.documentKey())
 	if errors.Is(err, store.ErrNotFound) {
 		return "", errNoSession
 	}
@@ -111,7 +111,7 @@ func (s *sessions) token(ctx context.Context, id secret) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := aead.Open(nil, nil, stored.Sealed, []byte(id.name()))
+	text, err := aead.Open(nil, nil, stored.Sealed, []byte(id.documentKey()))
 	if err != nil {
 		return "", &store.CorruptError{Where: "a session of the console", Reason: "it cannot be decrypted", Err: err}
 	}
@@ -121,12 +121,12 @@ func (s *sessions) token(ctx context.Context, id secret) (string, error) {
 // endSession ends a session, on all workers.
 func (s *sessions) endSession(ctx context.Context, id secret) error {
 	for {
-		d, err := s.store.Get(ctx, sessionKind, id.name())
+		d, err := s.store.Get(ctx, sessionKind, id.documentKey())
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		if err == nil {
-			err = s.store.Delete(ctx, sessionKind, id.name(), d.Version)
+			err = s.store.Delete(ctx, sessionKind, id.documentKey(), d.Version)
 		}
 		if err == nil || !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
 			return err

@@ -17,12 +17,12 @@ import (
 // with one that has ended.
 func TestEachRouteNeedsASession(t *testing.T) {
 	s := start(t, Options{})
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	logged := s.login()
 	ended := &visitor{service: s, cookie: logged.cookie}
 	logged.post("logout").wantTo("./login")
-	for _, v := range []*visitor{{service: s}, ended, {service: s, cookie: "x"}, {service: s, cookie: secret{1}.text()}} {
-		for _, r := range s.console.routes() {
+	for _, v := range []*visitor{{service: s}, ended, {service: s, cookie: "x"}, {service: s, cookie: secret{1}.cookieValue()}} {
+		for _, r := range s.console.sessionRoutes() {
 			method, path, _ := strings.Cut(r.pattern, " /admin/")
 			page := strings.TrimSuffix(path, "{$}")
 			cookie := v.cookie
@@ -50,14 +50,14 @@ func TestEachRouteNeedsASession(t *testing.T) {
 func TestLogin(t *testing.T) {
 	s := start(t, Options{})
 	v := &visitor{service: s}
-	v.get("login").want(http.StatusOK, `type="password"`, `<label for="token">`)
-	v.post("login", "token", "wrong").want(http.StatusUnauthorized, "no valid admin token", `role="alert"`).wantNo("wrong")
-	s.save("increment", `{"key": "orders", "base": 1000}`)
+	v.get("login").wantPage(http.StatusOK, `type="password"`, `<label for="token">`)
+	v.post("login", "token", "wrong").wantPage(http.StatusUnauthorized, "no valid admin token", `role="alert"`).wantNo("wrong")
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	key, err := s.Tokens().Key(t.Context(), adminToken, "orders")
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.post("login", "token", key.Text).want(http.StatusForbidden, "token of a key").wantNo(key.Text)
+	v.post("login", "token", key.Text).wantPage(http.StatusForbidden, "token of a key").wantNo(key.Text)
 	p := v.post("login", "token", adminToken)
 	p.wantTo("./")
 	cookie := p.header.Get("Set-Cookie")
@@ -89,13 +89,13 @@ func TestCookieIsSecureUnderTLS(t *testing.T) {
 		v := &visitor{service: start(t, c.options)}
 		r := httptest.NewRequest(http.MethodPost, c.address, strings.NewReader("token="+strings.ReplaceAll(adminToken, " ", "+")))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		if p := v.send(r); !strings.Contains(p.header.Get("Set-Cookie"), "; Secure") {
+		if p := v.sendRequest(r); !strings.Contains(p.header.Get("Set-Cookie"), "; Secure") {
 			t.Errorf("%s: the cookie is %q", c.address, p.header.Get("Set-Cookie"))
 		}
 	}
 }
 
-// TestNextPage: a link to the login leads to pages of the console alone.
+// TestNextPage: the login leads to pages of the console only.
 func TestNextPage(t *testing.T) {
 	s := start(t, Options{})
 	for next, want := range map[string]string{
@@ -116,9 +116,9 @@ func TestLoginsAreLimited(t *testing.T) {
 	s := start(t, Options{Now: func() time.Time { return now }})
 	v := &visitor{service: s}
 	for range loginsAtOnce {
-		v.post("login", "token", "wrong").want(http.StatusUnauthorized)
+		v.post("login", "token", "wrong").wantPage(http.StatusUnauthorized)
 	}
-	p := v.post("login", "token", adminToken).want(http.StatusTooManyRequests, "too many attempts")
+	p := v.post("login", "token", adminToken).wantPage(http.StatusTooManyRequests, "too many attempts")
 	if p.header.Get("Retry-After") != "6" || v.cookie != "" {
 		t.Errorf("Retry-After is %q, the cookie %q", p.header.Get("Retry-After"), v.cookie)
 	}
@@ -165,7 +165,7 @@ func TestSessionEnds(t *testing.T) {
 	s := start(t, Options{Session: time.Hour, Now: func() time.Time { return now }})
 	v := s.login()
 	now = now.Add(time.Hour - time.Second)
-	v.get("").want(http.StatusOK)
+	v.get("").wantPage(http.StatusOK)
 	now = now.Add(time.Second)
 	v.get("").wantTo("./login")
 }
@@ -181,7 +181,7 @@ func TestSessionsOnAllWorkers(t *testing.T) {
 	on := func(s service, v *visitor) *visitor { return &visitor{service: s, cookie: v.cookie} }
 	v := &visitor{service: a}
 	v.post("login", "token", admin).wantTo("./")
-	on(b, v).get("").want(http.StatusOK)
+	on(b, v).get("").wantPage(http.StatusOK)
 	other := on(b, v)
 	other.post("logout")
 	v.get("").wantTo("./login")
@@ -194,7 +194,7 @@ func TestSessionsOnAllWorkers(t *testing.T) {
 	on(b, v).get("").wantTo("./login")
 }
 
-// TestStoreDoesNotRevealTokens looks for the admin token and the cookie in what the store has.
+// TestStoreDoesNotRevealTokens checks that the store has neither the admin token nor the cookie.
 func TestStoreDoesNotRevealTokens(t *testing.T) {
 	s := start(t, Options{})
 	v := s.login()
@@ -216,10 +216,10 @@ func TestStoreDoesNotRevealTokens(t *testing.T) {
 		}
 	}
 	forged := secret{1}
-	if _, err := s.store.Put(t.Context(), sessionKind, store.Document{Key: forged.name(), Value: d.Value}); err != nil {
+	if _, err := s.store.Put(t.Context(), sessionKind, store.Document{Key: forged.documentKey(), Value: d.Value}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.console.sessions.token(t.Context(), forged); err == nil {
+	if got, err := s.console.sessions.adminToken(t.Context(), forged); err == nil {
 		t.Errorf("a session under another name yields %q", got)
 	}
 }

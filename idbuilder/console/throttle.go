@@ -23,8 +23,8 @@ type throttle struct {
 	others *rate.Limiter // of addresses that have no room in the map
 }
 
-// countAttempt takes an attempt of an address at a time into account. It returns how long to wait, if
-// there were too many.
+// countAttempt counts an attempt of an address. If there were too many it returns how long to
+// wait.
 func (t *throttle) countAttempt(remote string, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +53,7 @@ func (t *throttle) limiterOf(addr netip.Prefix, now time.Time) *rate.Limiter {
 	return l
 }
 
-// forgetIdle forgets addresses that may make as many attempts as new ones.
+// forgetIdle forgets addresses that may make as many attempts as a new one.
 func (t *throttle) forgetIdle(now time.Time) {
 	for addr, l := range t.byAddr {
 		if l.TokensAt(now) >= loginsAtOnce {
@@ -64,8 +64,8 @@ func (t *throttle) forgetIdle(now time.Time) {
 
 func newLimiter() *rate.Limiter { return rate.NewLimiter(rate.Every(loginEvery), loginsAtOnce) }
 
-// networkOf returns the IPv4 address, or the IPv6 network of 64 bits, which one
-// user has as a rule.
+// networkOf returns the IPv4 address, or the IPv6 network of 64 bits, which usually belongs
+// to one user.
 func networkOf(remote string) netip.Prefix {
 	a, err := netip.ParseAddrPort(remote)
 	if err != nil {

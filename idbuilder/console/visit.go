@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
-// visit is a request that is served.
+// visit is a request that the console serves.
 type visit struct {
 	w http.ResponseWriter
 	*http.Request
@@ -36,7 +36,7 @@ func loginQuery(r *http.Request) url.Values {
 	return url.Values{"next": {page}}
 }
 
-// readSession finds the session, and checks that its token still is an admin's.
+// readSession finds the session, and checks that its token is still an admin token.
 func (v *visit) readSession() error {
 	cookie, err := v.Cookie(cookieName)
 	if err != nil {
@@ -45,7 +45,7 @@ func (v *visit) readSession() error {
 	if v.id, err = parseSecret(cookie.Value); err != nil {
 		return err
 	}
-	admin, err := v.console.sessions.token(v.Context(), v.id)
+	admin, err := v.console.sessions.adminToken(v.Context(), v.id)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func (v *visit) readSession() error {
 	return err
 }
 
-// run serves the request. An error is shown on a page of its own.
-func (v *visit) run(serve func(*visit) error) {
+// serve serves the request. It shows an error on a page of its own.
+func (v *visit) serve(serve func(*visit) error) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			v.console.options.Logger.Error("console: panic", "panic", p, "stack", string(debug.Stack()))
@@ -91,7 +91,7 @@ func (v *visit) redirect(page string, query url.Values) {
 	v.w.WriteHeader(http.StatusSeeOther)
 }
 
-// logAction notes what an admin did.
+// logAction logs an action of an admin.
 func (v *visit) logAction(what, key string) {
 	v.console.options.Logger.LogAttrs(v.Context(), slog.LevelInfo, "console: "+what, slog.String("key", key), slog.String("remote", v.RemoteAddr))
 }

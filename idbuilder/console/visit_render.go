@@ -58,12 +58,12 @@ func (v *visit) renderKey(status int, p keyPage, notice string) error {
 	return v.render(status, page{Name: "key", Title: p.Config.Key, Section: "keys", Notice: notice, Data: p})
 }
 
-// page is what a page's template is executed with.
+// page is the data of a page's template.
 type page struct {
 	Name     string // of the template
 	Title    string
 	Section  string // of the navigation
-	Notice   string // what was done, for people
+	Notice   string // what the action did, for people
 	LoggedIn bool
 	Data     any
 }
@@ -71,16 +71,16 @@ type page struct {
 // render sends a page.
 func (v *visit) render(status int, p page) error {
 	p.LoggedIn = v.admin != ""
-	return v.execute(status, templates[p.Name], "base", p)
+	return v.executeTemplate(status, templates[p.Name], "base", p)
 }
 
 // renderFragment sends a part of a page.
 func (v *visit) renderFragment(name string, data any) error {
-	return v.execute(http.StatusOK, templates[""], name, data)
+	return v.executeTemplate(http.StatusOK, templates[""], name, data)
 }
 
-// execute sends nothing of a template that fails.
-func (v *visit) execute(status int, t *template.Template, name string, data any) error {
+// executeTemplate sends the output of a template. If the template fails it sends none of it.
+func (v *visit) executeTemplate(status int, t *template.Template, name string, data any) error {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
 		v.console.options.Logger.Error("console: template", "name", name, "error", err)

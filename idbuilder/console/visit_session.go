@@ -24,8 +24,8 @@ func (v *visit) endSession() error {
 	return v.console.sessions.endSession(v.Context(), id)
 }
 
-// setCookie sets the session's cookie. It has no path: browsers then send it below
-// the folder that the login is in, whatever comes before /admin/.
+// setCookie sets the session's cookie. It has no path, so browsers send it to all pages in the
+// folder of the login, whatever prefix comes before /admin/.
 func (v *visit) setCookie(value string, lifetime time.Duration) {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: cookieName, Value: value, MaxAge: int(lifetime / time.Second),

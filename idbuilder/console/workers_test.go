@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestWorkers is the list of workers: as the controller tells it, escaped; with a note where it
-// does not answer, or where there is none.
+// TestWorkers checks the list of workers: it is the controller's, escaped; if the controller does not
+// answer, or there is none, the page says so.
 func TestWorkers(t *testing.T) {
 	now := time.Now()
 	list := []WorkerInfo{{

@@ -14,12 +14,12 @@ import (
 
 // campaign makes one of several controllers the leader.
 type campaign interface {
-	// run calls lead while this controller leads, and again when it does so again,
-	// until ctx ends. The context that lead gets ends when leadership may be lost.
+	// run calls lead each time that this controller becomes the leader, until ctx ends.
+	// The context of lead ends when leadership may be lost.
 	run(ctx context.Context, lead func(context.Context) error) error
 }
 
-// newCampaign returns an election where there is a database, else a lease on a
+// newCampaign returns an election if there is a database, else a lease on a
 // document.
 func newCampaign(s store.Store, o Options) (campaign, error) {
 	if o.Database == nil {

@@ -39,7 +39,7 @@ type workerLease struct {
 	until time.Duration // by the client's monotonic clock
 }
 
-// State is how a worker stands with the controllers.
+// State is the state of a worker's registration.
 type State struct {
 	// Connected says that a controller answered the last request.
 	Connected bool
@@ -68,7 +68,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 
 var errStarting = errors.New("controller: not asked yet")
 
-// State returns how the worker stands with the controllers now.
+// State returns the present state of the worker's registration.
 func (c *Client) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,8 @@ func (c *Client) State() State {
 func (c *Client) now() time.Duration { return c.clock.Elapsed(time.Now()) }
 
 // Run registers the worker and sends heartbeats until ctx ends; then it ends the
-// lease, and returns the cause of ctx. While no controller answers, it asks all of them again and
-// again. Call it once.
+// lease, and returns the cause of ctx. While no controller answers, it keeps asking all of them.
+// Call it once.
 func (c *Client) Run(ctx context.Context) error {
 	for failures := 0; ; {
 		next, err := c.sendHeartbeat(ctx)
@@ -120,7 +120,7 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// retryAfter returns how long to wait after so many failures in a row, and one.
+// retryAfter returns how long to wait after failures+1 failures in a row.
 func retryAfter(failures int) time.Duration {
 	return min(firstRetry<<min(failures, 10), lastRetry)
 }
@@ -128,7 +128,7 @@ func retryAfter(failures int) time.Duration {
 // jitter returns d, or up to a tenth less.
 func jitter(d time.Duration) time.Duration { return d - mathrand.N(d/10+1) }
 
-// sendHeartbeat registers or sends a heartbeat, and returns after what time to do so again.
+// sendHeartbeat registers or sends a heartbeat, and returns the time until the next one.
 func (c *Client) sendHeartbeat(ctx context.Context) (next time.Duration, err error) {
 	begun := c.now()
 	assigned, err := c.registerOrRenew(ctx, begun)
@@ -168,7 +168,7 @@ func (c *Client) registerOrRenew(ctx context.Context, now time.Duration) (a Assi
 	return a, err
 }
 
-// forgetLease forgets the lease: the controller does not know it.
+// forgetLease forgets the lease, because the controller does not know it.
 func (c *Client) forgetLease() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,11 +24,11 @@ type ClientOptions struct {
 	// Address is the URL at which clients reach this worker.
 	Address string
 	Version string // of the program
-	// Load tells how busy the worker is; nil: it is ready, and tells nothing. It must
+	// Load returns the worker's load; nil: the worker is ready and reports no load. It must
 	// not block.
 	Load func() Load
-	// OnRevision is called with the revision of the first answer, and when an answer
-	// has another one than that before: configurations or tokens have changed. It
+	// OnRevision is called with the revision of the first answer, and of each answer with
+	// another revision than the one before: configurations or tokens have changed. It
 	// must not block. nil: nothing is called.
 	OnRevision func(revision int64)
 
@@ -94,7 +94,7 @@ func (o ClientOptions) Format(f fmt.State, verb rune) {
 // LogValue implements [slog.LogValuer]: options are logged without their token.
 func (o ClientOptions) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
 
-// withoutSecret returns what can be printed, as a type without methods.
+// withoutSecret returns the options without secrets and functions, as a type without methods.
 func (o ClientOptions) withoutSecret() any {
 	type options = ClientOptions
 	type ClientOptions options // the name that %#v prints
@@ -111,5 +111,5 @@ func (c *Client) Format(f fmt.State, verb rune) {
 // LogValue implements [slog.LogValuer]: a client is logged without its token and lease.
 func (c *Client) LogValue() slog.Value { return slog.AnyValue(c.withoutSecret()) }
 
-// withoutSecret returns what can be printed.
+// withoutSecret returns the client's options without secrets.
 func (c *Client) withoutSecret() any { return c.options.withoutSecret() }

@@ -18,8 +18,8 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// ErrUnknownWorker says that no lease of the worker is in force: it registers
-// again.
+// ErrUnknownWorker says that no lease of the worker is in force. The worker must
+// register again.
 var ErrUnknownWorker = errors.New("controller: the worker is not registered, or its lease has ended")
 
 // Controller registers workers. It is safe for concurrent use, and any number of
@@ -33,12 +33,12 @@ type Controller struct {
 	leads   atomic.Bool
 }
 
-// workerIDs is the key under which worker ids of workers are leased; no user's key
-// begins like this. Their layout says how many there are; nothing is made of them.
+// workerIDs is the key under which workers lease their worker ids; no user's key
+// begins like this. Its layout only sets the number of worker ids.
 var workerIDs = snowflake.Key{Name: "__workers", Layout: snowflake.Layout{SkipSize: 1, TSSize: 41, WorkerIDSize: 10, SeqSize: 12, BaseTS: 1_704_067_200_000}}
 
-// New returns a controller over a store, whose Init was called. It returns what
-// [Options.Validate] finds. Call [Controller.Run] besides.
+// New returns a controller over a store whose Init was called. Also call
+// [Controller.Run]. The error is that of [Options.Validate].
 func New(s store.Store, o Options) (*Controller, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (c *Controller) Register(ctx context.Context, r Registration) (Assignment, 
 	if err != nil {
 		return Assignment{}, fmt.Errorf("controller: register %q: %w", r.Instance, err)
 	}
-	if err := c.save(ctx, g, r); err != nil {
+	if err := c.saveWorker(ctx, g, r); err != nil {
 		return Assignment{}, fmt.Errorf("controller: register %q: %w", r.Instance, err)
 	}
 	c.options.Logger.Info("controller: a worker registered", "worker_id", g.WorkerID, "instance", r.Instance, "address", r.Address, "version", r.Version)
@@ -86,7 +86,7 @@ func (c *Controller) Heartbeat(ctx context.Context, h Heartbeat) (Assignment, er
 		return Assignment{}, fmt.Errorf("%w: instance %q", ErrUnknownWorker, h.Instance)
 	}
 	if err == nil {
-		err = c.save(ctx, g, h.Registration)
+		err = c.saveWorker(ctx, g, h.Registration)
 	}
 	if err != nil {
 		return Assignment{}, fmt.Errorf("controller: heartbeat of %q: %w", h.Instance, err)
@@ -102,7 +102,7 @@ func (c *Controller) newAssignment(ctx context.Context, g snowflake.Grant) (Assi
 	}, err
 }
 
-// Leave ends the lease of a worker at once. That it has ended is no error.
+// Leave ends the lease of a worker at once. It returns nil if the lease has ended already.
 func (c *Controller) Leave(ctx context.Context, l Leave) error {
 	if !validInstance(l.Instance) {
 		return invalid(errors.New("instance: it must have 1 to 64 letters, digits, '.', '_' or '-'"))
@@ -112,7 +112,7 @@ func (c *Controller) Leave(ctx context.Context, l Leave) error {
 		err = c.leaser.Release(ctx, workerIDs, l.LeaseKey)
 	}
 	if err == nil {
-		err = c.remove(ctx, l.Instance, workerID)
+		err = c.removeWorker(ctx, l.Instance, workerID)
 	}
 	if err != nil {
 		return fmt.Errorf("controller: leave of %q: %w", l.Instance, err)
@@ -130,9 +130,9 @@ func (c *Controller) Workers(ctx context.Context) (Workers, error) {
 	return Workers{Items: live, Revision: revision, Leader: c.leads.Load()}, err
 }
 
-// Balance returns the addresses of workers that are ready. One that has as many
-// requests as the average has half the weight of one without any, so that all
-// get about as many, and no worker gets the requests of all clients at once.
+// Balance returns the addresses of workers that are ready. A worker with the average
+// number of requests has half the weight of one without any: so all workers get about
+// the same number of requests, and none gets those of all clients at once.
 func (c *Controller) Balance(ctx context.Context) (Balance, error) {
 	live, err := c.liveWorkers(ctx)
 	if err != nil {
@@ -153,12 +153,12 @@ func (c *Controller) Balance(ctx context.Context) (Balance, error) {
 	return b, nil
 }
 
-// Run does the periodic work while this controller leads: it removes workers that
-// are gone. It returns when ctx ends, with its cause.
+// Run removes workers that are gone while this controller leads. It returns the
+// cause of ctx when that ends.
 func (c *Controller) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { c.callEveryHeartbeat(ctx, c.watch) }) // so that it has seen the workers when it begins to lead
+	watching.Go(func() { c.callEveryHeartbeat(ctx, c.observeWorkers) }) // so that it has seen the workers before it leads
 	for {
 		err := c.leader.run(ctx, c.runLeader)
 		if ctx.Err() != nil {
@@ -171,8 +171,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 }
 
-// watch looks at the workers.
-func (c *Controller) watch(ctx context.Context) error {
+// observeWorkers observes the documents of the workers.
+func (c *Controller) observeWorkers(ctx context.Context) error {
 	_, err := c.liveWorkers(ctx)
 	return err
 }
@@ -182,7 +182,7 @@ func (c *Controller) runLeader(ctx context.Context) error {
 	c.leads.Store(true)
 	defer c.leads.Store(false)
 	c.options.Logger.Info("controller: this controller leads")
-	c.callEveryHeartbeat(ctx, c.sweep)
+	c.callEveryHeartbeat(ctx, c.removeDead)
 	return context.Cause(ctx)
 }
 
@@ -206,7 +206,7 @@ func (c *Controller) callEveryHeartbeat(ctx context.Context, fn func(context.Con
 
 func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }
 
-// invalidError is a fault of a request.
+// invalidError marks a fault of a request.
 type invalidError struct{ error }
 
 func invalid(err error) error { return invalidError{err} }

@@ -35,7 +35,7 @@ func (c *Controller) Handler() http.Handler {
 	return mux
 }
 
-// none is the body of a request that has none.
+// none stands for an empty body.
 type none struct{}
 
 // serve returns a handler that reads a request, calls fn, and writes its answer.
@@ -62,7 +62,7 @@ func serve[Q, A any](c *Controller, authorize func(*http.Request) error, fn func
 	})
 }
 
-// unauthorized returns what refuses a request.
+// unauthorized returns the error that refuses a request.
 func unauthorized(err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -71,7 +71,7 @@ func unauthorized(err error) error {
 	return &api.Error{Code: api.Authentication, Message: "Authorization: the token is missing or not valid", Err: err}
 }
 
-// read decodes the body. Members that are not known are for later versions.
+// read decodes the body. It ignores unknown members, which later versions may send.
 func read(w http.ResponseWriter, r *http.Request, request any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
@@ -82,7 +82,7 @@ func read(w http.ResponseWriter, r *http.Request, request any) error {
 		return &api.Error{Code: api.Invalid, Message: "the body was cut short", Err: err}
 	}
 	if err := json.Unmarshal(body, request); err != nil {
-		return &api.Error{Code: api.Invalid, Message: "the body is not the JSON that is expected: " + err.Error()}
+		return &api.Error{Code: api.Invalid, Message: "the body is not the expected JSON: " + err.Error()}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func refusal(err error) *api.Error {
 	return &api.Error{Code: api.Unavailable, Message: "the store cannot be asked now; repeat the request", RetryAfter: time.Second, Err: err}
 }
 
-// send writes an answer. That the client may have gone is no concern here.
+// send writes an answer. It ignores errors: the client may be gone.
 func send(w http.ResponseWriter, status int, reply any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -18,18 +18,18 @@ import (
 // recordPrefix begins the keys of workers' documents; the instance follows.
 const recordPrefix = "worker."
 
-// forgetAfter is how long the store keeps what is known of a worker that is gone, if
+// forgetAfter is how long the store keeps the document of a worker that is gone if
 // no controller removes it. Clocks may differ by as much.
 const forgetAfter = 24 * time.Hour
 
-// conflicts bounds how often a document is read again because others changed it.
+// conflicts bounds the attempts to change a document that others change as well.
 const conflicts = 20
 
-// save stores what a worker said, unless it has said something later.
-func (c *Controller) save(ctx context.Context, g snowflake.Grant, r Registration) error {
+// saveWorker stores a worker's request in its document, unless that has a later one.
+func (c *Controller) saveWorker(ctx context.Context, g snowflake.Grant, r Registration) error {
 	w := Worker{WorkerID: g.WorkerID, Registration: r, Heartbeat: c.options.Now().UTC()}
 	for n := range conflicts {
-		doc, old, err := c.load(ctx, r.Instance)
+		doc, old, err := c.loadWorker(ctx, r.Instance)
 		if err != nil || doc.Version != 0 && old.Sequence > r.Sequence {
 			return err
 		}
@@ -48,8 +48,8 @@ func (c *Controller) save(ctx context.Context, g snowflake.Grant, r Registration
 	return fmt.Errorf("controller: worker %q: %w", r.Instance, store.ErrConflict)
 }
 
-// load returns the document of an instance, with version 0 if there is none.
-func (c *Controller) load(ctx context.Context, instance string) (doc store.Document, w Worker, err error) {
+// loadWorker returns the document of an instance, with version 0 if there is none.
+func (c *Controller) loadWorker(ctx context.Context, instance string) (doc store.Document, w Worker, err error) {
 	doc, err = c.store.Get(ctx, store.Workers, recordPrefix+instance)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Document{Key: recordPrefix + instance}, w, nil
@@ -60,10 +60,10 @@ func (c *Controller) load(ctx context.Context, instance string) (doc store.Docum
 	return doc, w, err
 }
 
-// remove removes the document of an instance, if it has the worker id.
-func (c *Controller) remove(ctx context.Context, instance string, workerID int64) error {
+// removeWorker removes the document of an instance, if it has the worker id.
+func (c *Controller) removeWorker(ctx context.Context, instance string, workerID int64) error {
 	for range conflicts {
-		doc, w, err := c.load(ctx, instance)
+		doc, w, err := c.loadWorker(ctx, instance)
 		if err != nil || doc.Version == 0 || w.WorkerID != workerID {
 			return err
 		}

@@ -17,17 +17,17 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestWorkers checks that all controllers list the workers of all controllers, with
-// their load, and that one that signs off is gone.
+// TestWorkers checks that each controller lists the workers of all controllers with their
+// load, and lists a worker no longer once it has left.
 func TestWorkers(t *testing.T) {
 	bubble(t, func(s *site) {
-		a, b := s.controller("a", 0), s.controller("b", 5*time.Minute)
+		a, b := s.startController("a", 0), s.startController("b", 5*time.Minute)
 		load := Load{RequestsPerSecond: 12.5, Cached: 700, Ready: true}
-		client, stop := s.worker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
-		s.worker(ClientOptions{Address: "http://w2:8080"}, "b", "a")
+		client, stop := s.startWorker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
+		s.startWorker(ClientOptions{Address: "http://w2:8080"}, "b", "a")
 		after(2 * time.Second)
 		for _, n := range []*node{a, b} {
-			list := s.list(n)
+			list := s.listWorkers(n)
 			if len(list) != 2 || list[0].WorkerID == list[1].WorkerID {
 				s.Fatalf("%s lists %+v", n.host, list)
 			}
@@ -40,12 +40,12 @@ func TestWorkers(t *testing.T) {
 			}
 		}
 		asked, err := client.Workers(s.Context())
-		if diff := cmp.Diff(s.list(a), asked.Items); diff != "" || err != nil {
+		if diff := cmp.Diff(s.listWorkers(a), asked.Items); diff != "" || err != nil {
 			s.Errorf("the client is told (-want +got): %v\n%s", err, diff)
 		}
 		stop()
 		after(time.Second)
-		if list := s.list(b); len(list) != 1 || list[0].Address != "http://w2:8080" {
+		if list := s.listWorkers(b); len(list) != 1 || list[0].Address != "http://w2:8080" {
 			s.Errorf("after one left: %+v", list)
 		}
 	})
@@ -55,17 +55,17 @@ func TestWorkers(t *testing.T) {
 // lease lasts, and that the leader then removes its document.
 func TestWorkerDies(t *testing.T) {
 	bubble(t, func(s *site) {
-		a, b := s.controller("a", 0), s.controller("b", -time.Minute)
-		s.worker(ClientOptions{}, "a")
+		a, b := s.startController("a", 0), s.startController("b", -time.Minute)
+		s.startWorker(ClientOptions{}, "a")
 		after(25 * time.Second)
-		s.network.set("a", true, false) // heartbeats come each 10 s, at most a second early
+		s.network.setFaults("a", true, false) // heartbeats come every 10 s, at most a second early
 		after(18 * time.Second)
-		if len(s.list(a)) != 1 || len(s.list(b)) != 1 {
-			s.Errorf("with a lease in force: %+v, %+v", s.list(a), s.list(b))
+		if len(s.listWorkers(a)) != 1 || len(s.listWorkers(b)) != 1 {
+			s.Errorf("with a lease in force: %+v, %+v", s.listWorkers(a), s.listWorkers(b))
 		}
 		after(15 * time.Second)
-		if len(s.list(a)) != 0 || len(s.list(b)) != 0 {
-			s.Errorf("after its lease: %+v, %+v", s.list(a), s.list(b))
+		if len(s.listWorkers(a)) != 0 || len(s.listWorkers(b)) != 0 {
+			s.Errorf("after its lease: %+v, %+v", s.listWorkers(a), s.listWorkers(b))
 		}
 		after(time.Minute)
 		if docs, err := s.store.List(s.Context(), store.Workers, store.ListOptions{Prefix: recordPrefix}); len(docs) != 0 || err != nil {
@@ -78,8 +78,8 @@ func TestWorkerDies(t *testing.T) {
 // worker, within a heartbeat.
 func TestFailover(t *testing.T) {
 	bubble(t, func(s *site) {
-		a, b := s.controller("a", 0), s.controller("b", 0)
-		c, _ := s.worker(ClientOptions{}, "a", "b")
+		a, b := s.startController("a", 0), s.startController("b", 0)
+		c, _ := s.startWorker(ClientOptions{}, "a", "b")
 		after(time.Second)
 		was := c.State()
 		if !was.Connected || !was.Registered || was.Note != "" {
@@ -90,7 +90,7 @@ func TestFailover(t *testing.T) {
 		if is := c.State(); !is.Connected || is.WorkerID != was.WorkerID || is.Left < 20*time.Second {
 			s.Errorf("%+v, was %+v", is, was)
 		}
-		if list := s.list(b); len(list) != 1 || list[0].WorkerID != was.WorkerID {
+		if list := s.listWorkers(b); len(list) != 1 || list[0].WorkerID != was.WorkerID {
 			s.Errorf("listed: %+v", list)
 		}
 	})
@@ -100,25 +100,25 @@ func TestFailover(t *testing.T) {
 // its worker id until its lease ends, and registers when one is back.
 func TestControllersLost(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.controller("a", 0)
-		s.controller("b", 0)
-		s.network.set("a", true, false)
-		s.network.set("b", true, false)
-		c, _ := s.worker(ClientOptions{}, "a", "b")
+		s.startController("a", 0)
+		s.startController("b", 0)
+		s.network.setFaults("a", true, false)
+		s.network.setFaults("b", true, false)
+		c, _ := s.startWorker(ClientOptions{}, "a", "b")
 		after(time.Second)
 		if st := c.State(); st.Connected || st.Registered || st.Note == "" {
 			s.Errorf("before it is registered: %+v", st)
 		}
-		s.network.set("a", false, false)
-		s.network.set("b", false, false)
+		s.network.setFaults("a", false, false)
+		s.network.setFaults("b", false, false)
 		for range 20 { // seconds
 			if after(time.Second); c.State().Registered {
 				break
 			}
 		}
 		id := c.State().WorkerID
-		s.network.set("a", true, false)
-		s.network.set("b", true, false)
+		s.network.setFaults("a", true, false)
+		s.network.setFaults("b", true, false)
 		after(25 * time.Second)
 		if st := c.State(); st.Connected || !st.Registered || st.WorkerID != id || st.Err == nil || !strings.Contains(st.Note, "lasts for") {
 			s.Errorf("without controllers: %+v", st)
@@ -128,7 +128,7 @@ func TestControllersLost(t *testing.T) {
 			s.Errorf("after the lease: %+v", st)
 		}
 		after(time.Hour)
-		s.network.set("b", false, false)
+		s.network.setFaults("b", false, false)
 		after(20 * time.Second)
 		if st := c.State(); !st.Connected || !st.Registered {
 			s.Errorf("with a controller again: %+v", st)
@@ -142,17 +142,17 @@ func TestStaleWorker(t *testing.T) {
 	defer func(l snowflake.Layout) { workerIDs.Layout = l }(workerIDs.Layout)
 	workerIDs.Layout.WorkerIDSize, workerIDs.Layout.SeqSize = 4, 18
 	bubble(t, func(s *site) {
-		s.controller("a", 0)
-		s.network.hosts["proxy"] = s.network.hosts["a"] // the way of the first worker
-		stale, _ := s.worker(ClientOptions{}, "proxy")
+		s.startController("a", 0)
+		s.network.hosts["proxy"] = s.network.hosts["a"] // the network of the first worker
+		stale, _ := s.startWorker(ClientOptions{}, "proxy")
 		after(time.Second)
 		id := stale.State().WorkerID
-		s.network.set("proxy", true, false)
+		s.network.setFaults("proxy", true, false)
 		after(61 * time.Second) // its lease, and as long again for clocks that differ
 		taken := map[int64]bool{}
 		for i := range 1 << workerIDs.Layout.WorkerIDSize {
 			r := Registration{Instance: fmt.Sprint("other-", i), Address: "http://w:1"}
-			a, err := s.network.register(s, r)
+			a, err := s.network.registerSilent(s, r)
 			if err != nil {
 				s.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestStaleWorker(t *testing.T) {
 		if !taken[id] {
 			s.Fatal("the worker id of the stale worker is not free")
 		}
-		s.network.set("proxy", false, false)
+		s.network.setFaults("proxy", false, false)
 		after(10 * time.Second)
 		if st := stale.State(); st.Registered {
 			s.Errorf("it is registered as %d, though all worker ids are leased", st.WorkerID)
@@ -176,37 +176,37 @@ func TestStaleWorker(t *testing.T) {
 	})
 }
 
-// register registers a worker that sends no heartbeats.
-func (n *network) register(s *site, r Registration) (a Assignment, err error) {
+// registerSilent registers a worker that sends no heartbeats.
+func (n *network) registerSilent(s *site, r Registration) (a Assignment, err error) {
 	w := newWire(ClientOptions{Endpoints: []string{"http://a"}, Token: "admin", Timeout: time.Second, Transport: n})
 	return a, w.postJSON(s.Context(), RegisterPath, r, &a)
 }
 
-// TestLostAnswers checks that a worker whose answers are lost is one worker.
+// TestLostAnswers checks that a worker is listed once even if answers to it are lost.
 func TestLostAnswers(t *testing.T) {
 	bubble(t, func(s *site) {
-		a := s.controller("a", 0)
-		s.network.set("a", false, true)
-		c, _ := s.worker(ClientOptions{}, "a")
+		a := s.startController("a", 0)
+		s.network.setFaults("a", false, true)
+		c, _ := s.startWorker(ClientOptions{}, "a")
 		after(20 * time.Second)
 		if st := c.State(); st.Registered {
 			s.Errorf("%+v", st)
 		}
-		s.network.set("a", false, false)
+		s.network.setFaults("a", false, false)
 		after(10 * time.Second)
-		st, list := c.State(), s.list(a)
+		st, list := c.State(), s.listWorkers(a)
 		if !st.Registered || len(list) != 1 || list[0].WorkerID != st.WorkerID {
 			s.Errorf("%+v is listed as %+v", st, list)
 		}
 	})
 }
 
-// TestRevision checks that workers hear of a new revision within a heartbeat.
+// TestRevision checks that workers learn of a new revision within a heartbeat.
 func TestRevision(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.controller("a", 0)
+		s.startController("a", 0)
 		heard := make(chan int64, 100)
-		s.worker(ClientOptions{OnRevision: func(r int64) { heard <- r }}, "a")
+		s.startWorker(ClientOptions{OnRevision: func(r int64) { heard <- r }}, "a")
 		after(time.Second)
 		if first := <-heard; first != 0 {
 			s.Errorf("the first answer has the revision %d", first)
@@ -231,7 +231,7 @@ func TestRevision(t *testing.T) {
 // one.
 func TestLateHeartbeat(t *testing.T) {
 	bubble(t, func(s *site) {
-		a := s.controller("a", 0)
+		a := s.startController("a", 0)
 		r := Registration{Instance: "w", Address: "http://w:1", Sequence: 1}
 		assigned, err := a.Register(s.Context(), r)
 		if err != nil {
@@ -244,18 +244,18 @@ func TestLateHeartbeat(t *testing.T) {
 			}
 		}
 		after(2 * time.Second)
-		if list := s.list(a); len(list) != 1 || list[0].RequestsPerSecond != 3 {
+		if list := s.listWorkers(a); len(list) != 1 || list[0].RequestsPerSecond != 3 {
 			s.Errorf("%+v", list)
 		}
 	})
 }
 
-// TestStoreFails checks that a worker outlives a store that fails for less than its
-// lease.
+// TestStoreFails checks that a worker keeps its worker id while the store fails for less than
+// a lease.
 func TestStoreFails(t *testing.T) {
 	bubble(t, func(s *site) {
-		a := s.controller("a", 0)
-		c, _ := s.worker(ClientOptions{}, "a")
+		a := s.startController("a", 0)
+		c, _ := s.startWorker(ClientOptions{}, "a")
 		after(time.Second)
 		id := c.State().WorkerID
 		s.setFault(func(storetest.Call) storetest.Fault { return storetest.Fault{Lose: true} })
@@ -268,7 +268,7 @@ func TestStoreFails(t *testing.T) {
 		if st := c.State(); !st.Connected || st.WorkerID != id {
 			s.Errorf("%+v, want worker id %d", st, id)
 		}
-		if list := s.list(a); len(list) != 1 {
+		if list := s.listWorkers(a); len(list) != 1 {
 			s.Errorf("%+v", list)
 		}
 	})
@@ -278,9 +278,9 @@ func TestStoreFails(t *testing.T) {
 // ready none.
 func TestBalance(t *testing.T) {
 	bubble(t, func(s *site) {
-		a := s.controller("a", 0)
+		a := s.startController("a", 0)
 		for i, load := range []Load{{RequestsPerSecond: 0, Ready: true}, {RequestsPerSecond: 300, Ready: true}, {RequestsPerSecond: 900, Ready: true}, {}} {
-			s.worker(ClientOptions{Address: fmt.Sprint("http://w", i), Load: func() Load { return load }}, "a")
+			s.startWorker(ClientOptions{Address: fmt.Sprint("http://w", i), Load: func() Load { return load }}, "a")
 		}
 		after(2 * time.Second)
 		b, err := a.Balance(s.Context())
@@ -302,11 +302,11 @@ func TestBalance(t *testing.T) {
 // answers that it cannot.
 func TestBusyController(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.controller("b", 0)
+		s.startController("b", 0)
 		s.network.hosts["a"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			send(w, 503, api.Reply[any]{Code: api.Unavailable, Message: "busy"})
 		})
-		c, _ := s.worker(ClientOptions{}, "a", "b")
+		c, _ := s.startWorker(ClientOptions{}, "a", "b")
 		after(100 * time.Millisecond)
 		if st := c.State(); !st.Registered || !st.Connected {
 			s.Errorf("%+v", st)
@@ -318,14 +318,14 @@ func TestBusyController(t *testing.T) {
 // again at its next heartbeat.
 func TestForgottenWorker(t *testing.T) {
 	bubble(t, func(s *site) {
-		a := s.controller("a", 0)
-		c, _ := s.worker(ClientOptions{}, "a")
+		a := s.startController("a", 0)
+		c, _ := s.startWorker(ClientOptions{}, "a")
 		after(time.Second)
 		if err := a.Leave(s.Context(), Leave{Instance: c.self.Instance, LeaseKey: c.held.LeaseKey}); err != nil {
 			s.Fatal(err)
 		}
 		after(10 * time.Second)
-		if st, list := c.State(), s.list(a); !st.Connected || len(list) != 1 || list[0].WorkerID != st.WorkerID {
+		if st, list := c.State(), s.listWorkers(a); !st.Connected || len(list) != 1 || list[0].WorkerID != st.WorkerID {
 			s.Errorf("%+v is listed as %+v", st, list)
 		}
 	})
@@ -334,12 +334,12 @@ func TestForgottenWorker(t *testing.T) {
 // TestSlowAnswer checks that a lease is counted from before the request.
 func TestSlowAnswer(t *testing.T) {
 	bubble(t, func(s *site) {
-		h := s.controller("a", 0).Handler()
+		h := s.startController("a", 0).Handler()
 		s.network.hosts["a"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h.ServeHTTP(w, r)
 			time.Sleep(4 * time.Second)
 		})
-		c, _ := s.worker(ClientOptions{}, "a")
+		c, _ := s.startWorker(ClientOptions{}, "a")
 		after(4 * time.Second)
 		if st := c.State(); !st.Registered || st.Left > 27*time.Second {
 			s.Errorf("%v are left, want about 26 s: %+v", st.Left, st)

@@ -12,9 +12,9 @@ import (
 	"github.com/kazahana-db/kazahana/internal/uptime"
 )
 
-// refresh reads the documents, unless they were read within maxAge. The caller
+// refreshView reads the documents, unless they were read within maxAge. The caller
 // holds the lock.
-func (c *Controller) refresh(ctx context.Context, maxAge time.Duration) error {
+func (c *Controller) refreshView(ctx context.Context, maxAge time.Duration) error {
 	v, begun := c.view, c.view.now()
 	if v.known && begun-v.read < maxAge {
 		return nil
@@ -59,7 +59,7 @@ func (c *Controller) liveWorkers(ctx context.Context) ([]Worker, error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := c.refresh(ctx, c.options.Heartbeat/10); err != nil {
+	if err := c.refreshView(ctx, c.options.Heartbeat/10); err != nil {
 		return nil, err
 	}
 	workers, now := []Worker{}, c.view.now()
@@ -74,15 +74,14 @@ func (c *Controller) liveWorkers(ctx context.Context) ([]Worker, error) {
 	return workers, nil
 }
 
-// sweep removes the documents of workers that have not lived for as long as a
-// lease lasts, and one more.
-func (c *Controller) sweep(ctx context.Context) error {
+// removeDead removes the documents of workers that have been dead for the length of a lease.
+func (c *Controller) removeDead(ctx context.Context) error {
 	unlock, err := c.view.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := c.refresh(ctx, 0); err != nil {
+	if err := c.refreshView(ctx, 0); err != nil {
 		return err
 	}
 	now := c.view.now()
@@ -102,9 +101,9 @@ func (c *Controller) sweep(ctx context.Context) error {
 	return nil
 }
 
-// view is what this controller has seen of the workers' documents. A worker lives
-// while its document changes: no clock of another machine is asked. A controller
-// that has just started takes all workers for alive for the length of a lease.
+// view has this controller's observations of the workers' documents. A worker lives while
+// its document changes, by this machine's clock alone. A controller that has just started
+// assumes for the length of a lease that all workers live.
 type view struct {
 	clock uptime.Clock
 	turn  chan struct{} // holds one value while the documents are read
@@ -113,7 +112,7 @@ type view struct {
 	known bool          // it was read
 }
 
-// observation is a document as it was seen last.
+// observation is a document as this controller last saw it.
 type observation struct {
 	version int64
 	since   time.Duration // when it was first seen with the version

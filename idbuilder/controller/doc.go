@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller keeps account of the workers of an ID service: which of them live, how
-// busy, and where. It has both sides. A [Controller] serves
+// Package controller registers the workers of an ID service: which of them live, their load and
+// their addresses. It has both sides. A [Controller] serves
 //
 //	c, err := controller.New(s, controller.Options{Authorize: checkToken})
 //	if err != nil {
 //		return err
 //	}
-//	go c.Run(ctx) // what one of the controllers does for all
+//	go c.Run(ctx) // the work that one of the controllers does for all
 //	err = (&http.Server{Addr: ":8090", Handler: c.Handler()}).ListenAndServe()
 //
 // and a worker's [Client] registers there:
@@ -22,8 +22,8 @@
 //	go client.Run(ctx)
 //	state := client.State() // for /ready
 //
-// No ID depends on a controller: workers that have lost all of them go on giving
-// IDs that no other worker gives, since these are reserved in the store.
+// No ID depends on a controller: a worker that reaches no controller goes on giving IDs. No
+// other worker gives them, since they are reserved in the store.
 //
 // # Worker ids
 //
@@ -34,15 +34,15 @@
 //
 // # Live workers
 //
-// A worker lives while its document in the store changes: each controller looks at the documents, and
-// goes by its own monotonic clock. So controllers agree whatever their wall clocks say, any of
-// them can be stopped, and one that has just started takes each worker for alive for
-// the length of a lease.
+// A worker lives while its document in the store changes. Each controller reads the documents, and
+// measures with its own monotonic clock. So controllers agree whatever their wall clocks say, and
+// any of them can be stopped. A controller that has just started assumes for the length of a lease
+// that each worker lives.
 //
 // # Leader
 //
-// One of the controllers removes what is left of workers that are gone. It is elected by package
-// election where [Options.Database] is set, else by a lease on a document: a candidate takes over
+// One of the controllers removes the documents of workers that are gone. It is elected by package
+// election if [Options.Database] is set, else by a lease on a document: a candidate takes over
 // a document that it has seen unchanged for the length of a lease. Removing is by
 // compare-and-set, so that two leaders, if a process was stopped at the wrong moment, do
 // no harm.

@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestHandler checks what is answered to requests of all kinds.
+// TestHandler checks the answers to requests of all kinds.
 func TestHandler(t *testing.T) {
 	c, err := New(storetest.Documents(), Options{
 		Authorize: authorize, Logger: quiet,
@@ -94,7 +94,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestStrangeAnswers has a client ask what is no controller, or one that says
+// TestStrangeAnswers: a client asks a server that is not a controller, or one that answers
 // nonsense.
 func TestStrangeAnswers(t *testing.T) {
 	for _, answer := range []string{

@@ -31,8 +31,8 @@ func newNetwork() *network {
 	return &network{hosts: map[string]http.Handler{}, cut: map[string]bool{}, mute: map[string]bool{}}
 }
 
-// set sets the faults of a host.
-func (n *network) set(host string, cut, mute bool) {
+// setFaults sets the faults of a host.
+func (n *network) setFaults(host string, cut, mute bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut[host], n.mute[host] = cut, mute
@@ -73,12 +73,12 @@ type site struct {
 func bubble(t *testing.T, test func(s *site)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{T: t, network: newNetwork()}
-		s.store = storetest.Faulty(storetest.Documents(), s.decide)
+		s.store = storetest.Faulty(storetest.Documents(), s.decideFault)
 		test(s)
 	})
 }
 
-func (s *site) decide(c storetest.Call) storetest.Fault {
+func (s *site) decideFault(c storetest.Call) storetest.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fault == nil {
@@ -111,11 +111,11 @@ func authorize(r *http.Request) error {
 type node struct {
 	*Controller
 	host string
-	kill func() // as kill -9: without a last word
+	kill func() // as kill -9 does: it sends nothing before its end
 }
 
-// controller starts a controller whose clock is off.
-func (s *site) controller(host string, off time.Duration) *node {
+// startController starts a controller whose clock is off.
+func (s *site) startController(host string, off time.Duration) *node {
 	s.Helper()
 	cutOff := &severedStore{Store: s.store}
 	c, err := New(cutOff, Options{Authorize: authorize, Now: func() time.Time { return time.Now().Add(since + off) }, Logger: quiet})
@@ -127,13 +127,13 @@ func (s *site) controller(host string, off time.Duration) *node {
 	s.network.mu.Unlock()
 	stop := s.start(c.Run)
 	return &node{Controller: c, host: host, kill: func() {
-		s.network.set(host, true, false)
+		s.network.setFaults(host, true, false)
 		cutOff.sever()
 		stop()
 	}}
 }
 
-// start runs fn in a goroutine, which stop ends; so does the end of the test.
+// start runs fn in a goroutine until stop is called or the test ends.
 func (s *site) start(fn func(ctx context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(s.Context())
 	done := make(chan struct{})
@@ -146,8 +146,8 @@ func (s *site) start(fn func(ctx context.Context) error) (stop func()) {
 	return stop
 }
 
-// worker starts a worker that knows controllers.
-func (s *site) worker(options ClientOptions, hosts ...string) (c *Client, stop func()) {
+// startWorker starts a worker that knows controllers.
+func (s *site) startWorker(options ClientOptions, hosts ...string) (c *Client, stop func()) {
 	s.Helper()
 	for _, host := range hosts {
 		options.Endpoints = append(options.Endpoints, "http://"+host)
@@ -163,14 +163,14 @@ func (s *site) worker(options ClientOptions, hosts ...string) (c *Client, stop f
 	return c, s.start(c.Run)
 }
 
-// after lets time pass, and all that is due happen.
+// after lets time pass, and waits until all goroutines have done what is due.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// list returns the workers that a controller takes for alive.
-func (s *site) list(n *node) []Worker {
+// listWorkers returns the workers that a controller lists.
+func (s *site) listWorkers(n *node) []Worker {
 	s.Helper()
 	list, err := n.Workers(s.Context())
 	if err != nil {

@@ -24,20 +24,20 @@ type Options struct {
 	// Authorize refuses a request whose token permits nothing here: with an
 	// [*api.Error], or another error, which is answered as 2001. It must be set.
 	Authorize func(*http.Request) error
-	// AuthorizeBalance does so for GET /v1/controller/balance, which clients send;
+	// AuthorizeBalance does the same for GET /v1/controller/balance, which clients send;
 	// nil means Authorize.
 	AuthorizeBalance func(*http.Request) error
 
-	// Heartbeat is how often workers send one, from 100 ms to an hour; 0 means 10 s.
+	// Heartbeat is the time between heartbeats of a worker, from 100 ms to an hour; 0 means 10 s.
 	Heartbeat time.Duration
-	// Lease is how long a worker lives without one, from 1 s to 12 hours and at
+	// Lease is how long a worker lives without a heartbeat, from 1 s to 12 hours and at
 	// least two heartbeats; 0 means three heartbeats.
 	Lease time.Duration
 	// Timeout bounds a request; 0 means 10 s.
 	Timeout time.Duration
 
-	// Database elects the leader among controllers, where the store is in one; nil
-	// means that they hold a lease on a document of the store.
+	// Database is the database of the store, in which controllers elect a leader; nil
+	// means that they use a lease on a document of the store.
 	Database kv.Database
 
 	// Now is the clock of heartbeats and worker ids; nil means [time.Now].

@@ -19,7 +19,7 @@ const (
 	BalancePath   = "/v1/controller/balance"   // GET: [Balance]
 )
 
-// Registration is what a worker says of itself.
+// Registration describes a worker.
 type Registration struct {
 	// Instance names the worker's process: 1 to 64 letters, digits, '.', '_' or
 	// '-', made at random.
@@ -34,11 +34,11 @@ type Registration struct {
 	Load
 }
 
-// Load is how busy a worker is.
+// Load is the load of a worker.
 type Load struct {
 	RequestsPerSecond float64 `json:"requests_per_second"`
 	Cached            int64   `json:"cached"` // numbers that it has reserved and not given
-	// Ready says that it can answer requests. Clients are sent to no other.
+	// Ready says that the worker can answer requests. Clients are sent to ready workers only.
 	Ready bool `json:"ready"`
 }
 
@@ -54,14 +54,14 @@ type Leave struct {
 	LeaseKey string `json:"lease_key"`
 }
 
-// Assignment is a leased worker id. The worker has it for LeaseDuration from when it
-// sent the request.
+// Assignment is a leased worker id. The worker has it for LeaseDuration from the time at which
+// it sent the request.
 type Assignment struct {
 	WorkerID          int64   `json:"worker_id"`
 	LeaseKey          string  `json:"lease_key"`          // to be sent with heartbeats; a secret
 	LeaseDuration     float64 `json:"lease_duration"`     // in seconds
 	HeartbeatInterval float64 `json:"heartbeat_interval"` // in seconds: when to send the next one
-	// Revision is the store's. Where it has changed, so have configurations or
+	// Revision is the store's. It changes with each change of configurations or
 	// tokens.
 	Revision int64 `json:"revision"`
 }
@@ -84,7 +84,7 @@ type Workers struct {
 // Balance tells clients which workers to send requests to.
 type Balance struct {
 	Targets []Target `json:"targets"` // none: no worker is ready
-	// TTL is after how many seconds to ask again.
+	// TTL is the number of seconds after which to ask again.
 	TTL float64 `json:"ttl"`
 }
 
@@ -113,7 +113,7 @@ func (r Registration) Validate() error {
 	return errors.Join(append(faults, r.check())...)
 }
 
-// check reports what a client does not believe of an answer.
+// check reports values that no controller sends.
 func (a Assignment) check() error {
 	if a.WorkerID < 0 || a.LeaseKey == "" || !(a.LeaseDuration > 0 && a.LeaseDuration <= maxSeconds) || !(a.HeartbeatInterval > 0 && a.HeartbeatInterval <= maxSeconds) {
 		return fmt.Errorf("controller: an answer with the worker id %d, a lease of %v s and heartbeats each %v s is not believed", a.WorkerID, a.LeaseDuration, a.HeartbeatInterval)

@@ -16,13 +16,12 @@ import (
 )
 
 // seat is a campaign for a document, by compare-and-set. The leader replaces the
-// document three times in a lease. A candidate takes it over when it has seen it
+// document three times in a lease. A candidate takes the document over when it has seen it
 // unchanged for the length of a lease, by its own monotonic clock. The leader gives
-// up when it has not replaced it for four fifths of a lease, counted from before
-// the last replacement began: that is before any candidate takes over, as long as no
-// clock runs a fifth faster than another. What a leader does must still be right if
-// a second one does it, since a process can be stopped between a look at its
-// clock and what follows.
+// up when it has not replaced the document for four fifths of a lease, counted from before
+// the last replacement began. That is before any candidate takes over, as long as no
+// clock runs a fifth faster than another. Even so, two leaders must do no harm: a process
+// can be stopped after it has read its clock and before it acts.
 type seat struct {
 	store store.Store
 	lease time.Duration
@@ -36,7 +35,7 @@ const seatKey = "leader"
 // holder is the document's value.
 type holder struct {
 	Holder string `json:"holder"` // a controller; "" if it is vacant
-	Term   int64  `json:"term"`   // greater for each leader
+	Term   int64  `json:"term"`   // greater for each later leader
 }
 
 // errDeposed ends the context of a leader.
@@ -62,7 +61,7 @@ func (s *seat) run(ctx context.Context, lead func(context.Context) error) error 
 
 // term is a time of leadership.
 type term struct {
-	doc   store.Document // as this leader stored it last
+	doc   store.Document // as this leader last stored it
 	value holder
 	begun time.Duration // when it began to do so
 }
@@ -77,7 +76,7 @@ func (s *seat) awaitLeadership(ctx context.Context) (t term, err error) {
 		case err != nil: // look again
 		case value.Holder == "" || value.Holder == s.self || doc.Version == version && s.now()-since >= s.lease:
 			t = term{doc: doc, value: holder{Holder: s.self, Term: value.Term + 1}}
-			if err := s.put(ctx, &t); err == nil {
+			if err := s.putTerm(ctx, &t); err == nil {
 				return t, nil
 			}
 		case doc.Version != version:
@@ -89,7 +88,7 @@ func (s *seat) awaitLeadership(ctx context.Context) (t term, err error) {
 	}
 }
 
-// readHolder reads the document; one that there is not is vacant.
+// readHolder reads the document. If there is none, the seat is vacant.
 func (s *seat) readHolder(ctx context.Context) (doc store.Document, value holder, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
@@ -105,8 +104,8 @@ func (s *seat) readHolder(ctx context.Context) (doc store.Document, value holder
 	return doc, value, err
 }
 
-// put stores the document of a term.
-func (s *seat) put(ctx context.Context, t *term) error {
+// putTerm stores the document of a term.
+func (s *seat) putTerm(ctx context.Context, t *term) error {
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
 	begun := s.now()
@@ -156,7 +155,7 @@ func (s *seat) keepRenewing(ctx context.Context, t *term, depose func(error)) (l
 	}
 }
 
-// extendTerm renews the term within the time that is left of it.
+// extendTerm renews the term within its remaining time.
 func (s *seat) extendTerm(ctx context.Context, t *term, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
@@ -174,10 +173,10 @@ func (s *seat) extendTerm(ctx context.Context, t *term, left time.Duration) erro
 	}
 }
 
-// renewTerm replaces the document. An attempt before, whose outcome was unknown, may
-// have done so.
+// renewTerm replaces the document. An earlier attempt with an unknown outcome may have
+// replaced it already.
 func (s *seat) renewTerm(ctx context.Context, t *term) error {
-	err := s.put(ctx, t)
+	err := s.putTerm(ctx, t)
 	if !errors.Is(err, store.ErrConflict) {
 		return err
 	}
@@ -189,11 +188,11 @@ func (s *seat) renewTerm(ctx context.Context, t *term) error {
 		return err
 	}
 	t.doc = doc
-	return s.put(ctx, t)
+	return s.putTerm(ctx, t)
 }
 
 // vacateSeat lets another controller lead at once. ctx may have ended.
 func (s *seat) vacateSeat(ctx context.Context, t term) {
 	t.value.Holder = ""
-	_ = s.put(context.WithoutCancel(ctx), &t) // else it is vacant when the lease has ended
+	_ = s.putTerm(context.WithoutCancel(ctx), &t) // otherwise the seat is vacant when the lease has ended
 }

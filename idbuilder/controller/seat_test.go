@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// reign notes the leader.
+// reign records the leaders.
 type reign struct {
 	mu      sync.Mutex
 	leaders map[string]bool
@@ -23,8 +23,8 @@ type reign struct {
 	terms   int
 }
 
-// lead returns the work of a leader of a name, which takes a while to end.
-func (r *reign) lead(s *site, name string) func(context.Context) error {
+// leadAs returns the work of a leader of a name, which takes a while to end.
+func (r *reign) leadAs(s *site, name string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		r.mu.Lock()
 		r.leaders[name], r.last = true, name
@@ -51,10 +51,10 @@ func (r *reign) leader() string {
 	return ""
 }
 
-// candidate starts a candidate over a store of its own.
-func (s *site) candidate(r *reign, name string, st store.Store) (stop func()) {
+// startCandidate starts a candidate over a store of its own.
+func (s *site) startCandidate(r *reign, name string, st store.Store) (stop func()) {
 	seat := newSeat(st, 30*time.Second)
-	return s.start(func(ctx context.Context) error { return seat.run(ctx, r.lead(s, name)) })
+	return s.start(func(ctx context.Context) error { return seat.run(ctx, r.leadAs(s, name)) })
 }
 
 // TestLeaderKilled kills leaders, one after the other: the next one leads no earlier
@@ -65,7 +65,7 @@ func TestLeaderKilled(t *testing.T) {
 		stores := map[string]*severedStore{}
 		for _, name := range []string{"a", "b", "c"} {
 			stores[name] = &severedStore{Store: s.store}
-			s.candidate(r, name, stores[name])
+			s.startCandidate(r, name, stores[name])
 		}
 		after(6 * time.Second)
 		for range 2 {
@@ -87,9 +87,9 @@ func TestLeaderKilled(t *testing.T) {
 func TestLeaderResigns(t *testing.T) {
 	bubble(t, func(s *site) {
 		r := &reign{leaders: map[string]bool{}}
-		stop := s.candidate(r, "a", s.store)
+		stop := s.startCandidate(r, "a", s.store)
 		after(time.Second)
-		s.candidate(r, "b", s.store)
+		s.startCandidate(r, "b", s.store)
 		after(time.Hour)
 		if r.leader() != "a" || r.terms != 1 {
 			s.Fatalf("%q leads, in the term %d", r.leader(), r.terms)
@@ -102,8 +102,8 @@ func TestLeaderResigns(t *testing.T) {
 	})
 }
 
-// TestLeaderSplit cuts the leader off from the store: it stops to lead before
-// another begins, which reign checks, and stands again afterwards.
+// TestLeaderSplit cuts the leader off from the store: it stops leading before
+// another begins, which reign checks, and is a candidate again afterwards.
 func TestLeaderSplit(t *testing.T) {
 	bubble(t, func(s *site) {
 		r, cut := &reign{leaders: map[string]bool{}}, false
@@ -121,9 +121,9 @@ func TestLeaderSplit(t *testing.T) {
 			defer mu.Unlock()
 			cut = to
 		}
-		s.candidate(r, "a", split)
+		s.startCandidate(r, "a", split)
 		after(time.Second)
-		s.candidate(r, "b", s.store)
+		s.startCandidate(r, "b", s.store)
 		after(time.Minute)
 		set(true)
 		after(25 * time.Second)
@@ -163,7 +163,7 @@ func TestLeadersRandom(t *testing.T) {
 		})
 		r := &reign{leaders: map[string]bool{}}
 		for _, name := range []string{"a", "b", "c"} {
-			s.candidate(r, name, s.store)
+			s.startCandidate(r, name, s.store)
 		}
 		for range 300 {
 			s.mu.Lock()
@@ -182,7 +182,7 @@ func TestLeadersRandom(t *testing.T) {
 	})
 }
 
-// TestElected checks that a leader is elected where there is a database.
+// TestElected checks that controllers with a database elect a leader.
 func TestElected(t *testing.T) {
 	db, err := embedded.OpenMemory()
 	if err != nil {
@@ -205,8 +205,8 @@ func TestElected(t *testing.T) {
 	<-done
 }
 
-// TestRenewalOfAnothersTerm checks that a leader which was late replaces no document
-// of the next leader, but one that it wrote itself without hearing of it.
+// TestRenewalOfAnothersTerm checks that a late leader does not replace the document of the next
+// leader, but does replace one that it wrote itself without getting the answer.
 func TestRenewalOfAnothersTerm(t *testing.T) {
 	docs, lose := storetest.Documents(), false
 	a := newSeat(storetest.Faulty(docs, func(c storetest.Call) storetest.Fault {
@@ -226,7 +226,7 @@ func TestRenewalOfAnothersTerm(t *testing.T) {
 	}
 	b := newSeat(docs, 30*time.Second)
 	theirs := term{doc: mine.doc, value: holder{Holder: b.self, Term: 2}}
-	if err := b.put(t.Context(), &theirs); err != nil {
+	if err := b.putTerm(t.Context(), &theirs); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.renewTerm(t.Context(), &mine); !isConflict(err) {

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// severedStore is the store as a process sees it, until that is killed: then nothing
-// reaches the store.
+// severedStore is the store of a process that can be killed: from then on no call reaches
+// the store.
 type severedStore struct {
 	store.Store
 	dead atomic.Bool

@@ -51,15 +51,15 @@ func (w *wire) postJSON(ctx context.Context, path string, request, data any) err
 	return w.send(ctx, http.MethodPost, path, body, data)
 }
 
-// send sends a request and decodes the data of the answer. Where a controller does
-// not answer, or cannot now, it asks the next one. An [*api.Error] is what the last of them said.
+// send sends a request and decodes the data of the answer. If a controller does not
+// answer, or refuses for now, send asks the next one. An [*api.Error] is the answer of the last one.
 func (w *wire) send(ctx context.Context, method, path string, body []byte, data any) error {
 	first := w.current.Load()
 	var faults []error
 	for i := range w.endpoints {
 		at := (first + int64(i)) % int64(len(w.endpoints))
 		err := w.sendOnce(ctx, method, w.endpoints[at]+path, body, data)
-		if err == nil || !another(err) {
+		if err == nil || !mayWorkElsewhere(err) {
 			w.current.Store(at)
 			return err
 		}
@@ -71,13 +71,13 @@ func (w *wire) send(ctx context.Context, method, path string, body []byte, data 
 	return errors.Join(faults...)
 }
 
-// another reports whether another controller may answer better.
-func another(err error) bool {
+// mayWorkElsewhere reports whether another controller may answer better.
+func mayWorkElsewhere(err error) bool {
 	var e *api.Error
 	return !errors.As(err, &e) || e.HTTPStatus() >= 500
 }
 
-// sendOnce asks one controller.
+// sendOnce sends the request to one controller.
 func (w *wire) sendOnce(ctx context.Context, method, url string, body []byte, data any) error {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()

@@ -27,7 +27,7 @@ func Compile(parts []Part) (*Format, error) {
 	c.checkBounds(-1, "", len(parts), 1, maxParts, "parts")
 	f := &Format{}
 	for i, p := range parts {
-		f.parts = append(f.parts, c.compile(i, p))
+		f.parts = append(f.parts, c.compilePart(i, p))
 	}
 	if len(c.faults) == 0 {
 		c.checkUnique(f)
@@ -53,12 +53,12 @@ func (c *compiler) checkBounds(i int, parameter string, n, low, high int, unit s
 }
 
 // compilePart compiles one part. The result is not used if the part has a fault.
-func (c *compiler) compile(i int, p Part) part {
+func (c *compiler) compilePart(i int, p Part) part {
 	if allowed[p.Type] == nil {
 		c.addFault(i, "type", "%q is unknown; allowed are %s", p.Type, strings.Join(types(), ", "))
 		return part{}
 	}
-	for name, set := range p.parameters() {
+	for name, set := range p.setParameters() {
 		if set && !slices.Contains(allowed[p.Type], name) {
 			c.addFault(i, name, "a part of type %s has no such parameter; it has %s", p.Type, strings.Join(allowed[p.Type], ", "))
 		}
@@ -66,12 +66,12 @@ func (c *compiler) compile(i int, p Part) part {
 	compiled := part{kind: p.Type, zone: c.zoneOf(i, p)}
 	switch p.Type {
 	case FixedChars:
-		compiled.text = c.text(i, p)
+		compiled.text = c.compileText(i, p)
 	case FixedPollingChar, FixedRandomChars:
-		compiled.chars, compiled.count = c.chars(i, p), max(p.Length, 1)
+		compiled.chars, compiled.count = c.compileChars(i, p), max(p.Length, 1)
 		c.checkBounds(i, "length", compiled.count, 1, maxLength, "characters")
 	case DateFormat:
-		compiled.date = c.date(i, p)
+		compiled.date = c.compileDate(i, p)
 	case Timestamp:
 		compiled.base = p.BaseTS
 	case UnixSeconds:
@@ -115,7 +115,7 @@ func (c *compiler) firstZone() (string, int) {
 	return "UTC", -1
 }
 
-func (c *compiler) text(i int, p Part) string {
+func (c *compiler) compileText(i int, p Part) string {
 	c.checkBounds(i, "value", len(p.Value), 1, maxText, "bytes")
 	if !utf8.ValidString(p.Value) {
 		c.addFault(i, "value", "is not UTF-8")
@@ -123,8 +123,8 @@ func (c *compiler) text(i int, p Part) string {
 	return p.Value
 }
 
-// chars returns the characters of a set, all different.
-func (c *compiler) chars(i int, p Part) []rune {
+// compileChars returns the characters of a set, all different.
+func (c *compiler) compileChars(i int, p Part) []rune {
 	chars := []rune(p.CharsScope)
 	c.checkBounds(i, "chars_scope", len(chars), 1, maxText, "characters")
 	for n, r := range chars {
@@ -137,7 +137,7 @@ func (c *compiler) chars(i int, p Part) []rune {
 	return chars
 }
 
-func (c *compiler) date(i int, p Part) *Date {
+func (c *compiler) compileDate(i int, p Part) *Date {
 	d, err := ParseDate(p.Format)
 	if err != nil {
 		c.addFault(i, "format", "%v", err)

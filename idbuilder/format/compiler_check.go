@@ -8,7 +8,7 @@ func (c *compiler) checkUnique(f *Format) {
 		c.addFault(-1, "", "IDs could not be unique: there is neither an auto-increment part nor one of random characters")
 	}
 	for i, p := range f.parts {
-		if p.kind == AutoIncrement && p.reset != ResetNever && !f.shows(p, twoDigits) {
+		if p.kind == AutoIncrement && p.reset != ResetNever && !f.showsPeriod(p, twoDigits) {
 			c.addFault(i, "reset_scope", "IDs would repeat: numbers begin anew with each %s, but no part shows the %s in the time zone %s; add a date-format part such as %q", p.reset, p.reset, p.zone, dateFor[p.reset])
 		}
 	}
@@ -24,7 +24,7 @@ func (c *compiler) checkBorders(f *Format) {
 		if p.width() >= 0 {
 			continue
 		}
-		if last >= 0 && !f.separated(last, i) {
+		if last >= 0 && !f.hasSeparator(last, i) {
 			c.addFault(i, "", "IDs could repeat: nothing tells where parts[%d] ends and this one begins, since both vary in length; put fixed-chars that neither can contain between them, or give one of them length_fixed", last)
 		}
 		last = i

@@ -46,7 +46,7 @@ func ParseDate(pattern string) (*Date, error) {
 		if err != nil {
 			return nil, fmt.Errorf("at character %d of %q: %w", len(pattern)-len(rest)+1, pattern, err)
 		}
-		d.add(field)
+		d.addField(field)
 		rest = rest[size:]
 	}
 	if len(d.shown) == 0 {
@@ -55,7 +55,7 @@ func ParseDate(pattern string) (*Date, error) {
 	return d, nil
 }
 
-func (d *Date) add(f dateField) {
+func (d *Date) addField(f dateField) {
 	d.fields = append(d.fields, f)
 	if f.letter != 0 {
 		d.shown[f.letter] = max(d.shown[f.letter], f.count)
@@ -145,12 +145,12 @@ func (f dateField) width() int {
 // Append appends t, in its own location, to dst.
 func (d *Date) Append(dst []byte, t time.Time) []byte {
 	for _, f := range d.fields {
-		dst = f.append(dst, t)
+		dst = f.appendTo(dst, t)
 	}
 	return dst
 }
 
-func (f dateField) append(dst []byte, t time.Time) []byte {
+func (f dateField) appendTo(dst []byte, t time.Time) []byte {
 	switch f.letter {
 	case 0:
 		return append(dst, f.literal...)

@@ -27,7 +27,7 @@ func (d *Date) isClear() bool {
 		if f.width() >= 0 {
 			continue
 		}
-		if last >= 0 && !d.separated(last, i) {
+		if last >= 0 && !d.hasSeparator(last, i) {
 			return false
 		}
 		last = i
@@ -35,9 +35,9 @@ func (d *Date) isClear() bool {
 	return true
 }
 
-// separated reports whether a text between two fields has a character that none
+// hasSeparator reports whether a text between two fields has a character that none
 // from the first to the second can show.
-func (d *Date) separated(first, second int) bool {
+func (d *Date) hasSeparator(first, second int) bool {
 	for _, f := range d.fields[first+1 : second] {
 		for _, char := range f.literal {
 			if !slices.ContainsFunc(d.fields[first:second+1], func(f dateField) bool { return f.letter != 0 && f.canShow(char) }) {
@@ -49,15 +49,15 @@ func (d *Date) separated(first, second int) bool {
 }
 
 // addShown adds what another date shows.
-func (d *Date) show(other *Date) {
+func (d *Date) addShown(other *Date) {
 	for letter, count := range other.shown {
 		d.shown[letter] = max(d.shown[letter], count)
 	}
 }
 
-// shows reports whether the date tells one period from all others, with a year of
+// showsPeriod reports whether the date tells one period from all others, with a year of
 // so many digits.
-func (d *Date) shows(r Reset, digits int) bool {
+func (d *Date) showsPeriod(r Reset, digits int) bool {
 	year := d.showsYear('y', digits)
 	month := d.shown['M'] > 0 || d.shown['D'] > 0
 	day := d.shown['d'] > 0 && d.shown['M'] > 0 || d.shown['D'] > 0

@@ -69,14 +69,14 @@ func (f *Format) Append(dst []byte, now time.Time, numbers []int64, random io.Re
 		if p.kind == AutoIncrement || p.kind == FixedPollingChar {
 			n, numbers = numbers[0], numbers[1:]
 		}
-		if dst, err = p.append(dst, now, n, random); err != nil {
+		if dst, err = p.appendTo(dst, now, n, random); err != nil {
 			return dst, err
 		}
 	}
 	return dst, nil
 }
 
-func (p part) append(dst []byte, now time.Time, n int64, random io.Reader) ([]byte, error) {
+func (p part) appendTo(dst []byte, now time.Time, n int64, random io.Reader) ([]byte, error) {
 	switch p.kind {
 	case FixedChars:
 		return append(dst, p.text...), nil
@@ -92,7 +92,7 @@ func (p part) append(dst []byte, now time.Time, n int64, random io.Reader) ([]by
 	case UnixSeconds:
 		return appendSince(dst, now.Unix(), p.base)
 	}
-	return p.number.append(dst, n)
+	return p.number.appendTo(dst, n)
 }
 
 // appendSince appends the time since a base.

@@ -9,7 +9,7 @@ func (f *Format) Guarantee() Guarantee {
 	g := Guarantee{}
 	for _, p := range f.parts {
 		g.Certain = g.Certain || p.kind == AutoIncrement
-		g.Century = g.Century || p.kind == AutoIncrement && p.reset != ResetNever && !f.shows(p, fourDigits)
+		g.Century = g.Century || p.kind == AutoIncrement && p.reset != ResetNever && !f.showsPeriod(p, fourDigits)
 		if p.kind == FixedRandomChars {
 			g.Bits += float64(p.count) * math.Log2(float64(len(p.chars)))
 		}
@@ -19,22 +19,22 @@ func (f *Format) Guarantee() Guarantee {
 
 // showsPeriod reports whether the IDs show in which period a number was given: by
 // dates in the zone of the reset, or by a time since an epoch.
-func (f *Format) shows(number part, digits int) bool {
+func (f *Format) showsPeriod(number part, digits int) bool {
 	together := Date{shown: map[byte]int{}}
 	for _, p := range f.parts {
 		switch {
 		case p.kind == Timestamp || p.kind == UnixSeconds:
 			return true
 		case p.kind == DateFormat && p.date.isClear() && p.zone.String() == number.zone.String():
-			together.show(p.date)
+			together.addShown(p.date)
 		}
 	}
-	return together.shows(number.reset, digits)
+	return together.showsPeriod(number.reset, digits)
 }
 
-// separated reports whether a text between two parts of varying length holds a
+// hasSeparator reports whether a text between two parts of varying length holds a
 // character that no part from the first to the second can show.
-func (f *Format) separated(first, second int) bool {
+func (f *Format) hasSeparator(first, second int) bool {
 	for _, p := range f.parts[first+1 : second] {
 		if p.kind != FixedChars {
 			continue

@@ -44,8 +44,8 @@ func lastOf(base, digits int) int64 {
 	return last
 }
 
-// append appends the number v, which must not be negative.
-func (n *number) append(dst []byte, v int64) ([]byte, error) {
+// appendTo appends the number v, which must not be negative.
+func (n *number) appendTo(dst []byte, v int64) ([]byte, error) {
 	if v > n.max || v < 0 {
 		return dst, ErrExhausted
 	}

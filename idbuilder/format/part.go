@@ -57,8 +57,8 @@ type Part struct {
 	ResetScope Reset `json:"reset_scope,omitempty"`
 }
 
-// parameters returns the parameters that are set, by their names in requests.
-func (p Part) parameters() map[string]bool {
+// setParameters returns the parameters that are set, by their names in requests.
+func (p Part) setParameters() map[string]bool {
 	return map[string]bool{
 		"value": p.Value != "", "chars_scope": p.CharsScope != "", "format": p.Format != "", "time_zone": p.TimeZone != "",
 		"base_ts": p.BaseTS != 0, "base_unix": p.BaseUnix != 0, "length": p.Length != 0, "length_fixed": p.LengthFixed,

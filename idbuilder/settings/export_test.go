@@ -7,7 +7,7 @@ func Value(s *Settings, path string) any {
 	if known[path].field == nil {
 		return nil
 	}
-	return known[path].get(s)
+	return known[path].fieldValue(s)
 }
 
 // Fields returns pointers to the fields that keys set.

@@ -80,7 +80,7 @@ func (f *file) assignments() []assignment {
 	var list []assignment
 	f.walkValues(f.tree, nil, func(path []string, value any) {
 		list = append(list, assignment{
-			path: strings.Join(path, "."), raw: value, origin: fmt.Sprintf("%s:%d", f.name, f.line(path)),
+			path: strings.Join(path, "."), raw: value, origin: fmt.Sprintf("%s:%d", f.name, f.lineOf(path)),
 			spell: func(path string) string { return path },
 		})
 	})
@@ -113,7 +113,7 @@ func isSection(path []string) bool {
 
 // lineOf returns the number of the line where a value ends. The parser does not report
 // lines, so lineOf looks for the shortest beginning of the file that has the value.
-func (f *file) line(path []string) int {
+func (f *file) lineOf(path []string) int {
 	return 1 + sort.Search(len(f.ends)-1, func(n int) bool {
 		for ; n < len(f.ends)-1; n++ { // a beginning that ends within a value is not TOML
 			if meta := f.parseFirstLines(n); meta != nil {

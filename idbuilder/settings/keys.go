@@ -25,7 +25,7 @@ type Key struct {
 func Keys() []Key {
 	list := make([]Key, len(keys))
 	for i, k := range keys {
-		list[i] = Key{Path: k.path, Aliases: slices.Clone(k.aliases), Default: k.standard, Allowed: k.kind.allowed(), About: k.about, Secret: isHider(&k)}
+		list[i] = Key{Path: k.path, Aliases: slices.Clone(k.aliases), Default: k.standard, Allowed: k.kind.describeAllowed(), About: k.about, Secret: isHider(&k)}
 	}
 	return list
 }
@@ -168,10 +168,10 @@ func withoutSections(paths []string) []string {
 	return shorter
 }
 
-// set sets the field of a key.
-func (k *key) set(s *Settings, value any) {
+// setField sets the field of a key.
+func (k *key) setField(s *Settings, value any) {
 	reflect.ValueOf(k.field(s)).Elem().Set(reflect.ValueOf(value))
 }
 
-// get returns the value of the field of a key.
-func (k *key) get(s *Settings) any { return reflect.ValueOf(k.field(s)).Elem().Interface() }
+// fieldValue returns the value of the field of a key.
+func (k *key) fieldValue(s *Settings) any { return reflect.ValueOf(k.field(s)).Elem().Interface() }

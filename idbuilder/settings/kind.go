@@ -16,17 +16,17 @@ import (
 
 // kind is the kind of a key's values.
 type kind interface {
-	// parse returns the value of a text, from the environment or a flag, or of a
+	// parseValue returns the value of a text, from the environment or a flag, or of a
 	// value of TOML.
-	parse(raw any) (any, error)
-	// check reports a value that is not allowed.
-	check(value any) error
-	// allowed describes the values that are.
-	allowed() string
+	parseValue(raw any) (any, error)
+	// checkValue reports a value that is not allowed.
+	checkValue(value any) error
+	// describeAllowed describes the values that are.
+	describeAllowed() string
 }
 
 // hider is a kind whose values can hold a password.
-type hider interface{ hides() }
+type hider interface{ hidesValues() }
 
 // words is a text from the environment or a flag; numbers are parsed from it.
 type words string
@@ -45,14 +45,14 @@ func textOf(raw any) (string, error) {
 // text is any string.
 type text struct{}
 
-func (text) parse(raw any) (any, error) { return textOf(raw) }
-func (text) check(any) error            { return nil }
-func (text) allowed() string            { return "text" }
+func (text) parseValue(raw any) (any, error) { return textOf(raw) }
+func (text) checkValue(any) error            { return nil }
+func (text) describeAllowed() string         { return "text" }
 
 // choice is one of some words; a=b stands for a, which is another word for b.
 type choice []string
 
-func (c choice) parse(raw any) (any, error) {
+func (c choice) parseValue(raw any) (any, error) {
 	word, err := textOf(raw)
 	for _, w := range c {
 		if other, meant, ok := strings.Cut(w, "="); ok && other == word {
@@ -62,14 +62,14 @@ func (c choice) parse(raw any) (any, error) {
 	return word, err
 }
 
-func (c choice) check(value any) error {
+func (c choice) checkValue(value any) error {
 	if w := value.(string); !slices.Contains(c, w) || strings.Contains(w, "=") {
-		return errors.New("allowed are " + c.allowed())
+		return errors.New("allowed are " + c.describeAllowed())
 	}
 	return nil
 }
 
-func (c choice) allowed() string {
+func (c choice) describeAllowed() string {
 	list := make([]string, len(c))
 	for i, w := range c {
 		list[i], _, _ = strings.Cut(w, "=")
@@ -80,7 +80,7 @@ func (c choice) allowed() string {
 // integer is a whole number.
 type integer struct{ min, max int }
 
-func (integer) parse(raw any) (any, error) {
+func (integer) parseValue(raw any) (any, error) {
 	switch raw := raw.(type) {
 	case words:
 		if n, err := strconv.Atoi(string(raw)); err == nil {
@@ -94,19 +94,19 @@ func (integer) parse(raw any) (any, error) {
 	return nil, errors.New("it must be a whole number")
 }
 
-func (k integer) check(value any) error {
+func (k integer) checkValue(value any) error {
 	if n := value.(int); n < k.min || n > k.max {
-		return errors.New("allowed are " + k.allowed())
+		return errors.New("allowed are " + k.describeAllowed())
 	}
 	return nil
 }
 
-func (k integer) allowed() string { return fmt.Sprintf("%d to %d", k.min, k.max) }
+func (k integer) describeAllowed() string { return fmt.Sprintf("%d to %d", k.min, k.max) }
 
 // number is a number with or without a fraction.
 type number struct{ min, max float64 }
 
-func (number) parse(raw any) (any, error) {
+func (number) parseValue(raw any) (any, error) {
 	switch raw := raw.(type) {
 	case words:
 		if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
@@ -120,19 +120,19 @@ func (number) parse(raw any) (any, error) {
 	return nil, errors.New("it must be a number")
 }
 
-func (k number) check(value any) error {
+func (k number) checkValue(value any) error {
 	if n := value.(float64); !(n >= k.min && n <= k.max) { // NaN is neither
-		return errors.New("allowed are " + k.allowed())
+		return errors.New("allowed are " + k.describeAllowed())
 	}
 	return nil
 }
 
-func (k number) allowed() string { return fmt.Sprintf("%.0f to %.0f", k.min, k.max) }
+func (k number) describeAllowed() string { return fmt.Sprintf("%.0f to %.0f", k.min, k.max) }
 
 // boolean is true or false.
 type boolean struct{}
 
-func (boolean) parse(raw any) (any, error) {
+func (boolean) parseValue(raw any) (any, error) {
 	switch raw := raw.(type) {
 	case words:
 		if b, err := strconv.ParseBool(string(raw)); err == nil {
@@ -144,13 +144,13 @@ func (boolean) parse(raw any) (any, error) {
 	return nil, errors.New("it must be true or false")
 }
 
-func (boolean) check(any) error { return nil }
-func (boolean) allowed() string { return "true, false" }
+func (boolean) checkValue(any) error    { return nil }
+func (boolean) describeAllowed() string { return "true, false" }
 
 // span is a duration, in seconds or as text.
 type span struct{ min, max time.Duration }
 
-func (span) parse(raw any) (any, error) {
+func (span) parseValue(raw any) (any, error) {
 	text, isText := raw.(string)
 	switch raw := raw.(type) {
 	case int64:
@@ -178,14 +178,14 @@ func seconds(n float64) (any, error) {
 	return nil, errNoDuration
 }
 
-func (k span) check(value any) error {
+func (k span) checkValue(value any) error {
 	if d := value.(time.Duration); d < k.min || d > k.max {
-		return errors.New("allowed are " + k.allowed())
+		return errors.New("allowed are " + k.describeAllowed())
 	}
 	return nil
 }
 
-func (k span) allowed() string { return fmt.Sprintf("%s to %s", brief(k.min), brief(k.max)) }
+func (k span) describeAllowed() string { return fmt.Sprintf("%s to %s", brief(k.min), brief(k.max)) }
 
 // brief formats a duration without the units that are zero.
 func brief(d time.Duration) string {
@@ -202,19 +202,19 @@ func brief(d time.Duration) string {
 // path is that of a page.
 type path struct{ text }
 
-func (path) check(value any) error {
+func (path) checkValue(value any) error {
 	if p := value.(string); !strings.HasPrefix(p, "/") || strings.ContainsAny(p, "{}? #") || len(p) < 2 || strings.HasSuffix(p, "/") {
 		return errors.New("it must be a path such as /metrics")
 	}
 	return nil
 }
 
-func (path) allowed() string { return "a path" }
+func (path) describeAllowed() string { return "a path" }
 
 // address is host:port, or nothing.
 type address struct{ text }
 
-func (address) check(value any) error {
+func (address) checkValue(value any) error {
 	a := value.(string)
 	if a == "" {
 		return nil
@@ -226,12 +226,12 @@ func (address) check(value any) error {
 	return nil
 }
 
-func (address) allowed() string { return "host:port" }
+func (address) describeAllowed() string { return "host:port" }
 
 // endpoint is a base URL of HTTP, several of them, or nothing.
 type endpoint struct{ text }
 
-func (endpoint) check(value any) error {
+func (endpoint) checkValue(value any) error {
 	if value == "" {
 		return nil
 	}
@@ -244,11 +244,11 @@ func (endpoint) check(value any) error {
 	return nil
 }
 
-func (endpoint) allowed() string { return "http or https URL" }
+func (endpoint) describeAllowed() string { return "http or https URL" }
 
 // ignoredKey is the kind of a key of the deployed worker that has no effect here.
 type ignoredKey struct{ reason string }
 
-func (ignoredKey) parse(raw any) (any, error) { return fmt.Sprint(raw), nil }
-func (ignoredKey) check(any) error            { return nil }
-func (ignoredKey) allowed() string            { return "anything" }
+func (ignoredKey) parseValue(raw any) (any, error) { return fmt.Sprint(raw), nil }
+func (ignoredKey) checkValue(any) error            { return nil }
+func (ignoredKey) describeAllowed() string         { return "anything" }

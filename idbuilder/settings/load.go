@@ -33,7 +33,7 @@ func Load(from Sources) (*Settings, error) {
 	for _, assignments := range [][]assignment{file.assignments(), environment(from.Environment), flags(from.Flags)} {
 		l.applyAll(assignments)
 	}
-	l.faults = append(l.faults, l.settings.faults(l.bad)...)
+	l.faults = append(l.faults, l.settings.findFaults(l.bad)...)
 	if err := asError(l.faults); err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func Default() *Settings {
 		if k.field == nil || k.standard == "" {
 			continue
 		}
-		value, err := k.kind.parse(words(k.standard))
+		value, err := k.kind.parseValue(words(k.standard))
 		if err != nil {
 			panic(fmt.Sprintf("the default of %s: %v", k.path, err))
 		}
-		k.set(s, value)
+		k.setField(s, value)
 	}
 	return s
 }
@@ -82,7 +82,7 @@ func (l *loader) applyAll(assignments []assignment) {
 			l.faults = append(l.faults, a.unknownKeyFault())
 			continue
 		}
-		value, err := l.parse(k, a)
+		value, err := l.parseValue(k, a)
 		if err != nil {
 			continue
 		}
@@ -91,7 +91,7 @@ func (l *loader) applyAll(assignments []assignment) {
 			continue
 		}
 		before[k] = keyValue{a, value}
-		l.set(k, value, a.origin)
+		l.setValue(k, value, a.origin)
 	}
 }
 
@@ -101,10 +101,10 @@ type keyValue struct {
 	value any
 }
 
-// parse returns the value of an assignment, or notes what is wrong with it.
-func (l *loader) parse(k *key, a assignment) (any, error) {
-	value, err := k.kind.parse(a.raw)
-	if a.refuse != "" && (err != nil || exposes(value)) {
+// parseValue returns the value of an assignment, or notes what is wrong with it.
+func (l *loader) parseValue(k *key, a assignment) (any, error) {
+	value, err := k.kind.parseValue(a.raw)
+	if a.refuse != "" && (err != nil || hasPassword(value)) {
 		err = errors.New(a.refuse)
 	}
 	if err != nil {
@@ -117,12 +117,12 @@ func (l *loader) parse(k *key, a assignment) (any, error) {
 	return value, err
 }
 
-func (l *loader) set(k *key, value any, origin string) {
+func (l *loader) setValue(k *key, value any, origin string) {
 	if none, ok := k.kind.(ignoredKey); ok {
 		l.settings.notes = append(l.settings.notes, fmt.Sprintf("%s (%s) has no effect: %s", k.path, origin, none.reason))
 		return
 	}
-	k.set(l.settings, value)
+	k.setField(l.settings, value)
 	l.settings.origins[k.path] = origin
 }
 
@@ -150,16 +150,16 @@ func flags(given map[string]string) (list []assignment) {
 	return list
 }
 
-// exposes reports whether a value has a password.
-func exposes(value any) bool {
+// hasPassword reports whether a value has a password.
+func hasPassword(value any) bool {
 	switch v := value.(type) {
 	case Secret:
 		return v != ""
 	case URL:
-		return v.exposes()
+		return v.hasPassword()
 	case []URL:
 		for _, u := range v {
-			if u.exposes() {
+			if u.hasPassword() {
 				return true
 			}
 		}

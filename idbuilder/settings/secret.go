@@ -68,9 +68,9 @@ func (u URL) LogValue() slog.Value { return slog.StringValue(u.String()) }
 // secret is a token of the service.
 type secret struct{}
 
-func (secret) hides() {}
+func (secret) hidesValues() {}
 
-func (secret) parse(raw any) (any, error) {
+func (secret) parseValue(raw any) (any, error) {
 	t, err := textOf(raw)
 	return Secret(t), err
 }
@@ -79,7 +79,7 @@ func (secret) parse(raw any) (any, error) {
 // repository.
 var published = []Secret{"admin_change_me_in_production", "dev_admin_token_12345"}
 
-func (secret) check(value any) error {
+func (secret) checkValue(value any) error {
 	switch s := value.(Secret); {
 	case s == "":
 		return nil
@@ -91,16 +91,16 @@ func (secret) check(value any) error {
 	return nil
 }
 
-func (secret) allowed() string { return "16 to 1024 characters" }
+func (secret) describeAllowed() string { return "16 to 1024 characters" }
 
 // urls are one URL or a list, for a []URL or a URL, with one of some schemes.
 type urls []string
 
-func (urls) hides() {}
+func (urls) hidesValues() {}
 
-func (k urls) parse(raw any) (any, error) {
+func (k urls) parseValue(raw any) (any, error) {
 	var list []URL
-	if items, ok := raw.([]any); ok && k.several() {
+	if items, ok := raw.([]any); ok && k.takesList() {
 		for _, item := range items {
 			t, err := textOf(item)
 			if err != nil {
@@ -111,7 +111,7 @@ func (k urls) parse(raw any) (any, error) {
 		return list, nil
 	}
 	t, err := textOf(raw)
-	if err != nil || !k.several() {
+	if err != nil || !k.takesList() {
 		return URL(t), err
 	}
 	for item := range strings.SplitSeq(t, ",") {
@@ -122,10 +122,10 @@ func (k urls) parse(raw any) (any, error) {
 	return list, nil
 }
 
-// several reports whether there can be a list of them: of Redis' nodes.
-func (k urls) several() bool { return k[0] == "redis" }
+// takesList reports whether there can be a list of them: of Redis' nodes.
+func (k urls) takesList() bool { return k[0] == "redis" }
 
-func (k urls) check(value any) error {
+func (k urls) checkValue(value any) error {
 	list, several := value.([]URL)
 	if !several && value.(URL) != "" {
 		list = []URL{value.(URL)}
@@ -139,7 +139,7 @@ func (k urls) check(value any) error {
 	return nil
 }
 
-func (k urls) allowed() string { return strings.Join(k, "://…, ") + "://…" }
+func (k urls) describeAllowed() string { return strings.Join(k, "://…, ") + "://…" }
 
-// exposes reports whether a URL has, or may have, a password.
-func (u URL) exposes() bool { return u != "" && u.String() != strings.TrimSpace(string(u)) }
+// hasPassword reports whether a URL has, or may have, a password.
+func (u URL) hasPassword() bool { return u != "" && u.String() != strings.TrimSpace(string(u)) }

@@ -188,7 +188,7 @@ func (s *Settings) Show(path string) string {
 	if k == nil || k.field == nil {
 		return ""
 	}
-	switch v := k.get(s).(type) {
+	switch v := k.fieldValue(s).(type) {
 	case time.Duration:
 		return brief(v)
 	default:

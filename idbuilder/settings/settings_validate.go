@@ -14,19 +14,19 @@ const (
 )
 
 // Validate reports all faults of the settings, as an [*Error].
-func (s *Settings) Validate() error { return asError(s.faults(nil)) }
+func (s *Settings) Validate() error { return asError(s.findFaults(nil)) }
 
 // findFaults checks each setting alone, except the keys in bad, and those that
 // depend on each other.
-func (s *Settings) faults(bad map[string]bool) (found []Fault) {
+func (s *Settings) findFaults(bad map[string]bool) (found []Fault) {
 	for i := range keys {
 		k := &keys[i]
 		if k.field == nil || bad[k.path] {
 			continue
 		}
-		value := k.get(s)
-		if err := k.kind.check(value); err != nil {
-			found = append(found, s.fault(k.path, err.Error()))
+		value := k.fieldValue(s)
+		if err := k.kind.checkValue(value); err != nil {
+			found = append(found, s.newFault(k.path, err.Error()))
 			if bad == nil {
 				bad = map[string]bool{}
 			}
@@ -35,19 +35,19 @@ func (s *Settings) faults(bad map[string]bool) (found []Fault) {
 	}
 	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkController} {
 		if path, reason := check(); reason != "" && !bad[path] {
-			found = append(found, s.fault(path, reason))
+			found = append(found, s.newFault(path, reason))
 		}
 	}
 	return found
 }
 
 // newFault returns a fault of the value of a key.
-func (s *Settings) fault(path, reason string) Fault {
+func (s *Settings) newFault(path, reason string) Fault {
 	k, origin := known[path], s.origins[path]
-	if origin == "" && show(k, k.get(s)) == show(k, k.get(Default())) {
+	if origin == "" && show(k, k.fieldValue(s)) == show(k, k.fieldValue(Default())) {
 		origin = "the default"
 	}
-	return Fault{Key: path, Value: show(k, k.get(s)), Origin: origin, Reason: reason}
+	return Fault{Key: path, Value: show(k, k.fieldValue(s)), Origin: origin, Reason: reason}
 }
 
 func (s *Settings) checkTLS() (path, reason string) {

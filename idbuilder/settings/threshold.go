@@ -34,7 +34,7 @@ func (t Threshold) Of(n int) float64 {
 // remainder is a [Threshold].
 type remainder struct{}
 
-func (remainder) parse(raw any) (any, error) {
+func (remainder) parseValue(raw any) (any, error) {
 	if t, ok := raw.(words); ok {
 		if n, err := strconv.ParseInt(string(t), 10, 64); err == nil {
 			raw = n
@@ -51,14 +51,14 @@ func (remainder) parse(raw any) (any, error) {
 	return nil, errors.New("it must be a number")
 }
 
-func (k remainder) check(value any) error {
+func (k remainder) checkValue(value any) error {
 	t := value.(Threshold)
 	if t.Count < 0 || t.Count > 1_000_000_000 || !(t.Fraction >= 0 && t.Fraction <= 1) { // NaN is neither
-		return errors.New("allowed are " + k.allowed())
+		return errors.New("allowed are " + k.describeAllowed())
 	}
 	return nil
 }
 
-func (remainder) allowed() string {
+func (remainder) describeAllowed() string {
 	return "0.0 to 1.0, a fraction, or 0 to 1000000000, a count without a decimal point"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clientotel reports what a client of the ID service does to
+// Package clientotel makes spans and metrics of a client of the ID service, for
 // OpenTelemetry.
 //
 //	transport, err := clientotel.NewTransport(nil, otel.GetTracerProvider(), otel.GetMeterProvider())
@@ -13,14 +13,14 @@
 //	}
 //	registration, err := clientotel.Observe(ids, otel.GetMeterProvider())
 //
-// It uses the API alone; which SDK and exporter there are is the program's choice.
+// It uses the API alone; the program chooses the SDK and the exporter.
 //
 // # Spans
 //
-// Each try of a request is a span of kind client, such as "GET /v1/id/increment", which the service's span
-// is a child of: the request carries it in the header traceparent. Requests that fetch IDs ahead belong
-// to no call of the program, so their spans begin traces of their own. Neither
-// tokens nor lease keys are attributes.
+// Each try of a request is a span of kind client, such as "GET /v1/id/increment". The service's span is
+// its child, by the header traceparent. Requests that fetch IDs ahead belong to no call of the
+// program, so their spans begin traces of their own. Neither tokens nor lease keys are
+// attributes.
 //
 // # Instruments
 //

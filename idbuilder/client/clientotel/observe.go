@@ -26,9 +26,9 @@ var definitions = []struct {
 }
 
 // Observe reports the metrics of a client whenever the provider's reader asks for
-// them, until the registration is unregistered. It costs calls for IDs nothing. Observe one client of
-// a process; two would contradict each other. The error is the provider's, for an
-// instrument that it does not like.
+// them, until the registration is unregistered. It does not slow down calls for IDs. Observe one
+// client of a process: the counts of two would overwrite each other. The error is the provider's,
+// if it refuses an instrument.
 func Observe(c *client.Client, provider metric.MeterProvider) (metric.Registration, error) {
 	meter := provider.Meter(scope)
 	var counters []metric.Int64ObservableCounter

@@ -27,7 +27,7 @@ type Transport struct {
 }
 
 // NewTransport returns a Transport that sends requests with base; nil means
-// [http.DefaultTransport]. The error is the meter provider's, for an instrument that it does not like.
+// [http.DefaultTransport]. The error is the meter provider's, if it refuses an instrument.
 func NewTransport(base http.RoundTripper, tracers trace.TracerProvider, meters metric.MeterProvider) (*Transport, error) {
 	if base == nil {
 		base = http.DefaultTransport

@@ -21,8 +21,8 @@ type roundTripper func(r *http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestSpans: the span of a request is a child of the caller's, tells of failures, and has
-// neither the token nor the query; the caller's request is not changed.
+// TestSpans: the span of a request is a child of the caller's, records failures, and has
+// neither the token nor the query. The caller's request is not changed.
 func TestSpans(t *testing.T) {
 	for _, c := range []struct {
 		status int
