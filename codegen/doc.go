@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package codegen is persistgen: from annotated structs it writes typed stores.
-// A struct is persistable if it has a marker field of the package persistable;
-// everything else is said in persist struct tags:
+// Package codegen is persistgen: it writes typed stores for annotated structs. A
+// struct is persistable if it has a marker field of package persistable; persist
+// struct tags say everything else:
 //
 //	//go:generate go tool persistgen
 //
@@ -36,34 +36,37 @@
 // # How it works
 //
 // [Run] works in phases, each a package below codegen/internal with a doc comment
-// of its own: source loads packages with types and syntax and executes none of
-// them; collector makes a model from it and checks the model; lock brings the model
-// together with persist.lock; emitter writes the code. Each phase reports all its
-// faults at once, as [Diagnostics] with positions inside the tags.
+// of its own. source loads packages with types and syntax, and executes none of
+// their code. collector makes a model of them and checks it. lock compares the
+// model with persist.lock and assigns field numbers. emitter writes the code. Each
+// phase reports all its faults at once, as [Diagnostics] with positions inside the
+// tags.
 //
 // While the source is loaded, an empty file replaces an earlier output, which may
 // be stale or broken. If the output is new, or there were type errors, Run checks
 // the source again with the new output, and reports the type errors that remain.
 // Those in function bodies, and in declarations that use generated code, are notes:
-// the output is written all the same. It depends on the source alone; files are
-// replaced by rename, and only if they change.
+// Run still writes the output. The output depends only on the source. Run replaces
+// files by rename, and only if they change.
 //
-// persist.lock, a text file to be committed, holds what stored data depends on:
-// field numbers, kinds, directories, scattering, index keys. A change that data already
-// stored, or programs still running, would not survive is refused. Without the
-// lock an existing output is refused as well: fields would get other numbers. In
-// CI, -check -against REVISION compares with the lock of what is deployed, and not
-// just with what was generated last. What the lock says of a type is also in the
-// generated code and in the header of each store, where the run-time compares.
+// persist.lock is a text file to be committed. It pins what stored data depends on:
+// field numbers, kinds, directories, scattering, index keys. Run refuses a change
+// after which a program could not read stored data, or a running program could not
+// read new data. If an output exists and the lock is missing, Run refuses as well,
+// because fields would get other numbers. In CI, -check -against REVISION compares
+// with the lock of the deployed revision, not only with the one generated last. The
+// lock's lines of a type are also in the generated code and in the header of each
+// store, where the run-time compares them.
 //
 // A nested struct may be renamed or moved to another package: the field that
 // holds it tells which numbers are its own.
 //
 // # Rules
 //
-// Generated encoding appends to a buffer without allocating, and decoding
-// returns errors for whatever bytes are not a record. A struct that contains
-// itself is stored up to 1,000 levels deep.
+// Generated encoding appends to a buffer without allocating. Decoding returns an
+// error for bytes that are not a record. A struct that contains itself is stored up
+// to 1,000 levels deep.
 //
-// Nothing here touches a database. [Run] may be called concurrently for different directories.
+// This package uses no database. [Run] may be called concurrently for different
+// directories.
 package codegen

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package directory names parts of the key space: a tree of directories, each
-// with a short prefix under which its keys are. It is FoundationDB's directory
-// layer, byte-compatible with the official bindings: directories made by any
-// of them are opened, moved and removed by this package, and the other way
-// round.
+// Package directory names parts of the key space: a tree of directories, each with
+// a short prefix for its keys. It is FoundationDB's directory layer,
+// byte-compatible with the official bindings: this package opens, moves and removes
+// directories that they have made, and the other way round.
 //
 //	dir, err := directory.Root().CreateOrOpen(ctx, db, []string{"app", "users"})
 //	users, err := dir.Subspace()
@@ -20,40 +19,42 @@
 //	_, err = directory.Root().Move(ctx, db, []string{"app"}, []string{"old"})
 //	err = directory.Root().Remove(ctx, db, []string{"old"})              // with all its keys
 //
-// [Root] is the tree that every official binding uses by default; [New] makes
-// others, with metadata and contents elsewhere.
+// [Root] is the tree that every official binding uses by default. [New] makes other
+// trees, with metadata and contents at other keys.
 //
 // # Paths
 //
-// A path is a list of non-empty strings of UTF-8. "/" has no meaning in them, and no
-// element can lead out of its parent. The limit of key sizes limits an element.
+// A path is a list of non-empty strings of UTF-8. "/" has no meaning in them, and
+// no element can lead out of its parent. The size of an element is limited only by
+// that of keys.
 //
 // # Layers and partitions
 //
 // A directory may have a layer: a word that names the data format in it. With [As]
-// and [ElementAs] verbs record the layer, or return a [*LayerError] for a directory
-// of another layer. The layer [Partition] makes a directory a partition: everything
-// in it shares its prefix, so that one range clear removes it. A partition has no
-// keys of its own ([ErrPartition]).
+// and [ElementAs] an operation records the layer of a new directory, or returns a
+// [*LayerError] for a directory of another layer. The layer [Partition] makes a
+// directory a partition: everything in it shares its prefix, so that one range
+// clear removes it. A partition has no keys of its own ([ErrPartition]).
 //
 // # Concurrency
 //
-// [Layer], [Directory] and [Cache] are safe for concurrent use. Creating one
-// path concurrently, in many transactions or in one, gives one directory and
-// leaves no prefix without its path.
+// [Layer], [Directory] and [Cache] are safe for concurrent use. Concurrent
+// creations of one path, in many transactions or in one, make one directory and
+// leave no prefix without a path.
 //
 // # Transactions
 //
-// Every verb takes a database, and is then one transaction of its own, retried
-// as needed: after a lost acknowledgement it recognizes its own change. Or it takes
-// the caller's transaction, and is then a part of it; use CreateOrOpen and
-// RemoveIfExists there, because a retried function may find its own change.
+// Every operation takes a database or a transaction. With a database it is a
+// transaction of its own, retried as needed: after a lost acknowledgement it
+// recognizes its own change. With the caller's transaction it is a part of that;
+// use CreateOrOpen and RemoveIfExists there, because a retried function may find
+// its own change.
 //
 // Do not keep a [*Directory] beyond its transaction: after a move or removal its
 // prefix belongs to no directory, or to another one. [Cache] keeps directories
-// without that risk, and at no cost.
+// without that risk, and without reads.
 //
-// The layer's format is documented at
-// https://apple.github.io/foundationdb/developer-guide.html#directories; there
-// is no specification of the metadata but the official implementations.
+// The layer is documented at
+// https://apple.github.io/foundationdb/developer-guide.html#directories; the
+// metadata is specified only by the official implementations.
 package directory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package election elects one leader among processes, by a database that they share:
-// a FoundationDB cluster, or the embedded engine for goroutines of one process.
+// Package election elects one leader among processes that share a database: a
+// FoundationDB cluster, or the embedded engine for goroutines of one process.
 //
 //	e, err := election.New(db, "invoices", election.Options{})
 //	err = e.Run(ctx, func(ctx context.Context, term election.Term) error { // campaigns; leads; campaigns again
@@ -21,50 +21,53 @@
 //
 //	orders := OrderStoreOf(records.Under(term.Fence()), "tenant-1")
 //
-// let a transaction commit only while the term is in force. It reads a key
-// that is written exactly when the leader changes, so that the engine's conflict
-// detection decides, and no clock: transactions under terms commit in the order of
-// ranks, and never two terms interleaved, also where a leader was suspended and does
-// not know yet. A system outside of the database can do the same by refusing a rank
-// that is smaller than one it has seen.
+// let a transaction commit only while the term is in force. The transaction reads a
+// key that is written exactly when the leader changes, so the engine's conflict
+// detection decides, not a clock. Transactions under terms commit in the order of
+// ranks, never two terms interleaved, even if a leader was suspended and has not
+// noticed that it was deposed. A system outside of the database can do the same by
+// refusing a rank that is smaller than one it has seen.
 //
 // The context that the function gets ends when leadership may be lost: when the
-// lease has not been renewed for as long as it lasts, counted from before the
-// claim or renewal began; when the database says that it was lost; and after
-// [Election.Resign]. Its cause says which: a [*leasefdb.LostError], which is an [ErrDeposed],
-// or [ErrResigned]. That is a courtesy, and clocks may spoil it; the fence is the law.
+// lease was not renewed for its duration, counted from before the claim or renewal
+// began; when the database says that the lease was lost; and after
+// [Election.Resign]. Its cause says which: a [*leasefdb.LostError], which is an
+// [ErrDeposed], or [ErrResigned]. With a wrong clock the context may end late; the
+// fence holds nevertheless.
 //
 // # How long it takes
 //
-// A leader renews its lease three times while it lasts. Standbys watch the key, and take each
-// renewal for a contact as Raft's followers take heartbeats: their election timeout,
-// by package rafttimer, is the lease and a random part of Options.ElectionTimeout.
-// So the next leader leads
+// A leader renews its lease three times during the lease's duration. Standbys watch
+// the key. Each renewal is a contact for them, as heartbeats are for Raft's
+// followers: their election timeout, by package rafttimer, is the lease's duration
+// and a random part of Options.ElectionTimeout. So the next leader leads
 //
 //   - after a resignation: one latency of a watch and one transaction later;
 //   - after a crash: Options.Duration and Options.ElectionTimeout after the last renewal at the
 //     latest, and one transaction.
 //
-// The first holds for standbys of the highest priority that is registered, the second for
-// all. Where the engine can give no watch, a standby looks three times a lease, and both
-// take that much longer. No clocks are compared: a standby takes over what has not changed
-// for the whole lease on its own monotonic clock, and the engine's versions, which jump when a
-// cluster recovers, are not asked.
+// The first holds for standbys of the highest registered priority, the second for
+// all. If the engine gives no watch, a standby reads the key three times during a
+// lease, and both take that much longer. No clocks are compared: a standby takes
+// over when the lease has not changed for its whole duration on the standby's own
+// monotonic clock. The engine's versions, which jump when a cluster recovers, do
+// not matter.
 //
 // # Priorities
 //
-// Standbys register in the database, with their priority; a registration goes
-// when its standby ends, and when it has not been renewed for a lease, at the leader's next
-// renewal. At a vacancy, a standby that sees one registered of higher priority leaves it
-// half of the ElectionTimeout before it claims the name itself. So the one of higher
-// priority goes first if it is alive, and one that is dead or slow delays the others once. A
-// priority deposes no leader: a leader leads until it resigns or fails. It
-// has no part in safety.
+// Standbys register in the database, with their priority. A registration is removed
+// when its standby ends. If a standby did not renew it for a lease, the leader's
+// next renewal removes it. When there is no leader, a standby that sees a
+// registration of higher priority waits for half of the ElectionTimeout before it
+// claims the name itself. So the standby of higher priority goes first if it is
+// alive; if it is dead or slow it delays the others once. A priority deposes no
+// leader: a leader leads until it resigns or fails. Priorities do not affect
+// safety.
 //
 // # Where it runs
 //
-// On every engine of package kv. The leases that lease/http serves are those of
-// machine ids; it has no named leases, so that elections need a database.
+// Elections run on every engine of package kv. They need a database: lease/http
+// serves leases of machine ids, but no named leases.
 //
 // # Transactions
 //

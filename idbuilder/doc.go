@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package idbuilder serves IDs over HTTP, to programs in any language: numbers of
-// a sequence, texts of parts, and worker ids for snowflake IDs. No ID comes twice,
-// whatever crashes. The command cmd/idbuilder runs it; as a library it is an
+// Package idbuilder serves IDs over HTTP, to programs in any language: numbers of a
+// sequence, texts of parts, and worker ids for snowflake IDs. It never gives an ID
+// twice, whatever crashes. The command cmd/idbuilder runs it; as a library it is an
 // http.Handler:
 //
-//	s := kvstore.New(db, kvstore.Options{})
+//	s, err := kvstore.New(db, kvstore.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	if err := s.Init(ctx); err != nil {
 //		return err
 //	}
@@ -25,6 +28,6 @@
 //
 // # Dialects
 //
-// Clients of the specification and those of the deployed worker are served alike:
-// see package idconfig, and docs/idbuilder.md.
+// It serves clients of the specification and clients of the deployed worker: see
+// package idconfig, and docs/idbuilder.md.
 package idbuilder

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package idgen makes the ids of records: kazahana IDs, ULIDs and UUIDs, all
-// sortable by the time of their making.
+// Package idgen makes the ids of records: kazahana IDs, ULIDs and UUIDs. All sort
+// by the time at which they were made.
 //
-// A kazahana [ID] is 64 bits: milliseconds since 2026, a machine, a sequence.
-// It is half the size of the others, and an int64 everywhere:
+// A kazahana [ID] has 64 bits: milliseconds since 2026, a machine, a sequence. It
+// has half the size of the others, and is an int64 everywhere:
 //
 //	ids, err := idgen.NewClient(idgen.Options{}) // standalone: no configuration, no network
 //	if err != nil {
@@ -27,48 +27,48 @@
 //	defer ids.Shutdown(context.Background()) // gives the leases back
 //	err = ids.Ready(ctx)                     // optional: fail now rather than at the first ID
 //
-// Most programs make no generator: [NewID], [NewULID], [NewULIDString] and
-// [NewUUID] are what a program calls for an id of its own. NewID asks [Default],
-// which [SetDefault] and [InstallDefault] decide. Generated constructors call
-// [NewInstalledID], which makes no ID before one of the two was called.
+// Most programs make no generator of their own, and call [NewID], [NewULID],
+// [NewULIDString] or [NewUUID]. NewID asks the generator [Default], which
+// [SetDefault] and [InstallDefault] replace. Generated constructors call
+// [NewInstalledID], which makes no ID before one of these two was called.
 //
 // # Sources
 //
-// [Client] makes IDs, [ULIDSource] makes ULIDs, [UUIDSource] makes UUIDs of
-// version 7. Each is a [Source]; a Source of ID is a [Generator]. The ids of
-// one source strictly increase: an id is greater than every id that the source
-// returned before the call began. Across processes they are ordered as well as
-// the clocks agree.
+// [Client] makes IDs, [ULIDSource] makes ULIDs, [UUIDSource] makes UUIDs of version
+// 7. Each is a [Source]; a Source of ID is a [Generator]. The ids of one source
+// strictly increase: an id is greater than every id that the source returned before
+// the call began. Across processes their order is as exact as the clocks agree.
 //
 // # Uniqueness
 //
-// A source never repeats an id. Managed Clients of one service do not repeat
-// each other's either: each makes its IDs under a [Lease], positions that no
-// other client has at the time, and no two leases overlap. Fallback IDs, where
-// the provider cannot be reached, are unique as well for as long as the last
-// lease lasted. Later, and in standalone mode, they are random: Clients count
+// A source never repeats an id. Managed Clients of one service do not repeat each
+// other's IDs either: each makes its IDs under a [Lease], for positions that no
+// other client has at the time, and no two leases overlap. If the provider cannot
+// be reached, a Client makes fallback IDs. They are unique, too, for as long as the
+// last lease lasted. Later, and in standalone mode, IDs are random: Clients count
 // from random numbers in each millisecond, with the odds that [Client] states.
-// ULIDs and UUIDs carry 80 and 74 random bits, enough to rule it out.
+// ULIDs and UUIDs have 80 and 74 random bits, so duplicates are practically
+// impossible.
 //
-// # Outside
+// # External form
 //
-// An ID tells when it was made; several tell how many there are. The package
-// idgen/external writes them as 11 characters that do not.
+// An ID shows when it was made, and several IDs show how many there are. Package
+// idgen/external writes IDs as 11 characters that do not.
 //
 // # Clocks
 //
-// A Client waits for a clock that was set back, up to [Options.MaxBackward],
-// then returns a [*ClockBackwardError]. It does not follow a clock that jumps
-// far ahead before a lease, or time, shows that it is right. A clock before the
-// custom epoch or past the end of the timestamp is a [*TimeRangeError], never a
-// negative or wrapped ID. ULIDs and UUIDs go on from the last timestamp
-// instead.
+// If the clock was set back, a Client waits for it up to [Options.MaxBackward],
+// then returns a [*ClockBackwardError]. It follows a clock that jumps far ahead
+// only when a lease, or the passing of time, shows that the clock is right. A clock
+// before the custom epoch or past the end of the timestamp gives a
+// [*TimeRangeError], never a negative or wrapped ID. If the clock was set back,
+// ULIDs and UUIDs continue from the last timestamp.
 //
 // # Concurrency and transactions
 //
-// Everything in this package is safe for concurrent use, except assigning to
-// one variable (Scan, the Unmarshal methods, the fields of a source). No call
-// for an id reads or writes a database: leases are acquired in the background. An id must be made before the first attempt of a
-// transaction, never inside a function that may run again: each attempt would
-// make another one.
+// Everything in this package is safe for concurrent use, except assigning to one
+// variable (Scan, the Unmarshal methods, the fields of a source). No call for an id
+// reads or writes a database: a Client acquires leases in the background. Make an
+// id before the first attempt of a transaction, never inside a function that may
+// run again: each attempt would make another id.
 package idgen

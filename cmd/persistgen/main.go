@@ -5,11 +5,11 @@
 //
 //	//go:generate go tool persistgen
 //
-// Flags: -check writes nothing and fails where something is out of date (for
-// CI); with -against REVISION or FILE also where the stored data of that revision
-// would not survive; -fix inserts missing ID fields, -explain prints what each
-// method costs, -proto also writes <package>.proto, -tags sets build tags. The
-// annotations are described in the package codegen.
+// Flags: -check writes nothing and fails if generated files are out of date (for
+// CI); with -against REVISION or FILE it also fails if data stored by that revision
+// could not be read. -fix inserts missing ID fields, -explain prints what each
+// method costs, -proto also writes <package>.proto, -tags sets build tags. Package
+// codegen describes the annotations.
 package main
 
 import (

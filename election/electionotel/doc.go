@@ -8,9 +8,9 @@
 //	}
 //	e, err := election.New(db, "invoices", election.Options{Observer: observer})
 //
-// It uses the API alone; which SDK and exporter there are is the program's choice. All
-// instruments are observed when they are read. Candidates for one name in one
-// process are added up, and counts do not go back when one of them ends.
+// It uses only the API; the program chooses SDK and exporter. All instruments are
+// observed when they are read. Candidates for one name in one process are added up,
+// and counts do not go back when one of them ends.
 //
 // # Instruments
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api has what the ID service and its clients agree on over HTTP: the
+// Package api has the HTTP contract that the ID service and its clients share: the
 // codes of answers, and their envelope.
 //
 //	var reply api.Reply[api.Numbers]

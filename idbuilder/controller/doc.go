@@ -27,10 +27,10 @@
 //
 // # Worker ids
 //
-// A worker id is leased through package snowflake for [Options.Lease], and
-// renewed by each heartbeat. The worker has it until the lease has passed on its own monotonic
-// clock, counted from before it asked. No other worker gets it for as long again, for
-// controllers whose clocks differ.
+// A worker id is leased through package snowflake for [Options.Lease], and renewed
+// by each heartbeat. The worker has it until the lease has passed on its own
+// monotonic clock, counted from before it asked. No other worker gets the id for
+// the same time again, because clocks of controllers may differ.
 //
 // # Live workers
 //

@@ -21,9 +21,9 @@
 //
 // # Changes
 //
-// [CheckChange] refuses a change by which an ID could be given that was given
-// before the change, unless the caller forces it. A formatted key remembers all formats that it
-// has had ([Config.Succeed]), since of three formats the first and the last may
-// make the same IDs though neither makes those of the second. A configuration that was deleted stays, as
-// a tombstone, for the same reason.
+// [CheckChange] refuses a change that could repeat an ID that was given before,
+// unless the caller forces it. A formatted key keeps all its former formats
+// ([Config.Succeed]), since of three formats the first and the last may make the
+// same IDs though neither makes those of the second. For the same reason a deleted
+// configuration stays, as a tombstone.
 package idconfig

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package revision tells whether what a process has read of a store is still
-// true. A [Watch] polls the store's revision; what was read under a revision may be
-// used for as long as the watch vouches for it. A change is in force everywhere
-// once [Watch.Announce] has returned.
+// Package revision tells whether data that a process has read from a store is still
+// current. A [Watch] polls the store's revision. Data that was read under a
+// revision may be used while the watch confirms the revision. A change is in force
+// everywhere once [Watch.Announce] has returned.
 //
 //	w, err := revision.New(s, revision.Options{})
 //	if err != nil {
@@ -20,21 +20,21 @@
 //
 // # Why it is safe
 //
-// Current vouches for a revision for at most [Options.Validity] after the poll that
-// returned it began. Announce raises the revision, then
-// waits for as long: by then every watch, in any process, has polled again,
-// or vouches for nothing. An answer that comes later than the validity is discarded. Time is
-// measured by the monotonic clock; a wall clock that has gone further ends
-// the validity as well, since the monotonic clock of some machines stands still while they
-// are suspended. The proof needs clocks that run at the same rate, but for
-// [Options.Margin]; they need not agree on the time.
+// Current confirms a revision for at most [Options.Validity] after the poll that
+// returned it began. Announce raises the revision, then waits for the same time: by
+// then every watch, in any process, has polled again, or confirms no revision. An
+// answer that comes later than the validity is discarded. The monotonic clock
+// measures the time; a wall clock that has gone further also ends the validity,
+// since the monotonic clock of some machines stands still while they are suspended.
+// The clocks must run at the same rate, within [Options.Margin]; they need not
+// agree on the time.
 //
 // # What it does not do
 //
-// A process that is stopped between Current and the use of
-// what it vouches for may use it late, as if its request had taken that long.
+// A process that is stopped between Current and the use of the data may use it
+// late, as if its request had taken that long.
 //
-// A caller that crashes between its change and Announce has changed the store, and no
-// process learns of it until the next Announce of any change. Where that matters, such as for tokens,
-// read again after some time even under the same revision.
+// If a caller crashes between its change and Announce, the store has changed, and
+// no process learns of it until the next Announce of any change. If that matters,
+// as for tokens, read again after some time even under the same revision.
 package revision

@@ -16,16 +16,16 @@
 //
 // # Uniqueness, order and gaps
 //
-// No number is given twice by any pools over one store, whatever fails. The
-// numbers of one [Sequence] ascend (descend) in the order in which calls of Take
-// take them; the numbers of one call lie exactly as far apart as it asks, and
-// are not mixed with those of another. Sequences of several pools are not ordered
-// among each other. Clocks matter to none of this.
+// The pools over one store never give a number twice, whatever fails. The numbers
+// of one [Sequence] ascend (descend) in the order of the calls of Take. The numbers
+// of one call lie exactly as far apart as it asks, and are not mixed with those of
+// another. Sequences of several pools have no common order. None of this depends on
+// clocks.
 //
-// [Pool.Close], and the eviction of a sequence that was not used for
-// Options.Idle, give the numbers back that were reserved last and not used. The
-// store takes them if no other pool has reserved since, by the version and the value of the
-// sequence. Numbers are lost, which leaves gaps, when
+// [Pool.Close], and the eviction of a sequence that was not used for Options.Idle,
+// give the last reserved numbers back if they are unused. The store takes them if
+// version and value of the sequence show that no other pool has reserved since.
+// Numbers are lost, which leaves gaps, when
 //
 //   - a process crashes: what it has in memory, up to two batches;
 //   - the outcome of a reservation is unknown: its batch;
@@ -36,9 +36,9 @@
 //     store fails;
 //   - [Pool.Drop] is called.
 //
-// A range that begins before a number that this pool was given already is not
-// used: [ErrRewound]. This is a second line of defence against a store that has
-// lost data, within one process.
+// A pool does not use a range that begins before a number that it was given
+// already: [ErrRewound]. Within one process this is a second line of defence
+// against a store that has lost data.
 //
 // # Reservations
 //
@@ -48,7 +48,7 @@
 // bound it is an eighth of what is left. A sequence without requests has no
 // goroutine and no timer.
 //
-// While the store fails, numbers in memory are given. Calls that need others wait
-// for one answer of the store, and return its error. Reservations are tried again
-// after a back-off.
+// While the store fails, Take gives numbers from memory. Calls that need more wait
+// for one answer of the store, and return its error. The pool tries reservations
+// again after a back-off.
 package sequence

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings reads the configuration of the ID service: from a file in
-// TOML, from the environment and from flags, each over the one before.
+// Package settings reads the configuration of the ID service: from a file in TOML,
+// from the environment and from flags; later ones override earlier ones.
 //
 //	s, err := settings.Load(settings.Sources{
 //		File:        "idbuilder.toml",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store declares what the ID service keeps, and where: sequences of
-// numbers, and documents such as configurations and tokens. The packages below
-// it are its homes: file, redis, mysql, postgres, and kvstore for FoundationDB
-// and the embedded engine. storetest checks one.
+// Package store declares the store of the ID service: sequences of numbers, and
+// documents such as configurations and tokens. The packages below implement it:
+// file, redis, mysql, postgres, and kvstore for FoundationDB and the embedded
+// engine. storetest checks an implementation.
 //
 //	s, err := file.Open("./data", file.Options{})
 //	if err != nil {
@@ -18,8 +18,8 @@
 //
 // # Uniqueness
 //
-// [Store.Reserve] is one atomic operation in each home: it moves the sequence
-// durably before it returns, so that no two calls return a number in common,
-// whatever the processes, clocks and connections between them do. A call whose outcome is
+// [Store.Reserve] is one atomic operation in each implementation: it moves the
+// sequence durably before it returns, so that no two calls return a number in
+// common, whatever processes, clocks and connections do. A call whose outcome is
 // unknown may have moved the sequence: its numbers are lost, never given twice.
 package store

@@ -14,16 +14,16 @@
 //
 // # What is stored
 //
-// Only SHA-256 hashes of tokens are stored. An admin token has 256 random bits. A key
-// token is the HMAC-SHA-384, keyed with the admin token that asked for it, of
-// a random nonce and the key; the nonce is stored. So the same admin token gets the same key token
-// again for as long as that is valid, as the deployed worker's clients expect, though
-// nothing that is stored yields it.
+// Only SHA-256 hashes of tokens are stored. An admin token has 256 random bits. A
+// key token is the HMAC-SHA-384, keyed with the admin token that asked for it, of a
+// random nonce and the key; the nonce is stored. So the same admin token gets the
+// same key token again while that is valid, as the deployed worker's clients
+// expect, though the stored data does not yield it.
 //
-// For each key there is a document of its tokens, which alone decides, and for each token one
-// by its hash that names the key. The latter is written first, and has no
-// effect alone. A write whose outcome is unknown is looked up: a token that is returned
-// without an error is valid.
+// Each key has a document of its tokens, which decides what is valid. Each token
+// has a document by its hash that names the key; it is written first, and has no
+// effect alone. After a write with an unknown outcome the call reads the documents:
+// a token that it returns without an error is valid.
 //
 // # Admin tokens that leak
 //
@@ -31,18 +31,20 @@
 // have one go on when an operator changes the admin token. The new admin token gets
 // key tokens of its own; those before it are valid until they expire.
 //
-// A holder of a leaked admin token could ask for the token of every key. With a copy of the
-// store beside it, he could also derive the key tokens that were made with it. So after a leak, reset
-// the admin token first ([Authority.ResetAdmin], or change the one of the options and restart all
-// workers), and then the tokens of all keys ([Authority.Reset] or [Authority.Revoke]), [GlobalKey] included.
+// With a leaked admin token an attacker could ask for the token of every key, and,
+// with a copy of the store, derive the key tokens that were made with it. So after
+// a leak, reset the admin token first ([Authority.ResetAdmin], or change the one of
+// the options and restart all workers), and then the tokens of all keys
+// ([Authority.Reset] or [Authority.Revoke]), [GlobalKey] included.
 //
-// A copy of the store alone yields no token, if the admin token is random. One that was made
-// up by a person can be guessed: what is stored tells whether a guess is right. [Options] refuses the
-// worst ones.
+// A copy of the store alone yields no token, if the admin token is random. An admin
+// token that a person made up can be guessed: the stored hash shows whether a guess
+// is right. [Options] refuses the worst ones.
 //
 // # Resets
 //
-// A reset is in force on all workers when it returns: see package revision. A process that
-// crashes after its change and before the announcement leaves a reset that its caller
-// does not know of; workers that know the old token accept it for a minute at most.
+// A reset is in force on all workers when it returns: see package revision. If a
+// process crashes after its change and before the announcement, its caller does not
+// learn of the reset, and workers that know the old token accept it for at most a
+// minute.
 package token

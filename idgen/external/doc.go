@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package external gives IDs the form that a program shows to the outside: 11
-// characters of base64url, from which the order and the time of the IDs cannot
-// be read as they stand.
+// Package external gives IDs the form that a program shows to its users: 11
+// characters of base64url that do not show the order and the time of the IDs.
 //
 //	codec, err := external.New(external.Options{
 //		Mode: external.Keyed,
@@ -15,28 +14,28 @@
 //
 // # Modes
 //
-// [Scramble] needs no key. It makes neighbouring IDs look unrelated, and
-// nothing more: a program with this package turns them back, reads the time of
-// each record and counts them. [Keyed] takes a block cipher, [Speck64] or
-// [XTEA], so that this needs the key. [Plain] hides nothing.
+// [Scramble] needs no key. It makes neighbouring IDs look unrelated, but a program
+// with this package can decode them, read the time of each record and count them.
+// [Keyed] uses a block cipher, [Speck64] or [XTEA], so that decoding needs the key.
+// [Plain] hides nothing.
 //
 // # What a key does not do
 //
 // An external ID is not authentication. For each key one in eight texts of 11
-// characters decodes to some ID, one in 550 where [Options.MaxAhead] is set and
-// the epoch is a year ago; and an ID that was seen once is known. Decide by the
-// identity of the caller, not by the ID that it knows. With the key all
-// external IDs can be turned back, those of the past too.
+// characters decodes to some ID, one in 550 where [Options.MaxAhead] is set and the
+// epoch is a year ago; and an attacker may have seen an ID before. Decide by the
+// identity of the caller, not by the ID that it sends. With the key an attacker can
+// decode all external IDs, also earlier ones.
 //
 // # Keys
 //
-// Each type has a subkey of the master key ([Codec.For]), so that the ID of an
-// order says nothing as that of a customer. Up to four master keys can be in
-// use: the two bits that base64url has left over say which one a text was made
-// with. To change the key add it under another version, have every process
-// know it, then make it [Options.Current]: old texts are decoded still. A record
-// then has one text for each key; compare IDs, not texts. Remove a version when
-// its texts may stop working.
+// Each type has a subkey of the master key ([Codec.For]), so that the text of an
+// order's ID is not a valid text for a customer. Up to four master keys can be in
+// use: the two spare bits of base64url give the version of a text's key. To change
+// the key, add a new one under another version to every process, then make it
+// [Options.Current]. Old texts can still be decoded. A record then has one text for
+// each key; compare IDs, not texts. Remove a version when its texts may stop
+// working.
 //
 // # One spelling
 //

@@ -8,15 +8,15 @@
 //	}
 //	ids, err := idgen.NewClient(idgen.Options{Provider: leases, ServiceID: "payments", Observer: observer})
 //
-// It uses the API alone; which SDK and exporter there are is the program's
-// choice. All instruments are observed when they are read: making an ID costs
-// the same with and without them. Clients of one service in one process are
-// added up, and counts do not go back when a client is shut down.
+// It uses only the API; the program chooses SDK and exporter. All instruments are
+// observed when they are read: they do not slow down making IDs. Clients of one
+// service in one process are added up, and counts do not go back when a client is
+// shut down.
 //
 // # Instruments
 //
-// All carry the attribute kazahana.service, "default" where a client names
-// none. They are what section 10.3 of the kazahana specification has one watch.
+// All have the attribute kazahana.service, which is "default" if a client names
+// none. Section 10.3 of the kazahana specification lists what to monitor.
 //
 //	kazahana.id.generated     counter {id}           IDs made; kazahana.id.kind is leased, cached_fallback or random_fallback
 //	kazahana.id.exhausted     counter {millisecond}  milliseconds whose IDs were used up before their end

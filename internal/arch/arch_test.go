@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package arch holds the tests of the repository's own shape: which package may
-// import which, and that nothing needs cgo.
+// Package arch tests the structure of the repository: the imports of each package,
+// the absence of cgo, the links and claims of documents, and limits of the code's
+// shape.
 package arch
 
 import (

@@ -19,8 +19,9 @@
 //	sequences/invoices_20261122.json the sequence of a formatted key in a period
 //	configs/increment/orders.json    also snowflake and formatted
 //
-// The worker changes these files in place, so that a crash can leave one torn, and
-// replaces characters of names by "_", so that two keys can share one. Current_value
-// is the number that it reserves next; the numbers before it are given, or lost. A plan
-// goes on behind it, by a margin, in case the folder is an older copy.
+// The worker changes these files in place, so a crash can leave a torn one. It
+// replaces characters of names by "_", so two keys can share a file. Current_value
+// is the number that the worker reserves next; the numbers before it were given, or
+// lost. A plan continues a margin behind it, because the folder may be an older
+// copy.
 package deployed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package idbuilderd is the command idbuilder: the ID service as a program, and
-// what operators do with it.
+// Package idbuilderd is the command idbuilder: the ID service as a program, and the
+// commands of its operators.
 //
 //	code := idbuilderd.Run(ctx, os.Args[1:], shell.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 //	os.Exit(code)

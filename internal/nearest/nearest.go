@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nearest finds the word that a mistyped one was meant to be.
+// Package nearest finds the word that is nearest to a mistyped one.
 //
 //	word, distance := nearest.Word("server.prot", []string{"server.port", "server.host"}) // server.port, 1
 package nearest

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package redact prints values without their secrets. A type with a secret has a
-// method that returns a copy without it, as a type without methods, and implements
-// [fmt.Formatter] and [log/slog.LogValuer] with the copy:
+// method that returns a copy without the secret, whose type has no methods. It
+// implements [fmt.Formatter] and [log/slog.LogValuer] with the copy:
 //
 //	func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
 //

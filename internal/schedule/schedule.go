@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule has the events of a simulation in virtual time. It promises that
-// events happen in the order of their times, and those of one time in the order in
-// which they were planned, so that a simulation is repeatable.
+// Package schedule has the events of a simulation in virtual time. Events happen in
+// the order of their times; events of one time happen in the order in which they
+// were planned. So a simulation is repeatable.
 package schedule
 
 import (

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema is what stored data depends on, as text, and the rules by which
-// it may change. persistgen keeps the text of a package in persist.lock, writes
-// the text of each type into the generated code, and the run-time keeps it in
-// the header of each store. So there is one grammar, and one comparison:
-// [Succession] for what is generated, [Coexistence] for a store and a program.
+// Package schema has the text that describes what stored data depends on, and the
+// rules by which it may change. persistgen keeps the text of a package in
+// persist.lock, and writes the text of each type into the generated code. The
+// run-time keeps it in the header of each store. So there is one grammar and one
+// comparison: [Succession] for a new and an old lock, [Coexistence] for a store and
+// a program.
 //
 // # Text
 //
@@ -21,9 +22,9 @@
 //	index NAME SIGNATURE…          in persist.lock only
 //	dropped NAME SIGNATURE…        an index that was removed; in persist.lock only
 //
-// NUMBER and NAME of a field are for ever: one number never means two names,
-// one name never has two numbers. KIND may change as the table of [Kind.Change]
-// says, and only where the new line names the old kind behind was. The names of
-// messages are labels: what is stored does not depend on them, so the comparison
-// follows the fields from the type on and looks at what the messages hold.
+// NUMBER and NAME of a field never change: one number never means two names, one
+// name never has two numbers. KIND may change as the table of [Kind.Change] says,
+// and only if the new line names the old kind behind was. The names of messages are
+// labels, on which stored data does not depend: the comparison follows the fields,
+// beginning at the type, and compares the contents of messages.
 package schema

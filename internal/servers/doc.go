@@ -8,10 +8,10 @@
 //	s.Kill(t)                                      // as a crash does
 //	s.Start(t)                                     // on the same data and port
 //
-// A test whose server is not installed skips itself and says how to get it; with
-// CI=true it fails.
+// If a server is not installed, the test is skipped and says how to install it;
+// with CI=true it fails.
 //
-// Servers stop and their folders go when the test binary ends, also if it is
-// killed: on Linux the kernel ends the servers with the binary, and a shell that
-// waits for the end of a pipe removes the folder.
+// When the test binary ends its servers stop and their folders are removed, also if
+// the binary is killed: on Linux the kernel ends the servers with the binary, and a
+// shell that waits for the end of a pipe removes the folder.
 package servers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shape counts what makes Go code hard to enter: methods far from their
+// Package shape counts what makes Go code hard to read: methods away from their
 // type, types that are named by a participle, sentences that name no actor, long
 // files and functions.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shell is what the project's commands share: how they write results and
-// errors, and what they add to cobra.
+// Package shell has what the project's commands share: the output of results and
+// errors, and additions to cobra.
 //
 //	c := shell.NewConsole("kazahana", os.Args[1:], shell.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 //	root := shell.Group("kazahana", "Make IDs", sub, another)
@@ -10,7 +10,7 @@
 //		os.Exit(c.Fail(err, shell.Code(err)))
 //	}
 //
-// Results go to Out, a line or a block of text each, or with --json one JSON
-// object a line. Errors go to Err. What either has of foreign text cannot act on
-// a terminal.
+// Results go to Out, a line or a block of text each, or with --json one JSON object
+// a line. Errors go to Err. Foreign text in either is escaped, so that it cannot
+// act on a terminal.
 package shell

@@ -14,8 +14,7 @@
 // machine of another binding logged. The instructions are specified in
 // https://github.com/apple/foundationdb/tree/main/bindings/bindingtester/spec.
 //
-// What the contract of kv does not have is treated so: instructions on tenants
-// are refused (run the binding tester with --no-tenants), and those that ask
-// for the size of a range or for points to split it at only check that the
-// transaction is usable.
+// Instructions on tenants are refused, because kv has none: run the binding tester
+// with --no-tenants. For instructions that ask for the size of a range or for its
+// split points, the machine only checks that the transaction is usable.
 package stacktester

@@ -15,51 +15,50 @@
 //
 // # Architecture
 //
-// It is FoundationDB's own arrangement in small.
+// The engine has the same parts as a FoundationDB cluster, in one process.
 //
-// Versions advance about a million a second, follow the monotonic clock, and
+// Versions advance by about a million a second, follow the monotonic clock, and
 // jump ahead over a restart.
 //
-// The window is an ordered map in memory of what was written in the last five
-// seconds: a B+tree that is copied on write. Each batch of commits publishes an
-// immutable snapshot of it, the view; a transaction reads the view that was the
-// newest at its first read. Readers take no lock and hold no snapshot of the
-// storage; old views are garbage like any other.
+// The window is an ordered map in memory of the writes of the last five seconds: a
+// B+tree that is copied on write. Each batch of commits publishes an immutable
+// snapshot of it, the view. A transaction reads the view that was the newest at its
+// first read. Readers take no lock and hold no snapshot of the storage; the garbage
+// collector frees old views.
 //
-// The base, behind the window, is a Pebble store without a log of its own. It is
-// given only each key's last value, once that has become older than the window;
-// it never sees the versions in between, so keys that are overwritten often
-// cost it nothing. Keys that were read lately are found, with their values, in a
-// cache before it; what changes in the base leaves the cache before the window
-// forgets the change. A reader older than what the base has absorbed is told
-// 1007. A journal of what was written tells what to move, and how much memory it
-// takes; if that is too much, commits move before they are old, or wait
-// ([Options]). [OpenMemory] is the same engine without a base: its window holds
-// everything.
+// The base, behind the window, is a Pebble store without a log of its own. It gets
+// only the last value of each key, once that has become older than the window. It
+// never sees the versions in between, so keys that are overwritten often cost it
+// nothing. A cache before the base holds recently read keys with their values; a
+// row leaves the cache before a change of its key leaves the window. A reader that
+// is older than the state of the base gets error 1007. A journal of all writes
+// lists what to move to the base, and the memory that it takes. If that is too
+// much, commits move before they are five seconds old, or wait ([Options]).
+// [OpenMemory] is the same engine without a base: its window holds everything.
 //
-// Keys that were cleared lie in the way of reads until window and base are rid of
-// them. A read that has gone past many tells the committer, and views that
-// follow have the range in which there is nothing: reads leap over it. Runs of
-// keys that were cleared one by one become one range tombstone in the base.
+// Cleared keys slow down reads until they have left window and base. A read that
+// has passed many of them reports the empty range to the committer. Later views
+// have the range, and reads skip it. Runs of keys that were cleared one by one
+// become one range tombstone in the base.
 //
-// The log makes commits durable: one frame a batch, synced before any of the
-// batch is acknowledged, in segments that are dropped once the base has them on
-// disk. Opening replays what the base lacks; the torn end that a crash leaves
-// was never acknowledged and is cut off; damage anywhere else is an error that
-// names file and offset. Frames say how far the segment was known to be on the
-// disk, each segment says where the one before ends, and Close begins one and
-// notes how far the log goes: that is how the two are told apart.
+// The log makes commits durable: one frame for each batch, synced before any commit
+// of the batch is acknowledged, in segments that are dropped once the base has them
+// on disk. Opening replays the commits that the base lacks. The torn end that a
+// crash leaves was never acknowledged and is cut off; damage anywhere else is an
+// error that names file and offset. Three notes distinguish the two: frames say
+// which part of the segment was known to be on the disk, each segment gives the end
+// of the one before, and Close begins a segment and notes the end of the log.
 //
-// The resolver decides which transactions conflict. The window has the versions
-// of single keys that were set; other write conflict ranges are a step function
-// over the key space. Both are trees that know the highest version below each node, so
-// that a check does not depend on how wide a range is nor on how much the
-// database holds.
+// The resolver decides which transactions conflict. The window has the versions of
+// single keys that were set; other write conflict ranges are a step function over
+// the key space. Both are trees that know the highest version below each node, so
+// the cost of a check depends neither on the width of a range nor on the size of
+// the database.
 //
-// The committer works in two stages that overlap. The first takes what is
-// queued, resolves it and applies it to the window; the second syncs one frame,
-// publishes the view, and answers. While the disk is busy with one batch, the
-// next one gathers: the more transactions wait, the fewer syncs each costs.
+// The committer works in two overlapping stages. The first takes the queued
+// commits, resolves them and applies them to the window. The second syncs one
+// frame, publishes the view, and answers. While the disk syncs one batch, the next
+// batch forms: the more transactions wait, the fewer syncs each costs.
 //
 // # Transactions
 //
@@ -69,27 +68,27 @@
 // cluster without a difference (TestGoldens). What they prove is
 // listed in kv/kvtest/replay/testdata/coverage.md.
 //
-// A read that memory can answer is answered at once. One that needs the disk, or
-// many steps, is made by a goroutine, with the transaction's writes and version of
-// the moment in which it was begun: reads of one transaction overlap, and its
-// Cancel, Reset, OnError and timeout end them. A commit waits for the
-// transaction's reads. The values that atomic operations need are read before the
-// commit is queued, so that no commit waits for the reads of another.
+// A read that memory can answer is answered at once. A goroutine makes a read that
+// needs the disk, or many steps, with the transaction's writes and version at the
+// time when the read began. So reads of one transaction overlap, and its Cancel,
+// Reset, OnError and timeout end them. A commit waits for the transaction's reads.
+// The values that atomic operations need are read before the commit is queued, so
+// that no commit waits for the reads of another.
 //
 // # Failures
 //
-// After a disk error nothing more is committed: every commit fails with a
-// *[DiskError] (1510), reads go on, and opening the database again recovers
-// what was acknowledged. Damage is a *[CorruptError]. One process may have a
-// folder open: another gets a *[LockedError]. [Options.ReadOnly] reads a folder
-// that cannot, or must not, be written to.
+// After a disk error every commit fails with a *[DiskError] (1510), reads go on,
+// and opening the database again recovers every acknowledged commit. Damage gives a
+// *[CorruptError]. One process at a time may have a folder open: another gets a
+// *[LockedError]. [Options.ReadOnly] reads a folder that cannot, or must not, be
+// written to.
 //
 // # Operations
 //
-// [Database.Backup] copies the database to a folder while it is in use,
-// [Restore] brings a backup back, [Verify] checks a folder, [Database.Metrics]
-// tells how the database does. docs/operations.md
-// of the repository tells when to do what.
+// [Database.Backup] copies the database to a folder while it is in use, [Restore]
+// copies a backup to a new folder, [Verify] checks a folder, [Database.Metrics]
+// reports the state of the database. docs/operations.md of the repository describes
+// their use.
 //
 // # Concurrency
 //

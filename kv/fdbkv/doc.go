@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fdbkv is the engine of FoundationDB clusters, over the official
-// binding. A program that ran on package embedded changes its Open, and nothing
-// else:
+// Package fdbkv is the engine of FoundationDB clusters, over the official binding.
+// A program that ran on package embedded changes only its Open:
 //
 //	db, err := fdbkv.Open("/etc/foundationdb/fdb.cluster") // "": as FoundationDB's tools find it
 //	if err != nil {
@@ -21,27 +20,26 @@
 //
 //	CGO_ENABLED=1 go build -tags foundationdb
 //
-// Built otherwise it is the same package without an engine: Open returns
-// [ErrNotBuilt], and programs that let their users choose an engine still build
-// everywhere. Where the client is not in the system's folders, CGO_CFLAGS and
-// CGO_LDFLAGS name them.
+// Built otherwise the package has no engine: Open returns [ErrNotBuilt], and
+// programs that let their users choose an engine still build everywhere. If the
+// client is not in the system's folders, set CGO_CFLAGS and CGO_LDFLAGS.
 //
 // # Contract
 //
-// Transactions behave as package kv says because the cluster does: the package
-// adds nothing but the form. Options, versionstamps, atomic operations, watches
-// and conflict ranges go to the client as they are; retries wait as the client
-// decides; errors are *[kv.Error] with the client's code, and [fdb.Error] as
-// well for code that looks for it. The API version is [APIVersion].
+// Transactions behave as package kv says because the cluster does; the package only
+// adapts the interface. It passes options, versionstamps, atomic operations,
+// watches and conflict ranges to the client as they are, and the client decides how
+// long retries wait. Errors are *[kv.Error] with the client's code, and also match
+// [fdb.Error]. The API version is [APIVersion].
 //
 // # Futures and contexts
 //
 // Reads are sent when they are started, with one exception: while more than eight
-// functions of ReadTransact are under way, they share transactions of the client,
-// and the first read of each is sent when the read version of the functions before
-// has arrived. No goroutine and no thread waits for a
-// read in the client: the client calls back if a goroutine waits for the future, and
-// that goroutine stops waiting at once when its context ends. A deadline of Transact's context cancels the
+// functions of ReadTransact are running, they share transactions of the client, and
+// the first read of each is sent when the read version of the group before has
+// arrived. No goroutine and no thread waits for a read in the client: the client
+// calls back if a goroutine waits for the future, and the goroutine stops waiting
+// at once when its context ends. A deadline of Transact's context cancels the
 // transaction in the client. Results, and the client's memory for them, live as
 // long as a future is reachable; a future keeps its transaction alive, except a
 // watch, which outlives it.

@@ -4,6 +4,6 @@
 // structs that are stored as messages, their fields with kinds, and their indexes.
 //
 // Package collector makes a model, package lock assigns the field numbers, and
-// packages emitter and cost read it. The model also says how Go names what is
-// generated for a record.
+// packages emitter and cost read it. The model also has the Go names of the code
+// that is generated for a record.
 package model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package output holds what persistgen writes: files that are replaced by rename,
-// and only if their content changes, and how a generated file is recognized.
+// Package output writes the files of persistgen. It replaces a file by rename, and
+// only if the content changes, and it recognizes generated files.
 package output

@@ -4,6 +4,6 @@
 // indexes, and the path of a directory. It knows the offset of each word in the
 // source of the tag, so that a fault points into the tag.
 //
-// It returns all faults of a tag at once, as values of type [Fault]. It knows
-// nothing of Go types, so that it checks no name of a field.
+// It returns all faults of a tag at once, as values of type [Fault]. It does not
+// know Go types, so it does not check names of fields.
 package tags

@@ -7,6 +7,6 @@
 //	err = p.Tell("resign")                                     // a line on its input
 //	err = p.Kill()                                             // kill -9
 //
-// A process is expected to end when its input does, so that none is left behind when
-// the example itself is killed.
+// A process must end when its input ends, so that none is left behind if the
+// example itself is killed.
 package process

@@ -21,9 +21,9 @@
 //	locks/orders.lock        an empty file, locked (flock) while the sequence changes
 //	revision, schema_version a number as text
 //
-// The name of a file is made from a key by [FileName], so that it is safe on
-// every file system, also one that does not tell cases apart. Do not remove
-// lock files while a process uses the folder.
+// [FileName] makes the name of a file from a key, so that it is safe on every file
+// system, also one that ignores the case of letters. Do not remove lock files while
+// a process uses the folder.
 //
 // # Crashes
 //
@@ -32,12 +32,12 @@
 // does the call return. A crash at any moment leaves the old contents or the new
 // ones. If the crash takes back what was not yet synced, no caller was told of it.
 //
-// A failed fsync may mean that the system has dropped what it could not write, and
-// forgets to say so the next time. The store therefore writes no more to a
-// file, or a folder, of which a sync has failed, until it is opened anew.
+// After a failed fsync the system may have dropped the data that it could not
+// write, and may report no error the next time. After a failed sync the store
+// therefore writes no more to that file or folder until it is opened anew.
 //
-// The folder must be on a file system whose flock works between all its users; of
-// network file systems few promise that. Several machines share a database
+// The folder must be on a file system whose flock works between all its users,
+// which few network file systems promise. For several machines use a database
 // instead.
 //
 // Everything in this package is safe for concurrent use.

@@ -26,23 +26,22 @@
 //
 // # What is promised
 //
-// What the server has acknowledged it has on disk: Init refuses a server whose
-// innodb_flush_log_at_trx_commit is not 1, or which has a binary log and a sync_binlog
-// that is not 1 (it then forgets, after a crash of its machine, commits that the binary log
-// does not have), unless Options.AcceptLoss allows it. So no crash of the server
-// or its machine gives a number twice.
+// Everything that the server has acknowledged is on its disk: Init refuses a server
+// whose innodb_flush_log_at_trx_commit is not 1, or which has a binary log and a
+// sync_binlog that is not 1 (it then forgets, after a crash of its machine, commits
+// that the binary log does not have), unless Options.AcceptLoss allows it. So after
+// a crash of the server or its machine no number is given twice.
 //
-// A failover to a replica that does not have all commits can, and replication
-// is asynchronous unless set up otherwise; semi-synchronous replication
-// falls back to asynchronous when no replica answers in time
-// (rpl_semi_sync_source_timeout, which is then to be set as high as can be). Group
-// Replication and Galera certify each commit: there an UPDATE of the same version on
-// two members ends in a deadlock error for one of them, which is tried again.
-// With asynchronous replication, or after a restore of a backup, move the
-// sequences ahead before workers start: by more than was reserved in the time
-// that is lost, UPDATE id_sequences SET current_value = current_value + …,
-// version = version + 1.
+// A failover to a replica that lacks commits can repeat numbers. Replication is
+// asynchronous unless set up otherwise; semi-synchronous replication falls back to
+// asynchronous when no replica answers in time (set rpl_semi_sync_source_timeout as
+// high as possible). Group Replication and Galera certify each commit: there an
+// UPDATE of the same version on two members ends in a deadlock error for one of
+// them, which the store tries again. With asynchronous replication, or after a
+// restore of a backup, move the sequences ahead before workers start, by more than
+// was reserved in the lost time: UPDATE id_sequences SET current_value =
+// current_value + …, version = version + 1.
 //
-// TIMESTAMP columns of the specified tables end with the year 2038 on servers
-// that have not widened them; nothing but people reads those.
+// TIMESTAMP columns of the specified tables end with the year 2038 on servers that
+// have not widened them; the program does not read these columns.
 package mysql

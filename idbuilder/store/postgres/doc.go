@@ -18,18 +18,17 @@
 //
 // # What is promised
 //
-// What the server has acknowledged it has on disk: the sessions of this package raise
-// synchronous_commit to on where it is off or local, and Init refuses a server
-// whose fsync or full_page_writes is off, unless Options.AcceptLoss allows it. So no
-// crash of the server or its machine gives a number twice.
+// Everything that the server has acknowledged is on its disk: the sessions of this
+// package raise synchronous_commit to on if it is off or local, and Init refuses a
+// server whose fsync or full_page_writes is off, unless Options.AcceptLoss allows
+// it. So after a crash of the server or its machine no number is given twice.
 //
-// A failover to a standby that does not have all commits can: numbers that were reserved last are
-// then reserved again. That is excluded with synchronous
-// replication only (synchronous_standby_names set, and a failover to such a standby).
-// With asynchronous replication, or after a restore of a backup, move the
-// sequences ahead before workers start: by more than was reserved in the time
-// that is lost, UPDATE id_sequences SET current_value = current_value + …,
-// version = version + 1.
+// A failover to a standby that lacks commits can repeat numbers: the last reserved
+// ones are then reserved again. Only synchronous replication excludes that
+// (synchronous_standby_names set, and a failover to such a standby). With
+// asynchronous replication, or after a restore of a backup, move the sequences
+// ahead before workers start, by more than was reserved in the lost time: UPDATE
+// id_sequences SET current_value = current_value + …, version = version + 1.
 //
 // Sessions have settings, prepared statements and, during Init, an advisory lock:
 // a pooler between must keep sessions apart (PgBouncer: pool_mode = session). A

@@ -42,45 +42,45 @@
 //
 // Redis acknowledges writes that a crash or a failover can take back: replication
 // is asynchronous, and a log is synced once a second unless configured otherwise. A
-// sequence would then give numbers again. So the store remembers which server gave
+// sequence would then give numbers again. So the store records which server gave
 // numbers last: its run id, which changes with each start, and its replication id,
-// which changes with each promotion. Where another one answers, or the same one after a
-// restart, each call that writes returns [store.ErrLost], on all workers, until an
-// operator calls [Store.Confirm], with as many numbers to skip as may have been
-// forgotten. The same holds if a sequence has gone back below a version that this
-// process has seen, or has lost its value.
+// which changes with each promotion. If another server answers, or the same one
+// after a restart, each call that writes returns [store.ErrLost], on all workers,
+// until an operator calls [Store.Confirm], with the number of numbers to skip, at
+// least those that may have been lost. The same holds if a sequence has gone back
+// below a version that this process has seen, or has lost its value.
 //
-// The replication id also changes when the first replica is attached, and when the last
-// one has been away for an hour (repl-backlog-ttl); if nothing else has happened,
-// confirm with 0. Moving the slot to another master of the cluster needs a
-// confirmation, too.
+// The replication id also changes when the first replica is attached, and when the
+// last replica has been away for an hour (repl-backlog-ttl); if nothing else has
+// happened, confirm with 0. Moving the slot to another master of the cluster needs
+// a confirmation, too.
 //
 // [Options.Durable] is for a Redis that syncs each write before it answers (appendonly
 // yes, appendfsync always) and has no failover: then a restart loses nothing, and
 // needs no confirmation.
 //
-// Some losses cannot be seen. A Redis that has lost everything looks like a new
-// one to workers that start afterwards; those that run stop with
-// [store.ErrNoSchema]. A master that was cut off, and goes on serving the workers on
-// its side while another one is promoted and confirmed on the other side, gives numbers
-// that the other one gives as well: set min-replicas-to-write to 1 and
-// min-replicas-max-lag to a few seconds where replicas can take over.
+// The store cannot notice some losses. A Redis that has lost everything looks like
+// a new one to workers that start afterwards; running workers stop with
+// [store.ErrNoSchema]. A master that was cut off may go on serving the workers on
+// its side of a partition while another master is promoted and confirmed on the
+// other side; both then give the same numbers. If replicas can take over, set
+// min-replicas-to-write to 1 and min-replicas-max-lag to a few seconds.
 //
 // # Replicas
 //
-// [Options.WaitReplicas] lets each call that writes wait (WAIT) until so many
-// replicas have received the write, or fail with an unknown outcome. That makes losses
-// rare, and does not exclude them: replicas acknowledge what is in memory, and the one
-// that is promoted need not be one of those that acknowledged.
+// With [Options.WaitReplicas] each call that writes waits (WAIT) until that many
+// replicas have received the write, or fails with an unknown outcome. This makes
+// losses rare, but does not exclude them: replicas acknowledge writes in memory,
+// and the promoted replica need not be one of those that acknowledged.
 //
 // # No Redlock
 //
-// The Redlock algorithm is not used. It guards a resource by locks that expire by the
-// clocks of several servers, so a process that stalls, or a clock that jumps, lets two
-// hold it at once (M. Kleppmann, How to do distributed locking, 2016). Nothing here needs a
-// lock: each call is atomic by itself. While the schema is made, a lock
-// (SET NX PX) keeps the other workers waiting; were two to have it, the script that
-// makes the schema would still make it once.
+// The store does not use the Redlock algorithm. Its locks expire by the clocks of
+// several servers, so if a process stalls or a clock jumps, two processes can hold
+// a lock at once (M. Kleppmann, How to do distributed locking, 2016). The store
+// needs no lock: each call is atomic by itself. While a worker makes the schema, a
+// lock (SET NX PX) lets the other workers wait; even if two workers held it, the
+// script would make the schema only once.
 //
 // Everything in this package is safe for concurrent use.
 package redis

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sqlstore is what the homes mysql and postgres have in common: the
-// tables, how a call becomes statements, and how the schema is migrated. A home
-// gives it a [Server], which executes statements.
+// Package sqlstore is the common part of the stores mysql and postgres: the tables,
+// the statements of each call, and the migration of the schema. Each store gives it
+// a [Server], which executes statements.
 //
 // # Tables
 //
@@ -15,17 +15,17 @@
 //
 // # Atomicity
 //
-// No lock is held while a call waits for this process, but for the creation,
-// change and deletion of configurations, which are two rows: a
-// process that stops in the middle of a reservation stops no other one.
+// The server holds no lock while it waits for this process, except when a
+// configuration is created, changed or deleted, which takes two rows. So a process
+// that stops in the middle of a reservation blocks no other process.
 //
-// A sequence changes by a comparison of its version in one UPDATE. Whatever the
-// isolation level, and whatever a stale replica has said about the value, of two
-// changes from the same version the second finds no row.
+// One UPDATE changes a sequence if its version is as expected. Whatever the
+// isolation level, and whatever value a stale replica has returned, the second of
+// two changes from the same version finds no row.
 //
-// Versions of documents grow over deletions: before a document goes, the floor in
-// id_state is raised to its version at least, in a statement of its own; a
-// document that is created has the version floor + 1, read in the statement that
-// inserts it, under a shared lock. So an insertion either reads the raised
+// Versions of documents grow over deletions. Before a document is deleted, a
+// statement of its own raises the floor in id_state at least to the document's
+// version. A new document gets the version floor + 1; the statement that inserts it
+// reads the floor under a shared lock. So an insertion either reads the raised
 // floor, or ends before the floor is raised, which is before the deletion.
 package sqlstore

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest is the contract of [store.Store] as tests, and stores that
-// misbehave for the tests of their users.
+// Package storetest has the contract of [store.Store] as tests, and faulty stores
+// for the tests of packages that use one.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Suite{
@@ -9,6 +9,6 @@
 //		})
 //	}
 //
-// [Memory] is a store for tests, [Faulty] one whose answers are lost, late or
+// [Memory] is a store for tests. The answers of a [Faulty] store are lost, late or
 // errors.
 package storetest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package databases is the commands kazahana db: they check, back up, restore and
+// Package databases has the commands kazahana db, which check, back up, restore and
 // show the folders of embedded databases.
 package databases

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ids is the commands kazahana id: they make, explain and convert IDs.
+// Package ids has the commands kazahana id, which make, explain and convert IDs.
 package ids
 
 import (

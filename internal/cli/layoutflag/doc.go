@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layoutflag is the flags --epoch and --bits, which say where the parts
-// of IDs are.
+// Package layoutflag has the flags --epoch and --bits, which give the layout of
+// IDs.
 package layoutflag

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placements is the commands kazahana placement: they show where virtual
+// Package placements has the commands kazahana placement, which show where virtual
 // actors are, and why.
 package placements

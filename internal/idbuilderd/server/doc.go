@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server is the commands idbuilder worker and idbuilder controller, which
+// Package server has the commands idbuilder worker and idbuilder controller, which
 // serve over HTTP until they are interrupted.
 package server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shelltest checks that what a command writes cannot act on a terminal,
-// whatever foreign text it is given.
+// Package shelltest checks that the output of a command cannot act on a terminal,
+// whatever foreign text the command gets.
 package shelltest
 
 import (

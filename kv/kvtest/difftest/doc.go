@@ -12,6 +12,6 @@
 //		})
 //	}
 //
-// A program that differs is made small by delta debugging (Zeller and
+// A program whose answers differ is shrunk by delta debugging (Zeller and
 // Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002).
 package difftest

@@ -23,6 +23,6 @@
 // # Concurrency and transactions
 //
 // A wrapped database is safe for concurrent use; a wrapped transaction is as safe
-// as package kv says. The wrappers keep every law of the contract; [Options] says
-// which of its liberties [Hostile] takes.
+// as package kv says. The wrappers keep every law of the contract; [Options] lists
+// the liberties that [Hostile] takes.
 package faults

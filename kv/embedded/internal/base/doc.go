@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package base holds each key's value as it was a few seconds ago, on the disk: a
-// Pebble store without a log of its own, with a cache of rows before it.
+// Package base holds the values of all keys as they were a few seconds ago, on the
+// disk: a Pebble store without a log of its own, with a cache of rows before it.
 //
 // It promises to the packages above:
 //

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gate lets closing wait for the goroutines that use what it closes.
+// Package gate lets Close wait for the goroutines that still use an object.
 package gate

@@ -17,6 +17,6 @@
 //     either.
 //
 // It needs an [Engine] from below, which gives it a [View] with Get, Seek and
-// SeekBelow, and commits what it has gathered. So its own tests need no engine: they
-// have one of a slice.
+// SeekBelow, and commits its writes. So its own tests do not need the real engine:
+// they use one over a slice.
 package ryw

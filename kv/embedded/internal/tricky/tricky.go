@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tricky makes keys for tests that trees and comparisons of keys are
-// likely to get wrong.
+// Package tricky makes keys for tests that faulty trees and comparisons are likely
+// to get wrong.
 package tricky
 
 import (

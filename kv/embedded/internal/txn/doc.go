@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package txn holds what a transaction hands to the committer, and what it is told
-// in return. It lies below both.
+// Package txn has the types that a transaction gives to the committer, and the
+// outcome that it gets back. Both import it.
 package txn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package model is a database as a sorted map: the plain meaning of each read and
-// write, for checks that compare an engine with it.
+// Package model is a database as a sorted map, which defines the results of reads
+// and writes for checks that compare an engine with it.
 package model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package naive is the contract of package kv in its simplest form, and engines
-// made from it that each have one fault: the suites below kv/kvtest must accept
-// the first and reject the others.
+// Package naive has the simplest engine that keeps the contract of package kv, and
+// variants of it with one fault each: the suites of kv/kvtest must accept the first
+// and reject the others.
 package naive
