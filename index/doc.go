@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package index keeps index entries in step with records. It knows keys and
-// entries, not Go types: package persistable and the code that persistgen
-// writes call it.
+// Package index keeps index entries consistent with records. It knows keys and
+// entries, not Go types: package persistable and the code that persistgen writes
+// call it.
 //
-// An index is a [Definition] with a place in the database. A [Set] gathers the
-// entries of a record; [Maintain] writes the difference between the entries of the
-// stored form and those of the new form; [Claims] reads the owners of the unique
+// An index is a [Definition] with a place in the database. A [Set] collects the
+// entries of a record. [Maintain] writes the difference between the entries of the
+// stored record and those of the new one. [Claims] reads the owners of the unique
 // keys, in the same round as the record:
 //
 //	e := set.Open(ix, id)
@@ -22,7 +22,8 @@
 // [Shards] scatters keys whose ids or values grow with time over several ranges.
 //
 // [Bounds] is a range of an index's keys. [Fill] writes the entries of records that
-// were there before their index, and records what is not unique as a [Violation].
+// existed before their index, and records a value that is not unique as a
+// [Violation].
 //
 // # Concurrency and transactions
 //

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leasefdb keeps leases in a database: named ones, for locks and
-// elections, and those of machine ids, from which processes make unique IDs. It
-// is written against package kv, so both work on every engine.
+// Package leasefdb keeps leases in a database: named leases, for locks and
+// elections, and leases of machine ids, from which processes make unique IDs. Both
+// work on every engine of package kv.
 //
 //	names, err := leasefdb.NewNames(db, leasefdb.NameOptions{})
 //	lease, err := names.Acquire(ctx, "invoices", leasefdb.Claim{}) // waits; TryAcquire does not
@@ -24,43 +24,44 @@
 //	id, err := ids.Next(ctx)
 //	defer ids.Shutdown(ctx)
 //
-// # Clocks give liveness, never safety
+// # Safety does not depend on clocks
 //
-// A holder that has lost its lease may not know yet: it was suspended, or its
-// clock runs slowly. Its transactions with [Grant.Check] fail all the same, by
-// the engine's conflict detection: the check reads the fence key, which is
-// written exactly when the holder changes. No clock takes part. [Fence.Under]
-// adds the check to every transaction of a database.
+// A holder that has lost its lease may not have noticed: it was suspended, or its
+// clock runs slowly. Its transactions with [Grant.Check] fail nevertheless, by the
+// engine's conflict detection: the check reads the fence key, which is written
+// exactly when the holder changes. No clock takes part. [Fence.Under] adds the
+// check to every transaction of a database.
 //
-// A lease is taken over without comparing clocks. Holders count their renewals
-// in a key of its own; a process that waits watches the count, and takes over
-// when the count has not changed for the whole duration of the lease on its own
-// monotonic clock. That takes a full duration after a holder's death; a release
-// hands over at once. A renewal reads the fence key and adds to the count, so
-// that it conflicts with no transaction of its holder.
+// A process takes over a lease without comparing clocks. Holders count their
+// renewals in a separate key. A process that waits watches the count, and takes
+// over when the count has not changed for the whole duration of the lease on its
+// own monotonic clock. So a takeover comes a full duration after a holder's death;
+// a release hands over at once. A renewal reads the fence key and adds to the
+// count, so it conflicts with no transaction of its holder.
 //
-// The leases of machine ids lie apart in time as well as in position, see
-// package lease, so that IDs are unique whatever clocks say. [Provider.FenceOf]
-// adds the check of a key, for data that is kept in the same database.
+// No two leases of machine ids share a position at a time (see package lease), so
+// IDs are unique whatever clocks say. [Provider.FenceOf] gives a fence of an ID's
+// machine id, for data in the same database.
 //
 // # Epochs
 //
-// Each grant of a name has an epoch, greater than that of all grants before. It
-// is kept after a release and never used again: a system outside of the
-// database can refuse commands that carry a smaller epoch than it has seen.
+// Each grant of a name has an epoch, greater than those of all grants before. The
+// database keeps it after a release, so that it is never used again. A system
+// outside of the database can refuse commands with a smaller epoch than it has
+// seen.
 //
 // # Transactions
 //
-// Every operation takes a database, and is then a transaction of its own,
-// repeated after a lost acknowledgement without harm; or it takes the caller's
-// transaction of the same database and becomes a part of that.
+// Every operation takes a database or a transaction. With a database it is a
+// transaction of its own, which may be repeated after a lost acknowledgement. With
+// the caller's transaction of the same database it is a part of that.
 //
 // # Concurrency
 //
 // [Names], [Lease], [Store] and [Provider] are safe for concurrent use; [Grant], [Fence], [State] and
 // [Observation] are values.
 //
-// The split of fence key and renewal key is that of the record layer's
-// synchronized sessions; the judging of time that of foundationdb-rs's leader
-// election.
+// The two keys, for fence and renewals, are those of the record layer's
+// synchronized sessions. The rule for a takeover is that of foundationdb-rs's
+// leader election.
 package leasefdb

@@ -36,10 +36,10 @@
 // # Constructors
 //
 // NewOrder takes a literal of the struct and returns a pointer to a copy with an
-// id. The New of a store sets the {Field}s of its directory as well. Both panic on a
-// literal that has an id, New also on one of another directory: these are faults of
-// the program. For a record whose id is known use [Store.CreateWithID]. Before
-// [Open], after [DB.Close], and while the generator cannot answer, the id stays
+// id. The New of a store sets the {Field}s of its directory as well. Both panic on
+// a literal that has an id, and New on one of another directory, because these are
+// faults of the program. For a record with a known id use [Store.CreateWithID].
+// Before [Open], after [DB.Close], and while the generator has no ID, the id stays
 // zero; [Store.Create] then makes it.
 //
 // # Transactions
@@ -77,10 +77,11 @@
 //
 // # Tenants
 //
-// A {Field} in a type's directory gives each value a directory of its own. A
-// store opened for one tenant cannot reach the records of another, and refuses
-// records of another tenant. The first write creates the directory. Directories are
-// cached, but no write reaches one that was removed or moved.
+// With a {Field} in a type's directory, each value of the field has a directory of
+// its own. A store that was opened for one tenant cannot reach the records of
+// another, and refuses records of another tenant. The first write creates the
+// directory. Directories are cached, but no write reaches a directory that was
+// removed or moved.
 //
 // # Concurrency
 //
@@ -90,5 +91,5 @@
 //
 // # Layout
 //
-// The bytes of every key and value are written down in docs/layout.md.
+// docs/layout.md documents the bytes of every key and value.
 package persistable

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tuple encodes lists of values as keys whose byte order is the order
-// of the values. It is byte-compatible with FoundationDB's tuple layer: keys
-// written by any official binding are read here and the other way round.
+// Package tuple encodes lists of values as keys whose byte order is the order of
+// the values. It is byte-compatible with FoundationDB's tuple layer: it reads keys
+// that any official binding has written, and the other way round.
 //
 //	key, err := tuple.Tuple{"R", "User", int64(42)}.Pack()
 //	t, err := tuple.Unpack(key)          // ("R", "User", 42)
@@ -26,8 +26,8 @@
 // their bytes, and need not be UTF-8. Floats sort by IEEE total order: -NaN,
 // -Inf, …, -0, +0, …, +Inf, +NaN. [Compare] is the same order on values.
 //
-// [Unpack] gives an integer back as int64 where it fits, else as uint64, else
-// as [*big.Int]; all else comes back as it was.
+// [Unpack] returns an integer as int64 if it fits, else as uint64, else as
+// [*big.Int]; other elements have the type that they were packed from.
 //
 // # Without allocation
 //
@@ -39,20 +39,19 @@
 //
 // # What is refused
 //
-// Decoding never panics: bytes that are no tuple give a [*DecodeError] with
-// their position. Decoding is as lenient as the official Go layer where that
-// is well defined (integers with leading zeros, a nested tuple closed by the
-// end of the key, a text with escapes but no end), so packing again may give
-// other bytes than those unpacked.
-// Where the official layer would read past the end of the key, this one
-// refuses.
+// Decoding never panics: bytes that are no tuple give a [*DecodeError] with their
+// position. If the behaviour of the official Go layer is well defined, decoding is
+// as lenient (integers with leading zeros, a nested tuple closed by the end of the
+// key, a text with escapes but no end), so packing again may give other bytes than
+// those unpacked. If the official layer would read past the end of the key, this
+// one refuses.
 //
 // # Concurrency and transactions
 //
-// All functions are pure and safe for concurrent use; [Subspace] is immutable
-// and comparable. No function touches a database: all may be called inside a
-// retried transaction function, except that a versionstamp is known only after
-// the commit ([Tuple.PackVersionstamped]).
+// All functions are pure and safe for concurrent use; [Subspace] is immutable and
+// comparable. No function uses a database: all may be called inside a retried
+// transaction function. A versionstamp is known only after the commit
+// ([Tuple.PackVersionstamped]).
 //
 // The format is documented at
 // https://github.com/apple/foundationdb/blob/main/design/tuple.md.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package budgets holds the contests that say how fast the embedded engine has
-// to be: beside raw Pebble, beside the persistence libraries that a program
-// would use otherwise, and beside itself where a trap of its storage could lie.
+// Package budgets has the contests that set the required speed of the embedded
+// engine: compared with raw Pebble, with other persistence libraries, and with
+// itself in cases that could be slow because of its storage.
 //
-// Every commit of every entrant is synced to the disk before it is
-// acknowledged, and every operation checks what it got.
+// Every commit of every entrant is synced to the disk before it is acknowledged,
+// and every operation checks its result.
 package budgets
 
 import "github.com/kazahana-db/kazahana/bench/measure"

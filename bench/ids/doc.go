@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ids holds the contests of the generators: how long an ID takes, from
-// one thread and from four, beside the clock that every one of them reads and
-// beside the libraries that a program would use otherwise; and what external
-// IDs and leases cost.
+// Package ids has the contests of the generators: the time of an ID, with one
+// thread and with four, compared with the clock that all of them read and with
+// other libraries; and the time of external IDs and leases.
 //
 // An operation makes a batch of IDs and checks that each differs from the one
 // before. Figures are for one ID.

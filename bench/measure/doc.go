@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package measure lets entrants run the same work side by side: in interleaved
-// rounds within one process, each round checked, the medians compared with
-// budgets. Whatever else the machine does then falls upon all of them.
+// Package measure runs the same work of several entrants in interleaved rounds
+// within one process, checks each round, and compares the medians with budgets. So
+// other load of the machine affects all entrants.
 //
-// A [Stage] opens stores and returns the contests that are run on them. A
-// [Contest] is one figure: how often a second each [Entrant] does its
-// operation. The first entrant is the one that has to meet the budgets; those
-// of the others say by how much of their rate.
+// A [Stage] opens stores and returns the contests that run on them. A [Contest] is
+// one figure: how often a second each [Entrant] does its operation. The first
+// entrant must meet the budgets, which are fractions of the rates of the others.
 package measure

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement holds the contests of placement: what it costs to find out where
-// an identity is active, beside protoactor-go's own lookup by hashing; what it costs to
-// choose a member, and how evenly they are chosen, beside its rendezvous hashing.
+// Package placement has the contests of placement: the lookup of an identity,
+// compared with protoactor-go's own lookup by hashing, and the choice of a member,
+// its time and evenness, compared with protoactor-go's rendezvous hashing.
 //
-// All members are actor systems of this process, on loopback. Here claims are rows
-// of the embedded engine; protoactor-go's lookup keeps none.
+// All members are actor systems of this process, on loopback. The claims of
+// placement/protoactor are rows of the embedded engine; protoactor-go's lookup
+// keeps none.
 package placement
 
 import "github.com/kazahana-db/kazahana/bench/measure"

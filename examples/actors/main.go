@@ -9,9 +9,9 @@
 //	go run ./examples/actors [-accounts 1000] [-duration 20s] [-data DIR]
 //	go run -tags foundationdb ./examples/actors --cluster-file FILE
 //
-// On a cluster each process opens that. Without one, the program itself opens the embedded
-// engine, which one process has for itself, and serves it to the others: see package
-// remote.
+// On a cluster each process opens the cluster. Without one, the program opens the
+// embedded engine, which only one process can open, and serves it to the others:
+// see package remote.
 package main
 
 import (

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Chinook loads a music store (artists, albums, tracks, customers, invoices)
-// from the JSON file of the Chinook data set and answers ten questions about it
-// through indexes. Each billing country is a tenant. It can be killed at any
-// moment and run again: what is stored is found, the rest is loaded.
+// Chinook loads a music store (artists, albums, tracks, customers, invoices) from
+// the JSON file of the Chinook data set and answers ten questions about it through
+// indexes. Each billing country is a tenant. You can kill it at any moment and run
+// it again: it finds the stored records and loads the rest.
 //
 //	go run ./examples/chinook [-data DIR] path/to/chinook.json
 //	go run -tags foundationdb ./examples/chinook --cluster-file FILE path/to/chinook.json

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Election starts three processes that elect a leader on one database. It kills the
-// leader, has the next one resign, and suspends the third until another leads: what that
-// writes when it wakes up is refused.
+// leader, lets the next one resign, and suspends the third until another leads: the
+// third's writes after it wakes up are refused.
 //
 //	go run ./examples/election [-data DIR]
 //	go run -tags foundationdb ./examples/election --cluster-file FILE
 //
-// On a cluster each process opens that. Without one, the program itself opens the embedded
-// engine, which one process has for itself, and serves it to the others: see package
-// remote.
+// On a cluster each process opens the cluster. Without one, the program opens the
+// embedded engine, which only one process can open, and serves it to the others:
+// see package remote.
 package main
 
 import (

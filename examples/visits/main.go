@@ -6,8 +6,8 @@
 //	go run ./examples/visits [-name NAME] [-data DIR] PAGE...
 //	go run -tags foundationdb ./examples/visits [-name NAME] --cluster-file FILE PAGE...
 //
-// Without pages it serves those of others until it is interrupted. That is for a cluster:
-// the embedded engine is for one process at a time.
+// Without pages it serves calls of other processes until it is interrupted. This
+// needs a cluster: only one process at a time can open the embedded engine.
 package main
 
 import (

@@ -21,15 +21,16 @@
 // # Losses
 //
 // Redis acknowledges writes that a crash or a failover can take back. The store
-// remembers which server it talked to: after a restart or a failover, as after a
-// flush, a service is in quarantine for as long as a lease lasts, and a minute.
-// Clients go on meanwhile with the leases they hold, then with the fallback bit.
-// [Options.Durable] turns that off where nothing can be lost.
+// records which server it used: after a restart, a failover or a flush, a service
+// is in quarantine for as long as a lease lasts, and a minute. Meanwhile clients go
+// on with the leases that they have, then with the fallback bit. [Options.Durable]
+// turns that off for a Redis that cannot lose writes.
 //
-// A master that was cut off and goes on serving the clients on its side is not
-// noticed by those on the other. Where replicas can take over, set
-// min-replicas-to-write to 1 and min-replicas-max-lag to a few seconds: the old
-// master then refuses to grant. Set maxmemory-policy to noeviction.
+// After a partition of the network a master that was cut off may go on serving the
+// clients on its side, and clients on the other side do not notice. If replicas can
+// take over, set min-replicas-to-write to 1 and min-replicas-max-lag to a few
+// seconds: the old master then refuses to grant. Set maxmemory-policy to
+// noeviction.
 //
 // Everything in this package is safe for concurrent use.
 package redis

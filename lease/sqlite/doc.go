@@ -17,10 +17,10 @@
 // Any number of processes may open the file. It holds a write-ahead log beside
 // it and must lie on a local file system. The driver needs no cgo.
 //
-// A file that is missing is created, and a service that is not in it is in
-// quarantine first, since the file may have been lost; for one that is known to
-// be new set [lease.Options.Fresh]. After a file was restored from a backup, call
-// [lease.Server.Quarantine]: the leases granted since are not in it.
+// Open creates a missing file. A service that is not in the file begins in
+// quarantine, since the file may have been lost; for a new file set
+// [lease.Options.Fresh]. After a file was restored from a backup, call
+// [lease.Server.Quarantine], because it lacks the leases that were granted since.
 //
 // Everything in this package is safe for concurrent use.
 package sqlite

@@ -25,9 +25,8 @@
 //	}
 //	return r.Err()
 //
-// Any bytes may be given to a [Reader]: malformed input becomes a *[Error]
-// with its offset, never a panic. A Reader is for one goroutine; nothing here
-// touches a database.
+// A [Reader] accepts any bytes: malformed input gives a *[Error] with its offset,
+// never a panic. A Reader is for one goroutine. This package uses no database.
 //
-// The format is that of https://protobuf.dev/programming-guides/encoding.
+// https://protobuf.dev/programming-guides/encoding describes the format.
 package wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package driver executes what a [placement.Coordinator] decides: over a lock, a
-// storage and an executor of the program's.
+// Package driver executes the decisions of a [placement.Coordinator], with a lock,
+// a storage and an executor of the program.
 //
 //	core, err := placement.NewCoordinator(placement.Options{Self: self, Address: "10.0.0.1:4000"})
 //	d, err := driver.New(core, driver.Homes{Lock: home, Storage: home, Executor: executor}, driver.Options{})
@@ -16,28 +16,30 @@
 //
 // # Commands
 //
-// Commands are executed concurrently, Options.Concurrency at once, each under
-// Options.CommandTimeout. A home or an executor that panics, calls runtime.Goexit or does not
-// return in time has failed: the request ends with a [PanicError] or a [HungError], and the driver
-// gives back what it has acquired. A goroutine that does not return cannot be ended; if it returns
-// late, the driver gives back its result, too. Options.MaxHung bounds the number of such
-// goroutines.
+// The driver executes up to Options.Concurrency commands at once, each under
+// Options.CommandTimeout. A home or an executor that panics, calls runtime.Goexit
+// or does not return in time has failed: the request ends with a [PanicError] or a
+// [HungError], and the driver gives back what it has acquired. A goroutine that
+// does not return cannot be ended; if it returns late, the driver gives back its
+// result, too. Options.MaxHung bounds the number of such goroutines.
 //
 // # Events
 //
-// The driver passes each event to Options.Events once, in the order in which the coordinator has
-// decided, soon after the call that it belongs to, and perhaps after that call has returned. While the handler runs, later events wait, and nothing else: not
-// resolves, not commands. Only when Options.EventBuffer events wait do new resolves
-// wait for the handler, for as long as a command may take; then they fail with
-// placement.ErrOverloaded. No event is dropped, so a handler that is always too slow
-// slows resolves down to its pace. A handler may call the driver, but should not wait in it for
-// something that waits for events. A panic of the handler is logged; the handler then gets the next event.
+// The driver passes each event to Options.Events once, in the order of the
+// coordinator's decisions, soon after the call that it belongs to, and perhaps
+// after that call has returned. While the handler runs, later events wait, but
+// neither resolves nor commands do. Only when Options.EventBuffer events wait, new
+// resolves wait for the handler, for at most Options.CommandTimeout; then they fail
+// with placement.ErrOverloaded. No event is dropped, so a handler that is always
+// too slow slows resolves down to its pace. A handler may call the driver, but
+// should not wait for something that waits for events. A panic of the handler is
+// logged; the handler then gets the next event.
 //
 // # Topologies
 //
-// Changes that come in a storm are taken as one: see [Driver.UpdateTopology]. An
-// activation that belongs to another member by a newer topology moves when it is used next,
-// and placement.Options.MovesPerTick others with each tick.
+// Many changes in a short time are applied as one: see [Driver.UpdateTopology]. An
+// activation that belongs to another member by a newer topology moves when it is
+// used next, and placement.Options.MovesPerTick others with each tick.
 //
 // # Concurrency
 //

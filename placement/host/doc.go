@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package host runs virtual actors: values with a name, each of which is active
-// in one process of a cluster at a time, wherever its callers are. An actor is made when it is
-// first called, and ended when it has not been called for a while.
+// Package host runs virtual actors: values with a name, each of which is active in
+// one process of a cluster at a time, wherever its callers are. The first call
+// makes an actor; an actor that is not called for a while ends.
 //
 //	h, err := host.New(db, host.Options{Name: "bank-1", Transport: transport})
 //	accounts, err := host.Register(h, "account", openAccount)
@@ -14,32 +14,36 @@
 //	func openAccount(ctx context.Context, a *host.Activation) (*account, error)
 //	func (a *account) Deposit(ctx context.Context, by Amount) (Balance, error)
 //
-// Members and activations are in a database (package kv). Each process gives its hosts
-// a [Transport]; package placement/host/http2 has one. A process that only
-// calls is a [Client].
+// Members and activations are recorded in a database (package kv). Each process
+// gives its hosts a [Transport]; package placement/host/http2 has one. A process
+// that only calls uses a [Client].
 //
 // # One at a time
 //
-// An [Activation] runs one call or timer at a time, in the order of their arrival. Its mailbox is
-// bounded. It has a goroutine only while there is something to run. A handler that
-// calls its own activation, directly or through others, would wait for itself:
-// such a call is refused with a *[CycleError], if the handler passes its context on.
+// An [Activation] runs one call or timer at a time, in the order of their arrival.
+// Its mailbox is bounded. It has a goroutine only while there is something to run.
+// A handler that calls its own activation, directly or through others, would wait
+// for itself. Such a call is refused with a *[CycleError], if the handler passes
+// its context on.
 //
 // # One owner
 //
-// A process that was suspended may go on with an activation that another process has by now. Its
-// contexts end as soon as the process notices. The fence protects the data: write it in
-// transactions under [Activation.Fence], which the database refuses once the key has another owner.
+// A process that was suspended may go on with an activation that another process
+// has by now. The activation's contexts end as soon as the process notices. The
+// fence protects the data: write the data in transactions under [Activation.Fence],
+// which the database refuses once the key has another owner.
 //
 //	records := AccountStoreOf(db.Under(a.Fence()))
 //
-// # What becomes of a call
+// # Outcomes of a call
 //
-// A call is handled at most once. If it certainly was not handled, because no connection could be
-// made or because the process answered that it does not have the activation, it is sent again,
-// until the context ends. If its outcome is unknown, because a process died while it had the call,
-// the error is an [ErrOutcomeUnknown]; a method that is [Idempotent] is called again instead. A process that gets a call for an activation of another process forwards
-// it, at most [MaxForwards] times; the reply tells the caller its owner.
+// A call is handled at most once. If it certainly was not handled, because no
+// connection could be made or because the process answered that it does not have
+// the activation, the caller sends it again, until the context ends. If its outcome
+// is unknown, because a process died while it had the call, the error is an
+// [ErrOutcomeUnknown]; a method that is [Idempotent] is called again instead. A
+// process that gets a call for an activation of another process forwards it, at
+// most [MaxForwards] times; the reply tells the caller its owner.
 //
 // # Ends
 //
@@ -54,31 +58,39 @@
 //
 // # Another membership
 //
-// A program that has a membership, from Kubernetes, memberlist or etcd, brings it by one function:
-// [Options.Source]. Hosts join the database all the same, under the lease and the incarnation by which
-// keys are claimed and data is fenced. So a key has one owner whatever the source says, even if it tells each
-// process something else. The source says which members are to be used:
+// A program that gets its members from Kubernetes, memberlist or etcd gives a host
+// one function: [Options.Source]. Hosts still join the database, under the lease
+// and the incarnation by which keys are claimed and data is fenced. So a key has
+// one owner whatever the source says, even if it tells each process something else.
+// The source decides which members are used:
 //
-//   - A member that it does not list, or lists as draining, gets no new activations, and hands over
-//     those that it has once it knows that itself. Until then calls of its keys go on to it. If it is dead,
-//     its keys are activated elsewhere once the database has found that out, within [Options.Lease]; or at
-//     once after [membership.Registry.Evict], by which a source that is certain of a death can tell of it.
-//   - A member that only the source lists, because it has died or has not started yet, gets nothing.
-//   - Names and labels count, and versions; a label of the source prevails. Kinds, addresses and
-//     incarnations are those that hosts register. So the source may number incarnations as it likes.
-//   - Versions grow within a call of the source. While the source has failed, which means that it is called
-//     again, what it told last stays in force; so it does if it returns nil. The topologies of the
-//     host have versions of their own: the sum of both.
-//   - While the source tells processes different things for long, a call may be sent to and fro until its
-//     context ends, if each of them takes another one for the owner. It is never handled twice.
+//   - A member that the source does not list, or lists as draining, gets no new
+//     activations, and hands over its own once it learns of that. Until then it still
+//     gets the calls of its keys. If the member is dead, its keys are activated
+//     elsewhere once the database has found that out, within [Options.Lease]. A source
+//     that is certain of a death can call [membership.Registry.Evict], so that this
+//     happens at once.
+//   - A member that only the source lists, because it has died or has not started yet,
+//     gets nothing.
+//   - The source gives names, labels and versions; a label of the source prevails.
+//     Kinds, addresses and incarnations are those that hosts register. So the source
+//     may number incarnations as it likes.
+//   - Versions grow within a call of the source. After the source has failed, the host
+//     calls it again, and its last topology stays in force; it also stays after the
+//     source returns nil. The topologies of the host have versions of their own: the
+//     sum of both.
+//   - While the source gives processes different topologies for long, two processes may
+//     each take the other for the owner, and send a call to each other until its
+//     context ends. It is never handled twice.
 //
-// A host starts before the source lists it, so that a readiness probe may wait for the start. It does
-// not start before the source has told anything.
+// A host starts before the source lists it, so that a readiness probe may wait for
+// the start. It does not start before the source has delivered its first topology.
 //
 // # Errors
 //
-// Errors of package placement and of this package arrive as they are, whichever process they come
-// from; so do those that a program registers: see [RegisterError]. Arguments, results and
-// errors pass through the codec within a process, too, so that a program does not
-// behave otherwise once it has two.
+// Errors of package placement and of this package keep their type, whichever
+// process they come from; so do those that a program registers: see
+// [RegisterError]. Arguments, results and errors pass through the codec within a
+// process, too, so that a program behaves the same with one process as with
+// several.
 package host

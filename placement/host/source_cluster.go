@@ -48,7 +48,7 @@ func (c *sourceCluster) watchMembers(ctx context.Context, deliver func(placement
 	return c.cluster.watchMembers(ctx, m.noteMembers)
 }
 
-// merger is one watch of a [sourced].
+// merger is one watch of a [sourceCluster].
 type merger struct {
 	*sourceCluster
 	deliver func(placement.Topology)

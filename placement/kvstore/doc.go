@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kvstore keeps in a database of package kv, a FoundationDB cluster or the
-// engine in this process, which member has which key. It is a home of locks and of entries for
-// package placement/driver; a claim is the row of the activation.
+// Package kvstore records which member has which key in a database of package kv, a
+// FoundationDB cluster or the engine in this process. It implements locks and
+// entries for package placement/driver. A claim is the row of the activation.
 //
 //	members, err := membership.New(db, membership.Options{})
 //	home, err := kvstore.New(db, kvstore.Options{Members: members})
@@ -17,20 +17,21 @@
 //
 // # Two transactions
 //
-// A claim reads the row of the key, the entry, and whether the claimant is alive, in
-// one round, and writes the row if it is free, is the claimant's, or belongs to an owner that is
-// not alive; which costs one more round. A confirmation writes the entry, if the row is still as
-// the claim left it. No more transactions are needed: leases are kept, see [placement.Lease], and
-// last as long as their owner lives.
+// A claim reads the row of the key, the entry, and whether the claimant is alive,
+// in one round. It writes the row if the key is free, is the claimant's, or belongs
+// to a dead owner. Checking another owner takes one more round. A confirmation
+// writes the entry, if the row is still as the claim left it. No more transactions
+// are needed: leases are kept, see [placement.Lease], and last as long as their
+// owner lives.
 //
 // # The fence
 //
-// The row of a key is written when the ownership changes, by a claim, a release or a removal, and never
-// by a confirmation. A transaction under [Store.Fence] reads it, so that the engine refuses the
-// commit if the key has been claimed since: no clock is asked. Neither the
-// confirmation nor anything else that the owner does while it has the key
-// conflicts with its transactions. The epoch in the row only grows, also over
-// removals, and is never used again.
+// The row of a key is written when the ownership changes, by a claim, a release or
+// a removal, and never by a confirmation. A transaction under [Store.Fence] reads
+// it, so the engine refuses the commit if the key has been claimed since. The check
+// uses no clock. Neither the confirmation nor another operation of the owner, while
+// it has the key, conflicts with its transactions. The epoch in the row only grows,
+// also over removals, and is never used again.
 //
 // # Owners
 //
@@ -41,9 +42,9 @@
 //
 // # Unknown outcomes
 //
-// A claim that is repeated finds its own grant, by owner and request id, and returns
-// it; the others may be repeated, too. An error after which the outcome is not
-// known is a [placement.ErrUnavailable], and wraps the engine's.
+// A repeated claim finds its own grant, by owner and request id, and returns it.
+// The other operations may be repeated, too. An error with an unknown outcome is a
+// [placement.ErrUnavailable], and wraps the engine's error.
 //
 // Everything in this package is safe for concurrent use. docs/layout.md has the keys.
 package kvstore

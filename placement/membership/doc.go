@@ -16,38 +16,42 @@
 //
 // # Incarnations
 //
-// A member is a named lease of package leasefdb, and its incarnation is the epoch of that: it only
-// grows, and is never used again. One run of a name is a member at a time: a
-// second one gets a *[NameError] once it sees that the first is alive, and waits if that
-// is dead. A member that has lost its lease does not come back; it joins anew.
+// A member has a named lease of package leasefdb, and its incarnation is the epoch
+// of the lease: it only grows, and is never used again. One process at a time is a
+// member under a name. A second process gets a *[NameError] once it sees that the
+// first is alive, and waits if the first is dead. A member that has lost its lease
+// does not come back; it joins anew.
 //
 // # Death
 //
-// A member renews its lease three times in [Options.Duration], in a key of its own. Each
-// member looks at two others, those that follow it on a ring, and at the next ones as soon as
-// these do not renew. One that has not been renewed for its whole duration on the observer's
-// monotonic clock is evicted, in one transaction that a renewal prevents. No two
-// clocks are compared, and none is asked about versions, so that a recovery of the
-// database, which lets versions jump, kills no member. By the time of the eviction the
-// context of a member whose clock runs has ended. Those of machines that slept end late: what
-// they write is refused by fences, see package placement/kvstore.
+// A member renews its lease three times in [Options.Duration], in a key of its own.
+// Each member observes two others, those that follow it on a ring, and the next
+// ones as soon as these do not renew. If a lease was not renewed for its whole
+// duration on the observer's monotonic clock, the observer evicts the member, in
+// one transaction that a renewal prevents. No two clocks are compared, and the
+// database's versions do not count as time. So a recovery of the database, after
+// which versions jump, evicts no member. By the time of the eviction the context of
+// a member whose clock runs has ended. On a machine that slept it ends late; fences
+// refuse the writes of such a member, see package placement/kvstore.
 //
-// A database that cannot be reached for a whole duration ends the contexts of all
-// members, since none can tell whether it was evicted.
+// If the database cannot be reached for a whole duration the contexts of all
+// members end, since no member can tell whether it was evicted.
 //
 // # Cost
 //
-// For each member and duration: three renewals, of one read and one write, and three
-// looks that only read, of five keys in one round. That is O(members), not
-// its square. A process that watches sleeps until the version changes: a watch in
-// the database, and a look in six durations in case it was lost. Each change costs each
-// process one transaction, which reads all members. docs/benchmarks.md has figures.
+// Each member makes, in each duration, three renewals, of one read and one write,
+// and three looks that only read five keys in one round. So the load grows linearly
+// with the members. A process that follows the topology waits for the version to
+// change, by a watch in the database, and looks once in six durations in case the
+// watch was lost. After each change each process makes one transaction, which reads
+// all members. docs/benchmarks.md has figures.
 //
 // # Another membership
 //
-// Programs that have another membership, from Kubernetes, memberlist or etcd, pass it as a
-// [Source]: to a driver of package placement/driver, which believes it which members are alive, or
-// to placement/host by Options.Source, which asks the database for that.
+// Programs that get their members from Kubernetes, memberlist or etcd pass them as
+// a [Source]. With a driver of package placement/driver the source decides which
+// members are alive; with placement/host (Options.Source) the database decides
+// that.
 //
 // [Registry] and [Member] are safe for concurrent use. docs/layout.md has the keys.
 package membership

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory is a home of locks and entries in the memory of one process: for
-// tests, simulations and programs whose members are all in that process.
+// Package memory keeps locks and entries in the memory of one process: for tests,
+// simulations and programs whose members are all in that process.
 //
 //	home, err := memory.New(memory.Options{})
 //	d, err := driver.New(coordinator, driver.Homes{Lock: home, Storage: home, Executor: executor}, driver.Options{})
 //
-// All drivers that are to agree use the same [Home]. It has two modes:
+// All drivers of a cluster use the same [Home]. It has two modes:
 //
 //   - By default a claim is a lock that lapses after [Options].TTL, and the entry
 //     is loaded, stored and removed apart from it, as in the specification:
@@ -23,7 +23,7 @@
 //
 // # Epochs
 //
-// One counter gives the epochs of all keys, so that a key that is free takes no
-// memory and its next epoch is greater all the same. The counter begins at 1 in
+// One counter gives the epochs of all keys. So a free key takes no memory, and its
+// next epoch is still greater than its earlier ones. The counter begins at 1 in
 // every Home: epochs of two homes cannot be compared.
 package memory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placementtest is the contract of a home of locks and entries, [driver.Lock] and
-// [driver.Storage], as tests.
+// Package placementtest has the contract of a home of locks and entries,
+// [driver.Lock] and [driver.Storage], as tests.
 //
 //	func TestHome(t *testing.T) {
 //		placementtest.RunHome(t, func(t testing.TB) placementtest.Home {

@@ -18,40 +18,45 @@
 // # What is promised
 //
 // protoactor-go's own lookup hashes: while members see the cluster differently, an
-// identity may have two actors. Here a member claims an identity in a transaction before it
-// spawns the actor, under an epoch that only grows. Other members are told its owner, so that one
-// actor of an identity is active at a time. A member that is killed loses its claims when its lease has
-// lapsed, after [Options.Duration]; requests go to the actors of other members then.
+// identity may have two actors. With this package a member claims an identity in a
+// transaction before it spawns the actor, under an epoch that only grows. Other
+// members learn the owner, so that one actor of an identity is active at a time. A
+// member that is killed loses its claims when its lease has lapsed, after
+// [Options.Duration]; requests go to the actors of other members then.
 //
-// A process that was suspended, or cut off from the database, may run on for a moment after others
-// have taken over: no lease by clocks can exclude that. What its actors write under their fence is
-// refused:
+// A process that was suspended, or cut off from the database, may run on for a
+// moment after others have taken over; a lease cannot exclude that. The database
+// refuses what its actors then write under their fence:
 //
 //	func (c *account) Receive(ctx actor.Context) {
 //		a := protoactor.ActivationOf(ctx)
 //		err := a.Fence().Under(db).Transact(ctx2, …) // a leasefdb.ErrLeaseLost if another member has the identity
 //	}
 //
-// The contexts of activations, [Activation.Context], end then, at the latest when the
-// lease of their member lapses, counted from before its last renewal.
+// The contexts of its activations, [Activation.Context], end at the latest when the
+// member's lease lapses, counted from before its last renewal.
 //
 // # The life of an actor
 //
-// An actor is spawned at the first lookup of its identity, on the member that [Options.Strategy]
-// chooses of those that have its kind and are not about to leave. It ends when it stops itself, after
-// [Options.IdleAfter], when the identity is looked up after a change of the members by which it belongs
-// elsewhere, and when its member leaves: [cluster.Cluster.Shutdown] hands everything over. It handles
-// first what it was sent before. A restart by its supervisor keeps the activation.
+// An actor is spawned at the first lookup of its identity, on the member that
+// [Options.Strategy] chooses of those that have its kind and are not about to
+// leave. It ends when it stops itself; after [Options.IdleAfter]; when the identity
+// is looked up after a change of the members and now belongs to another one; and
+// when its member leaves: [cluster.Cluster.Shutdown] hands everything over. Before
+// it ends it handles the messages that it was sent. A restart by its supervisor
+// keeps the activation.
 //
-// A PID names the epoch, so that what is sent to a former activation is never handled by a
-// later one: it becomes a dead letter, upon which Request looks the identity up anew.
+// A PID contains the epoch, so a later activation never handles a message to a
+// former one: the message becomes a dead letter, and Request looks the identity up
+// anew.
 //
-// # What protoactor-go makes of it
+// # Limits of protoactor-go
 //
 // Kinds must not contain ".": its cache of PIDs would mix up identities. RequestFuture of all
 // clusters of a process sends from the first one. A member that has left or was
 // evicted is blocked for ever under the id of its actor system, so a lost member
 // begins anew with a new actor system: wait for [Node.Context].
 //
-// The package is a module of its own, which the rest of this project does not need.
+// The package is a module of its own, on which the rest of this project does not
+// depend.
 package protoactor

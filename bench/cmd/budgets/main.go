@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command budgets measures the embedded engine against its budgets and prints
-// what it met and what it missed.
+// Command budgets measures the embedded engine against its budgets, and prints
+// which of them it meets.
 //
 //	go run ./cmd/budgets                         # everything, about a quarter of an hour
 //	go run ./cmd/budgets -run commit             # one stage

@@ -2,10 +2,10 @@
 
 //go:build foundationdb
 
-// Command cluster measures generated stores on a FoundationDB cluster beside
-// stores written by hand over the official binding. It writes into the
-// directories "users" and "bench/by hand", and removes them first: give it a
-// cluster without data that matters.
+// Command cluster compares generated stores on a FoundationDB cluster with stores
+// written by hand over the official binding. It writes into the directories "users"
+// and "bench/by hand", and removes them first: give it a cluster without data that
+// matters.
 //
 //	go run -tags foundationdb ./cmd/cluster -cluster-file fdb.cluster
 //	go run -tags foundationdb ./cmd/cluster -cluster-file fdb.cluster -run 'create-64$' -profile /tmp/profiles

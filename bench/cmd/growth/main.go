@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command growth measures how the engine's cost grows with its data, beside
-// Pebble's, and draws it.
+// Command growth measures and draws how the costs of the engine and of Pebble grow
+// with their data.
 //
 //	go run ./cmd/growth                       # 10,000 to 10,000,000 records, some ten minutes
 //	go run ./cmd/growth -most 100000

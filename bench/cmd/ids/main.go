@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ids measures generators of IDs against their budgets and against
-// others, and prints what it found.
+// Command ids compares generators of IDs with their budgets and with other
+// libraries, and prints the results.
 //
 //	go run ./cmd/ids                       # everything, some two minutes
 //	go run ./cmd/ids -run next/next-4      # one contest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command placement measures the lookup of virtual actors beside protoactor-go's, and
-// prints what it found.
+// Command placement compares the lookup of virtual actors with protoactor-go's, and
+// prints the results.
 //
 //	go run ./cmd/placement                      # everything, about a minute
 //	go run ./cmd/placement -run lookup/local-1  # one contest

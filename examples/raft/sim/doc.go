@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sim runs a Raft group in virtual time, and looks for what Raft forbids.
+// Package sim runs a Raft group in virtual time, and reports violations of Raft's
+// promises.
 //
-// Each node is a core.Core with a disk of its own and a rafttimer.Machine that goes by the node's
-// clock. Clocks drift, and jump forwards and backwards. Nodes are paused, as by SIGSTOP, and
-// suspended, as a laptop is; they crash between any two steps of saving and sending, and restart with
-// what their disks have. The network loses, delays, reorders and duplicates messages, and is
-// partitioned, also in one direction only. All choices come from one seed: the same seed
-// gives the same run.
+// Each node is a core.Core with a disk of its own and a rafttimer.Machine with the
+// node's clock. Clocks drift, and jump forwards and backwards. Nodes are paused, as
+// by SIGSTOP, and suspended, as a laptop is; they crash between any two steps of
+// saving and sending, and restart with what their disks have. The network loses,
+// delays, reorders and duplicates messages, and is partitioned, also in one
+// direction only. All choices come from one seed: the same seed gives the same run.
 //
 // The oracle sees all nodes at once. It reports a [Violation] if
 //

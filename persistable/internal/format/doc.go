@@ -4,6 +4,6 @@
 // of a record and the chunks behind it ([Record]), and the header of the store
 // itself ([Catalog]). docs/layout.md shows their bytes.
 //
-// All functions may be called concurrently; a [Catalog] that is changed belongs
-// to one goroutine.
+// All functions may be called concurrently, but only one goroutine at a time may
+// change a [Catalog].
 package format

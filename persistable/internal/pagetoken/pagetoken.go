@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pagetoken makes the tokens of pages: a position in an index, in text
-// form, authenticated together with the query that it belongs to.
+// Package pagetoken makes the tokens of pages: a position in an index, as text,
+// authenticated together with its query.
 package pagetoken
 
 import (

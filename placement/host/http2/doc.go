@@ -7,20 +7,21 @@
 //	h, err := host.New(db, host.Options{Name: "bank-1", Transport: transport})
 //
 // Without certificates it speaks HTTP/2 in the clear, with prior knowledge: for a
-// network that no other process can reach, since a process that reaches the transport can call every
-// method. With [Options.ServerTLS] and [Options.ClientTLS] it speaks TLS; let the server
-// require certificates of clients (tls.RequireAndVerifyClientCert).
+// network that no other process can reach, since a process that reaches the
+// transport can call every method. With [Options.ServerTLS] and [Options.ClientTLS]
+// it speaks TLS; let the server require certificates of clients
+// (tls.RequireAndVerifyClientCert).
 //
-// # What is sent
+// # Protocol
 //
-// A request is a POST to /placement/v1/call, its answer has the status 200. The
-// bodies have the media type application/vnd.kazahana.placement.v1: the
-// length of a head as an unsigned varint, the head in JSON, and the payload in the codec of
-// the hosts up to the end. The head of a request has, besides the fields of [host.Request], the time that is left
-// until the caller's deadline in nanoseconds: no clocks are compared. A caller that
-// leaves resets the stream, which ends the handler's context.
+// A request is a POST to /placement/v1/call; its answer has the status 200. The
+// bodies have the media type application/vnd.kazahana.placement.v1: the length of a
+// head as an unsigned varint, the head in JSON, and the payload in the codec of the
+// hosts up to the end. The head of a request has, besides the fields of
+// [host.Request], the time that is left until the caller's deadline in nanoseconds:
+// no clocks are compared. A caller that leaves resets the stream, which ends the
+// handler's context.
 //
-// Only where no connection could be made is it certain that a request was not
-// sent. Answers of anything else than this package, proxies for example, leave the
-// outcome unknown.
+// A request was certainly not sent only if no connection could be made. After an
+// answer that is not of this package, such as a proxy's, the outcome is unknown.
 package http2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock is the monotonic clock, which tells how long it has stood still.
+// Package clock is a monotonic clock that reports how long it has stood still.
 package clock
 
 import "time"

@@ -10,8 +10,9 @@
 //	decideAnew()              // the callback may have changed everything
 //	t.Unlock()
 //
-// A callback may call Lock itself, or what does: it does not wait for itself.
-// Go has no re-entrant lock, so that such a call is recognised by its stack.
+// A callback may call Lock, directly or through other functions, and does not wait
+// for itself. Go has no re-entrant lock, so Lock recognises such a call by its
+// stack.
 package turn
 
 import (

@@ -4,9 +4,10 @@
 // Hierarchical Timing Wheels", SOSP 1987, scheme 7. Pushing and popping an
 // entry take constant time, however many there are.
 //
-// Time is counted in ticks. Entries are numbers, and there is no way to remove one: the owner
-// recognises what it no longer wants. Each level has 256 slots, each of which spans as much as
-// the level below. Bitmaps of occupied slots let the time jump.
+// Time is counted in ticks. Entries are numbers, and cannot be removed: the owner
+// recognises entries that it no longer needs. Each level has 256 slots, each of
+// which spans as much as the level below. Bitmaps of occupied slots let the time
+// jump.
 package wheel
 
 const (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package account is what the tests of package host keep in a database: records of a
-// virtual actor, with a store that persistgen has written.
+// Package account has the records that the tests of package host keep in a database
+// for a virtual actor, with a store that persistgen has written.
 package account
 
 import (
