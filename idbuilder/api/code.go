@@ -18,8 +18,8 @@ const (
 	InvalidKey     Code = 1002 // the key is not well-formed
 	SizeLimit      Code = 1003 // size is out of its range
 	DeltaLimit     Code = 1004 // delta is out of its range
-	Authentication Code = 2001 // no token, or one that is not valid
-	Authorization  Code = 2002 // a token for something else
+	Authentication Code = 2001 // there is no token, or it is not valid
+	Authorization  Code = 2002 // the token does not permit the request
 	NotFound       Code = 3001 // there is no such key
 	Internal       Code = 4001 // a fault of the service
 	Unavailable    Code = 4002 // the store or the worker cannot answer now

@@ -87,7 +87,7 @@ type Health struct {
 type Readiness struct {
 	Ready      bool            `json:"ready"`
 	Components map[string]bool `json:"components"`
-	// Notes tell why a component is not ready, or that it is so with limits.
+	// Notes say why a component is not ready, or which limits it has.
 	Notes map[string]string `json:"notes,omitempty"`
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSuspendedMachine: the monotonic clock of a machine that was suspended has stood
-// still, the wall clock has gone on. Both end the validity.
+// TestSuspendedMachine: while a machine is suspended its monotonic clock stands still and
+// its wall clock goes on. Either clock ends the validity.
 func TestSuspendedMachine(t *testing.T) {
 	now := time.Now()
 	later := now.Add(time.Second)
@@ -30,8 +30,8 @@ func TestSuspendedMachine(t *testing.T) {
 	}
 }
 
-// TestAnswerThatExpired: an answer that a goroutine comes to read after the
-// validity is not used.
+// TestAnswerThatExpired: a goroutine that reads an answer after its validity does not
+// use it.
 func TestAnswerThatExpired(t *testing.T) {
 	w := &Watch{options: Options{}.withDefaults(), life: t.Context()}
 	p := &poll{done: make(chan struct{}), known: &answerInfo{until: time.Now()}}
@@ -52,8 +52,8 @@ func TestAnswerAfterClose(t *testing.T) {
 	}
 }
 
-// TestLaterCallWins: of the answers of two calls that overlap, the one that
-// was asked for later is remembered, in whichever order they come.
+// TestLaterCallWins: of the answers of two overlapping calls, the watch remembers that of
+// the call that began later, in whichever order the answers come.
 func TestLaterCallWins(t *testing.T) {
 	now := time.Now()
 	for _, begun := range [][]time.Time{{now, now.Add(-time.Millisecond)}, {now.Add(-time.Millisecond), now}} {

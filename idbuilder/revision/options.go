@@ -12,8 +12,8 @@ import (
 // process whose Validity is longer may use what it read for longer than the
 // Announce of another process waits.
 type Options struct {
-	// Validity is for how long a revision is vouched for, and how long Announce
-	// takes. A store that takes longer to answer is as one that does not answer.
+	// Validity is how long a revision may be used after a poll, and how long Announce
+	// takes. An answer of the store that takes longer counts as none.
 	// The default value is a second; allowed are 10 ms to a minute.
 	Validity time.Duration
 	// Margin is added to the wait of Announce, for clocks that run at different rates.

@@ -15,8 +15,8 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// slowStore has a revision. Calls take the time that delay returns before they take effect, and
-// again after it.
+// slowStore has a revision. Each call waits for delay() before it takes effect, and again
+// after it.
 type slowStore struct {
 	store.Store // nil: the other methods are not called
 	mu          sync.Mutex

@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	// ErrLate: the store has not answered within the validity. It may be
-	// overloaded, or not be reachable.
+	// ErrLate says that the store has not answered within the validity. It may be
+	// overloaded or unreachable.
 	ErrLate = errors.New("revision: the store has not answered")
-	// ErrClosed: the Watch was closed.
+	// ErrClosed says that the Watch was closed.
 	ErrClosed = errors.New("revision: closed")
 )
 
@@ -28,7 +28,7 @@ type Watch struct {
 	known   atomic.Pointer[answerInfo]
 
 	mu      sync.Mutex
-	polling *poll // the poll that is under way, or nil
+	polling *poll // the running poll, or nil
 
 	life  context.Context // ends with Close
 	stop  context.CancelFunc
@@ -71,10 +71,9 @@ func (w *Watch) Current(ctx context.Context) (int64, error) {
 	return w.awaitPoll(ctx, w.startPoll())
 }
 
-// Announce makes a change known that the caller has stored: when it returns nil, no
-// process uses what it read before the change. That takes a Validity and a Margin. After an error
-// the change may not be in force everywhere yet, and may never be: repeat the
-// call.
+// Announce announces a change that the caller has stored. When it returns nil, no process
+// uses what it read before the change. That takes a Validity and a Margin. After an error
+// some processes may still use the old state: repeat the call.
 func (w *Watch) Announce(ctx context.Context) error {
 	if w.life.Err() != nil {
 		return ErrClosed
@@ -97,10 +96,10 @@ func (w *Watch) Announce(ctx context.Context) error {
 	}
 }
 
-// Close ends the polling, and waits for a poll that is under way. No call of the
-// store follows but those of Announce; close the store after it.
+// Close ends the polling, and waits for a running poll. After it only Announce calls
+// the store; close the store after the Watch.
 func (w *Watch) Close() {
-	w.mu.Lock() // no poll starts after this, and none is remembered
+	w.mu.Lock() // from now on no poll starts, and no answer is remembered
 	w.stop()
 	w.known.Store(nil)
 	w.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// startPoll returns the poll that is under way, or starts one. There is one at
-// a time, also of a store that does not answer. After Close there is none that ends.
+// startPoll returns the running poll, or starts one. There is one at a time, even if the
+// store does not answer. After Close it returns a poll that never ends.
 func (w *Watch) startPoll() *poll {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,10 +41,10 @@ func (w *Watch) askStore(ctx context.Context, cancel context.CancelFunc, begun t
 }
 
 // rememberRevision remembers a revision that the store had at some time after begun. Of two
-// answers, the one of the call that began later stays, since it holds for longer. It may have
-// the lower revision, if the calls overlap. That is as safe: the store had this revision
-// after the call began, so an Announce of the higher one returns after
-// this answer has expired. The caller holds w.mu.
+// answers, it keeps that of the call that began later, which is valid for longer. If the calls
+// overlap, that answer may have the lower revision. This is safe: the store had that revision
+// after the call began, so an Announce of the higher one returns after this answer has expired.
+// The caller holds w.mu.
 func (w *Watch) rememberRevision(revision int64, begun time.Time) *answerInfo {
 	end := begun.Add(w.options.Validity)
 	k := &answerInfo{revision: revision, begun: begun, until: end, wall: end.UnixNano()}
@@ -54,7 +54,7 @@ func (w *Watch) rememberRevision(revision int64, begun time.Time) *answerInfo {
 	return k
 }
 
-// awaitPoll returns the answer of a poll, if it may still be used.
+// awaitPoll returns the answer of a poll, if it is still valid.
 func (w *Watch) awaitPoll(ctx context.Context, p *poll) (int64, error) {
 	select {
 	case <-p.done:
@@ -65,7 +65,7 @@ func (w *Watch) awaitPoll(ctx context.Context, p *poll) (int64, error) {
 	return w.pollResult(p)
 }
 
-// pollResult returns what an ended or late poll has found.
+// pollResult returns the result of an ended or late poll.
 func (w *Watch) pollResult(p *poll) (int64, error) {
 	select {
 	case <-p.done:
@@ -90,10 +90,10 @@ func (w *Watch) lateError() error {
 	return fmt.Errorf("%w within %v", ErrLate, w.options.Validity)
 }
 
-// poll is a question to the store that is under way, or was answered. The
-// goroutines that need the answer share it.
+// poll is a read of the store's revision, running or ended. Goroutines that need the answer
+// share it.
 type poll struct {
-	late <-chan struct{} // closed when the validity has passed: an answer would be void
+	late <-chan struct{} // closed when the validity has passed: the answer may not be used
 	done chan struct{}   // closed when the store has answered
 	// Set before done is closed:
 	known *answerInfo
@@ -108,9 +108,8 @@ type answerInfo struct {
 	wall     int64     // the same by the wall clock, in Unix nanoseconds
 }
 
-// isValid reports whether the answer may be used. The monotonic clock decides; the
-// wall clock has a say too, since the monotonic one stands still while a
-// machine is suspended.
+// isValid reports whether the answer is valid by the monotonic clock and by the wall clock:
+// the monotonic clock stands still while a machine is suspended.
 func (k *answerInfo) isValid(now time.Time) bool {
 	return k != nil && now.Before(k.until) && now.UnixNano() < k.wall
 }

@@ -34,7 +34,7 @@ func current(t *testing.T, w *revision.Watch, want int64) {
 }
 
 // TestAnnounceIsSeen runs watches over one store whose calls take up to three
-// times the validity, some of them deaf to their contexts, and goroutines that ask all the time.
+// times the validity and may ignore their contexts, and goroutines that call Current all the time.
 // A call of Current that begins after an Announce has returned never returns an older revision.
 func TestAnnounceIsSeen(t *testing.T) {
 	r := seed.Rand(t)
@@ -77,7 +77,7 @@ func run(t *testing.T, s *slowStore, r *rand.Rand) {
 		}
 		all.Go(func() {
 			for ctx.Err() == nil {
-				// What Announce raises the revision to is at least this.
+				// Announce raises the revision at least to this.
 				least := s.revision.Load() + 1
 				if w.Announce(ctx) == nil {
 					announced.Add(1)
@@ -99,8 +99,8 @@ func raise(a *atomic.Int64, value int64) {
 	}
 }
 
-// TestLateAnswerIsDiscarded: a poll that began before a change and is answered after
-// Announce has returned has the old revision; it is not used.
+// TestLateAnswerIsDiscarded: a poll that begins before a change and ends after Announce has
+// returned may have the old revision; its answer is not used.
 func TestLateAnswerIsDiscarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{}
@@ -128,7 +128,7 @@ func TestLateAnswerIsDiscarded(t *testing.T) {
 	})
 }
 
-// TestAnnounceTakesTheValidity: from the answer of the store to Advance on.
+// TestAnnounceTakesTheValidity: Announce waits for the validity after the store has answered Advance.
 func TestAnnounceTakesTheValidity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{delay: func() time.Duration { return 100 * time.Millisecond }}
@@ -144,8 +144,8 @@ func TestAnnounceTakesTheValidity(t *testing.T) {
 	})
 }
 
-// TestCurrentFromMemory: in steady state Current does not wait for the store, which is asked three
-// times in each period of validity.
+// TestCurrentFromMemory: while the store answers, Current does not wait for it, and the watch polls
+// it three times in each period of validity.
 func TestCurrentFromMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{delay: func() time.Duration { return 10 * time.Millisecond }}
@@ -256,7 +256,7 @@ func TestAnnounceEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestClose: a Watch that is closed does not call the store, and vouches for nothing.
+// TestClose: a closed Watch does not call the store, and Current returns an error.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{}
@@ -332,7 +332,7 @@ func BenchmarkCurrent(b *testing.B) {
 	}
 }
 
-// BenchmarkNow is what of BenchmarkCurrent is the clock's.
+// BenchmarkNow measures the clock's part of BenchmarkCurrent.
 func BenchmarkNow(b *testing.B) {
 	for b.Loop() {
 		if time.Now().IsZero() {

@@ -8,26 +8,26 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no such document or sequence.
+	// ErrNotFound says that there is no such document or sequence.
 	ErrNotFound = errors.New("store: not found")
-	// ErrConflict: another caller has changed the document or sequence since.
+	// ErrConflict says that another caller has changed the document or sequence since.
 	ErrConflict = errors.New("store: changed by another caller since it was read")
-	// ErrExhausted: the sequence has no further number within its bound.
+	// ErrExhausted says that the sequence has no further number within its bound.
 	ErrExhausted = errors.New("store: the sequence is exhausted")
-	// ErrReadOnly: the store can be read, but not written.
+	// ErrReadOnly says that the store can be read, but not written.
 	ErrReadOnly = errors.New("store: read-only")
-	// ErrLost: the store has forgotten reservations that it made before, or may
-	// have, so that it could make them again. It makes none until an operator
-	// confirms, see [Confirmer].
+	// ErrLost says that the store has lost, or may have lost, reservations that it made, so
+	// that it could make them again. It makes none until an operator confirms, see
+	// [Confirmer].
 	ErrLost = errors.New("store: it has, or may have, lost data; it gives no numbers until an operator confirms")
-	// ErrNoSchema: nothing is stored there. [Store.Init] creates the schema, where a
-	// new store is wanted.
-	ErrNoSchema = errors.New("store: there is no schema; initialise the store, or look whether it is the right one")
-	// ErrClosed: the store was closed.
+	// ErrNoSchema says that nothing is stored there. [Store.Init] creates the schema of a
+	// new store.
+	ErrNoSchema = errors.New("store: there is no schema; initialise the store, or check that it is the right one")
+	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("store: closed")
 )
 
-// SchemaError: the store has the schema of another version of this program.
+// SchemaError says that the store has the schema of another version of this program.
 type SchemaError struct {
 	Found     int // version in the store
 	Supported int // newest version that this program knows
@@ -38,7 +38,7 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("store: the schema has version %d, this program knows versions up to %d; run a newer program", e.Found, e.Supported)
 }
 
-// CorruptError: what the store holds is not what it wrote.
+// CorruptError says that stored data is not as the store wrote it.
 type CorruptError struct {
 	Where  string // the file or key
 	Reason string

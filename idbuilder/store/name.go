@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName reports whether a text can be the name of a sequence or the key of
+// CheckName returns an error if a text cannot be the name of a sequence or the key of
 // a document.
 func CheckName(name string) error {
 	switch {

@@ -31,7 +31,7 @@ type Store interface {
 	Sequence(ctx context.Context, name string) (Sequence, error)
 	// SetSequence sets the value of a sequence, if its
 	// version still is the one given; 0 stands for a sequence that does not
-	// exist. It returns [ErrConflict] otherwise. The caller sees to it that
+	// exist. It returns [ErrConflict] otherwise. The caller must make sure that
 	// no number is given twice.
 	SetSequence(ctx context.Context, name string, value, version int64) error
 
@@ -59,11 +59,11 @@ type Store interface {
 	Close() error
 }
 
-// Confirmer is a Store that can notice that it lost data: [ErrLost].
+// Confirmer is a Store that notices a loss of data: [ErrLost].
 type Confirmer interface {
-	// Confirm ends the refusal. It moves all sequences ahead by skip steps of
-	// theirs, so that numbers which were reserved and then forgotten are not given
-	// again: skip is at least as large as what may have been forgotten.
+	// Confirm ends the refusal. It moves each sequence ahead by skip of its steps, so that
+	// numbers whose reservation was lost are not given again: skip must be at least the
+	// number of those.
 	Confirm(ctx context.Context, skip int64) error
 }
 
@@ -75,14 +75,14 @@ type Reservation struct {
 	// Step is the distance of two numbers; it is not 0, and negative for a
 	// sequence that descends.
 	Step int64
-	// Count is how many numbers are wanted, at least 1.
+	// Count is the number of numbers to reserve, at least 1.
 	Count int64
 	// Bound is the last number that may be given: a maximum, or, where Step is
 	// negative, a minimum.
 	Bound int64
 }
 
-// Range is what a reservation got: the numbers From+Step, From+2·Step, … To.
+// Range is the result of a reservation: the numbers From+Step, From+2·Step, … To.
 type Range struct {
 	From, To int64
 	// Version of the sequence after the reservation. Each reservation of a sequence
@@ -96,7 +96,7 @@ type Sequence struct {
 	Version int64 // grows with each change, from 1
 }
 
-// Kind tells documents of different use apart.
+// Kind is the kind of a document: its use.
 type Kind string
 
 // Kinds. Names have at most 32 small letters.
@@ -120,8 +120,8 @@ type Document struct {
 	Value []byte
 	// Version grows with each change, also over a deletion; at least 1.
 	Version int64
-	// Expires is when the store may remove the document, by whichever clock; zero:
-	// never. The caller checks it: a store may return a document for longer.
+	// Expires is when the store may remove the document, by its own clock or the writer's;
+	// zero: never. Callers check it: a store may return a document for longer.
 	Expires time.Time
 
 	Created, Updated time.Time // by the clock of the store or of the writer
@@ -146,13 +146,13 @@ func (k Kind) Validate() error {
 		return -1
 	}
 	if k == "" || len(k) > 32 || len(bytes.Map(small, []byte(k))) > 0 {
-		return fmt.Errorf("store: %q is no kind of documents: it has 1 to 32 small letters", string(k))
+		return fmt.Errorf("store: %q is not a kind of documents: a kind has 1 to 32 small letters", string(k))
 	}
 	return nil
 }
 
-// Validate reports what is wrong with a document that is to be stored: with
-// its key, type, value or version.
+// Validate reports the faults of a document that is to be stored: of its key, type,
+// value or version.
 func (d Document) Validate() error {
 	if err := CheckName(d.Key); err != nil {
 		return err
@@ -163,14 +163,14 @@ func (d Document) Validate() error {
 	case len(d.Value) > MaxValue:
 		return fmt.Errorf("store: the value of the document %q has %d bytes, allowed are %d", d.Key, len(d.Value), MaxValue)
 	case !json.Valid(d.Value) || bytes.TrimLeft(d.Value, " \t\r\n")[0] != '{':
-		return fmt.Errorf("store: the value of the document %q is no JSON object", d.Key)
+		return fmt.Errorf("store: the value of the document %q is not a JSON object", d.Key)
 	case d.Version < 0:
 		return fmt.Errorf("store: the document %q has the version %d; versions begin at 1, and 0 stands for a new document", d.Key, d.Version)
 	}
 	return nil
 }
 
-// Most returns how many documents a list has at most.
+// Most returns the largest number of documents in a list.
 func (o ListOptions) Most() int {
 	if o.Limit <= 0 {
 		return MaxDocuments
@@ -178,9 +178,9 @@ func (o ListOptions) Most() int {
 	return o.Limit
 }
 
-// Advance returns to what value a reservation moves a sequence that has the
-// value from: by r.Count steps, or fewer where r.Bound is near; [ErrExhausted]
-// if not even one fits. It does not overflow.
+// Advance returns the value to which a reservation moves a sequence with the value from:
+// by r.Count steps, or fewer if r.Bound is near; [ErrExhausted] if not even one fits.
+// It does not overflow.
 func (r Reservation) Advance(from int64) (to int64, err error) {
 	room := uint64(r.Bound) - uint64(from) // exact in two's complement if from is before the bound
 	step := uint64(r.Step)
@@ -203,10 +203,10 @@ func (r Reservation) Validate() error {
 	return nil
 }
 
-// MaxDocuments is how many documents a list has that sets no limit.
+// MaxDocuments is the limit of a list that sets none.
 const MaxDocuments = 1000
 
-// Steps returns how many numbers a range has.
+// Steps returns the number of numbers in a range.
 func (r Range) Steps(step int64) int64 {
 	if step < 0 {
 		return int64((uint64(r.From) - uint64(r.To)) / -uint64(step))

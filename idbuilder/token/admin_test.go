@@ -30,7 +30,7 @@ func TestMakeAdmin(t *testing.T) {
 			if len(text) != 43 { // 256 bits in base64
 				t.Fatalf("they made %q", made)
 			}
-			processes[3].is(text, token.Identity{Admin: true}, nil)
+			processes[3].wantIdentity(text, token.Identity{Admin: true}, nil)
 			if records, indexes := documents(t, s); len(records) != 1 || len(indexes) != 1 {
 				t.Errorf("%d records and %d indexes are stored, want one of each", len(records), len(indexes))
 			}
@@ -38,13 +38,13 @@ func TestMakeAdmin(t *testing.T) {
 	}
 }
 
-// TestFixedAdmin: a token of the options is valid in that process, without the
-// store, and none is made beside it.
+// TestFixedAdmin: the token of the options is valid in that process without the
+// store, and MakeAdmin makes no other.
 func TestFixedAdmin(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p, q := start(t, s, token.Options{Admin: admin}), start(t, s, token.Options{})
-		p.is(admin, token.Identity{Admin: true}, nil)
-		q.is(admin, token.Identity{}, token.ErrInvalid)
+		p.wantIdentity(admin, token.Identity{Admin: true}, nil)
+		q.wantIdentity(admin, token.Identity{}, token.ErrInvalid)
 		if text, err := p.MakeAdmin(t.Context()); text != "" || err != nil {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -52,14 +52,14 @@ func TestFixedAdmin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.is(next, token.Identity{Admin: true}, nil)
-		q.is(next, token.Identity{Admin: true}, nil)
-		p.is(admin, token.Identity{Admin: true}, nil)
+		p.wantIdentity(next, token.Identity{Admin: true}, nil)
+		q.wantIdentity(next, token.Identity{Admin: true}, nil)
+		p.wantIdentity(admin, token.Identity{Admin: true}, nil)
 	})
 }
 
-// TestResetAdmin: the old admin token is refused by all; its key tokens stay valid, and
-// the new one gets others.
+// TestResetAdmin: all processes refuse the old admin token; its key tokens stay valid, and
+// the new admin token gets new ones.
 func TestResetAdmin(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
@@ -68,15 +68,15 @@ func TestResetAdmin(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := p.key(old, "orders")
-		q.is(old, token.Identity{Admin: true}, nil)
+		q.wantIdentity(old, token.Identity{Admin: true}, nil)
 		next, err := p.ResetAdmin(t.Context())
 		if err != nil || next == old {
 			t.Fatal(next, err)
 		}
 		for _, process := range []process{p, q} {
-			process.is(old, token.Identity{}, token.ErrInvalid)
-			process.is(next, token.Identity{Admin: true}, nil)
-			process.is(k.Text, token.Identity{Key: "orders"}, nil)
+			process.wantIdentity(old, token.Identity{}, token.ErrInvalid)
+			process.wantIdentity(next, token.Identity{Admin: true}, nil)
+			process.wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 		}
 		if of := q.key(next, "orders"); of.Text == k.Text {
 			t.Error("two admin tokens get the same key token")

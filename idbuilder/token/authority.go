@@ -43,7 +43,7 @@ func New(s store.Store, w *revision.Watch, o Options) (*Authority, error) {
 	return a, nil
 }
 
-// Identity is what a token permits, and to which key it belongs.
+// Identity has the rights of a token, and the key to which it belongs.
 type Identity struct {
 	Admin  bool
 	Global bool   // the deployed worker's token for all keys that allow it
@@ -51,9 +51,9 @@ type Identity struct {
 	Hash   [32]byte
 }
 
-// Check returns whose token it is: [ErrInvalid], [ErrExpired], [ErrBusy], or the
-// store's error otherwise. A token that is valid is looked up in the store the first
-// time, after each revision, and each minute; the one of [Options] never is.
+// Check returns the identity of a token, or [ErrInvalid], [ErrExpired], [ErrBusy] or the
+// store's error. A valid token is looked up in the store the first time, after each new
+// revision, and once a minute; the token of [Options] never is.
 func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
 	if text == "" || len(text) > maxText {
 		return Identity{}, ErrInvalid
@@ -69,7 +69,7 @@ func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
 	now := a.options.Now()
 	known, ok := a.seen.get(h)
 	if ok && known.isFresh(revision, now) {
-		return known.identity, known.check(now)
+		return known.identity, known.checkExpiry(now)
 	}
 	if !ok && !a.lookups.Allow() {
 		return Identity{}, ErrBusy
@@ -81,9 +81,9 @@ func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	found.revision, found.read = revision, now // both from before the reading
+	found.revision, found.read = revision, now // both from before the read
 	a.seen.put(h, found)
-	return found.identity, found.check(a.options.Now())
+	return found.identity, found.checkExpiry(a.options.Now())
 }
 
 // lookUp reads the token from the store.
@@ -92,7 +92,7 @@ func (a *Authority) lookUp(ctx context.Context, h hash) (cachedToken, error) {
 	if err != nil {
 		return cachedToken{}, err
 	}
-	r, err := a.record(ctx, key)
+	r, err := a.readRecord(ctx, key)
 	if err != nil {
 		return cachedToken{}, err
 	}
@@ -103,9 +103,9 @@ func (a *Authority) lookUp(ctx context.Context, h hash) (cachedToken, error) {
 	return cachedToken{expires: e.Expires, identity: identityOf(key, h)}, nil
 }
 
-// readIndex reads for which key a token may be.
+// readIndex reads the key of a token.
 func (a *Authority) readIndex(ctx context.Context, h hash) (string, error) {
-	d, err := a.store.Get(ctx, store.Tokens, h.index())
+	d, err := a.store.Get(ctx, store.Tokens, h.indexKey())
 	if errors.Is(err, store.ErrNotFound) {
 		return "", ErrInvalid
 	}
@@ -119,8 +119,8 @@ func (a *Authority) readIndex(ctx context.Context, h hash) (string, error) {
 	return p.Key, nil
 }
 
-// record reads the record of a key; one without tokens if there is none.
-func (a *Authority) record(ctx context.Context, key string) (record, error) {
+// readRecord reads the record of a key; one without tokens if there is none.
+func (a *Authority) readRecord(ctx context.Context, key string) (record, error) {
 	d, err := a.store.Get(ctx, store.Tokens, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return record{}, nil

@@ -11,13 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// GlobalKey is the key of the deployed worker's token for all keys that do not insist on
-// a token of their own.
+// GlobalKey is the key of the deployed worker's token for all keys that do not require a
+// token of their own.
 const GlobalKey = globalKey
 
-// Key returns the key token that an admin token gets: the same for as long as it is
-// valid, a new one otherwise. Tokens that other admin tokens got stay valid, the latest 7
-// of them. The caller has checked the admin token.
+// Key returns the key token of an admin token: the same one as long as it is valid, then a
+// new one. The latest 7 key tokens of other admin tokens stay valid. The caller has checked
+// the admin token.
 func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 	if err := checkRequest(admin, key); err != nil {
 		return Token{}, err
@@ -35,26 +35,27 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 	})
 }
 
-// Reset makes a new key token, and all others of the key invalid. When it returns
-// nil, no worker accepts them. A token that it returns with an error may be valid already,
-// and the others may be accepted still: repeat the call. The caller has checked the admin token.
+// Reset makes a new key token, and makes all others of the key invalid. When it returns
+// nil, no worker accepts them. After an error the new token may be valid already, and
+// workers may still accept the others: repeat the call. The caller has checked the admin
+// token.
 func (a *Authority) Reset(ctx context.Context, admin, key string) (Token, error) {
 	if err := checkRequest(admin, key); err != nil {
 		return Token{}, err
 	}
-	return a.reset(ctx, key, func(r record) (Token, error) { return a.addDerived(ctx, r, admin, key) })
+	return a.resetRecord(ctx, key, func(r record) (Token, error) { return a.addDerived(ctx, r, admin, key) })
 }
 
-// Revoke makes all tokens of a key invalid, on all workers, when it returns nil.
+// Revoke makes all tokens of a key invalid. When it returns nil, no worker accepts them.
 func (a *Authority) Revoke(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	_, err := a.reset(ctx, key, func(r record) (Token, error) {
+	_, err := a.resetRecord(ctx, key, func(r record) (Token, error) {
 		if r.version == 0 {
 			return Token{}, nil
 		}
-		return Token{}, a.put(ctx, key, r)
+		return Token{}, a.putRecord(ctx, key, r)
 	})
 	return err
 }
@@ -69,22 +70,22 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 		if len(r.Tokens) > 0 {
 			return Token{}, nil
 		}
-		return a.add(ctx, r, adminKey, random(), entry{})
+		return a.addToken(ctx, r, adminKey, random(), entry{})
 	})
 	return t.Text, err
 }
 
-// ResetAdmin makes a new admin token, and all others that are stored invalid. When it
-// returns nil, no worker accepts them. The one of the options stays valid, and so do key
-// tokens: see the package's documentation. A token that it returns with an error may be
-// valid already, and the others may be accepted still: repeat the call.
+// ResetAdmin makes a new admin token, and makes all other stored ones invalid. When it
+// returns nil, no worker accepts them. The token of the options stays valid, and so do key
+// tokens: see the package's documentation. After an error the new token may be valid
+// already, and workers may still accept the others: repeat the call.
 func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
-	t, err := a.reset(ctx, adminKey, func(r record) (Token, error) { return a.add(ctx, r, adminKey, random(), entry{}) })
+	t, err := a.resetRecord(ctx, adminKey, func(r record) (Token, error) { return a.addToken(ctx, r, adminKey, random(), entry{}) })
 	return t.Text, err
 }
 
-// reset runs fn on the record of a key, without its tokens, and announces it.
-func (a *Authority) reset(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
+// resetRecord removes all tokens from the record of a key, runs fn on it, and announces it.
+func (a *Authority) resetRecord(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
 	var old []entry
 	t, err := a.updateRecord(ctx, key, func(r record) (Token, error) {
 		old, r.Tokens = r.Tokens, []entry{}
@@ -99,13 +100,13 @@ func (a *Authority) reset(ctx context.Context, key string, fn func(record) (Toke
 	return t, err
 }
 
-// updateRecord runs fn on the record of a key, again while others change it.
+// updateRecord runs fn on the record of a key, and again if others have changed the record.
 func (a *Authority) updateRecord(ctx context.Context, key string, fn func(record) (Token, error)) (Token, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return Token{}, fmt.Errorf("token: %w", err)
 		}
-		r, err := a.record(ctx, key)
+		r, err := a.readRecord(ctx, key)
 		if err != nil {
 			return Token{}, err
 		}
@@ -116,8 +117,8 @@ func (a *Authority) updateRecord(ctx context.Context, key string, fn func(record
 	}
 }
 
-// checkRequest refuses what no key token can be made of. A short admin token would
-// make key tokens that a reader of the store can derive.
+// checkRequest refuses keys and admin tokens for which there is no key token. From a short
+// admin token, a reader of the store could derive the key tokens.
 func checkRequest(admin, key string) error {
 	if len(admin) < minAdmin || len(admin) > maxText {
 		return fmt.Errorf("%w: an admin token has %d to %d bytes", ErrInvalid, minAdmin, maxText)
@@ -125,7 +126,7 @@ func checkRequest(admin, key string) error {
 	return checkKey(key)
 }
 
-// checkKey refuses keys of documents that are for no key of IDs.
+// checkKey refuses keys that are reserved for other documents.
 func checkKey(key string) error {
 	if key == globalKey {
 		return nil

@@ -14,7 +14,7 @@ import (
 // keys. The admin token of the options is not stored.
 func (a *Authority) List(ctx context.Context) (list []Info, err error) {
 	const page = 1000
-	for after := "#~"; ; { // behind the pointers from hashes, # and hexadecimal digits
+	for after := "#~"; ; { // after the indexes, whose keys are # and hexadecimal digits
 
 		documents, err := a.store.List(ctx, store.Tokens, store.ListOptions{After: after, Limit: page})
 		if err != nil {
@@ -22,7 +22,7 @@ func (a *Authority) List(ctx context.Context) (list []Info, err error) {
 		}
 		for _, d := range documents {
 			after = d.Key
-			infos, err := a.infos(d)
+			infos, err := a.infosOf(d)
 			if err != nil {
 				return nil, err
 			}
@@ -34,8 +34,8 @@ func (a *Authority) List(ctx context.Context) (list []Info, err error) {
 	}
 }
 
-// infos describes the tokens of a document.
-func (a *Authority) infos(d store.Document) (list []Info, err error) {
+// infosOf returns descriptions of the tokens of a document.
+func (a *Authority) infosOf(d store.Document) (list []Info, err error) {
 	r, err := decodeRecord(d)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (a *Authority) infos(d store.Document) (list []Info, err error) {
 	return list, nil
 }
 
-// Info describes a token that is stored, without its text.
+// Info describes a stored token, without its text.
 type Info struct {
 	Key     string // "" for an admin token, [GlobalKey] for the one of all keys
 	Created time.Time

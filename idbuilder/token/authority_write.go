@@ -17,12 +17,12 @@ import (
 func (a *Authority) addDerived(ctx context.Context, r record, admin, key string) (Token, error) {
 	e := entry{Nonce: make([]byte, 32), Expires: a.options.expiry()}
 	rand.Read(e.Nonce) // does not fail
-	return a.add(ctx, r, key, derive(admin, e.Nonce, key), e)
+	return a.addToken(ctx, r, key, derive(admin, e.Nonce, key), e)
 }
 
-// add adds a token: first its index, by which it is found and which is of no effect alone,
-// then to the record of the key. If the outcome of that is unknown, it looks.
-func (a *Authority) add(ctx context.Context, r record, key, text string, e entry) (Token, error) {
+// addToken adds a token: first its index, which has no effect alone, then to the record of
+// the key. If the outcome of that is unknown, it reads the record.
+func (a *Authority) addToken(ctx context.Context, r record, key, text string, e entry) (Token, error) {
 	h := hashOf(text)
 	e.Hash, e.Created = h[:], a.options.Now().UTC()
 	t := Token{key, text, e.Expires}
@@ -31,14 +31,14 @@ func (a *Authority) add(ctx context.Context, r record, key, text string, e entry
 		return Token{}, err
 	}
 	r.Tokens = append(r.Tokens, e)
-	if err = a.put(ctx, key, r); err == nil {
+	if err = a.putRecord(ctx, key, r); err == nil {
 		return t, nil
 	}
 	if errors.Is(err, store.ErrConflict) {
-		_ = a.store.Delete(ctx, store.Tokens, h.index(), version) // of no effect, it only takes up room
+		_ = a.store.Delete(ctx, store.Tokens, h.indexKey(), version) // it has no effect, and only takes up room
 		return Token{}, err
 	}
-	if now, readErr := a.record(ctx, key); readErr == nil && now.findEntry(h) != nil {
+	if now, readErr := a.readRecord(ctx, key); readErr == nil && now.findEntry(h) != nil {
 		return t, nil
 	}
 	return t, err
@@ -46,12 +46,12 @@ func (a *Authority) add(ctx context.Context, r record, key, text string, e entry
 
 // putIndex stores to which key a token belongs.
 func (a *Authority) putIndex(ctx context.Context, h hash, key string, expires time.Time) (version int64, err error) {
-	d := store.Document{Key: h.index()}
+	d := store.Document{Key: h.indexKey()}
 	if d.Value, err = json.Marshal(pointer{key}); err != nil {
 		return 0, err
 	}
 	if !expires.IsZero() {
-		d.Expires = expires.Add(24 * time.Hour) // until then the token is called expired, not unknown
+		d.Expires = expires.Add(24 * time.Hour) // until then Check returns ErrExpired for the token, not ErrInvalid
 	}
 	if version, err = a.store.Put(ctx, store.Tokens, d); err != nil {
 		return 0, fmt.Errorf("token: %w", err)
@@ -59,8 +59,8 @@ func (a *Authority) putIndex(ctx context.Context, h hash, key string, expires ti
 	return version, nil
 }
 
-// put stores the record of a key, if it still has the version that was read.
-func (a *Authority) put(ctx context.Context, key string, r record) error {
+// putRecord stores the record of a key, if it still has the version that was read.
+func (a *Authority) putRecord(ctx context.Context, key string, r record) error {
 	value, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -71,12 +71,12 @@ func (a *Authority) put(ctx context.Context, key string, r record) error {
 	return nil
 }
 
-// removeIndexes removes the indexes of tokens that are no longer valid. It is of no matter if
-// it fails: they are of no effect, and expire with the token.
+// removeIndexes removes the indexes of tokens that are no longer valid. It ignores errors:
+// the indexes have no effect, and expire with the token.
 func (a *Authority) removeIndexes(ctx context.Context, old []entry) {
 	for _, e := range old {
 		h := hash(e.Hash)
-		if d, err := a.store.Get(ctx, store.Tokens, h.index()); err == nil {
+		if d, err := a.store.Get(ctx, store.Tokens, h.indexKey()); err == nil {
 			_ = a.store.Delete(ctx, store.Tokens, d.Key, d.Version)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // maxSeen bounds the tokens that a process remembers.
 const maxSeen = 200_000
 
-// maxAge is for how long a token is not read again though the revision is the
-// same. A process that crashes between a reset and its announcement leaves the
-// revision as it was: the old token is accepted for no longer than this.
+// maxAge is how long a process uses a token without reading it again, if the revision
+// stays the same. A process that crashes between a reset and its announcement leaves the
+// revision as it was: others accept the old token for no longer than this.
 const maxAge = time.Minute
 
 // cache remembers tokens that were looked up and found.
@@ -21,7 +21,7 @@ type cache struct {
 	entries map[hash]cachedToken
 }
 
-// cachedToken is what the store said of a token.
+// cachedToken is a token as it was read from the store.
 type cachedToken struct {
 	identity Identity
 	revision int64
@@ -35,7 +35,7 @@ func (c cachedToken) isFresh(revision int64, now time.Time) bool {
 	return c.revision == revision && age >= 0 && age < maxAge
 }
 
-func (c cachedToken) check(now time.Time) error {
+func (c cachedToken) checkExpiry(now time.Time) error {
 	if !c.expires.IsZero() && !now.Before(c.expires) {
 		return ErrExpired
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestFullCache: a full cache forgets a few tokens, not all, and takes new ones.
+// TestFullCache: a full cache forgets a few tokens, not all, to remember new ones.
 func TestFullCache(t *testing.T) {
 	var c cache
 	var h hash

@@ -5,12 +5,12 @@ package token
 import "errors"
 
 var (
-	// ErrInvalid: the token is unknown, or was reset.
+	// ErrInvalid says that the token is unknown, or was reset.
 	ErrInvalid = errors.New("token: unknown, or reset since")
-	// ErrExpired: the token was valid once.
+	// ErrExpired says that the token has expired.
 	ErrExpired = errors.New("token: expired")
-	// ErrBusy: too many unknown tokens are presented to look all of them up.
+	// ErrBusy says that there are too many unknown tokens to look all of them up.
 	ErrBusy = errors.New("token: too many unknown tokens are presented")
-	// ErrKey: there are no tokens for such a key: it is reserved, or not well-formed.
+	// ErrKey says that the key cannot have tokens: it is reserved, or not well-formed.
 	ErrKey = errors.New("token: no key of IDs")
 )

@@ -23,7 +23,7 @@ const (
 	other = "ZzYyXxWwVvUuTtSsRrQqPpOoNnMmLlKkJjIiHhGgFfE"
 )
 
-// process is what one process has over a store.
+// process has the watch and the authority of one process.
 type process struct {
 	testing.TB
 	*token.Authority
@@ -63,8 +63,8 @@ func (p process) reset(admin, key string) token.Token {
 	return t
 }
 
-// is checks whose token it is; for a wanted error, that.
-func (p process) is(text string, want token.Identity, wantErr error) {
+// wantIdentity checks the identity of a token, or the error.
+func (p process) wantIdentity(text string, want token.Identity, wantErr error) {
 	p.Helper()
 	got, err := p.Check(p.Context(), text)
 	if want.Hash = got.Hash; !errors.Is(err, wantErr) || err == nil && got != want {

@@ -21,8 +21,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
-// TestNothingStoredIsAToken: no document has a token, nor an admin token, in any encoding that is
-// at hand, and texts of the documents are no tokens.
+// TestNothingStoredIsAToken: no document has a key token or an admin token, in any common encoding,
+// and no text of a document is a valid token.
 func TestNothingStoredIsAToken(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p := start(t, s, token.Options{})
@@ -45,14 +45,14 @@ func TestNothingStoredIsAToken(t *testing.T) {
 				}
 			}
 			for _, text := range bytes.FieldsFunc(everything, func(c rune) bool { return bytes.ContainsRune([]byte(` "{}[]:,#`), c) }) {
-				p.is(string(text), token.Identity{}, token.ErrInvalid)
+				p.wantIdentity(string(text), token.Identity{}, token.ErrInvalid)
 			}
 		}
 	})
 }
 
-// TestConcurrentKeys: 16 goroutines over 4 processes that ask for one token get the same
-// one; it is stored once.
+// TestConcurrentKeys: 16 goroutines of 4 processes that ask for the token of a key get the
+// same one, which is stored once.
 func TestConcurrentKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		var processes [4]process
@@ -66,16 +66,16 @@ func TestConcurrentKeys(t *testing.T) {
 				t.Errorf("%+v and %+v", k, got[0])
 			}
 		}
-		processes[0].is(got[0].Text, token.Identity{Key: "orders"}, nil)
+		processes[0].wantIdentity(got[0].Text, token.Identity{Key: "orders"}, nil)
 		if records, indexes := documents(t, s); len(records) != 1 || len(indexes) != 1 {
 			t.Errorf("%d records and %d indexes are stored, want one of each", len(records), len(indexes))
 		}
 	})
 }
 
-// TestConcurrentResets: of 16 goroutines that ask for tokens, reset and revoke them, by two
-// admin tokens, no change is lost: at the end those tokens are valid, and only those,
-// that the store has, at most one for each admin token.
+// TestConcurrentResets: 16 goroutines ask for tokens, reset and revoke them, with two admin
+// tokens. No change is lost: at the end exactly the tokens in the store are valid, at most
+// one for each admin token.
 func TestConcurrentResets(t *testing.T) {
 	for range 5 {
 		bubble(t, func(t *testing.T, s store.Store) {
@@ -111,7 +111,7 @@ func TestConcurrentResets(t *testing.T) {
 					want = nil
 				}
 				for _, p := range processes {
-					p.is(text, token.Identity{Key: "orders"}, want)
+					p.wantIdentity(text, token.Identity{Key: "orders"}, want)
 				}
 			}
 			if n := storedTokens(t, s, "orders"); n != 2 {
@@ -134,9 +134,9 @@ func storedTokens(t *testing.T, s store.Store, key string) int {
 	return len(r.Tokens)
 }
 
-// TestFaults: with a store whose calls fail, before or after they took effect, what is given
-// without an error is valid, and what was reset without an error is not. A process that
-// stops after any call leaves nothing that a repetition does not mend.
+// TestFaults: calls of the store fail, before or after they took effect. A token that was
+// returned without an error is valid, one that was reset without an error is not. If a process
+// stops after any call, repeating the operation repairs what it left.
 func TestFaults(t *testing.T) {
 	random := seed.Rand(t)
 	bubble(t, func(t *testing.T, s store.Store) {
@@ -167,10 +167,10 @@ func TestFaults(t *testing.T) {
 				valid = token.Token{} // a reset may have been made
 				continue
 			}
-			q.is(k.Text, token.Identity{Key: "orders"}, nil)
+			q.wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 			switch {
 			case reset && valid.Text != "":
-				q.is(valid.Text, token.Identity{}, token.ErrInvalid)
+				q.wantIdentity(valid.Text, token.Identity{}, token.ErrInvalid)
 			case valid.Text != "" && valid != k:
 				t.Error("a token that is valid was replaced")
 			}
@@ -180,12 +180,12 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%v: not all cases were met", counts)
 		}
 		faults = false
-		q.is(p.reset(admin, "orders").Text, token.Identity{Key: "orders"}, nil)
+		q.wantIdentity(p.reset(admin, "orders").Text, token.Identity{Key: "orders"}, nil)
 	})
 }
 
-// TestLostAcknowledgement: tokens whose making succeeds, though the store's answer is lost, are
-// given; else the operator of a new installation would have no admin token.
+// TestLostAcknowledgement: if a token was stored, but the store's answer was lost, the token is
+// returned; otherwise the operator of a new installation would have no admin token.
 func TestLostAcknowledgement(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
@@ -196,63 +196,63 @@ func TestLostAcknowledgement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.is(made, token.Identity{Admin: true}, nil)
+		p.wantIdentity(made, token.Identity{Admin: true}, nil)
 		next, err := p.ResetAdmin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.is(made, token.Identity{}, token.ErrInvalid)
-		p.is(next, token.Identity{Admin: true}, nil)
-		p.is(p.key(next, "orders").Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity(made, token.Identity{}, token.ErrInvalid)
+		p.wantIdentity(next, token.Identity{Admin: true}, nil)
+		p.wantIdentity(p.key(next, "orders").Text, token.Identity{Key: "orders"}, nil)
 	})
 }
 
-// TestUnannounced: a reset whose announcement failed returns an error and the token; workers
-// accept the old one for a minute at most, or until the reset is repeated.
+// TestUnannounced: if the announcement of a reset fails, it returns an error and the token; workers
+// accept the old token for a minute at most, or until the reset is repeated.
 func TestUnannounced(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		f := storetest.Faulty(s, func(c storetest.Call) storetest.Fault { return storetest.Fault{Fail: c.Method == "Advance"} })
 		p, q := start(t, f, token.Options{}), start(t, s, token.Options{})
 		old := p.key(admin, "orders")
-		q.is(old.Text, token.Identity{Key: "orders"}, nil)
+		q.wantIdentity(old.Text, token.Identity{Key: "orders"}, nil)
 		next, err := p.Reset(t.Context(), admin, "orders")
 		if !errors.Is(err, storetest.ErrFault) || next.Text == "" {
 			t.Fatal(next, err)
 		}
-		q.is(old.Text, token.Identity{Key: "orders"}, nil)
-		q.is(next.Text, token.Identity{Key: "orders"}, nil)
+		q.wantIdentity(old.Text, token.Identity{Key: "orders"}, nil)
+		q.wantIdentity(next.Text, token.Identity{Key: "orders"}, nil)
 		time.Sleep(time.Minute)
-		q.is(old.Text, token.Identity{}, token.ErrInvalid)
+		q.wantIdentity(old.Text, token.Identity{}, token.ErrInvalid)
 	})
 }
 
-// TestStoreDown: while the store is down, a token of the options is accepted; others
-// are the store's error once nothing is vouched for.
+// TestStoreDown: while the store is down, the token of the options is valid; for others
+// Check returns the store's error once the revision is no longer valid.
 func TestStoreDown(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		var down atomic.Bool
 		p := start(t, storetest.Faulty(s, func(storetest.Call) storetest.Fault { return storetest.Fault{Fail: down.Load()} }), token.Options{Admin: admin})
 		k := p.key(admin, "orders")
-		p.is(k.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 		down.Store(true)
-		p.is("unknown", token.Identity{}, storetest.ErrFault)
-		p.is(k.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity("unknown", token.Identity{}, storetest.ErrFault)
+		p.wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 		time.Sleep(2 * time.Second)
-		p.is(k.Text, token.Identity{}, storetest.ErrFault)
-		p.is(admin, token.Identity{Admin: true}, nil)
+		p.wantIdentity(k.Text, token.Identity{}, storetest.ErrFault)
+		p.wantIdentity(admin, token.Identity{Admin: true}, nil)
 		if _, err := p.Key(t.Context(), admin, "orders"); !errors.Is(err, storetest.ErrFault) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestFlood: guesses are looked up at a bounded rate, and lock out no token that
-// the process has seen, also when a new revision makes it look again.
+// TestFlood: the rate of lookups of guessed tokens is bounded, and they lock out no token that
+// the process has seen, even if a new revision makes it look again.
 func TestFlood(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p := start(t, s, token.Options{Lookups: 10})
 		known, fresh := p.key(admin, "orders"), p.key(admin, "bills")
-		p.is(known.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity(known.Text, token.Identity{Key: "orders"}, nil)
 		looked := 0
 		for i := range 100 {
 			_, err := p.Check(t.Context(), fmt.Sprint("guess ", i))
@@ -265,7 +265,7 @@ func TestFlood(t *testing.T) {
 		if looked != 9 {
 			t.Errorf("%d of 100 guesses were looked up, want 9", looked)
 		}
-		p.is(fresh.Text, token.Identity{}, token.ErrBusy)
+		p.wantIdentity(fresh.Text, token.Identity{}, token.ErrBusy)
 		if _, err := s.Advance(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -278,21 +278,21 @@ func TestFlood(t *testing.T) {
 		for i := range 20 {
 			_, _ = p.Check(t.Context(), fmt.Sprint("even more ", i))
 		}
-		p.is("another guess", token.Identity{}, token.ErrBusy)
-		p.is(known.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity("another guess", token.Identity{}, token.ErrBusy)
+		p.wantIdentity(known.Text, token.Identity{Key: "orders"}, nil)
 		time.Sleep(time.Second)
-		p.is(fresh.Text, token.Identity{Key: "bills"}, nil)
+		p.wantIdentity(fresh.Text, token.Identity{Key: "bills"}, nil)
 		p.reset(admin, "orders")
-		p.is(known.Text, token.Identity{}, token.ErrInvalid)
+		p.wantIdentity(known.Text, token.Identity{}, token.ErrInvalid)
 		for i := range 20 {
 			_, _ = p.Check(t.Context(), fmt.Sprint("last ", i))
 		}
-		p.is(known.Text, token.Identity{}, token.ErrBusy) // it is a guess like others now
+		p.wantIdentity(known.Text, token.Identity{}, token.ErrBusy) // it is a guess like others now
 	})
 }
 
-// TestCorruptDocuments: what the store has and this package did not write is an error
-// that names the document, not a token.
+// TestCorruptDocuments: for a document that this package did not write, the error names
+// the document, and no token.
 func TestCorruptDocuments(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p := start(t, s, token.Options{})
@@ -315,7 +315,7 @@ func TestCorruptDocuments(t *testing.T) {
 			}
 			put(t, s, c.d.Key, string(c.d.Value))
 		}
-		start(t, s, token.Options{}).is(k.Text, token.Identity{Key: "orders"}, nil)
+		start(t, s, token.Options{}).wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 	})
 }
 
@@ -330,7 +330,7 @@ func put(t *testing.T, s store.Store, key, value string) {
 	}
 }
 
-// TestConflictsEnd: a store that answers nothing but conflicts ends a call with its context.
+// TestConflictsEnd: if each write is a conflict, a call ends with its context.
 func TestConflictsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p := start(t, storetest.Faulty(s, func(c storetest.Call) storetest.Fault {

@@ -23,8 +23,8 @@ type Options struct {
 	// Expiry is how long a key token is valid, rounded up to seconds. The default value is
 	// 30 days; at least a second; negative: it does not expire.
 	Expiry time.Duration
-	// Lookups bounds how many tokens a second are looked up in the store that this process
-	// has not seen, so that guesses do not load it. The default value is 1000.
+	// Lookups bounds the lookups of unknown tokens in the store a second, so that guesses do
+	// not load it. The default value is 1000.
 	Lookups int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -34,11 +34,11 @@ type Options struct {
 const (
 	minAdmin   = 16
 	minKinds   = 8
-	maxText    = 512 // bytes of any token that is looked at
+	maxText    = 512 // bytes of any token that is checked
 	suggestion = "make one with `openssl rand -base64 32`"
 )
 
-// published are admin tokens that the deployed worker's files have.
+// published has the admin tokens in the deployed worker's files.
 var published = []string{"admin_change_me_in_production", "dev_admin_token_12345"}
 
 // Validate reports all that is wrong with the options.

@@ -17,14 +17,14 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// Keys of documents that are for no key of IDs.
+// Keys of documents that do not belong to a key of IDs.
 const (
 	adminKey  = "__admin__"
 	globalKey = "__global__" // of the deployed worker: a token for all keys that allow it
 )
 
-// maxTokens bounds the tokens of one key that are valid at once: one for each
-// admin token that asked. The oldest gives way.
+// maxTokens bounds the valid tokens of one key: one for each admin token that asked. The
+// oldest is removed for a new one.
 const maxTokens = 8
 
 // hash is the SHA-256 of a token.
@@ -36,8 +36,8 @@ func hashOf(text string) hash {
 	return sha256.Sum256(b[:copy(b[:], text)])
 }
 
-// index is the key of the document that says to which key a token belongs.
-func (h hash) index() string { return "#" + hex.EncodeToString(h[:]) }
+// indexKey returns the key of the document that names the key of a token.
+func (h hash) indexKey() string { return "#" + hex.EncodeToString(h[:]) }
 
 // record is the document of a key: its tokens.
 type record struct {
@@ -56,7 +56,7 @@ type entry struct {
 // isValid reports whether the token has not expired.
 func (e *entry) isValid(now time.Time) bool { return e.Expires.IsZero() || now.Before(e.Expires) }
 
-// pointer is the document of a hash.
+// pointer is the document of an index.
 type pointer struct {
 	Key string `json:"key"`
 }
@@ -88,8 +88,7 @@ func (r *record) dropExpired(now time.Time) {
 	}
 }
 
-// derive returns the key token that an admin token yields with a nonce: 64
-// characters.
+// derive returns the key token for an admin token and a nonce: 64 characters.
 func derive(admin string, nonce []byte, key string) string {
 	mac := hmac.New(sha512.New384, []byte(admin))
 	mac.Write([]byte("kazahana idbuilder key token\x00"))

@@ -23,7 +23,7 @@ func (t Token) withoutSecret() any {
 	return Token(t)
 }
 
-// Token is a token as its owner gets it.
+// Token is a token with its text.
 type Token struct {
 	Key     string
 	Text    string

@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
-// TestKey: the same admin token gets the same key token, from any process; another admin
-// token gets another one, and another key has another one. All of them are valid, each for its key.
+// TestKey: an admin token gets the same key token from any process; other admin tokens and other
+// keys have other key tokens. Each is valid for its key.
 func TestKey(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
@@ -36,12 +36,12 @@ func TestKey(t *testing.T) {
 				t.Errorf("%q is not 64 characters of base64", text)
 			}
 			for range 2 { // the second time from memory
-				p.is(text, token.Identity{Key: key}, nil)
-				q.is(text, token.Identity{Key: key}, nil)
+				p.wantIdentity(text, token.Identity{Key: key}, nil)
+				q.wantIdentity(text, token.Identity{Key: key}, nil)
 			}
 		}
 		global := p.key(admin, token.GlobalKey)
-		p.is(global.Text, token.Identity{Global: true}, nil)
+		p.wantIdentity(global.Text, token.Identity{Global: true}, nil)
 		if got, err := p.Check(t.Context(), orders.Text); err != nil || got.Hash != sha256.Sum256([]byte(orders.Text)) {
 			t.Errorf("the hash is %x, %v", got.Hash, err)
 		}
@@ -60,11 +60,11 @@ func TestUnknownTokens(t *testing.T) {
 		}), token.Options{Admin: admin})
 		text := p.key(admin, "orders").Text
 		for _, text := range []string{"x", text[:63], text + "x", strings.ToLower(text), admin[1:], "orders", "__admin__", "\x00", "\xff"} {
-			p.is(text, token.Identity{}, token.ErrInvalid)
+			p.wantIdentity(text, token.Identity{}, token.ErrInvalid)
 		}
 		before := gets.Load()
 		for _, text := range []string{"", strings.Repeat("x", 513), strings.Repeat("x", 10<<20)} {
-			p.is(text, token.Identity{}, token.ErrInvalid)
+			p.wantIdentity(text, token.Identity{}, token.ErrInvalid)
 		}
 		if gets.Load() != before {
 			t.Error("a text that cannot be a token was looked up")
@@ -73,7 +73,7 @@ func TestUnknownTokens(t *testing.T) {
 }
 
 // TestExpiry: a token is valid until the instant of its expiry, not at it; then the same
-// admin token gets a new one. What the store removes later is unknown.
+// admin token gets a new one. A token that the store has removed is unknown.
 func TestExpiry(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		var c clock
@@ -84,41 +84,41 @@ func TestExpiry(t *testing.T) {
 		if want := begun.Add(time.Hour).Truncate(time.Second).Add(time.Second); !old.Expires.Equal(want) {
 			t.Errorf("it expires at %v, want %v", old.Expires, want)
 		}
-		p.is(old.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity(old.Text, token.Identity{Key: "orders"}, nil)
 		c.set(old.Expires.Add(-1))
-		p.is(old.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity(old.Text, token.Identity{Key: "orders"}, nil)
 		if again := p.key(admin, "orders"); again != old {
 			t.Error("a token that is valid is replaced")
 		}
 		c.set(old.Expires)
-		p.is(old.Text, token.Identity{}, token.ErrExpired)
-		start(t, s, token.Options{Now: c.now}).is(old.Text, token.Identity{}, token.ErrExpired)
+		p.wantIdentity(old.Text, token.Identity{}, token.ErrExpired)
+		start(t, s, token.Options{Now: c.now}).wantIdentity(old.Text, token.Identity{}, token.ErrExpired)
 		next := p.key(admin, "orders")
 		if next.Text == old.Text {
 			t.Error("a token that has expired is given again")
 		}
-		p.is(next.Text, token.Identity{Key: "orders"}, nil)
-		c.set(begun) // the clock is set back: what was replaced stays invalid
-		start(t, s, token.Options{Now: c.now}).is(old.Text, token.Identity{}, token.ErrInvalid)
+		p.wantIdentity(next.Text, token.Identity{Key: "orders"}, nil)
+		c.set(begun) // the clock is set back: the replaced token stays invalid
+		start(t, s, token.Options{Now: c.now}).wantIdentity(old.Text, token.Identity{}, token.ErrInvalid)
 	})
 }
 
-// TestNeverExpires: with a negative Expiry.
+// TestNeverExpires: with a negative Expiry, a token does not expire.
 func TestNeverExpires(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		var c clock
 		p := start(t, s, token.Options{Expiry: -1, Now: c.now})
 		k := p.key(admin, "orders")
 		c.set(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
-		p.is(k.Text, token.Identity{Key: "orders"}, nil)
+		p.wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 		if again := p.key(admin, "orders"); !k.Expires.IsZero() || again != k {
 			t.Errorf("%+v, then %+v", k, again)
 		}
 	})
 }
 
-// TestReset: when Reset returns, a process that has accepted the token a moment ago
-// refuses it, and so does the one that reset it; tokens of other keys stay.
+// TestReset: when Reset returns, all processes refuse the old token, even one that has accepted it
+// a moment ago. Tokens of other keys stay valid.
 func TestReset(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
@@ -138,10 +138,10 @@ func TestReset(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		next := p.reset(admin, "orders")
 		for _, process := range []process{p, q} {
-			process.is(old.Text, token.Identity{}, token.ErrInvalid)
-			process.is(others.Text, token.Identity{}, token.ErrInvalid)
-			process.is(next.Text, token.Identity{Key: "orders"}, nil)
-			process.is(kept.Text, token.Identity{Key: "bills"}, nil)
+			process.wantIdentity(old.Text, token.Identity{}, token.ErrInvalid)
+			process.wantIdentity(others.Text, token.Identity{}, token.ErrInvalid)
+			process.wantIdentity(next.Text, token.Identity{Key: "orders"}, nil)
+			process.wantIdentity(kept.Text, token.Identity{Key: "bills"}, nil)
 		}
 		close(stop)
 		if again := q.key(admin, "orders"); again != next {
@@ -158,12 +158,12 @@ func TestRevoke(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p, q := start(t, s, token.Options{}), start(t, s, token.Options{})
 		old := p.key(admin, "orders")
-		q.is(old.Text, token.Identity{Key: "orders"}, nil)
+		q.wantIdentity(old.Text, token.Identity{Key: "orders"}, nil)
 		for range 2 { // it can be repeated
 			if err := p.Revoke(t.Context(), "orders"); err != nil {
 				t.Fatal(err)
 			}
-			q.is(old.Text, token.Identity{}, token.ErrInvalid)
+			q.wantIdentity(old.Text, token.Identity{}, token.ErrInvalid)
 		}
 		if err := p.Revoke(t.Context(), "a key without tokens"); err != nil {
 			t.Error(err)
@@ -174,7 +174,7 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// TestManyAdmins: a key has 8 tokens at most; the oldest gives way.
+// TestManyAdmins: a key has at most 8 tokens; the oldest is removed for a new one.
 func TestManyAdmins(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p := start(t, s, token.Options{})
@@ -183,20 +183,20 @@ func TestManyAdmins(t *testing.T) {
 			tokens = append(tokens, p.key(admin+string(rune('a'+i)), "orders"))
 		}
 		q := start(t, s, token.Options{})
-		q.is(tokens[0].Text, token.Identity{}, token.ErrInvalid)
+		q.wantIdentity(tokens[0].Text, token.Identity{}, token.ErrInvalid)
 		for _, k := range tokens[1:] {
-			q.is(k.Text, token.Identity{Key: "orders"}, nil)
+			q.wantIdentity(k.Text, token.Identity{Key: "orders"}, nil)
 		}
-		// Where it is in memory, it is accepted for a minute at most.
-		p.is(tokens[1].Text, token.Identity{Key: "orders"}, nil)
+		// A process that has the token in memory accepts it for a minute at most.
+		p.wantIdentity(tokens[1].Text, token.Identity{Key: "orders"}, nil)
 		p.key(other, "orders")
 		time.Sleep(time.Minute)
-		p.is(tokens[1].Text, token.Identity{}, token.ErrInvalid)
+		p.wantIdentity(tokens[1].Text, token.Identity{}, token.ErrInvalid)
 	})
 }
 
-// TestReservedKeys: no token is made for a key of documents that are for none. An
-// index, and the admin tokens, would be overwritten.
+// TestReservedKeys: reserved keys have no tokens. Otherwise an index or the admin tokens
+// would be overwritten.
 func TestReservedKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		p := start(t, s, token.Options{})
@@ -207,7 +207,7 @@ func TestReservedKeys(t *testing.T) {
 				t.Errorf("%q: %v, %v, %v", key, keyErr, resetErr, revokeErr)
 			}
 		}
-		for _, text := range []string{"", "short", strings.Repeat("x", 513)} { // what a reader of the store could derive tokens of
+		for _, text := range []string{"", "short", strings.Repeat("x", 513)} { // a reader of the store could derive tokens from it
 			_, keyErr := p.Key(t.Context(), text, "orders")
 			if _, resetErr := p.Reset(t.Context(), text, "orders"); !errors.Is(keyErr, token.ErrInvalid) || !errors.Is(resetErr, token.ErrInvalid) {
 				t.Errorf("%.20q: %v, %v", text, keyErr, resetErr)

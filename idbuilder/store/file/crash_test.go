@@ -23,8 +23,8 @@ import (
 
 var errCrash = errors.New("crash")
 
-// crashDisk is a disk in memory on which the machine, or the process, ends at a
-// step: from then on nothing works.
+// crashDisk is a disk in memory on which the machine, or the process, crashes at a
+// step: from then on every call fails.
 type crashDisk struct {
 	mem   *vfs.MemFS
 	mu    sync.Mutex
@@ -123,7 +123,7 @@ func (f crashingFile) Write(data []byte) (n int, err error) {
 
 func (f crashingFile) Sync() error { return f.disk.do("sync", f.path, f.File.Sync) }
 
-// history is what a store has told its callers.
+// history has what a store has acknowledged.
 type history struct {
 	ledger   storetest.Ledger
 	version  int64 // of the document
@@ -131,8 +131,8 @@ type history struct {
 	revision int64
 }
 
-// use makes one call after another, until one fails.
-func (h *history) use(ctx context.Context, s *Store, rounds int) error {
+// useStore makes one call after another, until one fails.
+func (h *history) useStore(ctx context.Context, s *Store, rounds int) error {
 	for range rounds {
 		r, err := s.Reserve(ctx, "orders", up(3))
 		if err != nil {
@@ -147,15 +147,15 @@ func (h *history) use(ctx context.Context, s *Store, rounds int) error {
 			return fmt.Errorf("the revision went from %d to %d", h.revision, revision)
 		}
 		h.revision = revision
-		if err := h.change(ctx, s); err != nil {
+		if err := h.changeDocument(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// change creates, replaces and deletes a document.
-func (h *history) change(ctx context.Context, s *Store) error {
+// changeDocument creates, replaces and deletes a document.
+func (h *history) changeDocument(ctx context.Context, s *Store) error {
 	d, err := s.Get(ctx, store.Tokens, "orders")
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -186,8 +186,8 @@ func (h *history) change(ctx context.Context, s *Store) error {
 }
 
 // TestCrashes ends the machine, or the process, at each step of a history, with
-// nothing, some or all of what was not synced on the disk. Nothing that a caller
-// was told is forgotten, no number is given twice, and the store goes on.
+// nothing, some or all of the unsynced data on the disk. Nothing that the store has
+// acknowledged is lost, no number is given twice, and the store works afterwards.
 func TestCrashes(t *testing.T) {
 	rng := seed.Rand(t)
 	steps := 0
@@ -206,7 +206,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// crash runs one history with a crash and reports whether it came to that.
+// crash runs one history with a crash, and reports whether the crash happened.
 func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
 	t.Helper()
 	root := filepath.FromSlash("/data/ids")
@@ -217,7 +217,7 @@ func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
 		if err := s.Init(t.Context()); err != nil {
 			return err
 		}
-		return h.use(t.Context(), s, rounds)
+		return h.useStore(t.Context(), s, rounds)
 	}
 	err := run(4)
 	if err != nil && !errors.Is(err, errCrash) {
@@ -238,8 +238,8 @@ func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
 	return crashed
 }
 
-// TestFailedSync checks that nothing is written to a file, or a folder, of which
-// a sync has failed, until the store is opened anew.
+// TestFailedSync checks that the store writes no more to a file or folder after a failed sync,
+// until it is opened anew.
 func TestFailedSync(t *testing.T) {
 	root := filepath.FromSlash("/data")
 	for _, fails := range []string{"sync " + filepath.Join(root, "sequences", "orders"), "syncdir " + filepath.Join(root, "sequences")} {

@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// TestDamage checks that each file that is not as it was written is named by an
-// error, by every call that reads it, and that nothing is written over it.
+// TestDamage checks that every call that reads a damaged file names it in the error, and
+// that no call overwrites it.
 func TestDamage(t *testing.T) {
 	long := strings.Repeat("É", 60)
 	damages := map[string][]string{

@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// disk is a file system. Tests bring one that fails and crashes.
+// disk is a file system. Tests have one that fails and crashes.
 type disk interface {
 	ReadFile(path string) ([]byte, error)
 	// Create makes a file that does not exist.
@@ -17,12 +17,12 @@ type disk interface {
 	Rename(from, to string) error
 	Remove(path string) error
 	MkdirAll(path string) error
-	// SyncDir makes what was renamed and removed in a folder durable.
+	// SyncDir makes renames and removals in a folder durable.
 	SyncDir(path string) error
 	// ReadDir returns the names of the files in a folder.
 	ReadDir(path string) ([]string, error)
-	// Lock locks a file, which it makes if it is to be locked for writing, until the
-	// lock is closed or the process ends. ctx ends the wait.
+	// Lock locks a file until the lock is closed or the process ends. It makes the file for
+	// an exclusive lock. ctx ends the wait.
 	Lock(ctx context.Context, path string, shared bool) (io.Closer, error)
 }
 
@@ -110,7 +110,7 @@ func lockOnce(ctx context.Context, path string, shared bool) (*os.File, error) {
 		}
 		return file, nil
 	case <-ctx.Done():
-		go func() { // the system's wait cannot be ended: give the lock back when it comes
+		go func() { // the system's wait cannot be ended: release the lock when it is granted
 			<-locked
 			_ = file.Close()
 		}()

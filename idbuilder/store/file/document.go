@@ -35,8 +35,7 @@ func encodeDocument(d store.Document) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodeDocument reads the file of a key; "" stands for a key that only the file
-// tells.
+// decodeDocument reads the file of a key; with "" it takes the key from the file.
 func decodeDocument(path, key string, data []byte) (d store.Document, err error) {
 	var f documentFile
 	err = json.Unmarshal(data, &f)

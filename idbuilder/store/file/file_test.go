@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// switchedDisk is the system's disk, but cannot be written while it is switched so.
+// switchedDisk is the system's disk; a test can make it read-only.
 type switchedDisk struct {
 	system
 	readOnly *atomic.Bool
@@ -102,8 +102,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// lazy is the system's disk without waiting for it: what tests of names and
-// contents need.
+// lazy is the system's disk without syncs, for tests of names and contents.
 type lazy struct{ system }
 
 func (lazy) SyncDir(string) error { return nil }

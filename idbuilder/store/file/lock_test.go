@@ -64,7 +64,7 @@ func (q *queue) users(name string) int {
 	return 0
 }
 
-// observedContext is a context that tells when it is asked for its end.
+// observedContext is a context that reports calls of Done.
 type observedContext struct {
 	context.Context
 	asked chan bool
@@ -75,8 +75,8 @@ func (c observedContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestRemovedLock checks that a lock whose file was removed and made again is not
-// had by two.
+// TestRemovedLock checks that two callers never have a lock at once, even if its file was
+// removed and made again.
 func TestRemovedLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
 	first, err := system{}.Lock(t.Context(), path, false)

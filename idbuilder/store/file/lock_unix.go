@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// flock locks an open file: of two that were opened each by itself, also by one
-// process, only one has it.
+// flock locks an open file. Of two open files with the same path, even in one process,
+// only one can have the lock.
 func flock(file *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), how)

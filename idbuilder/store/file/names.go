@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// longest is how many bytes the name of a file may have without its ending.
+// longest bounds the bytes of a file's name without its ending.
 const longest = 200
 
 // FileName returns the name, without an ending, of the file for a sequence or
@@ -34,7 +34,7 @@ func FileName(name string) string {
 	return "%%" + hex.EncodeToString(sum[:])
 }
 
-// isHashed reports whether a file's name does not tell what it stands for.
+// isHashed reports whether a file's name is a hash, which does not show the name behind it.
 func isHashed(fileName string) bool { return strings.HasPrefix(fileName, "%%") }
 
 // NameOf is the inverse of [FileName]. It reports false for a name that is not

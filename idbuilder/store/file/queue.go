@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// queue lets one goroutine of the process at a time have a name, so that not each
-// of them waits in the system for the lock of a file.
+// queue lets one goroutine of the process at a time use a name, so that only that one
+// waits in the system for the lock of a file.
 type queue struct {
 	mu    sync.Mutex
 	turns map[string]*turn
 }
 
-// turn is the goroutine that has a name, and those that wait for it.
+// turn is the lock of a name.
 type turn struct {
-	users int           // that have it or wait for it
+	users int           // goroutines that have the name or wait for it
 	held  chan struct{} // has an element while one has it
 }
 
-// awaitTurn waits for a name, until ctx ends. The function that it returns leaves.
+// awaitTurn waits for a name, until ctx ends. The caller gives the name back with leave.
 func (q *queue) awaitTurn(ctx context.Context, name string) (leave func(), err error) {
 	q.mu.Lock()
 	t := q.turns[name]

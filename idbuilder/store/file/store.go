@@ -66,8 +66,8 @@ func (s *Store) path(elements ...string) string {
 	return filepath.Join(append([]string{s.root}, elements...)...)
 }
 
-// beginCall is what each call does first: it returns a context that ends with the
-// store as well, or why the call cannot be made.
+// beginCall starts each call: it returns a context that also ends with the store, or
+// the reason for which the call is not possible.
 func (s *Store) beginCall(ctx context.Context) (context.Context, func(), error) {
 	if err := s.checkOpen(ctx); err != nil {
 		return ctx, nil, err
@@ -84,8 +84,8 @@ func (s *Store) checkOpen(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// locked runs fn while the process has a lock.
-func (s *Store) locked(ctx context.Context, name string, fn func() error) error {
+// withLock runs fn while the process has a lock.
+func (s *Store) withLock(ctx context.Context, name string, fn func() error) error {
 	ctx, end, err := s.beginCall(ctx)
 	if end != nil {
 		defer end()
@@ -118,8 +118,8 @@ func (s *Store) Close() error {
 
 // Ping implements [store.Store]. It writes and syncs a file.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.explainError("ping", s.locked(ctx, lockPing, func() error {
-		return s.replace(s.path("ping"), []byte(s.now().UTC().Format(time.RFC3339Nano)+"\n"))
+	return s.explainError("ping", s.withLock(ctx, lockPing, func() error {
+		return s.replaceFile(s.path("ping"), []byte(s.now().UTC().Format(time.RFC3339Nano)+"\n"))
 	}))
 }
 
@@ -131,8 +131,8 @@ const (
 	lockKind     = "%kind-" // and the kind
 )
 
-// explainError says which call failed, and that nothing can be written where that is
-// the cause.
+// explainError adds the name of the call to an error, and [store.ErrReadOnly] if the
+// folder cannot be written.
 func (s *Store) explainError(what string, err error) error {
 	switch {
 	case err == nil:
@@ -143,8 +143,8 @@ func (s *Store) explainError(what string, err error) error {
 	return fmt.Errorf("file: %s: %w", what, err)
 }
 
-// isReadOnly reports whether a folder cannot be written, or not by this user.
-// What cannot be read is reported as corrupt.
+// isReadOnly reports whether the error says that this user cannot write the folder.
+// Files that cannot be read are corrupt instead.
 func isReadOnly(err error) bool {
 	corrupt := (*store.CorruptError)(nil)
 	return !errors.As(err, &corrupt) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission))

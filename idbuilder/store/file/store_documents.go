@@ -15,7 +15,7 @@ import (
 )
 
 func (s *Store) documentPath(kind store.Kind, key string) string {
-	return filepath.Join(s.folder(kind), FileName(key)+ending)
+	return filepath.Join(s.kindFolder(kind), FileName(key)+ending)
 }
 
 // Get implements [store.Store].
@@ -41,7 +41,7 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 	if err := errors.Join(kind.Validate(), d.Validate()); err != nil {
 		return 0, err
 	}
-	err := s.locked(ctx, lockKind+string(kind), func() error {
+	err := s.withLock(ctx, lockKind+string(kind), func() error {
 		path := s.documentPath(kind, d.Key)
 		old, err := s.readDocument(path, d.Key)
 		if err != nil {
@@ -62,10 +62,10 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 		if err != nil {
 			return err
 		}
-		if err := s.replace(path, data); err != nil {
+		if err := s.replaceFile(path, data); err != nil {
 			return err
 		}
-		s.expires(kind, d)
+		s.noteExpiry(kind, d)
 		return nil
 	})
 	if err != nil {
@@ -74,10 +74,10 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 	return d.Version, nil
 }
 
-// beforeFirst returns the version that a document's first one must be greater
-// than, and makes the folder of the kind.
+// beforeFirst returns the version after which a new document's versions begin, and makes
+// the folder of the kind.
 func (s *Store) beforeFirst(kind store.Kind) (int64, error) {
-	dir := s.folder(kind)
+	dir := s.kindFolder(kind)
 	if _, err := s.disk.ReadDir(dir); errors.Is(err, fs.ErrNotExist) {
 		if err := s.disk.MkdirAll(dir); err != nil {
 			return 0, err
@@ -95,7 +95,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
 		return err
 	}
-	return s.explainError("delete", s.locked(ctx, lockKind+string(kind), func() error {
+	return s.explainError("delete", s.withLock(ctx, lockKind+string(kind), func() error {
 		d, err := s.readDocument(s.documentPath(kind, key), key)
 		switch {
 		case err != nil || d.Version == 0:
@@ -103,19 +103,19 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 		case d.Version != version:
 			return store.ErrConflict
 		}
-		return s.erase(kind, d)
+		return s.eraseDocument(kind, d)
 	}))
 }
 
-// erase removes a document. Before that it stores its version, so that the next
-// document with its key has a greater one, whenever a crash comes.
-func (s *Store) erase(kind store.Kind, d store.Document) error {
+// eraseDocument removes a document. Before that it stores the version, so that the next
+// document with its key has a greater one even after a crash.
+func (s *Store) eraseDocument(kind store.Kind, d store.Document) error {
 	highest, _, err := s.readNumber("versions", string(kind))
 	if err != nil {
 		return err
 	}
 	if d.Version > highest {
-		if err := s.replace(s.path("versions", string(kind)), fmt.Appendln(nil, d.Version)); err != nil {
+		if err := s.replaceFile(s.path("versions", string(kind)), fmt.Appendln(nil, d.Version)); err != nil {
 			return err
 		}
 	}
@@ -144,8 +144,8 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 	return list, s.explainError("list", err)
 }
 
-// withSharedLock runs fn while no process changes what a lock is for. A folder that
-// cannot be written may have no such lock.
+// withSharedLock runs fn with a shared lock. In a folder that cannot be written it may run
+// fn without one.
 func (s *Store) withSharedLock(ctx context.Context, name string, fn func() error) error {
 	lock, err := s.disk.Lock(ctx, s.path("locks", name+".lock"), true)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -158,7 +158,7 @@ func (s *Store) withSharedLock(ctx context.Context, name string, fn func() error
 }
 
 func (s *Store) list(ctx context.Context, kind store.Kind, o store.ListOptions) ([]store.Document, error) {
-	keys, err := s.keys(kind)
+	keys, err := s.documentKeys(kind)
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +182,9 @@ func (s *Store) list(ctx context.Context, kind store.Kind, o store.ListOptions) 
 	return list, nil
 }
 
-// keys returns the keys of all documents of a kind.
-func (s *Store) keys(kind store.Kind) (keys []string, err error) {
-	files, err := s.disk.ReadDir(s.folder(kind))
+// documentKeys returns the keys of all documents of a kind.
+func (s *Store) documentKeys(kind store.Kind) (keys []string, err error) {
+	files, err := s.disk.ReadDir(s.kindFolder(kind))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -195,12 +195,12 @@ func (s *Store) keys(kind store.Kind) (keys []string, err error) {
 		}
 		key, ok := NameOf(name)
 		if !ok {
-			d, err := s.readDocument(filepath.Join(s.folder(kind), file), "")
+			d, err := s.readDocument(filepath.Join(s.kindFolder(kind), file), "")
 			if err != nil {
 				return nil, err
 			}
 			if key = d.Key; d.Version > 0 && FileName(key) != name {
-				return nil, &store.CorruptError{Where: filepath.Join(s.folder(kind), file), Reason: "the file has the name of another key than " + key + "; rename it to " + FileName(key) + ending}
+				return nil, &store.CorruptError{Where: filepath.Join(s.kindFolder(kind), file), Reason: "the file has the name of another key than " + key + "; rename it to " + FileName(key) + ending}
 			}
 		}
 		if key != "" {
@@ -210,8 +210,8 @@ func (s *Store) keys(kind store.Kind) (keys []string, err error) {
 	return keys, err
 }
 
-// folder returns the folder of a kind.
-func (s *Store) folder(kind store.Kind) string {
+// kindFolder returns the folder of a kind.
+func (s *Store) kindFolder(kind store.Kind) string {
 	if kind == store.Configs {
 		return s.path("configs")
 	}
@@ -220,7 +220,7 @@ func (s *Store) folder(kind store.Kind) string {
 
 // readDocument returns a document; one with the version 0 if there is none.
 func (s *Store) readDocument(path, key string) (d store.Document, err error) {
-	data, exists, err := s.read(path)
+	data, exists, err := s.readFile(path)
 	if err != nil || !exists {
 		return d, err
 	}

@@ -18,14 +18,14 @@ type item struct {
 const (
 	// sweepGrace is how long expired documents stay: clocks differ.
 	sweepGrace = time.Minute
-	// sweepEvery is after how many documents a process removes what has expired of
-	// those that it stored.
+	// sweepEvery is the number of documents after which a process removes the expired ones
+	// that it stored.
 	sweepEvery = 16
 )
 
-// expires notes when a document that was stored expires, and removes others of
-// its kind that have. The caller has the lock of the kind.
-func (s *Store) expires(kind store.Kind, d store.Document) {
+// noteExpiry notes when a stored document expires, and removes others of its kind that
+// have expired. The caller has the lock of the kind.
+func (s *Store) noteExpiry(kind store.Kind, d store.Document) {
 	s.mu.Lock()
 	if d.Expires.IsZero() {
 		delete(s.due, item{kind, d.Key})
@@ -38,7 +38,7 @@ func (s *Store) expires(kind store.Kind, d store.Document) {
 	}
 	s.mu.Unlock()
 	for _, it := range past {
-		_ = s.removeExpired(it) // the document was stored; Init removes what is left
+		_ = s.removeExpired(it) // the document is stored; Init removes the others
 	}
 }
 
@@ -64,12 +64,11 @@ func (s *Store) removeExpired(it item) error {
 	if err != nil || d.Version == 0 || !s.isPast(d.Expires) {
 		return err
 	}
-	return s.erase(it.kind, d)
+	return s.eraseDocument(it.kind, d)
 }
 
-// sweepAll removes the expired documents that processes before have left. A
-// document that cannot be removed stays and does no harm: a reader checks the
-// expiry.
+// sweepAll removes the expired documents that earlier processes have left. A
+// document that cannot be removed does no harm: readers check the expiry.
 func (s *Store) sweepAll(ctx context.Context) error {
 	kinds, err := s.disk.ReadDir(s.path("documents"))
 	if err != nil {
@@ -84,7 +83,7 @@ func (s *Store) sweepAll(ctx context.Context) error {
 }
 
 func (s *Store) sweep(ctx context.Context, kind store.Kind) error {
-	keys, err := s.keys(kind)
+	keys, err := s.documentKeys(kind)
 	if err != nil {
 		return err
 	}

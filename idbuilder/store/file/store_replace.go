@@ -12,22 +12,22 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// fresh ends the name of a file that is being written. No name of a key has it.
+// fresh is the ending of a file that is being written. No file of a key has it.
 const fresh = "~"
 
-// replace makes data the contents of a file, durably. The caller has the lock
-// that the file belongs to, so that one process writes the fresh file; a
-// fresh file that is there was left behind by a crash.
-func (s *Store) replace(path string, data []byte) error {
+// replaceFile makes data the contents of a file, durably. The caller has the file's lock,
+// so only this process writes the fresh file; a fresh file that exists is from a
+// crash.
+func (s *Store) replaceFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := errors.Join(s.recordedFailure(path), s.recordedFailure(dir)); err != nil {
 		return err
 	}
-	if err := s.remove(path + fresh); err != nil {
+	if err := s.removeFile(path + fresh); err != nil {
 		return err
 	}
-	if err := s.write(path, data); err != nil {
-		_ = s.remove(path + fresh)
+	if err := s.writeFile(path, data); err != nil {
+		_ = s.removeFile(path + fresh)
 		return err
 	}
 	if err := s.disk.Rename(path+fresh, path); err != nil {
@@ -36,8 +36,8 @@ func (s *Store) replace(path string, data []byte) error {
 	return s.syncDir(dir)
 }
 
-// write writes and syncs the fresh file.
-func (s *Store) write(path string, data []byte) error {
+// writeFile writes and syncs the fresh file.
+func (s *Store) writeFile(path string, data []byte) error {
 	file, err := s.disk.Create(path + fresh)
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *Store) write(path string, data []byte) error {
 	return file.Close()
 }
 
-// remove removes a file, if there is one.
-func (s *Store) remove(path string) error {
+// removeFile removes a file, if there is one.
+func (s *Store) removeFile(path string) error {
 	if err := s.disk.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -85,19 +85,19 @@ func (s *Store) recordedFailure(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failed[path]; err != nil {
-		return fmt.Errorf("a sync of %s has failed before, so nothing is written there until the store is opened anew; look after the disk first: %w", path, err)
+		return fmt.Errorf("an earlier sync of %s has failed, so nothing is written there until the store is opened anew; check the disk first: %w", path, err)
 	}
 	return nil
 }
 
-// read returns the contents of a file, and whether it exists.
-func (s *Store) read(path string) (data []byte, exists bool, err error) {
+// readFile returns the contents of a file, and whether it exists.
+func (s *Store) readFile(path string) (data []byte, exists bool, err error) {
 	data, err = s.disk.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, &store.CorruptError{Where: path, Reason: "the file cannot be read: see that it is a file, and that this user may read it", Err: err}
+		return nil, false, &store.CorruptError{Where: path, Reason: "the file cannot be read: check that it is a file, and that this user may read it", Err: err}
 	case len(strings.TrimSpace(string(data))) == 0:
 		return nil, false, &store.CorruptError{Where: path, Reason: "the file is empty; " + wayOut}
 	}

@@ -39,7 +39,7 @@ func (s *Store) init(ctx context.Context) error {
 	if err := s.makeFolders(); err != nil {
 		return err
 	}
-	if err := s.underLock(ctx, lockSchema, s.create); err != nil {
+	if err := s.underLock(ctx, lockSchema, s.createSchema); err != nil {
 		return err
 	}
 	return s.sweepAll(ctx)
@@ -55,9 +55,9 @@ func (s *Store) makeFolders() error {
 	return s.syncUp(s.root)
 }
 
-// syncUp makes a folder's name durable, and those of all folders that it is in:
-// any of them may have been made by this process, or by one that crashed then. Those
-// which this user may not read were made by others.
+// syncUp makes the names of a folder and of all folders above it durable: this process, or
+// one that crashed, may have made any of them. It skips folders that this user may not read,
+// since others have made them.
 func (s *Store) syncUp(dir string) error {
 	for {
 		if err := s.disk.SyncDir(dir); err != nil && !(errors.Is(err, fs.ErrPermission) && dir != s.root) {
@@ -71,8 +71,8 @@ func (s *Store) syncUp(dir string) error {
 	}
 }
 
-// create writes the version of the schema, unless another process has.
-func (s *Store) create() error {
+// createSchema writes the version of the schema, unless another process has.
+func (s *Store) createSchema() error {
 	if err := s.checkSchema(); !isNoSchema(err) {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Store) create() error {
 			}
 		}
 	}
-	return s.replace(s.path(schemaName), fmt.Appendln(nil, schema))
+	return s.replaceFile(s.path(schemaName), fmt.Appendln(nil, schema))
 }
 
 func isNoSchema(err error) bool { return errors.Is(err, store.ErrNoSchema) }
@@ -110,7 +110,7 @@ func (s *Store) checkSchema() error {
 // readNumber reads a file with a number, 0 if there is none.
 func (s *Store) readNumber(elements ...string) (n int64, exists bool, err error) {
 	path := s.path(elements...)
-	data, exists, err := s.read(path)
+	data, exists, err := s.readFile(path)
 	if err != nil || !exists {
 		return 0, false, err
 	}
@@ -136,12 +136,12 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 
 // Advance implements [store.Store].
 func (s *Store) Advance(ctx context.Context) (n int64, err error) {
-	err = s.locked(ctx, lockRevision, func() error {
+	err = s.withLock(ctx, lockRevision, func() error {
 		if n, _, err = s.readNumber("revision"); err != nil {
 			return err
 		}
 		n++
-		return s.replace(s.path("revision"), fmt.Appendln(nil, n))
+		return s.replaceFile(s.path("revision"), fmt.Appendln(nil, n))
 	})
 	if err != nil {
 		return 0, s.explainError("advance", err)

@@ -18,7 +18,7 @@ const ending = ".json"
 
 // sequenceFile is the contents of a sequence's file.
 type sequenceFile struct {
-	Key       string    `json:"key,omitempty"` // if the file's name does not tell it
+	Key       string    `json:"key,omitempty"` // if the file's name is a hash
 	Current   *int64    `json:"current"`
 	Version   *int64    `json:"version"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -27,7 +27,7 @@ type sequenceFile struct {
 // readSequence returns a sequence, and whether it exists.
 func (s *Store) readSequence(name string) (q store.Sequence, exists bool, err error) {
 	path := s.path("sequences", FileName(name)+ending)
-	data, exists, err := s.read(path)
+	data, exists, err := s.readFile(path)
 	if err != nil || !exists {
 		return q, false, err
 	}
@@ -49,7 +49,7 @@ func (s *Store) readSequence(name string) (q store.Sequence, exists bool, err er
 // writeSequence stores a sequence under its next version, which it returns.
 func (s *Store) writeSequence(name string, value, version int64) (int64, error) {
 	if version == math.MaxInt64 {
-		return 0, fmt.Errorf("the sequence %q has the last version that there is", name)
+		return 0, fmt.Errorf("the sequence %q has the highest possible version", name)
 	}
 	version++
 	f := sequenceFile{Current: &value, Version: &version, UpdatedAt: s.now().UTC()}
@@ -61,7 +61,7 @@ func (s *Store) writeSequence(name string, value, version int64) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	return version, s.replace(s.path("sequences", file+ending), append(data, '\n'))
+	return version, s.replaceFile(s.path("sequences", file+ending), append(data, '\n'))
 }
 
 // Reserve implements [store.Store].
@@ -69,7 +69,7 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 	if err := errors.Join(store.CheckName(name), r.Validate()); err != nil {
 		return got, err
 	}
-	err = s.locked(ctx, FileName(name), func() error {
+	err = s.withLock(ctx, FileName(name), func() error {
 		q, exists, err := s.readSequence(name)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 	if err := store.CheckName(name); err != nil {
 		return err
 	}
-	return s.explainError("set sequence", s.locked(ctx, FileName(name), func() error {
+	return s.explainError("set sequence", s.withLock(ctx, FileName(name), func() error {
 		q, _, err := s.readSequence(name)
 		if err != nil {
 			return err

@@ -19,8 +19,8 @@ const (
 	chunkSize = 90_000
 )
 
-// document is what is stored of one: a head, which ends with the first chunk of
-// the value, and further chunks.
+// document is a stored document: a head, which ends with the first chunk of the value,
+// and further chunks.
 type document struct {
 	store.Document
 	size int    // of the value
@@ -89,7 +89,7 @@ func (d *document) decode(b []byte) (err error) {
 		return err
 	}
 	if d.Version < 1 || size < 0 || size > store.MaxValue || len(b) != min(chunkSize, int(size)) {
-		return fmt.Errorf("version %d, size %d and %d further bytes make no document", d.Version, size, len(b))
+		return fmt.Errorf("version %d, size %d and %d further bytes do not make a document", d.Version, size, len(b))
 	}
 	d.Created, d.Updated, d.Expires = timeOf(created), timeOf(updated), timeOf(expires)
 	d.size, d.Value = int(size), append(make([]byte, 0, size), b...)
@@ -110,16 +110,16 @@ func readHead(ctx context.Context, tx kv.ReadTransaction, k keys, kind store.Kin
 	return d, nil
 }
 
-// add appends a pair that follows the head.
-func (d *document) add(pair kv.KeyValue) error {
+// addChunk appends a pair that follows the head.
+func (d *document) addChunk(pair kv.KeyValue) error {
 	if d.Value = append(d.Value, pair.Value...); len(d.Value) > d.size {
 		return corrupt(pair.Key, fmt.Errorf("the document has more than its %d bytes", d.size))
 	}
 	return nil
 }
 
-// complete reports whether all chunks were read.
-func (d *document) complete(k keys, kind store.Kind) error {
+// checkComplete returns an error if chunks are missing.
+func (d *document) checkComplete(k keys, kind store.Kind) error {
 	if len(d.Value) < d.size {
 		return corrupt(k.document(kind, d.Key), fmt.Errorf("%d of its %d bytes are missing", d.size-len(d.Value), d.size))
 	}

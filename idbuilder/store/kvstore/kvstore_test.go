@@ -79,8 +79,8 @@ func prefixOf(t *testing.T, db kv.Database) []byte {
 
 func TestStore(t *testing.T) { storetest.Run(t, new(media).suite()) }
 
-// TestHostile runs the contract on an engine that uses all liberties of its own:
-// each transaction fails at least once, some after their commit.
+// TestHostile runs the contract on an engine that does all that package kv allows: each
+// transaction fails at least once, some after their commit.
 func TestHostile(t *testing.T) {
 	storetest.Run(t, (&media{wrap: faults.HostileT}).suite())
 }

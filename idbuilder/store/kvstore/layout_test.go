@@ -21,7 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// TestLayoutDocument makes what docs/layout.md shows and compares every key and
+// TestLayoutDocument makes the example of docs/layout.md and compares every key and
 // value of the directory.
 func TestLayoutDocument(t *testing.T) {
 	db := enginetest.Open(t)
@@ -95,8 +95,7 @@ func set(t *testing.T, db kv.Database, key, value []byte) {
 	}))
 }
 
-// TestDamage checks that values which this package did not write are named by an
-// error, whichever pair they are in.
+// TestDamage checks that an error names each pair whose value this package did not write.
 func TestDamage(t *testing.T) {
 	db := enginetest.Open(t)
 	s := open(t, db)

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// reader puts documents together from their pairs.
+// reader assembles documents from their pairs.
 type reader struct {
 	keys  keys
 	kind  store.Kind
@@ -34,20 +34,20 @@ func readDocuments(ctx context.Context, tx kv.ReadTransaction, k keys, kind stor
 		if len(chunk) == 0 && in.open.Key != "" && len(in.found)+1 == limit {
 			break
 		}
-		if err := in.add(pair, key, len(chunk) > 0); err != nil {
+		if err := in.addPair(pair, key, len(chunk) > 0); err != nil {
 			return nil, err
 		}
 	}
 	return in.found, in.closeDocument()
 }
 
-// add reads a pair: a chunk of a document, or the head of the next.
-func (in *reader) add(pair kv.KeyValue, key string, chunk bool) error {
+// addPair reads a pair: a chunk of a document, or the head of the next.
+func (in *reader) addPair(pair kv.KeyValue, key string, chunk bool) error {
 	switch {
 	case chunk && key == in.open.Key:
-		return in.open.add(pair)
+		return in.open.addChunk(pair)
 	case chunk:
-		return corrupt(pair.Key, errors.New("a part of a document that is not there"))
+		return corrupt(pair.Key, errors.New("a chunk of a document that has no head"))
 	}
 	if err := in.closeDocument(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (in *reader) closeDocument() error {
 	if in.open.Key == "" {
 		return nil
 	}
-	if err := in.open.complete(in.keys, in.kind); err != nil {
+	if err := in.open.checkComplete(in.keys, in.kind); err != nil {
 		return err
 	}
 	in.found = append(in.found, in.open.Document)

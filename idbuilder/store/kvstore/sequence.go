@@ -14,7 +14,7 @@ import (
 // sequenceFormat is the first element of a sequence's value.
 const sequenceFormat = 1
 
-// sequence is what is stored of one.
+// sequence is a stored sequence.
 type sequence struct {
 	store.Sequence
 	mark string // of the call that wrote it
@@ -46,7 +46,7 @@ func (q *sequence) decode(b []byte) error {
 		return err
 	}
 	if len(b) > 0 || q.Version < 1 {
-		return fmt.Errorf("version %d and %d further bytes make no sequence", q.Version, len(b))
+		return fmt.Errorf("version %d and %d further bytes do not make a sequence", q.Version, len(b))
 	}
 	return nil
 }

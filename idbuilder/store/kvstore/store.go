@@ -86,7 +86,7 @@ func (s *Store) Init(ctx context.Context) error {
 		}
 		return err
 	})
-	return s.explain("init", err)
+	return s.explainError("init", err)
 }
 
 // checkSchema reads the version of the schema.
@@ -104,7 +104,7 @@ func judgeSchema(k keys, value []byte) error {
 	}
 	version, rest, err := tuple.ReadInt(value)
 	if err != nil || len(rest) > 0 || version < 1 {
-		return corrupt(k.schema(), fmt.Errorf("%x is no version of the schema", value))
+		return corrupt(k.schema(), fmt.Errorf("%x is not a version of the schema", value))
 	}
 	if version > schema {
 		return &store.SchemaError{Found: int(version), Supported: schema}
@@ -142,12 +142,12 @@ func (s *Store) Advance(ctx context.Context) (int64, error) {
 	})
 }
 
-// directoryName returns what messages call the directory.
+// directoryName returns the name of the directory in messages.
 func (s *Store) directoryName() string { return strings.Join(s.path, "/") }
 
-// explain says which call failed, and turns what the database reports of a
-// missing directory into this service's words.
-func (s *Store) explain(what string, err error) error {
+// explainError adds the name of the call to an error, and turns errors about a missing
+// directory into [store.ErrNoSchema].
+func (s *Store) explainError(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil

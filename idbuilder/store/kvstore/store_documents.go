@@ -54,7 +54,7 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 			return old.Version, nil
 		}
 		if old.Version != d.Version {
-			return 0, tx.conflict()
+			return 0, tx.conflictError()
 		}
 		created := document{Document: d, mark: mark}
 		created.Created, created.Updated = old.Created, now
@@ -65,12 +65,12 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 			}
 		}
 		created.Version = old.Version + 1
-		tx.remove(kind, old)
-		tx.put(kind, created)
+		tx.removeDocument(kind, old)
+		tx.putDocument(kind, created)
 		return created.Version, nil
 	})
 	if err == nil && !d.Expires.IsZero() && s.puts.Add(1)%sweepEvery == 0 {
-		_ = s.sweep(ctx) // the document is stored; the next sweep removes what this one could not
+		_ = s.sweepExpired(ctx) // the document is stored; the next sweep removes the rest
 	}
 	return version, err
 }
@@ -86,9 +86,9 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 		case err != nil || d.Version == 0:
 			return none, err
 		case d.Version != version:
-			return none, tx.conflict()
+			return none, tx.conflictError()
 		}
-		tx.erase(kind, d)
+		tx.eraseDocument(kind, d)
 		return none, nil
 	})
 	return err

@@ -61,7 +61,7 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 			return none, err
 		}
 		if q.Version != version {
-			return none, tx.conflict()
+			return none, tx.conflictError()
 		}
 		q.Value = value
 		return none, tx.setSequence(name, q, mark)

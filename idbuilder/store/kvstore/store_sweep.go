@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// sweepEvery is after how many documents that expire a process removes expired
-	// ones, and sweepSize how many.
+	// sweepEvery is the number of expiring documents after which a process removes expired
+	// ones, and sweepSize how many it removes.
 	sweepEvery, sweepSize = 16, 64
 	// sweepGrace is how long expired documents stay: clocks differ.
 	sweepGrace = time.Minute
 )
 
-// sweep removes expired documents.
-func (s *Store) sweep(ctx context.Context) error {
+// sweepExpired removes expired documents.
+func (s *Store) sweepExpired(ctx context.Context) error {
 	until := nanoseconds(s.now().Add(-sweepGrace))
 	_, err := write(ctx, s, "sweep", func(tx *transaction) (none struct{}, err error) {
 		r := kv.KeyRange{Begin: tx.keys.pack(letterExpiry), End: tuple.AppendInt(tx.keys.pack(letterExpiry), until)}
 		due, err := tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: sweepSize}).Slice(ctx)
 		for _, pair := range due {
-			if err = errors.Join(err, tx.expire(ctx, pair.Key)); err != nil {
+			if err = errors.Join(err, tx.removeExpired(ctx, pair.Key)); err != nil {
 				break
 			}
 		}

@@ -15,7 +15,7 @@ import (
 type transaction struct {
 	kv.Transaction
 	keys keys
-	// maybeCommitted: an earlier attempt of this call may have committed.
+	// maybeCommitted says that an earlier attempt of this call may have committed.
 	maybeCommitted bool
 }
 
@@ -27,7 +27,7 @@ func write[T any](ctx context.Context, s *Store, what string, fn func(*transacti
 	}
 	tx, err := s.db.Begin()
 	if err != nil {
-		return result, s.explain(what, err)
+		return result, s.explainError(what, err)
 	}
 	err = kv.Retry(ctx, tx, func(a kv.Attempt) error {
 		dir, err := s.dirs.Open(ctx, tx, s.path)
@@ -40,14 +40,14 @@ func write[T any](ctx context.Context, s *Store, what string, fn func(*transacti
 		}
 		version := tx.Get(k.schema()) // arrives while fn reads
 		result, err = fn(&transaction{Transaction: tx, keys: k, maybeCommitted: a.MaybeCommitted})
-		return errors.Join(judge(ctx, k, version), err)
+		return errors.Join(checkVersion(ctx, k, version), err)
 	})
-	return result, s.explain(what, err)
+	return result, s.explainError(what, err)
 }
 
-// judge waits for the version of the schema. Its errors are more important than
-// what was found in a layout that this program does not know.
-func judge(ctx context.Context, k keys, version kv.Future[[]byte]) error {
+// checkVersion waits for the version of the schema. Its errors come before those of fn,
+// which may have read a layout that this program does not know.
+func checkVersion(ctx context.Context, k keys, version kv.Future[[]byte]) error {
 	value, err := version.Get(ctx)
 	if err != nil {
 		return err
@@ -71,14 +71,14 @@ func read[T any](ctx context.Context, s *Store, what string, fn func(kv.ReadTran
 		}
 		version := tx.Get(k.schema())
 		result, err = fn(tx, k)
-		return result, errors.Join(judge(ctx, k, version), err)
+		return result, errors.Join(checkVersion(ctx, k, version), err)
 	})
-	return result, s.explain(what, err)
+	return result, s.explainError(what, err)
 }
 
-// conflict is the error of a comparison that fails after an attempt that may have
-// committed: the change may have been made, and another one since.
-func (tx *transaction) conflict() error {
+// conflictError is the error of a comparison that fails. If an earlier attempt may have
+// committed, the change may have been made, and another one after it.
+func (tx *transaction) conflictError() error {
 	if tx.maybeCommitted {
 		return fmt.Errorf("%w, and another caller has written since", kv.ErrOutcomeUnknown)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
-// TestAutocommitOff is about a server whose sessions begin with autocommit off:
-// what was reserved must be there when its connection ends without a commit.
+// TestAutocommitOff: on a server whose sessions begin with autocommit off, a reservation
+// lasts even if its connection ends without a commit.
 func TestAutocommitOff(t *testing.T) {
 	server := servers.StartMariaDB(t, "--autocommit=0")
 	url := server.NewDatabase(t)

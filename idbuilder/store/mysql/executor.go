@@ -50,7 +50,7 @@ func (e executor) Number(ctx context.Context, statement string, args ...any) (n,
 		return 0, rows, err
 	}
 	if n, err = result.LastInsertId(); err == nil && n == 0 {
-		err = errors.New("the server does not tell the number that a change has made: the tables of the ID service can have no triggers")
+		err = errors.New("the server does not return the number that a change has made: the tables of the ID service must not have triggers")
 	}
 	return n, rows, err
 }

@@ -41,14 +41,14 @@ func portOf(u *url.URL) string {
 	return "3306"
 }
 
-// setSession sets what calls rely on. Arguments become part of the statement in
-// the driver, which saves the round trips of preparing it; that is safe in utf8mb4.
+// setSession makes the settings that calls rely on. The driver puts arguments into the
+// statement, which saves the round trips of preparing it; that is safe in utf8mb4.
 func setSession(config *driver.Config) {
 	config.InterpolateParams, config.ClientFoundRows = true, true
 	config.ParseTime, config.Loc = true, time.UTC
-	config.Logger = &driver.NopLogger{} // what it would log it also returns
+	config.Logger = &driver.NopLogger{} // it also returns the errors that it would log
 	config.Params = map[string]string{
-		"autocommit": "1", // a server may have another default, and would forget what is not committed
+		"autocommit": "1", // with another default of the server, changes would need a commit
 		"time_zone":  "'+00:00'",
 		"sql_mode":   "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
 	}

@@ -130,7 +130,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestJSON checks what jsonb refuses: the error says so, and nothing is stored.
+// TestJSON checks values that jsonb refuses: the error says so, and nothing is stored.
 func TestJSON(t *testing.T) {
 	s := open(t, servers.Postgres(t).NewSchema(t))
 	check(t, s.Init(t.Context()))

@@ -42,9 +42,9 @@ func Open(o Options) (*Store, error) {
 	return &Store{sqlstore.New(s, dialect, limits)}, nil
 }
 
-// session sets what calls rely on: commits that are on disk when they are
-// acknowledged, and the level whose statements see what was committed before
-// them. A transaction whose process has stopped ends.
+// session makes the settings that calls rely on: commits are on disk when they are
+// acknowledged, and each statement sees all earlier commits. The server ends the
+// transaction of a process that has stopped.
 const session = `SELECT
 	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false),
 	set_config('default_transaction_isolation', 'read committed', false),

@@ -104,8 +104,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// setReadOnly makes sessions read-only, those that are open as well, as they are
-// on a standby. A server that tells a new session has told the others before.
+// setReadOnly makes all sessions read-only, as on a standby. It waits until a new session
+// has the setting: the open sessions have it before that.
 func (m *media) setReadOnly(t *testing.T, url, value string) {
 	ctx := context.Background() // also after the test
 	m.server.Execute(t, "ALTER SYSTEM SET default_transaction_read_only = "+value)

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// reply is what a script has returned behind its status.
+// reply has the texts that a script returns after its status.
 type reply struct {
 	status string
 	texts  []string
@@ -33,13 +33,13 @@ func (r reply) int(i int, where string) (int64, error) {
 func corrupt(where string, err error) error {
 	return &store.CorruptError{
 		Where:  "key " + where,
-		Reason: "this is not what the program wrote: if a newer version wrote it, update this one; otherwise restore it from a backup",
+		Reason: "the program did not write this: if a newer version did, update this one; otherwise restore it from a backup",
 		Err:    err,
 	}
 }
 
-// judge makes errors of the states that scripts report.
-func judge(result any, err error) (r reply, _ error) {
+// replyOf returns the reply of a script, or an error for the state that the script reports.
+func replyOf(result any, err error) (r reply, _ error) {
 	switch {
 	case err != nil && (goredis.HasErrorPrefix(err, "READONLY") || goredis.HasErrorPrefix(err, "MISCONF")):
 		return r, fmt.Errorf("%w: %w", store.ErrReadOnly, err)

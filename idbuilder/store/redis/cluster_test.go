@@ -48,24 +48,24 @@ func startCluster(t *testing.T) (addrs []string) {
 	return addrs
 }
 
-// TestCluster runs the contract on a cluster, where the keys of a script must lie
-// in one slot; and moves the slot to another master.
+// TestCluster runs the contract on a cluster, where all keys of a script must lie in one
+// slot, and then moves the slot to another master.
 func TestCluster(t *testing.T) {
 	addrs := startCluster(t)
 	open := func(t *testing.T, name string) store.Store {
 		client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs})
 		t.Cleanup(func() { check(t, client.Close()) })
-		return on(t, client, redis.Options{Prefix: name})
+		return newStore(t, client, redis.Options{Prefix: name})
 	}
 	storetest.Run(t, storetest.Suite{Open: open})
-	t.Run("replicas", func(t *testing.T) { waits(t, addrs) })
+	t.Run("replicas", func(t *testing.T) { checkWait(t, addrs) })
 	t.Run("another master", func(t *testing.T) {
 		s := open(t, "moved").(*redis.Store)
 		check(t, s.Init(t.Context()))
 		var ledger storetest.Ledger
 		reserve(t, s, &ledger, 10)
 		moveSlot(t, addrs, "{moved}")
-		lost(t, s)
+		wantLost(t, s)
 		check(t, s.Confirm(t.Context(), 0))
 		reserve(t, s, &ledger, 10)
 		waiting := open(t, "moved")
@@ -107,13 +107,13 @@ func moveSlot(t *testing.T, addrs []string, key string) {
 	}
 }
 
-// waits checks that waiting for replicas, of which there are none, finds the right
-// master.
-func waits(t *testing.T, addrs []string) {
+// checkWait checks that a call which waits for replicas, of which there are none, asks the
+// right master.
+func checkWait(t *testing.T, addrs []string) {
 	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs})
 	t.Cleanup(func() { check(t, client.Close()) })
-	ready(t, client, redis.Options{Prefix: "waits"})
-	s := on(t, client, redis.Options{Prefix: "waits", WaitReplicas: 1, WaitTimeout: time.Millisecond})
+	initStore(t, client, redis.Options{Prefix: "waits"})
+	s := newStore(t, client, redis.Options{Prefix: "waits", WaitReplicas: 1, WaitTimeout: time.Millisecond})
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {

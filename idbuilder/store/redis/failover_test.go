@@ -20,8 +20,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
-// lost checks that stores give nothing.
-func lost(t *testing.T, stores ...*redis.Store) {
+// wantLost checks that stores give no numbers.
+func wantLost(t *testing.T, stores ...*redis.Store) {
 	t.Helper()
 	for i, s := range stores {
 		if got, err := s.Reserve(t.Context(), "orders", up(1)); !errors.Is(err, store.ErrLost) {
@@ -41,7 +41,7 @@ func lost(t *testing.T, stores ...*redis.Store) {
 	}
 }
 
-// moving is a client of whichever server an address names at the time.
+// moving returns a client of the server that addr has at the time of a connection.
 func moving(t *testing.T, addr *atomic.Pointer[string]) *goredis.Client {
 	t.Helper()
 	client := goredis.NewClient(&goredis.Options{
@@ -64,15 +64,15 @@ func TestFailover(t *testing.T) {
 	var addr atomic.Pointer[string]
 	addr.Store(&first.Addr)
 	client := moving(t, &addr)
-	before, other := ready(t, client, redis.Options{}), ready(t, client, redis.Options{})
+	before, other := initStore(t, client, redis.Options{}), initStore(t, client, redis.Options{})
 	var ledger storetest.Ledger
 	reserve(t, before, &ledger, 10)
 	_, err := before.Advance(t.Context())
 	check(t, err)
 	version, err := before.Put(t.Context(), store.Configs, store.Document{Key: "a", Value: []byte(`{}`)})
 	check(t, err)
-	synced(t, one)
-	check(t, two.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err()) // what follows it will not have
+	awaitSync(t, one)
+	check(t, two.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err()) // the replica will not get the writes that follow
 	for range 3 {
 		reserve(t, other, &ledger, 10)
 	}
@@ -84,8 +84,8 @@ func TestFailover(t *testing.T) {
 	check(t, err)
 	first.Kill(t)
 	addr.Store(&second.Addr)
-	after := on(t, client, redis.Options{})
-	lost(t, before, other, after)
+	after := newStore(t, client, redis.Options{})
+	wantLost(t, before, other, after)
 
 	check(t, after.Confirm(t.Context(), 100))
 	state, err := before.Sequence(t.Context(), "orders")
@@ -109,7 +109,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// follow makes a server a replica and waits until it has everything.
+// follow makes a server a replica, and waits until it has all data.
 func follow(t *testing.T, replica *goredis.Client, addr string, master *goredis.Client) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
@@ -127,8 +127,8 @@ func follow(t *testing.T, replica *goredis.Client, addr string, master *goredis.
 	}
 }
 
-// synced waits until a replica has everything.
-func synced(t *testing.T, master *goredis.Client) {
+// awaitSync waits until a replica has all data.
+func awaitSync(t *testing.T, master *goredis.Client) {
 	t.Helper()
 	conn := master.Conn() // WAIT is about the writes of its own connection
 	check(t, conn.Set(t.Context(), "synced", 1, 0).Err())
@@ -138,18 +138,18 @@ func synced(t *testing.T, master *goredis.Client) {
 	check(t, conn.Close())
 }
 
-// TestFailoverAndBack promotes a replica, and then again the first master, which
-// has the run id that the store knows, and by then the data of the replica.
+// TestFailoverAndBack promotes a replica, and then the first master again, which has the
+// run id that the store knows, and by then the data of the replica.
 func TestFailoverAndBack(t *testing.T) {
 	first, second := servers.StartRedis(t), servers.StartRedis(t)
 	one, two := clientOf(t, first.Addr), clientOf(t, second.Addr)
-	s := ready(t, one, redis.Options{})
+	s := initStore(t, one, redis.Options{})
 	var ledger storetest.Ledger
 	follow(t, two, first.Addr, one)
-	lost(t, s) // the first replica gives the master a new replication id
+	wantLost(t, s) // the first replica gives the master a new replication id
 	check(t, s.Confirm(t.Context(), 0))
 	reserve(t, s, &ledger, 10)
-	synced(t, one)
+	awaitSync(t, one)
 	check(t, two.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	reserve(t, s, &ledger, 10)
 	follow(t, one, second.Addr, two)
@@ -157,8 +157,8 @@ func TestFailoverAndBack(t *testing.T) {
 		t.Errorf("on a replica: %v", err)
 	}
 	check(t, one.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
-	fresh := on(t, one, redis.Options{})
-	lost(t, s, fresh)
+	fresh := newStore(t, one, redis.Options{})
+	wantLost(t, s, fresh)
 	check(t, fresh.Confirm(t.Context(), 10))
 	reserve(t, fresh, &ledger, 10)
 	reserve(t, s, &ledger, 10)
@@ -170,12 +170,12 @@ func TestFailoverAndBack(t *testing.T) {
 func TestRestart(t *testing.T) {
 	server := servers.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := clientOf(t, server.Addr)
-	trusting, careful := ready(t, client, redis.Options{Prefix: "durable", Durable: true}), ready(t, client, redis.Options{})
+	trusting, careful := initStore(t, client, redis.Options{Prefix: "durable", Durable: true}), initStore(t, client, redis.Options{})
 	var ledger, durable storetest.Ledger
 	reserve(t, careful, &ledger, 10)
 	reserve(t, trusting, &durable, 10)
 	server.Restart(t)
-	lost(t, careful, on(t, client, redis.Options{}))
+	wantLost(t, careful, newStore(t, client, redis.Options{}))
 	reserve(t, trusting, &durable, 10)
 	check(t, durable.Check(false))
 	check(t, careful.Confirm(t.Context(), 0))
@@ -191,12 +191,12 @@ func TestRestart(t *testing.T) {
 func TestNotDurable(t *testing.T) {
 	server := servers.StartRedis(t)
 	client := clientOf(t, server.Addr)
-	if err := on(t, client, redis.Options{Durable: true}).Init(t.Context()); err == nil || !strings.Contains(err.Error(), "appendonly") {
+	if err := newStore(t, client, redis.Options{Durable: true}).Init(t.Context()); err == nil || !strings.Contains(err.Error(), "appendonly") {
 		t.Errorf("durable without a log: %v", err)
 	}
 	for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {
 		check(t, client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
-		if err := on(t, client, redis.Options{}).Init(t.Context()); err == nil || !strings.Contains(err.Error(), policy) {
+		if err := newStore(t, client, redis.Options{}).Init(t.Context()); err == nil || !strings.Contains(err.Error(), policy) {
 			t.Errorf("a server that evicts: %v", err)
 		}
 	}
@@ -206,13 +206,13 @@ func TestNotDurable(t *testing.T) {
 func TestWaitReplicas(t *testing.T) {
 	first, second := servers.StartRedis(t), servers.StartRedis(t)
 	one, two := clientOf(t, first.Addr), clientOf(t, second.Addr)
-	s := ready(t, one, redis.Options{WaitReplicas: 1, WaitTimeout: 10 * time.Millisecond})
+	s := initStore(t, one, redis.Options{WaitReplicas: 1, WaitTimeout: 10 * time.Millisecond})
 	got, err := s.Reserve(t.Context(), "orders", up(10))
 	if err == nil || slices.ContainsFunc([]error{store.ErrLost, store.ErrConflict, store.ErrReadOnly}, func(state error) bool { return errors.Is(err, state) }) {
 		t.Errorf("without a replica: %+v, %v", got, err)
 	}
 	follow(t, two, first.Addr, one)
-	s = on(t, one, redis.Options{WaitReplicas: 1, WaitTimeout: 20 * time.Second})
+	s = newStore(t, one, redis.Options{WaitReplicas: 1, WaitTimeout: 20 * time.Second})
 	check(t, s.Confirm(t.Context(), 0))
 	got, err = s.Reserve(t.Context(), "orders", up(10))
 	if err != nil || got.From != 1010 { // the numbers of the unknown outcome are skipped

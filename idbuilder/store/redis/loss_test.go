@@ -19,7 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
-// TestForgotten removes data while the server runs.
+// TestForgotten checks that stores notice data that disappears while the server runs.
 func TestForgotten(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
 	for name, forget := range map[string]func(prefix string) error{
@@ -30,20 +30,20 @@ func TestForgotten(t *testing.T) {
 		"server":   func(p string) error { return client.Del(t.Context(), p+":server").Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, other := ready(t, client, redis.Options{Prefix: name}), ready(t, client, redis.Options{Prefix: name})
+			s, other := initStore(t, client, redis.Options{Prefix: name}), initStore(t, client, redis.Options{Prefix: name})
 			var ledger storetest.Ledger
 			for range 4 {
 				reserve(t, s, &ledger, 10)
 			}
 			check(t, forget(name))
-			lost(t, s, other)
+			wantLost(t, s, other)
 			check(t, s.Confirm(t.Context(), 1000))
 			reserve(t, other, &ledger, 10)
 			reserve(t, s, &ledger, 10)
 			check(t, ledger.Check(true))
 		})
 	}
-	s := ready(t, client, redis.Options{})
+	s := initStore(t, client, redis.Options{})
 	_, err := s.Reserve(t.Context(), "orders", up(1))
 	check(t, err)
 	check(t, client.Del(t.Context(), "idbuilder:schema:version").Err())
@@ -61,7 +61,7 @@ func TestForgotten(t *testing.T) {
 // confirmation does not give skipped numbers back.
 func TestStaleVersion(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
-	s := ready(t, client, redis.Options{Prefix: "stale"})
+	s := initStore(t, client, redis.Options{Prefix: "stale"})
 	got, err := s.Reserve(t.Context(), "orders", up(10))
 	check(t, err)
 	check(t, s.Confirm(t.Context(), 50))
@@ -76,11 +76,11 @@ func TestStaleVersion(t *testing.T) {
 	}
 }
 
-// TestForgottenConfirmation checks that versions and the revision grow also where a
-// second failover forgets what the first one's confirmation wrote.
+// TestForgottenConfirmation checks that versions and the revision still grow if a second
+// failover loses the writes of the first one's confirmation.
 func TestForgottenConfirmation(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
-	s := ready(t, client, redis.Options{Prefix: "p"})
+	s := initStore(t, client, redis.Options{Prefix: "p"})
 	counters := func() (version, revision int64) {
 		t.Helper()
 		check(t, client.Del(t.Context(), "p:doc:lease:a", "p:docmeta:lease:a", "p:docs:lease").Err())
@@ -104,11 +104,11 @@ func TestForgottenConfirmation(t *testing.T) {
 	}
 }
 
-// TestSilence checks that calls end with their contexts while the server says
-// nothing.
+// TestSilence checks that calls end with their contexts while the server does not
+// answer.
 func TestSilence(t *testing.T) {
 	server := servers.StartRedis(t)
-	s := ready(t, clientOf(t, server.Addr), redis.Options{})
+	s := initStore(t, clientOf(t, server.Addr), redis.Options{})
 	var ledger storetest.Ledger
 	reserve(t, s, &ledger, 10)
 	server.Pause(t)
@@ -122,8 +122,8 @@ func TestSilence(t *testing.T) {
 	check(t, ledger.Check(true))
 }
 
-// deaf is a connection that loses an answer now and then, after the server has got
-// the question.
+// deaf is a connection that sometimes loses an answer, after the server has got the
+// request.
 type deaf struct {
 	net.Conn
 	reads *atomic.Int64
@@ -139,7 +139,7 @@ func (c deaf) Read(b []byte) (int, error) {
 }
 
 // TestLostAnswers loses answers, after which the client sends the call again: no
-// number comes twice, and a change that was made is not taken for a conflict.
+// number comes twice, and a change that was made is not reported as a conflict.
 func TestLostAnswers(t *testing.T) {
 	var reads atomic.Int64
 	client := goredis.NewClient(&goredis.Options{
@@ -151,7 +151,7 @@ func TestLostAnswers(t *testing.T) {
 		},
 	})
 	t.Cleanup(func() { _ = client.Close() })
-	s := on(t, client, redis.Options{Prefix: "deaf"})
+	s := newStore(t, client, redis.Options{Prefix: "deaf"})
 	for s.Init(t.Context()) != nil {
 		check(t, t.Context().Err())
 	}
@@ -172,7 +172,7 @@ func TestLostAnswers(t *testing.T) {
 			}
 		case errors.Is(err, store.ErrConflict):
 			conflicts++
-		default: // unknown: look
+		default: // unknown: read it
 			if d, err := s.Get(t.Context(), store.Configs, "a"); err == nil {
 				version = d.Version
 			}

@@ -62,8 +62,8 @@ func clientOf(t *testing.T, addr string) *goredis.Client {
 	return client
 }
 
-// on returns a store that is not initialised.
-func on(t *testing.T, client goredis.UniversalClient, o redis.Options) *redis.Store {
+// newStore returns a store that is not initialised.
+func newStore(t *testing.T, client goredis.UniversalClient, o redis.Options) *redis.Store {
 	t.Helper()
 	s, err := redis.New(client, o)
 	check(t, err)
@@ -71,10 +71,10 @@ func on(t *testing.T, client goredis.UniversalClient, o redis.Options) *redis.St
 	return s
 }
 
-// ready returns an initialised store.
-func ready(t *testing.T, client goredis.UniversalClient, o redis.Options) *redis.Store {
+// initStore returns an initialised store.
+func initStore(t *testing.T, client goredis.UniversalClient, o redis.Options) *redis.Store {
 	t.Helper()
-	s := on(t, client, o)
+	s := newStore(t, client, o)
 	check(t, s.Init(t.Context()))
 	return s
 }
@@ -83,7 +83,7 @@ func TestStore(t *testing.T) {
 	server := servers.StartRedis(t)
 	storetest.Run(t, storetest.Suite{
 		Open: func(t *testing.T, name string) store.Store {
-			return on(t, clientOf(t, server.Addr), redis.Options{Prefix: name})
+			return newStore(t, clientOf(t, server.Addr), redis.Options{Prefix: name})
 		},
 		Process: func(t *testing.T, name string) *exec.Cmd {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -99,7 +99,7 @@ func TestStore(t *testing.T) {
 			return func() {
 				ctx := context.WithoutCancel(t.Context())
 				check(t, client.Do(ctx, "REPLICAOF", "NO", "ONE").Err())
-				check(t, on(t, client, redis.Options{Prefix: name}).Confirm(ctx, 0)) // the promotion
+				check(t, newStore(t, client, redis.Options{Prefix: name}).Confirm(ctx, 0)) // the promotion
 			}
 		},
 	})
@@ -109,7 +109,7 @@ func up(count int64) store.Reservation {
 	return store.Reservation{Start: 1000, Step: 1, Count: count, Bound: math.MaxInt64}
 }
 
-// reserve reserves and enters what it got.
+// reserve reserves, and enters the range into the ledger.
 func reserve(t *testing.T, s store.Store, l *storetest.Ledger, count int64) {
 	t.Helper()
 	got, err := s.Reserve(t.Context(), "orders", up(count))
@@ -120,7 +120,7 @@ func reserve(t *testing.T, s store.Store, l *storetest.Ledger, count int64) {
 // TestKeys checks that keys and values are as they are specified.
 func TestKeys(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
-	s := ready(t, client, redis.Options{})
+	s := initStore(t, client, redis.Options{})
 	for range 2 {
 		_, err := s.Reserve(t.Context(), "orders", up(10))
 		check(t, err)
@@ -148,10 +148,10 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestAdopted reserves from a sequence that another program has counted.
+// TestAdopted reserves from a sequence that another program has made.
 func TestAdopted(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
-	s := ready(t, client, redis.Options{Prefix: "adopted"})
+	s := initStore(t, client, redis.Options{Prefix: "adopted"})
 	check(t, client.Set(t.Context(), "adopted:seq:orders", "5000", 0).Err())
 	got, err := s.Reserve(t.Context(), "orders", up(10))
 	if err != nil || got.From != 5000 || got.To != 5010 {
@@ -177,7 +177,7 @@ func TestAdopted(t *testing.T) {
 // TestSweep checks that expired documents are removed, with all of their parts.
 func TestSweep(t *testing.T) {
 	client := clientOf(t, servers.StartRedis(t).Addr)
-	s := ready(t, client, redis.Options{})
+	s := initStore(t, client, redis.Options{})
 	for i := range 30 {
 		expires := time.Now().Add(-2 * time.Minute)
 		if i == 29 {

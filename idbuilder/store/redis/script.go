@@ -7,9 +7,9 @@ import goredis "github.com/redis/go-redis/v9"
 // All scripts get the key of the schema's version as KEYS[1] and the hash of the
 // server as KEYS[2]; the version that this program knows as ARGV[1], and '1' as
 // ARGV[2] if the Redis is durable. They return a list of texts that begins with
-// 'ok' or with what is in the way.
+// 'ok' or with the state that prevents the call.
 
-// library are functions for all scripts.
+// library has functions for all scripts.
 const library = `
 local function info(text, name) return string.match(text, '\n' .. name .. ':([^\r\n]*)') end
 
@@ -51,20 +51,20 @@ local function now()
 end
 `
 
-// writing makes a script that writes.
-func writing(body string) *goredis.Script {
+// writeScript returns a script that writes.
+func writeScript(body string) *goredis.Script {
 	return goredis.NewScript(library + "local wrong = guard()\nif wrong then return wrong end\n" + body)
 }
 
-// reading makes a script that reads.
-func reading(body string) *goredis.Script {
+// readScript returns a script that reads.
+func readScript(body string) *goredis.Script {
 	return goredis.NewScript(library + "local wrong = schema()\nif wrong then return wrong end\n" + body)
 }
 
 var (
-	pingScript     = writing(`redis.call('SET', KEYS[3], now()) return {'ok'}`)
-	revisionScript = reading(`return {'ok', redis.call('GET', KEYS[3]) or '0'}`)
-	advanceScript  = writing(`redis.call('INCR', KEYS[3]) return {'ok', redis.call('GET', KEYS[3])}`)
+	pingScript     = writeScript(`redis.call('SET', KEYS[3], now()) return {'ok'}`)
+	revisionScript = readScript(`return {'ok', redis.call('GET', KEYS[3]) or '0'}`)
+	advanceScript  = writeScript(`redis.call('INCR', KEYS[3]) return {'ok', redis.call('GET', KEYS[3])}`)
 )
 
 // initScript makes the schema, if there is none and ARGV[3] is '1': {'ok'}. Data of
@@ -82,9 +82,9 @@ return guard() or {'ok'}
 `)
 
 // confirmScript makes this server the one that gives numbers: ARGV[3] more are
-// skipped of each sequence. Counters jump beyond what may have been forgotten: by 2^32, and
-// to at least 4096 for each millisecond since 2024, so that they also pass what they
-// had after a confirmation that was itself forgotten.
+// skipped of each sequence. Counters jump beyond the values that may have been lost: by 2^32,
+// and to at least 4096 for each millisecond since 2024. So they also pass the values that they
+// had after a confirmation that was itself lost.
 var confirmScript = goredis.NewScript(library + `
 local replication = redis.call('INFO', 'replication')
 if info(replication, 'role') ~= 'master' then return {'readonly'} end

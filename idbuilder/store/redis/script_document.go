@@ -6,8 +6,8 @@ package redis
 // sorted sets of its kind and of what expires as KEYS[5] and KEYS[6], and the
 // counter of versions as KEYS[7]; its key as ARGV[3] and 'kind:key' as ARGV[4].
 
-// erase removes a document of which 'kind:key' is known. The names that it makes
-// are in the slot of the prefix.
+// erase removes a document by its 'kind:key'. The names of keys that it makes are in the
+// slot of the prefix.
 const erase = `
 local function erase(prefix, member)
   local kind, key = string.match(member, '^(%l+):(.*)$')
@@ -23,11 +23,11 @@ local function torn(version) return (redis.call('EXISTS', KEYS[3]) == 1) ~= (ver
 `
 
 // putScript stores a document if its version is ARGV[5] ('0': there is none), or
-// if it has the mark ARGV[6], by which an earlier sending of the same call is
-// recognised: {'ok', version}. ARGV[7] is its type, ARGV[8] when it expires, in
+// if it has the mark ARGV[6]: then the same call was sent before and has stored it
+// already: {'ok', version}. ARGV[7] is its type, ARGV[8] when it expires, in
 // milliseconds, or ”, ARGV[9] the prefix of all keys, ARGV[10] the value. It removes a few
 // documents that expired a minute ago.
-var putScript = writing(erase + `
+var putScript = writeScript(erase + `
 local d = redis.call('HMGET', KEYS[4], 'version', 'mark', 'created')
 if torn(d[1]) then return {'torn'} end
 if d[2] == ARGV[6] then return {'ok', d[1]} end
@@ -51,7 +51,7 @@ return {'ok', version}
 
 // deleteScript removes a document if its version is ARGV[5]. ARGV[6] is the prefix
 // of all keys.
-var deleteScript = writing(erase + `
+var deleteScript = writeScript(erase + `
 local version = redis.call('HGET', KEYS[4], 'version')
 if torn(version) then return {'torn'} end
 if not version then return {'ok'} end
@@ -65,7 +65,7 @@ const fields = `'version', 'type', 'created', 'updated', 'expires'`
 
 // getScript returns a document: {'ok', key, value, version, type, created,
 // updated, expires}, or {'ok'} if there is none.
-var getScript = reading(erase + `
+var getScript = readScript(erase + `
 local d = redis.call('HMGET', KEYS[4], ` + fields + `)
 if torn(d[1]) then return {'torn'} end
 if not d[1] then return {'ok'} end
@@ -75,7 +75,7 @@ return {'ok', ARGV[3], redis.call('GET', KEYS[3]), d[1], d[2] or '', d[3] or '',
 // listScript returns documents as getScript does, one behind the other: those
 // whose keys are from ARGV[3] to ARGV[4] in the sorted set KEYS[3], at most ARGV[5].
 // ARGV[6] and ARGV[7] begin the names of values and hashes.
-var listScript = reading(`
+var listScript = readScript(`
 local list = {'ok'}
 for _, key in ipairs(redis.call('ZRANGEBYLEX', KEYS[3], ARGV[3], ARGV[4], 'LIMIT', 0, ARGV[5])) do
   local value, d = redis.call('GET', ARGV[6] .. key), redis.call('HMGET', ARGV[7] .. key, ` + fields + `)

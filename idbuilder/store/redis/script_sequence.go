@@ -14,15 +14,15 @@ local function state(status)
 end
 `
 
-var sequenceScript = reading(state + `return state('ok')`)
+var sequenceScript = readScript(state + `return state('ok')`)
 
 // reserveScript adds ARGV[3], which is the step ARGV[4] times the count, to a
 // sequence: {'ok', value, version}. ARGV[5] is the last value from which that
 // stays within the bound, ” if there is none. ARGV[6] is a version that the client has
-// seen, '0' if it has seen none, and ARGV[7] the epoch of that version: where the
-// sequence has gone back since, in one epoch, this Redis has lost data. What is not that
-// simple is left to the client: {'state', …}.
-var reserveScript = writing(state + `
+// seen, '0' if it has seen none, and ARGV[7] the epoch of that version: if the sequence has
+// gone back in the same epoch, this Redis has lost data. In all other cases the script
+// returns the state to the client: {'state', …}.
+var reserveScript = writeScript(state + `
 local value, epoch = redis.call('GET', KEYS[3]), redis.call('HGET', KEYS[2], 'epoch')
 local q = redis.call('HMGET', KEYS[4], 'version', 'step', 'epoch')
 local lost = ARGV[7] == epoch and ARGV[6] ~= '0'
@@ -46,7 +46,7 @@ return {'ok', redis.call('GET', KEYS[3]), redis.call('HGET', KEYS[4], 'version')
 // replaceScript sets a sequence, if value and version are still ARGV[3] and
 // ARGV[4], and the server's epoch ARGV[5]: to the value ARGV[6], the version ARGV[7], the
 // step ARGV[8] if it is not ”, and the mark ARGV[9]. Otherwise it returns {'changed'}.
-var replaceScript = writing(`
+var replaceScript = writeScript(`
 local server = redis.call('HMGET', KEYS[2], 'epoch', 'skipped')
 if (redis.call('GET', KEYS[3]) or '') ~= ARGV[3] or (redis.call('HGET', KEYS[4], 'version') or '') ~= ARGV[4] or (server[1] or '') ~= ARGV[5] then
   return {'changed'}

@@ -24,9 +24,9 @@ type Options struct {
 	// Prefix begins the names of all keys. In a cluster it is put in braces if it
 	// has none. The default value is idbuilder.
 	Prefix string
-	// Durable says that this Redis forgets nothing that it has acknowledged: it
+	// Durable says that this Redis loses nothing that it has acknowledged: it
 	// has appendonly yes and appendfsync always, and no failover. A restart then
-	// needs no confirmation. Init refuses it where the settings are others.
+	// needs no confirmation. Init returns an error if the server has other settings.
 	Durable bool
 	// WaitReplicas is how many replicas must have received a write before the call
 	// returns; 0: none.
@@ -66,7 +66,7 @@ type Store struct {
 	close   context.CancelFunc
 
 	mu     sync.Mutex
-	floors map[string]int64 // the highest version that was seen of each sequence, see maxFloors
+	floors map[string]int64 // the highest version seen of each sequence, see maxFloors
 }
 
 var (
@@ -108,7 +108,7 @@ func (s *Store) key(parts ...string) string {
 	return s.prefix + ":" + strings.Join(parts, ":")
 }
 
-// guardedKeys are the keys that all scripts look at first.
+// guardedKeys returns keys, after those that all scripts check first.
 func (s *Store) guardedKeys(keys ...string) []string {
 	return append([]string{s.key("schema", "version"), s.key("server")}, keys...)
 }
@@ -121,13 +121,13 @@ func (s *Store) Close() error {
 
 // Ping implements [store.Store].
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := s.write(ctx, "ping", pingScript, s.guardedKeys(s.key("ping")))
+	_, err := s.runWrite(ctx, "ping", pingScript, s.guardedKeys(s.key("ping")))
 	return err
 }
 
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context) (int64, error) {
-	reply, err := s.read(ctx, "revision", revisionScript, s.guardedKeys(s.key("revision")))
+	reply, err := s.runRead(ctx, "revision", revisionScript, s.guardedKeys(s.key("revision")))
 	if err != nil {
 		return 0, err
 	}
@@ -136,7 +136,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 
 // Advance implements [store.Store].
 func (s *Store) Advance(ctx context.Context) (int64, error) {
-	reply, err := s.write(ctx, "advance", advanceScript, s.guardedKeys(s.key("revision")))
+	reply, err := s.runWrite(ctx, "advance", advanceScript, s.guardedKeys(s.key("revision")))
 	if err != nil {
 		return 0, err
 	}

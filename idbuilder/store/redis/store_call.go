@@ -12,17 +12,17 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// read runs a script that changes nothing.
-func (s *Store) read(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply, error) {
+// runRead runs a script that changes nothing.
+func (s *Store) runRead(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply, error) {
 	return s.call(ctx, what, func(ctx context.Context) (any, error) {
-		return script.Run(ctx, s.client, keys, s.args(args)...).Result()
+		return script.Run(ctx, s.client, keys, s.scriptArgs(args)...).Result()
 	})
 }
 
-// write runs a script, and waits for replicas if that is wanted.
-func (s *Store) write(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply, error) {
+// runWrite runs a script that writes, and waits for replicas as the options say.
+func (s *Store) runWrite(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply, error) {
 	if s.options.WaitReplicas == 0 {
-		return s.read(ctx, what, script, keys, args...)
+		return s.runRead(ctx, what, script, keys, args...)
 	}
 	return s.call(ctx, what, func(ctx context.Context) (any, error) {
 		node, err := s.nodeOf(ctx, keys[0])
@@ -31,8 +31,8 @@ func (s *Store) write(ctx context.Context, what string, script *goredis.Script, 
 		}
 		conn := node.Conn() // WAIT is about the writes of its own connection
 		defer func() { _ = conn.Close() }()
-		result, err := script.Run(ctx, conn, keys, s.args(args)...).Result()
-		if r, fault := judge(result, err); fault != nil || r.status != "ok" { // nothing was written
+		result, err := script.Run(ctx, conn, keys, s.scriptArgs(args)...).Result()
+		if r, fault := replyOf(result, err); fault != nil || r.status != "ok" { // nothing was written
 			return result, s.refreshSlots(ctx, err)
 		}
 		have, err := conn.Wait(ctx, s.options.WaitReplicas, s.options.WaitTimeout).Result()
@@ -54,7 +54,7 @@ func (s *Store) nodeOf(ctx context.Context, key string) (*goredis.Client, error)
 	return nil, fmt.Errorf("a client of the type %T cannot wait for replicas", s.client)
 }
 
-// refreshSlots lets a client look where slots are now.
+// refreshSlots makes a client of a cluster read the places of slots again.
 func (s *Store) refreshSlots(ctx context.Context, err error) error {
 	if cluster, ok := s.client.(*goredis.ClusterClient); ok && goredis.HasErrorPrefix(err, "MOVED") {
 		cluster.ReloadState(ctx)
@@ -62,8 +62,8 @@ func (s *Store) refreshSlots(ctx context.Context, err error) error {
 	return err
 }
 
-// args adds what all scripts get.
-func (s *Store) args(args []any) []any {
+// scriptArgs returns args, after those that all scripts get.
+func (s *Store) scriptArgs(args []any) []any {
 	durable := "0"
 	if s.options.Durable {
 		durable = "1"
@@ -71,8 +71,8 @@ func (s *Store) args(args []any) []any {
 	return append([]any{strconv.Itoa(schema), durable}, args...)
 }
 
-// call runs a command until it ends, or the context or the store does: the client
-// itself may go on for as long as its time-outs are.
+// call runs a command until it, the context or the store ends. The client itself may go
+// on until its own timeouts.
 func (s *Store) call(ctx context.Context, what string, run func(context.Context) (any, error)) (reply, error) {
 	if s.closing.Err() != nil {
 		return reply{}, store.ErrClosed
@@ -91,7 +91,7 @@ func (s *Store) call(ctx context.Context, what string, run func(context.Context)
 	}()
 	select {
 	case o := <-ended:
-		r, err := judge(o.result, o.err)
+		r, err := replyOf(o.result, o.err)
 		if err != nil {
 			return r, fmt.Errorf("redis: %s: %w", what, err)
 		}

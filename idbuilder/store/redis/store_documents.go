@@ -26,7 +26,7 @@ func (s *Store) documentKeys(kind store.Kind, key string) []string {
 
 func member(kind store.Kind, key string) string { return string(kind) + ":" + key }
 
-// tornError is the error of a document of which a part is missing.
+// tornError is the error of a document that lacks a part.
 func (s *Store) tornError(kind store.Kind, key string) error {
 	return corrupt(s.valueKey(kind, key), fmt.Errorf("either it or %s is missing", s.key("docmeta", string(kind), key)))
 }
@@ -36,7 +36,7 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Doc
 	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
 		return store.Document{}, err
 	}
-	got, err := s.read(ctx, "get", getScript, s.documentKeys(kind, key), key, member(kind, key))
+	got, err := s.runRead(ctx, "get", getScript, s.documentKeys(kind, key), key, member(kind, key))
 	switch {
 	case err != nil:
 		return store.Document{}, err
@@ -45,14 +45,14 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Doc
 	case len(got.texts) == 0:
 		return store.Document{}, fmt.Errorf("redis: get: %w", store.ErrNotFound)
 	}
-	return s.decode(kind, got.texts)
+	return s.decodeDocument(kind, got.texts)
 }
 
-// documentParts is how many texts a script returns of a document.
+// documentParts is the number of texts that a script returns for a document.
 const documentParts = 7
 
-// decode reads what a script returns of a document.
-func (s *Store) decode(kind store.Kind, texts []string) (d store.Document, err error) {
+// decodeDocument reads what a script returns of a document.
+func (s *Store) decodeDocument(kind store.Kind, texts []string) (d store.Document, err error) {
 	if len(texts) != documentParts {
 		return d, corrupt(s.key("docs", string(kind)), fmt.Errorf("the script returned %d parts", len(texts)))
 	}
@@ -88,7 +88,7 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 	if !d.Expires.IsZero() {
 		expires = text(d.Expires.UnixMilli())
 	}
-	got, err := s.write(ctx, "put", putScript, s.documentKeys(kind, d.Key), d.Key, member(kind, d.Key), text(d.Version), rand.Text(), d.Type, expires, s.prefix, d.Value)
+	got, err := s.runWrite(ctx, "put", putScript, s.documentKeys(kind, d.Key), d.Key, member(kind, d.Key), text(d.Version), rand.Text(), d.Type, expires, s.prefix, d.Value)
 	switch {
 	case err != nil:
 		return 0, err
@@ -103,7 +103,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
 		return err
 	}
-	got, err := s.write(ctx, "delete", deleteScript, s.documentKeys(kind, key), key, member(kind, key), text(version), s.prefix)
+	got, err := s.runWrite(ctx, "delete", deleteScript, s.documentKeys(kind, key), key, member(kind, key), text(version), s.prefix)
 	if err == nil && got.status == "torn" {
 		err = s.tornError(kind, key)
 	}
@@ -116,7 +116,7 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 		return nil, err
 	}
 	begin, end := bounds(o)
-	got, err := s.read(ctx, "list", listScript, s.guardedKeys(s.key("docs", string(kind))), begin, end, o.Most(), s.valueKey(kind, ""), s.key("docmeta", string(kind), ""))
+	got, err := s.runRead(ctx, "list", listScript, s.guardedKeys(s.key("docs", string(kind))), begin, end, o.Most(), s.valueKey(kind, ""), s.key("docmeta", string(kind), ""))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 	}
 	var list []store.Document
 	for texts := got.texts; len(texts) > 0; texts = texts[min(documentParts, len(texts)):] {
-		d, err := s.decode(kind, texts[:min(documentParts, len(texts))])
+		d, err := s.decodeDocument(kind, texts[:min(documentParts, len(texts))])
 		if err != nil {
 			return nil, err
 		}

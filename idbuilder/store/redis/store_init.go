@@ -18,24 +18,24 @@ import (
 
 const (
 	lockTime = 10 * time.Second      // of the lock, should its owner die
-	lockPoll = 20 * time.Millisecond // between two looks at it
+	lockPoll = 20 * time.Millisecond // between two attempts to get it
 )
 
-// Init implements [store.Store]. It refuses a Redis that may evict keys, and one
-// that is said to be durable and is not.
+// Init implements [store.Store]. It refuses a Redis that may evict keys, and one that is
+// not durable although the options say so.
 func (s *Store) Init(ctx context.Context) error {
 	if _, err := s.call(ctx, "init", s.checkServer); err != nil {
 		return err
 	}
-	if err := s.initialise(ctx, "0"); !errors.Is(err, store.ErrNoSchema) {
+	if err := s.checkSchema(ctx, "0"); !errors.Is(err, store.ErrNoSchema) {
 		return err
 	}
-	return s.underLock(ctx, func() error { return s.initialise(ctx, "1") })
+	return s.underLock(ctx, func() error { return s.checkSchema(ctx, "1") })
 }
 
-// initialise looks at the schema, and makes it if create is "1".
-func (s *Store) initialise(ctx context.Context, create string) error {
-	got, err := s.read(ctx, "init", initScript, s.guardedKeys(), create)
+// checkSchema checks the schema, and makes it if create is "1".
+func (s *Store) checkSchema(ctx context.Context, create string) error {
+	got, err := s.runRead(ctx, "init", initScript, s.guardedKeys(), create)
 	if err == nil && got.status == "lostschema" {
 		return &store.CorruptError{Where: "key " + s.key("schema", "version"), Reason: "the key is missing, though " + s.key("server") +
 			" exists: if the data is of this version of the program, set it to " + text(schema) + " and confirm the store; otherwise restore it from a backup"}
@@ -60,7 +60,7 @@ func (s *Store) underLock(ctx context.Context, fn func() error) error {
 		if err := sleep.For(ctx, lockPoll); err != nil {
 			return fmt.Errorf("redis: waiting for %s: %w", key, err)
 		}
-		if err := s.initialise(ctx, "0"); !errors.Is(err, store.ErrNoSchema) {
+		if err := s.checkSchema(ctx, "0"); !errors.Is(err, store.ErrNoSchema) {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Store) checkServer(ctx context.Context) (any, error) {
 	return []any{"ok"}, err
 }
 
-// keyOwner returns what talks to the server that has the keys.
+// keyOwner returns a client of the server that has the keys.
 func (s *Store) keyOwner(ctx context.Context) (goredis.Cmdable, error) {
 	if cluster, ok := s.client.(*goredis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, s.key("server"))
@@ -100,24 +100,24 @@ func (s *Store) keyOwner(ctx context.Context) (goredis.Cmdable, error) {
 	return s.client, nil
 }
 
-// checkDurable refuses a server that acknowledges before it syncs. Where CONFIG
-// is not permitted, the operator's word is taken for how often it syncs.
+// checkDurable refuses a server that acknowledges before it syncs. If CONFIG is not
+// permitted, it trusts the operator about appendfsync.
 func checkDurable(ctx context.Context, node goredis.Cmdable) error {
 	persistence, err := node.Info(ctx, "persistence").Result()
 	if err != nil {
 		return err
 	}
 	if setting(persistence, "aof_enabled") != "1" {
-		return errors.New("the store is said to be durable, but the server has appendonly no: set it to yes, or take durable back")
+		return errors.New("the options say that Redis is durable, but the server has appendonly no: set it to yes, or do not set durable")
 	}
 	config, err := node.ConfigGet(ctx, "appendfsync").Result()
 	if how := config["appendfsync"]; err == nil && how != "always" {
-		return fmt.Errorf("the store is said to be durable, but the server has appendfsync %s: set it to always, or take durable back", how)
+		return fmt.Errorf("the options say that Redis is durable, but the server has appendfsync %s: set it to always, or do not set durable", how)
 	}
 	return nil
 }
 
-// setting returns a field of what INFO tells.
+// setting returns a field of the answer to INFO.
 func setting(info, name string) string {
 	found := regexp.MustCompile(`(?m)^` + name + `:([^\r\n]*)`).FindStringSubmatch(info)
 	if found == nil {
@@ -126,12 +126,12 @@ func setting(info, name string) string {
 	return found[1]
 }
 
-// Confirm implements [store.Confirmer]: from now on, numbers are given by the
-// server that answers.
+// Confirm implements [store.Confirmer]: from now on, the server that answers gives
+// numbers.
 func (s *Store) Confirm(ctx context.Context, skip int64) error {
 	if skip < 0 {
 		return fmt.Errorf("redis: confirm: %d numbers to skip: there must be 0 or more", skip)
 	}
-	_, err := s.write(ctx, "confirm", confirmScript, s.guardedKeys(s.key("version"), s.key("revision")), text(skip))
+	_, err := s.runWrite(ctx, "confirm", confirmScript, s.guardedKeys(s.key("version"), s.key("revision")), text(skip))
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// epochShift is where the epoch of the server stands in the version of a
-// sequence: so versions go on growing, whatever was forgotten.
+// epochShift is the place of the server's epoch in the version of a sequence: so
+// versions grow even if data was lost.
 const epochShift = 32
 
 func (s *Store) sequenceKeys(name string) []string {
@@ -30,9 +30,9 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 		return store.Range{}, err
 	}
 	keys, floor := s.sequenceKeys(name), s.highestSeen(name)
-	total, limit := simple(r)
+	total, limit := simpleLimit(r)
 	for {
-		got, err := s.write(ctx, "reserve", reserveScript, keys, text(total), text(r.Step), limit, text(floor), text(floor>>epochShift))
+		got, err := s.runWrite(ctx, "reserve", reserveScript, keys, text(total), text(r.Step), limit, text(floor), text(floor>>epochShift))
 		if err != nil {
 			return store.Range{}, err
 		}
@@ -46,9 +46,9 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 	}
 }
 
-// simple returns what a reservation adds, and the last value, as text, from which
-// that stays within the bound; "" where that cannot be told so.
-func simple(r store.Reservation) (total int64, limit string) {
+// simpleLimit returns the total that a reservation adds, and, as text, the last value from
+// which it stays within the bound; "" if that is not an int64.
+func simpleLimit(r store.Reservation) (total int64, limit string) {
 	step := uint64(r.Step)
 	if r.Step < 0 {
 		step = -step
@@ -82,11 +82,11 @@ func (s *Store) reservedRange(name string, got reply, total int64) (store.Range,
 	return store.Range{From: to - total, To: to, Version: version}, nil
 }
 
-// reserveSlowly reserves from a state that the script has reported: of a new
+// reserveSlowly reserves from the state that the script has returned: of a new
 // sequence, near a bound, after a confirmation. It reports whether the sequence has
 // changed since.
 func (s *Store) reserveSlowly(ctx context.Context, name string, r store.Reservation, got reply) (made store.Range, changed bool, err error) {
-	q, err := s.parse(name, got)
+	q, err := s.parseState(name, got)
 	if err != nil {
 		return made, false, err
 	}
@@ -103,11 +103,11 @@ func (s *Store) reserveSlowly(ctx context.Context, name string, r store.Reservat
 	return made, false, nil
 }
 
-// replaceSequence stores a sequence if it is still as it was read; it reports whether it
-// is not.
+// replaceSequence stores a sequence unless it was changed since it was read, and reports
+// whether it was.
 func (s *Store) replaceSequence(ctx context.Context, name string, q sequence, value int64, step, mark string) (changed bool, err error) {
 	version := q.nextVersion()
-	got, err := s.write(ctx, "replace", replaceScript, s.sequenceKeys(name), q.rawValue, q.rawVersion, q.rawEpoch, text(value), text(version), step, mark)
+	got, err := s.runWrite(ctx, "replace", replaceScript, s.sequenceKeys(name), q.rawValue, q.rawVersion, q.rawEpoch, text(value), text(version), step, mark)
 	if err != nil || got.status == "changed" {
 		return true, err
 	}
@@ -117,7 +117,7 @@ func (s *Store) replaceSequence(ctx context.Context, name string, q sequence, va
 
 // Sequence implements [store.Store].
 func (s *Store) Sequence(ctx context.Context, name string) (store.Sequence, error) {
-	q, err := s.sequence(ctx, name)
+	q, err := s.readSequence(ctx, name)
 	if err == nil && !q.exists {
 		err = fmt.Errorf("redis: sequence: %w", store.ErrNotFound)
 	}
@@ -127,17 +127,17 @@ func (s *Store) Sequence(ctx context.Context, name string) (store.Sequence, erro
 	return store.Sequence{Value: q.startValue(store.Reservation{Step: 1, Bound: math.MaxInt64}), Version: q.version}, nil
 }
 
-// sequence reads a sequence.
-func (s *Store) sequence(ctx context.Context, name string) (sequence, error) {
+// readSequence reads a sequence.
+func (s *Store) readSequence(ctx context.Context, name string) (sequence, error) {
 	if err := store.CheckName(name); err != nil {
 		return sequence{}, err
 	}
 	floor := s.highestSeen(name)
-	got, err := s.read(ctx, "sequence", sequenceScript, s.sequenceKeys(name))
+	got, err := s.runRead(ctx, "sequence", sequenceScript, s.sequenceKeys(name))
 	if err != nil {
 		return sequence{}, err
 	}
-	q, err := s.parse(name, got)
+	q, err := s.parseState(name, got)
 	if err == nil && q.version < floor && q.epoch == floor>>epochShift {
 		err = fmt.Errorf("redis: sequence %q: it had version %d and has %d: %w", name, floor, q.version, store.ErrLost)
 	}
@@ -148,7 +148,7 @@ func (s *Store) sequence(ctx context.Context, name string) (sequence, error) {
 func (s *Store) SetSequence(ctx context.Context, name string, value, version int64) error {
 	mark := rand.Text()
 	for {
-		q, err := s.sequence(ctx, name)
+		q, err := s.readSequence(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -172,8 +172,8 @@ func (s *Store) highestSeen(name string) int64 {
 	return s.floors[name]
 }
 
-// maxFloors bounds how many versions are remembered: those of the sequences of
-// periods that have passed are of no more use.
+// maxFloors bounds the remembered versions: those of sequences whose period is over are
+// not needed.
 const maxFloors = 1 << 18
 
 // noteVersion notes a version.
@@ -189,8 +189,8 @@ func (s *Store) noteVersion(name string, version int64) {
 	}
 }
 
-// parse reads what state of a script returns.
-func (s *Store) parse(name string, got reply) (q sequence, err error) {
+// parseState reads a state that a script returns.
+func (s *Store) parseState(name string, got reply) (q sequence, err error) {
 	if len(got.texts) != 8 {
 		return q, corrupt(s.key("seqmeta", name), fmt.Errorf("the script returned %d parts", len(got.texts)))
 	}
@@ -222,9 +222,9 @@ func (s *Store) parse(name string, got reply) (q sequence, err error) {
 		q.version, skipped, epoch = 0, 0, q.epoch
 	}
 	if q.skip = total - skipped; q.skip < 0 || q.epoch < epoch {
-		return q, corrupt(where, errors.New("it is ahead of the server that is to give its numbers"))
+		return q, corrupt(where, errors.New("it is ahead of the server that should give its numbers"))
 	}
-	if q.exists && q.rawVersion == "" { // made by another program
+	if q.exists && q.rawVersion == "" { // another program has made it
 		q.version = 1
 	}
 	q.version += (q.epoch - epoch) << epochShift

@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// names lets one goroutine at a time change a sequence. Other processes
-// change it too; the comparison of versions is for them. This lock is
-// for speed: of many goroutines that compare, one a round wins.
+// names lets one goroutine of this process at a time change a sequence. The lock is for
+// speed only: without it, one of many goroutines would win each round of comparisons.
+// Against other processes the comparison of versions protects.
 type names struct {
 	mu   sync.Mutex
 	busy map[string]*turn
 }
 
-// turn is a lock of one name, and how many have it or wait for it.
+// turn is the lock of one name, and the number of goroutines that have it or wait for it.
 type turn struct {
 	free  chan struct{} // has an element if no goroutine has the lock
 	users int
 }
 
-// lock waits for a name. The caller calls unlock if there is no error.
+// lock waits for the lock of a name. The caller calls unlock if there is no error.
 func (n *names) lock(ctx context.Context, name string) (unlock func(), err error) {
 	t := n.joinQueue(name)
 	select {

@@ -28,14 +28,14 @@ type Server interface {
 	Lock(ctx context.Context, fn func(Conn) error) error
 	// Check reports why the server cannot be used, or should not.
 	Check(ctx context.Context) error
-	// Classify tells what an error means.
+	// Classify returns the class of an error.
 	Classify(err error) Class
 	// Reset replaces idle connections, for example to a server that is now a replica.
 	Reset()
 	Close() error
 }
 
-// Class is what an error means.
+// Class is the meaning of an error.
 type Class int
 
 // Classes of errors.
@@ -46,7 +46,7 @@ const (
 	NoTable         // a table is missing
 )
 
-// Dialect is what differs between the languages of servers.
+// Dialect has the differences between the languages of servers.
 type Dialect struct {
 	// Name is the package's, for errors.
 	Name string
@@ -62,8 +62,8 @@ type Dialect struct {
 	Create string
 	// Advance raises the revision, which is its number.
 	Advance string
-	// Reserve, where a server can return what an update makes, is an UPDATE with the
-	// arguments distance, name, lowest and highest: it moves the sequence by the
+	// Reserve is for servers that can return the result of an UPDATE; "" for others. Its
+	// arguments are distance, name, lowest and highest: it moves the sequence by the
 	// distance if its value is in that range, and returns the new value and version.
 	Reserve string
 }

@@ -31,8 +31,8 @@ func New(server Server, dialect Dialect, limits Limits) *Store {
 	return &Store{server: server, dialect: dialect, limits: limits}
 }
 
-// Ping implements [store.Store]. The statement finds no row, and needs all that
-// one that does would need.
+// Ping implements [store.Store]. The statement finds no row, but needs the same rights
+// and connections as one that does.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := do(ctx, s, "ping", func(ctx context.Context) (int64, error) {
 		return s.server.Exec(ctx, "UPDATE id_state SET value = value WHERE name = ''")
@@ -70,7 +70,7 @@ func (s *Store) Close() error {
 	return s.server.Close()
 }
 
-// missing is the error of a row that each migration has made.
+// missing is the error for a missing row that the migration has made.
 func missing(name string) error {
 	return &store.CorruptError{Where: "table id_state", Reason: fmt.Sprintf("the row %q is missing: restore it from a backup", name)}
 }
@@ -84,10 +84,10 @@ func number(ctx context.Context, c Conn, query string, args ...any) (n int64, fo
 	return n, found, err
 }
 
-// attempts is how often a call is made whose transactions end in deadlocks.
+// attempts bounds how often a call is repeated whose transactions end in deadlocks.
 const attempts = 12
 
-// do makes a call, again where the server has undone it by itself.
+// do makes a call, and repeats it if the server has rolled it back.
 func do[T any](ctx context.Context, s *Store, what string, fn func(context.Context) (T, error)) (T, error) {
 	return within(ctx, s, what, s.limits.Call, fn)
 }
@@ -126,7 +126,8 @@ func backoff(ctx context.Context, attempt int) error {
 	return ctx.Err()
 }
 
-// explainError says which call failed, in this service's words where it has some.
+// explainError adds the name of the call to an error, and the sentinel of package store
+// if there is one.
 func (s *Store) explainError(ctx context.Context, what string, limit time.Duration, err error) error {
 	switch class := s.server.Classify(err); {
 	case s.closed.Load():

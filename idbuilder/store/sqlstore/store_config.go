@@ -19,7 +19,7 @@ const (
 // rest in id_configs.
 func (s *Store) putConfig(ctx context.Context, d store.Document) (version int64, err error) {
 	err = s.server.Transact(ctx, func(c Conn) error {
-		if version, err = s.put(ctx, c, store.Configs, d, nil); err != nil {
+		if version, err = s.putDocument(ctx, c, store.Configs, d, nil); err != nil {
 			return err
 		}
 		var rows int64
@@ -47,17 +47,17 @@ func (s *Store) deleteConfig(ctx context.Context, key string, version int64) err
 	})
 }
 
-// changedByHand is the error of a configuration that has a row in one of the
-// tables only.
+// changedByHand is the error for a configuration that has a row in only one of the
+// tables.
 func changedByHand(key string) error {
 	return &store.CorruptError{
 		Where:  fmt.Sprintf("tables id_configs and id_documents, key %q", key),
-		Reason: "one of the two has a row of this configuration and the other has none, as after a change by hand: start a worker anew, which puts it right",
+		Reason: "one of the two has a row of this configuration and the other has none, as after a change by hand: restart a worker, which repairs it",
 	}
 }
 
-// adoptForeign makes configurations known whose rows in id_configs another program has
-// inserted, and forgets those whose rows it has deleted.
+// adoptForeign adds the rows in id_documents for configurations that another program has
+// inserted into id_configs, and removes those for configurations that it has deleted.
 func (s *Store) adoptForeign(ctx context.Context) error {
 	const (
 		added   = "FROM id_configs c WHERE NOT EXISTS (SELECT 1 FROM id_documents d WHERE d.kind = 'config' AND d.doc_key = c.key_name)"

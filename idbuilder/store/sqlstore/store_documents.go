@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// Columns of a document, where they come from, and a condition on their kind.
-// Configurations have theirs in two tables.
+// Columns of a document, their tables, and a condition on their kind. Configurations are
+// in two tables.
 const (
 	fromDocuments  = "SELECT d.doc_key, '', d.value, d.version, d.expires_at, d.created_at, d.updated_at FROM id_documents d WHERE d.kind = ?"
 	fromConfigs    = "SELECT d.doc_key, c.id_type, c.config_json, d.version, d.expires_at, d.created_at, d.updated_at FROM id_documents d JOIN id_configs c ON c.key_name = d.doc_key WHERE d.kind = ?"
@@ -21,7 +21,7 @@ const (
 	deleteDocument = "DELETE FROM id_documents WHERE kind = ? AND doc_key = ? AND version = ?"
 )
 
-// from returns how to read documents of a kind.
+// from returns the beginning of a query for documents of a kind.
 func from(kind store.Kind) string {
 	if kind == store.Configs {
 		return fromConfigs
@@ -35,11 +35,11 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Doc
 		return store.Document{}, err
 	}
 	return do(ctx, s, "get", func(ctx context.Context) (store.Document, error) {
-		return s.get(ctx, kind, key)
+		return s.readDocument(ctx, kind, key)
 	})
 }
 
-func (s *Store) get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
+func (s *Store) readDocument(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
 	found, err := query(ctx, s.server, from(kind)+" AND d.doc_key = ?", string(kind), key)
 	if err == nil && len(found) == 0 {
 		err = store.ErrNotFound
@@ -93,16 +93,16 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 		if kind == store.Configs {
 			return s.putConfig(ctx, d)
 		}
-		return s.put(ctx, s.server, kind, d, string(d.Value))
+		return s.putDocument(ctx, s.server, kind, d, string(d.Value))
 	})
 	if err == nil && !d.Expires.IsZero() && s.puts.Add(1)%sweepEvery == 0 {
-		_ = s.sweep(ctx) // the document is stored; the next sweep removes what this one could not
+		_ = s.sweepExpired(ctx) // the document is stored; the next sweep removes the rest
 	}
 	return version, err
 }
 
-// put creates or changes the row in id_documents. value is nil for a configuration.
-func (s *Store) put(ctx context.Context, c Conn, kind store.Kind, d store.Document, value any) (int64, error) {
+// putDocument creates or changes the row in id_documents. value is nil for a configuration.
+func (s *Store) putDocument(ctx context.Context, c Conn, kind store.Kind, d store.Document, value any) (int64, error) {
 	if d.Version == 0 {
 		version, rows, err := c.Number(ctx, s.dialect.Create, string(kind), d.Key, value, expiry(d.Expires))
 		if err == nil && rows == 0 {
@@ -123,7 +123,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 		return err
 	}
 	_, err := do(ctx, s, "delete", func(ctx context.Context) (none struct{}, err error) {
-		d, err := s.get(ctx, kind, key)
+		d, err := s.readDocument(ctx, kind, key)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return none, nil
@@ -152,8 +152,8 @@ func remove(ctx context.Context, c Conn, kind store.Kind, key string, version in
 	return err
 }
 
-// raiseFloor sees to it that documents which are created from now on have
-// greater versions than the one given. See the package's documentation.
+// raiseFloor makes the versions of all documents that are created from now on greater than
+// version. See the package's documentation.
 func raiseFloor(ctx context.Context, c Conn, version int64) error {
 	_, err := c.Exec(ctx, "UPDATE id_state SET value = ? WHERE name = 'floor' AND value < ?", version, version)
 	return err

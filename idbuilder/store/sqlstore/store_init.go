@@ -88,8 +88,8 @@ func (s *Store) applyMigration(ctx context.Context, c Conn, version int) error {
 	return err
 }
 
-// enter shows operators that this process migrates. The row locks nothing:
-// an expired one, of a process that has ended, is replaced.
+// enter shows operators that this process migrates. The row locks nothing. An expired
+// row, of a process that has ended, is replaced.
 func enter(ctx context.Context, c Conn) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -103,8 +103,8 @@ func enter(ctx context.Context, c Conn) error {
 	return err
 }
 
-// checkColumns reports a table that is not this program's, though it has the name
-// of one.
+// checkColumns reports a table of another program that has the name of one of this
+// program's.
 func (s *Store) checkColumns(ctx context.Context) error {
 	found := map[string]string{}
 	err := s.server.Query(ctx, func(scan func(...any) error) error {

@@ -30,8 +30,8 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 	})
 }
 
-// beyond follows a prefix in a text that is greater than each key with that
-// prefix: keys have at most 255 bytes.
+// beyond makes, after a prefix, a text that is greater than each key with that prefix:
+// keys have at most 255 bytes.
 var beyond = strings.Repeat(string(utf8.MaxRune), 64)
 
 // bounds returns texts between which all keys with a prefix lie, and no others.
@@ -68,8 +68,8 @@ func split(text string) (whole, part string) {
 	return text, ""
 }
 
-// encode returns the bytes of a character; those of the character before them
-// for halves of UTF-16 pairs, so that the order of numbers is that of bytes.
+// encode returns the bytes of a character. For halves of UTF-16 pairs it returns those of the
+// character before them, so that the order of numbers is that of bytes.
 func encode(r rune) string {
 	if r >= 0xd800 && r <= 0xdfff {
 		r = 0xd7ff

@@ -31,7 +31,7 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 		if got, err := s.reserveAtOnce(ctx, name, r); err != nil || got.Version > 0 {
 			return got, err
 		}
-		return s.reserve(ctx, name, r)
+		return s.reserveByComparing(ctx, name, r)
 	})
 }
 
@@ -52,8 +52,8 @@ func (s *Store) reserveAtOnce(ctx context.Context, name string, r store.Reservat
 	return got, nil
 }
 
-// window returns how far a reservation moves a sequence, and from which values
-// it does not pass the bound; not possible if that cannot be said in int64.
+// window returns how far a reservation moves a sequence, and from which values it does
+// not pass the bound. It is not possible if one of these is not an int64.
 func window(r store.Reservation) (distance, lowest, highest int64, possible bool) {
 	distance = r.Step * r.Count
 	if distance/r.Count != r.Step {
@@ -66,8 +66,8 @@ func window(r store.Reservation) (distance, lowest, highest int64, possible bool
 	return distance, edge, math.MaxInt64, edge > r.Bound
 }
 
-// reserve reads and compares until no other process comes between.
-func (s *Store) reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+// reserveByComparing reads the sequence and replaces it if it has not changed, until that succeeds.
+func (s *Store) reserveByComparing(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
 	for attempt := 0; ; attempt++ {
 		from, err := sequence(ctx, s.server, name)
 		if errors.Is(err, store.ErrNotFound) {
@@ -118,8 +118,8 @@ func readSequence(ctx context.Context, c Conn, name string) (q store.Sequence, f
 	return q, found, err
 }
 
-// compareAndSet sets the value of a sequence that still has a version; 0 is that
-// of a sequence that does not exist.
+// compareAndSet sets the value of a sequence if it still has the version; 0 stands for
+// a sequence that does not exist.
 func compareAndSet(ctx context.Context, c Conn, name string, value, version int64) (err error) {
 	var rows int64
 	if version == 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// sweepEvery is after how many documents that expire a process removes expired
-	// ones, and sweepSize about how many.
+	// sweepEvery is the number of expiring documents after which a process removes expired
+	// ones, and sweepSize about how many it removes.
 	sweepEvery, sweepSize = 16, 64
 
 	// Documents stay for a minute after they have expired: clocks differ.
@@ -18,8 +18,8 @@ const (
 	deleteExpired = "DELETE FROM id_documents WHERE expires_at <= ? AND version <= ? AND kind <> 'config'"
 )
 
-// sweep removes documents that have expired.
-func (s *Store) sweep(ctx context.Context) error {
+// sweepExpired removes documents that have expired.
+func (s *Store) sweepExpired(ctx context.Context) error {
 	_, err := do(ctx, s, "sweep", func(ctx context.Context) (rows int64, err error) {
 		var highest int64
 		var last time.Time

@@ -65,7 +65,7 @@ func (f *flaky) Classify(err error) Class {
 
 func (f *flaky) Reset() {}
 
-// TestRetry checks which errors are tried again, and what others become.
+// TestRetry checks which calls are repeated after an error, and how other errors are reported.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -91,8 +91,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestNames lets goroutines change a name in turn; one that does not wait any
-// more does not keep it.
+// TestNames: goroutines get the lock of a name one after the other, and one that gives up
+// waiting does not block the others.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n names

@@ -15,10 +15,10 @@ const (
 	each       = 4
 )
 
-// testGoroutines reserves from many goroutines through several stores: no number
-// twice, and none missing.
+// testGoroutines reserves from many goroutines through several stores: each number comes
+// exactly once.
 func testGoroutines(f *fixture) {
-	stores := []store.Store{f.store(), f.raw(), f.raw()}
+	stores := []store.Store{f.openStore(), f.openRaw(), f.openRaw()}
 	var ledgers [sequences]Ledger
 	var group sync.WaitGroup
 	for g := range goroutines {

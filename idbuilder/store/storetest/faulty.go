@@ -10,14 +10,14 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// ErrFault is what the errors of a [Faulty] store wrap, if it makes them by itself.
+// ErrFault is wrapped by the errors that a [Faulty] store makes by itself.
 var ErrFault = errors.New("storetest: a fault")
 
-// Fault is what happens to one call of a [Faulty] store. The zero Fault is none.
+// Fault is the fault of one call of a [Faulty] store. The zero Fault is none.
 type Fault struct {
-	// Fail: the call is not made; it fails.
+	// Fail says that the call fails without being made.
 	Fail bool
-	// Lose: the call is made, and then fails: its outcome is unknown to the caller.
+	// Lose says that the call is made and then fails: the caller does not know its outcome.
 	Lose bool
 	// Err is the error of a call that fails; nil: one that wraps [ErrFault].
 	Err error
@@ -27,7 +27,7 @@ type Fault struct {
 	Before, After func(ctx context.Context)
 }
 
-// Call tells which call a fault is wanted for.
+// Call is the call for which decide returns a fault.
 type Call struct {
 	Method string // "Reserve", "Put", …: the name of the method of store.Store
 	Kind   store.Kind
@@ -56,11 +56,11 @@ type faultyConfirmer struct {
 
 // Confirm implements [store.Confirmer].
 func (f faultyConfirmer) Confirm(ctx context.Context, skip int64) error {
-	return f.do(ctx, Call{Method: "Confirm"}, func() error { return f.confirmer.Confirm(ctx, skip) })
+	return f.callWithFault(ctx, Call{Method: "Confirm"}, func() error { return f.confirmer.Confirm(ctx, skip) })
 }
 
-// do makes a call with its fault.
-func (f faulty) do(ctx context.Context, c Call, call func() error) error {
+// callWithFault makes a call with its fault.
+func (f faulty) callWithFault(ctx context.Context, c Call, call func() error) error {
 	fault := f.decide(c)
 	if fault.Before != nil {
 		fault.Before(ctx)
@@ -84,7 +84,7 @@ func (f faulty) do(ctx context.Context, c Call, call func() error) error {
 
 func answer[T any](ctx context.Context, f faulty, c Call, call func() (T, error)) (T, error) {
 	var result T
-	err := f.do(ctx, c, func() (err error) {
+	err := f.callWithFault(ctx, c, func() (err error) {
 		result, err = call()
 		return err
 	})
@@ -95,7 +95,7 @@ func answer[T any](ctx context.Context, f faulty, c Call, call func() (T, error)
 }
 
 func (f faulty) Init(ctx context.Context) error {
-	return f.do(ctx, Call{Method: "Init"}, func() error { return f.inner.Init(ctx) })
+	return f.callWithFault(ctx, Call{Method: "Init"}, func() error { return f.inner.Init(ctx) })
 }
 
 func (f faulty) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
@@ -107,7 +107,7 @@ func (f faulty) Sequence(ctx context.Context, name string) (store.Sequence, erro
 }
 
 func (f faulty) SetSequence(ctx context.Context, name string, value, version int64) error {
-	return f.do(ctx, Call{Method: "SetSequence", Name: name}, func() error { return f.inner.SetSequence(ctx, name, value, version) })
+	return f.callWithFault(ctx, Call{Method: "SetSequence", Name: name}, func() error { return f.inner.SetSequence(ctx, name, value, version) })
 }
 
 func (f faulty) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
@@ -119,7 +119,7 @@ func (f faulty) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 }
 
 func (f faulty) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
-	return f.do(ctx, Call{"Delete", kind, key}, func() error { return f.inner.Delete(ctx, kind, key, version) })
+	return f.callWithFault(ctx, Call{"Delete", kind, key}, func() error { return f.inner.Delete(ctx, kind, key, version) })
 }
 
 func (f faulty) List(ctx context.Context, kind store.Kind, o store.ListOptions) ([]store.Document, error) {
@@ -135,7 +135,7 @@ func (f faulty) Advance(ctx context.Context) (int64, error) {
 }
 
 func (f faulty) Ping(ctx context.Context) error {
-	return f.do(ctx, Call{Method: "Ping"}, func() error { return f.inner.Ping(ctx) })
+	return f.callWithFault(ctx, Call{Method: "Ping"}, func() error { return f.inner.Ping(ctx) })
 }
 
 func (f faulty) Close() error { return f.inner.Close() }

@@ -35,38 +35,38 @@ func newFixture(t *testing.T, s Suite, law string) *fixture {
 	return &fixture{T: t, Suite: s, medium: strings.Map(small, law)}
 }
 
-// raw opens the medium.
-func (f *fixture) raw() store.Store {
+// openRaw opens the medium.
+func (f *fixture) openRaw() store.Store {
 	f.Helper()
 	return f.Open(f.T, f.medium)
 }
 
-// store opens and initialises the medium.
-func (f *fixture) store() store.Store {
+// openStore opens and initialises the medium.
+func (f *fixture) openStore() store.Store {
 	f.Helper()
-	s := f.raw()
-	f.no(s.Init(f.Context()))
+	s := f.openRaw()
+	f.check(s.Init(f.Context()))
 	return s
 }
 
-// no ends the test if there is an error.
-func (f *fixture) no(err error) {
+// check ends the test if there is an error.
+func (f *fixture) check(err error) {
 	f.Helper()
 	if err != nil {
 		f.Fatal(err)
 	}
 }
 
-// is checks an error.
-func (f *fixture) is(err, want error) {
+// wantError checks an error.
+func (f *fixture) wantError(err, want error) {
 	f.Helper()
 	if !errors.Is(err, want) {
 		f.Errorf("got the error %v, want %v", err, want)
 	}
 }
 
-// reserve reserves and checks the range.
-func (f *fixture) reserve(s store.Store, name string, r store.Reservation, from, to int64) store.Range {
+// wantRange reserves and checks the range.
+func (f *fixture) wantRange(s store.Store, name string, r store.Reservation, from, to int64) store.Range {
 	f.Helper()
 	got, err := s.Reserve(f.Context(), name, r)
 	if err != nil || got.From != from || got.To != to {
@@ -75,16 +75,16 @@ func (f *fixture) reserve(s store.Store, name string, r store.Reservation, from,
 	return got
 }
 
-// sequence checks the state of a sequence.
-func (f *fixture) sequence(s store.Store, name string, want store.Sequence) {
+// wantSequence checks the state of a sequence.
+func (f *fixture) wantSequence(s store.Store, name string, want store.Sequence) {
 	f.Helper()
 	if got, err := s.Sequence(f.Context(), name); err != nil || got != want {
 		f.Errorf("sequence %q: got %+v, %v, want %+v", name, got, err, want)
 	}
 }
 
-// put stores and checks that the version is greater.
-func (f *fixture) put(s store.Store, kind store.Kind, d store.Document) int64 {
+// putDocument stores and checks that the version is greater.
+func (f *fixture) putDocument(s store.Store, kind store.Kind, d store.Document) int64 {
 	f.Helper()
 	version, err := s.Put(f.Context(), kind, d)
 	if err != nil || version <= d.Version {
@@ -102,15 +102,15 @@ func up(start, step, count int64) store.Reservation {
 	return store.Reservation{Start: start, Step: step, Count: count, Bound: bound}
 }
 
-// ended is a context that has ended.
-func (f *fixture) ended() context.Context {
+// endedContext is a context that has ended.
+func (f *fixture) endedContext() context.Context {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	return ctx
 }
 
-// count counts the callers that won a race.
-func (f *fixture) count(won *atomic.Int64, err error) {
+// countWinner counts a caller that won a race.
+func (f *fixture) countWinner(won *atomic.Int64, err error) {
 	switch {
 	case err == nil:
 		won.Add(1)
@@ -119,21 +119,21 @@ func (f *fixture) count(won *atomic.Int64, err error) {
 	}
 }
 
-// one checks that one caller has won, or at most one if the winner may not know.
-func (f *fixture) one(what string, won *atomic.Int64) {
+// wantOneWinner checks that one caller has won, or at most one if the medium loses answers.
+func (f *fixture) wantOneWinner(what string, won *atomic.Int64) {
 	f.Helper()
 	if n := won.Load(); n > 1 || n == 0 && !f.LosesAnswers {
 		f.Errorf("%s: %d callers won", what, n)
 	}
 }
 
-// alike compares objects as JSON.
-func (f *fixture) alike(got, want []byte) {
+// wantSameJSON compares objects as JSON.
+func (f *fixture) wantSameJSON(got, want []byte) {
 	f.Helper()
 	decode := func(text []byte) (v any) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		f.no(d.Decode(&v))
+		f.check(d.Decode(&v))
 		return v
 	}
 	if !reflect.DeepEqual(decode(got), decode(want)) {
@@ -141,8 +141,8 @@ func (f *fixture) alike(got, want []byte) {
 	}
 }
 
-// get returns a document that must exist.
-func (f *fixture) get(s store.Store, kind store.Kind, key string) store.Document {
+// getDocument returns a document that must exist.
+func (f *fixture) getDocument(s store.Store, kind store.Kind, key string) store.Document {
 	f.Helper()
 	d, err := s.Get(f.Context(), kind, key)
 	if err != nil || d.Key != key {
@@ -151,8 +151,8 @@ func (f *fixture) get(s store.Store, kind store.Kind, key string) store.Document
 	return d
 }
 
-// pages reads all documents in pages.
-func (f *fixture) pages(s store.Store, r *rand.Rand, model map[string]bool) {
+// checkPages reads all documents in pages.
+func (f *fixture) checkPages(s store.Store, r *rand.Rand, model map[string]bool) {
 	var all []string
 	for {
 		o := store.ListOptions{Limit: 1 + r.IntN(9)}
@@ -160,7 +160,7 @@ func (f *fixture) pages(s store.Store, r *rand.Rand, model map[string]bool) {
 			o.After = all[len(all)-1]
 		}
 		page, err := s.List(f.Context(), store.Configs, o)
-		f.no(err)
+		f.check(err)
 		if all = append(all, keysOf(page)...); len(page) < o.Limit {
 			break
 		}

@@ -4,26 +4,26 @@ package storetest
 
 import "sync"
 
-func (f *fixture) start() *process {
+func (f *fixture) startProcess() *process {
 	f.Helper()
 	p := &process{cmd: f.Process(f.T, f.medium)}
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
-	f.no(err)
+	f.check(err)
 	p.out = out
-	f.no(p.cmd.Start())
+	f.check(p.cmd.Start())
 	return p
 }
 
-// run lets processes work at once; killAt returns when to kill each.
-func (f *fixture) run(n int, killAt func(i int) int) (ranges *Ledger, counts []int64) {
+// runProcesses runs concurrent processes; killAt returns when to kill each.
+func (f *fixture) runProcesses(n int, killAt func(i int) int) (ranges *Ledger, counts []int64) {
 	ranges = &Ledger{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for i := range n {
-		p, at := f.start(), killAt(i)
+		p, at := f.startProcess(), killAt(i)
 		group.Go(func() {
-			lines, err := p.read(at)
+			lines, err := p.readLines(at)
 			if err != nil {
 				f.Errorf("process %d: %v", i, err)
 			}

@@ -11,9 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// Ledger holds what was reserved of one sequence that ascends, and checks that
-// no number is in two ranges. It is safe for concurrent use; the zero Ledger is
-// empty.
+// Ledger has the ranges that were reserved of one ascending sequence, and checks that no
+// number is in two of them. It is safe for concurrent use; the zero Ledger is empty.
 type Ledger struct {
 	mu     sync.Mutex
 	ranges []store.Range
@@ -42,7 +41,7 @@ func (l *Ledger) Check(gaps bool) error {
 	for i, r := range l.ranges {
 		switch {
 		case r.To <= r.From:
-			return fmt.Errorf("%+v is no range", r)
+			return fmt.Errorf("%+v is not a range", r)
 		case i == 0:
 		case r.From < l.ranges[i-1].To:
 			return fmt.Errorf("numbers were given twice: %+v and %+v", l.ranges[i-1], r)

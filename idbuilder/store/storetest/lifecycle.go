@@ -12,7 +12,7 @@ import (
 
 // testRevision checks that the revision counts.
 func testRevision(f *fixture) {
-	s, other := f.store(), f.raw()
+	s, other := f.openStore(), f.openRaw()
 	at := func(s store.Store, want int64) {
 		f.Helper()
 		if got, err := s.Revision(f.Context()); err != nil || got != want {
@@ -24,7 +24,7 @@ func testRevision(f *fixture) {
 		f.Errorf("advance: %d, %v", n, err)
 	}
 	before, err := other.Revision(f.Context())
-	f.no(err)
+	f.check(err)
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
@@ -43,11 +43,11 @@ func testRevision(f *fixture) {
 	at(other, after)
 }
 
-// testInit initialises from many at once, and again.
+// testInit initialises the store from many goroutines at once, and once more.
 func testInit(f *fixture) {
 	stores := make([]store.Store, 8)
 	for i := range stores {
-		stores[i] = f.raw()
+		stores[i] = f.openRaw()
 	}
 	initialise := func() {
 		var group sync.WaitGroup
@@ -61,26 +61,26 @@ func testInit(f *fixture) {
 		group.Wait()
 	}
 	initialise()
-	got := f.reserve(stores[3], "a", up(5, 1, 2), 5, 7)
-	version := f.put(stores[2], store.Configs, store.Document{Key: "a", Value: object(1)})
+	got := f.wantRange(stores[3], "a", up(5, 1, 2), 5, 7)
+	version := f.putDocument(stores[2], store.Configs, store.Document{Key: "a", Value: object(1)})
 	initialise()
-	f.sequence(stores[0], "a", store.Sequence{Value: 7, Version: got.Version})
-	if d := f.get(f.store(), store.Configs, "a"); d.Version != version {
+	f.wantSequence(stores[0], "a", store.Sequence{Value: 7, Version: got.Version})
+	if d := f.getDocument(f.openStore(), store.Configs, "a"); d.Version != version {
 		f.Errorf("after another Init: %+v", d)
 	}
 }
 
-// testNoSchema checks that nothing is given by a store that was not initialised.
+// testNoSchema checks that a store which was not initialised gives nothing.
 func testNoSchema(f *fixture) {
-	s := f.raw()
+	s := f.openRaw()
 	if got, err := s.Reserve(f.Context(), "a", up(0, 1, 1)); err == nil {
 		f.Errorf("reserved %+v of a store without schema", got)
 	}
 	if _, err := s.Put(f.Context(), store.Configs, store.Document{Key: "a", Value: object(1)}); err == nil {
 		f.Error("stored in a store without schema")
 	}
-	f.no(s.Init(f.Context()))
-	f.reserve(s, "a", up(0, 1, 1), 0, 1)
+	f.check(s.Init(f.Context()))
+	f.wantRange(s, "a", up(0, 1, 1), 0, 1)
 }
 
 // testNewerSchema checks that the schema of a newer program is left alone.
@@ -88,51 +88,51 @@ func testNewerSchema(f *fixture) {
 	if f.SetSchema == nil {
 		return
 	}
-	f.reserve(f.store(), "a", up(0, 1, 1), 0, 1)
+	f.wantRange(f.openStore(), "a", up(0, 1, 1), 0, 1)
 	f.SetSchema(f.T, f.medium, 99)
-	err := f.raw().Init(f.Context())
+	err := f.openRaw().Init(f.Context())
 	var newer *store.SchemaError
 	if !errors.As(err, &newer) || newer.Found != 99 || newer.Supported < 1 {
 		f.Errorf("a newer schema: %v", err)
 	}
 }
 
-// testReadOnly checks a store that can be read only.
+// testReadOnly checks a store that cannot be written.
 func testReadOnly(f *fixture) {
 	if f.SetReadOnly == nil {
 		return
 	}
-	s := f.store()
-	got := f.reserve(s, "a", up(0, 1, 1), 0, 1)
-	version := f.put(s, store.Configs, store.Document{Key: "a", Value: object(1)})
+	s := f.openStore()
+	got := f.wantRange(s, "a", up(0, 1, 1), 0, 1)
+	version := f.putDocument(s, store.Configs, store.Document{Key: "a", Value: object(1)})
 	undo := f.SetReadOnly(f.T, f.medium)
 	f.Cleanup(undo)
 	_, err := s.Reserve(f.Context(), "a", up(0, 1, 1))
-	f.is(err, store.ErrReadOnly)
+	f.wantError(err, store.ErrReadOnly)
 	_, err = s.Reserve(f.Context(), "b", up(0, 1, 1))
-	f.is(err, store.ErrReadOnly)
-	f.is(s.SetSequence(f.Context(), "a", 9, got.Version), store.ErrReadOnly)
+	f.wantError(err, store.ErrReadOnly)
+	f.wantError(s.SetSequence(f.Context(), "a", 9, got.Version), store.ErrReadOnly)
 	_, err = s.Put(f.Context(), store.Configs, store.Document{Key: "a", Value: object(2), Version: version})
-	f.is(err, store.ErrReadOnly)
-	f.is(s.Delete(f.Context(), store.Configs, "a", version), store.ErrReadOnly)
+	f.wantError(err, store.ErrReadOnly)
+	f.wantError(s.Delete(f.Context(), store.Configs, "a", version), store.ErrReadOnly)
 	_, err = s.Advance(f.Context())
-	f.is(err, store.ErrReadOnly)
-	f.is(s.Ping(f.Context()), store.ErrReadOnly)
-	f.sequence(s, "a", store.Sequence{Value: 1, Version: got.Version})
-	f.alike(f.get(s, store.Configs, "a").Value, object(1))
+	f.wantError(err, store.ErrReadOnly)
+	f.wantError(s.Ping(f.Context()), store.ErrReadOnly)
+	f.wantSequence(s, "a", store.Sequence{Value: 1, Version: got.Version})
+	f.wantSameJSON(f.getDocument(s, store.Configs, "a").Value, object(1))
 	undo()
-	f.reserve(f.store(), "a", up(0, 1, 1), 1, 2)
+	f.wantRange(f.openStore(), "a", up(0, 1, 1), 1, 2)
 }
 
-// testPing checks a store that is well.
+// testPing checks Ping of a working store.
 func testPing(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	for range 3 {
-		f.no(s.Ping(f.Context()))
+		f.check(s.Ping(f.Context()))
 	}
 }
 
-// calls makes every call.
+// calls makes each call, and returns their errors by name.
 func calls(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Init": s.Init(ctx), "Ping": s.Ping(ctx)}
 	_, errs["Reserve"] = s.Reserve(ctx, "a", up(0, 1, 1))
@@ -149,19 +149,19 @@ func calls(ctx context.Context, s store.Store) map[string]error {
 
 // testContext checks that a context that has ended ends every call.
 func testContext(f *fixture) {
-	s := f.store()
-	f.reserve(s, "a", up(0, 1, 1), 0, 1)
-	for name, err := range calls(f.ended(), s) {
+	s := f.openStore()
+	f.wantRange(s, "a", up(0, 1, 1), 0, 1)
+	for name, err := range calls(f.endedContext(), s) {
 		if !errors.Is(err, context.Canceled) {
 			f.Errorf("%s: %v, want context.Canceled", name, err)
 		}
 	}
-	f.no(s.Ping(f.Context()))
+	f.check(s.Ping(f.Context()))
 }
 
-// testClose closes under load: calls end, well or with an error.
+// testClose closes a store under load: all calls end, with or without an error.
 func testClose(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	var ledger Ledger
 	var group sync.WaitGroup
 	started := make(chan bool, 8)
@@ -182,15 +182,15 @@ func testClose(f *fixture) {
 	for range cap(started) {
 		<-started
 	}
-	f.no(s.Close())
+	f.check(s.Close())
 	group.Wait()
 	for name, err := range calls(f.Context(), s) {
 		if !errors.Is(err, store.ErrClosed) {
 			f.Errorf("%s after Close: %v, want ErrClosed", name, err)
 		}
 	}
-	got, err := f.raw().Reserve(f.Context(), "a", up(0, 1, 1))
-	f.no(err)
+	got, err := f.openRaw().Reserve(f.Context(), "a", up(0, 1, 1))
+	f.check(err)
 	ledger.Add(got)
 	if err := ledger.Check(true); err != nil {
 		f.Error(err)

@@ -18,8 +18,8 @@ import (
 
 const (
 	processes = 4
-	// workRanges is how many ranges [Work] reserves, and workPuts how often it
-	// counts in a document.
+	// workRanges is the number of ranges that [Work] reserves, and workPuts how often it
+	// increments the number in a document.
 	workRanges, workPuts = 24, 4
 	workName             = "work"
 )
@@ -30,9 +30,8 @@ type workLine struct {
 	Count int64
 }
 
-// Work is what a process of [Suite.Process] does with its store, which it does
-// not close: it reserves ranges and changes a document, and writes to w what it
-// got, in JSON, one in a line.
+// Work is the work of a process of [Suite.Process]: it reserves ranges and changes a
+// document, and writes each result to w as a line of JSON. It does not close the store.
 func Work(ctx context.Context, s store.Store, w io.Writer) error {
 	out := json.NewEncoder(w)
 	for i := range workRanges {
@@ -46,7 +45,7 @@ func Work(ctx context.Context, s store.Store, w io.Writer) error {
 		if i%(workRanges/workPuts) != 0 {
 			continue
 		}
-		n, err := count(ctx, s)
+		n, err := increment(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -57,8 +56,8 @@ func Work(ctx context.Context, s store.Store, w io.Writer) error {
 	return nil
 }
 
-// count raises the number in a document.
-func count(ctx context.Context, s store.Store) (int64, error) {
+// increment increments the number in a document.
+func increment(ctx context.Context, s store.Store) (int64, error) {
 	for {
 		d, err := s.Get(ctx, store.Settings, workName)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -82,20 +81,20 @@ func count(ctx context.Context, s store.Store) (int64, error) {
 	}
 }
 
-// process is a process that works.
+// process is a process that runs [Work].
 type process struct {
 	cmd    *exec.Cmd
 	out    io.Reader
 	stderr bytes.Buffer
 }
 
-// read returns what the process has written. It kills the process after the line
+// readLines returns the lines of the process. It kills the process after the line
 // with the number killAt, if that is not negative.
-func (p *process) read(killAt int) (lines []workLine, err error) {
+func (p *process) readLines(killAt int) (lines []workLine, err error) {
 	for in := bufio.NewScanner(p.out); in.Scan(); {
 		var line workLine
 		if !bytes.HasPrefix(in.Bytes(), []byte("{")) {
-			continue // what the test binary says at its end
+			continue // the last line of a test binary
 		}
 		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
 			return lines, err
@@ -114,32 +113,32 @@ func (p *process) read(killAt int) (lines []workLine, err error) {
 	return lines, err
 }
 
-// testProcesses lets processes work at the same time.
+// testProcesses runs several processes at the same time.
 func testProcesses(f *fixture) {
 	if f.Process == nil {
 		return
 	}
-	s := f.store()
-	ranges, counts := f.run(processes, func(int) int { return -1 })
+	s := f.openStore()
+	ranges, counts := f.runProcesses(processes, func(int) int { return -1 })
 	if err := ranges.Check(false); err != nil || ranges.Len() != processes*workRanges {
 		f.Errorf("%d ranges, want %d: %v", ranges.Len(), processes*workRanges, err)
 	}
-	if n, err := count(f.Context(), s); err != nil || n != processes*workPuts+1 || len(counts) != processes*workPuts {
+	if n, err := increment(f.Context(), s); err != nil || n != processes*workPuts+1 || len(counts) != processes*workPuts {
 		f.Errorf("%d changes of the document, of which it has %d: %v", len(counts), n-1, err)
 	}
 }
 
-// testKilled kills processes while they work: what they told is not given again,
-// and the others go on.
+// testKilled kills processes while they work: numbers that they reported are not given
+// again, and the other processes go on.
 func testKilled(f *fixture) {
 	if f.Process == nil {
 		return
 	}
-	s, r := f.store(), seed.Rand(f)
-	ranges, counts := f.run(6, func(int) int { return 1 + r.IntN(workRanges) })
+	s, r := f.openStore(), seed.Rand(f)
+	ranges, counts := f.runProcesses(6, func(int) int { return 1 + r.IntN(workRanges) })
 	for range 3 {
 		got, err := s.Reserve(f.Context(), workName, up(0, 1, 5))
-		f.no(err)
+		f.check(err)
 		ranges.Add(got)
 	}
 	if err := ranges.Check(true); err != nil {
@@ -152,7 +151,7 @@ func testKilled(f *fixture) {
 		}
 		seen[n] = true
 	}
-	if n, err := count(f.Context(), s); err != nil || n <= int64(len(counts)) {
+	if n, err := increment(f.Context(), s); err != nil || n <= int64(len(counts)) {
 		f.Errorf("the document has %d changes, of %d: %v", n-1, len(counts), err)
 	}
 }

@@ -14,45 +14,45 @@ import (
 
 // testReserve checks ranges, their start and step, and that versions grow.
 func testReserve(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	if _, err := s.Sequence(f.Context(), "orders"); !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("a sequence that does not exist: %v, want ErrNotFound", err)
 	}
-	first := f.reserve(s, "orders", up(1000, 1, 10), 1000, 1010)
+	first := f.wantRange(s, "orders", up(1000, 1, 10), 1000, 1010)
 	if first.Version < 1 {
 		f.Errorf("the first version is %d", first.Version)
 	}
-	second := f.reserve(s, "orders", up(7, 1, 5), 1010, 1015) // the start is that of a new sequence
-	third := f.reserve(s, "orders", up(7, 3, 2), 1015, 1021)
+	second := f.wantRange(s, "orders", up(7, 1, 5), 1010, 1015) // only a new sequence uses the start
+	third := f.wantRange(s, "orders", up(7, 3, 2), 1015, 1021)
 	if first.Version >= second.Version || second.Version >= third.Version {
 		f.Errorf("the versions are %d, %d, %d", first.Version, second.Version, third.Version)
 	}
-	other := f.raw()
-	f.sequence(other, "orders", store.Sequence{Value: 1021, Version: third.Version})
-	f.reserve(other, "orders", up(0, 1, 1), 1021, 1022)
-	f.reserve(s, "orders", up(0, 1, 1), 1022, 1023)
-	f.reserve(s, "others", up(0, 1, 1), 0, 1)
+	other := f.openRaw()
+	f.wantSequence(other, "orders", store.Sequence{Value: 1021, Version: third.Version})
+	f.wantRange(other, "orders", up(0, 1, 1), 1021, 1022)
+	f.wantRange(s, "orders", up(0, 1, 1), 1022, 1023)
+	f.wantRange(s, "others", up(0, 1, 1), 0, 1)
 }
 
-// testReserveDown checks sequences that descend, and change their direction.
+// testReserveDown checks sequences that descend, and that change their direction.
 func testReserveDown(f *fixture) {
-	s := f.store()
-	f.reserve(s, "down", up(3, -1, 5), 3, -2)
-	f.reserve(s, "down", up(0, -10, 2), -2, -22)
-	f.reserve(s, "down", up(0, 4, 2), -22, -14)
+	s := f.openStore()
+	f.wantRange(s, "down", up(3, -1, 5), 3, -2)
+	f.wantRange(s, "down", up(0, -10, 2), -2, -22)
+	f.wantRange(s, "down", up(0, 4, 2), -22, -14)
 }
 
-// testReserveEnds checks bounds, that of int64 among them: fewer numbers near
-// them, then none, and the sequence unchanged.
+// testReserveEnds checks bounds, also those of int64: near a bound there are fewer numbers,
+// at it none, and the sequence does not change.
 func testReserveEnds(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	exhausted := func(name string, r store.Reservation, want store.Sequence) {
 		f.Helper()
 		got, err := s.Reserve(f.Context(), name, r)
 		if !errors.Is(err, store.ErrExhausted) {
 			f.Errorf("%+v of %q: got %+v, %v, want ErrExhausted", r, name, got, err)
 		}
-		f.sequence(s, name, want)
+		f.wantSequence(s, name, want)
 	}
 	for _, c := range []struct {
 		name                           string
@@ -68,7 +68,7 @@ func testReserveEnds(f *fixture) {
 		{"back", math.MaxInt64, math.MinInt64, math.MinInt64, -1, 5},
 	} {
 		r := store.Reservation{Start: c.start, Step: c.step, Count: c.count, Bound: c.bound}
-		got := f.reserve(s, c.name, r, c.start, c.to1)
+		got := f.wantRange(s, c.name, r, c.start, c.to1)
 		state := store.Sequence{Value: got.To, Version: got.Version}
 		exhausted(c.name, r, state)
 		r.Count = 1
@@ -83,12 +83,12 @@ func testReserveEnds(f *fixture) {
 	if got, err := s.Sequence(f.Context(), "none"); !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("it was made though nothing was reserved: %+v, %v", got, err)
 	}
-	f.reserve(s, "max", up(0, 3, 1), 99, 102) // with another bound it goes on
+	f.wantRange(s, "max", up(0, 3, 1), 99, 102) // with another bound it goes on
 }
 
 // testReserveExact checks numbers that a float64 does not have.
 func testReserveExact(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	for _, c := range []struct {
 		name        string
 		start, step int64
@@ -101,18 +101,18 @@ func testReserveExact(f *fixture) {
 	} {
 		from := c.start
 		for _, count := range []int64{1, 2, 1, 5, 1, 1} {
-			f.reserve(s, c.name, up(c.start, c.step, count), from, from+c.step*count)
+			f.wantRange(s, c.name, up(c.start, c.step, count), from, from+c.step*count)
 			from += c.step * count
 		}
-		if got, err := f.raw().Sequence(f.Context(), c.name); err != nil || got.Value != from {
+		if got, err := f.openRaw().Sequence(f.Context(), c.name); err != nil || got.Value != from {
 			f.Errorf("%s: it is at %d, %v, want %d", c.name, got.Value, err, from)
 		}
 	}
 }
 
-// testReserveRandom compares with a model.
+// testReserveRandom compares random reservations with a model.
 func testReserveRandom(f *fixture) {
-	s, r := f.store(), seed.Rand(f)
+	s, r := f.openStore(), seed.Rand(f)
 	number := func() int64 {
 		n := r.Int64N(1 << (1 + r.IntN(62)))
 		if r.IntN(2) == 0 {
@@ -141,13 +141,13 @@ func testReserveRandom(f *fixture) {
 		}
 	}
 	for name, want := range model {
-		f.sequence(s, name, want)
+		f.wantSequence(s, name, want)
 	}
 }
 
 // testIllegal checks that arguments are refused before anything happens.
 func testIllegal(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	refused := func(what string, err error) {
 		f.Helper()
 		for _, state := range []error{nil, store.ErrNotFound, store.ErrConflict, store.ErrExhausted, store.ErrClosed} {
@@ -194,7 +194,7 @@ func testIllegal(f *fixture) {
 	}
 }
 
-// names are as unlike as names can be, though some systems take them for alike.
+// names are different names that some systems treat as equal.
 var names = []string{
 	"orders", "Orders", "ORDERS", "orders ", " orders", "orders.", ".orders", "..", ".", "a/b", "a", "a/../b", `a\b`, "orders.json", "orders.lock",
 	"a:b", "a::b", "a%2fb", "a%2Fb", "%", "%%", "*", "?", "[a]", "{a}", "a{b}c", "}{", "'", `"`, "`", ";--", "#2:2026-11-22", "orders#2:2026-11-22",
@@ -204,12 +204,12 @@ var names = []string{
 
 // testNames checks that each name is a sequence of its own.
 func testNames(f *fixture) {
-	s := f.store()
+	s := f.openStore()
 	for i, name := range names {
-		f.reserve(s, name, up(int64(i)*1000, 1, 1), int64(i)*1000, int64(i)*1000+1)
+		f.wantRange(s, name, up(int64(i)*1000, 1, 1), int64(i)*1000, int64(i)*1000+1)
 	}
-	s = f.raw()
+	s = f.openRaw()
 	for i, name := range names {
-		f.reserve(s, name, up(0, 1, 1), int64(i)*1000+1, int64(i)*1000+2)
+		f.wantRange(s, name, up(0, 1, 1), int64(i)*1000+1, int64(i)*1000+2)
 	}
 }

@@ -25,7 +25,7 @@ import (
 // wrongStore names the wrong store that a process of TestWrongStores checks.
 const wrongStore = "KAZAHANA_WRONG_STORE"
 
-// wrong are stores with one fault each, and the laws that must notice.
+// wrong has stores with one fault each, and the laws that must notice it.
 var wrong = map[string]struct {
 	make func(store.Store) store.Store
 	laws []string

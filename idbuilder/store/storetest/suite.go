@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// Suite says how to reach the store under test. What is called a medium is where
-// data lies: a folder, a database, a prefix of keys.
+// Suite says how to reach the store under test. A medium is the place of its data: a
+// folder, a database, a prefix of keys.
 type Suite struct {
 	// Open opens the medium called name, as another process would, and closes it
 	// when the test ends. A medium that was not opened before is empty. The suite
@@ -23,11 +23,11 @@ type Suite struct {
 	// LosesAnswers says that the medium loses acknowledgements: when callers race,
 	// reservations may skip numbers, and changes may have an unknown outcome.
 	LosesAnswers bool
-	// SetSchema makes the medium one that a newer program has migrated to a
-	// version of the schema. nil leaves that test out.
+	// SetSchema sets the version of the medium's schema, as a newer program would. nil
+	// leaves that test out.
 	SetSchema func(t *testing.T, name string, version int)
-	// SetReadOnly makes the medium one that cannot be written, until the function
-	// that it returns is called. nil leaves that test out.
+	// SetReadOnly makes the medium read-only until the function that it returns is called.
+	// nil leaves that test out.
 	SetReadOnly func(t *testing.T, name string) (undo func())
 }
 

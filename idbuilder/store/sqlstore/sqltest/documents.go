@@ -14,10 +14,10 @@ import (
 
 var object = []byte(`{"a":1}`)
 
-// testFloor deletes a document while another process creates it, which has read
-// the floor of versions and waits before it inserts: the version does not go back.
+// testFloor deletes a document while another process, which has read the floor of versions,
+// waits before it inserts the document again: the version does not go back.
 func testFloor(t *testing.T, h Home) {
-	at, s := h.database(t)
+	at, s := h.newDatabase(t)
 	version, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "a", Value: object})
 	check(t, err)
 	for range 5 {
@@ -56,7 +56,7 @@ func testFloor(t *testing.T, h Home) {
 	}
 }
 
-// waiting are queries for statements that wait for the lock of Hold.
+// waiting has queries that find statements waiting for the lock of Hold.
 var waiting = map[string]string{
 	"postgres": "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
 	"mysql":    "SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'",
@@ -64,7 +64,7 @@ var waiting = map[string]string{
 
 // testSweep checks that documents which have expired go, and others stay.
 func testSweep(t *testing.T, h Home) {
-	at, s := h.database(t)
+	at, s := h.newDatabase(t)
 	put := func(key string, expires time.Time) {
 		t.Helper()
 		_, err := s.Put(t.Context(), store.Replies, store.Document{Key: key, Value: object, Expires: expires})
@@ -93,7 +93,7 @@ func testSweep(t *testing.T, h Home) {
 
 // testByHand changes configurations and sequences without the store.
 func testByHand(t *testing.T, h Home) {
-	at, s := h.database(t)
+	at, s := h.newDatabase(t)
 	version, err := s.Put(t.Context(), store.Configs, store.Document{Key: "gone", Type: "increment", Value: object})
 	check(t, err)
 	for range 3 {

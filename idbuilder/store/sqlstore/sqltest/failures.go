@@ -18,8 +18,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
-// work reserves from several goroutines, whatever the errors, until ctx ends, and
-// calls got after each range.
+// work reserves from several goroutines until ctx ends, ignores errors, and calls got after
+// each range.
 func work(ctx context.Context, stores []store.Store, ledger *storetest.Ledger, got func()) *sync.WaitGroup {
 	var group sync.WaitGroup
 	for g := range 8 {
@@ -82,14 +82,14 @@ func wait(t *testing.T, ctx context.Context, event <-chan struct{}) {
 	}
 }
 
-// testCut cuts connections in the middle of reservations: requests get lost, and
-// answers to requests that were carried out.
+// testCut cuts connections in the middle of reservations: requests are lost, and so are
+// answers to requests that the server has carried out.
 func testCut(t *testing.T, h Home) {
-	at, direct := h.database(t)
+	at, direct := h.newDatabase(t)
 	proxy := servers.NewProxy(t, h.Shared(t).Addr, func(c servers.Chunk) bool {
 		return c.Answer && rand.IntN(12) == 0 || rand.IntN(40) == 0
 	})
-	stores := []store.Store{h.Open(t, through(t, at, proxy), Options{}), direct}
+	stores := []store.Store{h.Open(t, proxyURL(t, at, proxy), Options{}), direct}
 	var ledger storetest.Ledger
 	var failed atomic.Int64
 	var group sync.WaitGroup
@@ -121,7 +121,7 @@ func testCut(t *testing.T, h Home) {
 // testStalledClient stops a client just before it reads the answer to a
 // statement that changes the sequence: other clients go on.
 func testStalledClient(t *testing.T, h Home) {
-	at, direct := h.database(t)
+	at, direct := h.newDatabase(t)
 	_, err := direct.Reserve(t.Context(), "orders", ten)
 	check(t, err)
 	stalled, goOn := make(chan struct{}, 100), make(chan struct{})
@@ -137,7 +137,7 @@ func testStalledClient(t *testing.T, h Home) {
 		}
 		return false
 	})
-	slow := h.Open(t, through(t, at, proxy), Options{})
+	slow := h.Open(t, proxyURL(t, at, proxy), Options{})
 	armed.Store(true)
 	answer := make(chan error, 1)
 	go func() {

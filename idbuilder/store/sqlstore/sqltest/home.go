@@ -26,9 +26,8 @@ type Home struct {
 	Execute func(t *testing.T, url, statement string)
 	// Rows returns the rows of a query, their columns joined by spaces.
 	Rows func(t *testing.T, url, query string) []string
-	// HoldInsertions are statements that make each insertion into id_documents,
-	// after it has read the floor, wait until the lock is free which Hold takes.
-	// FreeInsertions undoes that.
+	// HoldInsertions are statements that make each insertion into id_documents wait, after
+	// it has read the floor, until the lock of Hold is free. FreeInsertions undoes that.
 	HoldInsertions []string
 	FreeInsertions string
 	// Hold takes that lock until the function that it returns is called, and
@@ -65,8 +64,8 @@ func Run(t *testing.T, h Home) {
 	}
 }
 
-// database makes a database on the shared server, with the schema.
-func (h Home) database(t *testing.T) (at string, s store.Store) {
+// newDatabase makes a database on the shared server, with the schema.
+func (h Home) newDatabase(t *testing.T) (at string, s store.Store) {
 	t.Helper()
 	at = h.NewURL(t, h.Shared(t))
 	s = h.Open(t, at, Options{})
@@ -74,8 +73,8 @@ func (h Home) database(t *testing.T) (at string, s store.Store) {
 	return at, s
 }
 
-// through returns the URL of a database with the address of a proxy.
-func through(t *testing.T, at string, p *servers.Proxy) string {
+// proxyURL returns the URL of a database with the address of a proxy.
+func proxyURL(t *testing.T, at string, p *servers.Proxy) string {
 	t.Helper()
 	u, err := url.Parse(at)
 	check(t, err)
@@ -93,7 +92,7 @@ func check(t *testing.T, err error) {
 // ten asks for ten numbers.
 var ten = store.Reservation{Step: 1, Count: 10, Bound: math.MaxInt64}
 
-// within is a context that ends soon enough for a test that fails.
+// within returns a context that ends after a minute, for tests that would hang.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// testMigration initialises from eight workers at once, where one has stopped in
-// the middle of a migration before.
+// testMigration initialises from eight workers at once, on an empty database and after a
+// worker has stopped in the middle of a migration.
 func testMigration(t *testing.T, h Home) {
 	at := h.NewURL(t, h.Shared(t))
 	initialise := func() {
@@ -81,7 +81,7 @@ func testForeignTable(t *testing.T, h Home) {
 	}
 }
 
-// testDurability checks that a server which may forget is refused.
+// testDurability checks that a server which may lose commits is refused.
 func testDurability(t *testing.T, h Home) {
 	at := h.NewURL(t, h.Shared(t)) // it syncs nothing
 	err := h.Open(t, at, Options{Strict: true}).Init(t.Context())
