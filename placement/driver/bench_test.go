@@ -12,9 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// BenchmarkResolveActive resolves keys that are active here: one key, and one
-// after the other of a thousand; with and without a handler of events; by one
-// goroutine, and by one for each CPU.
+// BenchmarkResolveActive resolves keys that are active here: the same key, or a thousand keys
+// in turn; with and without a handler of events; by one goroutine, or by one for each CPU.
 func BenchmarkResolveActive(b *testing.B) {
 	handler := func(placement.Event) {}
 	for _, c := range []struct {

@@ -20,15 +20,14 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// TestChaos lets three members resolve the same keys, over homes and executors that
-// are slow, fail before and after the deed, panic, exit, hang beyond the hard limit, and refuse to
-// be idle, while topologies change. Each resolve is answered; afterwards each key
-// has one activation at most, all resolve again, and everything is
-// handed back.
+// TestChaos: three members resolve the same keys while topologies change. Homes and executors
+// are slow, fail before and after they take effect, panic, call runtime.Goexit, hang beyond the
+// hard limit, and refuse to end idle activations. Each resolve is answered. Afterwards each key
+// has at most one activation, all keys resolve again, and everything is handed back.
 func TestChaos(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
-			seed := seed.Of(t) // goroutines are scheduled anew all the same
+			seed := seed.Of(t) // the schedule of goroutines still differs between runs
 			synctest.Test(t, func(t *testing.T) { newChaos(t, seed, options).run() })
 		})
 	}
@@ -40,7 +39,7 @@ type chaos struct {
 	members []*member
 	calm    atomic.Bool
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	random *rand.Rand
 	faults map[string]int
 }
@@ -54,10 +53,10 @@ func newChaos(t *testing.T, seed uint64, options memory.Options) *chaos {
 		x := &executor{
 			ensure: func(ctx context.Context, _ placement.EnsureActivation) error { return c.fault(ctx, "EnsureActivation") },
 			deactivate: func(ctx context.Context, d placement.Deactivate) error {
-				if d.Cause == placement.CauseIdle && c.draw(4) == 0 {
+				if d.Cause == placement.CauseIdle && c.drawNumber(4) == 0 {
 					return &driver.BusyError{UsedAt: d.IdleSince.Add(1)}
 				}
-				_ = c.fault(ctx, "") // it ends all the same
+				_ = c.fault(ctx, "") // it ends nevertheless
 				return nil
 			},
 		}
@@ -67,13 +66,13 @@ func newChaos(t *testing.T, seed uint64, options memory.Options) *chaos {
 	return c
 }
 
-func (c *chaos) draw(n int) int {
+func (c *chaos) drawNumber(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.random.IntN(n)
 }
 
-func (c *chaos) note(fault string) {
+func (c *chaos) noteFault(fault string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults[fault]++
@@ -81,26 +80,26 @@ func (c *chaos) note(fault string) {
 
 var errDown = errors.New("the network is down")
 
-// fault does something to a call of a method; of "" it only takes time.
+// fault makes a call of a method slow or fail; with "" it is only slow.
 func (c *chaos) fault(ctx context.Context, method string) error {
-	time.Sleep(time.Duration(c.draw(20)) * time.Millisecond)
-	draw := c.draw(40)
+	time.Sleep(time.Duration(c.drawNumber(20)) * time.Millisecond)
+	draw := c.drawNumber(40)
 	switch {
 	case c.calm.Load() || method == "":
 	case draw < 3:
-		c.note("error")
+		c.noteFault("error")
 		return errDown
 	case draw == 3:
-		c.note("panic")
+		c.noteFault("panic")
 		panic("chaos")
 	case draw == 4:
-		c.note("exit")
+		c.noteFault("exit")
 		runtime.Goexit()
 	case draw == 5:
-		c.note("hang")
+		c.noteFault("hang")
 		time.Sleep(3 * time.Second)
 	case draw == 6:
-		c.note("slow")
+		c.noteFault("slow")
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -131,12 +130,11 @@ func (c *chaos) run() {
 	c.checkEnd()
 }
 
-// resolveMany resolves keys. Each resolve ends; what it ends with may be an error
-// of the executor.
+// resolveMany resolves keys. Each resolve ends, perhaps with an error of the executor.
 func (c *chaos) resolveMany(m *member) {
 	for range 60 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		r, err := m.Resolve(ctx, keyOf(fmt.Sprint(c.draw(12))))
+		r, err := m.Resolve(ctx, keyOf(fmt.Sprint(c.drawNumber(12))))
 		cancel()
 		var failed *placement.ActivationError
 		if err != nil && !errors.As(err, &failed) {
@@ -145,7 +143,7 @@ func (c *chaos) resolveMany(m *member) {
 		if err == nil && r.Locality == placement.Local {
 			m.Use(r.Decision.Key, r.Epoch)
 		}
-		time.Sleep(time.Duration(c.draw(300)) * time.Millisecond)
+		time.Sleep(time.Duration(c.drawNumber(300)) * time.Millisecond)
 	}
 }
 
@@ -159,12 +157,12 @@ func (c *chaos) changeTopologies(ctx context.Context) {
 				c.Error(err)
 			}
 		}
-		time.Sleep(time.Duration(c.draw(4000)) * time.Millisecond)
+		time.Sleep(time.Duration(c.drawNumber(4000)) * time.Millisecond)
 	}
 }
 
-// checkEnd checks that after the chaos each key has one activation at most, that
-// all keys resolve, and that stopping hands everything back.
+// checkEnd checks that after the chaos each key has at most one activation, that all keys
+// resolve, and that Stop hands everything back.
 func (c *chaos) checkEnd() {
 	for i := range 12 {
 		for _, m := range c.members {
@@ -174,7 +172,7 @@ func (c *chaos) checkEnd() {
 	synctest.Wait()
 	active := map[placement.Key]int{}
 	for _, m := range c.members {
-		for _, a := range m.all() {
+		for _, a := range m.running() {
 			active[a.key]++
 		}
 	}

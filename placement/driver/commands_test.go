@@ -43,8 +43,8 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// TestHungExecutor checks that an executor that ignores its context fails at the
-// hard limit, holds up no other key, and that what it makes at last is ended.
+// TestHungExecutor: an executor that ignores its context fails at the hard limit and blocks no
+// other key. If it makes an activation later, the driver ends that.
 func TestHungExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -79,8 +79,8 @@ func TestHungExecutor(t *testing.T) {
 		r := resolve(t, m, keyOf("hangs")) // epoch 3, or one more
 		close(hang)
 		synctest.Wait()
-		if active, _ := m.count(); active != 2 || !m.runs(keyOf("hangs"), r.Epoch) {
-			t.Errorf("%v are active, want 2 with epoch %d", m.all(), r.Epoch)
+		if active, _ := m.countActivations(); active != 2 || !m.runs(keyOf("hangs"), r.Epoch) {
+			t.Errorf("%v are active, want 2 with epoch %d", m.running(), r.Epoch)
 		}
 		stop(t, m)
 		if h.Len() != 0 {
@@ -101,8 +101,7 @@ func asyncResolve(m *member, key placement.Key) (placement.Resolution, error) {
 	return a.r, a.err
 }
 
-// TestLateClaim checks that a lock which is granted after the hard limit is given
-// back.
+// TestLateClaim: the driver gives back a lock that is granted after the hard limit.
 func TestLateClaim(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -119,11 +118,11 @@ func TestLateClaim(t *testing.T) {
 				}
 				time.Sleep(time.Nanosecond)
 				synctest.Wait()
-				if _, made := m.count(); h.Len() != 0 || made != 0 {
+				if _, made := m.countActivations(); h.Len() != 0 || made != 0 {
 					t.Errorf("the late lock was not given back, or used: %d made", made)
 				}
 				stop(t, m)
-				time.Sleep(10 * time.Second) // what repeats the claim, to find out what became of it, is late, too
+				time.Sleep(10 * time.Second) // the claim that is repeated to learn the outcome is late, too
 				if h.Len() != 0 {
 					t.Error("a late lock is left")
 				}
@@ -140,8 +139,8 @@ func (h *sleepy) TryAcquire(ctx context.Context, c placement.TryAcquire) (placem
 	return h.home.TryAcquire(context.WithoutCancel(ctx), c)
 }
 
-// TestMaxHung checks that claims are refused while too many commands hang, that those
-// which are under way can end, and that claims work again once the hung return.
+// TestMaxHung: while too many commands hang, new claims are refused and running ones can end.
+// Claims work again after the hung commands have returned.
 func TestMaxHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -172,9 +171,8 @@ func TestMaxHung(t *testing.T) {
 	})
 }
 
-// TestPanics lets each method panic, and call runtime.Goexit: the request fails
-// with the stack in its error, or goes on without the step, the driver goes on, and nothing
-// is left behind.
+// TestPanics: each method panics or calls runtime.Goexit. The request fails with the stack in
+// its error, or goes on without the step. The driver goes on, and nothing is left behind.
 func TestPanics(t *testing.T) {
 	boom := errors.New("boom")
 	for _, exits := range []bool{false, true} {
@@ -231,7 +229,7 @@ func checkPanic(t *testing.T, hook func(method string) error, method string, exi
 		t.Error(err)
 	}
 	if method != "Deactivate" { // whose activation counts as ended
-		if active, _ := m.count(); active > 0 {
+		if active, _ := m.countActivations(); active > 0 {
 			t.Errorf("%d activations are left", active)
 		}
 	}

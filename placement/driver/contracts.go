@@ -13,22 +13,20 @@ import (
 // valid is refused with its *placement.KeyError. When ctx has ended nothing is
 // done; the error is an ErrUnavailable that wraps the context's.
 type Lock interface {
-	// TryAcquire grants the key to the command's owner if no other owner that is
-	// alive has it, and returns at once. The epoch of the lease is greater than
-	// all before. A command that repeats the one that has the key, with its owner
-	// and request id, gets that one's lease again; a later request of the same owner,
-	// with a greater id, gets a new epoch, which ends the earlier lease. An earlier
-	// request of the owner that has the key is a command that comes late: it gets an
-	// ErrStale and changes nothing. The error is a
-	// *placement.LockError: an ErrHeld with the holder; an ErrStale, if the home
-	// takes the owner itself for dead; or an ErrUnavailable, after which the lock may have
-	// been granted.
+	// TryAcquire grants the key to the command's owner unless another live owner has it, and
+	// returns at once. The epoch of the lease is greater than all before. A repetition of the
+	// command that was granted the key, with the same owner and request id, gets the same
+	// lease again. A later request of the same owner, with a greater id, gets a new epoch,
+	// which ends the earlier lease. An earlier request of the owner that has the key comes
+	// late: it gets an ErrStale and changes nothing. The error is a *placement.LockError: an
+	// ErrHeld with the holder; an ErrStale, if for the home the command's owner is dead; or an
+	// ErrUnavailable, after which the lock may have been granted.
 	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
-	// Release gives a lease back if it is still in force, else it returns an
-	// ErrStale and changes nothing. Releasing twice is no error. The epoch is kept,
-	// and so is an entry that another owner has stored. Where the claim is the
-	// activation (Lease.Kept), one stored under this lease goes with it, and one
-	// that the same owner stored under an earlier lease may.
+	// Release gives a lease back if it is still in force; otherwise it returns an
+	// ErrStale and changes nothing. Releasing twice is no error. The home keeps the epoch,
+	// and an entry that another owner has stored. If the claim is the activation
+	// (Lease.Kept), Release removes an entry stored under this lease, and may remove one
+	// that the same owner stored under an earlier lease.
 	Release(ctx context.Context, lease placement.Lease) error
 }
 
@@ -42,12 +40,13 @@ type Storage interface {
 	Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error)
 	// Store stores the entry. It may be repeated. It refuses with an ErrStale, and
 	// changes nothing, if the lease is not in force any more, the entry is not of the
-	// lease's owner and epoch, or the stored entry is of a greater epoch; and with an ErrTooLarge before anything is written.
+	// lease's owner and epoch, or the stored entry has a greater epoch. It refuses an entry that is too
+	// large with an ErrTooLarge before it writes anything.
 	Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error
-	// Remove removes the entry of the key if it is that of the owner and the epoch,
-	// else it returns an ErrStale and changes nothing. What is removed already is no error.
-	// Where the claim is the activation (Lease.Kept), it ends the claim; the epoch is kept.
-	// If the key was claimed anew since, it leaves the claim, and removes the entry or
+	// Remove removes the entry of the key if it is that of the owner and the epoch;
+	// otherwise it returns an ErrStale and changes nothing. Removing twice is no error.
+	// If the claim is the activation (Lease.Kept), it ends the claim and keeps the epoch.
+	// If the key was claimed again since, it leaves that claim, and removes the entry or
 	// refuses with an ErrStale.
 	Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error
 }
@@ -56,8 +55,8 @@ type Storage interface {
 // It is safe for concurrent use. An error, a panic and a call that does not return in
 // time fail the request.
 type Executor interface {
-	// EnsureActivation makes the activation of the command's epoch, or returns the
-	// one of that epoch which exists.
+	// EnsureActivation makes the activation of the command's epoch, or returns it if it
+	// exists already.
 	EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error)
 	// Deactivate ends the activation of the command's epoch and returns once nothing
 	// of it runs any more. It returns a *BusyError, and ends nothing, if the cause is

@@ -22,12 +22,12 @@ type Driver struct {
 	cached   feed[placement.CacheEvent]
 	silent   bool // no handler of events is set
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	core    *placement.Coordinator
 	waiters map[placement.RequestID]*list.List // of *waiter
 	newer   topologyQueue
-	changed chan struct{} // closed when another topology is in force, and made anew
-	idle    chan struct{} // closed once nothing is held any more; nil: Stop does not wait
+	changed chan struct{} // closed and replaced when another topology comes into force
+	idle    chan struct{} // closed once the coordinator holds nothing; nil: Stop does not wait
 }
 
 // New returns a driver of the coordinator, which only the driver may use from now on. The
@@ -66,7 +66,7 @@ func (d *Driver) StartClient() error {
 	return d.callCore(d.core.StartClient)
 }
 
-// LoseAll says that others take this member for dead. Every activation ends with
+// LoseAll says that this member is dead to others. Every activation ends with
 // placement.CauseLost, nothing is removed, and resolves fail with placement.ErrDead from now on.
 // [Driver.Stop] waits for the ends.
 func (d *Driver) LoseAll() { d.notifyCore(d.core.LoseAll) }
@@ -76,15 +76,15 @@ func (d *Driver) OnMemberLeft(o placement.Owner) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(o, now) })
 }
 
-// Use says that an activation is used. Callers also say so when a call ends.
+// Use says that an activation is used. Callers call it at the beginning and at the end of a call.
 func (d *Driver) Use(key placement.Key, epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.core.Use(key, epoch, d.options.Now())
 }
 
-// Passivate begins to end the activation of a key if it has the epoch: because it asked
-// for its end, or has ended by itself. The executor may refuse, as for idle activations.
+// Passivate begins to end the activation of a key if it has the epoch: because the activation
+// asked for it, or has ended by itself. The executor may refuse, as for idle activations.
 func (d *Driver) Passivate(key placement.Key, epoch int64) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Passivate(key, epoch, now) })
 }
@@ -128,9 +128,9 @@ func (d *Driver) Explain(key placement.Key) placement.Explanation {
 	return d.core.Explain(key, d.options.Now())
 }
 
-// Tick makes the coordinator do what is due at a time: it answers resolves that have
-// waited for too long, repeats failed steps, moves keys, and ends activations that were
-// idle for Options.IdleAfter. [Driver.Run] calls it.
+// Tick does the coordinator's periodic work: it answers resolves that have waited for too
+// long, repeats failed steps, moves keys, and ends activations that were idle for
+// Options.IdleAfter. [Driver.Run] calls it.
 func (d *Driver) Tick(now time.Time) {
 	d.mu.Lock()
 	e := d.takeOutcome(d.core.Tick(now))

@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Flush waits until the handlers have returned from all events so far and those that come
-// meanwhile. A handler must not call it: it would wait for itself.
+// Flush waits until the handlers have handled all events, also those that come in the
+// meantime. A handler must not call it: it would wait for itself.
 func (d *Driver) Flush(ctx context.Context) error {
 	if err := d.events.awaitBelow(ctx, 1); err != nil {
 		return err

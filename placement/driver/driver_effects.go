@@ -53,7 +53,7 @@ func (d *Driver) applyEffects(e effects) {
 	}
 }
 
-// applyInline does the same for a simulator: in this goroutine, in a fixed order.
+// applyInline is applyEffects for a simulator: in this goroutine, in a fixed order.
 func (d *Driver) applyInline(e effects) {
 	if e.events {
 		d.events.deliverAll(0)

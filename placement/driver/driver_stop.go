@@ -11,11 +11,11 @@ import (
 )
 
 // Stop makes the driver refuse resolves, answers those that wait with
-// placement.ErrStopped, and hands back all that is held: activations end, their entries are
+// placement.ErrStopped, and hands everything back: activations end, their entries are
 // removed, leases are released. It returns once that is done, or with a
-// *[StopError] when ctx ends; with a context that has ended it begins and does not
-// wait. Calling it again waits again. What fails because a home cannot be reached is
-// tried again, with growing pauses, for as long as Stop or Run runs.
+// *[StopError] when ctx ends; if ctx has ended before, it begins and does not
+// wait. Calling it again waits again. Steps that fail because a home cannot be reached are
+// repeated, with growing pauses, for as long as Stop or Run runs.
 //
 // When it has returned nil, no goroutine of the driver runs any more except for
 // commands that do not return, and the handlers of events: see [Driver.Flush].
@@ -73,7 +73,7 @@ func (d *Driver) checkLeft(ctx context.Context, done <-chan struct{}) error {
 	s := d.Snapshot()
 	err := &StopError{Held: s.Held, Requests: s.Requests[:min(len(s.Requests), 100)], Err: context.Cause(ctx)}
 	if err.Err == nil {
-		err.Err = errors.New("the runner has commands that are not done")
+		err.Err = errors.New("the runner has commands that are not finished")
 	}
 	return err
 }

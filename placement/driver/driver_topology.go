@@ -15,11 +15,11 @@ type topologyQueue struct {
 	topology *placement.Topology // that waits for the timer; nil: none
 }
 
-// UpdateTopology tells which members are alive. The first topology after a quiet
-// time comes into force at once; those within Options.Coalesce after it wait, and
-// the newest of them comes into force then. The error is the *placement.TopologyError of a topology
-// with faults, or of one that comes into force at once and is older than the one
-// in force; one that waits and is replaced by a newer one is no error.
+// UpdateTopology sets the live members. The first topology after a quiet time comes into
+// force at once. Those within Options.Coalesce after it wait; then the newest of them comes
+// into force. The error is a *placement.TopologyError, for a topology with faults, or for one
+// that comes into force at once and is older than the one in force. It is no error if a
+// waiting topology is replaced by a newer one.
 func (d *Driver) UpdateTopology(t placement.Topology) error {
 	if t.Validate() == nil && d.postponeTopology(t) {
 		return nil

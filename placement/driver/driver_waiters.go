@@ -30,7 +30,7 @@ func (d *Driver) abandonWaiter(w *waiter) {
 	defer d.mu.Unlock()
 	waiting := d.waiters[w.request]
 	if waiting == nil {
-		return // it is being answered
+		return // its answer is on the way
 	}
 	waiting.Remove(w.place)
 	if waiting.Len() == 0 {

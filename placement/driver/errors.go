@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// BusyError says that an activation was not ended for idleness, because it was
-// used meanwhile.
+// BusyError says that an idle activation was not ended, because it was used in the
+// meantime.
 type BusyError struct {
 	UsedAt time.Time // not the zero time
 }
@@ -22,7 +22,7 @@ func (e *BusyError) Error() string {
 }
 
 // PanicError says that a home or an executor has panicked, or called
-// runtime.Goexit. What it was to do may have happened.
+// runtime.Goexit. The operation may have taken effect.
 type PanicError struct {
 	Value any // of the panic; nil: runtime.Goexit was called
 	Stack []byte
@@ -42,12 +42,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Retryable returns false: a resolve must not provoke the panic again at once, whatever
-// the panic's value says.
+// Retryable returns false, even if the panic's value is a retryable error: a resolve must not
+// cause the panic again at once.
 func (e *PanicError) Retryable() bool { return false }
 
-// HungError says that a home or an executor has not returned in time. What it was
-// to do may have happened, or happen later. It is a context.DeadlineExceeded.
+// HungError says that a home or an executor has not returned in time. The operation
+// may have taken effect, or take effect later. It is a context.DeadlineExceeded.
 type HungError struct {
 	Command string // the method that was called
 	After   time.Duration
@@ -65,10 +65,10 @@ func (e *HungError) Unwrap() error { return context.DeadlineExceeded }
 func (e *HungError) Retryable() bool { return true }
 
 // StopError says what the driver had not handed back when the context of [Driver.Stop]
-// ended. It goes on while [Driver.Run] or Stop runs.
+// ended. The driver goes on handing back while [Driver.Run] or Stop runs.
 type StopError struct {
 	Held     int                        // activations, requests and leases
-	Requests []placement.PendingRequest // some of them: at most 100 of those under way
+	Requests []placement.PendingRequest // at most 100 of the running ones
 	Err      error                      // the cause of the context's end
 }
 

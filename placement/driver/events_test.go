@@ -18,13 +18,13 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// journal notes events.
+// journal records events.
 type journal struct {
 	mu     sync.Mutex
 	events []placement.Event
 }
 
-func (j *journal) note(e placement.Event) {
+func (j *journal) record(e placement.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.events = append(j.events, e)
@@ -46,14 +46,13 @@ func (j *journal) count(kind placement.EventKind) int {
 	return n
 }
 
-// TestEvents checks that each event arrives once and in the order of the
-// coordinator's calls, each of which has a time of its own, whatever goroutines
-// resolve and however slow the handler is.
+// TestEvents: each event arrives once and in the order of the coordinator's calls, also with
+// many goroutines that resolve and a slow handler. Each call has a time of its own.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock atomic.Int64
 		var j journal
-		var calls sync.Mutex // is taken at once if handlers do not overlap
+		var calls sync.Mutex // TryLock succeeds if handlers do not overlap
 		o := driver.Options{
 			Now: func() time.Time { return time.Unix(0, clock.Add(1)) },
 			Events: func(e placement.Event) {
@@ -63,7 +62,7 @@ func TestEvents(t *testing.T) {
 				if e.Request%7 == 1 {
 					time.Sleep(time.Millisecond)
 				}
-				j.note(e)
+				j.record(e)
 				calls.Unlock()
 			},
 		}
@@ -113,7 +112,7 @@ func checkEvents(t *testing.T, j *journal, resolves int) {
 	}
 }
 
-// TestCacheEvents checks that changes of the cache are told.
+// TestCacheEvents checks the events of changes of the cache.
 func TestCacheEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds []placement.CacheEventKind
@@ -136,7 +135,7 @@ func TestCacheEvents(t *testing.T) {
 	})
 }
 
-// TestHandlerCallsDriver lets the handler call everything, and panic.
+// TestHandlerCallsDriver: the handler calls each method of the driver, and panics.
 func TestHandlerCallsDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m *member
@@ -171,9 +170,8 @@ func TestHandlerCallsDriver(t *testing.T) {
 	})
 }
 
-// TestSlowHandler checks that a handler which hangs holds up no resolve until the
-// buffer is full, then new ones for as long as a command may take, and that no event is
-// lost.
+// TestSlowHandler: a handler that hangs delays no resolve until the buffer is full, and then
+// new resolves for as long as a command may take. No event is lost.
 func TestSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const buffer = 50
@@ -183,7 +181,7 @@ func TestSlowHandler(t *testing.T) {
 			EventBuffer: buffer, CommandTimeout: 5 * time.Second,
 			Events: func(e placement.Event) {
 				<-hang
-				j.note(e)
+				j.record(e)
 			},
 		}
 		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
@@ -224,8 +222,8 @@ func TestSlowHandler(t *testing.T) {
 	})
 }
 
-// TestHandlerResolvesWhenFull checks that a handler which resolves while the buffer
-// is full does not wait for itself for ever.
+// TestHandlerResolvesWhenFull: a handler that resolves while the buffer is full does not wait
+// for itself for ever.
 func TestHandlerResolvesWhenFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m *member

@@ -2,7 +2,7 @@
 
 package driver
 
-// Waiting returns for how many requests resolves are entered as waiting.
+// Waiting returns the number of requests for which resolves wait.
 func (d *Driver) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -19,13 +19,13 @@ type feed[E any] struct {
 	log    *slog.Logger
 	left   atomic.Int64 // events that are not handled yet
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	queue      []E
 	delivering bool
-	progress   chan struct{} // closed when something was handled; nil: no goroutine waits for that
+	progress   chan struct{} // closed when events were handled; nil: no goroutine waits for that
 }
 
-// chunk is how many events are handled before goroutines that wait for progress wake.
+// chunk is the number of events after which goroutines that wait for progress are woken.
 const chunk = 256
 
 // add copies events into the queue, in the order of its calls. If it returns true, the

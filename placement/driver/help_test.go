@@ -28,7 +28,7 @@ func keyOf(id string) placement.Key { return placement.Key{Kind: kind, ID: id} }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// executor makes activations, which it counts. Its hooks may be nil.
+// executor makes activations and counts them. Its hooks may be nil.
 type executor struct {
 	ensure     func(ctx context.Context, c placement.EnsureActivation) error
 	deactivate func(ctx context.Context, c placement.Deactivate) error
@@ -39,7 +39,7 @@ type executor struct {
 	causes []placement.Cause
 }
 
-// activation is one that runs.
+// activation is a running activation.
 type activation struct {
 	key   placement.Key
 	epoch int64
@@ -76,7 +76,7 @@ func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error
 	return nil
 }
 
-func (x *executor) count() (active, made int) {
+func (x *executor) countActivations() (active, made int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.active), x.made
@@ -89,14 +89,14 @@ func (x *executor) runs(key placement.Key, epoch int64) bool {
 	return x.active[activation{key, epoch}]
 }
 
-// all returns the activations that run.
-func (x *executor) all() []activation {
+// running returns the activations that run.
+func (x *executor) running() []activation {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.active))
 }
 
-// home is what tests need of a home in memory.
+// home is a home in memory, as tests need it.
 type home interface {
 	driver.Lock
 	driver.Storage
@@ -166,20 +166,20 @@ func alone(t testing.TB, h home, x *executor, o driver.Options, c placement.Opti
 	return m
 }
 
-// stop stops the members, which have to hand back everything.
+// stop stops the members, which must hand everything back.
 func stop(t testing.TB, members ...*member) {
 	t.Helper()
 	for _, m := range members {
 		if err := m.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if active, _ := m.count(); active > 0 {
+		if active, _ := m.countActivations(); active > 0 {
 			t.Errorf("%d activations are left after Stop", active)
 		}
 	}
 }
 
-// resolve resolves a key, which has to succeed.
+// resolve resolves a key, which must succeed.
 func resolve(t testing.TB, m *member, key placement.Key) placement.Resolution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -37,8 +37,8 @@ func (h Homes) execute(ctx context.Context, c placement.Command) placement.Comma
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
-// deactivateResult returns the result of a Deactivate. The executor can refuse only one
-// for idleness.
+// deactivateResult returns the result of a Deactivate. The executor can only refuse to end an
+// idle activation.
 func deactivateResult(c placement.Deactivate, err error) placement.ActivationDeactivated {
 	r := placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	var busy *BusyError
@@ -48,8 +48,8 @@ func deactivateResult(c placement.Deactivate, err error) placement.ActivationDea
 	return r
 }
 
-// failedResult returns the result of a command of which only the error is known. The
-// operation may have happened.
+// failedResult returns the result of a command that failed. The operation may have taken
+// effect.
 func failedResult(c placement.Command, err error) placement.CommandResult {
 	switch c := c.(type) {
 	case placement.TryAcquire:
@@ -71,7 +71,7 @@ func failedResult(c placement.Command, err error) placement.CommandResult {
 }
 
 // homeError turns an error of a home that says nothing about the outcome into an
-// ErrUnavailable: the operation may have happened.
+// ErrUnavailable: the operation may have taken effect.
 func homeError(err error) error {
 	if err == nil {
 		return nil
@@ -87,7 +87,7 @@ func homeError(err error) error {
 	return fmt.Errorf("%w: %w", placement.ErrUnavailable, err)
 }
 
-// Homes are what a [Driver] executes commands with. A client needs none.
+// Homes execute the commands of a [Driver]. A client needs none.
 type Homes struct {
 	Lock     Lock
 	Storage  Storage

@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// TestBusyOnlyForIdleness checks that an executor can refuse to end what was used, and
-// nothing else: where another reason ends an activation, its refusal is an error.
+// TestBusyOnlyForIdleness: an executor can refuse to end an idle activation that was used. If
+// the activation ends for another reason, the refusal is an error.
 func TestBusyOnlyForIdleness(t *testing.T) {
 	used := time.Unix(5, 0)
 	busy := fmt.Errorf("wrapped: %w", &BusyError{UsedAt: used})

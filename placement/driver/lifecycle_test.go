@@ -17,8 +17,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// TestPassivation checks that Run ends what is idle, and not what is used; that what
-// arrives while an activation ends gets the next; and that an executor can refuse.
+// TestPassivation: Run ends idle activations and no others; a resolve that comes while an
+// activation ends gets the next one; an executor can refuse.
 func TestPassivation(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestPassivation(t *testing.T) {
 					time.Sleep(time.Second)
 					m.Use(keyOf("used"), used.Epoch)
 				}
-				if active, _ := m.count(); active != 3 {
+				if active, _ := m.countActivations(); active != 3 {
 					t.Errorf("%d are active after 9 s", active)
 				}
 				time.Sleep(1100 * time.Millisecond) // idle begins to end at 10 s
@@ -49,12 +49,12 @@ func TestPassivation(t *testing.T) {
 				if next.Epoch <= idle.Epoch {
 					t.Errorf("epoch %d follows %d", next.Epoch, idle.Epoch)
 				}
-				if _, made := m.count(); made != 4 || !m.runs(keyOf("used"), used.Epoch) {
-					t.Errorf("%d were made; active are %v", made, m.all())
+				if _, made := m.countActivations(); made != 4 || !m.runs(keyOf("used"), used.Epoch) {
+					t.Errorf("%d were made; active are %v", made, m.running())
 				}
 				time.Sleep(12 * time.Second)
-				if active, _ := m.count(); active != 1 || h.Len() != 1 {
-					t.Errorf("%v are active, %d rows left; want the busy one", m.all(), h.Len())
+				if active, _ := m.countActivations(); active != 1 || h.Len() != 1 {
+					t.Errorf("%v are active, %d rows left; want the busy one", m.running(), h.Len())
 				}
 				cancel()
 				running.Wait()
@@ -64,8 +64,8 @@ func TestPassivation(t *testing.T) {
 	}
 }
 
-// TestStopUnderLoad stops while resolves wait in every step: all are answered with
-// ErrStopped, or were answered before, and nothing is left.
+// TestStopUnderLoad stops the driver while resolves wait in every step: those that were not
+// answered before get ErrStopped, and nothing is left.
 func TestStopUnderLoad(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestStopUnderLoad(t *testing.T) {
 	}
 }
 
-// TestStopTellsWhatIsLeft stops with a home that is down: the error names what is left,
-// and a later Stop hands it back.
+// TestStopTellsWhatIsLeft stops the driver while the home is down: the error names what is not
+// handed back, and a later Stop hands it back.
 func TestStopTellsWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
@@ -130,8 +130,8 @@ func TestStopTellsWhatIsLeft(t *testing.T) {
 	})
 }
 
-// TestLoseAll checks that a member which others take for dead ends all it has,
-// removes nothing, and resolves nothing.
+// TestLoseAll: a member that is dead to others ends all its activations, removes nothing, and
+// resolves nothing.
 func TestLoseAll(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestLoseAll(t *testing.T) {
 	}
 }
 
-// TestLoseActivation checks that an activation which a fence has refused ends, and
-// the key gets another with a greater epoch.
+// TestLoseActivation: an activation that a fence has refused ends, and the key gets another
+// with a greater epoch.
 func TestLoseActivation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
@@ -206,7 +206,7 @@ func TestClient(t *testing.T) {
 	})
 }
 
-// TestValidate checks that all faults of the arguments are told at once.
+// TestValidate: the error has all faults of the arguments.
 func TestValidate(t *testing.T) {
 	o := driver.Options{Concurrency: -1, CommandTimeout: -1, MaxHung: -1, IdleAfter: -1, Tick: -1, EventBuffer: -1, Backoff: driver.Backoff{First: 2, Max: 1}}
 	_, err := driver.New(nil, driver.Homes{Lock: newHome(t, memory.Options{})}, o)

@@ -15,42 +15,42 @@ import (
 
 // Options configure a [Driver]. The zero value is ready to use.
 type Options struct {
-	// Concurrency is how many commands are executed at once; others wait in the
-	// order in which they were decided. A command that has not returned after
-	// CommandTimeout does not count any more. The default is 64.
+	// Concurrency is how many commands are executed at once; others wait in their
+	// order. A command that has not returned after CommandTimeout no longer counts. The
+	// default is 64.
 	Concurrency int
-	// CommandTimeout is how long a command may take. Then its context ends and the
-	// coordinator is told that it has failed, whether it returns or not. If it
-	// returns later the coordinator is told that, too, and gives back what it does not want.
+	// CommandTimeout is how long a command may take. Then its context ends, and for the
+	// coordinator it has failed, whether it returns or not. If it returns later, the
+	// coordinator gets that result, too, and gives back what it does not need.
 	// The default is 10 seconds.
 	CommandTimeout time.Duration
-	// MaxHung is how many commands may be under way beyond CommandTimeout. While so many
-	// are, new claims fail with placement.ErrOverloaded. The default is 1,000.
+	// MaxHung is how many commands may run beyond CommandTimeout. While so many do, new
+	// claims fail with placement.ErrOverloaded. The default is 1,000.
 	MaxHung int
 
-	// IdleAfter is how long an activation is not used before it is ended. 0: it is
-	// not ended for that.
+	// IdleAfter is the time after which an unused activation is ended. 0: idle activations
+	// are not ended.
 	IdleAfter time.Duration
 	// Tick is how often [Driver.Run] calls [Driver.Tick]. The default is 1 second.
 	Tick time.Duration
-	// Coalesce is how long after a topology has come into force others wait; of
-	// those the newest is taken. Negative: each is taken at once. The default is 100 ms.
+	// Coalesce is how long topologies wait after one has come into force; then the newest
+	// comes into force. Negative: each does at once. The default is 100 ms.
 	Coalesce time.Duration
-	// Backoff is between the attempts of [Driver.Resolve].
+	// Backoff bounds the pauses between the attempts of [Driver.Resolve].
 	Backoff Backoff
 
-	// Events is told each event of the coordinator, once, in their order, by one
+	// Events is called with each event of the coordinator, once, in their order, by one
 	// goroutine at a time; it may call the driver. See the package's documentation
-	// for what happens while it is slow. nil: events are dropped.
+	// about slow handlers. nil: events are dropped.
 	Events func(placement.Event)
-	// CacheEvents is told the changes of the cache of locations, in the same way.
+	// CacheEvents is called with the changes of the cache of locations, in the same way.
 	CacheEvents func(placement.CacheEvent)
 	// EventBuffer is how many events of each of the two may wait for their handler
 	// before new resolves wait for it. The default is 65,536.
 	EventBuffer int
 
-	// Logger gets what an operator should know: commands that panic or do not
-	// return, topologies that are refused. nil means [slog.Default].
+	// Logger gets the events for operators: commands that panic or do not return, and
+	// refused topologies. nil means [slog.Default].
 	Logger *slog.Logger
 	// Now is the clock; nil means [time.Now]. Pauses and timeouts go by the system's clock.
 	Now func() time.Time
@@ -66,15 +66,15 @@ type Backoff struct {
 	Max   time.Duration // the greatest limit; the default is 1 second
 }
 
-// Runner executes commands for a simulator, which decides when each is done, and
-// when the coordinator learns of it: work does what a home or the executor does and returns
-// the result; done tells the driver. Each may be called at any time, by any
-// goroutine, also from within Run, and done may be called several times, or never.
+// Runner executes commands for a simulator, which decides when each command runs and when
+// the coordinator gets its result: work calls the home or the executor and returns the
+// result; done gives it to the driver. Both may be called at any time, by any goroutine,
+// also from within Run; done may be called several times, or never.
 //
 // A driver with a Runner starts no goroutine and no timer: Concurrency,
-// CommandTimeout and MaxHung are the runner's business, topologies are not coalesced, and the
-// handlers of events are called by the goroutine that calls the driver, before
-// that call returns (if a handler calls the driver: before the outer one returns).
+// CommandTimeout and MaxHung have no effect, topologies are not coalesced, and the
+// goroutine that calls the driver calls the handlers of events before its call
+// returns (if a handler calls the driver: before the outer call returns).
 type Runner interface {
 	Run(work func(context.Context) placement.CommandResult, done func(placement.CommandResult))
 }

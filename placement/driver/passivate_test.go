@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
-// TestPassivate lays out that an activation which asks for it ends and gives its key back,
-// and that a former one has no say.
+// TestPassivate: an activation that asks for its end ends and gives its key back; a former
+// activation of the key cannot end the present one.
 func TestPassivate(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -21,12 +21,12 @@ func TestPassivate(t *testing.T) {
 				first := resolve(t, m, keyOf("1"))
 				m.Passivate(keyOf("1"), first.Epoch-1)
 				synctest.Wait()
-				if active, _ := m.count(); active != 1 {
+				if active, _ := m.countActivations(); active != 1 {
 					t.Errorf("%d are active after an earlier epoch asked for the end", active)
 				}
 				m.Passivate(keyOf("1"), first.Epoch)
 				synctest.Wait()
-				if active, _ := m.count(); active != 0 || h.Len() != 0 {
+				if active, _ := m.countActivations(); active != 0 || h.Len() != 0 {
 					t.Errorf("%d are active, and the home has %d rows", active, h.Len())
 				}
 				if again := resolve(t, m, keyOf("1")); again.Epoch <= first.Epoch {

@@ -16,10 +16,10 @@ import (
 type pool struct {
 	driver *Driver
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	queue   []placement.Command
 	running int // commands that have a place
-	hung    int // commands that have lost it and are still under way
+	hung    int // commands that have lost their place and still run
 }
 
 func (p *pool) add(commands []placement.Command) {
@@ -100,8 +100,7 @@ func (p *pool) runCommand(c placement.Command) {
 	finish(d.executeCommand(ctx, c, finish))
 }
 
-// expireCommand tells the coordinator that the command has failed. It may still be under
-// way.
+// expireCommand gives the coordinator a failed result for a command that may still run.
 func (p *pool) expireCommand(c placement.Command) {
 	p.markHung()
 	err := &HungError{Command: commandName(c), After: p.driver.options.CommandTimeout}

@@ -19,8 +19,8 @@ import (
 // modes are the two kinds of homes.
 var modes = map[string]memory.Options{"five commands": {}, "claim is the row": {Kept: true}}
 
-// TestResolve checks that many resolves at once make one activation, which all get,
-// and that it is handed back.
+// TestResolve: many resolves at once make one activation, which all of them get and which is
+// handed back.
 func TestResolve(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestResolve(t *testing.T) {
 					})
 				}
 				wait.Wait()
-				if active, made := m.count(); active != 1 || made != 1 {
+				if active, made := m.countActivations(); active != 1 || made != 1 {
 					t.Errorf("%d activations were made, %d are active", made, active)
 				}
 				for _, epoch := range epochs {
@@ -60,8 +60,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestMembersAgree checks that members send each key to one of them, which has it
-// active.
+// TestMembersAgree: all members resolve a key to the same member, which has it active.
 func TestMembersAgree(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -93,7 +92,7 @@ func TestMembersAgree(t *testing.T) {
 	}
 }
 
-// TestResolveEnds checks how a resolve ends that cannot succeed.
+// TestResolveEnds checks the errors of resolves that cannot succeed.
 func TestResolveEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
@@ -134,8 +133,8 @@ func TestResolveEnds(t *testing.T) {
 	})
 }
 
-// TestResolveWaitsForTopology checks that a resolve before the first topology is
-// answered as soon as that comes, not at its next attempt.
+// TestResolveWaitsForTopology: a resolve before the first topology is answered as soon as the
+// topology comes, not only at the next attempt.
 func TestResolveWaitsForTopology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := driver.Options{Backoff: driver.Backoff{First: time.Hour, Max: time.Hour}}

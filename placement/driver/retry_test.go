@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// TestRetries checks that what is retryable is tried again until it succeeds, after
-// pauses that are random, below limits that double.
+// TestRetries: attempts with retryable errors are repeated until one succeeds, after random
+// pauses below limits that double.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const failures = 9
@@ -56,8 +56,8 @@ type retryableError struct{}
 func (retryableError) Error() string   { return "not now" }
 func (retryableError) Retryable() bool { return true }
 
-// TestActivationErrorIsFinal checks that an executor's error is not provoked again,
-// and that the key can be resolved later.
+// TestActivationErrorIsFinal: an attempt with an executor's error is not repeated, and the key
+// can be resolved later.
 func TestActivationErrorIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
@@ -83,9 +83,8 @@ func TestActivationErrorIsFinal(t *testing.T) {
 	})
 }
 
-// TestHomeUnavailable lets the home fail before and after it does what it is asked
-// to, in each of its methods: the resolve succeeds once the home answers, with one
-// activation, and all is handed back.
+// TestHomeUnavailable: each method of the home fails before and after it takes effect. The
+// resolve succeeds once the home answers, with one activation, and all is handed back.
 func TestHomeUnavailable(t *testing.T) {
 	for _, method := range []string{"TryAcquire", "Load", "Store", "Release", "Remove"} {
 		for _, executed := range []bool{false, true} {
@@ -126,8 +125,8 @@ func checkUnavailable(t *testing.T, method string, executed bool) {
 	})
 	r := resolve(t, m, keyOf("1"))
 	synctest.Wait()
-	if active, _ := m.count(); active != 1 || !m.runs(keyOf("1"), r.Epoch) {
-		t.Errorf("%v are active, want epoch %d", m.all(), r.Epoch)
+	if active, _ := m.countActivations(); active != 1 || !m.runs(keyOf("1"), r.Epoch) {
+		t.Errorf("%v are active, want epoch %d", m.running(), r.Epoch)
 	}
 	stop(t, m)
 	if inner.Len() != 0 || failures != 0 {
@@ -137,8 +136,8 @@ func checkUnavailable(t *testing.T, method string, executed bool) {
 	running.Wait()
 }
 
-// TestAbandonedResolves checks that resolves whose context ends are forgotten, and
-// that what they began goes on for others.
+// TestAbandonedResolves: the driver forgets resolves whose context has ended; the activation
+// that they began goes on for others.
 func TestAbandonedResolves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// script is a Runner that does commands, and tells of them, when the test says so.
+// script is a Runner that runs commands, and reports their results, when the test says so.
 type script struct {
 	work []scriptedCommand
 	done []func()
@@ -31,9 +31,9 @@ func (s *script) Run(work func(context.Context) placement.CommandResult, done fu
 	s.work = append(s.work, scriptedCommand{work, done})
 }
 
-// step does one command, or tells of one; it tells of some twice, and some never
-// (then the command is told as failed later). It returns false if there is nothing to do.
-func (s *script) step(r *rand.Rand) bool {
+// runStep runs one command, or reports the result of one: of some twice, of some never (these
+// are reported as failed later). It returns false if there is nothing to do.
+func (s *script) runStep(r *rand.Rand) bool {
 	n := len(s.work) + len(s.done)
 	if n == 0 {
 		return false
@@ -42,7 +42,7 @@ func (s *script) step(r *rand.Rand) bool {
 	if i >= len(s.work) {
 		i -= len(s.work)
 		tell := s.done[i]
-		if r.IntN(5) > 0 { // else it is told again
+		if r.IntN(5) > 0 { // otherwise it is reported again
 			s.done = append(s.done[:i], s.done[i+1:]...)
 		}
 		tell()
@@ -55,7 +55,7 @@ func (s *script) step(r *rand.Rand) bool {
 	return true
 }
 
-// TestRunner runs random schedules of one goroutine: each resolve is answered once,
+// TestRunner runs random schedules in one goroutine: each resolve is answered once,
 // the same seed gives the same events, and everything is handed back.
 func TestRunner(t *testing.T) {
 	seeds := 100
@@ -91,7 +91,7 @@ func schedule(t *testing.T, options memory.Options, seed uint64) []placement.Eve
 			}
 		})
 		for range r.IntN(6) {
-			s.step(r)
+			s.runStep(r)
 		}
 		now = now.Add(time.Millisecond)
 		m.Tick(now)
@@ -99,18 +99,18 @@ func schedule(t *testing.T, options memory.Options, seed uint64) []placement.Eve
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for stopped := m.Stop(ended); stopped != nil; stopped = m.Stop(ended) {
-		if !s.step(r) {
+		if !s.runStep(r) {
 			t.Fatalf("seed %d: %v", seed, stopped)
 		}
 	}
-	for s.step(r) {
+	for s.runStep(r) {
 	}
 	for i, n := range answers {
 		if n != 1 {
 			t.Errorf("seed %d: resolve %d has %d answers", seed, i, n)
 		}
 	}
-	if active, _ := m.count(); active != 0 || h.Len() != 0 {
+	if active, _ := m.countActivations(); active != 0 || h.Len() != 0 {
 		t.Errorf("seed %d: %d activations and %d rows are left", seed, active, h.Len())
 	}
 	return events
@@ -146,7 +146,7 @@ func TestRunnerTakesNoGoroutine(t *testing.T) {
 	})
 }
 
-// inline is a Runner that does each command at once.
+// inline is a Runner that runs each command at once.
 type inline struct{}
 
 func (inline) Run(work func(context.Context) placement.CommandResult, done func(placement.CommandResult)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// versions are those that came into force.
+// versions returns the versions of the topologies that came into force.
 func (j *journal) versions() []int64 {
 	var versions []int64
 	for _, e := range j.all() {
@@ -26,12 +26,12 @@ func (j *journal) versions() []int64 {
 	return versions
 }
 
-// TestTopologiesCoalesce checks that the first topology comes into force at once,
-// of a storm after it the newest, and after a quiet time the next at once again.
+// TestTopologiesCoalesce: the first topology comes into force at once, then the newest of many
+// that follow, and after a quiet time the next one at once again.
 func TestTopologiesCoalesce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Events: j.note}, placement.Options{})
+		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Events: j.record}, placement.Options{})
 		inForce := func(want ...int64) {
 			t.Helper()
 			synctest.Wait()
@@ -63,19 +63,19 @@ func TestTopologiesCoalesce(t *testing.T) {
 		update(102)
 		inForce(1, 100, 101, 102)
 		update(103)
-		stop(t, m) // which forgets the one that waits
+		stop(t, m) // which drops the waiting one
 		time.Sleep(time.Second)
 		inForce(1, 100, 101, 102)
 	})
 }
 
-// TestTopologiesRefused checks that faults are told at once, also in a storm, and
-// that an older topology changes nothing.
+// TestTopologiesRefused: faults of a topology are reported at once, also of one that would wait,
+// and an older topology changes nothing.
 func TestTopologiesRefused(t *testing.T) {
 	for _, coalesce := range []time.Duration{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
 			var j journal
-			m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Coalesce: coalesce, Events: j.note}, placement.Options{})
+			m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Coalesce: coalesce, Events: j.record}, placement.Options{})
 			start(t, 5, m)
 			faulty := topology(6, m, m)
 			var topologyErr *placement.TopologyError
@@ -133,14 +133,14 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// checkMoves checks what of a's activations moves to b by ticks, and by use.
+// checkMoves checks how many activations of a move to b by ticks, and by use.
 func checkMoves(t *testing.T, a, b *member, perTick, keys int) {
 	t.Helper()
 	left := keys
 	for range 30 {
 		a.Tick(time.Now())
 		synctest.Wait()
-		now, _ := a.count()
+		now, _ := a.countActivations()
 		if moved := left - now; moved > perTick {
 			t.Errorf("%d activations moved in a tick", moved)
 		}
@@ -159,8 +159,8 @@ func checkMoves(t *testing.T, a, b *member, perTick, keys int) {
 			atB++
 		}
 	}
-	active, _ := b.count()
-	here, _ := a.count()
+	active, _ := b.countActivations()
+	here, _ := a.countActivations()
 	if atB == 0 || active != atB || here != keys-atB || perTick > 0 && here != left {
 		t.Errorf("%d keys moved; %d are active there, %d here, of which %d stayed", atB, active, here, left)
 	}

@@ -14,15 +14,16 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// TestChaos lets three workers that pause in the middle of transactions, are cut off and die
-// contend for keys, for minutes of virtual time. What they write is in the order of epochs, and
-// afterwards all keys can be claimed within two leases and a half.
+// TestChaos: three workers contend for keys for minutes of virtual time. They pause in the middle
+// of transactions, are cut off, and die. Their writes are in the order of epochs, and afterwards
+// all keys can be claimed within two and a half leases.
 func TestChaos(t *testing.T) {
 	for name, hostile := range map[string]bool{"plain": false, "hostile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -33,8 +34,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestChaosWithoutFence checks that the oracle works: without the fence runs break the
-// rule. A short one may not, by luck; of twenty one does.
+// TestChaosWithoutFence checks that the oracle finds violations: without the fence, one of twenty
+// runs has some. A short run alone may have none by luck.
 func TestChaosWithoutFence(t *testing.T) {
 	for range 20 {
 		if len(runChaos(t, false, false)) > 0 {
@@ -105,7 +106,7 @@ func startProcess(t *testing.T, group *sync.WaitGroup, db kv.Database, name stri
 	w.fenced, w.pause = fenced, p.pauseSometimes
 	var running context.Context
 	running, p.kill = context.WithCancel(t.Context())
-	group.Go(func() { w.run(running) })
+	group.Go(func() { w.runWorker(running) })
 	return p
 }
 
@@ -179,7 +180,7 @@ func checkHealing(t testing.TB, db kv.Database, within time.Duration) {
 			if ctx.Err() != nil {
 				t.Fatalf("%s cannot be claimed within %v: %v", key, within, err)
 			}
-			wait(ctx, chaosLease/20)
+			_ = sleep.For(ctx, chaosLease/20)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // TestProcesses is TestChaos with three processes on a cluster, which get kill -9 and
-// SIGSTOP: what they write is in the order of epochs, and afterwards all keys can be claimed
+// SIGSTOP: their writes are in the order of epochs, and afterwards all keys can be claimed
 // within a bound.
 func TestProcesses(t *testing.T) {
 	cluster, prefix := enginetest.OpenOwn(t, fdbkv.Options{})

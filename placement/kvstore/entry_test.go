@@ -21,8 +21,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// TestEntries checks that an entry comes back as it was stored, whatever its size, also
-// over a larger one; and that the claim of a successor brings it.
+// TestEntries: Load returns an entry as it was stored, of any size, also over a larger one; so
+// does the claim of a successor.
 func TestEntries(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		s := open(t, db)
@@ -65,8 +65,8 @@ func TestEntryOfAnotherLease(t *testing.T) {
 	}
 }
 
-// TestDamage checks that values that this package did not write are errors that name the
-// key, whichever pair they are in, and never an activation.
+// TestDamage: a value that this package did not write is an error that names its key, in
+// each pair, and never an activation.
 func TestDamage(t *testing.T) {
 	db := enginetest.Open(t)
 	s := open(t, db)
@@ -106,8 +106,8 @@ func TestDamage(t *testing.T) {
 	acquire(t, s, alice, one, 1)
 }
 
-// TestRemovedDirectory checks that nothing is left of a directory that was removed: old
-// fences do not hold, also once the keys are claimed anew.
+// TestRemovedDirectory: after the directory was removed, old fences are not in force, even after
+// the keys are claimed again.
 func TestRemovedDirectory(t *testing.T) {
 	db := enginetest.Open(t)
 	s := open(t, db)

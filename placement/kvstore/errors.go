@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// CorruptError says that what is stored cannot be used: it is damaged or of a
-// newer format.
+// CorruptError says that a stored value cannot be used: it is damaged or of a newer
+// format.
 type CorruptError struct {
 	Key []byte // in the database
 	Err error

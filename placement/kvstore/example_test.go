@@ -58,8 +58,8 @@ func ExampleStore() {
 	// true leasefdb: the lease is lost: account/alice under epoch 1: placement: the lease is not in force any more: bank-2#1 has the key under epoch 2
 }
 
-// alive are members that another system tells of, with their incarnations: package
-// placement/membership is a [kvstore.Liveness] over the database.
+// alive has the live members and their incarnations. In a program, package
+// placement/membership is the [kvstore.Liveness].
 type alive map[string]int64
 
 func (a alive) StartAlive(_ context.Context, _ kv.ReadTransaction, owner placement.Owner) func(context.Context) (bool, error) {

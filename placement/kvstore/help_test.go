@@ -33,8 +33,8 @@ var (
 	two   = placement.Owner{Name: "two", Incarnation: 1}
 )
 
-// members is a [kvstore.Liveness] without a database's membership: a key for each name
-// has the smallest incarnation that is alive.
+// members is a [kvstore.Liveness] without package membership: a key for each name has the
+// smallest incarnation that is alive.
 type members struct{}
 
 func (members) StartAlive(_ context.Context, tx kv.ReadTransaction, owner placement.Owner) func(context.Context) (bool, error) {

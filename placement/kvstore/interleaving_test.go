@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// interposedDatabase is a database on which something else happens before the first commit,
-// or after it: then its acknowledgement is lost.
+// interposedDatabase is a database that runs a function before the first commit, or after it:
+// then the commit's acknowledgement is lost.
 type interposedDatabase struct {
 	kv.Database
 	once          sync.Once
@@ -58,7 +58,7 @@ func (t interposedTx) Commit(ctx context.Context) (err error) {
 	return t.Transaction.Commit(ctx)
 }
 
-// scene is a key that member one has under epoch 1 and has confirmed.
+// scene has a key that member one has claimed under epoch 1 and confirmed.
 type scene struct {
 	t     *testing.T
 	db    kv.Database
@@ -74,24 +74,24 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// takeover lets member two claim the key of member one, which died.
-func (s *scene) takeover() {
+// takeOver lets member two claim the key of member one, which died.
+func (s *scene) takeOver() {
 	s.t.Helper()
 	kill(s.t, s.db, one)
 	acquire(s.t, s.store, alice, two, 1)
 }
 
-// replacement lets member two confirm, too.
-func (s *scene) replacement() {
+// replaceEntry makes member two claim the key and confirm.
+func (s *scene) replaceEntry() {
 	s.t.Helper()
-	s.takeover()
+	s.takeOver()
 	lease := acquire(s.t, s.store, alice, two, 1)
 	check(s.t, s.store.Store(ctx, lease, entryOf(lease, []byte("second"))))
 }
 
-// during runs an operation of the store; something else happens between its last read
-// and its commit.
-func (s *scene) during(something func(), operation func(*kvstore.Store) error) error {
+// runDuring runs an operation of the store, and something between its last read and its
+// commit.
+func (s *scene) runDuring(something func(), operation func(*kvstore.Store) error) error {
 	s.t.Helper()
 	return operation(open(s.t, &interposedDatabase{Database: s.db, before: something}))
 }
@@ -105,17 +105,17 @@ func (s *scene) snapshot() string {
 	return string(e.Record.Snapshot)
 }
 
-// confirm stores an entry under the lease of member one.
-func (s *scene) confirm(snapshot string) func(*kvstore.Store) error {
+// confirmWith returns an operation that stores an entry under the lease of member one.
+func (s *scene) confirmWith(snapshot string) func(*kvstore.Store) error {
 	return func(store *kvstore.Store) error { return store.Store(ctx, s.lease, entryOf(s.lease, []byte(snapshot))) }
 }
 
-// TestChangesBeneathOperations lays out what happens if the ownership changes between
-// the reads and the commit of each operation: the outcome is that of one after the other.
+// TestChangesBeneathOperations: if the ownership changes between the reads and the commit of an
+// operation, the outcome is as if one had happened after the other.
 func TestChangesBeneathOperations(t *testing.T) {
 	t.Run("a takeover beneath a confirmation", func(t *testing.T) {
 		s := newScene(t)
-		wantError(t, s.during(s.takeover, s.confirm("late")), placement.ErrStale)
+		wantError(t, s.runDuring(s.takeOver, s.confirmWith("late")), placement.ErrStale)
 		if s.row().Owner != two || s.snapshot() != "first" {
 			t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
 		}
@@ -123,7 +123,7 @@ func TestChangesBeneathOperations(t *testing.T) {
 	t.Run("a confirmation beneath a takeover", func(t *testing.T) {
 		s := newScene(t)
 		kill(t, s.db, one)
-		check(t, s.during(func() { check(t, s.confirm("last")(s.store)) }, func(store *kvstore.Store) error {
+		check(t, s.runDuring(func() { check(t, s.confirmWith("last")(s.store)) }, func(store *kvstore.Store) error {
 			lease, err := store.TryAcquire(ctx, claimOf(alice, two, 1))
 			if err == nil && (lease.Epoch != 2 || string(lease.Entry.Record.Snapshot) != "last") {
 				t.Errorf("the successor got %+v with %q", lease, lease.Entry.Record.Snapshot)
@@ -134,7 +134,7 @@ func TestChangesBeneathOperations(t *testing.T) {
 	t.Run("an eviction beneath a claim of the evicted", func(t *testing.T) {
 		s := newScene(t)
 		kill(t, s.db, one)
-		wantError(t, s.during(func() { kill(t, s.db, two) }, func(store *kvstore.Store) error {
+		wantError(t, s.runDuring(func() { kill(t, s.db, two) }, func(store *kvstore.Store) error {
 			_, err := store.TryAcquire(ctx, claimOf(alice, two, 1))
 			return err
 		}), placement.ErrStale)
@@ -146,7 +146,7 @@ func TestChangesBeneathOperations(t *testing.T) {
 		s := newScene(t)
 		three := placement.Owner{Name: "three", Incarnation: 1}
 		kill(t, s.db, one)
-		wantError(t, s.during(func() { acquire(t, s.store, alice, three, 1) }, func(store *kvstore.Store) error {
+		wantError(t, s.runDuring(func() { acquire(t, s.store, alice, three, 1) }, func(store *kvstore.Store) error {
 			_, err := store.TryAcquire(ctx, claimOf(alice, two, 1))
 			return err
 		}), placement.ErrHeld)
@@ -161,21 +161,21 @@ func TestChangesBeneathOperations(t *testing.T) {
 	for name, end := range ends {
 		t.Run("a takeover beneath a "+name, func(t *testing.T) {
 			s := newScene(t)
-			wantError(t, s.during(s.takeover, func(store *kvstore.Store) error { return end(s, store) }), placement.ErrStale)
+			wantError(t, s.runDuring(s.takeOver, func(store *kvstore.Store) error { return end(s, store) }), placement.ErrStale)
 			if s.row().Owner != two || s.snapshot() != "first" {
 				t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
 			}
 		})
 		t.Run("a "+name+" beneath a confirmation", func(t *testing.T) {
 			s := newScene(t)
-			wantError(t, s.during(func() { check(t, end(s, s.store)) }, s.confirm("late")), placement.ErrStale)
+			wantError(t, s.runDuring(func() { check(t, end(s, s.store)) }, s.confirmWith("late")), placement.ErrStale)
 			if !s.row().Free() || s.snapshot() != "" {
 				t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
 			}
 		})
 		t.Run("a confirmation beneath a "+name, func(t *testing.T) {
 			s := newScene(t)
-			check(t, s.during(func() { check(t, s.confirm("last")(s.store)) }, func(store *kvstore.Store) error { return end(s, store) }))
+			check(t, s.runDuring(func() { check(t, s.confirmWith("last")(s.store)) }, func(store *kvstore.Store) error { return end(s, store) }))
 			if !s.row().Free() || s.snapshot() != "" {
 				t.Errorf("the row is %+v, the entry %q", s.row(), s.snapshot())
 			}
@@ -183,12 +183,12 @@ func TestChangesBeneathOperations(t *testing.T) {
 	}
 }
 
-// TestLateWriter lays out that a transaction under the fence of an owner does not commit if
-// the key was claimed, released or removed between its check and its commit, and is not
-// repeated; whether the owner was suspended, evicted or only slow.
+// TestLateWriter: a transaction under the fence of an owner does not commit, and is not repeated,
+// if the key was claimed, released or removed between its check and its commit: whether the owner
+// was suspended, evicted or only slow.
 func TestLateWriter(t *testing.T) {
 	changes := map[string]func(*scene){
-		"takeover":                 (*scene).takeover,
+		"takeover":                 (*scene).takeOver,
 		"another claim of its own": func(s *scene) { acquire(s.t, s.store, alice, one, 2) },
 		"release":                  func(s *scene) { check(s.t, s.store.Release(ctx, s.lease)) },
 		"removal":                  func(s *scene) { check(s.t, s.store.Remove(ctx, alice, one, 1)) },
@@ -223,9 +223,9 @@ func TestLateWriter(t *testing.T) {
 	}
 }
 
-// TestOwnerConflictsWithNothing lays out that nothing that an owner or others do while
-// it has the key conflicts with its data transactions: confirmations, claims that are
-// repeated, claims that are refused, its eviction; nor these with confirmations.
+// TestOwnerConflictsWithNothing: while an owner has the key, its data transactions do not conflict
+// with confirmations, repeated claims, refused claims or its eviction; nor do these conflict with
+// confirmations.
 func TestOwnerConflictsWithNothing(t *testing.T) {
 	s := newScene(t)
 	data := func(tx kv.Transaction) kv.Transaction {
@@ -234,19 +234,19 @@ func TestOwnerConflictsWithNothing(t *testing.T) {
 		return tx
 	}
 	tx := data(begin(t, s.db))
-	check(t, s.confirm("second")(s.store))
+	check(t, s.confirmWith("second")(s.store))
 	if again := acquire(t, s.store, alice, one, 1); again.Epoch != s.lease.Epoch {
 		t.Errorf("the claim repeated got epoch %d", again.Epoch)
 	}
 	_, err := s.store.TryAcquire(ctx, claimOf(alice, two, 1))
 	wantError(t, err, placement.ErrHeld)
-	kill(t, s.db, one) // until another claims it, the key is its own
+	kill(t, s.db, one) // it has the key until another member claims it
 	check(t, tx.Commit(ctx))
 
 	runs := 0
-	check(t, s.during(func() { check(t, data(begin(t, s.db)).Commit(ctx)) }, func(store *kvstore.Store) error {
+	check(t, s.runDuring(func() { check(t, data(begin(t, s.db)).Commit(ctx)) }, func(store *kvstore.Store) error {
 		runs++
-		return s.confirm("third")(store)
+		return s.confirmWith("third")(store)
 	}))
 	if runs != 1 || s.snapshot() != "third" {
 		t.Errorf("the confirmation ran %d times; the entry is %q", runs, s.snapshot())

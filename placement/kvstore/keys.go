@@ -41,8 +41,8 @@ func (k keys) chunk(key placement.Key, n int) []byte {
 	return tuple.AppendInt(k.keyFor(letterEntry, key), int64(n))
 }
 
-// rows returns the range of all rows behind that of a key.
-func (k keys) rows(after placement.Key) kv.KeyRange {
+// rowsAfter returns the range of all rows after that of a key.
+func (k keys) rowsAfter(after placement.Key) kv.KeyRange {
 	r := kv.PrefixRange(tuple.AppendString(bytes.Clone(k.prefix), letterRow))
 	if after != (placement.Key{}) {
 		r.Begin = append(k.row(after), 0x00)

@@ -47,9 +47,9 @@ func (k keys) writeEntry(tx kv.Transaction, key placement.Key, b []byte) {
 	}
 }
 
-// checkStored finds out whether an attempt of unknown outcome has stored the entry before
+// checkStored checks whether an attempt of unknown outcome has stored the entry before
 // another owner claimed the key. The entry stays until that owner stores its own: a claim
-// removes none.
+// removes no entry.
 func (k keys) checkStored(ctx context.Context, tx kv.ReadTransaction, row Row, lease placement.Lease, encoded []byte) error {
 	pairs, err := k.startEntry(tx, lease.Key).Slice(ctx)
 	if err != nil || bytes.Equal(join(pairs), encoded) {

@@ -19,8 +19,8 @@ func (k keys) readRow(ctx context.Context, tx kv.ReadTransaction, key placement.
 	return decodeRow(key, at, value)
 }
 
-// readBoth reads the row of a key, and of its entry what comes before the snapshot: the zero
-// entry if there is none.
+// readBoth reads the row of a key, and its entry without the snapshot: the zero entry if there
+// is none.
 func (k keys) readBoth(ctx context.Context, tx kv.ReadTransaction, key placement.Key) (Row, placement.ActivationEntry, error) {
 	if k.prefix == nil {
 		return Row{Key: key}, placement.ActivationEntry{}, nil

@@ -17,9 +17,9 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// TestColdActivation checks that a claim and its confirmation are two transactions of
-// one round of reads each, also when an owner that died is succeeded, which costs one more
-// round; and what the other operations cost.
+// TestColdActivation: a claim and its confirmation are two transactions with one round of reads
+// each; if the former owner has died, the claim needs one round more. It also checks the costs of
+// the other operations.
 func TestColdActivation(t *testing.T) {
 	engine := enginetest.Open(t)
 	db := faults.NewCounter(engine)
@@ -94,8 +94,8 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// TestReleaseKeepsThePredecessorsEntry checks that what a dead owner had stored outlives
-// the claim of a successor that gave up, and that an owner's own entry does not.
+// TestReleaseKeepsThePredecessorsEntry: the entry of a dead owner survives the claim of a successor
+// that gave up; an owner's own entry does not survive its release.
 func TestReleaseKeepsThePredecessorsEntry(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		s := open(t, db)
@@ -133,8 +133,8 @@ func TestReleaseKeepsThePredecessorsEntry(t *testing.T) {
 	})
 }
 
-// TestContendedClaims lets members claim one key at once. One gets it, the others are told which
-// one, on the hostile engine too, where each claim is repeated.
+// TestContendedClaims: members claim one key at once. One gets it, and the errors of the others name
+// it, also on the hostile engine, where each claim is repeated.
 func TestContendedClaims(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		s := open(t, db)
@@ -171,8 +171,8 @@ func TestContendedClaims(t *testing.T) {
 	})
 }
 
-// TestBadInput checks that what cannot be kept is refused, with all faults, before
-// anything is read or written.
+// TestBadInput: invalid input is refused with all its faults before anything is read or
+// written.
 func TestBadInput(t *testing.T) {
 	db := faults.NewCounter(enginetest.Open(t))
 	s := open(t, db)

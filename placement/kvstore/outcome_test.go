@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// TestLostAcknowledgement checks what the retry of each operation finds after a commit
-// whose acknowledgement was lost.
+// TestLostAcknowledgement checks the retry of each operation after a commit whose acknowledgement
+// was lost.
 func TestLostAcknowledgement(t *testing.T) {
 	nothing := func(*scene) {}
 	claim := func(s *scene, store *kvstore.Store) error {
@@ -31,11 +31,11 @@ func TestLostAcknowledgement(t *testing.T) {
 		epoch int64
 	}{
 		"claim":                         {claim, nothing, nil, 2},
-		"claim, then a takeover":        {claim, (*scene).takeover, placement.ErrStale, 3},
+		"claim, then a takeover":        {claim, (*scene).takeOver, placement.ErrStale, 3},
 		"claim, then one of its own":    {claim, func(s *scene) { acquire(s.t, s.store, alice, one, 3) }, placement.ErrStale, 3},
-		"confirmation":                  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, nothing, nil, 1},
-		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).takeover, nil, 2},
-		"confirmation, then another's":  {func(s *scene, store *kvstore.Store) error { return s.confirm("x")(store) }, (*scene).replacement, placement.ErrUnavailable, 2},
+		"confirmation":                  {func(s *scene, store *kvstore.Store) error { return s.confirmWith("x")(store) }, nothing, nil, 1},
+		"confirmation, then takeover":   {func(s *scene, store *kvstore.Store) error { return s.confirmWith("x")(store) }, (*scene).takeOver, nil, 2},
+		"confirmation, then another's":  {func(s *scene, store *kvstore.Store) error { return s.confirmWith("x")(store) }, (*scene).replaceEntry, placement.ErrUnavailable, 2},
 		"release":                       {func(s *scene, store *kvstore.Store) error { return store.Release(ctx, s.lease) }, nothing, nil, 1},
 		"removal":                       {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, nothing, nil, 1},
 		"removal, then another's claim": {func(_ *scene, store *kvstore.Store) error { return store.Remove(ctx, alice, one, 1) }, func(s *scene) { acquire(s.t, s.store, alice, two, 1) }, nil, 2},
@@ -59,8 +59,8 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome checks that errors of the engine are ErrUnavailable and keep
-// their code, and that a context that ends is one, too.
+// TestUnknownOutcome: errors of the engine are ErrUnavailable and keep their code; so is the end
+// of a context.
 func TestUnknownOutcome(t *testing.T) {
 	db := enginetest.Open(t)
 	s := open(t, unreachableDatabase{db})

@@ -76,12 +76,12 @@ func (r *Row) decode(b []byte) error {
 	}
 	named := r.Owner.Name != ""
 	if len(in.rest) > 0 || r.Epoch < 1 || named != (r.Owner.Incarnation > 0) || r.Owner.Incarnation < 0 {
-		return fmt.Errorf("epoch %d, owner %v and %d further bytes make no row", r.Epoch, r.Owner, len(in.rest))
+		return fmt.Errorf("epoch %d, owner %v and %d further bytes do not make a row", r.Epoch, r.Owner, len(in.rest))
 	}
 	return nil
 }
 
-// decoder reads elements one after another, up to the first that is not there.
+// decoder reads one element after another, up to the first fault.
 type decoder struct {
 	rest []byte
 	err  error

@@ -13,19 +13,19 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Liveness tells which owners are alive. Package placement/membership implements it. It
+// Liveness knows which owners are alive. Package placement/membership implements it. It
 // must not call the Store.
 type Liveness interface {
-	// StartAlive begins to read in tx whether an owner is alive, so that other reads share
-	// the round; the function that it returns waits for the answer. An owner that is dead stays
-	// dead. If the answer changes before tx commits, the commit fails with a
-	// conflict. What owners do while they are alive, such as renewals, conflicts with nothing.
+	// StartAlive starts the reads in tx by which it finds out whether an owner is alive, so that
+	// other reads share the round. The function that it returns waits for the answer. A dead
+	// owner stays dead. If the answer changes before tx commits, the commit fails with a
+	// conflict. Writes of live owners, such as renewals, do not conflict with tx.
 	StartAlive(ctx context.Context, tx kv.ReadTransaction, owner placement.Owner) func(context.Context) (bool, error)
 }
 
 // Options configure a [Store]. Members is required.
 type Options struct {
-	// Members tells which owners are alive.
+	// Members knows which owners are alive.
 	Members Liveness
 	// Layer is the directory layer in which the directory is. The default value
 	// is directory.Root().

@@ -11,10 +11,10 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// TryAcquire implements driver.Lock: one transaction, whose reads are one round, and
-// two if another owner has the row. The lease is kept, does not expire, and has the entry
-// that is stored. An owner that is not alive gets a [placement.ErrStale], and so does a
-// claim that comes after a later one of its owner.
+// TryAcquire implements driver.Lock: one transaction with one round of reads, or two if
+// another owner has the row. The lease is kept, does not expire, and has the stored entry.
+// A claim of an owner that is not alive gets a [placement.ErrStale], and so does one that
+// comes after a later claim of its owner.
 func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
 	if err := checkClaim(c); err != nil {
 		return placement.Lease{}, lockError(c.Key, err)
@@ -26,7 +26,7 @@ func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placeme
 		}
 		return s.claimKey(ctx, tx, k, c)
 	})
-	if err == nil { // else the directory may be one that was not created after all
+	if err == nil { // before the commit, the directory may not have been created
 		s.prefix.Store(&k.prefix)
 	}
 	return lease, lockError(c.Key, err)
@@ -68,15 +68,15 @@ func (s *Store) claimKey(ctx context.Context, tx kv.Transaction, k keys, c place
 	return lease, err
 }
 
-// checkClaimable returns an error if the claimant is dead, has the key by a later
-// claim, or another owner that is alive has the key.
+// checkClaimable returns an error if the claimant is dead or has the key by a later claim, or
+// if another live owner has the key.
 func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, c placement.TryAcquire, self func(context.Context) (bool, error)) error {
 	alive, err := self(ctx)
 	if err != nil {
 		return err
 	}
 	if !alive {
-		return fmt.Errorf("%w: %v is no member that is alive", placement.ErrStale, c.Owner)
+		return fmt.Errorf("%w: %v is not a live member", placement.ErrStale, c.Owner)
 	}
 	if row.Owner == c.Owner && c.RequestID < row.Request {
 		return fmt.Errorf("%w: request %d comes late, after request %d", placement.ErrStale, c.RequestID, row.Request)

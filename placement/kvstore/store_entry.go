@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Load implements driver.Storage. One transaction that only reads, one round for
-// entries of some 80 KB.
+// Load implements driver.Storage: one transaction that only reads, with one round for
+// entries of up to some 80 KB.
 func (s *Store) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
 	if err := key.Validate(); err != nil {
 		return nil, storageError(key, "load", err)
@@ -57,7 +57,7 @@ func (s *Store) storeEntry(ctx context.Context, lease placement.Lease, entry pla
 	})
 }
 
-// checkEntry reports what makes an entry impossible to store.
+// checkEntry reports the faults for which an entry cannot be stored.
 func checkEntry(lease placement.Lease, e placement.ActivationEntry) error {
 	switch {
 	case len(e.Record.Snapshot) > MaxSnapshot:

@@ -25,7 +25,7 @@ func (s *Store) Row(ctx context.Context, key placement.Key) (Row, error) {
 	return row, markUnavailable(err)
 }
 
-// Rows returns the rows of the keys behind a key, in the order of kinds and ids, free ones too:
+// Rows returns the rows of the keys after a key, in the order of kinds and ids, free ones too:
 // at most limit. The zero key is before all others. Each call is a transaction of its
 // own, so a listing in several calls is not one version.
 func (s *Store) Rows(ctx context.Context, after placement.Key, limit int) ([]Row, error) {
@@ -37,7 +37,7 @@ func (s *Store) Rows(ctx context.Context, after placement.Key, limit int) ([]Row
 		if err != nil || !found {
 			return nil, err
 		}
-		pairs, err := tx.Snapshot().GetRange(k.rows(after).Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll}).Slice(ctx)
+		pairs, err := tx.Snapshot().GetRange(k.rowsAfter(after).Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll}).Slice(ctx)
 		if err != nil {
 			return nil, err
 		}

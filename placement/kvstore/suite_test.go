@@ -20,7 +20,7 @@ func TestHome(t *testing.T) {
 	runHome(t, func(_ testing.TB, db kv.Database) kv.Database { return db })
 }
 
-// TestHostileHome runs it on an engine that uses all liberties of its own: each
+// TestHostileHome runs the contract on an engine that does all that package kv allows: each
 // transaction fails at least once, some after their commit.
 func TestHostileHome(t *testing.T) {
 	runHome(t, func(t testing.TB, db kv.Database) kv.Database {
@@ -41,14 +41,14 @@ func runHome(t *testing.T, wrap func(testing.TB, kv.Database) kv.Database) {
 	})
 }
 
-// homeOn returns the home as one process has it.
+// homeOn returns the home of one process.
 func homeOn(t testing.TB, db kv.Database) placementtest.Home {
 	s := open(t, db)
 	return placementtest.Home{Lock: s, Storage: s, MaxSnapshot: kvstore.MaxSnapshot}
 }
 
-// loser is a database that loses the acknowledgement of the next commit, or does not make
-// it, and does not know which.
+// loser is a database whose next commit has an unknown outcome: it loses the acknowledgement,
+// or does not commit.
 type loser struct {
 	kv.Database
 	next *bool

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -19,8 +20,8 @@ import (
 )
 
 // worker is a process that claims keys and writes effects of them into a log, under their
-// fences. It never looks at the context of its membership: it writes until a fence
-// refuses it, and joins anew when it is granted nothing any more.
+// fences. It ignores the context of its membership: it writes until a fence refuses, and
+// joins again when its claims are refused.
 type worker struct {
 	db      kv.Database
 	home    *kvstore.Store
@@ -49,29 +50,29 @@ func chaosKeys() (keys []placement.Key) {
 	return keys
 }
 
-// tenure is the time for which a worker believes to have a key.
+// tenure is a claim of a key that the worker believes to have.
 type tenure struct {
 	lease placement.Lease
 	seq   int64 // of its last effect
 }
 
-// run works until ctx ends.
-func (w *worker) run(ctx context.Context) {
+// runWorker works until ctx ends.
+func (w *worker) runWorker(ctx context.Context) {
 	for ctx.Err() == nil {
 		m, err := w.members.Join(ctx, membership.Self{Name: w.name, Address: w.name})
 		if err != nil {
-			wait(ctx, chaosLease/10)
+			_ = sleep.For(ctx, chaosLease/10)
 			continue
 		}
-		w.live(ctx, m.Member().Owner)
+		w.runIncarnation(ctx, m.Member().Owner)
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		_ = m.Leave(leaving) // of one that is cut off: an error
+		_ = m.Leave(leaving) // a worker that is cut off gets an error
 		cancel()
 	}
 }
 
-// live is one incarnation, until it is granted nothing any more.
-func (w *worker) live(ctx context.Context, self placement.Owner) {
+// runIncarnation works as one incarnation, until its claims are refused.
+func (w *worker) runIncarnation(ctx context.Context, self placement.Owner) {
 	keys, has := chaosKeys(), map[placement.Key]*tenure{}
 	for request := placement.RequestID(1); ctx.Err() == nil; request++ {
 		key := keys[w.rng.IntN(len(keys))]
@@ -87,22 +88,22 @@ func (w *worker) live(ctx context.Context, self placement.Owner) {
 				return
 			}
 		case dice == 0:
-			_ = w.home.Remove(ctx, key, self, t.lease.Epoch) // what fails is claimed again, or lost
+			_ = w.home.Remove(ctx, key, self, t.lease.Epoch) // after an error, the key is claimed again, or lost
 			delete(has, key)
 		case dice < 5:
 			err = w.home.Store(ctx, t.lease, entryOf(t.lease, fmt.Append(nil, t.seq)))
 		default:
-			err = w.write(ctx, t)
+			err = w.logEffect(ctx, t)
 		}
 		if errors.Is(err, leasefdb.ErrLeaseLost) || t.lease.Epoch > 0 && errors.Is(err, placement.ErrStale) {
 			delete(has, key)
 		}
-		wait(ctx, time.Duration(w.rng.Int64N(int64(chaosLease/100))))
+		_ = sleep.For(ctx, time.Duration(w.rng.Int64N(int64(chaosLease/100))))
 	}
 }
 
-// write logs an effect, once.
-func (w *worker) write(ctx context.Context, t *tenure) error {
+// logEffect logs an effect, once.
+func (w *worker) logEffect(ctx context.Context, t *tenure) error {
 	db := w.db
 	if w.fenced {
 		db = w.home.Fence(t.lease.Key, t.lease.Owner, t.lease.Epoch).Under(db)
@@ -111,7 +112,7 @@ func (w *worker) write(ctx context.Context, t *tenure) error {
 	now := effect{t.lease.Epoch, t.seq, t.lease.Owner.String()}
 	return db.Transact(ctx, func(tx kv.Transaction) error {
 		last, err := tx.Get(effectKey("last", t.lease.Key)).Get(ctx)
-		if err != nil || string(last) == string(now.encode()) { // the attempt before has committed
+		if err != nil || string(last) == string(now.encode()) { // the earlier attempt has committed
 			return err
 		}
 		tx.Set(effectKey("last", t.lease.Key), now.encode())
@@ -126,7 +127,7 @@ func (w *worker) write(ctx context.Context, t *tenure) error {
 	})
 }
 
-// effect is what a worker logs.
+// effect is an entry of a worker's log.
 type effect struct {
 	epoch, seq int64
 	owner      string
@@ -153,8 +154,8 @@ func effects(t testing.TB, db kv.Database, key placement.Key) (all []effect) {
 	return all
 }
 
-// violations returns what in the log of a key is not in the order of epochs, or of two
-// owners in one epoch, or out of order or doubled within one.
+// violations returns the faults in the log of a key: effects that are not in the order of epochs,
+// that have two owners in one epoch, or that are out of order or doubled within one.
 func violations(log []effect) (faults []string) {
 	owners := map[int64]string{}
 	for i, e := range log {
@@ -170,14 +171,4 @@ func violations(log []effect) (faults []string) {
 		}
 	}
 	return faults
-}
-
-// wait waits for a time, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

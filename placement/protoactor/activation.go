@@ -24,16 +24,16 @@ type Activation struct {
 	fence   leasefdb.Fence
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	unwatch func() bool // ends what waits for the loss of the member
+	unwatch func() bool // ends the wait for the loss of the member
 
 	ended   chan struct{}       // closed once the actor has handled Stopped
-	onEnd   func(a *Activation) // told then
+	onEnd   func(a *Activation) // called then
 	observe bool                // whether used is kept
 	used    atomic.Int64        // when a message was last handled, in Unix nanoseconds
 }
 
-// ActivationOf returns the activation of the actor that ctx is of. It is nil for
-// actors that a [Node] did not activate, such as an actor's children.
+// ActivationOf returns the activation of ctx's actor. It is nil for actors that a [Node]
+// did not activate, such as an actor's children.
 func ActivationOf(ctx actor.Context) *Activation {
 	n, _ := ctx.ActorSystem().Extensions.Get(extensionID).(*Node)
 	if n == nil {
@@ -49,10 +49,9 @@ func ActivationOf(ctx actor.Context) *Activation {
 // Key returns the kind and the identity of the actor.
 func (a *Activation) Key() placement.Key { return a.key }
 
-// Epoch returns the number of the claim. It is greater than that of every
-// activation that the identity has had before, on any member. A system outside that
-// refuses a number smaller than one it has seen refuses what a former activation
-// sends late.
+// Epoch returns the number of the claim. It is greater than that of every earlier
+// activation of the identity, on any member. An outside system can refuse numbers
+// smaller than one that it has seen, and so refuse late requests of former activations.
 func (a *Activation) Epoch() int64 { return a.epoch }
 
 // Fence returns the condition that the claim is still in force. A transaction that
@@ -62,11 +61,11 @@ func (a *Activation) Epoch() int64 { return a.epoch }
 func (a *Activation) Fence() leasefdb.Fence { return a.fence }
 
 // Context returns a context that ends with the activation. Its cause is
-// [placement.ErrActivationLost] if another member may have the identity: what the actor does then is
-// no longer the only one of its identity, unless it is done under the fence.
+// [placement.ErrActivationLost] if another member may have the identity: from then on only the fence
+// keeps two actors of the identity from writing.
 func (a *Activation) Context() context.Context { return a.ctx }
 
-// observeMessages observes what the actor handles.
+// observeMessages observes the messages of the actor.
 func (a *Activation) observeMessages(next actor.ReceiverFunc) actor.ReceiverFunc {
 	return func(ctx actor.ReceiverContext, e *actor.MessageEnvelope) {
 		switch e.Message.(type) {
@@ -93,7 +92,7 @@ func (a *Activation) usedAfter(t time.Time) (time.Time, bool) {
 	return used, a.observe && used.After(t)
 }
 
-// endActor is called once: the actor's last message is Stopped.
+// endActor ends the activation when the actor handles Stopped, its last message.
 func (a *Activation) endActor() {
 	a.kind.Dec()
 	a.release()
@@ -101,7 +100,7 @@ func (a *Activation) endActor() {
 	close(a.ended)
 }
 
-// release ends what belongs to the activation.
+// release ends the activation's context and observers.
 func (a *Activation) release() {
 	a.unwatch()
 	a.cancel(errEnded)

@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// activations are those whose actors run here, one of a key at most.
+// activations has the activations whose actors run here, at most one of each key.
 type activations struct {
 	mu    sync.RWMutex
 	byKey map[placement.Key]*Activation
@@ -24,7 +24,7 @@ func (s *activations) get(key placement.Key, epoch int64) *Activation {
 	return nil
 }
 
-// add adds an activation unless one of its key is there, and returns the one that is.
+// add adds an activation unless there is one of its key, and returns the present one.
 func (s *activations) add(a *Activation) (present *Activation, added bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

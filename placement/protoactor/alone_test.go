@@ -21,9 +21,9 @@ import (
 	"github.com/kazahana-db/kazahana/placement/protoactor"
 )
 
-// lone is the only member of a cluster, in this process. The tests share it: one
-// process may have one actor system with a server under the race detector, because
-// each start of protoactor-go's sets the logger of all of gRPC.
+// lone is the only member of a cluster, in this process. The tests share it: under the race
+// detector one process can have only one actor system with a server, because each start of
+// protoactor-go's sets the logger of all of gRPC.
 type lone struct {
 	db      kv.Database
 	node    *protoactor.Node
@@ -52,8 +52,8 @@ func (l lone) ask(id, op string) (Answer, error) {
 	return decode(response)
 }
 
-// TestStop lays out that an actor that stops itself gives its claim back, and that the
-// next one has a greater epoch.
+// TestStop: an actor that stops itself gives its claim back, and the next one has a greater
+// epoch.
 func TestStop(t *testing.T) {
 	l := alone()
 	_, home := homeOf(t, l.db)
@@ -78,7 +78,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestPanic lays out that an actor that panics is restarted under its activation.
+// TestPanic: an actor that panics is restarted under its activation.
 func TestPanic(t *testing.T) {
 	l := alone()
 	first, err := l.ask("panicking", "1")
@@ -133,7 +133,7 @@ func TestBadLookups(t *testing.T) {
 	}
 }
 
-// TestExplain asks why an actor is where it is.
+// TestExplain checks the explanation of an actor's place.
 func TestExplain(t *testing.T) {
 	l := alone()
 	answer, err := l.ask("explained", "1")

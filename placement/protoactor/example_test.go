@@ -48,7 +48,7 @@ func Example() {
 	}
 	fmt.Println(answer.(*wrapperspb.StringValue).Value)
 
-	// What c.Shutdown(true) does for the node, without its pauses.
+	// c.Shutdown(true) does this for the node, with pauses.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	fmt.Println(node.Close(ctx))
@@ -57,7 +57,7 @@ func Example() {
 	// <nil>
 }
 
-// quiet drops what protoactor-go logs.
+// quiet drops the logs of protoactor-go.
 func quiet(c *actor.Config) {
 	c.LoggerFactory = func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 }

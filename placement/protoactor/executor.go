@@ -100,8 +100,8 @@ func (x *executor) awaitEnd(ctx context.Context, a *Activation) error {
 	}
 }
 
-// Deactivate implements [driver.Executor]. An actor handles first what it was sent
-// before, unless another member may have its identity already.
+// Deactivate implements [driver.Executor]. The actor first handles the messages in its
+// mailbox, unless another member may have its identity already.
 func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error {
 	a := x.running.get(c.Key, c.Epoch)
 	if a == nil {
@@ -126,7 +126,8 @@ func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error
 	return err
 }
 
-// stopActor stops an actor whose identity another may have, without what it was sent before.
+// stopActor stops an actor whose identity another member may have. It drops the messages in its
+// mailbox.
 func (x *executor) stopActor(a *Activation) {
 	a.cancel(placement.ErrActivationLost)
 	x.cluster.ActorSystem.Root.Stop(a.pid)

@@ -32,14 +32,14 @@ const (
 	auditKind   = "audit"
 )
 
-// The operations of an account that are none of counting.
+// The operations of an account that do not count.
 const (
 	stopOp  = "stop"  // it stops itself
 	panicOp = "panic" // it panics
 	lateOp  = "late"  // it writes once its activation has ended
 )
 
-// Answer is what an account says of an operation.
+// Answer is the answer of an account to an operation.
 type Answer struct {
 	Member string // whose actor it was
 	Epoch  int64
@@ -47,8 +47,8 @@ type Answer struct {
 	Err    string
 }
 
-// account counts operations, each once, under the fence of its activation. For each it
-// notes the epoch.
+// account counts operations, each once, under the fence of its activation, and records the
+// epoch of each.
 type account struct {
 	db     kv.Database
 	member string

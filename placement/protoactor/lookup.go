@@ -27,8 +27,8 @@ func (l lookup) Get(ci *cluster.ClusterIdentity) *actor.PID {
 	return pid
 }
 
-// RemovePid implements [cluster.IdentityLookup]. An activation ends with its
-// actor, of which the node is told; nothing is left to do.
+// RemovePid implements [cluster.IdentityLookup]. It does nothing: the node observes the end
+// of the actor itself.
 func (l lookup) RemovePid(*cluster.ClusterIdentity, *actor.PID) {}
 
 // Setup implements [cluster.IdentityLookup].
@@ -62,7 +62,7 @@ func (l lookup) Shutdown() {
 }
 
 // validKinds returns all faults of kinds. The cluster caches PIDs by
-// identity.kind, so that with a "." in a kind two identities could be taken for one.
+// identity.kind, so that with a "." in a kind two identities could have the same entry.
 func validKinds(kinds []string) error {
 	var faults []error
 	for _, kind := range kinds {

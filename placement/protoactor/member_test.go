@@ -19,18 +19,17 @@ import (
 	"github.com/kazahana-db/kazahana/placement/protoactor"
 )
 
-// gossipInterval switches protoactor-go's gossip off. It reads the list of members
-// without the lock of those that change it, which the race detector reports; nothing here
-// needs it.
+// gossipInterval switches protoactor-go's gossip off, which nothing here needs: it reads the list
+// of members without the lock under which that changes, and the race detector reports it.
 const gossipInterval = time.Hour
 
 // memberEnv has the [memberConfig] of a process that is a member.
 const memberEnv = "KAZAHANA_PROTOACTOR_MEMBER"
 
-// memberConfig says what a process is.
+// memberConfig is the configuration of a process.
 type memberConfig struct {
 	Name      string
-	Database  string // the address of what serves it
+	Database  string // the address of the process that serves it
 	Kinds     []string
 	Client    bool
 	Foreign   bool // protoactor-go learns of no members
@@ -81,7 +80,7 @@ func runMember(config string) error {
 	return nil
 }
 
-// unaware is a provider of another membership, which knows no members.
+// unaware is another provider, which knows no members.
 type unaware struct{}
 
 // StartMember implements [cluster.ClusterProvider].
@@ -99,7 +98,7 @@ type stdio struct {
 	io.Writer
 }
 
-// Member is what the test asks a process for.
+// Member has the methods of a process that the test calls.
 type Member struct {
 	node    *protoactor.Node
 	cluster *cluster.Cluster
@@ -121,7 +120,7 @@ func (m *Member) Ask(a Question, found *Answer) error {
 	return err
 }
 
-// Active returns the epochs of what is active here, by kind/id.
+// Active returns the epochs of the activations here, by kind/id.
 func (m *Member) Active(_ int, found *map[string]int64) error {
 	*found = map[string]int64{}
 	for _, a := range m.node.Snapshot().Activations {

@@ -13,19 +13,19 @@ import (
 const (
 	accounts = 40
 	duration = 2 * time.Second // of a member's lease
-	// bound is how long requests may go unanswered after a member was killed: its
-	// lapse, the time until the others know, and what a busy machine needs.
+	// bound is how long requests may go unanswered after a member was killed: until its lease
+	// has lapsed and the others know, plus time for a busy machine.
 	bound = 5 * duration
 )
 
-// TestMembers has three members and a client on loopback, each a process of its own.
+// TestMembers runs three members and a client on loopback, each a process of its own.
 // One member is killed, another suspended until the third has taken over, a killed one
 // starts again, and one leaves. All requests are answered; each operation counts
 // once, and no operation of an epoch comes after one of a later epoch.
 func TestMembers(t *testing.T) {
 	w := newWorld(t)
 	a, b, c, client := w.startAll()
-	w.ask(t, a, b, c, client)
+	w.askAll(t, a, b, c, client)
 	w.activeOnce(t, a, b, c)
 
 	w.claimBehind(t, c)
@@ -44,7 +44,7 @@ func TestMembers(t *testing.T) {
 	pause(t, b)
 	a.kill()
 	begin := time.Now()
-	w.ask(t, c, client)
+	w.askAll(t, c, client)
 	t.Logf("all %d accounts answered %.1f s after a kill and a suspension; leases last %v", accounts, time.Since(begin).Seconds(), duration)
 	w.activeOnce(t, c)
 	resume(t, b)
@@ -60,8 +60,8 @@ func TestMembers(t *testing.T) {
 
 	again := w.start(memberConfig{Name: a.name, Kinds: []string{accountKind}, Foreign: true, IdleAfter: duration})
 	w.askUntilMoved(t, again, c, client)
-	c.client.Go("Member.Shutdown", 0, new(int), nil) // which takes seconds more than the hand-over
-	w.ask(t, again, client)
+	c.client.Go("Member.Shutdown", 0, new(int), nil) // which takes seconds longer than the hand-over
+	w.askAll(t, again, client)
 	if cause := ended(t, c); !strings.Contains(cause, "shut down") {
 		t.Errorf("the node that left ended with %q", cause)
 	}
@@ -71,8 +71,8 @@ func TestMembers(t *testing.T) {
 	if claims := w.claims(t, c.name); len(claims) > 0 {
 		t.Errorf("a member that has left has the claims of %q", claims)
 	}
-	w.ask(t, again, client)
+	w.askAll(t, again, client)
 	w.activeOnce(t, again)
-	w.check(t)
+	w.checkAccounts(t)
 	w.passivate(t, again)
 }

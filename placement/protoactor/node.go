@@ -50,7 +50,7 @@ type Node struct {
 	activations activations
 	asked       chan struct{} // a place for each lookup of another member under way
 
-	// What Setup sets, before anything else runs.
+	// Set by Setup, before anything else runs.
 	cluster   *cluster.Cluster
 	kinds     []string
 	client    bool
@@ -64,8 +64,8 @@ type Node struct {
 	roster roster
 }
 
-// maxAsked bounds the lookups that are answered to others at one time. What is
-// above is refused, and tried again by those that ask.
+// maxAsked bounds the lookups of other members that are answered at once. Further ones are
+// refused, and the other members try again.
 const maxAsked = 1000
 
 // New returns a node that keeps members and claims in db. Nothing is read or
@@ -88,11 +88,11 @@ func New(db kv.Database, o Options) (*Node, error) {
 }
 
 // Context returns a context that ends when the node is shut down, with cause
-// [ErrClosed], when it is lost, with an [ErrLost], or when it could not start. A
-// program that is to go on then makes a new actor system.
+// [ErrClosed], when it is lost, with an [ErrLost], or when it could not start. To go on,
+// the program makes a new actor system.
 func (n *Node) Context() context.Context { return n.ctx }
 
-// Snapshot returns what the node has and does; the zero value before it has joined.
+// Snapshot returns the state of the node; the zero value before it has joined.
 func (n *Node) Snapshot() placement.Snapshot {
 	if p := n.currentPart(); p != nil {
 		return p.driver.Snapshot()
@@ -109,8 +109,8 @@ func (n *Node) Explain(identity, kind string) placement.Explanation {
 	return placement.Explanation{}
 }
 
-// Owner returns under which name and incarnation the node is a member; zero for
-// clients and before it has joined.
+// Owner returns the name and the incarnation of the node as a member; zero for clients and
+// before it has joined.
 func (n *Node) Owner() placement.Owner {
 	if p := n.currentPart(); p != nil {
 		return p.owner
@@ -118,7 +118,7 @@ func (n *Node) Owner() placement.Owner {
 	return placement.Owner{}
 }
 
-// ExtensionID implements [extensions.Extension]: a node is found by its actor system.
+// ExtensionID implements [extensions.Extension], by which an actor system finds its node.
 func (n *Node) ExtensionID() extensions.ExtensionID { return extensionID }
 
 func (n *Node) currentPart() *part {
@@ -134,7 +134,7 @@ func (n *Node) log() *slog.Logger {
 	return n.cluster.Logger()
 }
 
-// failNode ends the node: it answers no lookup any more.
+// failNode ends the node: it answers no more lookups.
 func (n *Node) failNode(err error) {
 	if n.ctx.Err() == nil {
 		n.log().Error("kazahana: the node has ended", slog.Any("error", err))
@@ -159,7 +159,7 @@ type part struct {
 // could not be activated; [Node.Resolve] says why.
 func (n *Node) Lookup() cluster.IdentityLookup { return lookup{n} }
 
-// beginSetup says what the node is part of; false if it is part of something already.
+// beginSetup sets the cluster of the node; false if it has one already.
 func (n *Node) beginSetup(c *cluster.Cluster, kinds []string, client bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -172,10 +172,9 @@ func (n *Node) beginSetup(c *cluster.Cluster, kinds []string, client bool) bool 
 }
 
 // Provider returns the cluster provider for [cluster.Configure]: members find each
-// other by the database, which then gives membership, claims and placement, and
-// no further system is needed. It goes with [Node.Lookup] of the same node. With
-// another provider, protoactor-go learns of members from that, and the lookup
-// goes by the database all the same.
+// other by the database, and no further system is needed. Use it together with
+// [Node.Lookup] of the same node. With another provider, protoactor-go learns of
+// members from that, and the lookup still uses the members in the database.
 //
 // StartMember and StartClient wait until the node is part of the cluster, at most
 // for [Options.StartTimeout].

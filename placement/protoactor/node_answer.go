@@ -10,8 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/cluster"
 )
 
-// receiveRequest is the receive function of the actor that other members ask where an identity is
-// active.
+// receiveRequest is the receive function of the actor that answers other members' lookups.
 func (n *Node) receiveRequest(ctx actor.Context) {
 	request, ok := ctx.Message().(*cluster.ActivationRequest)
 	if !ok || ctx.Sender() == nil {
@@ -29,7 +28,7 @@ func (n *Node) receiveRequest(ctx actor.Context) {
 	}
 }
 
-// answerOnce makes one attempt: the asking member tries again, with what it knows by then.
+// answerOnce makes one attempt. The asking member repeats it, with newer knowledge.
 func (n *Node) answerOnce(request *cluster.ActivationRequest) *cluster.ActivationResponse {
 	ctx, cancel := context.WithTimeout(n.ctx, n.o.Timeout/4)
 	defer cancel()

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Close hands everything back and leaves: other members choose this one no more, its
-// actors handle what they were sent before and stop, their claims are freed, and the member
-// leaves. When ctx ends before, the error says what is left; others take that over
-// once the member has lapsed. Closing twice waits for the first. The cluster's
-// Shutdown closes the node if it is graceful; else the node notices within a second that
-// its actor system was shut down.
+// Close hands everything back and leaves: other members no longer choose this one, its
+// actors handle the messages in their mailboxes and stop, their claims are freed, and the
+// member leaves. If ctx ends before, the error says what is left; others take that over
+// once the member's lease has lapsed. A second call waits for the first. A graceful Shutdown
+// of the cluster closes the node; otherwise the node notices within a second that its actor
+// system was shut down.
 //
-// Clients are closed by this, and cluster.Remote.Shutdown: protoactor-go's own
-// Shutdown fails for them, because they have no gossip.
+// Close a client by Close and cluster.Remote.Shutdown: protoactor-go's own Shutdown fails
+// for clients, because they have no gossip.
 func (n *Node) Close(ctx context.Context) error {
 	var err error
 	n.closed.Do(func() {
@@ -57,7 +57,7 @@ func named(step string, err error) error {
 
 // observeSystem closes the node when its actor system was shut down without it.
 func (n *Node) observeSystem() {
-	for n.sleep(n.ctx, time.Second) {
+	for n.pause(n.ctx, time.Second) {
 		if n.cluster.ActorSystem.IsStopped() {
 			n.log().Warn("kazahana: the actor system was shut down; the node hands back what it has")
 			lookup{n}.Shutdown()
@@ -78,8 +78,7 @@ func (n *Node) loseMember(p *part, cause error) {
 	n.failNode(fmt.Errorf("%w: %w", ErrLost, cause))
 }
 
-// noteEnd is told that an actor has stopped. If the node did not stop it, its claim is
-// freed.
+// noteEnd handles the end of an actor. If the node did not stop it, its claim is freed.
 func (n *Node) noteEnd(a *Activation) {
 	n.activations.remove(a)
 	if p := n.currentPart(); p != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// maxForwards is how many members a lookup asks one through the other: the
-// authority, and the owner of the key according to that.
+// maxForwards bounds how often a lookup is forwarded: to the authority, and from there to
+// the owner of the key.
 const maxForwards = 2
 
 // errElsewhere says that a member which was asked for a key does not have it.
@@ -25,7 +25,7 @@ var errElsewhere = errors.New("protoactor: the member that was asked does not ha
 // Resolve returns the PID of the actor of an identity, and activates it if need
 // be, here or elsewhere. It waits until ctx ends, at most for [Options.Timeout]. The
 // errors are [ErrClosed], [ErrLost], a *placement.KeyError, a *placement.NoMemberError, and at
-// the end of the time what went wrong last.
+// the end of the time the last error.
 func (n *Node) Resolve(ctx context.Context, identity, kind string) (*actor.PID, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.o.Timeout)
 	defer cancel()
@@ -39,7 +39,7 @@ func (n *Node) Resolve(ctx context.Context, identity, kind string) (*actor.PID, 
 		if err == nil || !retryable(err) {
 			return pid, err
 		}
-		if !n.sleep(ctx, rand.N(pause)) {
+		if !n.pause(ctx, rand.N(pause)) {
 			return nil, fmt.Errorf("protoactor: %s was not found in time: %w", key, err)
 		}
 	}
@@ -66,8 +66,8 @@ func (n *Node) awaitReady(ctx context.Context) (*part, error) {
 	return n.currentPart(), nil
 }
 
-// sleep reports whether there is time left after a pause.
-func (n *Node) sleep(ctx context.Context, d time.Duration) bool {
+// pause waits, and reports whether time is left after it.
+func (n *Node) pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
@@ -127,8 +127,8 @@ func (n *Node) askMember(ctx context.Context, address string, q query) (*actor.P
 	return nil, fmt.Errorf("%w: %s at %s", errElsewhere, q.key, address)
 }
 
-// askTimeout is how long a member is waited for: so that there is time for another,
-// if it is dead.
+// askTimeout returns how long to wait for a member's answer: not so long that no time is left
+// for another member if this one is dead.
 func (n *Node) askTimeout(ctx context.Context) time.Duration {
 	d := n.o.Timeout / 4
 	if deadline, ok := ctx.Deadline(); ok {

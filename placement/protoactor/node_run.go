@@ -27,7 +27,7 @@ func (n *Node) joinAndRun() {
 	if !n.setPart(p) {
 		ctx, cancel := context.WithTimeout(context.Background(), n.o.StopTimeout)
 		defer cancel()
-		_ = p.leave(ctx) // else its lease lapses
+		_ = p.leave(ctx) // otherwise its lease lapses
 		return
 	}
 	go n.observeSystem()
@@ -49,7 +49,7 @@ func (n *Node) setPart(p *part) bool {
 	return true
 }
 
-// pathOf returns the directory of something that all nodes share.
+// pathOf returns the path of a directory that all nodes share.
 func (n *Node) pathOf(what string) []string { return append(slices.Clone(n.o.Path), what) }
 
 // joinCluster makes the node a member, or a client.
@@ -98,10 +98,10 @@ func (n *Node) newDriver(self placement.Owner, homes driver.Homes) (*driver.Driv
 	return driver.New(c, homes, driver.Options{IdleAfter: n.o.IdleAfter, Tick: n.tickInterval(), Events: n.o.Events, Logger: n.log()})
 }
 
-// memberName returns under which name the node joins.
+// memberName returns the name under which the node joins.
 func (n *Node) memberName() string { return cmp.Or(n.o.Name, n.cluster.ActorSystem.Address()) }
 
-// describeSelf returns what the others are told of the member.
+// describeSelf returns the description of the member for the others.
 func (n *Node) describeSelf() membership.Self {
 	labels := maps.Clone(n.o.Labels)
 	if labels == nil {
@@ -127,7 +127,7 @@ func (n *Node) observeLoss(p *part) {
 	}
 }
 
-// tickInterval is how often the driver looks at what is idle.
+// tickInterval is the time between the driver's checks for idle activations.
 func (n *Node) tickInterval() time.Duration {
 	if n.o.IdleAfter == 0 {
 		return time.Second

@@ -15,23 +15,23 @@ import (
 
 // Options say how a [Node] takes part. The zero Options are useful.
 type Options struct {
-	// Name names the member. A member that restarts under its name waits until
-	// its former run has lapsed, unless that left. Default: the address of the actor system. A
-	// program whose port changes with each start should give a name: names are kept for ever.
+	// Name names the member. A member that restarts under its name waits until the lease of
+	// its former run has lapsed, unless that left. Default: the address of the actor system.
+	// Set a name if the port changes with each start: the database keeps names for ever.
 	Name string
 	// Labels are for the strategy, such as a role or a zone.
 	Labels map[string]string
 	// Strategy chooses the member that activates an identity. All nodes of a
 	// cluster use the same. Default: rendezvous hashing.
 	Strategy placement.Strategy
-	// Layer and Path tell in which directory the database keeps members and claims: in
-	// members and placement below it. All nodes of a cluster use the same; clusters that share a
-	// database use different ones. Default: directory.Root(), kazahana.
+	// Layer and Path are the directory of members and claims in the database, which are in
+	// the directories members and placement below it. All nodes of a cluster use the same;
+	// clusters that share a database use different ones. Default: directory.Root(), kazahana.
 	Layer *directory.Layer
 	Path  []string
-	// Duration is how long a member that has stopped renewing counts as alive to
-	// those that watch it. It is also how long after its last renewal a member that is cut off
-	// takes its actors for lost. Default: 10 s; at least 300 ms.
+	// Duration is how long other members treat a member as alive after it has stopped renewing.
+	// A member that is cut off ends its actors when this time has passed since its last renewal.
+	// Default: 10 s; at least 300 ms.
 	Duration time.Duration
 	// Timeout is how long one lookup waits for an activation. Default: 5 s.
 	Timeout time.Duration
@@ -46,7 +46,7 @@ type Options struct {
 	IdleAfter time.Duration
 	// Events gets the coordinator's events, in order. It must not block for long.
 	Events func(placement.Event)
-	// Logger gets what goes wrong in the background. Default: the actor system's.
+	// Logger gets the errors in the background. Default: the actor system's.
 	Logger *slog.Logger
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// activatorName is the name of the actor that answers where an identity is active.
+// activatorName is the name of the actor that answers lookups of other members.
 const activatorName = "kazahana"
 
-// pidOf returns the PID of an activation: kazahana/kind/id/epoch. No activation has had it
-// before, so that what is sent to an earlier one does not reach a later one.
+// pidOf returns the PID of an activation: kazahana/kind/id/epoch. No earlier activation had
+// it, so that messages to an earlier one do not reach a later one.
 func pidOf(address string, key placement.Key, epoch int64) *actor.PID {
 	return actor.NewPID(address, activatorName+"/"+key.Kind+"/"+key.ID+"/"+strconv.FormatInt(epoch, 10))
 }

@@ -20,7 +20,7 @@ type process struct {
 	wait   func() error
 }
 
-// start starts a member. It answers once it is listed.
+// start starts a member, and waits until the member is listed.
 func start(t *testing.T, c memberConfig) *process {
 	config, err := json.Marshal(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *process) ask(a Question) (found Answer, err error) {
 	return found, p.client.Call("Member.Ask", a, &found)
 }
 
-// active returns the epochs of what is active in the process, by kind/id.
+// active returns the epochs of the activations in the process, by kind/id.
 func (p *process) active(t *testing.T) map[string]int64 {
 	t.Helper()
 	var found map[string]int64

@@ -38,9 +38,9 @@ func (p provider) awaitStart(c *cluster.Cluster) error {
 	return nil
 }
 
-// Shutdown implements [cluster.ClusterProvider]. The cluster calls it before it
-// shuts the lookup down: other members choose this one for nothing any more, and it
-// leaves when its actors have stopped.
+// Shutdown implements [cluster.ClusterProvider]. The cluster calls it before it shuts
+// the lookup down: from then on other members do not choose this one, and it leaves when
+// its actors have stopped.
 func (p provider) Shutdown(graceful bool) error {
 	joined := p.node.currentPart()
 	if joined == nil || !graceful {

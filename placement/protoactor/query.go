@@ -10,12 +10,12 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// query is what a member is asked: where a key is active.
+// query asks a member where a key is active.
 type query struct {
 	key      placement.Key
-	forwards int // how many members may be asked on its behalf, one through the other
-	// assumed is the epoch under which the asking member was told that the key is active
-	// at the asked one; 0: it was told nothing, the asked one is the authority.
+	forwards int // how often it may be forwarded
+	// assumed is the epoch under which, as far as the asking member knows, the key is active
+	// at the asked one; 0: it knows nothing, and asks the authority.
 	assumed int64
 }
 
@@ -32,7 +32,7 @@ func (q query) asRequest() *cluster.ActivationRequest {
 func parseQuery(m *cluster.ActivationRequest) (query, error) {
 	q := query{key: placement.Key{Kind: m.GetClusterIdentity().GetKind(), ID: m.GetClusterIdentity().GetIdentity()}}
 	if n, err := fmt.Sscanf(m.GetRequestId(), "%d/%d", &q.forwards, &q.assumed); n != 2 {
-		return q, fmt.Errorf("protoactor: the request id %.80q is none of this package: %w", m.GetRequestId(), err)
+		return q, fmt.Errorf("protoactor: the request id %.80q is not one of this package: %w", m.GetRequestId(), err)
 	}
 	if q.forwards < 0 || q.forwards >= maxForwards || q.assumed < 0 {
 		return q, fmt.Errorf("protoactor: the request id %.80q is out of range", m.GetRequestId())

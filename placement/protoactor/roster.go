@@ -18,8 +18,8 @@ import (
 // protoactor-go knows its members. A member that restarts has another one.
 const systemLabel = "protoactor.system"
 
-// membersOf returns the members of a topology as protoactor-go knows them, and
-// all faults of those that it cannot know.
+// membersOf returns the members of a topology in protoactor-go's form, and the faults of
+// those that have no such form.
 func membersOf(t placement.Topology) (cluster.Members, []error) {
 	all, faults := make(cluster.Members, 0, len(t.Members)), []error(nil)
 	for _, m := range t.Members {
@@ -44,7 +44,7 @@ func memberOf(m placement.Member) (*cluster.Member, error) {
 	}
 	id := m.Labels[systemLabel]
 	if id == "" {
-		return nil, fmt.Errorf("protoactor: %s has no label %s: it is no member of a cluster of protoactor-go", m.Owner, systemLabel)
+		return nil, fmt.Errorf("protoactor: %s has no label %s: it is not a member of a cluster of protoactor-go", m.Owner, systemLabel)
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]" // protoactor-go puts host and port together as they are
@@ -71,7 +71,7 @@ func (r *roster) updateTopology(t placement.Topology) []error {
 	return r.updateList()
 }
 
-// attachList gives what is known, and what comes later, to a list.
+// attachList gives the present topology, and later ones, to a list.
 func (r *roster) attachList(list *cluster.MemberList) []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

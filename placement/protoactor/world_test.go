@@ -24,7 +24,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// world is the database, and what was asked of it.
+// world has the database, and the operations that were requested.
 type world struct {
 	t       *testing.T
 	db      kv.Database
@@ -34,8 +34,8 @@ type world struct {
 	asked map[string]int // operations, by account
 }
 
-// passivate waits until the accounts of a member have ended for idleness, but for one
-// that is used all the while, by a PID that is cached.
+// passivate waits until the idle accounts of a member have ended, except one that is used
+// all the time, by a cached PID.
 func (w *world) passivate(t *testing.T, m *process) {
 	id := accountID(0)
 	first, err := m.ask(Question{accountKind, id, "used", bound})
@@ -110,9 +110,9 @@ func (w *world) startAll() (a, b, c, client *process) {
 
 func accountID(i int) string { return fmt.Sprintf("customer-%d", i) }
 
-// ask lets processes in turn make one request to each account, and tries
-// again until it is answered.
-func (w *world) ask(t *testing.T, from ...*process) {
+// askAll makes processes in turn send one request to each account, and repeats it until there
+// is an answer.
+func (w *world) askAll(t *testing.T, from ...*process) {
 	t.Helper()
 	var asking sync.WaitGroup
 	deadline := time.Now().Add(bound)
@@ -164,8 +164,8 @@ func (w *world) activeOnce(t *testing.T, members ...*process) {
 
 func strayID(i int) string { return fmt.Sprintf("stray-%d", i) }
 
-// claimBehind claims accounts for a member of which it learns nothing, as a claim does that
-// the database executes late and whose reply is lost.
+// claimBehind claims accounts for a member without its knowledge: as if the database had
+// executed a claim late, and its reply had been lost.
 func (w *world) claimBehind(t *testing.T, p *process) {
 	ctx := t.Context()
 	registry, home := homeOf(t, w.db)
@@ -183,8 +183,8 @@ func (w *world) claimBehind(t *testing.T, p *process) {
 	}
 }
 
-// beginLate lets an account of a member begin an operation, in which it waits until its
-// activation has ended.
+// beginLate makes an account of a member begin an operation that waits until its activation
+// has ended.
 func (w *world) beginLate(t *testing.T, m *process) (id string, answers <-chan error) {
 	keys := slices.Sorted(maps.Keys(m.active(t)))
 	i := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, accountKind) })
@@ -207,15 +207,15 @@ func (w *world) beginLate(t *testing.T, m *process) (id string, answers <-chan e
 	}
 }
 
-// askUntilMoved asks until a member has some of the accounts: they move when they are
-// looked up next.
+// askUntilMoved sends requests until a member has some of the accounts: they move at their next
+// lookup.
 func (w *world) askUntilMoved(t *testing.T, to *process, from ...*process) {
 	deadline := time.Now().Add(bound)
 	for len(to.active(t)) == 0 {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s got no account", to.name)
 		}
-		w.ask(t, append(from, to)...)
+		w.askAll(t, append(from, to)...)
 	}
 }
 
@@ -239,8 +239,8 @@ func ended(t *testing.T, p *process) (cause string) {
 	return cause
 }
 
-// check compares the accounts with what was asked, all of which was answered.
-func (w *world) check(t *testing.T) {
+// checkAccounts compares the accounts with the operations, all of which were answered.
+func (w *world) checkAccounts(t *testing.T) {
 	for i := range accounts {
 		id := accountID(i)
 		epochs, err := w.epochs(id)
@@ -256,7 +256,7 @@ func (w *world) check(t *testing.T) {
 	}
 }
 
-// epochs returns under which epochs the operations of an account were done.
+// epochs returns the epochs under which the operations of an account were done.
 func (w *world) epochs(id string) (epochs []int64, err error) {
 	ctx := context.Background()
 	all, ok := kv.PrefixEnd(pack("epoch", id))

@@ -68,7 +68,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever arrives that is no request reaches no handler.
+// TestGarbage: bytes that are not a request reach no handler.
 func TestGarbage(t *testing.T) {
 	to := listen(t, http2.Options{}, func(context.Context, host.Request) host.Reply {
 		t.Error("the handler was called")

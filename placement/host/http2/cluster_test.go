@@ -18,7 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host/http2"
 )
 
-// process is one of a cluster on loopback.
+// process is a process of a cluster on loopback.
 type process struct {
 	*host.Host
 	add   *host.Method[int, int]
@@ -27,7 +27,7 @@ type process struct {
 	began chan struct{} // a hang runs
 }
 
-// sums is what the actors have, which no process may add to at once with another.
+// sums has the sums of the actors. Only one process at a time may have an actor.
 type sums struct {
 	mu   sync.Mutex
 	byID map[string]int
@@ -51,7 +51,7 @@ func (a *actor) where(context.Context, int) (string, error) {
 	return owner.Name, nil
 }
 
-func (a *actor) hang(ctx context.Context, _ int) (int, error) {
+func (a *actor) hangUntilDone(ctx context.Context, _ int) (int, error) {
 	a.process.began <- struct{}{}
 	<-ctx.Done()
 	return 0, ctx.Err()
@@ -77,7 +77,7 @@ func start(t testing.TB, db kv.Database, name string, s *sums) *process {
 	var errs [4]error
 	p.add, errs[0] = host.Handle(kind, "add", (*actor).add)
 	p.where, errs[1] = host.Handle(kind, "where", (*actor).where)
-	p.hang, errs[2] = host.Handle(kind, "hang", (*actor).hang)
+	p.hang, errs[2] = host.Handle(kind, "hang", (*actor).hangUntilDone)
 	errs[3] = p.Start(t.Context())
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
@@ -101,8 +101,8 @@ func newClient(t *testing.T, db kv.Database) *host.Client {
 	return client
 }
 
-// Three processes and a client call the same actors over sockets; one of the processes
-// leaves meanwhile.
+// TestCluster: three processes and a client call the same actors over sockets, while one of the
+// processes leaves.
 func TestCluster(t *testing.T) {
 	db, s := enginetest.InProcess(t), &sums{byID: make(map[string]int)}
 	processes := []*process{start(t, db, "a", s), start(t, db, "b", s), start(t, db, "c", s)}
@@ -142,8 +142,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// What a caller gets of another process is what it gets of its own: results, errors, the
-// end of its context.
+// TestRemoteIsLikeLocal: a caller gets the same from another process as from its own: results,
+// errors, the end of its context.
 func TestRemoteIsLikeLocal(t *testing.T) {
 	db, s := enginetest.InProcess(t), &sums{byID: make(map[string]int)}
 	a, b := start(t, db, "a", s), start(t, db, "b", s)

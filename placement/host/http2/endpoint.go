@@ -28,9 +28,9 @@ type endpoint struct {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path != path:
-		http.Error(w, "there is nothing but "+path, http.StatusNotFound)
+		http.Error(w, "the only path is "+path, http.StatusNotFound)
 	case r.Method != http.MethodPost:
-		http.Error(w, "POST is what is possible", http.StatusMethodNotAllowed)
+		http.Error(w, "only POST is allowed", http.StatusMethodNotAllowed)
 	case r.Header.Get("Content-Type") != mediaType:
 		http.Error(w, "the media type must be "+mediaType, http.StatusUnsupportedMediaType)
 	default:
@@ -38,8 +38,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerRequest reads a request, has it handled and writes the reply. A request counts until its reply
-// is written, for at most writeTimeout if the caller does not read it.
+// answerRequest reads a request, calls the handler and writes the reply. A request counts until its
+// reply is written, or for writeTimeout if the caller does not read it.
 func (e *endpoint) answerRequest(w http.ResponseWriter, r *http.Request) {
 	under := e.transport.requests.Add(1)
 	defer e.transport.requests.Add(-1)
@@ -48,14 +48,14 @@ func (e *endpoint) answerRequest(w http.ResponseWriter, r *http.Request) {
 		reply = e.handleRequest(w, r)
 	}
 	body, err := frame(reply, reply.Payload)
-	if err != nil { // nothing that JSON cannot carry comes from a handler
+	if err != nil { // a handler's reply can always be encoded
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Set("Content-Type", mediaType)
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(e.transport.writeTimeout)); err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	_, _ = w.Write(body) // the caller has left if it fails
+	_, _ = w.Write(body) // it fails if the caller has left
 }
 
 func (e *endpoint) handleRequest(w http.ResponseWriter, r *http.Request) host.Reply {

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// A caller that does not read its reply does not keep the request of the process for ever.
+// TestReplyThatIsNotRead: a request whose caller does not read the reply ends after a time.
 func TestReplyThatIsNotRead(t *testing.T) {
 	transport, err := NewClient(Options{})
 	if err != nil {

@@ -22,7 +22,7 @@ func frame(head any, payload []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(h) > maxHead {
-		return nil, fmt.Errorf("http2: the head has %d bytes; at most %d are possible", len(h), maxHead)
+		return nil, fmt.Errorf("http2: the head has %d bytes; at most %d are allowed", len(h), maxHead)
 	}
 	body := make([]byte, 0, binary.MaxVarintLen64+len(h)+len(payload))
 	body = binary.AppendUvarint(body, uint64(len(h)))

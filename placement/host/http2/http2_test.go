@@ -53,7 +53,8 @@ func echo(_ context.Context, r host.Request) host.Reply {
 	return host.Reply{Status: host.Done, Payload: r.Payload}
 }
 
-// What answers but is no transport leaves the outcome unknown; HTTP/1 is not spoken.
+// TestOtherServers: the answer of a server that is not a transport leaves the outcome unknown.
+// The transport does not speak HTTP/1.
 func TestOtherServers(t *testing.T) {
 	from := listen(t, http2.Options{}, echo)
 	var handler http.HandlerFunc
@@ -167,15 +168,15 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A peer that dies while it has a call leaves the outcome unknown, and cannot be
-// reached after that.
+// TestDeadPeer: if a peer dies during a call, the outcome is unknown; later calls cannot reach
+// it.
 func TestDeadPeer(t *testing.T) {
 	began, over := make(chan struct{}), make(chan struct{})
 	defer close(over)
 	to := listen(t, http2.Options{}, func(ctx context.Context, _ host.Request) host.Reply {
 		close(began)
 		<-ctx.Done()
-		<-over // a process that is gone does not answer
+		<-over // a dead process does not answer
 		return host.Reply{}
 	})
 	from := listen(t, http2.Options{}, echo)

@@ -22,8 +22,8 @@ const (
 // Options configure a [Transport]. The zero value is ready to use.
 type Options struct {
 	// Advertise is the address under which other processes reach this one,
-	// host:port. The default value is the one on which the transport listens; it
-	// must be given where that is not one host's, such as 0.0.0.0.
+	// host:port. The default value is the address on which the transport listens; it
+	// must be set if that is not the address of one host, such as 0.0.0.0.
 	Advertise string
 	// ServerTLS and ClientTLS make the transport speak TLS. Both are given, or
 	// neither: HTTP/2 in the clear. A Transport that only calls needs no ServerTLS.
@@ -51,7 +51,7 @@ func (o Options) Validate() error {
 		}
 	}
 	if o.ServerTLS != nil && o.ClientTLS == nil {
-		faults = append(faults, errors.New("http2: ServerTLS needs ClientTLS: the transport calls the others, too"))
+		faults = append(faults, errors.New("http2: ServerTLS needs ClientTLS: the transport also calls others"))
 	}
 	if o.MaxPayload < 0 || o.MaxRequests < 0 || o.DialTimeout < 0 {
 		faults = append(faults, fmt.Errorf("http2: payloads of %d bytes, %d requests and a dial timeout of %v must not be negative", o.MaxPayload, o.MaxRequests, o.DialTimeout))
@@ -72,7 +72,7 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	// net/http changes what it is given.
+	// net/http changes the configurations that it gets.
 	o.ServerTLS, o.ClientTLS = o.ServerTLS.Clone(), o.ClientTLS.Clone()
 	return o
 }

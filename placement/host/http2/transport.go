@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// Timeouts of connections. A peer that does not answer a ping is taken for dead: calls to
-// it end with an unknown outcome.
+// Timeouts of connections. If a peer does not answer a ping, calls to it end with an unknown
+// outcome.
 const (
 	readTimeout  = 10 * time.Second // of a request's body
 	writeTimeout = 30 * time.Second // of a reply
@@ -71,7 +71,7 @@ func NewClient(o Options) (*Transport, error) {
 	return &Transport{options: o, client: newClient(o), writeTimeout: writeTimeout}, nil
 }
 
-// advertised returns the address that others are told.
+// advertised returns the address for other processes.
 func advertised(l net.Listener, advertise string) (string, error) {
 	if advertise != "" {
 		return advertise, nil
@@ -82,7 +82,7 @@ func advertised(l net.Listener, advertise string) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// protocols returns those that are spoken: HTTP/2 alone.
+// protocols returns the protocols of the transport: HTTP/2 alone.
 func protocols(secure bool) *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP2(secure)
@@ -149,7 +149,7 @@ func (t *Transport) Close(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("http2: requests were still under way: %w", err), server.Close())
 		}
 	case listener != nil:
-		_ = listener.Close() // closed twice, at worst
+		_ = listener.Close() // at worst it is closed twice
 	}
 	return nil
 }

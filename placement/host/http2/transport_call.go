@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// newClient returns what makes the connections.
+// newClient returns the transport of net/http that makes the connections.
 func newClient(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: o.DialTimeout}
 	return &http.Transport{
@@ -25,7 +25,7 @@ func newClient(o Options) *http.Transport {
 		HTTP2:               limits(),
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: o.DialTimeout,
-		IdleConnTimeout:     idleTimeout - pingAfter, // before the server
+		IdleConnTimeout:     idleTimeout - pingAfter, // before the server's limit
 		DisableCompression:  true,
 	}
 }
@@ -54,7 +54,7 @@ func (t *Transport) Call(ctx context.Context, address string, r host.Request) (h
 	return host.Reply{}, fmt.Errorf("%w: http2: %s: %w", host.ErrUnreachable, address, withContext(ctx, err))
 }
 
-// withTrace makes a request tell whether it has a connection, on which it may have been
+// withTrace makes a request set connected once it has a connection, on which it may have been
 // sent. net/http repeats a POST on another connection only if the peer
 // certainly has not handled it: the connection could take no stream any more, or the peer has refused
 // the stream or has gone away before it.
@@ -65,7 +65,7 @@ func withTrace(ctx context.Context, connected *atomic.Bool) context.Context {
 	})
 }
 
-// withContext makes an error that the end of ctx has caused tell of it.
+// withContext adds the end of ctx to an error that it has caused.
 func withContext(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return fmt.Errorf("%w (%v)", ended, err)
