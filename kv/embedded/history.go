@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"slices"
 	"sort"
 	"weak"
 
@@ -60,7 +61,7 @@ func (h *history) evict(now int64) {
 		h.views[h.held].cost = 0
 	}
 	if h.first > 1024 && h.first > len(h.views)/2 {
-		h.views = append(h.views[:0], h.views[h.first:]...)
+		h.views = slices.Delete(h.views, 0, h.first) // what it leaves behind the end is zero, and keeps no view
 		h.held -= h.first
 		h.first = 0
 	}
