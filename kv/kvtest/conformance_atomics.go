@@ -10,14 +10,17 @@ import (
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
-// atomicCases are one case or more for each rule of each operation.
-var atomicCases = []struct {
+// atomicCase is what an operation makes of a value.
+type atomicCase struct {
 	name     string
 	op       kv.MutationType
 	existing string // or absent
 	operand  string
 	want     string
-}{
+}
+
+// atomicCases are one case or more for each rule of each operation.
+var atomicCases = []atomicCase{
 	{"add", kv.Add, "\x01\x00", "\x02\x00", "\x03\x00"},
 	{"add carries", kv.Add, "\xff\x00", "\x01\x00", "\x00\x01"},
 	{"add wraps around", kv.Add, "\xff", "\x01", "\x00"},
@@ -96,11 +99,55 @@ var atomicLaws = []law{
 		c.commit(tx)
 		c.wantContents("k=c")
 	}},
+	{"two operations on one key are applied in order", func(c *conformance) {
+		m := model.Model{}
+		c.update(func(tx kv.Transaction) {
+			for _, p := range operationPairs() {
+				if p.existing != model.Absent {
+					m[p.key] = p.existing
+					tx.Set([]byte(p.key), []byte(p.existing))
+				}
+			}
+		})
+		tx := c.begin()
+		for _, p := range operationPairs() {
+			for i, op := range p.ops {
+				m.Atomic(op, p.key, []byte(p.operands[i]))
+				tx.Atomic(op, []byte(p.key), []byte(p.operands[i]))
+			}
+		}
+		want := m.Scan(model.UserKeys().Selectors(), kv.RangeOptions{})
+		c.want("in the transaction", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), want)
+		c.commit(tx)
+		c.wantContents(want...)
+	}},
 	{"an unknown operation is refused", func(c *conformance) {
 		tx := c.begin()
 		tx.Atomic(kv.MutationType(99), []byte("k"), []byte("x"))
 		c.wantCommit(tx, kv.CodeInvalidMutationType)
 	}},
+}
+
+// operationPair is two operations on one key.
+type operationPair struct {
+	key, existing string
+	ops           [2]kv.MutationType
+	operands      [2]string
+}
+
+// operationPairs are all pairs of operations, with operands of equal and of different
+// lengths, each on no value and on one.
+func operationPairs() (all []operationPair) {
+	for _, first := range model.Operations() {
+		for _, second := range model.Operations() {
+			for _, operands := range [][2]string{{"\x55\x03", "\x63\x05"}, {"\x55\x03", "\x55\x03"}, {"\x36", "\x63\x05"}, {"\x36\x05", "\x63"}} {
+				for _, existing := range []string{model.Absent, "\x55\x03"} {
+					all = append(all, operationPair{fmt.Sprintf("%04d", len(all)), existing, [2]kv.MutationType{first, second}, operands})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // prepare makes k hold a value or nothing.

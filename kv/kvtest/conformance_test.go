@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/record"
 )
@@ -65,6 +66,7 @@ var faultyLaws = map[string]string{
 	"no phantoms":                        "phantom: in an empty range",
 	"ranges end with their first batch":  "modes, limits and directions give the same pairs",
 	"absent keys are empty":              "an empty value is not an absent one",
+	"equal operations are merged":        "two operations on one key are applied in order",
 	"additions conflict":                 "two additions does not conflict",
 	"watches never fire":                 "a watch fires after a change",
 	"everything is retried":              "OnError returns what cannot be retried",
@@ -111,4 +113,16 @@ func findLaw(t *testing.T, name string) law {
 	}
 	t.Fatalf("there is no law %q", name)
 	return law{}
+}
+
+// TestAtomicCases finds the operations that lack a case with a value there, or one
+// without.
+func TestAtomicCases(t *testing.T) {
+	for _, op := range model.Operations() {
+		for _, there := range []bool{false, true} {
+			if !slices.ContainsFunc(atomicCases, func(c atomicCase) bool { return c.op == op && (c.existing != model.Absent) == there }) {
+				t.Errorf("operation %d: no case where a value is there: %t", op, there)
+			}
+		}
+	}
 }

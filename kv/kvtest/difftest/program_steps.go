@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
@@ -68,8 +69,10 @@ func drawClearRange(d *program, slot int) {
 	d.add(scenario.Step{Tx: slot, Op: "clear_range", From: from, To: to})
 }
 
-// computing are the operations that need no versionstamp.
-var computing = []string{"add", "and", "or", "xor", "append_if_fits", "max", "min", "byte_min", "byte_max", "compare_and_clear"}
+// computing are the names of the operations that need no versionstamp.
+var computing = slices.DeleteFunc(slices.Sorted(maps.Keys(scenario.MutationNames)), func(name string) bool {
+	return !slices.Contains(model.Operations(), scenario.MutationNames[name])
+})
 
 func drawAtomic(d *program, slot int) {
 	st := scenario.Step{Tx: slot, Op: "atomic", Mutation: of(d, computing...), Key: d.key(), Value: d.value()}

@@ -110,7 +110,7 @@ func (l *orderLoad) write(tx kv.Transaction, rng *rand.Rand, a *orderedAttempt) 
 		tx.ClearRange(r)
 		return orderStep{text: fmt.Sprintf("ClearRange(%s to %s)", r.Begin, r.End), write: func(m model.Model) { m.ClearRange(r) }}
 	}
-	ops := []kv.MutationType{kv.Add, kv.BitOr, kv.BitXor, kv.Max, kv.ByteMin, kv.ByteMax, kv.AppendIfFits, kv.CompareAndClear}
+	ops := model.Operations()
 	op, operand := ops[rng.IntN(len(ops))], []byte(value)
 	if op == kv.CompareAndClear && a.seeks {
 		op = kv.ByteMax

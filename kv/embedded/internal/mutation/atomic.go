@@ -8,50 +8,61 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// IsAtomic reports whether op is one of FoundationDB's atomic operations.
-func IsAtomic(op kv.MutationType) bool {
-	switch op {
-	case kv.Add, kv.BitAnd, kv.BitOr, kv.BitXor, kv.AppendIfFits, kv.Max, kv.Min,
-		kv.SetVersionstampedKey, kv.SetVersionstampedValue, kv.ByteMin, kv.ByteMax, kv.CompareAndClear:
-		return true
-	}
-	return false
+// atomic is what the engine knows of an atomic operation.
+type atomic struct {
+	apply func(old, operand []byte) []byte // see [Apply]
+	merge mergeRule
 }
 
-// Apply returns the value that op makes of old, nil standing for an
+// mergeRule says when two calls of one operation on one key, with operands a and b,
+// are one call with the operand that the operation makes of a and b.
+type mergeRule uint8
+
+const (
+	mergeNever       mergeRule = iota
+	mergeEqualLength           // a and b have one length
+	mergeAlways
+)
+
+// atomics are FoundationDB's atomic operations. What mergeRule says of them is what
+// its client does (WriteMap::coalesce and coalesceOver).
+var atomics = [...]atomic{
+	kv.Add:             {add, mergeEqualLength},
+	kv.BitAnd:          {bitAnd, mergeAlways},
+	kv.BitOr:           {bitOr, mergeEqualLength},
+	kv.BitXor:          {bitXor, mergeEqualLength},
+	kv.AppendIfFits:    {appendIfFits, mergeAlways},
+	kv.Max:             {littleMax, mergeEqualLength},
+	kv.Min:             {littleMin, mergeEqualLength},
+	kv.ByteMin:         {byteMin, mergeAlways},
+	kv.ByteMax:         {byteMax, mergeAlways},
+	kv.CompareAndClear: {compareAndClear, mergeNever},
+
+	// The commit puts the versionstamp into the operand, or into the key.
+	kv.SetVersionstampedKey:   {replace, mergeAlways},
+	kv.SetVersionstampedValue: {replace, mergeAlways},
+}
+
+// IsAtomic reports whether op is one of FoundationDB's atomic operations.
+func IsAtomic(op kv.MutationType) bool {
+	return op >= 0 && int(op) < len(atomics) && atomics[op].apply != nil
+}
+
+// Apply returns the value that an atomic operation makes of old, nil standing for an
 // absent key in both. The result may be old or operand itself; neither is
 // modified.
-func Apply(op kv.MutationType, old, operand []byte) []byte {
-	switch op {
-	case kv.Add:
-		return add(old, operand)
-	case kv.BitAnd:
-		return bitAnd(old, operand)
-	case kv.BitOr:
-		return eachByte(old, operand, func(a, b byte) byte { return a | b })
-	case kv.BitXor:
-		return eachByte(old, operand, func(a, b byte) byte { return a ^ b })
-	case kv.AppendIfFits:
-		return appendIfFits(old, operand)
-	case kv.Max:
-		return littleMax(old, operand)
-	case kv.Min:
-		return littleMin(old, operand)
-	case kv.ByteMin:
-		if old != nil && bytes.Compare(old, operand) < 0 {
-			return old
-		}
-	case kv.ByteMax:
-		if old != nil && bytes.Compare(old, operand) > 0 {
-			return old
-		}
-	case kv.CompareAndClear:
-		if old == nil || bytes.Equal(old, operand) {
-			return nil
-		}
-		return old
+func Apply(op kv.MutationType, old, operand []byte) []byte { return atomics[op].apply(old, operand) }
+
+// Merges reports whether an atomic operation with the operand first, and then with
+// second, is the operation with the operand Apply(op, first, second).
+func Merges(op kv.MutationType, first, second []byte) bool {
+	switch atomics[op].merge {
+	case mergeAlways:
+		return true
+	case mergeEqualLength:
+		return first == nil || len(first) == len(second)
 	}
-	return operand
+	return false
 }
 
 // fit returns a copy of old cut or zero-extended to n bytes.
@@ -87,6 +98,16 @@ func bitAnd(old, operand []byte) []byte {
 	return value
 }
 
+func bitOr(old, operand []byte) []byte {
+	return eachByte(old, operand, func(a, b byte) byte { return a | b })
+}
+
+func bitXor(old, operand []byte) []byte {
+	return eachByte(old, operand, func(a, b byte) byte { return a ^ b })
+}
+
+// eachByte computes each byte by op, where an absent or empty old value counts as
+// zeros that op does not change.
 func eachByte(old, operand []byte, op func(a, b byte) byte) []byte {
 	if len(old) == 0 || len(operand) == 0 {
 		return operand
@@ -127,6 +148,29 @@ func littleMin(old, operand []byte) []byte {
 	}
 	return operand
 }
+
+func byteMin(old, operand []byte) []byte {
+	if old != nil && bytes.Compare(old, operand) < 0 {
+		return old
+	}
+	return operand
+}
+
+func byteMax(old, operand []byte) []byte {
+	if old != nil && bytes.Compare(old, operand) > 0 {
+		return old
+	}
+	return operand
+}
+
+func compareAndClear(old, operand []byte) []byte {
+	if bytes.Equal(old, operand) {
+		return nil
+	}
+	return old
+}
+
+func replace(_, operand []byte) []byte { return operand }
 
 // compareLittle compares little-endian numbers of one length.
 func compareLittle(a, b []byte) int {

@@ -73,25 +73,10 @@ func (w writeEntry) withOperation(added []operation, conflict bool) writeEntry {
 func fold(ops []operation, op operation) []operation {
 	last := ops[len(ops)-1]
 	ops = ops[:len(ops):len(ops)]
-	switch {
-	case last.op == op.op && op.op != kv.CompareAndClear:
-		if lengthMatters(op.op) && last.value != nil && len(last.value) != len(op.value) {
-			return append(ops, op)
-		}
-	case mutation.IsAtomic(op.op) && mutation.IsAtomic(last.op):
+	if mutation.IsAtomic(op.op) && mutation.IsAtomic(last.op) && !(op.op == last.op && mutation.Merges(op.op, last.value, op.value)) {
 		return append(ops, op)
 	}
 	return append(ops[:len(ops)-1:len(ops)-1], merge(last, op))
-}
-
-// lengthMatters reports whether two of these operations with operands of
-// different lengths cannot be merged into one.
-func lengthMatters(op kv.MutationType) bool {
-	switch op {
-	case kv.Add, kv.BitOr, kv.BitXor, kv.Max, kv.Min:
-		return true
-	}
-	return false
 }
 
 // merge returns the one operation that last and then op come to.

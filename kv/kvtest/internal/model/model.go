@@ -71,14 +71,4 @@ func (m Model) ClearRange(r kv.KeyRange) {
 	maps.DeleteFunc(m, func(k, _ string) bool { return k >= string(r.Begin) && k < string(r.End) })
 }
 
-// Atomic applies an atomic operation that has nothing to do with versionstamps.
-func (m Model) Atomic(op kv.MutationType, key string, operand []byte) {
-	old, present := m[key]
-	if op != kv.CompareAndClear {
-		m[key] = string(atomicResult(op, []byte(old), present, operand))
-	} else if present && old == string(operand) {
-		delete(m, key)
-	}
-}
-
 func UserKeys() kv.KeyRange { return kv.KeyRange{Begin: []byte{}, End: []byte{0xff}} }

@@ -18,6 +18,7 @@ var faulty = map[string]func() func(kv.Transaction) kv.Transaction{
 	"no phantoms":                        always(func(tx kv.Transaction) kv.Transaction { return noPhantom{tx} }),
 	"ranges end with their first batch":  always(func(tx kv.Transaction) kv.Transaction { return lossyRange{tx} }),
 	"absent keys are empty":              always(func(tx kv.Transaction) kv.Transaction { return absentIsEmpty{tx} }),
+	"equal operations are merged":        always(func(tx kv.Transaction) kv.Transaction { return mergedOperations{tx.(*naiveTx)} }),
 	"additions conflict":                 always(func(tx kv.Transaction) kv.Transaction { return addReads{tx} }),
 	"watches never fire":                 always(func(tx kv.Transaction) kv.Transaction { return deafWatch{tx} }),
 	"everything is retried":              always(func(tx kv.Transaction) kv.Transaction { return eagerRetry{tx} }),

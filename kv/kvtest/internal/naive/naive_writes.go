@@ -5,6 +5,7 @@ package naive
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
@@ -34,13 +35,18 @@ func (w naiveWrite) fault() error {
 		return kv.NewError(kv.CodeKeyTooLarge, "")
 	case len(w.operand) > kv.MaxValueSize:
 		return kv.NewError(kv.CodeValueTooLarge, "")
-	case w.op > kv.CompareAndClear:
+	case w.op >= 0 && !w.stamps() && !slices.Contains(model.Operations(), w.op):
 		return kv.NewError(kv.CodeInvalidMutationType, "")
 	}
 	if text := w.template(); text != nil && (len(text) < 14 || stampOffset(text)+14 > len(text)) {
 		return kv.NewError(kv.CodeClientInvalidOperation, "no room for a versionstamp")
 	}
 	return nil
+}
+
+// stamps reports whether the write receives a versionstamp.
+func (w naiveWrite) stamps() bool {
+	return w.op == kv.SetVersionstampedKey || w.op == kv.SetVersionstampedValue
 }
 
 // template is the key or value that receives a versionstamp.

@@ -3,9 +3,11 @@
 package naive
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
 // wrongDB hands out transactions with a fault.
@@ -123,4 +125,18 @@ func (w denseVersion) GetCommittedVersion() (int64, error) {
 func (w overeagerConflict) Set(key, value []byte) {
 	_ = w.AddReadConflictKey(key)
 	w.Transaction.Set(key, value)
+}
+
+// mergedOperations makes one operation of two equal ones on one key, whether that is
+// the same or not.
+type mergedOperations struct{ *naiveTx }
+
+func (t mergedOperations) Atomic(op kv.MutationType, key, operand []byte) {
+	if n := len(t.writes); n > 0 && t.writes[n-1].op == op && !t.writes[n-1].stamps() && bytes.Equal(t.writes[n-1].keys.Begin, key) {
+		both := model.Model{string(key): string(t.writes[n-1].operand)}
+		both.Atomic(op, string(key), operand)
+		t.writes[n-1].operand = []byte(both[string(key)])
+		return
+	}
+	t.naiveTx.Atomic(op, key, operand)
 }
