@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sequentialUses lists the packages of SEQUENTIAL that import packages which start
+// goroutines, and why the detector need not see their tests all the same.
+var sequentialUses = map[string]string{
+	"internal/arch":                 "its tests read source and run the go command; the packages are imported for the fields of their types",
+	"kv/embedded/internal/btree":    "types of kv",
+	"kv/embedded/internal/rangeset": "types of kv",
+	"kv/kvtest/internal/scenario":   "types of kv",
+	"kv/kvtest/replay":              "its tests take one step after the other; engines replay the recordings in their own tests",
+	"persistable/internal/format":   "types of kv",
+}
+
+// TestSequential checks the list SEQUENTIAL of the Makefile, whose packages are
+// not tested under the race detector: neither the tests of a package, nor the
+// package, nor a package of the module below it starts a goroutine.
+func TestSequential(t *testing.T) {
+	below, tested := map[string][]string{}, map[string][]string{} // what packages import, without their tests and with them
+	for _, pkg := range listed(t) {
+		path, _, _ := strings.Cut(pkg.ImportPath, " ")
+		if path = strings.TrimSuffix(path, "_test"); path == pkg.ForTest {
+			tested[path] = append(tested[path], pkg.Imports...)
+		} else if !pkg.ofTest() {
+			below[path] = pkg.Imports
+		}
+	}
+	for _, pkg := range sequentialPackages(t) {
+		if tested[module+"/"+pkg] == nil {
+			t.Errorf("the Makefile lists %s as SEQUENTIAL, but there is no such package with tests", pkg)
+		}
+		if startsGoroutine(t, pkg, "*_test.go") {
+			t.Errorf("the Makefile lists %s as SEQUENTIAL, but its tests start goroutines", pkg)
+		}
+		if sequentialUses[pkg] != "" {
+			continue
+		}
+		for _, dep := range append(reachable(below, tested[module+"/"+pkg]), pkg) {
+			if startsGoroutine(t, dep, "*.go") {
+				t.Errorf("the Makefile lists %s as SEQUENTIAL, but %s starts goroutines", pkg, dep)
+			}
+		}
+	}
+}
+
+// sequentialPackages returns the list of the Makefile.
+func sequentialPackages(t *testing.T) []string {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(makefile), "\nSEQUENTIAL := ")
+	list, _, ended := strings.Cut(list, "\n\n")
+	if !found || !ended {
+		t.Fatal("the Makefile has no list SEQUENTIAL that ends with an empty line")
+	}
+	return strings.Fields(strings.ReplaceAll(list, "\\\n", " "))
+}
+
+// reachable returns the packages of the module among imports, and those that
+// they import in turn.
+func reachable(below map[string][]string, imports []string) []string {
+	var found []string
+	for todo := imports; len(todo) > 0; todo = todo[1:] {
+		path, _, _ := strings.Cut(todo[0], " ")
+		dir, ours := strings.CutPrefix(path, module+"/")
+		if ours && !slices.Contains(found, dir) {
+			found, todo = append(found, dir), append(todo, below[path]...)
+		}
+	}
+	return found
+}
+
+// startsGoroutine reports whether a file of the package has a go statement, or
+// uses what starts goroutines. Tests are looked at only if pattern asks for them.
+func startsGoroutine(t *testing.T, pkg, pattern string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", pkg, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		if pattern == "*.go" && strings.HasSuffix(file, "_test.go") {
+			return false
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hasGo(parsed) || importsConcurrency(parsed)
+	})
+}
+
+func hasGo(file *ast.File) bool {
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.SelectorExpr: // of a WaitGroup or errgroup, of a test, of a benchmark
+			found = found || n.Sel.Name == "Go" || n.Sel.Name == "Parallel" || n.Sel.Name == "RunParallel" || n.Sel.Name == "AfterFunc"
+		}
+		return !found
+	})
+	return found
+}
+
+func importsConcurrency(file *ast.File) bool {
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		return slices.Contains([]string{`"net"`, `"net/http"`, `"net/http/httptest"`, `"testing/synctest"`, `"golang.org/x/sync/errgroup"`}, i.Path.Value)
+	})
+}
