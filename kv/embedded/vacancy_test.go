@@ -130,7 +130,10 @@ func TestClearedRunIsPassedOnce(t *testing.T) {
 // TestQueueCostsAreEven consumes a queue from either end. On the whole, a read
 // goes past no more keys than it takes to tell of them.
 func TestQueueCostsAreEven(t *testing.T) {
-	const n = 3000
+	n := 3000
+	if testing.Short() {
+		n = 1000
+	}
 	for _, below := range []bool{false, true} {
 		for _, every := range []int{n, 100, 7} { // absorbing after so many
 			t.Run(fmt.Sprintf("below %v, absorbing every %d", below, every), func(t *testing.T) {
