@@ -87,8 +87,8 @@ func TestChangesKeepIDsUnique(t *testing.T) {
 		}
 		if c := compiled(parts); c != nil {
 			k := &usedKey{Config: c, numbers: map[string]int64{}, seen: map[string][]format.Part{}}
-			k.use(t, random)
-			changes += k.change(t, random)
+			k.makeIDs(t, random)
+			changes += k.changeFormat(t, random)
 		}
 	}
 	t.Logf("%d changes", changes)
@@ -97,33 +97,33 @@ func TestChangesKeepIDsUnique(t *testing.T) {
 	}
 }
 
-// usedKey is a key with what it has given.
+// usedKey is a key with the IDs that it has given.
 type usedKey struct {
 	*idconfig.Config
 	numbers map[string]int64         // by the name of the sequence
 	seen    map[string][]format.Part // the format that gave an ID
 }
 
-// change alters the format several times, as far as that is allowed, and returns how
-// often it was.
-func (k *usedKey) change(t *testing.T, random *rand.Rand) (changes int) {
+// changeFormat tries to alter the format several times, and returns how many changes were
+// allowed.
+func (k *usedKey) changeFormat(t *testing.T, random *rand.Rand) (changes int) {
 	first := k.Formatted.Parts
 	for range 12 {
-		from := pick(random, k.Formatted.Parts, first) // to the second one of change and change back
+		from := pick(random, k.Formatted.Parts, first) // the first format: a change, and then a change back
 		next := compiled(altered(random, altered(random, from)))
 		if next == nil || idconfig.CheckChange(k.Config, next) != nil {
 			continue
 		}
 		next.Succeed(k.Config)
 		k.Config = next
-		k.use(t, random)
+		k.makeIDs(t, random)
 		changes++
 	}
 	return changes
 }
 
-// use makes IDs at times in several periods; now and then numbers are lost.
-func (k *usedKey) use(t *testing.T, random *rand.Rand) {
+// makeIDs makes IDs at times in several periods, and sometimes leaves numbers out.
+func (k *usedKey) makeIDs(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	source := rand.NewChaCha8([32]byte{})
 	counters := k.Formatted.Format.Counters()

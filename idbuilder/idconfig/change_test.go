@@ -19,7 +19,7 @@ const (
 	allowed       = true
 )
 
-// TestCheckChange has changes between configurations that are not formatted.
+// TestCheckChange checks changes between configurations that are not formatted.
 func TestCheckChange(t *testing.T) {
 	increment := func(body string) *idconfig.Config { return &parse(t, idconfig.TypeIncrement, body).Config }
 	snowflake := func(args ...any) *idconfig.Config {
@@ -59,8 +59,8 @@ func TestCheckChange(t *testing.T) {
 	}
 }
 
-// TestFormatChanges has changes of formats that are safe, and such as could give
-// an ID twice.
+// TestFormatChanges checks changes of formats: safe ones, and those after which an ID could
+// repeat.
 func TestFormatChanges(t *testing.T) {
 	number := func(p format.Part) format.Part { p.Type = format.AutoIncrement; return p }
 	text := func(value string) format.Part { return format.Part{Type: format.FixedChars, Value: value} }
@@ -121,9 +121,9 @@ func formattedConfig(t *testing.T, parts []format.Part) *idconfig.Config {
 	return &idconfig.Config{Key: "k", Type: idconfig.TypeFormatted, Formatted: &idconfig.FormattedConfig{Parts: parts, Format: f}}
 }
 
-// TestChangesRemember: INV-10 in decimal, ORD-…, and INV-16 in hexadecimal, which is
-// INV-10: each change alone is safe, the two are not. What a key has had is
-// stored with it, also when it is deleted.
+// TestChangesRemember: INV-10 in decimal, then ORD-…, then INV-16 in hexadecimal, which is
+// INV-10: each change alone is safe, the two are not. The earlier formats are stored with the
+// key, even when it is deleted.
 func TestChangesRemember(t *testing.T) {
 	decimal := formattedConfig(t, []format.Part{{Type: format.FixedChars, Value: "INV-"}, {Type: format.AutoIncrement}})
 	orders := formattedConfig(t, []format.Part{{Type: format.FixedChars, Value: "ORD-"}, {Type: format.AutoIncrement}})
@@ -166,7 +166,7 @@ func reread(t *testing.T, c *idconfig.Config) *idconfig.Config {
 	return got
 }
 
-// TestManyFormats: what is remembered is bounded.
+// TestManyFormats: the number of earlier formats is bounded.
 func TestManyFormats(t *testing.T) {
 	c := formattedConfig(t, []format.Part{{Type: format.AutoIncrement}, {Type: format.FixedChars, Value: "-a00"}})
 	for i := range 100 {
@@ -193,9 +193,9 @@ func TestManyFormats(t *testing.T) {
 	}
 }
 
-// TestRewinds: a base before what the sequence has reached rewinds it, a base behind
-// it advances it, in either direction; a request that repeats the base, or in the
-// deployed dialect the first ID, does neither.
+// TestRewinds: a base before the sequence's value rewinds it, a base after it advances it, in
+// either direction. A request that repeats the base, or in the deployed dialect the first ID,
+// does neither.
 func TestRewinds(t *testing.T) {
 	const rewinds, advances, stays = -1, 1, 0
 	for _, c := range []struct {
@@ -225,8 +225,8 @@ func TestRewinds(t *testing.T) {
 	}
 }
 
-// TestFormatsOutliveTypes: the formats that a key has had are compared with also after a
-// forced change to another type and back.
+// TestFormatsOutliveTypes: a new format is compared with all earlier ones even after a forced
+// change to another type and back.
 func TestFormatsOutliveTypes(t *testing.T) {
 	config := func(key, value, extra string) *idconfig.Config {
 		r, err := idconfig.Parse(idconfig.TypeFormatted, []byte(`{"key": "`+key+`", "parts": [{"type": "fixed-chars", "value": "`+value+`"}, {"type": "auto-increment"`+extra+`}]}`), time.Now())
@@ -258,8 +258,8 @@ func TestFormatsOutliveTypes(t *testing.T) {
 	}
 }
 
-// TestEpoch: the epoch is another one after each change by which a sequence may have
-// moved back, and only then.
+// TestEpoch: the epoch changes with each change that may have moved the sequence back, and
+// with no other.
 func TestEpoch(t *testing.T) {
 	c := &idconfig.Config{Key: "k", Type: idconfig.TypeIncrement, Increment: &idconfig.Increment{Base: 0, Delta: 1}}
 	for i, step := range []struct {

@@ -29,7 +29,7 @@ type Config struct {
 	Name string // for people; may be empty
 	Type Type
 
-	// Increment, Snowflake and Formatted: the one of Type is not nil.
+	// Increment, Snowflake or Formatted: that of Type is set, the others are nil.
 	Increment *Increment
 	Snowflake *Snowflake
 	Formatted *FormattedConfig
@@ -38,19 +38,19 @@ type Config struct {
 	// [Config.Succeed].
 	Formats [][]format.Part
 
-	// KeyTokenOnly: only the token of this key, and the admin's, make IDs, not
-	// the deployed worker's global token.
+	// KeyTokenOnly says that only this key's token and admin tokens permit IDs, not the
+	// deployed worker's global token.
 	KeyTokenOnly bool
-	// Deleted: it was deleted; what it had given is kept, so that the same key
-	// does not begin anew.
+	// Deleted says that the configuration was deleted. The rest is kept, so that a new
+	// configuration of the key does not repeat IDs.
 	Deleted bool
 
 	Version          int64 // of the document; 0 if it is not stored
 	Created, Updated time.Time
 }
 
-// storedConfig is the JSON that the store keeps: the parameters of the type, as the
-// specification lists them, and those that all types share.
+// storedConfig is the JSON in the store: the parameters of the type, as the specification
+// lists them, and those that all types share.
 type storedConfig struct {
 	Name         string `json:"name,omitempty"`
 	KeyTokenOnly bool   `json:"key_token_enable,omitempty"`
@@ -59,8 +59,8 @@ type storedConfig struct {
 	Formats [][]format.Part `json:"formats,omitempty"`
 }
 
-// Encode returns the configuration as the store keeps it, a JSON object: the members
-// that the specification lists, and others only where they say more.
+// Encode returns the configuration as a JSON object for the store: the members that the
+// specification lists, and others only if they are set.
 func (c *Config) Encode() ([]byte, error) {
 	shared := storedConfig{c.Name, c.KeyTokenOnly, c.Deleted, c.Formats}
 	switch c.Type {
@@ -80,11 +80,11 @@ func (c *Config) Encode() ([]byte, error) {
 			*FormattedConfig
 		}{shared, c.Formatted})
 	}
-	return nil, fmt.Errorf("idconfig: %q is no type of ID", c.Type)
+	return nil, fmt.Errorf("idconfig: %q is not a type of ID", c.Type)
 }
 
-// Decode returns the configuration of a document. The error is a
-// [*store.CorruptError] if the document is none.
+// Decode returns the configuration in a document. The error is a [*store.CorruptError] if
+// the document has none.
 func Decode(d store.Document) (*Config, error) {
 	c := &Config{Key: d.Key, Type: Type(d.Type), Version: d.Version, Created: d.Created, Updated: d.Updated}
 	var shared storedConfig
@@ -99,8 +99,8 @@ func Decode(d store.Document) (*Config, error) {
 	return c, nil
 }
 
-// decodeParameters decodes and checks what the type has. Faulty parameters, such as
-// a delta of 0, are an error: they were not written by this program.
+// decodeParameters decodes and checks the parameters of the type. Faulty parameters, such as
+// a delta of 0, are an error: this program did not write them.
 func (c *Config) decodeParameters(value []byte) error {
 	var faults []error
 	switch c.Type {
@@ -109,13 +109,13 @@ func (c *Config) decodeParameters(value []byte) error {
 		if err := json.Unmarshal(value, &s); err != nil {
 			return err
 		}
-		c.Increment, faults = s.increment()
+		c.Increment, faults = s.toIncrement()
 	case TypeSnowflake:
 		c.Snowflake = new(Snowflake)
 		if err := json.Unmarshal(value, c.Snowflake); err != nil {
 			return err
 		}
-		faults = c.Snowflake.check(specifiedNames)
+		faults = c.Snowflake.checkSizes(specifiedNames)
 	case TypeFormatted:
 		c.Formatted = new(FormattedConfig)
 		if err := json.Unmarshal(value, c.Formatted); err != nil {
@@ -123,14 +123,14 @@ func (c *Config) decodeParameters(value []byte) error {
 		}
 		return c.Formatted.compile()
 	default:
-		return fmt.Errorf("%q is no type of ID", c.Type)
+		return fmt.Errorf("%q is not a type of ID", c.Type)
 	}
 	return errors.Join(faults...)
 }
 
 // Fields returns the answer to a request for the configuration, with the
 // names of both dialects. If deployed, name is the key, as the deployed worker's
-// clients know it. Extra is what only the caller knows: *IncrementState, *SnowflakeState or
+// clients know it. Extra is the state of the key: an *IncrementState, *SnowflakeState or
 // *FormattedState, or nil.
 func (c *Config) Fields(deployed bool, extra any) any {
 	f := fields{c.Key, c.Name, c.Type, c.KeyTokenOnly, timestamp(c.Created), timestamp(c.Updated)}

@@ -4,32 +4,31 @@ package idconfig
 
 import "github.com/kazahana-db/kazahana/idbuilder/format"
 
-// Succeed takes over from the configuration old, which c replaces, what later
-// changes are to be compared with: the formats that the key has had, also while it was of
-// another type. Without it, a change to another format and a second change back to one
-// like the first could be allowed one by one, and give the IDs of the first again. Of an
-// increment configuration it sets the epoch.
+// Succeed copies from old, which c replaces, the formats that the key has had, also while it
+// was of another type: later changes are compared with them. Otherwise a change to another
+// format and a second change back to one like the first could both be allowed, and repeat
+// the IDs of the first. Succeed also sets the epoch of an increment configuration.
 func (c *Config) Succeed(old *Config) {
 	switch {
 	case c.Formatted != nil:
 		f := *c.Formatted
-		f.Earlier = distinct(old.formats(), f.Parts)
+		f.Earlier = distinct(old.allFormats(), f.Parts)
 		c.Formatted = &f
-	case len(old.formats()) > 0:
-		c.Formats = distinct(old.formats(), nil)
+	case len(old.allFormats()) > 0:
+		c.Formats = distinct(old.allFormats(), nil)
 	}
 	if c.Increment != nil {
 		i := *c.Increment
-		i.Epoch = i.epoch(old)
+		i.Epoch = i.epochAfter(old)
 		c.Increment = &i
 	}
 }
 
 // CheckChange returns a [*ChangeError] if IDs of the configuration next could
 // equal IDs that the configuration old, of the same key, or one before it, has given. Old may be
-// deleted. It errs on the side of refusing. What an increment sequence has given is for the caller
-// to compare: see [Increment.Rewinds]. What a snowflake key has given depends on its clients; any
-// change of its layout is refused.
+// deleted. In doubt it refuses. For an increment sequence the caller compares the base with the
+// value: see [Increment.Rewinds]. For a snowflake key it refuses any change of the layout, since
+// the IDs depend on its clients.
 //
 // A caller that makes the change, forced or not, calls next.Succeed(old) before it
 // stores next.
@@ -47,10 +46,10 @@ func CheckChange(old, next *Config) error {
 	return nil
 }
 
-// formats returns the formats that a configuration has and had.
-func (c *Config) formats() [][]format.Part {
+// allFormats returns the present and the earlier formats of a configuration.
+func (c *Config) allFormats() [][]format.Part {
 	if c.Formatted == nil {
 		return c.Formats
 	}
-	return c.Formatted.formats()
+	return c.Formatted.allFormats()
 }

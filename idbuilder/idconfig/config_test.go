@@ -18,8 +18,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// specified are the structures of config_json in the specification, word by word,
-// and requests that make them.
+// specified has the structures of config_json in the specification, word by word, and
+// requests that make them.
 var specified = []struct {
 	kind       idconfig.Type
 	body, json string
@@ -43,8 +43,8 @@ var specified = []struct {
 	},
 }
 
-// TestSpecifiedJSON: what is stored is what the specification has, no member more,
-// and it is read again, also if another program wrote it.
+// TestSpecifiedJSON: the stored JSON has exactly the specification's members. It can be read,
+// also if another program wrote it.
 func TestSpecifiedJSON(t *testing.T) {
 	for _, s := range specified {
 		c := &parse(t, s.kind, s.body).Config
@@ -73,8 +73,8 @@ func object(t *testing.T, text string) (m map[string]any) {
 	return m
 }
 
-// TestStoredMembers: members beside the specification's are stored where they say
-// something.
+// TestStoredMembers: members that the specification does not list are stored only if they are
+// set.
 func TestStoredMembers(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"key": "k", "name": "Orders", "base": 9, "delta": 5, "rand_delta": true, "key_token_enable": true, "min": 0, "max": 99}`: `{
@@ -135,8 +135,7 @@ func anyConfig(rt *rapid.T) *idconfig.Config {
 	return c
 }
 
-// TestDecodeRefuses: what this program did not write is an error that names the key, not a
-// configuration that could not work.
+// TestDecodeRefuses: for a document that this program did not write, the error names the key.
 func TestDecodeRefuses(t *testing.T) {
 	for value, kind := range map[string]idconfig.Type{
 		`{}`: idconfig.TypeIncrement, `{"base": 1}`: idconfig.TypeIncrement, `null`: idconfig.TypeIncrement, `[]`: idconfig.TypeIncrement,

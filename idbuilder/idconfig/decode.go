@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// decode reads one JSON object into target, a pointer to a struct. All members must
-// be known, by their exact names, and stand once; a null stands for a member
-// that is not there. The error joins a [*ParamError] for each fault, up to
-// [maxFaults], with the path of the member: parts[1].length.
+// decode reads one JSON object into target, a pointer to a struct. Each member must be known, by
+// its exact name, and come once; a null counts as a missing member. The error joins a
+// [*ParamError] for each fault, up to [maxFaults], with the path of the member:
+// parts[1].length.
 func decode(body []byte, target any) error {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
@@ -25,7 +25,7 @@ func decode(body []byte, target any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	r := &reader{decoder: d}
-	if err := r.object(target); err != nil {
+	if err := r.readObject(target); err != nil {
 		return syntaxError(err, d.InputOffset())
 	}
 	end := d.InputOffset()

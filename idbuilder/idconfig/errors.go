@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// ErrKey: the key is not well-formed. A [*ParamError] of a key wraps it.
+// ErrKey says that the key is not well-formed. A [*ParamError] of a key wraps it.
 var ErrKey = errors.New("invalid key format")
 
 // ParamError is a fault of one parameter of a configuration.
@@ -27,12 +27,12 @@ func fault(param, reason string, args ...any) error {
 	return &ParamError{Param: param, Reason: fmt.Sprintf(reason, args...)}
 }
 
-// twice is the fault of a request that says one thing in both dialects.
+// twice returns the fault of a parameter that is given in both dialects.
 func twice(param, other string) error {
 	return fault(param, "%s says the same; give one of the two", other)
 }
 
-// ChangeError: a change of a configuration could give IDs that were given before.
+// ChangeError says that IDs could repeat after a change of a configuration.
 type ChangeError struct {
 	Param  string
 	Reason string

@@ -11,10 +11,10 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
-// faults are bodies of requests, and how the faults that are found begin.
+// faults maps bodies of requests to the beginnings of their faults.
 type faults map[string][]string
 
-func (f faults) check(t *testing.T, kind idconfig.Type) {
+func (f faults) checkAll(t *testing.T, kind idconfig.Type) {
 	t.Helper()
 	for body, want := range f {
 		r, err := idconfig.Parse(kind, []byte(body), now)
@@ -34,7 +34,7 @@ func TestIncrementFaults(t *testing.T) {
 		`{"key": "", "delta": 0}`: {"key: it is empty", "base: it is missing", "delta: it is 0; allowed are 1 to"},
 		`{"name": ""}`:            {"name: it is empty"},
 		`{"name": "__k"}`:         {`name: "__k" begins or ends with two underscores`},
-		// Both dialects for one thing.
+		// One parameter in both dialects.
 		`{"key": "k", "base": 1, "start": 1}`:                         {"base: start says the same; give one of the two"},
 		`{"key": "k", "base": 1, "delta": 1, "step": 1}`:              {"delta: step says the same; give one of the two"},
 		`{"name": "k", "base": 1, "start": 1, "delta": 1, "step": 1}`: {"base: start", "delta: step"},
@@ -56,7 +56,7 @@ func TestIncrementFaults(t *testing.T) {
 		`{"name": "k", "max": 0}`:                                                   {"max: min is 1, greater than max, 0"},
 		`{"name": "k", "min": 2, "max": 1}`:                                         {"min: min is 2, greater than max, 1"},
 		`{"name": "k", "min": 2, "max": 1, "step": 0}`:                              {"step: it is 0", "min: min is 2"},
-	}.check(t, idconfig.TypeIncrement)
+	}.checkAll(t, idconfig.TypeIncrement)
 }
 
 func TestSnowflakeFaults(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSnowflakeFaults(t *testing.T) {
 		`{"key": "k", "epoch": 1, "worker_bits": 22, "seq_size": 1}`:                                                                       {"worker_bits: it is 22"},
 		`{"name": "k", "sequence_bits": 255}`:                                                                                              {"sequence_bits: it is 255"},
 		`{"name": "k", "ts_size": 40}`:                                                                                                     {"ts_size: skip_size, ts_size, worker_bits and sequence_bits sum to 63"},
-	}.check(t, idconfig.TypeSnowflake)
+	}.checkAll(t, idconfig.TypeSnowflake)
 }
 
 func TestFormattedFaults(t *testing.T) {
@@ -109,7 +109,7 @@ func TestFormattedFaults(t *testing.T) {
 			"parts[2].number_base: 37 as the base, allowed are 2 to 36", `parts[2].padding_mode: "both" is neither`,
 		},
 		`{"key": "k", "parts": [{"type": "auto-increment", "reset_scope": "date"}]}`: {"parts[0].reset_scope: IDs would repeat"},
-		// Patterns: faults are told in the words of patterns.
+		// Patterns: faults name the parameters of patterns.
 		`{"name": "k", "pattern": ""}`:                                        {"pattern: it is empty; it needs {SEQ:N}, {RAND:N} or {UUID}"},
 		`{"name": "k", "pattern": "INV"}`:                                     {"pattern: IDs could not be unique"},
 		`{"name": "k", "pattern": "{NO}{SEQ:4}"}`:                             {"pattern: at byte 1: the placeholder {NO} is unknown; allowed are {YYYY}"},
@@ -119,11 +119,11 @@ func TestFormattedFaults(t *testing.T) {
 		`{"name": "k", "pattern": "{SEQ:4}", "sequence_reset": "hourly"}`:     {`sequence_reset: "hourly" is none of never, daily, monthly, yearly`},
 		`{"name": "k", "pattern": "{SEQ:4}", "sequence_reset": "daily"}`:      {"sequence_reset: numbers would begin anew without the IDs showing when"},
 		`{"name": "k", "pattern": "` + strings.Repeat("x", 300) + `{SEQ:4}"}`: {"pattern: parts[0].value: 300 bytes, allowed are 1 to 256"},
-	}.check(t, idconfig.TypeFormatted)
+	}.checkAll(t, idconfig.TypeFormatted)
 }
 
-// TestJSONFaults: what is wrong with the JSON is told by the member as the client wrote
-// it, with what is allowed.
+// TestJSONFaults: a fault of the JSON names the member as the client wrote it, and says what is
+// allowed.
 func TestJSONFaults(t *testing.T) {
 	const number = "wanted is a whole number from -9223372036854775808 to 9223372036854775807"
 	faults{
@@ -152,14 +152,14 @@ func TestJSONFaults(t *testing.T) {
 		`{"key": "k", "rand_delta": 1}`:             {"rand_delta: it is the number 1; wanted is true or false"},
 		`{"key": "k", "force": "yes"}`:              {`force: it is the text "yes"; wanted is true or false`},
 		`{"key": "k", "key": "l"}`:                  {"key: it stands twice"},
-		// Unknown members, also those that differ in case alone.
+		// Unknown members, also those that differ only in case.
 		`{"key": "k", "Base": 1}`:                                     {"Base: there is no such parameter; did you mean base?"},
 		`{"key": "k", "detla": 1}`:                                    {"detla: there is no such parameter; did you mean delta?"},
 		`{"key": "k", "max_req_delta": {"a": 1}, "rnad_delta": [[]]}`: {"max_req_delta: there is no such parameter; did you mean max_request_delta?", "rnad_delta: there is no such parameter; did you mean rand_delta?"},
 		`{"key": "k", "colour": 1}`:                                   {"colour: there is no such parameter; allowed are key, name, key_token_enable, force, base, start, delta, step, max_request_delta, rand_delta, min, max"},
 		`{"key": "k", "": 1}`:                                         {": there is no such parameter; "},
 		`{"key": "k", "` + strings.Repeat("x", 1000) + `": 1}`:        {strings.Repeat("x", 40) + `"… (1000 bytes): there is no such parameter; allowed are key`},
-	}.check(t, idconfig.TypeIncrement)
+	}.checkAll(t, idconfig.TypeIncrement)
 	faults{
 		`{"key": "k", "parts": {}}`:       {"parts: it is an object; wanted is an array"},
 		`{"key": "k", "parts": "x"}`:      {`parts: it is the text "x"; wanted is an array`},
@@ -168,10 +168,10 @@ func TestJSONFaults(t *testing.T) {
 			"parts[0].value: it is the number 1; wanted is a text", "parts[1].lenght: there is no such parameter; did you mean length?",
 			"parts[1].length_fixed: it is the number 1; wanted is true or false",
 		},
-	}.check(t, idconfig.TypeFormatted)
+	}.checkAll(t, idconfig.TypeFormatted)
 }
 
-// TestManyFaults: an answer does not grow with the faults of the request.
+// TestManyFaults: the number of faults in an answer is bounded.
 func TestManyFaults(t *testing.T) {
 	var body strings.Builder
 	body.WriteString(`{"key": "k"`)
@@ -190,7 +190,7 @@ func TestManyFaults(t *testing.T) {
 
 func TestUnknownType(t *testing.T) {
 	_, err := idconfig.Parse("uuid", []byte(`{"key": "k"}`), now)
-	hasFault(t, "uuid", err, `id_type: "uuid" is no type; allowed are increment, snowflake and formatted`)
+	hasFault(t, "uuid", err, `id_type: "uuid" is not a type; allowed are increment, snowflake and formatted`)
 }
 
 // TestKeyFaultsAreTold: faults of keys can be told from those of other parameters.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fields are what all types answer with.
+// fields are the members of the answers for all types.
 type fields struct {
 	Key          string `json:"key"`
 	Name         string `json:"name"`
@@ -22,22 +22,22 @@ type consoleFields struct {
 	WorkerBits int   `json:"worker_id_bits"`
 }
 
-// IncrementState is what an increment key has given.
+// IncrementState is the state of an increment key.
 type IncrementState struct {
-	// Current is the last ID that was given; before the first, the base. Exact says that it is,
-	// rather than the last that another worker has reserved and may not have given yet.
+	// Current is the last ID that was given; before the first one, the base. If Exact is false,
+	// it is the last ID that another worker has reserved and may not have given yet.
 	Current int64
 	Exact   bool
 	// Reserved is the last number that any worker has reserved.
 	Reserved int64
 }
 
-// SnowflakeState is how many clients use a snowflake key.
+// SnowflakeState is the state of a snowflake key.
 type SnowflakeState struct {
 	ActiveWorkers int // worker ids that are leased
 }
 
-// FormattedState is what a formatted key would give.
+// FormattedState is the state of a formatted key.
 type FormattedState struct {
 	SampleID string // of the form of the next ID; it consumes nothing
 }

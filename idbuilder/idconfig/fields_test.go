@@ -41,7 +41,7 @@ func TestFields(t *testing.T) {
 		r.Created, r.Updated = now, now.Add(1500*time.Millisecond).In(time.FixedZone("", 3600))
 		if c.kind == idconfig.TypeFormatted {
 			r.Key = "invoices"
-			r.Formatted.Earlier = append(r.Formatted.Earlier, r.Formatted.Parts) // is no field of the answer
+			r.Formatted.Earlier = append(r.Formatted.Earlier, r.Formatted.Parts) // is not a field of the answer
 		}
 		compareJSON(t, name, r.Fields(c.deployed, c.extra))
 	}
@@ -73,7 +73,7 @@ func numbers(t *testing.T, text []byte) (value any) {
 	return value
 }
 
-// TestNameOfTheDeployedDialect: there the name is the key.
+// TestNameOfTheDeployedDialect: in the deployed dialect the name is the key.
 func TestNameOfTheDeployedDialect(t *testing.T) {
 	r := parse(t, idconfig.TypeIncrement, `{"key": "orders", "name": "Order numbers", "base": 1}`)
 	for deployed, want := range map[bool]string{false: "Order numbers", true: "orders"} {

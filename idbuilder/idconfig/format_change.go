@@ -9,14 +9,14 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 )
 
-// maxEarlier bounds the formats that a key has had: all are stored with it.
+// maxEarlier bounds the earlier formats of a key, which are stored with it.
 const maxEarlier = 32
 
-// checkFormats allows a change if no ID of next can be one that old, or a format
-// before it, gave. Since no number of a sequence comes twice, that is so if both
-// have the same parts, begin or end with different texts, or differ in the zeros before numbers alone.
+// checkFormats allows a change if no ID of next can equal one of old or of a format before
+// it. Since no number of a sequence comes twice, that holds if both have the same parts,
+// begin or end with different texts, or differ only in the zeros before numbers.
 func checkFormats(old, next *FormattedConfig) error {
-	all := old.formats()
+	all := old.allFormats()
 	for _, parts := range all {
 		if !equalParts(parts, next.Parts) && !differInTexts(parts, next.Parts) && !differInPadding(parts, next.Parts) {
 			return &ChangeError{"parts", "the new IDs could equal IDs that a format of this key gave: they neither begin or end with another text, nor go on with the same number in the same place"}
@@ -28,7 +28,7 @@ func checkFormats(old, next *FormattedConfig) error {
 	return nil
 }
 
-// distinct returns formats, each once, but not those that make the same IDs as parts do.
+// distinct returns each format once, without those that make the same IDs as parts.
 func distinct(formats [][]format.Part, parts []format.Part) (all [][]format.Part) {
 	for _, p := range formats {
 		same := func(q []format.Part) bool { return equalParts(p, q) }
@@ -43,7 +43,7 @@ func distinct(formats [][]format.Part, parts []format.Part) (all [][]format.Part
 // sequences.
 func equalParts(a, b []format.Part) bool { return slices.Equal(explicit(a), explicit(b)) }
 
-// explicit returns the parts with their defaults put in.
+// explicit returns the parts with their default values set.
 func explicit(parts []format.Part) []format.Part {
 	zone := "UTC"
 	for _, p := range slices.Backward(parts) {
@@ -82,8 +82,8 @@ func or[T comparable](value, otherwise T) T {
 	return value
 }
 
-// differInTexts reports whether both begin with a text, and neither text begins
-// with the other; or so from the end.
+// differInTexts reports whether both begin with texts of which neither begins with the other,
+// or both end with texts of which neither ends with the other.
 func differInTexts(a, b []format.Part) bool {
 	x, y := prefix(a), prefix(b)
 	n := min(len(x), len(y))
@@ -116,8 +116,8 @@ func suffix(parts []format.Part) (text string) {
 	return text
 }
 
-// differInPadding reports whether the formats are the same but for the zeros before
-// numbers. Then equal IDs would have equal numbers of equal periods, which do not come twice.
+// differInPadding reports whether the formats differ only in the zeros before numbers. Then
+// equal IDs would have equal numbers of equal periods, which do not come twice.
 func differInPadding(a, b []format.Part) bool {
 	a, b = unpadded(a), unpadded(b)
 	return a != nil && slices.Equal(a, b)

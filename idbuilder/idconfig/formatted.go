@@ -14,15 +14,15 @@ import (
 // FormattedConfig configures IDs that are texts of parts.
 type FormattedConfig struct {
 	Parts []format.Part `json:"parts"`
-	// Pattern and SequenceReset are what Parts were made of, in the deployed
-	// worker's dialect; empty otherwise.
+	// Pattern and SequenceReset are the source of Parts in the deployed worker's dialect;
+	// empty otherwise.
 	Pattern       string `json:"pattern,omitempty"`
 	SequenceReset string `json:"sequence_reset,omitempty"`
 	// Earlier has the parts of the formats that the key had before, and whose
 	// IDs may be in use: see [Config.Succeed].
 	Earlier [][]format.Part `json:"earlier,omitempty"`
 
-	// Format is compiled from Parts.
+	// Format is the format of Parts.
 	Format *format.Format `json:"-"`
 }
 
@@ -33,7 +33,7 @@ type formattedRequest struct {
 	SequenceReset *string       `json:"sequence_reset"`
 }
 
-func (r *formattedRequest) config() (*FormattedConfig, []error) {
+func (r *formattedRequest) toConfig() (*FormattedConfig, []error) {
 	switch {
 	case r.Parts != nil && r.Pattern != nil:
 		return nil, []error{twice("parts", "pattern")}
@@ -48,7 +48,7 @@ func (r *formattedRequest) config() (*FormattedConfig, []error) {
 	return c, paramErrors(c.compile(), partParam)
 }
 
-// ofPattern makes the configuration of a pattern.
+// ofPattern returns the configuration for a pattern.
 func ofPattern(pattern, reset string) (*FormattedConfig, []error) {
 	parts, err := format.ParsePattern(pattern, reset)
 	switch {
@@ -70,7 +70,7 @@ func (c *FormattedConfig) compile() (err error) {
 	return err
 }
 
-// paramErrors returns the faults that the errors of a format are to a client.
+// paramErrors turns the errors of a format into faults for a client.
 func paramErrors(err error, of func(*format.PartError) error) (faults []error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -111,4 +111,6 @@ func patternParam(e *format.PartError) error {
 	return fault("pattern", "%v (each text and placeholder is a part, counted from 0)", e)
 }
 
-func (f *FormattedConfig) formats() [][]format.Part { return append(slices.Clone(f.Earlier), f.Parts) }
+func (f *FormattedConfig) allFormats() [][]format.Part {
+	return append(slices.Clone(f.Earlier), f.Parts)
+}

@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// FuzzParse: whatever a client sends is a configuration that can be stored and read
-// again, or faults of named parameters in UTF-8.
+// FuzzParse: for any request, Parse returns a configuration that can be stored and read again,
+// or faults of named parameters in UTF-8.
 func FuzzParse(f *testing.F) {
 	for _, s := range specified {
 		f.Add(string(s.kind), s.body)

@@ -23,16 +23,15 @@ type Increment struct {
 	Min int64 `json:"min"`
 	Max int64 `json:"max"`
 
-	// Epoch is another one after each change that may have moved the sequence back. What
-	// processes have reserved in an epoch before is not given any more.
+	// Epoch changes with each change that may have moved the sequence back. Processes do not
+	// give numbers that they have reserved in an earlier epoch.
 	Epoch int64 `json:"-"`
 }
 
-// DefaultMaxRequestDelta is the max_request_delta of a configuration that gives
-// none and whose delta is not larger.
+// DefaultMaxRequestDelta is the default of max_request_delta, if the delta is not larger.
 const DefaultMaxRequestDelta = 100
 
-// magnitude is the delta without its sign.
+// magnitude returns the delta without its sign.
 func (c *Increment) magnitude() int64 {
 	if c.Delta < 0 {
 		return -c.Delta
@@ -56,8 +55,8 @@ func (c *Increment) Reservation(count int64) store.Reservation {
 	return store.Reservation{Start: c.Base, Step: c.Delta, Count: count, Bound: c.Bound()}
 }
 
-// storedIncrement is an Increment as the store keeps it: with the members that the
-// specification lists, and bounds only where there are any.
+// storedIncrement is an Increment in the store: with the members that the specification
+// lists, and bounds only if there are any.
 type storedIncrement struct {
 	Base            *int64 `json:"base"`
 	Delta           int64  `json:"delta"`
@@ -79,9 +78,9 @@ func (c *Increment) toStored() storedIncrement {
 	return s
 }
 
-// increment returns the configuration, or the faults of one that was not stored
-// by this program.
-func (s storedIncrement) increment() (*Increment, []error) {
+// toIncrement returns the configuration, or the faults of one that this program did not
+// store.
+func (s storedIncrement) toIncrement() (*Increment, []error) {
 	c := &Increment{
 		Base: first(0, s.Base), Delta: s.Delta, MaxRequestDelta: s.MaxRequestDelta, RandDelta: s.RandDelta,
 		Min: first(math.MinInt64, s.Min), Max: first(math.MaxInt64, s.Max), Epoch: s.Epoch,

@@ -2,9 +2,9 @@
 
 package idconfig
 
-// epoch returns the epoch of a configuration that replaces old: that of old, unless the
-// sequence may have been moved back since.
-func (c *Increment) epoch(old *Config) int64 {
+// epochAfter returns the epoch of a configuration that replaces old: that of old, unless the
+// sequence may have moved back since.
+func (c *Increment) epochAfter(old *Config) int64 {
 	before := old.Increment
 	if before == nil || c.namesOtherStart(before) || (c.Delta < 0) != (before.Delta < 0) {
 		return old.Version // greater than all epochs before
@@ -23,9 +23,9 @@ func (c *Increment) Advances(old *Increment, value int64) bool {
 	return c.namesOtherStart(old) && c.comesBefore(value, c.Base)
 }
 
-// namesOtherStart reports whether the request names another place to begin than old did. A
-// request that changes the delta alone repeats the base in the specification's
-// dialect, the first ID in the deployed worker's.
+// namesOtherStart reports whether the request names another start than old. A request that
+// changes only the delta repeats the base in the specification's dialect, and the first ID in
+// the deployed worker's.
 func (c *Increment) namesOtherStart(old *Increment) bool {
 	return c.Base != old.Base && c.Start() != old.Start()
 }

@@ -17,14 +17,14 @@ type incrementRequest struct {
 	Max             *int64 `json:"max"`
 }
 
-// incrementReader makes an Increment of a request.
+// incrementReader turns a request into an Increment.
 type incrementReader struct {
 	from   *incrementRequest
 	made   Increment
 	faults []error
 }
 
-func (r *incrementRequest) config() (*Increment, []error) {
+func (r *incrementRequest) toConfig() (*Increment, []error) {
 	c := &incrementReader{from: r, made: Increment{RandDelta: r.RandDelta}}
 	if r.Base != nil && r.Start != nil {
 		c.faults = append(c.faults, twice("base", "start"))
@@ -47,8 +47,8 @@ func (r *incrementReader) addFault(param, reason string, args ...any) bool {
 	return false
 }
 
-// hasBase reports whether the request says where to begin. The deployed
-// worker's dialect has a default.
+// hasBase reports whether the request has a base. The deployed worker's dialect has a
+// default.
 func (r *incrementReader) hasBase() bool {
 	if r.from.Base == nil && r.from.Start == nil && r.from.isSpecified() {
 		return r.addFault("base", "it is missing; allowed are %d to %d", int64(math.MinInt64), int64(math.MaxInt64))
@@ -56,7 +56,7 @@ func (r *incrementReader) hasBase() bool {
 	return true
 }
 
-// setDelta takes delta, or step, which may be negative, and max_request_delta.
+// setDelta reads delta, or step, which may be negative, and max_request_delta.
 func (r *incrementReader) setDelta() bool {
 	r.made.Delta = first(1, r.from.Delta, r.from.Step)
 	name, delta := "delta", r.made.Delta
@@ -76,7 +76,7 @@ func (r *incrementReader) setDelta() bool {
 	return true
 }
 
-// setBounds takes min and max. The deployed worker's default for min is 1.
+// setBounds reads min and max. The deployed worker's default for min is 1.
 func (r *incrementReader) setBounds() bool {
 	low := int64(math.MinInt64)
 	if !r.from.isSpecified() {
@@ -93,7 +93,7 @@ func (r *incrementReader) setBounds() bool {
 	return true
 }
 
-// setBase takes base, or start, which is the first ID itself.
+// setBase reads base, or start, which is the first ID itself.
 func (r *incrementReader) setBase() bool {
 	if r.from.Base != nil {
 		r.made.Base = *r.from.Base
@@ -122,7 +122,7 @@ func (r *incrementReader) checkFirst() {
 	}
 }
 
-// first returns the first value that is there, or the default.
+// first returns the first given value, or the default.
 func first[T any](value T, given ...*T) T {
 	for _, p := range given {
 		if p != nil {

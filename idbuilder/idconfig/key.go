@@ -45,7 +45,7 @@ func CheckKey(param, key string) error {
 	return nil
 }
 
-// checkName reports whether a text can be a name for people.
+// checkName returns an error if a text cannot be a name for people.
 func checkName(name string) error {
 	if len(name) > MaxName {
 		return fault("name", "it has %d bytes; allowed are 0 to %d", len(name), MaxName)

@@ -30,8 +30,8 @@ func membersOf(t reflect.Type) members {
 	return m
 }
 
-// suggestMember tells what an unknown member may have been meant to be: the nearest
-// known one, or, if none is near, all.
+// suggestMember suggests a known member for an unknown one: the nearest, or, if none is near,
+// all.
 func (m members) suggestMember(name string) string {
 	if len(name) <= 64 {
 		if word, distance := nearest.Word(name, m.names); distance <= max(2, len(word)/3) {

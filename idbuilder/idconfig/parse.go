@@ -24,38 +24,39 @@ type Request struct {
 	Config
 	// Force accepts a change by which IDs may come twice.
 	Force bool
-	// CreateOnly: in the deployed worker's dialect, what exists is not changed.
+	// CreateOnly says that an existing configuration is not changed, as in the deployed
+	// worker's dialect.
 	CreateOnly bool
 }
 
 // Parse reads the body of a request, a JSON object in either dialect, for a
-// configuration of a type. Now is for what depends on the time. The error joins a
+// configuration of a type. Now is the time for checks that depend on it. The error joins a
 // [*ParamError] for each fault, in the order of the parameters.
 func Parse(t Type, body []byte, now time.Time) (*Request, error) {
 	switch t {
 	case TypeIncrement:
 		var r incrementRequest
 		return finish(t, body, &r, &r.request, func(c *Config) (faults []error) {
-			c.Increment, faults = r.config()
+			c.Increment, faults = r.toConfig()
 			return faults
 		})
 	case TypeSnowflake:
 		var r snowflakeRequest
 		return finish(t, body, &r, &r.request, func(c *Config) (faults []error) {
-			c.Snowflake, faults = r.config(now)
+			c.Snowflake, faults = r.toConfig(now)
 			return faults
 		})
 	case TypeFormatted:
 		var r formattedRequest
 		return finish(t, body, &r, &r.request, func(c *Config) (faults []error) {
-			c.Formatted, faults = r.config()
+			c.Formatted, faults = r.toConfig()
 			return faults
 		})
 	}
-	return nil, fault("id_type", "%s is no type; allowed are increment, snowflake and formatted", excerpt(string(t)))
+	return nil, fault("id_type", "%s is not a type; allowed are increment, snowflake and formatted", excerpt(string(t)))
 }
 
-// finish decodes the body into target, and makes the configuration.
+// finish decodes the body into target, and returns the configuration.
 func finish(t Type, body []byte, target any, r *request, parameters func(*Config) []error) (*Request, error) {
 	if err := decode(body, target); err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func finish(t Type, body []byte, target any, r *request, parameters func(*Config
 	return result, nil
 }
 
-// setKey takes the key, which is the name in the deployed worker's dialect.
+// setKey reads the key, which is the name in the deployed worker's dialect.
 func (r *Request) setKey(from *request) []error {
 	switch {
 	case from.Key != nil:

@@ -15,7 +15,7 @@ import (
 const maxFaults = 16
 
 // reader compares JSON with a Go type. Its methods return the errors of the
-// decoder, which end the reading; faults of members are gathered.
+// decoder, which end the reading; faults of members are collected.
 type reader struct {
 	decoder *json.Decoder
 	faults  []error
@@ -27,8 +27,8 @@ func (r *reader) addFault(path, reason string, args ...any) {
 	}
 }
 
-// object reads the outermost value, which is to be an object of target's type.
-func (r *reader) object(target any) error {
+// readObject reads the outermost value, which must be an object of target's type.
+func (r *reader) readObject(target any) error {
 	token, err := r.decoder.Token()
 	if err != nil {
 		return err
@@ -66,16 +66,16 @@ func (r *reader) readMember(known members, seen map[string]bool, name, path stri
 	case t == nil:
 		place = strings.TrimPrefix(path+"."+strings.Trim(excerpt(name), `"`), ".")
 		r.addFault(place, "there is no such parameter; %s", known.suggestMember(name))
-		return r.value(nil, place)
+		return r.readValue(nil, place)
 	case seen[name]:
 		r.addFault(place, "it stands twice")
 	}
 	seen[name] = true
-	return r.value(t, place)
+	return r.readValue(t, place)
 }
 
-// value reads a value that is to be of a type; nil: of any.
-func (r *reader) value(t reflect.Type, path string) error {
+// readValue reads a value that must be of a type; nil: of any.
+func (r *reader) readValue(t reflect.Type, path string) error {
 	token, err := r.decoder.Token()
 	if err != nil || token == nil {
 		return err
@@ -90,7 +90,7 @@ func (r *reader) value(t reflect.Type, path string) error {
 	case token == json.Delim('[') && t.Kind() == reflect.Slice:
 		return r.readElements(t.Elem(), path)
 	default:
-		r.scalar(t, token, path)
+		r.checkScalar(t, token, path)
 	}
 	return r.skipValue(token)
 }
@@ -98,7 +98,7 @@ func (r *reader) value(t reflect.Type, path string) error {
 // readElements reads the elements of an array up to its end.
 func (r *reader) readElements(t reflect.Type, path string) error {
 	for i := 0; r.decoder.More(); i++ {
-		if err := r.value(t, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+		if err := r.readValue(t, fmt.Sprintf("%s[%d]", path, i)); err != nil {
 			return err
 		}
 	}
@@ -106,8 +106,8 @@ func (r *reader) readElements(t reflect.Type, path string) error {
 	return err
 }
 
-// scalar checks a value that is neither an object nor an array of the right kind.
-func (r *reader) scalar(t reflect.Type, token json.Token, path string) {
+// checkScalar checks a value that is neither an object nor an array of the right kind.
+func (r *reader) checkScalar(t reflect.Type, token json.Token, path string) {
 	wanted := "a text"
 	switch t.Kind() {
 	case reflect.String:
@@ -157,7 +157,7 @@ func (r *reader) skipValue(token json.Token) error {
 	}
 }
 
-// kindOf tells a client what it has sent.
+// kindOf returns the kind of a value for the client that has sent it.
 func kindOf(token json.Token) string {
 	switch v := token.(type) {
 	case json.Delim:

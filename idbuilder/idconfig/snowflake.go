@@ -25,8 +25,8 @@ const (
 	deployedBits         = 22 // of both at most: one bit is left for the sign
 )
 
-// names are how a request calls the parameters of a snowflake configuration. An
-// empty skip stands for bits that follow from the others.
+// names are the names of a snowflake configuration's parameters in a request. An
+// empty skip says that the request has no such parameter.
 type names struct{ skip, base, ts, worker, seq string }
 
 var specifiedNames = names{"skip_size", "base_ts", "ts_size", "worker_id_size", "seq_size"}
@@ -34,8 +34,8 @@ var specifiedNames = names{"skip_size", "base_ts", "ts_size", "worker_id_size", 
 // bounds of the sizes, in bits. They hold all that the deployed worker accepts.
 var sizeBounds = struct{ skip, ts, worker, seq [2]int }{skip: [2]int{0, 30}, ts: [2]int{32, 62}, worker: [2]int{1, 21}, seq: [2]int{1, 30}}
 
-// check returns what is wrong with the sizes.
-func (c *Snowflake) check(n names) (faults []error) {
+// checkSizes returns the faults of the sizes.
+func (c *Snowflake) checkSizes(n names) (faults []error) {
 	for _, size := range []struct {
 		name   string
 		value  int
@@ -62,7 +62,7 @@ func (c *Snowflake) check(n names) (faults []error) {
 	return nil
 }
 
-// checkBase returns what is wrong with the base at a time. The sizes are right.
+// checkBase returns the faults of the base at a time. The sizes are valid.
 func (c *Snowflake) checkBase(n names, now time.Time) []error {
 	since := now.UnixMilli() - c.BaseTS
 	switch {

@@ -21,7 +21,7 @@ type snowflakeRequest struct {
 	ConsoleWorkerBits *int   `json:"worker_id_bits"`
 }
 
-func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
+func (r *snowflakeRequest) toConfig(now time.Time) (*Snowflake, []error) {
 	faults := r.duplicateFaults()
 	r.translate()
 	if faults = append(faults, r.missingFaults()...); len(faults) > 0 {
@@ -36,14 +36,14 @@ func (r *snowflakeRequest) config(now time.Time) (*Snowflake, []error) {
 	if n.skip == "" {
 		c.SkipSize = 64 - c.TSSize - c.WorkerIDSize - c.SeqSize
 	}
-	faults = c.check(n)
+	faults = c.checkSizes(n)
 	if len(faults) == 0 {
 		faults = c.checkBase(n, now)
 	}
 	return c, faults
 }
 
-// translate takes the console's names for those of the deployed worker.
+// translate copies parameters with the console's names to those with the deployed worker's.
 func (r *snowflakeRequest) translate() {
 	if r.ConsoleEpoch != nil {
 		r.Epoch = r.ConsoleEpoch

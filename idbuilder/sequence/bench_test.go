@@ -37,7 +37,7 @@ func BenchmarkTakeRandom1000(b *testing.B) {
 	benchmarkTake(b, sequence.Request{Count: 1000, Delta: 10, Random: true})
 }
 
-// BenchmarkMutex is a counter below a mutex: what Take is measured by.
+// BenchmarkMutex measures a counter under a mutex, to compare Take with.
 func BenchmarkMutex(b *testing.B) {
 	var mu sync.Mutex
 	n := 0

@@ -10,20 +10,19 @@ import (
 )
 
 var (
-	// ErrClosed: the Pool is closed.
+	// ErrClosed says that the Pool is closed.
 	ErrClosed = errors.New("sequence: the pool is closed")
-	// ErrDirection: a sequence that ascends was to descend, or the reverse. It
-	// would come to numbers that were given before.
+	// ErrDirection says that a caller wants to change the direction of a sequence, which would
+	// then give numbers that it gave before.
 	ErrDirection = errors.New("sequence: a sequence cannot change its direction")
-	// ErrRewound: the store reserved numbers that this pool may have given before:
-	// the sequence was set back, or the store lost data. The sequence gives no
-	// number that the pool has not in memory, until [Pool.Drop] confirms that it
-	// was set back on purpose.
+	// ErrRewound says that the store reserved numbers that this pool may have given before:
+	// the sequence was set back, or the store lost data. The pool gives only the numbers in
+	// its memory until [Pool.Drop] confirms that the sequence was set back on purpose.
 	ErrRewound = errors.New("sequence: the store gave numbers that it had given before")
 )
 
-// ExhaustedError: the numbers of a request do not fit before the bound of the
-// sequence. Requests of less may succeed. It wraps [store.ErrExhausted].
+// ExhaustedError says that the numbers of a request do not fit before the bound of the
+// sequence. Smaller requests may succeed. It wraps [store.ErrExhausted].
 type ExhaustedError struct {
 	Name  string
 	Bound int64

@@ -17,15 +17,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeStore keeps sequences in memory, and fails and waits as tests tell it.
+// fakeStore keeps sequences in memory, and fails and waits as tests say.
 type fakeStore struct {
 	store.Store // nil: no other method is called
 
 	calls atomic.Int64
 	// running and most are how many reservations run now, and ran at a time.
 	running, most atomic.Int64
-	// before may fail a reservation before it is made, after once it is made: the
-	// caller does not learn its outcome. Both may be nil.
+	// before may fail a reservation before it is made; after may fail it once it is made, so
+	// that the caller does not know the outcome. Both may be nil.
 	before, after func() error
 
 	mu    sync.Mutex

@@ -18,8 +18,9 @@ import (
 
 var errDown = errors.New("the server is down")
 
-// TestStoreDown: numbers in memory are given, others end with the store's
-// error, the store is not hammered, and its recovery is noticed without a request.
+// TestStoreDown: while the store is down, the pool gives the numbers in memory; calls that need
+// more end with the store's error. The pool retries with a back-off, and notices without a
+// request when the store works again.
 func TestStoreDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -74,7 +75,8 @@ func wantLast(t testing.TB, ids []int64, want int64) {
 	}
 }
 
-// TestEndedContextNamesTheStoresError: the caller learns why there was no number.
+// TestEndedContextNamesTheStoresError: the error of a call whose context ends has the store's
+// error.
 func TestEndedContextNamesTheStoresError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -130,7 +132,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestImpossibleRanges: what a store must not answer is not given to callers.
+// TestImpossibleRanges: ranges that a store must not return are not given to callers.
 func TestImpossibleRanges(t *testing.T) {
 	for _, wrong := range []store.Range{{}, {From: 10}, {From: 0, To: 5000}, {From: 9_990, To: 10_010}, {From: 20_000, To: 20_010}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -182,7 +184,7 @@ func TestRewound(t *testing.T) {
 	})
 }
 
-// TestDropDuringReservation: a range that was under way when the sequence was
+// TestDropDuringReservation: a range whose reservation was running when the sequence was
 // dropped is not used: it may have been reserved before the sequence was set.
 func TestDropDuringReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

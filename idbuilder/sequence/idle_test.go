@@ -43,7 +43,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestIdleRevived: a sequence that was evicted comes back into memory, once.
+// TestIdleRevived: an evicted sequence that is used again comes back into memory once.
 func TestIdleRevived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, newFakeStore(), sequence.Options{Idle: time.Minute})
@@ -64,7 +64,7 @@ func TestIdleRevived(t *testing.T) {
 	})
 }
 
-// TestWaitingIsNotIdle: a sequence whose store is slow is not evicted.
+// TestWaitingIsNotIdle: a sequence that waits for a slow store is not evicted.
 func TestWaitingIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -78,7 +78,7 @@ func TestWaitingIsNotIdle(t *testing.T) {
 	})
 }
 
-// TestGiveBack: what is given back was not used, by any pool.
+// TestGiveBack: numbers that are given back were not used by any pool.
 func TestGiveBack(t *testing.T) {
 	f := newFakeStore()
 	first, second := newPool(t, f, sequence.Options{}), newPool(t, f, sequence.Options{})
@@ -150,7 +150,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseAwaitsReservations: a range that is under way is given back, too.
+// TestCloseAwaitsReservations: Close waits for running reservations, and gives back their ranges,
+// too.
 func TestCloseAwaitsReservations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()

@@ -12,8 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// TestOnePool: one pool, whatever its batches, gives what a plain counter gives,
-// up to the last number before the bound.
+// TestOnePool: one pool, with any size of batches, gives the same numbers as a plain counter, up
+// to the last one before the bound.
 func TestOnePool(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := drawSpec(rt)
@@ -95,7 +95,7 @@ func fits(spec sequence.Spec, last int64, r sequence.Request) bool {
 	return abs(spec.Bound-last) >= abs(delta)*int64(r.Count)
 }
 
-// checkSpacing checks the numbers of an answer, or those and the one before.
+// checkSpacing checks the distances of an answer's numbers, and perhaps from the number before.
 func checkSpacing(rt *rapid.T, spec sequence.Spec, ids []int64, r sequence.Request) {
 	delta := deltaOf(spec, r)
 	for i, id := range ids {

@@ -24,9 +24,9 @@ const (
 
 // Options configures a [Pool]. The zero value is usable.
 type Options struct {
-	// BatchSize is how many steps of a sequence one reservation takes at first,
-	// and while the sequence is used little; at least 1. The default, used for 0,
-	// is [DefaultBatchSize].
+	// BatchSize is how many steps of a sequence one reservation takes at first, and as long
+	// as the sequence is little used; at least 1. The default, used for 0, is
+	// [DefaultBatchSize].
 	BatchSize int64
 	// MaxBatch is how many steps one reservation takes at most, unless a single
 	// request needs more. The default, used for 0, is [DefaultMaxBatch], or
@@ -57,8 +57,8 @@ type Options struct {
 	// reserved since. The default, used for 0, is [DefaultIdle]; a negative value
 	// means for ever.
 	Idle time.Duration
-	// Log is told when reservations of a sequence begin to fail, and when they
-	// succeed again. The default, nil, is no log.
+	// Log is called when reservations of a sequence begin to fail, and when they succeed
+	// again. The default, nil, is no log.
 	Log *slog.Logger
 }
 

@@ -43,21 +43,21 @@ func New(s store.Store, o Options) (*Pool, error) {
 	return p, nil
 }
 
-// now returns a time that does not follow changes of the clock.
+// now returns the monotonic time.
 func (p *Pool) now() time.Duration { return time.Since(p.start) }
 
-// Sequence returns the sequence of a name, with the numbers that spec says, from
-// now on for all callers that have it. A changed Step or Bound applies to the
-// numbers in memory, too. A changed Start or Epoch means that the sequence may have been
-// set in the store: it does what [Pool.Drop] does. Sequence returns [ErrDirection]
-// if the sequence is in memory with the other direction.
+// Sequence returns the sequence of a name. From now on spec holds for all its callers. A
+// changed Step or Bound applies to the numbers in memory, too. A changed Start or Epoch
+// means that the sequence may have been set in the store: it drops the numbers in memory
+// like [Pool.Drop]. Sequence returns [ErrDirection] if the sequence is in memory with the
+// other direction.
 //
 // The call reads no store. It is cheap, but not as cheap as keeping the Sequence.
 func (p *Pool) Sequence(name string, spec Spec) (*Sequence, error) {
 	p.mu.RLock()
 	s := p.all[name]
 	p.mu.RUnlock()
-	if s != nil && s.has(spec) {
+	if s != nil && s.hasSpec(spec) {
 		return s, nil
 	}
 	return p.open(name, spec)
@@ -73,7 +73,7 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 		return nil, ErrClosed
 	}
 	if s := p.all[name]; s != nil {
-		if ok, err := s.respec(spec); err != nil {
+		if ok, err := s.changeSpec(spec); err != nil {
 			return nil, err
 		} else if ok {
 			return s, nil
@@ -88,10 +88,9 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 	return s, nil
 }
 
-// Drop drops the numbers of a sequence that are in memory for good, and forgets where the
-// sequence was. Call it after the sequence was set to another value in the store,
-// before Take is called the next time: numbers that come before those already
-// given are accepted again.
+// Drop drops the numbers of a sequence in memory, and forgets its position. Call it after
+// the sequence was set to another value in the store and before the next call of Take: the
+// pool then accepts numbers that come before those already given.
 func (p *Pool) Drop(name string) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -123,7 +122,7 @@ func (p *Pool) list() []*Sequence {
 	return list
 }
 
-// Metrics says how a [Pool] does. Counts are since it was made.
+// Metrics has the counts of a [Pool] since it was made.
 type Metrics struct {
 	Sequences    int    // in memory
 	Waits        uint64 // calls of Take that waited for the store
@@ -136,7 +135,7 @@ type Metrics struct {
 
 type counts struct{ waits, reservations, failures, dropped, returned, evictions atomic.Uint64 }
 
-// Metrics returns what the pool counts at the moment of the call.
+// Metrics returns the present counts of the pool.
 func (p *Pool) Metrics() Metrics {
 	p.mu.RLock()
 	n := len(p.all)

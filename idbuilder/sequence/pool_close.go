@@ -4,10 +4,9 @@ package sequence
 
 import "context"
 
-// Close ends the pool: calls of Take return [ErrClosed], also those that wait. It
-// waits for reservations under way, and gives the numbers in memory back to
-// the store, until ctx ends; then it returns the error of ctx, and numbers are
-// lost. It can be repeated.
+// Close ends the pool: calls of Take return [ErrClosed], also those that wait. It waits for
+// running reservations, and gives the numbers in memory back to the store. If ctx ends
+// before, it returns the error of ctx, and numbers are lost. It can be repeated.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true

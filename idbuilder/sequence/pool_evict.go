@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// evictIdle removes idle sequences, until the pool is closed. Each is found at the
-// latest after one and a half times Options.Idle.
+// evictIdle removes idle sequences until the pool is closed, each at the latest after one and
+// a half times Options.Idle.
 func (p *Pool) evictIdle() {
 	defer close(p.swept)
 	if p.o.Idle < 0 {
@@ -36,8 +36,8 @@ func (p *Pool) evictUnused() {
 	p.giveBack(p.ctx, offers)
 }
 
-// evictSequence removes a sequence, unless it is in use, and returns what can be given
-// back of it.
+// evictSequence removes a sequence, unless it is in use, and returns the numbers of it that
+// can be given back.
 func (p *Pool) evictSequence(s *Sequence) []offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,8 +56,8 @@ func (p *Pool) evictSequence(s *Sequence) []offer {
 	return offers
 }
 
-// findRevived returns the sequence in memory that has the name of one that was
-// evicted; the latter itself, if there is none.
+// findRevived returns the sequence in memory with the name of an evicted one, or makes the
+// evicted one live again.
 func (p *Pool) findRevived(s *Sequence) (*Sequence, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -42,12 +42,11 @@ func (p *Pool) giveOneBack(ctx context.Context, o offer) {
 	}
 }
 
-// offer is numbers that were reserved last of their sequence, and not used. The
-// store takes them back if no other reservation has been made since: it compares
-// the version. No pool can have got numbers after them then, and this one has
-// taken them out of memory before. So the answer of the store, or that there is
-// none, matters only to the gap. A store that was restored from a backup, or whose
-// newest writes a failover lost, can come to the same version again: the value must be the same, too.
+// offer has the unused numbers of the last reservation of a sequence. The store takes them back
+// if there was no other reservation since: it compares the version. Then no pool has got later
+// numbers, and this one has taken the numbers out of memory before. So a lost answer of the
+// store means a gap at most. A store that was restored from a backup, or whose newest writes a
+// failover lost, can come to the same version again: so the value must be the same, too.
 type offer struct {
 	name  string
 	value int64 // the number before them
@@ -55,7 +54,7 @@ type offer struct {
 	steps uint64
 }
 
-// giveBack lets the store take the numbers back, if the sequence is as it was left.
+// giveBack gives the numbers back to the store, if the sequence has not changed.
 func (o offer) giveBack(ctx context.Context, s store.Store) error {
 	now, err := s.Sequence(ctx, o.name)
 	if err != nil {

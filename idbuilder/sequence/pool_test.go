@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// TestRespec: a change of the bound applies to numbers in memory and to the
-// memory of exhaustion; the direction stays.
+// TestRespec: a change of the bound applies to the numbers in memory, and to a sequence that was
+// exhausted; the direction cannot change.
 func TestRespec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -103,8 +103,8 @@ func TestExhaustedUntilGivenBack(t *testing.T) {
 	})
 }
 
-// TestRespecDuringReservation: a range that was reserved for an older bound is
-// cut; that an older bound was reached means nothing for the new one.
+// TestRespecDuringReservation: a range that was reserved for an older bound is cut; a sequence
+// that was exhausted at an older bound is not so at the new one.
 func TestRespecDuringReservation(t *testing.T) {
 	for _, bounds := range [][2]int64{{1 << 40, 500}, {0, 500}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,8 @@ func TestRespecDuringReservation(t *testing.T) {
 	}
 }
 
-// TestCloseToTheBound: one pool keeps no large part of what the bound leaves.
+// TestCloseToTheBound: near the bound, one pool does not reserve a large part of the remaining
+// numbers.
 func TestCloseToTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, newFakeStore(), sequence.Options{})
@@ -144,8 +145,8 @@ func TestCloseToTheBound(t *testing.T) {
 	})
 }
 
-// TestPlaceIsFoundFirst: a pool that does not know how close to the bound the
-// sequence is reserves little at first.
+// TestPlaceIsFoundFirst: a pool that does not know the position of the sequence reserves little
+// at first.
 func TestPlaceIsFoundFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -182,9 +183,9 @@ func TestShrinks(t *testing.T) {
 	})
 }
 
-// TestLargeRequestsDoNotStarve: the second reservation at the latest is large
-// enough for all that wait, whatever smaller requests come meanwhile, and goes to
-// them in turn.
+// TestLargeRequestsDoNotStarve: at the latest the second reservation is large enough for all
+// waiting requests, which get its numbers in turn, even if smaller requests come in the
+// meantime.
 func TestLargeRequestsDoNotStarve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -211,8 +212,8 @@ func TestLargeRequestsDoNotStarve(t *testing.T) {
 	})
 }
 
-// TestConcurrency: reservations of many sequences run a few at a time; those
-// that a request waits for go first.
+// TestConcurrency: of the reservations of many sequences a few run at a time; those that a
+// request waits for go first.
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()

@@ -8,7 +8,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// enqueue has ranges of a sequence reserved.
+// enqueue queues a sequence for the reservation of ranges.
 func (p *Pool) enqueue(s *Sequence, urgent bool) {
 	q := &p.queue
 	q.mu.Lock()
@@ -42,7 +42,7 @@ func (p *Pool) runWorker() {
 	}
 }
 
-// refill reserves ranges until they suffice or the store fails.
+// refill reserves ranges until there are enough or the store fails.
 func (p *Pool) refill(s *Sequence) {
 	for {
 		plan, ok := s.planReservation()

@@ -19,8 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// world is two or three pools over one store that fails, with the numbers that
-// they gave.
+// world has two or three pools over one store that fails, and the numbers that they gave.
 type world struct {
 	rt    *rapid.T
 	f     *fakeStore
@@ -33,17 +32,17 @@ type world struct {
 	given map[int64]int // by which pool
 }
 
-// TestPools: pools over one store, used at random, while reservations fail
-// before and after they are made and take their time, pools are closed and
-// begun anew, sequences idle and specifications change: no number comes twice,
-// those of a pool ascend, and those of a call are as far apart as it asked.
+// TestPools uses pools over one store at random. Reservations fail before and after they are
+// made, and are slow; pools are closed and replaced; sequences idle; specifications change. No
+// number comes twice, those of a pool ascend, and those of a call have the distance that it asked
+// for.
 func TestPools(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		inBubble(t, func() {
 			w := newWorld(rt)
 			defer w.close()
 			for range rapid.IntRange(1, 80).Draw(rt, "steps") {
-				w.step(rapid.IntRange(0, len(w.pools)-1).Draw(rt, "pool"))
+				w.runStep(rapid.IntRange(0, len(w.pools)-1).Draw(rt, "pool"))
 			}
 		})
 	})
@@ -88,7 +87,7 @@ func (w *world) close() {
 	}
 }
 
-// restart closes a pool, or abandons it as a crash does, and begins another.
+// restart closes a pool, or abandons it as a crash does, and makes another.
 func (w *world) restart(i int) {
 	if w.pools[i] != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -105,7 +104,7 @@ func (w *world) restart(i int) {
 	w.pools[i], w.last[i] = p, w.spec.Start
 }
 
-func (w *world) step(i int) {
+func (w *world) runStep(i int) {
 	switch rapid.IntRange(0, 15).Draw(w.rt, "what") {
 	case 0:
 		w.restart(i)
@@ -114,16 +113,16 @@ func (w *world) step(i int) {
 	case 2:
 		w.f.setDelay(rapid.SampledFrom([]time.Duration{0, 50 * time.Millisecond, 10 * time.Second}).Draw(w.rt, "delay"))
 	case 3:
-		w.respec()
+		w.changeSpec()
 	case 4:
 		w.takeTogether(i)
 	default:
-		w.take(i, drawRequest(w.rt, w.spec))
+		w.takeNumbers(i, drawRequest(w.rt, w.spec))
 	}
 }
 
-// respec changes step and bound, but not the direction.
-func (w *world) respec() {
+// changeSpec changes step and bound, but not the direction.
+func (w *world) changeSpec() {
 	sign := w.spec.Step / abs(w.spec.Step)
 	w.spec.Step = sign * rapid.Int64Range(1, 7).Draw(w.rt, "step")
 	w.spec.Bound += sign * rapid.Int64Range(-100, 500).Draw(w.rt, "further")
@@ -140,8 +139,8 @@ func (w *world) sequence(i int) *sequence.Sequence {
 	return s
 }
 
-// take takes numbers of one pool and checks them.
-func (w *world) take(i int, r sequence.Request) {
+// takeNumbers takes numbers of one pool and checks them.
+func (w *world) takeNumbers(i int, r sequence.Request) {
 	s := w.sequence(i)
 	before := s.State()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -156,7 +155,7 @@ func (w *world) take(i int, r sequence.Request) {
 	}
 	checkSpacing(w.rt, w.spec, ids, r)
 	w.last[i] = ids[len(ids)-1]
-	w.record(i, ids)
+	w.recordNumbers(i, ids)
 }
 
 // checkFailed checks that a call that failed has consumed nothing.
@@ -186,12 +185,12 @@ func (w *world) takeTogether(i int) {
 			w.rt.Fatalf("pool %d gives %v, %d was given to another call", i, ids, w.last[i])
 		}
 		w.last[i] = ids[len(ids)-1]
-		w.record(i, ids)
+		w.recordNumbers(i, ids)
 	}
 }
 
-// record notes numbers, and fails if one was given before.
-func (w *world) record(i int, ids []int64) {
+// recordNumbers records numbers, and fails the test if one was given before.
+func (w *world) recordNumbers(i int, ids []int64) {
 	for _, id := range ids {
 		if by, ok := w.given[id]; ok {
 			w.rt.Fatalf("%d is given by pool %d, and was by pool %d", id, i, by)
@@ -218,7 +217,7 @@ func TestRace(t *testing.T) {
 		for i := range 4 {
 			var s sharedSequence
 			for range 4 {
-				wg.Go(func() { s.use(t, p, fmt.Sprint(i%2), i < 2, &given) })
+				wg.Go(func() { s.takeAndCheck(t, p, fmt.Sprint(i%2), i < 2, &given) })
 			}
 		}
 	}
@@ -231,7 +230,7 @@ type sharedSequence struct {
 	last int64 // the greatest number of the calls that have ended
 }
 
-func (s *sharedSequence) use(t *testing.T, p *sequence.Pool, name string, keep bool, given *sync.Map) {
+func (s *sharedSequence) takeAndCheck(t *testing.T, p *sequence.Pool, name string, keep bool, given *sync.Map) {
 	kept := openSequence(t, p, name, ascending)
 	rounds := 300
 	if testing.Short() {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// queue holds the sequences that want a range. Options.Concurrency goroutines at
-// most reserve them; there is none while there is nothing to do.
+// queue has the sequences that need a range. At most Options.Concurrency goroutines reserve
+// them; there is none while the queue is empty.
 type queue struct {
 	mu         sync.Mutex
 	urgent     []*Sequence // requests wait for these
@@ -18,8 +18,8 @@ type queue struct {
 	idle       sync.WaitGroup // the goroutines
 }
 
-// place is where in the queue a sequence is. It may be in both lists, and then
-// leaves with the first that comes to it.
+// place is the place of a sequence in the queue. It may be in both lists; then the first
+// that reaches it removes it from both.
 type place uint8
 
 const (
@@ -56,7 +56,7 @@ func (q *queue) next() *Sequence {
 	return nil
 }
 
-// close waits until no reservation is under way, and lets none begin.
+// close lets no reservation begin, and waits for the running ones.
 func (q *queue) close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true

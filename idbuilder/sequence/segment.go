@@ -4,9 +4,9 @@ package sequence
 
 import "sync/atomic"
 
-// segment is a range of numbers in memory. Taking from it needs no lock.
-// All but used stays as it was made; a change makes a new segment, after
-// [segment.close] has taken what was left out of the old one.
+// segment is a range of numbers in memory. Taking from it needs no lock. Only used changes;
+// any other change makes a new segment, after [segment.close] has taken all numbers out of
+// the old one.
 type segment struct {
 	from int64  // the value before the first number
 	size uint64 // the distance from there to the last number
@@ -16,8 +16,8 @@ type segment struct {
 	used atomic.Uint64
 }
 
-// take takes numbers up to a distance from the last one that was taken, which
-// it returns, with how much is left. It takes nothing if they do not fit.
+// take takes the numbers up to a distance from the last taken one. It returns that number,
+// and how much is left. It takes nothing if the numbers do not fit.
 func (g *segment) take(need uint64) (last int64, left uint64, ok bool) {
 	for {
 		used := g.used.Load()
@@ -30,7 +30,7 @@ func (g *segment) take(need uint64) (last int64, left uint64, ok bool) {
 	}
 }
 
-// close takes all that is left.
+// close takes all remaining numbers.
 func (g *segment) close() span {
 	used := g.used.Swap(g.size)
 	return span{from: move(g.from, used, g.step), size: g.size - used}

@@ -20,11 +20,11 @@ type Sequence struct {
 	pool *Pool
 	name string
 	seg  atomic.Pointer[segment] // never nil; replaced under mu
-	busy atomic.Bool             // phase is not idle
+	busy atomic.Bool             // its phase is not idle
 
 	mu      sync.Mutex
 	spec    Spec
-	ahead   []span    // ranges after the segment; none touches the one before it
+	ahead   []span    // ranges after the segment; each has a gap before it
 	waiters []*waiter // in the order in which they came
 
 	evicted, closed bool
@@ -65,7 +65,7 @@ func (s *Sequence) Take(ctx context.Context, dst []int64, r Request) ([]int64, e
 		}
 		return append(dst, last+g.step), nil
 	}
-	delta, err := r.delta(g.step)
+	delta, err := r.deltaSize(g.step)
 	switch {
 	case err != nil:
 		return dst, err
@@ -98,13 +98,13 @@ func (s *Sequence) takeFrom(ctx context.Context, g *segment, need uint64) (int64
 		return s.awaitNumbers(ctx, need)
 	}
 	if left < g.low && !s.busy.Load() {
-		s.prefetch()
+		s.requestNext()
 	}
 	return last, nil
 }
 
-// prefetch has the next range reserved, unless that is under way.
-func (s *Sequence) prefetch() {
+// requestNext requests the next range, unless it was requested already.
+func (s *Sequence) requestNext() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wantsRange() {
@@ -112,7 +112,7 @@ func (s *Sequence) prefetch() {
 	}
 }
 
-// makeOffers returns what can be given back of a sequence that is sealed, if anything.
+// makeOffers returns the numbers of a sealed sequence that can be given back.
 func (s *Sequence) makeOffers() []offer {
 	n := len(s.ahead)
 	if !s.known || n == 0 || move(s.ahead[n-1].from, s.ahead[n-1].size, s.spec.Step) != s.reserved {

@@ -17,8 +17,8 @@ func (s *Sequence) refuseCalls() {
 	s.sealSegment()
 }
 
-// isUnused reports whether nothing was taken for Options.Idle. Takers note no
-// time: that would cost them more than taking.
+// isUnused reports whether nothing was taken for Options.Idle. Take does not record the time,
+// which would cost more than taking a number.
 func (s *Sequence) isUnused(now time.Duration) bool {
 	if next := s.seg.Load().lastTaken(); next != s.seen || !s.checked {
 		s.seen, s.seenAt, s.checked = next, now, true
@@ -37,7 +37,7 @@ func (s *Sequence) stopTimer() {
 	}
 }
 
-// takeRevived takes from a sequence that was evicted and is used again.
+// takeRevived takes from an evicted sequence that is used again.
 func (s *Sequence) takeRevived(ctx context.Context, need uint64) (int64, error) {
 	live, err := s.pool.findRevived(s)
 	if err != nil {

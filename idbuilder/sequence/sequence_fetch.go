@@ -16,12 +16,13 @@ func (s *Sequence) setPhase(p phase) {
 	s.busy.Store(p != idle)
 }
 
-// wantsRange reports whether a range is to be reserved in the background.
+// wantsRange reports whether to reserve a range in the background.
 func (s *Sequence) wantsRange() bool {
 	return !s.exhausted && !s.closed && !s.evicted && s.totalSteps() < s.low
 }
 
-// requestRange has a range reserved. After a failure the back-off ends first.
+// requestRange queues the sequence for a reservation. After a failure it waits for the end of
+// the back-off.
 func (s *Sequence) requestRange(urgent bool) {
 	switch {
 	case s.phase == idle:
@@ -50,7 +51,7 @@ func (s *Sequence) planReservation() (plan, bool) {
 	return p, true
 }
 
-// acceptOutcome takes in what a reservation brought. It reports whether another one is
+// acceptOutcome handles the outcome of a reservation, and reports whether another one is
 // needed at once.
 func (s *Sequence) acceptOutcome(p plan, r store.Range, err error) (again bool) {
 	s.mu.Lock()
@@ -85,7 +86,7 @@ func (s *Sequence) acceptOutcome(p plan, r store.Range, err error) (again bool) 
 func (s *Sequence) acceptRange(p plan, r store.Range) error {
 	got := span{from: r.From, size: distance(r.From, r.To)}
 	want := mulSat(size(p.Step), uint64(p.Count))
-	if (r.To > r.From) != (p.Step > 0) || got.size == 0 || got.size > want || got.size > p.spec.room(r.From) {
+	if (r.To > r.From) != (p.Step > 0) || got.size == 0 || got.size > want || got.size > p.spec.roomAfter(r.From) {
 		return fmt.Errorf("the store gave the impossible range from %d to %d for %+v", r.From, r.To, p.Reservation)
 	}
 	if s.known && s.reserved != r.From && (s.reserved < r.From) != (p.Step > 0) {
@@ -93,15 +94,15 @@ func (s *Sequence) acceptRange(p plan, r store.Range) error {
 	}
 	s.known, s.reserved, s.version = true, r.To, r.Version
 	s.measureLatency(s.pool.now() - p.started)
-	if got.size = min(got.size, s.spec.room(r.From)); got.size > 0 {
+	if got.size = min(got.size, s.spec.roomAfter(r.From)); got.size > 0 {
 		s.stock += got.size
-		s.add(got)
+		s.addRange(got)
 	}
 	return nil
 }
 
-// noteExhausted remembers that the store has no numbers left. Where the step is
-// not 1, single numbers may be left before the bound: they are asked for next.
+// noteExhausted remembers that the store has no numbers left. If the step is not 1, single
+// numbers may be left before the bound: the next reservation asks for those.
 func (s *Sequence) noteExhausted(p plan) {
 	if p.spec != s.spec {
 		return // the bound has changed since
@@ -155,12 +156,11 @@ func (s *Sequence) resetFailures() {
 	s.err, s.failures = nil, 0
 }
 
-// fetch is the state of a sequence's reservations. At most one of them is under
-// way.
+// fetch is the state of a sequence's reservations. At most one of them runs.
 type fetch struct {
 	phase    phase
 	failures uint8
-	gen      uint32 // grows when ranges under way are no longer wanted
+	gen      uint32 // grows when the ranges of running reservations are no longer wanted
 	err      error  // of the last reservation; nil if it succeeded
 	timer    *time.Timer
 }
@@ -173,7 +173,7 @@ const (
 	backoff       // the last reservation failed, timer will end the wait
 )
 
-// plan is a reservation under way.
+// plan is a running reservation.
 type plan struct {
 	store.Reservation
 	spec    Spec

@@ -12,16 +12,16 @@ import (
 	"sync"
 )
 
-// generators hold ChaCha8 generators with seeds of the operating system, so
-// that numbers that were seen do not tell the next ones.
+// generators has ChaCha8 generators with seeds of the operating system, so that the next
+// numbers cannot be predicted from those that were seen.
 var generators = sync.Pool{New: func() any {
 	var seed [32]byte
 	crand.Read(seed[:]) // never fails
 	return rand.New(rand.NewChaCha8(seed))
 }}
 
-// takeRandom appends numbers at random distances of 1 to delta. Where they do not
-// fit, it draws shorter ones, as long as single steps fit.
+// takeRandom appends numbers at random distances of 1 to delta. If they do not fit, it draws
+// shorter distances, as long as single steps fit.
 func (s *Sequence) takeRandom(ctx context.Context, dst []int64, count int, delta uint64) ([]int64, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, count)[:n+count]

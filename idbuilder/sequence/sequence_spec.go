@@ -4,22 +4,22 @@ package sequence
 
 import "fmt"
 
-// has reports whether a sequence is live and has a specification.
-func (s *Sequence) has(spec Spec) bool {
+// hasSpec reports whether a sequence is live and has the specification.
+func (s *Sequence) hasSpec(spec Spec) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spec == spec && !s.evicted && !s.closed
 }
 
-// respec changes the specification. It reports false if that needs another
-// Sequence: one has one direction for all its life. Pool.mu is held.
-func (s *Sequence) respec(spec Spec) (ok bool, err error) {
+// changeSpec changes the specification. It returns false if another Sequence is needed, since
+// the direction of one cannot change. The caller holds Pool.mu.
+func (s *Sequence) changeSpec(spec Spec) (ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.spec == spec:
 	case (spec.Step < 0) == (s.spec.Step < 0):
-		s.changeSpec(spec)
+		s.applySpec(spec)
 	case s.known || s.phase != idle:
 		return false, fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
 	default:
@@ -29,7 +29,7 @@ func (s *Sequence) respec(spec Spec) (ok bool, err error) {
 	return true, nil
 }
 
-func (s *Sequence) changeSpec(spec Spec) {
+func (s *Sequence) applySpec(spec Spec) {
 	moved := spec.Start != s.spec.Start || spec.Epoch != s.spec.Epoch
 	s.spec = spec
 	s.exhausted, s.tail = false, false
@@ -39,7 +39,7 @@ func (s *Sequence) changeSpec(spec Spec) {
 	}
 }
 
-// forgetState makes a sequence as if it were new.
+// forgetState resets a sequence to the state of a new one.
 func (s *Sequence) forgetState() {
 	s.countDropped(s.totalSteps())
 	s.sealSegment()

@@ -23,11 +23,10 @@ func (s *Sequence) State() State {
 	return st
 }
 
-// Current returns the last number that was given of the sequence, by any pool.
-// exact is false if only the store knows the sequence, since this pool has given
-// no number yet, or since another pool has reserved numbers, too: then it is the
-// last number that was reserved, and no number after it was given. For a sequence
-// that the store does not have it returns the start.
+// Current returns the last number of the sequence that any pool gave. If this pool has given
+// no number yet, or another pool has reserved numbers, too, then exact is false, and value is
+// the last reserved number: no number after it was given. For a sequence that the store does
+// not have it returns the start.
 func (s *Sequence) Current(ctx context.Context) (value int64, exact bool, err error) {
 	state, spec := s.State(), s.currentSpec()
 	stored, err := s.pool.store.Sequence(ctx, s.name)
@@ -48,7 +47,7 @@ func (s *Sequence) currentSpec() Spec {
 	return s.spec
 }
 
-// State is what a [Sequence] knows without asking the store.
+// State is the state of a [Sequence] in memory.
 type State struct {
 	// Last is the number that was given last, if Given is set: this pool has given
 	// one since the sequence came into memory.
@@ -62,6 +61,6 @@ type State struct {
 	Version int64
 	// Remaining is how many steps of the sequence are in memory.
 	Remaining uint64
-	// Exhausted: the store has no further numbers.
+	// Exhausted says that the store has no further numbers.
 	Exhausted bool
 }

@@ -4,12 +4,12 @@ package sequence
 
 import "slices"
 
-// The methods of this file are called with Sequence.mu held. Each change of what
-// is in memory closes the segment and publishes another.
+// Callers of the methods in this file hold Sequence.mu. Each change of the numbers in memory
+// closes the segment and publishes another.
 
-// takeLocked takes numbers from the first range that has as many. It drops the
-// ranges before that one: numbers of one call, and of one after the other, keep
-// their distance and order.
+// takeLocked takes numbers from the first range that has enough. It drops the ranges before
+// that one, so that the numbers of a call keep their distance, and those of later calls their
+// order.
 func (s *Sequence) takeLocked(need uint64) (last int64, ok bool) {
 	if last, _, ok := s.seg.Load().take(need); ok {
 		return last, true
@@ -56,7 +56,7 @@ func (s *Sequence) publishSegment(r span) {
 	s.seg.Store(&segment{from: r.from, size: r.size, low: s.lowOf(), step: step, unit: size(step)})
 }
 
-// lowOf returns below what remainder of the segment the next range is reserved.
+// lowOf returns the remainder of the segment below which the next range is reserved.
 func (s *Sequence) lowOf() uint64 {
 	later := s.laterSteps()
 	if s.exhausted || later >= s.low {
@@ -65,9 +65,9 @@ func (s *Sequence) lowOf() uint64 {
 	return s.low - later
 }
 
-// add puts a range behind those in memory, and joins it to the last one if they
+// addRange adds a range after those in memory, and joins it to the last one if they
 // touch.
-func (s *Sequence) add(r span) {
+func (s *Sequence) addRange(r span) {
 	left := s.retireSegment()
 	n := len(s.ahead)
 	switch {
@@ -83,13 +83,13 @@ func (s *Sequence) add(r span) {
 	s.publishSegment(left)
 }
 
-// clipToBound takes out of memory what lies beyond the bound.
+// clipToBound removes the numbers beyond the bound from memory.
 func (s *Sequence) clipToBound() {
 	left := s.retireSegment()
-	left.size = min(left.size, s.spec.room(left.from))
+	left.size = min(left.size, s.spec.roomAfter(left.from))
 	kept := s.ahead[:0]
 	for _, r := range s.ahead {
-		if r.size = min(r.size, s.spec.room(r.from)); r.size > 0 {
+		if r.size = min(r.size, s.spec.roomAfter(r.from)); r.size > 0 {
 			kept = append(kept, r)
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Sequence) clipToBound() {
 	s.stock = s.totalSteps()
 }
 
-// sealSegment takes the numbers of the segment out of reach of Take.
+// sealSegment moves the numbers of the segment to the ranges, so that Take needs the lock.
 func (s *Sequence) sealSegment() {
 	left := s.retireSegment()
 	if left.size > 0 {

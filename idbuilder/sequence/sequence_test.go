@@ -83,7 +83,7 @@ func TestFaultsOfRequests(t *testing.T) {
 	}
 }
 
-// TestExtremes: numbers up to both ends of int64, without overflow.
+// TestExtremes: numbers go up to both ends of int64 without overflow.
 func TestExtremes(t *testing.T) {
 	p := newPool(t, newFakeStore(), sequence.Options{})
 	up := openSequence(t, p, "up", sequence.Spec{Start: math.MaxInt64 - 3, Step: 1, Bound: math.MaxInt64})
@@ -138,8 +138,8 @@ func TestSteadyStateDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestSlowStoreIsAskedEarlier: where a fifth of a batch does not last until the
-// store answers, the next one is reserved earlier.
+// TestSlowStoreIsAskedEarlier: if a fifth of a batch does not last until the store answers, the
+// next batch is reserved earlier.
 func TestSlowStoreIsAskedEarlier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -160,7 +160,7 @@ func TestSlowStoreIsAskedEarlier(t *testing.T) {
 	})
 }
 
-// TestMaxBatch: no reservation takes more, unless one request needs it.
+// TestMaxBatch: no reservation takes more than MaxBatch, unless one request needs it.
 func TestMaxBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -182,8 +182,8 @@ func TestMaxBatch(t *testing.T) {
 	})
 }
 
-// TestContextEndsAsTheStoreAnswers: a call gets its numbers or an error, never
-// both and never neither.
+// TestContextEndsAsTheStoreAnswers: if the context ends while the store answers, a call gets
+// either its numbers or an error.
 func TestContextEndsAsTheStoreAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// awaitNumbers takes numbers that the segment does not have.
+// awaitNumbers takes numbers for which the segment is too small.
 func (s *Sequence) awaitNumbers(ctx context.Context, need uint64) (int64, error) {
 	w, last, err := s.takeOrEnlist(need)
 	switch {
@@ -28,7 +28,7 @@ func (s *Sequence) awaitNumbers(ctx context.Context, need uint64) (int64, error)
 	return w.last, w.err
 }
 
-// takeOrEnlist takes the numbers, or finds that they cannot be had, or makes a waiter.
+// takeOrEnlist takes the numbers, returns an error if there are none, or makes a waiter.
 func (s *Sequence) takeOrEnlist(need uint64) (w *waiter, last int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *Sequence) withdrawWaiter(w *waiter, cause error) {
 	w.finish(0, err)
 }
 
-// serveWaiters gives the waiters what is in memory, and ends those that will get
-// nothing.
+// serveWaiters gives the numbers in memory to the waiters, and ends the waiters for which
+// there will be none.
 func (s *Sequence) serveWaiters() {
 	waiting := s.waiters[:0]
 	for _, w := range s.waiters {
@@ -114,32 +114,31 @@ func (s *Sequence) waitersNeed() uint64 {
 	return sum
 }
 
-// scheduleRecheck forgets in time that the store is exhausted.
+// scheduleRecheck makes the sequence forget after a time that the store is exhausted.
 func (s *Sequence) scheduleRecheck() {
 	if s.exhausted && s.pool.now()-s.planned >= recheck {
 		s.exhausted, s.tail = false, false
 	}
 }
 
-// checkExhausted returns an [*ExhaustedError] if it is known that the store cannot give
-// numbers up to a distance.
+// checkExhausted returns an [*ExhaustedError] if the sequence knows that the store cannot
+// give numbers up to a distance.
 func (s *Sequence) checkExhausted(need uint64) error {
-	if room := s.unreachableDistance(); need > room || need == math.MaxUint64 {
+	if room := s.reachableDistance(); need > room || need == math.MaxUint64 {
 		return &ExhaustedError{Name: s.name, Bound: s.spec.Bound, Room: min(room, need-1)}
 	}
 	return nil
 }
 
-// unreachableDistance returns the greatest distance that a request may still have: at least
-// this is out of reach.
-func (s *Sequence) unreachableDistance() uint64 {
+// reachableDistance returns the greatest distance for which the store may still have numbers.
+func (s *Sequence) reachableDistance() uint64 {
 	switch {
 	case s.exhausted:
 		return s.widestRange()
 	case !s.known:
 		return math.MaxUint64
 	}
-	return max(s.widestRange(), addSat(s.lastSpan().size, s.spec.room(s.reserved)))
+	return max(s.widestRange(), addSat(s.lastSpan().size, s.spec.roomAfter(s.reserved)))
 }
 
 // waiter is a call of Take that waits for numbers of the store.
@@ -157,6 +156,6 @@ func (w *waiter) finish(last int64, err error) {
 
 var errEvicted = errors.New("sequence: evicted")
 
-// recheck is how long an exhausted store is not asked again. Another pool may have
+// recheck is the time after which an exhausted store is asked again: another pool may have
 // given numbers back.
 const recheck = 10 * time.Second

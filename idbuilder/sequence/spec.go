@@ -11,7 +11,7 @@ import (
 // MaxCount is how many numbers a request can have.
 const MaxCount = 1 << 20
 
-// Spec is what numbers a sequence has.
+// Spec specifies the numbers of a sequence.
 type Spec struct {
 	// Start is the value of a sequence that the store does not have yet. The first
 	// number is Start + Step.
@@ -22,8 +22,8 @@ type Spec struct {
 	// Bound is the last number that may be given: a maximum, or, where Step is
 	// negative, a minimum. It has no default: [math.MaxInt64] is none.
 	Bound int64
-	// Epoch is another one after the sequence may have been set in the store to numbers
-	// that come before: what is in memory from before is then dropped, see [Pool.Drop].
+	// Epoch changes when the sequence may have been set back in the store: the pool then drops
+	// the numbers in memory, see [Pool.Drop].
 	Epoch int64
 }
 
@@ -35,17 +35,17 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// room returns how far the bound is from a value: 0 if it is passed.
-func (s Spec) room(from int64) uint64 {
+// roomAfter returns the distance from a value to the bound: 0 if the bound is passed.
+func (s Spec) roomAfter(from int64) uint64 {
 	if (s.Step > 0) != (from < s.Bound) || from == s.Bound {
 		return 0
 	}
 	return distance(from, s.Bound)
 }
 
-// Request is what numbers [Sequence.Take] takes.
+// Request specifies the numbers that [Sequence.Take] takes.
 type Request struct {
-	// Count is how many: 1 to [MaxCount].
+	// Count is the number of numbers: 1 to [MaxCount].
 	Count int
 	// Delta is the distance of two numbers. It has the sign of the sequence's step;
 	// 0 stands for the step.
@@ -56,8 +56,8 @@ type Request struct {
 	Random bool
 }
 
-// delta returns the size of the distance of two numbers.
-func (r Request) delta(step int64) (uint64, error) {
+// deltaSize returns the size of the distance of two numbers.
+func (r Request) deltaSize(step int64) (uint64, error) {
 	switch {
 	case r.Count < 1 || r.Count > MaxCount:
 		return 0, fmt.Errorf("sequence: a request of %d numbers, allowed are 1 to %d", r.Count, MaxCount)

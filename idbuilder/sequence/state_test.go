@@ -18,7 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// TestIdleSequencesAreSmall: 20,000 sequences that were used once.
+// TestIdleSequencesAreSmall bounds the memory of 20,000 sequences that were used once.
 func TestIdleSequencesAreSmall(t *testing.T) {
 	const n, most = 20_000, 450
 	p := newPool(t, forgetful{}, sequence.Options{})
@@ -118,7 +118,7 @@ func TestOptionsValidate(t *testing.T) {
 	}
 }
 
-// TestCurrent: exact as long as this pool alone has reserved.
+// TestCurrent: the current number is exact as long as only this pool has reserved.
 func TestCurrent(t *testing.T) {
 	s := storetest.Memory(t)
 	first, second := newPool(t, s, sequence.Options{}), newPool(t, s, sequence.Options{})
@@ -152,7 +152,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-// TestStores: pools over a store that loses answers give nothing twice.
+// TestStores: pools over a store that loses answers give no number twice.
 func TestStores(t *testing.T) {
 	var calls atomic.Int64
 	s := storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// root is the document of a key: the layouts that worker ids were leased in. The
-// last one is in force.
+// root is the document of a key: the layouts in which worker ids were leased. The last one
+// is in force.
 type root struct {
 	Format  int           `json:"format"`
 	Key     string        `json:"key"`
@@ -23,8 +23,8 @@ type layoutState struct {
 	Version int64 `json:"version"`
 	// Ready says that no ID of an earlier layout can come again.
 	Ready bool `json:"ready,omitempty"`
-	// Held is when the last lease of a layout that was replaced had ended, or will
-	// have, in Unix milliseconds; 0: it was not replaced.
+	// Held is the end of the last lease of a replaced layout, in Unix milliseconds; 0: the
+	// layout was not replaced.
 	Held int64 `json:"held,omitempty"`
 }
 
@@ -38,8 +38,8 @@ func keyID(name string) string {
 
 func (r *root) currentLayout() *layoutState { return &r.Layouts[len(r.Layouts)-1] }
 
-// replace makes a layout the last one.
-func (r *root) replace(key Key) {
+// replaceLayout makes a layout the last one.
+func (r *root) replaceLayout(key Key) {
 	layouts := r.Layouts[:0:0]
 	for _, p := range r.Layouts {
 		if p.Layout != key.Layout {

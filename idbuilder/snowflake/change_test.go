@@ -26,7 +26,7 @@ func TestNoRepeatsFrom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		old, next := small(rt, "old"), small(rt, "next")
 		held := rapid.Int64Range(old.BaseTS, old.endOfTime()).Draw(rt, "held")
-		safe := next.endOfTime() // by trying: no ID of next from then on is one of old before held
+		safe := next.endOfTime() // found by trying: from then on no ID of next equals one of old before held
 		greatest := (held-old.BaseTS)<<old.timestampShift() - 1
 		for safe > next.BaseTS && (safe-1-next.BaseTS)<<next.timestampShift() > greatest {
 			safe--
@@ -38,12 +38,12 @@ func TestNoRepeatsFrom(t *testing.T) {
 	})
 }
 
-// TestChange checks what happens when the division between worker id and sequence
-// changes while worker ids are leased.
+// TestChange changes the division between worker id and sequence while worker ids are
+// leased.
 func TestChange(t *testing.T) {
 	w := newWorld(t)
-	x, y, old := w.worker(Options{}), w.worker(Options{}), sized(7)
-	g := w.lease(x, old, Client{})
+	x, y, old := w.newWorker(Options{}), w.newWorker(Options{}), sized(7)
+	g := w.mustLease(x, old, Client{})
 	end := w.now.Add(DefaultHold)
 	next := old
 	next.Layout.WorkerIDSize, next.Layout.SeqSize, next.Version = 9, 13, 2
@@ -51,7 +51,7 @@ func TestChange(t *testing.T) {
 	if err := x.CheckChange(t.Context(), old.Name, old.Layout, next.Layout); !errors.As(err, &refused) || !refused.Until.Equal(end) {
 		t.Fatalf("got %v, want a ChangeError until %v", err, end)
 	}
-	if again := w.lease(y, old, Client{LeaseKey: g.LeaseKey}); !again.Renewed {
+	if again := w.mustLease(y, old, Client{LeaseKey: g.LeaseKey}); !again.Renewed {
 		t.Fatalf("a check alone has changed something: %+v", again)
 	}
 	end = w.now.Add(DefaultDuration + DefaultSkew)
@@ -67,7 +67,7 @@ func TestChange(t *testing.T) {
 		}
 	}
 	w.now = end
-	moved := w.lease(x, next, Client{LeaseKey: g.LeaseKey})
+	moved := w.mustLease(x, next, Client{LeaseKey: g.LeaseKey})
 	if moved.Renewed || moved.NotBefore.Before(end) {
 		t.Fatalf("got %+v", moved)
 	}
@@ -77,18 +77,18 @@ func TestChange(t *testing.T) {
 		t.Fatalf("back at once: %v", err)
 	}
 	w.now = w.now.Add(DefaultHold)
-	w.lease(y, back, renews)
+	w.mustLease(y, back, renews)
 	if _, err := x.Lease(t.Context(), next, renews); !errors.Is(err, ErrStale) {
 		t.Fatalf("got %v", err)
 	}
 }
 
-// TestChangeForced checks that an operator can accept repeated IDs, and is told
-// where time does not help.
+// TestChangeForced checks that an operator can accept repeated IDs, and that the error says if
+// IDs could repeat for ever.
 func TestChangeForced(t *testing.T) {
 	w := newWorld(t)
-	x, old := w.worker(Options{}), sized(4)
-	w.lease(x, old, renews)
+	x, old := w.newWorker(Options{}), sized(4)
+	w.mustLease(x, old, renews)
 	next := old
 	next.Layout.BaseTS, next.Version = w.now.UnixMilli(), 2
 	var refused *ChangeError
@@ -98,11 +98,11 @@ func TestChangeForced(t *testing.T) {
 	if err := x.Change(t.Context(), next, true); err != nil {
 		t.Fatal(err)
 	}
-	w.lease(x, next, renews)
-	if _, err := w.worker(Options{}).Lease(t.Context(), old, renews); !errors.Is(err, ErrStale) {
+	w.mustLease(x, next, renews)
+	if _, err := w.newWorker(Options{}).Lease(t.Context(), old, renews); !errors.Is(err, ErrStale) {
 		t.Errorf("got %v", err)
 	}
-	third := next // behind the second layout, and among the IDs of the first
+	third := next // after the second layout's IDs, and among those of the first
 	third.Layout.SkipSize, third.Layout.SeqSize, third.Version = 0, next.Layout.SeqSize+1, 3
 	w.now = w.now.Add(DefaultHold)
 	if err := x.CheckChange(t.Context(), old.Name, next.Layout, third.Layout); !errors.As(err, &refused) {
@@ -111,17 +111,17 @@ func TestChangeForced(t *testing.T) {
 	if _, err := x.Lease(t.Context(), third, renews); !errors.As(err, &refused) {
 		t.Errorf("IDs of the layout before last come again: got %v", err)
 	}
-	w.now = refused.Until // the leases of the first layout ended long ago: time makes up for it
+	w.now = refused.Until // the leases of the first layout ended long ago: enough time has passed
 	if err := x.CheckChange(t.Context(), old.Name, next.Layout, third.Layout); err != nil {
 		t.Error(err)
 	}
-	w.lease(x, third, renews)
+	w.mustLease(x, third, renews)
 	if err := x.CheckChange(t.Context(), "unused", old.Layout, next.Layout); err != nil {
 		t.Errorf("a key of which nothing was leased: %v", err)
 	}
 	old, w = sized(4), newWorld(t)
-	x = w.worker(Options{})
-	w.lease(x, old, renews)
+	x = w.newWorker(Options{})
+	w.mustLease(x, old, renews)
 	tiny := sized(4)
 	tiny.Layout = Layout{SkipSize: 16, BaseTS: w.now.UnixMilli(), TSSize: 32, WorkerIDSize: 8, SeqSize: 8}
 	if err := x.CheckChange(t.Context(), old.Name, old.Layout, tiny.Layout); !errors.As(err, &refused) || !refused.Until.IsZero() {

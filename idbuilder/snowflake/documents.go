@@ -93,8 +93,8 @@ func (d *documents) read(ctx context.Context, service string) (store.Document, *
 // errClosed says that the leases belong to a layout that was replaced.
 var errClosed = errors.New("snowflake: the leases are those of a layout that was replaced")
 
-// close makes later transactions on a service fail with errClosed, by order of
-// the layout of a version.
+// close makes later transactions on a service fail with errClosed, because the layout of a
+// version replaces its layout.
 func (d *documents) close(ctx context.Context, service string, version int64) error {
 	return d.changePage(ctx, service, func(p *page) bool {
 		changed := p.Closed < version
@@ -114,7 +114,7 @@ func (d *documents) open(ctx context.Context, service string, version int64) err
 	})
 }
 
-// changePage changes the page of a service, if change says that it did.
+// changePage stores the page of a service if change reports that it has changed it.
 func (d *documents) changePage(ctx context.Context, service string, change func(*page) bool) error {
 	for n := range attempts {
 		doc, page, err := d.read(ctx, service)

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrExhausted is wrapped by an [*ExhaustedError].
 	ErrExhausted = errors.New("snowflake: exhausted")
-	// ErrLeaseKey says that a text is no lease key of this package.
+	// ErrLeaseKey says that a text is not a lease key of this package.
 	ErrLeaseKey = errors.New("snowflake: malformed lease key; send the lease_key of the last answer, or none")
 	// ErrStale says that another layout of the key is in force, of a later version.
 	ErrStale = errors.New("snowflake: the layout of the key has been changed")
@@ -25,7 +25,7 @@ type ExhaustedError struct {
 	// Workers is how many worker ids the key has; all are leased.
 	// 0: the bits of the timestamp are used up.
 	Workers int
-	// Free is when the first of them becomes free, if its client does not renew it; zero: never.
+	// Free is when the first worker id becomes free if its client does not renew it; zero: never.
 	Free time.Time
 }
 
@@ -45,7 +45,7 @@ func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 // with the layout before.
 type ChangeError struct {
 	Key   string
-	Until time.Time // from then on they cannot; zero: they always could
+	Until time.Time // from then on they cannot; zero: they could for ever
 }
 
 // Error names the key and the time.

@@ -32,8 +32,8 @@ func (f *faults) decide(c storetest.Call) storetest.Fault {
 	return f.put()
 }
 
-// shaky returns faults for a part of the calls: of half of them the outcome is
-// unknown, the others are not made.
+// shaky returns faults for a part of the calls: half of these are made and report an error,
+// the others are not made.
 func shaky(r *rand.Rand, part float64) func() storetest.Fault {
 	return func() storetest.Fault {
 		x := r.Float64() / part

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 )
 
-// leaseKey names a lease to the one client that holds it.
+// leaseKey names a lease; only its client knows it.
 type leaseKey struct {
 	worker  int64
 	created int64 // Unix milliseconds
@@ -52,7 +52,7 @@ func parseLeaseKey(text string) (k leaseKey, err error) {
 const shardBits = 6
 
 const (
-	spaceEpoch  = 1_704_067_200_000 // 2024; a clock before has not been set
+	spaceEpoch  = 1_704_067_200_000 // 2024; an earlier clock has not been set
 	spaceBitTs  = 42                // until 2163
 	spaceBitSeq = 1
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Layout says which bits of an ID mean what, from the uppermost down.
+// Layout divides the bits of an ID, from the uppermost down.
 type Layout struct {
 	SkipSize     int   `json:"skip_size"`      // zeros; 0 to 30
 	BaseTS       int64 `json:"base_ts"`        // Unix milliseconds of the timestamp 0; not negative
@@ -63,16 +63,14 @@ func (l Layout) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// NoRepeatsFrom returns from when on no ID of the layout next can equal an ID of l, where
-// IDs of l are made until held at the latest: from then on every ID of next
-// is greater than all of l. The zero time: never.
+// NoRepeatsFrom returns the time from which on every ID of the layout next is greater than
+// all IDs of l, if IDs of l are made until held at the latest. The zero time means never.
 //
-// An ID is (t−base_ts)·2^shift and what is below, the shift being the bits of
-// worker id and sequence. So a later base_ts, or a smaller shift, repeats IDs of
-// the past until time has made up for it. An earlier base_ts, or a larger
-// shift, leaps over them. With the same base_ts and shift, and another
-// division between worker id and sequence, IDs meet only while clients
-// of both make them.
+// An ID is (t−base_ts)·2^shift plus the lower bits; shift is the number of bits of worker id
+// and sequence. So a later base_ts, or a smaller shift, repeats IDs of the past until enough
+// time has passed. An earlier base_ts, or a larger shift, leaps over them. With the same
+// base_ts and shift, but another division between worker id and sequence, IDs can be equal
+// only while clients of both layouts make them.
 func (l Layout) NoRepeatsFrom(next Layout, held time.Time) (until time.Time) {
 	last := big.NewInt(held.UnixMilli() - l.BaseTS) // the first timestamp that no client of l uses
 	last.Lsh(last, l.timestampShift())
@@ -88,8 +86,8 @@ func (l Layout) NoRepeatsFrom(next Layout, held time.Time) (until time.Time) {
 	return time.UnixMilli(max(first.Int64(), next.BaseTS))
 }
 
-// bits returns the size of the layout's shards.
-func (l Layout) bits() int { return min(l.WorkerIDSize, shardBits) }
+// shardWidth returns the number of bits of a worker id within its shard.
+func (l Layout) shardWidth() int { return min(l.WorkerIDSize, shardBits) }
 
 // shards returns how many shards the worker ids are in.
-func (l Layout) shards() int { return 1 << (l.WorkerIDSize - l.bits()) }
+func (l Layout) shards() int { return 1 << (l.WorkerIDSize - l.shardWidth()) }

@@ -25,12 +25,12 @@ type Key struct {
 	Version int64
 }
 
-// Client is what is known of the client that asks.
+// Client describes the client that asks.
 type Client struct {
 	// LeaseKey is that of the last answer; empty in the first request.
 	LeaseKey string
-	// Renews says, in the first request, that the client asks again within [Grant.Duration]. One that
-	// does not say so is taken for one that never does, until it does.
+	// Renews says, in the first request, that the client asks again within [Grant.Duration]. A
+	// client without it is treated as one that never asks again, until it does.
 	Renews bool
 	// Address is shown to operators; at most 256 bytes are kept.
 	Address string
@@ -52,8 +52,8 @@ type Grant struct {
 type Leaser struct {
 	documents *documents
 	options   Options
-	// Servers by the bits of their shards. They are made with the Leaser, since what
-	// they know of the clock's jumps begins there.
+	// Servers by the bits of their shards. They are made with the Leaser, since they notice
+	// jumps of the clock from then on.
 	short, long [shardBits + 1]*lease.Server
 
 	mu     sync.Mutex
@@ -89,7 +89,7 @@ func (l *Leaser) server(bits int) (*lease.Server, error) {
 }
 
 // Lease renews the lease that the client names, or, if there is none that can be
-// renewed, grants another worker id. Errors: [*ExhaustedError], [*ChangeError],
+// renewed, grants a worker id. Errors: [*ExhaustedError], [*ChangeError],
 // [ErrStale], [ErrLeaseKey], what [Layout.Validate] finds, [*lease.QuarantineError] after a loss
 // of the store, and those of the store; after the latter the outcome may be unknown, and
 // the client asks again with the lease key that it has.
@@ -99,7 +99,7 @@ func (l *Leaser) Lease(ctx context.Context, key Key, client Client) (Grant, erro
 		return Grant{}, err
 	}
 	for n := 0; ; n++ {
-		s, err := l.open(ctx, key, false)
+		s, err := l.openSpace(ctx, key, false)
 		if err == nil {
 			err = s.checkTime(l.options.Now())
 		}
@@ -110,11 +110,11 @@ func (l *Leaser) Lease(ctx context.Context, key Key, client Client) (Grant, erro
 		if !errors.Is(err, errClosed) || n == lookups {
 			return g, err
 		}
-		l.forgetSpace(s) // the layout was replaced since it was looked at
+		l.forgetSpace(s) // the layout was replaced since it was read
 	}
 }
 
-// lookups bounds how often a call looks at the layouts of its key again.
+// lookups bounds how often a call reads the layouts of its key again.
 const lookups = 3
 
 // namedLease returns the lease that the client names; nil if it names none.
@@ -134,51 +134,51 @@ func (l *Leaser) Renew(ctx context.Context, key Key, text string) (Grant, error)
 	if err != nil {
 		return Grant{}, err
 	}
-	s, err := l.open(ctx, key, false)
+	s, err := l.openSpace(ctx, key, false)
 	if err != nil {
 		return Grant{}, err
 	}
-	if !s.has(k.worker) {
+	if !s.hasWorker(k.worker) {
 		return Grant{}, fmt.Errorf("%w: key %q has no worker id %d", lease.ErrNotFound, key.Name, k.worker)
 	}
 	g, err := l.renew(ctx, s, &k)
-	if errors.Is(err, lease.ErrSignature) { // so that nothing is told of the lease
+	if errors.Is(err, lease.ErrSignature) { // so that the error says nothing about the lease
 		err = fmt.Errorf("%w: key %q, worker id %d", lease.ErrNotFound, key.Name, k.worker)
 	}
 	return g, err
 }
 
 func (l *Leaser) leaseWorkerID(ctx context.Context, s *space, held *leaseKey, client Client) (Grant, error) {
-	if held != nil && s.has(held.worker) {
+	if held != nil && s.hasWorker(held.worker) {
 		g, err := l.renew(ctx, s, held)
 		if !unrenewable(err) {
 			return g, err
 		}
 	}
-	server, keep := l.long[s.layout.bits()], l.options.Hold
+	server, keep := l.long[s.layout.shardWidth()], l.options.Hold
 	if held != nil || client.Renews {
-		server, keep = l.short[s.layout.bits()], l.options.renewalTime()
+		server, keep = l.short[s.layout.shardWidth()], l.options.renewalTime()
 	}
-	granted, shard, err := s.acquire(ctx, server, client.meta())
+	granted, shard, err := s.acquireAny(ctx, server, client.meta())
 	if err != nil {
 		return Grant{}, err
 	}
 	granted.Expired -= (keep - l.options.Duration).Milliseconds()
-	return s.grant(granted, shard, l.options.Duration), nil
+	return s.grantOf(granted, shard, l.options.Duration), nil
 }
 
 // renew renews a lease.
 func (l *Leaser) renew(ctx context.Context, s *space, k *leaseKey) (Grant, error) {
 	shard := s.shardOf(k.worker)
-	renewed, err := l.short[s.layout.bits()].Renew(ctx, lease.RenewRequest{
-		ServiceID: s.serviceOf(shard), ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq,
+	renewed, err := l.short[s.layout.shardWidth()].Renew(ctx, lease.RenewRequest{
+		ServiceID: s.serviceOf(shard), ID: k.worker & (1<<s.layout.shardWidth() - 1), BitSeq: spaceBitSeq,
 		Created: k.created, Secret: k.secret, Uses: l.options.renewalTime(),
 	})
 	if err != nil {
 		return Grant{}, err
 	}
 	renewed.Expired -= l.options.Skew.Milliseconds()
-	g := s.grant(renewed, shard, l.options.Duration)
+	g := s.grantOf(renewed, shard, l.options.Duration)
 	g.Renewed = true
 	return g, nil
 }
@@ -188,7 +188,7 @@ func unrenewable(err error) bool {
 	return errors.Is(err, lease.ErrNotRenewable) || errors.Is(err, lease.ErrNotFound) || errors.Is(err, lease.ErrSignature)
 }
 
-// meta is what a lease tells operators of its client.
+// meta returns the description of the client in its lease, for operators.
 func (c Client) meta() map[string]string {
 	if c.Address == "" {
 		return nil
@@ -196,24 +196,23 @@ func (c Client) meta() map[string]string {
 	return map[string]string{"address": c.Address[:min(len(c.Address), 256)]}
 }
 
-// Release ends a lease, whose client makes no further ID: its worker id is free
-// as soon as the clocks of clients that are behind have passed. That the lease
-// has ended, or was released, is no error. Errors: [ErrLeaseKey], and those of
-// the store.
+// Release ends a lease whose client makes no more IDs. The worker id is free after the skew,
+// for clients whose clocks are behind. Releasing a lease that has ended or was released
+// before is no error. Errors: [ErrLeaseKey], and those of the store.
 func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
 	k, err := parseLeaseKey(text)
 	if err != nil {
 		return err
 	}
-	s, err := l.open(ctx, key, false)
-	if err != nil || !s.has(k.worker) {
+	s, err := l.openSpace(ctx, key, false)
+	if err != nil || !s.hasWorker(k.worker) {
 		return err
 	}
 	now := l.options.Now()
 	last := max(now.Add(l.options.Skew).UnixMilli(), k.created-1)
-	held := idgen.Lease{ID: k.worker & (1<<s.layout.bits() - 1), BitSeq: spaceBitSeq, Created: k.created, Secret: k.secret}
+	held := idgen.Lease{ID: k.worker & (1<<s.layout.shardWidth() - 1), BitSeq: spaceBitSeq, Created: k.created, Secret: k.secret}
 	service := s.serviceOf(s.shardOf(k.worker))
-	err = l.short[s.layout.bits()].Release(ctx, held.Release(service, last, now))
+	err = l.short[s.layout.shardWidth()].Release(ctx, held.Release(service, last, now))
 	if unrenewable(err) || errors.Is(err, lease.ErrLastTs) {
 		return nil // it has less than the skew left, or has ended, or was released before
 	}
@@ -223,12 +222,12 @@ func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
 // Quarantine grants no worker id of a key until all leases have ended that the
 // store may have lost: call it after an operator confirmed a loss.
 func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
-	s, err := l.open(ctx, key, false)
+	s, err := l.openSpace(ctx, key, false)
 	if err != nil {
 		return err
 	}
 	for shard := range s.layout.shards() {
-		if _, err := l.long[s.layout.bits()].Quarantine(ctx, s.serviceOf(shard), 0); err != nil {
+		if _, err := l.long[s.layout.shardWidth()].Quarantine(ctx, s.serviceOf(shard), 0); err != nil {
 			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
 		}
 	}

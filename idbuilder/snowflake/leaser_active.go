@@ -14,20 +14,20 @@ import (
 // Active returns how many worker ids of the key are leased: those of clients that
 // ask again, and those kept for clients that may not.
 func (l *Leaser) Active(ctx context.Context, key Key) (int, error) {
-	n, _, err := l.leases(ctx, newSpace(key).prefix, key.Layout.bits())
+	n, _, err := l.countLeases(ctx, newSpace(key).prefix, key.Layout.shardWidth())
 	return n, err
 }
 
-// leases returns how many leases there are in the documents with a prefix, and
-// when the last of them ends.
-func (l *Leaser) leases(ctx context.Context, prefix string, bits int) (n int, held time.Time, err error) {
+// countLeases returns the number of leases in the documents with a prefix, and the end of
+// the last one.
+func (l *Leaser) countLeases(ctx context.Context, prefix string, bits int) (n int, held time.Time, err error) {
 	for after := ""; ; {
 		docs, err := l.documents.store.List(ctx, store.Leases, store.ListOptions{Prefix: prefix, After: after, Limit: 100})
 		if err != nil || len(docs) == 0 {
 			return n, held, err
 		}
 		for _, doc := range docs {
-			listed, err := l.list(ctx, doc, bits)
+			listed, err := l.listLeases(ctx, doc, bits)
 			if err != nil {
 				return 0, held, err
 			}
@@ -40,8 +40,8 @@ func (l *Leaser) leases(ctx context.Context, prefix string, bits int) (n int, he
 	}
 }
 
-// list returns the leases in a document.
-func (l *Leaser) list(ctx context.Context, doc store.Document, bits int) ([]lease.Info, error) {
+// listLeases returns the leases in a document.
+func (l *Leaser) listLeases(ctx context.Context, doc store.Document, bits int) ([]lease.Info, error) {
 	p, err := decodePage(doc)
 	if err != nil {
 		return nil, err

@@ -15,13 +15,13 @@ import (
 // CheckChange reports whether IDs of the layout next could equal IDs that are, or
 // were, made with the key's layouts so far, of which old is the last: a
 // [*ChangeError], which says until when.
-// It goes by the leases as they are now, so a client that leases a
-// worker id meanwhile makes it later; [Leaser.Change] has the last word.
+// It uses the present leases. A client that leases a worker id in the meantime moves that
+// time; [Leaser.Change] checks again.
 func (l *Leaser) CheckChange(ctx context.Context, name string, old, next Layout) error {
 	if err := next.Validate(); err != nil || old == next {
 		return err
 	}
-	_, r, err := l.root(ctx, name)
+	_, r, err := l.readRoot(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -34,14 +34,14 @@ func (l *Leaser) CheckChange(ctx context.Context, name string, old, next Layout)
 }
 
 // checkRepeats returns a [*ChangeError] if IDs of the layout next could equal IDs
-// of the layout before. It notes until when those are made.
+// of the layout before. It records until when those are made.
 func (l *Leaser) checkRepeats(ctx context.Context, name string, before *layoutState, next Layout) error {
 	now := l.options.Now()
 	if before.Layout == next {
 		return nil // one worker id has one client at a time in both
 	}
 	if before.Held == 0 {
-		_, held, err := l.leases(ctx, newSpace(Key{Name: name, Layout: before.Layout}).prefix, before.bits())
+		_, held, err := l.countLeases(ctx, newSpace(Key{Name: name, Layout: before.Layout}).prefix, before.shardWidth())
 		if err != nil {
 			return err
 		}
@@ -59,12 +59,12 @@ func (l *Leaser) checkRepeats(ctx context.Context, name string, before *layoutSt
 // it when all workers know the new configuration. [Leaser.Lease] does the same, without
 // force, and fails while it is not safe.
 func (l *Leaser) Change(ctx context.Context, key Key, force bool) error {
-	_, err := l.open(ctx, key, force)
+	_, err := l.openSpace(ctx, key, force)
 	return err
 }
 
-// open returns the space of a key and layout once it is in force.
-func (l *Leaser) open(ctx context.Context, key Key, force bool) (*space, error) {
+// openSpace returns the space of a key and layout once the layout is in force.
+func (l *Leaser) openSpace(ctx context.Context, key Key, force bool) (*space, error) {
 	l.mu.Lock()
 	s := l.spaces[key.Name]
 	l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *Leaser) rememberSpace(key Key) *space {
 	return s
 }
 
-// forgetSpace has the next call look at the layouts again.
+// forgetSpace makes the next call read the layouts again.
 func (l *Leaser) forgetSpace(s *space) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,10 +105,10 @@ func (l *Leaser) forgetSpace(s *space) {
 	}
 }
 
-// placeLayout puts the layout of a key in force in the store, if it is not.
+// placeLayout puts the layout of a key in force in the store, unless it is already.
 func (l *Leaser) placeLayout(ctx context.Context, key Key, force bool) error {
 	for n := range attempts {
-		doc, r, err := l.root(ctx, key.Name)
+		doc, r, err := l.readRoot(ctx, key.Name)
 		if err != nil {
 			return err
 		}
@@ -131,16 +131,16 @@ func (l *Leaser) placeLayout(ctx context.Context, key Key, force bool) error {
 	return errContended
 }
 
-// stepTowardsLayout reports that the layout is in force, or changes r, to be stored, towards
-// that.
+// stepTowardsLayout reports whether the layout is in force. If not, it changes r, which the
+// caller stores, by the next step towards that.
 func (l *Leaser) stepTowardsLayout(ctx context.Context, r *root, key Key, force bool) (done bool, err error) {
 	switch {
 	case len(r.Layouts) == 0:
-		r.replace(key)
+		r.replaceLayout(key)
 	case r.currentLayout().Layout != key.Layout && r.currentLayout().Version >= key.Version:
 		return false, fmt.Errorf("%w: version %d of key %q is older than version %d", ErrStale, key.Version, key.Name, r.currentLayout().Version)
 	case r.currentLayout().Layout != key.Layout:
-		r.replace(key)
+		r.replaceLayout(key)
 	case !r.currentLayout().Ready:
 		if err := l.endEarlierLayouts(ctx, r, key, force); err != nil {
 			return false, err
@@ -170,8 +170,8 @@ func (l *Leaser) endEarlierLayouts(ctx context.Context, r *root, key Key, force 
 	return each(ctx, key, l.documents.open) // the layout may have been in force before
 }
 
-// root reads the document of a key.
-func (l *Leaser) root(ctx context.Context, name string) (store.Document, *root, error) {
+// readRoot reads the document of a key.
+func (l *Leaser) readRoot(ctx context.Context, name string) (store.Document, *root, error) {
 	doc, err := l.documents.store.Get(ctx, store.Leases, keyID(name))
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Document{Key: keyID(name)}, &root{Format: rootFormat, Key: name}, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
-// world is a store and the true time.
+// world has a store and the true time.
 type world struct {
 	*testing.T
 	store  store.Store
@@ -35,7 +35,7 @@ type worker struct {
 	off time.Duration
 }
 
-func (w *world) worker(o Options) *worker {
+func (w *world) newWorker(o Options) *worker {
 	w.Helper()
 	x := &worker{}
 	began := w.now
@@ -49,8 +49,8 @@ func (w *world) worker(o Options) *worker {
 	return x
 }
 
-// lease leases a worker id, which has to succeed.
-func (w *world) lease(x *worker, key Key, c Client) Grant {
+// mustLease leases a worker id, which must succeed.
+func (w *world) mustLease(x *worker, key Key, c Client) Grant {
 	w.Helper()
 	g, err := x.Lease(w.Context(), key, c)
 	if err != nil {
@@ -59,39 +59,39 @@ func (w *world) lease(x *worker, key Key, c Client) Grant {
 	return g
 }
 
-// sized is a key with 2^bits worker ids.
+// sized returns a key with 2^bits worker ids.
 func sized(bits int) Key {
 	return Key{Name: "events", Version: 1, Layout: Layout{SkipSize: 1, BaseTS: 1_767_225_600_000, TSSize: 41, WorkerIDSize: bits, SeqSize: 22 - bits}}
 }
 
 var renews = Client{Renews: true}
 
-// TestRenewal checks that a client which asks again keeps its worker id, and that
-// another one gets it only behind what the client was told, and the skew.
+// TestRenewal checks that a client which asks again keeps its worker id, and that another
+// client gets it only after the end of the client's lease and the skew.
 func TestRenewal(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(1)
-	g := w.lease(x, key, renews)
+	x, key := w.newWorker(Options{}), sized(1)
+	g := w.mustLease(x, key, renews)
 	if g.Renewed || !g.NotBefore.Equal(w.now) || !g.Expires.Equal(w.now.Add(DefaultDuration)) || g.Duration != DefaultDuration {
 		t.Fatalf("granted %+v", g)
 	}
-	other := w.lease(x, key, renews)
+	other := w.mustLease(x, key, renews)
 	for range 5 {
 		w.now = w.now.Add(9 * time.Minute)
-		again := w.lease(x, key, Client{LeaseKey: g.LeaseKey})
+		again := w.mustLease(x, key, Client{LeaseKey: g.LeaseKey})
 		if !again.Renewed || again.WorkerID != g.WorkerID || again.LeaseKey != g.LeaseKey || !again.Expires.Equal(w.now.Add(DefaultDuration)) {
 			t.Fatalf("renewed %+v as %+v", g, again)
 		}
 	}
-	if next := w.lease(x, key, renews); next.WorkerID != other.WorkerID {
+	if next := w.mustLease(x, key, renews); next.WorkerID != other.WorkerID {
 		t.Fatalf("worker id %d is granted, want that of the client that did not ask again", next.WorkerID)
 	}
 	w.now = w.now.Add(DefaultDuration + DefaultSkew - time.Millisecond)
-	if late := w.lease(x, key, Client{LeaseKey: g.LeaseKey}); !late.Renewed {
+	if late := w.mustLease(x, key, Client{LeaseKey: g.LeaseKey}); !late.Renewed {
 		t.Fatalf("asked just before the end of the skew, got %+v", late)
 	}
 	w.now = w.now.Add(DefaultDuration + DefaultSkew)
-	if late := w.lease(x, key, Client{LeaseKey: g.LeaseKey}); late.Renewed || late.LeaseKey == g.LeaseKey || !late.NotBefore.Equal(w.now) {
+	if late := w.mustLease(x, key, Client{LeaseKey: g.LeaseKey}); late.Renewed || late.LeaseKey == g.LeaseKey || !late.NotBefore.Equal(w.now) {
 		t.Fatalf("asked after the end, got %+v", late)
 	}
 }
@@ -100,32 +100,32 @@ func TestRenewal(t *testing.T) {
 // a day, to the millisecond, and no longer once it has asked.
 func TestHold(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(1)
-	g := w.lease(x, key, Client{})
+	x, key := w.newWorker(Options{}), sized(1)
+	g := w.mustLease(x, key, Client{})
 	if !g.Expires.Equal(w.now.Add(DefaultDuration)) {
 		t.Fatalf("the client is told that its lease ends at %v", g.Expires)
 	}
-	asks := w.lease(x, key, Client{})
+	asks := w.mustLease(x, key, Client{})
 	end := w.now.Add(DefaultHold)
 	w.now = w.now.Add(time.Minute)
-	if again := w.lease(x, key, Client{LeaseKey: asks.LeaseKey}); !again.Renewed {
+	if again := w.mustLease(x, key, Client{LeaseKey: asks.LeaseKey}); !again.Renewed {
 		t.Fatalf("got %+v", again)
 	}
-	w.exhausted(x, key, w.now.Add(DefaultDuration+DefaultSkew))
+	w.wantExhausted(x, key, w.now.Add(DefaultDuration+DefaultSkew))
 	w.now = w.now.Add(DefaultDuration + DefaultSkew)
-	if next := w.lease(x, key, Client{}); next.WorkerID != asks.WorkerID {
+	if next := w.mustLease(x, key, Client{}); next.WorkerID != asks.WorkerID {
 		t.Fatalf("worker id %d is granted, want that of the client that asked", next.WorkerID)
 	}
 	w.now = end.Add(-time.Millisecond)
-	w.exhausted(x, key, end)
+	w.wantExhausted(x, key, end)
 	w.now = end
-	if next := w.lease(x, key, Client{}); next.WorkerID != g.WorkerID {
+	if next := w.mustLease(x, key, Client{}); next.WorkerID != g.WorkerID {
 		t.Fatalf("worker id %d is granted, want %d", next.WorkerID, g.WorkerID)
 	}
 }
 
-// exhausted checks that nothing is granted, and until when.
-func (w *world) exhausted(x *worker, key Key, free time.Time) {
+// wantExhausted checks that nothing is granted, and until when.
+func (w *world) wantExhausted(x *worker, key Key, free time.Time) {
 	w.Helper()
 	var none *ExhaustedError
 	_, err := x.Lease(w.Context(), key, renews)
@@ -138,21 +138,21 @@ func (w *world) exhausted(x *worker, key Key, free time.Time) {
 func TestAllWorkerIDs(t *testing.T) {
 	for _, bits := range []int{1, 2, 6, 7} {
 		w := newWorld(t)
-		x, key, seen := w.worker(Options{}), sized(bits), map[int64]bool{}
+		x, key, seen := w.newWorker(Options{}), sized(bits), map[int64]bool{}
 		for range 1 << bits {
-			g := w.lease(x, key, renews)
+			g := w.mustLease(x, key, renews)
 			if g.WorkerID < 0 || g.WorkerID >= 1<<bits || seen[g.WorkerID] {
 				t.Fatalf("%d bits: worker id %d is granted, again: %t", bits, g.WorkerID, seen[g.WorkerID])
 			}
 			seen[g.WorkerID] = true
 		}
-		w.exhausted(x, key, w.now.Add(DefaultDuration+DefaultSkew))
+		w.wantExhausted(x, key, w.now.Add(DefaultDuration+DefaultSkew))
 		if n, err := x.Active(t.Context(), key); n != 1<<bits || err != nil {
 			t.Errorf("%d bits: %d are active (%v)", bits, n, err)
 		}
 	}
 	for bits := 1; bits <= 21; bits++ {
-		if err := shardLayout(sized(bits).Layout.bits()).Validate(); err != nil {
+		if err := shardLayout(sized(bits).Layout.shardWidth()).Validate(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -162,27 +162,27 @@ func TestAllWorkerIDs(t *testing.T) {
 // which they became free.
 func TestLongestFreeFirst(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(6)
+	x, key := w.newWorker(Options{}), sized(6)
 	var order []int64
 	for range 64 {
-		order = append(order, w.lease(x, key, renews).WorkerID)
+		order = append(order, w.mustLease(x, key, renews).WorkerID)
 		w.now = w.now.Add(time.Second)
 	}
 	w.now = w.now.Add(time.Hour)
 	for i, want := range order {
-		if got := w.lease(x, key, renews).WorkerID; got != want {
+		if got := w.mustLease(x, key, renews).WorkerID; got != want {
 			t.Fatalf("grant %d is worker id %d, want %d", i, got, want)
 		}
 	}
 }
 
-// TestRestart checks that a Leaser which begins on a store in use gives nothing
-// that is held.
+// TestRestart checks that a new Leaser on a store in use grants no worker id that is
+// leased.
 func TestRestart(t *testing.T) {
 	w := newWorld(t)
 	key, seen := sized(7), map[int64]bool{}
 	for range 128 {
-		g := w.lease(w.worker(Options{}), key, Client{})
+		g := w.mustLease(w.newWorker(Options{}), key, Client{})
 		if seen[g.WorkerID] {
 			t.Fatalf("worker id %d is granted twice", g.WorkerID)
 		}
@@ -195,7 +195,7 @@ func TestRestart(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t)
 	w.faults.set(shaky(seed.Rand(t), 0.04))
-	key, workers := sized(8), []*worker{w.worker(Options{}), w.worker(Options{})}
+	key, workers := sized(8), []*worker{w.newWorker(Options{}), w.newWorker(Options{})}
 	var mu sync.Mutex
 	seen := map[int64]string{}
 	var group sync.WaitGroup
@@ -227,8 +227,8 @@ func TestConcurrent(t *testing.T) {
 // that a lease whose answer is lost keeps its worker id from others.
 func TestUnknownOutcome(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(1)
-	g := w.lease(x, key, renews)
+	x, key := w.newWorker(Options{}), sized(1)
+	g := w.mustLease(x, key, renews)
 	w.now = w.now.Add(time.Minute)
 	w.faults.set(func() storetest.Fault { return storetest.Fault{Lose: true} })
 	if _, err := x.Lease(t.Context(), key, Client{LeaseKey: g.LeaseKey}); !errors.Is(err, storetest.ErrFault) {
@@ -238,28 +238,28 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	w.faults.set(nil)
-	if again := w.lease(x, key, Client{LeaseKey: g.LeaseKey}); !again.Renewed || !again.Expires.Equal(w.now.Add(DefaultDuration)) {
+	if again := w.mustLease(x, key, Client{LeaseKey: g.LeaseKey}); !again.Renewed || !again.Expires.Equal(w.now.Add(DefaultDuration)) {
 		t.Errorf("got %+v", again)
 	}
-	w.exhausted(x, key, w.now.Add(DefaultDuration+DefaultSkew))
+	w.wantExhausted(x, key, w.now.Add(DefaultDuration+DefaultSkew))
 }
 
-// TestRelease checks that a released worker id is free behind the skew, and that a
-// release can be repeated and does nothing to the next lease.
+// TestRelease checks that a released worker id is free after the skew, and that a release
+// can be repeated and does not affect the next lease.
 func TestRelease(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(1)
-	g := w.lease(x, key, Client{})
-	w.lease(x, key, Client{})
+	x, key := w.newWorker(Options{}), sized(1)
+	g := w.mustLease(x, key, Client{})
+	w.mustLease(x, key, Client{})
 	w.now = w.now.Add(time.Second)
 	for range 2 {
 		if err := x.Release(t.Context(), key, g.LeaseKey); err != nil {
 			t.Fatal(err)
 		}
-		w.exhausted(x, key, w.now.Add(DefaultSkew+time.Millisecond))
+		w.wantExhausted(x, key, w.now.Add(DefaultSkew+time.Millisecond))
 	}
 	w.now = w.now.Add(DefaultSkew + time.Millisecond)
-	next := w.lease(x, key, Client{LeaseKey: g.LeaseKey})
+	next := w.mustLease(x, key, Client{LeaseKey: g.LeaseKey})
 	if next.WorkerID != g.WorkerID || next.Renewed {
 		t.Fatalf("got %+v", next)
 	}
@@ -269,7 +269,7 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again := w.lease(x, key, Client{LeaseKey: next.LeaseKey}); !again.Renewed {
+	if again := w.mustLease(x, key, Client{LeaseKey: next.LeaseKey}); !again.Renewed {
 		t.Error("the next lease was released by a lease key of another one")
 	}
 	for _, text := range []string{"", "1", "1.2", "1.2.", "-1.2.x", "1.-2.x", "01.2.x", "1.2.x.y", "99999999999999999999.1.x"} {
@@ -286,22 +286,22 @@ func TestRelease(t *testing.T) {
 // id of its own.
 func TestForgedLeaseKey(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(3)
-	g := w.lease(x, key, renews)
+	x, key := w.newWorker(Options{}), sized(3)
+	g := w.mustLease(x, key, renews)
 	for _, text := range []string{g.LeaseKey + "0", fmt.Sprintf("%d.%d.x", g.WorkerID, w.now.UnixMilli()), "8.0.x", "9223372036854775807.0.x"} {
-		if other := w.lease(x, key, Client{LeaseKey: text}); other.WorkerID == g.WorkerID || other.Renewed {
+		if other := w.mustLease(x, key, Client{LeaseKey: text}); other.WorkerID == g.WorkerID || other.Renewed {
 			t.Errorf("%q: got %+v", text, other)
 		}
 	}
 }
 
-// TestClockJump checks that worker ids which are held stay so when a worker's
-// clock is set ahead.
+// TestClockJump checks that leased worker ids stay leased when a worker's clock is set
+// ahead.
 func TestClockJump(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(1)
-	w.lease(x, key, renews)
-	w.lease(x, key, Client{})
+	x, key := w.newWorker(Options{}), sized(1)
+	w.mustLease(x, key, renews)
+	w.mustLease(x, key, Client{})
 	for _, off := range []time.Duration{11 * time.Minute, 20 * time.Hour, 400 * 24 * time.Hour} {
 		x.off = off
 		if g, err := x.Lease(t.Context(), key, renews); !errors.Is(err, ErrExhausted) {
@@ -316,8 +316,8 @@ func TestTimestampEnd(t *testing.T) {
 	key := sized(4)
 	key.Layout.TSSize, key.Layout.SkipSize = 32, 10
 	key.Layout.BaseTS = w.now.UnixMilli() - 1<<32 + 60_000
-	x := w.worker(Options{})
-	if g := w.lease(x, key, renews); g.Expires.Sub(w.now) != time.Minute {
+	x := w.newWorker(Options{})
+	if g := w.mustLease(x, key, renews); g.Expires.Sub(w.now) != time.Minute {
 		t.Errorf("the lease ends in %v, want the minute that is left", g.Expires.Sub(w.now))
 	}
 	w.now = w.now.Add(time.Minute)
@@ -331,22 +331,22 @@ func TestTimestampEnd(t *testing.T) {
 	}
 }
 
-// TestLostDocument checks that nothing is granted when the store has forgotten
-// leases, until they have ended.
+// TestLostDocument checks that after the store has lost leases, nothing is granted until they
+// have ended.
 func TestLostDocument(t *testing.T) {
 	w := newWorld(t)
-	x, key := w.worker(Options{}), sized(1)
-	w.lease(x, key, Client{})
+	x, key := w.newWorker(Options{}), sized(1)
+	w.mustLease(x, key, Client{})
 	deleteAll(t, w.store)
 	if g, err := x.Lease(t.Context(), key, renews); err == nil {
 		t.Errorf("granted %+v", g)
 	}
 	w.now = w.now.Add(DefaultHold + 2*time.Minute)
-	w.lease(x, key, renews)
+	w.mustLease(x, key, renews)
 	if err := x.Quarantine(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	if g, err := w.worker(Options{}).Lease(t.Context(), key, renews); err == nil {
+	if g, err := w.newWorker(Options{}).Lease(t.Context(), key, renews); err == nil {
 		t.Errorf("in quarantine: granted %+v", g)
 	}
 }
@@ -356,7 +356,7 @@ func TestCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.worker(Options{}).Lease(ctx, sized(4), renews); !errors.Is(err, context.Canceled) {
+	if _, err := w.newWorker(Options{}).Lease(ctx, sized(4), renews); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

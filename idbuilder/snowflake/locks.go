@@ -15,11 +15,11 @@ type locks struct {
 
 // namedLock is a lock that goroutines hold or wait for.
 type namedLock struct {
-	token chan struct{} // has room for the one holder
+	token chan struct{} // has one element while a goroutine has the lock
 	users int
 }
 
-// lock waits for the lock of a name, and returns what unlocks it.
+// lock waits for the lock of a name. The caller calls unlock if there is no error.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	h := l.joinQueue(name)
 	select {

@@ -18,9 +18,8 @@ const (
 
 // Options configure a [Leaser]. All workers of a store use the same.
 type Options struct {
-	// Duration is within what time a client asks again; it makes no IDs
-	// after that unless it was renewed. From a second to 12 hours; 0 means 10
-	// minutes.
+	// Duration is the time within which a client asks again; after it, the client makes no IDs
+	// unless its lease was renewed. From a second to 12 hours; 0 means 10 minutes.
 	Duration time.Duration
 	// Hold is how long a worker id is kept for a client that never asks again.
 	// It is at least Duration and Skew together, at most 31 days; 0 means a day.
@@ -32,11 +31,10 @@ type Options struct {
 
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Monotonic is the clock that jumps of Now are noticed by; nil means that of
-	// this process. Set it where Now is set.
+	// Monotonic is the clock by which jumps of Now are noticed; nil means that of this
+	// process. Set it if Now is set.
 	Monotonic func() time.Duration
-	// Logger gets what an operator should know about clocks; nil means
-	// [slog.Default].
+	// Logger gets warnings about clocks; nil means [slog.Default].
 	Logger *slog.Logger
 }
 

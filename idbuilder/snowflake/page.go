@@ -20,18 +20,18 @@ import (
 // keys.
 type page struct {
 	Format int    `json:"format"`
-	Closed int64  `json:"closed,omitempty"` // the version of the layout by which nothing is granted any more; 0: open
+	Closed int64  `json:"closed,omitempty"` // the version of the layout that has closed this page; 0: it is open
 	Pairs  []byte `json:"pairs"`            // deflated: for each pair the lengths of key and value as varints, and both
 	pairs  []lease.Pair
 }
 
 const (
 	pageFormat = 1
-	// maxPage bounds the pairs, before they are deflated.
+	// maxPage bounds the bytes of the pairs before they are deflated.
 	maxPage = 16 << 20
 )
 
-// writers are reused: one takes 600 kB.
+// writers has writers for reuse: one needs 600 kB.
 var writers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
-// client is a client of a random test: it makes IDs of its worker id in [from,
-// until), as it has been told, or, where it knows no leases, for Hold from when it
-// got the answer.
+// client is a client of a random test: it makes IDs of its worker id in [from, until), as the
+// grant says, or, if it knows no leases, for Hold from the time of the answer.
 type client struct {
 	Grant
 	from, until time.Time
 }
 
-// ledger has what all clients ever used, by worker id.
+// ledger has the clients so far, by worker id.
 type ledger map[int64][]*client
 
 // add adds a client, and reports one that has the same worker id at the same time.
@@ -38,8 +37,8 @@ func (l ledger) check(c *client) error {
 	return nil
 }
 
-// TestRandom has clients of both kinds lease from workers whose clocks are off and
-// jump, over a store that loses connections, while workers restart.
+// TestRandom: clients of both kinds lease from workers whose clocks are off and jump and which
+// restart, over a store that loses connections.
 func TestRandom(t *testing.T) {
 	steps := 600
 	if testing.Short() {
@@ -58,7 +57,7 @@ func TestRandom(t *testing.T) {
 			off := func() time.Duration { return time.Duration(r.Int64N(int64(2*c.off))) - c.off }
 			workers, key, used := make([]*worker, 3), sized(7), ledger{}
 			for i := range workers {
-				workers[i] = w.worker(Options{})
+				workers[i] = w.newWorker(Options{})
 			}
 			var alive []*client
 			granted, renewed := 0, 0
@@ -67,7 +66,7 @@ func TestRandom(t *testing.T) {
 				x := r.IntN(len(workers))
 				switch r.IntN(20) {
 				case 0:
-					workers[x] = w.worker(Options{})
+					workers[x] = w.newWorker(Options{})
 				case 1:
 					workers[x].off = off()
 				}

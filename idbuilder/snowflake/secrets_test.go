@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLeaseKeysAreNotPrinted prints what has a lease key.
+// TestLeaseKeysAreNotPrinted prints each type with a lease key.
 func TestLeaseKeysAreNotPrinted(t *testing.T) {
 	const marker = "hidden-marker"
 	for _, v := range []any{Grant{LeaseKey: marker}, &Grant{LeaseKey: marker}, []Client{{LeaseKey: marker}}, Client{LeaseKey: marker}} {

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// space is the worker ids of a key in one layout.
+// space has the worker ids of a key in one layout.
 type space struct {
 	key     string
 	layout  Layout
@@ -22,17 +22,17 @@ type space struct {
 	prefix  string // of its documents
 
 	mu   sync.Mutex
-	next int               // the shard to look at first
+	next int               // the shard to try first
 	full map[int]fullShard // by shard
 }
 
-// fullShard is when a shard was found full.
+// fullShard is a shard that was found full.
 type fullShard struct {
 	seen time.Time
 	free time.Time // when its first lease ends
 }
 
-// fullFor is how long a full shard is not looked at again.
+// fullFor is how long a full shard is not tried again.
 const fullFor = 5 * time.Second
 
 func newSpace(key Key) *space {
@@ -42,12 +42,12 @@ func newSpace(key Key) *space {
 	}
 }
 
-// serviceOf names a shard to package lease, and its document.
+// serviceOf returns the name of a shard in package lease, and of its document.
 func (s *space) serviceOf(shard int) string { return fmt.Sprintf("%s%d", s.prefix, shard) }
 
-func (s *space) has(worker int64) bool { return worker < 1<<s.layout.WorkerIDSize }
+func (s *space) hasWorker(worker int64) bool { return worker < 1<<s.layout.WorkerIDSize }
 
-func (s *space) shardOf(worker int64) int { return int(worker >> s.layout.bits()) }
+func (s *space) shardOf(worker int64) int { return int(worker >> s.layout.shardWidth()) }
 
 // checkTime reports whether IDs can carry a time.
 func (s *space) checkTime(now time.Time) error {
@@ -60,18 +60,18 @@ func (s *space) checkTime(now time.Time) error {
 	return nil
 }
 
-// grant returns what a client is told of a lease.
-func (s *space) grant(l idgen.Lease, shard int, duration time.Duration) Grant {
-	k := leaseKey{worker: int64(shard)<<s.layout.bits() | l.ID, created: l.Created, secret: l.Secret}
+// grantOf returns the grant for a lease.
+func (s *space) grantOf(l idgen.Lease, shard int, duration time.Duration) Grant {
+	k := leaseKey{worker: int64(shard)<<s.layout.shardWidth() | l.ID, created: l.Created, secret: l.Secret}
 	return Grant{
 		WorkerID: k.worker, LeaseKey: k.String(), Duration: duration,
 		NotBefore: time.UnixMilli(l.Created), Expires: time.UnixMilli(min(l.Expired, s.layout.endOfTime())),
 	}
 }
 
-// acquire leases a worker id of any shard. Shards take turns, so that worker ids
-// are given again as late as possible.
-func (s *space) acquire(ctx context.Context, server *lease.Server, meta map[string]string) (idgen.Lease, int, error) {
+// acquireAny leases a worker id of any shard. Shards take turns, so that worker ids are given
+// again as late as possible.
+func (s *space) acquireAny(ctx context.Context, server *lease.Server, meta map[string]string) (idgen.Lease, int, error) {
 	for range s.layout.shards() {
 		shard, ok := s.nextShard()
 		if !ok {
@@ -84,7 +84,7 @@ func (s *space) acquire(ctx context.Context, server *lease.Server, meta map[stri
 		if !errors.Is(err, lease.ErrExhausted) {
 			return idgen.Lease{}, 0, fmt.Errorf("snowflake: key %q: %w", s.key, err)
 		}
-		if err := s.foundFull(ctx, server, shard); err != nil {
+		if err := s.noteFull(ctx, server, shard); err != nil {
 			return idgen.Lease{}, 0, err
 		}
 	}
@@ -107,8 +107,8 @@ func (s *space) nextShard() (shard int, ok bool) {
 	return 0, false
 }
 
-// foundFull notes that nothing is free in a shard, and when something will be.
-func (s *space) foundFull(ctx context.Context, server *lease.Server, shard int) error {
+// noteFull records that no worker id of a shard is free, and when one will be.
+func (s *space) noteFull(ctx context.Context, server *lease.Server, shard int) error {
 	page, err := server.List(ctx, s.serviceOf(shard), lease.ListOptions{Ended: true})
 	if err != nil {
 		return fmt.Errorf("snowflake: key %q: %w", s.key, err)
@@ -124,7 +124,7 @@ func (s *space) foundFull(ctx context.Context, server *lease.Server, shard int) 
 		}
 	}
 	if s.layout.shards() == 1 {
-		f.seen = time.Time{} // one document is looked at each time
+		f.seen = time.Time{} // one document is read each time
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

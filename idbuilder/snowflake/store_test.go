@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 )
 
-// TestStore runs the suite of lease stores. With -race it takes minutes, for what
-// TestConcurrent and TestRandom do in seconds.
+// TestStore runs the suite of lease stores. With -race it would take minutes; TestConcurrent and
+// TestRandom check the same in seconds.
 func TestStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the suite of lease stores runs without -short")
@@ -29,7 +29,7 @@ func TestStore(t *testing.T) {
 	}})
 }
 
-// enumerable can tell which services it has, which a Leaser never asks.
+// enumerable can list its services, which a Leaser never needs.
 type enumerable struct{ *documents }
 
 func (e enumerable) Services(ctx context.Context, after string, limit int) (services []string, err error) {
@@ -46,8 +46,8 @@ func (e enumerable) Services(ctx context.Context, after string, limit int) (serv
 	return services, err
 }
 
-// TestForeignDocument checks that what this package did not write is an error that
-// names it, and is left as it is.
+// TestForeignDocument checks that the error for a document which this package did not write
+// names it, and that the document is not changed.
 func TestForeignDocument(t *testing.T) {
 	for _, value := range []string{
 		``, `[]`, `{}`, `{"format":2,"pairs":""}`, `{"format":1,"pairs":"AAAA"}`, `{"format":1,"pairs":"!"}`,
