@@ -19,9 +19,8 @@ type headers []string
 func (h *headers) String() string     { return strings.Join(*h, ", ") }
 func (h *headers) Set(s string) error { *h = append(*h, s); return nil }
 
-// curl does what curl does with the flags that the documentation uses, so that
-// tests depend on no program of the system. With -w it writes the status before
-// the body.
+// curl is curl with the flags that the documentation uses, so that tests need no program of
+// the system. With -w it writes the status before the body.
 func curl() {
 	var given headers
 	flag.CommandLine = flag.NewFlagSet("curl", flag.ExitOnError)

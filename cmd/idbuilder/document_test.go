@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// tested are the commands of the documentation that a test runs, with their names.
+// tested matches the commands of the documentation that a test runs, and their names.
 var tested = regexp.MustCompile("(?s)<!-- tested: ([^\n]*) -->\n```sh\n(.*?)```")
 
 // TestDocumented runs the commands of docs/idbuilder.md, on a server at a free

@@ -27,7 +27,7 @@ func main() {
 }
 
 // untilSignal returns a context that ends with the first signal. The second ends
-// the program at once, as if the program did not wait for signals.
+// the program at once, as without a handler.
 func untilSignal() context.Context {
 	signals := make(chan os.Signal, 2) // none is missed
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -38,7 +38,7 @@ func untilSignal() context.Context {
 		second := <-signals
 		signal.Reset(second)
 		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(second) == nil {
-			time.Sleep(time.Second) // the signal ends the program meanwhile
+			time.Sleep(time.Second) // the signal ends the program here
 		}
 		os.Exit(1)
 	}()

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/*.txtar.
 func TestScripts(t *testing.T) { run(t, nil, nil, "testdata/*.txtar") }
 
-// TestStores runs testdata/stores/*.txtar on each kind of store. The servers of
-// tests forego syncing, which the stores notice.
+// TestStores runs testdata/stores/*.txtar on each kind of store. The servers of tests do not
+// sync, which the stores notice.
 func TestStores(t *testing.T) {
 	for name, settings := range map[string]func(t *testing.T) map[string]string{
 		"postgresql": func(t *testing.T) map[string]string {
@@ -65,8 +65,8 @@ func TestLostRedis(t *testing.T) {
 	run(t, settings, commands{"restart": func(*testscript.TestScript, bool, []string) { redis.Restart(t) }}, "testdata/lost/*.txtar")
 }
 
-// commands are commands of scripts. Those of testscript itself come first: a stop
-// of theirs ends a script, as passed.
+// commands are commands of scripts. Those of testscript itself come first: its stop ends a
+// script as passed.
 type commands = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 
 // run runs scripts with settings in the environment, and more commands.

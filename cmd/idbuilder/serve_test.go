@@ -25,7 +25,7 @@ type server struct {
 	rest *bufio.Reader
 }
 
-// serverKey is where a script keeps its server.
+// serverKey is the key of a script's server.
 type serverKey struct{}
 
 // serve starts a server at free ports, and puts its URL into the variable URL, the
@@ -81,9 +81,8 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// stop ends the server with SIGTERM, and expects that it ends in order: stop. With
-// KILL it ends it at once, and with TWICE by a second SIGTERM, while a request is
-// under way.
+// stop ends the server with SIGTERM, and expects an orderly end: stop. With KILL it kills the
+// server, and with TWICE it sends a second SIGTERM while a request is running.
 func stop(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value(serverKey{}).(*server)
 	if neg || len(args) > 1 || s.cmd == nil {
@@ -102,9 +101,8 @@ func stop(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.log.Close())
 }
 
-// stopTwice sends SIGTERM while a request is under way, waits until the server
-// takes no further connections, sees that the request is still waited for, and
-// sends the second signal.
+// stopTwice sends SIGTERM while a request is running, waits until the server accepts no more
+// connections, checks that it still waits for the request, and sends the second signal.
 func stopTwice(ts *testscript.TestScript, s *server) {
 	address := strings.TrimPrefix(ts.Getenv("URL"), "http://")
 	conn, err := net.Dial("tcp", address)
@@ -162,7 +160,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// find looks for a command of the script.
+// find returns the path of a command of the script.
 func find(ts *testscript.TestScript, name string) string {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		path := filepath.Join(dir, name)

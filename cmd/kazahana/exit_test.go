@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// exitCode returns the exit code that an error of running a command tells.
+// exitCode returns the exit code in the error of a command.
 func exitCode(err error) string {
 	var exit *exec.ExitError
 	switch {

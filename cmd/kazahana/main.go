@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kazahana makes and reads kazahana IDs, serves the leases under which they
-// are unique, tells where virtual actors are, and looks after embedded databases.
+// Command kazahana makes and reads kazahana IDs, serves the leases under which they are
+// unique, shows where virtual actors are, and checks and copies embedded databases.
 //
 //	kazahana id new -n 3                  # make IDs
 //	kazahana id inspect 211469771380744768

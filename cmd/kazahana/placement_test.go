@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// placed makes a database in a folder as three members leave it that were killed at once: placed data.
+// placed makes a database in a folder, as three members leave it that are killed at once: placed data.
 // alice and grace are active, bob is claimed, carol is a dead member's, dave's activation has ended.
 func placed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -53,7 +53,7 @@ func place(ctx context.Context, db kv.Database) error {
 	return errors.Join(p.err, three.Leave(ctx), two.Drain(ctx))
 }
 
-// placementScript is a database that is being filled.
+// placementScript fills a database.
 type placementScript struct {
 	members  *membership.Registry
 	home     *kvstore.Store

@@ -22,7 +22,7 @@ type server struct {
 	log *os.File
 }
 
-// serverKey is where a script keeps its server.
+// serverKey is the key of a script's server.
 type serverKey struct{}
 
 // serve starts a lease server at a free port and puts its URL into a variable:
@@ -53,7 +53,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], serving.URL)
 }
 
-// metrics gets what the server shows at the address that it logged, into a file:
+// metrics writes the metrics at the address that the server logged into a file:
 // metrics file.
 func metrics(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -71,8 +71,8 @@ func metrics(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), page, 0o600))
 }
 
-// stop ends the server with SIGTERM, and expects that it ends in order. What it
-// logged is in serve.log.
+// stop ends the server with SIGTERM, and expects an orderly end. The server's log is
+// in serve.log.
 func stop(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value(serverKey{}).(*server)
 	if neg || len(args) > 0 || s.cmd == nil {
@@ -83,7 +83,7 @@ func stop(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.log.Close())
 }
 
-// find looks for a command of the script.
+// find returns the path of a command of the script.
 func find(ts *testscript.TestScript, name string) string {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path := filepath.Join(dir, name); executable(path) {

@@ -30,11 +30,11 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
 // others.
 const ExitDone = explain.ExitDone
 
-// Streams are where a command reads and writes.
+// Streams are the input and the outputs of a command.
 type Streams = shell.Streams
 
-// Run runs the command with the arguments that follow its name, and returns
-// its exit code. It ends early, in order, when ctx does.
+// Run runs the command with the arguments that follow its name, and returns its exit code.
+// When ctx ends, the command ends in order.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	c := shell.NewConsole("kazahana", args, streams)
 	root := newRoot(c)

@@ -100,8 +100,8 @@ func expectUnchanged(t *testing.T, args []string, folder string, before map[stri
 	}
 }
 
-// TestDatabaseReadsWriteNothing runs the commands that read, and ones that are
-// refused: the folder has the same files with the same contents afterwards.
+// TestDatabaseReadsWriteNothing: after commands that read, and commands that are refused, the
+// folder has the same files with the same contents.
 func TestDatabaseReadsWriteNothing(t *testing.T) {
 	folder := filledDatabase(t)
 	before := folderState(t, folder)
@@ -118,7 +118,7 @@ func TestDatabaseReadsWriteNothing(t *testing.T) {
 		{3, []string{"db", "get", folder, "(21"}},
 		{2, []string{"db", "get", folder, "a", "--prefix", "--to", "b"}},
 		{1, []string{"db", "backup", folder, folder}},
-		{1, []string{"db", "restore", folder, elsewhere}}, // it is no backup
+		{1, []string{"db", "restore", folder, elsewhere}}, // it is not a backup
 	} {
 		if _, errs, code := runCommand(t, test.args...); code != test.code {
 			t.Errorf("%q: exit code %d, want %d: %s", test.args, code, test.code, errs)
@@ -130,8 +130,8 @@ func TestDatabaseReadsWriteNothing(t *testing.T) {
 	}
 }
 
-// TestDatabaseMissing names folders that are missing, empty, or something else:
-// each command says so, and makes nothing.
+// TestDatabaseMissing: for a folder that is missing, empty, or not a database, each command says
+// so, and makes nothing.
 func TestDatabaseMissing(t *testing.T) {
 	dir := t.TempDir()
 	empty, other := filepath.Join(dir, "empty"), filepath.Join(dir, "other")
@@ -209,8 +209,8 @@ func TestDatabaseOfNewerFormat(t *testing.T) {
 	}
 }
 
-// TestDatabaseDamage changes a byte of a table: verify lists the place and the
-// exit code tells it.
+// TestDatabaseDamage changes a byte of a table: verify lists the place, and its exit code is that
+// of damage.
 func TestDatabaseDamage(t *testing.T) {
 	folder := filledDatabase(t)
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -251,8 +251,7 @@ func TestDatabaseDamage(t *testing.T) {
 	}
 }
 
-// TestDatabaseBackupAndRestore copies a database twice, and reads the copy's
-// copy.
+// TestDatabaseBackupAndRestore backs a database up, restores the backup, and reads the result.
 func TestDatabaseBackupAndRestore(t *testing.T) {
 	folder, dir := filledDatabase(t), t.TempDir()
 	backup, restored := filepath.Join(dir, "backup"), filepath.Join(dir, "restored")

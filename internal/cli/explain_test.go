@@ -15,10 +15,10 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// goSymbol matches names as Go has them: Options.Layout, MaxThroughputPerMs.
+// goSymbol matches names of Go: Options.Layout, MaxThroughputPerMs.
 var goSymbol = regexp.MustCompile(`\b[A-Za-z]+\.[A-Z]\w*|\b[A-Z]+[a-z]+[A-Z]\w*|\*[a-z]+\.`)
 
-// TestErrorsNameNoGoSymbols: an operator does not program.
+// TestErrorsNameNoGoSymbols: errors are for operators, who need not know Go.
 func TestErrorsNameNoGoSymbols(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -78,7 +78,7 @@ func TestErrorsNameNoGoSymbols(t *testing.T) {
 	}
 }
 
-// serverWithTokens returns the URL of a lease server that asks for a token.
+// serverWithTokens returns the URL of a lease server that requires a token.
 func serverWithTokens(t *testing.T) string {
 	t.Helper()
 	provider, err := memory.New(memory.Options{})

@@ -24,7 +24,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// hostileProvider is one whose errors, services and listings are hostile.
+// hostileProvider is a provider with hostile errors, services and listings.
 type hostileProvider struct{ idgen.LeaseProvider }
 
 func (hostileProvider) Acquire(context.Context, idgen.AcquireRequest) ([]idgen.Lease, error) {
@@ -149,8 +149,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 }
 
-// TestJSONOfEachSpelling lists what JSON and terminals escape differently: it is
-// JSON of the same meaning, however the flag is written.
+// TestJSONOfEachSpelling lists texts that JSON and terminals escape differently: the output is
+// JSON of the same meaning with each spelling of the flag.
 func TestJSONOfEachSpelling(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
 	const host = "\x7f\u202e\U000e0001\u009b"
@@ -170,7 +170,7 @@ func TestJSONOfEachSpelling(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreNotQuoted mistypes places of leases that have a password.
+// TestPasswordsAreNotQuoted mistypes URLs with a password.
 func TestPasswordsAreNotQuoted(t *testing.T) {
 	for _, at := range []string{
 		"redis://:hunter2%zz@localhost", "redis://u:hunter2@localhost:port/0", "redis://u:hunter2@localhost/x",

@@ -48,7 +48,7 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
   6  the store has, or may have, lost data: see idbuilder store confirm --help`
 
 // Run runs the command with the arguments that follow its name, and returns its
-// exit code. When ctx ends, a server finishes what is under way.
+// exit code. When ctx ends, a server finishes its running requests.
 func Run(ctx context.Context, args []string, streams shell.Streams) int {
 	p := program.New(args, streams)
 	root := newRoot(p)

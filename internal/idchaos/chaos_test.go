@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
-// keys of increment IDs. What they are is in create.
+// keys of increment IDs; see createConfigs.
 var keys = []string{"orders", "visits", "random", "descending"}
 
 // chaos is a run on one store.
@@ -29,7 +29,7 @@ type chaos struct {
 	ledger  *ledger
 	enough  int64 // IDs, after which the run ends
 
-	store                   atomic.Int64 // grows when the store is disturbed and when it is back: odd between the two
+	store                   atomic.Int64 // grows when the store is disturbed and when it is back: odd in between
 	storeBack               atomic.Int64 // Unix nanoseconds
 	requests, lost, refused atomic.Int64
 	kills, pauses, restarts atomic.Int64
@@ -67,7 +67,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// duration returns how long a run takes, and after how many IDs it ends.
+// duration returns the time of a run, and the number of IDs after which it ends.
 func duration(t *testing.T) (time.Duration, int64) {
 	text := os.Getenv("KAZAHANA_CHAOS")
 	if text == "" {
@@ -83,8 +83,8 @@ func duration(t *testing.T) (time.Duration, int64) {
 func (c *chaos) run(kind, address string, seed uint64) {
 	var d time.Duration
 	d, c.enough = duration(c.t)
-	c.begin(kind, address)
-	c.create()
+	c.startNodes(kind, address)
+	c.createConfigs()
 	ctx, cancel := context.WithTimeout(c.t.Context(), d)
 	defer cancel()
 	var loads, faults sync.WaitGroup
@@ -94,7 +94,7 @@ func (c *chaos) run(kind, address string, seed uint64) {
 	}
 	for i := range 2 {
 		random := rand.New(rand.NewPCG(seed, uint64(100+i)))
-		faults.Go(func() { c.disturb(ctx, random) })
+		faults.Go(func() { c.disturbNodes(ctx, random) })
 	}
 	loads.Wait()
 	cancel()
@@ -102,12 +102,12 @@ func (c *chaos) run(kind, address string, seed uint64) {
 	for _, n := range c.nodes {
 		n.end()
 	}
-	c.judge(d)
+	c.checkRun(d)
 }
 
-// begin starts the nodes: 8 workers and 2 controllers, a process each; but all in one
-// on the embedded engine, which one process uses.
-func (c *chaos) begin(kind, address string) {
+// startNodes starts the nodes: 8 workers and 2 controllers, a process each; on the embedded
+// engine, which one process uses, all in one process.
+func (c *chaos) startNodes(kind, address string) {
 	addresses := freeAddresses(c.t, 10)
 	workers, controllers := addresses[:8], addresses[8:]
 	base := nodeConfig{Store: kind, Address: address}
@@ -144,8 +144,8 @@ func (c *chaos) begin(kind, address string) {
 	}
 }
 
-// create creates the configurations.
-func (c *chaos) create() {
+// createConfigs creates the configurations.
+func (c *chaos) createConfigs() {
 	for path, body := range map[string]string{
 		"increment?1": `{"key": "orders", "base": 0}`,
 		"increment?2": `{"key": "visits", "base": 1000, "delta": 3}`,
@@ -171,8 +171,8 @@ func (c *chaos) create() {
 	}
 }
 
-// disturb kills and stops nodes, and the store, until the run ends.
-func (c *chaos) disturb(ctx context.Context, random *rand.Rand) {
+// disturbNodes kills and stops nodes, and the store, until the run ends.
+func (c *chaos) disturbNodes(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -183,10 +183,10 @@ func (c *chaos) disturb(ctx context.Context, random *rand.Rand) {
 		switch k := random.IntN(10); {
 		case k < 5:
 			c.kills.Add(1)
-			n.kill(c.t, time.Duration(random.IntN(300))*time.Millisecond)
+			n.killFor(c.t, time.Duration(random.IntN(300))*time.Millisecond)
 		case k < 8:
 			c.pauses.Add(1)
-			n.pause(time.Duration(50+random.IntN(1000)) * time.Millisecond)
+			n.pauseFor(time.Duration(50+random.IntN(1000)) * time.Millisecond)
 		default:
 			c.disturbStore(random)
 		}
@@ -217,8 +217,8 @@ func (c *chaos) disturbStore(random *rand.Rand) {
 	c.store.Add(1)
 }
 
-// judge tells what happened, and fails if an ID came twice.
-func (c *chaos) judge(d time.Duration) {
+// checkRun logs what happened, and fails the test if an ID came twice.
+func (c *chaos) checkRun(d time.Duration) {
 	for _, fault := range c.ledger.faults {
 		c.t.Error(fault)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ledger has each ID that was given.
+// ledger has all IDs that were given.
 type ledger struct {
 	mu     sync.Mutex
 	bits   map[string]map[int64]*[pageBits / 64]uint64 // numbers, by key and page
@@ -20,7 +20,7 @@ type ledger struct {
 
 const pageBits = 1 << 15
 
-// grantedLease is a stretch of time for which a client has a worker id.
+// grantedLease is the time for which a client has a worker id.
 type grantedLease struct {
 	key             string
 	starts, expires int64
@@ -30,14 +30,14 @@ func newLedger() *ledger {
 	return &ledger{bits: map[string]map[int64]*[pageBits / 64]uint64{}, texts: map[string]struct{}{}, leases: map[int64][]grantedLease{}}
 }
 
-func (l *ledger) fault(format string, args ...any) {
+func (l *ledger) addFault(format string, args ...any) {
 	if len(l.faults) < 20 {
 		l.faults = append(l.faults, fmt.Sprintf(format, args...))
 	}
 }
 
-// numbers notes numbers of a key.
-func (l *ledger) numbers(key string, numbers []int64, from string) {
+// addNumbers records numbers of a key.
+func (l *ledger) addNumbers(key string, numbers []int64, from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pages := l.bits[key]
@@ -53,33 +53,33 @@ func (l *ledger) numbers(key string, numbers []int64, from string) {
 			pages[page] = p
 		}
 		if p[bit/64]&(1<<(bit%64)) != 0 {
-			l.fault("key %s: the number %d came twice, the second time from %s", key, n, from)
+			l.addFault("key %s: the number %d came twice, the second time from %s", key, n, from)
 		}
 		p[bit/64] |= 1 << (bit % 64)
 	}
 	l.n += int64(len(numbers))
 }
 
-// strings notes formatted IDs.
-func (l *ledger) strings(ids []string, from string) {
+// addTexts records formatted IDs.
+func (l *ledger) addTexts(ids []string, from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range ids {
 		if _, twice := l.texts[id]; twice {
-			l.fault("the ID %s came twice, the second time from %s", id, from)
+			l.addFault("the ID %s came twice, the second time from %s", id, from)
 		}
 		l.texts[id] = struct{}{}
 	}
 	l.n += int64(len(ids))
 }
 
-// lease notes a lease of a worker id, and compares it with those of other clients.
-func (l *ledger) lease(worker int64, key string, starts, expires int64) {
+// addLease records a lease of a worker id, and compares it with those of other clients.
+func (l *ledger) addLease(worker int64, key string, starts, expires int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, other := range l.leases[worker] {
 		if other.key != key && starts < other.expires && other.starts < expires {
-			l.fault("the worker id %d is leased from %s to %s, and to another client from %s to %s", worker,
+			l.addFault("the worker id %d is leased from %s to %s, and to another client from %s to %s", worker,
 				clock(starts), clock(expires), clock(other.starts), clock(other.expires))
 		}
 	}
@@ -94,7 +94,7 @@ type order struct {
 	last map[string]int64 // by key: the greatest number of an answer that has come
 }
 
-// before returns what is greatest when a request begins.
+// before returns the greatest number of a key when a request begins.
 func (o *order) before(key string) (int64, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +102,7 @@ func (o *order) before(key string) (int64, bool) {
 	return n, ok
 }
 
-// after notes an answer.
+// after records an answer.
 func (o *order) after(key string, n int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

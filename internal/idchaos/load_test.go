@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
-// target is a worker that is asked.
+// target is a worker that gets requests.
 type target struct {
 	*node
 	address string
@@ -31,7 +31,7 @@ type generationOrder struct {
 	order
 }
 
-func (w *target) order(generation int64) *order {
+func (w *target) orderOf(generation int64) *order {
 	o := w.orders.Load()
 	if o == nil || o.generation != generation {
 		next := &generationOrder{generation: generation, order: order{last: map[string]int64{}}}
@@ -43,7 +43,7 @@ func (w *target) order(generation int64) *order {
 	return &o.order
 }
 
-// load asks workers until the run ends.
+// load sends requests to workers until the run ends.
 type load struct {
 	*chaos
 	random    *rand.Rand
@@ -58,30 +58,30 @@ func (l *load) run(ctx context.Context) {
 		}
 		switch n := l.random.IntN(100); {
 		case n < 80:
-			l.increment(w)
+			l.requestNumbers(w)
 		case n < 97:
-			l.formatted(w)
+			l.requestTexts(w)
 		default:
-			l.snowflake(w)
+			l.requestLease(w)
 		}
 	}
 }
 
-// increment asks for numbers, and checks their order.
-func (l *load) increment(w *target) {
+// requestNumbers requests numbers, and checks their order.
+func (l *load) requestNumbers(w *target) {
 	key := keys[l.random.IntN(len(keys))]
 	size := 1 + l.random.IntN(5)
 	if l.random.IntN(2) == 0 {
 		size = 1 + l.random.IntN(1000)
 	}
 	generation := w.generation.Load()
-	o := w.order(generation)
+	o := w.orderOf(generation)
 	least, known := o.before(key)
 	var data api.Numbers
 	if !l.ask(w, generation, fmt.Sprintf("/v1/id/increment?key=%s&size=%d", key, size), &data) {
 		return
 	}
-	l.ledger.numbers(key, data.ID, w.address)
+	l.ledger.addNumbers(key, data.ID, w.address)
 	if len(data.ID) != size || !slices.Equal(data.ID, data.IDs) {
 		l.t.Errorf("asked for %d numbers, the answer is %v", size, data)
 		return
@@ -99,7 +99,7 @@ func (l *load) increment(w *target) {
 		}
 	}
 	if w.generation.Load() != generation {
-		return // the worker was started again meanwhile
+		return // the worker was restarted in the meantime
 	}
 	if known && ascending[0] <= least {
 		l.t.Errorf("%s: %d came from %s after %d had come", key, ascending[0], w.address, least)
@@ -107,16 +107,16 @@ func (l *load) increment(w *target) {
 	o.after(key, ascending[size-1])
 }
 
-func (l *load) formatted(w *target) {
+func (l *load) requestTexts(w *target) {
 	var data api.Texts
 	size := 1 + l.random.IntN(40)
 	if l.ask(w, w.generation.Load(), fmt.Sprintf("/v1/id/formatted?name=bills&count=%d", size), &data) {
-		l.ledger.strings(data.ID, w.address)
+		l.ledger.addTexts(data.ID, w.address)
 	}
 }
 
-// snowflake leases a worker id for a new client, or renews that of one.
-func (l *load) snowflake(w *target) {
+// requestLease leases a worker id for a new client, or renews the lease of one.
+func (l *load) requestLease(w *target) {
 	path, known := "/v1/id/snowflake?key=events", ""
 	if n := len(l.leaseKeys); n > 0 && l.random.IntN(4) > 0 {
 		known = l.leaseKeys[l.random.IntN(n)]
@@ -137,11 +137,11 @@ func (l *load) snowflake(w *target) {
 	if len(l.leaseKeys) > 8 {
 		l.leaseKeys = l.leaseKeys[1:]
 	}
-	l.ledger.lease(data.WorkerID, data.LeaseKey, data.LeaseStart, data.LeaseExpires)
+	l.ledger.addLease(data.WorkerID, data.LeaseKey, data.LeaseStart, data.LeaseExpires)
 }
 
-// ask sends a request and decodes the answer. A request may fail only if its worker
-// was disturbed, be refused only if the store was, or all worker ids are leased.
+// ask sends a request and decodes the answer. A request may fail only if its worker was
+// disturbed, and be refused only if the store was, or if all worker ids are leased.
 func (l *load) ask(w *target, generation int64, path string, data any) bool {
 	storeGeneration := l.store.Load()
 	request, err := http.NewRequest(http.MethodGet, "http://"+w.address+path, nil)
@@ -165,10 +165,10 @@ func (l *load) ask(w *target, generation int64, path string, data any) bool {
 		l.lost.Add(1)
 		return false
 	}
-	return l.decode(w, path, storeGeneration, response.Header.Get("X-Trace-Id"), body, data)
+	return l.decodeAnswer(w, path, storeGeneration, response.Header.Get("X-Trace-Id"), body, data)
 }
 
-func (l *load) decode(w *target, path string, storeGeneration int64, trace string, body []byte, data any) bool {
+func (l *load) decodeAnswer(w *target, path string, storeGeneration int64, trace string, body []byte, data any) bool {
 	reply := struct {
 		Code    api.Code
 		Message string

@@ -36,12 +36,12 @@ const (
 	adminToken   = "an-admin-token-for-tests-alone"
 )
 
-// nodeConfig is what a process of the test serves.
+// nodeConfig is the configuration of a process of the test.
 type nodeConfig struct {
 	Store       string // which kind
 	Address     string // URL, or folder
 	Workers     []string
-	Controllers []string // all of them; those with an address of this node's are served
+	Controllers []string // all workers; this node serves those with its address
 	Serve       []string // addresses of controllers to serve
 }
 
@@ -52,18 +52,18 @@ func TestMain(m *testing.M) {
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
 			panic(err)
 		}
-		c.run()
+		c.serve()
 	}
 	os.Exit(m.Run())
 }
 
-// run serves until the process is killed, or the one that has started it ends.
-func (c *nodeConfig) run() {
+// serve serves until the process is killed, or its parent process ends.
+func (c *nodeConfig) serve() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
-	s, err := c.open()
+	s, err := c.openStore()
 	for err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		failed := s.Init(ctx)
@@ -91,7 +91,7 @@ func (c *nodeConfig) run() {
 	select {}
 }
 
-func (c *nodeConfig) open() (store.Store, error) {
+func (c *nodeConfig) openStore() (store.Store, error) {
 	switch c.Store {
 	case "file":
 		return file.Open(c.Address, file.Options{})
@@ -113,7 +113,7 @@ func (c *nodeConfig) open() (store.Store, error) {
 	return kvstore.New(db, kvstore.Options{})
 }
 
-// quiet logs errors alone.
+// quiet returns a logger that logs errors only.
 func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }

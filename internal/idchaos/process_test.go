@@ -42,7 +42,7 @@ func freeAddresses(t *testing.T, n int) (addresses []string) {
 	return addresses
 }
 
-// start starts the process and waits until it serves.
+// start starts the process, and waits until it serves.
 func (n *node) start(t *testing.T) {
 	config, err := json.Marshal(n.config)
 	if err != nil {
@@ -52,7 +52,7 @@ func (n *node) start(t *testing.T) {
 	n.cmd = exec.Command(os.Args[0])
 	n.cmd.Env = append(os.Environ(), nodeVariable+"="+string(config), "GOMAXPROCS=2")
 	n.cmd.Stderr = &n.log
-	_, err = n.cmd.StdinPipe() // its end ends the node: when this process ends, at the latest
+	_, err = n.cmd.StdinPipe() // when it ends, at the latest with this process, the node ends
 	if err == nil {
 		err = n.cmd.Start()
 	}
@@ -74,7 +74,7 @@ func (n *node) start(t *testing.T) {
 	n.disturbed.Store(false)
 }
 
-// answers reports whether something answers at an address.
+// answers reports whether a server answers at an address.
 func answers(address string) bool {
 	client := http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()
@@ -85,25 +85,25 @@ func answers(address string) bool {
 	return response.Body.Close() == nil
 }
 
-// disturb marks the node as one whose requests may fail.
-func (n *node) disturb() {
+// markDisturbed marks the node as one whose requests may fail.
+func (n *node) markDisturbed() {
 	n.disturbed.Store(true)
 	n.generation.Add(1)
 }
 
-// kill kills the process, as a crash does, and starts it again after a while.
-func (n *node) kill(t *testing.T, down time.Duration) {
+// killFor kills the process, as a crash does, and starts it again after a while.
+func (n *node) killFor(t *testing.T, down time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.disturb()
+	n.markDisturbed()
 	_ = n.cmd.Process.Kill()
 	_ = n.cmd.Wait()
 	time.Sleep(down)
 	n.start(t)
 }
 
-// pause stops the process for a while. Its requests take longer, and succeed.
-func (n *node) pause(d time.Duration) {
+// pauseFor stops the process for a while. Its requests take longer, and succeed.
+func (n *node) pauseFor(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_ = n.cmd.Process.Signal(syscall.SIGSTOP)
@@ -115,7 +115,7 @@ func (n *node) pause(d time.Duration) {
 func (n *node) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.disturb()
+	n.markDisturbed()
 	_ = n.cmd.Process.Kill()
 	_ = n.cmd.Wait()
 }

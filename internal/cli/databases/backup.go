@@ -38,12 +38,11 @@ program has open, call Backup in that program.
 	}
 }
 
-// backUp opens the database and copies it. A folder without a database stays as it
-// is, because opening it for reading makes none; and so does a database whose
-// target is refused.
+// backUp opens the database and copies it. It changes nothing in a folder without a database,
+// because opening for reading makes none, nor if the target is refused.
 func backUp(ctx context.Context, folder, target string) (info embedded.BackupInfo, err error) {
 	if names, err := os.ReadDir(target); len(names) > 0 || err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return info, errors.Join(fmt.Errorf("the target %s is no empty folder: name one that does not exist", shell.Word(target)), err)
+		return info, errors.Join(fmt.Errorf("the target %s is not an empty folder: name one that does not exist", shell.Word(target)), err)
 	}
 	reader, err := openForReading(folder)
 	if err != nil {

@@ -29,7 +29,7 @@ func Command(c *shell.Console) *cobra.Command {
 	return g
 }
 
-// The exit codes of these commands beside those that all commands share.
+// The exit codes of these commands, besides those that all commands share.
 const (
 	ExitNoKey   = 4 // the key of db get does not exist
 	ExitDamaged = 5 // a database is not as it was written
@@ -41,7 +41,7 @@ func openForReading(folder string) (*embedded.Database, error) {
 	return db, explainMissing(folder, err)
 }
 
-// explainMissing adds what to check to the error of a folder without a database.
+// explainMissing adds advice to the error of a folder without a database.
 func explainMissing(folder string, err error) error {
 	if errors.Is(err, iofs.ErrNotExist) {
 		return fmt.Errorf("there is no database in the folder %s: is it the one that the program opens? (%w)", shell.Word(folder), err)
@@ -49,8 +49,8 @@ func explainMissing(folder string, err error) error {
 	return err
 }
 
-// isForeign reports whether a folder has none of the files of a database, so that
-// nothing of one can be damaged.
+// isForeign reports whether a folder has no file of a database, so that its error is not about
+// damage.
 func isForeign(folder string) bool {
 	for _, name := range []string{"IDENTITY", "CLOSED", "BACKUP", "UNFINISHED", "base"} {
 		if _, err := os.Lstat(filepath.Join(folder, name)); !errors.Is(err, iofs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// getFlags say which keys get shows.
+// getFlags are the flags of db get.
 type getFlags struct {
 	prefix   bool
 	to       string
@@ -86,7 +86,7 @@ func (f *getFlags) keyRange(cmd *cobra.Command, text string) (r kv.KeyRange, err
 	return r, nil
 }
 
-// systemKeys is where the keys end that programs may use.
+// systemKeys is the end of the keys that programs may use.
 const systemKeys = "\xff"
 
 // errNoKey says that a key does not exist.
@@ -112,9 +112,9 @@ func getOne(ctx context.Context, db kv.Database, key []byte, show func(kv.KeyVal
 const pairsPerRead = 100
 
 // eachPair calls do with the pairs of a range, at most limit of them; 0 is all.
-// It reads in several transactions, so that a long listing becomes neither too old
-// nor large in memory. They see the same data, because the folder is open here
-// alone and nothing writes.
+// It reads in several transactions, so that a long listing is neither too old nor large in
+// memory. They see the same data, because only this process has the folder open, and it
+// does not write.
 func eachPair(ctx context.Context, db kv.Database, r kv.KeyRange, limit int, reverse bool, do func(kv.KeyValue) error) error {
 	for left := limit; string(r.Begin) < string(r.End); {
 		n := pairsPerRead

@@ -17,13 +17,13 @@ A key is written in one of three ways:
   0x1515025200              bytes in hexadecimal
   users/\x00alice           text, in which \xNN is a byte and \\ a backslash`
 
-// parseKey returns the key that a text means, in one of the ways of aboutKeys.
+// parseKey returns the key for a text in one of the forms of aboutKeys.
 func parseKey(text string) ([]byte, error) {
 	switch {
 	case strings.HasPrefix(text, "("):
 		t, err := parseTuple(text)
 		if err != nil {
-			return nil, fmt.Errorf("the key %s is no tuple: %w", text, err)
+			return nil, fmt.Errorf("the key %s is not a tuple: %w", text, err)
 		}
 		return t.Pack()
 	case strings.HasPrefix(text, "0x"):
@@ -60,8 +60,8 @@ func parseEscaped(text string) ([]byte, error) {
 	return key, nil
 }
 
-// escaped returns bytes as text that parseEscaped reads back: printable ASCII as
-// it is, all else as \xNN.
+// escaped returns bytes as text for parseEscaped: printable ASCII as it is, other bytes as
+// \xNN.
 func escaped(bytes []byte) string {
 	var b strings.Builder
 	for i, c := range bytes {
@@ -77,7 +77,7 @@ func escaped(bytes []byte) string {
 	return b.String()
 }
 
-// tupleText returns packed bytes as a tuple; "" if they are none.
+// tupleText returns the text of a packed tuple; "" if the bytes are not one.
 func tupleText(packed []byte) string {
 	t, err := tuple.Unpack(packed)
 	if err != nil || len(t) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// TestParseKey has each way to write a key, and what is no key.
+// TestParseKey parses each form of a key, and texts that are not keys.
 func TestParseKey(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", ""},

@@ -10,14 +10,14 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// origin is what a backup is a copy of.
+// origin is the database and the version of which a backup is a copy.
 type origin struct {
 	Database string    `json:"database"` // its identity
 	Version  int64     `json:"version"`
 	Time     time.Time `json:"time"`
 }
 
-// newOrigin returns the origin of a backup; nil of a folder that is none.
+// newOrigin returns the origin of a backup; nil for a folder that is not one.
 func newOrigin(info *embedded.BackupInfo) *origin {
 	if info == nil {
 		return nil
@@ -34,7 +34,7 @@ func (o *origin) String() string {
 type copyResult struct {
 	origin
 	Folder string `json:"folder"`
-	done   string // what the command did, in words
+	done   string // the action of the command, in words
 }
 
 // Lines implements [shell.Result].

@@ -13,12 +13,11 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// maxDepth bounds how deep tuples lie in tuples.
+// maxDepth bounds the nesting of tuples.
 const maxDepth = 100
 
-// parseTuple reads a tuple in the form of [tuple.Tuple.String]. It reads no UUIDs
-// and versionstamps, which look like other elements there: write such keys in
-// hexadecimal.
+// parseTuple reads a tuple in the form of [tuple.Tuple.String]. It reads neither UUIDs nor
+// versionstamps, which look like other elements: write such keys in hexadecimal.
 func parseTuple(text string) (tuple.Tuple, error) {
 	p := tupleParser{rest: text}
 	t, err := p.readTuple(0)
@@ -28,11 +27,11 @@ func parseTuple(text string) (tuple.Tuple, error) {
 	return t, err
 }
 
-// tupleParser reads a text from its beginning.
+// tupleParser parses a text from its beginning.
 type tupleParser struct{ rest string }
 
-// skip removes a text from the beginning, and reports whether it was there.
-func (p *tupleParser) skip(text string) bool {
+// skipText removes a text from the beginning, and reports whether it was there.
+func (p *tupleParser) skipText(text string) bool {
 	after, found := strings.CutPrefix(strings.TrimLeft(p.rest, " "), text)
 	if found {
 		p.rest = after
@@ -45,12 +44,12 @@ func (p *tupleParser) readTuple(depth int) (tuple.Tuple, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
 	}
-	if !p.skip("(") {
+	if !p.skipText("(") {
 		return nil, errors.New("it does not begin with (")
 	}
 	t := tuple.Tuple{}
-	for !p.skip(")") {
-		if len(t) > 0 && !p.skip(",") {
+	for !p.skipText(")") {
+		if len(t) > 0 && !p.skipText(",") {
 			return nil, fmt.Errorf("there is neither , nor ) before %q", p.rest)
 		}
 		element, err := p.readElement(depth)
@@ -87,7 +86,7 @@ func (p *tupleParser) readString() (string, error) {
 	return strconv.Unquote(quoted)
 }
 
-// parseWord returns the element that a word without quotes and parentheses means.
+// parseWord returns the element for a word without quotes and parentheses.
 func parseWord(word string) (any, error) {
 	switch word {
 	case "nil":
@@ -107,7 +106,7 @@ func parseWord(word string) (any, error) {
 	}
 	f, err := strconv.ParseFloat(word, 64)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no element: texts stand in quotes, bytes are hexadecimal as 0x0a; write keys with UUIDs or versionstamps in hexadecimal as a whole", word)
+		return nil, fmt.Errorf("%q is not an element: texts stand in quotes, bytes are hexadecimal as 0x0a; write keys with UUIDs or versionstamps in hexadecimal as a whole", word)
 	}
 	return f, nil
 }

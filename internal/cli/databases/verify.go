@@ -37,8 +37,8 @@ a crash leaves, is no damage.
 	}
 }
 
-// damageError returns an error that says how much is damaged, which the report
-// lists; nil if nothing is.
+// damageError returns an error with the number of damaged places; nil if there is none. The
+// report lists them.
 func damageError(folder string, r *embedded.Report) error {
 	if len(r.Damage) == 0 {
 		return nil
@@ -48,7 +48,7 @@ func damageError(folder string, r *embedded.Report) error {
 		shell.Word(folder), len(r.Damage))}
 }
 
-// report is what was found in a folder.
+// report is the result of the check of a folder.
 type report struct {
 	Folder  string   `json:"folder"`
 	Version int64    `json:"version"` // of the newest commit
@@ -61,7 +61,7 @@ type report struct {
 	Whole   bool     `json:"whole"`     // nothing is damaged
 }
 
-// damage is a place that is not as it was written.
+// damage is a place that has changed since it was written.
 type damage struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`

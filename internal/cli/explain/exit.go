@@ -16,9 +16,9 @@ const (
 	ExitDone    = shell.ExitDone
 	ExitFailed  = shell.ExitFailed
 	ExitMisuse  = shell.ExitMisuse
-	ExitInvalid = shell.ExitInvalid // input that is no ID, external ID or key
+	ExitInvalid = shell.ExitInvalid // the input is not an ID, external ID or key
 	ExitNoLease = 4                 // no such lease, or not the caller's to release; no such key of a database
-	ExitDamaged = 5                 // a database is not as it was written
+	ExitDamaged = 5                 // a database is damaged
 )
 
 // ExitCode returns the code of an error.

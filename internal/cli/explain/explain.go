@@ -15,7 +15,7 @@ import (
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
 
-// commandError is an error in words of the command.
+// commandError is an error in the words of the command.
 type commandError struct {
 	text string
 	err  error
@@ -24,8 +24,8 @@ type commandError struct {
 func (e *commandError) Error() string { return e.text }
 func (e *commandError) Unwrap() error { return e.err }
 
-// Error returns an error whose text tells what to do on the command line, where
-// that of the libraries tells what to do in Go.
+// Error returns an error whose text gives advice for the command line, instead of the
+// libraries' advice for Go.
 func Error(err error) error {
 	var (
 		quarantine *lease.QuarantineError
@@ -50,8 +50,7 @@ func Error(err error) error {
 	return &commandError{goNames.Replace(text), err}
 }
 
-// goNames are names that texts of the libraries have for what the command has
-// other words for.
+// goNames has names in the texts of the libraries, and the command's words for them.
 var goNames = strings.NewReplacer(
 	"set PlainHTTP", "give --plain-http",
 	"BitReserve is", "the number of reserve bits is",

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// TestTooManyServicesExplained: the way out is a flag of the command.
+// TestTooManyServicesExplained: the error names the flag of the command that helps.
 func TestTooManyServicesExplained(t *testing.T) {
 	provider, err := memory.New(memory.Options{Server: lease.Options{MaxServices: 1}})
 	if err != nil {

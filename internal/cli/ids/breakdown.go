@@ -10,28 +10,28 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// breakdown is an ID taken apart.
+// breakdown has the parts of an ID.
 type breakdown struct {
 	ID       idgen.ID  `json:"id"`
-	External string    `json:"external,omitempty"` // where it was asked for by this
+	External string    `json:"external,omitempty"` // set if the input was an external ID
 	Hex      string    `json:"hex"`
 	Time     time.Time `json:"time"`
 	UnixMs   int64     `json:"unixMs"`
-	Machine  int       `json:"machine"`  // as ID.MachineID has it: with the fallback bit
+	Machine  int       `json:"machine"`  // as ID.MachineID returns it: with the fallback bit
 	Leased   int       `json:"leased"`   // without it: the machine id of a lease of the layout's size
 	Sequence int       `json:"sequence"` // within the millisecond
 	Fallback bool      `json:"fallback"` // made without a valid lease
 	Kind     kind      `json:"kind"`
 }
 
-// kind is what can be told of how an ID was made.
+// kind says how an ID was made, as far as its bits show.
 type kind string
 
 const (
 	leasedID       kind = "leased"          // under a lease
-	randomFallback kind = "random_fallback" // in positions where no lease is continued
-	// Behind a lease that had just ended, which makes it unique, unless a client
-	// without a provider made it: then it is random. The bits do not tell.
+	randomFallback kind = "random_fallback" // in positions that continue no lease
+	// After a lease that had just ended, which makes it unique; or at random, by a client
+	// without a provider. The bits do not show which.
 	otherFallback kind = "cached_or_standalone_fallback"
 )
 
@@ -54,8 +54,8 @@ func breakDown(l idgen.Layout, id idgen.ID) breakdown {
 	}
 }
 
-// about explains a kind.
-func (b breakdown) about() string {
+// explainKind explains a kind.
+func (b breakdown) explainKind() string {
 	switch b.Kind {
 	case randomFallback:
 		return "fallback: random, made without a lease; unique by odds"
@@ -71,5 +71,5 @@ func (b breakdown) Lines() []string {
 		pairs = append(pairs, "external", b.External)
 	}
 	return append(shell.Fields(append(pairs, "hex", b.Hex, "time", b.Time.Format("2006-01-02T15:04:05.000Z07:00"),
-		"machine", b.Machine, "sequence", b.Sequence, "kind", b.about())...), "")
+		"machine", b.Machine, "sequence", b.Sequence, "kind", b.explainKind())...), "")
 }

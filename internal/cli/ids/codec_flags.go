@@ -26,7 +26,7 @@ IDs are scrambled unless --mode says otherwise, which needs no key and keeps no 
 rand -hex 32), in files, or in the environment, KAZAHANA_EXTERNAL_KEY_0 to _3; never in arguments,
 which others can see.`
 
-// codecFlags say how IDs become external.
+// codecFlags are the flags of external IDs.
 type codecFlags struct {
 	layoutflag.Flags
 	mode, cipher, typ string
@@ -35,7 +35,7 @@ type codecFlags struct {
 	maxAhead          time.Duration
 }
 
-func (f *codecFlags) add(cmd *cobra.Command) {
+func (f *codecFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.Flags.Add(flags)
 	flags.StringVar(&f.mode, "mode", "scramble", "`mode`: scramble, plain or keyed")
@@ -48,7 +48,7 @@ func (f *codecFlags) add(cmd *cobra.Command) {
 	complete(cmd, "cipher", "speck64", "xtea")
 }
 
-// complete has shells complete a flag from words.
+// complete makes shells complete a flag from words.
 func complete(cmd *cobra.Command, flag string, words ...string) {
 	// It fails for a flag that does not exist.
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -56,9 +56,9 @@ func complete(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// codec returns what the flags ask for.
-func (f *codecFlags) codec(cmd *cobra.Command) (*external.Codec, error) {
-	opts, err := f.options(cmd)
+// newCodec returns the codec that the flags describe.
+func (f *codecFlags) newCodec(cmd *cobra.Command) (*external.Codec, error) {
+	opts, err := f.codecOptions(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (f *codecFlags) codec(cmd *cobra.Command) (*external.Codec, error) {
 	return codec.For(f.typ), nil
 }
 
-func (f *codecFlags) options(cmd *cobra.Command) (opts external.Options, err error) {
+func (f *codecFlags) codecOptions(cmd *cobra.Command) (opts external.Options, err error) {
 	if opts.Layout, err = f.Layout(cmd); err != nil {
 		return opts, err
 	}
@@ -84,14 +84,14 @@ func (f *codecFlags) options(cmd *cobra.Command) (opts external.Options, err err
 		opts.Mode = external.Keyed
 	}
 	if opts.Mode == external.Keyed {
-		opts.Keys, err = f.keys(cmd)
+		opts.Keys, err = f.readKeys(cmd)
 	} else if len(f.keyFiles) > 0 {
 		err = shell.Misuse(cmd, fmt.Errorf("--key-file is for --mode keyed, not for %v", opts.Mode))
 	}
 	return opts, err
 }
 
-// choose finds the value whose name a flag has.
+// choose returns the value with the name that a flag has.
 func choose[T fmt.Stringer](cmd *cobra.Command, flag, name string, values ...T) (T, error) {
 	var names []string
 	for _, v := range values {
@@ -103,8 +103,8 @@ func choose[T fmt.Stringer](cmd *cobra.Command, flag, name string, values ...T) 
 	return values[0], shell.Misuse(cmd, fmt.Errorf("--%s %q: want one of %s", flag, name, strings.Join(names, ", ")))
 }
 
-// keys reads the keys of the environment and of files. Files win.
-func (f *codecFlags) keys(cmd *cobra.Command) (map[int][]byte, error) {
+// readKeys reads the keys of the environment and of files. Files take precedence.
+func (f *codecFlags) readKeys(cmd *cobra.Command) (map[int][]byte, error) {
 	keys := map[int][]byte{}
 	for version := range 4 {
 		name := keyVariable + strconv.Itoa(version)

@@ -36,7 +36,7 @@ arguments or, without any, lines of the input.` + "\n" + aboutKeys,
 		},
 	}
 	cmd.Flags().BoolVarP(&isExternal, "external", "x", false, "the IDs are in external form")
-	codec.add(cmd)
+	codec.addTo(cmd)
 	return cmd
 }
 
@@ -57,7 +57,7 @@ lines of the input.` + "\n" + aboutKeys,
 			})
 		},
 	}
-	codec.add(cmd)
+	codec.addTo(cmd)
 	return cmd
 }
 
@@ -75,11 +75,11 @@ hyphen) or, without any, lines of the input.` + "\n" + aboutKeys,
 			})
 		},
 	}
-	codec.add(cmd)
+	codec.addTo(cmd)
 	return cmd
 }
 
-// conversion is an ID in both forms. As text it is the one that was wanted.
+// conversion is an ID in both forms. Its text is the requested one.
 type conversion struct {
 	ID       idgen.ID `json:"id"`
 	External string   `json:"external"`
@@ -93,9 +93,9 @@ func (v conversion) Lines() []string {
 	return []string{v.External}
 }
 
-// convert writes what of returns for each word.
+// convert writes the conversion of each word.
 func convert(c *shell.Console, cmd *cobra.Command, flags *codecFlags, args []string, of func(codec *external.Codec, l idgen.Layout, word string) (shell.Result, error)) error {
-	codec, err := flags.codec(cmd)
+	codec, err := flags.newCodec(cmd)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func parseID(l idgen.Layout, word string) (idgen.ID, error) {
 		return 0, err
 	}
 	if id.IsZero() || uint64(id)>>(64-l.BitReserve) != 0 {
-		return 0, fmt.Errorf("%w %s: no ID of a layout with %d reserve bits", idgen.ErrInvalid, word, l.BitReserve)
+		return 0, fmt.Errorf("%w %s: not an ID of a layout with %d reserve bits", idgen.ErrInvalid, word, l.BitReserve)
 	}
 	return id, nil
 }

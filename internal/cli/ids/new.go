@@ -50,7 +50,7 @@ processes that make some in the same millisecond can make the same.
 					opts.Layout = l.Layout
 				}
 				if opts.DisableFallback {
-					opts.Logger = slog.New(slog.DiscardHandler) // what it would tell is the error
+					opts.Logger = slog.New(slog.DiscardHandler) // its message is the error
 				}
 				return makeIDs(ctx, c, opts, count)
 			})
@@ -62,13 +62,12 @@ processes that make some in the same millisecond can make the same.
 	return cmd
 }
 
-// newID is an ID that was made. As text it is the number alone.
+// newID is a new ID. Its text is the number alone.
 type newID struct{ breakdown }
 
 func (n newID) Lines() []string { return []string{n.ID.String()} }
 
-// makeIDs makes IDs and writes them. The lease goes back at the end, also where
-// that is early.
+// makeIDs makes IDs and writes them. It releases the lease at the end, also after an error.
 func makeIDs(ctx context.Context, c *shell.Console, opts idgen.Options, count int) (err error) {
 	client, err := idgen.NewClient(opts)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// Flags say where the parts of IDs are.
+// Flags are the flags of a layout.
 type Flags struct{ epoch, bits string }
 
 // Add adds the flags to a set.
@@ -48,7 +48,7 @@ func ParseBits(epochMs int64, text string) (l idgen.Layout, err error) {
 	}
 	for i, word := range words {
 		if *parts[i], err = strconv.Atoi(word); err != nil {
-			return l, fmt.Errorf("%q is no number", word)
+			return l, fmt.Errorf("%q is not a number", word)
 		}
 	}
 	return l, l.Validate()

@@ -34,12 +34,12 @@ const About = `
 All who use one store agree on --epoch and --bits, and on --services-file. A password or token is not taken from an
 argument: put it into KAZAHANA_LEASES or KAZAHANA_TOKEN, or a token into the file --token-file.`
 
-// Flags say where leases are and how a store is used.
+// Flags are the flags of the place of leases and of its use.
 type Flags struct {
 	layoutflag.Flags
 	Service   string
 	TokenFile string
-	Creates   bool // the command may create a store that is not there
+	Creates   bool // the command may create a missing store
 
 	at, servicesFile  string
 	duration, timeout time.Duration
@@ -47,8 +47,7 @@ type Flags struct {
 	log               func() *slog.Logger
 }
 
-// Add adds the flags of a command that does something with the leases of a
-// service.
+// Add adds the flags of a command that uses the leases of a service.
 func (f *Flags) Add(c *shell.Console, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.AddStore(c, cmd)
@@ -58,7 +57,7 @@ func (f *Flags) Add(c *shell.Console, cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "give up after this `duration`; 0: never")
 }
 
-// AddStore adds the flags that say where the leases are and what they are like.
+// AddStore adds the flags of the place and of the kind of the leases.
 func (f *Flags) AddStore(c *shell.Console, cmd *cobra.Command) {
 	f.log = c.Logger
 	flags := cmd.Flags()
@@ -121,7 +120,7 @@ func (f *Flags) OpenOptions(cmd *cobra.Command) (o OpenOptions, err error) {
 	return o, nil
 }
 
-// hasPassword reports whether a URL has one.
+// hasPassword reports whether a URL has a password.
 func hasPassword(at string) bool {
 	_, rest, _ := strings.Cut(at, "://")
 	authority, _, _ := strings.Cut(rest, "/")

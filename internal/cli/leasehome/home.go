@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// Home is a place where leases are, open.
+// Home is the opened place of leases.
 type Home struct {
 	Provider   idgen.LeaseProvider
 	List       Lister

@@ -4,7 +4,7 @@ package leasehome
 
 import "context"
 
-// homes are the kinds of places, by the scheme of what names them.
+// homes has the functions that open each kind of place, by the scheme of its name.
 var homes = map[string]func(ctx context.Context, o OpenOptions) (*Home, error){
 	"memory":   openMemory,
 	"sqlite":   openSQLite,

@@ -37,8 +37,8 @@ func openFDB(_ context.Context, o OpenOptions) (*Home, error) {
 	return openKV(db, o, db.Close)
 }
 
-// openKV leases from a database, where programs that open it with persistable
-// lease, too. It forgets nothing that it has acknowledged.
+// openKV leases from a database, as programs do that open it with persistable. The database
+// loses nothing that it has acknowledged.
 func openKV(db kv.Database, o OpenOptions, end func() error) (*Home, error) {
 	o.Server.Fresh = true
 	store, err := leasefdb.NewStore(db, leasefdb.StoreOptions{})

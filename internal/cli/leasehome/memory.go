@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// openMemory leases from memory. Unless the server is said to be fresh, it does
-// not know what its life before has granted to others, and waits for that to end.
+// openMemory leases from memory. Unless the server is fresh, an earlier process may have
+// granted leases: it waits until these have ended.
 func openMemory(_ context.Context, o OpenOptions) (*Home, error) {
 	if !o.Serves {
 		return nil, shell.Invalid(errors.New("memory: ends with the command; it is for lease serve"))

@@ -18,15 +18,15 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// OpenOptions are what a home is opened with.
+// OpenOptions are the options of opening a home.
 type OpenOptions struct {
 	At      string // the whole of --leases
 	Server  lease.Options
 	Serves  bool   // the command serves leases to other processes
-	Creates bool   // the command may create a store that is not there
+	Creates bool   // the command may create a missing store
 	Token   string // of a lease server
 
-	rest      string // behind the scheme and the colon of At
+	rest      string // the part of At after the scheme and the colon
 	plainHTTP bool
 }
 
@@ -46,7 +46,7 @@ func (o OpenOptions) Open(ctx context.Context, cmd *cobra.Command) (*Home, error
 	return l, nil
 }
 
-// expectStored returns an error if a store is not there, unless the command may create
+// expectStored returns an error if the store does not exist, unless the command may create
 // it: a mistyped path must not look like a store without leases.
 func (o OpenOptions) expectStored(path, missing string) error {
 	if o.Creates {

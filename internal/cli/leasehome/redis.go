@@ -15,7 +15,7 @@ import (
 
 // openRedis takes the URLs that go-redis takes: redis://user:password@host:port/db.
 func openRedis(_ context.Context, o OpenOptions) (*Home, error) {
-	logging.Disable() // of connections; what fails is returned as well
+	logging.Disable() // it logs connections; errors are returned as well
 	client, err := redisClient(o.At)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ Services are laid out as --epoch, --bits and --duration say. The file --services
 that differ, in JSON; what a service leaves out is as the flags say:
   {"payments": {"bits": "1+41+12+10", "duration": "1h"}, "audit": {"epoch": "2025-01-01T00:00:00Z"}}`
 
-// serviceEntry is what the file says about a service.
+// serviceEntry is the entry of a service in the file.
 type serviceEntry struct {
 	Epoch    string `json:"epoch"`
 	Bits     string `json:"bits"`
@@ -42,7 +42,7 @@ func readServices(file string, otherwise lease.ServiceConfig) (map[string]lease.
 	}
 	services := map[string]lease.ServiceConfig{}
 	for _, id := range slices.Sorted(maps.Keys(entries)) {
-		config, err := entries[id].config(otherwise)
+		config, err := entries[id].withEntry(otherwise)
 		if err == nil {
 			err = lease.Options{Services: map[string]lease.ServiceConfig{id: config}}.Validate()
 		}
@@ -54,8 +54,8 @@ func readServices(file string, otherwise lease.ServiceConfig) (map[string]lease.
 	return services, nil
 }
 
-// config returns otherwise with what the entry says instead.
-func (e serviceEntry) config(otherwise lease.ServiceConfig) (config lease.ServiceConfig, err error) {
+// withEntry returns otherwise with the settings of the entry.
+func (e serviceEntry) withEntry(otherwise lease.ServiceConfig) (config lease.ServiceConfig, err error) {
 	config = otherwise
 	if e.Epoch != "" {
 		if config.Layout.CustomEpochMs, err = layoutflag.ParseEpoch(e.Epoch); err != nil {
@@ -69,7 +69,7 @@ func (e serviceEntry) config(otherwise lease.ServiceConfig) (config lease.Servic
 	}
 	if e.Duration != "" {
 		if config.Duration, err = time.ParseDuration(e.Duration); err != nil {
-			return config, fmt.Errorf("duration %q: it is no duration such as 10m or 1h30m", e.Duration)
+			return config, fmt.Errorf("duration %q: it is not a duration such as 10m or 1h30m", e.Duration)
 		}
 	}
 	return config, nil

@@ -24,7 +24,7 @@ type loggingProvider struct {
 func (l loggingProvider) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	leases, err := l.LeaseProvider.Acquire(ctx, req)
 	switch {
-	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService): // what the request says may be of any length; the error says what is wrong
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService): // the texts of the request may be of any length; the error names the fault
 		l.log.Warn("refused", "error", explain.Error(err))
 	case err != nil:
 		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", holder(req.Meta), "error", explain.Error(err))

@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// TestLogOfRefusedRequests checks that what is refused for its length does not
-// fill the log.
+// TestLogOfRefusedRequests checks that texts which are refused for their length do not fill
+// the log.
 func TestLogOfRefusedRequests(t *testing.T) {
 	provider, err := memory.New(memory.Options{})
 	if err != nil {
@@ -85,7 +85,7 @@ func TestServerLogsHostileText(t *testing.T) {
 	}
 }
 
-// TestLogOfHolders: a holder's description cannot pass for that of another one.
+// TestLogOfHolders: a holder's description cannot look like that of another holder.
 func TestLogOfHolders(t *testing.T) {
 	meta := map[string]string{"host": "a task:b", "n": "1"}
 	for _, test := range []struct {

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// metricsHandler shows Prometheus what reader and others collect. What fails is
+// metricsHandler serves the metrics of reader and others to Prometheus. Metrics that fail are
 // logged, and left out.
 func metricsHandler(reader *sdk.ManualReader, log *slog.Logger, others ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
@@ -26,13 +26,12 @@ func metricsHandler(reader *sdk.ManualReader, log *slog.Logger, others ...promet
 	})
 }
 
-// collector gives Prometheus what OpenTelemetry measures. OpenTelemetry's own
-// exporter would bring along another version of the compression that the embedded
-// engine uses.
+// collector gives OpenTelemetry's metrics to Prometheus. OpenTelemetry's own exporter would
+// need another version of the compression that the embedded engine uses.
 type collector struct{ reader *sdk.ManualReader }
 
-// Describe implements [prometheus.Collector]: it describes nothing ahead, since
-// which metrics there are is known when there are figures.
+// Describe implements [prometheus.Collector]. It describes nothing: the metrics are known only
+// when there are figures.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -65,7 +64,7 @@ func collect(metrics chan<- prometheus.Metric, m metricdata.Metrics) {
 	}
 }
 
-// series returns what m is called, and the values of its labels.
+// series returns the description of m, and the values of its labels.
 func series(m metricdata.Metrics, suffix string, attributes attribute.Set) (desc *prometheus.Desc, values []string) {
 	var labels []string
 	for _, a := range attributes.ToSlice() {
@@ -77,7 +76,7 @@ func series(m metricdata.Metrics, suffix string, attributes attribute.Set) (desc
 
 func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// buckets counts, for each bound, what is not above it.
+// buckets returns, for each bound, the number of values that are not above it.
 func buckets(p metricdata.HistogramDataPoint[float64]) map[float64]uint64 {
 	counts := make(map[float64]uint64, len(p.Bounds))
 	below := uint64(0)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	countEvery  = 15 * time.Second // age from which a count is made again: scrapes do not list the store each time
+	countEvery  = 15 * time.Second // the age of a count that is made again: not each scrape lists the store
 	countWithin = 8 * time.Second  // how long counting may take
 	maxCounted  = 1000             // services that are counted
 )
@@ -38,7 +38,7 @@ type population struct {
 	err     error
 }
 
-// active is what is leased of a service.
+// active counts the leases of a service.
 type active struct{ leases, positions int64 }
 
 // Describe implements [prometheus.Collector].
@@ -52,7 +52,7 @@ func (p *population) Collect(metrics chan<- prometheus.Metric) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := p.now(); p.counted.IsZero() || now.Sub(p.counted) >= countEvery {
-		p.active, p.err = p.count()
+		p.active, p.err = p.countLeases()
 		p.counted = now
 	}
 	if p.err != nil {
@@ -68,8 +68,8 @@ func (p *population) Collect(metrics chan<- prometheus.Metric) {
 // errEnough ends a listing.
 var errEnough = errors.New("enough")
 
-// count lists the store.
-func (p *population) count() (map[string]active, error) {
+// countLeases lists the store.
+func (p *population) countLeases() (map[string]active, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), countWithin)
 	defer cancel()
 	found := map[string]active{}
@@ -78,7 +78,7 @@ func (p *population) count() (map[string]active, error) {
 			return errEnough
 		}
 		a, err := p.countService(ctx, id)
-		if errors.Is(err, lease.ErrUnknownService) { // it is not served any more
+		if errors.Is(err, lease.ErrUnknownService) { // it is no longer served
 			return nil
 		}
 		found[id] = a

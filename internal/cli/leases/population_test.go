@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// TestPopulation counts leases and positions, and looks at the store now and then
-// only.
+// TestPopulation checks the counts of leases and positions, and that not each scrape lists the
+// store.
 func TestPopulation(t *testing.T) {
 	provider, err := memory.New(memory.Options{})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestPopulation(t *testing.T) {
 	acquire("b", 1)
 	now := time.Now()
 	p := &population{home: &leasehome.Home{List: provider.List, Services: provider.Services}, now: func() time.Time { return now }}
-	got, err := p.count()
+	got, err := p.countLeases()
 	if err != nil || len(got) != 2 || got["a"] != (active{2, 1280}) || got["b"] != (active{1, 256}) {
 		t.Errorf("counted %v, %v", got, err)
 	}

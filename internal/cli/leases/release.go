@@ -43,7 +43,7 @@ lease again does no harm; what was said first counts.
 					r := releaseResult{Service: at.Service, ID: g.ID, BitSeq: g.BitSeq, LastTs: &last}
 					err := l.Provider.Release(ctx, g.Release(at.Service, last, time.Now()))
 					if errors.Is(err, lease.ErrLastTs) && !unused && !cmd.Flags().Changed("last-ts") {
-						r.LastTs, r.Before, err = nil, true, nil // only now is later than it was then
+						r.LastTs, r.Before, err = nil, true, nil // only now is later than at the first attempt
 					}
 					if err != nil {
 						return err
@@ -60,9 +60,9 @@ lease again does no harm; what was said first counts.
 	return cmd
 }
 
-// lastUsed returns the last millisecond in which an ID was made under a lease:
-// lastMs, moved into the time of the lease, because the clock of this machine may
-// be behind or ahead of the holder's. With unused it is the one before the lease.
+// lastUsed returns the last millisecond in which an ID was made under a lease: lastMs, moved
+// into the time of the lease, because the clock of this machine may differ from the holder's.
+// With unused it is the millisecond before the lease.
 func lastUsed(g idgen.Lease, lastMs int64, unused bool) int64 {
 	if unused {
 		return g.Created - 1
@@ -75,7 +75,7 @@ type releaseResult struct {
 	ID      int64  `json:"id"`
 	BitSeq  int    `json:"bitSeq"`
 	LastTs  *int64 `json:"lastTs,omitempty"`
-	Before  bool   `json:"before,omitempty"` // it had been released before, with another last millisecond
+	Before  bool   `json:"before,omitempty"` // it was released before, with another last millisecond
 }
 
 func (r releaseResult) Lines() []string {
@@ -121,7 +121,7 @@ func decodeLeases(in io.Reader, name string, do func(idgen.Lease) error) error {
 			return nil
 		}
 		if err != nil {
-			return shell.Invalid(fmt.Errorf("%s: this is no lease in JSON: %w", name, err))
+			return shell.Invalid(fmt.Errorf("%s: this is not a lease in JSON: %w", name, err))
 		}
 		if err := g.Validate(); err != nil {
 			return shell.Invalid(fmt.Errorf("%s: %w", name, err))

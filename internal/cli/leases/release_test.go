@@ -8,8 +8,8 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 )
 
-// TestLastUsed checks that a lease is given back as unused only where that is
-// said: a clock that is behind does not say so.
+// TestLastUsed checks that a lease is given back as unused only with the flag, and not because
+// a clock is behind.
 func TestLastUsed(t *testing.T) {
 	g := idgen.Lease{Created: 1000, Expired: 2000}
 	for _, c := range []struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease/leaseotel"
 )
 
-// drain is how long requests under way may take once the server is to end.
+// drain bounds the time of running requests after the server has begun to end.
 const drain = 10 * time.Second
 
 func serveCommand(c *shell.Console) *cobra.Command {
@@ -93,9 +93,9 @@ func serveLeases(ctx context.Context, c *shell.Console, f *serveFlags, o leaseho
 	return errors.Join(listen(ctx, c, f, handler, log), metrics.Close())
 }
 
-// listen serves the handler, and finishes what is under way when ctx ends.
+// listen serves the handler. When ctx ends it finishes the running requests.
 func listen(ctx context.Context, c *shell.Console, f *serveFlags, handler http.Handler, log *slog.Logger) error {
-	listener, scheme, err := f.listener()
+	listener, scheme, err := f.newListener()
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (l homeLister) Services(ctx context.Context, after string, limit int) ([]st
 	return l.Home.Services(ctx, after, limit)
 }
 
-// listenAddress is where the server listens.
+// listenAddress is the address at which the server listens.
 type listenAddress struct {
 	URL string `json:"url"`
 }

@@ -17,7 +17,7 @@ import (
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
 
-// serveFlags are those of lease serve.
+// serveFlags are the flags of lease serve.
 type serveFlags struct {
 	leasehome.Flags
 	listen, metrics string
@@ -30,7 +30,7 @@ type serveFlags struct {
 	tokens []leasehttp.Token // read from the file or the environment
 }
 
-// serveOptions returns what the flags say, checked.
+// serveOptions returns the options that the flags describe, checked.
 func (f *serveFlags) serveOptions(cmd *cobra.Command) (leasehome.OpenOptions, error) {
 	o, err := f.OpenOptions(cmd)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (leasehome.OpenOptions, er
 	}
 	o.Server.MaxThroughputPerMs, o.Server.MaxServices = f.maxThroughput, f.maxServices
 	if len(f.only) > 0 {
-		o.Server.Services, o.Server.OnlyListed = f.listed(o.Server), true
+		o.Server.Services, o.Server.OnlyListed = f.serviceConfigs(o.Server), true
 	}
 	if err := o.Server.Validate(); err != nil {
 		return o, shell.Misuse(cmd, err)
@@ -65,8 +65,8 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (leasehome.OpenOptions, er
 	return o, nil
 }
 
-// listed returns the configurations of the services that --service names.
-func (f *serveFlags) listed(server lease.Options) map[string]lease.ServiceConfig {
+// serviceConfigs returns the configurations of the services that --service names.
+func (f *serveFlags) serviceConfigs(server lease.Options) map[string]lease.ServiceConfig {
 	services := map[string]lease.ServiceConfig{}
 	for _, id := range f.only {
 		services[id] = server.Default
@@ -77,7 +77,7 @@ func (f *serveFlags) listed(server lease.Options) map[string]lease.ServiceConfig
 	return services
 }
 
-// loopback reports whether an address is reached from this machine alone.
+// loopback reports whether an address can be reached only from this machine.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -87,8 +87,8 @@ func loopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listener listens, with TLS if there is a certificate.
-func (f *serveFlags) listener() (listener net.Listener, scheme string, err error) {
+// newListener listens, with TLS if there is a certificate.
+func (f *serveFlags) newListener() (listener net.Listener, scheme string, err error) {
 	if f.cert == "" {
 		listener, err = net.Listen("tcp", f.listen)
 		return listener, "http", err

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// TestHostileTextStaysTheSameInJSON: escaping changes no value.
+// TestHostileTextStaysTheSameInJSON: escaping does not change the value of a text.
 func TestHostileTextStaysTheSameInJSON(t *testing.T) {
 	const name = "\x1b[2J\u202e\U000e0001\u009b\n\t\x7f"
 	var out bytes.Buffer

@@ -20,7 +20,7 @@ type actors struct {
 	rows    *kvstore.Store
 }
 
-// checkUsed returns an error if there never was a member.
+// checkUsed returns an error if no member has ever joined.
 func (p actors) checkUsed(ctx context.Context) error {
 	t, err := p.members.Topology(ctx, p.db)
 	if err != nil || t.Version > 0 {
@@ -76,6 +76,6 @@ func (p actors) findActor(ctx context.Context, key placement.Key) (w whereabouts
 	if err := w.chooseMember(key, topology); err != nil {
 		return w, err
 	}
-	w.Reason = w.reason(row)
+	w.Reason = w.explainPlace(row)
 	return w, nil
 }

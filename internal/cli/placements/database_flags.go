@@ -30,27 +30,28 @@ const aboutDatabase = `
 
 Nothing is written.`
 
-// databaseFlags say which database a command reads.
+// databaseFlags are the flags of the database that a command reads.
 type databaseFlags struct {
 	at      string
 	timeout time.Duration
 }
 
-func (f *databaseFlags) add(cmd *cobra.Command) {
+func (f *databaseFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.at, "database", "", "`where` the database is; see above")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "give up after this `duration`; 0: never")
 }
 
-// databases open the kinds of databases, for reading, by the scheme of what names them.
+// databases has the functions that open each kind of database for reading, by the scheme of its
+// name.
 var databases = map[string]func(rest string) (kv.Database, error){
 	"embedded": openFolder,
 	"fdb":      func(file string) (kv.Database, error) { return fdbkv.Open(file) },
 }
 
-// with opens the database, calls do, and closes it.
-func (f *databaseFlags) with(cmd *cobra.Command, do func(context.Context, kv.Database) error) error {
-	db, err := f.open(cmd)
+// withDatabase opens the database, calls do, and closes it.
+func (f *databaseFlags) withDatabase(cmd *cobra.Command, do func(context.Context, kv.Database) error) error {
+	db, err := f.openDatabase(cmd)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (f *databaseFlags) with(cmd *cobra.Command, do func(context.Context, kv.Dat
 	return errors.Join(do(ctx, db), db.Close())
 }
 
-func (f *databaseFlags) open(cmd *cobra.Command) (kv.Database, error) {
+func (f *databaseFlags) openDatabase(cmd *cobra.Command) (kv.Database, error) {
 	at := f.at
 	if at == "" {
 		at = os.Getenv(databaseVariable)

@@ -13,21 +13,21 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// hostFlags say where placement keeps what it knows.
+// hostFlags are the flags of the directory of placement.
 type hostFlags struct {
 	databaseFlags
 	path string
 }
 
-func (f *hostFlags) add(cmd *cobra.Command) {
-	f.databaseFlags.add(cmd)
+func (f *hostFlags) addTo(cmd *cobra.Command) {
+	f.databaseFlags.addTo(cmd)
 	cmd.Flags().StringVar(&f.path, "path", "kazahana", "`directory` with the directories members and placement: Options.Path of the programs' hosts, with / between its elements")
 }
 
-// with opens the database, calls do, and closes it.
-func (f *hostFlags) with(cmd *cobra.Command, do func(context.Context, actors) error) error {
-	return f.databaseFlags.with(cmd, func(ctx context.Context, db kv.Database) error {
-		p, err := f.open(db)
+// withActors opens the database, calls do, and closes it.
+func (f *hostFlags) withActors(cmd *cobra.Command, do func(context.Context, actors) error) error {
+	return f.databaseFlags.withDatabase(cmd, func(ctx context.Context, db kv.Database) error {
+		p, err := f.openActors(db)
 		if err != nil {
 			return err
 		}
@@ -35,16 +35,16 @@ func (f *hostFlags) with(cmd *cobra.Command, do func(context.Context, actors) er
 	})
 }
 
-func (f *hostFlags) open(db kv.Database) (p actors, err error) {
+func (f *hostFlags) openActors(db kv.Database) (p actors, err error) {
 	p.path, p.db = f.path, db
-	if p.members, err = membership.New(db, membership.Options{Path: f.below("members")}); err != nil {
+	if p.members, err = membership.New(db, membership.Options{Path: f.pathOf("members")}); err != nil {
 		return p, err
 	}
-	p.rows, err = kvstore.New(db, kvstore.Options{Members: p.members, Path: f.below("placement")})
+	p.rows, err = kvstore.New(db, kvstore.Options{Members: p.members, Path: f.pathOf("placement")})
 	return p, err
 }
 
-// below returns the path of a directory below that of the flags.
-func (f *hostFlags) below(name string) []string {
+// pathOf returns the path of a directory below that of the flags.
+func (f *hostFlags) pathOf(name string) []string {
 	return append(strings.Split(f.path, "/"), name)
 }

@@ -26,7 +26,7 @@ until they are called again.
 ` + aboutDatabase,
 		Example: "  kazahana placement list --database embedded:data --kind account --owner bank-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.with(cmd, func(ctx context.Context, p actors) error {
+			return at.withActors(cmd, func(ctx context.Context, p actors) error {
 				found := false
 				err := p.eachRow(ctx, kind, func(r kvstore.Row) error {
 					found = true
@@ -42,7 +42,7 @@ until they are called again.
 			})
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	cmd.Flags().StringVar(&kind, "kind", "", "only those of this `kind`")
 	cmd.Flags().StringVar(&owner, "owner", "", "only those that the member of this `name` has")
 	cmd.Flags().BoolVar(&free, "free", false, "also those that no member has any more")

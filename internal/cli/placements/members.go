@@ -47,7 +47,7 @@ observed that it is dead.
 ` + aboutDatabase,
 		Example: "  kazahana placement members --database fdb:/etc/foundationdb/fdb.cluster",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.with(cmd, func(ctx context.Context, p actors) error {
+			return at.withActors(cmd, func(ctx context.Context, p actors) error {
 				if err := p.checkUsed(ctx); err != nil {
 					return err
 				}
@@ -65,6 +65,6 @@ observed that it is dead.
 			})
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	return cmd
 }

@@ -34,7 +34,7 @@ what that would choose: Host.Explain.
 			if err != nil {
 				return err
 			}
-			return at.with(cmd, func(ctx context.Context, p actors) error {
+			return at.withActors(cmd, func(ctx context.Context, p actors) error {
 				for _, key := range keys {
 					why, err := p.findActor(ctx, key)
 					if err != nil {
@@ -48,7 +48,7 @@ what that would choose: Host.Explain.
 			})
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	return cmd
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
-// whereabouts say why a key is where it is.
+// whereabouts explains the place of a key.
 type whereabouts struct {
 	rowLine
 	State      string      `json:"state"`            // never, free, claimed, active or abandoned
@@ -37,7 +37,7 @@ type candidate struct {
 const (
 	stateNever     = "never"     // no member has had it
 	stateFree      = "free"      // no member has it
-	stateClaimed   = "claimed"   // a member is about to make it active, or has failed to
+	stateClaimed   = "claimed"   // a member is making it active, or has failed to
 	stateActive    = "active"    // a member that is alive has it
 	stateAbandoned = "abandoned" // a member that is dead has it
 )
@@ -65,8 +65,8 @@ func alive(t placement.Topology, owner placement.Owner) bool {
 	return false
 }
 
-// chooseMember sets which members can have the key, and the one that a client of this topology
-// chooses.
+// chooseMember sets the members that can have the key, and the one that a client with this
+// topology chooses.
 func (w *whereabouts) chooseMember(key placement.Key, t placement.Topology) error {
 	now := time.Now()
 	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "kazahana", Incarnation: 1}})
@@ -95,8 +95,8 @@ func (w *whereabouts) chooseMember(key placement.Key, t placement.Topology) erro
 	return nil
 }
 
-// reason says in words why the key is where it is, and where it goes.
-func (w *whereabouts) reason(row kvstore.Row) string {
+// explainPlace explains in words why the key is where it is, and where it goes.
+func (w *whereabouts) explainPlace(row kvstore.Row) string {
 	next := "no member can have it now"
 	switch {
 	case w.Topology == 0:

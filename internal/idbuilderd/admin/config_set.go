@@ -36,7 +36,7 @@ ID could come twice is refused, unless force=true is among them.
 			if err != nil {
 				return err
 			}
-			return at.with(p, cmd, func(ctx context.Context, s *service) error {
+			return at.withService(p, cmd, func(ctx context.Context, s *service) error {
 				var data parameters
 				if err := s.call(ctx, http.MethodPost, "/v1/config/"+args[0], nil, body, &data); err != nil || len(data) == 0 {
 					return err
@@ -45,7 +45,7 @@ ID could come twice is refused, unless force=true is among them.
 			})
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	cmd.Flags().BoolVar(&create, "create", false, "refuse to change a configuration that exists (with the deployed worker's parameters)")
 	return cmd
 }
@@ -62,7 +62,7 @@ func requestBody(p *program.Program, cmd *cobra.Command, kind, key string, args 
 			err = json.Unmarshal(text, &body)
 		}
 		if err != nil {
-			return nil, shell.Invalid(fmt.Errorf("the input is no JSON object: %w", err))
+			return nil, shell.Invalid(fmt.Errorf("the input is not a JSON object: %w", err))
 		}
 		args = nil
 	}

@@ -99,8 +99,8 @@ func confirm(p *program.Program, cmd *cobra.Command, skip int64, leasesKnown boo
 	return errors.Join(err, h.Close())
 }
 
-// quarantine lets no server lease worker ids of snowflake keys until the leases have
-// ended that the store may have lost.
+// quarantineWorkers stops all servers from leasing worker ids of snowflake keys until the leases
+// have ended that the store may have lost.
 func quarantineWorkers(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home) error {
 	w, err := idbuilder.NewWorker(h, program.WorkerOptions(s, p.Logger()))
 	if err != nil {

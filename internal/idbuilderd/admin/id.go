@@ -29,10 +29,10 @@ func idCommand(p *program.Program) *cobra.Command {
 			if !slices.Contains(types, args[0]) {
 				return shell.Misuse(cmd, fmt.Errorf("there is no type %q: it is one of %s", args[0], strings.Join(types, ", ")))
 			}
-			return at.with(p, cmd, func(ctx context.Context, s *service) error { return writeIDs(ctx, p, s, args[0], args[1], size) })
+			return at.withService(p, cmd, func(ctx context.Context, s *service) error { return writeIDs(ctx, p, s, args[0], args[1], size) })
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	cmd.Flags().IntVarP(&size, "size", "n", 1, "`number` of IDs, 1 to 1000")
 	return cmd
 }

@@ -74,7 +74,7 @@ func planImport(cmd *cobra.Command, dir string, o deployed.Options, next map[str
 	return plan, nil
 }
 
-// applyImport applies a plan, or only checks it, and shows what became of each key.
+// applyImport applies a plan, or only checks it, and shows the result for each key.
 func applyImport(ctx context.Context, p *program.Program, h program.Home, plan *deployed.Plan, dry bool) error {
 	apply := plan.Apply
 	if dry {
@@ -99,7 +99,7 @@ func applyImport(ctx context.Context, p *program.Program, h program.Home, plan *
 	return nil
 }
 
-// importedKey is a key that was taken over.
+// importedKey is an imported key.
 type importedKey struct {
 	Key       string           `json:"key"`
 	IDType    string           `json:"id_type"`

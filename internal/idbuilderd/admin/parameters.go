@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// parameters are those of a configuration, as JSON.
+// parameters has the parameters of a configuration, as JSON.
 type parameters map[string]json.RawMessage
 
 // Lines implements [shell.Result]: key, name and id_type first.
@@ -32,8 +32,8 @@ func (p parameters) Lines() []string {
 	return shell.Fields(pairs...)
 }
 
-// deployedOnly are parameters that only the deployed worker's dialect has, in which a
-// configuration has a name and no key.
+// deployedOnly has the parameters of the deployed worker's dialect alone. In that dialect a
+// configuration has a name instead of a key.
 var deployedOnly = []string{"start", "step", "pattern", "sequence_reset", "epoch", "worker_bits", "sequence_bits"}
 
 // encode returns the parameters as JSON, with the key.
@@ -57,6 +57,6 @@ func asJSON(value string) json.RawMessage {
 	if json.Valid([]byte(value)) {
 		return json.RawMessage(value)
 	}
-	text, _ := json.Marshal(value) // of a string: no error
+	text, _ := json.Marshal(value) // encoding a string does not fail
 	return text
 }

@@ -24,8 +24,8 @@ type service struct {
 	direct *idbuilder.Worker // nil over the network
 }
 
-// call sends a request and decodes the data of the answer, unless data is nil.
-// The error of an answer that refuses is an [*api.Error].
+// call sends a request and decodes the data of the answer, unless data is nil. If the service
+// refuses, the error is an [*api.Error].
 func (s *service) call(ctx context.Context, method, path string, query url.Values, body []byte, data any) error {
 	req, err := http.NewRequestWithContext(ctx, method, s.url+path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
@@ -43,13 +43,13 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.url, err)
 	}
-	return s.decode(res.StatusCode, text, data)
+	return s.decodeAnswer(res.StatusCode, text, data)
 }
 
-func (s *service) decode(status int, text []byte, data any) error {
+func (s *service) decodeAnswer(status int, text []byte, data any) error {
 	var reply api.Reply[json.RawMessage]
 	if err := json.Unmarshal(text, &reply); err != nil {
-		return fmt.Errorf("%s answers %d, and no JSON: is it an ID service? %.80q", s.url, status, text)
+		return fmt.Errorf("%s answers %d, without JSON: is it an ID service? %.80q", s.url, status, text)
 	}
 	switch {
 	case reply.Code != api.OK || status != http.StatusOK:

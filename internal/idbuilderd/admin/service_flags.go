@@ -34,13 +34,13 @@ With --server (or IDBUILDER_SERVER) the command asks a server, and shows it the 
 or IDBUILDER_TOKEN has. Without, it works on the store that the settings name, and needs no token; the
 embedded engine can then be used by no server.`
 
-// serviceFlags say which service a command asks.
+// serviceFlags are the flags of the service that a command asks.
 type serviceFlags struct {
 	server, tokenFile string
 	timeout           time.Duration
 }
 
-func (f *serviceFlags) add(cmd *cobra.Command) {
+func (f *serviceFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVarP(&f.server, "server", "s", "", "`URL` of a server")
 	set.StringVar(&f.tokenFile, "token-file", "", "`file` with the token to show it")
@@ -51,23 +51,23 @@ func (f *serviceFlags) add(cmd *cobra.Command) {
 // service that the flags name, and the arguments.
 func serviceCommand(p *program.Program, cmd *cobra.Command, do func(ctx context.Context, s *service, args []string) error) *cobra.Command {
 	var at serviceFlags
-	at.add(cmd)
+	at.addTo(cmd)
 	cmd.Long += aboutService
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return at.with(p, cmd, func(ctx context.Context, s *service) error { return do(ctx, s, args) })
+		return at.withService(p, cmd, func(ctx context.Context, s *service) error { return do(ctx, s, args) })
 	}
 	return cmd
 }
 
-// with calls do with the service that the flags name.
-func (f *serviceFlags) with(p *program.Program, cmd *cobra.Command, do func(context.Context, *service) error) error {
+// withService calls do with the service that the flags name.
+func (f *serviceFlags) withService(p *program.Program, cmd *cobra.Command, do func(context.Context, *service) error) error {
 	ctx := cmd.Context()
 	if f.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("gave up after %v, as --timeout says: %w", f.timeout, context.DeadlineExceeded))
 		defer cancel()
 	}
-	token, err := f.token()
+	token, err := f.readToken()
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (f *serviceFlags) with(p *program.Program, cmd *cobra.Command, do func(cont
 	return do(ctx, &service{url: strings.TrimSuffix(server, "/"), token: token, client: http.DefaultClient})
 }
 
-// token reads the token that is shown to the service.
-func (f *serviceFlags) token() (string, error) {
+// readToken reads the token for the service.
+func (f *serviceFlags) readToken() (string, error) {
 	if f.tokenFile == "" {
 		return os.Getenv(tokenVariable), nil
 	}
@@ -114,5 +114,5 @@ func (f *serviceFlags) withStore(ctx context.Context, p *program.Program, cmd *c
 	})
 }
 
-// names reports whether a server is named.
-func (f *serviceFlags) names() bool { return cmp.Or(f.server, os.Getenv(serverVariable)) != "" }
+// namesServer reports whether the flags or the environment name a server.
+func (f *serviceFlags) namesServer() bool { return cmp.Or(f.server, os.Getenv(serverVariable)) != "" }

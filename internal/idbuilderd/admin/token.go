@@ -31,10 +31,10 @@ func keyTokenCommand(p *program.Program, use, path, short, long string) *cobra.C
 		Use: use + " key", Short: short, Args: shell.Arguments(cobra.ExactArgs(1)), Long: long + "\n" + aboutService,
 		Example: "  idbuilder token " + use + " orders --server http://localhost:8080 --token-file admin-token",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if t, err := at.token(); err != nil || t == "" {
+			if t, err := at.readToken(); err != nil || t == "" {
 				return errors.Join(err, shell.Misuse(cmd, errors.New("give the admin token, with --token-file or "+tokenVariable)))
 			}
-			return at.with(p, cmd, func(ctx context.Context, s *service) error {
+			return at.withService(p, cmd, func(ctx context.Context, s *service) error {
 				var t keyToken
 				if err := s.call(ctx, http.MethodGet, path, url.Values{"key": args}, nil, &t.Token); err != nil {
 					return err
@@ -43,11 +43,11 @@ func keyTokenCommand(p *program.Program, use, path, short, long string) *cobra.C
 			})
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	return cmd
 }
 
-// keyToken is a token as it is shown to its owner.
+// keyToken is a token with its text.
 type keyToken struct{ api.Token }
 
 func (t keyToken) Lines() []string { return []string{t.Token.Token} }

@@ -20,10 +20,10 @@ func workersCommand(p *program.Program) *cobra.Command {
 		Use: "workers", Short: "List the workers that a controller knows", Args: shell.Arguments(cobra.NoArgs),
 		Example: "  idbuilder workers --server http://controller:8090 --token-file admin-token",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !at.names() {
+			if !at.namesServer() {
 				return shell.Misuse(cmd, errors.New("name a controller, with --server or "+serverVariable))
 			}
-			return at.with(p, cmd, func(ctx context.Context, s *service) error {
+			return at.withService(p, cmd, func(ctx context.Context, s *service) error {
 				var data struct {
 					Items []parameters `json:"items"`
 				}
@@ -39,6 +39,6 @@ func workersCommand(p *program.Program) *cobra.Command {
 			})
 		},
 	}
-	at.add(cmd)
+	at.addTo(cmd)
 	return cmd
 }

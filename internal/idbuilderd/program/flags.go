@@ -20,18 +20,18 @@ import (
 // configVariable is the environment variable behind --config.
 const configVariable = "IDBUILDER_CONFIG"
 
-// flags are those that all commands take: of the settings.
+// flags are the flags of all commands: those of the settings.
 type flags struct {
 	config string
 	set    *pflag.FlagSet
 }
 
-// short are flags for the settings that are needed most.
+// short has short flags for the most used settings.
 var short = map[string]string{"host": "server.host", "port": "server.port", "backend": "storage.backend"}
 
-// add adds the flags to a root. Those named by keys are not in the help, which
-// would be long: see the command settings.
-func (f *flags) add(root *cobra.Command) {
+// addTo adds the flags to a root. Those that are named by keys are not in the help, which would
+// be long: see the command settings.
+func (f *flags) addTo(root *cobra.Command) {
 	f.set = root.PersistentFlags()
 	f.set.StringVarP(&f.config, "config", "c", "", "`file` with settings, in TOML")
 	for _, k := range settings.Keys() {
@@ -59,9 +59,9 @@ func (t *text) String() string     { return string(*t) }
 func (t *text) Set(s string) error { *t = text(s); return nil }
 func (t *text) Type() string       { return "value" }
 
-// load returns the settings that file, environment and flags make.
+// load returns the settings of file, environment and flags.
 func (f *flags) load(cmd *cobra.Command) (*settings.Settings, error) {
-	given, err := f.given(cmd)
+	given, err := f.givenTexts(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (f *flags) load(cmd *cobra.Command) (*settings.Settings, error) {
 	return s, err
 }
 
-// given returns the texts of the flags that are given, by the paths of keys.
-func (f *flags) given(cmd *cobra.Command) (given map[string]string, err error) {
+// givenTexts returns the texts of the flags in the arguments, by the paths of keys.
+func (f *flags) givenTexts(cmd *cobra.Command) (given map[string]string, err error) {
 	given = map[string]string{}
 	f.set.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed && strings.Contains(flag.Name, ".") {
@@ -92,7 +92,7 @@ func (f *flags) given(cmd *cobra.Command) (given map[string]string, err error) {
 	return given, err
 }
 
-// explainFlag adds the nearest flag to what cobra says of an unknown one.
+// explainFlag adds the nearest flag to cobra's error for an unknown one.
 func explainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {

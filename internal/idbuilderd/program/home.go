@@ -21,7 +21,7 @@ type Home struct {
 	Where string // for people, without passwords
 }
 
-// homes open the stores of each backend.
+// homes has the functions that open the stores of each backend.
 var homes = map[string]func(ctx context.Context, s settings.Storage, log *slog.Logger) (Home, error){
 	settings.Embedded:     openEmbedded,
 	settings.FoundationDB: openFoundationDB,

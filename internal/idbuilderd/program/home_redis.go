@@ -17,7 +17,7 @@ import (
 )
 
 func openRedis(_ context.Context, s settings.Storage, _ *slog.Logger) (Home, error) {
-	logging.Disable() // of connections; what fails is returned as well
+	logging.Disable() // it logs connections; errors are returned as well
 	client, err := redisClient(s.Redis)
 	if err != nil {
 		return Home{}, err

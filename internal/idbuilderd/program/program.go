@@ -20,14 +20,14 @@ type Program struct {
 	flags flags
 }
 
-// New returns a run with arguments. What it writes is escaped.
+// New returns a run with arguments. Its output is escaped.
 func New(args []string, streams shell.Streams) *Program {
 	return &Program{Console: shell.NewConsole("idbuilder", args, streams), raw: streams}
 }
 
 // AddFlags adds the flags of the settings to the root of the commands.
 func (p *Program) AddFlags(root *cobra.Command) {
-	p.flags.add(root)
+	p.flags.addTo(root)
 	root.SetFlagErrorFunc(explainFlag)
 }
 
@@ -51,7 +51,7 @@ func (p *Program) WithHome(ctx context.Context, cmd *cobra.Command, do func(*set
 	return errors.Join(err, h.Close())
 }
 
-// ServerLogger returns the log that the settings ask for, on the error output.
+// ServerLogger returns the logger that the settings describe, on the error output.
 func (p *Program) ServerLogger(o settings.Observability) *slog.Logger {
 	asJSON := o.LogFormat == "json"
 	options := &slog.HandlerOptions{Level: levels[o.LogLevel], ReplaceAttr: nameTrace}

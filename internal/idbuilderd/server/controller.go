@@ -105,7 +105,7 @@ func healthy(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, `{"code":0,"message":"success","data":{"status":"healthy","version":%q}}`, shell.Version())
 }
 
-// authorize returns a check of requests' tokens.
+// authorize returns a function that checks the tokens of requests.
 func authorize(tokens *token.Authority, permits func(token.Identity) bool) func(*http.Request) error {
 	return func(r *http.Request) error {
 		text := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -27,7 +27,7 @@ type link struct {
 	load     atomic.Pointer[controller.Load]
 }
 
-// newLink returns the link that the settings ask for, not started.
+// newLink returns the link that the settings describe, not started.
 func newLink(s *settings.Settings, log *slog.Logger) (*link, error) {
 	if s.Controller.Endpoint == "" {
 		return nil, nil
@@ -53,7 +53,7 @@ func endpoints(list string) (urls []string) {
 	return urls
 }
 
-// addressOf is where clients reach a worker.
+// addressOf returns the address at which clients reach a worker.
 func addressOf(s *settings.Settings) (string, error) {
 	if s.Controller.Address != "" {
 		return s.Controller.Address, nil
@@ -74,9 +74,9 @@ func addressOf(s *settings.Settings) (string, error) {
 	return scheme + "://" + address(host, s.Server.Port), nil
 }
 
-// state returns what /ready and the metrics say of the controllers; nil if there
-// are none.
-func (l *link) state() func() idbuilder.ControllerState {
+// stateFunc returns the state of the controllers for /ready and the metrics; nil if there are
+// none.
+func (l *link) stateFunc() func() idbuilder.ControllerState {
 	if l == nil {
 		return nil
 	}
@@ -86,9 +86,8 @@ func (l *link) state() func() idbuilder.ControllerState {
 	}
 }
 
-// workers returns what the console says of the live workers; nil if there are no
-// controllers.
-func (l *link) workers() func(context.Context) ([]console.WorkerInfo, error) {
+// workersFunc returns the live workers for the console; nil if there are no controllers.
+func (l *link) workersFunc() func(context.Context) ([]console.WorkerInfo, error) {
 	if l == nil {
 		return nil
 	}
@@ -103,15 +102,15 @@ func (l *link) workers() func(context.Context) ([]console.WorkerInfo, error) {
 	}
 }
 
-// start registers the worker, and sends heartbeats until ctx ends or the function
-// that it returns is called, which waits until the worker has left.
+// start registers the worker, and sends heartbeats until ctx ends or stop is called. stop waits
+// until the worker has left.
 func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
 	if l == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{}, 2)
-	go func() { l.measure(ctx, w); done <- struct{}{} }()
+	go func() { l.measureLoad(ctx, w); done <- struct{}{} }()
 	go func() { _ = l.client.Run(ctx); done <- struct{}{} }() // returns the cause of ctx
 	return func() {
 		cancel()
@@ -120,8 +119,8 @@ func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
 	}
 }
 
-// measure measures the load once in each interval.
-func (l *link) measure(ctx context.Context, w *idbuilder.Worker) {
+// measureLoad measures the load once in each interval.
+func (l *link) measureLoad(ctx context.Context, w *idbuilder.Worker) {
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
 	var before float64

@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 )
 
-// serve serves the sites until ctx ends or one of them fails, and then finishes
-// what is under way.
+// serve serves the sites until ctx ends or one of them fails, and then finishes the running
+// requests.
 func serve(ctx context.Context, sites []*site, s *settings.Settings, log *slog.Logger) error {
 	failed := make(chan error, len(sites))
 	servers := make([]*http.Server, len(sites))
@@ -31,8 +31,7 @@ func serve(ctx context.Context, sites []*site, s *settings.Settings, log *slog.L
 	return shutDown(ctx, servers, s.Server.ShutdownTimeout)
 }
 
-// newServer returns a server whose time limits leave the worker's own to end a
-// request first.
+// newServer returns a server whose time limits are longer than the worker's own.
 func newServer(handler http.Handler, l settings.Limits, log *slog.Logger) *http.Server {
 	const more = 5 * time.Second
 	return &http.Server{
@@ -46,7 +45,7 @@ func newServer(handler http.Handler, l settings.Limits, log *slog.Logger) *http.
 	}
 }
 
-// shutDown lets requests under way finish, all servers in the same time.
+// shutDown lets running requests finish, of all servers within the same time.
 func shutDown(ctx context.Context, servers []*http.Server, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 )
 
-// TestServeFinishes ends a server with a request under way: it is answered before
-// serve returns, or, beyond the limit, cut off and told of.
+// TestServeFinishes ends a server with a running request: it is answered before serve returns,
+// or cut off at the limit, which the error says.
 func TestServeFinishes(t *testing.T) {
 	for _, limit := range []time.Duration{time.Minute, 0} {
 		begun, answer := make(chan struct{}), make(chan struct{})

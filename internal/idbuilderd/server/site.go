@@ -88,7 +88,7 @@ func metricsOf(w prometheus.Collector) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// newSite listens.
+// newSite returns a site that listens at the address.
 func newSite(key, address string, handler http.Handler, secure *tls.Config) (*site, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -115,8 +115,7 @@ func tlsConfig(s settings.Server) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 
-// url is where a site is reached, from this machine if it listens at all
-// addresses.
+// url returns the URL of a site; for this machine if it listens at all addresses.
 func (s *site) url() string {
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// start is what a server shows when it begins to serve.
+// start is the output of a server when it begins to serve.
 type start struct {
 	URL        string `json:"url"`
 	Admin      string `json:"admin,omitempty"` // address of its own for administrators
@@ -34,7 +34,7 @@ func startOf(s *settings.Settings, h program.Home, sites []*site, token string) 
 	return show
 }
 
-// withConsole adds where the console is, if there is one.
+// withConsole adds the URL of the console, if there is one.
 func (s start) withConsole(enabled bool) start {
 	if enabled {
 		s.Console = cmp.Or(s.Admin, s.URL) + "/admin/"

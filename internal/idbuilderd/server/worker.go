@@ -44,9 +44,9 @@ again; idbuilder token admin --reset makes another one.`,
 	}
 }
 
-// step says at which step of the start-up an error came. The steps are the
-// specification's: 1 configuration, 2 log, 3 store, 4 to 7 its schema, under its
-// lock, 8 registration with the controller, 9 the HTTP server.
+// step adds the step of the start-up to an error. The steps are the specification's:
+// 1 configuration, 2 log, 3 store, 4 to 7 its schema, under its lock, 8 registration with the
+// controller, 9 the HTTP server.
 func step(n int, what string, err error) error {
 	if err == nil {
 		return nil
@@ -54,8 +54,8 @@ func step(n int, what string, err error) error {
 	return fmt.Errorf("step %d of the start-up, %s: %w", n, what, err)
 }
 
-// useThreads bounds how many threads run at once. More than the machine, or its
-// container, has CPUs would only compete for them.
+// useThreads bounds the threads that run at once. More threads than CPUs of the machine, or of
+// its container, would only compete for them.
 func useThreads(n int) {
 	if n > 0 && n < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(n)
@@ -77,10 +77,10 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 		return step(8, "register with the controller", err)
 	}
 	o := program.WorkerOptions(s, log)
-	o.Controller = link.state()
+	o.Controller = link.stateFunc()
 	if s.Admin.Enabled {
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
-			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Workers: link.workers(), Logger: log})
+			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log})
 		}
 	}
 	w, err := idbuilder.NewWorker(h, o)
@@ -92,7 +92,7 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 	return serveWorker(ctx, p, s, h, w, log)
 }
 
-// closeWorker lets the worker finish what it does in the background.
+// closeWorker closes the worker, which first finishes its work in the background.
 func closeWorker(ctx context.Context, w *idbuilder.Worker, s *settings.Settings) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Server.ShutdownTimeout)
 	defer cancel()
