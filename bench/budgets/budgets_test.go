@@ -8,8 +8,8 @@ import "testing"
 //
 //	go test ./budgets -run '^$' -bench 'Stages/commit' -benchtime 20000x
 //
-// It is for looking at one entrant closely. Budgets are judged by cmd/budgets,
-// which interleaves the rounds of those that are compared.
+// Use it to examine one entrant. cmd/budgets checks the budgets: it interleaves the rounds of
+// the entrants that it compares.
 func BenchmarkStages(b *testing.B) {
 	for _, stage := range Stages() {
 		b.Run(stage.Name, func(b *testing.B) {

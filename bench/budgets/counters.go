@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// prototypeCounter is what the best engine prototype made of the same contest:
-// 64 goroutines that read, increment and write one key, and retry at once.
+// prototypeCounter is the rate of the best prototype of the engine in the same contest: 64
+// goroutines that read, increment and write one key, and retry at once.
 const prototypeCounter = 1045
 
 // counters increment one key in 64 goroutines.
@@ -33,17 +33,17 @@ var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.S
 	return &measure.Set{Close: engine.Close, Contests: []measure.Contest{
 		{
 			Name: "counter-rmw-64", About: "one counter read, incremented and written, 64 goroutines", Durable: true,
-			Entrants: []measure.Entrant{written.entrant("engine", n, 500, written.rewrite), single},
+			Entrants: []measure.Entrant{written.entrant("engine", n, 500, written.rewriteKey), single},
 			Fixed:    []measure.FixedRate{{Name: "the best prototype, on another day", Rate: prototypeCounter, Least: 0.5}},
 		},
 		{
 			Name: "counter-add-64", About: "one counter incremented by atomic add, 64 goroutines", Durable: true,
-			Entrants: []measure.Entrant{added.entrant("engine", n, 10_000, added.add), plain},
+			Entrants: []measure.Entrant{added.entrant("engine", n, 10_000, added.addOne), plain},
 		},
 	}}, nil
 }}
 
-// counter is a key that counts, and how often it should have.
+// counter is a key with a counter, and its expected value.
 type counter struct {
 	db    *embedded.Database
 	key   []byte
@@ -65,11 +65,11 @@ func (c *counter) entrant(name string, goroutines, ops int, op func(tx kv.Transa
 				return op(tx)
 			})
 		},
-		Check: c.check,
+		Check: c.checkCount,
 	}
 }
 
-func (c *counter) rewrite(tx kv.Transaction) error {
+func (c *counter) rewriteKey(tx kv.Transaction) error {
 	value, err := tx.Get(c.key).Get(ctx)
 	if err != nil {
 		return err
@@ -82,13 +82,13 @@ func (c *counter) rewrite(tx kv.Transaction) error {
 	return nil
 }
 
-func (c *counter) add(tx kv.Transaction) error {
+func (c *counter) addOne(tx kv.Transaction) error {
 	tx.Atomic(kv.Add, c.key, binary.LittleEndian.AppendUint64(nil, 1))
 	return nil
 }
 
-// check fails unless every increment was counted once.
-func (c *counter) check(ops int) error {
+// checkCount fails unless every increment was counted once.
+func (c *counter) checkCount(ops int) error {
 	c.done += uint64(ops)
 	value, err := kv.ReadTransact(ctx, c.db, func(tx kv.ReadTransaction) ([]byte, error) { return tx.Get(c.key).Get(ctx) })
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	cacheSize = 256 << 20
 )
 
-// fillBatch is how many records stores are filled with at a time.
+// fillBatch is the number of records in each batch that fills a store.
 const fillBatch = 1000
 
 // shuffled returns the record that comes i-th when n are written in an order
@@ -44,8 +44,8 @@ func key(buf *[]byte, i int) []byte {
 	return *buf
 }
 
-// noise is what values are cut from: it does not compress, and no two values of
-// neighbours are alike.
+// noise has the bytes of all values: it does not compress, and neighbours have different
+// values.
 var noise = func() []byte {
 	b := make([]byte, 1<<20)
 	source := rand.NewChaCha8([32]byte{1})

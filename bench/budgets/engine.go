@@ -18,7 +18,7 @@ import (
 
 var ctx = context.Background()
 
-// engineOptions are the embedded engine's in all contests.
+// engineOptions are the options of the embedded engine in all contests.
 var engineOptions = embedded.Options{CacheSize: cacheSize}
 
 // fillEngine writes so many records.
@@ -34,8 +34,7 @@ func fillEngine(db kv.Database, n int) error {
 	})
 }
 
-// settledEngine returns an engine that was opened again after all records had
-// come to rest in the base.
+// settledEngine returns an engine that was opened again after all records were in the base.
 func settledEngine(dir string) (*embedded.Database, error) {
 	db, err := embedded.OpenWith(dir, engineOptions)
 	if err != nil {
@@ -47,10 +46,9 @@ func settledEngine(dir string) (*embedded.Database, error) {
 	return settle(db, dir, engineOptions)
 }
 
-// settle brings all that was written to the disk of the base and opens the
-// engine anew, with options. The base goes to the disk when the log is long enough to be worth
-// it, so settle makes it long, with few keys, and waits until the log that there
-// was before is gone.
+// settle brings all writes to the disk of the base and opens the engine again, with options.
+// The base goes to the disk when the log is long, so settle makes it long, with few keys, and
+// waits until the earlier log files are gone.
 func settle(db *embedded.Database, dir string, o embedded.Options) (*embedded.Database, error) {
 	old, err := logs(dir)
 	if err != nil {
@@ -61,7 +59,7 @@ func settle(db *embedded.Database, dir string, o embedded.Options) (*embedded.Da
 			return nil, err
 		}
 	}
-	if err := gone(old); err != nil {
+	if err := awaitGone(old); err != nil {
 		return nil, err
 	}
 	if err := db.Close(); err != nil {
@@ -72,7 +70,7 @@ func settle(db *embedded.Database, dir string, o embedded.Options) (*embedded.Da
 
 func logs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.log")) }
 
-// lengthen makes the log 8 MB longer. The keys are behind those of the records.
+// lengthen makes the log 8 MB longer. Its keys come after those of the records.
 func lengthen(db *embedded.Database) error {
 	return db.Transact(ctx, func(tx kv.Transaction) error {
 		for i := range 80 {
@@ -82,8 +80,8 @@ func lengthen(db *embedded.Database) error {
 	})
 }
 
-// gone waits until there is none of the files.
-func gone(files []string) error {
+// awaitGone waits until none of the files exists.
+func awaitGone(files []string) error {
 	const patience = 5 * time.Minute
 	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(100 * time.Millisecond) {
 		files = slices.DeleteFunc(files, func(name string) bool {

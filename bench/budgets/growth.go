@@ -52,7 +52,7 @@ func Growth(n int) measure.Stage {
 	}}
 }
 
-// load fills the stores, which takes as long as it takes, so once only.
+// load fills the stores, and measures that once.
 func load(n int, engine *embedded.Database, raw *pebble.DB) (measure.Result, error) {
 	rate := func(begin time.Time) []float64 { return []float64{float64(n) / time.Since(begin).Seconds()} }
 	result := measure.Result{Contest: measure.Contest{
@@ -100,17 +100,16 @@ func (g *grown) contests() []measure.Contest {
 			measure.Entrant{Ops: 1_000, Op: func(w *measure.Worker) error { return pebbleScan(g.raw, w.Rand.IntN(g.n-scanned), nil) }}),
 		contest(GrowthCommit, "durable commits of one key",
 			commitEngine(g.engine, g.n, n, 5_000), commitPebble(g.raw, g.n, n, 5_000)),
-		{Name: GrowthResolve, About: "commits of one key that is checked for conflicts, not synced, 1 goroutine", Entrants: []measure.Entrant{g.resolve()}},
+		{Name: GrowthResolve, About: "commits of one key that is checked for conflicts, not synced, 1 goroutine", Entrants: []measure.Entrant{g.resolveContest()}},
 	}
 }
 
-// resolvedKeys are the keys that resolve writes: as many in every store, so that
-// what was written lately does not grow with it.
+// resolvedKeys is the number of keys that resolve writes: the same in every store, so that the
+// recent writes do not grow with the store.
 const resolvedKeys = 10_000
 
-// resolve commits without waiting for the disk, so that what the commit costs in
-// memory shows.
-func (g *grown) resolve() measure.Entrant {
+// resolveContest commits without waiting for the disk, which shows the cost of a commit in memory.
+func (g *grown) resolveContest() measure.Entrant {
 	return measure.Entrant{
 		Name: "engine", Ops: 5_000, Elastic: true, Prepare: g.beLazy,
 		Op: func(w *measure.Worker) error {
@@ -127,7 +126,7 @@ func (g *grown) resolve() measure.Entrant {
 	}
 }
 
-// beLazy opens the engine anew, without syncs.
+// beLazy opens the engine again, without syncs.
 func (g *grown) beLazy() (err error) {
 	if g.lazy {
 		return nil

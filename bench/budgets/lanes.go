@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// A lane is a range of keys of its own: "name/lane/…". A round takes the next
-// one, so that it finds what no round before has touched.
+// A lane is a range of keys: "name/lane/…". Each round takes the next lane, which no earlier
+// round has touched.
 const (
 	lanes    = 9 // more than a contest has rounds
 	stepKeys = 10_000
@@ -20,10 +20,10 @@ const (
 
 func laneKey(name string, lane, i int) []byte { return fmt.Appendf(nil, "%s/%02d/%06d", name, lane, i) }
 
-// trapValue is short: it is the number of keys that these traps are made of.
+// trapValue is short: these traps depend on the number of keys.
 var trapValue = noise[:20]
 
-// laneStore is what the traps are set up on: the engine, or Pebble.
+// laneStore is the store of the traps: the engine, or Pebble.
 type laneStore interface {
 	// write changes keys in commits of stepKeys at most.
 	write(name string, lane, keys int, change func(key []byte) change) error
@@ -34,7 +34,7 @@ type laneStore interface {
 	scan(begin, end []byte) (int, error)
 }
 
-// change is what is done to a key.
+// change is a change of a key.
 type change struct {
 	key   []byte
 	value []byte // nil: it is cleared

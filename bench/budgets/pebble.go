@@ -53,8 +53,7 @@ func fillPebble(db *pebble.DB, n int) error {
 	})
 }
 
-// settledPebble returns a store that was opened again after all records had
-// come to rest in tables.
+// settledPebble returns a store that was opened again after all records were in tables.
 func settledPebble(dir string) (*pebble.DB, error) {
 	db, err := openPebble(dir)
 	if err != nil {
@@ -72,8 +71,7 @@ func settledPebble(dir string) (*pebble.DB, error) {
 	return openPebble(dir)
 }
 
-// pebbleGet reads record i. It does not copy the value, as a caller that
-// only looks at it.
+// pebbleGet reads record i. It does not copy the value.
 func pebbleGet(db *pebble.DB, buf *[]byte, i int) error {
 	v, closer, err := db.Get(key(buf, i))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// settledReads read data that came to rest before the stores were opened.
+// settledReads read data that was on disk before the stores were opened.
 var settledReads = measure.Stage{Name: "settled", Open: func(dir string) (*measure.Set, error) {
 	engine, err := settledEngine(filepath.Join(dir, "engine"))
 	if err != nil {
@@ -27,8 +27,8 @@ var settledReads = measure.Stage{Name: "settled", Open: func(dir string) (*measu
 	return reads("settled", "settled data", engine, raw, nil, nil), nil
 }}
 
-// recentReads read data that was written in the last seconds, before each
-// round anew.
+// recentReads read data that was written in the last seconds: before each round it is written
+// again.
 var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure.Set, error) {
 	engine, err := embedded.OpenWith(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
@@ -43,8 +43,8 @@ var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure
 	return reads("recent", "data just written", engine, raw, fill, fillRaw), nil
 }}
 
-// reads are the contests of reading on two stores that hold the records, or do
-// after they were filled.
+// reads are the contests of reading on two stores that have the records, or get them from
+// fill.
 func reads(name, about string, engine *embedded.Database, raw *pebble.DB, fill, fillRaw func() error) *measure.Set {
 	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), raw.Close()) }}
 	for _, n := range []int{1, 64} {
@@ -79,7 +79,7 @@ func reads(name, about string, engine *embedded.Database, raw *pebble.DB, fill, 
 	return set
 }
 
-// keep returns a function that copies pairs, as a caller does that keeps them.
+// keep returns a function that copies pairs.
 func keep() func(key, value []byte) {
 	pairs := make([][2][]byte, 0, scanned)
 	return func(key, value []byte) {

@@ -53,13 +53,13 @@ var recordStores = measure.Stage{Name: "record", Open: func(dir string) (*measur
 			recordContest("list", "100 records in the order of an index", n, peers, 2, (*peer).list),
 		)
 	}
-	save := recordContest("save", "save with a unique and a compound index", 64, peers, 30, (*peer).save)
+	save := recordContest("save", "save with a unique and a compound index", 64, peers, 30, (*peer).saveContest)
 	save.Durable = true
 	set.Contests = append(set.Contests, save)
 	return set, nil
 }}
 
-// recordContest is one of all peers. The first has to meet the budget.
+// recordContest is a contest of all peers. The first must meet the budget.
 func recordContest(name, about string, n int, peers []*peer, least float64, entrant func(p *peer) measure.Entrant) measure.Contest {
 	c := measure.Contest{Name: fmt.Sprintf("record-%s-%d", name, n), About: about + ", " + goroutines(n)}
 	for i, p := range peers {
@@ -82,21 +82,21 @@ type peer struct {
 	next  atomic.Int64 // number of the next user to save
 }
 
-// load puts the users into the store and checks that they arrived.
-func (p *peer) load() (*peer, error) {
+// loadUsers puts the users into the store and checks that they arrived.
+func (p *peer) loadUsers() (*peer, error) {
 	var err error
 	if p.ids, err = p.store.Load(ctx, users()); err != nil {
 		return nil, fmt.Errorf("%s: loading: %w", p.name, errors.Join(err, p.store.Close()))
 	}
 	p.next.Store(loadedUsers)
-	if err := p.check(); err != nil {
+	if err := p.checkUsers(); err != nil {
 		return nil, errors.Join(err, p.store.Close())
 	}
 	return p, nil
 }
 
-// check counts the users.
-func (p *peer) check() error {
+// checkUsers counts the users.
+func (p *peer) checkUsers() error {
 	n, err := p.store.Count(ctx)
 	if err == nil && n != loadedUsers+p.saved {
 		err = fmt.Errorf("%s holds %d users, want %d", p.name, n, loadedUsers+p.saved)
@@ -114,7 +114,7 @@ func openKazahana(dir string) (*peer, error) {
 	if p.store, err = records.Open(ctx, engine); err != nil {
 		return nil, err
 	}
-	if _, err := p.load(); err != nil {
+	if _, err := p.loadUsers(); err != nil {
 		return nil, err
 	}
 	if engine, err = settle(engine, dir, engineOptions); err != nil {
@@ -124,7 +124,7 @@ func openKazahana(dir string) (*peer, error) {
 	return p, err
 }
 
-// openers open the libraries, each as it comes and tuned.
+// openers open the libraries, each with its defaults and tuned.
 func openers() (all []func(dir string) (*peer, error)) {
 	for _, plain := range []bool{false, true} {
 		form := "tuned"
@@ -141,7 +141,7 @@ func openers() (all []func(dir string) (*peer, error)) {
 				if err != nil {
 					return nil, err
 				}
-				return (&peer{name: name, store: store}).load()
+				return (&peer{name: name, store: store}).loadUsers()
 			})
 		}
 	}
@@ -185,8 +185,8 @@ func (p *peer) list() measure.Entrant {
 	}}
 }
 
-// save saves new users, and checks that they arrived.
-func (p *peer) save() measure.Entrant {
+// saveContest saves new users, and checks that they arrived.
+func (p *peer) saveContest() measure.Entrant {
 	return measure.Entrant{
 		Ops: 300, Elastic: true,
 		Op: func(*measure.Worker) error {
@@ -194,7 +194,7 @@ func (p *peer) save() measure.Entrant {
 		},
 		Check: func(ops int) error {
 			p.saved += ops
-			if err := p.check(); err != nil {
+			if err := p.checkUsers(); err != nil {
 				return err
 			}
 			last := int(p.next.Load()) - 1

@@ -12,15 +12,15 @@ const (
 	clearedKeys = 50_000
 	deletedKeys = 100_000
 
-	// clearedTimes is the budget of all traps here: so many times as long as
-	// without them.
+	// clearedTimes is the budget of all traps here: at most so many times the time without the
+	// trap.
 	clearedTimes = 10
 )
 
-// queue reads the head of a queue whose other elements came and went in the last
+// queue reads the head of a queue whose other elements were added and removed in the last
 // seconds.
 func (t *trapStores) queue() measure.Contest {
-	return t.contest("trap-queue", "the first key behind 50,000 that were written and cleared in the last seconds", clearedTimes,
+	return t.newContest("trap-queue", "the first key behind 50,000 that were written and cleared in the last seconds", clearedTimes,
 		func(s laneStore, trapped bool) measure.Entrant {
 			name, keys := ifTrapped(trapped, "queue", "short queue")
 			lane := lanes
@@ -46,10 +46,10 @@ func ifTrapped(trapped bool, with, without string) (name string, keys int) {
 	return without, 0
 }
 
-// cleared reads the first key behind many that were on disk and were cleared one
-// by one in the last seconds.
+// cleared reads the first key after many that were on disk and were cleared one by one in the
+// last seconds.
 func (t *trapStores) cleared() measure.Contest {
-	return t.contest("trap-cleared", "the first key behind 50,000 that were cleared in the last seconds", clearedTimes,
+	return t.newContest("trap-cleared", "the first key behind 50,000 that were cleared in the last seconds", clearedTimes,
 		func(s laneStore, trapped bool) measure.Entrant {
 			name, keys := ifTrapped(trapped, "cleared", "bare")
 			lane := -1
@@ -74,15 +74,14 @@ func (t *trapStores) clearedLater() measure.Contest {
 	})
 }
 
-// clearedReopened reads the same when the engine was opened anew.
+// clearedReopened reads the same after the engine was opened again.
 func (t *trapStores) clearedReopened() measure.Contest {
-	return t.afterClears("trap-cleared-reopened", "the first key behind 50,000 that were cleared before the database was opened", t.settle)
+	return t.afterClears("trap-cleared-reopened", "the first key behind 50,000 that were cleared before the database was opened", t.settleEngine)
 }
 
-// afterClears is the contest of reading cleared lanes after something else was
-// done with the engine, too.
+// afterClears is the contest of reading cleared lanes after a further action on the engine.
 func (t *trapStores) afterClears(name, about string, after func() error) measure.Contest {
-	return t.contest(name, about, clearedTimes, func(s laneStore, trapped bool) measure.Entrant {
+	return t.newContest(name, about, clearedTimes, func(s laneStore, trapped bool) measure.Entrant {
 		name, keys := ifTrapped(trapped, "cleared", "bare")
 		e := measure.Entrant{Ops: 20, Elastic: true, Op: func(w *measure.Worker) error {
 			return firstOf(s, name, w.Rand.IntN(lanes), keys)
@@ -99,7 +98,7 @@ func (t *trapStores) afterClears(name, about string, after func() error) measure
 	})
 }
 
-// clearLanes clears what no round before has cleared.
+// clearLanes clears lanes that no earlier round has cleared.
 func clearLanes(s laneStore) error {
 	for lane := range lanes {
 		if err := s.write("cleared", lane, clearedKeys, clearOf); err != nil {
@@ -111,7 +110,7 @@ func clearLanes(s laneStore) error {
 
 // deleted is the very first read of a large range that was just deleted.
 func (t *trapStores) deleted() measure.Contest {
-	return t.contest("trap-deleted", "one range of 100,000 keys cleared, then the first read in it", clearedTimes,
+	return t.newContest("trap-deleted", "one range of 100,000 keys cleared, then the first read in it", clearedTimes,
 		func(s laneStore, trapped bool) measure.Entrant {
 			name, keys := "bared", 0
 			if trapped {

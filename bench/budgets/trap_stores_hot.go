@@ -12,19 +12,19 @@ const (
 	hotKeys    = 100
 	overwrites = 3_000
 
-	// hotTimes is the budget: so many times as long as for keys written once.
+	// hotTimes is the budget: at most so many times the time for keys that were written once.
 	hotTimes = 5
 )
 
-// hot scans keys that were overwritten very often, before each round anew.
+// hot scans keys that are overwritten very often before each round.
 func (t *trapStores) hot() measure.Contest {
-	return t.contest("trap-hot", "a scan of 100 keys that were overwritten 3,000 times each", hotTimes,
+	return t.newContest("trap-hot", "a scan of 100 keys that were overwritten 3,000 times each", hotTimes,
 		func(s laneStore, trapped bool) measure.Entrant { return heat(s, "hot", trapped) })
 }
 
-// hotLater scans such keys when they have gone to the base.
+// hotLater scans such keys after they have gone to the base.
 func (t *trapStores) hotLater() measure.Contest {
-	return t.contest("trap-hot-later", "a scan of 100 keys that were overwritten 3,000 times each, some seconds ago", hotTimes,
+	return t.newContest("trap-hot-later", "a scan of 100 keys that were overwritten 3,000 times each, some seconds ago", hotTimes,
 		func(s laneStore, trapped bool) measure.Entrant {
 			e := heat(s, "was hot", trapped)
 			prepare := e.Prepare

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// traps are reads that a naive engine on an LSM tree is slow at.
+// traps are reads that are slow in a naive engine on an LSM tree.
 var traps = measure.Stage{Name: "trap", Open: func(dir string) (*measure.Set, error) {
 	t := &trapStores{dir: filepath.Join(dir, "engine"), engine: &engineLanes{}, raw: &pebbleLanes{}}
 	var err error
@@ -23,7 +23,7 @@ var traps = measure.Stage{Name: "trap", Open: func(dir string) (*measure.Set, er
 	if t.raw.db, err = openPebble(filepath.Join(dir, "pebble")); err != nil {
 		return nil, errors.Join(err, t.engine.db.Close())
 	}
-	if err := t.lay(); err != nil {
+	if err := t.layLanes(); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return &measure.Set{Close: t.close, Contests: []measure.Contest{
@@ -31,7 +31,7 @@ var traps = measure.Stage{Name: "trap", Open: func(dir string) (*measure.Set, er
 	}}, nil
 }}
 
-// trapStores are the engine and Pebble with lanes that traps are made of.
+// trapStores are the engine and Pebble, with the lanes of the traps.
 type trapStores struct {
 	dir    string // of the engine
 	engine *engineLanes
@@ -40,9 +40,9 @@ type trapStores struct {
 
 func (t *trapStores) close() error { return errors.Join(t.engine.db.Close(), t.raw.db.Close()) }
 
-// lay writes the lanes that are cleared later, and those that are not, and
-// brings them to rest.
-func (t *trapStores) lay() error {
+// layLanes writes the lanes that are cleared later and those that are not, and waits until they
+// are on disk.
+func (t *trapStores) layLanes() error {
 	for _, s := range []laneStore{t.engine, t.raw} {
 		for lane := range lanes {
 			err := errors.Join(
@@ -54,11 +54,11 @@ func (t *trapStores) lay() error {
 			}
 		}
 	}
-	return errors.Join(t.settle(), t.raw.db.Flush())
+	return errors.Join(t.settleEngine(), t.raw.db.Flush())
 }
 
-// settle brings all to the disk of the engine's base, and opens it anew.
-func (t *trapStores) settle() error {
+// settleEngine brings all data to the disk of the engine's base, and opens the engine again.
+func (t *trapStores) settleEngine() error {
 	db, err := settle(t.engine.db, t.dir, engineOptions)
 	if err == nil {
 		t.engine.db = db
@@ -66,17 +66,17 @@ func (t *trapStores) settle() error {
 	return err
 }
 
-// contest compares the engine in the trap with the engine without it, which it
-// may take so many times as long as, and shows Pebble in the trap. Entrant makes
-// an entrant of either kind.
-func (t *trapStores) contest(name, about string, times float64, entrant func(s laneStore, trapped bool) measure.Entrant) measure.Contest {
+// newContest compares the engine in the trap with the engine without it; the former may take at
+// most so many times as long. It also shows Pebble in the trap. Entrant makes an entrant of
+// either kind.
+func (t *trapStores) newContest(name, about string, times float64, entrant func(s laneStore, trapped bool) measure.Entrant) measure.Contest {
 	engine, none, raw := entrant(t.engine, true), entrant(t.engine, false), entrant(t.raw, true)
 	engine.Name, none.Name, raw.Name = "engine", "engine, without", "Pebble"
 	none.Least = 1 / times
 	return measure.Contest{Name: name, About: about, Latency: true, Entrants: []measure.Entrant{engine, none, raw}}
 }
 
-// once returns what does something the first time only.
+// once returns a function that calls do the first time only.
 func once(do func() error) func() error {
 	done := false
 	return func() error {
@@ -88,8 +88,8 @@ func once(do func() error) func() error {
 	}
 }
 
-// outlive waits until what was written before is older than the engine's window
-// and has had the time to go to the base.
+// outlive waits until earlier writes are older than the engine's window, and 2 s more for them to
+// go to the base.
 func outlive() { time.Sleep(kv.MaxTransactionAge + 2*time.Second) }
 
 // firstOf reads the first key of a lane, which must be key number i.

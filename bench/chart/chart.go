@@ -14,7 +14,7 @@ import (
 // Chart is lines over two logarithmic axes.
 type Chart struct {
 	Title, Subtitle string
-	X, Y            string // what the axes count
+	X, Y            string // labels of the axes
 	Lines           []Line
 }
 
@@ -29,7 +29,7 @@ type Line struct {
 // Point is a point; both numbers are positive.
 type Point struct{ X, Y float64 }
 
-// The sheet, in pixels.
+// The size of the chart, in pixels.
 const (
 	width, height = 900, 560
 	left, right   = 90, 200 // margins; the right one holds the names of the lines

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen/external"
 )
 
-// external64 is IDs for the outside and back.
+// external64 encodes and decodes external IDs.
 var external64 = measure.Stage{Name: "external", Open: func(string) (*measure.Set, error) {
 	var encoders, decoders []measure.Entrant
 	for _, opts := range []external.Options{

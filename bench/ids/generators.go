@@ -16,8 +16,8 @@ const (
 	batch = 256 // IDs of an operation
 	burst = 2048
 
-	// wide is a throughput that no caller here uses up, so that generators are
-	// bound by what they do and not by how many IDs a millisecond has.
+	// wide is a throughput that no caller here reaches, so that the contests measure the work of
+	// generators, and not the number of IDs in a millisecond.
 	wide = 1 << 18
 )
 
@@ -123,9 +123,8 @@ func repeat(name string, do func()) measure.Entrant {
 	}}
 }
 
-// bursts makes IDs with the defaults of everything: 2,048 at the beginning of a
-// millisecond, of 4,096 that it has, and then none until the next one begins.
-// What is timed is the burst.
+// bursts makes IDs with default options: 2,048 of the 4,096 of a millisecond at its beginning,
+// and then none until the next one begins. Only the burst is timed.
 func bursts(own *ownGenerators) measure.Contest {
 	ctx := context.Background()
 	return measure.Contest{

@@ -16,15 +16,15 @@ import (
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
-// acquires is how many leases a round takes: more than there are machine ids in
-// the default layout, so the layout has more of them.
+// acquires is the number of leases in a round: more than there are machine ids in the default
+// layout, so the contest's layout has more.
 const acquires = 10_000
 
 var leaseOptions = lease.Options{Default: lease.ServiceConfig{
 	Layout: idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4},
 }}
 
-// leasing is what it costs to acquire leases, from one goroutine and from many.
+// leasing measures the acquisition of leases from one goroutine and from many.
 var leasing = measure.Stage{Name: "lease", Open: func(dir string) (*measure.Set, error) {
 	engine, err := embedded.Open(filepath.Join(dir, "engine"))
 	if err != nil {
@@ -44,7 +44,7 @@ var leasing = measure.Stage{Name: "lease", Open: func(dir string) (*measure.Set,
 	return &measure.Set{Close: engine.Close, Contests: []measure.Contest{{
 		Name: "acquire-64", About: "leases acquired, 10,000 of a service", Durable: true,
 		Entrants: []measure.Entrant{many.entrant(64, acquires), one.entrant(1, acquires/20), plain.entrant(64, acquires)},
-		Note:     many.retries,
+		Note:     many.describeRetries,
 	}}}, nil
 }}
 
@@ -71,7 +71,7 @@ func (a *acquirer) entrant(goroutines, ops int) measure.Entrant {
 			return nil
 		},
 		Op:    a.acquire,
-		Check: a.check,
+		Check: a.checkLeases,
 	}
 }
 
@@ -96,12 +96,12 @@ func (a *acquirer) acquire(*measure.Worker) error {
 	return nil
 }
 
-func (a *acquirer) check(ops int) error {
+func (a *acquirer) checkLeases(ops int) error {
 	a.retried = append(a.retried, float64(a.conflicts()-a.conflict)/float64(ops))
 	return nil
 }
 
-// retries says how often acquires were tried again because of each other.
-func (a *acquirer) retries() string {
+// describeRetries describes how often acquisitions were repeated because of conflicts.
+func (a *acquirer) describeRetries() string {
 	return fmt.Sprintf("Of %d acquires from 64 goroutines, %.2g of each conflicted with another and was tried again.", acquires, measure.Median(a.retried))
 }

@@ -16,15 +16,15 @@ import (
 
 // ownGenerators are the generators of this module.
 type ownGenerators struct {
-	defaults   *idgen.Client // as it comes
+	defaults   *idgen.Client // with default options
 	wide       *idgen.Client // with more IDs a millisecond than a caller asks for
 	standalone *idgen.Client
 	ulids      idgen.ULIDSource
 	uuids      idgen.UUIDSource
 }
 
-// newOwnGenerators leases from memory, and waits until the generators have what they
-// lease at most: they begin with less and ask for more once they needed it.
+// newOwnGenerators leases from memory, and waits until the generators have their largest
+// leases: they begin with less and ask for more when they need it.
 func newOwnGenerators() (*ownGenerators, error) {
 	provider, err := memory.New(memory.Options{Server: lease.Options{MaxThroughputPerMs: wide}})
 	if err != nil {
@@ -43,8 +43,7 @@ func newOwnGenerators() (*ownGenerators, error) {
 	return m, nil
 }
 
-// newLeased makes a generator and has it make IDs until it leases all that it
-// may.
+// newLeased makes a generator, and makes IDs with it until it has its largest lease.
 func newLeased(provider idgen.LeaseProvider, service string, throughput int) (*idgen.Client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -77,7 +76,7 @@ func (m *ownGenerators) Close() error {
 	return errors.Join(m.defaults.Shutdown(context.Background()), m.wide.Shutdown(context.Background()))
 }
 
-// observer looks at one client.
+// observer reads the metrics of one client.
 type observer struct {
 	read atomic.Pointer[func() idgen.Metrics]
 }

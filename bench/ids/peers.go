@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/bench/measure"
 )
 
-// peers are the generators of others, all called alike.
+// peers are the generators of other libraries, behind one interface.
 type peers struct {
 	bwmarrin, bwmarrinWide   func(context.Context) (snowflake.ID, error)
 	sonyflake, sonyflakeWide func(context.Context) (int64, error)
@@ -52,7 +52,7 @@ func (*peers) xid(context.Context) (xid.ID, error)       { return xid.New(), nil
 func (*peers) ulid(context.Context) (ulid.ULID, error)   { return ulid.Make(), nil }
 func (*peers) uuidV7(context.Context) (uuid.UUID, error) { return uuid.NewV7() }
 
-// pooled has the library of UUIDs keep random bytes for its rounds.
+// pooled makes the library of UUIDs use its pool of random bytes during the rounds.
 func pooled(e measure.Entrant) measure.Entrant {
 	e.Prepare = func() error {
 		uuid.EnableRandPool()

@@ -22,7 +22,7 @@ func Command(name string, stages []Stage) {
 	flag.StringVar(&c.Dir, "dir", "", "`folder` for stores; its disk is what is measured")
 	flag.StringVar(&c.write, "write", "", "`file` in which to put the report")
 	flag.Parse()
-	if err := c.do(*run, stages); err != nil {
+	if err := c.runCommand(*run, stages); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
@@ -33,7 +33,7 @@ type command struct {
 	name, write string
 }
 
-func (c *command) do(run string, stages []Stage) (err error) {
+func (c *command) runCommand(run string, stages []Stage) (err error) {
 	begin := time.Now()
 	c.Progress = func(what string) {
 		fmt.Fprintf(os.Stderr, "%6.1fs %s\n", time.Since(begin).Seconds(), what)

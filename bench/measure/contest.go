@@ -21,19 +21,19 @@ type Set struct {
 	Close    func() error
 }
 
-// Contest is one figure, of several entrants. Entrants[0] is measured against
-// the budgets of the others.
+// Contest is one figure, of several entrants. Entrants[0] is compared with the others, which
+// have the budgets.
 type Contest struct {
 	Name     string // short, for flags: "commit-64"
 	About    string // for readers: "durable commits of one key, 64 goroutines"
 	Durable  bool   // syncs to the disk
 	Latency  bool   // reported as time per operation rather than as rate
-	Each     int    // what an operation counts for: 1000 where it makes a thousand ids; 0: one
-	Procs    int    // processors in use meanwhile, GOMAXPROCS; 0: as many as ever
+	Each     int    // how much an operation counts: 1000 if it makes a thousand ids; 0: one
+	Procs    int    // GOMAXPROCS during the contest; 0: unchanged
 	Entrants []Entrant
 	Fixed    []FixedRate
 
-	Note func() string // called when all rounds are over: what else there is to say; may be nil
+	Note func() string // called after all rounds: returns a remark for the report; may be nil
 }
 
 // Entrant is one way to do the work of a contest.
@@ -65,7 +65,7 @@ type Worker struct {
 	N    int // number of the operation in the round, from 0; each is given once
 	Buf  []byte
 
-	// Idle is for operations to add time to that does not count: they waited for
-	// the moment to begin. For entrants of one goroutine.
+	// Idle is time that does not count: operations add the time that they waited for the moment
+	// to begin. For entrants of one goroutine.
 	Idle time.Duration
 }

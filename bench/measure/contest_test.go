@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestContestSettings runs a contest whose operations count tenfold, wait for
-// nine tenths of their time, and allocate twice, on one processor.
+// TestContestSettings runs a contest on one processor whose operations count as ten, wait for
+// nine tenths of their time, and allocate twice.
 func TestContestSettings(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	var kept [][]byte
@@ -28,7 +28,7 @@ func TestContestSettings(t *testing.T) {
 			}}},
 		}
 		r := Runner{Rounds: 3}
-		result, err := r.contest(c, t.TempDir())
+		result, err := r.runContest(c, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

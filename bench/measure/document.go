@@ -40,7 +40,7 @@ func Report(results []Result, rounds int) string {
 	return b.String()
 }
 
-// Machine describes what the program runs on.
+// Machine describes the machine on which the program runs.
 func Machine() string {
 	model := "unknown processor"
 	info, err := os.ReadFile("/proc/cpuinfo")

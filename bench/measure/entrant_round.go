@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// Round runs so many operations of the entrant, or if span is not 0 as many as
-// fit into it, with its preparation before and its check behind. It returns how
-// many they were and how long they took. If turn is not nil it is called when
-// they begin, and what it returns when they are done.
+// Round runs ops operations of the entrant, or, if span is not 0, as many as fit into it,
+// between its preparation and its check. It returns their number and their time. If turn is
+// not nil, Round calls it when the operations begin, and its result when they have ended.
 func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (done int, took time.Duration, err error) {
 	if e.Prepare != nil {
 		if err := e.Prepare(); err != nil {
@@ -29,7 +28,7 @@ func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (
 		end = turn()
 	}
 	begin := time.Now()
-	done, idle, err := e.spread(ops, span)
+	done, idle, err := e.runRound(ops, span)
 	took = time.Since(begin) - idle
 	end()
 	if err == nil && e.Check != nil {
@@ -41,9 +40,9 @@ func (e *Entrant) Round(ops int, span time.Duration, turn func() (end func())) (
 	return done, took, nil
 }
 
-// spread runs the operations in the entrant's goroutines, and returns how many
-// were done and what of the time does not count.
-func (e *Entrant) spread(ops int, span time.Duration) (done int, idle time.Duration, failed error) {
+// runRound runs the operations in the entrant's goroutines, and returns how many were done and
+// how much of the time does not count.
+func (e *Entrant) runRound(ops int, span time.Duration) (done int, idle time.Duration, failed error) {
 	var (
 		next, finished atomic.Int64
 		waited         atomic.Int64
@@ -58,7 +57,7 @@ func (e *Entrant) spread(ops int, span time.Duration) (done int, idle time.Durat
 	for g := range max(e.Goroutines, 1) {
 		wg.Go(func() {
 			w := Worker{Rand: rand.New(rand.NewPCG(rand.Uint64(), uint64(g)))}
-			n, err := e.work(&w, &next, ops, &late)
+			n, err := e.runWorker(&w, &next, ops, &late)
 			finished.Add(int64(n))
 			waited.Add(int64(w.Idle))
 			mu.Lock()
@@ -70,8 +69,8 @@ func (e *Entrant) spread(ops int, span time.Duration) (done int, idle time.Durat
 	return int(finished.Load()), time.Duration(waited.Load()), failed
 }
 
-// work runs operations until there are ops of all workers, or it is late.
-func (e *Entrant) work(w *Worker, next *atomic.Int64, ops int, late *atomic.Bool) (done int, err error) {
+// runWorker runs operations until all workers together have done ops, or the time is over.
+func (e *Entrant) runWorker(w *Worker, next *atomic.Int64, ops int, late *atomic.Bool) (done int, err error) {
 	for !late.Load() {
 		if w.N = int(next.Add(1)) - 1; w.N >= ops {
 			break

@@ -63,8 +63,8 @@ func TestRoundFails(t *testing.T) {
 	}
 }
 
-// TestRunner runs a contest between an entrant and one that is given ten times
-// as many operations for the same time.
+// TestRunner runs a contest between an entrant and one that does ten times as many operations in
+// the same time.
 func TestRunner(t *testing.T) {
 	var turns []string
 	nap := func(*Worker) error {
@@ -110,7 +110,7 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-// TestRoundOfASpan ends when the time is over, and counts what was done.
+// TestRoundOfASpan: a round of a span ends when the time is over, and counts its operations.
 func TestRoundOfASpan(t *testing.T) {
 	var ran atomic.Int64
 	e := Entrant{

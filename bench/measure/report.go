@@ -22,7 +22,7 @@ type Row struct {
 // Met reports whether the budget, if there is one, was met.
 func (r Row) Met() bool { return r.Least == 0 || r.Ratio >= r.Least }
 
-// Verdict is "pass", "MISS", or "" where there is no budget.
+// Verdict is "pass", "MISS", or "" if there is no budget.
 func (r Row) Verdict() string {
 	switch {
 	case r.Least == 0:
@@ -33,7 +33,7 @@ func (r Row) Verdict() string {
 	return "MISS"
 }
 
-// Count formats a number with three digits that count.
+// Count formats a number with three significant digits.
 func Count(n float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -53,7 +53,7 @@ func digits(n float64) string {
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(n, 1))))), n)
 }
 
-// Duration formats seconds with three digits that count.
+// Duration formats seconds with three significant digits.
 func Duration(seconds float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -81,19 +81,19 @@ func Table(results []Result) string {
 // String returns the row of the table.
 func (r Row) String() string {
 	return fmt.Sprintf("| %s (`%s`) | %s | %s | %s | %s | %s | %s |", r.About, r.Contest,
-		r.Ours, r.Peer, r.Theirs, r.ratios(), r.budget(), r.Verdict())
+		r.Ours, r.Peer, r.Theirs, r.formatRatios(), r.formatBudget(), r.Verdict())
 }
 
-// ratios formats the ratio of the row and the range of those of single rounds:
-// of rates, or where the contest is about latency, of times.
-func (r Row) ratios() string {
+// formatRatios formats the ratio of the row and the range of the ratios of single rounds: of
+// rates, or of times if the contest is about latency.
+func (r Row) formatRatios() string {
 	if r.Latency {
 		return fmt.Sprintf("**%s ×** the time (%s–%s)", digits(1/r.Ratio), digits(1/r.High), digits(1/r.Low))
 	}
 	return fmt.Sprintf("**%s ×** (%s–%s)", digits(r.Ratio), digits(r.Low), digits(r.High))
 }
 
-func (r Row) budget() string {
+func (r Row) formatBudget() string {
 	switch {
 	case r.Least == 0:
 		return ""

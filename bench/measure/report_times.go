@@ -58,5 +58,5 @@ func times(r *Result) string {
 	return b.String() + "\n"
 }
 
-// allocations formats a count; those of starting the round do not show.
+// allocations formats a count. One decimal hides the allocations of starting the round.
 func allocations(n float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") }

@@ -20,25 +20,25 @@ type Runner struct {
 	Dir      string         // where stages put their files
 	Stages   *regexp.Regexp // names of the stages to run; nil: all
 	Contests *regexp.Regexp // names of the contests to run; nil: all
-	Progress func(string)   // is told what is being run; may be nil
-	Done     func(*Result)  // is told of each result; may be nil
+	Progress func(string)   // called with what is being run; may be nil
+	Done     func(*Result)  // called with each result; may be nil
 
-	// Turn, if not nil, is called when an entrant begins a round, and what it
-	// returns when the round is over: a profiler, say.
+	// Turn, if not nil, is called when an entrant begins a round, and its result when the round
+	// is over: for a profiler.
 	Turn func(c *Contest, entrant int) (end func())
 }
 
-// Result is what was measured of a contest.
+// Result has the measurements of a contest.
 type Result struct {
 	Contest
 	Rates  [][]float64     // of each entrant, operations a second, by round
 	Allocs [][]float64     // of each entrant, allocations an operation, by round
-	Fsync  []time.Duration // what a sync cost between the rounds
+	Fsync  []time.Duration // the cost of a sync between the rounds
 	Said   string          // what the contest's Note said
 }
 
-// Run runs the contests of the stages, one after the other. That no stage, or no
-// contest of the stages, is asked for is an error that lists their names.
+// Run runs the chosen contests of the stages, one after the other. If no stage or no contest
+// is chosen, the error lists their names.
 func (r *Runner) Run(stages []Stage) ([]Result, error) {
 	var all []Result
 	var names []string // of all contests of the stages that are asked for
@@ -50,7 +50,7 @@ func (r *Runner) Run(stages []Stage) ([]Result, error) {
 		return nil, fmt.Errorf("no stage is named like %q: there are %s", r.Stages, strings.Join(names, ", "))
 	}
 	for _, stage := range chosen {
-		results, contests, err := r.stage(stage)
+		results, contests, err := r.runStage(stage)
 		all, names = append(all, results...), append(names, contests...)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", stage.Name, err)
@@ -62,15 +62,14 @@ func (r *Runner) Run(stages []Stage) ([]Result, error) {
 	return all, nil
 }
 
-// stage runs the contests of a stage that are asked for. It also returns the
-// names of all.
-func (r *Runner) stage(stage Stage) (results []Result, names []string, err error) {
+// runStage runs the chosen contests of a stage. It also returns the names of all its contests.
+func (r *Runner) runStage(stage Stage) (results []Result, names []string, err error) {
 	dir, err := os.MkdirTemp(r.Dir, "bench-")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	r.progress(stage.Name + ": opening")
+	r.reportProgress(stage.Name + ": opening")
 	set, err := stage.Open(dir)
 	if err != nil {
 		return nil, nil, err
@@ -87,8 +86,8 @@ func (r *Runner) stage(stage Stage) (results []Result, names []string, err error
 		if !matches(r.Contests, c.Name) {
 			continue
 		}
-		r.progress(c.Name)
-		result, err := r.contest(c, dir)
+		r.reportProgress(c.Name)
+		result, err := r.runContest(c, dir)
 		if err != nil {
 			return results, names, fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -102,15 +101,15 @@ func (r *Runner) stage(stage Stage) (results []Result, names []string, err error
 
 func matches(only *regexp.Regexp, name string) bool { return only == nil || only.MatchString(name) }
 
-func (r *Runner) progress(what string) {
+func (r *Runner) reportProgress(what string) {
 	if r.Progress != nil {
 		r.Progress(what)
 	}
 }
 
-// contest runs a round that does not count, to warm up, and then all others.
-// Each begins with another entrant.
-func (r *Runner) contest(c Contest, dir string) (Result, error) {
+// runContest runs a round to warm up, which does not count, and then all others, each
+// beginning with another entrant.
+func (r *Runner) runContest(c Contest, dir string) (Result, error) {
 	result := Result{Contest: c, Rates: make([][]float64, len(c.Entrants)), Allocs: make([][]float64, len(c.Entrants))}
 	if c.Procs > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Procs))
@@ -125,7 +124,7 @@ func (r *Runner) contest(c Contest, dir string) (Result, error) {
 		}
 		for i := range c.Entrants {
 			i = (i + round) % len(c.Entrants)
-			rate, allocs, err := r.turn(&c, i)
+			rate, allocs, err := r.runTurn(&c, i)
 			if err != nil {
 				return result, err
 			}
@@ -141,9 +140,9 @@ func (r *Runner) contest(c Contest, dir string) (Result, error) {
 	return result, nil
 }
 
-// turn runs a round of an entrant and returns its operations a second, and the
-// allocations of each.
-func (r *Runner) turn(c *Contest, entrant int) (rate, allocs float64, err error) {
+// runTurn runs a round of an entrant, and returns its operations a second and the allocations
+// of each.
+func (r *Runner) runTurn(c *Contest, entrant int) (rate, allocs float64, err error) {
 	e := &c.Entrants[entrant]
 	span := r.Span
 	if !e.Elastic {
@@ -186,7 +185,7 @@ func (r *Result) Rows() []Row {
 	add := func(peer string, theirs, ratio, low, high, least float64) {
 		rows = append(rows, Row{
 			Contest: r.Name, About: r.About, Name: r.Entrants[0].Name, Peer: peer,
-			Ours: r.amount(ours), Theirs: r.amount(theirs),
+			Ours: r.formatRate(ours), Theirs: r.formatRate(theirs),
 			Ratio: ratio, Low: low, High: high, Least: least, Latency: r.Latency,
 		})
 	}
@@ -201,8 +200,8 @@ func (r *Result) Rows() []Row {
 	return rows
 }
 
-// amount formats a rate in the contest's unit.
-func (r *Result) amount(rate float64) string {
+// formatRate formats a rate in the contest's unit.
+func (r *Result) formatRate(rate float64) string {
 	if r.Latency {
 		return Duration(1 / rate)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRunnerMatchesNothing asks for a stage or a contest that is not there: the
-// error lists those that are.
+// TestRunnerMatchesNothing: if a chosen stage or contest does not exist, the error lists those
+// that do.
 func TestRunnerMatchesNothing(t *testing.T) {
 	stages := []Stage{
 		{Name: "commits", Open: func(string) (*Set, error) { return named("commit-1", "commit-64"), nil }},

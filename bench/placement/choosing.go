@@ -35,10 +35,10 @@ var choosing = measure.Stage{Name: "choose", Open: func(string) (*measure.Set, e
 	}}}, nil
 }}
 
-// choose returns which member an identity belongs to.
+// choose returns the member to which an identity belongs.
 type choose func(id string) string
 
-// newOurs chooses by the resolve of a client, which does not ask anyone.
+// newOurs chooses by the resolve of a client, which sends no request.
 func newOurs(members []string) (choose, error) {
 	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "client", Incarnation: 1}})
 	if err != nil {
@@ -101,7 +101,7 @@ func chooser(name string, which choose) measure.Entrant {
 	}}
 }
 
-// distributions tells how evenly members are chosen, for several sets of them.
+// distributions describes how evenly members are chosen, for several sets of members.
 func distributions() string {
 	ours := distribution(func(members []string) choose {
 		c, err := newOurs(members)
@@ -114,8 +114,8 @@ func distributions() string {
 		measure.Count(identities), candidates, sets, ours, distribution(newTheirs))
 }
 
-// distribution tells the smallest and the greatest share that a member of a set
-// gets, in the median of the sets and at worst.
+// distribution describes the smallest and the greatest share of a member of a set, in the
+// median of the sets and at worst.
 func distribution(of func(members []string) choose) string {
 	var least, most []float64
 	for set := range sets {

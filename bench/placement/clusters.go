@@ -43,7 +43,7 @@ func startTheirs() []*cluster.Cluster {
 		all = append(all, newCluster(p, disthash.New()))
 	}
 	startAll(all)
-	p.publish()
+	p.publishAll()
 	return all
 }
 
@@ -63,7 +63,7 @@ func startAll(all []*cluster.Cluster) {
 	starting.Wait()
 }
 
-// stopAll stops what a benchmark has started, without the pauses of Cluster.Shutdown.
+// stopAll stops the clusters of a benchmark, without the pauses of Cluster.Shutdown.
 func stopAll(all []*cluster.Cluster) error {
 	for _, c := range all {
 		c.IdentityLookup.Shutdown()
@@ -74,7 +74,7 @@ func stopAll(all []*cluster.Cluster) error {
 	return nil
 }
 
-// static is a provider whose members are those that have started.
+// static is a provider whose members are the started ones.
 type static struct {
 	mu  sync.Mutex
 	all []*cluster.Cluster
@@ -94,8 +94,8 @@ func (p *static) StartClient(*cluster.Cluster) error { return errors.ErrUnsuppor
 // Shutdown implements [cluster.ClusterProvider].
 func (p *static) Shutdown(bool) error { return nil }
 
-// publish tells all members of each other.
-func (p *static) publish() {
+// publishAll gives the list of members to each of them.
+func (p *static) publishAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list cluster.Members

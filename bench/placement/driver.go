@@ -68,7 +68,7 @@ func newDriver() (*driver.Driver, error) {
 	return d, d.StartMember([]string{kind})
 }
 
-// emptyExecutor is an executor whose activations are nothing.
+// emptyExecutor is an executor whose activations do nothing.
 type emptyExecutor struct{}
 
 // EnsureActivation implements [driver.Executor].

@@ -64,7 +64,8 @@ func contestsOf(pairs []pair) ([]measure.Contest, error) {
 
 const active = 1 << 10
 
-// activate activates identities and tells which of them are active on the first member.
+// activate activates identities, and returns those that are active on the first member and the
+// others.
 func activate(members []*cluster.Cluster) (local, remote []*cluster.ClusterIdentity, err error) {
 	for i := range active {
 		ci := cluster.NewClusterIdentity(identity(i), kind)

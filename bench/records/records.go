@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// User is a record as the contests see it.
+// User is the record of the contests.
 type User struct {
 	Email, Name, Category string
 	CreatedAt             time.Time
 }
 
-// Store is what every library is asked for. It is safe for concurrent use.
+// Store has the operations that the contests measure. It is safe for concurrent use.
 type Store interface {
 	// Load saves many users as fast as the library can, and returns their ids.
 	Load(ctx context.Context, users []User) ([]uint64, error)

@@ -36,8 +36,8 @@ func stores(t *testing.T) map[string]records.Store {
 	return all
 }
 
-// TestStoresAnswerAlike holds every library to the same answers: what is
-// compared must do the same work.
+// TestStoresAnswerAlike checks that all libraries return the same answers, so that contests
+// compare the same work.
 func TestStoresAnswerAlike(t *testing.T) {
 	const loaded = 2*records.PerCategory + 50
 	var users []records.User

@@ -60,8 +60,8 @@ var stores = map[string]func(b *testing.B) (store.Store, error){
 	},
 }
 
-// BenchmarkService is one request at a time on each of 16 connections: requests and
-// IDs a second, the 99th percentile, and the requests that waited for the store.
+// BenchmarkService sends one request at a time on each of 16 connections. It reports requests
+// and IDs a second, the 99th percentile, and the requests that waited for the store.
 func BenchmarkService(b *testing.B) {
 	for _, size := range []int{1, 1000} {
 		target := fmt.Sprintf("/v1/id/increment?key=orders&size=%d", size)

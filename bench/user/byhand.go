@@ -21,7 +21,7 @@ const (
 	fieldCreatedAt = 5
 )
 
-// AppendByHand encodes u as one would write it over protowire.
+// AppendByHand encodes u with hand-written code over protowire.
 func AppendByHand(b []byte, u *User) []byte {
 	b = protowire.AppendTag(b, fieldID, protowire.Fixed64Type)
 	b = protowire.AppendFixed64(b, uint64(u.ID))
@@ -41,7 +41,7 @@ func AppendByHand(b []byte, u *User) []byte {
 	return protowire.AppendVarint(b, nanos)
 }
 
-// DecodeByHand decodes what AppendByHand wrote.
+// DecodeByHand decodes the bytes of AppendByHand.
 func DecodeByHand(b []byte, u *User) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

@@ -86,7 +86,7 @@ func createIn(db *persistable.DB, tx persistable.Tx, category string, ids []idge
 	return nil
 }
 
-// listAfter is a list, and what its transaction has done before.
+// listAfter is a list, and the earlier operations of its transaction.
 type listAfter struct {
 	name string
 	do   func(db *persistable.DB, tx persistable.Tx, ids []idgen.ID) error

@@ -21,8 +21,8 @@ const (
 	balance  = "balance"
 )
 
-// ErrInsufficient says that an account has less than is to be withdrawn. It arrives at callers in
-// other processes as what it is.
+// ErrInsufficient says that an account has less than the withdrawal. Callers in other processes
+// get the same error.
 var ErrInsufficient = errors.New("actors: the account has less than that")
 
 func init() { host.RegisterError("actors.insufficient", ErrInsufficient) }
@@ -34,16 +34,16 @@ type Withdrawal struct {
 	Amount   int64
 }
 
-// Deposit gives an account what was withdrawn for it. It may be repeated.
+// Deposit gives an account the money that was withdrawn for it. It may be repeated.
 type Deposit struct{ Transfer idgen.ID }
 
-// Balance is what an account has.
+// Balance is the balance of an account.
 type Balance struct{ Amount int64 }
 
 // account is an actor. It handles one message at a time, and has a copy of its record in memory:
-// a question costs no transaction, a change costs one. The copy is right as long as no other
-// process has the account. That is not assumed: each change commits under the activation's
-// fence, and an account that another process has by now changes nothing.
+// a read needs no transaction, a change needs one. The copy is correct as long as no other
+// process has the account. Changes do not rely on that: each commits under the activation's
+// fence, which refuses it if another process has the account by now.
 type account struct {
 	*bank
 	activation *host.Activation
@@ -52,7 +52,7 @@ type account struct {
 	record     *Account        // nil: not known
 }
 
-// loadRecord reads the record, unless the account knows it.
+// loadRecord reads the record, unless it is in memory.
 func (a *account) loadRecord(ctx context.Context) (err error) {
 	if a.record == nil {
 		a.record, err = AccountStoreOf(a.db).ByName(ctx, a.activation.Key().ID)
@@ -60,7 +60,7 @@ func (a *account) loadRecord(ctx context.Context) (err error) {
 	return err
 }
 
-// Balance returns what the account has.
+// Balance returns the balance of the account.
 func (a *account) Balance(ctx context.Context, _ struct{}) (Balance, error) {
 	if err := a.loadRecord(ctx); err != nil {
 		return Balance{}, err
@@ -68,8 +68,8 @@ func (a *account) Balance(ctx context.Context, _ struct{}) (Balance, error) {
 	return Balance{a.record.Balance}, nil
 }
 
-// Withdraw takes money out of the account: it creates the transfer. If that is there already, it
-// was done before.
+// Withdraw takes money out of the account: it creates the transfer. If the transfer exists
+// already, this was done before.
 func (a *account) Withdraw(ctx context.Context, w Withdrawal) (Balance, error) {
 	return a.changeBalance(ctx, w.Transfer, func(ctx context.Context, transfers *TransferStore) (amount int64, err error) {
 		_, err = transfers.Get(ctx, w.Transfer)
@@ -109,8 +109,8 @@ func (a *account) changeBalance(ctx context.Context, transfer idgen.ID, step fun
 	}
 	a.beforeWrite(a.record.Name)
 	var next Account // zero: nothing changed
-	// Nothing here looks at whether the activation's context has ended: a process that was suspended
-	// notices too late anyway, and the fence alone has to be enough.
+	// Nothing here checks whether the activation's context has ended: a process that was suspended
+	// notices that too late, so the fence alone must be enough.
 	ctx = context.WithoutCancel(ctx)
 	err := a.db.Transact(ctx, func(tx persistable.Tx) error {
 		next = Account{}
@@ -126,8 +126,8 @@ func (a *account) changeBalance(ctx context.Context, transfer idgen.ID, step fun
 	return a.adoptRecord(ctx, &next, err)
 }
 
-// adoptRecord takes what was committed for the copy of the record. If that is not certain, it reads the
-// record again.
+// adoptRecord makes the committed record the copy in memory. If the outcome of the commit is not
+// certain, it makes the next call read the record again.
 func (a *account) adoptRecord(ctx context.Context, next *Account, err error) (Balance, error) {
 	a.record = nil
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// audit reads the ledger, entry by entry, and then compares what it says with the records. It
-// trusts nothing that a process has told.
+// audit reads the ledger, entry by entry, and then compares it with the records. It does not
+// rely on the reports of processes.
 type audit struct {
 	accounts  map[string]*history
 	transfers map[idgen.ID]*halves
@@ -19,7 +19,7 @@ type audit struct {
 	faults    []error
 }
 
-// history is what the ledger says about an account.
+// history has the ledger's entries about an account.
 type history struct {
 	balance     int64
 	owner       placement.Owner
@@ -28,7 +28,7 @@ type history struct {
 	owners      map[placement.Owner]bool
 }
 
-// halves is what the ledger says about a transfer.
+// halves has the ledger's entries about a transfer.
 type halves struct{ withdrawn, deposited int64 }
 
 func newAudit() *audit {
@@ -98,7 +98,8 @@ func (a *audit) checkHalf(e entry) {
 	}
 }
 
-// compareRecords compares the ledger with the records, and with what tellers were told is done.
+// compareRecords compares the ledger with the records, and with the transfers that tellers know to
+// be done.
 func (a *audit) compareRecords(accounts []*Account, acknowledged []idgen.ID, sum int64) error {
 	var total int64
 	for _, account := range accounts {
@@ -123,21 +124,21 @@ func (a *audit) compareRecords(accounts []*Account, acknowledged []idgen.ID, sum
 			a.addFault("transfer %s was acknowledged, and is not in the ledger", id)
 		}
 	}
-	return a.err()
+	return a.faultsError()
 }
 
 // shownFaults is how many faults an error lists.
 const shownFaults = 10
 
-// err returns the faults, the first ones in words.
-func (a *audit) err() error {
+// faultsError returns the faults, the first ones in words.
+func (a *audit) faultsError() error {
 	if len(a.faults) <= shownFaults {
 		return errors.Join(a.faults...)
 	}
 	return errors.Join(append(a.faults[:shownFaults:shownFaults], fmt.Errorf("and %d faults more", len(a.faults)-shownFaults))...)
 }
 
-// summary says how many owners the accounts have had.
+// summary describes how many owners the accounts have had.
 func (a *audit) summary() string {
 	activations, most, moved := 0, 0, 0
 	for _, h := range a.accounts {

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// The ledgers of two accounts that are opened with 10 each, each with what is wrong with it.
+// TestAudit audits ledgers of two accounts that are opened with 10 each; each ledger has a fault.
 func TestAudit(t *testing.T) {
 	first, second := placement.Owner{Name: "p", Incarnation: 1}, placement.Owner{Name: "q", Incarnation: 1}
 	opening := []entry{{Account: "a", Amount: 10, Balance: 10}, {Account: "b", Amount: 10, Balance: 10}}

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-// place is where banks find the database: a variable of their environment and its value.
+// place tells banks where the database is: a variable of their environment and its value.
 type place struct{ variable, value string }
 
 const (
@@ -32,7 +32,7 @@ func openPlace() (kv.Database, error) {
 	return remote.Dial(os.Getenv(addressVariable))
 }
 
-// serve serves the engine to banks for as long as do runs, which is told the place.
+// serve serves the engine to banks while it runs do with the place.
 func serve(ctx context.Context, engine kv.Database, do func(place) error) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 //go:generate go tool persistgen
 
-// Account is what is stored of an account. The actor of that name keeps a copy of it.
+// Account is the stored record of an account. The actor of that name keeps a copy of it.
 type Account struct {
 	_ persistable.Type      `persist:"Account"`
 	_ persistable.Directory `persist:"examples/actors/accounts"`
@@ -31,7 +31,7 @@ type Transfer struct {
 	State    TransferState `persist:"index"`
 }
 
-// TransferState is how far a transfer has come.
+// TransferState is the progress of a transfer.
 type TransferState int
 
 // The states of a transfer.

@@ -10,17 +10,17 @@ import (
 	"github.com/kazahana-db/kazahana/examples/internal/process"
 )
 
-// reportCounts counts what banks tell.
+// reportCounts counts the reports of banks.
 type reportCounts struct {
 	mu      sync.Mutex
 	counts  map[fact]int
 	changed chan struct{} // closed by the next event
 }
 
-// fact is something that a bank tells.
+// fact is a report of a bank.
 type fact struct{ bank, what string }
 
-// countReports takes events until there are no more.
+// countReports counts events until there are no more.
 func (t *reportCounts) countReports(events <-chan process.Event) {
 	for e := range events {
 		t.mu.Lock()
@@ -31,17 +31,17 @@ func (t *reportCounts) countReports(events <-chan process.Event) {
 	}
 }
 
-// count returns how often a bank has told something, and a channel that is closed by the next event.
-func (t *reportCounts) count(f fact) (n int, changed <-chan struct{}) {
+// countOf returns how often a bank has reported a fact, and a channel that the next event closes.
+func (t *reportCounts) countOf(f fact) (n int, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.counts[f], t.changed
 }
 
-// awaitReport waits until a bank has told something.
+// awaitReport waits until a bank has reported a fact.
 func (t *reportCounts) awaitReport(ctx context.Context, f fact) error {
 	for {
-		n, changed := t.count(f)
+		n, changed := t.countOf(f)
 		if n > 0 {
 			return nil
 		}

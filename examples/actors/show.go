@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	accounts, tellers int
 	duration, lease   time.Duration
@@ -96,7 +96,7 @@ func run(ctx context.Context, out io.Writer, engine kv.Database, p place, o opti
 
 // printLine writes a line with the time, and how many transfers were made until then.
 func (s *show) printLine(format string, args ...any) {
-	fmt.Fprintf(s.out, "%5.1f s  %6d transfers  %s\n", time.Since(s.began).Seconds(), s.tellers.count(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(s.out, "%5.1f s  %6d transfers  %s\n", time.Since(s.began).Seconds(), s.tellers.doneCount(), fmt.Sprintf(format, args...))
 }
 
 // moveMoney starts the banks, and makes transfers while they are killed, suspended and ended.
@@ -127,7 +127,7 @@ func (s *show) moveMoney(ctx context.Context) (err error) {
 }
 
 // disturbBanks kills a bank, suspends another, and ends the third in order, each while the others
-// go on.
+// work.
 func (s *show) disturbBanks(ctx context.Context) error {
 	steps := []func(context.Context) error{s.awaitAll, s.killSecond, s.restartSecond}
 	if process.CanPause {

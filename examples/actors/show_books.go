@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// openAccounts opens the accounts that are not there yet.
+// openAccounts opens the accounts that do not exist yet.
 func (s *show) openAccounts(ctx context.Context) error {
 	for names := accountNames(s.accounts); len(names) > 0; {
 		n := min(len(names), 100)
@@ -49,8 +49,8 @@ func (s *show) openSome(ctx context.Context, names []string) error {
 	})
 }
 
-// finishOpen does the second half of transfers that an earlier run has left open, because it was
-// killed.
+// finishOpen does the second half of transfers that an earlier run, which was killed, has left
+// open.
 func (s *show) finishOpen(ctx context.Context) error {
 	open, err := TransferStoreOf(s.db).ByState(Open).Slice(ctx)
 	if err != nil || len(open) == 0 {
@@ -86,7 +86,7 @@ func (s *show) auditAccounts(ctx context.Context) error {
 	return nil
 }
 
-// opening is what an account has at first.
+// opening is the first balance of an account.
 const opening = 1000
 
 func accountNames(n int) []string {

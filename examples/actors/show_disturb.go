@@ -72,7 +72,7 @@ func (s *show) suspendThird(ctx context.Context) error {
 	return nil
 }
 
-// resumeThird lets the third bank go on, which does not know that its accounts have other owners.
+// resumeThird resumes the third bank, which does not know that its accounts have other owners.
 func (s *show) resumeThird(ctx context.Context) error {
 	if err := s.banks["bank-3"].Resume(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *show) resumeThird(ctx context.Context) error {
 	if err := s.awaitMembers(ctx, bankNames...); err != nil {
 		return err
 	}
-	refused, _ := s.told.count(fact{"bank-3", "refused"})
+	refused, _ := s.told.countOf(fact{"bank-3", "refused"})
 	s.printLine("it has found out, and is a member again, as another incarnation; %d of its writes were refused by the fence", refused)
 	return nil
 }
@@ -104,7 +104,7 @@ func since(t time.Time) time.Duration { return time.Since(t).Round(10 * time.Mil
 // endAll ends all banks and waits for them.
 func (s *show) endAll() {
 	for _, bank := range s.banks {
-		_ = bank.Resume() // it may be suspended; where it cannot be, that fails
+		_ = bank.Resume() // it may be suspended; resuming fails where suspending is not possible
 		bank.End()
 	}
 	for _, bank := range s.banks {

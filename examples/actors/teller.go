@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// tellers move money between accounts. They call actors, wherever those are, and repeat what
-// they have no answer to: each half of a transfer may be repeated.
+// tellers move money between accounts. They call actors in any process, and repeat calls without
+// an answer: each half of a transfer may be repeated.
 type tellers struct {
 	withdraw *host.Method[Withdrawal, Balance]
 	deposit  *host.Method[Deposit, Balance]
@@ -23,7 +23,7 @@ type tellers struct {
 
 	mu           sync.Mutex
 	acknowledged []idgen.ID
-	refused      int // for want of money
+	refused      int // because there was not enough money
 	repeated     int // calls
 	longest      time.Duration
 }
@@ -31,8 +31,8 @@ type tellers struct {
 // patience is how long a teller waits for an answer before it asks again.
 const patience = time.Second
 
-// workTogether has n tellers make transfers until stop is closed. They finish what they have begun,
-// unless ctx ends.
+// workTogether makes transfers with n tellers until stop is closed. They finish the transfers that
+// they have begun, unless ctx ends.
 func (t *tellers) workTogether(ctx context.Context, n int, stop <-chan struct{}) error {
 	var all sync.WaitGroup
 	failed := make([]error, n)
@@ -129,8 +129,8 @@ func (t *tellers) noteTransfer(id idgen.ID, took time.Duration, err error) {
 	}
 }
 
-// count returns how many transfers are done.
-func (t *tellers) count() int {
+// doneCount returns how many transfers are done.
+func (t *tellers) doneCount() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.acknowledged)

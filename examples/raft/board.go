@@ -22,13 +22,13 @@ func newBoard() *board {
 	return &board{statuses: map[uint64]core.Status{}, changed: make(chan struct{})}
 }
 
-// set notes a status. It is a node's OnStatus.
-func (b *board) set(s core.Status) { b.change(func() { b.statuses[s.ID] = s }) }
+// setStatus records a status. It is a node's OnStatus.
+func (b *board) setStatus(s core.Status) { b.update(func() { b.statuses[s.ID] = s }) }
 
 // remove forgets a node.
-func (b *board) remove(id uint64) { b.change(func() { delete(b.statuses, id) }) }
+func (b *board) remove(id uint64) { b.update(func() { delete(b.statuses, id) }) }
 
-func (b *board) change(f func()) {
+func (b *board) update(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f()

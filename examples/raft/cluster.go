@@ -48,7 +48,7 @@ func (c *cluster) start(id uint64) error {
 	}
 	c.addresses.Store(id, listener.Addr().String())
 	n, err := node.Start(node.Options{
-		ID: id, Members: c.members, Address: c.address, Listener: listener, Disk: c.disks[id], OnStatus: c.board.set,
+		ID: id, Members: c.members, Address: c.address, Listener: listener, Disk: c.disks[id], OnStatus: c.board.setStatus,
 	})
 	if err == nil {
 		c.nodes[id] = n
@@ -62,7 +62,7 @@ func (c *cluster) address(id uint64) string {
 	return address.(string)
 }
 
-// kill ends a node without a word to the others.
+// kill ends a node, which sends nothing to the others before.
 func (c *cluster) kill(id uint64) error {
 	err := c.nodes[id].Close()
 	delete(c.nodes, id)

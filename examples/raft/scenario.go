@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/examples/raft/node"
 )
 
-// report is what the scenario has seen.
+// report is the report of the scenario.
 type report struct {
 	first, second, healed core.Status // leaders
 }
@@ -21,7 +21,7 @@ type report struct {
 // putLimit is how long a put may take before it is repeated.
 const putLimit = 2 * time.Second
 
-// scenario is a cluster that something happens to.
+// scenario runs the steps on a cluster.
 type scenario struct {
 	*cluster
 	context context.Context
@@ -29,7 +29,7 @@ type scenario struct {
 	begun   time.Time // the present step
 }
 
-// runScenario has n nodes elect a leader, lose it, elect another, and take the first one back.
+// runScenario: n nodes elect a leader, lose it, elect another one, and take the first one back.
 func runScenario(ctx context.Context, n int, out io.Writer) (r report, err error) {
 	s := &scenario{context: ctx, out: out, begun: time.Now()}
 	s.printf("%d nodes on 127.0.0.1: election timeouts of 150 ms to 300 ms, heartbeats every 50 ms", n)
@@ -37,10 +37,10 @@ func runScenario(ctx context.Context, n int, out io.Writer) (r report, err error
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if r.first, err = s.elect("elected for the first time"); err != nil {
+	if r.first, err = s.awaitElection("elected for the first time"); err != nil {
 		return r, err
 	}
-	if err := s.write("color", "blue"); err != nil {
+	if err := s.writeAndCheck("color", "blue"); err != nil {
 		return r, err
 	}
 	if r.second, err = s.loseLeader(r.first); err != nil {
@@ -57,11 +57,11 @@ func (s *scenario) loseLeader(leader core.Status) (core.Status, error) {
 		return core.Status{}, err
 	}
 	s.printf("node %d is killed", leader.ID)
-	next, err := s.elect("elected after the kill")
+	next, err := s.awaitElection("elected after the kill")
 	if err != nil {
 		return next, err
 	}
-	return next, errors.Join(s.check("color", "blue"), s.write("color", "green"))
+	return next, errors.Join(s.check("color", "blue"), s.writeAndCheck("color", "green"))
 }
 
 // heal starts the killed node again, and checks that it catches up without an election.
@@ -71,33 +71,33 @@ func (s *scenario) heal(id uint64) (core.Status, error) {
 		return core.Status{}, err
 	}
 	s.printf("node %d is started again", id)
-	leader, err := s.elect("followed by all again")
+	leader, err := s.awaitElection("followed by all again")
 	if err != nil {
 		return leader, err
 	}
 	return leader, s.check("color", "green")
 }
 
-// elect waits until all that run follow a leader.
-func (s *scenario) elect(what string) (core.Status, error) {
+// awaitElection waits until all running nodes follow a leader.
+func (s *scenario) awaitElection(what string) (core.Status, error) {
 	leader, err := s.board.awaitLeader(s.context, len(s.nodes))
 	if err == nil {
-		s.printf("node %d leads term %d, %s: %v", leader.ID, leader.Term, what, s.took())
+		s.printf("node %d leads term %d, %s: %v", leader.ID, leader.Term, what, s.elapsed())
 	}
 	return leader, err
 }
 
-// write sets a key at one node, and checks it at all.
-func (s *scenario) write(key, value string) error {
+// writeAndCheck sets a key at one node, and checks it at all.
+func (s *scenario) writeAndCheck(key, value string) error {
 	s.begun = time.Now()
 	if err := s.put(key, value); err != nil {
 		return err
 	}
-	s.printf("%s is set to %s through node %d: %v", key, value, s.running()[0].Status().ID, s.took())
+	s.printf("%s is set to %s through node %d: %v", key, value, s.running()[0].Status().ID, s.elapsed())
 	return s.check(key, value)
 }
 
-// put sets a key, and again if a leader is lost meanwhile: nothing else sets it.
+// put sets a key, and repeats that if a leader is lost: nothing else sets the key.
 func (s *scenario) put(key, value string) error {
 	for {
 		ctx, cancel := context.WithTimeout(s.context, putLimit)
@@ -117,7 +117,7 @@ func (s *scenario) check(key, value string) error {
 			return err
 		}
 	}
-	s.printf("%s reads %s at each of %d nodes: %v", key, value, len(s.nodes), s.took())
+	s.printf("%s reads %s at each of %d nodes: %v", key, value, len(s.nodes), s.elapsed())
 	return nil
 }
 
@@ -131,4 +131,4 @@ func (s *scenario) checkAt(n *node.Node, key, value string) error {
 
 func (s *scenario) printf(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-func (s *scenario) took() time.Duration { return time.Since(s.begun).Round(100 * time.Microsecond) }
+func (s *scenario) elapsed() time.Duration { return time.Since(s.begun).Round(100 * time.Microsecond) }

@@ -27,8 +27,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 )
 
-// byHand is the store. Its methods take the context for the interface's sake:
-// the binding knows none.
+// byHand is the store. Its methods ignore the context of the interface: the binding has none.
 type byHand struct {
 	db         fdb.Database
 	path       []string
@@ -87,8 +86,8 @@ func nanoseconds(t time.Time) *big.Int {
 	return n.Add(n.Mul(n, big.NewInt(1e9)), big.NewInt(int64(t.Nanosecond())))
 }
 
-// create reads what must be absent, in one round, and writes.
-func create(tr fdb.Transaction, some []entry) error {
+// createUsers reads the keys that must be absent, in one round, and writes.
+func createUsers(tr fdb.Transaction, some []entry) error {
 	reads := make([]fdb.FutureByteSlice, 0, 2*len(some))
 	for _, e := range some {
 		reads = append(reads, tr.Get(e.record), tr.Get(e.email))
@@ -117,7 +116,7 @@ func (s *byHand) Load(_ context.Context, users []records.User) (ids []uint64, er
 			e := s.entry(u)
 			entries, ids = append(entries, e), append(ids, uint64(e.id))
 		}
-		if err := s.create(entries...); err != nil {
+		if err := s.createUsers(entries...); err != nil {
 			return nil, err
 		}
 	}
@@ -125,10 +124,10 @@ func (s *byHand) Load(_ context.Context, users []records.User) (ids []uint64, er
 }
 
 // Save implements [records.Store].
-func (s *byHand) Save(_ context.Context, u records.User) error { return s.create(s.entry(u)) }
+func (s *byHand) Save(_ context.Context, u records.User) error { return s.createUsers(s.entry(u)) }
 
-func (s *byHand) create(entries ...entry) error {
-	_, err := s.db.Transact(func(tr fdb.Transaction) (any, error) { return nil, create(tr, entries) })
+func (s *byHand) createUsers(entries ...entry) error {
+	_, err := s.db.Transact(func(tr fdb.Transaction) (any, error) { return nil, createUsers(tr, entries) })
 	return err
 }
 

@@ -25,7 +25,7 @@ type user struct {
 	CreatedAt time.Time `gorm:"index:by_category,priority:2"`
 }
 
-func (u *user) plain() records.User {
+func (u *user) toUser() records.User {
 	return records.User{Email: u.Email, Name: u.Name, Category: u.Category, CreatedAt: u.CreatedAt}
 }
 
@@ -54,7 +54,7 @@ func Open(file string, plain bool) (records.Store, error) {
 	return s, s.write.AutoMigrate(&user{})
 }
 
-// handle returns gorm: as it comes, or with prepared statements and without the
+// handle returns gorm: with its defaults, or with prepared statements and without the
 // transaction around single statements, which have one of their own.
 func handle(db *sql.DB, plain bool) (*gorm.DB, error) {
 	return gorm.Open(driver.New(driver.Config{DriverName: "sqlite", Conn: db}), &gorm.Config{
@@ -87,14 +87,14 @@ func (s *store) Save(ctx context.Context, u records.User) error {
 func (s *store) Get(ctx context.Context, id uint64) (records.User, error) {
 	var u user
 	err := s.read.WithContext(ctx).Take(&u, id).Error
-	return u.plain(), err
+	return u.toUser(), err
 }
 
 // ByEmail implements [records.Store].
 func (s *store) ByEmail(ctx context.Context, email string) (records.User, error) {
 	var u user
 	err := s.read.WithContext(ctx).Where("email = ?", email).Take(&u).Error
-	return u.plain(), err
+	return u.toUser(), err
 }
 
 // ByCategory implements [records.Store].
@@ -103,7 +103,7 @@ func (s *store) ByCategory(ctx context.Context, category string, limit int) ([]r
 	err := s.read.WithContext(ctx).Where("category = ?", category).Order("created_at").Limit(limit).Find(&found).Error
 	users := make([]records.User, 0, len(found))
 	for i := range found {
-		users = append(users, found[i].plain())
+		users = append(users, found[i].toUser())
 	}
 	return users, err
 }

@@ -25,7 +25,7 @@ type user struct {
 	CreatedAt time.Time
 }
 
-func (u *user) plain() records.User {
+func (u *user) toUser() records.User {
 	return records.User{Email: u.Email, Name: u.Name, Category: u.Category, CreatedAt: u.CreatedAt}
 }
 
@@ -82,7 +82,7 @@ func (s *store) Save(_ context.Context, u records.User) error {
 func (s *store) Get(_ context.Context, id uint64) (records.User, error) {
 	var u user
 	err := s.db.Get(id, &u)
-	return u.plain(), err
+	return u.toUser(), err
 }
 
 // ByEmail implements [records.Store].
@@ -94,7 +94,7 @@ func (s *store) ByEmail(_ context.Context, email string) (records.User, error) {
 	if len(found) != 1 {
 		return records.User{}, fmt.Errorf("%d users have the address %s", len(found), email)
 	}
-	return found[0].plain(), nil
+	return found[0].toUser(), nil
 }
 
 // ByCategory implements [records.Store].
@@ -103,7 +103,7 @@ func (s *store) ByCategory(_ context.Context, category string, limit int) ([]rec
 	err := s.db.Find(&found, badgerhold.Where("Category").Eq(category).Index("Category").SortBy("CreatedAt").Limit(limit))
 	users := make([]records.User, 0, len(found))
 	for i := range found {
-		users = append(users, found[i].plain())
+		users = append(users, found[i].toUser())
 	}
 	return users, err
 }

@@ -13,8 +13,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// Timers are told of the node's role and of contact with its leader. A
-// [rafttimer.Driver] has these methods.
+// Timers get the node's role and the contacts with its leader. A [rafttimer.Driver] has
+// these methods.
 type Timers interface {
 	BecomeFollower() error
 	BecomeCandidate() error
@@ -23,7 +23,7 @@ type Timers interface {
 	Now() time.Duration
 }
 
-// StateMachine is what the entries of the log are applied to.
+// StateMachine applies the entries of the log.
 type StateMachine interface {
 	// Apply applies a committed entry. Its data is empty where a leader's
 	// term begins. An error ends the node.
@@ -44,11 +44,11 @@ type Config struct {
 	// Send sends a message to the node m.GetTo(), or loses it. It must not
 	// block, and must not change m. An error ends the node.
 	Send func(m *raftpb.Message) error
-	// Read is told of the index from which on a read may be answered that
-	// [Core.ReadIndex] has asked for. The default value ignores it.
+	// Read is called with the index from which on a read of [Core.ReadIndex] may be
+	// answered. The default value ignores it.
 	Read func(request []byte, index uint64)
 
-	// Timing is that of the timers.
+	// Timing configures the timers.
 	Timing rafttimer.Config
 	// Sticky turns on CheckQuorum and PreVote.
 	Sticky bool
@@ -58,12 +58,12 @@ type Config struct {
 	// default value, 0, never compacts it.
 	SnapshotEvery uint64
 
-	// Ticks, if set, has etcd/raft's own timers run elections and heartbeats, in
+	// Ticks, if set, makes etcd/raft's own timers run elections and heartbeats, in
 	// [Core.Tick], for comparison.
 	Ticks *Ticks
 
-	// LeaseReads answers reads by the leader's lease, without asking the others. It is
-	// wrong where clocks jump or processes pause. It is there to show that.
+	// LeaseReads answers reads by the leader's lease, without asking the others. That is
+	// wrong if clocks jump or processes pause, which the simulation shows.
 	LeaseReads bool
 }
 

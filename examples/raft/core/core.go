@@ -26,7 +26,7 @@ type Core struct {
 	snapshot uint64 // index of the latest one
 }
 
-// Status is what a node knows of its group.
+// Status is a node's view of its group.
 type Status struct {
 	ID     uint64
 	Term   uint64
@@ -44,7 +44,7 @@ func New(c Config) (*Core, error) {
 		return nil, err
 	}
 	n := &Core{config: c, timing: timing.Config()}
-	if err := n.load(); err != nil {
+	if err := n.restoreState(); err != nil {
 		return nil, err
 	}
 	if n.raft, err = raft.NewRawNode(c.raftConfig(n.timing, n.applied)); err != nil {
@@ -56,8 +56,8 @@ func New(c Config) (*Core, error) {
 	return n, c.Timers.BecomeFollower()
 }
 
-// load restores the state machine from the disk's snapshot.
-func (n *Core) load() error {
+// restoreState restores the state machine from the disk's snapshot.
+func (n *Core) restoreState() error {
 	s, err := n.config.Disk.Snapshot()
 	if err != nil {
 		return err
@@ -69,24 +69,24 @@ func (n *Core) load() error {
 	return n.config.State.Restore(s)
 }
 
-// Status returns what the node knows.
+// Status returns the node's view.
 func (n *Core) Status() Status { return n.status }
 
 // Applied returns the index of the entry that was applied last.
 func (n *Core) Applied() uint64 { return n.applied }
 
-// Step takes a message of another node. One that is not for it to take is ignored.
+// Step handles a message of another node. It ignores messages that are of no use.
 func (n *Core) Step(m *raftpb.Message) error {
 	n.forgetLeader(m)
 	err := n.raft.Step(m)
 	if ignorable(err) {
 		err = nil
 	}
-	if err := errors.Join(err, n.process()); err != nil {
+	if err := errors.Join(err, n.processReady()); err != nil {
 		return err
 	}
 	if n.isFromLeader(m) {
-		n.hear()
+		n.noteContact()
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func ignorable(err error) bool {
 	return errors.Is(err, raft.ErrStepLocalMsg) || errors.Is(err, raft.ErrStepPeerNotFound) || errors.Is(err, raft.ErrProposalDropped)
 }
 
-// Fire takes an event of the timers, which must be current.
+// Fire handles an event of the timers, which must be current.
 func (n *Core) Fire(e rafttimer.Event) error {
 	switch {
 	case e.Kind == rafttimer.ElectionTimeout && n.status.State != raft.StateLeader:
@@ -107,43 +107,43 @@ func (n *Core) Fire(e rafttimer.Event) error {
 		n.raft.Tick()
 	}
 	// A stall needs no answer: reads ask a majority whether the leader still leads.
-	return n.process()
+	return n.processReady()
 }
 
 // Tick is for a Config with Ticks.
 func (n *Core) Tick() error {
 	n.raft.Tick()
-	return n.process()
+	return n.processReady()
 }
 
-// Propose asks the leader, this node or another, to append data to the log. It is
-// [raft.ErrProposalDropped] if no leader is known. Without an error it is not certain that the
-// entry will be committed.
+// Propose asks the leader, this node or another, to append data to the log. The error is
+// [raft.ErrProposalDropped] if no leader is known. The entry may not be committed even if the
+// error is nil.
 func (n *Core) Propose(data []byte) error {
 	err := n.raft.Propose(data)
 	if errors.Is(err, raft.ErrProposalDropped) {
 		return err
 	}
-	return errors.Join(err, n.process())
+	return errors.Join(err, n.processReady())
 }
 
-// ReadIndex asks the leader from which index on a read is linearizable. Config.Read is
-// told, with the same request, or never.
+// ReadIndex asks the leader for the index from which on a read is linearizable. Config.Read is
+// called with it and the same request, or never.
 func (n *Core) ReadIndex(request []byte) error {
 	n.raft.ReadIndex(request)
-	return n.process()
+	return n.processReady()
 }
 
 // ReportUnreachable says that messages to a node were lost.
 func (n *Core) ReportUnreachable(id uint64) error {
 	n.raft.ReportUnreachable(id)
-	return n.process()
+	return n.processReady()
 }
 
-// startsAnew reports whether a node of the same role as before begins it anew: a candidate in another
-// term; a follower of a new leader, which draws a new timeout. Its followers have longer timeouts than the
-// node that was elected: if they kept them, the next election would be late. A follower that learns of a
-// higher term alone goes on waiting.
+// startsAnew reports whether a node with the same role as before starts that role again: a candidate in
+// another term; a follower of a new leader, which draws a new timeout. The followers' timeouts are longer
+// than that of the elected node: if they kept them, the next election would be late. A follower that only
+// learns of a higher term goes on waiting.
 func (s Status) startsAnew(before Status) bool {
 	if s.State == raft.StateFollower {
 		return s.Leader != 0 && (s.Leader != before.Leader || s.Term != before.Term)

@@ -7,11 +7,11 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// process does what etcd/raft asks for, until it asks for nothing more.
-func (n *Core) process() error {
+// processReady handles etcd/raft's Readys until there are no more.
+func (n *Core) processReady() error {
 	for n.raft.HasReady() {
 		ready := n.raft.Ready()
-		if err := n.handle(ready); err != nil {
+		if err := n.handleReady(ready); err != nil {
 			return err
 		}
 		n.raft.Advance(ready)
@@ -19,12 +19,12 @@ func (n *Core) process() error {
 			return err
 		}
 	}
-	return n.adopt()
+	return n.adoptRole()
 }
 
-// handle makes durable, then sends, then applies.
-func (n *Core) handle(r raft.Ready) error {
-	n.observe(r)
+// handleReady makes a Ready durable, then sends its messages, then applies its entries.
+func (n *Core) handleReady(r raft.Ready) error {
+	n.observeReady(r)
 	if err := n.save(r); err != nil {
 		return err
 	}
@@ -57,10 +57,10 @@ func (n *Core) send(m *raftpb.Message) error {
 	}
 	switch {
 	case m.GetType() == raftpb.MsgVoteResp && !m.GetReject():
-		n.hear()
+		n.noteContact()
 	case m.GetType() == raftpb.MsgSnap:
-		// The network may have lost it. The next probe of the follower, after a
-		// heartbeat's reply, finds out.
+		// The network may lose it. The next probe of the follower, after a heartbeat's reply,
+		// notices.
 		n.raft.ReportSnapshot(m.GetTo(), raft.SnapshotFinish)
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// observe takes over what a Ready says of the node's status.
-func (n *Core) observe(r raft.Ready) {
+// observeReady updates the node's status from a Ready.
+func (n *Core) observeReady(r raft.Ready) {
 	if !raft.IsEmptyHardState(r.HardState) {
 		n.status.Term = r.HardState.GetTerm()
 	}
@@ -17,8 +17,8 @@ func (n *Core) observe(r raft.Ready) {
 	}
 }
 
-// adopt tells the timers of a role change.
-func (n *Core) adopt() error {
+// adoptRole gives a role change to the timers.
+func (n *Core) adoptRole() error {
 	before, now := n.told, n.status
 	n.told = now
 	if now.State == before.State && !now.startsAnew(before) {
@@ -34,8 +34,8 @@ func (n *Core) adopt() error {
 	}
 }
 
-// hear says that the node need not start an election soon.
-func (n *Core) hear() {
+// noteContact restarts the election timeout after a contact with the leader.
+func (n *Core) noteContact() {
 	n.contact = n.config.Timers.Now()
 	n.config.Timers.Contact()
 }

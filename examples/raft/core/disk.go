@@ -7,19 +7,19 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// Disk is what a node keeps over a crash.
+// Disk is the storage of a node that survives a crash.
 type Disk interface {
 	raft.Storage
 
-	// Save makes durable what is not empty of a snapshot, of entries, which replace those
-	// from their first index on, and of a hard state, before it returns.
+	// Save makes a snapshot, entries and a hard state durable, as far as they are not empty, before
+	// it returns. The entries replace those from their first index on.
 	Save(h *raftpb.HardState, entries []*raftpb.Entry, s *raftpb.Snapshot) error
-	// Compact makes a snapshot of the state up to an index durable, and drops the
-	// entries up to another, no greater one.
+	// Compact makes a snapshot of the state up to an index durable, and drops the entries up to
+	// drop, which is not greater.
 	Compact(index uint64, state []byte, drop uint64) error
 }
 
-// MemoryDisk is a Disk that outlives its node, though not its process.
+// MemoryDisk is a Disk that survives its node, but not its process.
 type MemoryDisk struct{ *raft.MemoryStorage }
 
 // NewMemoryDisk returns the disk of a new node of a group.

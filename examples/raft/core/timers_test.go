@@ -12,24 +12,24 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// recorder notes what the timers are told.
+// recorder records the calls of the timers.
 type recorder struct {
 	told []string
 	now  time.Duration
 }
 
-func (r *recorder) note(what string) error {
+func (r *recorder) record(what string) error {
 	r.told = append(r.told, what)
 	return nil
 }
 
-func (r *recorder) BecomeFollower() error  { return r.note("follower") }
-func (r *recorder) BecomeCandidate() error { return r.note("candidate") }
-func (r *recorder) BecomeLeader() error    { return r.note("leader") }
-func (r *recorder) Contact()               { _ = r.note("contact") }
+func (r *recorder) BecomeFollower() error  { return r.record("follower") }
+func (r *recorder) BecomeCandidate() error { return r.record("candidate") }
+func (r *recorder) BecomeLeader() error    { return r.record("leader") }
+func (r *recorder) Contact()               { _ = r.record("contact") }
 func (r *recorder) Now() time.Duration     { return r.now }
 
-// fixture is node 1 of three, and what it does.
+// fixture has node 1 of three, and records its actions.
 type fixture struct {
 	*testing.T
 	*recorder
@@ -62,11 +62,11 @@ func (f *fixture) start(c core.Config) {
 	if f.core, err = core.New(c); err != nil {
 		f.Fatal(err)
 	}
-	f.expect("follower")
+	f.wantCalls("follower")
 }
 
-// expect checks what the timers were told since the last call.
-func (f *fixture) expect(told ...string) {
+// wantCalls checks the calls of the timers since the last check.
+func (f *fixture) wantCalls(told ...string) {
 	f.Helper()
 	if !slices.Equal(f.told, told) {
 		f.Errorf("the timers are told %q, want %q", f.told, told)
@@ -103,37 +103,37 @@ func vote(kind raftpb.MessageType, from, term, index uint64) *raftpb.Message {
 func TestContact(t *testing.T) {
 	f := newFixture(t, false)
 	f.step(message(raftpb.MsgHeartbeat, 2, 2))
-	f.expect("follower", "contact") // of a new leader
+	f.wantCalls("follower", "contact") // of a new leader
 	f.step(message(raftpb.MsgHeartbeat, 2, 2))
-	f.expect("contact")
+	f.wantCalls("contact")
 	f.step(vote(raftpb.MsgApp, 2, 2, 1))
-	f.expect("contact")
+	f.wantCalls("contact")
 	f.step(vote(raftpb.MsgApp, 2, 2, 100)) // which it refuses, because it lacks what lies before
-	f.expect("contact")
+	f.wantCalls("contact")
 	f.step(message(raftpb.MsgHeartbeat, 3, 1)) // of a former leader
-	f.expect()
+	f.wantCalls()
 	f.step(vote(raftpb.MsgVote, 3, 3, 0)) // of a node that lacks entries: a higher term alone
-	f.expect()
+	f.wantCalls()
 	f.step(vote(raftpb.MsgVote, 3, 4, 1)) // which it grants
-	f.expect("contact")
+	f.wantCalls("contact")
 	f.step(vote(raftpb.MsgVote, 2, 4, 1)) // which it refuses: it has voted
-	f.expect()
+	f.wantCalls()
 	f.step(vote(raftpb.MsgPreVote, 2, 5, 1)) // is no vote
-	f.expect()
+	f.wantCalls()
 	f.step(message(raftpb.MsgHeartbeat, 3, 4))
-	f.expect("follower", "contact")
+	f.wantCalls("follower", "contact")
 }
 
 func TestRoles(t *testing.T) {
 	f := newFixture(t, false)
 	f.fire(rafttimer.ElectionTimeout)
-	f.expect("candidate")
+	f.wantCalls("candidate")
 	f.fire(rafttimer.ElectionTimeout) // the election failed
-	f.expect("candidate")
+	f.wantCalls("candidate")
 	f.step(message(raftpb.MsgVoteResp, 2, 3))
-	f.expect("leader")
+	f.wantCalls("leader")
 	f.fire(rafttimer.ElectionTimeout) // which cannot be current
-	f.expect()
+	f.wantCalls()
 	f.sent = nil
 	f.fire(rafttimer.Heartbeat)
 	if n := len(f.sent); n != 2 || f.sent[0].GetType() != raftpb.MsgHeartbeat {
@@ -141,7 +141,7 @@ func TestRoles(t *testing.T) {
 	}
 	f.fire(rafttimer.Stall)
 	f.step(message(raftpb.MsgHeartbeat, 2, 4)) // another leads
-	f.expect("follower", "contact")
+	f.wantCalls("follower", "contact")
 	f.sent = nil
 	f.fire(rafttimer.Heartbeat) // which cannot be current
 	if len(f.sent) > 0 {
@@ -153,14 +153,14 @@ func TestRoles(t *testing.T) {
 func TestPreCandidate(t *testing.T) {
 	f := newFixture(t, true)
 	f.fire(rafttimer.ElectionTimeout)
-	f.expect("candidate")
+	f.wantCalls("candidate")
 	if term := f.core.Status().Term; term != 1 {
 		t.Errorf("a pre-candidate is in term %d", term)
 	}
 	f.step(message(raftpb.MsgPreVoteResp, 2, 2))
-	f.expect("candidate") // anew, with a timeout of its own
+	f.wantCalls("candidate") // again, with a new timeout
 	f.step(message(raftpb.MsgVoteResp, 2, 2))
-	f.expect("leader")
+	f.wantCalls("leader")
 }
 
 // TestCheckQuorum checks that a leader that gets no answers steps down within as many beats as
@@ -174,11 +174,11 @@ func TestCheckQuorum(t *testing.T) {
 	for range 6 {
 		f.fire(rafttimer.Heartbeat)
 	}
-	f.expect("follower")
+	f.wantCalls("follower")
 }
 
-// TestSticky checks that a follower ignores requests for votes while it hears from its leader,
-// and no longer.
+// TestSticky checks that a follower ignores requests for votes only while it hears from its
+// leader.
 func TestSticky(t *testing.T) {
 	for name, c := range map[string]struct {
 		passed  time.Duration
@@ -195,7 +195,7 @@ func TestSticky(t *testing.T) {
 			f.step(message(raftpb.MsgHeartbeat, 2, 2))
 			f.now += c.passed
 			if c.passed < 0 && c.granted {
-				f.step(vote(raftpb.MsgVote, 3, 3, 1)) // which finds that the clock was set back
+				f.step(vote(raftpb.MsgVote, 3, 3, 1)) // which notices that the clock was set back
 				f.now += rafttimer.DefaultElectionTimeoutMin
 			}
 			f.told = nil

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// errDamaged says that bytes are not what Encode or Snapshot has made.
+// errDamaged says that bytes do not come from Encode or Snapshot.
 var errDamaged = errors.New("kv: damaged data")
 
 // Command sets a key.
@@ -41,7 +41,7 @@ func appendString(data []byte, s string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
 }
 
-// cutString returns a string and the data behind it.
+// cutString returns a string and the data after it.
 func cutString(data []byte) (string, []byte, error) {
 	length, n := binary.Uvarint(data)
 	if n <= 0 || uint64(len(data)-n) < length {

@@ -10,8 +10,7 @@ import (
 
 // Map is a core.StateMachine. It is not safe for concurrent use. The zero value is an empty map.
 type Map struct {
-	// Applied is called for each command that was applied, where it was decoded
-	// from the log; nil is ignored.
+	// Applied, if not nil, is called after each command of the log was applied.
 	Applied func(request uint64)
 
 	values map[string]string

@@ -41,7 +41,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestDamaged cuts and extends what a command and a snapshot are encoded as.
+// TestDamaged cuts and extends encoded commands and snapshots.
 func TestDamaged(t *testing.T) {
 	whole := kv.Command{Request: 300, Key: "key", Value: "value"}.Encode()
 	for n := 1; n < len(whole); n++ {

@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
-// ErrClosed is returned by the methods of a [Node] that is closed, or has
-// failed: then it is joined with the error.
+// ErrClosed is the error of the methods of a [Node] that was closed, or that has failed: then it
+// is joined with the cause.
 var ErrClosed = errors.New("node: closed")
 
 // snapshotEvery is the number of entries after which the log is compacted.
@@ -30,8 +30,8 @@ type Options struct {
 	Disk     core.Disk
 
 	Timing rafttimer.Config
-	// OnStatus is told of each new status, by the goroutine that owns the core: it
-	// must not wait.
+	// OnStatus is called with each new status, by the goroutine that owns the core: it must not
+	// wait.
 	OnStatus func(core.Status)
 }
 
@@ -85,7 +85,7 @@ func Start(o Options) (*Node, error) {
 		puts: map[uint64]*put{}, gets: map[uint64]*get{},
 	}
 	n.context, n.cancel = context.WithCancel(context.Background())
-	n.state.Applied = n.applied
+	n.state.Applied = n.noteApplied
 	n.transport = startTransport(o)
 	if err := n.startCore(); err != nil {
 		n.stop()
@@ -98,7 +98,7 @@ func Start(o Options) (*Node, error) {
 func (n *Node) startCore() (err error) {
 	n.core, err = core.New(core.Config{
 		ID: n.options.ID, Disk: n.options.Disk, Timers: n.timers, State: &n.state,
-		Send: n.transport.send, Read: n.readable,
+		Send: n.transport.send, Read: n.noteIndex,
 		Timing: n.options.Timing, Sticky: true, SnapshotEvery: snapshotEvery,
 	})
 	if err == nil {
@@ -107,8 +107,8 @@ func (n *Node) startCore() (err error) {
 	return err
 }
 
-// Close ends the node as a crash does: without a word to the others. No goroutine is left. It returns
-// what the node has failed with, if it has.
+// Close ends the node as a crash does: it sends nothing to the others. It waits until all goroutines
+// have ended, and returns the error with which the node has failed, if any.
 func (n *Node) Close() error {
 	n.cancel()
 	<-n.done
@@ -121,7 +121,7 @@ func (n *Node) stop() {
 	n.timers.Close()
 }
 
-// Status returns what the node knows of its group.
+// Status returns the node's view of its group.
 func (n *Node) Status() core.Status { return *n.status.Load() }
 
 // closed returns the error of a node that has ended.

@@ -13,15 +13,15 @@ func (n *Node) run() {
 	defer close(n.done)
 	defer n.stop()
 	for n.err == nil && n.context.Err() == nil {
-		n.err = n.next()
+		n.err = n.handleNext()
 		if n.err == nil {
-			n.err = n.settle()
+			n.err = n.advanceRequests()
 		}
 	}
 }
 
-// next takes one message, event or request.
-func (n *Node) next() error {
+// handleNext handles one message, event or request.
+func (n *Node) handleNext() error {
 	select {
 	case <-n.context.Done():
 		return nil
@@ -39,18 +39,18 @@ func (n *Node) next() error {
 	return nil
 }
 
-// settle does what the step before has made possible.
-func (n *Node) settle() error {
+// advanceRequests proposes writes, and asks for and answers reads, as far as the last step allows.
+func (n *Node) advanceRequests() error {
 	if n.core.Status() != n.Status() {
 		n.publish()
 		n.askAgain()
 	}
 	if n.core.Status().Leader != 0 {
-		if err := errors.Join(n.propose(), n.ask()); err != nil {
+		if err := errors.Join(n.proposePuts(), n.askIndexes()); err != nil {
 			return err
 		}
 	}
-	n.answer()
+	n.answerReads()
 	return nil
 }
 
@@ -62,9 +62,9 @@ func (n *Node) publish() {
 	}
 }
 
-// propose proposes the puts that have not been proposed. One that etcd/raft drops stays: the leader was
-// lost.
-func (n *Node) propose() error {
+// proposePuts proposes the puts that were not proposed yet. A put that etcd/raft drops, because the
+// leader was lost, is proposed again later.
+func (n *Node) proposePuts() error {
 	for _, p := range n.puts {
 		if p.proposed {
 			continue
@@ -79,8 +79,8 @@ func (n *Node) propose() error {
 	return nil
 }
 
-// ask asks for the index of the reads that have not been asked for.
-func (n *Node) ask() error {
+// askIndexes asks for the index of the reads for which that was not asked yet.
+func (n *Node) askIndexes() error {
 	for id, g := range n.gets {
 		if g.asked {
 			continue
@@ -93,15 +93,15 @@ func (n *Node) ask() error {
 	return nil
 }
 
-// askAgain has all reads without an index asked for anew: a leader that was lost may not answer.
+// askAgain makes the node ask again for all missing indexes: a lost leader may not answer.
 func (n *Node) askAgain() {
 	for _, g := range n.gets {
 		g.asked = g.index != 0
 	}
 }
 
-// answer answers the reads whose index was applied.
-func (n *Node) answer() {
+// answerReads answers the reads whose index was applied.
+func (n *Node) answerReads() {
 	for id, g := range n.gets {
 		if g.index != 0 && g.index <= n.core.Applied() {
 			value, found := n.state.Get(g.key)

@@ -14,14 +14,14 @@ import (
 )
 
 // Put sets a key. It waits for a leader, if there is none, and until this node has applied the
-// write. It proposes the write once: where the leader fails, the error may be ErrOutcomeUnknown.
+// write. It proposes the write once: if the leader fails, the error may be ErrOutcomeUnknown.
 func (n *Node) Put(ctx context.Context, key, value string) error {
 	id := rand.Uint64()
 	p := &put{data: kv.Command{Request: id, Key: key, Value: value}.Encode(), applied: make(chan struct{})}
-	if err := n.do(ctx, func() { n.puts[id] = p }); err != nil {
+	if err := n.runInLoop(ctx, func() { n.puts[id] = p }); err != nil {
 		return err
 	}
-	defer n.do(context.Background(), func() { delete(n.puts, id) })
+	defer n.runInLoop(context.Background(), func() { delete(n.puts, id) })
 	select {
 	case <-p.applied:
 		return nil
@@ -32,23 +32,23 @@ func (n *Node) Put(ctx context.Context, key, value string) error {
 	}
 }
 
-// Get returns the value of a key, and whether it has one. It is linearizable: it returns what was set
-// by every Put that had returned before Get was called.
+// Get returns the value of a key, and whether it has one. It is linearizable: it sees every Put that
+// returned before Get was called.
 func (n *Node) Get(ctx context.Context, key string) (value string, found bool, err error) {
 	g := &get{key: key, answer: make(chan reply, 1)}
 	id := rand.Uint64()
-	if err := n.do(ctx, func() { n.gets[id] = g }); err != nil {
+	if err := n.runInLoop(ctx, func() { n.gets[id] = g }); err != nil {
 		return "", false, err
 	}
-	defer n.do(context.Background(), func() { delete(n.gets, id) })
-	again := time.NewTicker(rafttimer.DefaultElectionTimeoutMax) // a question may be lost, without the leader being so
+	defer n.runInLoop(context.Background(), func() { delete(n.gets, id) })
+	again := time.NewTicker(rafttimer.DefaultElectionTimeoutMax) // the request may be lost although the leader is not
 	defer again.Stop()
 	for {
 		select {
 		case r := <-g.answer:
 			return r.value, r.found, nil
 		case <-again.C:
-			_ = n.do(ctx, func() { g.asked = g.index != 0 }) // the next turn finds out about an error
+			_ = n.runInLoop(ctx, func() { g.asked = g.index != 0 }) // the next turn returns an error
 		case <-ctx.Done():
 			return "", false, context.Cause(ctx)
 		case <-n.done:
@@ -57,8 +57,8 @@ func (n *Node) Get(ctx context.Context, key string) (value string, found bool, e
 	}
 }
 
-// do has the node's goroutine call f.
-func (n *Node) do(ctx context.Context, f func()) error {
+// runInLoop calls f in the node's goroutine.
+func (n *Node) runInLoop(ctx context.Context, f func()) error {
 	select {
 	case n.requests <- f:
 		return nil
@@ -69,16 +69,16 @@ func (n *Node) do(ctx context.Context, f func()) error {
 	}
 }
 
-// applied is told of each command that was applied.
-func (n *Node) applied(request uint64) {
+// noteApplied handles the application of a command.
+func (n *Node) noteApplied(request uint64) {
 	if p := n.puts[request]; p != nil {
 		close(p.applied)
 		delete(n.puts, request)
 	}
 }
 
-// readable is told of the index from which on a read can be answered.
-func (n *Node) readable(request []byte, index uint64) {
+// noteIndex handles the index from which on a read can be answered.
+func (n *Node) noteIndex(request []byte, index uint64) {
 	if g := n.gets[binary.BigEndian.Uint64(request)]; g != nil {
 		g.index = index
 	}

@@ -69,7 +69,7 @@ func patience(t *testing.T) context.Context {
 	return ctx
 }
 
-// put sets the key, and again if a leader is lost meanwhile.
+// put sets the key, and repeats that if a leader is lost.
 func put(ctx context.Context, n *node.Node, value string) error {
 	for {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -93,8 +93,8 @@ func checkServes(t *testing.T, writer, reader *node.Node, value string) {
 	}
 }
 
-// TestSlowPeer has a member that takes connections and never reads: the other two serve, though what
-// they write to it fills all buffers.
+// TestSlowPeer: a member accepts connections and never reads. The other two serve, although their
+// messages to it fill all buffers.
 func TestSlowPeer(t *testing.T) {
 	g := newGroup(t, 3)
 	a, b := g.start(1), g.start(2)
@@ -103,7 +103,7 @@ func TestSlowPeer(t *testing.T) {
 	}
 }
 
-// TestDeadPeer has a member that refuses connections.
+// TestDeadPeer: a member refuses connections.
 func TestDeadPeer(t *testing.T) {
 	g := newGroup(t, 3)
 	g.listeners[2].Close()
@@ -112,7 +112,7 @@ func TestDeadPeer(t *testing.T) {
 	checkServes(t, b, a, "2")
 }
 
-// TestBadFrames has strangers send what is no message: they are cut off, and the node serves.
+// TestBadFrames: clients that send bytes which are not messages are cut off, and the node serves.
 func TestBadFrames(t *testing.T) {
 	g := newGroup(t, 2)
 	a, b := g.start(1), g.start(2)
@@ -154,7 +154,7 @@ func expectCutOff(t *testing.T, address, data string) {
 	}
 }
 
-// TestWithoutMajority checks what a caller learns whose context ends.
+// TestWithoutMajority checks the errors of calls whose context ends.
 func TestWithoutMajority(t *testing.T) {
 	n := newGroup(t, 3).start(1)
 	cause := errors.New("enough")

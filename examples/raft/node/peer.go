@@ -21,7 +21,7 @@ type peer struct {
 	id          uint64
 	address     func(id uint64) string
 	queue       chan []byte
-	unreachable chan<- uint64 // told of losses, as far as it has room
+	unreachable chan<- uint64 // gets losses, as far as it has room
 }
 
 // send queues a frame, or loses it.
@@ -40,8 +40,8 @@ func (p *peer) reportLoss() {
 	}
 }
 
-// run sends until the context ends. A connection that fails is made anew for the next frame.
-func (p *peer) run(ctx context.Context) {
+// sendAll sends frames until the context ends. After a failure it connects again for the next frame.
+func (p *peer) sendAll(ctx context.Context) {
 	for ctx.Err() == nil {
 		if conn := p.dial(ctx); conn != nil {
 			p.writeTo(ctx, conn)
@@ -54,7 +54,7 @@ func (p *peer) run(ctx context.Context) {
 	}
 }
 
-// dial connects once there is something to send.
+// dial connects when there is a frame to send.
 func (p *peer) dial(ctx context.Context) net.Conn {
 	select {
 	case <-ctx.Done():

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestSendNeverWaits sends more than a queue holds that nothing is taken from, in a bubble that
-// fails where a goroutine waits for ever.
+// TestSendNeverWaits sends more frames than fit into a queue that nothing reads, in a bubble that
+// fails if a goroutine waits for ever.
 func TestSendNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unreachable := make(chan uint64, 1)

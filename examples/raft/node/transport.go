@@ -34,7 +34,7 @@ func startTransport(o Options) *transport {
 		if id != o.ID {
 			p := &peer{id: id, address: o.Address, queue: make(chan []byte, queueLength), unreachable: t.unreachable}
 			t.peers[id] = p
-			t.running.Go(func() { p.run(t.context) })
+			t.running.Go(func() { p.sendAll(t.context) })
 		}
 	}
 	t.running.Go(t.accept)
@@ -48,7 +48,7 @@ func (t *transport) close() {
 	t.running.Wait()
 }
 
-// send does not wait.
+// send sends a message, or loses it. It does not wait.
 func (t *transport) send(m *raftpb.Message) error {
 	p, known := t.peers[m.GetTo()]
 	if !known {
@@ -72,7 +72,7 @@ func (t *transport) accept() {
 	}
 }
 
-// receive reads from a connection until it ends or has something that is no message from another member to this node.
+// receive reads from a connection until it ends, or has bytes that are not a message of another member to this node.
 func (t *transport) receive(conn net.Conn) {
 	stop := context.AfterFunc(t.context, func() { conn.Close() })
 	defer conn.Close()

@@ -35,10 +35,10 @@ func (c *client) start() {
 func (c *client) propose(p *process) {
 	c.proposed++
 	data := binary.BigEndian.AppendUint64(nil, c.proposed)
-	p.do(func() error { return p.core.Propose(data) })
+	p.run(func() error { return p.core.Propose(data) })
 }
 
 func (c *client) read(p *process) {
-	request := c.world.oracle.request()
-	p.do(func() error { return p.core.ReadIndex(request) })
+	request := c.world.oracle.newRequest()
+	p.run(func() error { return p.core.ReadIndex(request) })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schedule"
 )
 
-// clock is a node's own. It goes at a rate of its own, can jump, and stands still
-// while its machine is suspended.
+// clock is the clock of a node. It has a rate of its own, can jump, and stands still while its
+// machine is suspended.
 type clock struct {
 	world   *schedule.Schedule
 	rate    float64
@@ -26,21 +26,21 @@ func (c *clock) now() time.Duration {
 	return c.reading + time.Duration(float64(c.world.Now()-c.since)*c.rate)
 }
 
-// change makes what the clock has counted until now its new origin.
-func (c *clock) change() { c.reading, c.since = c.now(), c.world.Now() }
+// rebase makes the present reading the clock's new origin.
+func (c *clock) rebase() { c.reading, c.since = c.now(), c.world.Now() }
 
 func (c *clock) jump(by time.Duration) {
-	c.change()
+	c.rebase()
 	c.reading += by
 }
 
 func (c *clock) stop() {
-	c.change()
+	c.rebase()
 	c.stopped = true
 }
 
 func (c *clock) start() {
-	c.change()
+	c.rebase()
 	c.stopped = false
 }
 

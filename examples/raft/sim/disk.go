@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// errCrash ends a node in the middle of what it does.
+// errCrash ends a node in the middle of an action.
 var errCrash = errors.New("sim: crash")
 
-// disk is a node's. It outlives crashes, and is where some happen.
+// disk is the disk of a node. It survives crashes; some happen in its methods.
 type disk struct {
 	*core.MemoryDisk
 	mutation Mutation
@@ -50,7 +50,7 @@ func (d *disk) change(f func() error) error {
 	return d.step()
 }
 
-// crash has the disk forget what a Mutation says.
+// crash makes the disk lose the data of its Mutation.
 func (d *disk) crash() error {
 	first, _ := d.FirstIndex()
 	last, _ := d.LastIndex()
@@ -69,7 +69,7 @@ func (d *disk) loseLast(first, last uint64) error {
 	if err != nil || s.GetMetadata().GetIndex() >= last {
 		return err
 	}
-	tail, err := d.tail(s.GetMetadata().GetIndex()+1, last)
+	tail, err := d.entriesBetween(s.GetMetadata().GetIndex()+1, last)
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (d *disk) loseLast(first, last uint64) error {
 	return d.MemoryDisk.Save(h, tail, s)
 }
 
-// tail returns the entries from one index up to, without, another.
-func (d *disk) tail(from, to uint64) ([]*raftpb.Entry, error) {
+// entriesBetween returns the entries from one index up to, without, another.
+func (d *disk) entriesBetween(from, to uint64) ([]*raftpb.Entry, error) {
 	if from >= to {
 		return nil, nil
 	}

@@ -26,7 +26,7 @@ func (l *ledger) Apply(e *raftpb.Entry) error {
 		l.oracle.world.fail(Mismatch, "node %d applies entry %d after entry %d", l.process.id, e.GetIndex(), l.index)
 	}
 	l.index, l.sum = e.GetIndex(), sum(l.sum, e)
-	l.oracle.apply(l.process, e, l.sum)
+	l.oracle.observeApply(l.process, e, l.sum)
 	return nil
 }
 
@@ -41,8 +41,8 @@ func (l *ledger) Restore(s *raftpb.Snapshot) error {
 		return fmt.Errorf("sim: a snapshot of %d bytes", len(s.GetData()))
 	}
 	l.index, l.sum = s.GetMetadata().GetIndex(), binary.BigEndian.Uint64(s.GetData())
-	l.oracle.compare(l.process, l.index, l.sum)
-	if l.process.up() { // not while it starts
+	l.oracle.compareSum(l.process, l.index, l.sum)
+	if l.process.isUp() { // not while it starts
 		l.oracle.restored++
 	}
 	return nil

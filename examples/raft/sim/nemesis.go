@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/raft/v3"
 )
 
-// nemesis makes trouble until it is told to stop.
+// nemesis injects faults until it is stopped.
 type nemesis struct {
 	world *world
 	over  bool
@@ -20,14 +20,14 @@ const nemesisEvery = 60 * time.Millisecond
 func (n *nemesis) start() {
 	n.world.After(n.world.between(0, 2*nemesisEvery), func() {
 		if !n.over {
-			n.act()
+			n.injectFault()
 			n.start()
 		}
 	})
 }
 
-func (n *nemesis) act() {
-	w, p := n.world, n.victim()
+func (n *nemesis) injectFault() {
+	w, p := n.world, n.pickVictim()
 	switch w.random.IntN(12) {
 	case 0, 1:
 		n.partition()
@@ -35,7 +35,7 @@ func (n *nemesis) act() {
 		w.network.heal()
 	case 4:
 		p.crash()
-	case 5, 6: // in the middle of what it does next
+	case 5, 6: // in the middle of its next action
 		p.fuse = 1 + w.random.IntN(8)
 	case 7:
 		p.pause(w.between(time.Millisecond, 800*time.Millisecond), false)
@@ -44,20 +44,20 @@ func (n *nemesis) act() {
 	case 9:
 		p.clock.jump(w.between(-time.Second, time.Second))
 	case 10:
-		w.network.now = n.weather()
-	case 11: // a vote that was only promised would be given twice
+		w.network.now = n.newWeather()
+	case 11: // a vote that is not durable would be given twice
 		p.crashOnVote = true
 	}
 }
 
-// victim returns any node, in half of all cases a leader.
-func (n *nemesis) victim() *process {
+// pickVictim returns any node, in half of all cases a leader.
+func (n *nemesis) pickVictim() *process {
 	w := n.world
 	start := w.random.IntN(len(w.nodes))
 	if w.random.IntN(2) == 0 {
 		for i := range w.nodes {
 			p := w.nodes[(start+i)%len(w.nodes)]
-			if p.up() && p.core.Status().State == raft.StateLeader {
+			if p.isUp() && p.core.Status().State == raft.StateLeader {
 				return p
 			}
 		}
@@ -85,8 +85,8 @@ func (n *nemesis) partition() {
 	w.network.isolate(members[:first], members[first:], w.random.IntN(3) > 0)
 }
 
-// weather returns a network that is good or bad.
-func (n *nemesis) weather() Network {
+// newWeather returns a good or bad network.
+func (n *nemesis) newWeather() Network {
 	r := n.world.random
 	return Network{
 		MinDelay:  0,
@@ -97,18 +97,18 @@ func (n *nemesis) weather() Network {
 	}
 }
 
-// end ends all trouble: clocks still drift.
-func (n *nemesis) end() {
+// endFaults ends all faults; clocks still drift.
+func (n *nemesis) endFaults() {
 	n.over = true
 	w := n.world
 	w.network.now = w.options.Network
 	w.network.heal()
 	for _, p := range w.nodes {
 		p.fuse, p.crashOnVote = 0, false
-		if p.up() && p.paused {
+		if p.isUp() && p.paused {
 			p.resume()
 		}
-		if !p.up() {
+		if !p.isUp() {
 			p.start()
 		}
 	}

@@ -9,26 +9,26 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// network carries messages, or not.
+// network delivers or loses messages.
 type network struct {
 	world   *world
-	now     Network // what it is like at present
+	now     Network // its present properties
 	blocked map[[2]uint64]bool
 	sent    int
 }
 
 func (n *network) send(m *raftpb.Message) {
 	n.sent++
-	if n.happens(n.now.Loss) {
+	if n.drawChance(n.now.Loss) {
 		return
 	}
-	if n.happens(n.now.Duplicate) {
+	if n.drawChance(n.now.Duplicate) {
 		n.carry(proto.Clone(m).(*raftpb.Message))
 	}
 	n.carry(m)
 }
 
-// carry delivers a message after a delay, unless its way is blocked when it is sent or when it arrives.
+// carry delivers a message after a delay, unless its path is blocked when it is sent or when it arrives.
 func (n *network) carry(m *raftpb.Message) {
 	way := [2]uint64{m.GetFrom(), m.GetTo()}
 	if n.blocked[way] {
@@ -42,17 +42,17 @@ func (n *network) carry(m *raftpb.Message) {
 }
 
 func (n *network) delay() time.Duration {
-	if n.happens(n.now.Straggle) {
+	if n.drawChance(n.now.Straggle) {
 		return n.world.between(n.now.MaxDelay, 20*n.now.MaxDelay)
 	}
 	return n.world.between(n.now.MinDelay, n.now.MaxDelay)
 }
 
-func (n *network) happens(probability float64) bool {
+func (n *network) drawChance(probability float64) bool {
 	return probability > 0 && n.world.random.Float64() < probability
 }
 
-// isolate blocks all ways between two sides, or only those from the first to the second.
+// isolate blocks all paths between two sides, or only those from the first to the second.
 func (n *network) isolate(first, second []uint64, bothWays bool) {
 	for _, a := range first {
 		for _, b := range second {

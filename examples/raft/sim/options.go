@@ -15,14 +15,14 @@ type Options struct {
 	Timing rafttimer.Config // of every node
 	Sticky bool             // CheckQuorum and PreVote
 
-	// Ticks has etcd/raft's own timers run the group instead of rafttimer.
+	// Ticks makes etcd/raft's own timers run the group instead of rafttimer.
 	Ticks *Ticks
 
 	Network Network
 	// Drift is the largest deviation of a clock's rate, 0.2 for clocks that go
 	// between 20 % slow and 20 % fast.
 	Drift float64
-	// Hiccup is how often each node stands still for as long as HiccupFor at most. The default
+	// Hiccup is the mean time after which each node stands still, for at most HiccupFor. The default
 	// value, 0, is never.
 	Hiccup    time.Duration
 	HiccupFor time.Duration
@@ -37,7 +37,7 @@ type Ticks struct {
 	Heartbeat int // ticks
 }
 
-// Network says how messages travel.
+// Network has the properties of the network.
 type Network struct {
 	MinDelay, MaxDelay time.Duration
 	Loss               float64 // probability
@@ -45,8 +45,7 @@ type Network struct {
 	Straggle           float64 // probability of a delay up to twenty times MaxDelay
 }
 
-// Mutation is a fault of the program rather than of its surroundings. The oracle must
-// notice each.
+// Mutation is a fault of the program. The oracle must notice each.
 type Mutation int
 
 // Mutations.
@@ -54,7 +53,7 @@ const (
 	None         Mutation = iota
 	ForgetVotes           // the disk does not keep votes
 	LoseTail              // the disk does not keep the last entry over a crash
-	NeverContact          // no contact is told to the timers
+	NeverContact          // the timers get no contact
 	LeaseReads            // a leader answers reads without asking the others
 	LoseAlarm             // an alarm that comes too early, because of a contact, is not set again
 	CountTicks            // etcd/raft's ticks run beside rafttimer, one for each heartbeat interval
@@ -70,8 +69,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// tick returns the interval of ticks; 0 is none.
-func (o Options) tick(t rafttimer.Config) time.Duration {
+// tickInterval returns the interval of ticks; 0 is none.
+func (o Options) tickInterval(t rafttimer.Config) time.Duration {
 	switch {
 	case o.Ticks != nil:
 		return o.Ticks.Every
@@ -81,8 +80,8 @@ func (o Options) tick(t rafttimer.Config) time.Duration {
 	return 0
 }
 
-// longest returns the longest election timeout that a node can draw, in true time.
-func (o Options) longest(t rafttimer.Config) time.Duration {
+// longestTimeout returns the longest election timeout that a node can draw, in true time.
+func (o Options) longestTimeout(t rafttimer.Config) time.Duration {
 	d := t.ElectionTimeoutMax
 	if t.BackoffFactor > 1 {
 		d = time.Duration(float64(d) * t.BackoffLimit)
@@ -98,5 +97,5 @@ func (o Options) Bound() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 8 * o.longest(timing.Config()), nil
+	return 8 * o.longestTimeout(timing.Config()), nil
 }

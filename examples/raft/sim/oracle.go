@@ -12,8 +12,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// oracle sees all nodes at once, and knows what was committed, whatever becomes of
-// the nodes.
+// oracle sees all nodes, and remembers the committed entries even if nodes lose them.
 type oracle struct {
 	world     *world
 	leaders   map[uint64]uint64 // of terms
@@ -38,15 +37,15 @@ type commit struct {
 	sum  uint64 // of this and all entries before
 }
 
-// observe is told of what a node did.
+// observe checks an action of a node.
 func (o *oracle) observe(p *process, before, after core.Status) {
 	if before == after {
 		return
 	}
-	o.mark(uint64(o.world.Now()), after.ID, after.Term, uint64(after.State), after.Leader)
+	o.addToTrace(uint64(o.world.Now()), after.ID, after.Term, uint64(after.State), after.Leader)
 	o.checkElection(p, before, after)
 	if after.State == raft.StateLeader && (before.State != raft.StateLeader || before.Term != after.Term) {
-		o.lead(p, after.Term)
+		o.checkLeader(p, after.Term)
 	}
 }
 
@@ -59,14 +58,14 @@ func (o *oracle) checkElection(p *process, before, after core.Status) {
 	}
 }
 
-func (o *oracle) mark(values ...uint64) {
+func (o *oracle) addToTrace(values ...uint64) {
 	for _, v := range values {
 		o.trace = (o.trace ^ v) * 0x100000001b3 // FNV
 	}
 }
 
-// lead checks that a leader is the only one of its term and has what was committed before.
-func (o *oracle) lead(p *process, term uint64) {
+// checkLeader checks that a leader is the only one of its term and has all entries that were committed before.
+func (o *oracle) checkLeader(p *process, term uint64) {
 	if other, taken := o.leaders[term]; taken && other != p.id {
 		o.world.fail(TwoLeaders, "nodes %d and %d in term %d", other, p.id, term)
 	}
@@ -86,17 +85,17 @@ func (o *oracle) lead(p *process, term uint64) {
 func (o *oracle) end() uint64             { return uint64(len(o.committed)) + 2 }
 func (o *oracle) at(index uint64) *commit { return &o.committed[index-2] }
 
-// apply is told of an entry that a node applies, and of the sum of all up to it.
-func (o *oracle) apply(p *process, e *raftpb.Entry, sum uint64) {
+// observeApply checks an entry that a node applies, and the sum of all entries up to it.
+func (o *oracle) observeApply(p *process, e *raftpb.Entry, sum uint64) {
 	index := e.GetIndex()
 	if index == o.end() {
 		o.committed = append(o.committed, commit{e.GetTerm(), p.core.Status().Term, sum})
 	}
-	o.compare(p, index, sum)
+	o.compareSum(p, index, sum)
 }
 
-// compare checks what a node has applied up to an index.
-func (o *oracle) compare(p *process, index, sum uint64) {
+// compareSum checks the sum of the entries that a node has applied up to an index.
+func (o *oracle) compareSum(p *process, index, sum uint64) {
 	switch {
 	case index == 1: // Bootstrap's snapshot
 	case index >= o.end():
@@ -106,8 +105,8 @@ func (o *oracle) compare(p *process, index, sum uint64) {
 	}
 }
 
-// count counts requests for votes; with pre-votes only those, of which each election has one round.
-func (o *oracle) count(m *raftpb.Message) {
+// countVotes counts requests for votes; with PreVote those for pre-votes, of which each election has one round.
+func (o *oracle) countVotes(m *raftpb.Message) {
 	first := raftpb.MsgVote
 	if o.world.options.Sticky {
 		first = raftpb.MsgPreVote
@@ -117,15 +116,15 @@ func (o *oracle) count(m *raftpb.Message) {
 	}
 }
 
-// request returns a new request to read, and remembers what it must see.
-func (o *oracle) request() []byte {
+// newRequest returns a new request to read, and remembers the entries that it must see.
+func (o *oracle) newRequest() []byte {
 	o.asked++
 	o.reads[o.asked] = o.end() - 1
 	return binary.BigEndian.AppendUint64(nil, o.asked)
 }
 
-// read is told of the index from which on a request may be answered.
-func (o *oracle) read(request []byte, index uint64) {
+// checkRead checks the index from which on a request may be answered.
+func (o *oracle) checkRead(request []byte, index uint64) {
 	least, known := o.reads[binary.BigEndian.Uint64(request)]
 	o.answered++
 	if known && index < least {

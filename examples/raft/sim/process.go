@@ -14,14 +14,14 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
-// process is a node with its machine: what runs, what is on disk, and the clock.
+// process is a node with its machine: the running node, the disk and the clock.
 type process struct {
 	world *world
 	id    uint64
 	disk  *disk
 	clock clock
 
-	// What a crash takes away:
+	// Lost in a crash:
 	core    *core.Core
 	timers  *timers
 	ledger  *ledger
@@ -32,14 +32,14 @@ type process struct {
 	backlog []func() // messages that came while paused
 
 	fuse        int  // steps until a crash; 0: none is near
-	crashOnVote bool // the next vote that the node grants is the last that it does
-	timedOut    bool // an election timeout is being served
+	crashOnVote bool // the node crashes after the next vote that it grants
+	timedOut    bool // the node handles an election timeout
 }
 
 // maxBacklog is how many messages wait for a paused process.
 const maxBacklog = 256
 
-func (p *process) up() bool { return p.core != nil }
+func (p *process) isUp() bool { return p.core != nil }
 
 // start starts the process from its disk.
 func (p *process) start() {
@@ -47,7 +47,7 @@ func (p *process) start() {
 	p.ledger = &ledger{oracle: &p.world.oracle, process: p, index: 1}
 	p.timers = p.newTimers()
 	config := core.Config{
-		ID: p.id, Disk: p.disk, Timers: p.timers, State: p.ledger, Send: p.send, Read: p.world.oracle.read,
+		ID: p.id, Disk: p.disk, Timers: p.timers, State: p.ledger, Send: p.send, Read: p.world.oracle.checkRead,
 		Timing: o.Timing, Sticky: o.Sticky, SnapshotEvery: snapshotEvery, LeaseReads: o.Mutation == LeaseReads,
 	}
 	if o.Ticks != nil {
@@ -66,14 +66,14 @@ func (p *process) start() {
 func (p *process) newTimers() *timers {
 	w := p.world
 	return &timers{
-		machine: w.timing.Machine(w.source()), clock: &p.clock, world: &w.Schedule, wake: p.wake,
+		machine: w.timing.Machine(w.source()), clock: &p.clock, world: &w.Schedule, wake: p.handleAlarm,
 		deaf: w.options.Mutation == NeverContact,
 	}
 }
 
 // crash ends the process.
 func (p *process) crash() {
-	if !p.up() {
+	if !p.isUp() {
 		return
 	}
 	p.world.oracle.crashes++
@@ -91,8 +91,8 @@ func (p *process) crash() {
 	}
 }
 
-// step burns the fuse, if there is one.
-func (p *process) step() error {
+// burnFuse counts a step, and crashes the process at the end of the fuse.
+func (p *process) burnFuse() error {
 	if p.fuse == 0 {
 		return nil
 	}
@@ -104,21 +104,21 @@ func (p *process) step() error {
 
 func (p *process) send(m *raftpb.Message) error {
 	p.world.network.send(m)
-	p.world.oracle.count(m)
+	p.world.oracle.countVotes(m)
 	if p.crashOnVote && m.GetType() == raftpb.MsgVoteResp && !m.GetReject() {
 		return errCrash
 	}
-	return p.step()
+	return p.burnFuse()
 }
 
 // deliver hands a message to the process, now or after its pause.
 func (p *process) deliver(m *raftpb.Message) {
-	p.whenAwake(func() { p.do(func() error { return p.core.Step(m) }) })
+	p.whenAwake(func() { p.run(func() error { return p.core.Step(m) }) })
 }
 
 func (p *process) whenAwake(f func()) {
 	switch {
-	case !p.up():
+	case !p.isUp():
 	case !p.paused:
 		f()
 	case len(p.backlog) < maxBacklog:
@@ -126,8 +126,8 @@ func (p *process) whenAwake(f func()) {
 	}
 }
 
-// wake serves the alarm of the timers.
-func (p *process) wake() {
+// handleAlarm handles the alarm of the timers.
+func (p *process) handleAlarm() {
 	if p.paused {
 		p.wakeful = true
 		return
@@ -137,21 +137,21 @@ func (p *process) wake() {
 		if e.Kind == rafttimer.Stall {
 			p.world.oracle.stalls++
 		}
-		if p.up() && p.timers.machine.IsCurrent(e) {
+		if p.isUp() && p.timers.machine.IsCurrent(e) {
 			p.timedOut = e.Kind == rafttimer.ElectionTimeout
-			p.do(func() error { return p.core.Fire(e) })
+			p.run(func() error { return p.core.Fire(e) })
 		}
 	}
 	p.timedOut = false
-	if p.up() && (len(events) > 0 || p.world.options.Mutation != LoseAlarm) {
+	if p.isUp() && (len(events) > 0 || p.world.options.Mutation != LoseAlarm) {
 		_ = p.timers.setAlarm()
 	}
 }
 
-// do has the node do something, and the oracle look at it. etcd/raft panics where its own
-// invariants are broken.
-func (p *process) do(f func() error) {
-	if !p.up() {
+// run runs an action of the node, and lets the oracle check it. etcd/raft panics if its own invariants
+// are broken.
+func (p *process) run(f func() error) {
+	if !p.isUp() {
 		return
 	}
 	before := p.core.Status()
@@ -173,7 +173,7 @@ func (p *process) do(f func() error) {
 
 // pause stops the process. If its machine is suspended with it, its clock stands still.
 func (p *process) pause(d time.Duration, suspend bool) {
-	if !p.up() || p.paused {
+	if !p.isUp() || p.paused {
 		return
 	}
 	p.paused = true
@@ -188,7 +188,7 @@ func (p *process) pause(d time.Duration, suspend bool) {
 	})
 }
 
-// resume serves what has waited: alarm and messages in an order that nothing fixes.
+// resume handles the alarm and the messages that have waited, in a random order.
 func (p *process) resume() {
 	p.paused = false
 	if p.clock.stopped {
@@ -198,28 +198,28 @@ func (p *process) resume() {
 	p.backlog, p.wakeful = nil, false
 	alarmFirst := p.world.random.IntN(2) == 0
 	if wakeful && alarmFirst {
-		p.wake()
+		p.handleAlarm()
 	}
 	for _, f := range backlog {
 		p.whenAwake(f)
 	}
-	if wakeful && !alarmFirst && p.up() {
-		p.wake()
+	if wakeful && !alarmFirst && p.isUp() {
+		p.handleAlarm()
 	}
 }
 
 // String returns the node's name.
 func (p *process) String() string { return fmt.Sprintf("node %d", p.id) }
 
-func (p *process) last() uint64 {
+func (p *process) lastIndex() uint64 {
 	last, _ := p.disk.LastIndex()
 	return last
 }
 
-// log returns the entries on disk by their indexes.
-func (p *process) log() map[uint64]*raftpb.Entry {
+// entriesOnDisk returns the entries on disk by their indexes.
+func (p *process) entriesOnDisk() map[uint64]*raftpb.Entry {
 	first, _ := p.disk.FirstIndex()
-	entries, err := p.disk.tail(first, p.last()+1)
+	entries, err := p.disk.entriesBetween(first, p.lastIndex()+1)
 	if err != nil {
 		p.world.fail(Broken, "log of node %d: %v", p.id, err)
 	}
@@ -230,12 +230,12 @@ func (p *process) log() map[uint64]*raftpb.Entry {
 	return log
 }
 
-// startTicking calls Tick as a time.Ticker does that was started at any time: on a grid. A
-// process that stood still gets one tick for all that it has missed.
+// startTicking calls Tick like a time.Ticker that was started at a random time. A process that stood
+// still gets one tick for all that it has missed.
 func (p *process) startTicking() {
 	running := true
 	p.ticking = &running
-	every := p.clock.lasts(p.world.options.tick(p.world.timing.Config()))
+	every := p.clock.lasts(p.world.options.tickInterval(p.world.timing.Config()))
 	if every == 0 {
 		return
 	}
@@ -249,7 +249,7 @@ func (p *process) startTicking() {
 			missed = p.paused
 			p.whenAwake(func() {
 				missed = false
-				p.do(p.core.Tick)
+				p.run(p.core.Tick)
 			})
 		}
 		p.world.After(every, tick)

@@ -4,7 +4,7 @@ package sim
 
 import "time"
 
-// Result is what a run without a violation has seen.
+// Result has the counts of a run without a violation.
 type Result struct {
 	Settled   time.Duration // after the faults' end, until a leader was followed by all
 	Terms     uint64        // the highest one that had a leader
@@ -19,7 +19,7 @@ type Result struct {
 	Trace     uint64 // of all role changes: equal runs have equal ones
 }
 
-// Add returns the sums of two results, but for the trace.
+// Add returns the sums of two results, without the trace.
 func (r Result) Add(s Result) Result {
 	return Result{
 		Settled: r.Settled + s.Settled, Terms: r.Terms + s.Terms, Leaders: r.Leaders + s.Leaders, Elections: r.Elections + s.Elections,

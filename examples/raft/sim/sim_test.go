@@ -30,8 +30,8 @@ func variant(seed uint64) sim.Options {
 	return o
 }
 
-// TestSimulation runs five nodes through random faults: at most one leader in a term, nothing that was
-// committed is lost, no read is stale, and there is a leader within Options.Bound after the faults.
+// TestSimulation runs five nodes through random faults: a term has at most one leader, no committed entry
+// is lost, no read is stale, and there is a leader within Options.Bound after the faults.
 func TestSimulation(t *testing.T) {
 	if testing.Short() {
 		*runs = min(*runs, 300)
@@ -62,7 +62,7 @@ func runAll(t *testing.T, all []uint64) []sim.Result {
 	return results
 }
 
-// checkCoverage checks that the runs have met what they are there for, and logs how much.
+// checkCoverage checks that the runs had each kind of event often enough, and logs the counts.
 func checkCoverage(t *testing.T, results []sim.Result) {
 	t.Helper()
 	var sum sim.Result

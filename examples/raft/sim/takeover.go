@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Takeover is what it took to replace a leader that has crashed.
+// Takeover has the costs of replacing a leader that has crashed.
 type Takeover struct {
 	Took      time.Duration // from the crash until another node leads, in true time
 	Elections int           // that nodes began meanwhile
@@ -19,21 +19,20 @@ type Takeover struct {
 // errNoTakeover says that a group had no leader for a hundred election timeouts.
 var errNoTakeover = errors.New("sim: no leader for a hundred election timeouts")
 
-// RunTakeover has a group elect a leader and run for a while, between five and ten of
-// the longest election timeouts, and then has its leader crash for good. The faults are those of the
-// options, from beginning to end.
+// RunTakeover runs a group with a leader for five to ten of the longest election timeouts, and then
+// crashes the leader for good. The faults of the options last from beginning to end.
 func RunTakeover(seed uint64, o Options) (Takeover, error) {
 	w, err := newWorld(seed, o)
 	if err != nil {
 		return Takeover{}, err
 	}
-	unit := o.longest(w.timing.Config())
-	if !w.run(100*unit, func() bool { return w.leader() != nil }) {
+	unit := o.longestTimeout(w.timing.Config())
+	if !w.runUntil(100*unit, func() bool { return w.leader() != nil }) {
 		return Takeover{}, errors.Join(errNoTakeover, w.err())
 	}
-	t := Takeover{Watched: w.between(5*unit, 10*unit), Needless: -w.elections()}
-	w.run(t.Watched, nil)
-	t.Needless += w.elections()
+	t := Takeover{Watched: w.between(5*unit, 10*unit), Needless: -w.countElections()}
+	w.runUntil(t.Watched, nil)
+	t.Needless += w.countElections()
 	w.awaitAnyLeader(100 * unit)
 	return w.replaceLeader(t, 100*unit)
 }

@@ -4,7 +4,7 @@ package sim
 
 import "time"
 
-// idle are timers that never fire, where etcd/raft's own run the group.
+// idle are timers that never fire, for groups that etcd/raft's own timers run.
 type idle struct{ clock *clock }
 
 func (i idle) BecomeFollower() error  { return nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
-// timers are a machine by a node's clock, with an alarm, as a rafttimer.Driver is
+// timers is a machine on a node's clock, with an alarm, as a rafttimer.Driver is
 // by the system's. It implements core.Timers.
 type timers struct {
 	machine rafttimer.Machine
@@ -19,7 +19,7 @@ type timers struct {
 	wake    func()
 
 	alarm   time.Duration // true time at which wake is called, if set
-	setting int           // number of the latest setting; an earlier one's call is void
+	setting int           // number of the latest setting; the call of an earlier one has no effect
 	set     bool
 	frozen  time.Duration // true time of the latest freeze
 	slept   time.Duration // since the last wake, by a clock that was not suspended
@@ -46,15 +46,15 @@ func (t *timers) BecomeLeader() error {
 	return t.setAlarm()
 }
 
-// Contact leaves the alarm alone: it comes too early then.
+// Contact does not change the alarm, which then comes too early.
 func (t *timers) Contact() {
 	if !t.deaf {
 		t.machine.Contact(t.clock.now())
 	}
 }
 
-// setAlarm sets the alarm to the next deadline, unless it comes earlier anyway. A
-// jump of the clock leaves an alarm alone, as it does a timer of the system.
+// setAlarm sets the alarm to the next deadline, unless it comes earlier. A jump of the clock does not
+// change an alarm, as it does not change a timer of the system.
 func (t *timers) setAlarm() error {
 	deadline, running := t.machine.NextDeadline()
 	delay := t.clock.lasts(max(deadline-t.clock.now(), 0))
@@ -78,14 +78,14 @@ func (t *timers) wakeAfter(delay time.Duration) {
 	})
 }
 
-// freeze has clock and alarm stand still.
+// freeze stops the clock and the alarm.
 func (t *timers) freeze() {
 	t.clock.stop()
 	t.frozen = t.world.Now()
 	t.setting++
 }
 
-// thaw has them go on.
+// thaw resumes them.
 func (t *timers) thaw() {
 	t.clock.start()
 	t.slept += t.world.Now() - t.frozen

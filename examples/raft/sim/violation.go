@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is what a [Violation] breaks.
+// Kind is the kind of a [Violation].
 type Kind string
 
 // Kinds of violations.

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
-// world is all that a run consists of.
+// world has all parts of a run.
 type world struct {
 	schedule.Schedule
 	options Options
@@ -45,7 +45,7 @@ func newWorld(seed uint64, o Options) (*world, error) {
 	}
 	for _, p := range w.nodes {
 		p.start()
-		w.hiccup(p)
+		w.startHiccups(p)
 	}
 	return w, nil
 }
@@ -55,7 +55,7 @@ func (w *world) addNode(id uint64) error {
 	p.clock = clock{world: &w.Schedule, rate: 1 + w.options.Drift*(2*w.random.Float64()-1), reading: w.between(0, time.Hour)}
 	w.nodes = append(w.nodes, p)
 	var err error
-	p.disk, err = newDisk(w.members(), w.options.Mutation, p.step)
+	p.disk, err = newDisk(w.members(), w.options.Mutation, p.burnFuse)
 	return err
 }
 
@@ -77,9 +77,9 @@ func (w *world) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.random.Int64N(int64(high-low)+1))
 }
 
-// run has events happen for a time, until something is done or a violation was found. It
-// reports whether it was done.
-func (w *world) run(d time.Duration, done func() bool) bool {
+// runUntil runs events for a time, until done returns true or there is a violation. It reports whether
+// done returned true.
+func (w *world) runUntil(d time.Duration, done func() bool) bool {
 	end := w.Now() + d
 	for w.failure == nil && w.Next(end) {
 		if done != nil && done() {
@@ -89,14 +89,14 @@ func (w *world) run(d time.Duration, done func() bool) bool {
 	return false
 }
 
-// hiccup has a process stand still now and then, if the options say so.
-func (w *world) hiccup(p *process) {
+// startHiccups makes a process stand still from time to time, if the options say so.
+func (w *world) startHiccups(p *process) {
 	if w.options.Hiccup == 0 {
 		return
 	}
 	w.After(w.between(0, 2*w.options.Hiccup), func() {
 		p.pause(w.between(0, w.options.HiccupFor), false)
-		w.hiccup(p)
+		w.startHiccups(p)
 	})
 }
 
@@ -105,7 +105,7 @@ func (w *world) hiccup(p *process) {
 func (w *world) leader() *process {
 	var leader *process
 	for _, p := range w.nodes {
-		if !p.up() || p.core.Status().Leader == 0 || p.core.Status().Term != w.nodes[0].core.Status().Term {
+		if !p.isUp() || p.core.Status().Leader == 0 || p.core.Status().Term != w.nodes[0].core.Status().Term {
 			return nil
 		}
 		if p.core.Status().Leader == p.id {
@@ -117,7 +117,7 @@ func (w *world) leader() *process {
 	return leader
 }
 
-// fail notes the first violation, which ends the run.
+// fail records the first violation, which ends the run.
 func (w *world) fail(kind Kind, format string, args ...any) {
 	if w.failure == nil {
 		w.failure = &Violation{Kind: kind, Seed: w.seed, At: w.Now(), Text: fmt.Sprintf(format, args...)}

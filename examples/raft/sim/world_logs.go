@@ -17,9 +17,9 @@ func (w *world) compareLogs() {
 }
 
 func (w *world) compareTwo(p, q *process) {
-	a, b := p.log(), q.log()
+	a, b := p.entriesOnDisk(), q.entriesOnDisk()
 	matched := false
-	for index := min(p.last(), q.last()); a[index] != nil && b[index] != nil; index-- {
+	for index := min(p.lastIndex(), q.lastIndex()); a[index] != nil && b[index] != nil; index-- {
 		x, y := a[index], b[index]
 		same := x.GetTerm() == y.GetTerm()
 		if matched && !same || same && !bytes.Equal(x.GetData(), y.GetData()) {

@@ -10,8 +10,8 @@ const (
 	calm    = 500 * time.Millisecond // in which a leader must stay
 )
 
-// Run has nodes run through two seconds of faults, and then some without. Its
-// error is a [*Violation], or that of Options.Timing.
+// Run runs nodes through two seconds of faults, and then some without. Its error is a [*Violation], or
+// that of Options.Timing.
 func Run(seed uint64, o Options) (Result, error) {
 	bound, err := o.Bound()
 	if err != nil {
@@ -25,22 +25,22 @@ func Run(seed uint64, o Options) (Result, error) {
 	w.crashed = n.restartSoon
 	n.start()
 	w.client.start()
-	w.run(trouble, nil)
-	n.end()
+	w.runUntil(trouble, nil)
+	n.endFaults()
 	w.client.over = true
-	settled := w.settle(bound)
+	settled := w.checkRecovery(bound)
 	return w.result(settled), w.err()
 }
 
-// settle checks that there is a leader within the bound, that one stays, and that entries
-// are applied everywhere. It returns how long the first took.
-func (w *world) settle(bound time.Duration) time.Duration {
+// checkRecovery checks that there is a leader within the bound, that one stays, and that entries are
+// applied everywhere. It returns the time until the leader.
+func (w *world) checkRecovery(bound time.Duration) time.Duration {
 	end := w.Now()
 	if !w.awaitLeader(end + bound) {
 		return 0
 	}
 	settled := w.Now() - end
-	w.run(end+w.options.longest(w.timing.Config())-w.Now(), nil) // faults have an after-effect: a clock that was set back makes a beat late
+	w.runUntil(end+w.options.longestTimeout(w.timing.Config())-w.Now(), nil) // faults have after-effects: a clock that was set back makes a heartbeat late
 	if w.awaitLeader(end + bound) {
 		w.checkStays(w.leader())
 		w.checkProgress()
@@ -48,9 +48,9 @@ func (w *world) settle(bound time.Duration) time.Duration {
 	return settled
 }
 
-// awaitLeader waits until all follow a leader.
+// awaitLeader waits until all nodes follow a leader.
 func (w *world) awaitLeader(by time.Duration) bool {
-	if w.leader() != nil || w.run(by-w.Now(), func() bool { return w.leader() != nil }) {
+	if w.leader() != nil || w.runUntil(by-w.Now(), func() bool { return w.leader() != nil }) {
 		return w.failure == nil
 	}
 	w.fail(NoLeader, "not by %v, and the faults ended at %v", by, trouble)
@@ -58,20 +58,20 @@ func (w *world) awaitLeader(by time.Duration) bool {
 }
 
 func (w *world) checkStays(leader *process) {
-	if w.run(calm, func() bool { return w.leader() != leader }) {
+	if w.runUntil(calm, func() bool { return w.leader() != leader }) {
 		w.fail(Unstable, "%v led, followed by all", leader)
 	}
 }
 
-// checkProgress checks that one more entry is applied by all.
+// checkProgress checks that all nodes apply one more entry.
 func (w *world) checkProgress() {
 	leader := w.leader()
 	if w.failure != nil {
 		return
 	}
 	w.client.propose(leader)
-	last := leader.last()
-	if !w.run(calm, func() bool { return w.appliedByAll(last) }) {
+	last := leader.lastIndex()
+	if !w.runUntil(calm, func() bool { return w.appliedByAll(last) }) {
 		w.fail(Stuck, "entry %d is not applied by all after %v", last, calm)
 	}
 	w.compareLogs()
@@ -79,7 +79,7 @@ func (w *world) checkProgress() {
 
 func (w *world) appliedByAll(index uint64) bool {
 	for _, p := range w.nodes {
-		if !p.up() || p.core.Applied() < index {
+		if !p.isUp() || p.core.Applied() < index {
 			return false
 		}
 	}
@@ -88,15 +88,15 @@ func (w *world) appliedByAll(index uint64) bool {
 
 func (w *world) result(settled time.Duration) Result {
 	return Result{
-		Settled: settled, Terms: w.oracle.highest, Leaders: len(w.oracle.leaders), Elections: w.elections(),
+		Settled: settled, Terms: w.oracle.highest, Leaders: len(w.oracle.leaders), Elections: w.countElections(),
 		Committed: len(w.oracle.committed), Reads: w.oracle.answered, Messages: w.network.sent, Crashes: w.oracle.crashes,
 		Snapshots: w.oracle.restored, Stalls: w.oracle.stalls, Trace: w.oracle.trace,
 	}
 }
 
-// elections returns how often a node has begun one. Each begins with a request to all others, for a
-// vote or a pre-vote.
-func (w *world) elections() int { return w.oracle.requests / (w.options.Nodes - 1) }
+// countElections returns the number of elections. Each begins with a request to all other nodes, for a vote
+// or a pre-vote.
+func (w *world) countElections() int { return w.oracle.requests / (w.options.Nodes - 1) }
 
 func (w *world) err() error {
 	if w.failure == nil {

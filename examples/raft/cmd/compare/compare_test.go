@@ -26,22 +26,22 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestEqualMeans checks that the entrants of a contest which do not say so have timeouts of the
-// same mean, within 1 %.
+// TestEqualMeans checks that the entrants of a contest have timeouts of the same mean, within 1 %,
+// except those that say otherwise.
 func TestEqualMeans(t *testing.T) {
 	for _, c := range contests {
-		want := c.entrants[0].mean()
+		want := c.entrants[0].meanTimeout()
 		for _, e := range c.entrants {
-			if d := e.mean() - want; !strings.Contains(e.name, "mean") && d.Abs() > want/100 {
-				t.Errorf("%s: mean %v, want %v", e.name, e.mean(), want)
+			if d := e.meanTimeout() - want; !strings.Contains(e.name, "mean") && d.Abs() > want/100 {
+				t.Errorf("%s: mean %v, want %v", e.name, e.meanTimeout(), want)
 			}
 		}
 	}
 }
 
-// mean returns the mean of the election timeout: ticks are drawn from n to 2n - 1, and the first one
+// meanTimeout returns the mean of the election timeout: ticks are drawn from n to 2n - 1, and the first one
 // comes half a tick after a contact.
-func (e entrant) mean() time.Duration {
+func (e entrant) meanTimeout() time.Duration {
 	if e.ticks != nil {
 		return time.Duration((3*float64(e.ticks.Election)/2 - 1) * float64(e.ticks.Every))
 	}

@@ -21,8 +21,8 @@ type entrant struct {
 	ticks  *sim.Ticks
 }
 
-// contest is a set of entrants. All but those that say so have election timeouts of the same
-// mean.
+// contest is a set of entrants. Their election timeouts have the same mean, except those that say
+// otherwise.
 type contest struct {
 	about    string
 	entrants []entrant
@@ -47,7 +47,7 @@ var contests = []contest{
 
 var seconds = rafttimer.Config{ElectionTimeoutMin: 900 * ms, ElectionTimeoutMax: 1900 * ms, HeartbeatInterval: 100 * ms}
 
-// surroundings are what a group has to live with.
+// surroundings are the network and the clocks of a group.
 type surroundings struct {
 	name    string
 	options sim.Options
@@ -65,8 +65,8 @@ func network(minimum, maximum time.Duration, loss float64) sim.Network {
 	return sim.Network{MinDelay: minimum * ms, MaxDelay: maximum * ms, Loss: loss}
 }
 
-// options returns those of a run.
-func (e entrant) options(s surroundings, sticky bool) sim.Options {
+// runOptions returns the options of a run.
+func (e entrant) runOptions(s surroundings, sticky bool) sim.Options {
 	o := s.options
 	o.Timing, o.Ticks, o.Sticky = e.timing, e.ticks, sticky
 	return o
@@ -95,7 +95,7 @@ func (c contest) printRow(w io.Writer, s surroundings, sticky bool, runs int) er
 	}
 	fmt.Fprintf(w, "| %s%s |", s.name, suffix)
 	for _, e := range c.entrants {
-		f, err := measure(e.options(s, sticky), runs)
+		f, err := measure(e.runOptions(s, sticky), runs)
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", s.name, e.name, err)
 		}

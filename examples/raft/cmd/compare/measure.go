@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/examples/raft/sim"
 )
 
-// figures are those of many crashes.
+// figures has the figures of many crashes.
 type figures struct {
 	median, p99 time.Duration
 	elections   float64 // for each crash
@@ -40,8 +40,8 @@ func measure(o sim.Options, runs int) (figures, error) {
 	}, nil
 }
 
-// seedTicks has etcd/raft draw its numbers of ticks, which it does by crypto/rand, from a seed: no
-// option of its own does so.
+// seedTicks makes etcd/raft draw its numbers of ticks from a seed. It uses crypto/rand, and has no
+// option for that.
 func seedTicks(seed uint64) {
 	var key [32]byte
 	for i := range 8 {
