@@ -24,8 +24,9 @@ const (
 	mergeAlways
 )
 
-// atomics are FoundationDB's atomic operations. What mergeRule says of them is what
-// its client does (WriteMap::coalesce and coalesceOver).
+// atomics are FoundationDB's atomic operations, and their rules those of its client
+// (WriteMap::coalesceOver). One of them surprises: two appends in a row are one, so
+// that neither is made where only the first would fit.
 var atomics = [...]atomic{
 	kv.Add:             {add, mergeEqualLength},
 	kv.BitAnd:          {bitAnd, mergeAlways},

@@ -51,7 +51,8 @@ func (s *overlay) walkRange(keys kv.SelectorRange, l rangeread.Limits, reverse b
 	return res, err
 }
 
-// iteratorBytes is how much the batches of ModeIterator hold.
+// iteratorBytes is how much the batches of ModeIterator hold (iteration_progression in
+// fdb_c.cpp).
 var iteratorBytes = [...]int{4096, 6144, 9216, 13_824, 20_736, 31_104, 46_656, 69_984, 80_000, 120_000}
 
 // batchBytes returns how much a batch holds, by FoundationDB's table.

@@ -66,8 +66,9 @@ const (
 	longestIfShort = 30 * time.Second      // the cap after errors of memory that is short (RESOURCE_CONSTRAINED_MAX_BACKOFF)
 )
 
-// retryDelay returns how long OnError waits, as FoundationDB's client does: a random
-// part of a delay that doubles, but a fixed time after errors of the version.
+// retryDelay returns how long OnError waits, as FoundationDB's client does
+// (Transaction::getBackoff): a random part of a delay that doubles, but a fixed time
+// after errors of the version.
 func (t *Transaction) retryDelay(code kv.Code) time.Duration {
 	switch code {
 	case kv.CodeFutureVersion, kv.CodeTransactionTooOld:

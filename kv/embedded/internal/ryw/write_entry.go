@@ -69,7 +69,8 @@ func (w writeEntry) withOperation(added []operation, conflict bool) writeEntry {
 }
 
 // fold adds an operation to those on one key, merged with the last one if the
-// result is the same for every value below. It does not modify ops.
+// result is the same for every value below (WriteMap::coalesceOver of FoundationDB's
+// client). It does not modify ops.
 func fold(ops []operation, op operation) []operation {
 	last := ops[len(ops)-1]
 	ops = ops[:len(ops):len(ops)]
@@ -79,7 +80,7 @@ func fold(ops []operation, op operation) []operation {
 	return append(ops[:len(ops)-1:len(ops)-1], merge(last, op))
 }
 
-// merge returns the one operation that last and then op come to.
+// merge returns the one operation that last and then op come to (WriteMap::coalesce).
 func merge(last, op operation) operation {
 	if op.op == mutation.OpSet || op.op == kv.SetVersionstampedValue {
 		return op
@@ -87,7 +88,8 @@ func merge(last, op operation) operation {
 	return operation{op: last.op, value: mutation.Apply(op.op, last.value, op.value)}
 }
 
-// applyTo returns what the operations make of the database's value.
+// applyTo returns what the operations make of the database's value
+// (WriteMap::coalesceUnder).
 func (w *writeEntry) applyTo(below []byte) []byte {
 	if len(w.ops) == 1 && !w.needsStored() {
 		return w.ops[0].value
