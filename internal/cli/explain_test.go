@@ -18,7 +18,7 @@ import (
 // goSymbol matches names of Go: Options.Layout, MaxThroughputPerMs.
 var goSymbol = regexp.MustCompile(`\b[A-Za-z]+\.[A-Z]\w*|\b[A-Z]+[a-z]+[A-Z]\w*|\*[a-z]+\.`)
 
-// TestErrorsNameNoGoSymbols: errors are for operators, who need not know Go.
+// TestErrorsNameNoGoSymbols: operators need not know Go, so errors name no symbols of it.
 func TestErrorsNameNoGoSymbols(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
