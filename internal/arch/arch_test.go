@@ -39,10 +39,9 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/txn":   {"kv", "kv/embedded/internal/mutation", "kv/embedded/internal/watch"},
 	"kv/embedded/internal/watch": {"kv", "kv/embedded/internal/btree", "kv/embedded/internal/mutation"},
 	"kv/embedded/internal/commit": {
-		"kv", "kv/embedded/internal/base", "kv/embedded/internal/btree", "kv/embedded/internal/commitlog", "kv/embedded/internal/fault",
-		"kv/embedded/internal/histogram", "kv/embedded/internal/keys", "kv/embedded/internal/mutation", "kv/embedded/internal/mvcc",
-		"kv/embedded/internal/rangeset", "kv/embedded/internal/readers", "kv/embedded/internal/txn", "kv/embedded/internal/watch",
-		"kv/embedded/internal/sample",
+		"kv", "kv/embedded/internal/base", "kv/embedded/internal/commitlog", "kv/embedded/internal/fault", "kv/embedded/internal/histogram",
+		"kv/embedded/internal/keys", "kv/embedded/internal/mutation", "kv/embedded/internal/mvcc", "kv/embedded/internal/readers",
+		"kv/embedded/internal/txn", "kv/embedded/internal/watch",
 	},
 	"kv/embedded/internal/mvcc": {
 		"kv", "kv/embedded/internal/base", "kv/embedded/internal/btree", "kv/embedded/internal/keys", "kv/embedded/internal/mutation",

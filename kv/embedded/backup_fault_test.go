@@ -29,7 +29,7 @@ func TestBackupFaults(t *testing.T) {
 		})
 		db := openTest(t, crashOptions(fs, false))
 		for i := range 30 {
-			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.pass()); err != nil {
+			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.Pass()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestBackupAcrossFileSystems(t *testing.T) {
 		}))
 		db := openTest(t, crashOptions(fs, false))
 		for i := range 30 {
-			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.pass()); err != nil {
+			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.Pass()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -169,7 +169,7 @@ func TestBackupCrash(t *testing.T) {
 		}))
 		db := openTest(t, crashOptions(fs, false))
 		for i := range 30 {
-			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.pass()); err != nil {
+			if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.Pass()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -211,7 +211,7 @@ func backUpUntilKilled(dir string) {
 	}
 	work := func() error {
 		for i := first + 1; ; i++ {
-			err := errors.Join(commitNumberedIn(context.Background(), db, i), db.disk.absorber.pass())
+			err := errors.Join(commitNumberedIn(context.Background(), db, i), db.disk.absorber.Pass())
 			if err != nil {
 				return err
 			}

@@ -144,7 +144,7 @@ func TestBackup(t *testing.T) {
 	o.segmentSize, o.flushAt = 4000, 20000
 	db := openTest(t, o)
 	var done atomic.Int64
-	writers := []func() error{db.disk.absorber.pass}
+	writers := []func() error{db.disk.absorber.Pass}
 	for range 4 {
 		r := rand.New(rand.NewPCG(random.Uint64(), 1))
 		writers = append(writers, func() error {
@@ -194,7 +194,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%3 == 0 {
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -217,7 +217,7 @@ func TestBackupIsUntouched(t *testing.T) {
 	commit := func(db *Database, from, to int) {
 		t.Helper()
 		for i := from; i <= to; i++ {
-			if err := errors.Join(commitNumbered(t, db, i), db.disk.absorber.pass()); err != nil {
+			if err := errors.Join(commitNumbered(t, db, i), db.disk.absorber.Pass()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -234,7 +234,7 @@ func TestBackupIsUntouched(t *testing.T) {
 		t.Errorf("the backup has %d transactions, want 50", last)
 	}
 	commit(copied, 51, 120)
-	if v := copied.head.newest().version; v <= info.Version {
+	if v := copied.head.Newest().Version(); v <= info.Version {
 		t.Errorf("the backup is of version %d and goes on at %d", info.Version, v)
 	}
 	closeTest(t, copied)

@@ -99,7 +99,7 @@ func filled(b *testing.B, form string) *Database {
 	}
 	if form == "base" {
 		transact(b, db, func(tx kv.Transaction) { tx.Set([]byte("z"), nil) })
-		if err := db.disk.absorber.pass(); err != nil {
+		if err := db.disk.absorber.Pass(); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := db.disk.base.Flush(nil); err != nil {

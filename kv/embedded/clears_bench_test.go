@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
 // BenchmarkFirstReadBehindClears reads the first key behind 50,000 that were
@@ -19,10 +18,9 @@ import (
 func BenchmarkFirstReadBehindClears(b *testing.B) {
 	for name, keys := range map[string]int{"runs": 16, "single": math.MaxInt} {
 		b.Run(name, func(b *testing.B) {
-			defer base.SetRunKeys(keys)()
 			for range b.N {
 				b.StopTimer()
-				db := clearedBase(b, 50_000)
+				db := clearedBase(b, 50_000, keys)
 				b.StartTimer()
 				pairs, err := kv.ReadTransact(context.Background(), db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
 					r := kv.KeyRange{Begin: laneKey(0), End: []byte("zz")}.Selectors()
@@ -40,9 +38,9 @@ func BenchmarkFirstReadBehindClears(b *testing.B) {
 
 // clearedBase opens a database to whose base n keys have moved, and then the
 // clears of them.
-func clearedBase(b *testing.B, n int) *Database {
+func clearedBase(b *testing.B, n, runKeys int) *Database {
 	b.Helper()
-	db, err := OpenWith(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true})
+	db, err := OpenWith(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true, runKeys: runKeys})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -58,7 +56,7 @@ func clearedBase(b *testing.B, n int) *Database {
 			})
 		}
 		transact(b, db, func(tx kv.Transaction) { tx.Set([]byte("z"), fmt.Append(nil, n)) })
-		if err := db.disk.absorber.pass(); err != nil {
+		if err := db.disk.absorber.Pass(); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := db.disk.base.Flush(nil); err != nil {

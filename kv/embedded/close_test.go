@@ -44,7 +44,7 @@ func closeInFlight(t *testing.T) {
 			tx.Set(fmt.Appendf(nil, "filler/%05d", i), make([]byte, 100))
 		}
 	})
-	if err := db.disk.absorber.base.Store().Flush(); err != nil {
+	if err := db.disk.base.Store().Flush(); err != nil {
 		t.Fatal(err)
 	}
 	var (

@@ -90,7 +90,7 @@ func coldKey(i int) []byte { return fmt.Appendf(nil, "cold/%04d", i) }
 // openCold opens a database whose base is a table on a disk that can be blocked.
 // Nothing of it is in memory but the table's index: each read of a key of
 // coldKey(10*i) is a read of the disk of its own.
-func openCold(t *testing.T) (*Database, *coldDisk) {
+func openCold(t *testing.T, change ...func(*Options)) (*Database, *coldDisk) {
 	t.Helper()
 	d := &coldDisk{}
 	d.changed = sync.NewCond(&d.mu)
@@ -111,7 +111,7 @@ func openCold(t *testing.T) (*Database, *coldDisk) {
 		}
 	})
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("recent"), []byte("recent")) })
-	if err := db.disk.absorber.pass(); err != nil {
+	if err := db.disk.absorber.Pass(); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := db.disk.base.Flush(nil); !ok || err != nil {
@@ -123,6 +123,9 @@ func openCold(t *testing.T) (*Database, *coldDisk) {
 	closeTest(t, db)
 	o := crashOptions(fs, true)
 	o.CacheSize = 1 << 20
+	for _, c := range change {
+		c(&o)
+	}
 	if db, err = OpenWith(dir, o); err != nil {
 		t.Fatal(err)
 	}

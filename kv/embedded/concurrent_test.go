@@ -57,7 +57,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Go(func() {
 		for !quit.Load() {
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -130,7 +130,7 @@ func TestTooOld(t *testing.T) {
 	for range 3 {
 		transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("other"), []byte("new")) })
 	}
-	if err := db.disk.absorber.pass(); err != nil {
+	if err := db.disk.absorber.Pass(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := readPairs(tx, everything, kv.RangeOptions{}); kv.CodeOf(err) != kv.CodeTransactionTooOld {
@@ -171,7 +171,7 @@ func TestBaseStaysSmall(t *testing.T) {
 	}
 	transact(t, db, func(tx kv.Transaction) { tx.ClearRange(everything) })
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("last"), nil) })
-	if err := db.disk.absorber.pass(); err != nil {
+	if err := db.disk.absorber.Pass(); err != nil {
 		t.Fatal(err)
 	}
 	iter, err := db.disk.base.Store().NewIter(nil)

@@ -129,7 +129,7 @@ func (p *seriesProgress) run(t *testing.T, db *Database, each int) {
 	}
 	absorber.Go(func() {
 		for !quit.Load() {
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				t.Error(err)
 				return
 			}

@@ -81,7 +81,7 @@ func crashLoad(t *testing.T, db *Database, first int) (acknowledged *atomic.Int6
 	})
 	wg.Go(func() {
 		for !quit.Load() {
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				t.Error(err)
 				return
 			}

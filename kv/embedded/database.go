@@ -8,19 +8,21 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commit"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
 // Database is an open engine: a [kv.Database]. It is safe for concurrent use.
 type Database struct {
-	head      head
+	head      mvcc.Head
 	watches   watch.Table
 	readers   readers.Pool
-	committer committer
-	stats     stats
+	committer *commit.Committer
+	retries   atomic.Int64  // that OnError allowed
+	backups   atomic.Int64  // that were made
 	client    *ryw.Client   // of its transactions
 	tracer    *Tracer       // nil: none
 	begun     atomic.Uint64 // transactions that the tracer was told of
@@ -42,11 +44,13 @@ func OpenMemoryWith(o Options) (*Database, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	db := &Database{head: head{clock: newClock(0)}}
+	db := &Database{}
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	w := newWindow(true)
-	db.head.open(&view{entries: w.entries.Snapshot()}, defaultWindowSize/historyShare)
-	db.committer = committer{head: &db.head, window: w, resolver: newResolver(w), watches: &db.watches, stats: &db.stats, readers: &db.readers, sample: &sample.Sample{}}
+	w := mvcc.NewMemoryWindow()
+	if err := db.head.Open(w, nil, 0, defaultWindowSize); err != nil {
+		return nil, err
+	}
+	db.committer = commit.NewCommitter(commit.Options{Head: &db.head, Window: w, Watches: &db.watches, Readers: &db.readers})
 	return db, nil
 }
 
@@ -89,9 +93,9 @@ func (db *Database) Close() error {
 
 func (db *Database) close() error {
 	db.readers.Wait() // commits that have begun may wait for reads
-	db.committer.stop(kv.ErrClosed)
+	db.committer.Stop(kv.ErrClosed)
 	db.watches.Close(kv.ErrClosed)
-	db.head.close()
+	db.head.Close()
 	defer db.readers.Wait()
 	if db.disk == nil {
 		return nil
@@ -108,14 +112,4 @@ func (db *Database) wrapForTracer(tx *ryw.Transaction) kv.Transaction {
 	t := &tracerTransaction{Transaction: tx, tracer: db.tracer, number: db.begun.Add(1)}
 	t.attempt.Store(1)
 	return t
-}
-
-// sampleRange returns the sample of what is committed in a range.
-func (db *Database) sampleRange(r kv.KeyRange) []sampledKey {
-	of := db.committer.sample
-	v := db.head.newest()
-	if v.base != nil {
-		of = v.base.ByteSample()
-	}
-	return v.sampleRange(of.Snapshot(), r.Begin, r.End)
 }

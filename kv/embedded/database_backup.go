@@ -53,6 +53,6 @@ func (db *Database) Backup(ctx context.Context, dir string) (BackupInfo, error) 
 	if err != nil {
 		return BackupInfo{}, fmt.Errorf("embedded: backing up to %s: %w", dir, err)
 	}
-	db.stats.backups.Add(1)
+	db.backups.Add(1)
 	return info, nil
 }

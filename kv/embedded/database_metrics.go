@@ -5,21 +5,21 @@ package embedded
 // Metrics returns how the database does. It waits for a sync of the log at
 // most, and may be called at any time, after Close too.
 func (db *Database) Metrics() Metrics {
-	s := &db.stats
+	s := db.committer.Stats()
 	m := Metrics{
-		Commits:   s.commits.Load(),
-		Conflicts: s.conflicts.Load(),
-		TooOld:    s.tooOld.Load(),
-		Failed:    s.failed.Load(),
-		Refused:   s.refused.Load(),
-		Retries:   s.retries.Load(),
-		BatchSize: readHistogram(&s.batchSize, int64(1)),
-		Version:   db.head.now.Load().version,
+		Commits:   s.Commits.Load(),
+		Conflicts: s.Conflicts.Load(),
+		TooOld:    s.TooOld.Load(),
+		Failed:    s.Failed.Load(),
+		Refused:   s.Refused.Load(),
+		Retries:   db.retries.Load(),
+		BatchSize: readHistogram(&s.BatchSize, int64(1)),
+		Version:   db.head.Published().Version(),
 		Watches:   db.watches.Count(),
-		Backups:   s.backups.Load(),
+		Backups:   db.backups.Load(),
 	}
-	m.OldestVersion, m.Views, m.HistoryBytes = db.head.kept()
-	m.QueuedCommits, m.QueuedBytes = db.committer.queueSize()
+	m.OldestVersion, m.Views, m.HistoryBytes = db.head.Kept()
+	m.QueuedCommits, m.QueuedBytes = db.committer.QueueSize()
 	if db.disk != nil {
 		db.disk.measure(&m, s)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commit"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
@@ -40,14 +41,14 @@ func (d *disk) backup(ctx context.Context, dir string) (BackupInfo, error) {
 }
 
 // measure fills in what concerns the disk.
-func (d *disk) measure(m *Metrics, s *stats) {
+func (d *disk) measure(m *Metrics, s *commit.Stats) {
 	m.Sync = readHistogram(d.log.SyncTimes(), 64*time.Microsecond)
-	p := &d.absorber.pressure
-	m.Delayed, m.Delays, m.DelayTime = p.account()
-	m.WindowBytes, m.WindowLimit, m.WindowWrites = p.journal.bytes.Load(), p.limit, p.journal.keys.Load()
+	u := d.absorber.WindowUse()
+	m.Delayed, m.Delays, m.DelayTime = u.Delayed, u.Delays, u.DelayTime
+	m.WindowBytes, m.WindowLimit, m.WindowWrites = u.Bytes, u.Limit, u.Writes
 	m.LogBytes, m.LogSegments = d.log.Backlog()
 	m.AbsorbedVersion = d.base.AbsorbedVersion()
-	m.AbsorbedWrites, m.AbsorbTime = s.absorbed.Load(), time.Duration(s.absorbTime.Load())
+	m.AbsorbedWrites, m.AbsorbTime = s.AbsorbedWrites.Load(), time.Duration(s.AbsorbTime.Load())
 	if err := d.fault.Get(); err != nil {
 		m.Fault = err.Error()
 	}
@@ -63,7 +64,7 @@ type disk struct {
 	base     *base.Base
 	log      *commitlog.Log
 	fault    *fault.Fault
-	absorber *absorber
+	absorber *commit.Absorber
 	keeper   *commitlog.Keeper
 	copies   *copies
 	options  Options
@@ -75,7 +76,7 @@ type disk struct {
 // failed, it notes how far the log went.
 func (d *disk) close() error {
 	d.copies.stop()
-	d.absorber.stop()
+	d.absorber.Stop()
 	d.keeper.Stop()
 	c, err := d.log.Close()
 	if err == nil && d.fault.Get() == nil && !d.options.ReadOnly {

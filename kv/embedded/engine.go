@@ -16,11 +16,11 @@ import (
 type engine struct{ db *Database }
 
 // Newest implements [ryw.Engine].
-func (e *engine) Newest() ryw.View { return engineView{e.db.head.newest()} }
+func (e *engine) Newest() ryw.View { return engineView{e.db.head.Newest()} }
 
 // At implements [ryw.Engine].
 func (e *engine) At(version int64) (ryw.View, error) {
-	v, err := e.db.head.at(version)
+	v, err := e.db.head.At(version)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (e *engine) At(version int64) (ryw.View, error) {
 }
 
 // CheckAge implements [ryw.Engine].
-func (e *engine) CheckAge(version int64) error { return e.db.head.check(version) }
+func (e *engine) CheckAge(version int64) error { return e.db.head.CheckAge(version) }
 
 // Closed implements [ryw.Engine].
 func (e *engine) Closed() bool { return e.db.closed.Load() }
@@ -37,10 +37,10 @@ func (e *engine) Closed() bool { return e.db.closed.Load() }
 func (e *engine) Start(t readers.Task) { e.db.readers.Start(t) }
 
 // Commit implements [ryw.Engine].
-func (e *engine) Commit(r *txn.Request) { e.db.committer.submitWithInputs(&commitRequest{Request: r}) }
+func (e *engine) Commit(r *txn.Request) { e.db.committer.Commit(r) }
 
 // Drive implements [ryw.Engine].
-func (e *engine) Drive() { e.db.committer.drive() }
+func (e *engine) Drive() { e.db.committer.Drive() }
 
 // NewWatch implements [ryw.Engine].
 func (e *engine) NewWatch(key, value []byte) (*watch.Watch, error) {
@@ -48,13 +48,13 @@ func (e *engine) NewWatch(key, value []byte) (*watch.Watch, error) {
 }
 
 // Arm implements [ryw.Engine].
-func (e *engine) Arm(watches []*watch.Watch) { e.db.watches.Arm(e.db.head.published, watches) }
+func (e *engine) Arm(watches []*watch.Watch) { e.db.committer.Arm(watches) }
 
 // Sample implements [ryw.Engine].
 func (e *engine) Sample(r kv.KeyRange) iter.Seq2[[]byte, int64] {
 	return func(yield func([]byte, int64) bool) {
-		for _, w := range e.db.sampleRange(r) {
-			if !yield(w.key, w.size) {
+		for _, s := range e.db.head.Newest().SampleRange(r.Begin, r.End) {
+			if !yield(s.Key, s.Size) {
 				return
 			}
 		}
@@ -62,4 +62,4 @@ func (e *engine) Sample(r kv.KeyRange) iter.Seq2[[]byte, int64] {
 }
 
 // CountRetry implements [ryw.Engine].
-func (e *engine) CountRetry() { e.db.stats.retries.Add(1) }
+func (e *engine) CountRetry() { e.db.retries.Add(1) }

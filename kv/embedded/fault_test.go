@@ -129,7 +129,7 @@ func commitUntilFault(t *testing.T, db *Database) (int, error) {
 		if err := commitNumbered(t, db, i); err != nil {
 			return i - 1, err
 		}
-		if err := db.disk.absorber.pass(); err != nil {
+		if err := db.disk.absorber.Pass(); err != nil {
 			_ = db.disk.fault.Raise("moving commits to the base", err)
 		}
 	}

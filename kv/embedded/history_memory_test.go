@@ -54,7 +54,7 @@ func TestHistoryEndsAfterFiveSeconds(t *testing.T) {
 				overwriteValues(t, db, 960, func(i int) {
 					time.Sleep(time.Second / 8)
 					if db.disk != nil && i%8 == 7 {
-						if err := db.disk.absorber.pass(); err != nil {
+						if err := db.disk.absorber.Pass(); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -3,13 +3,11 @@
 package embedded
 
 import (
+	"bytes"
 	"runtime"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // appending appends a byte to the value of a cold key in a transaction of its own,
@@ -109,11 +107,13 @@ func TestColdAtomicOverLaterWrites(t *testing.T) {
 			transact(t, db, c.write)
 			if c.absorb {
 				transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("later"), nil) })
-				if err := db.disk.absorber.pass(); err != nil {
+				if err := db.disk.absorber.Pass(); err != nil {
 					t.Fatal(err)
 				}
-				if _, k := lookUp(&db.head.newest().entries, coldKey(500)); k != unknown {
-					t.Fatal("the window still knows the key")
+				for e := range db.head.Newest().Entries() {
+					if bytes.Equal(e.Key, coldKey(500)) {
+						t.Fatal("the window still knows the key")
+					}
 				}
 			}
 			disk.block(false)
@@ -158,8 +158,7 @@ func TestColdCommitsAndClose(t *testing.T) {
 // TestColdAtomicsAreBounded begins commits that wait for the disk, more than may
 // wait: those beyond are refused.
 func TestColdAtomicsAreBounded(t *testing.T) {
-	db, disk := openCold(t)
-	db.committer.queue.limit = 100_000
+	db, disk := openCold(t, func(o *Options) { o.queueSize = 100_000 })
 	disk.block(true)
 	var commits []kv.Future[struct{}]
 	for i := range 20 {
@@ -186,45 +185,7 @@ func TestColdAtomicsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if bytes := db.committer.fetching.Load(); bytes != 0 {
+	if bytes := db.committer.FetchingBytes(); bytes != 0 {
 		t.Errorf("%d bytes wait for the disk when no commit does", bytes)
-	}
-}
-
-// outcomes gives the outcome of a request to a test.
-type outcomes chan txn.Outcome
-
-// Finish implements [txn.Finisher].
-func (c outcomes) Finish(o txn.Outcome) { c <- o }
-
-// TestStaleInputs queues a commit after the value that its atomic operation needs
-// was written again, and that has left the window.
-func TestStaleInputs(t *testing.T) {
-	db, _ := openCold(t)
-	valueOf(t, db, coldKey(500)) // its row is cached now
-	told := make(outcomes, 1)
-	r := &commitRequest{Request: &txn.Request{
-		ReadVersion: readVersion(t, begin(t, db)), Undated: true, Finisher: told,
-		Mutations: []mutation.Mutation{{Op: kv.AppendIfFits, Key: coldKey(500), Value: []byte("+")}},
-		Writes:    []kv.KeyRange{keys.Single(coldKey(500))},
-	}}
-	if cold, err := r.gatherInputs(db.head.newest()); cold != 0 || err != nil {
-		t.Fatalf("%d inputs are not at hand (%v)", cold, err)
-	}
-	transact(t, db, func(tx kv.Transaction) { tx.Set(coldKey(500), []byte("new")) })
-	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("later"), nil) })
-	if err := db.disk.absorber.pass(); err != nil {
-		t.Fatal(err)
-	}
-	db.committer.submit(r)
-	db.committer.drive()
-	select {
-	case o := <-told:
-		wantCode(t, "the commit", o.Err, kv.CodeTransactionTooOld)
-	case <-bounded(t).Done():
-		t.Fatal("the commit has no outcome")
-	}
-	if got := valueOf(t, db, coldKey(500)); got != "new" {
-		t.Errorf("the key holds %d bytes, want new", len(got))
 	}
 }

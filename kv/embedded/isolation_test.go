@@ -57,7 +57,7 @@ func openAbsorbing(t testing.TB) kv.Database {
 				return
 			default:
 			}
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				done <- err
 				return
 			}

@@ -79,7 +79,7 @@ func writeUntilKilled(dir, how string) {
 		}()
 	}
 	for killOptions[how].noAbsorb {
-		if err := db.disk.absorber.pass(); err != nil {
+		if err := db.disk.absorber.Pass(); err != nil {
 			die(err)
 		}
 	}

@@ -74,7 +74,7 @@ func fillUp(t *testing.T, db *Database, last int) (int, error) {
 		if err := commitNumbered(t, db, i); err != nil {
 			return i - 1, err
 		}
-		err := db.disk.absorber.pass()
+		err := db.disk.absorber.Pass()
 		if err == nil && i%7 == 0 {
 			_, err = db.disk.base.Flush(nil)
 		}

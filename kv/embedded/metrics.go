@@ -4,11 +4,7 @@ package embedded
 
 import (
 	"encoding/json"
-	"sync/atomic"
 	"time"
-
-	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
 )
 
 // Metrics says how a database does. Counts are since it was opened; sizes are in
@@ -75,38 +71,4 @@ func (m Metrics) String() string {
 		return "{}" // it has neither functions, channels nor cycles
 	}
 	return string(text)
-}
-
-// stats are the counters behind Metrics. None is on the path of a read.
-type stats struct {
-	commits, conflicts, tooOld, failed atomic.Int64 // of the committer
-	batchSize                          histogram.Counter
-	refused, retries, backups          atomic.Int64
-	absorbed, absorbTime               atomic.Int64
-}
-
-// countBatch counts a batch.
-func (s *stats) countBatch(b *batch) {
-	var commits, conflicts, tooOld, failed int64
-	for _, r := range b.requests {
-		switch {
-		case r.err == nil:
-			commits++
-		case r.err == error(errConflict):
-			conflicts++
-		case kv.CodeOf(r.err) == kv.CodeTransactionTooOld:
-			tooOld++
-		default:
-			failed++
-		}
-	}
-	if commits > 0 {
-		s.commits.Add(commits)
-		s.batchSize.Add(commits)
-	}
-	if commits < int64(len(b.requests)) {
-		s.conflicts.Add(conflicts)
-		s.tooOld.Add(tooOld)
-		s.failed.Add(failed)
-	}
 }

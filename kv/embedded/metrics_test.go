@@ -18,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 var _ expvar.Var = Metrics{}
@@ -95,14 +96,14 @@ func TestMetrics(t *testing.T) {
 	if m.Sync.Count < 11 || m.Sync.Max <= 0 || m.Sync.Sum < m.Sync.Max {
 		t.Errorf("a sync each: %+v", m.Sync)
 	}
-	if m.WindowWrites != 11 || m.WindowBytes < 11*writeCost || m.AbsorbedWrites != 0 || m.LogBytes == 0 || m.LogSegments == 0 {
+	if m.WindowWrites != 11 || m.WindowBytes < 11*mvcc.WriteCost || m.AbsorbedWrites != 0 || m.LogBytes == 0 || m.LogSegments == 0 {
 		t.Errorf("11 writes are in the window: %v", m)
 	}
 	if m.Views < 1 || m.OldestVersion > m.Version || m.Fault != "" || m.Delayed {
 		t.Errorf("the versions are wrong, or the state: %v", m)
 	}
 
-	if err := db.disk.absorber.pass(); err != nil {
+	if err := db.disk.absorber.Pass(); err != nil {
 		t.Fatal(err)
 	}
 	after := db.Metrics()

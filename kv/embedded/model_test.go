@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // tiny are options under which commits leave the window at once, segments are
@@ -184,7 +184,7 @@ func TestModel(t *testing.T) {
 					continue
 				}
 				at := rapid.IntRange(0, len(versions)-1).Draw(t, "horizon")
-				if err := db.disk.absorber.absorbTo(versions[at]); err != nil {
+				if err := db.disk.absorber.AbsorbTo(versions[at]); err != nil {
 					t.Fatal(err)
 				}
 				versions = versions[at+1:]
@@ -204,7 +204,7 @@ func TestModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				versions = append(versions, db.head.now.Load().version)
+				versions = append(versions, db.head.Published().Version())
 			}
 		}
 		checkReads(t, db, model)
@@ -217,19 +217,17 @@ func TestModel(t *testing.T) {
 // account.
 func absorbAll(t rapid.TB, db *Database) {
 	t.Helper()
-	if err := db.disk.absorber.absorbTo(db.head.now.Load().version); err != nil {
+	if err := db.disk.absorber.AbsorbTo(db.head.Published().Version()); err != nil {
 		t.Fatal(err)
 	}
-	w := db.committer.window
 	var left []string
-	var c btree.Cursor[entry]
-	for ok := c.Seek(&w.entries, nil); ok; ok = c.Next() {
-		left = append(left, fmt.Sprintf("%q %+v", c.Key(), *c.Value()))
+	for e := range db.head.Newest().Entries() {
+		left = append(left, fmt.Sprintf("%q %+v", e.Key, e))
 	}
-	if want := []string{fmt.Sprintf("%q %+v", "", entry{})}; !slices.Equal(left, want) {
+	if want := []string{fmt.Sprintf("%q %+v", "", mvcc.EntryInfo{Key: []byte{}})}; !slices.Equal(left, want) {
 		t.Fatalf("the window that was absorbed holds\n%s", strings.Join(left, "\n"))
 	}
-	if j := w.journal; j.bytes.Load() != 0 || j.keys.Load() != 0 || len(j.groups) != 0 {
-		t.Fatalf("the account of an empty window has %d bytes, %d writes", j.bytes.Load(), j.keys.Load())
+	if m := db.Metrics(); m.WindowBytes != 0 || m.WindowWrites != 0 {
+		t.Fatalf("the account of an empty window has %d bytes, %d writes", m.WindowBytes, m.WindowWrites)
 	}
 }

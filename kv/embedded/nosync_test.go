@@ -27,7 +27,13 @@ func lostPower(t *testing.T, fs *vfs.MemFS, cfg vfs.CrashCloneCfg) (left *vfs.Me
 // power takes them, and leaves what was before.
 func TestAbsorbWhileCommitting(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	db := openTest(t, crashOptions(fs, true))
+	o, synced := crashOptions(fs, true), func() {}
+	o.syncLog = func(sync func() error) error {
+		err := sync()
+		synced()
+		return err
+	}
+	db := openTest(t, o)
 	commit := func(from, to int) {
 		t.Helper()
 		for i := from; i <= to; i++ {
@@ -37,13 +43,11 @@ func TestAbsorbWhileCommitting(t *testing.T) {
 		}
 	}
 	commit(1, 30)
-	db.disk.absorber.syncLog = func() error {
-		err := db.disk.log.Sync()
+	synced = func() {
+		synced = func() {}
 		commit(31, 35)
-		db.disk.absorber.syncLog = db.disk.log.Sync
-		return err
 	}
-	if err := db.disk.absorber.absorbTo(db.head.now.Load().version); err != nil {
+	if err := db.disk.absorber.AbsorbTo(db.head.Published().Version()); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.disk.base.Store().Flush(); err != nil {
@@ -70,7 +74,7 @@ func TestNoSyncPowerLoss(t *testing.T) {
 		if random.IntN(2) == 0 {
 			o.segmentSize, most = 1<<20, 40 // so that a crash may lose a part and leave what follows
 		}
-		db := openTest(t, o)
+		var db *Database
 		synced := last
 		commit := func() {
 			for range random.IntN(most) {
@@ -87,19 +91,20 @@ func TestNoSyncPowerLoss(t *testing.T) {
 			}
 			synced = max(synced, upTo)
 		}
-		db.disk.absorber.syncLog = func() error {
+		o.syncLog = func(syncLog func() error) error {
 			commit()
-			sync(db.disk.log.Sync)
+			sync(syncLog)
 			commit()
 			return nil
 		}
+		db = openTest(t, o)
 		for range random.IntN(20) {
 			commit()
 			switch random.IntN(8) {
 			case 0:
 				sync(db.disk.log.Confirm)
 			case 1:
-				if err := db.disk.absorber.pass(); err != nil {
+				if err := db.disk.absorber.Pass(); err != nil {
 					t.Fatal(err)
 				}
 			case 2:

@@ -10,6 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // baseDir is the folder of the base, within that of the database.
@@ -71,10 +72,9 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newWindow(false)
-	w.journal = newJournal(o.window, o.WindowSize/2)
+	w := mvcc.NewDurableWindow(mvcc.NewJournal(o.window, o.WindowSize/2), o.leaps)
 	// Nothing is written before all of the log was read.
-	l, err := p.readLog(commitlog.Options{Lazy: o.NoSync, SegmentSize: o.segmentSize}, commitlog.Replay{Above: absorbed, Apply: w.applyLogged})
+	l, err := p.readLog(commitlog.Options{Lazy: o.NoSync, SegmentSize: o.segmentSize}, commitlog.Replay{Above: absorbed, Apply: w.Replay})
 	if err != nil {
 		return nil, err
 	}

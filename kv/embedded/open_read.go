@@ -54,7 +54,6 @@ func readDatabase(dir string, o Options) (*Database, error) {
 	if err := db.replay(&p); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	close(db.disk.absorber.done) // it does not run
-	db.committer.queue.err = fmt.Errorf("%w: %w", ErrReadOnly, kv.NewError(kv.CodeTransactionReadOnly, "the transaction writes"))
+	db.committer.Refuse(fmt.Errorf("%w: %w", ErrReadOnly, kv.NewError(kv.CodeTransactionReadOnly, "the transaction writes")))
 	return db, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // Options adjust a database. The zero value is what [Open] and [OpenMemory] use.
@@ -62,12 +63,16 @@ type Options struct {
 	FS vfs.FS
 
 	// The rest is for tests.
-	window      int64         // age, in versions, at which commits move to the base
-	segmentSize int64         // of the log
-	flushAt     int64         // size of the log
-	memTable    int64         // of the base
-	noAbsorb    bool          // commits move to the base when the test says so
-	keepEvery   time.Duration // how often log.keep is called; 0: every half second, and never with noAbsorb
+	window      int64                         // age, in versions, at which commits move to the base
+	segmentSize int64                         // of the log
+	flushAt     int64                         // size of the log
+	memTable    int64                         // of the base
+	leaps       mvcc.Leaps                    // over keys without a value
+	runKeys     int                           // of cleared keys in the base
+	queueSize   int64                         // bytes of commits that may wait; 0: WindowSize
+	noAbsorb    bool                          // commits move to the base when the test says so
+	syncLog     func(sync func() error) error // syncs the log for the absorber; nil: sync
+	keepEvery   time.Duration                 // how often log.keep is called; 0: every half second, and never with noAbsorb
 }
 
 const (
@@ -103,7 +108,7 @@ func (o Options) withDefaults() Options {
 	}{
 		{&o.CacheSize, defaultCacheSize},
 		{&o.WindowSize, defaultWindowSize},
-		{&o.window, windowVersions},
+		{&o.window, mvcc.WindowVersions},
 		{&o.segmentSize, defaultSegmentSize},
 		{&o.flushAt, defaultFlushAt},
 		{&o.memTable, defaultMemTable},

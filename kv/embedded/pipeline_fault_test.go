@@ -65,7 +65,7 @@ func TestFaultInPipeline(t *testing.T) {
 		t.Errorf("the commit that would conflict with the first gets %v", err)
 	}
 	expectValue(t, begin(t, db), key, "old")
-	db.committer.forgetAbsorbed(nil, 0) // the view is not replaced by what did not happen
+	db.committer.Refresh() // the view is not replaced by what did not happen
 	expectValue(t, begin(t, db), key, "old")
 	if watch.Ready() {
 		t.Error("the watch fires for what did not happen")

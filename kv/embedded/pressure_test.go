@@ -105,15 +105,15 @@ func TestWindowBytes(t *testing.T) {
 	}
 	for _, c := range []struct{ keys, size int }{{1, 0}, {20, 20}, {100, 1000}} {
 		db := openOnDisk(t, Options{noAbsorb: true, WindowSize: 1 << 40})
-		db.head.releasePast()
+		db.head.ReleasePast()
 		before := heap()
 		writeRandom(t, db, 40_000/c.keys, c.keys, c.size, func() {})
-		db.head.releasePast()
-		account := db.disk.absorber.journal.bytes.Load()
+		db.head.ReleasePast()
+		account := db.disk.absorber.WindowUse().Bytes
 		took := heap() - before
 		for tries := 0; took > account*3/2 && tries < 50; tries++ { // a slow machine frees what the commits have used later
 			time.Sleep(100 * time.Millisecond)
-			db.head.releasePast()
+			db.head.ReleasePast()
 			took = heap() - before
 		}
 		t.Logf("values of %d bytes, %d in a transaction: the window takes %d bytes; the account says %d", c.size, c.keys, took, account)
@@ -141,16 +141,16 @@ func TestWindowIsBounded(t *testing.T) {
 	written := writeRandom(t, db, transactions, 10, 4000, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		most = max(most, db.disk.absorber.journal.bytes.Load())
+		most = max(most, db.disk.absorber.WindowUse().Bytes)
 		size, _ := db.disk.log.Backlog()
 		logged = max(logged, size)
 		if seen++; seen%(transactions/8) == 0 {
 			took = max(took, heap()-before)
 		}
 	})
-	p := &db.disk.absorber.pressure
+	u := db.disk.absorber.WindowUse()
 	t.Logf("%d MB written; the window had up to %d bytes, the log %d, the heap %d; commits waited %d times, %v in all",
-		written>>20, most, logged, took, p.delays.Load(), time.Duration(p.waited.Load()))
+		written>>20, most, logged, took, u.Delays, u.DelayTime)
 	if most > limit*5/4 { // a batch more
 		t.Errorf("the window had %d bytes; the limit is %d", most, limit)
 	}
@@ -174,15 +174,15 @@ func TestOpenReaderKeepsItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		db.committer.forgetAbsorbed(nil, 0) // the absorber is at something else: the newest view is replaced
+		db.committer.Refresh() // the absorber is at something else: the newest view is replaced
 	}
 	transact(t, db, func(tx kv.Transaction) { tx.Set(key, []byte("new")) })
 	writeRandom(t, db, 80, 10, 3000, func() {}) // more than half of the limit
-	if !db.disk.absorber.pressure.high() {
+	if u := db.disk.absorber.WindowUse(); u.Bytes <= u.Limit/2 {
 		t.Fatal("the window is not large enough for this test")
 	}
 	for range 3 {
-		if err := db.disk.absorber.pass(); err != nil {
+		if err := db.disk.absorber.Pass(); err != nil {
 			t.Fatal(err)
 		}
 		runtime.GC() // finds the views that no transaction reads
@@ -208,7 +208,7 @@ func TestHeldReaderDoesNotBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeRandom(t, db, 1000, 10, 1000, func() {})
-	if p := &db.disk.absorber.pressure; p.delays.Load() == 0 {
+	if db.disk.absorber.WindowUse().Delays == 0 {
 		t.Error("no commit has waited")
 	}
 	if _, err := held.Get([]byte("unknown")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {
@@ -244,7 +244,7 @@ func TestIsolationUnderPressure(t *testing.T) {
 	for range 6 {
 		r := rand.New(rand.NewPCG(random.Uint64(), 1))
 		writers.Go(func() {
-			for left.Add(-1) >= 0 || db.disk.absorber.pressure.delays.Load() < 10 {
+			for left.Add(-1) >= 0 || db.disk.absorber.WindowUse().Delays < 10 {
 				from := r.IntN(bankAccounts)
 				if err := moveMoney(t.Context(), db, from, (from+1+r.IntN(bankAccounts-1))%bankAccounts, 1+r.Int64N(9)); err != nil {
 					t.Error(err)
@@ -285,7 +285,7 @@ func TestOldReaderLetsGo(t *testing.T) {
 		if _, err := tx.Get(key).Get(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		held := weak.Make(db.head.now.Load()) // which the transaction reads
+		held := weak.Make(db.head.Published()) // which the transaction reads
 		time.Sleep(kv.MaxTransactionAge - 200*time.Millisecond)
 		if _, err := tx.Get(key).Get(t.Context()); err != nil {
 			t.Errorf("shortly before it is too old: %v", err)
@@ -294,7 +294,7 @@ func TestOldReaderLetsGo(t *testing.T) {
 		for range 2000 {
 			transact(t, db, func(tx kv.Transaction) { tx.Set(key, nil) })
 		}
-		db.head.releasePast() // it was the newest view until now
+		db.head.ReleasePast() // it was the newest view until now
 		if runtime.GC(); held.Value() == nil {
 			t.Fatal("the view of an open transaction is gone before it has asked")
 		}
@@ -313,7 +313,7 @@ func TestOldReaderLetsGo(t *testing.T) {
 // TestQueueIsBounded begins more commits than may wait.
 func TestQueueIsBounded(t *testing.T) {
 	db := openOnDisk(t, Options{WindowSize: 1 << 20})
-	db.committer.decideMu.Lock() // nothing is committed
+	resume := db.committer.Pause() // nothing is committed
 	var futures []kv.Future[struct{}]
 	for i := range 30 {
 		tx := begin(t, db)
@@ -328,7 +328,7 @@ func TestQueueIsBounded(t *testing.T) {
 			refused++
 		}
 	}
-	db.committer.decideMu.Unlock()
+	resume()
 	if refused == 0 || refused > 25 {
 		t.Errorf("%d of 30 commits of 100 kB are refused where 1 MB may wait", refused)
 	}
@@ -366,8 +366,8 @@ func TestCloseWhileCommitsWait(t *testing.T) {
 			waiting = append(waiting, f)
 		}
 	}
-	db.committer.drain()
-	if !db.disk.absorber.pressure.full() {
+	db.committer.Drain()
+	if u := db.disk.absorber.WindowUse(); u.Bytes <= u.Limit {
 		t.Fatal("the window is not full")
 	}
 	closeTest(t, db)

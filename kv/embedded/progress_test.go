@@ -48,12 +48,12 @@ func TestMoreThanOneBatch(t *testing.T) {
 	}
 }
 
-// TestCommitWhileForgetting commits while another goroutine forgets the window all
+// TestCommitWhileRefreshing commits while another goroutine replaces the view all
 // the time: commits that find the locks held are made nevertheless.
-func TestCommitWhileForgetting(t *testing.T) {
+func TestCommitWhileRefreshing(t *testing.T) {
 	db := openOnDisk(t, Options{noAbsorb: true})
 	stop := background(t, func() error {
-		db.committer.forgetAbsorbed(nil, 0)
+		db.committer.Refresh()
 		return nil
 	})
 	defer stop()
@@ -77,7 +77,7 @@ func TestFaultWhileCommitsWait(t *testing.T) {
 	}
 	for i := range 12 {
 		transact(t, db, func(tx kv.Transaction) { tx.Set(fmt.Append(nil, i), make([]byte, kv.MaxValueSize)) })
-		if db.disk.absorber.pressure.full() {
+		if u := db.disk.absorber.WindowUse(); u.Bytes > u.Limit {
 			break
 		}
 	}

@@ -47,7 +47,7 @@ func brokenTable(t *testing.T, broken *atomic.Bool) vfs.FS {
 		}
 	})
 	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("recent"), nil) })
-	if err := db.disk.absorber.pass(); err != nil {
+	if err := db.disk.absorber.Pass(); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := db.disk.base.Flush(nil); !ok || err != nil {

@@ -218,18 +218,18 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 			going = append(going, open[i])
 			open = slices.Delete(open, i, i+1)
 		}
-		db.committer.decideMu.Lock() // so that they make one batch
+		resume := db.committer.Pause() // so that they make one batch
 		for _, p := range going {
 			p.submit(t)
 			db.readers.Wait() // for the inputs of its atomic operations: then it is queued
 		}
-		db.committer.decideMu.Unlock()
+		resume()
 		for _, p := range going {
-			p.settle(t, &all, db.committer.forgotten)
+			p.settle(t, &all, db.Metrics().AbsorbedVersion)
 		}
 		if db.disk != nil && random.IntN(6) == 0 && len(all) > 0 {
 			d := all[len(all)-1-random.IntN(min(len(all), 20))]
-			if err := db.disk.absorber.absorbTo(d.version); err != nil {
+			if err := db.disk.absorber.AbsorbTo(d.version); err != nil {
 				t.Fatal(err)
 			}
 		}

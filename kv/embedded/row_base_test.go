@@ -133,7 +133,7 @@ func TestRowsForgottenLast(t *testing.T) {
 			resume := db.disk.base.HoldRows()
 			defer resume()
 			absorbed := make(chan error, 1)
-			go func() { absorbed <- db.disk.absorber.pass() }()
+			go func() { absorbed <- db.disk.absorber.Pass() }()
 			waitForPebble(t, db.disk.base, "row 050", c.want)
 			if got := getOne(t, db, "row 050"); string(got) != c.want {
 				t.Errorf("the row is %q, want %q", got, c.want)
@@ -250,7 +250,7 @@ func testRowsConcurrent(t *testing.T, size int64) {
 			}
 		})
 	}
-	background(db.disk.absorber.pass)
+	background(db.disk.absorber.Pass)
 	for reader := range 4 {
 		random := seed.Rand(t)
 		patience := uint64(reader % 2) // commits that happen meanwhile

@@ -106,8 +106,8 @@ func compareSample(t *testing.T, db *Database, round int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range db.sampleRange(everything) {
-		fmt.Fprintf(&got, "%s %d\n", w.key, w.size)
+	for _, s := range db.head.Newest().SampleRange(everything.Begin, everything.End) {
+		fmt.Fprintf(&got, "%s %d\n", s.Key, s.Size)
 	}
 	if got.String() != want.String() {
 		t.Fatalf("round %d: the sample has\n%s, of what is stored\n%s", round, got.String(), want.String())

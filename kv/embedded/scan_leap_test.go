@@ -7,10 +7,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // TestLeaps scans, from many places and in both directions, a lane in which long
@@ -29,14 +31,13 @@ func TestLeaps(t *testing.T) {
 
 func leapRound(t *testing.T, random *rand.Rand) {
 	t.Helper()
-	leap, long := leapEvery, longRun
-	leapEvery = 1 + random.IntN(3)
+	o := tiny(vfs.NewMem())
+	o.leaps.Every = 1 + random.IntN(3)
 	if random.IntN(2) == 0 {
-		longRun = 1 << 30 // so that only what nodes know is leapt over
+		o.leaps.LongRun = 1 << 30 // so that only what nodes know is leapt over
 	}
-	defer func() { leapEvery, longRun = leap, long }()
 	const n = 1500
-	db := laneOf(t, 0, false)
+	db := laneWith(t, o, 0, false)
 	there := make([]bool, n)
 	for part := range 14 {
 		transact(t, db, func(tx kv.Transaction) { changeStretch(tx, random, there) })
@@ -90,18 +91,19 @@ func checkLeaps(t *testing.T, db *Database, all []string, begin, end []byte) {
 	}
 	for _, bounded := range []bool{true, false} {
 		up, down = nil, nil
-		s, r := db.head.newest().newScan(), db.head.newest().newScan()
+		s, r := db.head.Newest().NewScan(nil), db.head.Newest().NewScan(nil)
 		if bounded {
-			s.begin, s.end, r.begin, r.end = begin, end, begin, end
+			s.SetBounds(begin, end)
+			r.SetBounds(begin, end)
 		}
-		for ok := s.seek(begin); ok && bytes.Compare(s.key, end) < 0; ok = s.next() {
-			up = append(up, string(s.key))
+		for key, _, ok := s.Seek(begin); ok && bytes.Compare(key, end) < 0; key, _, ok = s.Next() {
+			up = append(up, string(key))
 		}
-		for ok := r.seekBelow(end); ok && bytes.Compare(r.key, begin) >= 0; ok = r.seekBelow(r.key) {
-			down = append([]string{string(r.key)}, down...)
+		for key, _, ok := r.SeekBelow(end); ok && bytes.Compare(key, begin) >= 0; key, _, ok = r.SeekBelow(key) {
+			down = append([]string{string(key)}, down...)
 		}
-		for _, scan := range []*scan{&s, &r} {
-			if err := scan.close(); err != nil {
+		for _, scan := range []*mvcc.Scan{s, r} {
+			if err := scan.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}

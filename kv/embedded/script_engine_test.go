@@ -6,39 +6,41 @@ import (
 	"bytes"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // This file is all of the scripts' code that looks into the committer, the window and
 // the absorber.
 
-// windowEntry is an entry of the window, with its key.
+// windowEntry is an entry of the window.
 type windowEntry struct {
-	key []byte
-	entry
+	mvcc.EntryInfo
 	viewed bool // the newest view has it
 }
 
 // windowEntries returns what the window holds, with commits that are not on the disk
 // yet.
 func (db *Database) windowEntries() (entries []windowEntry) {
-	c := &db.committer
-	c.decideMu.Lock()
-	snapshot := c.window.entries.Snapshot()
-	c.decideMu.Unlock()
-	newest := db.head.now.Load().entries
-	var at btree.Cursor[entry]
-	for ok := at.Seek(&snapshot, nil); ok; ok = at.Next() {
-		e := *at.Value()
-		v := newest.Get(at.Key())
-		entries = append(entries, windowEntry{at.Key(), e, v != nil && v.version == e.version && v.gapAt == e.gapAt})
+	db.committer.Inspect(func(w *mvcc.Window, _ *mvcc.Resolver) {
+		for e := range w.Entries() {
+			entries = append(entries, windowEntry{EntryInfo: e})
+		}
+	})
+	viewed := map[string]mvcc.EntryInfo{}
+	for e := range db.head.Published().Entries() {
+		viewed[string(e.Key)] = e
+	}
+	for i := range entries {
+		e := &entries[i]
+		v, ok := viewed[string(e.Key)]
+		e.viewed = ok && v.Version == e.Version && v.GapVersion == e.GapVersion
 	}
 	return entries
 }
 
 // newestVacancies returns the vacancies of the newest view.
 func (db *Database) newestVacancies() (all []kv.KeyRange) {
-	vacant := db.head.now.Load().vacant
+	vacant := db.head.Published().Vacancies()
 	for key := []byte{}; key != nil; {
 		r, in := vacant.Around(key, false)
 		if in {
@@ -55,37 +57,25 @@ func (db *Database) newestVacancies() (all []kv.KeyRange) {
 // entries of the window without a value it passed one by one, and how many steps it made
 // in the base.
 func (db *Database) scanNewest(begin, end []byte) (pairs []kv.KeyValue, passed, steps int, err error) {
-	s := db.head.newest().newScan()
-	s.begin, s.end = begin, end
-	for ok := s.seek(begin); ok && bytes.Compare(s.key, end) < 0; ok = s.next() {
-		pairs = append(pairs, kv.KeyValue{Key: bytes.Clone(s.key), Value: bytes.Clone(s.value)})
+	s := db.head.Newest().NewScan(nil)
+	s.SetBounds(begin, end)
+	for key, value, ok := s.Seek(begin); ok && bytes.Compare(key, end) < 0; key, value, ok = s.Next() {
+		pairs = append(pairs, kv.KeyValue{Key: bytes.Clone(key), Value: bytes.Clone(value)})
 	}
-	if s.base.iter.IsOpen() {
-		steps = s.base.iter.Steps()
-	}
-	return pairs, s.passed, steps, s.close()
+	passed, steps = s.Passed()
+	return pairs, passed, steps, s.Close()
 }
 
 // reportVacancy tells the committer that a read at a version found no values.
 func (db *Database) reportVacancy(r kv.KeyRange, version int64) {
-	db.committer.reports.add(vacancy{r, version})
-}
-
-// holdDisk keeps the second stage from running: commits are decided, and gather in
-// one batch.
-func (db *Database) holdDisk() { db.committer.diskMu.Lock() }
-
-// releaseDisk ends holdDisk.
-func (db *Database) releaseDisk() {
-	db.committer.diskMu.Unlock()
-	db.committer.wakeDisk()
+	db.head.Published().ReportVacancy(r, version)
 }
 
 // absorb does what the absorber does from time to time.
-func (db *Database) absorb() error { return db.disk.absorber.pass() }
+func (db *Database) absorb() error { return db.disk.absorber.Pass() }
 
 // absorbUpTo moves what was committed up to a version to the base.
-func (db *Database) absorbUpTo(version int64) error { return db.disk.absorber.absorbTo(version) }
+func (db *Database) absorbUpTo(version int64) error { return db.disk.absorber.AbsorbTo(version) }
 
 // flushBase brings the base to the disk.
 func (db *Database) flushBase() error { return db.disk.base.Store().Flush() }
@@ -99,26 +89,15 @@ type conflictStep struct {
 // conflictSteps returns the write conflict ranges that the resolver knows, beside the
 // keys that the window tells it of.
 func (db *Database) conflictSteps() (all []conflictStep) {
-	c := &db.committer
-	c.decideMu.Lock()
-	defer c.decideMu.Unlock()
-	add := func(begin, end []byte, version int64) {
-		if version > 0 {
-			all = append(all, conflictStep{kv.KeyRange{Begin: begin, End: end}, version})
+	db.committer.Inspect(func(_ *mvcc.Window, r *mvcc.Resolver) {
+		for keys, version := range r.Steps() {
+			if keys.End == nil {
+				keys.End = []byte{0xff, 0xff}
+			}
+			if version > 0 {
+				all = append(all, conflictStep{keys, version})
+			}
 		}
-	}
-	var at btree.Cursor[step]
-	for ok := at.Seek(&c.resolver.steps, nil); ok; {
-		key, s, end := at.Key(), *at.Value(), []byte{0xff, 0xff}
-		if ok = at.Next(); ok {
-			end = at.Key()
-		}
-		if s.at == s.gap {
-			add(key, end, s.at)
-			continue
-		}
-		add(key, kv.Successor(key), s.at)
-		add(kv.Successor(key), end, s.gap)
-	}
+	})
 	return all
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // openWith opens the database with the options of the step; they stay until the
@@ -23,10 +23,7 @@ func (s *script) openWith(d *datadriven.TestData) {
 	}
 	run := 0
 	if d.MaybeScanArgs(s.t, "run", &run) {
-		long, leap := longRun, leapEvery
-		longRun, leapEvery = run, 1
-		s.t.Cleanup(func() { longRun, leapEvery = long, leap })
-		s.t.Cleanup(base.SetRunKeys(run))
+		o.leaps, o.runKeys = mvcc.Leaps{Every: 1, LongRun: run}, run
 	}
 	s.options = o
 	s.open()
@@ -55,7 +52,7 @@ func (s *script) close() {
 	if s.db == nil {
 		return
 	}
-	if s.held {
+	if s.release != nil {
 		s.t.Fatal("the disk is held: release it before")
 	}
 	for _, tx := range s.txns {

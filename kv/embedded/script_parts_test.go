@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // parts returns the parts of the engine as lines, with their names, in order.
@@ -71,15 +72,15 @@ func (s *script) windowText() string {
 			hidden = ", not in a view"
 		}
 		switch {
-		case e.point == present:
-			fmt.Fprintf(&b, "%s=%s @%s%s\n", quote(e.key), quote(e.value), s.version(e.version), hidden)
-		case e.point == absent:
-			fmt.Fprintf(&b, "%s cleared @%s%s\n", quote(e.key), s.version(e.version), hidden)
+		case e.Point == mvcc.Present:
+			fmt.Fprintf(&b, "%s=%s @%s%s\n", quote(e.Key), quote(e.Value), s.version(e.Version), hidden)
+		case e.Point == mvcc.Absent:
+			fmt.Fprintf(&b, "%s cleared @%s%s\n", quote(e.Key), s.version(e.Version), hidden)
 		case i > 0:
-			fmt.Fprintf(&b, "%s unknown%s\n", quote(e.key), hidden)
+			fmt.Fprintf(&b, "%s unknown%s\n", quote(e.Key), hidden)
 		}
-		if e.gap == absent && i+1 < len(entries) {
-			fmt.Fprintf(&b, "(%s, %s) cleared @%s%s\n", quote(e.key), quote(entries[i+1].key), s.version(e.gapAt), hidden)
+		if e.Gap == mvcc.Absent && i+1 < len(entries) {
+			fmt.Fprintf(&b, "(%s, %s) cleared @%s%s\n", quote(e.Key), quote(entries[i+1].Key), s.version(e.GapVersion), hidden)
 		}
 	}
 	return b.String()

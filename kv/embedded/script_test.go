@@ -51,7 +51,7 @@ type script struct {
 	dir     string
 	options Options
 	db      *Database // nil: closed
-	held    bool      // the step hold-disk goes on
+	release func()    // ends the step hold-disk; nil: it does not go on
 	onWrite func()    // is called before each operation that writes to the disk
 	broken  string    // writes to files with this name in their path fail; "": none
 
@@ -100,8 +100,8 @@ func (s *script) steps() map[string]func(*datadriven.TestData) {
 		"advance":          s.advance,
 		"commit":           s.commit,
 		"txn":              s.txn,
-		"hold-disk":        func(*datadriven.TestData) { s.held = true; s.db.holdDisk() },
-		"release-disk":     func(*datadriven.TestData) { s.held = false; s.db.releaseDisk() },
+		"hold-disk":        func(*datadriven.TestData) { s.release = s.db.committer.PauseDisk() },
+		"release-disk":     func(*datadriven.TestData) { s.release(); s.release = nil },
 		"break-disk":       func(d *datadriven.TestData) { s.broken = d.CmdArgs[0].Key },
 		"absorb":           s.absorb,
 		"flush":            func(*datadriven.TestData) { s.fail(s.db.flushBase()) },
@@ -173,7 +173,7 @@ func (s *script) reportVacancy(d *datadriven.TestData) {
 
 // versions prints which versions a transaction can read.
 func (s *script) versions(*datadriven.TestData) {
-	oldest, views, _ := s.db.head.kept()
+	oldest, views, _ := s.db.head.Kept()
 	s.printf("%d views from %s on", views, s.version(oldest))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 func readVersion(t testing.TB, tx kv.ReadTransaction) int64 {
@@ -30,7 +31,7 @@ func TestVersionsAdvance(t *testing.T) {
 		for i := int64(1); i <= 3; i++ {
 			time.Sleep(10 * time.Second)
 			want := first + i*10*kv.VersionsPerSecond
-			if got := readVersion(t, begin(t, db)); got < want-freshVersions || got > want+freshVersions {
+			if got := readVersion(t, begin(t, db)); got < want-mvcc.FreshVersions || got > want+mvcc.FreshVersions {
 				t.Errorf("after %d s the version is %d, want about %d", i*10, got, want)
 			}
 			tx := begin(t, db)
@@ -38,7 +39,7 @@ func TestVersionsAdvance(t *testing.T) {
 			if err := tx.Commit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := tx.GetCommittedVersion(); got < want-freshVersions || got > want+freshVersions {
+			if got, _ := tx.GetCommittedVersion(); got < want-mvcc.FreshVersions || got > want+mvcc.FreshVersions {
 				t.Errorf("after %d s a commit has version %d, want about %d", i*10, got, want)
 			}
 		}
@@ -53,8 +54,8 @@ func TestVersionsJumpOverRestarts(t *testing.T) {
 	last := int64(0)
 	for range 3 {
 		db := openTest(t, tiny(fs))
-		if got := readVersion(t, begin(t, db)); last > 0 && got < last+restartVersions {
-			t.Errorf("after a restart the version is %d, %d behind the last; want %d at least", got, got-last, restartVersions)
+		if got := readVersion(t, begin(t, db)); last > 0 && got < last+mvcc.RestartVersions {
+			t.Errorf("after a restart the version is %d, %d behind the last; want %d at least", got, got-last, mvcc.RestartVersions)
 		}
 		tx := begin(t, db)
 		tx.Set([]byte("key"), nil)

@@ -5,8 +5,11 @@ package embedded
 import (
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // TestVacancyComesTooLate tells of a vacancy when what was set in it since has
@@ -14,10 +17,10 @@ import (
 func TestVacancyComesTooLate(t *testing.T) {
 	db := laneOf(t, 100, true)
 	clearLane(t, db, 0, 99)
-	late := vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.newest().version}
+	late := db.head.Newest()
 	transact(t, db, func(tx kv.Transaction) { tx.Set(laneKey(50), []byte("value")) })
 	toTheBase(t, db)
-	db.committer.reports.add(late)
+	late.ReportVacancy(kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, late.Version())
 	if key, _ := effort(t, db, false); key != string(laneKey(50)) {
 		t.Errorf("the first key is %q, want %q", key, laneKey(50))
 	}
@@ -28,10 +31,10 @@ func TestVacancyComesTooLate(t *testing.T) {
 func TestVacancyIsClipped(t *testing.T) {
 	db := laneOf(t, 100, true)
 	clearLane(t, db, 0, 99)
-	told := vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.newest().version}
+	before := db.head.Newest()
 	transact(t, db, func(tx kv.Transaction) { tx.Set(laneKey(50), []byte("value")) })
-	db.committer.reports.add(told)
-	if key, passed := effort(t, db, false); key != string(laneKey(50)) || passed > leapEvery {
+	before.ReportVacancy(kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, before.Version())
+	if key, passed := effort(t, db, false); key != string(laneKey(50)) || passed > mvcc.LeapEvery {
 		t.Errorf("the first key is %q, past %d others, want %q", key, passed, laneKey(50))
 	}
 }
@@ -39,26 +42,26 @@ func TestVacancyIsClipped(t *testing.T) {
 // TestVacancyEndsWhereTheBaseWasAsked goes past a run within bounds and comes to
 // a key of the window that lies outside, with keys of the base in between.
 func TestVacancyEndsWhereTheBaseWasAsked(t *testing.T) {
-	shortRuns(t)
-	db := laneOf(t, 100, true)
+	db := laneWith(t, shortRuns(tiny(vfs.NewMem())), 100, true)
 	transact(t, db, func(tx kv.Transaction) {
 		tx.Set(laneKey(10), []byte("new"))
 		tx.Set(laneKey(90), []byte("new"))
 	})
 	clearLane(t, db, 40, 60)
 	for _, below := range []bool{false, true} {
-		s := db.head.newest().newScan()
-		s.begin, s.end = keys.Successor(laneKey(39)), append(laneKey(59), '?')
+		s := db.head.Newest().NewScan(nil)
+		begin, end := keys.Successor(laneKey(39)), append(laneKey(59), '?')
+		s.SetBounds(begin, end)
 		if below {
-			s.seekBelow(s.end)
+			s.SeekBelow(end)
 		} else {
-			s.seek(s.begin)
+			s.Seek(begin)
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if db.head.newest().vacant.IsEmpty() {
+	if vacancies(db).IsEmpty() {
 		t.Fatal("no vacancy is remembered")
 	}
 	var want []string
@@ -70,31 +73,5 @@ func TestVacancyEndsWhereTheBaseWasAsked(t *testing.T) {
 	for i := range 100 {
 		checkLeaps(t, db, want, laneKey(i), laneKey(100))
 		checkLeaps(t, db, want, laneKey(0), laneKey(i))
-	}
-}
-
-// TestVacancyPublishesNoCommit tells of a vacancy while a commit is decided that
-// is not on the disk yet.
-func TestVacancyPublishesNoCommit(t *testing.T) {
-	db := laneOf(t, 100, true)
-	clearLane(t, db, 0, 99)
-	tx := begin(t, db)
-	tx.Set(laneKey(50), []byte("value"))
-	done := tx.CommitAsync()
-	db.committer.decideQueued()
-	db.committer.reports.add(vacancy{kv.KeyRange{Begin: laneKey(0), End: laneKey(99)}, db.head.now.Load().version})
-	v := db.head.now.Load()
-	if _, err := done.Get(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	version, err := tx.GetCommittedVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if value, err := v.get(laneKey(50)); err != nil || value != nil && v.version < version {
-		t.Errorf("the view at %d has %q, which was committed at %d (%v)", v.version, value, version, err)
-	}
-	if key, _ := effort(t, db, false); key != string(laneKey(50)) {
-		t.Errorf("after the commit the first key is %q, want %q", key, laneKey(50))
 	}
 }

@@ -15,17 +15,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
 // shortRuns makes the engine remember runs of two keys without values, and absorb
-// runs of two, until the test is over.
-func shortRuns(t testing.TB) {
-	run, leap := longRun, leapEvery
-	longRun, leapEvery = 2, 1
-	t.Cleanup(func() { longRun, leapEvery = run, leap })
-	t.Cleanup(base.SetRunKeys(2))
+// runs of two.
+func shortRuns(o Options) Options {
+	o.leaps, o.runKeys = mvcc.Leaps{Every: 1, LongRun: 2}, 2
+	return o
 }
 
 // chronicle is a database of which all versions are known.
@@ -47,13 +45,13 @@ type state struct {
 }
 
 func (p *chronicle) open() {
-	o := tiny(p.fs)
+	o := shortRuns(tiny(p.fs))
 	db, err := OpenWith("db", o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.db, p.states = db, nil
-	p.keep(db.head.newest().version, nil)
+	p.keep(db.head.Newest().Version(), nil)
 }
 
 func (p *chronicle) keep(version int64, wrote []kv.KeyRange) {
@@ -166,7 +164,7 @@ func (p *chronicle) read() {
 	if p.tooOld(err, at.version) {
 		return
 	}
-	p.seen += p.db.head.newest().vacant.Len()
+	p.seen += vacancies(p.db).Len()
 	if diff := cmp.Diff(pairsOf(at.model, r, reverse, limit), got); diff != "" {
 		p.t.Fatalf("%q to %q at version %d of the newest %d, reverse %v (-want +got):\n%s", r.Begin, r.End, at.version, p.states[len(p.states)-1].version, reverse, diff)
 	}
@@ -221,7 +219,6 @@ func (p *chronicle) conflicts(r kv.KeyRange, i int) bool {
 // map a version, while runs of cleared keys are remembered, filled again,
 // absorbed, and lost in crashes.
 func TestVacancyModel(t *testing.T) {
-	shortRuns(t)
 	seen := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := &chronicle{t: t, fs: vfs.NewCrashableMem(), now: map[string]string{}}
@@ -232,7 +229,7 @@ func TestVacancyModel(t *testing.T) {
 			case 0:
 				p.crash(rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "kept"))
 			case 1, 2:
-				if err := p.db.disk.absorber.pass(); err != nil {
+				if err := p.db.disk.absorber.Pass(); err != nil {
 					t.Fatal(err)
 				}
 			case 3, 4, 5, 6, 7, 8, 9:

@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 )
 
 func laneKey(i int) []byte { return fmt.Appendf(nil, "lane/%06d", i) }
@@ -20,7 +22,13 @@ func laneKey(i int) []byte { return fmt.Appendf(nil, "lane/%06d", i) }
 // laneOf makes a database with so many keys, in its base or in its window.
 func laneOf(t *testing.T, n int, absorbed bool) *Database {
 	t.Helper()
-	db := openTest(t, tiny(vfs.NewMem()))
+	return laneWith(t, tiny(vfs.NewMem()), n, absorbed)
+}
+
+// laneWith is laneOf with options.
+func laneWith(t *testing.T, o Options, n int, absorbed bool) *Database {
+	t.Helper()
+	db := openTest(t, o)
 	t.Cleanup(func() { closeTest(t, db) })
 	transact(t, db, func(tx kv.Transaction) {
 		for i := range n {
@@ -39,9 +47,15 @@ func toTheBase(t *testing.T, db *Database) {
 	for range 2 { // the last commit is not old
 		transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("other"), nil) })
 	}
-	if err := db.disk.absorber.pass(); err != nil {
+	if err := db.disk.absorber.Pass(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// vacancies returns what the newest view knows to have no values.
+func vacancies(db *Database) *rangeset.Set {
+	vacant := db.head.Newest().Vacancies()
+	return &vacant
 }
 
 func clearLane(t *testing.T, db *Database, from, to int) {
@@ -57,25 +71,20 @@ func clearLane(t *testing.T, db *Database, from, to int) {
 // how many entries of the window and keys of the base the read went past.
 func effort(t *testing.T, db *Database, below bool) (key string, passed int) {
 	t.Helper()
-	s := db.head.newest().newScan()
-	s.begin, s.end = laneKey(0), []byte("lane0")
-	found := false
+	s := db.head.Newest().NewScan(nil)
+	begin, end := laneKey(0), []byte("lane0")
+	s.SetBounds(begin, end)
+	var found []byte
 	if below {
-		found = s.seekBelow(s.end)
+		found, _, _ = s.SeekBelow(end)
 	} else {
-		found = s.seek(s.begin)
+		found, _, _ = s.Seek(begin)
 	}
-	if found {
-		key = string(s.key)
-	}
-	passed = s.passed
-	if s.base.iter.IsOpen() {
-		passed += s.base.iter.Steps()
-	}
-	if err := s.close(); err != nil {
+	entries, steps := s.Passed()
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return key, passed
+	return string(found), entries + steps
 }
 
 // TestClearedRunIsPassedOnce reads the one key that is left in a lane, from
@@ -83,7 +92,7 @@ func effort(t *testing.T, db *Database, below bool) (key string, passed int) {
 // both.
 func TestClearedRunIsPassedOnce(t *testing.T) {
 	const n = 2000
-	few := longRun + leapEvery // what is not worth being told
+	few := mvcc.LongRun + mvcc.LeapEvery // what is not worth being told
 	for _, below := range []bool{false, true} {
 		for _, c := range []struct {
 			name     string
@@ -154,7 +163,7 @@ func TestQueueCostsAreEven(t *testing.T) {
 						toTheBase(t, db)
 					}
 				}
-				if most := n * 2 * (longRun + leapEvery); sum > most {
+				if most := n * 2 * (mvcc.LongRun + mvcc.LeapEvery); sum > most {
 					t.Errorf("%d reads went past %d keys, want at most %d", n, sum, most)
 				}
 			})
@@ -165,9 +174,8 @@ func TestQueueCostsAreEven(t *testing.T) {
 // TestVacanciesAreBounded makes more runs of cleared keys than are remembered,
 // and sets keys in the midst of all that are.
 func TestVacanciesAreBounded(t *testing.T) {
-	shortRuns(t)
-	const n = 3*mostVacancies + 1
-	db := laneOf(t, 4*n, true)
+	const n = 3*mvcc.MostVacancies + 1
+	db := laneWith(t, shortRuns(tiny(vfs.NewMem())), 4*n, true)
 	transact(t, db, func(tx kv.Transaction) {
 		for i := range 4 * n {
 			if i%4 != 0 {
@@ -179,15 +187,15 @@ func TestVacanciesAreBounded(t *testing.T) {
 		t.Helper()
 		left := 0
 		for i := range n {
-			s := db.head.newest().newScan()
-			for ok := s.seek(laneKey(4 * i)); ok && left < 4*n && string(s.key) < string(laneKey(4*i+4)); ok = s.next() {
+			s := db.head.Newest().NewScan(nil)
+			for key, _, ok := s.Seek(laneKey(4 * i)); ok && left < 4*n && string(key) < string(laneKey(4*i+4)); key, _, ok = s.Next() {
 				left++
 			}
-			if err := s.close(); err != nil {
+			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if c := db.head.newest().vacant.Len(); c > mostVacancies {
+		if c := vacancies(db).Len(); c > mvcc.MostVacancies {
 			t.Fatalf("%d vacancies are remembered", c)
 		}
 		return left
@@ -195,7 +203,7 @@ func TestVacanciesAreBounded(t *testing.T) {
 	if got := count(); got != n {
 		t.Fatalf("%d keys are left, want %d", got, n)
 	}
-	if db.head.newest().vacant.IsEmpty() {
+	if vacancies(db).IsEmpty() {
 		t.Fatal("no vacancy is remembered")
 	}
 	transact(t, db, func(tx kv.Transaction) {
@@ -211,9 +219,8 @@ func TestVacanciesAreBounded(t *testing.T) {
 // TestQueueConcurrent has consumers take the first key of a queue that producers
 // add to at both ends, while all of it is absorbed. Each element is taken once.
 func TestQueueConcurrent(t *testing.T) {
-	shortRuns(t)
 	const producers, each = 3, 300
-	db := openTest(t, crashOptions(vfs.NewMem(), true))
+	db := openTest(t, shortRuns(crashOptions(vfs.NewMem(), true)))
 	defer closeTest(t, db)
 	var (
 		producing, consuming, absorbing sync.WaitGroup
@@ -253,7 +260,7 @@ func TestQueueConcurrent(t *testing.T) {
 	}
 	absorbing.Go(func() {
 		for !quit.Load() {
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				t.Error(err)
 				return
 			}

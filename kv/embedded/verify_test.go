@@ -28,7 +28,7 @@ func filledDatabase(t *testing.T) *vfs.MemFS {
 			t.Fatal(err)
 		}
 		if i < 50 {
-			if err := db.disk.absorber.pass(); err != nil {
+			if err := db.disk.absorber.Pass(); err != nil {
 				t.Fatal(err)
 			}
 		}

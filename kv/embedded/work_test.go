@@ -117,32 +117,3 @@ func TestManyWatchesOnOneKey(t *testing.T) {
 		})
 	}
 }
-
-// TestVacanciesEvictTheOldest remembers far more ranges than may be: those found
-// last stay, and there is never less than half of what there may be.
-func TestVacanciesEvictTheOldest(t *testing.T) {
-	db := openOnDisk(t, Options{noAbsorb: true})
-	c := &db.committer
-	c.decideMu.Lock()
-	defer c.decideMu.Unlock()
-	keys := func(i int) kv.KeyRange {
-		return kv.KeyRange{Begin: fmt.Appendf(nil, "%08d/a", i), End: fmt.Appendf(nil, "%08d/b", i)}
-	}
-	hot := kv.KeyRange{Begin: []byte("queue"), End: []byte("queue/")}
-	for i := range 5 * mostVacancies {
-		c.addVacancy(vacancy{keys: keys((i * 7919) % (5 * mostVacancies)), version: c.forgotten})
-		hot.End = fmt.Appendf(nil, "queue/%08d", i) // is found again and again, and grows
-		c.addVacancy(vacancy{keys: hot, version: c.forgotten})
-		if c.vacant.Len() > mostVacancies || i > mostVacancies && c.vacant.Len() < mostVacancies/2 {
-			t.Fatalf("%d vacancies are remembered", c.vacant.Len())
-		}
-		if _, in := c.vacant.Find(hot.Begin, false); !in {
-			t.Fatalf("after %d others the vacancy that was found last is forgotten", i)
-		}
-		for back := 0; back < min(i, mostVacancies/2); back += 64 {
-			if _, in := c.vacant.Find(keys(((i-back)*7919)%(5*mostVacancies)).Begin, false); !in {
-				t.Fatalf("after %d others a vacancy is forgotten that was found %d before", i, back)
-			}
-		}
-	}
-}

@@ -3,6 +3,7 @@
 package base
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Base struct {
 	rows   *rowCache
 	sample sample.Sample // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
+
+	runKeys int // see Options
 
 	compactions  *compactions
 	compacted    chan struct{} // has an element after a compaction
@@ -152,6 +155,7 @@ type Options struct {
 	Fs        vfs.FS
 	CacheSize int64 // for blocks and rows
 	MemTable  int64
+	RunKeys   int // cleared keys of a run that becomes one range tombstone, at least; 0: 16, which is measured
 }
 
 // Open opens or makes the base in dir.
@@ -159,6 +163,7 @@ func Open(dir string, o Options, f *fault.Fault) (*Base, error) {
 	b := newBase(o.Fs, f)
 	forRows := o.CacheSize / rowShare
 	b.rows = newRowCache(forRows)
+	b.runKeys = cmp.Or(o.RunKeys, runKeys)
 	options := b.options(o.CacheSize-forRows, o.MemTable)
 	options.Experimental.CompactionScheduler = b.compactions
 	var err error

@@ -46,11 +46,3 @@ func (b *Base) HoldRows() (resume func()) {
 		}
 	})
 }
-
-// SetRunKeys sets from how many cleared keys on a run becomes one range tombstone,
-// until reset is called.
-func SetRunKeys(n int) (reset func()) {
-	before := runKeys
-	runKeys = n
-	return func() { runKeys = before }
-}

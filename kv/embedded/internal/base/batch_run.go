@@ -14,7 +14,7 @@ import (
 // base is given a range tombstone instead of one for each: an iterator goes
 // through those one at a time (BenchmarkFirstReadBehindClears). Tests make it
 // fewer.
-var runKeys = 16
+const runKeys = 16
 
 // clearRun is a run of cleared keys. Neither does the base hold others between
 // them, nor does the batch set any there. Names are those of the base.
@@ -52,7 +52,7 @@ func (b *Batch) Remove(key []byte) error {
 		return err
 	}
 	b.run.few = append(b.run.few, bytes.Clone(b.key))
-	if len(b.run.few) < runKeys {
+	if len(b.run.few) < b.base.runKeys {
 		return nil
 	}
 	return b.lengthen()

@@ -91,7 +91,6 @@ func TestBaseRunIsOneTombstone(t *testing.T) {
 // TestBaseRunModel absorbs random writes, in the order of keys as the absorber
 // does, and compares what is left with a map.
 func TestBaseRunModel(t *testing.T) {
-	t.Cleanup(SetRunKeys(2))
 	rapid.Check(t, func(rt *rapid.T) {
 		key := func(i int) string { return fmt.Sprintf("%02d", i) }
 		const n = 40
@@ -102,6 +101,7 @@ func TestBaseRunModel(t *testing.T) {
 			}
 		}
 		b := laidBase(t, model)
+		b.runKeys = 2
 		batch, err := b.NewBatch()
 		if err != nil {
 			rt.Fatal(err)

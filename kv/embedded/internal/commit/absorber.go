@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
+)
+
+const (
+	absorbEvery = 500 * time.Millisecond
+	pressEvery  = 20 * time.Millisecond // while the window is larger than it should be
+
+	// A round of absorbing ends with a version that the base has absorbed. Its
+	// steps are bounded, so that commits do not wait for it.
+	absorbRoundKeys   = 32 << 10
+	absorbStepEntries = 1000
+	absorbStepBytes   = 1 << 20
+	absorbStepParts   = absorbRoundKeys / absorbStepEntries // of a run of cleared keys
+)
+
+// Absorber moves commits that are older than the window's age to the base, and
+// drops the segments of the log that the base covers. Only it writes to the base.
+// If the window grows too large, it moves younger commits too: see pressure.
+//
+// One goroutine at a time calls Pass and AbsorbTo: the one that Start starts, or
+// another if that was not called.
+type Absorber struct {
+	AbsorberOptions
+	committer *Committer
+	journal   *mvcc.Journal
+	pressure  pressure
+
+	flushed int64 // the absorbed version that is on the disk
+
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+// AbsorberOptions are the parts of a database that an absorber works on, and when it
+// does.
+type AbsorberOptions struct {
+	Base       *base.Base
+	Log        *commitlog.Log
+	Fault      *fault.Fault
+	Age        int64                         // in versions: commits that are older are moved
+	FlushAt    int64                         // size of the log after which the base goes to the disk
+	WindowSize int64                         // bytes of the window at which commits wait
+	SyncLog    func(sync func() error) error // calls sync, which syncs the log; nil: nothing else is done
+}
+
+// maxSegments is after how many log files the base goes to the disk, however
+// small they are.
+const maxSegments = 16
+
+// NewAbsorber returns an absorber, which bounds the window of a committer from now on.
+func NewAbsorber(c *Committer, o AbsorberOptions) *Absorber {
+	j := c.window.Journal()
+	a := &Absorber{
+		AbsorberOptions: o, committer: c, journal: j, flushed: o.Base.AbsorbedVersion(), quit: make(chan struct{}),
+		pressure: pressure{head: c.head, journal: j, limit: o.WindowSize, began: time.Now()},
+	}
+	c.pressure = &a.pressure
+	return a
+}
+
+// Start starts a goroutine that absorbs from time to time.
+func (a *Absorber) Start() { a.done.Go(a.run) }
+
+// CatchUp absorbs at once if the log has grown far beyond what is usual.
+func (a *Absorber) CatchUp() error {
+	if _, segments := a.Log.Backlog(); segments <= 2*maxSegments {
+		return nil
+	}
+	return a.Pass()
+}
+
+// run absorbs from time to time, until Stop.
+func (a *Absorber) run() {
+	timer := time.NewTimer(absorbEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-a.quit:
+			return
+		case <-a.Fault.Raised():
+			return
+		case <-a.journal.Wake():
+		case <-timer.C:
+		}
+		_ = a.Pass()
+		wait := absorbEvery
+		if a.pressure.high() {
+			wait = pressEvery
+		}
+		timer.Reset(wait)
+	}
+}
+
+// Stop ends what Start started, and waits for it.
+func (a *Absorber) Stop() {
+	close(a.quit)
+	a.done.Wait()
+}
+
+// stopped reports whether Stop was called or the disk has failed.
+func (a *Absorber) stopped() bool {
+	select {
+	case <-a.quit:
+		return true
+	default:
+		return a.Fault.Get() != nil
+	}
+}
+
+// Pass absorbs all that is old enough, or that may not stay in memory, and
+// shortens the log if that is worth it. An error is the database's fault.
+func (a *Absorber) Pass() error {
+	if err := a.absorbAndShorten(); err != nil {
+		return a.Fault.Raise("moving commits to the base", err)
+	}
+	return nil
+}
+
+// absorbAndShorten is Pass without the fault.
+func (a *Absorber) absorbAndShorten() error {
+	old := a.ageCutoff()
+	a.committer.head.Evict(0)
+	if err := a.AbsorbTo(old); err != nil {
+		return err
+	}
+	if a.pressure.high() && !a.stopped() {
+		if err := a.relievePressure(old); err != nil {
+			return err
+		}
+	}
+	if a.stopped() {
+		return nil
+	}
+	return a.shortenLog()
+}
+
+// relievePressure absorbs younger commits, up to the oldest version that a
+// transaction may read. If only transactions that wait for room to commit read
+// that version, it admits them to the window.
+func (a *Absorber) relievePressure(old int64) error {
+	read := a.pressure.oldestReader(old)
+	waiting, some := a.committer.oldestWaiting()
+	if err := a.AbsorbTo(min(read, waiting)); err != nil {
+		return err
+	}
+	if some && a.pressure.high() && a.committer.head.ViewVersion(waiting) <= read {
+		a.pressure.relief.Store(true)
+		a.committer.Drive()
+	}
+	return nil
+}
+
+// ageCutoff returns the version up to which commits are old enough to absorb.
+func (a *Absorber) ageCutoff() int64 {
+	h := a.committer.head
+	newest := h.Newest().Version() // what is above it may not be on the disk
+	return min(h.Now()-a.Age, newest)
+}
+
+// AbsorbTo moves the commits up to cutoff, which are published, to the base.
+func (a *Absorber) AbsorbTo(cutoff int64) error {
+	for more := true; more && !a.stopped(); {
+		var groups mvcc.JournalCut
+		if groups, more = a.committer.cutJournal(cutoff); len(groups) == 0 {
+			return nil
+		}
+		begin := time.Now()
+		if err := a.absorbGroups(groups); err != nil {
+			return err
+		}
+		writes, bytes := a.journal.Discount(groups)
+		a.committer.stats.AbsorbedWrites.Add(writes)
+		a.committer.head.Evict(bytes)
+		a.committer.stats.AbsorbTime.Add(int64(time.Since(begin)))
+		a.committer.Drive() // commits may have waited for room
+	}
+	return nil
+}
+
+// shortenLog flushes the base and drops the segments of the log that it covers,
+// once the log has become long.
+func (a *Absorber) shortenLog() error {
+	absorbed := a.Base.AbsorbedVersion()
+	size, segments := a.Log.Backlog()
+	if size < a.FlushAt && segments <= maxSegments || a.flushed == absorbed {
+		return nil
+	}
+	ok, err := a.Base.Flush(a.quit)
+	if !ok || err != nil {
+		return err
+	}
+	a.flushed = absorbed
+	return a.Log.Drop(absorbed)
+}
