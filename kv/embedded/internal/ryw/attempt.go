@@ -32,7 +32,8 @@ type attempt struct {
 // Finish implements [txn.Finisher]: it resolves the futures.
 func (a *attempt) Finish(o txn.Outcome) {
 	if o.Conflicts != nil {
-		a.conflicts.Store(&o.Conflicts)
+		conflicts := o.Conflicts // &o.Conflicts would put o on the heap in every call
+		a.conflicts.Store(&conflicts)
 	}
 	if o.Err != nil {
 		a.failFutures(o.Err)
