@@ -19,7 +19,7 @@ type overlay struct {
 	scan     Scan         // over view
 	below    kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
 	budget   rangeread.Budget
-	builder  rangeread.Builder // of the batch that is collected; here because a pointer to it goes through an interface
+	builder  *rangeread.Builder // of the batch that is collected; nil between batches
 	err      error
 	writes   *writeMap // nil: none
 	unshared bool      // neither own writes nor known keys concern the read
@@ -103,16 +103,6 @@ func (noScan) Next() (key, value []byte, ok bool)            { return nil, nil, 
 func (noScan) SeekBelow([]byte) (key, value []byte, ok bool) { return nil, nil, false }
 func (noScan) Err() error                                    { return nil }
 func (noScan) Close() error                                  { return nil }
-
-// collectStored gives the stored pairs of [begin, end) to the builder, and reports
-// whether it became full.
-func (s *overlay) collectStored(begin, end []byte, back bool) (full bool) {
-	if s.fixView(); s.err != nil {
-		return false
-	}
-	full, s.err = s.view.Collect(begin, end, back, &s.builder, &s.budget)
-	return full
-}
 
 // checkReadable returns why the database cannot be read, or not at once.
 func (s *overlay) checkReadable() error {

@@ -92,9 +92,9 @@ func (s *overlay) readPairs(begin, end []byte, l rangeread.Limits, reverse bool)
 	if s.fixView(); s.err != nil {
 		return rangeResult{}
 	}
-	s.builder.Start(l, s.lastSize, nil)
+	s.startBatch(l, nil)
 	res.more = s.collectStored(begin, end, reverse)
-	res.kvs = s.builder.Finish(s.lastSize)
+	res.kvs = s.finishBatch()
 	return res
 }
 

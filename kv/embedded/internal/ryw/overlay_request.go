@@ -49,13 +49,12 @@ func (s *overlay) answerRequest(begin, end kv.KeySelector, l rangeread.Limits, r
 		return f
 	}
 	a := serverRequest{overlay: s, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
-	s.builder.Start(l, s.lastSize, front)
-	s.builder.CountAlso(l)
+	s.startBatch(l, front).CountAlso(l)
 	if e.beyond > 0 && !bytes.Equal(s.limit, keys.SystemEnd) {
 		a.systemKeys = e.beyond - max(b.beyond, 1)
 	}
 	a.readReplies(&f, reverse)
-	if f.pairs = s.builder.Finish(s.lastSize); len(f.pairs) > len(front) {
+	if f.pairs = s.finishBatch(); len(f.pairs) > len(front) {
 		f.noteKey(f.pairs[len(front)].Key)
 		f.noteKey(f.pairs[len(f.pairs)-1].Key)
 	}

@@ -116,8 +116,7 @@ func (r *rangeRead) ensureRun(edge, bound []byte, back bool) bool {
 	if keys.IsSuccessor(missing.End, missing.Begin) {
 		return false
 	}
-	g := &r.builder
-	g.Start(r.left, r.lastSize, r.res.kvs)
+	g := r.startBatch(r.left, r.res.kvs)
 	g.SetPairCost(rangeread.ClientPairCost) // no server is asked for what is known
 	if r.left.Bytes == 0 {
 		g.SetLimits(replyLimits(r.left))
@@ -127,7 +126,7 @@ func (r *rangeRead) ensureRun(edge, bound []byte, back bool) bool {
 	} else if full {
 		missing.End = keys.Successor(g.LastKey())
 	}
-	r.setWhole(g.Finish(r.lastSize))
+	r.setWhole(r.finishBatch())
 	r.run = storedRun{keys: missing, pairs: r.whole[len(r.res.kvs):], back: back}
 	return r.err == nil
 }

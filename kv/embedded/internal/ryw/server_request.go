@@ -92,7 +92,7 @@ func replyLimits(l rangeread.Limits) (rows, size int) {
 // readReply reads as much as a server sends at a time and reports whether that was
 // cut off.
 func (a *serverRequest) readReply(f *serverReply, reverse bool) (cut bool) {
-	g := &a.overlay.builder
+	g := a.overlay.builder
 	rows, size := replyLimits(*g.Client())
 	if g.SetLimits(rows, size); rows <= 0 || size <= 0 {
 		return true
