@@ -60,19 +60,22 @@ func (s *script) changeLog(change func([]byte) []byte) {
 func (s *script) crashEverywhere(d *datadriven.TestData) {
 	var mu sync.Mutex
 	var left []*vfs.MemFS
-	s.onWrite = func() {
+	note := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		left = append(left, s.mem.CrashClone(vfs.CrashCloneCfg{}))
 	}
+	s.onWrite.Store(&note)
 	line, input, _ := strings.Cut(d.Input, "\n")
 	name, args, err := datadriven.ParseLine(line)
 	if err != nil {
 		d.Fatalf(s.t, "%v", err)
 	}
 	s.steps()[name](&datadriven.TestData{Pos: d.Pos, Cmd: name, CmdArgs: args, Input: input})
-	s.onWrite()
-	s.onWrite = nil
+	note()
+	s.onWrite.Store(nil)
+	mu.Lock()
+	defer mu.Unlock()
 	last := ""
 	for _, fs := range left {
 		if text := s.leftText(fs); text != last {

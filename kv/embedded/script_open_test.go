@@ -35,10 +35,10 @@ func (s *script) open() {
 		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 			return nil
 		}
-		if s.onWrite != nil {
-			s.onWrite()
+		if do := s.onWrite.Load(); do != nil {
+			(*do)()
 		}
-		if s.broken != "" && strings.Contains(op.Path, s.broken) {
+		if broken := s.broken.Load(); broken != nil && strings.Contains(op.Path, *broken) {
 			return errorfs.ErrInjected
 		}
 		return nil
@@ -60,7 +60,8 @@ func (s *script) close() {
 	}
 	clear(s.txns)
 	s.fail(s.db.Close())
-	s.db, s.broken = nil, ""
+	s.db = nil
+	s.broken.Store(nil)
 }
 
 func (s *script) backup(d *datadriven.TestData) {

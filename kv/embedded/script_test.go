@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,10 +51,10 @@ type script struct {
 	mem     *vfs.MemFS
 	dir     string
 	options Options
-	db      *Database // nil: closed
-	release func()    // ends the step hold-disk; nil: it does not go on
-	onWrite func()    // is called before each operation that writes to the disk
-	broken  string    // writes to files with this name in their path fail; "": none
+	db      *Database              // nil: closed
+	release func()                 // ends the step hold-disk; nil: it does not go on
+	onWrite atomic.Pointer[func()] // is called before each operation that writes to the disk
+	broken  atomic.Pointer[string] // writes to files with this name in their path fail; nil: none
 
 	txns    map[string]kv.Transaction
 	commits []scriptFuture // under way
@@ -102,7 +103,7 @@ func (s *script) steps() map[string]func(*datadriven.TestData) {
 		"txn":              s.txn,
 		"hold-disk":        func(*datadriven.TestData) { s.release = s.db.committer.PauseDisk() },
 		"release-disk":     func(*datadriven.TestData) { s.release(); s.release = nil },
-		"break-disk":       func(d *datadriven.TestData) { s.broken = d.CmdArgs[0].Key },
+		"break-disk":       func(d *datadriven.TestData) { s.broken.Store(&d.CmdArgs[0].Key) },
 		"absorb":           s.absorb,
 		"flush":            func(*datadriven.TestData) { s.fail(s.db.flushBase()) },
 		"confirm":          func(*datadriven.TestData) { s.fail(s.db.disk.log.Confirm()) },
