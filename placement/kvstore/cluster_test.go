@@ -80,5 +80,5 @@ func TestWorkerProcess(t *testing.T) {
 	}
 	seed := must[uint64](t)(strconv.ParseUint(os.Getenv(seedVariable), 10, 64))
 	db := enginetest.Below(enginetest.OpenCluster(t, fdbkv.Options{}), []byte(prefix))
-	newWorker(t, db, os.Getenv(nameVariable), seed).run(ctx)
+	newWorker(t, db, os.Getenv(nameVariable), seed).runWorker(ctx)
 }
