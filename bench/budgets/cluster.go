@@ -38,7 +38,7 @@ func Cluster(clusterFile string) measure.Stage {
 				recordContest("get", "get by id", n, peers, clusterLeast, (*peer).get),
 				recordContest("unique", "get by a unique field", n, peers, clusterLeast, (*peer).unique),
 				recordContest("list", "100 records in the order of an index", n, peers, clusterLeast, (*peer).list),
-				recordContest("create", "create with a unique and a compound index", n, peers, clusterLeast, (*peer).save),
+				recordContest("create", "create with a unique and a compound index", n, peers, clusterLeast, (*peer).saveContest),
 			} {
 				c.Name = "cluster-" + c.Name
 				set.Contests = append(set.Contests, c)
@@ -72,7 +72,7 @@ func openClusterPeers(clusterFile string) (peers []*peer, err error) {
 		return nil, errors.Join(err, ours.Close())
 	}
 	for _, p := range []*peer{{name: "Kazahana", store: ours}, {name: "by hand, official binding", store: byHand}} {
-		if _, err := p.load(); err != nil {
+		if _, err := p.loadUsers(); err != nil {
 			return nil, err
 		}
 		peers = append(peers, p)
