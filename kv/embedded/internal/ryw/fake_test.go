@@ -3,6 +3,8 @@
 package ryw
 
 import (
+	"bytes"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -96,6 +98,9 @@ func (v *fakeView) NewScan(b *rangeread.Budget) Scan { return &fakeScan{view: v,
 
 // Collect implements [View].
 func (v *fakeView) Collect(begin, end []byte, reverse bool, r *rangeread.Builder, b *rangeread.Budget) (full bool, err error) {
+	if bytes.Compare(begin, end) > 0 {
+		return false, fmt.Errorf("Collect of the inverted range [%q, %q)", begin, end)
+	}
 	pairs := slices.Clone(v.pairs[v.floor(begin):max(v.floor(begin), v.floor(end))])
 	if reverse {
 		slices.Reverse(pairs)

@@ -121,7 +121,10 @@ func (s *overlay) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResul
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return rangeResult{}
 	}
-	res := s.readPairs(b.key, e.key, l, req.Reverse)
+	var res rangeResult
+	if bytes.Compare(b.key, e.key) < 0 { // else it begins among the system keys and ends before them
+		res = s.readPairs(b.key, e.key, l, req.Reverse)
+	}
 	// FoundationDB's client knows the empty key for the beginning without reading
 	// as far as there.
 	atOnce := len(req.Begin.Key) == 0 && req.Begin.Offset < 1

@@ -32,7 +32,7 @@ type View interface {
 
 	// Collect gives the pairs of [begin, end) to r, from the end backward if reverse,
 	// until r is full, which it reports, or b is used up, which is an error. It may
-	// wait for the disk.
+	// wait for the disk. begin is not behind end.
 	Collect(begin, end []byte, reverse bool, r *rangeread.Builder, b *rangeread.Budget) (full bool, err error)
 }
 
