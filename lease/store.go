@@ -11,7 +11,8 @@ import (
 // byte strings, changed by transactions. Keys are at most 64 bytes long, values
 // from 1 byte to 16 KiB. Implementations are safe for concurrent use, also by
 // several processes if the medium is shared. Package leasetest checks one;
-// package memory is the shortest.
+// package memory is the shortest. Values hold the secrets of leases: a program that
+// can read them can release the leases.
 //
 // An implementation is also an [Enumerator]; otherwise each server counts only the
 // services that it has seen against [Options.MaxServices]. It is an [IncarnationTx]

@@ -6,5 +6,9 @@
 //	os.Exit(code)
 //
 // Results go to Out, a line or a block of text each, or with --json one JSON
-// object a line. Errors go to Err and decide the exit code; see [Exit].
+// object a line. Errors go to Err and decide the exit code; package explain has the
+// codes.
+//
+// Each group of commands is a package below this one. Package leasehome opens what
+// the flag --leases names, and package layoutflag reads --epoch and --bits.
 package cli
