@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// The types of the tests. Their stores, in shop_persist_test.go, are written by
+// The types of the tests. Their stores, in order_, article_ and art_persist_test.go, are written by
 // hand in the form that persistgen writes.
 
 type OrderStatus int

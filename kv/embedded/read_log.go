@@ -54,42 +54,42 @@ func listLog(ctx context.Context, fs vfs.FS, dir string, do func(LogEntry) error
 	if err != nil {
 		return err
 	}
-	listing := logListing{do: do}
+	entries := entryBuilder{do: do}
 	// The base may have what the log lacks: only the log's own segments are checked.
 	p.closed.Version, p.backup = 0, nil
 	_, err = p.readLog(commitlog.Options{}, commitlog.Replay{
-		Apply:         listing.add,
-		BeforeSegment: func(int64) error { return errors.Join(listing.err, context.Cause(ctx)) },
+		Apply:         entries.add,
+		BeforeSegment: func(int64) error { return errors.Join(entries.err, context.Cause(ctx)) },
 	})
 	if err != nil {
 		return err
 	}
-	listing.flush()
-	return listing.err
+	entries.flush()
+	return entries.err
 }
 
-// logListing gathers the writes of one version after another.
-type logListing struct {
+// entryBuilder gathers the writes of each version into an entry.
+type entryBuilder struct {
 	do    func(LogEntry) error
 	entry LogEntry // of the version that is being read; Writes is 0 before the first
 	err   error    // of do, which is then called no more
 }
 
-func (l *logListing) add(version int64, m mutation.Mutation) {
-	if version != l.entry.Version {
-		l.flush()
+func (b *entryBuilder) add(version int64, m mutation.Mutation) {
+	if version != b.entry.Version {
+		b.flush()
 	}
-	if l.entry.Writes == 0 {
-		l.entry = LogEntry{Version: version, FirstKey: m.Key}
+	if b.entry.Writes == 0 {
+		b.entry = LogEntry{Version: version, FirstKey: m.Key}
 	}
-	l.entry.Writes++
-	l.entry.Bytes += int64(len(m.Key) + len(m.Value))
+	b.entry.Writes++
+	b.entry.Bytes += int64(len(m.Key) + len(m.Value))
 }
 
 // flush reports the version that was read last.
-func (l *logListing) flush() {
-	if l.err == nil && l.entry.Writes > 0 {
-		l.err = l.do(l.entry)
+func (b *entryBuilder) flush() {
+	if b.err == nil && b.entry.Writes > 0 {
+		b.err = b.do(b.entry)
 	}
-	l.entry = LogEntry{}
+	b.entry = LogEntry{}
 }

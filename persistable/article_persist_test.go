@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+)
+
+func NewArticle(literal Article) *Article {
+	persistimpl.SetID(&articleSchema, &literal)
+	return &literal
+}
+
+type ArticleStore struct {
+	persistable.Store[*Article, string]
+}
+
+func ArticleStoreOf(db *persistable.DB) *ArticleStore {
+	return &ArticleStore{persistimpl.NewStore[*Article, string](db, &articleSchema)}
+}
+
+func (s *ArticleStore) In(tx persistable.Tx) *ArticleStore { return &ArticleStore{s.Store.In(tx)} }
+
+func (s *ArticleStore) BySectionSlug(ctx context.Context, section, slug string) (*Article, error) {
+	k := index.AppendString(nil, section)
+	k = index.AppendString(k, slug)
+	return persistimpl.Unique(ctx, &s.Store, 0, k)
+}
+
+func (s *ArticleStore) BySectionThenSlug(section string) *persistable.RangeQuery[*Article, string] {
+	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, section), index.AppendString[string])
+}
+
+func (s *ArticleStore) OrderedBySectionSlug() *persistable.RangeQuery[*Article, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+}
+
+func (s *ArticleStore) BySectionPublished(section string) *persistable.RangeQuery[*Article, time.Time] {
+	return persistimpl.Range(&s.Store, 1, index.AppendString(nil, section), index.AppendTime)
+}
+
+func (s *ArticleStore) ByISBN(ctx context.Context, isbn *string) (*Article, error) {
+	return persistimpl.Unique(ctx, &s.Store, 2, index.AppendNullable(nil, isbn, index.AppendString[string]))
+}
+
+func (s *ArticleStore) ByEditor(editor *string) *persistable.Query[*Article] {
+	return persistimpl.Query(&s.Store, 3, index.AppendNullable(nil, editor, index.AppendString[string]))
+}
+
+func (s *ArticleStore) OrderedByEditor() *persistable.RangeQuery[*Article, *string] {
+	return persistimpl.Range(&s.Store, 3, nil, index.Nullable(index.AppendString[string]))
+}
+
+func (s *ArticleStore) ByTags(tag string) *persistable.Query[*Article] {
+	return persistimpl.Query(&s.Store, 4, index.AppendString(nil, tag))
+}
+
+func (s *ArticleStore) OrderedByTags() *persistable.RangeQuery[*Article, string] {
+	return persistimpl.Range(&s.Store, 4, nil, index.AppendString[string])
+}
+
+func (s *ArticleStore) OrderedByPublished() *persistable.RangeQuery[*Article, time.Time] {
+	return persistimpl.Range(&s.Store, 5, nil, index.AppendTime)
+}
+
+var ArticleFields = struct {
+	Section   persistable.Field[*Article, string]
+	Slug      persistable.Field[*Article, string]
+	Published persistable.Field[*Article, time.Time]
+	ISBN      persistable.Field[*Article, *string]
+	Editor    persistable.Field[*Article, *string]
+	Tags      persistable.Field[*Article, string]
+}{
+	Section:   persistimpl.Field[*Article]("Section", index.AppendString[string]),
+	Slug:      persistimpl.Field[*Article]("Slug", index.AppendString[string]),
+	Published: persistimpl.Field[*Article]("Published", index.AppendTime),
+	ISBN:      persistimpl.Field[*Article]("ISBN", index.Nullable(index.AppendString[string])),
+	Editor:    persistimpl.Field[*Article]("Editor", index.Nullable(index.AppendString[string])),
+	Tags:      persistimpl.Field[*Article]("Tags", index.AppendString[string]),
+}
+
+var articleSchema = persistimpl.Schema{
+	Type:      "Article",
+	Directory: []persistimpl.PathElement{{Name: "articles"}},
+	Lock: `type Article
+	origin example.com/shop
+	id string
+	directory "articles"
+	field 1 ID string
+	field 2 Section string
+	field 3 Slug string
+	field 4 ISBN *string
+	field 5 Editor *string
+	field 6 Tags []string
+	field 7 Published time
+	field 8 Body bytes
+`,
+	IDs:    persistimpl.ULIDStrings,
+	ID:     func(v any) any { return &v.(*Article).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendArticle(b, v.(*Article)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Article)
+		return v, decodeArticle(b, v)
+	},
+	Known: &articleKnown,
+	Indexes: []index.Definition{
+		{Name: "Article_Section_Slug", Fields: []string{"Section", "Slug"}, Unique: true, Signature: "string,string"},
+		{Name: "Article_Section_Published", Fields: []string{"Section", "Published"}, Cover: true, Signature: "string,time"},
+		{Name: "Article_ISBN", Fields: []string{"ISBN"}, Unique: true, Cover: true, Sparse: []string{"ISBN"}, Signature: "string?"},
+		{Name: "Article_Editor", Fields: []string{"Editor"}, Signature: "string?"},
+		{Name: "Article_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
+		{Name: "Article_Published", Fields: []string{"Published"}, Signature: "time"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Article)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendString(k, v.Section)
+			k = index.AppendString(k, v.Slug)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Section)
+			k = index.AppendTime(k, v.Published)
+			e.End(k)
+		case 2:
+			if v.ISBN == nil {
+				return
+			}
+			e.End(index.AppendString(e.Begin(), *v.ISBN))
+		case 3:
+			e.End(index.AppendNullable(e.Begin(), v.Editor, index.AppendString[string]))
+		case 4:
+			for i := range v.Tags {
+				e.End(index.AppendString(e.Begin(), v.Tags[i]))
+			}
+		case 5:
+			e.End(index.AppendTime(e.Begin(), v.Published))
+		}
+	},
+}
+
+var articleKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
+
+func appendArticle(b []byte, v *Article) ([]byte, error) {
+	if v.ID != "" {
+		b = append(b, 0x0a)
+		b = wire.AppendString(b, v.ID)
+	}
+	if v.Section != "" {
+		b = append(b, 0x12)
+		b = wire.AppendString(b, v.Section)
+	}
+	if v.Slug != "" {
+		b = append(b, 0x1a)
+		b = wire.AppendString(b, v.Slug)
+	}
+	if v.ISBN != nil {
+		b = append(b, 0x22)
+		b = wire.AppendString(b, *v.ISBN)
+	}
+	if v.Editor != nil {
+		b = append(b, 0x2a)
+		b = wire.AppendString(b, *v.Editor)
+	}
+	for _, tag := range v.Tags {
+		b = append(b, 0x32)
+		b = wire.AppendString(b, tag)
+	}
+	if !v.Published.IsZero() {
+		b = append(b, 0x3a)
+		b = wire.AppendTimestamp(b, v.Published)
+	}
+	if len(v.Body) > 0 {
+		b = append(b, 0x42)
+		b = wire.AppendBytes(b, v.Body)
+	}
+	return b, nil
+}
+
+func decodeArticle(b []byte, v *Article) error {
+	r := wire.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = r.String()
+		case 2:
+			v.Section = r.String()
+		case 3:
+			v.Slug = r.String()
+		case 4:
+			s := r.String()
+			v.ISBN = &s
+		case 5:
+			s := r.String()
+			v.Editor = &s
+		case 6:
+			v.Tags = append(v.Tags, r.String())
+		case 7:
+			v.Published = r.Timestamp()
+		case 8:
+			v.Body = r.Bytes()
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
