@@ -19,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // screenshots names the folder for screenshots; "": the tests take none.
@@ -197,13 +199,24 @@ func (b *browser) wantFocus(id string) {
 	}
 }
 
-// awaitTrue waits until a JavaScript expression is true, and reports whether it was within
-// patience.
+// awaitTrue asks until a JavaScript expression is true, and reports whether it was within patience.
+// It asks again after an error: the browser may answer that it has collected the promise of an
+// expression, or that the page was just replaced. The log of the test shows the last error.
 func (b *browser) awaitTrue(expression string) bool {
+	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
-	return err == nil
+	for {
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		switch {
+		case holds:
+			return true
+		case ctx.Err() != nil:
+			b.Logf("the last answer to %s: %v", expression, err)
+			return false
+		}
+		sleep.For(ctx, 20*time.Millisecond)
+	}
 }
 
 // takeScreenshots takes a screenshot of the whole page for each look.
