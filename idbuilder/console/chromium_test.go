@@ -200,23 +200,24 @@ func (b *browser) wantFocus(id string) {
 }
 
 // awaitTrue asks until a JavaScript expression is true, and reports whether it was within patience.
-// It asks again after an error: the browser may answer that it has collected the promise of an
-// expression, or that the page was just replaced. The log of the test shows the last error.
+// It asks again after an error, because the browser answers with one while it replaces the page. If
+// the expression never becomes true, the log of the test has the last error.
 func (b *browser) awaitTrue(expression string) bool {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	for {
+	var last error
+	for sleep.For(ctx, 20*time.Millisecond) == nil {
 		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
-		switch {
-		case holds:
+		if holds {
 			return true
-		case ctx.Err() != nil:
-			b.Logf("the last answer to %s: %v", expression, err)
-			return false
 		}
-		sleep.For(ctx, 20*time.Millisecond)
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
 	}
+	b.Logf("%s did not become true; the last error: %v", expression, last)
+	return false
 }
 
 // takeScreenshots takes a screenshot of the whole page for each look.
