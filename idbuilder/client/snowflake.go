@@ -45,13 +45,13 @@ func (h *Snowflake) Next(ctx context.Context) (int64, error) {
 func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 	leased := false
 	for n < len(dst) {
-		made, missing := h.fillIDs(dst[n:])
+		made, missing := h.fillIDs(dst[n:], !leased)
 		n += made
 		switch {
 		case missing == nil:
 		case missing.closed:
 			return n, ErrClosed
-		case missing.lease != nil && leased:
+		case !missing.expired.IsZero() && leased:
 			return n, &LeaseError{Key: h.key, Expired: missing.expired} // not even with the new lease
 		case missing.lease != nil:
 			leased = true
@@ -72,8 +72,8 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 // shortage is the reason for which there is no ID.
 type shortage struct {
 	closed  bool
-	lease   *fetch // there is no lease, or it has ended
-	expired time.Time
+	lease   *fetch        // of a lease, because there is none, or it has ended
+	expired time.Time     // when the lease ended
 	behind  time.Duration // how far the clock is behind
 	pause   time.Duration // until the next millisecond
 }
@@ -92,8 +92,8 @@ func (h *Snowflake) awaitLease(ctx context.Context, m *shortage) error {
 }
 
 // fillIDs fills dst with IDs of this millisecond as far as possible. It returns what is missing
-// if it made none.
-func (h *Snowflake) fillIDs(dst []int64) (int, *shortage) {
+// if it made none. If the lease has ended, it requests another one when mayRenew is set.
+func (h *Snowflake) fillIDs(dst []int64, mayRenew bool) (int, *shortage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.client.options.Now()
@@ -107,7 +107,7 @@ func (h *Snowflake) fillIDs(dst []int64) (int, *shortage) {
 	case ms < max(l.start, h.last):
 		return 0, &shortage{behind: time.Duration(max(l.start, h.last)-ms) * time.Millisecond}
 	case ms >= l.expires:
-		return 0, &shortage{lease: h.startRequest(), expired: time.UnixMilli(l.expires)}
+		return 0, h.expiry(l, mayRenew)
 	case ms > h.last:
 		h.last, h.sequence = ms, 0
 	}
@@ -120,6 +120,15 @@ func (h *Snowflake) fillIDs(dst []int64) (int, *shortage) {
 		return 0, &shortage{pause: now.Truncate(time.Millisecond).Add(time.Millisecond).Sub(now)}
 	}
 	return int(n), nil
+}
+
+// expiry reports that l has ended, and requests another lease when mayRenew is set.
+func (h *Snowflake) expiry(l *lease, mayRenew bool) *shortage {
+	s := &shortage{expired: time.UnixMilli(l.expires)}
+	if mayRenew {
+		s.lease = h.startRequest()
+	}
+	return s
 }
 
 // adoptLease starts to use a new lease. If it has another worker id or layout, its first ID has a
