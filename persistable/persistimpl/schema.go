@@ -14,6 +14,8 @@ const Version2 = 2
 type (
 	// Schema is what the run-time knows of a type.
 	Schema = erased.Schema
+	// Hooks call the methods of a record that come before a write.
+	Hooks = erased.Hooks
 	// PathElement is one element of a type's directory.
 	PathElement = erased.PathElement
 )

@@ -29,6 +29,7 @@ func (c *collector) addRecord(named *types.Named) {
 		}
 	}
 	c.addFieldIndexes(r)
+	c.findHooks(r)
 	c.bindDirectory(r, m.site)
 	c.pkg.Records = append(c.pkg.Records, r)
 }

@@ -29,6 +29,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 		e.writeFillArgs(r)
 	}
 	e.writeSchemaCodec(r)
+	e.writeSchemaHooks(r)
 	e.writeSchemaIndexes(r)
 	e.printf("}\n")
 }

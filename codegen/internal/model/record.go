@@ -19,5 +19,6 @@ type Record struct {
 	IDField   *Field
 	IDKind    IDKind
 	Indexes   []*Index
+	Hooks     []Hook
 	Lock      string // what persist.lock says of it
 }

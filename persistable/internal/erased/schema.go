@@ -50,6 +50,9 @@ type Schema struct {
 	// Known are the fields that Decode reads; others survive a Save.
 	Known *wire.FieldSet
 
+	// Hooks call methods of the record before it is written.
+	Hooks Hooks
+
 	// Indexes are the indexes. Entries appends the entries that a record has in
 	// the i-th of them.
 	Indexes []index.Definition
