@@ -2,10 +2,6 @@
 
 package schema
 
-import (
-	"slices"
-)
-
 // hasInUse reports whether a message has such a field in use.
 func (b *Block) hasInUse(f *Field) bool {
 	if b == nil {
@@ -32,16 +28,6 @@ type Block struct {
 
 	Fields  []*Field
 	Indexes []*Index
-}
-
-// Field is a field number in use, or reserved because it was.
-type Field struct {
-	Number   int32
-	Name     string
-	Kind     string
-	Was      []string // kinds that earlier programs gave it
-	Reserved bool
-	Line     int
 }
 
 // Index is an index, or one that was.
@@ -80,15 +66,6 @@ func (b *Block) Index(name string) *Index {
 		}
 	}
 	return nil
-}
-
-// allKinds are all kinds that a field has or had.
-func (f *Field) allKinds() []string { return append([]string{f.Kind}, f.Was...) }
-
-// hadKind reports whether a kind is one that the field had, whatever the messages
-// in it are called.
-func (f *Field) hadKind(kind string) bool {
-	return slices.ContainsFunc(f.Was, func(k string) bool { return sameKind(k, kind) })
 }
 
 // allFields returns the fields of a message that there may not be.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 func (b *Block) writeText(out *bytes.Buffer) {
@@ -38,14 +37,7 @@ func (b *Block) writeText(out *bytes.Buffer) {
 
 func (b *Block) writeFields(out *bytes.Buffer) {
 	for _, f := range slices.SortedFunc(slices.Values(b.Fields), func(x, y *Field) int { return cmp.Compare(x.Number, y.Number) }) {
-		word, was := "field", ""
-		if f.Reserved {
-			word = "reserved"
-		}
-		if len(f.Was) > 0 {
-			was = " was " + strings.Join(f.Was, " ")
-		}
-		fmt.Fprintf(out, "\t%s %d %s %s%s\n", word, f.Number, f.Name, f.Kind, was)
+		fmt.Fprintf(out, "\t%s\n", f.Text())
 	}
 }
 

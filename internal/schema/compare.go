@@ -3,6 +3,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -115,6 +116,9 @@ func (c *comparison) compareFields(path string, p pair, was, now *Field) {
 	}
 	if !sameKind(was.Kind, now.Kind) && !c.compareKinds(path, p, was, now) {
 		return
+	}
+	if was.Default != now.Default {
+		c.addDifference(FieldDefault, path, p, was, now, cmp.Or(was.Default, "zero"), cmp.Or(now.Default, "zero"))
 	}
 	inner := pair{c.there.Message(was), c.here.Message(now)}
 	if c.succession {

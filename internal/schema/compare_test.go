@@ -52,6 +52,10 @@ func TestCoexistence(t *testing.T) {
 		},
 		"a kind not said":  {[]string{"field 2 A int32"}, []string{"field 2 A int64"}, []string{"the field A (2) is int32 in there, and int64 in here"}},
 		"a kind that lies": {[]string{"field 2 A string"}, []string{"field 2 A int64 was string"}, []string{"the field A (2) is string in there, and int64 in here"}},
+		"a default":        {[]string{"field 1 ID id"}, []string{"field 1 ID id", "field 2 A int8 default 3"}, nil},
+		"another default":  {[]string{"field 2 A int8 default 3"}, []string{"field 2 A int8 default 4"}, []string{"the default of the field A (2) is 3 in there, and 4 in here"}},
+		"no default":       {[]string{"field 2 A int8 default 3"}, []string{"field 2 A int8"}, []string{"the default of the field A (2) is 3 in there, and zero in here"}},
+		"wider, default":   {[]string{"field 2 A int8 default 3"}, []string{"field 2 A int64 default 3 was int8"}, nil},
 		"null not said":    {[]string{"field 2 A string"}, []string{"field 2 A *string"}, []string{"the field A (2) is string in there, and *string in here"}},
 		"other marshaler":  {[]string{"field 2 A binary(Cents)"}, []string{"field 2 A binary(Money)"}, []string{"the field A (2) is binary(Cents) in there, and binary(Money) in here"}},
 		"marshaler said":   {[]string{"field 2 A binary(Cents)"}, []string{"field 2 A binary(Money) was binary(Cents)"}, nil},
@@ -123,8 +127,13 @@ func TestSuccession(t *testing.T) {
 		was, now []string
 		want     []string
 	}{
-		"removed":   {[]string{"field 2 A string"}, []string{"reserved 2 A string", "field 3 B int8"}, nil},
-		"back":      {[]string{"reserved 2 A string"}, []string{"field 2 A string"}, nil},
+		"removed": {[]string{"field 2 A string"}, []string{"reserved 2 A string", "field 3 B int8"}, nil},
+		"back":    {[]string{"reserved 2 A string"}, []string{"field 2 A string"}, nil},
+		"back without its default": {
+			[]string{"reserved 2 A int8 default 3"},
+			[]string{"field 2 A int8"},
+			[]string{"the default of the field A (2) is 3 in there, and zero in here"},
+		},
 		"forgotten": {[]string{"field 2 A string", "field 3 B string"}, []string{"field 3 B string"}, []string{"the number 2 (A) is in there, and neither in use nor reserved in here"}},
 		"reserved and forgotten": {
 			[]string{"reserved 2 A string", "field 3 B string"},

@@ -12,12 +12,13 @@ type Aspect int
 
 // The differences. Those of the second group are of successions only.
 const (
-	Origin      Aspect = iota // another type, of another Go package
-	Directory                 // the same path would mean other records
-	ID                        // records would be under other keys
-	FieldName                 // one number, two names
-	FieldNumber               // one name, two numbers
-	FieldKind                 // a kind that does not follow from the other
+	Origin       Aspect = iota // another type, of another Go package
+	Directory                  // the same path would mean other records
+	ID                         // records would be under other keys
+	FieldName                  // one number, two names
+	FieldNumber                // one name, two numbers
+	FieldKind                  // a kind that does not follow from the other
+	FieldDefault               // records without the field would have another value
 
 	Forgotten // a type or number that the old text has and the new one lacks
 	Moved     // a field moved into a nested struct, or out of one
@@ -57,6 +58,8 @@ func (d *Difference) Text(there, here string) string {
 		return fmt.Sprintf("the field %s has the number %s in %s, and %s in %s", d.Path, d.There, there, d.Here, here)
 	case FieldKind:
 		return fmt.Sprintf("the field %s (%d) is %s in %s, and %s in %s", d.Path, d.Number, d.There, there, d.Here, here)
+	case FieldDefault:
+		return fmt.Sprintf("the default of the field %s (%d) is %s in %s, and %s in %s", d.Path, d.Number, d.There, there, d.Here, here)
 	case Forgotten:
 		return fmt.Sprintf("%s%s is in %s, and neither in use nor reserved in %s", d.There, d.within(), there, here)
 	case Moved:

@@ -17,14 +17,16 @@
 //	id KIND                        the kind of the id in keys
 //	directory "PATH"               elements; {Field} is the field's name
 //	scatter N                      shards of the records
-//	field NUMBER NAME KIND [was KIND…]
-//	reserved NUMBER NAME KIND [was KIND…]
+//	field NUMBER NAME KIND [default VALUE] [was KIND…]
+//	reserved NUMBER NAME KIND [default VALUE] [was KIND…]
 //	index NAME SIGNATURE…          in persist.lock only
 //	dropped NAME SIGNATURE…        an index that was removed; in persist.lock only
 //
 // NUMBER and NAME of a field never change: one number never means two names, one
 // name never has two numbers. KIND may change as the table of [Kind.Change] says,
-// and only if the new line names the old kind behind was. The names of messages are
+// and only if the new line names the old kind behind was. VALUE is a Go literal of a
+// number, a string or a bool, without spaces. It never changes either: records that
+// lack the field have it, and their index entries are made of it. The names of messages are
 // labels, on which stored data does not depend: the comparison follows the fields,
 // beginning at the type, and compares the contents of messages.
 package schema

@@ -145,15 +145,20 @@ func (k Kind) Change(now Kind) (consequence []string, allowed bool) {
 // isWider reports whether now is an integer of more bits.
 func isWider(was, now string) bool {
 	for _, prefix := range []string{"int", "uint"} {
-		before, ok1 := strings.CutPrefix(was, prefix)
-		after, ok2 := strings.CutPrefix(now, prefix)
-		x, err1 := strconv.Atoi(before)
-		y, err2 := strconv.Atoi(after)
-		if ok1 && ok2 && err1 == nil && err2 == nil && x < y {
+		x, found1 := bitsOf(was, prefix)
+		y, found2 := bitsOf(now, prefix)
+		if found1 && found2 && x < y {
 			return true
 		}
 	}
 	return false
+}
+
+// bitsOf returns the number behind "int" or "uint".
+func bitsOf(base, prefix string) (bits int, found bool) {
+	digits, found := strings.CutPrefix(base, prefix)
+	bits, err := strconv.Atoi(digits)
+	return bits, found && err == nil
 }
 
 // changeOf is Kind.Change of texts.

@@ -113,7 +113,8 @@ func (p *parser) beginBlock(b *Block) {
 
 // parseField reads the line of a field.
 func (p *parser) parseField(words []string) {
-	if n := len(words); n < 4 || n > 4 && (words[4] != "was" || n == 5) {
+	preset, was, ok := cutOptions(words)
+	if !ok {
 		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
 		return
 	}
@@ -122,13 +123,29 @@ func (p *parser) parseField(words []string) {
 		p.addFault("%s is not a field number", words[1])
 		return
 	}
-	f := &Field{Number: int32(number), Name: words[2], Kind: words[3], Reserved: words[0] == "reserved", Line: p.line}
-	if len(words) > 5 {
-		f.Was = slices.Clone(words[5:])
-	}
+	f := &Field{Number: int32(number), Name: words[2], Kind: words[3], Default: preset, Was: was, Reserved: words[0] == "reserved", Line: p.line}
 	if p.checkField(f) {
 		p.block.Fields = append(p.block.Fields, f)
 	}
+}
+
+// cutOptions cuts the words behind the kind of a field into its default and its
+// former kinds.
+func cutOptions(words []string) (preset string, was []string, ok bool) {
+	if len(words) < 4 {
+		return "", nil, false
+	}
+	rest := words[4:]
+	if len(rest) > 1 && rest[0] == "default" {
+		preset, rest = rest[1], rest[2:]
+	}
+	switch {
+	case len(rest) == 0:
+		return preset, nil, true
+	case rest[0] != "was" || len(rest) == 1:
+		return "", nil, false
+	}
+	return preset, slices.Clone(rest[1:]), true
 }
 
 // checkField reports the faults of a field.
@@ -138,6 +155,10 @@ func (p *parser) checkField(f *Field) bool {
 			p.addFault("%s of the field %s is not a kind of this persistgen; update the tool, or %s", kind, f.Name, p.remedy)
 			return false
 		}
+	}
+	if _, err := ParseDefault(f.Kind, f.Default); err != nil {
+		p.addFault("the default of the field %s: %v; %s", f.Name, err, p.remedy)
+		return false
 	}
 	if first := p.block.ByNumber(f.Number); first != nil {
 		p.addFault("the number %d of %s is that of %s in line %d already; if a merge made this, remove the field whose data was not written yet and run persistgen",

@@ -16,6 +16,8 @@ func TestLockRoundTrip(t *testing.T) {
 			IsType: true, Name: "B", Origin: "example.com/b", ID: "int", Directory: "a b/{T}", Scatter: 4,
 			Fields: []*Field{
 				{Number: 2, Name: "x", Kind: "map[string]int64", Was: []string{"map[string]int32", "map[string]int8"}},
+				{Number: 3, Name: "y", Kind: "int64", Default: "-5", Was: []string{"int32"}},
+				{Number: 4, Name: "z", Kind: "string", Default: `"a\x20b"`, Reserved: true},
 				{Number: 1, Name: "ID", Kind: "id", Reserved: true},
 			},
 			Indexes: []*Index{{Name: "B_x", Signature: "x string cover"}, {Name: "B_a_unique", Signature: "a int", Removed: true}},
@@ -31,7 +33,7 @@ func TestLockRoundTrip(t *testing.T) {
 		t.Errorf("lock changed (-want +got):\n%s", diff)
 	}
 	b := parsed.Block("B")
-	if !parsed.Block("example.com/a.A").Removed || b.Directory != "a b/{T}" || b.Origin != "example.com/b" || !b.Index("B_a_unique").Removed || len(b.Field("x").Was) != 2 {
+	if !parsed.Block("example.com/a.A").Removed || b.Directory != "a b/{T}" || b.Origin != "example.com/b" || !b.Index("B_a_unique").Removed || len(b.Field("x").Was) != 2 || b.Field("y").Default != "-5" {
 		t.Errorf("parsed %s", parsed.Lock())
 	}
 	if _, faults := ParseLock(nil); len(faults) > 0 {
@@ -47,6 +49,10 @@ func TestFaultsOfLocks(t *testing.T) {
 		"format 1\ntype A\nfield 1 A id\nreserved 1 B id":             "4: the number 1 of B is that of A in line 3 already",
 		"format 1\ntype A\nfield 0 A id":                              "3: 0 is not a field number",
 		"format 1\ntype A\nfield 1 A id was":                          "is not a line of a lock file",
+		"format 1\ntype A\nfield 1 A int8 default":                    "is not a line of a lock file",
+		"format 1\ntype A\nfield 1 A int8 default 200":                "the default of the field A: 200 is not a value of kind int8",
+		"format 1\ntype A\nfield 1 A string default x":                "the default of the field A: x is not a value of kind string",
+		"format 1\ntype A\nfield 1 A *int8 default 2":                 "the default of the field A: a field of kind *int8",
 		"format 1\ntype A\nfield 1 A id is int64":                     "is not a line of a lock file",
 		"format 1\ntype A\nfield 1 A int64 was x":                     "3: x of the field A is not a kind",
 		"format 1\ntype A\ndirectory \"t/{}/{}\"":                     "does not say which field each {} is",

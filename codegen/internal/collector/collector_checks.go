@@ -137,6 +137,9 @@ func (c *collector) checkNested() {
 			continue
 		}
 		for _, f := range m.Fields {
+			if at, ok := f.Options.Positions["default"]; ok {
+				c.Add(at, f.Subject, "the option default is for fields of a persistable type; a nested struct that is absent is zero")
+			}
 			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
 				if at, ok := f.Options.Positions[option]; ok {
 					c.Add(at, f.Subject, "the option %s is for fields of a persistable type; for one of a nested struct write an Index marker with its path into the outer type", option)

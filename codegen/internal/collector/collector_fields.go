@@ -79,6 +79,7 @@ func (c *collector) newSlot(m *model.Message, v *types.Var, site fieldSite, o ta
 		f.Kind = nil
 	}
 	f.Options.Positions = positions(o.Offsets, site)
+	c.setDefault(f, v)
 	m.Fields = append(m.Fields, f)
 	return &model.Slot{GoName: v.Name(), Field: f, Type: v.Type()}
 }

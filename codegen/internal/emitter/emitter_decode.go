@@ -19,6 +19,7 @@ func (e *emitter) writeDecoder(m *model.Message) {
 	if m.Recursive {
 		e.printf("if depth == 0 {\nreturn &%s.Error{Reason: \"messages are nested more than %d deep\"}\n}", e.importPackage(model.WirePath), maxDepth)
 	}
+	e.writeDefaults(m)
 	e.printf("r := %s.NewReader(b)", e.importPackage(model.WirePath))
 	e.printf("for r.Next() {")
 	if len(m.Fields) == 0 {
@@ -32,6 +33,15 @@ func (e *emitter) writeDecoder(m *model.Message) {
 		e.printf("default:\nr.Skip()\n}")
 	}
 	e.printf("}\nreturn r.Err()\n}\n")
+}
+
+// writeDefaults sets the fields that a record may lack to their defaults.
+func (e *emitter) writeDefaults(m *model.Message) {
+	for _, f := range m.FieldsByNumber() {
+		if f.Default != "" {
+			e.printf("%s = %s", f.Selector("v"), f.Default)
+		}
+	}
 }
 
 // writeFieldDecoder writes the body of one case.

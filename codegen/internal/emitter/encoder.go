@@ -24,6 +24,10 @@ func (w *encoder) printf(format string, args ...any) {
 // writeField writes the encoding of one field.
 func (w *encoder) writeField(f *model.Field) {
 	selector := f.Selector("v")
+	if f.Default != "" { // an absent field has the default, so a zero is written, too
+		w.writeValue(f, f.Kind, tagBytes(f.Number, f.Kind.WireType()), variable(selector))
+		return
+	}
 	switch k := f.Kind; k.Form {
 	case model.FormPointer:
 		w.printf("if %s != nil {", selector)

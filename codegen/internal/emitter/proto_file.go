@@ -62,7 +62,7 @@ func (w *protoFile) writeMessage(m *model.Message) {
 	fmt.Fprintf(&w.body, ".\nmessage %s {\n", w.names[m])
 	taken := map[string]bool{}
 	for _, f := range m.FieldsByNumber() {
-		fmt.Fprintf(&w.body, "  %s %s = %d;%s\n", w.fieldType(f.Kind), model.FreeName(snakeCase(f.Name), taken), f.Number, remark(f.Kind))
+		fmt.Fprintf(&w.body, "  %s %s = %d;%s\n", w.labelledType(f), model.FreeName(snakeCase(f.Name), taken), f.Number, fieldRemark(f))
 	}
 	w.writeReserved(m, taken)
 	w.body.WriteString("}\n")
@@ -89,7 +89,16 @@ func (w *protoFile) writeReserved(m *model.Message, taken map[string]bool) {
 	}
 }
 
-// fieldType is the type of a field with its label.
+// labelledType is the type of a field with its label. A field with a default tells a
+// zero from its absence.
+func (w *protoFile) labelledType(f *model.Field) string {
+	if f.Default != "" {
+		return "optional " + w.fieldType(f.Kind)
+	}
+	return w.fieldType(f.Kind)
+}
+
+// fieldType is the type of values of a kind with its label.
 func (w *protoFile) fieldType(k *model.Kind) string {
 	switch k.Form {
 	case model.FormPointer:

@@ -10,6 +10,18 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 )
 
+// fieldRemark says what the protobuf type and label of a field do not.
+func fieldRemark(f *model.Field) string {
+	text := remark(f.Kind)
+	switch {
+	case f.Default == "":
+		return text
+	case text == "":
+		return " // by default " + f.Default
+	}
+	return text + ", by default " + f.Default
+}
+
 // remark says what the protobuf type does not.
 func remark(k *model.Kind) string {
 	for k.Elem != nil {

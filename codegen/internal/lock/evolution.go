@@ -94,7 +94,7 @@ func (e *Evolution) addMessage(m *model.Message) {
 		if f.Number == 0 {
 			f.Number = nextNumber(m, base)
 		}
-		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Was: e.kindsBefore(f, base)}
+		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Default: f.Default, Was: e.kindsBefore(f, base)}
 		next.Fields, e.owner[one] = append(next.Fields, one), f
 	}
 	for _, was := range base.Fields {

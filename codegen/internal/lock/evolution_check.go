@@ -75,6 +75,8 @@ func (e *Evolution) refusal(old Predecessor, f *model.Field, d schema.Difference
 		return e.numberRefusal(old, d)
 	case schema.FieldKind:
 		return e.kindRefusal(old, f, d)
+	case schema.FieldDefault:
+		return e.defaultRefusal(old, d)
 	case schema.Moved:
 		return fmt.Sprintf("%s (%s) became %s, which has another number: its stored values would be read as zero; keep the old field beside the new one "+
 			"until the values of all records are copied, or, if they may be left behind, give the new field another name with name=",
@@ -98,6 +100,13 @@ func (e *Evolution) numberRefusal(old Predecessor, d schema.Difference) string {
 		here, remedy = "the source", "two structs that became one had different numbers: keep both"
 	}
 	return fmt.Sprintf("%s (%s); stored values would be lost or mixed up: %s", d.Text(old.Name, here), old.describeLine(line), remedy)
+}
+
+// defaultRefusal is the refusal of a changed default.
+func (e *Evolution) defaultRefusal(old Predecessor, d schema.Difference) string {
+	return fmt.Sprintf("its default changed from %s to %s (%s); records that lack the field would have another value than their index entries say: "+
+		"restore it, or add a new field; where there is no data, write the line %s",
+		d.There, d.Here, old.describeLine(d.ThereField.Line), d.HereField.Text())
 }
 
 // kindRefusal is the refusal of a changed kind.

@@ -19,8 +19,9 @@ type Field struct {
 	Options tags.FieldOptions
 	Kind    *Kind
 	Number  int32
-	Foreign bool // of a struct of another package, which cannot be tagged here
-	Short   bool // the promoted selector v.goName is unambiguous
+	Default string // default=, as persist.lock and Go write it; "" for none
+	Foreign bool   // of a struct of another package, which cannot be tagged here
+	Short   bool   // the promoted selector v.goName is unambiguous
 }
 
 // OptionAt is the position of an option in the field's tag, or of the field.

@@ -99,6 +99,11 @@ func newPackage(p *packages.Package, one *checkedPackage, fset *token.FileSet, o
 	return l
 }
 
+// Eval evaluates a Go expression as if it stood at p.
+func (l *Package) Eval(p token.Pos, expression string) (types.TypeAndValue, error) {
+	return types.Eval(l.fset, l.Types, p, expression)
+}
+
 // IsBroken reports whether the package has type errors.
 func (l *Package) IsBroken() bool { return len(l.TypeErrors) > 0 }
 

@@ -15,7 +15,7 @@ import (
 // FieldOptions are the options of a field's persist tag.
 type FieldOptions struct {
 	Index, Unique, Cover, Text, ID, Ignore bool
-	Name, Was                              string
+	Name, Was, Default                     string
 	Number                                 int32
 	Scatter                                Scatter
 	Offsets                                map[string]int            // offset in the tag's literal of each option
@@ -23,7 +23,7 @@ type FieldOptions struct {
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "was=", "text", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "was=", "default=", "text", "id", "-"}
 
 // UniqueScatter is the fault of a unique index with the option scatter.
 const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
@@ -67,6 +67,10 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 		o.Was = w.value
 		if _, ok := schema.ParseKind(w.value); !ok {
 			return fmt.Sprintf("was=%s is not a kind; write the one that persist.lock had, such as int32", w.value), w.ValueOffset
+		}
+	case w.key == "default":
+		if o.Default = w.value; w.value == "" {
+			return "default= lacks its value: a constant of the field's type", w.Offset
 		}
 	case w.key == "scatter":
 		o.Scatter, message = parseScatter(w)
@@ -126,6 +130,9 @@ func (o *FieldOptions) contradictions() (found []Fault) {
 	}
 	if o.ID && (o.Index || o.Unique) {
 		found = append(found, Fault{o.Offsets["id"], "records are found by their ID without an index; remove index and unique"})
+	}
+	if o.Default != "" && o.ID {
+		found = append(found, Fault{o.Offsets["default"], "every record has an ID of its own; remove default"})
 	}
 	return found
 }

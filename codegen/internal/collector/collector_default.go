@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collector
+
+import (
+	"fmt"
+	"go/constant"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
+	"github.com/kazahana-db/kazahana/internal/schema"
+)
+
+// setDefault sets the default that the option default= gives a field: a constant, as
+// Go's compiler evaluates it where the field stands.
+func (c *collector) setDefault(f *model.Field, v *types.Var) {
+	text := f.Options.Default
+	if text == "" || f.Kind == nil {
+		return
+	}
+	report := func(format string, args ...any) {
+		c.report(f.OptionAt("default"), f.Subject, "default="+text+": "+fmt.Sprintf(format, args...))
+	}
+	if c.foreign > 0 {
+		report("a field of a struct of another package has no default")
+		return
+	}
+	value, err := c.loaded.Eval(v.Pos(), goLiteral(text))
+	switch {
+	case err != nil:
+		report("it is not a constant of this package: %v", err)
+		return
+	case value.Value == nil || value.Value.Kind() == constant.Unknown:
+		report("it is not a constant")
+		return
+	case !isAssignable(value.Type, v.Type()):
+		report("it is of type %s, the field of type %s", c.typeText(value.Type), c.typeText(v.Type()))
+		return
+	}
+	if f.Default, err = formatDefault(f.Kind, value.Value); err != nil {
+		report("%v", err)
+	}
+}
+
+// goLiteral returns the Go expression of an option's value. A tag may write a string
+// between apostrophes, which need no escape there.
+func goLiteral(text string) string {
+	if len(text) > 1 && text[0] == '\'' && text[len(text)-1] == '\'' {
+		return strconv.Quote(text[1 : len(text)-1])
+	}
+	return text
+}
+
+// isAssignable reports whether a constant may be given to a field, as far as types say.
+func isAssignable(constant, field types.Type) bool {
+	basic, ok := constant.(*types.Basic)
+	return types.Identical(constant, field) || ok && basic.Info()&types.IsUntyped != 0
+}
+
+// formatDefault returns the text of a default in persist.lock: a Go literal without
+// spaces. The error says why a field of that kind cannot have it.
+func formatDefault(k *model.Kind, value constant.Value) (string, error) {
+	number := constant.ToInt(value)
+	if k.Form == model.FormFloat32 || k.Form == model.FormFloat64 {
+		number = constant.ToFloat(value)
+	}
+	text := value.ExactString()
+	switch {
+	case value.Kind() == constant.String:
+		text = strings.ReplaceAll(strconv.QuoteToASCII(constant.StringVal(value)), " ", `\x20`)
+	case k.Form == model.FormFloat32:
+		f, _ := constant.Float32Val(number)
+		text = strconv.FormatFloat(float64(f), 'g', -1, 32)
+	case k.Form == model.FormFloat64:
+		f, _ := constant.Float64Val(number)
+		text = strconv.FormatFloat(f, 'g', -1, 64)
+	case number.Kind() == constant.Int:
+		text = number.ExactString()
+	}
+	_, err := schema.ParseDefault(k.Text(), text)
+	return text, err
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Field is a field number in use, or reserved because it was.
+type Field struct {
+	Number   int32
+	Name     string
+	Kind     string
+	Default  string   // what a record without the field has: a Go literal without spaces; "" for the zero value
+	Was      []string // kinds that earlier programs gave it
+	Reserved bool
+	Line     int
+}
+
+// Text returns the field's line.
+func (f *Field) Text() string {
+	word, more := "field", ""
+	if f.Reserved {
+		word = "reserved"
+	}
+	if f.Default != "" {
+		more = " default " + f.Default
+	}
+	if len(f.Was) > 0 {
+		more += " was " + strings.Join(f.Was, " ")
+	}
+	return fmt.Sprintf("%s %d %s %s%s", word, f.Number, f.Name, f.Kind, more)
+}
+
+// allKinds are all kinds that a field has or had.
+func (f *Field) allKinds() []string { return append([]string{f.Kind}, f.Was...) }
+
+// hadKind reports whether a kind is one that the field had, whatever the messages
+// in it are called.
+func (f *Field) hadKind(kind string) bool {
+	return slices.ContainsFunc(f.Was, func(k string) bool { return sameKind(k, kind) })
+}
