@@ -3,10 +3,8 @@
 package index
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -14,20 +12,38 @@ import (
 // Definition describes an index of one type. It never changes while a program
 // runs; persistgen writes it.
 type Definition struct {
-	// Name is the index's name in keys, made by [Name]. It is unique in a type.
+	// Name is the index's name in keys, made by [Name] or [Kind.Name]. It is unique
+	// in a type.
 	Name string
-	// Fields are the names of the fields whose values make up the key, in order.
+	// Kind is what the entries say; empty for an index of values.
+	Kind Kind
+	// Fields are the names of the fields whose values make up the key, in order. Of
+	// the kinds Count and Sum they are the group and may be missing: then all records
+	// are one group. Of the kind Rank they are the group, which may be missing, and
+	// the field that orders. The kind Version has none.
 	Fields []string
+	// Of is the field whose values the kind Sum adds.
+	Of string
+	// Descending names those of Fields whose values are stored in descending order,
+	// by [Descend].
+	Descending []string
 	// Unique tells that one key has one owner.
 	Unique bool
 	// Cover tells that entries hold a copy of the record, so that a query need
 	// not fetch it.
 	Cover bool
+	// CoverFields names fields of which entries hold a copy, as a message with the
+	// numbers that the fields have in the record.
+	CoverFields []string
+	// Where is the condition under which a record has entries at all, in its
+	// canonical text; empty for none.
+	Where string
 	// Sparse names the fields whose null, in a unique index, or empty slice, in any
 	// index, keeps a record out of the index.
 	Sparse []string
-	// Signature names the kinds of the fields ("string,time"). Entries written
-	// under another signature are never read: the index must be built again.
+	// Signature names the kinds of Fields, then of Of, then of CoverFields
+	// ("string,time"). Entries written under another signature are never read: the
+	// index must be built again.
 	Signature string
 	// Scatter is over how many shards the entries are scattered by the id of
 	// their record, whose shard then stands before the values; 0 for not at all.
@@ -39,51 +55,24 @@ type Definition struct {
 // underscore. Underscores inside a name are doubled, so that different lists
 // never have one name.
 func Name(typ string, fields ...string) string {
-	parts := []string{strings.ReplaceAll(typ, "_", "__")}
-	for _, field := range fields {
-		parts = append(parts, strings.ReplaceAll(field, "_", "__"))
-	}
-	return strings.Join(parts, "_")
+	return Value.Name(typ, fields...)
 }
+
+const uniqueSuffix = "_unique"
 
 // KeyName returns the name under which the entries are kept: a unique index's
 // name ends in _unique.
 func (d *Definition) KeyName() string {
 	if d.Unique {
-		return d.Name + "_unique"
+		return d.Name + uniqueSuffix
 	}
 	return d.Name
 }
 
-// Layout describes everything that the bytes of the entries depend on. Two
-// definitions with equal key names and layouts share entries.
-func (d *Definition) Layout() string {
-	layout := strings.Join(d.Fields, ",") + ":" + d.Signature
-	if d.Cover {
-		layout += ":cover"
-	}
-	if d.Scatter != 0 {
-		layout += ":scatter=" + strconv.Itoa(int(d.Scatter))
-	}
-	return layout
-}
-
-// Validate reports all faults of the definition, joined.
-func (d *Definition) Validate() error {
-	var faults []error
-	if d.Name == "" {
-		faults = append(faults, errors.New("index: a definition without a name"))
-	}
-	if len(d.Fields) == 0 {
-		faults = append(faults, fmt.Errorf("index: %s has no fields", d.Name))
-	}
-	if err := d.Scatter.Validate(); err != nil {
-		faults = append(faults, fmt.Errorf("index: %s: %w", d.Name, err))
-	}
-	if d.Unique && d.Scatter != 0 {
-		faults = append(faults, fmt.Errorf("index: %s is unique and cannot be scattered", d.Name))
-	}
-	return errors.Join(faults...)
+// IsDescending reports whether the values of the i-th field are stored in
+// descending order.
+func (d *Definition) IsDescending(i int) bool {
+	return len(d.Descending) > 0 && slices.Contains(d.Descending, d.Fields[i])
 }
 
 // AppendPrefix appends to a directory's prefix what all keys of the index
@@ -94,7 +83,7 @@ func (d *Definition) AppendPrefix(dst []byte) []byte {
 
 // Split cuts what follows the prefix of an entry's key into the packed values
 // and the packed id, which is empty in a unique index. The shard, if the index
-// is scattered, is left out.
+// is scattered, is left out. Values of descending fields are as they are stored.
 func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
 	_, suffix, err = d.Scatter.Cut(suffix)
 	if err != nil {
@@ -107,8 +96,11 @@ func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
 		}
 	}
 	values = suffix[:len(suffix)-len(rest)]
-	if d.Unique != (len(rest) == 0) {
+	if d.hasID() != (len(rest) > 0) {
 		return nil, nil, fmt.Errorf("index: a key of %s has %d bytes behind its values", d.KeyName(), len(rest))
 	}
 	return values, rest, nil
 }
+
+// hasID reports whether the keys end in the id of the record.
+func (d *Definition) hasID() bool { return !d.Unique && d.Kind.endsInID() }

@@ -17,7 +17,7 @@
 //	…
 //	claims.Start(tx, indexes, &set)          // together with the read of the record
 //	err = claims.Check(ctx, indexes, &set, &stored, id)
-//	buf = index.Maintain(tx, indexes, &stored, &set, was, is, buf)
+//	buf, err = index.Maintain(ctx, tx, indexes, &stored, &set, was, is, buf)
 //
 // [Shards] scatters keys whose ids or values grow with time over several ranges.
 //

@@ -19,11 +19,11 @@ import (
 // An entry begun and not ended is not there: a null in a unique index. It is
 // for one goroutine.
 type Entries struct {
-	buf    []byte // all keys, one behind the other
+	buf    []byte // all keys, one behind the other, that of a sum with its amount behind it
 	spans  []span // where each key is in buf
 	prefix []byte // what the keys of the index being gathered begin with
 	shard  []byte // what follows then; empty if the index is not scattered
-	id     []byte // what they end with; empty in a unique index
+	id     []byte // what they end with; empty where [Definition.Split] finds no id
 }
 
 type span struct {
@@ -39,6 +39,19 @@ func (e *Entries) End(b []byte) {
 	from := len(e.buf)
 	e.buf = append(b, e.id...)
 	e.spans = append(e.spans, span{from: from, to: len(e.buf)})
+}
+
+// EndAmount is [Entries.End] for an index of the kind Sum: amount is what the record
+// adds to the sum of the group.
+func (e *Entries) EndAmount(b []byte, amount Amount) {
+	e.End(b)
+	e.buf = amount.AppendBytes(e.buf)
+}
+
+// amount returns what EndAmount put behind the i-th key.
+func (e *Entries) amount(i int) Amount {
+	a, _ := ReadAmount(e.buf[e.spans[i].to:][:AmountSize])
+	return a
 }
 
 func (e *Entries) key(i int) []byte { return e.buf[e.spans[i].from:e.spans[i].to:e.spans[i].to] }
@@ -78,7 +91,7 @@ func (s *Set) Open(ix *Index, id []byte) *Entries {
 	}
 	e.prefix, e.id = ix.Prefix, id
 	e.shard = ix.Scatter.Append(e.shard[:0], id)
-	if ix.Unique {
+	if !ix.hasID() {
 		e.id = nil
 	}
 	return e

@@ -13,7 +13,8 @@ import (
 // Fill writes, in one transaction, the entries of records that are older than their
 // index: one batch of an online build. It fills only indexes in the state
 // [Building]. The caller reads the records in the transaction itself, not as a
-// snapshot, so that the transaction conflicts with concurrent writes of them.
+// snapshot, so that the transaction conflicts with concurrent writes of them. It fills
+// no index of a kind that is not idempotent.
 type Fill struct {
 	tx      kv.Transaction
 	indexes []Index
@@ -40,7 +41,7 @@ func NewFill(tx kv.Transaction, indexes []Index) *Fill {
 func (f *Fill) Add(entries *Set, r Record) {
 	for i := range f.indexes {
 		ix := &f.indexes[i]
-		if ix.State != Building {
+		if ix.State != Building || !ix.Kind.Idempotent() {
 			continue
 		}
 		for n := range entries.Keys(i) {

@@ -97,19 +97,27 @@ func SplitUnique(d *Definition, key, value []byte) (owner, record []byte, err er
 // buf is room for values and is returned, perhaps grown.
 //
 // An entry of a unique index is cleared only if it is the record's own
-// (compare-and-clear), so that nothing that happened in between is undone.
-func Maintain(tx kv.Transaction, indexes []Index, stored, entries *Set, was, is Record, buf []byte) []byte {
+// (compare-and-clear), so that nothing that happened in between is undone. Counts and
+// sums are changed by atomic operations: they read nothing and conflict with no other
+// write.
+func Maintain(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entries *Set, was, is Record, buf []byte) ([]byte, error) {
 	for i := range indexes {
 		ix := &indexes[i]
 		if ix.State == Disabled {
 			continue
 		}
 		m := maintenance{tx: tx, ix: ix, was: was, is: is, buf: buf}
-		m.rewrite = ix.Cover && !bytes.Equal(was.Value, is.Value)
-		m.mergeKeys(i, stored, entries)
+		if ix.Kind != Value {
+			if err := m.maintainKind(ctx, newDifference(i, stored, entries)); err != nil {
+				return m.buf, err
+			}
+		} else {
+			m.rewrite = ix.Cover && !bytes.Equal(was.Value, is.Value)
+			m.mergeKeys(i, stored, entries)
+		}
 		buf = m.buf
 	}
-	return buf
+	return buf, nil
 }
 
 type maintenance struct {
@@ -118,6 +126,21 @@ type maintenance struct {
 	was, is Record
 	rewrite bool // unchanged keys have a new value
 	buf     []byte
+}
+
+// maintainKind maintains an index that is none of values. Each kind has a file.
+func (m *maintenance) maintainKind(ctx context.Context, d difference) error {
+	switch m.ix.Kind {
+	case Count:
+		m.maintainCount(d)
+	case Sum:
+		m.maintainSum(d)
+	case Version:
+		return m.maintainVersion(ctx, d)
+	case Rank:
+		return m.maintainRank(ctx, d)
+	}
+	return nil
 }
 
 // mergeKeys walks over the two ascending lists of keys of index i.

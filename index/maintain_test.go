@@ -106,8 +106,8 @@ func store(tx kv.Transaction, ixs []index.Index, was, is *index.Set, id []byte, 
 			return err
 		}
 	}
-	index.Maintain(tx, ixs, was, is, index.Record{ID: id, Value: []byte(old)}, index.Record{ID: id, Value: []byte(value)}, nil)
-	return nil
+	_, err := index.Maintain(ctx, tx, ixs, was, is, index.Record{ID: id, Value: []byte(old)}, index.Record{ID: id, Value: []byte(value)}, nil)
+	return err
 }
 
 func contents(t testing.TB, db kv.Database) map[string]string {
@@ -174,8 +174,8 @@ func TestAnOwnerIsNotClearedByOthers(t *testing.T) {
 	mine, theirs := set(t, ixs, id(1), nil, list("u")), set(t, ixs, id(2), nil, list("u"))
 	transact(t, db, func(tx kv.Transaction) error { return store(tx, ixs, nil, mine, id(1), "", "") })
 	transact(t, db, func(tx kv.Transaction) error {
-		index.Maintain(tx, ixs, theirs, nil, index.Record{ID: id(2)}, index.Record{}, nil)
-		return nil
+		_, err := index.Maintain(ctx, tx, ixs, theirs, nil, index.Record{ID: id(2)}, index.Record{}, nil)
+		return err
 	})
 	if got := contents(t, db)[`("I", "T_U_unique", "u")`]; got != "\x15\x01" {
 		t.Errorf("the owner is %q", got)

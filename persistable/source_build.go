@@ -46,6 +46,9 @@ func (s *source) changeState(ctx context.Context, t *transaction, to index.State
 	for i := range o.indexes {
 		if ix := &o.indexes[i]; which(i, ix.State) {
 			if to == index.Building {
+				if !ix.Kind.Idempotent() {
+					return fmt.Errorf("persistable: %s: the index %s counts each record once: it cannot be built while records are written", s.record.Type, ix.Name)
+				}
 				ix.Clear(t.writer)
 			}
 			next.SetState(ix.Definition, to)
@@ -87,6 +90,9 @@ func (s source) verify(ctx context.Context) (Report, error) {
 		return v.report, err
 	}
 	for i := range s.record.Indexes {
+		if s.record.Indexes[i].Kind != index.Value {
+			continue
+		}
 		v.index = i
 		if err := v.verifyBatches(ctx, i, v.verifyEntries); err != nil {
 			return v.report, err

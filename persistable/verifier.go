@@ -103,8 +103,8 @@ type entryCheck struct {
 func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g scan.Group) []entryCheck {
 	for i := range indexes {
 		ix := &indexes[i]
-		if ix.State != index.Readable {
-			continue
+		if ix.State != index.Readable || ix.Kind != index.Value {
+			continue // the entry of a group is not that of one record
 		}
 		for n := range set.Keys(i) {
 			key := slices.Clone(set.Key(i, n))

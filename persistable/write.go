@@ -66,7 +66,7 @@ func (w *write) run(ctx context.Context) error {
 		return err
 	}
 	defer w.t.Writes.Count.Add(1)
-	return w.apply()
+	return w.apply(ctx)
 }
 
 // prepare opens the store, makes the new form and starts the reads: at first in

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -52,10 +53,9 @@ func (w *write) checkDirectory() error {
 
 // apply writes the new form in place of the stored one, and the difference of
 // their index entries.
-func (w *write) apply() error {
+func (w *write) apply(ctx context.Context) error {
 	if w.v == nil {
-		w.clearRecord()
-		return nil
+		return w.clearRecord(ctx)
 	}
 	if err := w.keepStored(); err != nil {
 		return err
@@ -65,7 +65,9 @@ func (w *write) apply() error {
 		return err
 	}
 	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
-	w.maintainIndexes(is)
+	if err := w.maintainIndexes(ctx, is); err != nil {
+		return err
+	}
 	if w.isNew() {
 		w.t.noteCreated(w.sc.key)
 	}
@@ -121,14 +123,17 @@ func (w *write) setChunks() error {
 }
 
 // clearRecord removes the stored form, if there is one, and its index entries.
-func (w *write) clearRecord() {
+func (w *write) clearRecord(ctx context.Context) error {
 	if w.isNew() {
-		return
+		return nil
 	}
 	w.t.writer.Clear(w.sc.key)
 	w.clearChunks()
-	w.maintainIndexes(index.Record{})
+	if err := w.maintainIndexes(ctx, index.Record{}); err != nil {
+		return err
+	}
 	w.t.noteDeleted(w.sc.key)
+	return nil
 }
 
 // clearChunks clears the chunks of the stored form, if it has any.
@@ -143,10 +148,11 @@ func (w *write) hasChunks() bool { return !w.isNew() && w.old.Chunks > 0 }
 
 // maintainIndexes writes the difference between the index entries of the stored form
 // and those of the new form, which is.
-func (w *write) maintainIndexes(is index.Record) {
+func (w *write) maintainIndexes(ctx context.Context, is index.Record) (err error) {
 	was := index.Record{ID: w.sc.id}
 	if !w.hasChunks() {
 		was.Value = w.value
 	}
-	w.sc.entry = index.Maintain(w.t.writer, w.store.indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
+	w.sc.entry, err = index.Maintain(ctx, w.t.writer, w.store.indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
+	return err
 }

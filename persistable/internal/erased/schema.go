@@ -57,6 +57,10 @@ type Schema struct {
 	// the i-th of them.
 	Indexes []index.Definition
 	Entries func(i int, e *index.Entries, record any)
+	// Covers appends to b the chosen fields that an entry of the i-th index copies: a
+	// message with the numbers that the fields have in the record. It is nil where no
+	// index has CoverFields.
+	Covers func(i int, b []byte, record any) []byte
 
 	once    sync.Once
 	lock    *schema.Schema
@@ -108,6 +112,8 @@ func (s *Schema) Validate() error {
 	hasFields := slices.ContainsFunc(s.Directory, func(e PathElement) bool { return e.Field != "" })
 	fault(hasFields != (s.CheckArgs != nil) || hasFields != (s.FillArgs != nil), "CheckArgs and FillArgs must be there if, and only if, Directory has a {Field}")
 	fault((len(s.Indexes) > 0) != (s.Entries != nil), "Entries must be there if, and only if, there are Indexes")
+	covers := slices.ContainsFunc(s.Indexes, func(d index.Definition) bool { return len(d.CoverFields) > 0 })
+	fault(covers != (s.Covers != nil), "Covers must be there if, and only if, an index has CoverFields")
 	for i := range s.Indexes {
 		faults = append(faults, s.Indexes[i].Validate())
 		for j := range i {

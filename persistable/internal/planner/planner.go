@@ -73,8 +73,8 @@ func sortConditions(clauses []erased.Clause) (c conditions, reason string) {
 // areServedBy reports whether an index serves the conditions.
 func (c *conditions) areServedBy(d *index.Definition) bool {
 	n := len(c.equals)
-	if len(d.Fields) < n {
-		return false
+	if len(d.Fields) < n || d.Kind != index.Value || d.Where != "" {
+		return false // an index of another kind has no entry a record, a partial one not all records
 	}
 	for _, field := range d.Fields[:n] {
 		if _, ok := c.equals[field]; !ok {
