@@ -50,7 +50,24 @@ func TestBudgets(t *testing.T) {
 			n++
 			return articles.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(n), ISBN: ptr(fmt.Sprint(n)), Tags: []string{"x", "y"}, Published: day0}))
 		}},
-		{"Save, nothing changed", budget{1, 2, 0, 1, 1}, func() error { return orders.Save(ctx, all[0]) }},
+		{"Save, nothing changed", budget{1, 2, 0, 0, 1}, func() error { return orders.Save(ctx, all[0]) }},
+		{"Save of 4 chunks, nothing changed", budget{2, 5, 0, 0, 1}, func() error { return articles.Save(ctx, big) }},
+		{"Save, no indexed field changed", budget{1, 2, 0, 1, 1}, func() error {
+			all[4].Amount++
+			return orders.Save(ctx, all[4])
+		}},
+		{"Update", budget{1, 1, 0, 1, 1}, func() error {
+			return orders.Update(ctx, all[7].ID, func(o *Order) error { o.Amount++; return nil })
+		}},
+		{"Update of an index", budget{1, 1, 0, 5, 1}, func() error {
+			return orders.Update(ctx, all[7].ID, func(o *Order) error { o.Status = Shipped; return nil })
+		}},
+		{"Update of a unique value", budget{2, 2, 0, 3, 1}, func() error {
+			return orders.Update(ctx, all[7].ID, func(o *Order) error { o.Number = "updated"; return nil })
+		}},
+		{"Update, nothing changed", budget{1, 1, 0, 0, 1}, func() error {
+			return orders.Update(ctx, all[7].ID, func(*Order) error { return nil })
+		}},
 		{"Save, indexes changed", budget{1, 2, 0, 7, 1}, func() error {
 			changed := *all[1]
 			changed.Number, changed.Status = "new number", Shipped

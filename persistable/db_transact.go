@@ -31,11 +31,17 @@ import (
 // ctx's deadline becomes the transaction's timeout, and its end cancels the
 // transaction. If ctx has ended already, fn does not run.
 func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
+	return db.transactFunction(ctx, func(t *transaction) error { return fn(Tx{t}) })
+}
+
+// transactFunction is transact for a fn that calls a function of the program, which
+// may write outside of the transaction.
+func (db *DB) transactFunction(ctx context.Context, fn func(*transaction) error) error {
 	return db.transact(ctx, func(t *transaction) error {
 		if t.outside.watched {
 			defer db.functions.register(t)()
 		}
-		return fn(Tx{t})
+		return fn(t)
 	})
 }
 

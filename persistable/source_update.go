@@ -6,41 +6,25 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 )
 
 // update changes the record with that packed id by change, in the source's
 // transaction or in one of its own.
 func (s source) update(ctx context.Context, id []byte, change func(v any) error) error {
-	if err := s.checkUsable(); err != nil {
-		return err
-	}
-	if s.tx != nil {
-		return s.updateIn(ctx, id, change)
-	}
-	return s.place.db.Transact(ctx, func(tx Tx) error {
-		s.tx = tx.t
-		return s.updateIn(ctx, id, change)
-	})
-}
-
-// updateIn is update in the source's transaction.
-func (s *source) updateIn(ctx context.Context, id []byte, change func(v any) error) error {
 	sc := getScratch()
 	defer sc.release()
-	sc.id = append(sc.id[:0], id...)
-	v, err := s.get(ctx, sc)
-	if err != nil {
-		return err
+	run := func(t *transaction) error {
+		sc.id = append(sc.id[:0], id...)
+		w := write{record: s.record, putOptions: putOptions{mustExist: true}, t: t, place: s.place, sc: sc, change: change}
+		return w.update(ctx)
 	}
-	if err := change(v); err != nil {
-		return err
+	if s.tx != nil || s.checkUsable() != nil {
+		return s.runWrite(ctx, run)
 	}
-	if changed := s.record.appendID(nil, v); !bytes.Equal(changed, id) {
-		return &FieldError{Type: s.record.Type, Field: "the id", Reason: fmt.Sprintf(
-			"the function of Update changed it from %s to %s: create another record instead", idText(id), idText(changed))}
-	}
-	return s.replace(ctx, v, putOptions{mustExist: true})
+	return s.place.db.transactFunction(ctx, func(t *transaction) error {
+		t.untouched = true
+		return run(t)
+	})
 }
 
 // saveIfUnchanged saves v if the stored record still is was.

@@ -59,7 +59,9 @@ func (s *Store[T, ID]) CreateWithID(ctx context.Context, id ID, v T) error {
 
 // Save writes a record, in place of the stored one with the same id if there is
 // one, and updates its index entries. Fields that this program does not know stay
-// as stored. Errors are those of Create without ErrExists.
+// as stored. If the stored record has the same bytes, nothing is written, so that
+// neither conflicts nor watches come of it. Errors are those of Create without
+// ErrExists.
 //
 // Save overwrites changes that other transactions have made since the caller read
 // the record, and a record that they have deleted exists again. To change a stored
@@ -79,7 +81,8 @@ func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
 // Update reads the record with that id, calls change with it, and saves it, in one
 // transaction: concurrent changes are not lost. If there is no such record, or a
 // concurrent transaction deletes it, Update returns [ErrNotFound]. It returns an
-// error of change as it is; then nothing is written.
+// error of change as it is; then nothing is written. If change leaves the record as it
+// is, nothing is written either.
 //
 // change may run again after a conflict, each time with the record as it is then, so
 // it must have no effect but on the record. It must not change the id. If the
@@ -87,9 +90,12 @@ func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
 // first attempt may have changed already, as in FoundationDB itself: then only a
 // change that may be applied twice is safe.
 //
-// Bound to a transaction by In, Update is a part of that transaction.
+// Bound to a transaction by In, Update is a part of that transaction. If several
+// goroutines update a record in one transaction, change runs again in those whose
+// record another one has changed.
 //
-// Cost: two rounds of reads and the commit.
+// Cost: one round of reads (the record), a second one only if change gives a unique
+// index another value, and the commit.
 //
 //go:noinline
 func (s *Store[T, ID]) Update(ctx context.Context, id ID, change func(v T) error) error {

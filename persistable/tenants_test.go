@@ -85,7 +85,7 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 // removal wins.
 func TestTenantRemovedDuringATransaction(t *testing.T) {
 	for name, work := range map[string]func(s *OrderStore, o *Order) error{
-		"Save": func(s *OrderStore, o *Order) error { return s.Save(ctx, o) },
+		"Save": func(s *OrderStore, o *Order) error { o.Amount++; return s.Save(ctx, o) },
 		"Create": func(s *OrderStore, _ *Order) error {
 			return s.Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1}))
 		},

@@ -29,6 +29,8 @@ type write struct {
 	sc    *scratch
 	v     any // the new form; nil: remove the record with the packed id in sc
 
+	change func(v any) error // makes the new form of the stored one; nil but for update
+
 	writesBefore int64 // of the transaction, when the reads were started
 
 	// Set by prepare. The new form's key, value and entries are in sc, with the
@@ -38,8 +40,9 @@ type write struct {
 	owner  leasefdb.FenceCheck // of the id's machine id
 
 	// Set by readStored, with the entries of the stored form in sc.before.
-	value []byte        // the first value of the stored form; nil: there is none
-	old   format.Record // all of the stored form
+	value  []byte        // the first value of the stored form; nil: there is none
+	old    format.Record // all of the stored form
+	before any           // the stored record, if its entries were gathered
 }
 
 // run prepares the new form, reads what is stored and claimed, checks that the

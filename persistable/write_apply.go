@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -52,13 +53,17 @@ func (w *write) checkDirectory() error {
 }
 
 // apply writes the new form in place of the stored one, and the difference of
-// their index entries.
+// their index entries. If the two have the same bytes, they have the same entries, and
+// apply writes nothing; that the transaction has read the record remains.
 func (w *write) apply(ctx context.Context) error {
 	if w.v == nil {
 		return w.clearRecord(ctx)
 	}
 	if err := w.keepStored(); err != nil {
 		return err
+	}
+	if w.isUnchanged() {
+		return nil
 	}
 	is, err := w.setRecord()
 	if err != nil {
@@ -85,6 +90,12 @@ func (w *write) keepStored() (err error) {
 		return recordError(w.Type, idText(w.sc.id), w.sc.key, err)
 	}
 	return nil
+}
+
+// isUnchanged reports whether the new form has the bytes of the stored one. It is
+// called after keepStored.
+func (w *write) isUnchanged() bool {
+	return !w.isNew() && bytes.Equal(w.sc.value[format.HeaderSize:], w.old.Payload)
 }
 
 // setRecord writes the new form and returns what index entries need of it.

@@ -42,17 +42,16 @@ func (w *write) checkFence(ctx context.Context) error {
 // readEntries reads the rest of the stored form and gathers its index entries.
 func (w *write) readEntries(ctx context.Context) (err error) {
 	w.sc.before.Reset()
-	if w.isNew() {
+	if w.before = nil; w.isNew() {
 		return nil
 	}
 	if w.old, err = w.readWhole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.Indexes) == 0 {
 		return err
 	}
-	before, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
-	if err != nil {
+	if w.before, err = w.decodeRecord(w.old, w.sc.id, w.sc.key); err != nil {
 		return err
 	}
-	return w.gatherEntries(&w.sc.before, w.store, w.sc.id, before)
+	return w.gatherEntries(&w.sc.before, w.store, w.sc.id, w.before)
 }
 
 // checkSeen compares the stored record with what the caller has seen, both as

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+)
+
+// maxOverlaps bounds how often an update begins again because other writes of its
+// transaction changed the record while its function ran.
+const maxOverlaps = 1000
+
+// update puts what w.change makes of the stored record. Its rounds of reads: one for
+// the stored form, and one more only for unique values that the change adds.
+func (w *write) update(ctx context.Context) error {
+	if w.t.isReadOnly() {
+		return ErrReadOnly
+	}
+	for range maxOverlaps {
+		if again, err := w.tryUpdate(ctx); !again {
+			return err
+		}
+	}
+	return fmt.Errorf("persistable: %s %s: other writes of the transaction changed the record %d times while the function of Update ran: "+
+		"the function itself must not write the record", w.Type, idText(w.sc.id), maxOverlaps)
+}
+
+// tryUpdate is update but for overlaps: if the record was changed in the transaction
+// after it was read, the update must begin again.
+func (w *write) tryUpdate(ctx context.Context) (again bool, err error) {
+	w.v = nil // until the stored form is known
+	if err := w.prepare(ctx); err != nil || w.store == nil {
+		return false, err
+	}
+	err = w.readAndChange(ctx)
+	if lost := w.t.awaitFences(ctx); lost != nil {
+		return false, lost
+	}
+	if err != nil {
+		return false, err
+	}
+	w.t.writeLock.Lock()
+	defer w.t.writeLock.Unlock()
+	if w.t.Writes.Count.Load() != w.writesBefore {
+		if again, err = w.overlaps(ctx); again || err != nil {
+			return again, err
+		}
+	}
+	defer w.t.Writes.Count.Add(1)
+	return false, w.apply(ctx)
+}
+
+// readAndChange reads the stored form and makes the new one of it.
+func (w *write) readAndChange(ctx context.Context) error {
+	if err := w.readStored(ctx); err != nil {
+		return err
+	}
+	if err := w.checkExistence(); err != nil {
+		return err
+	}
+	if err := w.readEntries(ctx); err != nil {
+		return err
+	}
+	if err := w.changeRecord(); err != nil {
+		return err
+	}
+	return w.claimNew(ctx)
+}
+
+// changeRecord calls the function of Update and makes the new form.
+func (w *write) changeRecord() (err error) {
+	v := w.before
+	if v == nil {
+		if v, err = w.decodeRecord(w.old, w.sc.id, w.sc.key); err != nil {
+			return err
+		}
+	}
+	if err := w.change(v); err != nil {
+		return err
+	}
+	if changed := w.appendID(nil, v); !bytes.Equal(changed, w.sc.id) {
+		return &FieldError{Type: w.Type, Field: "the id", Reason: fmt.Sprintf(
+			"the function of Update changed it from %s to %s: create another record instead", idText(w.sc.id), idText(changed))}
+	}
+	w.v = v
+	return w.makeForm()
+}
+
+// claimNew reads the unique keys that the stored form does not have, and returns an
+// error if another record owns one.
+func (w *write) claimNew(ctx context.Context) error {
+	w.sc.claims.StartNew(w.t.writer, w.store.indexes, &w.sc.now, &w.sc.before)
+	return w.checkClaims(ctx)
+}
+
+// overlaps reads once more what the transaction's other writes may have changed. It
+// reports whether the record is not the one that the function was given.
+func (w *write) overlaps(ctx context.Context) (changed bool, err error) {
+	w.stored = w.t.writer.Get(w.sc.key)
+	if err := w.readStored(ctx); err != nil {
+		return false, err
+	}
+	if err := w.checkExistence(); err != nil {
+		return false, err
+	}
+	now, err := w.readWhole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value)
+	if err != nil || now.Token != w.old.Token || !bytes.Equal(now.Payload, w.old.Payload) {
+		return true, err
+	}
+	w.old = now
+	return false, w.claimNew(ctx)
+}
