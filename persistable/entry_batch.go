@@ -39,6 +39,7 @@ type entry struct {
 	fetch   int    // index into fetches
 }
 
+// startFetches starts the reads of all records that the entries do not hold.
 func (b *entryBatch) startFetches(pairs []kv.KeyValue) error {
 	b.entries = make([]entry, len(pairs))
 	for i, pair := range pairs {
@@ -47,11 +48,15 @@ func (b *entryBatch) startFetches(pairs []kv.KeyValue) error {
 			return b.record.indexError(err)
 		}
 		if len(e.covered) == 0 {
-			e.fetch = len(b.values)
-			b.fetches.startFetch(e.id)
+			if b.keys == nil {
+				b.reserve(len(pairs)-i, len(e.id))
+			}
+			e.fetch = len(b.keys)
+			b.add(e.id)
 		}
 		b.entries[i] = e
 	}
+	b.start()
 	return nil
 }
 

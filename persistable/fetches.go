@@ -9,20 +9,37 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// fetches are reads of records that were started.
+// fetches are reads of records that are started together, in one round.
 type fetches struct {
 	record  *record
 	reader  kv.ReadTransaction
 	records scan.Keyspace
 	keys    [][]byte
+	packed  []byte // the bytes of keys
 	values  []kv.Future[[]byte]
 }
 
-// startFetch starts the read of the record with that packed id.
-func (f *fetches) startFetch(id []byte) {
-	key := f.records.Append(nil, id)
-	f.keys = append(f.keys, key)
-	f.values = append(f.values, f.reader.Get(key))
+// reserve makes room for n records with ids of about so many bytes.
+func (f *fetches) reserve(n, idSize int) {
+	f.keys = make([][]byte, 0, n)
+	f.packed = make([]byte, 0, n*(len(f.records.Prefix)+shardSize+idSize))
+}
+
+// shardSize is room for the number of a shard, in bytes.
+const shardSize = 3
+
+// add adds the record with that packed id.
+func (f *fetches) add(id []byte) {
+	first := len(f.packed)
+	f.packed = f.records.Append(f.packed, id)
+	f.keys = append(f.keys, f.packed[first:len(f.packed):len(f.packed)])
+}
+
+// start starts the reads of all records that were added.
+func (f *fetches) start() {
+	if len(f.keys) > 0 {
+		f.values = kv.GetMany(f.reader, f.keys)
+	}
 }
 
 // awaitRecord returns the i-th record, nil if there is none.

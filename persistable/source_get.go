@@ -88,8 +88,9 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 				continue
 			}
 			f.records = o.records
-			f.startFetch(id(i))
+			f.add(id(i))
 		}
+		f.start()
 		for i := range f.values {
 			v, err := f.awaitRecord(ctx, i)
 			if err != nil {
@@ -139,7 +140,8 @@ func (s *source) recordOfEntry(ctx context.Context, t *transaction, o *openStore
 	if len(record) > 0 {
 		return s.record.readValue(ctx, t.Reader, id, o.records.Append(nil, id), record)
 	}
-	f.startFetch(id)
+	f.add(id)
+	f.start()
 	v, err := f.awaitRecord(ctx, 0)
 	if err == nil && v == nil {
 		err = s.record.danglingEntry(ix, entry, id)

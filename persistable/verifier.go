@@ -146,8 +146,9 @@ func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openSto
 			continue
 		}
 		at[i] = len(f.keys)
-		f.startFetch(e.id)
+		f.add(e.id)
 	}
+	f.start()
 	for i, pair := range pairs {
 		if at[i] < 0 {
 			continue

@@ -76,6 +76,8 @@ func (v *fakeView) Version() int64   { return v.version }
 func (v *fakeView) Metadata() []byte { return nil }
 func (v *fakeView) InMemory() bool   { return !v.cold }
 
+func (v *fakeView) Prefetch([][]byte) {}
+
 func (v *fakeView) GetCached(key []byte) (value []byte, ok bool, err error) {
 	if v.hook != nil {
 		v.hook()

@@ -39,9 +39,7 @@ type readTask interface {
 
 // startRead starts a read, or holds it back, and returns its future. t.mu is held.
 func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
-	p := &pendingRead[T]{tx: t, short: short, read: read, finish: finish}
-	p.moveTo(len(t.pending))
-	t.pending = append(t.pending, p)
+	p := newPendingRead(t, short, read, finish)
 	if len(t.pending) == 1 {
 		t.heldRead = p
 		return kv.NewFuture[T](p)
@@ -49,6 +47,15 @@ func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), 
 	t.startHeld()
 	t.engine.Start(p)
 	return kv.NewFuture[T](p)
+}
+
+// newPendingRead enters a read into the transaction. The caller starts it, or holds it
+// back. t.mu is held.
+func newPendingRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), finish func() (T, error)) *pendingRead[T] {
+	p := &pendingRead[T]{tx: t, short: short, read: read, finish: finish}
+	p.moveTo(len(t.pending))
+	t.pending = append(t.pending, p)
+	return p
 }
 
 // Done implements [kv.PendingResult]. It starts a read that was held back.

@@ -29,11 +29,17 @@ func (t *Transaction) get(key []byte, snapshot bool) kv.Future[[]byte] {
 func (t *Transaction) startGet(key []byte, snapshot bool) (p pointRead, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.beginGet(key, snapshot, nil)
+}
+
+// beginGet is startGet with t.mu held. A view that the same locking of t.mu has fixed
+// before need not be looked at again.
+func (t *Transaction) beginGet(key []byte, snapshot bool, fixed View) (p pointRead, err error) {
 	if p.answered, err = t.checkGet(key); p.answered || err != nil {
 		return p, err
 	}
 	t.read = true
-	if p, err = t.startPointRead(t.ownWrites(snapshot), key); err != nil {
+	if p, err = t.startPointRead(t.ownWrites(snapshot), key, fixed); err != nil {
 		return p, t.keepReadError(err)
 	}
 	if !p.known {
@@ -49,6 +55,16 @@ func (t *Transaction) startGet(key []byte, snapshot bool) (p pointRead, err erro
 func (t *Transaction) finishGet(p pointRead, key []byte) kv.Future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.checkGoesOn(&p); err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	p.key = bytes.Clone(key)
+	return startRead(t, true, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
+}
+
+// checkGoesOn returns why a read that memory has not answered does not go on. t.mu is
+// held.
+func (t *Transaction) checkGoesOn(p *pointRead) error {
 	err := t.checkUsable()
 	if err == nil && p.attempt != t.attempts {
 		err = errCancelled
@@ -57,11 +73,7 @@ func (t *Transaction) finishGet(p pointRead, key []byte) kv.Future[[]byte] {
 		t.size -= p.cost // FoundationDB's client counts the range of a read once it has succeeded
 		err = t.keepReadError(p.err)
 	}
-	if err != nil {
-		return kv.Resolved[[]byte](nil, err)
-	}
-	p.key = bytes.Clone(key)
-	return startRead(t, true, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
+	return err
 }
 
 // checkGet reports whether the value of key is known to be absent before
@@ -126,8 +138,8 @@ type pointRead struct {
 }
 
 // startPointRead looks for key among the own writes and, if they do not tell its
-// value, fixes the view to read. t.mu is held.
-func (t *Transaction) startPointRead(writes *writeMap, key []byte) (p pointRead, err error) {
+// value, fixes the view to read, unless one is fixed. t.mu is held.
+func (t *Transaction) startPointRead(writes *writeMap, key []byte, fixed View) (p pointRead, err error) {
 	if writes != nil {
 		at, w := writes.floor(key)
 		span, operated := w.gap, bytes.Equal(at, key) && len(w.ops) > 0
@@ -143,7 +155,9 @@ func (t *Transaction) startPointRead(writes *writeMap, key []byte) (p pointRead,
 			return pointRead{answered: true, known: true}, nil
 		}
 	}
-	p.view, err = t.currentView()
+	if p.view = fixed; fixed == nil {
+		p.view, err = t.currentView()
+	}
 	return p, err
 }
 

@@ -18,7 +18,7 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.read = true
-	p, err := t.startPointRead(&t.writes, key)
+	p, err := t.startPointRead(&t.writes, key, nil)
 	if err == nil && !p.answered {
 		p.readCached(key)
 		err = p.err

@@ -23,6 +23,10 @@ type View interface {
 	// true. It does not wait.
 	GetCached(key []byte) (value []byte, ok bool, err error)
 
+	// Prefetch lets the processor load what memory has of some keys, because GetCached
+	// is about to be called with each. It does not wait.
+	Prefetch(keys [][]byte)
+
 	// Get returns the value of key, nil for none. It may wait for the disk.
 	Get(key []byte) ([]byte, error)
 

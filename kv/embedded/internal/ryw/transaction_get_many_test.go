@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ryw
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// TestGetMany compares GetMany with a Get of each key, in twin transactions with the
+// same writes: values, errors, conflict ranges and sizes are the same.
+func TestGetMany(t *testing.T) {
+	random := seed.Rand(t)
+	contents := map[string]string{}
+	for i := range 60 {
+		contents[fmt.Sprintf("k%03d", 2*i)] = fmt.Sprint(i)
+	}
+	for range 300 {
+		cold, snapshot := random.IntN(2) == 0, random.IntN(2) == 0
+		client := NewClient(&fakeEngine{view: newFakeView(contents, cold)}, kv.TransactionDefaults{})
+		one, many := client.Begin(), client.Begin()
+		writeAlike(random, one, many)
+		keys := drawKeys(random)
+		var want []kv.Future[[]byte]
+		for _, key := range keys {
+			want = append(want, readerOf(one, snapshot).Get(key))
+		}
+		got := readerOf(many, snapshot).(kv.ManyGetter).GetMany(keys)
+		if diff := cmp.Diff(answers(t, want), answers(t, got)); diff != "" {
+			t.Fatalf("cold %t, snapshot %t, keys %q: Get of each and GetMany (-each +many):\n%s", cold, snapshot, keys, diff)
+		}
+		if diff := cmp.Diff(traces(t, one), traces(t, many)); diff != "" {
+			t.Fatalf("cold %t, snapshot %t, keys %q: what a Get of each and GetMany leave (-each +many):\n%s", cold, snapshot, keys, diff)
+		}
+	}
+}
+
+func readerOf(t *Transaction, snapshot bool) kv.ReadTransaction {
+	if snapshot {
+		return t.Snapshot()
+	}
+	return t
+}
+
+// writeAlike makes the same writes in two transactions.
+func writeAlike(random *rand.Rand, all ...*Transaction) {
+	for range random.IntN(20) {
+		key, value, op := fmt.Appendf(nil, "k%03d", random.IntN(120)), fmt.Append(nil, random.IntN(9)), random.IntN(4)
+		for _, t := range all {
+			switch op {
+			case 0:
+				t.Set(key, value)
+			case 1:
+				t.Clear(key)
+			case 2:
+				t.ClearRange(kv.KeyRange{Begin: key, End: append(slices.Clone(key), '9')})
+			default:
+				t.Atomic(kv.AppendIfFits, key, value)
+			}
+		}
+	}
+}
+
+// drawKeys draws up to three times as many keys as are read at once, illegal and
+// repeated ones among them.
+func drawKeys(random *rand.Rand) (keys [][]byte) {
+	for range random.IntN(3*manyAtOnce + 1) {
+		switch random.IntN(30) {
+		case 0:
+			keys = append(keys, []byte("\xffk"))
+		case 1:
+			keys = append(keys, make([]byte, kv.MaxKeySize+1))
+		case 2:
+			keys = append(keys, []byte(kv.MetadataVersionKey))
+		default:
+			keys = append(keys, fmt.Appendf(nil, "k%03d", random.IntN(120)))
+		}
+	}
+	return keys
+}
+
+// answers returns the results of futures as text.
+func answers(t *testing.T, futures []kv.Future[[]byte]) (all []string) {
+	for _, f := range futures {
+		value, err := f.Get(t.Context())
+		all = append(all, fmt.Sprintf("%t %q %d", value == nil, value, kv.CodeOf(err)))
+	}
+	return all
+}
+
+// traces returns what reads leave in a transaction: conflict ranges, size, and
+// whether it can still commit.
+func traces(t *testing.T, tx *Transaction) (all []string) {
+	reads, writes, err := tx.ConflictRanges(t.Context())
+	size, sizeErr := tx.GetApproximateSize().Get(t.Context())
+	return append(all, fmt.Sprintf("%q", reads), fmt.Sprintf("%q", writes), fmt.Sprint(err, size, sizeErr), fmt.Sprint(kv.CodeOf(tx.Commit(t.Context()))))
+}
+
+// TestGetManyHoldsNoLock ends a transaction while a GetMany of it looks into the cache:
+// as TestGetHoldsNoLock does.
+func TestGetManyHoldsNoLock(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*Transaction)
+		want kv.Code // of reads that memory does not answer
+	}{
+		"nothing": {func(*Transaction) {}, 0},
+		"Reset":   {func(tx *Transaction) { tx.Reset() }, kv.CodeTransactionCancelled},
+		"Cancel":  {func(tx *Transaction) { tx.Cancel() }, kv.CodeTransactionCancelled},
+		"Commit":  {func(tx *Transaction) { _ = tx.Commit(t.Context()) }, kv.CodeUsedDuringCommit},
+	} {
+		for _, cold := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, cold %t", name, cold), func(t *testing.T) {
+				view := newFakeView(map[string]string{"a": "stored", "b": "stored"}, cold)
+				tx := NewClient(&fakeEngine{view: view}, kv.TransactionDefaults{}).Begin()
+				view.hook = func() {
+					view.hook = nil
+					c.end(tx)
+				}
+				for _, f := range tx.GetMany([][]byte{[]byte("a"), []byte("b")}) {
+					value, err := f.Get(t.Context())
+					if want := c.want; cold && want != 0 {
+						if kv.CodeOf(err) != want {
+							t.Errorf("%q, %v, want code %d", value, err, want)
+						}
+					} else if err != nil || string(value) != "stored" {
+						t.Errorf("%q, %v, want the stored value", value, err)
+					}
+				}
+			})
+		}
+	}
+}
