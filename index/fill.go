@@ -12,14 +12,16 @@ import (
 
 // Fill writes, in one transaction, the entries of records that are older than their
 // index: one batch of an online build. It fills only indexes in the state
-// [Building]. The caller reads the records in the transaction itself, not as a
-// snapshot, so that the transaction conflicts with concurrent writes of them. It fills
-// no index of a kind that is not idempotent.
+// [Building]. The caller makes the transaction conflict with concurrent writes of the
+// records. For kinds that are not idempotent (see [Kind.Idempotent]) it makes sure that
+// each record is in one committed batch only, that concurrent writes of it conflict
+// with that batch, and that they maintain such an index only if the batch is committed.
 type Fill struct {
 	tx      kv.Transaction
 	indexes []Index
 	claims  []uniqueEntry
 	owners  map[string][]byte // the unique keys set in this batch
+	totals  map[string]total  // by the key of the entry
 	size    int
 	buf     []byte
 }
@@ -34,25 +36,42 @@ type uniqueEntry struct {
 
 // NewFill returns an empty batch.
 func NewFill(tx kv.Transaction, indexes []Index) *Fill {
-	return &Fill{tx: tx, indexes: indexes, owners: map[string][]byte{}}
+	return &Fill{tx: tx, indexes: indexes, owners: map[string][]byte{}, totals: map[string]total{}}
 }
 
 // Add adds a record. It keeps r's bytes, but copies from entries.
-func (f *Fill) Add(entries *Set, r Record) {
+func (f *Fill) Add(ctx context.Context, entries *Set, r Record) error {
 	for i := range f.indexes {
 		ix := &f.indexes[i]
-		if ix.State != Building || !ix.Kind.Idempotent() {
+		if ix.State != Building {
 			continue
 		}
-		for n := range entries.Keys(i) {
-			key := entries.Key(i, n)
-			f.size += ix.fillSize(key, r)
-			if !ix.Unique {
-				f.setEntry(ix, key, r)
-				continue
+		switch ix.Kind {
+		case Value:
+			f.addEntries(i, entries, r)
+		case Count, Sum:
+			f.addToTotals(i, entries)
+		default:
+			if err := f.maintainNew(ctx, i, entries, r); err != nil {
+				return err
 			}
-			f.claims = append(f.claims, uniqueEntry{i, slices.Clone(key), r, f.tx.Get(key)})
 		}
+	}
+	return nil
+}
+
+// addEntries writes the entries of a record in index i, of values. If the index is
+// unique it starts the reads of their owners.
+func (f *Fill) addEntries(i int, entries *Set, r Record) {
+	ix := &f.indexes[i]
+	for n := range entries.Keys(i) {
+		key := entries.Key(i, n)
+		f.size += ix.fillSize(key, r)
+		if !ix.Unique {
+			f.setEntry(ix, key, r)
+			continue
+		}
+		f.claims = append(f.claims, uniqueEntry{i, slices.Clone(key), r, f.tx.Get(key)})
 	}
 }
 
@@ -72,9 +91,10 @@ func (f *Fill) setEntry(ix *Index, key []byte, r Record) {
 	f.tx.Set(key, f.buf)
 }
 
-// Finish writes the entries of unique indexes. A record with values that
-// another one owns is recorded as a violation and gets no entry.
+// Finish writes counts, sums, and the entries of unique indexes. A record with values
+// that another one owns is recorded as a violation and gets no entry.
 func (f *Fill) Finish(ctx context.Context) error {
+	f.addTotals()
 	for _, c := range f.claims {
 		ix := &f.indexes[c.index]
 		owner, err := f.owner(ctx, ix, c)

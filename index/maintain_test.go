@@ -198,7 +198,9 @@ func TestFillAndSettle(t *testing.T) {
 	transact(t, db, func(tx kv.Transaction) error {
 		f := index.NewFill(tx, ixs)
 		for n := 1; n <= 4; n++ {
-			f.Add(set(t, ixs, id(n), list(fmt.Sprint("p", n)), records[n], list("not filled")), index.Record{ID: id(n)})
+			if err := f.Add(ctx, set(t, ixs, id(n), list(fmt.Sprint("p", n)), records[n], list("not filled")), index.Record{ID: id(n)}); err != nil {
+				return err
+			}
 		}
 		if f.Size() == 0 {
 			t.Error("the batch has no size")

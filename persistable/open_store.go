@@ -22,6 +22,7 @@ type openStore struct {
 	header    []byte        // the key of the header: ("S", type)
 	catalog   *format.Catalog
 	indexes   []index.Index // in the order of the schema
+	undone    []index.Index // those that writes maintain of a record to which a build has not come; nil: indexes
 	metadata  string        // the metadata version at which it was read
 	upToDate  bool          // a write need not change the header first
 }
@@ -38,6 +39,7 @@ func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Cat
 			State:           c.State(d),
 		})
 	}
+	s.undone = withoutCounted(s.indexes)
 	next := c.Clone()
 	s.upToDate = !next.DisableOthers(p.definitions) && !next.AddSchema(p.lock)
 	return s
@@ -56,9 +58,6 @@ func systemKey(prefix []byte, p *place, names ...string) []byte {
 	}
 	return key
 }
-
-// progressKey is the key of how far a build has come: ("S", type, "build").
-func (s *openStore) progressKey(p *place) []byte { return s.systemKey(p, "build") }
 
 // firstIn returns the first index in a state.
 func (s *openStore) firstIn(state index.State) (i int, found bool) {

@@ -8,16 +8,20 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
 )
 
 // buildIndexes completes the indexes that are not readable.
-func (s source) buildIndexes(ctx context.Context) error {
+func (s source) buildIndexes(ctx context.Context, o BuildOptions) error {
 	if err := s.mayBuild(); err != nil {
+		return err
+	}
+	if err := o.Validate(); err != nil {
 		return err
 	}
 	// A concurrent older program that does not know an index disables it.
 	for range 3 {
-		err := s.build(ctx)
+		err := s.build(ctx, o)
 		var state *IndexStateError
 		if !errors.As(err, &state) {
 			return err
@@ -45,38 +49,34 @@ func (s *source) changeState(ctx context.Context, t *transaction, to index.State
 	next := o.catalog.Clone()
 	for i := range o.indexes {
 		if ix := &o.indexes[i]; which(i, ix.State) {
-			if to == index.Building {
-				if !ix.Kind.Idempotent() {
-					return fmt.Errorf("persistable: %s: the index %s counts each record once: it cannot be built while records are written", s.record.Type, ix.Name)
-				}
-				ix.Clear(t.writer)
-			}
 			next.SetState(ix.Definition, to)
 		}
 	}
 	if next.Equal(o.catalog) {
 		return nil
 	}
-	t.writer.Clear(o.progressKey(s.place))
 	return t.changeCatalog(ctx, s.place, o, next)
 }
 
-// build brings disabled indexes to the state building, fills those in that
-// state, and makes them readable.
-func (s *source) build(ctx context.Context) error {
-	err := s.place.db.transact(ctx, func(t *transaction) error {
-		return s.changeState(ctx, t, index.Building, func(_ int, is index.State) bool { return is == index.Disabled })
-	})
-	if err != nil {
-		return err
-	}
-	b := builder{source: s, size: s.place.db.options.BuildBatch}
-	for done := false; !done; {
-		if done, err = b.fillBatch(ctx); err != nil {
+// build completes the list of a build that is there, then builds what is disabled,
+// and then makes the unique indexes without violations readable.
+func (s *source) build(ctx context.Context, o BuildOptions) error {
+	for found := true; found; {
+		var err error
+		if found, err = build.NewRun(buildStore{s}, o.internal(s.place.db.options.BuildBatch)).Build(ctx); err != nil {
 			return err
 		}
 	}
 	return s.makeReadable(ctx)
+}
+
+// buildProgress returns how far the build has come.
+func (s source) buildProgress(ctx context.Context) (BuildProgress, error) {
+	if err := s.mayBuild(); err != nil {
+		return BuildProgress{}, err
+	}
+	p, err := build.ReadProgress(ctx, buildStore{&s})
+	return newBuildProgress(p), err
 }
 
 // verify compares every record with its entries, and every entry with its

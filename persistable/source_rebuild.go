@@ -26,7 +26,7 @@ func (s source) rebuildIndex(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.buildIndexes(ctx)
+	return s.buildIndexes(ctx, BuildOptions{})
 }
 
 // removeUnusedIndexes clears the entries of indexes that the type does not have any

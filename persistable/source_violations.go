@@ -5,8 +5,10 @@ package persistable
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -56,6 +58,7 @@ func (s *source) makeReadable(ctx context.Context) error {
 			left.Violations, left.More = append(left.Violations, found...), left.More || more
 		}
 	}
+	build.Reach(ctx, build.Settled)
 	err := s.place.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil || o == nil {
@@ -64,15 +67,30 @@ func (s *source) makeReadable(ctx context.Context) error {
 		if i, found := o.firstIn(index.Disabled); found {
 			return s.place.checkReadable(o, i)
 		}
-		if err := o.anyViolation(ctx, t, s.record.Type, broken); err != nil {
+		kept, err := s.keepListed(ctx, t, o, broken)
+		if err != nil {
 			return err
 		}
-		return s.changeState(ctx, t, index.Readable, func(i int, is index.State) bool { return is == index.Building && !broken[i] })
+		if err := o.anyViolation(ctx, t, s.record.Type, kept); err != nil {
+			return err
+		}
+		return s.changeState(ctx, t, index.Readable, func(i int, is index.State) bool { return is == index.Building && !kept[i] })
 	})
 	if err == nil && left != nil {
 		return left
 	}
 	return err
+}
+
+// keepListed returns the indexes that stay in the state building: those that are broken,
+// and those of a build that another process has begun meanwhile.
+func (s *source) keepListed(ctx context.Context, t *transaction, o *openStore, broken map[int]bool) (map[int]bool, error) {
+	listed, err := o.buildList(s.place).Has(ctx, t.writer)
+	kept := maps.Clone(broken)
+	for i, d := range s.place.definitions {
+		kept[i] = kept[i] || listed(d)
+	}
+	return kept, err
 }
 
 const (

@@ -202,11 +202,11 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 // It runs beside readers and writers, in many small transactions. After an
 // interruption another call, in any process, goes on where it stopped. At the end it
 // returns a *[NotUniqueError] if records share values of a unique index. It does
-// nothing if all indexes are readable.
+// nothing if all indexes are readable. [Store.BuildIndexesWith] has options.
 //
 //go:noinline
 func (s *Store[T, ID]) BuildIndexes(ctx context.Context) error {
-	return sourceOf(s).buildIndexes(ctx)
+	return sourceOf(s).buildIndexes(ctx, BuildOptions{})
 }
 
 // RebuildIndex removes the entries of the index with that name and builds it again.

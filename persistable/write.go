@@ -8,6 +8,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
@@ -38,6 +39,8 @@ type write struct {
 	store  *openStore // nil: there is nothing to remove
 	stored kv.Future[[]byte]
 	owner  leasefdb.FenceCheck // of the id's machine id
+
+	buildCheck build.Check // whether a build has done the record
 
 	// Set by readStored, with the entries of the stored form in sc.before.
 	value  []byte        // the first value of the stored form; nil: there is none
@@ -121,6 +124,7 @@ func (w *write) startReads() {
 	w.stored = w.t.writer.Get(w.sc.key)
 	w.owner = w.fence.fence.StartCheck(w.t.writer)
 	w.sc.claims.Start(w.t.writer, w.store.indexes, &w.sc.now)
+	w.startBuildCheck()
 }
 
 // readAndCheck waits for the reads and returns why the write is not allowed.

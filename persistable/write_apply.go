@@ -164,6 +164,10 @@ func (w *write) maintainIndexes(ctx context.Context, is index.Record) (err error
 	if !w.hasChunks() {
 		was.Value = w.value
 	}
-	w.sc.entry, err = index.Maintain(ctx, w.t.writer, w.store.indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
+	indexes, err := w.maintained(ctx)
+	if err != nil {
+		return err
+	}
+	w.sc.entry, err = index.Maintain(ctx, w.t.writer, indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
 	return err
 }

@@ -89,7 +89,7 @@ var arrows = map[string][]string{
 	"lease":     {"idgen", "internal/redact", "internal/uptime"},
 	"persistable": {
 		"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
-		"persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
+		"persistable/internal/build", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
 	},
 
 	"idbuilder": {
@@ -158,6 +158,7 @@ var arrows = map[string][]string{
 	"lease/http":      {"lease", "idgen", "internal/redact"},
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},
 
+	"persistable/internal/build":     {"kv", "tuple", "index", "internal/sleep"},
 	"persistable/internal/erased":    {"index", "internal/schema", "persistable/wire"},
 	"persistable/internal/format":    {"kv", "tuple", "index", "internal/schema"},
 	"persistable/internal/pagetoken": {},

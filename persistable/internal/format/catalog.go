@@ -184,3 +184,21 @@ func (c *Catalog) RemoveUnused(definitions []*index.Definition) (names []string)
 // Schema returns the schema of all programs that wrote to the store. It must not
 // be changed.
 func (c *Catalog) Schema() *schema.Schema { return c.schema }
+
+// ForeignIndex is an index that a program does not have.
+type ForeignIndex struct {
+	KeyName, Layout string
+	State           index.State
+}
+
+// Foreign returns the indexes in the state building whose names the definitions do not
+// have.
+func (c *Catalog) Foreign(definitions []*index.Definition) (all []ForeignIndex) {
+	for _, ix := range c.indexes {
+		known := slices.ContainsFunc(definitions, func(d *index.Definition) bool { return d.KeyName() == ix.name })
+		if !known && ix.state == index.Building {
+			all = append(all, ForeignIndex{ix.name, ix.layout, ix.state})
+		}
+	}
+	return all
+}

@@ -2,7 +2,12 @@
 
 package scan
 
-import "github.com/kazahana-db/kazahana/index"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/tuple"
+)
 
 // Keyspace is where the records of a store are, or the entries of one index. A
 // key is a prefix, the shard if they are scattered, and a suffix, which gives
@@ -24,4 +29,21 @@ func (k *Keyspace) Append(dst, id []byte) []byte {
 func (k *Keyspace) Suffix(key []byte) []byte {
 	_, suffix, _ := k.Shards.Cut(key[len(k.Prefix):])
 	return suffix
+}
+
+// CutRecord returns the part of a record's key behind the prefix, given that key or
+// that of one of the record's chunks. It reports whether key is one of these.
+func (k *Keyspace) CutRecord(key []byte) (part []byte, ok bool) {
+	if !bytes.HasPrefix(key, k.Prefix) {
+		return nil, false
+	}
+	_, id, err := k.Shards.Cut(key[len(k.Prefix):])
+	if err != nil || len(id) == 0 {
+		return nil, false
+	}
+	rest, err := tuple.Skip(id)
+	if err != nil {
+		return nil, false
+	}
+	return key[len(k.Prefix) : len(key)-len(rest)], true
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
+)
+
+// buildTransaction is a transaction of a build: a [build.Transaction].
+type buildTransaction struct {
+	*source
+	t     *transaction
+	store *openStore
+}
+
+// KV implements [build.Transaction].
+func (b *buildTransaction) KV() kv.Transaction { return b.t.writer }
+
+// Place implements [build.Transaction].
+func (b *buildTransaction) Place() build.Place { return b.store.buildPlace(b.place) }
+
+// SetStates implements [build.Transaction].
+func (b *buildTransaction) SetStates(ctx context.Context, to index.State, which func(*index.Index) bool) error {
+	next := b.store.catalog.Clone()
+	for i := range b.store.indexes {
+		if ix := &b.store.indexes[i]; which(ix) {
+			next.SetState(ix.Definition, to)
+		}
+	}
+	if next.Equal(b.store.catalog) {
+		return nil
+	}
+	return b.t.changeCatalog(ctx, b.place, b.store, next)
+}
+
+// CutRecord implements [build.Transaction].
+func (b *buildTransaction) CutRecord(key []byte) (suffix []byte, ok bool) {
+	return b.store.records.CutRecord(key)
+}
+
+// Fill implements [build.Transaction].
+func (b *buildTransaction) Fill(ctx context.Context, batch build.Batch) (build.Taken, error) {
+	f := fill{buildTransaction: b, batch: batch, taken: build.Taken{Next: batch.To}}
+	err := f.run(ctx)
+	return f.taken, err
+}

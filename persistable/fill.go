@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+)
+
+// fill writes the entries of the records of a batch.
+type fill struct {
+	*buildTransaction
+	batch build.Batch
+	taken build.Taken
+
+	indexes []index.Index // those of the store; only those of the batch are not disabled
+	behind  []byte        // the key behind the last record
+	read    int           // bytes of the records
+	set     index.Set
+	entries *index.Fill
+}
+
+// run reads the records as a snapshot: the build adds the conflict range of those that
+// were taken.
+func (f *fill) run(ctx context.Context) error {
+	f.indexes = slices.Clone(f.store.indexes)
+	for i := range f.indexes {
+		if !f.batch.Indexes[i] {
+			f.indexes[i].State = index.Disabled
+		}
+	}
+	f.entries = index.NewFill(f.t.writer, f.indexes)
+	snapshot := &transaction{db: f.t.db, Transaction: scan.Transaction{Reader: f.t.writer.Snapshot()}}
+	q := query{source: *f.source, plan: plan{Index: byID, AsIs: true, Bounds: index.Bounds{}.From(f.batch.From).Before(f.batch.To)}}
+	for g, err := range q.recordGroups(ctx, snapshot, f.store, q.plan, &cursor{}) {
+		if err != nil {
+			return err
+		}
+		if f.isFull() {
+			f.taken.Next = f.behind
+			break
+		}
+		if err := f.add(ctx, &q, g); err != nil {
+			return err
+		}
+	}
+	return f.record.indexError(f.entries.Finish(ctx))
+}
+
+// isFull reports whether the batch ends behind the last record.
+func (f *fill) isFull() bool {
+	return f.taken.Records > 0 && (f.taken.Records >= f.batch.Records || f.taken.Bytes >= f.batch.Bytes)
+}
+
+// add adds a record to the batch.
+func (f *fill) add(ctx context.Context, q *query, g scan.Group) error {
+	v, err := q.decodeGroup(g)
+	if err != nil {
+		return err
+	}
+	if err := f.gather(g.ID, v); err != nil {
+		return err
+	}
+	if err := f.entries.Add(ctx, &f.set, g.IndexRecord()); err != nil {
+		return f.record.indexError(err)
+	}
+	f.behind = append(slices.Clone(g.Key[len(f.store.records.Prefix):]), 0xff) // and behind its chunks
+	f.read += g.Size()
+	f.taken.Records++
+	f.taken.Bytes = f.read + f.entries.Size()
+	return nil
+}
+
+// gather collects the entries of a record in the indexes of the batch.
+func (f *fill) gather(id []byte, v any) error {
+	limited := *f.store
+	limited.indexes = f.indexes
+	return f.record.gatherEntries(&f.set, &limited, id, v)
+}

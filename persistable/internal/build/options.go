@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import "time"
+
+// Options say how a build works. The caller has checked them and filled in all
+// defaults.
+type Options struct {
+	Workers        int            // goroutines
+	BytesPerSecond int            // of all workers together; 0: no limit
+	BatchRecords   int            // the most records in a batch
+	Lease          time.Duration  // after which an unchanged claim is taken over
+	Progress       func(Progress) // called after each batch, one call at a time; may be nil
+	Now            func() time.Time
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+)
+
+// finish removes the list, of which nothing is left, and makes its indexes readable
+// but for unique ones, whose violations come first. That is one transaction: a write
+// maintains a record that is done as long as there is a list, and every record
+// afterwards.
+func (r *Run) finish(ctx context.Context) error {
+	return r.store.Transact(ctx, func(t Transaction) error {
+		at, tx := t.Place(), t.KV()
+		members, err := at.List.readMembers(ctx, tx)
+		if err != nil || members == nil {
+			return err // another process has finished it
+		}
+		ranges, err := at.List.readRanges(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(ranges, func(r Range) bool { return !r.isDone() }); i >= 0 {
+			return fmt.Errorf("build: the list was replaced while it was completed: run BuildIndexes again")
+		}
+		at.List.clear(tx)
+		return t.SetStates(ctx, index.Readable, func(ix *index.Index) bool {
+			return ix.State == index.Building && !ix.Unique && slices.Contains(members, MemberOf(ix.Definition))
+		})
+	})
+}
