@@ -34,22 +34,23 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/rangeread": {"kv"},
 	"kv/embedded/internal/ryw": {
 		"kv", "kv/embedded/internal/btree", "kv/embedded/internal/keys", "kv/embedded/internal/mutation", "kv/embedded/internal/rangeread",
-		"kv/embedded/internal/rangeset", "kv/embedded/internal/readers", "kv/embedded/internal/txn", "kv/embedded/internal/watch",
+		"kv/embedded/internal/rangeset", "kv/embedded/internal/readers", "kv/embedded/internal/txn", "kv/embedded/internal/watch", "kv/embedded/internal/ticket",
 	},
-	"kv/embedded/internal/txn":   {"kv", "kv/embedded/internal/mutation", "kv/embedded/internal/watch"},
-	"kv/embedded/internal/watch": {"kv", "kv/embedded/internal/btree", "kv/embedded/internal/mutation"},
+	"kv/embedded/internal/ticket": {},
+	"kv/embedded/internal/txn":    {"kv", "kv/embedded/internal/mutation", "kv/embedded/internal/watch"},
+	"kv/embedded/internal/watch":  {"kv", "kv/embedded/internal/btree", "kv/embedded/internal/mutation"},
 	"kv/embedded/internal/commit": {
 		"kv", "kv/embedded/internal/base", "kv/embedded/internal/commitlog", "kv/embedded/internal/fault", "kv/embedded/internal/histogram",
 		"kv/embedded/internal/keys", "kv/embedded/internal/mutation", "kv/embedded/internal/mvcc", "kv/embedded/internal/readers",
-		"kv/embedded/internal/txn", "kv/embedded/internal/watch",
+		"kv/embedded/internal/txn", "kv/embedded/internal/watch", "kv/embedded/internal/ticket",
 	},
 	"kv/embedded/internal/mvcc": {
 		"kv", "kv/embedded/internal/base", "kv/embedded/internal/btree", "kv/embedded/internal/keys", "kv/embedded/internal/mutation",
-		"kv/embedded/internal/rangeread", "kv/embedded/internal/rangeset", "kv/embedded/internal/sample",
+		"kv/embedded/internal/rangeread", "kv/embedded/internal/rangeset", "kv/embedded/internal/sample", "kv/embedded/internal/ticket",
 	},
 	"kv/embedded/internal/base": {
 		"kv", "kv/embedded/internal/fault", "kv/embedded/internal/files", "kv/embedded/internal/gate", "kv/embedded/internal/keys", "kv/embedded/internal/mutation",
-		"kv/embedded/internal/sample", "github.com/cockroachdb/pebble/v2",
+		"kv/embedded/internal/sample", "github.com/cockroachdb/pebble/v2", "kv/embedded/internal/ticket",
 	},
 	"kv/embedded/internal/commitlog": {
 		"kv/embedded/internal/fault", "kv/embedded/internal/files", "kv/embedded/internal/histogram", "kv/embedded/internal/keys",
@@ -213,7 +214,7 @@ var arrows = map[string][]string{
 		"codegen/internal/collector", "codegen/internal/cost", "codegen/internal/diagnostic", "codegen/internal/diff", "codegen/internal/emitter",
 		"codegen/internal/idfield", "codegen/internal/lock", "codegen/internal/model", "codegen/internal/output", "codegen/internal/source", "internal/schema",
 	},
-	"codegen/internal/collector":  {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/source", "codegen/internal/tags"},
+	"codegen/internal/collector":  {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/source", "codegen/internal/tags", "internal/schema"},
 	"codegen/internal/cost":       {"codegen/internal/model"},
 	"codegen/internal/diagnostic": {},
 	"codegen/internal/diff":       {},

@@ -18,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // Base holds each key's value as it was a window ago, on disk: an LSM tree that
@@ -213,7 +214,7 @@ func (b *Base) Get(key []byte) ([]byte, error) {
 }
 
 // Read is Get for a reader that has a ticket of the row cache.
-func (b *Base) Read(t Ticket, key []byte) ([]byte, error) {
+func (b *Base) Read(t ticket.Ticket, key []byte) ([]byte, error) {
 	if !b.gate.Enter() {
 		return nil, kv.ErrClosed
 	}
@@ -251,7 +252,7 @@ func (b *Base) ByteSample() *sample.Sample { return &b.sample }
 
 // Lookup returns what the row cache says of key: see [Base.Get]. If that is
 // nothing, the ticket lets read add what it reads.
-func (b *Base) Lookup(key []byte) (value []byte, ok bool, t Ticket) { return b.rows.get(key) }
+func (b *Base) Lookup(key []byte) (value []byte, ok bool, t ticket.Ticket) { return b.rows.get(key) }
 
 // Flush brings the base to the disk, unless stop is closed before. It reports
 // whether it did.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // What follows is for tests of the packages above: they look at the base, and bring
@@ -30,7 +31,7 @@ func (b *Base) OldestReaderVersion() int64 { return b.oldestReader.Load() }
 func (b *Base) RowBytes() int64 { return b.rows.size() }
 
 // AddRow adds to the row cache what a ticket's holder has read.
-func (b *Base) AddRow(t Ticket, key, value []byte) { b.rows.add(t, key, value, true) }
+func (b *Base) AddRow(t ticket.Ticket, key, value []byte) { b.rows.add(t, key, value, true) }
 
 // HoldRows keeps the row cache from changing until resume is called.
 func (b *Base) HoldRows() (resume func()) {

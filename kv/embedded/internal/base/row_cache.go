@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // rowCache remembers what the base says of single keys, absent ones included.
@@ -93,19 +94,11 @@ func newRowCache(limit int64) *rowCache {
 	return c
 }
 
-// Ticket admits to the cache the row that a reader reads after a miss.
-type Ticket struct {
-	part  *rowPart // nil: it admits nothing
-	hash  uint64
-	epoch uint64
-	seen  uint64
-}
-
 // get returns what the base says of key, nil if there is no value. If that is
 // not remembered, the caller may read the base now, not earlier, and add it.
-func (c *rowCache) get(key []byte) (value []byte, ok bool, t Ticket) {
+func (c *rowCache) get(key []byte) (value []byte, ok bool, t ticket.Ticket) {
 	if c == nil {
-		return nil, false, Ticket{}
+		return nil, false, ticket.Ticket{}
 	}
 	hash := maphash.Bytes(c.seed, key)
 	p, known := c.part(hash), c.clears.Load()
@@ -115,21 +108,23 @@ func (c *rowCache) get(key []byte) (value []byte, ok bool, t Ticket) {
 			if seen < known.count {
 				r.seen.CompareAndSwap(seen, known.count) // another reader may know of more
 			}
-			return r.touch(), true, Ticket{}
+			return r.touch(), true, ticket.Ticket{}
 		}
 	}
-	return nil, false, Ticket{part: p, hash: hash, epoch: p.epoch.Load(), seen: known.count}
+	return nil, false, ticket.Ticket{Valid: true, Hash: hash, Epoch: p.epoch.Load(), Seen: known.count}
 }
 
 func (c *rowCache) part(hash uint64) *rowPart { return &c.parts[hash>>c.shift] }
 
 // add remembers what the ticket's holder has read, a value or that there is
 // none, if that is certain not to be out of date. It returns a copy of the value.
-func (c *rowCache) add(t Ticket, key, value []byte, has bool) []byte {
-	if t.part != nil && t.part.fits(len(key)+len(value)) {
-		r := newRow(t, key, value, has)
-		t.part.add(r, t.epoch, c.clears.Load())
-		return r.value()
+func (c *rowCache) add(t ticket.Ticket, key, value []byte, has bool) []byte {
+	if t.Valid {
+		if p := c.part(t.Hash); p.fits(len(key) + len(value)) {
+			r := newRow(t, key, value, has)
+			p.add(r, t.Epoch, c.clears.Load())
+			return r.value()
+		}
 	}
 	if has {
 		return keys.Own(value)

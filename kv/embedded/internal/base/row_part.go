@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // row is what the base says of a key. Beside its counters it is immutable.
@@ -23,11 +25,11 @@ type row struct {
 // mostReads is how often the hand spares a row that is read no longer.
 const mostReads = 3
 
-func newRow(t Ticket, key, value []byte, has bool) *row {
-	r := &row{hash: t.hash, size: int32(len(key)), has: has}
+func newRow(t ticket.Ticket, key, value []byte, has bool) *row {
+	r := &row{hash: t.Hash, size: int32(len(key)), has: has}
 	r.pair = slices.Grow([]byte{}, len(key)+len(value)) // all that the allocator gives
 	r.pair = append(append(r.pair, key...), value...)
-	r.seen.Store(t.seen)
+	r.seen.Store(t.Seen)
 	return r
 }
 

@@ -5,8 +5,8 @@ package commit
 import (
 	"sync/atomic"
 
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
@@ -37,9 +37,9 @@ func (i *atomicInputs) reset() {
 // atomicInput is the value of one key.
 type atomicInput struct {
 	key    []byte
-	value  []byte      // nil: absent
-	ticket base.Ticket // of an input that must be fetched
-	cold   bool        // it must be fetched
+	value  []byte        // nil: absent
+	ticket ticket.Ticket // of an input that must be fetched
+	cold   bool          // it must be fetched
 }
 
 // inputFetch reads one input.

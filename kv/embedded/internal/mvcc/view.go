@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // View is the database at one version: a snapshot of the window over the base.
@@ -43,31 +44,25 @@ func (v *View) Get(key []byte) ([]byte, error) {
 	return v.Fetch(t, key)
 }
 
-// GetCached is Get without the disk. ok is false if memory does not have the value.
-func (v *View) GetCached(key []byte) (value []byte, ok bool, err error) {
-	value, ok, _, err = v.LookUp(key)
-	return value, ok, err
-}
-
-// LookUp is GetCached for a reader that calls [View.Fetch] with the ticket if memory does
-// not have the value.
-func (v *View) LookUp(key []byte) (value []byte, ok bool, t base.Ticket, err error) {
+// LookUp is Get without the disk. If memory does not have the value, ok is false, and
+// [View.Fetch] reads it with the ticket.
+func (v *View) LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error) {
 	if v.base == nil {
 		if e := v.entries.Get(key); e != nil && e.point == Present {
 			value = e.value
 		}
-		return value, true, base.Ticket{}, nil
+		return value, true, ticket.Ticket{}, nil
 	}
 	if value, k := readEntry(&v.entries, key); k != Unknown {
-		return value, true, base.Ticket{}, nil
+		return value, true, ticket.Ticket{}, nil
 	}
 	if value, ok, t = v.base.Lookup(key); !ok {
 		return nil, false, t, nil
 	}
 	if err := v.checkBase(); err != nil {
-		return nil, false, base.Ticket{}, err
+		return nil, false, ticket.Ticket{}, err
 	}
-	return value, true, base.Ticket{}, nil
+	return value, true, ticket.Ticket{}, nil
 }
 
 // Prefetch lets the processor load what the row cache has of some keys: the lines of
@@ -81,7 +76,7 @@ func (v *View) Prefetch(keys [][]byte) {
 
 // Fetch is the rest of Get, for a key that LookUp does not find. It may wait for the
 // disk.
-func (v *View) Fetch(t base.Ticket, key []byte) ([]byte, error) {
+func (v *View) Fetch(t ticket.Ticket, key []byte) ([]byte, error) {
 	value, err := v.base.Read(t, key)
 	if err == nil {
 		err = v.checkBase()

@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
@@ -53,7 +54,7 @@ type fakeView struct {
 	version int64
 	pairs   []kv.KeyValue // in order
 	cold    bool
-	hook    func() // called by GetCached, if not nil
+	hook    func() // called by LookUp, if not nil
 }
 
 var _ View = (*fakeView)(nil)
@@ -78,15 +79,23 @@ func (v *fakeView) InMemory() bool   { return !v.cold }
 
 func (v *fakeView) Prefetch([][]byte) {}
 
-func (v *fakeView) GetCached(key []byte) (value []byte, ok bool, err error) {
+func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error) {
 	if v.hook != nil {
 		v.hook()
 	}
+	t = ticket.Ticket{Valid: true, Hash: uint64(len(key))}
 	if v.cold {
-		return nil, false, nil
+		return nil, false, t, nil
 	}
 	value, err = v.Get(key)
-	return value, true, err
+	return value, true, ticket.Ticket{}, err
+}
+
+func (v *fakeView) Fetch(t ticket.Ticket, key []byte) ([]byte, error) {
+	if t != (ticket.Ticket{Valid: true, Hash: uint64(len(key))}) {
+		return nil, fmt.Errorf("Fetch of %q with the ticket %v, which is of another key", key, t)
+	}
+	return v.Get(key)
 }
 
 func (v *fakeView) Get(key []byte) ([]byte, error) {

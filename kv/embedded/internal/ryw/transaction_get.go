@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // get reads one key. It holds the lock to look at the own writes, to fix the view and
@@ -131,10 +132,11 @@ type pointRead struct {
 
 	key     []byte
 	view    View
-	over    writeEntry // own operations on what the database holds
-	err     error      // of the view
-	cost    int64      // that the read has added to the size
-	attempt int        // Transaction.attempts when it began
+	ticket  ticket.Ticket // of a key that memory does not have
+	over    writeEntry    // own operations on what the database holds
+	err     error         // of the view
+	cost    int64         // that the read has added to the size
+	attempt int           // Transaction.attempts when it began
 }
 
 // startPointRead looks for key among the own writes and, if they do not tell its
@@ -167,7 +169,7 @@ func (p *pointRead) readCached(key []byte) bool {
 	if isMetadata(key) {
 		p.value, p.answered = p.view.Metadata(), true
 	} else {
-		p.value, p.answered, p.err = p.view.GetCached(key)
+		p.value, p.answered, p.ticket, p.err = p.view.LookUp(key)
 	}
 	if p.answered = p.answered && p.err == nil; p.answered {
 		p.value = p.over.applyTo(p.value)
@@ -177,7 +179,7 @@ func (p *pointRead) readCached(key []byte) bool {
 
 // readStored reads what memory did not have. It may wait for the disk.
 func (p *pointRead) readStored(*atomic.Bool) {
-	if p.value, p.err = p.view.Get(p.key); p.err == nil {
+	if p.value, p.err = p.view.Fetch(p.ticket, p.key); p.err == nil {
 		p.value = p.over.applyTo(p.value)
 	}
 }

@@ -2,7 +2,10 @@
 
 package ryw
 
-import "github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+import (
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
+)
 
 // View is the database at one version. It is immutable, and any number of
 // goroutines may read it. Once [Engine.CheckAge] refuses its version, its methods
@@ -19,15 +22,19 @@ type View interface {
 	// InMemory reports whether no read of the view ever waits for the disk.
 	InMemory() bool
 
-	// GetCached returns the value of key, nil for none, if memory has it: then ok is
+	// LookUp returns the value of key, nil for none, if memory has it: then ok is
 	// true. It does not wait.
-	GetCached(key []byte) (value []byte, ok bool, err error)
+	LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error)
 
-	// Prefetch lets the processor load what memory has of some keys, because GetCached
+	// Prefetch lets the processor load what memory has of some keys, because LookUp
 	// is about to be called with each. It does not wait.
 	Prefetch(keys [][]byte)
 
-	// Get returns the value of key, nil for none. It may wait for the disk.
+	// Fetch returns the value of key, nil for none, if LookUp did not have it. It may
+	// wait for the disk.
+	Fetch(t ticket.Ticket, key []byte) ([]byte, error)
+
+	// Get is LookUp and, if need be, Fetch.
 	Get(key []byte) ([]byte, error)
 
 	// NewScan returns a scan that is at no pair yet. Each of its steps counts
