@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/kazahana-db/kazahana/index/internal/hash"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -33,21 +34,11 @@ func (n Shards) Validate() error {
 // Of returns the shard of the record with that packed id: the uppermost bits of
 // a 64-bit hash. So each shard of n is two of 2n, and a program that knows the
 // shard among 256 knows all others.
-//
-// The hash is FNV-1a (Fowler, Noll, Vo), whose uppermost bits hardly depend on
-// the last bytes of a short key, finished by the mixing steps of MurmurHash3's
-// fmix64 (Appleby), which make every bit depend on every other.
 func (n Shards) Of(id []byte) int {
 	if n == 0 {
 		return 0
 	}
-	h := uint64(0xcbf29ce484222325)
-	for _, c := range id {
-		h = (h ^ uint64(c)) * 0x100000001b3
-	}
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return int((h ^ h>>33) >> (64 - bits.TrailingZeros(uint(n))))
+	return int(hash.Of(id) >> (64 - bits.TrailingZeros(uint(n))))
 }
 
 // Append appends the shard of the record with that packed id to a key; nothing
