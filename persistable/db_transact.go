@@ -68,7 +68,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 				return err
 			}
 		}
-		if a.MaybeCommitted {
+		if t.unsure = a.MaybeCommitted; t.unsure {
 			committed, err := t.committedEarlier(ctx)
 			if committed || err != nil {
 				return err

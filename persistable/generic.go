@@ -57,6 +57,9 @@ func createWithID[ID any](ctx context.Context, s source, id ID, v any) error {
 		return err
 	}
 	*s.record.ID(v).(*ID) = id
+	if err := s.record.callHooks(v, true); err != nil {
+		return err
+	}
 	return s.put(ctx, v, putOptions{mustBeNew: true})
 }
 

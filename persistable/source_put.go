@@ -17,14 +17,14 @@ func (s *source) mayPut(v any) error {
 }
 
 func (s source) create(ctx context.Context, v any) error {
-	if err := s.ensureID(ctx, v); err != nil {
+	if err := s.complete(ctx, v, true); err != nil {
 		return err
 	}
 	return s.put(ctx, v, putOptions{mustBeNew: true, fence: s.idFence(v)})
 }
 
 func (s source) save(ctx context.Context, v any) error {
-	if err := s.ensureID(ctx, v); err != nil {
+	if err := s.complete(ctx, v, false); err != nil {
 		return err
 	}
 	return s.put(ctx, v, putOptions{fence: s.idFence(v)})

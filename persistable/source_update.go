@@ -47,5 +47,8 @@ func (s source) replace(ctx context.Context, v any, how putOptions) error {
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
+	if err := s.record.callHooks(v, false); err != nil {
+		return err
+	}
 	return s.put(ctx, v, how)
 }

@@ -121,8 +121,9 @@ func (s *Store[T, ID]) SaveExisting(ctx context.Context, v T) error {
 // it if a person, or another program, changes a record between reading and
 // saving; within one function use [Store.Update].
 //
-// If the acknowledgement of the commit is lost, SaveIfUnchanged may return
-// ErrChanged for its own change.
+// If the acknowledgement of the commit is lost, a record that is as v when
+// SaveIfUnchanged looks again counts as saved by it. If yet another transaction has
+// changed the record by then, SaveIfUnchanged returns ErrChanged.
 //
 // Cost: one round of reads and the commit.
 //

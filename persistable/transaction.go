@@ -55,6 +55,7 @@ func (t *transaction) isReadOnly() bool { return t.writeState == nil }
 type writeState struct {
 	writer    kv.Transaction
 	token     format.Token
+	unsure    bool // an earlier attempt may have committed
 	writeLock sync.Mutex
 	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
 	outside   outsideWrites

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // readStored reads the first value of the stored form.
@@ -22,12 +24,19 @@ func (w *write) isNew() bool { return w.value == nil }
 // the other way round.
 func (w *write) checkExistence() error {
 	switch {
-	case w.isNew() && w.mustExist:
+	case w.isNew() && w.mustExist && !w.isDone():
 		return w.notFound()
 	case !w.isNew() && w.mustBeNew:
 		return fmt.Errorf("%w: %s %s", ErrExists, w.Type, w.idText())
 	}
 	return nil
+}
+
+// isDone reports whether what a conditional write finds may be the work of an
+// earlier attempt, whose acknowledgement was lost: the record is gone, or has the
+// new form.
+func (w *write) isDone() bool {
+	return w.t.unsure && w.seen != nil && w.isNew() == (w.v == nil)
 }
 
 // checkFence returns an error if the record is new and another process may own
@@ -57,7 +66,7 @@ func (w *write) readEntries(ctx context.Context) (err error) {
 // checkSeen compares the stored record with what the caller has seen, both as
 // this program encodes them.
 func (w *write) checkSeen() error {
-	if w.seen == nil {
+	if w.seen == nil || w.isNew() {
 		return nil
 	}
 	v, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
@@ -65,7 +74,7 @@ func (w *write) checkSeen() error {
 		return err
 	}
 	stored, err := w.Encode(nil, v)
-	if err != nil || bytes.Equal(stored, w.seen) {
+	if err != nil || bytes.Equal(stored, w.seen) || w.isDone() && bytes.Equal(stored, w.sc.value[format.HeaderSize:]) {
 		return err
 	}
 	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, idText(w.sc.id))

@@ -80,6 +80,9 @@ func (w *write) changeRecord() (err error) {
 	if err := w.change(v); err != nil {
 		return err
 	}
+	if err := w.callHooks(v, false); err != nil {
+		return err
+	}
 	if changed := w.appendID(nil, v); !bytes.Equal(changed, w.sc.id) {
 		return &FieldError{Type: w.Type, Field: "the id", Reason: fmt.Sprintf(
 			"the function of Update changed it from %s to %s: create another record instead", idText(w.sc.id), idText(changed))}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+)
+
+// setHooks gives a type hooks for the time of the test.
+func setHooks(t *testing.T, schema *persistimpl.Schema, h persistimpl.Hooks) {
+	schema.Hooks = h
+	t.Cleanup(func() { schema.Hooks = persistimpl.Hooks{} })
+}
+
+// noteHooks gives Order hooks that note their calls in the returned list, which fail
+// for the number that is the name of the hook.
+func noteHooks(t *testing.T) *[]string {
+	var calls []string
+	note := func(name string) func(any) error {
+		return func(v any) error {
+			o := v.(*Order)
+			calls = append(calls, name)
+			switch {
+			case o.Number == name:
+				return errRefused
+			case o.ID == 0:
+				t.Errorf("%s was called without an id", name)
+			}
+			return nil
+		}
+	}
+	setHooks(t, &orderSchema, persistimpl.Hooks{BeforeCreate: note("BeforeCreate"), BeforeSave: note("BeforeSave"), Validate: note("Validate")})
+	return &calls
+}
+
+var errRefused = errors.New("refused")
+
+// TestHooks checks which hooks each verb calls, in which order, and that retries do
+// not call them again, except for Update, whose record is another one then.
+func TestHooks(t *testing.T) {
+	mem := enginetest.Open(t)
+	engine := &faulty{Database: mem}
+	s := OrderStoreOf(open(t, engine), "t")
+	check(t, s.CreateWithID(ctx, 100, &Order{TenantID: "t", Number: "first"})) // opens the store
+	calls := noteHooks(t)
+	const creates, saves = "BeforeCreate BeforeSave Validate", "BeforeSave Validate"
+	o := &Order{TenantID: "t", Number: "1"}
+	for _, verb := range []struct {
+		name, want string
+		run        func() error
+	}{
+		{"Create", creates, func() error { return s.Create(ctx, o) }},
+		{"CreateWithID", creates, func() error { return s.CreateWithID(ctx, 7, &Order{TenantID: "t", Number: "2"}) }},
+		{"Save of a new one", saves, func() error { return s.Save(ctx, &Order{TenantID: "t", Number: "3"}) }},
+		{"Save", saves, func() error { o.Amount++; return s.Save(ctx, o) }},
+		{"SaveExisting", saves, func() error { o.Amount++; return s.SaveExisting(ctx, o) }},
+		{"SaveIfUnchanged", saves, func() error { v := *o; v.Amount++; return s.SaveIfUnchanged(ctx, o, &v) }},
+		{"Update", saves + " " + saves, func() error { return s.Update(ctx, o.ID, func(o *Order) error { o.Amount++; return nil }) }},
+		{"Get", "", func() error { return second(s.Get(ctx, o.ID)) }},
+		{"Delete", "", func() error { return s.Delete(ctx, o.ID) }},
+	} {
+		*calls = nil
+		engine.begin(nil, fates(conflict))
+		check(t, verb.run())
+		engine.begin(nil, nil)
+		if got := strings.Join(*calls, " "); got != verb.want {
+			t.Errorf("%s called %q, want %q", verb.name, got, verb.want)
+		}
+	}
+}
+
+// TestHooksRefuse lets each hook refuse each verb that calls it: nothing is written.
+func TestHooksRefuse(t *testing.T) {
+	db := open(t, faults.HostileT(t, enginetest.Open(t)))
+	s := OrderStoreOf(db, "t")
+	check(t, s.CreateWithID(ctx, 7, &Order{TenantID: "t", Number: "first"}))
+	was := must[*Order](t)(s.Get(ctx, 7))
+	before := dump(t, db)
+	noteHooks(t)
+	for _, hook := range []string{"BeforeCreate", "BeforeSave", "Validate"} {
+		refused := &Order{ID: 7, TenantID: "t", Number: hook}
+		verbs := map[string]error{
+			"Create":       s.Create(ctx, refused),
+			"CreateWithID": s.CreateWithID(ctx, 7, refused),
+		}
+		if hook != "BeforeCreate" {
+			verbs["Save"] = s.Save(ctx, refused)
+			verbs["SaveExisting"] = s.SaveExisting(ctx, refused)
+			verbs["SaveIfUnchanged"] = s.SaveIfUnchanged(ctx, was, refused)
+			verbs["Update"] = s.Update(ctx, 7, func(o *Order) error { o.Number = hook; return nil })
+		}
+		for verb, err := range verbs {
+			e := wantAs[*persistable.HookError](t, err)
+			if e.Type != "Order" || e.ID != "(7)" || e.Hook != hook || !errors.Is(err, errRefused) {
+				t.Errorf("%s: %#v", verb, e)
+			}
+			if want := "persistable: Order (7): " + hook + ": refused"; err.Error() != want {
+				t.Errorf("%s: %q, want %q", verb, err, want)
+			}
+		}
+	}
+	if diff := cmp.Diff(before, dump(t, db)); diff != "" {
+		t.Errorf("something was written: %s", diff)
+	}
+}
+
+// TestHooksChangeTheRecord sets fields in hooks, indexed ones too, and the id where
+// the program assigns it.
+func TestHooksChangeTheRecord(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	setHooks(t, &orderSchema, persistimpl.Hooks{BeforeSave: func(v any) error {
+		v.(*Order).Number = strings.ToLower(v.(*Order).Number)
+		return nil
+	}})
+	orders := OrderStoreOf(db, "t")
+	o := orders.New(Order{Number: "ABC"})
+	check(t, orders.Create(ctx, o))
+	check(t, orders.Update(ctx, o.ID, func(o *Order) error { o.Number = "DEF"; return nil }))
+	if got := must[*Order](t)(orders.ByNumber(ctx, "def")); got.ID != o.ID {
+		t.Errorf("found %+v", got)
+	}
+	sound(t, orders.Verify)
+
+	setHooks(t, &artSchema, persistimpl.Hooks{BeforeCreate: func(v any) error {
+		v.(*Art).ID = int32(len(v.(*Art).Name))
+		return nil
+	}})
+	arts := ArtStoreOf(db)
+	check(t, arts.Create(ctx, &Art{Name: "four"}))
+	if got := must[*Art](t)(arts.Get(ctx, 4)); got.Name != "four" {
+		t.Errorf("found %+v", got)
+	}
+	check(t, orders.Update(ctx, o.ID, func(o *Order) error { return nil }))
+	setHooks(t, &orderSchema, persistimpl.Hooks{BeforeSave: func(v any) error { v.(*Order).ID++; return nil }})
+	err := orders.Update(ctx, o.ID, func(o *Order) error { return nil })
+	if e := wantAs[*persistable.FieldError](t, err); e.Field != "the id" {
+		t.Errorf("another id: %v", err)
+	}
+}
