@@ -16,6 +16,7 @@ import (
 // whatever is stored.
 type putOptions struct {
 	mustBeNew, mustExist bool
+	mustHaveUnique       bool    // the new form must have a value of a unique index, all of which are readable
 	seen                 []byte  // the stored record as the caller has seen it, encoded; nil: not compared
 	fence                idFence // of the record's id, which only a new record needs
 }

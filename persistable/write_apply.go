@@ -34,7 +34,10 @@ func (w *write) makeForm() (err error) {
 	if sc.value, err = w.Encode(format.AppendHeader(sc.value[:0], w.t.token), w.v); err != nil {
 		return err
 	}
-	return w.gatherEntries(&sc.now, w.store, sc.id, w.v)
+	if err := w.gatherEntries(&sc.now, w.store, sc.id, w.v); err != nil || !w.mustHaveUnique {
+		return err
+	}
+	return w.checkUnique()
 }
 
 // checkDirectory refuses a record that belongs to another directory.
