@@ -110,7 +110,7 @@ func (t *fencedTransaction) Reset() {
 
 // ConflictRanges implements [kv.ConflictRanger] where the engine does.
 func (t *fencedTransaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	ranger, err := t.conflictRanger()
+	ranger, err := kv.ConflictRangerOf(t.Transaction)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,17 +119,9 @@ func (t *fencedTransaction) ConflictRanges(ctx context.Context) (read, write []k
 
 // ConflictingKeys implements [kv.ConflictRanger] where the engine does.
 func (t *fencedTransaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	ranger, err := t.conflictRanger()
+	ranger, err := kv.ConflictRangerOf(t.Transaction)
 	if err != nil {
 		return nil, err
 	}
 	return ranger.ConflictingKeys(ctx)
-}
-
-func (t *fencedTransaction) conflictRanger() (kv.ConflictRanger, error) {
-	ranger, ok := t.Transaction.(kv.ConflictRanger)
-	if !ok {
-		return nil, kv.NewError(kv.CodeClientInvalidOperation, "the engine's transactions are no kv.ConflictRanger")
-	}
-	return ranger, nil
 }

@@ -71,7 +71,8 @@ var arrows = map[string][]string{
 	"kv/fdbkv":  {"kv", "github.com/apple/foundationdb/bindings/go"},
 	"kv/kvtest": {"kv", "kv/kvtest/history", "kv/kvtest/internal/model", "kv/kvtest/internal/play", "kv/kvtest/internal/scenario", "internal/seed"},
 
-	"kv/kvtest/faults":   {"kv", "internal/seed"},
+	"kv/kvtest/faults":   {"kv", "kv/measure", "internal/seed"},
+	"kv/measure":         {"kv"},
 	"kv/kvtest/history":  {"kv", "kv/kvtest/internal/model"},
 	"kv/kvtest/replay":   {"kv", "kv/kvtest/internal/play", "kv/kvtest/internal/scenario", "internal/goldens"},
 	"kv/kvtest/difftest": {"kv", "kv/kvtest/internal/model", "kv/kvtest/internal/play", "kv/kvtest/internal/scenario"},

@@ -83,7 +83,7 @@ func (t *hostileTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) 
 
 // ConflictRanges implements [kv.ConflictRanger] where the engine does.
 func (t *hostileTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	ranger, err := rangerOf(t.inner)
+	ranger, err := kv.ConflictRangerOf(t.inner)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,18 +92,9 @@ func (t *hostileTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRan
 
 // ConflictingKeys implements [kv.ConflictRanger] where the engine does.
 func (t *hostileTx) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	ranger, err := rangerOf(t.inner)
+	ranger, err := kv.ConflictRangerOf(t.inner)
 	if err != nil {
 		return nil, err
 	}
 	return ranger.ConflictingKeys(ctx)
-}
-
-// rangerOf returns the transaction beneath a wrapper as a [kv.ConflictRanger].
-func rangerOf(tx kv.Transaction) (kv.ConflictRanger, error) {
-	ranger, ok := tx.(kv.ConflictRanger)
-	if !ok {
-		return nil, kv.NewError(kv.CodeClientInvalidOperation, "the engine's transactions are no kv.ConflictRanger")
-	}
-	return ranger, nil
 }

@@ -66,7 +66,7 @@ func (v *View) LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err e
 }
 
 // Prefetch lets the processor load what the row cache has of some keys: the lines of
-// memory arrive side by side, and not one after the other as those calls of GetCached
+// memory arrive side by side, and not one after the other as those calls of LookUp
 // need them that follow.
 func (v *View) Prefetch(keys [][]byte) {
 	if v.base != nil {
