@@ -16,9 +16,16 @@ type Fault struct {
 	Message string
 }
 
-// ParseLock reads a persist.lock and returns all its faults. No content is a
-// schema without types.
+// ParseLock reads a persist.lock and returns all its faults, or those of its merge
+// conflicts alone if it has any. No content is a schema without types.
 func ParseLock(content []byte) (*Schema, []Fault) {
+	if conflicts := findConflicts(string(content)); len(conflicts) > 0 {
+		var faults []Fault
+		for _, c := range conflicts {
+			faults = append(faults, c.fault())
+		}
+		return &Schema{}, faults
+	}
 	p := parser{schema: &Schema{}, remedy: "restore the file from version control"}
 	p.parseLines(string(content))
 	if !p.versioned && len(bytes.TrimSpace(content)) > 0 && len(p.faults) == 0 {
@@ -91,21 +98,35 @@ func (p *parser) parseLine(words []string) {
 func (p *parser) parseAttribute(words []string) {
 	switch word, n := words[0], len(words); {
 	case word == "origin" && n == 2:
+		p.checkOnce(word, p.block.Origin != "")
 		p.block.Origin = words[1]
 	case word == "id" && n == 2:
+		p.checkOnce(word, p.block.ID != "")
 		p.block.ID, p.block.IDLine = words[1], p.line
 	case word == "scatter" && n == 2:
+		p.checkOnce(word, p.block.Scatter != 0)
 		p.parseScatter(words[1])
 	case word == "directory" && n >= 2:
+		p.checkOnce(word, p.block.Directory != "")
 		p.parseDirectory(strings.Join(words[1:], " "))
 	default:
 		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
 	}
 }
 
+// checkOnce reports an attribute that the block has already.
+func (p *parser) checkOnce(word string, again bool) {
+	if again {
+		p.addFault("%s has two lines %s; %s", p.block.Name, word, keepOne)
+	}
+}
+
+// keepOne is the remedy for two lines of one thing, which a merge made.
+const keepOne = "if a merge made this, keep the one that deployed programs store with, or either if none is deployed, and run persistgen"
+
 func (p *parser) beginBlock(b *Block) {
 	if first := p.schema.Block(b.Name); first != nil {
-		p.addFault("%s is there twice; the first is in line %d; mend the merge", b.Name, first.Line)
+		p.addFault("%s is there twice; the first is in line %d; if a merge made this, move the lines that the first lacks there, remove these, and run persistgen", b.Name, first.Line)
 	}
 	p.block = b
 	p.schema.Blocks = append(p.schema.Blocks, b)
@@ -160,13 +181,13 @@ func (p *parser) checkField(f *Field) bool {
 		p.addFault("the default of the field %s: %v; %s", f.Name, err, p.remedy)
 		return false
 	}
-	if first := p.block.ByNumber(f.Number); first != nil {
-		p.addFault("the number %d of %s is that of %s in line %d already; if a merge made this, remove the field whose data was not written yet and run persistgen",
+	if first := p.block.ByNumber(f.Number); first != nil && first.Name != f.Name {
+		p.addFault("the number %d of %s is that of %s in line %d already; if a merge made this, remove the line of the field that no deployed program has stored yet and run persistgen, which gives it another number",
 			f.Number, f.Name, first.Name, first.Line)
 		return false
 	}
 	if first := p.block.Field(f.Name); first != nil {
-		p.addFault("the field %s is there twice; the first is in line %d; mend the merge", f.Name, first.Line)
+		p.addFault("the field %s is there twice; the first is in line %d; %s", f.Name, first.Line, keepOne)
 		return false
 	}
 	return true
@@ -175,7 +196,7 @@ func (p *parser) checkField(f *Field) bool {
 func (p *parser) parseIndex(words []string) {
 	x := &Index{Name: words[1], Signature: strings.Join(words[2:], " "), Removed: words[0] == "dropped", Line: p.line}
 	if first := p.block.Index(x.Name); first != nil {
-		p.addFault("the index %s is there twice; the first is in line %d; mend the merge", x.Name, first.Line)
+		p.addFault("the index %s is there twice; the first is in line %d; %s", x.Name, first.Line, keepOne)
 		return
 	}
 	p.block.Indexes = append(p.block.Indexes, x)
