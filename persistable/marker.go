@@ -13,8 +13,8 @@ package persistable
 //		…
 //	}
 //
-// They have no size; put them first, because Go pads a struct that ends in a
-// field without size.
+// They have no size, but for Version; put them first, because Go pads a struct that ends
+// in a field without size.
 type (
 	// Type names the type in keys, so that the struct can be renamed. Without
 	// it the name is the struct's. The option scatter=N, with or without a name,
@@ -30,15 +30,50 @@ type (
 	// a partition. Without it the path is the type's name.
 	Directory struct{}
 
-	// Index is a single or compound index on the fields named, in that order.
-	// Options: cover (entries hold a copy of the record), scatter=N (entries are
+	// Index is a single or compound index on the fields named, in that order;
+	// "CreatedAt desc" keeps a field in descending order. Options: cover (entries hold
+	// a copy of the record), cover=A+B (entries hold these fields, which the methods
+	// that end in Rows return without a read of the record), where=… (only records
+	// that fulfil the condition have an entry: a partial index), scatter=N (entries are
 	// scattered over N shards by the ids of their records: for values that grow
 	// with time), name=….
+	//
+	// A condition compares fields with literals or with constants of the package:
+	// "where=Status=Paid and Total>0". The comparisons are = != < <= > >=, =null and
+	// !=null; a bool stands alone, or behind "not".
 	Index struct{}
 
 	// Unique is an index in which one record at most has a combination of values.
 	// A record with a null among the values has no entry. Options as for Index
 	// without scatter, because a lookup by values does not know the id that the
-	// shard depends on.
+	// shard depends on. With where=… it is unique among the records that fulfil the
+	// condition.
 	Unique struct{}
+
+	// Count keeps the number of records, or of those with each combination of values
+	// of the fields behind by=: `persist:"by=Status+Country"`. Options: where=…, name=….
+	// A write adds to a counter without reading it, so writes of one group do not
+	// conflict; a read of the number takes one key. Without a tag it counts all records.
+	Count struct{}
+
+	// Sum keeps the sum of a field, which is an integer or a time.Duration, of all
+	// records or of each group: `persist:"Amount,by=Status"`. Options as for Count. It
+	// is kept in 128 bits and so never wraps; a method that cannot return it in 64 bits
+	// returns a *OverflowError. A null adds nothing.
+	Sum struct{}
+
+	// Min answers for the least value of a field, of all records or of each group:
+	// `persist:"Amount,by=Status"`. It uses an ordinary index on the group's fields and
+	// the field, and declares it where there is none: it stays exact when records are
+	// deleted. A null is no value. Options as for Count.
+	Min struct{}
+
+	// Max is Min for the greatest value; both use the same index.
+	Max struct{}
+
+	// Rank keeps the order of the records by a field, of all or of each group, in a
+	// skip list: `persist:"Score,by=Game"`. It answers in a few reads how many records
+	// have lesser values than a given one, and which record is the n-th. Options
+	// as for Count.
+	Rank struct{}
 )

@@ -53,6 +53,10 @@ type Schema struct {
 	// Hooks call methods of the record before it is written.
 	Hooks Hooks
 
+	// Version returns a pointer to the record's field of type persistable.Version. It is
+	// nil if the type does not have one with a name.
+	Version func(record any) *[12]byte
+
 	// Indexes are the indexes. Entries appends the entries that a record has in
 	// the i-th of them.
 	Indexes []index.Definition
