@@ -20,8 +20,11 @@ func (c *collector) checkIndexes(r *model.Record) {
 	byName, byFields := map[string]*model.Index{}, map[string]*model.Index{}
 	var sound []*model.Index
 	for _, d := range r.Indexes {
-		fields := d.FieldNames()
-		switch first := byFields[fields]; {
+		fields := d.Subject()
+		switch first := byFields[d.Identity()]; {
+		case first != nil && d.Kind != model.Value:
+			c.Add(d.At, r.GoName, "duplicate %s; the first is at %s", fields, c.describePosition(first.At))
+			continue
 		case first != nil && first.Unique != d.Unique:
 			c.Add(d.At, r.GoName, "an index and a unique index on %s (the first is at %s); remove the one that is not unique, because a unique index serves queries too", fields, c.describePosition(first.At))
 			continue
@@ -29,7 +32,7 @@ func (c *collector) checkIndexes(r *model.Record) {
 			c.Add(d.At, r.GoName, "duplicate index on %s; the first is at %s", fields, c.describePosition(first.At))
 			continue
 		}
-		byFields[fields] = d
+		byFields[d.Identity()] = d
 		if first := byName[d.Name]; first != nil {
 			c.Add(d.At, r.GoName, "duplicate index name %s; the first is at %s; choose another with name=", d.Name, c.describePosition(first.At))
 			continue
@@ -44,21 +47,6 @@ func (c *collector) checkIndexes(r *model.Record) {
 func (c *collector) describePosition(at token.Position) string {
 	at.Filename = c.Relative(at.Filename)
 	return at.String()
-}
-
-// checkMethods reports generated methods of one store that share a name.
-func (c *collector) checkMethods(r *model.Record, indexes []*model.Index) {
-	byName := map[string]*model.Index{}
-	for _, d := range indexes {
-		for _, m := range model.QueryMethods(d) {
-			if first := byName[m.Name]; first != nil && first != d {
-				c.Add(d.At, r.GoName, "the method %s would be generated for the indexes %s and %s; rename a field, keeping its name= for the stored data",
-					m.Name, first.Name, d.Name)
-				break
-			}
-			byName[m.Name] = d
-		}
-	}
 }
 
 // checkPackage checks what concerns several types.

@@ -39,7 +39,7 @@ func (c *collector) setDefault(f *model.Field, v *types.Var) {
 		report("it is of type %s, the field of type %s", c.typeText(value.Type), c.typeText(v.Type()))
 		return
 	}
-	if f.Default, err = formatDefault(f.Kind, value.Value); err != nil {
+	if f.Default, err = formatConstant(f.Kind, value.Value); err != nil {
 		report("%v", err)
 	}
 }
@@ -59,9 +59,10 @@ func isAssignable(constant, field types.Type) bool {
 	return types.Identical(constant, field) || ok && basic.Info()&types.IsUntyped != 0
 }
 
-// formatDefault returns the text of a default in persist.lock: a Go literal without
-// spaces. The error says why a field of that kind cannot have it.
-func formatDefault(k *model.Kind, value constant.Value) (string, error) {
+// formatConstant returns the text of a constant in persist.lock, of a default or a
+// condition: a Go literal without spaces. The error says why a field of that kind
+// cannot have it.
+func formatConstant(k *model.Kind, value constant.Value) (string, error) {
 	number := constant.ToInt(value)
 	if k.Form == model.FormFloat32 || k.Form == model.FormFloat64 {
 		number = constant.ToFloat(value)

@@ -47,7 +47,11 @@ func (c *collector) walkFields(m *model.Message, named *types.Named, path []stri
 
 // reportMarkerField reports a marker that is not a blank field of a record.
 func (c *collector) reportMarkerField(m *model.Message, named *types.Named, site fieldSite, v *types.Var, marker string) {
-	if m.Named != named || c.foreign > 0 {
+	switch {
+	case m.Named == named && c.foreign == 0 && (marker != versionMarker || hasMarker(named)):
+	case marker == versionMarker:
+		c.report(site.at, site.subject, "a field of type persistable.Version is filled with the version of the record: it belongs in the persistable struct itself, with a marker such as persistable.Type")
+	default:
 		c.report(site.at, site.subject, fmt.Sprintf("field %s has the marker type persistable.%s; a marker is a blank field of a persistable struct", v.Name(), marker))
 	}
 }
@@ -142,7 +146,21 @@ func (c *collector) checkFieldNames(m *model.Message) {
 			goNames[slot.GoName]++
 		}
 	}
+	for _, name := range unstoredNames(m) {
+		goNames[name]++
+	}
 	for _, f := range m.Fields {
 		f.Short = goNames[f.GoName] == 1
 	}
+}
+
+// unstoredNames are the fields of the struct itself that are not stored: they hide
+// fields of the same name in embedded structs.
+func unstoredNames(m *model.Message) (names []string) {
+	for v := range m.Named.Underlying().(*types.Struct).Fields() {
+		if !slices.ContainsFunc(m.Literal, func(s *model.Slot) bool { return s.GoName == v.Name() }) {
+			names = append(names, v.Name())
+		}
+	}
+	return names
 }

@@ -4,55 +4,24 @@ package collector
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
-// nameIndex gives an index the name that was chosen, or that of its fields.
-func nameIndex(r *model.Record, d *model.Index, name string) *model.Index {
-	if name != "" {
-		d.Name = model.IndexName(r.Name, name)
-		return d
-	}
-	var names []string
-	for _, c := range d.Components {
-		names = append(names, c.Name())
-	}
-	d.Name = model.IndexName(r.Name, names...)
+// nameIndex names an index, and returns it.
+func nameIndex(r *model.Record, d *model.Index) *model.Index {
+	d.NameIndex(r.Name)
 	return d
 }
 
 // resolveIndex resolves an Index or Unique marker, or returns nil after a fault.
 func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
-	var components []*model.Component
-	slices := 0
-	ok := true
-	for _, w := range m.options.Fields {
-		at := m.site.inTag(w.Offset)
-		steps, message := findSteps(r.Message, w.Text)
-		var one *model.Component
-		if message == "" {
-			one, message = c.newComponent(steps)
-		}
-		if one != nil && one.Slice {
-			if slices++; slices > 1 {
-				message = "a second slice in one index; entries would multiply"
-			}
-		}
-		switch {
-		case message != "":
-			c.Add(at, r.GoName, "%s", message)
-			ok = false
-		case one == nil: // the field's own fault was reported
-			ok = false
-		case len(steps) == 1 && steps[0] == r.IDField:
-			c.Add(at, r.GoName, "the ID ends every index entry already; remove %s", w.Text)
-			ok = false
-		}
-		components = append(components, one)
-	}
-	if !ok {
+	components, ok := c.resolveComponents(r, m.site, m.options.Fields, "cover")
+	cover, covered := c.resolveCover(r, m, components)
+	where, sound := c.resolveWhere(r, m.site, m.options.Where)
+	if !ok || !covered || !sound {
 		return nil
 	}
 	scatter := m.options.Scatter
@@ -63,9 +32,93 @@ func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
 		c.Add(scatter.At, r.GoName, tags.UniqueScatter)
 	}
 	return nameIndex(r, &model.Index{
-		Unique: m.unique, Cover: m.options.Cover, Scatter: scatter,
+		Unique: m.unique, Cover: m.options.Cover, CoverFields: cover, Scatter: scatter, Where: where, Title: m.options.Name,
 		At: m.site.inTag(m.options.Fields[0].Offset), Components: components,
-	}, m.options.Name)
+	})
+}
+
+// resolveComponents resolves the fields of an index or of a group.
+func (c *collector) resolveComponents(r *model.Record, site fieldSite, fields []tags.FieldName, options ...string) (components []*model.Component, ok bool) {
+	repeated := 0
+	ok = true
+	for _, f := range fields {
+		one := c.resolveComponent(r, site, f, options...)
+		if one == nil {
+			ok = false
+			continue
+		}
+		if one.Slice {
+			repeated++
+		}
+		if one.Slice && repeated > 1 {
+			c.Add(site.inTag(f.Offset), r.GoName, "a second slice in one index; entries would multiply")
+			ok = false
+		}
+		components = append(components, one)
+	}
+	return components, ok
+}
+
+// resolveComponent resolves a field that is to be part of a key, or returns nil
+// after a fault.
+func (c *collector) resolveComponent(r *model.Record, site fieldSite, f tags.FieldName, options ...string) *model.Component {
+	steps, message := findSteps(r.Message, f.Text, options...)
+	var one *model.Component
+	if message == "" {
+		one, message = c.newComponent(steps)
+	}
+	switch {
+	case message != "":
+		c.Add(site.inTag(f.Offset), r.GoName, "%s", message)
+		return nil
+	case one != nil && len(steps) == 1 && steps[0] == r.IDField:
+		c.Add(site.inTag(f.Offset), r.GoName, "the ID ends every index entry already; remove %s", f.Text)
+		return nil
+	}
+	if one != nil { // else the field's own fault was reported
+		one.Descending = f.Descending
+	}
+	return one
+}
+
+// resolveCover resolves the fields of cover=A+B.
+func (c *collector) resolveCover(r *model.Record, m markerIndex, components []*model.Component) (list []*model.Field, ok bool) {
+	ok = true
+	for _, name := range m.options.CoverFields {
+		f, message := coveredField(r, name.Text, components)
+		if message != "" {
+			c.Add(m.site.inTag(name.Offset), r.GoName, "%s", message)
+		}
+		if f == nil || f.Kind == nil || message != "" {
+			ok = false
+			continue
+		}
+		list = append(list, f)
+	}
+	return list, ok
+}
+
+// coveredField finds a field that entries are to hold, or returns why they cannot.
+func coveredField(r *model.Record, name string, components []*model.Component) (f *model.Field, reason string) {
+	steps, reason := findSteps(r.Message, name)
+	if reason != "" {
+		return nil, reason
+	}
+	f = steps[0]
+	inKey := func(one *model.Component) bool { return len(one.Steps) == 1 && one.Steps[0] == f && !one.Slice }
+	switch {
+	case len(steps) > 1:
+		return nil, fmt.Sprintf("%s is in a nested struct; cover= holds fields of the record itself, or write cover for the whole record", name)
+	case f == r.IDField:
+		return nil, "every row has the ID already; remove " + name
+	case slices.ContainsFunc(components, inKey):
+		return nil, fmt.Sprintf("a row has the fields of the index already; remove %s", name)
+	case slices.ContainsFunc(components, func(one *model.Component) bool { return one.GoName() == f.GoName }):
+		return nil, fmt.Sprintf("a row would have two fields %s; write cover for the whole record", f.GoName)
+	case f.Kind != nil && !f.Kind.IsPlain():
+		return nil, fmt.Sprintf("%s is a struct, or has an encoding of its own; cover= holds fields of basic types and slices and maps of them, or write cover for the whole record", name)
+	}
+	return f, ""
 }
 
 // addFieldIndexes adds the indexes that field options ask for.
@@ -86,7 +139,7 @@ func (c *collector) addFieldIndexes(r *model.Record) {
 			r.Indexes = append(r.Indexes, nameIndex(r, &model.Index{
 				Unique: f.Options.Unique, Cover: f.Options.Cover, Scatter: scatterOf(f),
 				At: at, Components: []*model.Component{one},
-			}, ""))
+			}))
 		}
 	}
 }

@@ -29,6 +29,12 @@ func (c *collector) addRecord(named *types.Named) {
 		}
 	}
 	c.addFieldIndexes(r)
+	for _, marker := range m.aggregates {
+		c.addAggregate(r, marker)
+	}
+	if r.Versioned {
+		c.addVersionIndex(r)
+	}
 	c.findHooks(r)
 	c.bindDirectory(r, m.site)
 	c.pkg.Records = append(c.pkg.Records, r)
@@ -44,12 +50,16 @@ func (c *collector) readMarkers(r *model.Record, s *types.Struct) markers {
 			continue
 		}
 		site := c.siteOf(r.GoName, s, i)
+		if marker == versionMarker {
+			c.readVersion(r, site, v)
+			continue
+		}
 		if v.Name() != "_" {
 			c.Add(site.at, r.GoName, "a persistable.%s marker must be a blank field: _ persistable.%s `persist:\"…\"`", marker, marker)
 			continue
 		}
 		t, found := c.parseTag(site)
-		if !found {
+		if !found && marker != "Count" {
 			if site.literal == "" {
 				c.Add(site.at, r.GoName, "the persistable.%s marker has no persist tag: write _ persistable.%s `persist:\"…\"`", marker, marker)
 			}
@@ -84,12 +94,34 @@ func (c *collector) applyMarker(r *model.Record, m *markers, marker string, site
 		path, found := tags.ParsePath(t)
 		r.Directory, m.placed, m.site = model.NewDirectory(site.inTag(t.Offset(0)), path), true, site
 		c.reportTag(site, found)
-	default:
+	case "Index", "Unique":
 		options, found := tags.ParseIndexOptions(t)
 		c.reportTag(site, found)
 		if len(found) == 0 {
 			m.indexes = append(m.indexes, markerIndex{site, marker == "Unique", options})
 		}
+	default:
+		options, found := tags.ParseAggregateOptions(t, marker)
+		c.reportTag(site, found)
+		if len(found) == 0 {
+			m.aggregates = append(m.aggregates, markerAggregate{site, site.inTag(t.Offset(0)), marker, options})
+		}
+	}
+}
+
+// readVersion reads a field of type Version: blank for the change feed alone, or the field
+// that is filled when a record is read.
+func (c *collector) readVersion(r *model.Record, site fieldSite, v *types.Var) {
+	if t, found := c.parseTag(site); found {
+		c.Add(site.inTag(t.Offset(0)), r.GoName, "a field of type persistable.Version has no options; remove the persist tag")
+	}
+	if r.Versioned {
+		c.Add(site.at, r.GoName, "a second field of type persistable.Version; a record has one version")
+		return
+	}
+	r.Versioned, r.VersionAt = true, site.at
+	if v.Name() != "_" {
+		r.VersionField = v.Name()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 // fieldSite is a field's place in the source: where faults are reported.
 type fieldSite struct {
 	at      token.Position
+	pos     token.Pos
 	subject string
 	literal string // the tag as written; "" if there is none
 	tagAt   token.Position

@@ -25,7 +25,7 @@ type methodCost struct {
 // Explain prints the cost of every generated method.
 func Explain(w io.Writer, packages []*model.Package) error {
 	var out bytes.Buffer
-	out.WriteString(explainLegend)
+	out.WriteString(explainLegend + remarks(packages))
 	for _, p := range packages {
 		for _, one := range p.Records {
 			explainRecord(&out, p, one)
@@ -56,26 +56,29 @@ func explainRecord(out *bytes.Buffer, p *model.Package, r *model.Record) {
 
 // costs lists the methods of a store with what they cost.
 func costs(r *model.Record) []methodCost {
-	entries, unique := newCount(1), newCount(1)
+	create, change, remove, unique := newCount(1), newCount(1), newCount(1), newCount(1)
+	rounds := "1"
 	for _, d := range r.Indexes {
-		entries.add(d)
+		writes := writesOf[d.Kind]
+		create.add(d, writes.create)
+		change.add(d, writes.change)
+		remove.add(d, writes.remove)
 		if d.Unique {
-			unique.add(d)
+			unique.add(d, 1)
+		}
+		if d.Kind == model.Rank {
+			rounds = "2"
 		}
 	}
 	keys := "the record's key"
 	if unique.String() != "1" {
 		keys += " and its unique keys"
 	}
-	changed := count{fixed: 1 + 2*(entries.fixed-1)}
-	for _, one := range entries.slices {
-		changed.slices = append(changed.slices, "2*"+one)
-	}
 	list := []methodCost{
-		{"Create", "1", unique.String(), "0", entries.String(), keys},
-		{"CreateWithID", "1", unique.String(), "0", entries.String(), keys},
-		{"Save", "1", unique.String(), "0", "1 to " + changed.String(), keys},
-		{"Delete", "1", "1", "0", entries.String(), "the record's key"},
+		{"Create", rounds, unique.String(), "0", create.String(), keys},
+		{"CreateWithID", rounds, unique.String(), "0", create.String(), keys},
+		{"Save", rounds, unique.String(), "0", "1 to " + change.String(), keys},
+		{"Delete", rounds, "1", "0", remove.String(), "the record's key"},
 		{"Get", "1", "1", "0", "0", "the record's key"},
 		{"GetMany", "1", "n", "0", "0", "the records' keys"},
 		{"Exists", "1", "1", "0", "0", "the record's key"},
@@ -87,17 +90,4 @@ func costs(r *model.Record) []methodCost {
 		}
 	}
 	return list
-}
-
-// costOf is the cost of one index method.
-func costOf(d *model.Index, m model.QueryMethod) methodCost {
-	switch {
-	case m.Kind == model.MethodUnique && d.Cover:
-		return methodCost{m.Name, "1", "1", "0", "0", "the unique key"}
-	case m.Kind == model.MethodUnique:
-		return methodCost{m.Name, "2", "2", "0", "0", "the unique key and the record's"}
-	case d.Cover:
-		return methodCost{m.Name, "1", "0", d.Scatter.Ranges(), "0", "the range scanned"}
-	}
-	return methodCost{m.Name, "2", "n", d.Scatter.Ranges(), "0", "the range scanned and the records' keys"}
 }

@@ -17,15 +17,19 @@ type count struct {
 
 func newCount(fixed int) count { return count{fixed: fixed} }
 
-// add counts the entries of one record in an index.
-func (c *count) add(d *model.Index) {
+// add counts the writes of one record in an index, of which each entry has n.
+func (c *count) add(d *model.Index, n int) {
 	for _, one := range d.Components {
 		if one.Slice {
-			c.slices = append(c.slices, "len("+one.Name()+")")
+			factor := ""
+			if n > 1 {
+				factor = fmt.Sprintf("%d*", n)
+			}
+			c.slices = append(c.slices, factor+"len("+one.Name()+")")
 			return
 		}
 	}
-	c.fixed++
+	c.fixed += n
 }
 
 func (c count) String() string {

@@ -57,9 +57,9 @@ func (e *emitter) writeRecord(r *model.Record) {
 			e.writeQueryMethod(r, d, i, m)
 		}
 	}
-	if len(r.Indexes) > 0 {
-		e.writeFieldsVar(r)
-	}
+	e.writeFieldsVar(r)
+	e.writeGroupTypes(r)
+	e.writeRowTypes(r)
 	e.writeSchema(r)
 }
 

@@ -16,7 +16,8 @@ func (e *emitter) componentType(c *model.Component) string {
 	return e.typeName(c.Element.GoType)
 }
 
-// componentEncoder is the function value that appends a component to a key.
+// componentEncoder is the function value that appends a component to a key, in ascending
+// order.
 func (e *emitter) componentEncoder(c *model.Component) string {
 	encoder := e.keyEncoder(c.Element)
 	if c.Nullable {
@@ -25,21 +26,29 @@ func (e *emitter) componentEncoder(c *model.Component) string {
 	return encoder
 }
 
-// componentKey is the call that appends a parameter to a key.
+// componentKey is the call that appends a parameter to a key, in the order of the key.
 func (e *emitter) componentKey(c *model.Component, buffer, value string) string {
+	if c.Descending {
+		return fmt.Sprintf("%s.Descending(%s)(%s, %s)", e.importPackage(model.IndexPath), e.componentEncoder(c), buffer, value)
+	}
+	return e.ascendingKey(c, buffer, value)
+}
+
+// ascendingKey is componentKey for a component in ascending order.
+func (e *emitter) ascendingKey(c *model.Component, buffer, value string) string {
 	if c.Nullable {
 		return fmt.Sprintf("%s.AppendNullable(%s, %s, %s)", e.importPackage(model.IndexPath), buffer, value, e.keyEncoder(c.Element))
 	}
 	return e.appendKey(c.Element, buffer, value)
 }
 
-// componentParameters names the parameters of an index method.
-func (e *emitter) componentParameters(components []*model.Component) []string {
+// componentParameters names the parameters of an index method, which has the others besides.
+func (e *emitter) componentParameters(components []*model.Component, others ...string) []string {
 	var goNames []string
 	for _, c := range components {
 		goNames = append(goNames, c.GoName())
 	}
-	return parameterNames(e.model, goNames, "s", "k", "ctx")
+	return parameterNames(e.model, goNames, append(others, "s", "k", "ctx")...)
 }
 
 // keyExpression is the expression of the packed values of parameters. For more than one

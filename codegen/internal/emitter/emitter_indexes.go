@@ -12,30 +12,67 @@ import (
 
 // writeQueryMethod writes one query method.
 func (e *emitter) writeQueryMethod(r *model.Record, d *model.Index, i int, m model.QueryMethod) {
-	names := e.componentParameters(m.Equal)
+	switch m.Kind {
+	case model.MethodUnique, model.MethodEqual, model.MethodRange, model.MethodOrdered:
+		e.writeMethodComment(r, d, m)
+		e.writeRecordMethod(r, i, m)
+	case model.MethodUniqueRow, model.MethodEqualRows, model.MethodRangeRows, model.MethodOrderedRows:
+		e.writeRowMethod(r, d, i, m)
+	case model.MethodRankOf, model.MethodNth, model.MethodTop, model.MethodPercentile:
+		e.writeRankMethod(r, d, i, m)
+	default:
+		e.writeAggregateMethod(r, d, i, m)
+	}
+}
+
+// writeRecordMethod writes a method that returns records.
+func (e *emitter) writeRecordMethod(r *model.Record, i int, m model.QueryMethod) {
+	parameters, names := e.methodParameters(m)
+	persistable, persistimpl := e.importPackage(model.PersistablePath), e.importPackage(model.PersistimplPath)
+	receiver := fmt.Sprintf("func (s *%s) %s", r.StoreType(), m.Name)
+	switch m.Kind {
+	case model.MethodUnique:
+		e.printf("%s(%s) (*%s, error) {", receiver, e.withContext(parameters), r.GoName)
+		e.printf("return %s.Unique(ctx, &s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
+	case model.MethodEqual:
+		e.printf("%s(%s) *%s.Query[*%s] {", receiver, parameters, persistable, r.GoName)
+		e.printf("return %s.Query(&s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
+	default:
+		e.printf("%s(%s) *%s.RangeQuery[*%s, %s] {", receiver, parameters, persistable, r.GoName, e.componentType(m.Next))
+		e.printf("return %s.%sRange(&s.Store, %d, %s, %s)\n}\n", persistimpl, direction(m.Next), i, e.keyExpression(m.Equal, names), e.componentEncoder(m.Next))
+	}
+}
+
+// direction begins the name of the function that reads a range of a component.
+func direction(c *model.Component) string {
+	if c.Descending {
+		return "Descending"
+	}
+	return ""
+}
+
+// methodParameters lists the parameters of a method and their names, which the others
+// follow.
+func (e *emitter) methodParameters(m model.QueryMethod, others ...string) (list string, names []string) {
+	names = e.componentParameters(m.Equal, others...)
 	var parameters []string
 	for n, c := range m.Equal {
 		parameters = append(parameters, names[n]+" "+e.componentType(c))
 	}
-	persistable, persistimpl := e.importPackage(model.PersistablePath), e.importPackage(model.PersistimplPath)
-	e.writeMethodComment(r, m)
-	receiver := fmt.Sprintf("func (s *%s) %s", r.StoreType(), m.Name)
-	switch m.Kind {
-	case model.MethodUnique:
-		parameters = append([]string{"ctx " + e.importPackage("context") + ".Context"}, parameters...)
-		e.printf("%s(%s) (*%s, error) {", receiver, strings.Join(parameters, ", "), r.GoName)
-		e.printf("return %s.Unique(ctx, &s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
-	case model.MethodEqual:
-		e.printf("%s(%s) *%s.Query[*%s] {", receiver, strings.Join(parameters, ", "), persistable, r.GoName)
-		e.printf("return %s.Query(&s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
-	default:
-		e.printf("%s(%s) *%s.RangeQuery[*%s, %s] {", receiver, strings.Join(parameters, ", "), persistable, r.GoName, e.componentType(m.Next))
-		e.printf("return %s.Range(&s.Store, %d, %s, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names), e.componentEncoder(m.Next))
+	return strings.Join(parameters, ", "), names
+}
+
+// withContext puts a context before parameters.
+func (e *emitter) withContext(parameters string) string {
+	ctx := "ctx " + e.importPackage("context") + ".Context"
+	if parameters == "" {
+		return ctx
 	}
+	return ctx + ", " + parameters
 }
 
 // writeMethodComment writes the doc comment of a query method.
-func (e *emitter) writeMethodComment(r *model.Record, m model.QueryMethod) {
+func (e *emitter) writeMethodComment(r *model.Record, d *model.Index, m model.QueryMethod) {
 	what := values(m.Equal)
 	switch m.Kind {
 	case model.MethodUnique:
@@ -43,10 +80,26 @@ func (e *emitter) writeMethodComment(r *model.Record, m model.QueryMethod) {
 	case model.MethodEqual:
 		e.printf("// %s returns the records with %s, in the order of their IDs.", m.Name, what)
 	case model.MethodRange:
-		e.printf("// %s returns the records with %s, in the order of %s; a range of it can be chosen.", m.Name, what, order(m.Next))
+		e.printf("// %s returns the records with %s, in the %s of %s; a range of it can be chosen.", m.Name, what, descent(m.Next), order(m.Next))
 	case model.MethodOrdered:
-		e.printf("// %s returns the records in the order of %s; a range of it can be chosen.", m.Name, order(m.Next))
+		e.printf("// %s returns the records in the %s of %s; a range of it can be chosen.", m.Name, descent(m.Next), order(m.Next))
 	}
+	e.writeConditionComment(d)
+}
+
+// writeConditionComment says which records a partial index has.
+func (e *emitter) writeConditionComment(d *model.Index) {
+	if d.Where != nil {
+		e.printf("// Only records that fulfil %s are taken into account.", d.Where.Text())
+	}
+}
+
+// descent names the direction of a component.
+func descent(c *model.Component) string {
+	if c.Descending {
+		return "descending order"
+	}
+	return "order"
 }
 
 // values names the parameters of a method in its doc comment: "that A, B and C",
@@ -84,15 +137,9 @@ func order(c *model.Component) string {
 
 // writeFieldsVar writes OrderFields.
 func (e *emitter) writeFieldsVar(r *model.Record) {
-	var list []*model.Component
-	seen := map[string]bool{}
-	for _, d := range r.Indexes {
-		for _, c := range d.Components {
-			if !seen[c.GoName()] {
-				seen[c.GoName()] = true
-				list = append(list, c)
-			}
-		}
+	list := r.QueryFields()
+	if len(list) == 0 {
+		return
 	}
 	persistable := e.importPackage(model.PersistablePath)
 	persistimpl := e.importPackage(model.PersistimplPath)

@@ -30,6 +30,9 @@ func (e *emitter) writeSchema(r *model.Record) {
 	}
 	e.writeSchemaCodec(r)
 	e.writeSchemaHooks(r)
+	if r.VersionField != "" {
+		e.printf("Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*%s).%s) },", r.GoName, r.VersionField)
+	}
 	e.writeSchemaIndexes(r)
 	e.printf("}\n")
 }

@@ -15,6 +15,7 @@ type encoder struct {
 	lines   []string
 	usesAt  bool // the variables at and err must be declared
 	usesErr bool
+	sound   bool // the record was encoded before: what was checked then is not checked again
 }
 
 func (w *encoder) printf(format string, args ...any) {
@@ -122,7 +123,7 @@ func (w *encoder) appendCall(k *model.Kind, buffer string, v value) string {
 
 // writeStringCheck refuses strings that protobuf does not allow.
 func (w *encoder) writeStringCheck(f *model.Field, k *model.Kind, v value) {
-	if k.Form == model.FormString {
+	if k.Form == model.FormString && !w.sound {
 		w.printf("if !%s.ValidString(%s) {", w.importPackage(model.WirePath), w.converted("string", k, v.expr))
 		w.printf("return nil, &%s.FieldError{Type: %q, Field: %q, Reason: \"it is not valid UTF-8; a field of bytes is a []byte\"}",
 			w.importPackage(model.PersistablePath), w.m.GoName, f.GoName)

@@ -13,7 +13,7 @@ import (
 // their bodies: the run-time's, and those of the fields' types. Parameters
 // must not hide them.
 func packageNames(p *model.Package) map[string]bool {
-	names := map[string]bool{"persistable": true, "persistimpl": true, "index": true, "idgen": true, "strconv": true}
+	names := map[string]bool{"persistable": true, "persistimpl": true, "index": true, "idgen": true, "strconv": true, "iter": true}
 	for _, m := range p.Messages {
 		for _, s := range m.Literal {
 			addPackageNames(s, names)

@@ -44,7 +44,7 @@ func newPrinter(p *model.Package) *printer {
 }
 
 // localNames are the variables of generated functions.
-var localNames = []string{"b", "v", "s", "r", "k", "e", "i", "at", "n", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m", "record"}
+var localNames = []string{"b", "v", "s", "r", "k", "e", "i", "at", "n", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m", "record", "row", "rest", "sum"}
 
 // printf prints a line.
 func (w *printer) printf(format string, args ...any) {

@@ -12,6 +12,35 @@ type Component struct {
 	Nullable bool  // some step is a pointer
 	Element  *Kind // the kind that goes into the key: pointers and one slice taken off
 	Slice    bool
+
+	Descending bool // the key holds it in descending order
+}
+
+// isPointer reports whether the last step is a pointer.
+func (c *Component) isPointer() bool { return c.Steps[len(c.Steps)-1].Kind.Form == FormPointer }
+
+// isOpaque reports whether the component has no place in a key: a predicate may compare
+// it with null only.
+func (c *Component) isOpaque() bool {
+	switch c.Element.Form {
+	case FormMessage, FormBinary, FormText, FormMap:
+		return true
+	}
+	return false
+}
+
+// keyText is the kind of the component as a signature has it: a field that may be
+// null has another kind, because a record does not store the zero of a field that may
+// not, which would be read as null.
+func (c *Component) keyText() string {
+	text := c.Element.KeyText()
+	if c.Nullable {
+		text = "*" + text
+	}
+	if c.Slice {
+		text = "[]" + text
+	}
+	return text
 }
 
 // Selector is the Go expression of the component below v.
@@ -21,6 +50,14 @@ func (c *Component) Selector() string {
 		expression = s.Selector(expression)
 	}
 	return expression
+}
+
+// Value is the Go expression of the component's value below v, where it is not null.
+func (c *Component) Value() string {
+	if c.isPointer() {
+		return "*" + c.Selector()
+	}
+	return c.Selector()
 }
 
 // NullConditions are the conditions under which the component is null.
@@ -34,6 +71,15 @@ func (c *Component) NullConditions() []string {
 		}
 	}
 	return list
+}
+
+// fieldNames are the key-stable names of components.
+func fieldNames(components []*Component) []string {
+	var names []string
+	for _, c := range components {
+		names = append(names, c.Name())
+	}
+	return names
 }
 
 // goFields joins the Go names of components, as method names do.

@@ -11,21 +11,39 @@ import (
 
 // Index is one index of a record.
 type Index struct {
-	Name       string // as it stands in keys, without "_unique"
-	Unique     bool
-	Cover      bool
-	Scatter    tags.Scatter
-	At         token.Position
-	Components []*Component
+	Name        string // as it stands in keys, without "_unique"
+	Kind        IndexKind
+	Unique      bool
+	Cover       bool
+	CoverFields []*Field
+	Scatter     tags.Scatter
+	At          token.Position
+	Components  []*Component // of Count and Sum the group; of Rank the group and the score
+	Of          *Component   // what a Sum adds up
+	Where       *Predicate   // nil if all records are in the index
+	Title       string       // the option name=
+	Extremes    []Extreme    // the Min and Max markers that the index answers
 }
 
-// FieldNames joins the names of the components with commas.
-func (d *Index) FieldNames() string {
-	names := make([]string, len(d.Components))
-	for i, one := range d.Components {
-		names[i] = one.Name()
+// NameIndex gives an index of a type the name that was chosen, or that of its kind
+// and fields.
+func (d *Index) NameIndex(typ string) {
+	if d.Title != "" {
+		d.Name = IndexName(typ, d.Title)
+		return
 	}
-	return strings.Join(names, ",")
+	var names []string
+	if d.Kind != Value {
+		names = append(names, string(d.Kind))
+	}
+	if d.Of != nil {
+		names = append(names, d.Of.Name())
+	}
+	names = append(names, fieldNames(d.Components)...)
+	if d.Where != nil {
+		names = append(append(names, "where"), fieldNames(d.Where.Components())...)
+	}
+	d.Name = IndexName(typ, names...)
 }
 
 // IndexName is the name of an index in keys: type and names joined by "_",
@@ -38,33 +56,104 @@ func IndexName(typ string, names ...string) string {
 	return strings.Join(parts, "_")
 }
 
-// Signature names the kinds of the components, which decide the bytes of keys.
-// A field that may be null has another kind, because a record does not store the
-// zero of a field that may not: it would be read as null.
+// FieldNames joins the names of the components with commas.
+func (d *Index) FieldNames() string { return strings.Join(fieldNames(d.Components), ",") }
+
+// Identity is what two indexes of a type must not share: then they would keep the same.
+func (d *Index) Identity() string {
+	text := string(d.Kind) + " " + d.FieldNames()
+	if d.Of != nil {
+		text += " of " + d.Of.Name()
+	}
+	return text + " where " + d.Where.Text()
+}
+
+// Subject says what the index keeps, for messages.
+func (d *Index) Subject() string {
+	text := d.FieldNames()
+	switch {
+	case d.Kind == Sum:
+		text = "sum of " + d.Of.Name() + by(d.Components)
+	case d.Kind == Count:
+		text = "count" + by(d.Components)
+	case d.Kind != Value:
+		text = string(d.Kind) + " of " + text
+	}
+	if d.Where != nil {
+		text += " where " + d.Where.Text()
+	}
+	return text
+}
+
+// by names a group for messages.
+func by(group []*Component) string {
+	if len(group) == 0 {
+		return ""
+	}
+	return " by " + strings.Join(fieldNames(group), ",")
+}
+
+// Descending names the components that the key holds in descending order.
+func (d *Index) Descending() (names []string) {
+	for _, c := range d.Components {
+		if c.Descending {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// CoverNames are the key-stable names of the covered fields.
+func (d *Index) CoverNames() (names []string) {
+	for _, f := range d.CoverFields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Group are the components whose values make up a group of a Count, Sum or Rank.
+func (d *Index) Group() []*Component {
+	if d.Kind == Rank {
+		return d.Components[:len(d.Components)-1]
+	}
+	return d.Components
+}
+
+// Signature names the kinds of the components, of the summed field and of the covered
+// fields, which decide the bytes of keys and values.
 func (d *Index) Signature() string {
-	kinds := make([]string, len(d.Components))
-	for i, one := range d.Components {
-		kinds[i] = one.Element.KeyText()
-		if one.Nullable {
-			kinds[i] = "*" + kinds[i]
-		}
-		if one.Slice {
-			kinds[i] = "[]" + kinds[i]
-		}
+	var kinds []string
+	for _, c := range d.Components {
+		kinds = append(kinds, c.keyText())
+	}
+	if d.Of != nil {
+		kinds = append(kinds, d.Of.keyText())
+	}
+	for _, f := range d.CoverFields {
+		kinds = append(kinds, f.Kind.CoverText())
 	}
 	return strings.Join(kinds, ",")
 }
 
-// LockSignature names all that the entries of the index depend on.
+// LockSignature names all that the entries of the index depend on. It has no spaces
+// within its words.
 func (d *Index) LockSignature() string {
-	text := d.FieldNames() + " " + d.Signature()
-	if d.Cover {
-		text += " cover"
+	words := []string{d.FieldNames(), d.Signature()}
+	add := func(set bool, word string) {
+		if set {
+			words = append(words, word)
+		}
 	}
-	if d.Scatter.Shards != 0 {
-		text += " scatter=" + d.Scatter.Text()
+	add(d.Kind != Value, "kind="+string(d.Kind))
+	if d.Of != nil {
+		add(true, "of="+d.Of.Name())
 	}
-	return text
+	add(len(d.Descending()) > 0, "desc="+strings.Join(d.Descending(), ","))
+	add(d.Cover, "cover")
+	add(len(d.CoverFields) > 0, "cover="+strings.Join(d.CoverNames(), ","))
+	add(d.Scatter.Shards != 0, "scatter="+d.Scatter.Text())
+	add(d.Where != nil, "where="+d.Where.Text())
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
 // Key is the index's name in keys and in persist.lock.

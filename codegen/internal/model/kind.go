@@ -22,6 +22,17 @@ type Kind struct {
 // IsScalar reports whether repeated fields of the kind are packed.
 func (k *Kind) IsScalar() bool { return k.Form <= FormFloat64 }
 
+// IsPlain reports whether values of the kind are stored without a message or an encoding
+// of their own, so that storing them cannot fail once the record could be stored.
+func (k *Kind) IsPlain() bool {
+	for ; k != nil; k = k.Elem {
+		if k.Form == FormMessage || k.Form == FormBinary || k.Form == FormText {
+			return false
+		}
+	}
+	return true
+}
+
 // Text is the kind as persist.lock and error messages write it.
 func (k *Kind) Text() string {
 	switch k.Form {
@@ -98,6 +109,25 @@ func (k *Kind) KeyText() string {
 		return "uuid"
 	case FormArray, FormBytes:
 		return "bytes"
+	default:
+		return k.Text()
+	}
+}
+
+// CoverText is the kind of a covered field in an index signature, which decides the
+// bytes of the entry: integers of all sizes are stored alike.
+func (k *Kind) CoverText() string {
+	switch k.Form {
+	case FormInt:
+		return "int"
+	case FormUint:
+		return "uint"
+	case FormPointer:
+		return "*" + k.Elem.CoverText()
+	case FormSlice:
+		return "[]" + k.Elem.CoverText()
+	case FormMap:
+		return "map[" + k.Key.CoverText() + "]" + k.Elem.CoverText()
 	default:
 		return k.Text()
 	}

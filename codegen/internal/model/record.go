@@ -20,5 +20,9 @@ type Record struct {
 	IDKind    IDKind
 	Indexes   []*Index
 	Hooks     []Hook
-	Lock      string // what persist.lock says of it
+
+	Versioned    bool // there is a field of type Version
+	VersionAt    token.Position
+	VersionField string // the name of that field; "" if it is blank
+	Lock         string // what persist.lock says of it
 }

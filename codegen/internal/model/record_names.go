@@ -27,8 +27,36 @@ func (r *Record) SchemaVar() string { return Unexported(r.GoName) + "Schema" }
 // Declarations are the package-level names that are generated for a record.
 func (r *Record) Declarations() []string {
 	names := []string{r.Constructor(), r.StoreType(), r.StoreOf(), r.SchemaVar()}
-	if len(r.Indexes) > 0 {
+	if len(r.QueryFields()) > 0 {
 		names = append(names, r.FieldsVar())
 	}
+	groups := map[string]bool{}
+	for _, d := range r.Indexes {
+		if len(d.CoverFields) > 0 {
+			names = append(names, d.RowType(r))
+		}
+		if group := GroupType(r, d.Components); d.HasGroups() && !groups[group] {
+			groups[group] = true
+			names = append(names, group)
+		}
+	}
 	return names
+}
+
+// QueryFields are the distinct fields that conditions of Find can name: those of the
+// indexes, and of the predicates that a condition may imply.
+func (r *Record) QueryFields() (list []*Component) {
+	seen := map[string]bool{}
+	for _, d := range r.Indexes {
+		if d.Kind != Value {
+			continue
+		}
+		for _, c := range append(d.Components[:len(d.Components):len(d.Components)], d.Where.Components()...) {
+			if !seen[c.GoName()] && !c.isOpaque() {
+				seen[c.GoName()] = true
+				list = append(list, c)
+			}
+		}
+	}
+	return list
 }

@@ -54,6 +54,8 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 	switch {
 	case w.Text == "":
 		return "empty option; remove the comma", w.Offset
+	case w.key == "cover" && w.hasValue:
+		return unsupported(w), w.ValueOffset
 	case isFlag && w.hasValue:
 		return fmt.Sprintf("option %s takes no value", w.key), w.ValueOffset
 	case isFlag:
@@ -74,7 +76,7 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 		}
 	case w.key == "scatter":
 		o.Scatter, message = parseScatter(w)
-		return message, w.scatterOffset()
+		return message, w.valueOffset()
 	case w.key == "number":
 		n, err := strconv.ParseInt(w.value, 10, 64)
 		if err != nil || n < IDNumber || n > MaxNumber || n >= ReservedNumbers && n < ReservedNumbers+1000 {
@@ -94,9 +96,16 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 func unsupported(w word) string {
 	switch w.key {
 	case "desc", "descending", "asc", "ascending":
-		return fmt.Sprintf("option %s is not supported: an index has no direction, every query reads both ways (Reverse)", w.key)
-	case "sparse", "partial":
-		return fmt.Sprintf("option %s is not supported: an index holds all records; a unique one leaves nulls out", w.key)
+		return fmt.Sprintf("option %s is not supported: the index of one field has no direction, every query reads both ways (Reverse); "+
+			"among the fields of an Index marker write desc behind one", w.key)
+	case "sparse", "partial", "where":
+		return fmt.Sprintf("option %s is not supported here: write an Index marker with a condition, `persist:\"Field,where=…\"`", w.key)
+	case "cover":
+		if w.hasValue {
+			return "cover takes no value here: write an Index marker, `persist:\"Field,cover=A+B\"`"
+		}
+	case "count", "sum", "min", "max", "rank":
+		return fmt.Sprintf("option %s is not supported: write a marker, _ persistable.%s `persist:\"…\"`", w.key, strings.ToUpper(w.key[:1])+w.key[1:])
 	}
 	return ""
 }

@@ -9,54 +9,124 @@ import (
 
 // IndexOptions are the options behind the fields of an Index or Unique marker.
 type IndexOptions struct {
-	Fields []word
-	Cover  bool
-	Name   string
+	Fields      []FieldName
+	Cover       bool
+	CoverFields []FieldName
+	Where       Where
+	Name        string
 
 	Scatter Scatter
 }
 
+// indexOptionWords are the valid options, for suggestions.
+var indexOptionWords = []string{"name=", "cover", "cover=", "where=", "scatter="}
+
 // ParseIndexOptions reads an Index or Unique marker.
 func ParseIndexOptions(t Tag) (o IndexOptions, found []Fault) {
-	bad := func(at int, format string, args ...any) {
-		found = append(found, Fault{at, fmt.Sprintf(format, args...)})
-	}
+	p := optionParser{}
 	for _, w := range t.Words() {
 		switch {
 		case w.Text == "":
-			bad(w.Offset, "empty field name; remove the comma")
-		case w.key == "name" && w.hasValue:
-			if o.Name != "" {
-				bad(w.Offset, "option name is given twice")
-			}
-			o.Name = w.value
-			if message := CheckName(w.value); message != "" {
-				bad(w.ValueOffset, "%s", message)
-			}
+			p.bad(w.Offset, "empty field name; remove the comma")
+		case p.parseShared(w, &o.Name, &o.Where):
 		case w.key == "scatter":
-			if o.Scatter.Shards != 0 {
-				bad(w.Offset, "option scatter is given twice")
+			if p.once(w) {
+				var message string
+				if o.Scatter, message = parseScatter(w); message != "" {
+					p.bad(w.valueOffset(), "%s", message)
+				}
 			}
-			var message string
-			if o.Scatter, message = parseScatter(w); message != "" {
-				bad(w.scatterOffset(), "%s", message)
+		case w.key == "cover":
+			if p.once(w) {
+				p.parseCover(w, &o)
 			}
-		case unsupported(w) != "":
-			bad(w.Offset, "%s", unsupported(w))
+		case unsupportedInIndex(w.key) != "":
+			p.bad(w.Offset, "%s", unsupportedInIndex(w.key))
 		case w.hasValue:
-			bad(w.Offset, "unknown option %s%s", w.key, Suggest(w.key, []string{"name=", "cover", "scatter="}))
-		case w.Text == "cover" && o.Cover:
-			bad(w.Offset, "option cover is given twice")
-		case w.Text == "cover":
-			o.Cover = true
-		case slices.ContainsFunc(o.Fields, func(f word) bool { return f.Text == w.Text }):
-			bad(w.Offset, "field %s is given twice", w.Text)
+			p.bad(w.Offset, "unknown option %s%s", w.key, Suggest(w.key, indexOptionWords))
 		default:
-			o.Fields = append(o.Fields, w)
+			p.addField(w, &o)
 		}
 	}
-	if len(o.Fields) == 0 && len(found) == 0 {
-		bad(t.Offset(0), "the index names no field; write the fields with commas between")
+	if len(o.Fields) == 0 && len(p.faults) == 0 {
+		p.bad(t.Offset(0), "the index names no field; write the fields with commas between")
 	}
-	return o, found
+	return o, p.faults
+}
+
+// unsupportedInIndex returns what to write instead of an option that other libraries
+// have, or "".
+func unsupportedInIndex(key string) string {
+	switch key {
+	case "desc", "descending", "asc", "ascending":
+		return fmt.Sprintf("%s is not supported as an option: write desc behind a field, with a space, such as CreatedAt desc", key)
+	case "sparse", "partial":
+		return fmt.Sprintf("%s is not supported: write where=Field!=null for the records without null, or another condition", key)
+	case "by":
+		return "by is an option of Count, Sum, Min, Max and Rank; here write the fields with commas between"
+	}
+	return ""
+}
+
+// optionParser gathers the faults of a tag whose options stand in any order.
+type optionParser struct {
+	seen   []string
+	faults []Fault
+}
+
+func (p *optionParser) bad(at int, format string, args ...any) {
+	p.faults = append(p.faults, Fault{at, fmt.Sprintf(format, args...)})
+}
+
+// once reports an option that is given twice.
+func (p *optionParser) once(w word) bool {
+	if slices.Contains(p.seen, w.key) {
+		p.bad(w.Offset, "option %s is given twice", w.key)
+		return false
+	}
+	p.seen = append(p.seen, w.key)
+	return true
+}
+
+// parseShared reads the options that all indexes have, and reports whether w is one.
+func (p *optionParser) parseShared(w word, name *string, where *Where) bool {
+	if w.key != "name" && w.key != "where" || w.key == "name" && !w.hasValue {
+		return false
+	}
+	if !p.once(w) {
+		return true
+	}
+	if w.key == "name" {
+		*name = w.value
+		if message := CheckName(w.value); message != "" {
+			p.bad(w.ValueOffset, "%s", message)
+		}
+		return true
+	}
+	condition, faults := parseWhere(w)
+	*where, p.faults = condition, append(p.faults, faults...)
+	return true
+}
+
+// parseCover reads cover, for the whole record, or cover=A+B.
+func (p *optionParser) parseCover(w word, o *IndexOptions) {
+	if !w.hasValue {
+		o.Cover = true
+		return
+	}
+	list, faults := parseFieldList(w)
+	o.CoverFields, p.faults = list, append(p.faults, faults...)
+}
+
+// addField reads one of the index's fields.
+func (p *optionParser) addField(w word, o *IndexOptions) {
+	f, fault := parseIndexField(w)
+	switch {
+	case fault != nil:
+		p.faults = append(p.faults, *fault)
+	case slices.ContainsFunc(o.Fields, func(other FieldName) bool { return other.Text == f.Text }):
+		p.bad(w.Offset, "field %s is given twice", f.Text)
+	default:
+		o.Fields = append(o.Fields, f)
+	}
 }

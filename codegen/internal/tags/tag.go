@@ -73,9 +73,9 @@ func (t Tag) Words() []word {
 	}
 	var list []word
 	start := 0
-	for _, part := range strings.Split(t.text, ",") {
+	for _, part := range splitWords(t.text) {
 		lead := len(part) - len(strings.TrimLeft(part, " "))
-		w := word{Text: strings.TrimSpace(part), Offset: t.Offset(start + lead)}
+		w := word{Text: strings.TrimSpace(part), Offset: t.Offset(start + lead), offsets: t.offsets[min(start+lead, len(t.text)):]}
 		w.key, w.value, w.hasValue = strings.Cut(w.Text, "=")
 		w.ValueOffset = t.Offset(start + lead + len(w.key) + 1)
 		list = append(list, w)

@@ -10,7 +10,7 @@ import (
 
 // FuzzTag: any literal is read as a tag or refused; positions stay inside it.
 func FuzzTag(f *testing.F) {
-	for _, seed := range []string{"`persist:\"index\"`", "\"persist:\\\"a,b=c\\\"\"", "`json:\"x\" persist:\"tenants/{T}/o,layer=partition\"`", "`persist:\"\\u00e9,\\x41\"`", "`", "``"} {
+	for _, seed := range []string{"`persist:\"index\"`", "\"persist:\\\"a,b=c\\\"\"", "`json:\"x\" persist:\"tenants/{T}/o,layer=partition\"`", "`persist:\"A desc,cover=A+ B,where=A='\\\\x41,' and not B and C>=-1.5,by=\"`", "\"persist:\\\"A,where=B=\\\\\\\"x,y\\\\\\\"\\\"\"", "`persist:\"\\u00e9,\\x41\"`", "`", "``"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, literal string) {
@@ -33,7 +33,9 @@ func FuzzTag(f *testing.F) {
 		_, faults := ParseFieldOptions(tag)
 		_, more := ParseIndexOptions(tag)
 		_, evenMore := ParsePath(tag)
-		for _, one := range slices.Concat(faults, more, evenMore) {
+		_, ofCount := ParseAggregateOptions(tag, "Count")
+		_, ofSum := ParseAggregateOptions(tag, "Sum")
+		for _, one := range slices.Concat(faults, more, evenMore, ofCount, ofSum) {
 			inside(one.Message, one.Offset)
 		}
 	})

@@ -27,7 +27,7 @@ func ParseTypeOptions(t Tag) (o typeOptions, found []Fault) {
 			}
 			s, message := parseScatter(w)
 			if message != "" {
-				found = append(found, Fault{w.scatterOffset(), message})
+				found = append(found, Fault{w.valueOffset(), message})
 			}
 			o.Scatter = s
 		case i > 0:
