@@ -71,13 +71,14 @@ func (e *Entries) sortDistinct(i int) {
 // from record to record and is for one goroutine.
 type Set struct {
 	entries Entries
-	first   []int // first[i] is the first span of index i
+	first   []int   // first[i] is the first span of index i
+	covers  []cover // of the indexes with CoverFields
 }
 
 // Reset empties the set.
 func (s *Set) Reset() {
 	s.entries.buf, s.entries.spans = s.entries.buf[:0], s.entries.spans[:0]
-	s.first = s.first[:0]
+	s.first, s.covers = s.first[:0], s.covers[:0]
 }
 
 // Open begins gathering the entries of the next index for the record with that

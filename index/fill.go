@@ -64,6 +64,10 @@ func (f *Fill) Add(ctx context.Context, entries *Set, r Record) error {
 // unique it starts the reads of their owners.
 func (f *Fill) addEntries(i int, entries *Set, r Record) {
 	ix := &f.indexes[i]
+	r = entries.Record(i, ix, r)
+	if len(ix.CoverFields) > 0 {
+		r.Value = slices.Clone(r.Value)
+	}
 	for n := range entries.Keys(i) {
 		key := entries.Key(i, n)
 		f.size += ix.fillSize(key, r)

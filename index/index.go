@@ -31,10 +31,13 @@ func (ix *Index) AppendValue(dst []byte, r Record) []byte {
 	return dst
 }
 
-// copiesRecord reports whether an entry copies the record.
+// copiesRecord reports whether an entry copies the record, or fields of it.
 func (ix *Index) copiesRecord(r Record) bool {
-	return ix.Cover && len(r.ID)+len(r.Value) <= kv.MaxValueSize
+	return ix.copies() && len(r.ID)+len(r.Value) <= kv.MaxValueSize
 }
+
+// copies reports whether entries have copies, of records or of fields.
+func (ix *Index) copies() bool { return ix.Cover || len(ix.CoverFields) > 0 }
 
 // valueSize is the length of what AppendValue appends.
 func (ix *Index) valueSize(r Record) (size int) {

@@ -59,7 +59,7 @@ func (ix *Index) Settle(ctx context.Context, tx kv.Transaction, i int, v Violati
 			return nil, err
 		}
 		if value == nil {
-			tx.Set(v.Key, ix.AppendValue(nil, r))
+			tx.Set(v.Key, ix.AppendValue(nil, entries.Record(i, ix, r)))
 		} else if owner, _, err = SplitUnique(ix.Definition, v.Key, value); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 // Record is what the maintenance of entries needs to know of a record.
 type Record struct {
 	ID    []byte // packed
-	Value []byte // what covering entries copy; nil if it does not fit into a value
+	Value []byte // what covering entries copy: the record, nil if it does not fit into a value; or chosen fields, by [Set.Record]
 }
 
 // Claims are the reads of the unique keys that a record is about to own. They
@@ -75,7 +75,7 @@ func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Se
 }
 
 func taken(ix *Index, key, owner []byte) error {
-	values, err := tuple.Unpack(key[len(ix.Prefix):])
+	values, err := ix.Values(key[len(ix.Prefix):])
 	if err != nil {
 		return &EntryError{ix.Definition, key, "the key is no tuple", err}
 	}
@@ -112,7 +112,8 @@ func Maintain(ctx context.Context, tx kv.Transaction, indexes []Index, stored, e
 				return m.buf, err
 			}
 		} else {
-			m.rewrite = ix.Cover && !bytes.Equal(was.Value, is.Value)
+			m.was, m.is = stored.Record(i, ix, was), entries.Record(i, ix, is)
+			m.rewrite = ix.copies() && !bytes.Equal(m.was.Value, m.is.Value)
 			m.mergeKeys(i, stored, entries)
 		}
 		buf = m.buf

@@ -22,7 +22,8 @@ func (m *maintenance) maintainCount(d difference) {
 	for s, ok := d.next(); ok; s, ok = d.next() {
 		switch {
 		case s.stored < 0:
-			m.add(d.key(s), AppendCount(m.buf[:0], 1))
+			m.buf = AppendCount(m.buf[:0], 1)
+			m.tx.Atomic(kv.Add, d.key(s), m.buf) // the result is no 0
 		case s.entries < 0:
 			m.add(d.key(s), AppendCount(m.buf[:0], -1))
 		}

@@ -36,6 +36,7 @@ type entryBatch struct {
 type entry struct {
 	key, id []byte
 	covered []byte // the value under the record's key; empty if it must be fetched
+	fields  []byte // the copies of chosen fields
 	fetch   int    // index into fetches
 }
 
@@ -61,7 +62,16 @@ func (b *entryBatch) startFetches(pairs []kv.KeyValue) error {
 }
 
 // splitEntry takes an index entry apart.
-func splitEntry(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
+func splitEntry(ix *index.Index, pair kv.KeyValue) (entry, error) {
+	e, err := splitCopy(ix, pair)
+	if len(ix.CoverFields) > 0 {
+		e.fields, e.covered = e.covered, nil
+	}
+	return e, err
+}
+
+// splitCopy takes an index entry apart, whatever it copies.
+func splitCopy(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 	e = entry{key: pair.Key, covered: pair.Value}
 	if ix.Unique {
 		e.id, e.covered, err = index.SplitUnique(ix.Definition, pair.Key, pair.Value)

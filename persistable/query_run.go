@@ -17,6 +17,7 @@ type query struct {
 	others  []plan
 	reverse bool
 	limit   int
+	rows    bool // yield entries, each an *erased.Row
 }
 
 // plan is an index, or the records themselves, and a range of its keys.
@@ -31,7 +32,7 @@ func newQuery(q *erased.Query) *query {
 		return &query{}
 	}
 	spec := q.Spec()
-	return &query{newSource(&spec.Source), spec.Plan, spec.Others, spec.Reverse, spec.Limit}
+	return &query{newSource(&spec.Source), spec.Plan, spec.Others, spec.Reverse, spec.Limit, spec.Rows}
 }
 
 // yieldAll yields the records. After an error it stops.

@@ -123,6 +123,12 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 			yield(nil, err)
 			return
 		}
+		if q.rows {
+			if !q.yieldRows(ix, &r, pairs, c, yield) {
+				return
+			}
+			continue
+		}
 		b := entryBatch{ix: ix, fetches: fetches{record: q.record, reader: t.Reader, records: o.records}}
 		if err := b.startFetches(pairs); err != nil {
 			yield(nil, err)

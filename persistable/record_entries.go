@@ -4,9 +4,9 @@ package persistable
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // gatherEntries collects the entries of a record in all maintained indexes.
@@ -19,6 +19,11 @@ func (r *record) gatherEntries(set *index.Set, o *openStore, id []byte, v any) e
 		if err := set.Close(&o.indexes[i]); err != nil {
 			return r.indexError(err)
 		}
+		if len(r.Indexes[i].CoverFields) > 0 && set.Keys(i) > 0 {
+			if err := set.EndCover(&o.indexes[i], r.Covers(i, set.BeginCover(), v)); err != nil {
+				return r.indexError(err)
+			}
+		}
 	}
 	return nil
 }
@@ -29,11 +34,14 @@ func (r *record) indexError(err error) error {
 		return nil
 	}
 	var size *index.KeySizeError
+	var cover *index.CoverSizeError
 	var taken *index.TakenError
 	var entry *index.EntryError
 	switch {
 	case errors.As(err, &size):
 		return &FieldError{Type: r.Type, Field: size.Field, Reason: "it cannot be indexed", Err: size}
+	case errors.As(err, &cover):
+		return &FieldError{Type: r.Type, Field: strings.Join(cover.Definition.CoverFields, "+"), Reason: "an index cannot copy it", Err: cover}
 	case errors.As(err, &taken):
 		return r.uniqueError(taken)
 	case errors.As(err, &entry):
@@ -51,7 +59,7 @@ func (r *record) uniqueError(e *index.TakenError) error {
 }
 
 func (r *record) violationOf(ix *index.Index, v index.Violation, owner []byte) Violation {
-	values, _ := tuple.Unpack(v.Key[len(ix.Prefix):])
+	values, _ := ix.Values(v.Key[len(ix.Prefix):])
 	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // get returns the record with the packed id in sc.
@@ -137,7 +136,7 @@ func (s *source) recordOfEntry(ctx context.Context, t *transaction, o *openStore
 		return nil, s.record.indexError(err)
 	}
 	f := fetches{record: s.record, reader: t.Reader, records: o.records}
-	if len(record) > 0 {
+	if len(record) > 0 && ix.Cover {
 		return s.record.readValue(ctx, t.Reader, id, o.records.Append(nil, id), record)
 	}
 	f.add(id)
@@ -151,7 +150,7 @@ func (s *source) recordOfEntry(ctx context.Context, t *transaction, o *openStore
 
 func (s *source) noOwner(i int, values []byte) error {
 	var with string
-	if have, err := tuple.Unpack(values); err == nil {
+	if have, err := s.record.Indexes[i].Values(values); err == nil {
 		with = valuesText(s.record.Indexes[i].Fields, have)
 	}
 	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.Type, with, s.place.inDirectory())

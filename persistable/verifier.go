@@ -108,7 +108,7 @@ func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []inde
 		}
 		for n := range set.Keys(i) {
 			key := slices.Clone(set.Key(i, n))
-			r := g.IndexRecord()
+			r := set.Record(i, ix, g.IndexRecord())
 			checks = append(checks, entryCheck{ix.Name, key, ix.AppendValue(nil, r), r, reader.Get(key)})
 		}
 	}

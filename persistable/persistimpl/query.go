@@ -35,8 +35,31 @@ func Range[T, ID, F any](s *persistable.Store[T, ID], i int, equal []byte, encod
 	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode))
 }
 
+// DescendingRange is Range of a field whose values are stored in descending order: it
+// yields the greatest value first. encode appends values in ascending order, equal has
+// those of descending fields as index.Descend leaves them.
+//
+//go:noinline
+func DescendingRange[T, ID, F any](s *persistable.Store[T, ID], i int, equal []byte, encode func([]byte, F) []byte) *persistable.RangeQuery[T, F] {
+	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode).Descending())
+}
+
 // Field returns the indexed field with that name, whose values encode appends as
 // tuple elements.
 func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
 	return persistable.Field[T, F](erased.NewField(name, encode))
+}
+
+// Row is an entry of an index that copies chosen fields.
+type Row = erased.Row
+
+// Rows returns the rows of a query of an index that copies chosen fields. read makes
+// one from an entry, and keeps none of its memory.
+func Rows[T, R any](q *persistable.Query[T], read func(*Row) (R, error)) *persistable.RowQuery[R] {
+	return (*persistable.RowQuery[R])(erased.NewRows((*erased.Query)(q), read))
+}
+
+// RowRange is Rows of a range.
+func RowRange[T, R, F any](q *persistable.RangeQuery[T, F], read func(*Row) (R, error)) *persistable.RowRange[R, F] {
+	return (*persistable.RowRange[R, F])(erased.NewRowRange((*erased.Range[F])(q), read))
 }

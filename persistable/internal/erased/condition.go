@@ -2,7 +2,11 @@
 
 package erased
 
-import "github.com/kazahana-db/kazahana/index"
+import (
+	"bytes"
+
+	"github.com/kazahana-db/kazahana/index"
+)
 
 // Comparison is how the values of a field compare with a given one.
 type Comparison int
@@ -30,6 +34,24 @@ func (c Comparison) Narrow(b index.Bounds, v []byte) index.Bounds {
 		return b.To(v)
 	default:
 		return b.Before(v)
+	}
+}
+
+// NarrowDescending is Narrow for a field whose values are stored in descending order;
+// v is in ascending order.
+func (c Comparison) NarrowDescending(b index.Bounds, v []byte) index.Bounds {
+	v = index.Descend(bytes.Clone(v), 0)
+	switch c {
+	case From:
+		return To.Narrow(b, v)
+	case After:
+		return Before.Narrow(b, v)
+	case To:
+		return From.Narrow(b, v)
+	case Before:
+		return After.Narrow(b, v)
+	default:
+		return c.Narrow(b, v)
 	}
 }
 

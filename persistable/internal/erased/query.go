@@ -14,6 +14,7 @@ type QuerySpec struct {
 	Others  []Plan // served if the index of Plan is not readable
 	Reverse bool
 	Limit   int
+	Rows    bool // yields entries, each a *[Row], and not records
 }
 
 // Plan is an index, or the records themselves, and a range of its keys.
@@ -46,10 +47,18 @@ func (q *Query) Limit(n int) *Query {
 	return &next
 }
 
+// Rows returns the query that yields entries, each a *[Row], and not records.
+func (q *Query) Rows() *Query {
+	next := *q
+	next.spec.Rows = true
+	return &next
+}
+
 // Range is a query with a range on its next field, whose values have type F.
 type Range[F any] struct {
-	query  Query
-	encode func([]byte, F) []byte // nil if the query is of the zero store
+	query      Query
+	encode     func([]byte, F) []byte // nil if the query is of the zero store
+	descending bool                   // the next field's values are stored in descending order
 }
 
 // NewIndexQuery returns the records of the i-th index whose first fields have
@@ -63,7 +72,22 @@ func NewIndexQuery(s *Source, i int, equal []byte) *Query {
 // appends as tuple elements.
 func NewRange[F any](s *Source, i int, equal []byte, encode func([]byte, F) []byte) *Range[F] {
 	plan := Plan{Index: i, Bounds: index.Bounds{}.Equal(equal)}
-	return &Range[F]{Query{QuerySpec{Source: *s, Plan: plan}}, encode}
+	return &Range[F]{query: Query{QuerySpec{Source: *s, Plan: plan}}, encode: encode}
+}
+
+// Descending returns the range for a field whose values are stored in descending
+// order.
+func (r *Range[F]) Descending() *Range[F] {
+	next := *r
+	next.descending = true
+	return &next
+}
+
+// Rows returns the range that yields entries, each a *[Row], and not records.
+func (r *Range[F]) Rows() *Range[F] {
+	next := *r
+	next.query.spec.Rows = true
+	return &next
 }
 
 // Query returns the query without the type of its range.
@@ -71,19 +95,23 @@ func (r *Range[F]) Query() *Query { return &r.query }
 
 // Reverse returns the range in the other direction.
 func (r *Range[F]) Reverse() *Range[F] {
-	return &Range[F]{*r.query.Reverse(), r.encode}
+	return &Range[F]{*r.query.Reverse(), r.encode, r.descending}
 }
 
 // Limit returns the range with a limit of n records.
 func (r *Range[F]) Limit(n int) *Range[F] {
-	return &Range[F]{*r.query.Limit(n), r.encode}
+	return &Range[F]{*r.query.Limit(n), r.encode, r.descending}
 }
 
 // Narrow returns the range narrowed to the values that compare so with v.
 func (r *Range[F]) Narrow(c Comparison, v F) *Range[F] {
 	next := *r
-	if r.encode != nil {
-		bounds := &next.query.spec.Bounds
+	bounds := &next.query.spec.Bounds
+	switch {
+	case r.encode == nil:
+	case r.descending:
+		*bounds = c.NarrowDescending(*bounds, r.encode(nil, v))
+	default:
 		*bounds = c.Narrow(*bounds, r.encode(nil, v))
 	}
 	return &next

@@ -15,6 +15,7 @@ var Runtime interface {
 	// Unique returns the record that has the packed values in the schema's i-th
 	// index, which is unique.
 	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)
+	Aggregates
 }
 
 // Source is where the operations of a store or a query take place. Its fields

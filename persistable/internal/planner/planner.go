@@ -143,12 +143,20 @@ func (c *conditions) rankOf(d *index.Definition) int {
 // bounds returns the range of a fitting index.
 func (c *conditions) bounds(d *index.Definition) index.Bounds {
 	var values []byte
-	for _, field := range d.Fields[:len(c.equals)] {
+	for i, field := range d.Fields[:len(c.equals)] {
+		n := len(values)
 		values = append(values, c.equals[field]...)
+		if d.IsDescending(i) {
+			values = index.Descend(values, n)
+		}
 	}
 	b := index.Bounds{}.Equal(values)
 	for _, r := range c.ranges {
-		b = r.Narrow(b, r.Value)
+		if d.IsDescending(len(c.equals)) {
+			b = r.NarrowDescending(b, r.Value)
+		} else {
+			b = r.Narrow(b, r.Value)
+		}
 	}
 	return b
 }

@@ -52,6 +52,9 @@ func (f *FreshKeys) NoteRecord(key []byte, isNew bool, indexes []index.Index, be
 		f.add(key)
 	}
 	for i := range indexes {
+		if indexes[i].Kind != index.Value {
+			continue // the entry of a group is not that of one record
+		}
 		for n := range now.Keys(i) {
 			if key := now.Key(i, n); before == nil || !before.Has(i, key) {
 				f.add(key)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// RowQuery is a [Query] that reads rows, of type R: what the entries of an index hold of
+// each record. It reads no records, so it costs one round, whatever the number of
+// rows. It is immutable.
+type RowQuery[R any] erased.Rows[R]
+
+func (q *RowQuery[R]) erased() *erased.Rows[R] { return (*erased.Rows[R])(q) }
+
+// Reverse turns the direction around.
+func (q *RowQuery[R]) Reverse() *RowQuery[R] {
+	return (*RowQuery[R])(q.erased().With(q.erased().Query().Reverse()))
+}
+
+// Limit lets the query return at most n rows; for Page it is the size of a page. 0 is
+// no limit.
+func (q *RowQuery[R]) Limit(n int) *RowQuery[R] {
+	return (*RowQuery[R])(q.erased().With(q.erased().Query().Limit(n)))
+}
+
+// All is [Query.All] of rows.
+func (q *RowQuery[R]) All(ctx context.Context) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		newQuery(q.erased().Query()).yieldAll(ctx, func(v any, err error) bool {
+			var row R
+			if err == nil {
+				row, err = q.read(v)
+				return yield(row, err) && err == nil
+			}
+			return yield(row, err)
+		})
+	}
+}
+
+// Slice is [Query.Slice] of rows.
+func (q *RowQuery[R]) Slice(ctx context.Context) (rows []R, err error) {
+	_, failed := newQuery(q.erased().Query()).collectRecords(ctx, q.collector(&rows, &err))
+	if failed != nil || err != nil {
+		return nil, cmp.Or(failed, err)
+	}
+	return rows, nil
+}
+
+// First is [Query.First] of rows.
+func (q *RowQuery[R]) First(ctx context.Context) (R, error) {
+	v, err := newQuery(q.erased().Query()).first(ctx)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return q.read(v)
+}
+
+// Page is [Query.Page] of rows.
+func (q *RowQuery[R]) Page(ctx context.Context, token string) (p Page[R], err error) {
+	size, next, failed := newQuery(q.erased().Query()).page(ctx, token, q.collector(&p.Records, &err))
+	if failed != nil || err != nil {
+		return Page[R]{}, cmp.Or(failed, err)
+	}
+	p.Records, p.Next = p.Records[:min(size, len(p.Records))], next
+	return p, nil
+}
+
+// read returns the row of an *erased.Row.
+func (q *RowQuery[R]) read(v any) (R, error) {
+	row, err := q.erased().Read(v.(*erased.Row))
+	if err != nil {
+		var none R
+		return none, newQuery(q.erased().Query()).damagedRow(err)
+	}
+	return row, nil
+}
+
+// collector returns a function that appends a row, and drops all when it is called
+// with nil. It keeps the first error.
+func (q *RowQuery[R]) collector(into *[]R, failed *error) func(v any) {
+	return func(v any) {
+		if v == nil {
+			*into, *failed = nil, nil
+			return
+		}
+		row, err := q.read(v)
+		*into, *failed = append(*into, row), cmp.Or(*failed, err)
+	}
+}

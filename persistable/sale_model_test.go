@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"cmp"
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// TestKindsAgainstAMap runs random writes against a map, and compares what counts,
+// sums, extremes, partial indexes, descending ones and copies of fields say with what
+// a loop over the map says.
+func TestKindsAgainstAMap(t *testing.T) {
+	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runSaleModel(t, rt, enginetest.Open(t), 9) }))
+	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
+		engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
+		runSaleModel(t, rt, engine, 29)
+	}))
+}
+
+// saleModel is a store and what it should hold.
+type saleModel struct {
+	db     *persistable.DB
+	store  *SaleStore
+	sales  map[string]*Sale // by id
+	seldom int              // compare at one step in so many more
+}
+
+func runSaleModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int) {
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	defer closeDB(t, db)
+	m := &saleModel{db: db, store: SaleStoreOf(db), sales: map[string]*Sale{}, seldom: seldom}
+	rt.Repeat(map[string]func(*rapid.T){
+		"create":      func(rt *rapid.T) { m.put(rt, true) },
+		"save":        func(rt *rapid.T) { m.put(rt, false) },
+		"delete":      func(rt *rapid.T) { m.remove(rt) },
+		"transaction": m.transaction,
+		"": func(rt *rapid.T) {
+			if rapid.IntRange(0, m.seldom).Draw(rt, "seldom") == 0 {
+				m.compare(rt)
+			}
+		},
+	})
+	m.compare(rt)
+	if seldom < 10 {
+		if err := m.check(m.store); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	report, err := m.store.Verify(ctx)
+	if err != nil || len(report.Faults) > 0 {
+		rt.Fatalf("Verify: %v %v", report.Faults, err)
+	}
+}
+
+var (
+	smallAmount = rapid.SampledFrom([]int64{-1 << 63, -2, -1, 0, 1, 2, 1<<63 - 1})
+	smallUnits  = rapid.SampledFrom([]uint64{0, 1, 2, 1 << 63, 1<<64 - 1})
+	editors     = rapid.Ptr(rapid.SampledFrom([]string{"", "a", "a\x00", "b\xc3\xbf"}), true)
+	instants    = rapid.SampledFrom([]time.Time{time.Unix(-1, 5).UTC(), time.Unix(0, 0).UTC(), day0, day1})
+)
+
+func drawSale(rt *rapid.T) *Sale {
+	return &Sale{
+		ID: smallID.Draw(rt, "id"), Status: OrderStatus(rapid.IntRange(0, 2).Draw(rt, "status")), Country: smallString.Draw(rt, "country"),
+		Tags: rapid.SliceOfN(smallString, 0, 3).Draw(rt, "tags"), Amount: smallAmount.Draw(rt, "amount"), Units: smallUnits.Draw(rt, "units"),
+		Editor: editors.Draw(rt, "editor"), CreatedAt: instants.Draw(rt, "created"),
+		Discount: rapid.Ptr(smallAmount, true).Draw(rt, "discount"), Code: rapid.Ptr(smallString, true).Draw(rt, "code"),
+	}
+}
+
+// put writes through the model's store and says what the map would say.
+func (m *saleModel) put(rt *rapid.T, mustBeNew bool) {
+	v := drawSale(rt)
+	write := m.store.Save
+	if mustBeNew {
+		write = m.store.Create
+	}
+	err := write(ctx, v)
+	var unique *persistable.UniqueError
+	switch owner, taken := m.owner(v); {
+	case mustBeNew && m.sales[v.ID] != nil:
+		if !errors.Is(err, persistable.ErrExists) {
+			rt.Fatalf("Create over a record: %v", err)
+		}
+	case taken:
+		if !errors.As(err, &unique) || unique.Owner != owner || unique.Values[0] != *v.Code {
+			rt.Fatalf("the code %q is that of %s: %v", *v.Code, owner, err)
+		}
+	case err != nil:
+		rt.Fatal(err)
+	default:
+		m.sales[v.ID] = v
+	}
+}
+
+// owner returns the id of another sale with v's code.
+func (m *saleModel) owner(v *Sale) (id string, taken bool) {
+	for id, other := range m.sales {
+		if id != v.ID && v.Code != nil && other.Code != nil && *other.Code == *v.Code {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+func (m *saleModel) remove(rt *rapid.T) {
+	id := smallID.Draw(rt, "id")
+	if err := m.store.Delete(ctx, id); err != nil {
+		rt.Fatal(err)
+	}
+	delete(m.sales, id)
+}
+
+// transaction makes several writes in one transaction, compares what it sees itself,
+// and may give it up. Draws cannot be repeated, so it is opened by hand.
+func (m *saleModel) transaction(rt *rapid.T) {
+	tx, err := m.db.Engine().Begin()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	defer tx.Cancel()
+	inner := &saleModel{db: m.db, store: m.store.In(m.db.In(tx)), sales: map[string]*Sale{}}
+	for id, v := range m.sales {
+		inner.sales[id] = v
+	}
+	failed := inner.steps(rt)
+	if failed == nil {
+		failed = tx.Commit(ctx)
+	}
+	switch {
+	case failed == nil:
+		m.sales = inner.sales
+	case kv.IsMaybeCommitted(failed):
+		m.reload(rt)
+	case failed != errGivenUp && !kv.IsRetryable(failed):
+		rt.Fatal(failed)
+	}
+}
+
+// steps are the writes of a transaction. An engine's error ends it.
+func (m *saleModel) steps(rt *rapid.T) error {
+	for range rapid.IntRange(1, 4).Draw(rt, "writes") {
+		v := drawSale(rt)
+		var err error
+		if rapid.Bool().Draw(rt, "delete") {
+			if err = m.store.Delete(ctx, v.ID); err == nil {
+				delete(m.sales, v.ID)
+			}
+		} else if err = m.store.Save(ctx, v); err == nil {
+			m.sales[v.ID] = v
+		}
+		var unique *persistable.UniqueError
+		if err != nil && !errors.As(err, &unique) {
+			return err
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "look") == 0 {
+		if err := m.check(m.store); err != nil {
+			if kv.CodeOf(err) == 0 {
+				rt.Fatal(err)
+			}
+			return err
+		}
+	}
+	if rapid.Bool().Draw(rt, "give up") {
+		return errGivenUp
+	}
+	return nil
+}
+
+// reload takes the stored records as they are, when it is not known whether a
+// transaction committed.
+func (m *saleModel) reload(rt *rapid.T) {
+	all, err := m.store.Scan().Slice(ctx)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.sales = map[string]*Sale{}
+	for _, v := range all {
+		m.sales[v.ID] = v
+	}
+}
+
+// compare checks all reads, in one transaction.
+func (m *saleModel) compare(rt *rapid.T) {
+	err := m.db.ReadTransact(ctx, func(tx persistable.Tx) error { return m.check(m.store.In(tx)) })
+	if err != nil {
+		rt.Fatal(err)
+	}
+}
+
+// check compares all reads with a loop over the map.
+func (m *saleModel) check(s *SaleStore) error {
+	return cmp.Or(m.checkCounts(s), m.checkSums(s), m.checkExtremes(s), m.checkOrders(s), m.checkRows(s))
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+)
+
+// Sale has indexes of the kinds that Order and Article have not: counts, sums, partial
+// ones, descending fields, copies of chosen fields. Its store is written by hand in
+// the form that persistgen writes.
+type Sale struct {
+	ID        string
+	Status    OrderStatus
+	Country   string
+	Tags      []string
+	Amount    int64
+	Units     uint64
+	Editor    *string
+	CreatedAt time.Time
+	Discount  *int64
+	Code      *string
+}
+
+type SaleStore struct {
+	persistable.Store[*Sale, string]
+}
+
+func SaleStoreOf(db *persistable.DB) *SaleStore { return saleStoreOf(db, &saleSchema) }
+
+func saleStoreOf(db *persistable.DB, schema *persistimpl.Schema) *SaleStore {
+	return &SaleStore{persistimpl.NewStore[*Sale, string](db, schema)}
+}
+
+func (s *SaleStore) In(tx persistable.Tx) *SaleStore { return &SaleStore{s.Store.In(tx)} }
+
+func (s *SaleStore) CountAll(ctx context.Context) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 0, nil)
+}
+
+func (s *SaleStore) CountByStatusCountry(ctx context.Context, status OrderStatus, country string) (int64, error) {
+	k := index.AppendInt(nil, status)
+	k = index.AppendString(k, country)
+	return persistimpl.Count(ctx, &s.Store, 1, k)
+}
+
+type SaleStatusCountry struct {
+	Status  OrderStatus
+	Country string
+}
+
+func readSaleStatusCountry(b []byte) (g SaleStatusCountry, rest []byte, err error) {
+	if g.Status, rest, err = index.ReadInt[OrderStatus](b); err == nil {
+		g.Country, rest, err = index.ReadString[string](rest)
+	}
+	return g, rest, err
+}
+
+func (s *SaleStore) CountsByStatusCountry(ctx context.Context) iter.Seq2[persistable.GroupCount[SaleStatusCountry], error] {
+	return persistimpl.Counts(ctx, &s.Store, 1, readSaleStatusCountry)
+}
+
+func (s *SaleStore) CountByTags(ctx context.Context, tag string) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 2, index.AppendString(nil, tag))
+}
+
+func (s *SaleStore) CountsByTags(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
+	return persistimpl.Counts(ctx, &s.Store, 2, index.ReadString[string])
+}
+
+func (s *SaleStore) CountByEditor(ctx context.Context, editor *string) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 3, index.AppendNullable(nil, editor, index.AppendString[string]))
+}
+
+func (s *SaleStore) SumAmountByStatus(ctx context.Context, status OrderStatus) (int64, error) {
+	return persistimpl.Sum(ctx, &s.Store, 4, index.AppendInt(nil, status))
+}
+
+func (s *SaleStore) SumsAmountByStatus(ctx context.Context) iter.Seq2[persistable.GroupSum[OrderStatus, int64], error] {
+	return persistimpl.Sums(ctx, &s.Store, 4, index.ReadInt[OrderStatus])
+}
+
+func (s *SaleStore) SumUnits(ctx context.Context) (uint64, error) {
+	return persistimpl.SumUint(ctx, &s.Store, 5, nil)
+}
+
+func (s *SaleStore) SumDiscountByTags(ctx context.Context, tag string) (int64, error) {
+	return persistimpl.Sum(ctx, &s.Store, 6, index.AppendString(nil, tag))
+}
+
+func (s *SaleStore) SumsUnitsByTags(ctx context.Context) iter.Seq2[persistable.GroupSum[string, uint64], error] {
+	return persistimpl.SumsUint(ctx, &s.Store, 13, index.ReadString[string])
+}
+
+func (s *SaleStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Sale, time.Time] {
+	return persistimpl.DescendingRange(&s.Store, 7, index.AppendInt(nil, status), index.AppendTime)
+}
+
+func (s *SaleStore) ByCountryAmount(country string) *persistable.RangeQuery[*Sale, int64] {
+	return persistimpl.Range(&s.Store, 8, index.AppendString(nil, country), index.AppendInt[int64])
+}
+
+type SaleByCountryAmountRow struct {
+	ID      string
+	Country string
+	Amount  int64
+	Units   uint64
+	Editor  *string
+}
+
+func (s *SaleStore) ByCountryAmountRows(country string) *persistable.RowRange[SaleByCountryAmountRow, int64] {
+	return persistimpl.RowRange(s.ByCountryAmount(country), readSaleByCountryAmountRow)
+}
+
+func readSaleByCountryAmountRow(row *persistimpl.Row) (v SaleByCountryAmountRow, err error) {
+	b := row.ID
+	if v.ID, _, err = index.ReadString[string](b); err != nil {
+		return v, err
+	}
+	b = row.Values
+	if v.Country, b, err = index.ReadString[string](b); err != nil {
+		return v, err
+	}
+	if v.Amount, _, err = index.ReadInt[int64](b); err != nil {
+		return v, err
+	}
+	r := wire.NewReader(row.Cover)
+	for r.Next() {
+		switch r.Field() {
+		case 6:
+			v.Units = r.Uint(64)
+		case 7:
+			s := r.String()
+			v.Editor = &s
+		default:
+			r.Skip()
+		}
+	}
+	return v, r.Err()
+}
+
+func (s *SaleStore) MinAmountByCountry(ctx context.Context, country string) (int64, bool, error) {
+	return persistimpl.Min(ctx, &s.Store, 8, index.AppendString(nil, country), index.ReadInt[int64])
+}
+
+func (s *SaleStore) MaxAmountByCountry(ctx context.Context, country string) (int64, bool, error) {
+	return persistimpl.Max(ctx, &s.Store, 8, index.AppendString(nil, country), index.ReadInt[int64])
+}
+
+func (s *SaleStore) MinCreatedAtByStatus(ctx context.Context, status OrderStatus) (time.Time, bool, error) {
+	return persistimpl.Min(ctx, &s.Store, 7, index.AppendInt(nil, status), readTime)
+}
+
+func (s *SaleStore) MaxCreatedAtByStatus(ctx context.Context, status OrderStatus) (time.Time, bool, error) {
+	return persistimpl.Max(ctx, &s.Store, 7, index.AppendInt(nil, status), readTime)
+}
+
+// readTime reads what index.AppendTime writes, for times that are a number of
+// nanoseconds in 64 bits.
+func readTime(b []byte) (time.Time, []byte, error) {
+	n, rest, err := index.ReadInt[int64](b)
+	return time.Unix(0, n).UTC(), rest, err
+}
+
+func (s *SaleStore) ByEditorWhereStatusAmount() *persistable.RangeQuery[*Sale, *string] {
+	return persistimpl.DescendingRange(&s.Store, 9, nil, index.Nullable(index.AppendString[string]))
+}
+
+func (s *SaleStore) ByCode(ctx context.Context, code string) (*Sale, error) {
+	return persistimpl.Unique(ctx, &s.Store, 10, index.Descend(index.AppendString(nil, code), 0))
+}
+
+func (s *SaleStore) OrderedByCode() *persistable.RangeQuery[*Sale, string] {
+	return persistimpl.DescendingRange(&s.Store, 10, nil, index.AppendString[string])
+}
+
+type SaleByCodeRow struct {
+	ID, Code string
+	Amount   int64
+}
+
+func (s *SaleStore) OrderedByCodeRows() *persistable.RowRange[SaleByCodeRow, string] {
+	return persistimpl.RowRange(s.OrderedByCode(), func(row *persistimpl.Row) (v SaleByCodeRow, err error) {
+		if v.ID, _, err = index.ReadString[string](row.ID); err != nil {
+			return v, err
+		}
+		code, _, err := index.ReadDescended(nil, row.Values)
+		if err != nil {
+			return v, err
+		}
+		if v.Code, _, err = index.ReadString[string](code); err != nil {
+			return v, err
+		}
+		r := wire.NewReader(row.Cover)
+		for r.Next() {
+			switch r.Field() {
+			case 5:
+				v.Amount = r.Int(64)
+			default:
+				r.Skip()
+			}
+		}
+		return v, r.Err()
+	})
+}
+
+func (s *SaleStore) CountByStatusWhereAmount(ctx context.Context, status OrderStatus) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 11, index.AppendInt(nil, status))
+}
+
+func (s *SaleStore) MinDiscount(ctx context.Context) (int64, bool, error) {
+	return persistimpl.Min(ctx, &s.Store, 12, nil, index.ReadInt[int64])
+}
+
+func (s *SaleStore) MaxDiscount(ctx context.Context) (int64, bool, error) {
+	return persistimpl.Max(ctx, &s.Store, 12, nil, index.ReadInt[int64])
+}
+
+var SaleFields = struct {
+	Status    persistable.Field[*Sale, OrderStatus]
+	Country   persistable.Field[*Sale, string]
+	Amount    persistable.Field[*Sale, int64]
+	Editor    persistable.Field[*Sale, *string]
+	CreatedAt persistable.Field[*Sale, time.Time]
+	Code      persistable.Field[*Sale, *string]
+}{
+	Status:    persistimpl.Field[*Sale]("Status", index.AppendInt[OrderStatus]),
+	Country:   persistimpl.Field[*Sale]("Country", index.AppendString[string]),
+	Amount:    persistimpl.Field[*Sale]("Amount", index.AppendInt[int64]),
+	Editor:    persistimpl.Field[*Sale]("Editor", index.Nullable(index.AppendString[string])),
+	CreatedAt: persistimpl.Field[*Sale]("CreatedAt", index.AppendTime),
+	Code:      persistimpl.Field[*Sale]("Code", index.Nullable(index.AppendString[string])),
+}
