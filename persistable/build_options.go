@@ -20,6 +20,10 @@ type BuildOptions struct {
 	// The default value, 0, is no limit. Apart from it, workers do less, and pause,
 	// while their transactions conflict with writes.
 	BytesPerSecond int
+	// RangeBytes is the least size of the ranges of records that workers claim, by the
+	// engine's estimate. The default value is a megabyte; with more than 512 megabytes
+	// of records ranges are larger. The process that begins a build decides.
+	RangeBytes int
 	// Lease is how long a worker's claim on a range of records may stay without any
 	// change before other processes take the range over: after that time they replace
 	// a process that was killed. The default value is ten seconds.
@@ -32,7 +36,7 @@ type BuildOptions struct {
 // Validate reports all faults of the options, joined.
 func (o BuildOptions) Validate() error {
 	var faults []error
-	for name, n := range map[string]int64{"Workers": int64(o.Workers), "BytesPerSecond": int64(o.BytesPerSecond), "Lease": int64(o.Lease)} {
+	for name, n := range map[string]int64{"Workers": int64(o.Workers), "BytesPerSecond": int64(o.BytesPerSecond), "RangeBytes": int64(o.RangeBytes), "Lease": int64(o.Lease)} {
 		if n < 0 {
 			faults = append(faults, fmt.Errorf("persistable: BuildOptions.%s is %d, must not be negative", name, n))
 		}
@@ -51,7 +55,8 @@ const (
 // internal returns the options of package build.
 func (o BuildOptions) internal(batch int) build.Options {
 	b := build.Options{
-		Workers: orDefault(o.Workers, 1), BytesPerSecond: o.BytesPerSecond, BatchRecords: batch, Lease: o.Lease, Now: time.Now,
+		Workers: orDefault(o.Workers, 1), BytesPerSecond: o.BytesPerSecond, BatchRecords: batch,
+		RangeBytes: orDefault(o.RangeBytes, 1<<20), Lease: o.Lease, Now: time.Now,
 	}
 	if b.Lease == 0 {
 		b.Lease = defaultLease

@@ -14,8 +14,8 @@ import (
 
 // NotUniqueError says that a unique index could not be completed because records
 // share values. The records stay as they are and the index stays in the state
-// building. Change or delete all but one of the records of each violation and
-// run BuildIndexes again.
+// building. [Store.Violations] lists all of them. Change or delete all but one of the
+// records of each violation and run BuildIndexes again.
 type NotUniqueError struct {
 	Type       string
 	Violations []Violation // the first hundred
@@ -101,18 +101,9 @@ const (
 // settleViolations checks all violations of an index again and returns those that
 // are left.
 func (s *source) settleViolations(ctx context.Context, i int) (left []Violation, more bool, err error) {
-	var after, next []byte
+	var after []byte
 	for {
-		var batch []Violation
-		err := s.place.db.transact(ctx, func(t *transaction) error {
-			batch, next = nil, nil
-			o, err := t.openStore(ctx, s.place)
-			if err != nil || o == nil || o.indexes[i].State != index.Building {
-				return err
-			}
-			batch, next, err = s.settleBatch(ctx, t, o, i, after)
-			return err
-		})
+		batch, next, err := s.settlePage(ctx, i, after)
 		if err != nil {
 			return nil, false, err
 		}

@@ -30,3 +30,20 @@ func (s *Store[T, ID]) BuildIndexesWith(ctx context.Context, o BuildOptions) err
 func (s *Store[T, ID]) BuildProgress(ctx context.Context) (BuildProgress, error) {
 	return sourceOf(s).buildProgress(ctx)
 }
+
+// Violations returns the violations of the unique index with that name, while it
+// cannot be completed: behind a token, or the first ones if token is empty. A page has
+// at least fifty, unless it is the last one. An index that is readable, or not yet
+// built, has none. A wrong name is a *[NoIndexError], a wrong token an [ErrBadToken].
+//
+// Violations checks each of them again and removes those that are solved from the list,
+// in transactions of its own. So the list is exact at the time of the call. Where the
+// owner of a value is gone, the first of the other records becomes the owner. When
+// none are left BuildIndexes makes the index readable.
+//
+// Cost: for each fifty violations a range read, two rounds of reads each, and a commit.
+//
+//go:noinline
+func (s *Store[T, ID]) Violations(ctx context.Context, index, token string) (ViolationPage, error) {
+	return sourceOf(s).violations(ctx, index, token)
+}

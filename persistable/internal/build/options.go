@@ -10,6 +10,7 @@ type Options struct {
 	Workers        int            // goroutines
 	BytesPerSecond int            // of all workers together; 0: no limit
 	BatchRecords   int            // the most records in a batch
+	RangeBytes     int            // the least size of a range
 	Lease          time.Duration  // after which an unchanged claim is taken over
 	Progress       func(Progress) // called after each batch, one call at a time; may be nil
 	Now            func() time.Time

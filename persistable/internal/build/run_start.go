@@ -12,12 +12,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// The sizes of ranges: large enough that a list is a small part of what it lists, and
-// small enough that many workers have work.
-const (
-	smallestRange = 1 << 20
-	maxRanges     = 512
-)
+// maxRanges is about how many ranges a list has at most: enough that many workers have
+// work, and few enough that each of them can read the list.
+const maxRanges = 512
 
 // start makes sure that there is a list, if there is anything to build.
 func (r *Run) start(ctx context.Context) (found bool, err error) {
@@ -33,7 +30,7 @@ func (r *Run) start(ctx context.Context) (found bool, err error) {
 			return at.checkMembers(members)
 		}
 		at.List.clear(tx) // of indexes that were disabled or dropped meanwhile
-		found, err = begin(ctx, t, at)
+		found, err = r.begin(ctx, t, at)
 		return err
 	})
 	return found, err
@@ -41,7 +38,7 @@ func (r *Run) start(ctx context.Context) (found bool, err error) {
 
 // begin brings the disabled indexes to the state building and writes their list. It
 // reports whether there are any.
-func begin(ctx context.Context, t Transaction, at Place) (found bool, err error) {
+func (r *Run) begin(ctx context.Context, t Transaction, at Place) (found bool, err error) {
 	var members []Member
 	for i := range at.Indexes {
 		if ix := &at.Indexes[i]; ix.State == index.Disabled {
@@ -55,7 +52,7 @@ func begin(ctx context.Context, t Transaction, at Place) (found bool, err error)
 	if err := t.SetStates(ctx, index.Building, func(ix *index.Index) bool { return ix.State == index.Disabled }); err != nil {
 		return false, err
 	}
-	ranges, err := splitRecords(ctx, t, at.Records)
+	ranges, err := splitRecords(ctx, t, at.Records, int64(r.options.RangeBytes))
 	if err != nil {
 		return false, err
 	}
@@ -69,13 +66,13 @@ func begin(ctx context.Context, t Transaction, at Place) (found bool, err error)
 
 // splitRecords divides all keys of records into ranges of about the same size, by the
 // engine's estimates.
-func splitRecords(ctx context.Context, t Transaction, prefix []byte) ([]Range, error) {
+func splitRecords(ctx context.Context, t Transaction, prefix []byte, least int64) ([]Range, error) {
 	all := kv.KeyRange{Begin: prefix, End: append(bytes.Clone(prefix), lastEnd...)}
 	size, err := t.KV().GetEstimatedRangeSizeBytes(all).Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	chunk := max(smallestRange, size/maxRanges)
+	chunk := max(least, size/maxRanges)
 	points, err := t.KV().GetRangeSplitPoints(all, chunk).Get(ctx)
 	if err != nil {
 		return nil, err

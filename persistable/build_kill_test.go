@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package persistable_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/remote"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
+)
+
+// killVariable makes TestBuildProcess a process of TestBuildAfterKill: the address of
+// the engine, the stage at which it kills itself, and how often it comes there before.
+const killVariable = "KAZAHANA_TEST_BUILD"
+
+// TestBuildAfterKill kills a process that builds at each stage, twice where stages
+// repeat, while this process writes. The build then goes on in this process and counts
+// every record once.
+func TestBuildAfterKill(t *testing.T) {
+	for _, stage := range build.Stages {
+		for _, before := range []int{0, 3} {
+			if before > 0 && stage != build.Filled && stage != build.Moved {
+				continue
+			}
+			t.Run(fmt.Sprint(stage, before), func(t *testing.T) { killAndResume(t, stage, before) })
+		}
+	}
+}
+
+func killAndResume(t *testing.T, stage build.Stage, before int) {
+	engine := enginetest.Open(t)
+	db := openWith(t, engine, persistable.Options{BuildBatch: 4})
+	old, s := kindStore(db, 0), kindStore(db, 0, allKinds...)
+	for i := range 40 {
+		check(t, old.Create(ctx, smallArticle(i)))
+	}
+	runToDeath(t, engine, fmt.Sprintf("%s %s %d", serveEngine(t, engine), stage, before))
+	for i := range 10 { // in parts that are done and parts that are not
+		check(t, s.Delete(ctx, smallArticle(4*i).ID))
+		check(t, s.Save(ctx, smallArticle(4*i+101)))
+	}
+	check(t, s.BuildIndexesWith(ctx, persistable.BuildOptions{Lease: 100 * time.Millisecond}))
+	checkCounts(t, db, s, allKinds...)
+	if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+		t.Errorf("not readable: %v", r.Skipped)
+	}
+}
+
+func smallArticle(i int) *Article {
+	a := NewArticle(Article{Section: fmt.Sprint("s", i%3), Slug: fmt.Sprint(i), Tags: []string{fmt.Sprint("t", i%4)}, Published: day0.Add(time.Second)})
+	a.ID = fmt.Sprintf("%03d", i)
+	return a
+}
+
+// serveEngine serves the engine to other processes until the test ends.
+func serveEngine(t *testing.T, engine kv.Database) (address string) {
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	go func() {
+		if err := remote.Serve(t.Context(), l, engine); err != nil {
+			t.Error(err)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// runToDeath runs a process of TestBuildProcess, which must kill itself.
+func runToDeath(t *testing.T, engine kv.Database, order string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestBuildProcess$")
+	cmd.Env = append(os.Environ(), killVariable+"="+order)
+	output, err := cmd.CombinedOutput()
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if err == nil || !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the process was not killed: %v\n%s", err, output)
+	}
+}
+
+// TestBuildProcess is one of the processes.
+func TestBuildProcess(t *testing.T) {
+	order := strings.Fields(os.Getenv(killVariable))
+	if len(order) == 0 {
+		t.Skip("TestBuildAfterKill runs it")
+	}
+	engine := must[*remote.Database](t)(remote.Dial(order[0]))
+	db := openWith(t, engine, persistable.Options{BuildBatch: 4})
+	before := int64(must[int](t)(strconv.Atoi(order[2])))
+	var reached atomic.Int64
+	hooked := build.WithHook(ctx, func(s build.Stage) {
+		if s == build.Stage(order[1]) && reached.Add(1) == before+1 {
+			check(t, syscall.Kill(os.Getpid(), syscall.SIGKILL))
+			select {} // until the signal arrives
+		}
+	})
+	check(t, kindStore(db, 0, allKinds...).BuildIndexesWith(hooked, persistable.BuildOptions{}))
+}

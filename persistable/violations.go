@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
+)
+
+// ViolationPage is a part of a unique index's violations.
+type ViolationPage struct {
+	Violations []Violation // in the order of the ids of their records
+	Next       string      // the token of the next page; empty on the last one
+}
+
+// violations returns a page of the violations of an index.
+func (s source) violations(ctx context.Context, name, token string) (ViolationPage, error) {
+	if err := s.mayBuild(); err != nil {
+		return ViolationPage{}, err
+	}
+	i := slices.IndexFunc(s.place.definitions, func(d *index.Definition) bool { return d.Name == name && d.Unique })
+	if i < 0 {
+		return ViolationPage{}, &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no unique index has the name %q", name), Indexes: s.record.indexFields()}
+	}
+	after, err := s.openMaintenanceToken("violations "+name, token)
+	if err != nil {
+		return ViolationPage{}, err
+	}
+	var page ViolationPage
+	for {
+		left, next, err := s.settlePage(ctx, i, after)
+		if err != nil {
+			return ViolationPage{}, err
+		}
+		page.Violations = append(page.Violations, left...)
+		if next == nil {
+			return page, nil
+		}
+		if after = next; len(page.Violations) >= violationBatch {
+			page.Next = s.sealMaintenanceToken("violations "+name, next)
+			return page, nil
+		}
+	}
+}
+
+// settlePage settles the violations behind a key, as many as go into a transaction,
+// and returns those that are left and where to go on.
+func (s *source) settlePage(ctx context.Context, i int, after []byte) (left []Violation, next []byte, err error) {
+	err = s.place.db.transact(ctx, func(t *transaction) error {
+		left, next = nil, nil
+		o, err := t.openStore(ctx, s.place)
+		if err != nil || o == nil || o.indexes[i].State != index.Building {
+			return err
+		}
+		left, next, err = s.settleBatch(ctx, t, o, i, after)
+		return err
+	})
+	return left, next, err
+}
+
+// sealMaintenanceToken returns the token of a position in a long operation.
+func (s *source) sealMaintenanceToken(operation string, position []byte) string {
+	return pagetoken.Seal(s.place.db.tokenKey, s.maintenanceQuery(operation), pagetoken.Position{Plan: 1, Key: position})
+}
+
+// openMaintenanceToken returns the position of a token, nil for the empty one.
+func (s *source) openMaintenanceToken(operation, token string) ([]byte, error) {
+	if token == "" {
+		return nil, nil
+	}
+	p, err := pagetoken.Open(s.place.db.tokenKey, s.maintenanceQuery(operation), token)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %s: %w", ErrBadToken, s.record.Type, operation, err)
+	}
+	return p.Key, nil
+}
+
+// maintenanceQuery is what a token is bound to: operation, type and directory.
+func (s *source) maintenanceQuery(operation string) []byte {
+	b := pagetoken.AppendFramed([]byte("maintenance"), []byte(operation))
+	b = pagetoken.AppendFramed(b, []byte(s.record.Type))
+	for _, element := range s.place.path {
+		b = pagetoken.AppendFramed(b, []byte(element))
+	}
+	return b
+}
