@@ -102,9 +102,9 @@ func (s *Set) Open(ix *Index, id []byte) *Entries {
 // dropped. A key over FoundationDB's limit is a *[KeySizeError].
 func (s *Set) Close(ix *Index) error {
 	e := &s.entries
-	from := s.first[len(s.first)-1]
+	from, limit := s.first[len(s.first)-1], kv.MaxKeySize-ix.overhead()
 	for i := from; i < len(e.spans); i++ {
-		if e.spans[i].to-e.spans[i].from > kv.MaxKeySize {
+		if e.spans[i].to-e.spans[i].from > limit {
 			return keySizeError(ix, e.key(i))
 		}
 	}

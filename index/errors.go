@@ -37,7 +37,7 @@ func (e *KeySizeError) Error() string {
 
 // keySizeError finds the largest component of a key.
 func keySizeError(ix *Index, key []byte) error {
-	e := &KeySizeError{Definition: ix.Definition, Size: len(key), Field: "the id"}
+	e := &KeySizeError{Definition: ix.Definition, Size: len(key) + ix.overhead(), Field: "the id"}
 	_, rest, _ := ix.Scatter.Cut(key[len(ix.Prefix):]) // written by Begin
 	for _, field := range ix.Fields {
 		after, err := tuple.Skip(rest)

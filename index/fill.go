@@ -17,13 +17,14 @@ import (
 // each record is in one committed batch only, that concurrent writes of it conflict
 // with that batch, and that they maintain such an index only if the batch is committed.
 type Fill struct {
-	tx      kv.Transaction
-	indexes []Index
-	claims  []uniqueEntry
-	owners  map[string][]byte // the unique keys set in this batch
-	totals  map[string]total  // by the key of the entry
-	size    int
-	buf     []byte
+	tx       kv.Transaction
+	indexes  []Index
+	claims   []uniqueEntry
+	owners   map[string][]byte // the unique keys set in this batch
+	totals   map[string]total  // by the key of the entry
+	elements [][][]byte        // by index: the elements of lists of ranks
+	size     int
+	buf      []byte
 }
 
 // uniqueEntry is an entry of a unique index whose owner is being read.
@@ -51,6 +52,8 @@ func (f *Fill) Add(ctx context.Context, entries *Set, r Record) error {
 			f.addEntries(i, entries, r)
 		case Count, Sum:
 			f.addToTotals(i, entries)
+		case Rank:
+			f.addToRanks(i, entries)
 		default:
 			if err := f.maintainNew(ctx, i, entries, r); err != nil {
 				return err
@@ -95,10 +98,13 @@ func (f *Fill) setEntry(ix *Index, key []byte, r Record) {
 	f.tx.Set(key, f.buf)
 }
 
-// Finish writes counts, sums, and the entries of unique indexes. A record with values
+// Finish writes counts, sums, ranks, and the entries of unique indexes. A record with values
 // that another one owns is recorded as a violation and gets no entry.
 func (f *Fill) Finish(ctx context.Context) error {
 	f.addTotals()
+	if err := f.insertRanks(ctx); err != nil {
+		return err
+	}
 	for _, c := range f.claims {
 		ix := &f.indexes[c.index]
 		owner, err := f.owner(ctx, ix, c)

@@ -18,6 +18,9 @@ func (ix *Index) fillSize(key []byte, r Record) int {
 func (ix *Index) Clear(tx kv.Transaction) {
 	tx.ClearRange(Bounds{}.Range(ix.Prefix))
 	tx.ClearRange(Bounds{}.Range(ix.ViolationPrefix))
+	if ix.Kind == Rank {
+		ix.Ranks().Clear(tx)
+	}
 }
 
 // AppendValue appends the value of an entry of the index to dst.

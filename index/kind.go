@@ -29,7 +29,7 @@ const (
 // known reports whether this program can maintain indexes of the kind.
 func (k Kind) known() bool {
 	switch k {
-	case Value, Count, Sum:
+	case Value, Count, Sum, Rank:
 		return true
 	}
 	return false
@@ -40,7 +40,11 @@ func (k Kind) known() bool {
 // concurrent write maintains as well. An index of a kind that is not idempotent
 // counts each record: a build must know which records it has counted, and a write
 // maintains only those.
-func (k Kind) Idempotent() bool { return k == Value || k == Version }
+func (k Kind) Idempotent() bool { return k == Value || k == Version || k == Rank }
+
+// HasEntries reports whether each record has entries of its own in an index of the kind,
+// which name the record.
+func (k Kind) HasEntries() bool { return k == Value || k == Rank }
 
 // endsInID reports whether the keys that a [Set] gathers for an index of the kind
 // end in the id of the record. Those of a unique index do not.

@@ -99,15 +99,19 @@ func SplitUnique(d *Definition, key, value []byte) (owner, record []byte, err er
 // An entry of a unique index is cleared only if it is the record's own
 // (compare-and-clear), so that nothing that happened in between is undone. Counts and
 // sums are changed by atomic operations: they read nothing and conflict with no other
-// write.
+// write. Lists of ranks take one round of reads where the keys differ; their conflicts are
+// those of package rank.
 func Maintain(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entries *Set, was, is Record, buf []byte) ([]byte, error) {
+	var ranks rankUpdates
 	for i := range indexes {
 		ix := &indexes[i]
 		if ix.State == Disabled {
 			continue
 		}
 		m := maintenance{tx: tx, ix: ix, was: was, is: is, buf: buf}
-		if ix.Kind != Value {
+		if ix.Kind == Rank {
+			ranks = ranks.startRanks(tx, ix, newDifference(i, stored, entries))
+		} else if ix.Kind != Value {
 			if err := m.maintainKind(ctx, newDifference(i, stored, entries)); err != nil {
 				return m.buf, err
 			}
@@ -118,7 +122,7 @@ func Maintain(ctx context.Context, tx kv.Transaction, indexes []Index, stored, e
 		}
 		buf = m.buf
 	}
-	return buf, nil
+	return buf, ranks.write(ctx)
 }
 
 type maintenance struct {
@@ -129,7 +133,7 @@ type maintenance struct {
 	buf     []byte
 }
 
-// maintainKind maintains an index that is none of values. Each kind has a file.
+// maintainKind maintains an index that is none of values or ranks. Each kind has a file.
 func (m *maintenance) maintainKind(ctx context.Context, d difference) error {
 	switch m.ix.Kind {
 	case Count:
@@ -138,8 +142,6 @@ func (m *maintenance) maintainKind(ctx context.Context, d difference) error {
 		m.maintainSum(d)
 	case Version:
 		return m.maintainVersion(ctx, d)
-	case Rank:
-		return m.maintainRank(ctx, d)
 	}
 	return nil
 }

@@ -90,11 +90,14 @@ func (s source) verify(ctx context.Context) (Report, error) {
 		return v.report, err
 	}
 	for i := range s.record.Indexes {
-		if s.record.Indexes[i].Kind != index.Value {
+		if !s.record.Indexes[i].Kind.HasEntries() {
 			continue
 		}
 		v.index = i
 		if err := v.verifyBatches(ctx, i, v.verifyEntries); err != nil {
+			return v.report, err
+		}
+		if err := v.verifyRanks(ctx, i); err != nil {
 			return v.report, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // rebuildIndex clears the index with that name and builds it again.
@@ -42,8 +41,7 @@ func (s source) removeUnusedIndexes(ctx context.Context) error {
 		}
 		next := o.catalog.Clone()
 		for _, name := range next.RemoveUnused(s.place.definitions) {
-			entries := tuple.AppendString(tuple.AppendString(slices.Clone(o.prefix), "I"), name)
-			t.writer.ClearRange(index.Bounds{}.Range(entries))
+			index.ClearUnknown(t.writer, o.prefix, name)
 		}
 		if next.Equal(o.catalog) {
 			return nil

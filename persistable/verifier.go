@@ -103,7 +103,7 @@ type entryCheck struct {
 func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g scan.Group) []entryCheck {
 	for i := range indexes {
 		ix := &indexes[i]
-		if ix.State != index.Readable || ix.Kind != index.Value {
+		if ix.State != index.Readable || !ix.Kind.HasEntries() {
 			continue // the entry of a group is not that of one record
 		}
 		for n := range set.Keys(i) {

@@ -209,3 +209,25 @@ func mustAsk(t *testing.T, tx kv.Transaction, ask func(context.Context, kv.ReadT
 	}
 	return answer
 }
+
+// TestCountIsLocal has a transaction count a range, and another one insert an element before
+// the finger from which both ends are counted.
+func TestCountIsLocal(t *testing.T) {
+	db, l := enginetest.Open(t), newList()
+	mustTransact(t, db, func(tx kv.Transaction) error {
+		return update(t.Context(), tx, l, nil, named(t, "b1", "m1", "n0", "o0", "y1"))
+	})
+	reader, writer := begin(t, db), begin(t, db)
+	n, err := l.Count(t.Context(), reader, []byte("n"), []byte("q"))
+	if n != 2 || err != nil {
+		t.Fatalf("there are %d elements (%v), want 2", n, err)
+	}
+	reader.Set([]byte("x"), nil)
+	changeNamed(t, writer, l, "+c0")
+	if err := writer.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Commit(t.Context()); err != nil {
+		t.Errorf("a change far before the range disturbs the reader: %v", err)
+	}
+}

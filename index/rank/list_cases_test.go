@@ -96,3 +96,36 @@ func TestClear(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestLongRuns has a list without fingers, much longer than what is read at once, and then
+// one finger before all.
+func TestLongRuns(t *testing.T) {
+	db, l := enginetest.Open(t), newList()
+	var m model
+	for i := 1; len(m) < 700; i++ {
+		if rank.Height(number(i)) == 0 {
+			m = append(m, number(i))
+		}
+	}
+	mustTransact(t, db, func(tx kv.Transaction) error { return update(t.Context(), tx, l, nil, m) })
+	first := []byte{1}
+	for rank.Height(first) == 0 {
+		first = append(first, 0)
+	}
+	mustTransact(t, db, func(tx kv.Transaction) error { return update(t.Context(), tx, l, nil, [][]byte{first}) })
+	m = m.with(first)
+	verifyList(t, db, l, m)
+	mustTransact(t, db, func(tx kv.Transaction) error {
+		for i, element := range m {
+			got, err := l.Rank(t.Context(), tx, element)
+			if err != nil || got != int64(i) {
+				t.Fatalf("the rank of element %d is %d (%v)", i, got, err)
+			}
+			nth, err := l.Nth(t.Context(), tx, nil, int64(i))
+			if err != nil || string(nth) != string(element) {
+				t.Fatalf("element %d is %x (%v), want %x", i, nth, err, element)
+			}
+		}
+		return nil
+	})
+}

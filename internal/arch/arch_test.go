@@ -86,14 +86,14 @@ var arrows = map[string][]string{
 	"tuple":               {},
 	"directory":           {"kv", "tuple"},
 	"idgen":               {"internal/redact", "internal/uptime", "internal/sleep", "github.com/oklog/ulid/v2"},
-	"index":               {"kv", "tuple", "index/internal/hash"},
+	"index":               {"kv", "tuple", "index/internal/hash", "index/rank"},
 	"index/rank":          {"kv", "tuple", "index/internal/hash"},
 	"index/internal/hash": {},
 	"leasefdb":            {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":               {"idgen", "internal/redact", "internal/uptime"},
 	"persistable": {
 		"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
-		"persistable/internal/build", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
+		"persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
 	},
 
 	"idbuilder": {

@@ -16,6 +16,7 @@ var Runtime interface {
 	// index, which is unique.
 	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)
 	Aggregates
+	Ranks
 }
 
 // Source is where the operations of a store or a query take place. Its fields
