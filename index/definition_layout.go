@@ -49,7 +49,7 @@ func option(name, value string) string {
 // version of the program wrote, with words that this one does not know, is an error.
 func ParseLayout(keyName, layout string) (Definition, error) {
 	d := Definition{Name: keyName}
-	d.Name, d.Unique = strings.CutSuffix(keyName, uniqueSuffix)
+	d.Name, d.Unique = cutUnique(keyName)
 	err := d.parse(layout)
 	if err == nil {
 		err = d.Validate()
@@ -61,6 +61,17 @@ func ParseLayout(keyName, layout string) (Definition, error) {
 		return Definition{}, fmt.Errorf("index: the layout %q of %s: %w", layout, keyName, err)
 	}
 	return d, nil
+}
+
+// cutUnique takes the suffix of a unique index off a key name. Underscores within
+// names are doubled: before the suffix of a unique index there is an even number of
+// them, within a name such as my_unique an odd one.
+func cutUnique(keyName string) (name string, unique bool) {
+	name, found := strings.CutSuffix(keyName, uniqueSuffix)
+	if underscores := len(name) - len(strings.TrimRight(name, "_")); !found || underscores%2 == 1 {
+		return keyName, false
+	}
+	return name, true
 }
 
 // parse reads a layout.

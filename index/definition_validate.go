@@ -18,7 +18,8 @@ func (d *Definition) Validate() error {
 		}
 	}
 	fault(d.Name == "", "a definition without a name")
-	fault(!d.Unique && strings.HasSuffix(d.Name, uniqueSuffix), "%s is not unique, and its name ends as that of a unique index", d.Name)
+	_, namedUnique := cutUnique(d.KeyName())
+	fault(namedUnique != d.Unique, "%s has a name that says otherwise whether it is unique", d.Name)
 	fault(!d.Kind.known(), "%s is of the kind %q, which this program does not know", d.Name, d.Kind)
 	if err := d.Scatter.Validate(); err != nil {
 		faults = append(faults, fmt.Errorf("index: %s: %w", d.Name, err))
