@@ -112,8 +112,8 @@ var articleSchema = persistimpl.Schema{
 	Indexes: []index.Definition{
 		{Name: "Article_Section_Slug", Fields: []string{"Section", "Slug"}, Unique: true, Signature: "string,string"},
 		{Name: "Article_Section_Published", Fields: []string{"Section", "Published"}, Cover: true, Signature: "string,time"},
-		{Name: "Article_ISBN", Fields: []string{"ISBN"}, Unique: true, Cover: true, Sparse: []string{"ISBN"}, Signature: "string?"},
-		{Name: "Article_Editor", Fields: []string{"Editor"}, Signature: "string?"},
+		{Name: "Article_ISBN", Fields: []string{"ISBN"}, Unique: true, Cover: true, Sparse: []string{"ISBN"}, Signature: "*string"},
+		{Name: "Article_Editor", Fields: []string{"Editor"}, Signature: "*string"},
 		{Name: "Article_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
 		{Name: "Article_Published", Fields: []string{"Published"}, Signature: "time"},
 	},

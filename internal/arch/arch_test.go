@@ -91,9 +91,13 @@ var arrows = map[string][]string{
 	"index/internal/hash": {},
 	"leasefdb":            {"kv", "directory", "tuple", "idgen", "lease"},
 	"lease":               {"idgen", "internal/redact", "internal/uptime"},
+
+	"index/dynamic":             {"kv", "tuple", "index", "internal/schema", "persistable/wire", "google.golang.org/protobuf"},
+	"index/dynamic/dynamictest": {"index", "index/dynamic", "internal/schema", "internal/seed"},
+
 	"persistable": {
 		"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
-		"persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
+		"index/dynamic", "persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
 	},
 
 	"idbuilder": {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamic
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
+)
+
+// condition is a comparison of a field with a constant. Both are elements of keys,
+// whose bytes compare as the values do; but a float that is not a number compares with
+// none.
+type condition struct {
+	component
+	operator string
+	constant []byte // nil for null
+	float    bool
+}
+
+// holds reports whether a record fulfils the condition. null is fulfilled by null only.
+func (c *condition) holds(s *state) bool {
+	isNull := c.isNull(s)
+	if c.constant == nil {
+		return isNull == (c.operator == "=")
+	}
+	if isNull {
+		return false
+	}
+	key := c.ascending(s, 0)
+	if c.float && isNaN(key) {
+		return c.operator == "!="
+	}
+	order := bytes.Compare(key, c.constant)
+	switch c.operator {
+	case "=":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+// isNaN reports whether an element of a key is a float that is not a number.
+func isNaN(key []byte) bool {
+	if v, _, err := index.ReadFloat32[float32](key); err == nil {
+		return math.IsNaN(float64(v))
+	}
+	v, _, err := index.ReadFloat64[float64](key)
+	return err == nil && math.IsNaN(v)
+}
+
+// newCondition resolves a comparison. The signature does not have the kind of the field,
+// so it is that of the schema; a field that programs know as one that may be null and
+// as one that may not is refused, because they do not agree about records in which it
+// is not stored.
+func (c *compiler) newCondition(t comparison) (one condition, err error) {
+	p, err := findPath(c.schema, t.field)
+	if err != nil {
+		return one, err
+	}
+	m := mark{}
+	for _, f := range p {
+		switch nullableOf(f) {
+		case always:
+			m.null = true
+		case changed:
+			return one, fmt.Errorf("the field %s may be null in some programs only, which do not agree about the condition", p)
+		}
+	}
+	k, _ := schema.ParseKind(p.last().Kind)
+	v, ok := newValue(k)
+	if !ok || k.Wrap != "" && k.Wrap != "*" {
+		return one, fmt.Errorf("the field %s is %s in the store, whose values only the type's Go code can compare", p, k)
+	}
+	m.key = v.key
+	one = condition{operator: t.operator, float: k.Base == "float" || k.Base == "double"}
+	if one.component, err = c.tree.newComponent(p, m); err != nil {
+		return one, err
+	}
+	if t.constant == "null" {
+		return one, one.checkNull(m)
+	}
+	one.constant, err = parseConstant(k, t.constant)
+	return one, err
+}
+
+// checkNull refuses a comparison with null that has no meaning.
+func (c *condition) checkNull(m mark) error {
+	if !m.null || c.operator != "=" && c.operator != "!=" {
+		return fmt.Errorf("the field cannot be null, or null has no order")
+	}
+	return nil
+}
+
+// parseConstant returns a constant of a kind as an element of a key.
+func parseConstant(k schema.Kind, text string) ([]byte, error) {
+	switch k.Base {
+	case "bool":
+		v, err := strconv.ParseBool(text)
+		if err != nil || strconv.FormatBool(v) != text {
+			return nil, fmt.Errorf("%s is no bool", text)
+		}
+		return index.AppendBool(nil, v), nil
+	case "string":
+		v, err := strconv.Unquote(text)
+		return index.AppendString(nil, v), err
+	case "float":
+		v, err := strconv.ParseFloat(text, 32)
+		return index.AppendFloat32(nil, float32(v)), err
+	case "double":
+		v, err := strconv.ParseFloat(text, 64)
+		return index.AppendFloat64(nil, v), err
+	}
+	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return index.AppendInt(nil, v), checkNumeric(k)
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	return index.AppendUint(nil, v), checkNumeric(k)
+}
+
+// checkNumeric refuses a number for a kind that is none.
+func checkNumeric(k schema.Kind) error {
+	if v, _ := newValue(k); v.key == "int" || v.key == "duration" {
+		return nil
+	}
+	return fmt.Errorf("a %s is no number", k.Base)
+}

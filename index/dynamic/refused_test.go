@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamic_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/index/dynamic"
+)
+
+// TestRefused: what cannot be computed for certain is an error that says why.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ keyName, layout, want string }{
+		{"Order_x", "", "signature"},
+		{"Order_x", "Status", "signature"},
+		{"Order_x", "Status:int:kind=median", "median"},
+		{"Order_x", "Status:int:new=1", "new=1"},
+		{"Order_x", "Status:int:scatter=3", "3 shards"},
+		{"Order_x", "Status,Name:int", "2 fields"},
+		{"Order_x", "Status:string", "Status is int32"},
+		{"Order_x", "Nonsense:string", "no field Nonsense"},
+		{"Order_x", "Home.Nonsense:string", "no field Nonsense in Address"},
+		{"Order_x", "Name.City:string", "holds no field City"},
+		{"Order_x", "Home:message(Address)", "Go code"},
+		{"Order_x", "Level:text(a.Level)", "Go code"},
+		{"Order_x", "Counts:map[string]int64", "Go code"},
+		{"Order_x", "Note:string", "not in the index"},
+		{"Order_x", "Name:*string", "not in the store"},
+		{"Order_x", "Work.City:string", "not in the index"},
+		{"Order_x", "Work.Zip:*string", "at which"},
+		{"Order_x", "Work.Lines:[]string", "not in the index"},
+		{"Order_x", "Tags,Numbers:[]string,[]int", "two slices"},
+		{"Order_x", "Tags:string", "Tags is []string"},
+		{"Order_x", ":double:kind=sum:of=Weight", "sum of double"},
+		{"Order_x", ":[]int:kind=sum:of=Numbers", "sum of []int"},
+		{"Order_x", "Name:string:where=Status", "operator"},
+		{"Order_x", "Name:string:where=Status=1 or Paid=true", "further comparison"},
+		{"Order_x", "Name:string:where=Status=1 and ", "further comparison"},
+		{"Order_x", "Name:string:where=Status=", "nothing"},
+		{"Order_x", "Name:string:where=Status==1", `invalid syntax`},
+		{"Order_x", "Name:string:where=Status~1", "operator"},
+		{"Order_x", "Name:string:where=Status=one", "invalid syntax"},
+		{"Order_x", "Name:string:where=Status=null", "null"},
+		{"Order_x", "Name:string:where=Note>null", "null"},
+		{"Order_x", "Name:string:where=Name=a", "invalid syntax"},
+		{"Order_x", "Name:string:where=Paid=1", "no bool"},
+		{"Order_x", "Name:string:where=At=1", "no number"},
+		{"Order_x", "Name:string:where=Tags=\"x\"", "Go code"},
+		{"Order_x", "Name:string:where=Later=0", "some programs only"},
+		{"Order_x", "Name:string:where=Nonsense=0", "no field Nonsense"},
+		{"Order_x", "Name:string,text(a.Level):cover=Level", "copy"},
+		{"Order_x", "Name:string,int:cover=Nonsense", "no field Nonsense"},
+		{"Order_x", "Name:string,int:cover=Paid", "Paid is bool"},
+	} {
+		p, err := dynamic.Compile(c.keyName, c.layout, orderSchema(t))
+		var refused *dynamic.Error
+		if !errors.As(err, &refused) || p != nil || refused.Layout != c.layout || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %q", c.keyName, c.layout, err, c.want)
+		}
+	}
+}
+
+// TestDamagedPayloads: a field that is not stored as the schema says, and bytes that are
+// no message, are errors, and the record has no entry.
+func TestDamagedPayloads(t *testing.T) {
+	for layout, payload := range map[string]record{
+		"Status:int":             record{}.text(2, "1"),
+		"Total:int":              record{}.double(3, 1),
+		"Name:string":            record{}.int(4, 1),
+		"Hash:bytes":             record{}.text(15, "five5"),
+		"At:time":                record{}.text(13, "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		"Home.City:string":       record{}.text(9, "\x0a\x05x"),
+		"Work.City:*string":      record{}.int(10, 1),
+		"Numbers:[]int":          record{}.text(12, "\x80"),
+		"Later:*int":             {0x88, 0x01, 0xff},
+		"Tags:[]string":          record{}.int(11, 1),
+		"Status,Name:int,string": record{}.int(2, 1<<40),
+	} {
+		p := compile(t, "Order_x", layout)
+		if keys, err := keysOf(p, payload); err == nil {
+			t.Errorf("%s of %x: %v", layout, []byte(payload), keys)
+		}
+	}
+}
