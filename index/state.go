@@ -11,8 +11,8 @@ type State int
 // The states of an index.
 const (
 	// Disabled: entries are neither written nor read, and existing ones are not to
-	// be trusted. An index is disabled until it is built if it was added to a type
-	// with records, or if a program that does not know the index has written.
+	// be trusted. An index that was added to a type with records is disabled until it is
+	// built.
 	Disabled State = 0
 	// Building: every write maintains the entries, but records from before may
 	// not have theirs yet. Queries are refused.

@@ -36,8 +36,8 @@ func (s buildStore) Read(ctx context.Context, fn func(kv.ReadTransaction, build.
 
 // buildPlace returns where a build finds the store's keys.
 func (s *openStore) buildPlace(p *place) build.Place {
-	at := build.Place{List: s.buildList(p), Records: s.records.Prefix, Indexes: s.indexes}
-	for _, ix := range s.catalog.Foreign(p.definitions) {
+	at := build.Place{List: s.buildList(p), Records: s.records.Prefix, Indexes: s.maintained}
+	for _, ix := range s.foreign.refused {
 		at.Foreign = append(at.Foreign, build.Member{KeyName: ix.KeyName, Layout: ix.Layout})
 	}
 	return at

@@ -26,8 +26,8 @@ func (b *buildTransaction) Place() build.Place { return b.store.buildPlace(b.pla
 // SetStates implements [build.Transaction].
 func (b *buildTransaction) SetStates(ctx context.Context, to index.State, which func(*index.Index) bool) error {
 	next := b.store.catalog.Clone()
-	for i := range b.store.indexes {
-		if ix := &b.store.indexes[i]; which(ix) {
+	for i := range b.store.maintained {
+		if ix := &b.store.maintained[i]; which(ix) {
 			next.SetState(ix.Definition, to)
 		}
 	}

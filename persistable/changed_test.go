@@ -104,34 +104,40 @@ func TestMoveInTheSameTransaction(t *testing.T) {
 	}
 }
 
-// A program that lacks indexes disables them with its first write: here in two
-// stores, by one transaction.
+// Programs of one transaction that each add a field to the headers of two stores, and
+// lack indexes of the others: all indexes stay complete.
 func TestHeadersChangedInOneTransaction(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		newer := version(db, tags, editor)
 		articles(t, newer, 3)
 		orders := OrderStoreOf(db, "t")
+		adding := func(number, index int) *ArticleStore {
+			schema := articleSchemaWith(indexOfArticles(index))
+			schema.Lock += fmt.Sprintf("\tfield %d X%d string\n", number, number)
+			return articlesOf(db, schema)
+		}
+		programs := []*ArticleStore{adding(20, tags), adding(21, editor)}
 		changed := []*Article{
 			NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, Published: day0}),
 			NewArticle(Article{Section: "s", Slug: "y", Tags: []string{"all"}, Published: day0}),
 		}
 		order := orders.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 		check(t, kv.Transactor(db.Engine()).Transact(ctx, func(kvtx kv.Transaction) error {
-			for i, s := range []*ArticleStore{version(db, tags), version(db, editor)} {
+			for i, s := range programs {
 				if err := s.In(db.In(kvtx)).Save(ctx, changed[i]); err != nil {
 					return err
 				}
 			}
 			return orders.In(db.In(kvtx)).Save(ctx, order)
 		}))
-		for _, s := range []*ArticleStore{newer, version(db, tags), version(db, editor)} {
-			wantAs[*persistable.IndexStateError](t, second(byIndex(s, 0).Slice(ctx)))
+		for i, s := range append(programs, newer) {
+			if n, want := must[int](t)(byIndex(s, 0).Count(ctx)), []int{8, 5, 8}[i]; n != want {
+				t.Errorf("%d entries, want %d", n, want)
+			}
+			if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+				t.Errorf("not readable: %v", r.Skipped)
+			}
 		}
-		check(t, newer.BuildIndexes(ctx))
-		if n := must[int](t)(byTag(newer, "all").Count(ctx)); n != 5 {
-			t.Errorf("%d entries, want 5", n)
-		}
-		sound(t, newer.Verify)
 		must[*Order](t)(orders.Get(ctx, order.ID))
 	})
 }

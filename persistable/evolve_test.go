@@ -251,25 +251,6 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 	})
 }
 
-// A program that does not know an index disables it by its first write, because it
-// does not maintain the entries.
-func TestOlderProgramWrites(t *testing.T) {
-	onEngines(t, func(t *testing.T, db *persistable.DB) {
-		s, old := version(db, tags), version(db)
-		articles(t, s, 5)
-		must[int](t)(old.Scan().Count(ctx))
-		must[int](t)(byTag(s, "all").Count(ctx)) // reading does no harm
-		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, Published: day0})))
-		wantAs[*persistable.IndexStateError](t, second(byTag(s, "all").Count(ctx)))
-		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "y", Tags: []string{"all"}, Published: day0})))
-		check(t, s.BuildIndexes(ctx))
-		if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 7 {
-			t.Errorf("%d entries, want 7", n)
-		}
-		sound(t, s.Verify)
-	})
-}
-
 func TestChangedIndexIsNotTrusted(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	s := version(db, tags)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/build"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
@@ -17,7 +18,7 @@ type fill struct {
 	batch build.Batch
 	taken build.Taken
 
-	indexes []index.Index // those of the store; only those of the batch are not disabled
+	indexes []index.Index // all that the store maintains; only those of the batch are not disabled
 	behind  []byte        // the key behind the last record
 	read    int           // bytes of the records
 	set     index.Set
@@ -27,7 +28,7 @@ type fill struct {
 // run reads the records as a snapshot: the build adds the conflict range of those that
 // were taken.
 func (f *fill) run(ctx context.Context) error {
-	f.indexes = slices.Clone(f.store.indexes)
+	f.indexes = slices.Clone(f.store.maintained)
 	for i := range f.indexes {
 		if !f.batch.Indexes[i] {
 			f.indexes[i].State = index.Disabled
@@ -58,11 +59,11 @@ func (f *fill) isFull() bool {
 
 // add adds a record to the batch.
 func (f *fill) add(ctx context.Context, q *query, g scan.Group) error {
-	v, err := q.decodeGroup(g)
+	s, err := q.parseGroup(g)
 	if err != nil {
 		return err
 	}
-	if err := f.gather(g.ID, v); err != nil {
+	if err := f.gather(g, s); err != nil {
 		return err
 	}
 	if err := f.entries.Add(ctx, &f.set, g.IndexRecord()); err != nil {
@@ -76,8 +77,12 @@ func (f *fill) add(ctx context.Context, q *query, g scan.Group) error {
 }
 
 // gather collects the entries of a record in the indexes of the batch.
-func (f *fill) gather(id []byte, v any) error {
+func (f *fill) gather(g scan.Group, s format.Record) error {
+	v, err := f.record.decodeRecord(s, g.ID, g.Key)
+	if err != nil {
+		return err
+	}
 	limited := *f.store
-	limited.indexes = f.indexes
-	return f.record.gatherEntries(&f.set, &limited, id, v)
+	limited.indexes, limited.maintained = f.indexes[:len(f.store.indexes)], f.indexes
+	return f.record.gatherBoth(&f.set, &limited, g.ID, g.Key, v, s.Payload)
 }

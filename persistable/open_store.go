@@ -22,9 +22,13 @@ type openStore struct {
 	header    []byte        // the key of the header: ("S", type)
 	catalog   *format.Catalog
 	indexes   []index.Index // in the order of the schema
-	undone    []index.Index // those that writes maintain of a record to which a build has not come; nil: indexes
+	undone    []index.Index // those that writes maintain of a record to which a build has not come; nil: maintained
 	metadata  string        // the metadata version at which it was read
 	upToDate  bool          // a write need not change the header first
+
+	// All that writes maintain: indexes, and behind them the foreign ones.
+	maintained []index.Index
+	foreign    foreignIndexes
 }
 
 func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Catalog) *openStore {
@@ -32,16 +36,12 @@ func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Cat
 	s.records = scan.Keyspace{Prefix: tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), Shards: c.Scatter()}
 	s.header = s.systemKey(p)
 	for _, d := range p.definitions {
-		s.indexes = append(s.indexes, index.Index{
-			Definition:      d,
-			Prefix:          d.AppendPrefix(slices.Clone(prefix)),
-			ViolationPrefix: s.systemKey(p, "violation", d.KeyName()),
-			State:           c.State(d),
-		})
+		s.indexes = append(s.indexes, s.newIndex(p, d, c.State(d)))
 	}
-	s.undone = withoutCounted(s.indexes)
-	next := c.Clone()
-	s.upToDate = !next.DisableOthers(p.definitions) && !next.AddSchema(p.lock)
+	s.maintained = s.indexes
+	s.addForeign(p)
+	s.undone = withoutCounted(s.maintained)
+	s.upToDate = !c.Clone().AddSchema(p.lock)
 	return s
 }
 

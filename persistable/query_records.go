@@ -27,23 +27,31 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 }
 
 func (q *query) decodeGroup(g scan.Group) (any, error) {
+	s, err := q.parseGroup(g)
+	if err != nil {
+		return nil, err
+	}
+	return q.record.decodeRecord(s, g.ID, g.Key)
+}
+
+// parseGroup takes a record apart and checks that it is complete, where it belongs.
+func (q *query) parseGroup(g scan.Group) (s format.Record, err error) {
 	if g.Astray {
-		return nil, corrupt(q.record.Type, g.ID, g.Key, "it lies in another shard than that of its id, where Get does not find it")
+		return s, corrupt(q.record.Type, g.ID, g.Key, "it lies in another shard than that of its id, where Get does not find it")
 	}
 	if g.Value == nil {
-		return nil, corrupt(q.record.Type, g.ID, g.Key, "there are further chunks that no header counts")
+		return s, corrupt(q.record.Type, g.ID, g.Key, "there are further chunks that no header counts")
 	}
-	s, err := format.ParseRecord(g.Value)
-	if err != nil {
-		return nil, recordError(q.record.Type, idText(g.ID), g.Key, err)
+	if s, err = format.ParseRecord(g.Value); err != nil {
+		return s, recordError(q.record.Type, idText(g.ID), g.Key, err)
 	}
 	if s.Chunks != len(g.Chunks) {
-		return nil, corrupt(q.record.Type, g.ID, g.Key, "it has %d further chunks, its header says %d", len(g.Chunks), s.Chunks)
+		return s, corrupt(q.record.Type, g.ID, g.Key, "it has %d further chunks, its header says %d", len(g.Chunks), s.Chunks)
 	}
 	if s.Chunks > 0 {
 		s.Payload = g.Join(s.Payload, q.reverse)
 	}
-	return q.record.decodeRecord(s, g.ID, g.Key)
+	return s, nil
 }
 
 // recordGroups yields the records behind the cursor undecoded. It does not pass the

@@ -19,7 +19,7 @@ func (s source) buildIndexes(ctx context.Context, o BuildOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	// A concurrent older program that does not know an index disables it.
+	// Another program may remove an index, or build it in another layout.
 	for range 3 {
 		err := s.build(ctx, o)
 		var state *IndexStateError
@@ -27,7 +27,7 @@ func (s source) buildIndexes(ctx context.Context, o BuildOptions) error {
 			return err
 		}
 	}
-	return fmt.Errorf("persistable: %s: programs that do not know all indexes keep writing: update them first", s.record.Type)
+	return fmt.Errorf("persistable: %s: other programs keep removing its indexes, or building them in another layout: update them first", s.record.Type)
 }
 
 func (s *source) mayBuild() error {

@@ -218,8 +218,12 @@ func (s *Store[T, ID]) RebuildIndex(ctx context.Context, name string) error {
 	return sourceOf(s).rebuildIndex(ctx, name)
 }
 
-// RemoveUnusedIndexes clears the entries of indexes that the type does not have any
-// more. Call it when no older program writes any more.
+// RemoveUnusedIndexes removes the indexes that this program's type does not have, by
+// name, from the directory: their entries, and their place in its header, which ends
+// their maintenance by all programs. Call it from the newest program only, since an older
+// one would remove the newer one's indexes. A program that still has a removed index
+// finds it as one that was never built: queries return an *[IndexStateError], and
+// BuildIndexes builds it again. It works where a *[ForeignIndexError] refuses writes.
 //
 //go:noinline
 func (s *Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {

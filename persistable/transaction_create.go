@@ -36,14 +36,13 @@ func (t *transaction) openStoreToWrite(ctx context.Context, p *place) (*openStor
 	return t.updateHeader(ctx, p, s)
 }
 
-// updateHeader changes the header if this program's writes would make it untrue.
+// updateHeader adds to the header what this program's schema adds.
 // t.mu is held.
 func (t *transaction) updateHeader(ctx context.Context, p *place, s *openStore) (*openStore, error) {
 	if s.upToDate {
 		return s, nil
 	}
 	next := s.catalog.Clone()
-	next.DisableOthers(p.definitions)
 	next.AddSchema(p.lock)
 	return t.setCatalog(ctx, p, s, next)
 }

@@ -47,6 +47,11 @@ type write struct {
 	value  []byte        // the first value of the stored form; nil: there is none
 	old    format.Record // all of the stored form
 	before any           // the stored record, if its entries were gathered
+
+	// Of the entries in foreign indexes, see write_foreign.go.
+	formSize int   // of the new form in sc.value, without what is kept of the stored one
+	merged   bool  // sc.now was made from a form with fields of the stored one
+	unfit    error // why the new form alone cannot be in a foreign index
 }
 
 // run prepares the new form, reads what is stored and claimed, checks that the
@@ -102,10 +107,15 @@ func (w *write) prepare(ctx context.Context) error {
 
 // openStore opens the store, or creates it if the write may put a new record.
 func (w *write) openStore(ctx context.Context) (*openStore, error) {
+	open := w.t.openOrCreateStore
 	if w.v == nil || w.mustExist {
-		return w.t.openStoreToWrite(ctx, w.place)
+		open = w.t.openStoreToWrite
 	}
-	return w.t.openOrCreateStore(ctx, w.place)
+	o, err := open(ctx, w.place)
+	if err == nil && o != nil {
+		err = o.foreign.err
+	}
+	return o, err
 }
 
 // prepareIn makes the new form for a store and starts the reads there.
@@ -124,7 +134,7 @@ func (w *write) startReads() {
 	w.t.startFences()
 	w.stored = w.t.writer.Get(w.sc.key)
 	w.owner = w.fence.fence.StartCheck(w.t.writer)
-	w.sc.claims.Start(w.t.writer, w.store.indexes, &w.sc.now)
+	w.sc.claims.Start(w.t.writer, w.store.maintained, &w.sc.now)
 	w.startBuildCheck()
 }
 
@@ -143,6 +153,9 @@ func (w *write) readAndCheck(ctx context.Context) error {
 		return err
 	}
 	if err := w.checkSeen(); err != nil {
+		return err
+	}
+	if err := w.mergeForeign(); err != nil {
 		return err
 	}
 	return w.checkClaims(ctx)

@@ -34,7 +34,9 @@ func (w *write) makeForm() (err error) {
 	if sc.value, err = w.Encode(format.AppendHeader(sc.value[:0], w.t.token), w.v); err != nil {
 		return err
 	}
-	if err := w.gatherEntries(&sc.now, w.store, sc.id, w.v); err != nil || !w.mustHaveUnique {
+	err = w.gatherEntries(&sc.now, w.store, sc.id, w.v)
+	w.gatherUnmerged()
+	if err != nil || !w.mustHaveUnique {
 		return err
 	}
 	return w.checkUnique()
@@ -85,7 +87,9 @@ func (w *write) apply(ctx context.Context) error {
 // keepStored takes over what the new form keeps of the stored one: the token of
 // its creation, and the fields that this program does not know.
 func (w *write) keepStored() (err error) {
+	w.sc.value = w.sc.value[:w.formSize] // of another read of the stored form
 	if w.isNew() {
+		format.SetToken(w.sc.value, w.t.token)
 		return nil
 	}
 	format.SetToken(w.sc.value, w.old.Token)

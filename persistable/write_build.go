@@ -21,11 +21,11 @@ func (w *write) startBuildCheck() {
 // (package build has the rules).
 func (w *write) maintained(ctx context.Context) ([]index.Index, error) {
 	if w.store.undone == nil {
-		return w.store.indexes, nil
+		return w.store.maintained, nil
 	}
 	done, err := w.buildCheck.Wait(ctx)
 	if err != nil || done {
-		return w.store.indexes, err
+		return w.store.maintained, err
 	}
 	return w.store.undone, nil
 }

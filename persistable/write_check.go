@@ -54,13 +54,13 @@ func (w *write) readEntries(ctx context.Context) (err error) {
 	if w.before = nil; w.isNew() {
 		return nil
 	}
-	if w.old, err = w.readWhole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.Indexes) == 0 {
+	if w.old, err = w.readWhole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.store.maintained) == 0 {
 		return err
 	}
 	if w.before, err = w.decodeRecord(w.old, w.sc.id, w.sc.key); err != nil {
 		return err
 	}
-	return w.gatherEntries(&w.sc.before, w.store, w.sc.id, w.before)
+	return w.gatherBoth(&w.sc.before, w.store, w.sc.id, w.sc.key, w.before, w.old.Payload)
 }
 
 // checkSeen compares the stored record with what the caller has seen, both as
@@ -83,5 +83,5 @@ func (w *write) checkSeen() error {
 // checkClaims returns an error if another record owns a unique value of the new
 // form.
 func (w *write) checkClaims(ctx context.Context) error {
-	return w.indexError(w.sc.claims.Check(ctx, w.store.indexes, &w.sc.now, &w.sc.before, w.sc.id))
+	return w.indexError(w.sc.claims.Check(ctx, w.store.maintained, &w.sc.now, &w.sc.before, w.sc.id))
 }

@@ -33,7 +33,7 @@ func (w *write) getOrCreate(ctx context.Context) (any, error) {
 // if several do. If another write of the transaction has removed the owner since it
 // was found, the write must begin again.
 func (w *write) readOwner(ctx context.Context, taken *UniqueError) (found any, again bool, err error) {
-	owners, err := w.sc.claims.Owners(ctx, w.store.indexes, &w.sc.now)
+	owners, err := w.sc.claims.Owners(ctx, w.store.maintained, &w.sc.now)
 	if err != nil {
 		return nil, false, w.indexError(err)
 	}

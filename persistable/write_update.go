@@ -94,7 +94,10 @@ func (w *write) changeRecord() (err error) {
 // claimNew reads the unique keys that the stored form does not have, and returns an
 // error if another record owns one.
 func (w *write) claimNew(ctx context.Context) error {
-	w.sc.claims.StartNew(w.t.writer, w.store.indexes, &w.sc.now, &w.sc.before)
+	if err := w.mergeForeign(); err != nil {
+		return err
+	}
+	w.sc.claims.StartNew(w.t.writer, w.store.maintained, &w.sc.now, &w.sc.before)
 	return w.checkClaims(ctx)
 }
 

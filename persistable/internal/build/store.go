@@ -25,7 +25,7 @@ type Place struct {
 	List    List
 	Records []byte        // what the keys of records begin with
 	Indexes []index.Index // those that this program maintains
-	Foreign []Member      // indexes in the state building that this program does not maintain
+	Foreign []Member      // indexes that this program cannot maintain
 }
 
 // Transaction is one attempt of a transaction on an open store.

@@ -129,25 +129,6 @@ func (c *Catalog) SetState(d *index.Definition, s index.State) {
 	c.indexes = slices.Insert(c.indexes, at, entry)
 }
 
-// DisableOthers disables the indexes that the definitions do not have: writes
-// will not maintain them. It reports whether that changes anything.
-//
-// So a newer program never trusts entries that an older one, which does not know
-// the index, has not maintained; and an index that was dropped is not trusted when
-// it comes back.
-func (c *Catalog) DisableOthers(definitions []*index.Definition) (changed bool) {
-	for i := range c.indexes {
-		ix := &c.indexes[i]
-		known := slices.ContainsFunc(definitions, func(d *index.Definition) bool {
-			return d.KeyName() == ix.name && d.Layout() == ix.layout
-		})
-		if !known && ix.state != index.Disabled {
-			ix.state, changed = index.Disabled, true
-		}
-	}
-	return changed
-}
-
 // AddSchema adds what the program's schema has and the header lacks. It never
 // takes anything away, so that programs of different age do not undo each other's
 // writes.
@@ -191,12 +172,13 @@ type ForeignIndex struct {
 	State           index.State
 }
 
-// Foreign returns the indexes in the state building whose names the definitions do not
-// have.
+// Foreign returns the indexes that the definitions do not have with the same layout.
 func (c *Catalog) Foreign(definitions []*index.Definition) (all []ForeignIndex) {
 	for _, ix := range c.indexes {
-		known := slices.ContainsFunc(definitions, func(d *index.Definition) bool { return d.KeyName() == ix.name })
-		if !known && ix.state == index.Building {
+		known := slices.ContainsFunc(definitions, func(d *index.Definition) bool {
+			return d.KeyName() == ix.name && d.Layout() == ix.layout
+		})
+		if !known {
 			all = append(all, ForeignIndex{ix.name, ix.layout, ix.state})
 		}
 	}

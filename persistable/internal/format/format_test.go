@@ -91,14 +91,12 @@ func TestCatalogOfPrograms(t *testing.T) {
 	if c.State(changed) != index.Disabled {
 		t.Error("a changed index is trusted")
 	}
-	if c.DisableOthers([]*index.Definition{a, b}) || c.AddSchema(lockOf(t, "field 1 A int64")) {
-		t.Error("what is known changes the header")
+	if len(c.Foreign([]*index.Definition{a, b})) > 0 || c.AddSchema(lockOf(t, "field 1 A int64")) {
+		t.Error("what is known is foreign or changes the header")
 	}
-	if !c.DisableOthers([]*index.Definition{a}) || c.State(b) != index.Disabled || c.State(a) != index.Readable {
-		t.Error("an index that a program does not know stays readable")
-	}
-	if c.DisableOthers([]*index.Definition{a}) {
-		t.Error("the second write of the program changes the header again")
+	want := []ForeignIndex{{"T_A", "A:int", index.Readable}, {"T_B", "B:int", index.Readable}}
+	if diff := cmp.Diff(want, c.Foreign([]*index.Definition{changed})); diff != "" {
+		t.Errorf("the foreign indexes of another program (-want +got):\n%s", diff)
 	}
 	if !c.AddSchema(lockOf(t, "field 1 A int64", "field 3 C int64")) || len(c.schema.Type().Fields) != 3 || len(lock.Type().Fields) != 2 {
 		t.Error("a new field is not added")

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// olderVersion is a program from before ISBN, Editor and Tags: its struct does not have
+// these fields. Of the indexes it knows those on the slug.
+func olderVersion(db *persistable.DB) *ArticleStore {
+	schema := articleSchemaWith(indexOfArticles(sectionSlug))
+	for _, line := range []string{"\tfield 4 ISBN *string\n", "\tfield 5 Editor *string\n", "\tfield 6 Tags []string\n"} {
+		schema.Lock = strings.Replace(schema.Lock, line, "", 1)
+	}
+	schema.Known = &wire.FieldSet{Numbers: []int32{1, 2, 3, 7, 8}}
+	without := func(a Article) *Article {
+		a.ISBN, a.Editor, a.Tags = nil, nil, nil
+		return &a
+	}
+	schema.Encode = func(b []byte, v any) ([]byte, error) { return appendArticle(b, without(*v.(*Article))) }
+	schema.Decode = func(b []byte) (any, error) {
+		v := new(Article)
+		err := decodeArticle(b, v)
+		return without(*v), err
+	}
+	return articlesOf(db, schema)
+}
+
+// An older program maintains the indexes that a newer one has added, also on fields
+// that it does not have: in creations, saves, updates and deletions.
+func TestOlderProgramWrites(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s, old := ArticleStoreOf(db), olderVersion(db)
+		all := articles(t, s, 6)
+		all[0].ISBN, all[1].Editor = ptr("0"), ptr("e")
+		check(t, s.Save(ctx, all[0]))
+		check(t, s.Save(ctx, all[1]))
+		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "new", Published: day0})))
+		for i, a := range all[:4] {
+			seen := must[*Article](t)(old.Get(ctx, a.ID))
+			seen.Section, seen.Published = fmt.Sprint("moved", i), day1
+			check(t, old.Save(ctx, seen))
+		}
+		check(t, old.Update(ctx, all[4].ID, func(a *Article) error { a.Section = "updated"; return nil }))
+		check(t, old.Delete(ctx, all[5].ID))
+		if n := must[int](t)(s.ByTags("all").Count(ctx)); n != 5 {
+			t.Errorf("%d entries, want 5", n)
+		}
+		if a := must[*Article](t)(s.ByISBN(ctx, ptr("0"))); a.Section != "moved0" {
+			t.Errorf("the covering entry has %+v", a)
+		}
+		if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+			t.Errorf("not readable: %v", r.Skipped)
+		}
+	})
+}
+
+// A newer program's unique index holds for writes of an older one that does not have
+// its field: the values are in what the older one keeps of the stored record.
+func TestOlderProgramKeepsUniqueValues(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := version(db, isbn)
+		old := version(db)
+		a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Published: day0})
+		b := NewArticle(Article{Section: "s", Slug: "b", ISBN: ptr("2"), Published: day0})
+		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "first", Published: day0})))
+		check(t, s.BuildIndexes(ctx))
+		check(t, s.Create(ctx, a))
+		check(t, old.Create(ctx, b))
+		want := func(err error) {
+			t.Helper()
+			e := wantAs[*persistable.UniqueError](t, err)
+			if diff := cmp.Diff(&persistable.UniqueError{Type: "Article", Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, Owner: a.ID}, e); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+		want(old.Create(ctx, NewArticle(Article{Section: "s", Slug: "c", ISBN: ptr("1"), Published: day0})))
+		taken := *b
+		taken.ISBN = ptr("1")
+		want(old.Save(ctx, &taken))
+		want(old.Update(ctx, b.ID, func(v *Article) error { v.ISBN = ptr("1"); return nil }))
+		check(t, db.Transact(ctx, func(tx persistable.Tx) error { // the value goes from one record to another
+			if err := old.In(tx).Delete(ctx, a.ID); err != nil {
+				return err
+			}
+			return old.In(tx).Save(ctx, &taken)
+		}))
+		if got := must[*Article](t)(byISBN(s, "1")); got.ID != b.ID {
+			t.Errorf("the owner is %s, want %s", got.ID, b.ID)
+		}
+		sound(t, s.Verify)
+
+		older := olderVersion(db)
+		check(t, older.Update(ctx, b.ID, func(v *Article) error { v.Section = "x"; return nil }))
+		check(t, older.Save(ctx, &Article{ID: b.ID, Section: "y", Slug: "b", Published: day0}))
+		if got := must[*Article](t)(byISBN(s, "1")); got.Section != "y" {
+			t.Errorf("the entry has %+v", got)
+		}
+		sound(t, s.Verify)
+	})
+}
+
+// byISBN asks the schema's first index.
+func byISBN(s *ArticleStore, number string) (*Article, error) {
+	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+}
+
+// The entries of two programs of different age, which write at random, are those of
+// one that has all indexes.
+func TestProgramsOfDifferentAge(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		random := seed.Rand(t)
+		s := ArticleStoreOf(db)
+		all := articles(t, s, 8)
+		programs := []*ArticleStore{s, olderVersion(db), version(db), version(db, tags, isbn), version(db, published, editor)}
+		for range 150 {
+			a := changeRandomly(random, all)
+			p := programs[random.IntN(len(programs))]
+			var err error
+			switch random.IntN(4) {
+			case 0:
+				err = p.Delete(ctx, a.ID)
+			case 1:
+				err = p.Update(ctx, a.ID, func(v *Article) error { v.Section, v.Tags = a.Section, a.Tags; return nil })
+			default:
+				err = p.Save(ctx, a)
+			}
+			var taken *persistable.UniqueError
+			if err != nil && !errors.As(err, &taken) && !errors.Is(err, persistable.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+			t.Errorf("not readable: %v", r.Skipped)
+		}
+	})
+}
+
+// changeRandomly returns another form of one of the articles.
+func changeRandomly(r *rand.Rand, all []*Article) *Article {
+	some := func() *string {
+		if r.IntN(3) == 0 {
+			return nil
+		}
+		return ptr(fmt.Sprint(r.IntN(6)))
+	}
+	a := *all[r.IntN(len(all))]
+	a.Section, a.ISBN, a.Editor, a.Published = fmt.Sprint(r.IntN(3)), some(), some(), day0.AddDate(0, 0, r.IntN(3))
+	a.Tags = nil
+	for range r.IntN(4) {
+		a.Tags = append(a.Tags, fmt.Sprint(r.IntN(3)))
+	}
+	if r.IntN(10) == 0 {
+		a.Body = make([]byte, 150_000)
+	}
+	return &a
+}
+
+// What the indexes of other programs cost in rounds: nothing for a new record; one more
+// for a stored one, if an index is unique and the record has fields that the program
+// does not have.
+func TestRoundsOfForeignIndexes(t *testing.T) {
+	unscattered(t)
+	for name, c := range map[string]struct {
+		newer []int
+		want  [3]int // of Create, Save, Delete
+	}{
+		"no foreign index": {[]int{sectionSlug}, [3]int{1, 1, 1}},
+		"a foreign index":  {[]int{sectionSlug, tags, editor}, [3]int{1, 1, 1}},
+		"a unique one":     {[]int{sectionSlug, isbn}, [3]int{1, 2, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counter := faults.NewCounter(enginetest.Open(t))
+			db := open(t, counter)
+			s, old := version(db, c.newer...), olderVersion(db)
+			a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x"}, Published: day0})
+			check(t, s.Create(ctx, a))
+			check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "open", Published: day0})))
+			changed := &Article{ID: a.ID, Section: "t", Slug: "a", Published: day0}
+			for i, run := range []func() error{
+				func() error { return old.Create(ctx, NewArticle(Article{Section: "s", Slug: "b", Published: day0})) },
+				func() error { return old.Save(ctx, changed) },
+				func() error { return old.Delete(ctx, a.ID) },
+			} {
+				counts, err := counter.Measure(run)
+				check(t, err)
+				if counts.Rounds != c.want[i] {
+					t.Errorf("operation %d takes %d rounds, want %d", i, counts.Rounds, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// An index that this program cannot maintain makes every write fail, and none of them
+// writes anything. Reads go on, and RemoveUnusedIndexes is the way out.
+func TestForeignIndexThatCannotBeMaintained(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*articleIndex)
+		reason string
+	}{
+		"a kind of key that only Go code makes": {func(ix *articleIndex) { ix.Signature = "text(a/b.C)" }, "Go code"},
+		"a field that the schema does not have": {func(ix *articleIndex) { ix.Fields = []string{"Nonsense"} }, "no field Nonsense"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, enginetest.Open(t))
+			foreign := indexOfArticles(editor)
+			c.change(&foreign)
+			newer, old := versionWith(db, foreign), version(db)
+			a := articles(t, newer, 1)[0]
+			before := dump(t, db)
+			for name, err := range map[string]error{
+				"Create":      old.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Published: day0})),
+				"Save":        old.Save(ctx, a),
+				"Update":      old.Update(ctx, a.ID, func(a *Article) error { a.Section = "x"; return nil }),
+				"Delete":      old.Delete(ctx, a.ID),
+				"Transact":    db.Transact(ctx, func(tx persistable.Tx) error { return old.In(tx).Save(ctx, a) }),
+				"olderSchema": olderVersion(db).Save(ctx, a),
+			} {
+				e := wantAs[*persistable.ForeignIndexError](t, err)
+				if e.Type != "Article" || e.Index != "Article_Editor" || e.Layout != foreign.Layout() || !strings.Contains(e.Reason, c.reason) || !strings.Contains(e.Error(), "RemoveUnusedIndexes") {
+					t.Errorf("%s: %+v\n%v", name, e, e)
+				}
+			}
+			if diff := cmp.Diff(before, dump(t, db)); diff != "" {
+				t.Errorf("a refused write has written (-before +after):\n%s", diff)
+			}
+			must[*Article](t)(old.Get(ctx, a.ID))
+			if n := must[int](t)(old.Scan().Count(ctx)); n != 1 {
+				t.Errorf("%d records, want 1", n)
+			}
+			check(t, newer.Save(ctx, a))
+			check(t, old.RemoveUnusedIndexes(ctx))
+			check(t, old.Save(ctx, a))
+		})
+	}
+}
+
+// Two programs that have an index under one name in two layouts: the store has that of
+// the program that built it last, and both maintain it. The other's queries are refused.
+func TestOneIndexInTwoLayouts(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		covering := indexOfArticles(tags)
+		covering.Cover = true
+		plain, cover := version(db, tags), versionWith(db, covering)
+		writeWithBoth := func() {
+			t.Helper()
+			for i, s := range []*ArticleStore{plain, cover} {
+				a := NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all", fmt.Sprint(i)}, Published: day0})
+				check(t, s.Create(ctx, a))
+				check(t, s.Update(ctx, a.ID, func(a *Article) error { a.Section = "changed"; return nil }))
+			}
+		}
+		holds := func(yes, no *ArticleStore, n int) {
+			t.Helper()
+			if got := must[int](t)(byTag(yes, "all").Count(ctx)); got != n {
+				t.Errorf("%d entries, want %d", got, n)
+			}
+			if r := sound(t, yes.Verify); len(r.Skipped) > 0 {
+				t.Errorf("not readable: %v", r.Skipped)
+			}
+			e := wantAs[*persistable.IndexStateError](t, second(byTag(no, "all").Count(ctx)))
+			if e.State != index.Disabled {
+				t.Errorf("the state is %v", e.State)
+			}
+		}
+		articles(t, plain, 3)
+		writeWithBoth()
+		holds(plain, cover, 5)
+		check(t, cover.BuildIndexes(ctx))
+		writeWithBoth()
+		holds(cover, plain, 7)
+		check(t, plain.BuildIndexes(ctx))
+		writeWithBoth()
+		holds(plain, cover, 9)
+	})
+}
+
+// RemoveUnusedIndexes ends the maintenance by all programs, those included that still
+// have the index in their code: they see it as one that was never built.
+func TestRemovedIndexIsNotMaintained(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	has, lacks := version(db, tags), version(db)
+	a := articles(t, has, 4)[0]
+	check(t, lacks.RemoveUnusedIndexes(ctx))
+	for _, s := range []*ArticleStore{has, lacks} {
+		check(t, s.Save(ctx, a))
+		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, Published: day0})))
+	}
+	for key := range dump(t, db) {
+		if strings.Contains(key, "Article_Tags") && strings.Contains(key, "\x02I\x00") {
+			t.Errorf("an entry of the removed index: %q", key)
+		}
+	}
+	e := wantAs[*persistable.IndexStateError](t, second(byTag(has, "all").Count(ctx)))
+	if e.State != index.Disabled {
+		t.Errorf("the state is %v", e.State)
+	}
+	check(t, has.BuildIndexes(ctx))
+	if n := must[int](t)(byTag(has, "all").Count(ctx)); n != 6 {
+		t.Errorf("%d entries, want 6", n)
+	}
+	sound(t, has.Verify)
+}
+
+// A build belongs to the store: an older program that takes part in it, or completes
+// it, fills the indexes of the newer one as well.
+func TestOlderProgramBuilds(t *testing.T) {
+	engine := &faulty{Database: enginetest.Open(t)}
+	db := openWith(t, engine, persistable.Options{BuildBatch: 5})
+	articles(t, version(db), 40)
+	stop, cancel := context.WithCancel(ctx)
+	engine.begin(nil, func(n int, commit func() error) error {
+		if n == 4 {
+			cancel()
+			return context.Canceled
+		}
+		return commit()
+	})
+	newer, old := version(db, tags, isbn), version(db, editor)
+	if err := newer.BuildIndexes(stop); err == nil {
+		t.Fatal("the build was not interrupted")
+	}
+	engine.begin(nil, nil)
+	check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, ISBN: ptr("1"), Published: day0})))
+	check(t, old.BuildIndexes(ctx))
+	sound(t, old.Verify)
+	if n := must[int](t)(byTag(newer, "all").Count(ctx)); n != 41 {
+		t.Errorf("%d entries, want 41", n)
+	}
+	check(t, newer.BuildIndexes(ctx))
+	if r := sound(t, newer.Verify); len(r.Skipped) > 0 {
+		t.Errorf("not readable: %v", r.Skipped)
+	}
+}
+
+// The violations of a newer program's unique index are that program's to settle: an
+// older one that completes the build does not make the index readable.
+func TestOlderProgramBuildsOverViolations(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	old := version(db)
+	for i := range 3 {
+		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), ISBN: ptr("1"), Published: day0})))
+	}
+	newer := version(db, isbn)
+	wantAs[*persistable.NotUniqueError](t, newer.BuildIndexes(ctx))
+	check(t, old.BuildIndexes(ctx))
+	e := wantAs[*persistable.IndexStateError](t, second(byIndex(newer, 0).Count(ctx)))
+	if e.State != index.Building {
+		t.Errorf("the state is %v", e.State)
+	}
+	// The older program solves them, without knowing.
+	all := must[[]*Article](t)(old.Scan().Slice(ctx))
+	slices.SortFunc(all, func(a, b *Article) int { return strings.Compare(a.Slug, b.Slug) })
+	check(t, old.Delete(ctx, all[0].ID))
+	all[1].ISBN = ptr("2")
+	check(t, old.Save(ctx, all[1]))
+	check(t, newer.BuildIndexes(ctx))
+	if n := must[int](t)(byIndex(newer, 0).Count(ctx)); n != 2 {
+		t.Errorf("%d entries, want 2", n)
+	}
+	sound(t, newer.Verify)
+}

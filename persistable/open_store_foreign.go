@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+)
+
+// foreignIndexes are the indexes in a store's header that this program's code does
+// not have, by name and layout: a newer program has added them, or this one's has
+// dropped them, or the two have different layouts under one name. This program
+// maintains them from the stored bytes of records.
+type foreignIndexes struct {
+	programs  []*dynamic.Program // of the indexes behind the program's own in openStore.maintained
+	hasUnique bool
+	refused   []format.ForeignIndex
+	err       error // a *[ForeignIndexError] for each of refused
+}
+
+// addForeign compiles the indexes of the header that are not the program's own. A
+// disabled one is not maintained: it is built again before it is read.
+func (s *openStore) addForeign(p *place) {
+	for _, ix := range s.catalog.Foreign(p.definitions) {
+		if ix.State == index.Disabled {
+			continue
+		}
+		program, err := dynamic.Compile(ix.KeyName, ix.Layout, s.catalog.Schema())
+		if err != nil {
+			s.foreign.refuse(p.typ, ix, err)
+			continue
+		}
+		s.maintained = append(slices.Clip(s.maintained), s.newIndex(p, program.Definition(), ix.State))
+		s.foreign.programs = append(s.foreign.programs, program)
+		s.foreign.hasUnique = s.foreign.hasUnique || program.Definition().Unique
+	}
+}
+
+// refuse notes that an index cannot be maintained.
+func (f *foreignIndexes) refuse(typ string, ix format.ForeignIndex, err error) {
+	reason := err.Error()
+	var refused *dynamic.Error
+	if errors.As(err, &refused) {
+		reason = refused.Reason
+	}
+	f.refused = append(f.refused, ix)
+	f.err = errors.Join(f.err, &ForeignIndexError{Type: typ, Index: ix.KeyName, Layout: ix.Layout, Reason: reason})
+}
+
+// newIndex returns an index with its place in the store.
+func (s *openStore) newIndex(p *place, d *index.Definition, state index.State) index.Index {
+	return index.Index{
+		Definition:      d,
+		Prefix:          d.AppendPrefix(slices.Clone(s.prefix)),
+		ViolationPrefix: s.systemKey(p, "violation", d.KeyName()),
+		State:           state,
+	}
+}
+
+// hasForeign reports whether writes maintain indexes that are not the program's own.
+func (s *openStore) hasForeign() bool { return len(s.foreign.programs) > 0 }
+
+// gatherForeign adds to a set, behind the entries in the program's own indexes, those
+// in the foreign ones of the record with that payload.
+func (s *openStore) gatherForeign(set *index.Set, id, payload []byte) error {
+	for i, program := range s.foreign.programs {
+		ix := &s.maintained[len(s.indexes)+i]
+		if e := set.Open(ix, id); e != nil {
+			if err := program.Entries(payload, e); err != nil {
+				return err
+			}
+		}
+		if err := set.Close(ix); err != nil {
+			return err
+		}
+		if len(ix.CoverFields) > 0 && set.Keys(len(s.indexes)+i) > 0 {
+			copied, err := program.AppendCover(set.BeginCover(), payload)
+			if err != nil {
+				return err
+			}
+			if err := set.EndCover(ix, copied); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
