@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+)
+
+// salesWith returns a store of sales with those of their indexes.
+func salesWith(db *persistable.DB, kept ...int) *SaleStore {
+	all := saleIndexes()
+	schema := newSaleSchema()
+	schema.Indexes = nil
+	for _, i := range kept {
+		schema.Indexes = append(schema.Indexes, all[i])
+	}
+	schema.Entries = func(i int, e *index.Entries, record any) { saleEntries(kept[i], e, record.(*Sale)) }
+	schema.Covers = func(i int, b []byte, record any) []byte { return appendSaleCover(kept[i], b, record.(*Sale)) }
+	if !slices.ContainsFunc(schema.Indexes, func(d index.Definition) bool { return len(d.CoverFields) > 0 }) {
+		schema.Covers = nil
+	}
+	return saleStoreOf(db, &schema)
+}
+
+// holds checks all reads of a store against the records that it has.
+func holds(t *testing.T, db *persistable.DB, s *SaleStore) *saleModel {
+	t.Helper()
+	m := &saleModel{db: db, store: s, sales: map[string]*Sale{}}
+	check(t, db.ReadTransact(ctx, func(tx persistable.Tx) error {
+		all, err := s.In(tx).Scan().Slice(ctx)
+		if err != nil {
+			return err
+		}
+		for _, v := range all {
+			m.sales[v.ID] = v
+		}
+		return m.check(s.In(tx))
+	}))
+	return m
+}
+
+// TestCreatesOfOneGroupDoNotConflict creates ten thousand sales of one group at once:
+// no commit fails, because counts and sums are changed without being read.
+func TestCreatesOfOneGroupDoNotConflict(t *testing.T) {
+	const sales, writers = 10_000, 64
+	counter := faults.NewCounter(enginetest.Open(t))
+	s := salesWith(open(t, counter), 0, 1, 4, 5, 13)
+	check(t, s.Save(ctx, &Sale{ID: "first"}))
+	check(t, s.Delete(ctx, "first"))
+	counts, err := counter.Measure(func() error {
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				for i := w; i < sales; i += writers {
+					if err := s.Create(ctx, &Sale{ID: fmt.Sprint(i), Amount: int64(i), Units: 2, Tags: []string{"one"}}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		return nil
+	})
+	check(t, err)
+	if counts.Retries != 0 || counts.Commits != sales {
+		t.Errorf("%d creates took %d commits and %d retries", sales, counts.Commits, counts.Retries)
+	}
+	if n := must[int64](t)(persistimpl.Count(ctx, &s.Store, 0, nil)); n != sales {
+		t.Errorf("%d sales are counted", n)
+	}
+	if sum := must[int64](t)(persistimpl.Sum(ctx, &s.Store, 2, index.AppendInt(nil, Pending))); sum != sales*(sales-1)/2 {
+		t.Errorf("their sum is %d", sum)
+	}
+	if sum := must[uint64](t)(persistimpl.SumUint(ctx, &s.Store, 4, index.AppendString(nil, "one"))); sum != 2*sales {
+		t.Errorf("their units are %d", sum)
+	}
+}
+
+// TestConcurrentGroups moves few records between groups from many goroutines, alone
+// and in transactions. At the end every read says what the records say.
+func TestConcurrentGroups(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := SaleStoreOf(db)
+		var writers sync.WaitGroup
+		from := seed.Of(t)
+		for w := range 6 {
+			random := rand.New(rand.NewPCG(from, uint64(w)))
+			writers.Go(func() {
+				for range 15 {
+					change := randomSaleWrite(random)
+					err := change(s)
+					if random.IntN(3) == 0 {
+						other := randomSaleWrite(random)
+						err = errors.Join(err, db.Transact(ctx, func(tx persistable.Tx) error { return errors.Join(change(s.In(tx)), other(s.In(tx))) }))
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		writers.Wait()
+		holds(t, db, s)
+	})
+}
+
+// randomSaleWrite returns a write that may run several times.
+func randomSaleWrite(random *rand.Rand) func(s *SaleStore) error {
+	tags := []string{"", "a", "a\x00", "b", "\x00"}
+	v := Sale{
+		ID: fmt.Sprint(random.IntN(5)), Status: OrderStatus(random.IntN(3)), Country: tags[random.IntN(3)], Tags: tags[random.IntN(3):][:random.IntN(3)],
+		Amount: int64(random.IntN(5)) - 2, Units: random.Uint64(), CreatedAt: day0.AddDate(0, 0, random.IntN(3)),
+	}
+	if random.IntN(2) == 0 {
+		v.Discount, v.Editor = ptr(v.Amount), ptr("a")
+	}
+	if random.IntN(4) == 0 {
+		return func(s *SaleStore) error { return s.Delete(ctx, v.ID) }
+	}
+	return func(s *SaleStore) error {
+		again := v
+		return s.Save(ctx, &again)
+	}
+}
+
+// TestLostAcknowledgementsCountOnce loses acknowledgements of creations, changes and
+// deletions, after the commit and before it.
+func TestLostAcknowledgementsCountOnce(t *testing.T) {
+	for name, fate := range map[string]func(func() error) error{"lost": lost, "dropped": dropped, "conflict": conflict} {
+		t.Run(name, func(t *testing.T) {
+			engine := &faulty{Database: enginetest.Open(t)}
+			db := open(t, engine)
+			s := SaleStoreOf(db)
+			check(t, s.Create(ctx, &Sale{ID: "0", Tags: []string{"a"}, Amount: 5, Units: 7, CreatedAt: day0}))
+			for step, write := range []func() error{
+				func() error {
+					return s.Create(ctx, &Sale{ID: "1", Tags: []string{"a", "b"}, Amount: 1, Units: 1, CreatedAt: day0})
+				},
+				func() error {
+					return s.Save(ctx, &Sale{ID: "1", Tags: []string{"b"}, Amount: 2, Units: 9, CreatedAt: day0})
+				},
+				func() error {
+					return db.Transact(ctx, func(tx persistable.Tx) error {
+						if err := s.In(tx).Create(ctx, &Sale{ID: "2", Tags: []string{"a"}, Amount: 7, CreatedAt: day0}); err != nil {
+							return err
+						}
+						return s.In(tx).Delete(ctx, "0")
+					})
+				},
+				func() error { return s.Delete(ctx, "1") },
+			} {
+				engine.begin(nil, fates(fate, fate))
+				check(t, write())
+				engine.begin(nil, nil)
+				if m := holds(t, db, s); len(m.sales) != []int{2, 2, 2, 1}[step] {
+					t.Errorf("there are %d sales after step %d", len(m.sales), step)
+				}
+			}
+		})
+	}
+}
+
+// TestReadsOfGroupsConflict lays out which writes a transaction conflicts with that
+// has read a count, a sum or an extreme.
+func TestReadsOfGroupsConflict(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := SaleStoreOf(db)
+	n := 0
+	create := func(tags string) error {
+		n++
+		return s.Create(ctx, &Sale{ID: fmt.Sprint(n), Tags: []string{tags}, Status: Paid, Country: tags, Amount: int64(n), Units: 1, CreatedAt: day0})
+	}
+	check(t, create("a"))
+	check(t, create("b"))
+	for name, read := range map[string]func(s *SaleStore) error{
+		"count":   func(s *SaleStore) error { return second(s.CountByTags(ctx, "a")) },
+		"sum":     func(s *SaleStore) error { return sumUnits(s, "a") },
+		"extreme": func(s *SaleStore) error { return third(s.MaxAmountByCountry(ctx, "a")) },
+	} {
+		for group, conflicts := range map[string]bool{"a": true, "b": false} {
+			tx := must[kv.Transaction](t)(db.Engine().Begin())
+			check(t, read(s.In(db.In(tx))))
+			tx.Set([]byte("own key"), nil)
+			check(t, create(group))
+			if err := tx.Commit(ctx); (kv.CodeOf(err) == kv.CodeNotCommitted) != conflicts {
+				t.Errorf("%s of a, with a new sale of %s: %v", name, group, err)
+			}
+			tx.Cancel()
+		}
+	}
+}
+
+func sumUnits(s *SaleStore, tag string) error {
+	return second(persistimpl.SumUint(ctx, &s.Store, 13, index.AppendString(nil, tag)))
+}
+
+func third[A, B any](_ A, _ B, err error) error { return err }
+
+// TestKindsOverData adds counts, sums, a partial index and one with copies to a type
+// that has records: they are not read before they are built, and right then.
+func TestKindsOverData(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		few := salesWith(db, 0)
+		for i := range 12 {
+			check(t, few.Create(ctx, &Sale{
+				ID: fmt.Sprint(i), Status: OrderStatus(i % 3), Country: "a", Tags: []string{"a", "b"}[:i%3%2], Amount: int64(i) - 3, Units: 1,
+				Editor: ptr("a"), CreatedAt: day0, Code: ptr(fmt.Sprint(i)),
+			}))
+		}
+		s := SaleStoreOf(db)
+		for name, err := range map[string]error{
+			"count": second(s.CountByTags(ctx, "a")), "sum": second(s.SumUnits(ctx)), "extreme": third(s.MinAmountByCountry(ctx, "a")),
+			"rows": second(s.ByCountryAmountRows("a").Slice(ctx)), "partial": second(s.ByEditorWhereStatusAmount().Slice(ctx)),
+		} {
+			if state := wantAs[*persistable.IndexStateError](t, err); state.State != index.Disabled {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, err := range s.CountsByTags(ctx) {
+			wantAs[*persistable.IndexStateError](t, err)
+		}
+		// A write before the build maintains none of them.
+		check(t, s.Save(ctx, &Sale{ID: "0", Country: "a", Tags: []string{"b"}, CreatedAt: day1}))
+		check(t, s.BuildIndexes(ctx))
+		check(t, s.Save(ctx, &Sale{ID: "1", Country: "b", Tags: []string{"b"}, CreatedAt: day1}))
+		check(t, s.Delete(ctx, "2"))
+		if m := holds(t, db, s); len(m.sales) != 11 {
+			t.Errorf("there are %d sales", len(m.sales))
+		}
+	})
+}
+
+// TestDescendingValuesAreShown: errors, violations and pages of descending indexes show
+// the values, not their complements.
+func TestDescendingValuesAreShown(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := SaleStoreOf(db)
+	for i := range 7 {
+		check(t, s.Create(ctx, &Sale{ID: fmt.Sprint(i), Code: ptr(fmt.Sprint("code-", i)), CreatedAt: day0}))
+	}
+	err := s.Create(ctx, &Sale{ID: "x", Code: ptr("code-3"), CreatedAt: day0})
+	if e := wantAs[*persistable.UniqueError](t, err); e.Values[0] != "code-3" || !strings.Contains(e.Error(), `Code = "code-3"`) {
+		t.Errorf("%v", err)
+	}
+	if err := second(s.ByCode(ctx, "code-9")); err == nil || !strings.Contains(err.Error(), `Code = "code-9"`) {
+		t.Errorf("%v", err)
+	}
+	var pages []string
+	for token, more := "", true; more; more = token != "" {
+		page := must[persistable.Page[SaleByCodeRow]](t)(s.OrderedByCodeRows().To("code-5").Limit(4).Page(ctx, token))
+		for _, row := range page.Records {
+			pages = append(pages, row.Code)
+		}
+		pages = append(pages, "|")
+		token = page.Next
+	}
+	if got := strings.Join(pages, " "); got != "code-5 code-4 code-3 code-2 | code-1 code-0 |" {
+		t.Errorf("the pages are %s", got)
+	}
+	other := open(t, enginetest.Open(t))
+	twins := salesWith(other, 0)
+	check(t, twins.Create(ctx, &Sale{ID: "1", Code: ptr("twin")}))
+	check(t, twins.Create(ctx, &Sale{ID: "2", Code: ptr("twin")}))
+	err = SaleStoreOf(other).BuildIndexes(ctx)
+	if err == nil || !strings.Contains(err.Error(), `"twin"`) {
+		t.Errorf("a unique index over twins: %v", err)
+	}
+}
+
+// TestCopiesTooLarge: fields that do not fit into an entry are refused, clearly.
+func TestCopiesTooLarge(t *testing.T) {
+	only := salesWith(open(t, enginetest.Open(t)), 8)
+	err := only.Create(ctx, &Sale{ID: "1", Editor: ptr(strings.Repeat("x", 95_000))})
+	if e := wantAs[*persistable.FieldError](t, err); e.Field != "Units+Editor" || !strings.Contains(err.Error(), "95004") {
+		t.Errorf("%v", err)
+	}
+	check(t, only.Create(ctx, &Sale{ID: "1", Editor: ptr(strings.Repeat("x", 89_000))}))
+}
+
+// TestDamagedGroups: values that no count, sum or row has are errors that name the
+// index.
+func TestDamagedGroups(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := SaleStoreOf(db)
+	check(t, s.Create(ctx, &Sale{ID: "1", Country: "a", Tags: []string{"a"}, Units: 1, CreatedAt: day0}))
+	prefix := prefixOf(t, db, "sales")
+	for key := range dump(t, db) {
+		if strings.HasPrefix(key, string(prefix)+"\x02I\x00") {
+			write(t, db, func(tx kv.Transaction) { tx.Set([]byte(key), []byte("\x02bad")) })
+		}
+	}
+	reads := map[string]error{
+		"Sale_count_Tags": second(s.CountByTags(ctx, "a")), "Sale_sum_Units": second(s.SumUnits(ctx)),
+		"Sale_Country_Amount": second(s.ByCountryAmountRows("a").Slice(ctx)),
+	}
+	for g, err := range s.CountsByStatusCountry(ctx) {
+		reads["Sale_count_Status_Country"] = err
+		_ = g
+	}
+	for _, err := range s.SumsUnitsByTags(ctx) {
+		reads["Sale_sum_Units_Tags"] = err
+	}
+	for _, err := range s.ByCountryAmountRows("a").All(ctx) {
+		wantAs[*persistable.RecordError](t, err)
+	}
+	for name, err := range reads {
+		if e := wantAs[*persistable.RecordError](t, err); !strings.Contains(e.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBudgetsOfKinds pins what the kinds cost: an index of a kind adds no round to a
+// write, and a read of a group is one key.
+func TestBudgetsOfKinds(t *testing.T) {
+	unscattered(t)
+	counter := faults.NewCounter(enginetest.Open(t))
+	db := open(t, counter)
+	all := SaleStoreOf(db)
+	check(t, all.Create(ctx, &Sale{ID: "1", Country: "a", Tags: []string{"a", "b", "a"}, Amount: 1, Units: 1, CreatedAt: day0, Discount: ptr(int64(1)), Code: ptr("c")}))
+	must[*Sale](t)(all.Get(ctx, "1")) // opens it
+	budgets := []struct {
+		name string
+		want [5]int // rounds, gets, ranges, writes, commits
+		run  func() error
+	}{
+		{"Count", [5]int{1, 1, 0, 0, 0}, func() error { return second(all.CountAll(ctx)) }},
+		{"Count of a group", [5]int{1, 1, 0, 0, 0}, func() error { return second(all.CountByTags(ctx, "a")) }},
+		{"Sum", [5]int{1, 1, 0, 0, 0}, func() error { return second(all.SumAmountByStatus(ctx, Pending)) }},
+		{"Counts", [5]int{1, 0, 1, 0, 0}, func() error { return drain(all.CountsByTags(ctx)) }},
+		{"Sums", [5]int{1, 0, 1, 0, 0}, func() error { return drain(all.SumsUnitsByTags(ctx)) }},
+		{"Min", [5]int{1, 0, 1, 0, 0}, func() error { return third(all.MinAmountByCountry(ctx, "a")) }},
+		{"Max, descending", [5]int{1, 0, 1, 0, 0}, func() error { return third(all.MaxCreatedAtByStatus(ctx, Pending)) }},
+		{"Min, 4 shards", [5]int{1, 0, 4, 0, 0}, func() error { return third(all.MinDiscount(ctx)) }},
+		{"rows", [5]int{1, 0, 1, 0, 0}, func() error { return second(all.ByCountryAmountRows("a").Slice(ctx)) }},
+		{"records of entries with copies", [5]int{2, 1, 1, 0, 0}, func() error { return second(all.ByCountryAmount("a").Slice(ctx)) }},
+		{"unique with copies", [5]int{2, 2, 0, 0, 0}, func() error { return second(all.ByCode(ctx, "c")) }},
+	}
+	for _, c := range budgets {
+		t.Run(c.name, func(t *testing.T) { checkBudget(t, counter, c.want, c.run) })
+	}
+	for name, c := range map[string]struct {
+		indexes []int
+		was, is *Sale
+		want    int // writes, that of the record among them
+	}{
+		"a new one of a group":                {[]int{1}, nil, &Sale{ID: "x"}, 2},
+		"a new one of two groups":             {[]int{2}, nil, &Sale{ID: "x", Tags: []string{"a", "b", "a"}}, 3},
+		"another group":                       {[]int{1}, &Sale{ID: "x"}, &Sale{ID: "x", Country: "a"}, 4},
+		"the same group":                      {[]int{1, 2}, &Sale{ID: "x", Tags: []string{"a"}}, &Sale{ID: "x", Tags: []string{"a", "a"}}, 1},
+		"the last of a group goes":            {[]int{1}, &Sale{ID: "x"}, nil, 3},
+		"an amount":                           {[]int{4}, nil, &Sale{ID: "x", Amount: 1}, 3},
+		"an amount of 0":                      {[]int{4}, nil, &Sale{ID: "x"}, 1},
+		"the same amount":                     {[]int{4}, &Sale{ID: "x", Amount: 1}, &Sale{ID: "x", Amount: 1, Country: "a"}, 1},
+		"another amount":                      {[]int{4}, &Sale{ID: "x", Amount: 1}, &Sale{ID: "x", Amount: 5}, 3},
+		"another group of an amount":          {[]int{4}, &Sale{ID: "x", Amount: 1}, &Sale{ID: "x", Amount: 1, Status: Paid}, 5},
+		"not in the partial index":            {[]int{9, 11}, nil, &Sale{ID: "x", Status: Paid}, 1},
+		"into the partial index":              {[]int{9}, &Sale{ID: "x", Status: Paid}, &Sale{ID: "x", Status: Paid, Amount: 1}, 2},
+		"out of the partial index":            {[]int{9}, &Sale{ID: "x", Status: Paid, Amount: 1}, &Sale{ID: "x", Amount: 1}, 2},
+		"within the partial index":            {[]int{9}, &Sale{ID: "x", Status: Paid, Amount: 1}, &Sale{ID: "x", Status: Paid, Amount: 2}, 1},
+		"a field that is copied":              {[]int{8}, &Sale{ID: "x", Units: 1}, &Sale{ID: "x", Units: 2}, 2},
+		"a field that is not":                 {[]int{8}, &Sale{ID: "x", Units: 1}, &Sale{ID: "x", Units: 1, Status: Paid}, 1},
+		"a field that a unique entry copies":  {[]int{10}, &Sale{ID: "x", Code: ptr("c"), Amount: 1}, &Sale{ID: "x", Code: ptr("c"), Amount: 2}, 2},
+		"a unique entry that copies, removed": {[]int{10}, &Sale{ID: "x", Code: ptr("c"), Amount: 1}, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := salesWith(open(t, counter), c.indexes...)
+			check(t, db.RemoveDirectory(ctx, "sales"))
+			check(t, s.Save(ctx, &Sale{ID: "another", Status: Shipped}))
+			must[*Sale](t)(s.Get(ctx, "another")) // opens it
+			if c.was != nil {
+				check(t, s.Save(ctx, c.was))
+			}
+			write := func() error { return s.Delete(ctx, "x") }
+			if c.is != nil {
+				write = func() error { return s.Save(ctx, c.is) }
+			}
+			gets := 1
+			if c.is != nil && c.is.Code != nil {
+				gets = 2
+			}
+			checkBudget(t, counter, [5]int{1, gets, 0, c.want, 1}, write)
+		})
+	}
+}
+
+func checkBudget(t *testing.T, counter *faults.Counter, want [5]int, run func() error) {
+	t.Helper()
+	counts, err := counter.Measure(run)
+	check(t, err)
+	if diff := cmp.Diff(want, [5]int{counts.Rounds, counts.Gets, counts.Ranges, counts.Writes, counts.Commits}); diff != "" {
+		t.Errorf("it cost %v (-want +got):\n%s", counts, diff)
+	}
+}
+
+func drain[G any](groups func(func(G, error) bool)) error {
+	for _, err := range groups {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
